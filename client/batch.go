@@ -57,9 +57,10 @@ func (i *Item[T]) UnmarshalJSON(b []byte) error {
 		ViewID    string `json:"view_id"`
 		Data      T      `json:"data"`
 		Error     *struct {
-			Code    Code    `json:"code"`
-			Message string  `json:"message"`
-			Issues  []Issue `json:"issues"`
+			Code       Code    `json:"code"`
+			Message    string  `json:"message"`
+			Issues     []Issue `json:"issues"`
+			MergedInto string  `json:"merged_into"`
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(b, &result); err != nil {
@@ -72,7 +73,7 @@ func (i *Item[T]) UnmarshalJSON(b []byte) error {
 		}
 	}
 	if e := result.Error; e != nil {
-		i.Err = &Error{Code: e.Code, Message: e.Message, Issues: e.Issues}
+		i.Err = &Error{Code: e.Code, Message: e.Message, Issues: e.Issues, MergedInto: e.MergedInto}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,9 @@ type ChangesRequest struct {
 	Filters Filters
 	// Wait is how long the service waits for a change if there is none, up to 30 s.
 	Wait time.Duration
+	// History asks for the changes of a record instead, newest first and each by itself.
+	// CaughtUp then means that these are all that are kept.
+	History string
 }
 
 // MarshalJSON encodes the body of the request.
@@ -37,7 +41,8 @@ func (q ChangesRequest) MarshalJSON() ([]byte, error) {
 		Fields  []string `json:"fields,omitzero"`
 		Filters Filters  `json:"filters,omitzero"`
 		Wait    int      `json:"wait_s,omitzero"`
-	}{q.Cursor, nil, q.Limit, q.Records, q.Fields, q.Filters, int((q.Wait + time.Second - 1) / time.Second)}
+		History string   `json:"history,omitzero"`
+	}{q.Cursor, nil, q.Limit, q.Records, q.Fields, q.Filters, int((q.Wait + time.Second - 1) / time.Second), q.History}
 	if !q.Since.IsZero() {
 		body.Since = scalar(q.Since)
 	}
@@ -48,14 +53,17 @@ func (q ChangesRequest) MarshalJSON() ([]byte, error) {
 const (
 	OpUpsert = "upsert" // the record is new or has other values
 	OpDelete = "delete" // it is gone
+	OpMerge  = "merge"  // it is gone, because it became another
 	OpLeave  = "leave"  // it does not match the filters
 )
 
 // RecordChange is a change of a record.
 type RecordChange[R any] struct {
-	ID string    `json:"id"`
-	Op string    `json:"op"`
-	At time.Time `json:"at"`
+	ID string `json:"id"`
+	Op string `json:"op"`
+	// Into is what the record of a merge became. That may have become another since.
+	Into string    `json:"into"`
+	At   time.Time `json:"at"`
 	// Changed are the fields of an upsert that have other values.
 	Changed []string `json:"changed"`
 	// Record is the record as it is now, of an upsert, if it was asked for.
@@ -98,24 +106,36 @@ const followWait = 15 * time.Second
 //	// … then read all records, and then:
 //	for page, err := range c.Projects.Follow(ctx, client.ChangesRequest{Cursor: start.Next}) { … }
 func (d *Dataset[R]) Follow(ctx context.Context, q ChangesRequest) iter.Seq2[*Changes[R], error] {
-	return func(yield func(*Changes[R], error) bool) {
-		q := q
-		if q.Wait == 0 {
-			q.Wait = followWait
+	return follow(q.Cursor, q.Wait, func(cursor string, wait time.Duration) (*Changes[R], string, bool, error) {
+		if q.Cursor, q.Wait = cursor, wait; cursor != "" {
+			q.Since = time.Time{}
 		}
-		for {
-			page, err := d.Changes(ctx, q)
-			if err == nil && !page.CaughtUp && page.Next == q.Cursor {
+		page, err := d.Changes(ctx, q)
+		if err != nil {
+			return nil, "", false, err
+		}
+		return page, page.Next, page.CaughtUp, nil
+	})
+}
+
+// follow iterates over the pages that read returns, each with the cursor of the next one
+// and whether nothing follows yet.
+func follow[P any](cursor string, wait time.Duration, read func(cursor string, wait time.Duration) (page P, next string, caughtUp bool, err error)) iter.Seq2[P, error] {
+	return func(yield func(P, error) bool) {
+		for cursor, wait := cursor, cmp.Or(wait, followWait); ; {
+			page, next, caughtUp, err := read(cursor, wait)
+			if err == nil && !caughtUp && next == cursor {
 				err = errors.New("atlas: the next changes have the cursor of these")
 			}
 			if err != nil {
-				yield(nil, err)
+				var none P
+				yield(none, err)
 				return
 			}
 			if !yield(page, nil) {
 				return
 			}
-			q.Cursor, q.Since = page.Next, time.Time{}
+			cursor = next
 		}
 	}
 }

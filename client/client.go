@@ -32,6 +32,8 @@ type Client struct {
 	Members       *Members
 	Invitations   *Invitations
 	Subscriptions *Subscriptions
+	Queue         *Queue
+	Webhooks      *Webhooks
 	Skills        *Skills
 
 	conn *conn
@@ -133,6 +135,8 @@ func of(c *conn) *Client {
 		Members:       &Members{c},
 		Invitations:   &Invitations{c},
 		Subscriptions: &Subscriptions{c},
+		Queue:         &Queue{c},
+		Webhooks:      &Webhooks{c},
 		Skills:        &Skills{c},
 		conn:          c,
 	}

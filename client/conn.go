@@ -67,6 +67,7 @@ type metadata struct {
 	NotFound      []string `json:"not_found"`
 	Next          string   `json:"next"`
 	CaughtUp      bool     `json:"caught_up"`
+	Unread        int      `json:"unread"`
 	Lag           float64  `json:"lag_s"`
 }
 

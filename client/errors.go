@@ -48,7 +48,8 @@ const (
 	ErrRevisionConflict      Code = "revision_conflict"
 	ErrSkillNotFound         Code = "skill_not_found"
 	ErrSkillConflict         Code = "skill_conflict"
-	ErrLimitReached          Code = "limit_reached"      // the message says which limit
+	ErrLimitReached          Code = "limit_reached" // the message says which limit
+	ErrWebhookDisabled       Code = "webhook_disabled"
 	ErrRecordNotFound        Code = "record_not_found"   // of an item of a batch
 	ErrRecordNotVisible      Code = "record_not_visible" // of an item of a batch
 	ErrViewFull              Code = "view_full"          // of an item of a batch
@@ -79,6 +80,9 @@ type Error struct {
 	RequestID string
 	// RetryAfter is the wait that the service requests; 0: none.
 	RetryAfter time.Duration
+	// MergedInto is the id of the record that the one became that is not found; "" if it
+	// became none.
+	MergedInto string
 }
 
 func (e *Error) Error() string {
@@ -146,10 +150,11 @@ func errorOf(r request, res *http.Response, body []byte) error {
 	e := &Error{Method: r.method, Path: r.path, Status: res.StatusCode, RequestID: res.Header.Get("X-Request-Id"), RetryAfter: retryAfter(res.Header)}
 	var shape struct {
 		Error *struct {
-			Code    Code
-			Message string
-			Name    string
-			Issues  []Issue
+			Code       Code
+			Message    string
+			Name       string
+			Issues     []Issue
+			MergedInto string `json:"merged_into"`
 		}
 	}
 	switch err := json.Unmarshal(body, &shape); {
@@ -158,7 +163,7 @@ func errorOf(r request, res *http.Response, body []byte) error {
 	case shape.Error.Issues != nil:
 		e.Code, e.Message, e.Issues = ErrInvalidInput, "the request is not valid", shape.Error.Issues
 	default:
-		e.Code, e.Message = shape.Error.Code, shape.Error.Message
+		e.Code, e.Message, e.MergedInto = shape.Error.Code, shape.Error.Message, shape.Error.MergedInto
 	}
 	if e.Code != ErrRateLimited {
 		return e

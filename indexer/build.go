@@ -24,11 +24,19 @@ func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sort
 	if err := l.compact(ctx, records, p, func() { state.Runs = records.Runs() }); err != nil {
 		return err
 	}
+	if err := l.findUnmerged(ctx, d, records, p); err != nil {
+		return err
+	}
 	entries, err := records.IterateAfter(ctx, after)
 	if err != nil {
 		return err
 	}
 	defer entries.Close()
+	unmerged, err := extsort.Open(ctx, extsort.Options{Dir: l.dir, KeySize: idSize, Keep: true}, state.Unmerged, after)
+	if err != nil {
+		return err
+	}
+	defer unmerged.Close()
 	var streams []*linkStream
 	for _, r := range query.RelationsOf(d) {
 		linked := l.linked[r]
@@ -42,22 +50,28 @@ func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sort
 		defer links.Close()
 		streams = append(streams, newLinkStream(r, links))
 	}
-	return l.joinAndBuild(ctx, d, entries, streams, after, p)
+	return l.joinAndBuild(ctx, d, entries, unmerged, streams, after, p)
 }
 
 // joinAndBuild runs one goroutine that joins records with their children, and
 // Workers that build documents and links.
-func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
+func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries, unmerged *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
 	up := l.parentLinks(d)
+	digests := l.digests[d]
 	group, ctx := errgroup.WithContext(ctx)
+	arrivals, stop := l.arrivals(ctx, d, after)
+	defer stop()
 	chunks, free := make(chan *chunk, l.Workers), make(chan *chunk, 2*l.Workers+1)
 	group.Go(func() error {
 		defer close(chunks)
-		j := &joiner{load: l, of: l.newRange(d), records: entries, links: streams, full: chunks, free: free, id: after}
+		j := &joiner{load: l, of: l.newRange(d), records: entries, unmerged: unmerged, hasUnmerged: unmerged.Next(), links: streams, arrivals: arrivals, full: chunks, free: free, id: after}
 		return j.run(ctx)
 	})
 	for range l.Workers {
 		b := l.newBuilder(d, up, p)
+		if digests != nil {
+			b.digests, b.digested = digests, digests.Writer()
+		}
 		group.Go(func() error { return b.run(ctx, chunks, free, up) })
 	}
 	return group.Wait()
@@ -74,7 +88,7 @@ func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, take
 	})
 }
 
-// openLinks opens the sorters of all links.
+// openLinks opens the sorters of all links, and of digests.
 func (l *load) openLinks() error {
 	for _, r := range query.Relations {
 		name := linkName(r)
@@ -85,7 +99,7 @@ func (l *load) openLinks() error {
 		}
 		l.linked[r] = s
 	}
-	return nil
+	return l.openDigests()
 }
 
 // parentLinks are the sorters of the links from a dataset's records to their
@@ -123,6 +137,8 @@ type builder struct {
 	up          []linkWriter
 	pipeline    *pipeline
 	current     *request
+	digests     *extsort.Sorter // nil: they are not kept
+	digested    *extsort.Writer
 	key, linked []byte
 }
 
@@ -168,7 +184,10 @@ func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *ch
 			return err
 		}
 	}
-	return nil
+	if b.digests == nil {
+		return nil
+	}
+	return b.digested.Close()
 }
 
 func (b *builder) nextRequest() {
@@ -202,8 +221,14 @@ func (b *builder) build(c *chunk, it item) error {
 	b.linked = linkPayload(b.linked, record.Millis("detected_at"), nil)
 	b.current.IndexFunc(record.ID(), func(body []byte) []byte {
 		body, b.linked = document.AppendBoth(body, b.linked, record, &b.children)
+		if err = b.keepDigest(record.ID(), body); err == nil {
+			body = document.WithArrival(body, it.arrived)
+		}
 		return body
 	})
+	if err != nil {
+		return err
+	}
 	b.current.ids = append(b.current.ids, record.ID())
 	b.current.lines = append(b.current.lines, it.line)
 	if len(b.up) == 0 {

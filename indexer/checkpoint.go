@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"atlas/indexer/extsort"
@@ -19,12 +20,17 @@ type state struct {
 	// Seconds is the time spent by all of them.
 	Seconds  float64                         `json:"seconds"`
 	Datasets map[query.Dataset]*datasetState `json:"datasets"`
-	// Links are the files of links by relation. They are removed when their parents
+	// Links are the files of links by relation, and those of the digests of documents by
+	// dataset. Links are removed when their parents
 	// are indexed.
 	Links map[string][]extsort.Run `json:"links"`
 	// Created means that the new indices exist, with all documents that the datasets
 	// count.
 	Created bool `json:"created"`
+	// Arrival is when the new signals arrive, in milliseconds since 1970: those that the
+	// index ArrivedIn does not have. The others arrived when it says. "" is no index.
+	Arrival   int64  `json:"arrival"`
+	ArrivedIn string `json:"arrived_in"`
 	// Previous are the indices that were served just before the switch.
 	Previous []string `json:"previous,omitempty"`
 	// DeadLetterBytes is the length of the file of dead letters, in bytes.
@@ -47,6 +53,11 @@ type datasetState struct {
 	// Runs are the files of sorted records. They are kept until the switch, so that
 	// lost indices can be filled again.
 	Runs []extsort.Run `json:"runs,omitempty"`
+	// MergeLines are lines that say that a record became another. Resolved means that
+	// Unmerged has the files of those that cannot be applied.
+	MergeLines int64         `json:"merge_lines"`
+	Resolved   bool          `json:"resolved"`
+	Unmerged   []extsort.Run `json:"unmerged,omitempty"`
 	// Indexed means that all documents are acknowledged. Before that, those up to
 	// and including the id After are; "" means none.
 	Indexed bool   `json:"indexed"`
@@ -57,6 +68,8 @@ type counters struct {
 	Lines     int64   `json:"lines"`
 	Rejected  int64   `json:"rejected"`
 	Replaced  int64   `json:"replaced"`
+	Merged    int64   `json:"merged"`
+	BadMerges int64   `json:"bad_merges"`
 	Refused   int64   `json:"refused"`
 	Documents int64   `json:"documents"`
 	Dangling  int64   `json:"dangling"`
@@ -94,7 +107,7 @@ func (s *state) began() bool {
 // done is the number of records that indexing has processed.
 func (s *state) done() (n int64) {
 	for _, d := range s.Datasets {
-		n += d.Replaced + d.Refused + d.Documents
+		n += d.Replaced + d.Refused + d.Documents + d.Merged + d.BadMerges
 	}
 	return n
 }
@@ -103,7 +116,7 @@ func (s *state) done() (n int64) {
 func (s *state) files() map[string]bool {
 	named := map[string]bool{}
 	for _, d := range s.Datasets {
-		for _, r := range d.Runs {
+		for _, r := range slices.Concat(d.Runs, d.Unmerged) {
 			named[r.File] = true
 		}
 	}
@@ -122,6 +135,7 @@ func (s *state) resetIndex() {
 	for _, d := range s.Datasets {
 		d.Indexed, d.After = false, ""
 		d.Replaced, d.Refused, d.Documents, d.Dangling, d.IndexTime = 0, 0, 0, 0, 0
+		d.Merged, d.BadMerges, d.Resolved, d.Unmerged = 0, 0, false, nil
 	}
 }
 

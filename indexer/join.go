@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"atlas/indexer/extsort"
@@ -28,6 +29,7 @@ type item struct {
 	line     int64
 	counts   [maxRelations]int64
 	children [maxRelations]span
+	arrived  int64 // 0: unknown, or no signal
 }
 
 // maxRelations is how many kinds of children a record can have.
@@ -68,11 +70,15 @@ const rangeBytes = 256 << 20
 // the first. A parent with millions of children takes no more memory than one with
 // query.MaxChildren: the others are only counted.
 type joiner struct {
-	load       *load
-	of         *idRange // the one being filled
-	records    *extsort.Iterator
-	links      []*linkStream
-	full, free chan *chunk
+	load     *load
+	of       *idRange // the one being filled
+	records  *extsort.Iterator
+	links    []*linkStream
+	arrivals *arrivals
+	// unmerged has the merges that cannot be applied, by id.
+	unmerged    *extsort.Iterator
+	hasUnmerged bool
+	full, free  chan *chunk
 
 	current *chunk
 	count   int64 // records of the range
@@ -95,6 +101,12 @@ func (j *joiner) run(ctx context.Context) error {
 				return err
 			}
 		}
+		if into, merged := document.DecodeMergeBinary(j.records.Payload()); merged {
+			if err := j.merge(key, into); err != nil {
+				return err
+			}
+			continue
+		}
 		j.add(key)
 		if len(j.current.bytes) >= chunkBytes || len(j.current.items) >= chunkItems {
 			if err := j.send(ctx); err != nil {
@@ -102,7 +114,7 @@ func (j *joiner) run(ctx context.Context) error {
 			}
 		}
 	}
-	if err := j.records.Err(); err != nil {
+	if err := cmp.Or(j.records.Err(), j.unmerged.Err()); err != nil {
 		return err
 	}
 	for _, s := range j.links {
@@ -118,7 +130,7 @@ func (j *joiner) add(key []byte) {
 	c := j.current
 	before := len(c.bytes)
 	j.id = append(j.id[:0], key[:idSize]...)
-	it := item{record: c.add(j.records.Payload()), line: lineOf(key)}
+	it := item{record: c.add(j.records.Payload()), line: lineOf(key), arrived: j.arrivals.of(j.id)}
 	for i, s := range j.links {
 		first := len(c.children)
 		it.counts[i] = s.childrenOf(j.id, func(payload []byte) {
@@ -145,6 +157,9 @@ func (j *joiner) endRange(ctx context.Context, last bool) error {
 			j.of.dangling[s.relation.Child] += s.dangling
 			s.dangling = 0
 		}
+	}
+	if err := j.arrivals.err(); err != nil {
+		return err
 	}
 	j.of.after, j.of.last = lastID(j.id), last
 	for range j.load.Workers {

@@ -59,7 +59,7 @@ func Load(ctx context.Context, o Options) (Report, error) {
 func newLoad(o Options, started time.Time) *load {
 	l := &load{
 		Options: o, started: started, saved: time.Now(), state: newState(),
-		linked: map[query.Relation]*extsort.Sorter{},
+		linked: map[query.Relation]*extsort.Sorter{}, digests: map[query.Dataset]*extsort.Sorter{},
 		report: Report{
 			Started: started.UTC(), Problems: []Problem{}, Notes: []string{}, Previous: []string{}, Deleted: []string{}, Shares: []Share{},
 		},
@@ -87,6 +87,7 @@ type load struct {
 	// committed is when the last range was committed, or when writing began.
 	committed   time.Time
 	linked      map[query.Relation]*extsort.Sorter
+	digests     map[query.Dataset]*extsort.Sorter // none if nobody needs them
 	deadLetters *deadLetters
 	// write writes documents and returns those that are refused for good.
 	write  func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
@@ -175,6 +176,9 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		total += s.Len()
 	}
 	if !l.state.Created {
+		if err := l.beginArrivals(ctx); err != nil {
+			return err
+		}
 		if err := l.createIndices(ctx); err != nil {
 			return err
 		}
@@ -194,6 +198,7 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 	if err := l.guard(ctx); err != nil {
 		return err
 	}
+	l.offerDigests()
 	return l.switchAliases(ctx)
 }
 
@@ -232,8 +237,8 @@ func (l *load) fillReport(took time.Duration) {
 		s := l.state.Datasets[in.dataset]
 		l.report.Datasets = append(l.report.Datasets, DatasetReport{
 			Dataset: in.dataset, File: in.name(),
-			Lines: s.Lines, Rejected: s.Rejected, Replaced: s.Replaced,
-			Records: s.Lines - s.Rejected - s.Replaced,
+			Lines: s.Lines, Rejected: s.Rejected + s.BadMerges, Replaced: s.Replaced, Merged: s.Merged,
+			Records: s.Lines - s.Rejected - s.BadMerges - s.Replaced - s.Merged,
 			Refused: s.Refused, Documents: s.Documents, Dangling: s.Dangling,
 			Seconds: s.ReadTime + s.IndexTime, ReadSeconds: s.ReadTime, IndexSeconds: s.IndexTime,
 		})

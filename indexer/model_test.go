@@ -135,6 +135,9 @@ func TestLoadEqualsModel(t *testing.T) {
 			}
 			return false
 		}, nil)
+		for id := range want.records[query.Signals] {
+			want.docs[id] = string(document.WithArrival([]byte(want.docs[id]), loadedAt.Truncate(time.Millisecond).UnixMilli()))
+		}
 		report := w.load(t, o)
 		if diff := gocmp.Diff(want.docs, sent); diff != "" {
 			t.Fatalf("seed %d, size %d: %s", seed, size, diff)

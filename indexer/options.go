@@ -1,16 +1,22 @@
 package indexer
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
+	"github.com/google/uuid"
+
+	"atlas/indexer/extsort"
 	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
+	"atlas/search/changes"
+	"atlas/search/query"
 )
 
 // Phase is a part of a load.
@@ -68,7 +74,7 @@ type Options struct {
 	// Listener is notified of the switch. Nil means none.
 	Listener generation.Listener
 	// Feed tells how the new generation differs from the one before. Nil means none.
-	Feed generation.Feed
+	Feed Feed
 	// AllowMissing loads a dataset without a file as an empty one. Without it the
 	// load refuses a missing file.
 	AllowMissing bool
@@ -112,6 +118,21 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock; nil means the system's.
 	Now func() time.Time
+}
+
+// Feed is a generation.Feed that also keeps which records became others. *feed.Feed
+// implements it.
+type Feed interface {
+	generation.Feed
+	// Merges returns what those of the records became that became others, as it was
+	// told.
+	Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
+	// NoteMerges stores merges of a generation that is not served yet. The first call for
+	// a dataset says first.
+	NoteMerges(ctx context.Context, generation string, d query.Dataset, merges []changes.Change, first bool) error
+	// UseDigests says how to read the ids and digests of the documents of a generation
+	// that was just loaded; open returns nil where they are not known.
+	UseDigests(generation string, open func(context.Context, query.Dataset) (*extsort.Iterator, error))
 }
 
 // maxBatchDocs bounds a `_bulk` request of small documents.

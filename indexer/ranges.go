@@ -49,8 +49,9 @@ type idRange struct {
 	barrier *barrier
 
 	// Counted by the joiner.
-	replaced int64
-	dangling map[query.Dataset]int64
+	replaced          int64
+	merged, badMerges int64
+	dangling          map[query.Dataset]int64
 	// Counted by the senders.
 	documents, refused atomic.Int64
 	refusals           refusals
@@ -97,6 +98,8 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 	d := r.dataset
 	s := l.state.Datasets[d]
 	s.Replaced += r.replaced
+	s.Merged += r.merged
+	s.BadMerges += r.badMerges
 	s.Documents += r.documents.Load()
 	s.Refused += r.refused.Load()
 	for child, n := range r.dangling {
@@ -111,6 +114,7 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 			used = append(used, l.state.Links[linkName(relation)]...)
 			delete(l.state.Links, linkName(relation))
 		}
+		used, s.Unmerged = append(used, s.Unmerged...), nil
 	}
 	now := time.Now()
 	s.IndexTime += now.Sub(l.committed).Seconds()
@@ -140,8 +144,16 @@ func (b *builder) endRange(ctx context.Context, r *idRange, up map[query.Relatio
 			return err
 		}
 	}
+	if b.digests != nil {
+		if err := b.digested.Flush(); err != nil {
+			return err
+		}
+	}
 	return r.barrier.wait(ctx, func() error {
 		r.recordLinks(up)
+		if b.digests != nil {
+			r.links[digestsName(r.dataset)] = b.digests.Runs()
+		}
 		r.requestDone()
 		return b.pipeline.enqueue(ctx, func(ctx context.Context) error { return b.load.commitRange(ctx, r) })
 	})

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -84,6 +85,7 @@ type reading struct {
 	// Since the last checkpoint.
 	began           time.Time
 	lines, rejected atomic.Int64
+	merges          atomic.Int64
 	seen            int64 // bytes that the meter has counted
 }
 
@@ -222,7 +224,7 @@ func (r *reading) work(ctx context.Context, w *extsort.Writer) error {
 func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 	l, in := r.load, r.in
 	var key, payload []byte
-	rejected := int64(0)
+	rejected, merges, started := int64(0), int64(0), l.started.UnixMilli()
 	for _, at := range batch.lines {
 		if at.unread != "" {
 			rejected++
@@ -230,19 +232,30 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 			continue
 		}
 		line := batch.bytes[at.start:at.end]
-		record, problems := document.Parse(in.dataset, line, l.started)
+		m, isMerge, problems := document.ParseMerge(in.dataset, line)
+		var record document.Record
+		if !isMerge {
+			record, problems = document.Parse(in.dataset, line, l.started)
+		}
 		if len(problems) > 0 {
 			rejected++
 			l.deadLetters.add(in.dataset, in.name(), at.number, problems, line)
 			continue
 		}
-		key = recordKey(key, document.IDBytes(record.ID()), record.Millis("updated_at"), at.number)
-		payload = record.AppendBinary(payload[:0])
+		if isMerge {
+			merges++
+			key = recordKey(key, document.IDBytes(m.ID), *cmp.Or(m.Updated, &started), at.number)
+			payload = document.AppendMergeBinary(payload[:0], document.IDBytes(m.Into))
+		} else {
+			key = recordKey(key, document.IDBytes(record.ID()), record.Millis("updated_at"), at.number)
+			payload = record.AppendBinary(payload[:0])
+		}
 		if err := w.Add(key, payload); err != nil {
 			return err
 		}
 	}
 	r.rejected.Add(rejected)
+	r.merges.Add(merges)
 	r.lines.Add(int64(len(batch.lines)))
 	l.meter.records.Add(int64(len(batch.lines)))
 	return nil
@@ -253,6 +266,7 @@ func (r *reading) commit(end *lineRange) error {
 	s, now := r.state, time.Now()
 	s.Lines += r.lines.Swap(0)
 	s.Rejected += r.rejected.Swap(0)
+	s.MergeLines += r.merges.Swap(0)
 	s.ReadTime += now.Sub(r.began).Seconds()
 	r.began = now
 	s.Offset, s.Line, s.Runs = end.offset, end.line, r.sorter.Runs()

@@ -38,16 +38,19 @@ type Report struct {
 }
 
 // DatasetReport counts the lines of a dataset. Lines = Rejected + Replaced +
-// Documents + Refused.
+// Merged + Documents + Refused.
 type DatasetReport struct {
 	Dataset query.Dataset `json:"dataset"`
 	File    string        `json:"file"`  // "" when there was none
 	Lines   int64         `json:"lines"` // blank ones are not counted
-	// Rejected lines are not records: see Problems.
+	// Rejected lines are not records, or say that a record became one that is not there:
+	// see Problems.
 	Rejected int64 `json:"rejected"`
 	// Replaced records have a newer record of the same id: one with a later
 	// updated_at, or a later line.
 	Replaced int64 `json:"replaced"`
+	// Merged records became others.
+	Merged int64 `json:"merged"`
 	// Records are the distinct records.
 	Records int64 `json:"records"`
 	// Refused documents were rejected by Elasticsearch: see Problems.

@@ -101,6 +101,19 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 			l.state.resetIndex()
 		}
 	}
+	if l.state.Created {
+		current, err := l.areArrivalsCurrent(ctx)
+		if err != nil {
+			return err
+		}
+		if !current {
+			l.note("records were changed since the load began to fill its indices; they are filled anew, so that what is new in them arrives now")
+			if err := l.dropIndices(ctx); err != nil {
+				return err
+			}
+			l.state.resetIndex()
+		}
+	}
 	if newer != "" {
 		l.note(fmt.Sprintf("the generation %s, of a load that began later, is served now; this load serves what its files held when it began", newer))
 	}

@@ -35,7 +35,7 @@ const (
 	deadLettersName = "dead-letters.ndjson"
 )
 
-var temporaryFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals))?-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
+var temporaryFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals|mergea|mergeb|unmerged|digests))?-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
 
 // defaultWorkDir is the default work folder for a folder of records and a prefix.
 // It is the same each time, so that a load finds the previous one.

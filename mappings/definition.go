@@ -58,6 +58,9 @@ func global(d query.Dataset) definition {
 	if _, there := query.Location(d); there {
 		ix[document.Point] = property{"type": "geo_point"}
 	}
+	if d == query.Signals {
+		ix[document.Arrived] = property{"type": "long"}
+	}
 	if _, suggested := query.SuggestCount(d); suggested {
 		ix[document.SuggestTerms] = property{"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": false}
 	}

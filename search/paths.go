@@ -34,6 +34,8 @@ func (p FieldPrefix) ExactPath(f *query.Field) string {
 		p = overlayPrefix
 	}
 	switch {
+	case f.Internal:
+		return p.Folded + f.Name
 	case f.Folded():
 		return p.Folded + document.ExactGroup + "." + f.Name
 	case f.Kind == query.Geo:

@@ -18,6 +18,8 @@ type Limits struct {
 	PersonalSkills int
 	// WorkspaceSkills is per workspace.
 	WorkspaceSkills int
+	// Webhooks is per workspace.
+	Webhooks int
 	// BookAdditions is how many new records a workspace can add to its books in
 	// AdditionWindow. An upsert of a record that is in the book does not count.
 	BookAdditions int
@@ -28,7 +30,7 @@ type Limits struct {
 
 // DefaultLimits are used where the operator sets no others.
 var DefaultLimits = Limits{
-	OpenInvitations: 1_000, Views: 10_000, PersonalSkills: 1_000, WorkspaceSkills: 1_000,
+	OpenInvitations: 1_000, Views: 10_000, PersonalSkills: 1_000, WorkspaceSkills: 1_000, Webhooks: 20,
 	BookAdditions: 250_000, EmailsHourly: 100, EmailsDaily: 3,
 }
 
@@ -42,6 +44,7 @@ func (l Limits) WithDefaults() Limits {
 		Views:           cmp.Or(l.Views, DefaultLimits.Views),
 		PersonalSkills:  cmp.Or(l.PersonalSkills, DefaultLimits.PersonalSkills),
 		WorkspaceSkills: cmp.Or(l.WorkspaceSkills, DefaultLimits.WorkspaceSkills),
+		Webhooks:        cmp.Or(l.Webhooks, DefaultLimits.Webhooks),
 		BookAdditions:   cmp.Or(l.BookAdditions, DefaultLimits.BookAdditions),
 		EmailsHourly:    cmp.Or(l.EmailsHourly, DefaultLimits.EmailsHourly),
 		EmailsDaily:     cmp.Or(l.EmailsDaily, DefaultLimits.EmailsDaily),

@@ -8,6 +8,7 @@ package workspace
 import (
 	"fmt"
 	"time"
+	_ "time/tzdata" // servers may have no time zones
 
 	"atlas/internal/fault"
 )
@@ -37,6 +38,8 @@ type Workspace struct {
 	Plan Plan
 	// CreditCeiling is in credits per rolling 24 hours, 1..MaxCeiling.
 	CreditCeiling int64
+	// TimeZone is the name of a zone of the IANA database.
+	TimeZone string
 	// CreatedAt is in UTC, whole milliseconds.
 	CreatedAt time.Time
 }
@@ -56,6 +59,10 @@ func (w Workspace) Validate() error {
 		issues = append(issues, NewIssue(fault.TooSmall, "ceiling", "must be at least 1"))
 	case w.CreditCeiling > MaxCeiling:
 		issues = append(issues, NewIssue(fault.TooBig, "ceiling", fmt.Sprintf("must be at most %d", MaxCeiling)))
+	}
+	// LoadLocation takes "" for UTC, and Local for that of this machine.
+	if _, err := time.LoadLocation(w.TimeZone); err != nil || w.TimeZone == "" || w.TimeZone == "Local" {
+		issues = append(issues, NewIssue(fault.InvalidFormat, "time_zone", "must be the name of a time zone, such as America/Edmonton"))
 	}
 	return ValidationError(issues)
 }

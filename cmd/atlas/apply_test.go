@@ -28,7 +28,7 @@ type writable struct {
 	dir string
 }
 
-func startWritable(t *testing.T) writable {
+func startWritable(t *testing.T, change ...func(*server.Config)) writable {
 	t.Helper()
 	es, err := elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}})
 	if err != nil {
@@ -36,7 +36,8 @@ func startWritable(t *testing.T) writable {
 	}
 	prefix := "e2e-" + strings.ToLower(uuid.NewString()[:8]) + "-"
 	t.Cleanup(func() { deleteIndices(t, es, prefix) })
-	return writable{start(t, 0, func(c *server.Config) { c.IndexPrefix = prefix }), t.TempDir()}
+	change = append(change, func(c *server.Config) { c.IndexPrefix = prefix })
+	return writable{start(t, 0, change...), t.TempDir()}
 }
 
 // index runs a command of `atlas index`, which must exit with a status.

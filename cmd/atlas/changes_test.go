@@ -14,9 +14,9 @@ import (
 
 // told is a change as the API answers it.
 type told struct {
-	ID, Op, At string
-	Changed    []string
-	Record     map[string]any
+	ID, Op, Into, At string
+	Changed          []string
+	Record           map[string]any
 }
 
 // changesPage is an answer of POST /data/{dataset}/changes.

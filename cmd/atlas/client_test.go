@@ -97,6 +97,16 @@ func TestClientReachesEveryOperation(t *testing.T) {
 func clientOfData(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	w := must(c.Workspace(ctx))(t)
+	now := must(c.Changes(ctx, client.WorkspaceChangesRequest{}))(t)
+	if len(now.Changes) > 0 || !now.CaughtUp || now.Next == "" {
+		t.Errorf("%+v", now)
+	}
+	for page, err := range c.Follow(ctx, client.WorkspaceChangesRequest{Since: w.CreatedAt.Add(-time.Hour), Limit: 1, Wait: time.Second}) {
+		if err != nil || len(page.Changes) != 1 || page.Changes[0].Kind != client.KindSetting || page.Changes[0].ID != w.ID || !page.Changes[0].By.Operator {
+			t.Errorf("%+v, %v", page, err)
+		}
+		break
+	}
 	if w.Plan != "pro" || w.Role != "" || w.CreatedAt.IsZero() {
 		t.Errorf("%+v", w)
 	}
@@ -431,7 +441,51 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	if all := collect(t, c.Subscriptions.List(ctx)); len(all) != 1 || all[0].ID != sub.ID {
 		t.Errorf("%+v", all)
 	}
+	if page, err := c.Queue.Search(ctx, client.QueueSearch{Search: client.Search{Limit: 2}, InBook: true}); err != nil || len(page.Records) > 0 {
+		t.Errorf("%+v %v", page, err)
+	}
+	// The sample was loaded before the subscription began.
+	if cost := must(c.Queue.Cost(ctx, client.QueueSearch{}))(t); cost.Count != 0 {
+		t.Errorf("%+v", cost)
+	}
+	if all := collect(t, c.Queue.All(ctx, client.QueueSearch{Dismissed: true})); len(all) > 0 {
+		t.Errorf("%+v", all)
+	}
+	unknown := []string{"01a1fe20-0000-7000-8000-00000000dead"}
+	if b := must(c.Queue.Dismiss(ctx, unknown))(t); !errors.Is(b.Err(), client.ErrNotFound) {
+		t.Errorf("%+v", b)
+	}
+	if b := must(c.Queue.Restore(ctx, unknown))(t); b.Err() != nil || b.Items[0].ID != unknown[0] {
+		t.Errorf("%+v", b)
+	}
 	if err := c.Subscriptions.Delete(ctx, sub.ID); err != nil {
+		t.Error(err)
+	}
+
+	hook := must(c.Webhooks.Upsert(ctx, "", "https://hooks.example/", "record.changed"))(t)
+	if !strings.HasPrefix(hook.Secret, "whsec_") || !hook.Enabled {
+		t.Errorf("%+v", hook)
+	}
+	if rotated := must(c.Webhooks.Rotate(ctx, hook.ID))(t); rotated.Secret == hook.Secret {
+		t.Errorf("%+v", rotated)
+	}
+	if changed := must(c.Webhooks.Upsert(ctx, hook.ID, "https://hooks.example/b", "load.switched"))(t); changed.URL != "https://hooks.example/b" {
+		t.Errorf("%+v", changed)
+	}
+	if all := collect(t, c.Webhooks.List(ctx)); len(all) != 1 || all[0].Secret != "" {
+		t.Errorf("%+v", all)
+	}
+	tested := must(c.Webhooks.Test(ctx, hook.ID))(t)
+	if all := collect(t, c.Webhooks.Deliveries(ctx, hook.ID)); len(all) != 1 || all[0].ID != tested.ID || all[0].Event != "webhook.test" {
+		t.Errorf("%+v", all)
+	}
+	if again := must(c.Webhooks.Replay(ctx, hook.ID, tested.ID))(t); again.Status != "pending" {
+		t.Errorf("%+v", again)
+	}
+	if n := must(c.Webhooks.ReplayBetween(ctx, hook.ID, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)))(t); n != 0 {
+		t.Errorf("%d", n)
+	}
+	if err := c.Webhooks.Delete(ctx, hook.ID); err != nil {
 		t.Error(err)
 	}
 

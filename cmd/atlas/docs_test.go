@@ -274,7 +274,7 @@ func fragmentsProgram(functions string, blocks []*block) string {
 	}
 	main += "\t\t}[os.Args[1]](context.Background(), c)\n\t}\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n}\n"
 	var imports []string
-	for _, name := range []string{"context", "errors", "fmt", "log", "os", "slices", "time", "atlas/client"} {
+	for _, name := range []string{"context", "errors", "fmt", "io", "log", "net/http", "os", "slices", "time", "atlas/client"} {
 		if regexp.MustCompile(`\b` + filepath.Base(name) + `\.`).MatchString(functions + main) {
 			imports = append(imports, strconv.Quote(name))
 		}

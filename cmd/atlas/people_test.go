@@ -1,10 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/emersion/go-smtp"
 
@@ -46,6 +49,38 @@ func TestOperatorOfPeople(t *testing.T) {
 		t.Error("removed twice")
 	}
 
+	type change struct {
+		Op, Kind, ID string
+		By           map[string]any
+		Changed      []string
+	}
+	export := func(args ...string) (all []change) {
+		t.Helper()
+		out, _ := o.run(0, append([]string{"audit", "export", in, "--json"}, args...)...)
+		for line := range strings.Lines(out) {
+			var c change
+			if err := json.Unmarshal([]byte(line), &c); err != nil || c.By["operator"] != true {
+				t.Fatalf("%v in %s", err, line)
+			}
+			all = append(all, c)
+		}
+		return all
+	}
+	// A transaction in progress on the server, of any test, holds up what is told.
+	for until := time.Now().Add(30 * time.Second); len(export()) < 6 && time.Now().Before(until); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got := export(); len(got) != 6 || got[0].Kind != "setting" || got[3].Op != "upsert" || !slices.Equal(got[3].Changed, []string{"role"}) ||
+		got[5].Op != "delete" || got[5].Kind != "member" || got[5].ID != other.ID.String() {
+		t.Errorf("export: %+v", got)
+	}
+	if got := export("--since=" + time.Now().AddDate(0, 0, 1).Format(time.DateOnly)); len(got) > 0 {
+		t.Errorf("export since tomorrow: %+v", got)
+	}
+	if out, told := o.run(0, "audit", "export", in); !strings.Contains(out, "operator  delete  member") || told != "" {
+		t.Errorf("export:\n%s%s", out, told)
+	}
+
 	store := skills.NewSkills(d.OpenApp(t, postgres.Options{}), nil)
 	for _, n := range []skills.NewSkill{
 		{Scope: skills.WorkspaceSkill, Name: "Bid letters"}, {Scope: skills.PersonalSkill, Name: "Diary"},
@@ -72,6 +107,10 @@ func TestOperatorOfPeople(t *testing.T) {
 		t.Errorf("list:\n%s", out)
 	}
 
+	var zoned operator.WorkspaceReport
+	if o.json(&zoned, "workspace", "set", w.ID.String(), "--time-zone=America/Edmonton"); zoned.TimeZone != "America/Edmonton" || w.TimeZone != "UTC" {
+		t.Errorf("time zone %q, before %q", zoned.TimeZone, w.TimeZone)
+	}
 	unknown := workspace.NewID().String()
 	for _, c := range []struct {
 		status int
@@ -86,6 +125,11 @@ func TestOperatorOfPeople(t *testing.T) {
 		{2, "must be one of", []string{"member", "set-role", in, owner.ID.String(), "boss"}},
 		{2, "must be a UUID", []string{"member", "remove", in, "olga"}},
 		{1, "no workspace with this id", []string{"skill", "list", "--workspace=" + unknown}},
+		{1, "must be the name of a time zone", []string{"workspace", "set", w.ID.String(), "--time-zone=Mars"}},
+		{1, "must be the name of a time zone", []string{"workspace", "set", w.ID.String(), "--time-zone=Local"}},
+		{1, "must be the name of a time zone", []string{"workspace", "set", w.ID.String(), "--time-zone="}},
+		{1, "no workspace with this id", []string{"audit", "export", "--workspace=" + unknown}},
+		{2, "must be a day", []string{"audit", "export", in, "--since=yesterday"}},
 		{1, "no workspace with this id", []string{"skill", "publish", "--workspace=" + unknown, "x"}},
 		{1, "no Skill with this locator", []string{"skill", "publish", in, "x"}},
 		{1, "no Skill with this locator", []string{"skill", "publish", in, "diary"}},

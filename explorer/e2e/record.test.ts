@@ -144,3 +144,35 @@ test('the drawer shows in which lists a record is, and takes it out of one', asy
   expect(await used()).toBe(paid)
   for (const { id } of lists) await call('DELETE', `/workspace/views/${id}`)
 })
+
+test('the history says what changed, and who changed it', async ({ page }) => {
+  await enter(page, '/accounts?projects_count=20..&sort=name:desc')
+  await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
+  await page.getByRole('row').nth(1).getByRole('link').click()
+  const drawer = page.locator('.drawer')
+  const id = new URL(page.url()).pathname.split('/')[2] ?? ''
+  const before = await used()
+  let down = true
+  await page.route('**/workspace/changes*', (route) =>
+    down
+      ? route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'the service is busy' } } })
+      : route.continue(),
+  )
+  const history = drawer.locator('details', { hasText: 'History' })
+  await history.getByText('History', { exact: true }).click()
+  await expect(history.getByRole('alert')).toContainText('Atlas cannot answer right now')
+  down = false
+  await history.getByRole('button', { name: 'Try again' }).click()
+  await expect(history).toContainText('Nothing has changed')
+
+  await call('POST', '/workspace/accounts/upsert', { account_id: id, notes: 'first' })
+  await call('POST', '/workspace/accounts/upsert', { account_id: id, tags: ['warm'], notes: 'second' })
+  await history.getByText('History', { exact: true }).click()
+  await history.getByText('History', { exact: true }).click()
+  await expect(history.getByRole('listitem').filter({ hasText: 'changed Notes and Tags' })).toHaveCount(1)
+  await expect(history.getByRole('listitem').filter({ hasText: 'changed Notes' })).toHaveCount(2)
+  expect(await findings(page)).toEqual([])
+  await page.screenshot({ path: 'test-results/history.png' })
+  expect(await used()).toBe(before)
+  await call('DELETE', `/workspace/accounts/${id}`)
+})

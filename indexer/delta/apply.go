@@ -67,6 +67,7 @@ type apply struct {
 	dirty         map[query.Dataset]*idLog
 	changed       map[query.Dataset]*idLog
 	processed     int64 // records dealt with in this call
+	arrival       int64 // of new signals, in milliseconds since 1970
 	began         time.Time
 }
 
@@ -144,6 +145,7 @@ func (a *apply) start(ctx context.Context, l live) error {
 	s := &state{
 		Version: stateVersion, Delta: generation.NewName(now), Started: now.UTC(), Inputs: a.inputs, DeadLettersTo: a.DeadLetters,
 		Lists: map[query.Dataset]extsort.Run{}, Counts: map[query.Dataset]*Counts{},
+		Merges: map[query.Dataset]int64{},
 	}
 	for _, d := range query.Datasets {
 		s.count(d)
@@ -200,9 +202,11 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	if err := a.setMarks(ctx, l, false, s.Delta); err != nil {
 		return err
 	}
-	if err := a.Feed.BeginDelta(ctx, s.Delta); err != nil {
+	arrival, err := a.Feed.BeginDelta(ctx, s.Delta, a.Now())
+	if err != nil {
 		return err
 	}
+	a.arrival = arrival.UnixMilli()
 	// The previous writer may have been killed before its records were searchable.
 	for _, d := range query.Datasets {
 		if err := a.refresh(ctx, l.indices[d]); err != nil {
@@ -242,7 +246,7 @@ func (a *apply) chooseStart(s *state, l live) error {
 		}
 	}
 	s.Generation, s.Stage, s.Dataset = l.generation, applying, query.Datasets[0]
-	s.Done, s.Begun = recordID{}, recordID{}
+	s.Done, s.Begun, s.Unmerged = recordID{}, recordID{}, nil
 	for _, c := range s.Counts {
 		*c = Counts{Lines: c.Lines, Rejected: c.Rejected, Replaced: c.Replaced}
 	}

@@ -12,11 +12,16 @@ const (
 	created
 	updated
 	deleted
-	absent // no record to delete
+	absent   // no record to delete
+	merged   // the record became another
+	unmerged // what the record became is not there
 )
 
 // changes reports whether the record is different afterwards.
-func (o outcome) changes() bool { return o == created || o == updated || o == deleted }
+func (o outcome) changes() bool { return o == created || o == updated || o.gone() }
+
+// gone reports whether the record is not there afterwards because of the entry.
+func (o outcome) gone() bool { return o == deleted || o == merged }
 
 // counter is the counter of an outcome.
 func (o outcome) counter(c *Counts) *int64 {
@@ -33,6 +38,10 @@ func (o outcome) counter(c *Counts) *int64 {
 		return &c.Deleted
 	case absent:
 		return &c.Absent
+	case merged:
+		return &c.Merged
+	case unmerged:
+		return &c.Rejected
 	default:
 		return &c.Followed
 	}

@@ -3,6 +3,8 @@ package delta
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"atlas/internal/elastic"
 	"atlas/search/document"
 )
@@ -14,31 +16,65 @@ func (a *apply) skipUnchanged(ctx context.Context, index string, items []*item) 
 	if len(items) == 0 {
 		return nil
 	}
-	ids := make([]string, len(items))
-	for i, it := range items {
-		ids[i] = it.id.String()
-	}
-	digests := make(map[string]int64, len(ids))
-	err := a.Retry.Do(ctx, func(ctx context.Context) error {
-		hits, err := elastic.Hits[any](ctx, a.Elastic, index, map[string]any{
-			"query": map[string]any{"bool": map[string]any{"filter": map[string]any{"terms": map[string]any{"id": ids}}}},
-			"size":  len(ids), "track_total_hits": false, "_source": false, "docvalue_fields": []string{document.DigestField},
-		})
-		for _, hit := range hits {
-			if digest, ok := hit.Long(document.DigestField); ok {
-				digests[hit.ID] = digest
-			}
-		}
-		return err
-	})
+	digests, err := a.values(ctx, index, document.DigestField, items)
 	if err != nil {
 		return err
 	}
 	for _, it := range items {
 		own, ok := document.Digest(it.doc)
-		if old, known := digests[it.id.String()]; ok && known && old == own {
+		if old, known := digests[it.id]; ok && known && old == own {
 			it.doc = nil
 		}
 	}
 	return nil
+}
+
+// addArrivals adds to the documents of signals when they arrived: new ones now.
+func (a *apply) addArrivals(ctx context.Context, index string, items []*item) error {
+	var present []*item
+	for _, it := range items {
+		if it.doc != nil && it.old != nil {
+			present = append(present, it)
+		}
+	}
+	arrivals, err := a.values(ctx, index, document.ArrivedField, present)
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		switch {
+		case it.doc == nil:
+		case it.old == nil:
+			it.doc = document.WithArrival(it.doc, a.arrival)
+		default:
+			it.doc = document.WithArrival(it.doc, arrivals[it.id])
+		}
+	}
+	return nil
+}
+
+// values returns a field of type long of the records that have it.
+func (a *apply) values(ctx context.Context, index, field string, items []*item) (map[recordID]int64, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(items))
+	for i, it := range items {
+		ids[i] = it.id.String()
+	}
+	values := make(map[recordID]int64, len(ids))
+	err := a.Retry.Do(ctx, func(ctx context.Context) error {
+		hits, err := elastic.Hits[any](ctx, a.Elastic, index, map[string]any{
+			"query": map[string]any{"bool": map[string]any{"filter": map[string]any{"terms": map[string]any{"id": ids}}}},
+			"size":  len(ids), "track_total_hits": false, "_source": false, "docvalue_fields": []string{field},
+		})
+		for _, hit := range hits {
+			id, invalid := uuid.Parse(hit.ID)
+			if value, ok := hit.Long(field); ok && invalid == nil {
+				values[recordID(id)] = value
+			}
+		}
+		return err
+	})
+	return values, err
 }

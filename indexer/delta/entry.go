@@ -24,8 +24,10 @@ type entry struct {
 	// Options.Corrected.
 	file int
 	line int64
-	// deleted means that the record is deleted; then record is empty.
+	// deleted means that the record is deleted; then record is empty. If it became
+	// another, into is that one.
 	deleted bool
+	into    recordID
 	// updated is the updated_at of a deletion, in milliseconds; noTime without one.
 	updated int64
 	record  document.Record
@@ -48,14 +50,41 @@ func (e entry) updatedAt(started int64) int64 {
 func (e entry) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(e.file)) // #nosec G115 -- counts files
 	b = binary.AppendVarint(b, e.line)
-	if e.deleted {
-		b = append(b, 1)
-		return binary.AppendVarint(b, e.updated)
+	switch {
+	case e.merged():
+		return append(binary.AppendVarint(append(b, mergedEntry), e.updated), e.into[:]...)
+	case e.deleted:
+		return binary.AppendVarint(append(b, deletedEntry), e.updated)
 	}
-	return e.record.AppendBinary(append(b, 0))
+	return e.record.AppendBinary(append(b, recordEntry))
 }
 
+// merged reports whether the record became another.
+func (e entry) merged() bool { return e.into != recordID{} }
+
+// The kinds of entries.
+const (
+	recordEntry  = 0
+	deletedEntry = 1
+	mergedEntry  = 2
+)
+
 var errEntry = errors.New("not an entry of a delta")
+
+// decodeKind returns the kind of what append wrote.
+func decodeKind(b []byte) (byte, error) {
+	for range 2 { // file and line
+		n := 0
+		for n < len(b) && b[n] >= 0x80 {
+			n++
+		}
+		b = b[min(n+1, len(b)):]
+	}
+	if len(b) == 0 {
+		return 0, errEntry
+	}
+	return b[0], nil
+}
 
 // decodeEntry decodes what append wrote.
 func decodeEntry(d query.Dataset, id recordID, b []byte) (entry, error) {
@@ -68,9 +97,17 @@ func decodeEntry(d query.Dataset, id recordID, b []byte) (entry, error) {
 	if e.line, n = binary.Varint(b); n <= 0 || len(b) <= n {
 		return e, errEntry
 	}
-	e.deleted, b = b[n] == 1, b[n+1:]
-	if e.deleted {
-		if e.updated, n = binary.Varint(b); n != len(b) {
+	kind, b := b[n], b[n+1:]
+	if kind != recordEntry {
+		e.deleted = true
+		if e.updated, n = binary.Varint(b); n <= 0 {
+			return e, errEntry
+		}
+		b = b[n:]
+		if kind == mergedEntry && len(b) == idSize {
+			e.into, b = recordID(b), nil
+		}
+		if len(b) > 0 {
 			return e, errEntry
 		}
 		return e, nil

@@ -1,9 +1,12 @@
 package delta_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
@@ -36,12 +39,14 @@ type follower struct {
 	store    *postgres.Store
 	at       map[query.Dataset]feedchanges.Position
 	copy     map[query.Dataset]map[string]string
+	merged   map[query.Dataset]map[string]string // what records became that are gone
+	random   *rand.Rand
 	restarts int
 	told     []feedchanges.Entry // since the last look
 }
 
 func (w *world) follower(t *testing.T) *follower {
-	f := &follower{world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 2})}
+	f := &follower{world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 2}), merged: map[query.Dataset]map[string]string{}, random: rand.New(rand.NewPCG(rand.Uint64(), 0))}
 	f.restart(t)
 	return f
 }
@@ -80,7 +85,7 @@ func (f *follower) catchUp(t *testing.T) {
 	f.told = nil
 	for _, d := range query.Datasets {
 		for caughtUp := false; !caughtUp; {
-			page, known, err := f.store.ChangesAfter(t.Context(), d, f.at[d], 1+rand.IntN(4))
+			page, known, err := f.store.ChangesAfter(t.Context(), d, f.at[d], 1+f.random.IntN(4))
 			fatal(t, err)
 			if !known {
 				f.restarts++
@@ -107,7 +112,14 @@ func (f *follower) take(t *testing.T, d query.Dataset, page feedchanges.Page) {
 	fatal(t, err)
 	for _, e := range page.Entries {
 		id := e.ID.String()
-		if e.Op == feedchanges.Delete {
+		delete(f.merged[d], id)
+		if e.Op == feedchanges.Merge {
+			if f.merged[d] == nil {
+				f.merged[d] = map[string]string{}
+			}
+			f.merged[d][id] = e.Into.String()
+		}
+		if e.Op != feedchanges.Upsert {
 			delete(f.copy[d], id)
 			continue
 		}
@@ -170,34 +182,49 @@ func (w *world) interruptedLoad(t *testing.T, o indexer.Options, stop func(*http
 	return err
 }
 
+var (
+	walks = flag.Int("walks", 1, "how many random walks TestFeedFollows makes")
+	seed  = flag.Uint64("seed", 0, "the seed of the first of them; 0: a random one")
+)
+
 // A follower that applies the feed has exactly what is served, whatever loads, deltas
 // and rollbacks there are, finished, interrupted, gone on with or given up.
 func TestFeedFollows(t *testing.T) {
 	t.Parallel()
+	first := cmp.Or(*seed, rand.Uint64())
+	for i := range *walks {
+		of := first + uint64(i)
+		t.Run(fmt.Sprintf("seed %d", of), func(t *testing.T) { walk(t, rand.New(rand.NewPCG(of, 0))) })
+	}
+}
+
+func walk(t *testing.T, random *rand.Rand) {
 	w := newWorld(t)
 	_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
 	fatal(t, err)
 	f := w.follower(t)
+	arrivals := w.arrivals(t)
+	f.random = random
 	at := 0
 	var said []string
 	for round := range 8 {
-		seed := int(time.Now().UnixNano())
+		seed := random.Int()
 		changed, _ := drawn(seed)
-		o := w.options(t, byDataset(changed))
+		o := w.options(t, withMerges(random, byDataset(changed)))
 		o.Feed, o.Page = w.feed(t), 2
 		at++
 		now := time.UnixMilli(day(at % 7))
 		o.Now = func() time.Time { return now }
 		var n atomic.Int64
-		stopAt := 1 + rand.Int64N(40)
+		stopAt := 1 + random.Int64N(40)
 		stop := func(*http.Request) bool { return n.Add(1) == stopAt }
-		action := rand.IntN(6)
+		action := random.IntN(6)
 		said = append(said, fmt.Sprintf("round %d: action %d, stopped at %d, seed %d", round, action, stopAt, seed))
 		when := strings.Join(said, "\n")
 		switch action {
 		case 0, 1: // a delta, interrupted perhaps, and gone on with perhaps
-			_, err := w.interrupted(t, o, stop, rand.IntN(2) == 0)
-			if errors.Is(err, errStopped) && rand.IntN(2) == 0 {
+			_, err := w.interrupted(t, o, stop, random.IntN(2) == 0)
+			if errors.Is(err, errStopped) && random.IntN(2) == 0 {
 				f.catchUp(t)
 				_, err = delta.Apply(t.Context(), o)
 			}
@@ -207,14 +234,14 @@ func TestFeedFollows(t *testing.T) {
 			_, err := delta.Apply(t.Context(), o)
 			fatal(t, err)
 		case 3: // a load of some of the records, with others
-			_, err := indexer.Load(t.Context(), w.loadOptions(t, f.files(changed)))
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, withMerges(random, f.files(changed))))
 			fatal(t, err)
 		case 4: // a load that is interrupted, and gone on with perhaps
-			lo := w.loadOptions(t, f.files(changed))
+			lo := w.loadOptions(t, withMerges(random, f.files(changed)))
 			err := w.interruptedLoad(t, lo, func(r *http.Request) bool {
 				return stop(r) || stopAt < 10 && strings.HasSuffix(r.URL.Path, "/_aliases") && r.Method == http.MethodPost
 			})
-			if errors.Is(err, errStopped) && rand.IntN(2) == 0 {
+			if errors.Is(err, errStopped) && random.IntN(2) == 0 {
 				f.catchUp(t)
 				_, err = indexer.Load(t.Context(), lo)
 			}
@@ -229,6 +256,8 @@ func TestFeedFollows(t *testing.T) {
 		fatal(t, w.feed(t).Settle(t.Context(), ""))
 		f.catchUp(t)
 		f.wantEqual(t, when)
+		arrivals = w.wantArrivals(t, arrivals, action == 5, when)
+		f.wantMerges(t, when)
 		if f.restarts > 0 {
 			t.Fatalf("%s: the feed started over", when)
 		}
@@ -252,9 +281,10 @@ func (f *follower) files(changed []change) map[query.Dataset]string {
 		}
 		written[string(c.d)+c.id] = true
 	}
-	for d, records := range f.copy {
-		for id, record := range records {
-			if !written[string(d)+id] && rand.IntN(8) > 0 {
+	for _, d := range query.Datasets {
+		for _, id := range slices.Sorted(maps.Keys(f.copy[d])) {
+			record := f.copy[d][id]
+			if !written[string(d)+id] && f.random.IntN(8) > 0 {
 				files[d] += record + "\n"
 			}
 		}

@@ -18,10 +18,13 @@ import (
 // deletedKey distinguishes a deletion from a record.
 const deletedKey = "deleted"
 
-// parseLine parses a line of a dataset: a record, as in a load, or a deletion,
-// {"id": …, "deleted": true} with or without updated_at. A line with problems is
-// neither.
+// parseLine parses a line of a dataset: a record or a merge, as in a load, or a
+// deletion, {"id": …, "deleted": true} with or without updated_at. A line with problems
+// is none of them.
 func parseLine(d query.Dataset, line []byte) (entry, []document.Problem) {
+	if m, is, problems := document.ParseMerge(d, line); is {
+		return mergeEntry(m, problems)
+	}
 	if !bytes.Contains(line, []byte(`"`+deletedKey+`"`)) {
 		return parseRecord(d, line)
 	}
@@ -46,6 +49,17 @@ func parseLine(d query.Dataset, line []byte) (entry, []document.Problem) {
 		return entry{}, []document.Problem{{Field: deletedKey, Reason: "must be true or false"}}
 	}
 	return parseDeletion(line)
+}
+
+func mergeEntry(m document.Merge, problems []document.Problem) (entry, []document.Problem) {
+	if len(problems) > 0 {
+		return entry{}, problems
+	}
+	e := entry{id: document.IDBytes(m.ID), deleted: true, into: document.IDBytes(m.Into), updated: noTime.UnixMilli()}
+	if m.Updated != nil {
+		e.updated = *m.Updated
+	}
+	return e, nil
 }
 
 func parseRecord(d query.Dataset, line []byte) (entry, []document.Problem) {

@@ -1,9 +1,11 @@
 package delta
 
 import (
+	"cmp"
 	"context"
 
 	"atlas/indexer/extsort"
+	"atlas/indexer/merges"
 	"atlas/search/query"
 )
 
@@ -12,6 +14,8 @@ type work struct {
 	id    recordID
 	entry *entry // nil if no line is about the record
 	dirty bool   // its related records changed
+	// unmerged says why the entry's merge cannot be applied; 0 if it can.
+	unmerged merges.Reason
 }
 
 // mergeIterator merges the list of a dataset with its dirty records, in the order
@@ -20,7 +24,9 @@ type mergeIterator struct {
 	dataset             query.Dataset
 	path                string // of the list
 	list, dirty         *extsort.Iterator
+	unmerged            *extsort.Iterator
 	hasListed, hasDirty bool // whether list and dirty stand on an entry
+	hasUnmerged         bool
 }
 
 func (a *apply) newMergeIterator(ctx context.Context, s *state, d query.Dataset, dirty *idLog) (*mergeIterator, error) {
@@ -56,7 +62,16 @@ func (a *apply) newMergeIterator(ctx context.Context, s *state, d query.Dataset,
 		it.dirty.Close()
 		return nil, unusable(err, it.path)
 	}
-	it.hasListed, it.hasDirty = it.list.Next(), it.dirty.Next()
+	var unmerged []extsort.Run
+	if s.Unmerged != nil {
+		unmerged = append(unmerged, *s.Unmerged)
+	}
+	if it.unmerged, err = extsort.Open(ctx, extsort.Options{Dir: a.folder.path, KeySize: idSize, Keep: true}, unmerged, processed); err != nil {
+		it.dirty.Close()
+		it.list.Close()
+		return nil, unusable(err, a.folder.unmerged(d))
+	}
+	it.hasListed, it.hasDirty, it.hasUnmerged = it.list.Next(), it.dirty.Next(), it.unmerged.Next()
 	return it, nil
 }
 
@@ -83,10 +98,14 @@ func (it *mergeIterator) page(size int) ([]*work, error) {
 			}
 			w.entry = &e
 			it.hasListed = it.list.Next()
+			if it.hasUnmerged && recordID(it.unmerged.Key()) == w.id {
+				w.unmerged = merges.Reason(it.unmerged.Payload()[0])
+				it.hasUnmerged = it.unmerged.Next()
+			}
 		}
 		page = append(page, w)
 	}
-	if err := it.list.Err(); err != nil {
+	if err := cmp.Or(it.list.Err(), it.unmerged.Err()); err != nil {
 		return nil, unusable(err, it.path)
 	}
 	return page, it.dirty.Err()
@@ -95,4 +114,5 @@ func (it *mergeIterator) page(size int) ([]*work, error) {
 func (it *mergeIterator) close() {
 	it.dirty.Close()
 	it.list.Close()
+	it.unmerged.Close()
 }

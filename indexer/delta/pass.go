@@ -36,6 +36,9 @@ const groupChildren = 10_000
 // other.
 func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 	s := a.state
+	if err := a.findUnmerged(ctx, d); err != nil {
+		return err
+	}
 	merged, err := a.newMergeIterator(ctx, s, d, a.dirty[d])
 	if err != nil {
 		return err
@@ -60,7 +63,7 @@ func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 	if err := working.Wait(); err != nil {
 		return err
 	}
-	s.Done, s.Begun = recordID{}, recordID{}
+	s.Done, s.Begun, s.Unmerged = recordID{}, recordID{}, nil
 	s.Stage, s.Dataset = notifying, ""
 	for i, one := range query.Datasets[:len(query.Datasets)-1] {
 		if one == d {
@@ -89,6 +92,7 @@ func (a *apply) refresh(ctx context.Context, index string) error {
 type item struct {
 	work
 	outcome outcome
+	into    recordID         // what the record became, by its entry or by what was told before; zero if nothing
 	old     *document.Record // nil if there is none
 	public  jsontext.Value   // of old
 	record  document.Record  // the new version
@@ -155,9 +159,13 @@ func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*i
 			return nil, err
 		}
 	}
+	became, err := a.became(ctx, d, page, ids, there)
+	if err != nil {
+		return nil, err
+	}
 	items := make([]*item, len(page))
 	for i, w := range page {
-		it := &item{work: *w}
+		it := &item{work: *w, into: became[w.id]}
 		if it.public = there[ids[i]]; it.public != nil {
 			old, err := document.FromPublic(d, it.public)
 			if err != nil {
@@ -172,6 +180,7 @@ func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*i
 				at = &ms
 			}
 			it.outcome = decide(*it.entry, it.old, at, a.state.Started.UnixMilli())
+			it.decideMerge()
 		}
 		if it.outcome == created || it.outcome == updated {
 			it.record = it.entry.record
@@ -183,7 +192,7 @@ func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*i
 
 // builds reports whether the record needs a document.
 func (it *item) builds() bool {
-	return it.outcome == created || it.outcome == updated || it.dirty && it.old != nil && it.outcome != deleted
+	return it.outcome == created || it.outcome == updated || it.dirty && it.old != nil && !it.outcome.gone()
 }
 
 // children estimates the related records in the item's document.
@@ -212,11 +221,14 @@ func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items [
 		if c, changed := it.change(d, !it.id.after(s.Begun)); changed {
 			told = append(told, c)
 		}
-		if it.doc != nil || it.outcome == deleted {
+		if it.doc != nil || it.outcome.gone() && it.old != nil {
 			sent = append(sent, it)
 		}
 		if it.id.after(s.Begun) && (it.entry != nil || it.doc != nil) {
 			*it.outcome.counter(s.count(d))++
+			if err := a.rejectMerge(d, it); err != nil {
+				return err
+			}
 		}
 	}
 	if last.after(s.Begun) {
@@ -297,7 +309,10 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 			alike = append(alike, it)
 		}
 	}
-	return a.skipUnchanged(ctx, l.indices[d], alike)
+	if err := a.skipUnchanged(ctx, l.indices[d], alike); err != nil || d != query.Signals {
+		return err
+	}
+	return a.addArrivals(ctx, l.indices[d], items)
 }
 
 // change is the item in the feed of changes, false if its public record stays as it is.
@@ -306,6 +321,8 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 func (it *item) change(d query.Dataset, again bool) (c changes.Change, changed bool) {
 	c = changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Upsert}
 	switch {
+	case it.outcome == merged, again && it.old == nil && it.outcome != created && it.into != recordID{}:
+		c.Op, c.Into = changes.Merge, uuid.UUID(it.into)
 	case it.outcome == deleted, again && it.old == nil && it.outcome != created:
 		c.Op = changes.Delete
 	case again:
@@ -331,7 +348,7 @@ func (a *apply) markDependents(d query.Dataset, it *item) {
 	if it.old != nil {
 		before = document.Fragment(*it.old)
 	}
-	if it.outcome != deleted {
+	if !it.outcome.gone() {
 		after = document.Fragment(it.record)
 	}
 	if bytes.Equal(before, after) {
@@ -344,7 +361,7 @@ func (a *apply) markDependents(d query.Dataset, it *item) {
 		if it.old != nil {
 			a.markParents(rel, *it.old)
 		}
-		if it.outcome != deleted {
+		if !it.outcome.gone() {
 			a.markParents(rel, it.record)
 		}
 	}

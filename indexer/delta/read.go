@@ -189,6 +189,9 @@ func (r *reading) list(ctx context.Context, d query.Dataset) error {
 		}
 		last = id
 		w.Add(id[:], sorted.Payload())
+		if e, err := decodeKind(sorted.Payload()); err == nil && e == mergedEntry {
+			r.state.Merges[d]++
+		}
 		if n%progressLines == 0 && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}

@@ -35,10 +35,11 @@ type DatasetReport struct {
 }
 
 // Counts count lines: Lines = Rejected + Replaced + Older + Unchanged + Created +
-// Updated + Deleted + Absent + Refused.
+// Updated + Deleted + Merged + Absent + Refused.
 type Counts struct {
 	Lines int64 `json:"lines"` // blank ones are not counted
-	// Rejected lines are neither records nor deletions: see Problems.
+	// Rejected lines are neither records nor deletions, or say that a record became one
+	// that is not there: see Problems.
 	Rejected int64 `json:"rejected"`
 	// Replaced lines have a newer line of the same id.
 	Replaced int64 `json:"replaced"`
@@ -50,6 +51,8 @@ type Counts struct {
 	Created   int64 `json:"created"`
 	Updated   int64 `json:"updated"`
 	Deleted   int64 `json:"deleted"`
+	// Merged records became others.
+	Merged int64 `json:"merged"`
 	// Absent are deletions of records that do not exist.
 	Absent int64 `json:"absent"`
 	// Refused records were rejected by Elasticsearch: see Problems.
@@ -72,7 +75,7 @@ func (r Report) LeftOut() int64 {
 func (r Report) Changed() int64 {
 	var n int64
 	for _, d := range r.Datasets {
-		n += d.Created + d.Updated + d.Deleted
+		n += d.Created + d.Updated + d.Deleted + d.Merged
 	}
 	return n
 }

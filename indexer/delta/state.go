@@ -21,6 +21,7 @@ import (
 //	lock            held by the process that applies it
 //	state.json      the checkpoint; without it nothing was begun
 //	<dataset>.list  the entries that count, sorted by id
+//	<dataset>.unmerged  merges of the list that cannot be applied, and why
 //	<dataset>.dirty records of the dataset whose related records changed
 //	<dataset>.told  records of the dataset that changed, for the listener
 //	letters.ndjson  dead letters
@@ -57,6 +58,10 @@ type state struct {
 	DeadLetterBytes     int64                         `json:"letters"`
 	ReadDeadLetterBytes int64                         `json:"read_letters"`
 	Counts              map[query.Dataset]*Counts     `json:"counts"`
+	// Merges counts the merges of each list. Unmerged has those of Dataset that cannot
+	// be applied; nil: that is not known yet.
+	Merges   map[query.Dataset]int64 `json:"merges,omitempty"`
+	Unmerged *extsort.Run            `json:"unmerged,omitempty"`
 }
 
 // stateVersion increases when the meaning of the state or of a file that it names
@@ -129,8 +134,11 @@ func (f *folder) close() {
 	_ = f.lock.Close()
 }
 
-func (f *folder) scratch() string                { return filepath.Join(f.path, "scratch") }
-func (f *folder) list(d query.Dataset) string    { return filepath.Join(f.path, string(d)+".list") }
+func (f *folder) scratch() string             { return filepath.Join(f.path, "scratch") }
+func (f *folder) list(d query.Dataset) string { return filepath.Join(f.path, string(d)+".list") }
+func (f *folder) unmerged(d query.Dataset) string {
+	return filepath.Join(f.path, string(d)+".unmerged")
+}
 func (f *folder) dirty(d query.Dataset) string   { return filepath.Join(f.path, string(d)+".dirty") }
 func (f *folder) changed(d query.Dataset) string { return filepath.Join(f.path, string(d)+".told") }
 func (f *folder) deadLetters() string            { return filepath.Join(f.path, "letters.ndjson") }
@@ -177,6 +185,7 @@ func (f *folder) clear() error {
 	_ = durable.SyncFolder(f.path)
 	for _, d := range query.Datasets {
 		_ = os.Remove(f.list(d))
+		_ = os.Remove(f.unmerged(d))
 		_ = os.Remove(f.dirty(d))
 		_ = os.Remove(f.changed(d))
 	}

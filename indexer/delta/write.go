@@ -25,7 +25,7 @@ func (a *apply) noteDeletions(ctx context.Context, d query.Dataset, items []*ite
 	}
 	gone := map[string]time.Time{}
 	for _, it := range items {
-		if it.outcome == deleted || it.outcome == absent {
+		if it.outcome.gone() || it.outcome == absent {
 			gone[it.id.String()] = time.UnixMilli(it.entry.deletedAt(it.old, a.state.Started.UnixMilli())).UTC()
 		}
 	}

@@ -27,7 +27,9 @@ type Store interface {
 	PreparePublication(ctx context.Context, writer string) (uuid.UUID, error)
 	Publish(ctx context.Context, writer string) error
 	EndChanges(ctx context.Context, writer string) error
+	NextArrival(ctx context.Context, now time.Time) (time.Time, error)
 	StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error
+	MergeStore
 }
 
 // Live reads the served generation in real time. *search.Engine implements it.
@@ -48,20 +50,60 @@ type Feed struct {
 	Retry elastic.Retry
 	// Log gets how long generations were compared. Nil means no log.
 	Log *slog.Logger
+	// digests are those of a generation that this process has loaded.
+	digests digests
 	// Window is how many records of two generations are compared at once; 0 means
 	// 5,000.
 	Window int
 }
 
-// BeginDelta makes a delta the writer of the feed, or lets it go on.
-func (f *Feed) BeginDelta(ctx context.Context, delta string) error {
+// BeginDelta makes a delta the writer of the feed, or lets it go on. It returns the
+// arrival of its new signals, as Arrive does.
+func (f *Feed) BeginDelta(ctx context.Context, delta string, now time.Time) (arrival time.Time, err error) {
 	if f == nil {
-		return nil
+		return now.Truncate(time.Millisecond), nil
 	}
 	if err := f.Settle(ctx, delta); err != nil {
-		return err
+		return arrival, err
 	}
-	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, delta, nil, true) })
+	if err := f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, delta, nil, true) }); err != nil {
+		return arrival, err
+	}
+	return f.nextArrival(ctx, now)
+}
+
+// Arrive returns the arrival of the new signals of a load: now, but later than all
+// arrivals before. It first settles what others left unfinished, so that nothing of an
+// earlier arrival is seen later. A nil *Feed returns now.
+func (f *Feed) Arrive(ctx context.Context, now time.Time) (at time.Time, err error) {
+	if f == nil {
+		return now.Truncate(time.Millisecond), nil
+	}
+	if err := f.Settle(ctx, ""); err != nil {
+		return at, err
+	}
+	return f.nextArrival(ctx, now)
+}
+
+func (f *Feed) nextArrival(ctx context.Context, now time.Time) (at time.Time, err error) {
+	err = f.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		at, err = f.Store.NextArrival(ctx, now)
+		return err
+	})
+	return at, err
+}
+
+// Arriving reports whether the arrival is the last one, and not told of yet.
+func (f *Feed) Arriving(ctx context.Context, at time.Time) (is bool, err error) {
+	if f == nil {
+		return true, nil
+	}
+	err = f.Retry.Do(ctx, func(ctx context.Context) error {
+		state, err := f.Store.FeedState(ctx)
+		is = state.Arrival.Equal(at) && state.Arrived.Before(at)
+		return err
+	})
+	return is, err
 }
 
 // Append writes changes that a delta is about to make. Even without changes it fails if
@@ -136,6 +178,7 @@ func (f *Feed) Switched(ctx context.Context, to string) error {
 		return f.Publish(ctx, to)
 	}
 	began := time.Now()
+	defer func() { f.digests = digests{} }()
 	compared, err := f.compare(ctx, state.Origin, to)
 	if err != nil {
 		return err
@@ -146,7 +189,10 @@ func (f *Feed) Switched(ctx context.Context, to string) error {
 	if f.Log != nil {
 		f.Log.Info("the generations are compared", "from", state.Origin, "to", to, "seconds", time.Since(began).Seconds())
 	}
-	return f.Publish(ctx, to)
+	if err := f.Publish(ctx, to); err != nil {
+		return err
+	}
+	return f.forgetMerges(ctx)
 }
 
 // startOver makes every cursor too old: what changed since is not known.
@@ -205,6 +251,10 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 		return nil
 	}
 	if err := f.begin(ctx, is.served, is.Generation); err != nil {
+		return err
+	}
+	// Its signals may have arrived at any time up to now.
+	if _, err := f.nextArrival(ctx, time.Now()); err != nil {
 		return err
 	}
 	return f.Switched(ctx, is.served)
@@ -281,7 +331,7 @@ func (f *Feed) correct(ctx context.Context, delta string) error {
 					if there[ids[i]] != nil {
 						is = changes.Upsert
 					}
-					if is != e.Op {
+					if is != e.Op && (is != changes.Delete || e.Op != changes.Merge) {
 						corrections = append(corrections, changes.Change{Dataset: d, ID: e.ID, Op: is})
 					}
 				}

@@ -40,6 +40,12 @@ type Feed interface {
 	Switching(ctx context.Context, from, to string) error
 	// Switched is called after the switch, again if it failed.
 	Switched(ctx context.Context, to string) error
+	// Arrive returns when the new signals of a load arrive: now, but later than all that
+	// is told.
+	Arrive(ctx context.Context, now time.Time) (time.Time, error)
+	// Arriving reports whether that is still so: nobody else has got an arrival, or told
+	// of a switch, since.
+	Arriving(ctx context.Context, at time.Time) (bool, error)
 }
 
 // UnknownSwitchError means that the result of a switch is unknown: neither its

@@ -122,6 +122,8 @@ type itemError struct {
 	Code    fault.Code    `json:"code"`
 	Message string        `json:"message"`
 	Issues  []fault.Issue `json:"issues,omitzero"`
+	// MergedInto is what a record became that is not found.
+	MergedInto string `json:"merged_into,omitzero"`
 }
 
 // itemIssues returns the issues of all items as the error of a call that fails as a
@@ -222,7 +224,7 @@ func itemErrorOf(err error) itemError {
 	case e.Code == fault.Unavailable && e.Message != notTriedText:
 		return itemError{Code: e.Code, Message: inDoubtText}
 	}
-	return itemError{e.Code, e.Message, e.Issues}
+	return itemError{e.Code, e.Message, e.Issues, e.MergedInto}
 }
 
 // itemCodes are the codes of failed items, in order.
@@ -270,6 +272,7 @@ var itemErrorSchema = schema.Named("ItemError", schema.Object(
 	schema.Required("code", schema.Named("ItemErrorCode", errorCodes(func(fault.Code, errorRow) bool { return true }))),
 	schema.Required("message", messageSchema),
 	schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("With `invalid_input`.")),
+	schema.Optional("merged_into", mergedIntoSchema),
 ))
 
 // batchBody is a body of 1..100 items.

@@ -87,6 +87,9 @@ func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[u
 					return reply{}, 0, err
 				}
 			}
+			if err := s.withMerges(ctx, d, results); err != nil {
+				return reply{}, 0, err
+			}
 			rendered, m, err := c.itemResults("id", results)
 			m.Credits = int64(m.Succeeded)
 			return reply{map[string]any{"results": rendered}, m}, m.Succeeded, err

@@ -111,7 +111,7 @@ func (s *Server) getBook(d query.Dataset) handler {
 				row, err = fields.Select(row)
 			}
 			if err != nil {
-				return reply{}, 0, err
+				return reply{}, 0, s.orMerged(ctx, d, c.pathID("id").String(), err)
 			}
 			return c.recordReply(row)
 		})
@@ -124,7 +124,7 @@ func (s *Server) upsertBook(d query.Dataset) func(c *call, in book.Input) (reply
 		if err != nil {
 			return reply{}, err
 		}
-		return free(outcomes[0].Row), outcomes[0].Err
+		return free(outcomes[0].Row), s.orMerged(c.Context(), d, outcomes[0].Record, outcomes[0].Err)
 	}
 }
 
@@ -145,6 +145,9 @@ func (s *Server) upsertBookBatch(d query.Dataset) func(c *call, items []batchIte
 					results[i].data = outcomes[j].Row
 				}
 			}
+		}
+		if err := s.withMerges(c.Context(), d, results); err != nil {
+			return reply{}, err
 		}
 		return c.batchReply(book.IDKey(d), results)
 	}

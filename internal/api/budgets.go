@@ -59,13 +59,14 @@ const (
 
 // Budgets has the budget of each operation of the route table.
 var Budgets = map[string]Budget{
-	"get_workspace": {placesRecords, 0, 32},
-	"get_credits":   {placesRecords, 0, 32},
-	"search_fields": {placesRecords, 0, 128},
-	"get_field":     {placesRecords, 0, 32},
-	"get_usage":     {placesRecords, 0, 32},
-	"get_release":   {placesRecords, 0, 32},
-	"get_coverage":  {placesRecords, 0, 64},
+	"get_workspace":          {placesRecords, 0, 32},
+	"get_credits":            {placesRecords, 0, 32},
+	"read_workspace_changes": {placesChanges, 0, 128},
+	"search_fields":          {placesRecords, 0, 128},
+	"get_field":              {placesRecords, 0, 32},
+	"get_usage":              {placesRecords, 0, 32},
+	"get_release":            {placesRecords, 0, 32},
+	"get_coverage":           {placesRecords, 0, 64},
 
 	"search_accounts": {placesSearch, rowsSearch, 256},
 	"search_contacts": {placesSearch, rowsSearch, 256},
@@ -136,6 +137,15 @@ var Budgets = map[string]Budget{
 	"delete_favorite_view":        {placesRecords, 0, 32},
 	"delete_favorite_views_batch": {placesRecords, 0, 64},
 
+	"list_webhooks":           {placesRecords, 0, 32},
+	"upsert_webhook":          {placesRecords, 0, 32},
+	"delete_webhook":          {placesRecords, 0, 32},
+	"test_webhook":            {placesRecords, 0, 32},
+	"rotate_webhook":          {placesRecords, 0, 32},
+	"list_webhook_deliveries": {placesRecords, 0, 64},
+	"replay_webhook_delivery": {placesRecords, 0, 32},
+	"replay_webhook":          {placesRecords, 0, 64},
+
 	"list_members":      {placesRecords, 0, 64},
 	"update_member":     {placesRecords, 0, 32},
 	"remove_member":     {placesRecords, 0, 32},
@@ -147,6 +157,9 @@ var Budgets = map[string]Budget{
 	"list_signal_subscriptions":  {placesRecords, 0, 64},
 	"upsert_signal_subscription": {placesRecords, 0, 32},
 	"delete_signal_subscription": {placesRecords, 0, 32},
+	"search_signal_queue":        {placesRecords, rowsSearch, 512}, // a search may name all ids of a book
+	"dismiss_signals_batch":      {placesRecords, maxBatch, 256},
+	"restore_signals_batch":      {placesRecords, 0, 64},
 
 	"find_skills":  {placesRecords, 0, 128},
 	"list_skills":  {placesRecords, 0, 128},

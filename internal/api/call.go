@@ -231,8 +231,11 @@ func checkWorkspaceParam(given []string) error {
 // identify authenticates the caller.
 func (c *call) identify() (err error) {
 	c.checkedAt = time.Now()
-	c.identity, err = c.server.authenticate(c.gin.Request)
-	return err
+	if c.identity, err = c.server.authenticate(c.gin.Request); err != nil {
+		return err
+	}
+	c.gin.Request = c.gin.Request.WithContext(workspace.WithAuthor(c.Context(), c.identity.Author()))
+	return nil
 }
 
 // permit checks what the caller may do in the workspace.
@@ -398,6 +401,9 @@ func (c *call) metered(most int, run func(ctx context.Context) (r reply, deliver
 	}
 	if window, err = reservation.Settle(c.Context(), int64(delivered)); err != nil {
 		return reply{}, err
+	}
+	if c.server.CreditsUsed != nil {
+		c.server.CreditsUsed(c.workspace(), window.Used, window.Ceiling)
 	}
 	c.charged = int64(delivered)
 	c.server.Meter.CreditsCharged(c.route.Operation, c.charged)

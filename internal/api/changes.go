@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 
 	"atlas/internal/fault"
 	"atlas/internal/schema"
@@ -18,6 +19,7 @@ type Changes interface {
 	Begin(ctx context.Context, r query.ChangesRequest) (changes.Position, error)
 	Wait(ctx context.Context, r query.ChangesRequest, after changes.Position, stop func() bool) (changes.Position, error)
 	Read(ctx context.Context, r query.ChangesRequest, after changes.Position) (changes.Answer, error)
+	History(ctx context.Context, r query.ChangesRequest) (changes.Answer, error)
 }
 
 func (s *Server) changesRoutes() []Route {
@@ -25,7 +27,7 @@ func (s *Server) changesRoutes() []Route {
 	for _, d := range catalogOrder {
 		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/changes", Operation: "read_" + string(d) + "_changes", Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: takes(query.ChangesRule(d), s.readChanges), doc: operationDoc{
 			tag: tagData, summary: "Follow the changes of " + string(d),
-			text:     "What changed of the global records, in the order in which searches saw it: new, changed and deleted records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are kept for 90 days, unless the operator says otherwise.",
+			text:     "What changed of the global records, in the order in which searches saw it: new, changed, deleted and merged records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are kept for 90 days, unless the operator says otherwise.",
 			free:     "Without `records` it",
 			examples: []example{{"now", "A cursor from now on", []byte(`{}`)}, {"since", "What was told since a day, with two fields of each record", []byte(`{"since":"2026-01-31","records":true,"fields":["id","updated_at"],"limit":50}`)}},
 			data:     schema.Array(changeSchema(d), 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
@@ -37,7 +39,8 @@ func (s *Server) changesRoutes() []Route {
 func changeSchema(d query.Dataset) *schema.Schema {
 	return schema.Named(d.Title()+"Change", schema.Object(
 		schema.Required("id", schema.UUID()),
-		schema.Required("op", schema.OneOf(string(changes.Upsert), string(changes.Delete), string(changes.Leave)).Described("`upsert`: the record is new or has other values; `delete`: it is gone; `leave`: it does not match `filters`, whether or not it did before.")),
+		schema.Required("op", schema.OneOf(string(changes.Upsert), string(changes.Delete), string(changes.Merge), string(changes.Leave)).Described("`upsert`: the record is new or has other values; `delete`: it is gone; `merge`: it is gone, because it became `into`; `leave`: it does not match `filters`, whether or not it did before.")),
+		schema.Optional("into", schema.UUID().Described("Only of a `merge`: what the record became. That may have become another since.")),
 		schema.Required("at", schema.Time().Described("When the change was told: searches saw it.")),
 		schema.Required("changed", schema.Array(schema.String("stage"), 0, 0).Described("The fields of an `upsert` that have other values; all of them where the record is new.")),
 		schema.Optional("record", recordSchema(d).Described("The record as it is now; only of an `upsert`, with `records`.")),
@@ -63,12 +66,20 @@ var changesMetadataSchema = schema.Named("ChangesMetadata", schema.Object(
 type renderedChange struct {
 	ID      string         `json:"id"`
 	Op      changes.Op     `json:"op"`
+	Into    string         `json:"into,omitzero"`
 	At      string         `json:"at"`
 	Changed []string       `json:"changed"`
 	Record  jsontext.Value `json:"record,omitzero"`
 }
 
 func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
+	if r.History != uuid.Nil {
+		if err := c.unmetered(); err != nil {
+			return reply{}, err
+		}
+		a, err := s.Changes.History(c.Context(), r)
+		return changesReply(a), err
+	}
 	after, err := s.Changes.Begin(c.Context(), r)
 	if err != nil {
 		return reply{}, err
@@ -102,7 +113,7 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 func changesReply(a changes.Answer) reply {
 	items := make([]renderedChange, len(a.Items))
 	for i, item := range a.Items {
-		items[i] = renderedChange{item.ID, item.Op, item.At.UTC().Format(workspace.TimeFormat), item.Changed, item.Record}
+		items[i] = renderedChange{item.ID, item.Op, item.Into, item.At.UTC().Format(workspace.TimeFormat), item.Changed, item.Record}
 	}
 	return reply{items, changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), int64(a.Delivered)}}
 }

@@ -62,12 +62,13 @@ func (s *Server) getData(d query.Dataset) handler {
 			return reply{}, err
 		}
 		return c.metered(1, func(ctx context.Context) (reply, int, error) {
-			record, err := s.Search.Get(ctx, d, c.pathID("id").String(), includes)
+			id := c.pathID("id").String()
+			record, err := s.Search.Get(ctx, d, id, includes)
 			if err == nil {
 				record, err = withIncluded(fields, includes).Select(record)
 			}
 			if err != nil {
-				return reply{}, 0, err
+				return reply{}, 0, s.orMerged(ctx, d, id, err)
 			}
 			return c.recordReply(record)
 		})

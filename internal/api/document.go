@@ -77,6 +77,7 @@ func documentTags() []openapi.Tag {
 		{Name: tagViews, Description: "Named, shared choices of records: Dynamic ones by a definition, Static ones by what was put into them."},
 		{Name: tagFavorites, Description: "A user's own pointers to Views, in an order of their own."},
 		{Name: tagPeople, Description: "Who belongs to a workspace, and who is asked to."},
+		{Name: tagWebhooks, Description: "Addresses that are told of what happens, and the log of it."},
 		{Name: tagSignals, Description: "Which types of signals a workspace tracks."},
 		{Name: tagSkills, Description: "Bundles of instructions, personal or the workspace's."},
 		{Name: tagService, Description: "The document and the state of the service; no token is needed."},

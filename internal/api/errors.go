@@ -56,6 +56,7 @@ var errorTable = map[fault.Code]errorRow{
 	fault.RevisionConflict:      {status: http.StatusConflict, meaning: "the View was changed since the revision that the change names"},
 	fault.SkillConflict:         {status: http.StatusConflict, meaning: "the locator is taken"},
 	fault.LimitReached:          {status: http.StatusConflict, meaning: "the workspace has as much as it may have; the message says what, and how much"},
+	fault.WebhookDisabled:       {status: http.StatusConflict, meaning: "the webhook is disabled, so nothing is replayed to it: an upsert enables it"},
 	fault.CursorTooOld:          {status: http.StatusGone, meaning: "the feed of changes does not have everything since then anymore: take a new cursor with `{}`, then read all records again"},
 	fault.PayloadTooLarge:       {status: http.StatusRequestEntityTooLarge, meaning: fmt.Sprintf("a body of over %d bytes", MaxBody)},
 	fault.UnsupportedMediaType:  {status: http.StatusUnsupportedMediaType, meaning: "a body that is not `application/json`"},
@@ -77,6 +78,8 @@ type handlerError struct {
 type codeMessage struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
+	// MergedInto is what a record became that is not found.
+	MergedInto string `json:"merged_into,omitzero"`
 }
 
 // validationError is the shape of an InvalidInput error.
@@ -114,6 +117,8 @@ func errorCodes(keep func(fault.Code, errorRow) bool) *schema.Schema {
 
 var messageSchema = schema.String("What is wrong, in a sentence.")
 
+var mergedIntoSchema = schema.UUID().Described("The record that this one became, if it is not found because it became another.")
+
 // anyError is handlerError and validationError in one form, because code generators
 // cannot tell alternatives apart by which members they have.
 var anyError = func() *schema.Schema {
@@ -122,10 +127,11 @@ var anyError = func() *schema.Schema {
 			return code != fault.InvalidInput && code != fault.MethodNotAllowed && row.status != itemOnly
 		}))),
 		schema.Optional("message", messageSchema),
+		schema.Optional("merged_into", mergedIntoSchema),
 		schema.Optional("name", schema.Const("ValidationError")),
 		schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("All problems of the request's shape.")),
 	)
-	detail.MinProperties, detail.MaxProperties = 2, 2
+	detail.MinProperties, detail.MaxProperties = 2, 3
 	return schema.Named("Error", schema.Object(
 		schema.Optional("success", schema.Const(false).Described("Only with a validation error.")),
 		schema.Required("error", schema.Named("ErrorDetail", detail)),
@@ -177,7 +183,7 @@ func (c *call) fail(err error) {
 	if status == http.StatusInternalServerError {
 		message = internalText
 	}
-	c.json(status, handlerError{codeMessage{e.Code, message}})
+	c.json(status, handlerError{codeMessage{e.Code, message, e.MergedInto}})
 }
 
 // logFailure logs a server error; e is the fault in err.

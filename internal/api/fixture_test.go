@@ -18,16 +18,20 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
+	"atlas/internal/egress"
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/changes"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/audit"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
+	"atlas/workspace/queue"
 	"atlas/workspace/skills"
 	"atlas/workspace/subscriptions"
+	"atlas/workspace/webhooks"
 )
 
 func TestMain(m *testing.M) { backends.Main(m) }
@@ -92,6 +96,8 @@ func newWorld(t *testing.T) *world {
 		Search:     engine,
 		Facets:     engine,
 		Changes:    &changes.Reader{Store: app, Records: engine, Cursors: cursors},
+		Merges:     app,
+		Audit:      &audit.Reader{Store: app, Cursors: cursors},
 		Gate:       gate,
 		Ledger:     w.ledger,
 		Workspaces: app,
@@ -100,8 +106,10 @@ func newWorld(t *testing.T) *world {
 			Invitations:   &people.Invitations{Store: app, Acceptances: w.system, Links: links, Accepted: gate.Forget, Now: w.now},
 			Subscriptions: subscriptions.NewSubscriptions(app, nil),
 			Skills:        skills.NewSkills(app, nil),
+			Webhooks:      &webhooks.Webhooks{Store: app, Guard: egress.New(nil, nil), Sealer: webhooks.Sealer{Keys: [][]byte{[]byte("a key of the servers")}}},
 		},
-		Log: slog.New(slog.DiscardHandler),
+		Queue: &queue.Queue{Store: app, Searcher: engine},
+		Log:   slog.New(slog.DiscardHandler),
 	}
 	listening := httptest.NewServer(w.server.Handler())
 	t.Cleanup(listening.Close)

@@ -27,13 +27,14 @@ type asked struct {
 
 // interleaved has a request of each operation. A new route needs one.
 var interleaved = map[string]asked{
-	"get_workspace": {path: "/workspace"},
-	"get_credits":   {path: "/workspace/credits"},
-	"get_usage":     {path: "/data/usage"},
-	"search_fields": {path: "/data/fields/search", body: `{"dataset":"accounts"}`},
-	"get_field":     {path: "/data/fields/accounts/name"},
-	"get_release":   {path: "/data/release"},
-	"get_coverage":  {path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`},
+	"get_workspace":          {path: "/workspace"},
+	"read_workspace_changes": {path: "/workspace/changes", body: `{"limit":5}`},
+	"get_credits":            {path: "/workspace/credits"},
+	"get_usage":              {path: "/data/usage"},
+	"search_fields":          {path: "/data/fields/search", body: `{"dataset":"accounts"}`},
+	"get_field":              {path: "/data/fields/accounts/name"},
+	"get_release":            {path: "/data/release"},
+	"get_coverage":           {path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`},
 
 	"list_members":      {path: "/workspace/members"},
 	"update_member":     {path: "/workspace/members/{demoted}", body: `{"role":"admin"}`, writes: true},
@@ -43,8 +44,20 @@ var interleaved = map[string]asked{
 	"revoke_invitation": {path: "/workspace/invitations/{invitation}", writes: true},
 	"accept_invitation": {path: "/workspace/invitations/accept", body: `{"token":"{token}"}`, writes: true},
 
+	"list_webhooks":           {path: "/workspace/webhooks"},
+	"upsert_webhook":          {path: "/workspace/webhooks/upsert", body: `{"url":"https://hooks.example/{new}","events":["record.changed"]}`, writes: true},
+	"delete_webhook":          {path: "/workspace/webhooks/{hookToo}", writes: true},
+	"test_webhook":            {path: "/workspace/webhooks/{hook}/test", writes: true},
+	"rotate_webhook":          {path: "/workspace/webhooks/{hook}/rotate", writes: true},
+	"list_webhook_deliveries": {path: "/workspace/webhooks/{hook}/deliveries"},
+	"replay_webhook_delivery": {path: "/workspace/webhooks/{hook}/deliveries/{delivery}/replay", writes: true},
+	"replay_webhook":          {path: "/workspace/webhooks/{hook}/replay", body: `{"from":"2026-01-01","to":"2100-01-01"}`, writes: true},
+
 	"list_signal_subscriptions":  {path: "/workspace/signal-subscriptions"},
 	"upsert_signal_subscription": {path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_issued"}`, writes: true},
+	"search_signal_queue":        {path: "/workspace/signal-queue/search", body: `{"limit":1}`},
+	"dismiss_signals_batch":      {path: "/workspace/signal-queue/dismiss/batch", body: `{"ids":["{unread}"]}`, writes: true},
+	"restore_signals_batch":      {path: "/workspace/signal-queue/restore/batch", body: `{"ids":["{dismissed}"]}`, writes: true},
 	"delete_signal_subscription": {path: "/workspace/signal-subscriptions/{subscription}", writes: true},
 
 	"find_skills":  {path: "/workspace/skills/find", body: `{"query":"x"}`},
@@ -104,7 +117,7 @@ func globals(t *testing.T) *searchtest.World {
 			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, account, i)),
 			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, contact, i)),
 			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","contact_ids":[%q]}`, project, i, contact)),
-			searchtest.Record(t, query.Signals, fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":"permit_filed","occurred_at":"2026-01-0%dT00:00:00Z","project_id":%q}`, searchtest.ID("s", i), i, i, project)))
+			searchtest.Record(t, query.Signals, fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":"stage_changed","occurred_at":"2026-01-0%dT00:00:00Z","project_id":%q}`, searchtest.ID("s", i), i, i, project)))
 	}
 	return data
 }
@@ -156,9 +169,24 @@ func (w *world) scene(t *testing.T) *scene {
 	var made struct {
 		Subscription struct{ ID string }
 		View         struct{ ID string }
+		Webhook      struct{ ID string }
+		Delivery     struct{ ID string }
 	}
 	s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`, &made)
 	target("subscription", made.Subscription.ID)
+	for _, hook := range []string{"hook", "hookToo"} {
+		s.make(s.key, "/workspace/webhooks/upsert", `{"url":"https://hooks.example/`+hook+`","events":["record.changed"]}`, &made)
+		target(hook, made.Webhook.ID)
+	}
+	for _, delivery := range []string{"delivery", "deliveryToo"} {
+		s.make(s.key, s.fill("/workspace/webhooks/{hook}/test"), "", &made)
+		target(delivery, made.Delivery.ID)
+	}
+	w.exec(t, `UPDATE jobs SET state = 'done', ended_at = created_at WHERE workspace_id = $1`, s.in.String())
+	s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"stage_changed"}`, nil)
+	target("dismissed", searchtest.ID("s", 1))
+	target("unread", searchtest.ID("s", 2))
+	s.make(s.key, "/workspace/signal-queue/dismiss/batch", s.fill(`{"ids":["{dismissed}"]}`), nil)
 	s.make(s.key, "/workspace/skills/create", `{"scope":"workspace","name":"Kept","slug":"kept","description":"d","content":"c"}`, nil)
 	for _, view := range []string{"view", "deleted", "deletedToo", "liked1", "liked2", "favorite1", "favorite2"} {
 		s.make(s.key, "/workspace/views/upsert", viewBody("account", "static", view), &made)
@@ -200,7 +228,7 @@ func (s *scene) stored() map[string]string {
 	fatal(s.t, err)
 	defer conn.Close(ctx) //nolint:errcheck // the test is done with it
 	rows, err := conn.Query(ctx, `SELECT table_name::text FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors')`)
+		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors', 'workspace_changes')`)
 	fatal(s.t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	fatal(s.t, err)

@@ -371,7 +371,8 @@ func (p *played) judge(t *testing.T) {
 func tableOf(operation string) string {
 	for part, table := range map[string]string{
 		"_member": "members", "create_invitation": "invitations", "revoke_invitation": "invitations", "accept_invitation": "members",
-		"subscription": "signal_subscriptions", "skill": "skills", "favorite": "favorites", "view_record": "view_records",
+		"subscription": "signal_subscriptions", "skill": "skills", "favorite": "favorites", "view_record": "view_records", "signals_batch": "dismissed_signals",
+		"upsert_webhook": "webhooks", "delete_webhook": "webhooks", "rotate_webhook": "webhooks", "test_webhook": "jobs", "replay_webhook": "jobs",
 		"workspace_account": "overlays", "workspace_contact": "overlays", "workspace_project": "overlays",
 	} {
 		if strings.Contains(operation, part) {

@@ -61,8 +61,9 @@ const (
 
 // rows has every route by its operation. The % of a body is replaced by a unique text.
 var rows = map[string]row{
-	"get_workspace": {method: "GET", path: "/workspace", scope: wsRead, unthrottled: true, ok: fine},
-	"get_credits":   {method: "GET", path: "/workspace/credits", scope: wsRead, unthrottled: true, ok: fine},
+	"get_workspace":          {method: "GET", path: "/workspace", scope: wsRead, unthrottled: true, ok: fine},
+	"read_workspace_changes": {method: "POST", path: "/workspace/changes", body: `{}`, scope: wsWrite, admins: true, ok: fine},
+	"get_credits":            {method: "GET", path: "/workspace/credits", scope: wsRead, unthrottled: true, ok: fine},
 
 	"search_accounts": {method: "POST", path: "/data/accounts/search", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"search_contacts": {method: "POST", path: "/data/contacts/search", body: `{}`, scope: dataRead, required: true, ok: fine},
@@ -101,8 +102,20 @@ var rows = map[string]row{
 	"revoke_invitation": {method: "DELETE", path: "/workspace/invitations/" + unknownID, scope: wsWrite, admins: true, ok: notFound},
 	"accept_invitation": {method: "POST", path: "/workspace/invitations/accept", body: `{"token":"x"}`, scope: wsWrite, newcomers: true, unthrottled: true, ok: notFound},
 
+	"list_webhooks":           {method: "GET", path: "/workspace/webhooks", scope: wsRead, admins: true, ok: fine},
+	"upsert_webhook":          {method: "POST", path: "/workspace/webhooks/upsert", body: `{"id":"` + unknownID + `","url":"https://hooks.example/atlas","events":["record.changed"]}`, scope: wsWrite, admins: true, ok: notFound},
+	"delete_webhook":          {method: "DELETE", path: "/workspace/webhooks/" + unknownID, scope: wsWrite, admins: true, ok: notFound},
+	"test_webhook":            {method: "POST", path: "/workspace/webhooks/" + unknownID + "/test", scope: wsWrite, admins: true, ok: notFound},
+	"rotate_webhook":          {method: "POST", path: "/workspace/webhooks/" + unknownID + "/rotate", scope: wsWrite, admins: true, ok: notFound},
+	"list_webhook_deliveries": {method: "GET", path: "/workspace/webhooks/" + unknownID + "/deliveries", scope: wsRead, admins: true, ok: notFound},
+	"replay_webhook_delivery": {method: "POST", path: "/workspace/webhooks/" + unknownID + "/deliveries/" + unknownID + "/replay", scope: wsWrite, admins: true, ok: notFound},
+	"replay_webhook":          {method: "POST", path: "/workspace/webhooks/" + unknownID + "/replay", body: `{"from":"2026-01-01","to":"2026-01-02"}`, scope: wsWrite, admins: true, ok: notFound},
+
 	"list_signal_subscriptions":  {method: "GET", path: "/workspace/signal-subscriptions", scope: wsRead, ok: fine},
 	"upsert_signal_subscription": {method: "POST", path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_filed"}`, scope: wsWrite, ok: fine},
+	"search_signal_queue":        {method: "POST", path: "/workspace/signal-queue/search", body: `{}`, scope: wsRead, ok: fine},
+	"dismiss_signals_batch":      {method: "POST", path: "/workspace/signal-queue/dismiss/batch", body: `{"ids":["` + unknownID + `"]}`, scope: wsWrite, ok: fine},
+	"restore_signals_batch":      {method: "POST", path: "/workspace/signal-queue/restore/batch", body: `{"ids":["` + unknownID + `"]}`, scope: wsWrite, ok: fine},
 	"delete_signal_subscription": {method: "DELETE", path: "/workspace/signal-subscriptions/" + unknownID, scope: wsWrite, ok: fine},
 
 	"list_views":                {method: "GET", path: "/workspace/views", scope: wsRead, required: true, ok: fine},

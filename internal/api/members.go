@@ -9,15 +9,17 @@ import (
 	"atlas/workspace/people"
 	"atlas/workspace/skills"
 	"atlas/workspace/subscriptions"
+	"atlas/workspace/webhooks"
 )
 
-// People has the members of workspaces, their invitations, subscriptions and
-// Skills.
+// People has the members of workspaces, their invitations, subscriptions, Skills and
+// webhooks.
 type People struct {
 	Members       *people.Members
 	Invitations   *people.Invitations
 	Subscriptions *subscriptions.Subscriptions
 	Skills        *skills.Skills
+	Webhooks      *webhooks.Webhooks
 }
 
 const tagPeople = "Members and invitations"

@@ -37,7 +37,9 @@ type pageMetadata struct {
 	DidYouMean    string  `json:"did_you_mean,omitempty"`
 }
 
-var pageMetadataSchema = schema.Named("PageMetadata", schema.Object(
+var pageMetadataSchema = schema.Named("PageMetadata", schema.Object(pageMetadataProperties...))
+
+var pageMetadataProperties = []schema.Property{
 	schema.Required("total", schema.Integer(0, 1000).Described("Matches, counted up to 1,000.").Example(1)),
 	schema.Required("total_is_capped", schema.Boolean().Described("There are more than 1,000.").Example(false)),
 	schema.Required("limit", schema.Integer(1, maxLimit).Example(query.DefaultLimit)),
@@ -46,7 +48,7 @@ var pageMetadataSchema = schema.Named("PageMetadata", schema.Object(
 		Described("The cursor of the next page; null on the last.").Example("AQEKBWFjY291bnRz")),
 	schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("1 for each record.").Example(1)),
 	didYouMean,
-))
+}
 
 var didYouMean = schema.Optional("did_you_mean", schema.String("garage").Described("Only where nothing matches and `typos` is not `auto`: `query` with similar terms, which finds records."))
 

@@ -312,5 +312,5 @@ func failureExample(code fault.Code) any {
 			{Code: fault.TooBig, Path: []string{"limit"}, Message: fmt.Sprintf("must be at most %d", query.MaxLimit)},
 		}}}
 	}
-	return handlerError{codeMessage{code, strings.ReplaceAll(errorTable[code].meaning, "`", "")}}
+	return handlerError{codeMessage{Code: code, Message: strings.ReplaceAll(errorTable[code].meaning, "`", "")}}
 }

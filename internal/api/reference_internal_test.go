@@ -74,9 +74,9 @@ func TestReferenceSaysWhatDrawsTokens(t *testing.T) {
 		}
 		_, operation, _ := strings.Cut(r.Operation, "_")
 		if kind, _, _ := strings.Cut(r.Operation, "_"); kind != "get" {
-			operation = map[string]string{"facet": "facets", "suggest": "suggestions"}[kind]
+			operation = map[string]string{"facet": "facets", "suggest": "suggestions", "test": "webhooks", "replay": "webhooks", "read": "changes-of-the-workspace"}[kind]
 		}
-		if !strings.Contains(limit, "(#"+operation+")") || !strings.Contains(strings.ToLower(page), "\n## "+operation+"\n") {
+		if !strings.Contains(limit, "(#"+operation+")") || !strings.Contains(strings.ToLower(page), "\n## "+strings.ReplaceAll(operation, "-", " ")+"\n") {
 			t.Errorf("%s does not say that %s draws on the limit", referencePage, r.Operation)
 		}
 	}

@@ -76,6 +76,8 @@ type Server struct {
 	Search     Searcher
 	Facets     Faceter
 	Changes    Changes
+	Merges     Merges
+	Audit      Audit
 	Gate       Gate
 	Ledger     Ledger
 	Workspaces Workspaces
@@ -83,6 +85,7 @@ type Server struct {
 	Book       Book
 	Views      Views
 	Records    RecordSearcher
+	Queue      Queue
 	// Probes are the backends that readiness asks, by name.
 	Probes map[string]Probe
 	// Filling, if set, returns the datasets whose held records are being restored
@@ -92,6 +95,9 @@ type Server struct {
 	Log     *slog.Logger
 	// Meter counts requests; nil disables metrics.
 	Meter Meter
+	// CreditsUsed, when set, is told of each charge: what the workspace used in the
+	// window. It must not wait.
+	CreditsUsed func(in workspace.ID, used, ceiling int64)
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
 	// FreeLimit has the token buckets of calls that cost nothing; nil: no limit.
@@ -115,6 +121,10 @@ type Server struct {
 	SignIn SignIn
 	// Memberships tells who has a session their workspaces.
 	Memberships Memberships
+	// Unsubscribe ends e-mails of signals by the links in them, which MailLinks reads; nil:
+	// none are sent.
+	Unsubscribe Unsubscriber
+	MailLinks   MailLinks
 	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
 	PlainCookies bool
 
@@ -159,6 +169,7 @@ func (s *Server) router() *gin.Engine {
 	s.mountDocument(g, methods)
 	s.mountSession(g, methods)
 	s.mountSignIn(g, methods)
+	s.mountUnsubscribe(g, methods)
 	for path, allowed := range methods {
 		refuse := notAllowed(allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {

@@ -154,6 +154,14 @@ func (i Identity) Subject() Subject {
 	return Subject{i.Kind, i.user.id}
 }
 
+// Author returns who makes the changes of the caller.
+func (i Identity) Author() workspace.Author {
+	if i.Kind == ByKey {
+		return workspace.Author{Key: i.key.ID}
+	}
+	return workspace.Author{User: i.user.id}
+}
+
 // Email returns the address in a user's token, "" when it has none, and whether the
 // issuer verified it.
 func (i Identity) Email() (address string, verified bool) { return i.user.email, i.user.emailVerified }

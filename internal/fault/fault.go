@@ -45,6 +45,7 @@ const (
 	SkillNotFound         Code = "skill_not_found"
 	SkillConflict         Code = "skill_conflict"
 	LimitReached          Code = "limit_reached"
+	WebhookDisabled       Code = "webhook_disabled"
 	RecordNotFound        Code = "record_not_found"
 	RecordNotVisible      Code = "record_not_visible"
 	ViewFull              Code = "view_full"
@@ -86,6 +87,9 @@ type Error struct {
 	Issues []Issue
 	// RetryAfter is the time after which a retry makes sense; zero means unknown.
 	RetryAfter time.Duration
+	// MergedInto is the id of the record that the one became that is not found; "" if it
+	// became none.
+	MergedInto string
 	cause      error
 }
 

@@ -193,27 +193,11 @@ func final(err error) bool {
 	return false
 }
 
-// send delivers to the mail server. Its acceptance is final, whatever happens
-// to the connection afterwards.
+// send writes an e-mail and sends it.
 func (m *Mailer) send(ctx context.Context, e people.InvitationEmail) error {
 	link, err := m.links.URL(e.Invitation, e.Seed, e.Hash)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnsendable, err)
 	}
-	message := compose(m.from, e, link)
-	client, err := m.server.client()
-	if err != nil {
-		return err
-	}
-	session, err := client.DialToSMTPClientWithContext(ctx)
-	if err != nil {
-		return fmt.Errorf("greeting the mail server: %w", err)
-	}
-	err = client.SendWithSMTPClient(session, message)
-	if message.IsDelivered() {
-		err = nil
-	}
-	// Errors after the acceptance do not matter.
-	_ = client.CloseWithSMTPClient(session)
-	return err
+	return m.server.send(ctx, compose(m.from, e, link))
 }

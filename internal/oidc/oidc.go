@@ -57,22 +57,34 @@ type Config struct {
 // Enabled reports whether people can sign in.
 func (c Config) Enabled() bool { return c.Issuer != "" }
 
+func (c Config) checkPublicURL() error {
+	u, err := checkURL(c.PublicURL)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--public-url (ATLAS_PUBLIC_URL) %w", err)
+	case c.PublicURL != u.Scheme+"://"+u.Host:
+		return errors.New("--public-url (ATLAS_PUBLIC_URL) must end after the host or port: the Explorer is at /")
+	}
+	return nil
+}
+
 // Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	if !c.Enabled() {
-		if c.ClientID != "" || c.ClientSecret != "" || c.PublicURL != "" {
-			return errors.New("--oidc-client-id, --oidc-client-secret and --public-url need --oidc-issuer (ATLAS_OIDC_ISSUER)")
+		if c.ClientID != "" || c.ClientSecret != "" {
+			return errors.New("--oidc-client-id and --oidc-client-secret need --oidc-issuer (ATLAS_OIDC_ISSUER)")
 		}
-		return nil
+		if c.PublicURL == "" {
+			return nil
+		}
+		return c.checkPublicURL() // links in e-mails need it too
 	}
 	var faults []error
 	if _, err := checkURL(c.Issuer); err != nil {
 		faults = append(faults, fmt.Errorf("--oidc-issuer (ATLAS_OIDC_ISSUER) %w", err))
 	}
-	if u, err := checkURL(c.PublicURL); err != nil {
-		faults = append(faults, fmt.Errorf("--public-url (ATLAS_PUBLIC_URL) %w", err))
-	} else if c.PublicURL != u.Scheme+"://"+u.Host {
-		faults = append(faults, errors.New("--public-url (ATLAS_PUBLIC_URL) must end after the host or port: the Explorer is at /"))
+	if err := c.checkPublicURL(); err != nil {
+		faults = append(faults, err)
 	}
 	if c.ClientID == "" {
 		faults = append(faults, errors.New("--oidc-client-id (ATLAS_OIDC_CLIENT_ID) is required with --oidc-issuer"))

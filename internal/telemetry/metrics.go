@@ -142,6 +142,7 @@ func (m *Metrics) CreditsRefused(operation, reason string) {
 const (
 	JobSweep  = "projection_sweep"
 	JobEmails = "invitation_letters"
+	JobEvents = "webhook_events"
 )
 
 // JobDone counts a run of a job. The outcome of success is "ok".

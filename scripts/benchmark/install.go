@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -172,6 +173,17 @@ func (i *installation) await(most time.Duration, what string, holds func() error
 		}
 		return holds()
 	}))
+}
+
+// setting is a variable of the environment that the rig gives to Atlas.
+func (i *installation) setting(name string) string {
+	for _, s := range i.Environment() {
+		if value, ok := strings.CutPrefix(s, name+"="); ok {
+			return value
+		}
+	}
+	failf("the rig sets no %s", name)
+	return ""
 }
 
 // mappingsDigest changes with the index definitions and with the folding: after a

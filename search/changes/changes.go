@@ -19,6 +19,7 @@ type Op string
 const (
 	Upsert Op = "upsert" // it is new or has other values
 	Delete Op = "delete" // it is gone
+	Merge  Op = "merge"  // it is gone, because it became another record
 	Leave  Op = "leave"  // it does not match the filters of the follower
 )
 
@@ -27,6 +28,8 @@ type Change struct {
 	Dataset query.Dataset
 	ID      uuid.UUID
 	Op      Op
+	// Into is what the record of a Merge became. That may have become another since.
+	Into uuid.UUID
 	// Fields are the names of the fields of an Upsert that have other values. Nil means
 	// all fields.
 	Fields []string
@@ -82,6 +85,9 @@ type State struct {
 	Switch         bool
 	// Generation is the one that the feed was last switched to, "" for none.
 	Generation string
+	// Arrival is the last arrival that a writer was given for its new signals. Searches
+	// see all signals that arrived up to Arrived.
+	Arrival, Arrived time.Time
 }
 
 // Restored reports whether Postgres or Elasticsearch was restored to an earlier time, by

@@ -24,6 +24,8 @@ type Store interface {
 	FeedAt(ctx context.Context, at time.Time) (p Position, known bool, err error)
 	// ChangesAfter is the page after a position; known is false if it was forgotten.
 	ChangesAfter(ctx context.Context, d query.Dataset, after Position, limit int) (page Page, known bool, err error)
+	// ChangesOf is what is kept of a record, the latest first, at most limit.
+	ChangesOf(ctx context.Context, d query.Dataset, id uuid.UUID, limit int) ([]Entry, error)
 }
 
 // Records reads global records. *search.Engine implements it.
@@ -53,6 +55,8 @@ type Reader struct {
 type Item struct {
 	ID string
 	Op Op
+	// Into is what the record of a Merge became, else "".
+	Into string
 	// At is when it was told.
 	At time.Time
 	// Changed are the names of the fields of an Upsert that have other values.
@@ -147,21 +151,15 @@ func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Posit
 	if err != nil {
 		return Answer{}, err
 	}
-	a := Answer{Items: make([]Item, len(page.Entries)), Next: r.seal(req.Dataset, page.Next), CaughtUp: page.CaughtUp}
+	a := Answer{Items: items(req.Dataset, page.Entries), Next: r.seal(req.Dataset, page.Next), CaughtUp: page.CaughtUp}
 	if !page.CaughtUp {
 		a.Lag = max(0, time.Since(page.Told))
 	}
 	var ids []string
-	for i, e := range page.Entries {
-		a.Items[i] = Item{ID: e.ID.String(), Op: e.Op, At: e.At, Changed: e.Fields}
-		if e.Op == Upsert && e.Fields == nil {
-			a.Items[i].Changed = allFields[req.Dataset]
+	for _, item := range a.Items {
+		if item.Op == Upsert {
+			ids = append(ids, item.ID)
 		}
-		if e.Op != Upsert {
-			a.Items[i].Changed = []string{}
-			continue
-		}
-		ids = append(ids, a.Items[i].ID)
 	}
 	if len(ids) == 0 || !req.Records && !req.Filtered() {
 		return a, nil
@@ -193,6 +191,35 @@ func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Posit
 		a.Delivered++
 	}
 	return a, nil
+}
+
+// History answers the changes of one record that are kept, the latest first and each by
+// itself, with a cursor from now on. CaughtUp means that these are all.
+func (r *Reader) History(ctx context.Context, req query.ChangesRequest) (Answer, error) {
+	head, _, err := r.Store.FeedHead(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	entries, err := r.Store.ChangesOf(ctx, req.Dataset, req.History, req.Limit+1)
+	all := len(entries) <= req.Limit
+	return Answer{Items: items(req.Dataset, entries[:min(req.Limit, len(entries))]), Next: r.seal(req.Dataset, head), CaughtUp: all}, err
+}
+
+func items(d query.Dataset, entries []Entry) []Item {
+	list := make([]Item, len(entries))
+	for i, e := range entries {
+		list[i] = Item{ID: e.ID.String(), Op: e.Op, At: e.At, Changed: e.Fields}
+		if e.Op == Merge {
+			list[i].Into = e.Into.String()
+		}
+		switch {
+		case e.Op != Upsert:
+			list[i].Changed = []string{}
+		case e.Fields == nil:
+			list[i].Changed = allFields[d]
+		}
+	}
+	return list
 }
 
 // records returns the present records of ids, only those that match the request's

@@ -32,6 +32,10 @@ func (q *quiet) ChangesAfter(context.Context, query.Dataset, changes.Position, i
 	return changes.Page{Next: q.at, CaughtUp: true}, true, nil
 }
 
+func (q *quiet) ChangesOf(context.Context, query.Dataset, uuid.UUID, int) ([]changes.Entry, error) {
+	return nil, nil
+}
+
 // Many requests that wait ask the store as often as one.
 func TestWaitingAsksOnceForAll(t *testing.T) {
 	t.Parallel()
@@ -41,7 +45,7 @@ func TestWaitingAsksOnceForAll(t *testing.T) {
 	var waiting sync.WaitGroup
 	for range 500 {
 		waiting.Go(func() {
-			at, err := r.Wait(t.Context(), query.ChangesRequest{Wait: 2 * time.Second}, store.at, func() bool { return false })
+			at, err := r.Wait(t.Context(), query.ChangesRequest{FeedRequest: query.FeedRequest{Wait: 2 * time.Second}}, store.at, func() bool { return false })
 			if at != store.at || err != nil {
 				t.Errorf("%+v, %v", at, err)
 			}

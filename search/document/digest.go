@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
@@ -16,6 +17,16 @@ func withDigest(doc []byte, start int) []byte {
 	digest := int64(xxhash.Sum64(doc[start:])) // #nosec G115 -- the same 64 bits: a long in Elasticsearch has a sign
 	doc = append(doc[:len(doc)-2], digestMark...)
 	return append(strconv.AppendInt(doc, digest, 10), "}}"...)
+}
+
+// WithArrival adds to a document that Build made when Atlas first had the record, in
+// milliseconds since 1970. 0 adds nothing. It may use the memory of doc.
+func WithArrival(doc []byte, at int64) []byte {
+	end := bytes.LastIndex(doc, []byte(digestMark))
+	if at == 0 || end < 0 {
+		return doc
+	}
+	return slices.Insert(doc, end, strconv.AppendInt([]byte(`,"`+Arrived+`":`), at, 10)...)
 }
 
 // Digest returns the digest of a document that Build made.

@@ -34,6 +34,9 @@ const (
 	SuggestTerms = "suggest_terms"
 	// DigestName is the digest of the document.
 	DigestName = "digest"
+	// Arrived is when Atlas first had a signal, in milliseconds since 1970. The digest
+	// leaves it out: it is no part of the record.
+	Arrived = "arrived_at"
 
 	// Members of HeldBlock.
 
@@ -55,4 +58,5 @@ const (
 	// indexed document are current.
 	DigestField  = IX + "." + DigestName
 	VersionField = HeldBlock + "." + Version
+	ArrivedField = IX + "." + Arrived
 )

@@ -159,7 +159,7 @@ func (p *lineParser) object(values []any) error {
 		name := token.String()
 		i, known := p.schema.index[name]
 		if !known || p.schema.fields[i].Derive != nil && !p.derived {
-			if !known {
+			if !known && (name != mergedInto || p.json.PeekKind() != 'n') {
 				p.fail(name, "unknown key")
 			}
 			if err := p.json.SkipValue(); err != nil {

@@ -160,6 +160,8 @@ type Field struct {
 	// Written means that workspaces write the overlay's value, which is stored in a
 	// column of that name. Other values are computed and always known.
 	Written bool
+	// Internal means that only documents have the value, and no record shows it.
+	Internal bool
 	// WriteNote says in the schema what writing the value does.
 	WriteNote string
 }

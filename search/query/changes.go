@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/google/uuid"
+
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/rule"
@@ -17,22 +19,29 @@ const (
 	MaxChangesWait = 30 * time.Second
 )
 
+// FeedRequest asks for a part of a feed of changes.
+type FeedRequest struct {
+	// Cursor or Since is where to begin. Without either the request asks for the end.
+	Cursor string
+	Since  time.Time
+	// Wait is how long to wait for a change if there is none.
+	Wait time.Duration
+	// History, if set, asks for the changes of this id instead, newest first.
+	History uuid.UUID
+}
+
+// Begins reports whether the request has a place to begin.
+func (r FeedRequest) Begins() bool { return r.Cursor != "" || !r.Since.IsZero() }
+
 // ChangesRequest asks what changed of a dataset (docs/api.md, "Changes").
 type ChangesRequest struct {
 	// Query selects the records whose changes are told as such by its conditions, and
 	// has the Dataset, the Limit of changes and the Fields of records.
 	Query
-	// Cursor or Since is where to begin. Without either the request asks for the end.
-	Cursor string
-	Since  time.Time
+	FeedRequest
 	// Records means that changes come with their records, which cost a credit each.
 	Records bool
-	// Wait is how long to wait for a change if there is none.
-	Wait time.Duration
 }
-
-// Begins reports whether the request has a place to begin.
-func (r ChangesRequest) Begins() bool { return r.Cursor != "" || !r.Since.IsZero() }
 
 // Filtered reports whether only some records are followed.
 func (r ChangesRequest) Filtered() bool { return len(r.Where) > 0 }
@@ -50,39 +59,81 @@ type changesRequest struct {
 	fields bool
 }
 
-func changesRule(d Dataset) rule.Rule[ChangesRequest] {
-	cursor := schema.Cursor()
-	cursor.MinLength = 1
-	since := rule.New(DayOrInstant, input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
+// TimeRule takes an instant, or a day, which is its begin in UTC.
+func TimeRule() rule.Rule[time.Time] {
+	return rule.New(DayOrInstant, input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
 		first, _, ok := readDate(issues, v, path)
 		return time.UnixMilli(int64(first)), ok
 	})
-	r := rule.Object(
-		rule.Optional("cursor", rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return cmp.Or(v.Text, "-"), true }).
-			Described("`metadata.next` of the page before."), func(r *changesRequest) *string { return &r.Cursor }),
-		rule.Optional("since", since.Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *changesRequest) *time.Time { return &r.Since }),
-		rule.Optional("limit", rule.Integer(1, MaxChanges).Default(DefaultChanges), func(r *changesRequest) *int { return &r.ChangesRequest.Limit }),
+}
+
+func changesRule(d Dataset) rule.Rule[ChangesRequest] {
+	fields := append(feedFields(func(r *changesRequest) *FeedRequest { return &r.FeedRequest }, func(r *changesRequest) *int { return &r.ChangesRequest.Limit }),
 		rule.Optional("records", rule.Boolean().Described("Return the record of each `upsert`, for 1 credit each."), func(r *changesRequest) *bool { return &r.Records }),
 		rule.OptionalFunc("fields", RecordFieldsRule(d), func(r *changesRequest, fields FieldSet) { r.ChangesRequest.Fields, r.fields = fields, true }),
 		rule.OptionalFunc("filters", filtersRule(d, Data).Described("Follow only the records that match. A record that changed and does not match is a `leave`."), func(r *changesRequest, c conditions) { r.add(c) }),
-		rule.Optional("wait_s", rule.Map(rule.Integer(0, int(MaxChangesWait/time.Second)).Default(0), func(s int) time.Duration { return time.Duration(s) * time.Second }).
-			Described("Seconds to wait for a change if there is none."), func(r *changesRequest) *time.Duration { return &r.Wait }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *changesRequest) {
-			if body.Take("cursor").Kind != input.Absent && body.Take("since").Kind != input.Absent {
-				issues.Add(fault.Custom, body.Path("since"), "give cursor or since, not both: a cursor says where to begin")
-			}
 			if r.fields && !r.Records {
 				issues.Add(fault.Custom, body.Path("fields"), `changes have no fields without "records": true`)
 			}
 			if !r.Records {
 				refusePrivate(issues, body.Take("filters"), body.Path("filters"))
 			}
+			if r.History != uuid.Nil {
+				refuseWith(issues, body, "history", "records", "filters")
+			}
 		}),
 		rule.Within(boundTerms, func(r *changesRequest) *request { return &r.request }),
 	)
-	return rule.Map(r, func(r changesRequest) ChangesRequest {
+	return rule.Map(rule.Object(fields...), func(r changesRequest) ChangesRequest {
 		out := r.ChangesRequest
 		out.Dataset, out.Base.Kind, out.Where = d, Data, r.where
 		return out
 	}).Named(d.Title() + "ChangesRequest")
+}
+
+// WorkspaceChangesRequest asks what changed in a workspace (docs/api.md, "Changes of the
+// workspace").
+type WorkspaceChangesRequest struct {
+	FeedRequest
+	Limit int
+}
+
+// WorkspaceChangesRule reads the body of a request for the changes of a workspace.
+var WorkspaceChangesRule = rule.Object(
+	feedFields(func(r *WorkspaceChangesRequest) *FeedRequest { return &r.FeedRequest }, func(r *WorkspaceChangesRequest) *int { return &r.Limit })...,
+).Named("WorkspaceChangesRequest")
+
+// feedFields are the members of each request for changes.
+func feedFields[T any](feed func(*T) *FeedRequest, limit func(*T) *int) []rule.Field[T] {
+	cursor := schema.Cursor()
+	cursor.MinLength = 1
+	return []rule.Field[T]{
+		rule.Optional("cursor", rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return cmp.Or(v.Text, "-"), true }).
+			Described("`metadata.next` of the page before."), func(r *T) *string { return &feed(r).Cursor }),
+		rule.Optional("since", TimeRule().Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *T) *time.Time { return &feed(r).Since }),
+		rule.Optional("limit", rule.Integer(1, MaxChanges).Default(DefaultChanges), limit),
+		rule.Optional("wait_s", rule.Map(rule.Integer(0, int(MaxChangesWait/time.Second)).Default(0), func(s int) time.Duration { return time.Duration(s) * time.Second }).
+			Described("Seconds to wait for a change if there is none."), func(r *T) *time.Duration { return &feed(r).Wait }),
+		rule.Optional("history", rule.UUID[uuid.UUID]().Described("An id: return the changes of it that are kept instead, newest first and each by itself."), func(r *T) *uuid.UUID { return &feed(r).History }),
+		rule.Step(func(issues *input.Issues, body *input.Reader, r *T) {
+			if given(body, "cursor") && given(body, "since") {
+				issues.Add(fault.Custom, body.Path("since"), "give cursor or since, not both: a cursor says where to begin")
+			}
+			if feed(r).History != uuid.Nil {
+				refuseWith(issues, body, "history", "cursor", "since", "wait_s")
+			}
+		}),
+	}
+}
+
+func given(body *input.Reader, name string) bool { return body.Take(name).Kind != input.Absent }
+
+// refuseWith refuses members beside one that takes their place.
+func refuseWith(issues *input.Issues, body *input.Reader, name string, others ...string) {
+	for _, other := range others {
+		if given(body, other) {
+			issues.Add(fault.Custom, body.Path(other), "does not go with %s", name)
+		}
+	}
 }

@@ -48,13 +48,27 @@ func byDataset[T any](make func(Dataset) rule.Rule[T]) map[Dataset]rule.Rule[T] 
 type request struct {
 	Query
 	conditions
+	inBook, dismissed bool // of a QueueRequest
 }
 
 func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
+	r := rule.Object(slices.Concat(conditionFields(d, base, true), []rule.Field[request]{sortField(d, base)}, pageFields(d, base))...)
+	if base == Data { // sorting by relevance needs a query
+		byRelevance := schema.Is("field", RelevanceSort).At("sort")
+		byRelevance.Required = []string{"sort"}
+		r = r.As(r.Schema.When(byRelevance, schema.Requires("query"), nil))
+	}
+	return rule.Map(r, func(r request) Query {
+		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = d, base, r.where
+		return r.Query
+	}).Named(baseNames[base] + d.Title() + "SearchRequest")
+}
+
+// pageFields are the members that select the page of a search.
+func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
-	r := rule.Object(slices.Concat(conditionFields(d, base, true), []rule.Field[request]{
-		sortField(d, base),
+	return []rule.Field[request]{
 		rule.Optional("limit", rule.Integer(1, MaxLimit).Default(DefaultLimit), func(r *request) *int { return &r.Limit }),
 		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`."), func(r *request) *int { return &r.Offset }),
 		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
@@ -69,16 +83,7 @@ func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
 			}
 		}),
 		boundTerms,
-	})...)
-	if base == Data { // sorting by relevance needs a query
-		byRelevance := schema.Is("field", RelevanceSort).At("sort")
-		byRelevance.Required = []string{"sort"}
-		r = r.As(r.Schema.When(byRelevance, schema.Requires("query"), nil))
 	}
-	return rule.Map(r, func(r request) Query {
-		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = d, base, r.where
-		return r.Query
-	}).Named(baseNames[base] + d.Title() + "SearchRequest")
 }
 
 // baseNames begin the names of the schemas of each base.

@@ -27,6 +27,8 @@ const (
 	Data BaseKind = "data" // the global dataset
 	Book BaseKind = "book" // the records a workspace annotated
 	View BaseKind = "view" // what a View of a workspace shows
+	// QueueBase is the queue of signals of a workspace.
+	QueueBase BaseKind = "queue"
 )
 
 // Base is what a search runs on. A cursor is bound to it.

@@ -3,6 +3,7 @@ package searchtest
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"atlas/search/document"
 	"atlas/search/query"
@@ -32,13 +33,17 @@ type Document struct {
 	Body []byte
 }
 
-// Documents builds the documents of all records with their children.
+// Documents builds the documents of all records with their children. The signals arrive
+// in 2100, a millisecond after each other, so that they are in every queue.
 func (w *World) Documents() map[query.Dataset][]Document {
 	all := map[query.Dataset][]Document{}
 	related := links{}
 	for _, d := range query.Datasets { // children before parents
-		for _, r := range w.records[d] {
+		for i, r := range w.records[d] {
 			doc := document.Build(r, children{related, d, r.ID()})
+			if d == query.Signals {
+				doc = document.WithArrival(doc, time.Date(2100, 1, 1, 0, 0, 0, i*1_000_000, time.UTC).UnixMilli())
+			}
 			all[d] = append(all[d], Document{r.ID(), doc})
 			related.add(r)
 		}

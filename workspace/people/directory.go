@@ -58,6 +58,8 @@ type WorkspaceChange struct {
 	Name    *string
 	Plan    *workspace.Plan
 	Ceiling *int64
+	// TimeZone is the name of a zone of the IANA database.
+	TimeZone *string
 }
 
 // KeyChange has the fields to change; nil fields are not changed.
@@ -123,7 +125,7 @@ func (d *Directory) newWorkspace(id workspace.ID, name string, plan workspace.Pl
 		ceiling = workspace.DefaultCeiling
 	}
 	return workspace.Workspace{
-		ID: id, Name: strings.TrimSpace(name), Plan: plan, CreditCeiling: ceiling, CreatedAt: d.now(),
+		ID: id, Name: strings.TrimSpace(name), Plan: plan, CreditCeiling: ceiling, TimeZone: "UTC", CreatedAt: d.now(),
 	}
 }
 
@@ -140,6 +142,9 @@ func (d *Directory) SetWorkspace(ctx context.Context, id workspace.ID, change Wo
 	}
 	if change.Ceiling != nil {
 		w.CreditCeiling = *change.Ceiling
+	}
+	if change.TimeZone != nil {
+		w.TimeZone = *change.TimeZone
 	}
 	if err := w.Validate(); err != nil {
 		return workspace.Workspace{}, err

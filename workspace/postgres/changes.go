@@ -24,8 +24,8 @@ var errOtherWriter = fault.New(fault.Internal, "another process has gone on with
 // FeedState returns the state of the feed.
 func (s *System) FeedState(ctx context.Context) (state changes.State, err error) {
 	var writer, origin *string
-	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, writer, origin, generation FROM data_feed`).
-		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &writer, &origin, &state.Generation)
+	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, writer, origin, generation, arrival, arrived FROM data_feed`).
+		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &writer, &origin, &state.Generation, &state.Arrival, &state.Arrived)
 	if writer != nil {
 		state.Writer = *writer
 	}
@@ -76,18 +76,20 @@ func (s *System) AppendChanges(ctx context.Context, writer string, list []change
 		}
 		first := tail - int64(len(list)) + 1
 		datasets, ids, ops, fields := make([]string, len(list)), make([]uuid.UUID, len(list)), make([]string, len(list)), make([]*string, len(list))
+		intos := make([]uuid.NullUUID, len(list))
 		for i, c := range list {
 			datasets[i], ids[i], ops[i] = string(c.Dataset), c.ID, string(c.Op)
+			intos[i] = uuid.NullUUID{UUID: c.Into, Valid: c.Op == changes.Merge}
 			if c.Fields != nil {
 				joined := strings.Join(c.Fields, ",")
 				fields[i] = &joined
 			}
 		}
 		_, err = tx.Exec(ctx, `
-			INSERT INTO data_changes (dataset, seq, record_id, op, changed)
-			SELECT dataset, $1 + place - 1, id, op, string_to_array(fields, ',')
-			FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[]) WITH ORDINALITY AS c (dataset, id, op, fields, place)`,
-			first, datasets, ids, ops, fields)
+			INSERT INTO data_changes (dataset, seq, record_id, op, changed, into_id)
+			SELECT dataset, $1 + place - 1, id, op, string_to_array(fields, ','), into_id
+			FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::uuid[]) WITH ORDINALITY AS c (dataset, id, op, fields, into_id, place)`,
+			first, datasets, ids, ops, fields, intos)
 		return err
 	}))
 }
@@ -116,50 +118,78 @@ func (s *System) PreparePublication(ctx context.Context, writer string) (id uuid
 // Publish tells what the writer wrote, under the prepared id, and ends its work.
 func (s *System) Publish(ctx context.Context, writer string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		var head int64
+		var t told
 		err := tx.QueryRow(ctx, `
-			UPDATE data_feed SET head = tail, latest = publishing, publishing = NULL, accepted = NULL, `+ended+`
-			WHERE writer = $1 AND publishing IS NOT NULL RETURNING head`, writer).Scan(&head)
+			WITH before AS (SELECT head, origin FROM data_feed WHERE writer = $1 FOR UPDATE)
+			UPDATE data_feed f SET head = f.tail, latest = f.publishing, publishing = NULL, accepted = NULL, `+ended+`
+			FROM before WHERE f.writer = $1 AND f.publishing IS NOT NULL
+			RETURNING before.head, f.head, f.generation, before.origin IS NOT NULL`, writer).Scan(&t.after, &t.upto, &t.generation, &t.switched)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errOtherWriter
 		}
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, publishLatest)
-		return err
+		if _, err := tx.Exec(ctx, publishLatest); err != nil {
+			return err
+		}
+		// A signal that is added again arrives again, and is not dismissed then.
+		if _, err := tx.Exec(ctx, `
+			DELETE FROM dismissed_signals WHERE signal_id IN (
+				SELECT record_id FROM data_changes WHERE dataset = 'signals' AND op <> 'upsert' AND seq > $1 AND seq <= $2)`, t.after, t.upto); err != nil {
+			return err
+		}
+		return keepMerges(ctx, tx, t)
 	}))
 }
 
 // publishLatest adds the publication that the feed has as its latest.
 const publishLatest = `INSERT INTO data_publications (id, head, published_at) SELECT latest, head, clock_timestamp() FROM data_feed`
 
-// ended ends the work of the writer. A switch is told then.
-const ended = `writer = NULL, origin = NULL, generation = CASE WHEN origin IS NULL THEN generation ELSE writer END`
+// ended ends the work of the writer. A switch is told then. All that arrived is seen, but
+// for a switch that was not made: its load may go on.
+const ended = `writer = NULL, origin = NULL, generation = CASE WHEN f.origin IS NULL THEN f.generation ELSE f.writer END,
+	arrived = CASE WHEN f.origin = f.writer THEN f.arrived ELSE f.arrival END`
 
 // EndChanges ends the work of a writer that wrote nothing.
 func (s *System) EndChanges(ctx context.Context, writer string) error {
-	_, err := s.pool.Exec(ctx, `UPDATE data_feed SET publishing = NULL, `+ended+` WHERE writer = $1 AND head = tail`, writer)
+	_, err := s.pool.Exec(ctx, `UPDATE data_feed f SET publishing = NULL, `+ended+` WHERE writer = $1 AND head = tail`, writer)
 	return toFault(err)
+}
+
+// NextArrival returns the arrival of the new signals of a writer, in whole milliseconds:
+// now, but later than all arrivals before.
+func (s *System) NextArrival(ctx context.Context, now time.Time) (at time.Time, err error) {
+	err = s.pool.QueryRow(ctx, `
+		UPDATE data_feed SET arrival = greatest(date_trunc('milliseconds', $1::timestamptz), arrival + interval '1 millisecond')
+		RETURNING arrival`, now).Scan(&at)
+	return at, toFault(err)
 }
 
 // StartFeedOver makes every position in the feed too old and ends the work of its
 // writer. id is the id of a publication, accepted what Elasticsearch has as the last one,
-// generation the one that searches use.
+// generation the one that searches use. All that arrived is seen, even if an older
+// Postgres does not know of it.
 func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
-			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL, generation = $3`,
+			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL, generation = $3,
+				arrival = `+newest+`, arrived = `+newest,
 			id, accepted, generation); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM data_publications`); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, publishLatest)
-		return err
+		if _, err := tx.Exec(ctx, publishLatest); err != nil {
+			return err
+		}
+		return takeMergesOf(ctx, tx, generation)
 	}))
 }
+
+// newest is a time that is not before any arrival.
+const newest = `greatest(date_trunc('milliseconds', clock_timestamp()), arrival + interval '1 millisecond')`
 
 // ForgetChanges deletes changes that were told longer ago than age, and those before the
 // feed was last started over.

@@ -70,15 +70,15 @@ func (s *Store) ChangesAfter(ctx context.Context, d query.Dataset, after changes
 // later, but for that a record is gone, or there again.
 func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head changes.Position, limit int, page *changes.Page) error {
 	rows, err := s.pool.Query(ctx, `
-		SELECT seq, record_id, op, changed FROM data_changes WHERE dataset = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`,
+		SELECT seq, record_id, op, into_id, changed FROM data_changes WHERE dataset = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`,
 		string(d), after.Seq, head.Seq, limit)
 	if err != nil {
 		return toFault(err)
 	}
 	places := make(map[uuid.UUID]int, limit)
-	e, count := changes.Entry{}, 0
-	_, err = pgx.ForEachRow(rows, []any{&e.Seq, &e.ID, &e.Op, &e.Fields}, func() error {
-		e.Dataset = d
+	e, into, count := changes.Entry{}, uuid.NullUUID{}, 0
+	_, err = pgx.ForEachRow(rows, []any{&e.Seq, &e.ID, &e.Op, &into, &e.Fields}, func() error {
+		e.Dataset, e.Into = d, into.UUID
 		count++
 		if i, again := places[e.ID]; again {
 			page.Entries[i].Change = page.Entries[i].Then(e.Change)
@@ -101,18 +101,37 @@ func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head ch
 	page.Next.Seq, page.CaughtUp, page.Told = e.Seq, false, page.Entries[len(page.Entries)-1].At
 	ids := slices.Collect(maps.Keys(places))
 	rows, err = s.pool.Query(ctx, `
-		SELECT r.id, later.op FROM unnest($4::uuid[]) r (id)
-		CROSS JOIN LATERAL (SELECT op FROM data_changes WHERE dataset = $1 AND record_id = r.id AND seq > $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1) later`,
+		SELECT r.id, later.op, later.into_id FROM unnest($4::uuid[]) r (id)
+		CROSS JOIN LATERAL (SELECT op, into_id FROM data_changes WHERE dataset = $1 AND record_id = r.id AND seq > $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1) later`,
 		string(d), e.Seq, head.Seq, ids)
 	if err != nil {
 		return toFault(err)
 	}
 	var later changes.Change
-	_, err = pgx.ForEachRow(rows, []any{&later.ID, &later.Op}, func() error {
-		page.Entries[places[later.ID]].Op = later.Op
+	_, err = pgx.ForEachRow(rows, []any{&later.ID, &later.Op, &into}, func() error {
+		e := &page.Entries[places[later.ID]]
+		e.Op, e.Into = later.Op, into.UUID
 		return nil
 	})
 	return toFault(err)
+}
+
+// ChangesOf returns what is kept of the changes of a record, the latest first.
+func (s *Store) ChangesOf(ctx context.Context, d query.Dataset, id uuid.UUID, limit int) ([]changes.Entry, error) {
+	rows, err := s.pool.Query(ctx, `
+		SELECT c.seq, c.op, c.into_id, c.changed, told.published_at FROM data_feed f JOIN data_changes c ON c.seq > f.forgotten AND c.seq <= f.head
+		CROSS JOIN LATERAL (SELECT published_at FROM data_publications WHERE head >= c.seq ORDER BY head LIMIT 1) told
+		WHERE c.dataset = $1 AND c.record_id = $2 ORDER BY c.seq DESC LIMIT $3`, string(d), id, limit)
+	if err != nil {
+		return nil, toFault(err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e changes.Entry, err error) {
+		var into uuid.NullUUID
+		err = row.Scan(&e.Seq, &e.Op, &into, &e.Fields, &e.At)
+		e.Dataset, e.ID, e.Into = d, id, into.UUID
+		return e, err
+	})
+	return list, toFault(err)
 }
 
 // setTold sets when the entries were told.

@@ -32,8 +32,8 @@ func (s *System) InsertWorkspace(ctx context.Context, w workspace.Workspace) err
 func (s *System) UpdateWorkspace(ctx context.Context, id workspace.ID, c people.WorkspaceChange) (workspace.Workspace, error) {
 	return s.oneWorkspace(ctx, id, `
 		UPDATE workspaces SET name = coalesce($2, name), plan = coalesce($3, plan),
-		       credit_ceiling = coalesce($4, credit_ceiling)
-		WHERE id = $1 RETURNING `+workspaceColumns, arg(id), c.Name, c.Plan, c.Ceiling)
+		       credit_ceiling = coalesce($4, credit_ceiling), time_zone = coalesce($5, time_zone)
+		WHERE id = $1 RETURNING `+workspaceColumns, arg(id), c.Name, c.Plan, c.Ceiling, c.TimeZone)
 }
 
 // WorkspaceByID implements workspace.WorkspaceStore.

@@ -38,6 +38,9 @@ var violations = map[string]func(error) *fault.Error{
 	"overlays_workspace":             unknownWorkspace,
 	"book_additions_workspace":       unknownWorkspace,
 	"projectors_workspace":           unknownWorkspace,
+	"jobs_workspace":                 unknownWorkspace,
+	"webhooks_workspace":             unknownWorkspace,
+	"credit_notices_workspace":       unknownWorkspace,
 }
 
 func unknownWorkspace(err error) *fault.Error {

@@ -125,12 +125,12 @@ func (d database) Ready(ctx context.Context) error {
 	return nil
 }
 
-// setWorkspace sets the workspace of the row-level security policies until the
-// end of the transaction. A pipeline is one transaction.
-const setWorkspace = `SELECT set_config('atlas.workspace_id', $1, true)`
+// setWorkspace sets the workspace of the row-level security policies and the author of
+// the changes until the end of the transaction. A pipeline is one transaction.
+const setWorkspace = `SELECT set_config('atlas.workspace_id', $1, true), set_config('atlas.actor', $2, true)`
 
-// setWorkspaceAsync is setWorkspace for a transaction whose commit does not wait for
-// the disk. A crash of Postgres may undo it.
+// setWorkspaceAsync is setWorkspace for a transaction of Atlas itself whose commit does
+// not wait for the disk. A crash of Postgres may undo it.
 const setWorkspaceAsync = `SELECT set_config('atlas.workspace_id', $1, true), set_config('synchronous_commit', 'off', true)`
 
 // queryRow runs one query of a workspace in a single round trip and scans its
@@ -184,7 +184,7 @@ func (s *Store) query(ctx context.Context, in workspace.ID, sql string, args []a
 		return err
 	}
 	var batch pgx.Batch
-	batch.Queue(setWorkspace, in.String())
+	batch.Queue(setWorkspace, in.String(), workspace.AuthorOf(ctx).Text())
 	batch.Queue(sql, args...)
 	results := s.pool.SendBatch(ctx, &batch)
 	defer func() {
@@ -217,7 +217,7 @@ func (s *Store) inWorkspace(ctx context.Context, in workspace.ID, fn func(pgx.Tx
 		return err
 	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, setWorkspace, in.String()); err != nil {
+		if _, err := tx.Exec(ctx, setWorkspace, in.String(), workspace.AuthorOf(ctx).Text()); err != nil {
 			return err
 		}
 		return fn(tx)

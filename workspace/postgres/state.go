@@ -40,6 +40,12 @@ func (s *System) DueEmails(ctx context.Context) (due int64, oldest time.Duration
 		WHERE next_attempt_at <= clock_timestamp() AND expires_at > clock_timestamp() AND `+invitationOpen)
 }
 
+// DueJobs counts the jobs that are due and that no server has taken, and returns since
+// when the first of them is.
+func (s *System) DueJobs(ctx context.Context) (due int64, oldest time.Duration, err error) {
+	return s.backlog(ctx, `SELECT run_at AS since FROM jobs WHERE state = 'pending' AND run_at <= clock_timestamp()`)
+}
+
 // backlog counts the rows of a query with the column since.
 func (s *System) backlog(ctx context.Context, sql string) (n int64, oldest time.Duration, err error) {
 	err = toFault(s.pool.QueryRow(ctx, `

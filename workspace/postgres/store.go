@@ -10,10 +10,10 @@ import (
 	"atlas/workspace/people"
 )
 
-const workspaceColumns = `id, name, plan, credit_ceiling, created_at`
+const workspaceColumns = `id, name, plan, credit_ceiling, time_zone, created_at`
 
 func scanWorkspace(row pgx.Row) (w workspace.Workspace, err error) {
-	err = row.Scan((*uuid.UUID)(&w.ID), &w.Name, &w.Plan, &w.CreditCeiling, &w.CreatedAt)
+	err = row.Scan((*uuid.UUID)(&w.ID), &w.Name, &w.Plan, &w.CreditCeiling, &w.TimeZone, &w.CreatedAt)
 	return w, err
 }
 

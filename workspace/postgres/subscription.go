@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -26,7 +27,8 @@ func (s *Store) Subscriptions(ctx context.Context, in workspace.ID, limit, offse
 		ORDER BY signal_type LIMIT $2 OFFSET $3`, arg(in), limit, offset)
 }
 
-// UpsertSubscription implements subscriptions.Store. It is one statement:
+// UpsertSubscription implements subscriptions.Store. The queue begins at what searches see,
+// or now if the feed of changes does not know yet. It is one statement:
 // of two concurrent calls for one signal type, the second updates the first's row.
 func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub subscriptions.Subscription, change subscriptions.Change) (subscriptions.Subscription, error) {
 	var frequency *subscriptions.Frequency
@@ -34,8 +36,8 @@ func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub sub
 		frequency = &change.Frequency
 	}
 	return queryOne(ctx, s, in, collectSubscription, `
-		INSERT INTO signal_subscriptions AS s (workspace_id, id, signal_type, channels, frequency, queue_started_at, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $6, $6)
+		INSERT INTO signal_subscriptions AS s (workspace_id, id, signal_type, channels, frequency, queue_started_at, created_at, updated_at, arrived_after)
+		VALUES ($1, $2, $3, $4, $5, $6, $6, $6, (SELECT arrived FROM data_feed WHERE generation <> ''))
 		ON CONFLICT ON CONSTRAINT signal_subscriptions_type DO UPDATE SET
 			channels = coalesce($7, s.channels),
 			frequency = coalesce($8, s.frequency),
@@ -45,8 +47,21 @@ func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub sub
 		arg(in), arg(sub.ID), sub.SignalType, sub.Channels, sub.Frequency, sub.QueueStartedAt, change.Channels, frequency)
 }
 
-// DeleteSubscription implements subscriptions.Store.
+// DeleteSubscription implements subscriptions.Store. It also forgets what was dismissed
+// of the type.
 func (s *Store) DeleteSubscription(ctx context.Context, in workspace.ID, id subscriptions.ID) error {
-	return s.query(ctx, in, `DELETE FROM signal_subscriptions WHERE workspace_id = $1 AND id = $2`, []any{arg(in), arg(id)},
-		func(pgx.Rows) error { return nil })
+	// Two statements, so that the second one sees what was dismissed while the first one
+	// waited for the row.
+	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		var of string
+		err := tx.QueryRow(ctx, `DELETE FROM signal_subscriptions WHERE workspace_id = $1 AND id = $2 RETURNING signal_type`, arg(in), arg(id)).Scan(&of)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM dismissed_signals WHERE workspace_id = $1 AND signal_type = $2`, arg(in), of)
+		return err
+	})
 }

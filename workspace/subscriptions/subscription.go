@@ -32,15 +32,15 @@ func Channels() []Channel { return []Channel{"in_app", "email"} }
 func Frequencies() []Frequency { return []Frequency{"instant", "daily", "weekly"} }
 
 // Subscription says that a workspace tracks one type of signal, and how its
-// alerts are delivered. It is only configuration: this service sends no alerts.
+// alerts are delivered.
 type Subscription struct {
 	ID         ID
 	SignalType string
 	// Channels are 1..2 different channels.
 	Channels  []Channel
 	Frequency Frequency
-	// QueueStartedAt is the watermark: signals from this time on are in the queue.
-	// It never changes. A subscription that is deleted and made again has a new one.
+	// QueueStartedAt is when it began. The queue has the signals that searches saw
+	// later (docs/decisions/027). It never changes. A subscription that is deleted and made again has a new one.
 	QueueStartedAt       time.Time
 	CreatedAt, UpdatedAt time.Time
 }

@@ -204,10 +204,10 @@ func printDelta(s *cli.Streams, r delta.Report) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(table, "dataset\tlines\trejected\treplaced\tolder\tunchanged\tcreated\tupdated\tdeleted\tabsent\trefused\tfollowed\t")
+	_, _ = fmt.Fprintln(table, "dataset\tlines\trejected\treplaced\tolder\tunchanged\tcreated\tupdated\tdeleted\tmerged\tabsent\trefused\tfollowed\t")
 	for _, d := range r.Datasets {
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", d.Dataset, d.Lines, d.Rejected, d.Replaced,
-			d.Older, d.Unchanged, d.Created, d.Updated, d.Deleted, d.Absent, d.Refused, d.Followed)
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", d.Dataset, d.Lines, d.Rejected, d.Replaced,
+			d.Older, d.Unchanged, d.Created, d.Updated, d.Deleted, d.Merged, d.Absent, d.Refused, d.Followed)
 	}
 	if err := table.Flush(); err != nil {
 		return err

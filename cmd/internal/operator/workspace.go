@@ -14,6 +14,8 @@ type Workspace struct {
 	Create workspaceCreateCmd `cmd:"" help:"Create a workspace."`
 	Set    workspaceSetCmd    `cmd:"" help:"Change a workspace. Servers follow within 5 s."`
 	List   workspaceListCmd   `cmd:"" help:"List all workspaces."`
+
+	MergedOverlays mergedOverlaysCmd `cmd:"" help:"List what a workspace had written of records that became others of which it had written too."`
 }
 
 type workspaceCreateCmd struct {
@@ -43,12 +45,14 @@ type workspaceSetCmd struct {
 	Plan    *workspace.Plan `enum:"free,pro" help:"Plan, free or pro."`
 	Ceiling *int64          `help:"Credits per rolling 24 hours."`
 	Name    *string         `help:"Name, 1 to 120 characters."`
+
+	TimeZone *string `name:"time-zone" placeholder:"ZONE" help:"Time zone by whose clock daily and weekly e-mails are sent, such as America/Edmonton."`
 }
 
 // Run applies the given changes and prints the workspace.
 func (c *workspaceSetCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return c.with(ctx, func(d *people.Directory) error {
-		w, err := d.SetWorkspace(ctx, c.ID, people.WorkspaceChange{Name: c.Name, Plan: c.Plan, Ceiling: c.Ceiling})
+		w, err := d.SetWorkspace(ctx, c.ID, people.WorkspaceChange{Name: c.Name, Plan: c.Plan, Ceiling: c.Ceiling, TimeZone: c.TimeZone})
 		if err != nil {
 			return err
 		}
@@ -79,11 +83,12 @@ type WorkspaceReport struct {
 	Name          string         `json:"name"`
 	Plan          workspace.Plan `json:"plan"`
 	CreditCeiling int64          `json:"credit_ceiling"`
+	TimeZone      string         `json:"time_zone"`
 	CreatedAt     string         `json:"created_at"`
 }
 
 func workspaceReport(w workspace.Workspace) WorkspaceReport {
-	return WorkspaceReport{w.ID, w.Name, w.Plan, w.CreditCeiling, w.CreatedAt.UTC().Format(workspace.TimeFormat)}
+	return WorkspaceReport{w.ID, w.Name, w.Plan, w.CreditCeiling, w.TimeZone, w.CreatedAt.UTC().Format(workspace.TimeFormat)}
 }
 
 func (o database) answerWorkspaces(s *cli.Streams, value any, all ...workspace.Workspace) error {

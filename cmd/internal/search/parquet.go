@@ -41,7 +41,7 @@ func (p parquetFile) write(path string, rows io.ReadSeeker, written func(rows in
 	from, to := io.Pipe()
 	go func() { to.CloseWithError(p.encode(to, rows, columns, written)) }()
 	err = durable.ReplaceFrom(path, from)
-	from.CloseWithError(err)
+	_ = from.CloseWithError(err) // nil ends what encodes
 	return err
 }
 

@@ -21,6 +21,7 @@ type Config struct {
 	Bounds
 	Operation
 	SignIn
+	Webhooks
 
 	Listen            string        `env:"ATLAS_LISTEN" default:"127.0.0.1:8080" help:"Address the API listens on (default: 127.0.0.1:8080)."`
 	PostgresURL       string        `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Postgres as the role atlas_app, which row-level security binds. Several hosts, separated by commas, with ?target_session_attrs=read-write: whichever is the primary."`
@@ -70,6 +71,7 @@ func (c Config) Check() error {
 	f.AddError(c.oidc().Validate())
 	c.SignIn.Check(&f)
 	c.Mail.Check(&f)
+	c.Webhooks.Check(&f)
 	c.Held.Check(&f)
 	c.Bounds.Check(&f)
 	f.Duration("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)

@@ -17,20 +17,25 @@ import (
 // follower learns what a killed writer had changed.
 const feedInterval = 10 * time.Second
 
-// keepFeed ends what killed writers of the feed left, and deletes old changes, until ctx
-// ends. It logs the first failure and the first success after failures.
-func keepFeed(ctx context.Context, c Config, background *elastic.Client, system *postgres.System, log *slog.Logger) {
+// keepFeed ends what killed writers of the feed left, moves what workspaces hold of merged
+// records, and deletes old changes, also those of workspaces, until ctx ends. It logs the
+// first failure and the first success after failures.
+func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *postgres.Store, system *postgres.System, log *slog.Logger) {
 	f := &feed.Feed{
 		Store: system, Elastic: background, Names: c.Names(),
 		Live: &search.Engine{Elastic: background, Names: c.Names(), Timeout: c.SearchTimeout},
 	}
-	failing := false
+	failing, forgotten := false, time.Time{}
 	for timer.Sleep(ctx, feedInterval) == nil {
 		err := f.Keep(ctx, system)
 		if _, busy := errors.AsType[*postgres.LeaseHeldError](err); busy {
 			err = nil // its holder sees to it
 		}
-		err = errors.Join(err, system.ForgetChanges(ctx, c.changesKept()))
+		err = errors.Join(err, moveMerged(ctx, f.Live, store, system), system.ForgetChanges(ctx, c.changesKept()))
+		if time.Since(forgotten) > time.Minute {
+			err = errors.Join(err, system.SettleWorkspaceChanges(ctx), system.ForgetWorkspaceChanges(ctx, c.changesKept()))
+			forgotten = time.Now()
+		}
 		switch {
 		case ctx.Err() != nil:
 			return

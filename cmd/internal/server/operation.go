@@ -29,7 +29,7 @@ type Operation struct {
 	FreeBurst      int           `name:"free-burst" env:"ATLAS_FREE_BURST" default:"60" help:"Requests of --free-rate at once, 1 to 1000000 (default: 60)."`
 	MaxCalls       int           `name:"elasticsearch-max-calls" env:"ATLAS_ELASTICSEARCH_MAX_CALLS" default:"256" help:"Calls of Elasticsearch under way at once for requests, 1 to 10000 (default: 256); a request that needs one more is answered 503 at once."`
 	RequestTimeout time.Duration `name:"request-timeout" env:"ATLAS_REQUEST_TIMEOUT" help:"What one request may take, more than --search-timeout and up to 5m (default: --search-timeout and 20s)."`
-	ChangesKept    time.Duration `name:"changes-kept" env:"ATLAS_CHANGES_KEPT" default:"2160h" help:"How long changes of global records can be followed, 1h to 87600h (default: 2160h, 90 days)."`
+	ChangesKept    time.Duration `name:"changes-kept" env:"ATLAS_CHANGES_KEPT" default:"2160h" help:"How long changes of global records and of workspaces can be followed, 1h to 87600h (default: 2160h, 90 days)."`
 	Drain          time.Duration `env:"ATLAS_DRAIN" default:"20s" help:"How long stopping may take, from the signal to the exit, 0s to 10m (default: 20s); requests still under way then are cut off."`
 	DrainPause     time.Duration `name:"drain-pause" env:"ATLAS_DRAIN_PAUSE" default:"5s" help:"How long a stopping server goes on taking requests, with readiness at 503, for balancers to notice; at most half of --drain, 0s to 5m (default: 5s)."`
 }
@@ -122,6 +122,7 @@ func (w gauges) register(m *telemetry.Metrics) {
 	})
 	m.Breaker(w.ledger.BreakerOpen)
 	m.Backlog("projection", backlog(w.system.PendingHeld))
+	m.Backlog("jobs", backlog(w.system.DueJobs))
 	if w.mails {
 		m.Backlog("letters", backlog(w.system.DueEmails))
 	}

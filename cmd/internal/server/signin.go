@@ -21,7 +21,7 @@ type SignIn struct {
 	OIDCClientID     string   `name:"oidc-client-id" env:"ATLAS_OIDC_CLIENT_ID" placeholder:"ID" help:"What the provider knows this service by; required with --oidc-issuer."`
 	OIDCClientSecret string   `name:"oidc-client-secret" env:"ATLAS_OIDC_CLIENT_SECRET" placeholder:"SECRET" help:"Secret of the client; required with --oidc-issuer."`
 	OIDCScopes       []string `name:"oidc-scopes" env:"ATLAS_OIDC_SCOPES" sep:"," default:"openid,email,profile" placeholder:"SCOPE" help:"Scopes asked for, separated by commas; many providers give a refresh token only with offline_access (default: openid,email,profile)."`
-	PublicURL        string   `name:"public-url" env:"ATLAS_PUBLIC_URL" placeholder:"URL" help:"Address at which browsers reach this service, such as https://atlas.example; required with --oidc-issuer. The provider sends people back to its /session/callback."`
+	PublicURL        string   `name:"public-url" env:"ATLAS_PUBLIC_URL" placeholder:"URL" help:"Address at which browsers reach this service, such as https://atlas.example; required with --oidc-issuer, and for e-mails of signals. The provider sends people back to its /session/callback."`
 
 	SessionIdle     time.Duration `name:"session-idle" env:"ATLAS_SESSION_IDLE" default:"12h" help:"How long a session lasts after its last request, 1m to 720h (default: 12h)."`
 	SessionLifetime time.Duration `name:"session-lifetime" env:"ATLAS_SESSION_LIFETIME" default:"168h" help:"How long a session lasts at most, --session-idle to 8760h (default: 168h)."`

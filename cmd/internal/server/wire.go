@@ -20,7 +20,10 @@ import (
 	"atlas/search"
 	"atlas/search/changes"
 	"atlas/search/query"
+	"atlas/workspace/audit"
+	"atlas/workspace/digest"
 	"atlas/workspace/postgres"
+	"atlas/workspace/queue"
 )
 
 // wired is the service on its backends.
@@ -111,14 +114,26 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		return nil, err
 	}
 	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
+	signals := &queue.Queue{Store: store, Searcher: engine}
+	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
+	hooks, used, stopHooks, err := wireWebhooks(c, store, system, &queue.Queue{Store: store, Searcher: unhurried}, metrics, log)
+	if err != nil {
+		return nil, err
+	}
+	people.Webhooks = hooks
+	w.jobs = append(w.jobs, stopHooks...)
 	w.server = &api.Server{
-		Search:     engine,
-		Facets:     engine,
-		Changes:    &changes.Reader{Store: store, Records: engine, Cursors: cursors},
+		Search:    engine,
+		Facets:    engine,
+		Changes:   &changes.Reader{Store: store, Records: engine, Cursors: cursors},
+		Merges:    store,
+		Audit:     &audit.Reader{Store: store, Cursors: cursors},
+		MailLinks: digest.Links{Cursors: cursors}, Unsubscribe: system,
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,
 		People:     people,
+		Queue:      signals,
 		Probes: map[string]api.Probe{
 			// The background client: a server at its call limit is still ready.
 			"elasticsearch": func(ctx context.Context) error { return IndicesReady(ctx, background, c.Names()) },
@@ -126,16 +141,17 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 			"redis":         ledger.Ready,
 			"tokens":        func(context.Context) error { return gate.Ready() },
 		},
-		Filling:   system.Filling,
-		FreeLimit: ratelimit.New(client, c.RedisPrefix+"free:", c.FreeRate, c.FreeBurst),
-		Log:       log,
-		Tracing:   tracing.Gin(),
-		Meter:     metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
+		Filling:     system.Filling,
+		CreditsUsed: used.Used,
+		FreeLimit:   ratelimit.New(client, c.RedisPrefix+"free:", c.FreeRate, c.FreeBurst),
+		Log:         log,
+		Tracing:     tracing.Gin(),
+		Meter:       metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
 		ETagKey: c.cursorKeys()[0], Origins: c.CORSOrigins,
 		Pages: pages,
 	}
 	wireSignIn(c, w, client, system, log)
-	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { keepFeed(ctx, c, background, system, log) }, log))
+	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { keepFeed(ctx, c, background, store, system, log) }, log))
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)
 	w.backends = append(w.backends, closeProjector)

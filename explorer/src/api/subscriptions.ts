@@ -1,5 +1,6 @@
 import { mutationOptions, queryOptions } from '@tanstack/react-query'
 import { answer, api, type Schemas } from './client'
+import { countQueueAgain } from './queue'
 
 type Subscription = Schemas['SignalSubscription']
 export type Delivery = Subscription['delivery']
@@ -43,6 +44,10 @@ export const subscribe = (workspace: string) =>
       }
       return before
     },
-    onSettled: (_data, _error, _input, _result, { client }) =>
-      client.invalidateQueries({ queryKey: subscriptionsQuery(workspace).queryKey }),
+    onSettled: (_data, _error, _input, _result, { client }) => {
+      // What is in the queue is another now.
+      client.removeQueries({ queryKey: ['queue', workspace] })
+      void countQueueAgain(client, workspace)
+      return client.invalidateQueries({ queryKey: subscriptionsQuery(workspace).queryKey })
+    },
   })

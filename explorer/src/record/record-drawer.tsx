@@ -17,6 +17,7 @@ import { ListButtons } from './list-buttons'
 import { Related } from './related'
 
 const InLists = lazy(() => import('../views/in-lists'))
+const History = lazy(() => import('./history'))
 
 /** RecordDrawer shows the record of the address beside the table. */
 export function RecordDrawer({ id }: { id: string }) {
@@ -80,6 +81,7 @@ export function RecordDrawer({ id }: { id: string }) {
             </button>
           )}
           {!record && query.error && <Notice error={query.error} retry={() => void query.refetch()} price={1} />}
+          <HistoryOf id={id} />
         </div>
       ) : isGone(query.error) ? (
         <Gone close={close} />
@@ -94,6 +96,22 @@ export function RecordDrawer({ id }: { id: string }) {
         </div>
       )}
     </aside>
+  )
+}
+
+/** HistoryOf reads the history once it is opened. */
+function HistoryOf({ id }: { id: string }) {
+  const { dataset } = useSearch().state
+  const [open, setOpen] = useState(false)
+  return (
+    <details className="record-history" onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>History</summary>
+      {open && (
+        <Suspense>
+          <History dataset={dataset} id={id} />
+        </Suspense>
+      )}
+    </details>
   )
 }
 

@@ -35,6 +35,7 @@ export function whatOf(path: string): string {
   const [, area, name = '', ...rest] = path.split('/')
   const noun = nouns[name as Dataset] as { one: string; many: string } | undefined
   if (area === 'workspace') {
+    if (name === 'signal-queue') return 'Signals of the queue'
     if (!noun) return name === 'views' ? 'Rows of a View' : path
     return rest[0] === 'search' ? `Rows of your book of ${noun.many}` : `What your workspace says of a ${noun.one}`
   }

@@ -7,14 +7,16 @@ import { Top } from '../shell/top'
 import { Members } from './members'
 import { Subscriptions } from './subscriptions'
 import { Usage } from './usage'
+import { Webhooks } from './webhooks'
 
 const sections = [
   { path: 'members', label: 'Members', Section: Members },
   { path: 'subscriptions', label: 'Signal alerts', Section: Subscriptions },
+  { path: 'webhooks', label: 'Webhooks', Section: Webhooks },
   { path: 'usage', label: 'Usage', Section: Usage },
 ]
 
-/** SettingsScreen is /settings/members, /settings/subscriptions and /settings/usage. */
+/** SettingsScreen is /settings/members, /settings/subscriptions, /settings/webhooks and /settings/usage. */
 export default function SettingsScreen(props: ScreenProps) {
   const [, , path] = useAddress().path.split('/')
   const { label, Section } = sections.find((s) => s.path === path) ?? (sections[0] as (typeof sections)[number])

@@ -41,7 +41,8 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
         <h1>Signal alerts</h1>
         <p className="lead">
           Which signals this workspace follows, and how their alerts come. This is for everybody in {workspace.name},
-          and saved at once. Atlas keeps the choice; the program that sends your alerts reads it.
+          and saved at once. E-mails go to all members who have not unsubscribed: daily ones at 8:00, weekly ones on
+          Mondays at 8:00, by the clock of the workspace.
         </p>
       </header>
       {error && <Notice error={error} />}

@@ -1,4 +1,4 @@
-import { BookMarked, Download, ListFilter, Search, Settings, type LucideIcon } from 'lucide-react'
+import { Bell, BookMarked, Download, ListFilter, Search, Settings, type LucideIcon } from 'lucide-react'
 import { lazy, type ComponentType } from 'react'
 import type { Schemas } from '../api/client'
 import type { Descriptor } from '../api/queries'
@@ -37,6 +37,13 @@ export const screens: Screen[] = [
     label: 'Exports',
     icon: Download,
     screen: lazy(() => import('../export/export-screen')),
+    inHeader: false,
+  },
+  {
+    path: 'queue',
+    label: 'Signals',
+    icon: Bell,
+    screen: lazy(() => import('../queue/queue-screen')),
     inHeader: false,
   },
   {

@@ -1,13 +1,14 @@
 import './shell.css'
 import type { ReactNode } from 'react'
 import { link, useAddress } from '../address'
+import { Bell } from '../queue/bell'
 import { CreditsMeter } from '../session/credits-meter'
 import { UserMenu } from '../session/user-menu'
 import { Mark } from '../ui/mark'
 import { screenOf, screens, searchScreen } from './screens'
 
 interface Props {
-  workspace: { name: string }
+  workspace: { id: string; name: string }
   /** What the screen has in the header, such as a search box. */
   children?: ReactNode
 }
@@ -33,6 +34,7 @@ export function Top({ workspace, children }: Props) {
         </nav>
       )}
       {children}
+      <Bell workspace={workspace.id} />
       <CreditsMeter />
       <UserMenu />
     </header>

@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+)
+
+// QueueSearch is a search of the queue of signals. Its Sort must be nil: the newest
+// arrival comes first.
+type QueueSearch struct {
+	Search
+	// InBook wants only signals whose account or project is in the book.
+	InBook bool `json:"in_book,omitzero"`
+	// Dismissed wants the dismissed signals alone, instead of the others.
+	Dismissed bool `json:"dismissed,omitzero"`
+}
+
+// QueuePage is a page of the queue. Unread counts the signals of the whole queue that are
+// not dismissed.
+type QueuePage struct {
+	Page[Signal]
+	Unread int
+}
+
+// Queue is the workspace's queue of signals: those of the subscribed types that arrived
+// after their subscription began.
+type Queue struct{ conn *conn }
+
+const queuePath = "/workspace/signal-queue"
+
+// Search returns one page. Each signal costs a credit.
+func (u *Queue) Search(ctx context.Context, q QueueSearch) (*QueuePage, error) {
+	a, err := call[[]Signal](ctx, u.conn, request{method: http.MethodPost, path: queuePath + "/search", body: q, repeatable: true})
+	page := pageOf(a.Data, a.Metadata, a.header)
+	if page == nil {
+		return nil, err
+	}
+	return &QueuePage{*page, a.Metadata.Unread}, err
+}
+
+// Cost counts the matches of a search exactly, and returns what its page would cost. It
+// costs nothing; of the zero QueueSearch the Count is what is unread. Errors:
+// ErrTooManyRequests.
+func (u *Queue) Cost(ctx context.Context, q QueueSearch) (Cost, error) {
+	body := struct {
+		QueueSearch
+		DryRun bool `json:"dry_run"`
+	}{q, true}
+	return data[Cost](ctx, u.conn, request{method: http.MethodPost, path: queuePath + "/search", body: body, repeatable: true})
+}
+
+// All iterates over the signals from q.SearchAfter, or the newest arrival, to the last
+// one, and fetches each page on demand. An error ends the iteration.
+func (u *Queue) All(ctx context.Context, q QueueSearch) iter.Seq2[Signal, error] {
+	return func(yield func(Signal, error) bool) {
+		q := q // each iteration starts at the same place
+		if q.Limit == 0 {
+			q.Limit = MaxPage
+		}
+		for {
+			page, err := u.Search(ctx, q)
+			if err == nil && page.Next != "" && page.Next == q.SearchAfter {
+				err = errNoProgress
+			}
+			if err != nil {
+				yield(Signal{}, err)
+				return
+			}
+			for _, signal := range page.Records {
+				if !yield(signal, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			q.SearchAfter, q.Offset = page.Next, 0
+		}
+	}
+}
+
+// Dismiss dismisses 1 to 100 signals of the queue, for the whole workspace. Items fail
+// with ErrNotFound and ErrLimitReached.
+func (u *Queue) Dismiss(ctx context.Context, ids []string) (Batch[Nothing], error) {
+	return u.batch(ctx, "/dismiss/batch", ids)
+}
+
+// Restore takes 1 to 100 dismissed signals back into the queue. Others are fine.
+func (u *Queue) Restore(ctx context.Context, ids []string) (Batch[Nothing], error) {
+	return u.batch(ctx, "/restore/batch", ids)
+}
+
+func (u *Queue) batch(ctx context.Context, path string, ids []string) (Batch[Nothing], error) {
+	return batch[Nothing](ctx, u.conn, request{method: http.MethodPost, path: queuePath + path, body: map[string][]string{"ids": ids}, repeatable: true})
+}

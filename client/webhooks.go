@@ -1,0 +1,148 @@
+package client
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Webhook is an address that is told of events.
+type Webhook struct {
+	ID        string    `json:"id"`
+	URL       string    `json:"url"`
+	Events    []string  `json:"events"` // signal.arrived, record.changed, …
+	Enabled   bool      `json:"enabled"`
+	CreatedAt time.Time `json:"created_at"`
+	// Secret is given by Upsert for a new webhook and by Rotate only.
+	Secret string `json:"secret"`
+}
+
+// WebhookDelivery is an event that a webhook was told of, or is to be.
+type WebhookDelivery struct {
+	ID             string     `json:"id"` // the webhook-id of each attempt
+	Event          string     `json:"event"`
+	Status         string     `json:"status"` // pending, delivered, failed
+	Attempts       int        `json:"attempts"`
+	NextAttemptAt  *time.Time `json:"next_attempt_at"`
+	ResponseStatus *int       `json:"response_status"`
+	CreatedAt      time.Time  `json:"created_at"`
+}
+
+// Webhooks are those of the workspace, for owners, admins and API keys.
+type Webhooks struct{ conn *conn }
+
+const webhooksPath = "/workspace/webhooks"
+
+// List iterates over the webhooks, the oldest first.
+func (w *Webhooks) List(ctx context.Context) iter.Seq2[Webhook, error] {
+	return list[Webhook](ctx, w.conn, webhooksPath, "webhooks", nil)
+}
+
+// Upsert creates a webhook if id is "", or changes and enables one.
+func (w *Webhooks) Upsert(ctx context.Context, id, url string, events ...string) (Webhook, error) {
+	body := struct {
+		ID     string   `json:"id,omitzero"`
+		URL    string   `json:"url"`
+		Events []string `json:"events"`
+	}{id, url, events}
+	got, err := post[struct{ Webhook Webhook }](ctx, w.conn, webhooksPath+"/upsert", body, id != "")
+	return got.Webhook, err
+}
+
+// Delete deletes a webhook: ErrNotFound.
+func (w *Webhooks) Delete(ctx context.Context, id string) error {
+	return remove(ctx, w.conn, webhooksPath+segment(id), false)
+}
+
+// Rotate gives a webhook a new secret. The one before signs too for 24 hours.
+func (w *Webhooks) Rotate(ctx context.Context, id string) (Webhook, error) {
+	got, err := post[struct{ Webhook Webhook }](ctx, w.conn, webhooksPath+segment(id)+"/rotate", nil, false)
+	return got.Webhook, err
+}
+
+// Test sends the event webhook.test.
+func (w *Webhooks) Test(ctx context.Context, id string) (WebhookDelivery, error) {
+	got, err := post[struct{ Delivery WebhookDelivery }](ctx, w.conn, webhooksPath+segment(id)+"/test", nil, false)
+	return got.Delivery, err
+}
+
+// Deliveries iterates over the log of a webhook, the newest first.
+func (w *Webhooks) Deliveries(ctx context.Context, id string) iter.Seq2[WebhookDelivery, error] {
+	return list[WebhookDelivery](ctx, w.conn, webhooksPath+segment(id)+"/deliveries", "deliveries", nil)
+}
+
+// Replay delivers again, with the same webhook-id.
+func (w *Webhooks) Replay(ctx context.Context, id, delivery string) (WebhookDelivery, error) {
+	got, err := post[struct{ Delivery WebhookDelivery }](ctx, w.conn, webhooksPath+segment(id)+"/deliveries"+segment(delivery)+"/replay", nil, true)
+	return got.Delivery, err
+}
+
+// ReplayBetween delivers again what was made from a time to before another, and returns
+// how many deliveries that are.
+func (w *Webhooks) ReplayBetween(ctx context.Context, id string, from, to time.Time) (replayed int, err error) {
+	for {
+		body := struct {
+			From time.Time `json:"from"`
+			To   time.Time `json:"to"`
+		}{from.UTC(), to.UTC()}
+		got, err := post[struct {
+			Replayed int
+			Next     *time.Time
+		}](ctx, w.conn, webhooksPath+segment(id)+"/replay", body, true)
+		replayed += got.Replayed
+		if err != nil || got.Next == nil {
+			return replayed, err
+		}
+		from = *got.Next
+	}
+}
+
+// WebhookEvent is the body of a delivery. Data has the ids that the event is about; what
+// they stand for is read from the API.
+type WebhookEvent struct {
+	// ID is the webhook-id: the same whenever the event comes again.
+	ID        string          `json:"-"`
+	Type      string          `json:"type"`
+	Timestamp time.Time       `json:"timestamp"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// webhookTolerance is how old a delivery may be, against requests that were recorded.
+const webhookTolerance = 5 * time.Minute
+
+// ErrWebhookSignature is the error of a request that Atlas did not sign.
+var ErrWebhookSignature = errors.New("the signature of the webhook is not valid")
+
+// ReadWebhook checks the signature of a request to a webhook and reads its body. Respond
+// with a status of 2xx once the event is kept: without it, the event comes again.
+func ReadWebhook(secret string, header http.Header, body []byte) (WebhookEvent, error) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		return WebhookEvent{}, fmt.Errorf("the secret of the webhook: %w", err)
+	}
+	id, at := header.Get("Webhook-Id"), header.Get("Webhook-Timestamp")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if age := time.Since(time.Unix(seconds, 0)); err != nil || id == "" || age > webhookTolerance || age < -webhookTolerance {
+		return WebhookEvent{}, ErrWebhookSignature
+	}
+	mac := hmac.New(sha256.New, key)
+	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, at, body)
+	want := []byte("v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	for _, signature := range strings.Fields(header.Get("Webhook-Signature")) {
+		if hmac.Equal([]byte(signature), want) {
+			event := WebhookEvent{ID: id}
+			err := json.Unmarshal(body, &event)
+			return event, err
+		}
+	}
+	return WebhookEvent{}, ErrWebhookSignature
+}

@@ -1,0 +1,100 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// WorkspaceChangesRequest asks what changed in the workspace: docs/api.md, "Changes of the
+// workspace". The zero value asks for a cursor from now on.
+type WorkspaceChangesRequest struct {
+	// Cursor is WorkspaceChanges.Next of the page before, Since a time to begin with
+	// instead.
+	Cursor string
+	Since  time.Time
+	// Limit of changes, 1 to 1,000; 0: 100.
+	Limit int
+	// Wait is how long the service waits for a change if there is none, up to 30 s.
+	Wait time.Duration
+	// History asks for the changes of an id instead, newest first and each by itself.
+	History string
+}
+
+// MarshalJSON encodes the body of the request.
+func (q WorkspaceChangesRequest) MarshalJSON() ([]byte, error) {
+	return ChangesRequest{Cursor: q.Cursor, Since: q.Since, Limit: q.Limit, Wait: q.Wait, History: q.History}.MarshalJSON()
+}
+
+// The kinds of a WorkspaceChange.
+const (
+	KindOverlay      = "overlay"    // the workspace's data on a record of its book
+	KindMembership   = "membership" // a record in a Static View
+	KindView         = "view"
+	KindMember       = "member"
+	KindInvitation   = "invitation"
+	KindSubscription = "subscription"
+	KindSetting      = "setting"
+)
+
+// WorkspaceChange is a change in the workspace.
+type WorkspaceChange struct {
+	Op   string `json:"op"`   // OpUpsert or OpDelete
+	Kind string `json:"kind"` // KindOverlay, …
+	// ID is that of the record, of the user of a member, of the workspace of a setting,
+	// else of the thing itself.
+	ID string `json:"id"`
+	// Dataset is that of an overlay, a membership or a View, ViewID that of a membership.
+	Dataset string    `json:"dataset"`
+	ViewID  string    `json:"view_id"`
+	At      time.Time `json:"at"`
+	By      Author    `json:"by"`
+	// Changed are the fields of an upsert that have other values.
+	Changed []string `json:"changed"`
+}
+
+// Author is who made a change: a user, an API key, or the operator of the service.
+type Author struct {
+	UserID   string `json:"user_id"`
+	KeyID    string `json:"key_id"`
+	Operator bool   `json:"operator"`
+}
+
+// WorkspaceChanges is a page of changes.
+type WorkspaceChanges struct {
+	Changes []WorkspaceChange
+	// Next is the cursor of what follows. CaughtUp means that nothing follows yet; else
+	// Lag is how long ago the last change of the page was made.
+	Next     string
+	CaughtUp bool
+	Lag      time.Duration
+}
+
+// Changes returns what changed in the workspace after a cursor or a time. Owners, admins
+// and keys with workspace:write may ask. Errors: ErrCursorTooOld: take a new cursor with the
+// zero request, and then read everything again.
+func (c *Client) Changes(ctx context.Context, q WorkspaceChangesRequest) (*WorkspaceChanges, error) {
+	a, err := call[[]WorkspaceChange](ctx, c.conn, request{method: http.MethodPost, path: "/workspace/changes", body: json.Marshaler(q), repeatable: true})
+	if err != nil {
+		return nil, err
+	}
+	m := a.Metadata
+	return &WorkspaceChanges{a.Data, m.Next, m.CaughtUp, time.Duration(m.Lag * float64(time.Second))}, nil
+}
+
+// Follow iterates over pages of changes of the workspace from q.Cursor or q.Since on, as
+// Dataset.Follow does over those of records.
+func (c *Client) Follow(ctx context.Context, q WorkspaceChangesRequest) iter.Seq2[*WorkspaceChanges, error] {
+	return follow(q.Cursor, q.Wait, func(cursor string, wait time.Duration) (*WorkspaceChanges, string, bool, error) {
+		if q.Cursor, q.Wait = cursor, wait; cursor != "" {
+			q.Since = time.Time{}
+		}
+		page, err := c.Changes(ctx, q)
+		if err != nil {
+			return nil, "", false, err
+		}
+		return page, page.Next, page.CaughtUp, nil
+	})
+}

@@ -1,0 +1,33 @@
+import { queryOptions } from '@tanstack/react-query'
+import type { Dataset } from '../datasets'
+import { answer, api, type Schemas } from './client'
+
+export type RecordChange = Schemas['ProjectChange']
+export type WorkspaceChange = Schemas['WorkspaceChange']
+
+/** historyLength is how many changes of a record are read at most, of the data and of the workspace each. */
+export const historyLength = 200
+
+/** recordHistoryQuery reads what changed of a global record, the latest first, which is free. */
+export const recordHistoryQuery = (workspace: string, dataset: Dataset, id: string) =>
+  queryOptions({
+    queryKey: ['history', workspace, dataset, id],
+    queryFn: async ({ signal }) => {
+      const params = { query: { workspace_id: workspace } }
+      const body = { history: id, limit: historyLength }
+      const { data, metadata } = await answer(api.POST(`/data/${dataset}/changes`, { params, body, signal }))
+      return { changes: data as Omit<RecordChange, 'record'>[], all: metadata.caught_up }
+    },
+  })
+
+/** ownHistoryQuery reads what the workspace changed about a record, the latest first. Owners and admins may. */
+export const ownHistoryQuery = (workspace: string, id: string) =>
+  queryOptions({
+    queryKey: ['own history', workspace, id],
+    queryFn: async ({ signal }) => {
+      const params = { query: { workspace_id: workspace } }
+      const body = { history: id, limit: historyLength }
+      const { data, metadata } = await answer(api.POST('/workspace/changes', { params, body, signal }))
+      return { changes: data, all: metadata.caught_up }
+    },
+  })

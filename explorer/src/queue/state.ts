@@ -1,0 +1,47 @@
+/** QueueState is what the address of the queue says. */
+export interface QueueState {
+  type?: string
+  words?: string
+  inBook: boolean
+  dismissed: boolean
+}
+
+/** QueueBody is what a search of the queue asks for, without its page. */
+export interface QueueBody {
+  query?: string
+  filters?: { signal_type: { value: string } }
+  in_book?: true
+  dismissed?: true
+}
+
+export function parse(search: string): QueueState {
+  const given = new URLSearchParams(search)
+  const type = given.get('type')
+  const words = given.get('q')?.trim()
+  return {
+    ...(type ? { type } : {}),
+    ...(words ? { words } : {}),
+    inBook: given.has('book'),
+    dismissed: given.has('dismissed'),
+  }
+}
+
+export function format({ type, words, inBook, dismissed }: QueueState): string {
+  const query = new URLSearchParams()
+  if (words) query.set('q', words)
+  if (type) query.set('type', type)
+  if (inBook) query.set('book', '1')
+  if (dismissed) query.set('dismissed', '1')
+  return `/queue${query.size > 0 ? `?${query}` : ''}`
+}
+
+/** bodyOf is the search of a state; of the empty state it finds what is unread. */
+export const bodyOf = ({ type, words, inBook, dismissed }: QueueState): QueueBody => ({
+  ...(words ? { query: words } : {}),
+  ...(type ? { filters: { signal_type: { value: type } } } : {}),
+  ...(inBook ? { in_book: true } : {}),
+  ...(dismissed ? { dismissed: true } : {}),
+})
+
+/** badge is how the bell shows a count. */
+export const badge = (unread: number) => (unread > 99 ? '99+' : String(unread))

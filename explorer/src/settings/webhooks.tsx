@@ -1,0 +1,242 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Check, Copy } from 'lucide-react'
+import { useState } from 'react'
+import {
+  removeWebhook,
+  rotateWebhook,
+  saveWebhook,
+  testWebhook,
+  webhooksQuery,
+  type Webhook,
+  type WebhookEvent,
+} from '../api/webhooks'
+import type { ScreenProps } from '../shell/screens'
+import { Notice } from '../ui/notice'
+import { notify } from '../ui/toast'
+import { Confirm } from './confirm'
+import { Deliveries } from './deliveries'
+import { events, toggled } from './webhook-events'
+
+/** Webhooks are the addresses that are told of events, with the log of that. */
+export function Webhooks({ workspace }: ScreenProps) {
+  const administers = workspace.role === 'owner' || workspace.role === 'admin'
+  return (
+    <>
+      <header>
+        <h1>Webhooks</h1>
+        <p className="lead">
+          Programs that Atlas tells what happens in {workspace.name}, by HTTPS.{' '}
+          {!administers && 'Owners and admins see and change them.'}
+        </p>
+      </header>
+      {administers && <Hooks workspace={workspace.id} />}
+    </>
+  )
+}
+
+function Hooks({ workspace }: { workspace: string }) {
+  const hooks = useQuery(webhooksQuery(workspace))
+  const [shown, setShown] = useState<Webhook>()
+  return (
+    <>
+      <Add workspace={workspace} made={setShown} />
+      {shown?.secret && <Secret key={shown.secret} hook={shown} close={() => setShown(undefined)} />}
+      {hooks.error && <Notice error={hooks.error} retry={() => void hooks.refetch()} />}
+      {hooks.isPending && <div className="skeleton" style={{ height: 144 }} />}
+      {hooks.data?.length === 0 && <p className="quiet">There is no webhook yet.</p>}
+      {hooks.data && hooks.data.length > 0 && (
+        <ul className="webhooks" aria-label="Webhooks">
+          {hooks.data.map((h) => (
+            <Hook key={h.id} workspace={workspace} hook={h} rotated={setShown} />
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+function Add({ workspace, made }: { workspace: string; made: (hook: Webhook) => void }) {
+  const save = useMutation(saveWebhook(workspace))
+  const [url, setURL] = useState('')
+  const [chosen, setChosen] = useState<WebhookEvent[]>(['record.changed', 'record.deleted', 'record.merged'])
+  return (
+    <form
+      className="webhook-form"
+      onSubmit={(e) => {
+        e.preventDefault()
+        save.mutate(
+          { url: url.trim(), events: chosen },
+          {
+            onSuccess: (hook) => {
+              setURL('')
+              made(hook)
+            },
+          },
+        )
+      }}
+    >
+      <div className="actions">
+        <input
+          type="url"
+          required
+          value={url}
+          onChange={(e) => setURL(e.target.value)}
+          aria-label="Address of the webhook"
+          placeholder="https://hooks.company.com/atlas"
+          maxLength={2000}
+        />
+        <button className="button primary" disabled={save.isPending || chosen.length === 0}>
+          Add a webhook
+        </button>
+      </div>
+      <Events label="Tell it when" chosen={chosen} change={(event) => setChosen(toggled(chosen, event))} />
+      {save.error && <Notice error={save.error} />}
+    </form>
+  )
+}
+
+interface EventsProps {
+  label: string
+  chosen: WebhookEvent[]
+  change: (event: WebhookEvent) => void
+}
+
+function Events({ label, chosen, change }: EventsProps) {
+  return (
+    <fieldset className="events">
+      <legend>{label}</legend>
+      {events.map(([event, text]) => {
+        const on = chosen.includes(event)
+        return (
+          <label key={event}>
+            {/* The last one stays: without one, delete the webhook. */}
+            <input type="checkbox" checked={on} disabled={on && chosen.length === 1} onChange={() => change(event)} />
+            <span>{text}</span>
+          </label>
+        )
+      })}
+    </fieldset>
+  )
+}
+
+/** Secret shows the secret of a webhook. Nobody can read it again. */
+function Secret({ hook, close }: { hook: Webhook; close: () => void }) {
+  const [copied, setCopied] = useState(false)
+  const secret = hook.secret ?? ''
+  return (
+    <div className="made" role="status">
+      <p>
+        <b>This is the secret of the webhook, shown only once.</b> Its receiver needs it to see that a request comes
+        from Atlas. After a rotation the secret before is valid for another 24 hours.
+      </p>
+      <div className="actions">
+        <input
+          type="text"
+          readOnly
+          value={secret}
+          aria-label="Secret of the webhook"
+          onFocus={(e) => e.target.select()}
+        />
+        <button
+          className="button"
+          onClick={() => void navigator.clipboard.writeText(secret).then(() => setCopied(true))}
+        >
+          {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+          {copied ? 'Copied' : 'Copy the secret'}
+        </button>
+        <button className="button" onClick={close}>
+          Done
+        </button>
+      </div>
+    </div>
+  )
+}
+
+interface HookProps {
+  workspace: string
+  hook: Webhook
+  rotated: (hook: Webhook) => void
+}
+
+function Hook({ workspace, hook, rotated }: HookProps) {
+  const save = useMutation(saveWebhook(workspace))
+  const tell = useMutation(testWebhook(workspace))
+  const rotate = useMutation(rotateWebhook(workspace))
+  const remove = useMutation(removeWebhook(workspace))
+  const [asked, setAsked] = useState<'rotate' | 'remove'>()
+  const [open, setOpen] = useState(false)
+  const error = save.error ?? tell.error
+  const chosen = save.isPending ? save.variables.events : hook.events
+  const set = (next: WebhookEvent[]) =>
+    save.mutate({ id: hook.id, url: hook.url, events: next }, { onSuccess: () => notify('The webhook is saved') })
+  return (
+    <li aria-label={hook.url}>
+      <div className="webhook-head">
+        <bdi>{hook.url}</bdi>
+        <span className={hook.enabled ? 'badge' : 'badge problem'}>{hook.enabled ? 'Enabled' : 'Disabled'}</span>
+      </div>
+      {!hook.enabled && (
+        <p className="problem">
+          It is told of nothing, because its receiver failed for 24 hours or is gone.{' '}
+          <button className="button" disabled={save.isPending} onClick={() => set(hook.events)}>
+            Enable it
+          </button>
+        </p>
+      )}
+      <Events label="Is told when" chosen={chosen} change={(event) => set(toggled(chosen, event))} />
+      {error && <Notice error={error} />}
+      <div className="actions">
+        <button
+          className="button"
+          disabled={tell.isPending}
+          onClick={() => tell.mutate(hook.id, { onSuccess: () => setOpen(true) })}
+        >
+          Send a test
+        </button>
+        <button className="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+          Deliveries
+        </button>
+        <button className="button" onClick={() => setAsked('rotate')}>
+          New secret
+        </button>
+        <button className="button" onClick={() => setAsked('remove')}>
+          Delete
+        </button>
+      </div>
+      {open && <Deliveries workspace={workspace} hook={hook} />}
+      {asked === 'rotate' && (
+        <Confirm
+          title="Make a new secret?"
+          action="Make a new secret"
+          error={rotate.error}
+          busy={rotate.isPending}
+          close={() => setAsked(undefined)}
+          confirm={() =>
+            rotate.mutate(hook.id, {
+              onSuccess: (made) => {
+                setAsked(undefined)
+                rotated(made)
+              },
+            })
+          }
+        >
+          <p>Requests are signed with both for 24 hours, then with the new one alone.</p>
+        </Confirm>
+      )}
+      {asked === 'remove' && (
+        <Confirm
+          title="Delete the webhook?"
+          action="Delete"
+          error={remove.error}
+          busy={remove.isPending}
+          close={() => setAsked(undefined)}
+          confirm={() => remove.mutate(hook.id, { onSuccess: () => notify('The webhook is deleted') })}
+        >
+          <p>
+            <bdi>{hook.url}</bdi> is told of nothing more, and the log of its deliveries is gone.
+          </p>
+        </Confirm>
+      )}
+    </li>
+  )
+}

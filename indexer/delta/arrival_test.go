@@ -1,0 +1,186 @@
+package delta_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"atlas/indexer"
+	"atlas/indexer/delta"
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// arrivals are the arrivals of the served signals by id, and the last one that is told.
+type arrivals struct {
+	of   map[string]int64
+	told int64
+}
+
+func (w *world) arrivals(t *testing.T) arrivals {
+	t.Helper()
+	a := arrivals{of: map[string]int64{}}
+	state, err := w.system.FeedState(t.Context())
+	fatal(t, err)
+	a.told = state.Arrived.UnixMilli()
+	hits, err := elastic.Hits[any](t.Context(), w.elastic, w.names.Alias(string(query.Signals)), map[string]any{
+		"size": 10_000, "docvalue_fields": []string{document.ArrivedField},
+	})
+	fatal(t, err)
+	for _, hit := range hits {
+		a.of[hit.ID], _ = hit.Long(document.ArrivedField)
+	}
+	return a
+}
+
+// wantArrivals checks the arrivals after the feed was settled, by those before: signals
+// that were there keep theirs, the others arrived later than all that was told. Both need
+// not be so after a rollback.
+func (w *world) wantArrivals(t *testing.T, before arrivals, rolledBack bool, when string) arrivals {
+	t.Helper()
+	now := w.arrivals(t)
+	for id, at := range now.of {
+		was, there := before.of[id]
+		switch {
+		case at == 0 || at > now.told:
+			t.Errorf("%s: %s arrived at %d, and %d is told", when, id, at, now.told)
+		case rolledBack:
+		case there && at != was:
+			t.Errorf("%s: %s arrived at %d, and before at %d", when, id, at, was)
+		case !there && at <= before.told:
+			t.Errorf("%s: %s is new and arrived at %d, where %d was told", when, id, at, before.told)
+		}
+	}
+	return now
+}
+
+func signalLine(n int, title string) string {
+	return fmt.Sprintf(`{"id":"%s","signal_type":"permit_filed","title":"%s","occurred_at":"2026-01-01T00:00:00Z"}`, signal(n), title)
+}
+
+// A signal keeps its arrival while it is there, and arrives again if it was deleted.
+func TestArrivals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	load := func(lines ...string) {
+		t.Helper()
+		_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: strings.Join(lines, "\n")}))
+		fatal(t, err)
+	}
+	apply := func(lines ...string) {
+		t.Helper()
+		o := w.options(t, map[query.Dataset]string{query.Signals: strings.Join(lines, "\n")})
+		o.Feed = w.feed(t)
+		w.apply(t, o)
+	}
+	gone := fmt.Sprintf(`{"id":"%s","deleted":true}`, signal(1))
+	first := w.arrivalsAfter(t, arrivals{}, func() { load(signalLine(1, "A"), signalLine(2, "B")) })
+	if first.of[signal(1)] != first.of[signal(2)] {
+		t.Errorf("a load has two arrivals: %v", first)
+	}
+	second := w.arrivalsAfter(t, first, func() { apply(signalLine(1, "A"), signalLine(2, "C"), signalLine(3, "D")) })
+	third := w.arrivalsAfter(t, second, func() { load(signalLine(2, "C"), signalLine(1, "E"), signalLine(3, "D"), signalLine(4, "F")) })
+	away := w.arrivalsAfter(t, third, func() { apply(gone) })
+	w.arrivalsAfter(t, away, func() { apply(signalLine(1, "E")) })
+}
+
+func (w *world) arrivalsAfter(t *testing.T, before arrivals, do func()) arrivals {
+	t.Helper()
+	do()
+	return w.wantArrivals(t, before, false, "")
+}
+
+// A load that goes on keeps what it has filled, unless somebody else has changed records
+// meanwhile: a subscription that began after that change would miss its signals.
+func TestArrivalsOfAResumedLoad(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]func(t *testing.T, w *world){
+		"nothing": func(*testing.T, *world) {},
+		"a delta": func(t *testing.T, w *world) {
+			o := w.options(t, map[query.Dataset]string{query.Signals: signalLine(2, "B")})
+			o.Feed = w.feed(t)
+			w.apply(t, o)
+		},
+		"a load": func(t *testing.T, w *world) {
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B")}))
+			fatal(t, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A")}))
+			fatal(t, err)
+			o := w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B") + "\n" + signalLine(3, "C")})
+			o.CheckpointRecords = 1
+			writes := 0
+			err = w.interruptedLoad(t, o, func(r *http.Request) bool {
+				if strings.HasSuffix(r.URL.Path, "/_bulk") {
+					writes++
+				}
+				return writes > 2
+			})
+			if !errors.Is(err, errStopped) {
+				t.Fatal(err)
+			}
+			meanwhile(t, w)
+			before := w.arrivals(t)
+			report, err := indexer.Load(t.Context(), o)
+			fatal(t, err)
+			anew := slices.ContainsFunc(report.Notes, func(note string) bool { return strings.Contains(note, "filled anew") })
+			if anew != (name != "nothing") {
+				t.Errorf("filled anew: %v (%q)", anew, report.Notes)
+			}
+			w.wantArrivals(t, before, false, name)
+		})
+	}
+}
+
+// Signals of an index that has no arrivals have none in the next one.
+func TestArrivalsAfterAnOlderVersion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, d := range query.Datasets {
+		body, err := mappings.Index(string(d), mappings.Settings{})
+		fatal(t, err)
+		var index map[string]any
+		fatal(t, json.Unmarshal(body, &index))
+		ix := index["mappings"].(map[string]any)["properties"].(map[string]any)[document.IX].(map[string]any)["properties"].(map[string]any)
+		delete(ix, document.Arrived)
+		index["aliases"] = map[string]any{w.names.Alias(string(d)): map[string]any{}}
+		body, err = json.Marshal(index)
+		fatal(t, err)
+		fatal(t, w.elastic.EnsureIndex(t.Context(), w.names.Generation(string(d), "20200101t000000z-000000"), body))
+	}
+	var batch elastic.Batch
+	record, problems := document.Parse(query.Signals, []byte(signalLine(1, "A")), time.Now())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	batch.Index(signal(1), document.Build(record, document.None{}))
+	_, err := w.elastic.Bulk(t.Context(), w.names.Alias(string(query.Signals)), &batch, retry)
+	fatal(t, err)
+	fatal(t, w.elastic.Refresh(t.Context(), w.names.Alias(string(query.Signals))))
+
+	_, err = indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B")}))
+	fatal(t, err)
+	if now := w.arrivals(t); now.of[signal(1)] != 0 || now.of[signal(2)] == 0 {
+		t.Errorf("arrivals: %v", now)
+	}
+	o := w.options(t, map[query.Dataset]string{query.Signals: signalLine(1, "C")})
+	o.Feed = w.feed(t)
+	if _, err := delta.Apply(context.WithoutCancel(t.Context()), o); err != nil {
+		t.Fatal(err)
+	}
+	if now := w.arrivals(t); now.of[signal(1)] != 0 {
+		t.Errorf("an upsert of a signal without arrival has one: %v", now)
+	}
+}

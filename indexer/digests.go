@@ -1,0 +1,62 @@
+package indexer
+
+import (
+	"context"
+	"encoding/binary"
+
+	"atlas/indexer/extsort"
+	"atlas/internal/fault"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// A load keeps the ids and digests of its documents, so that the comparison with the
+// generation before does not read them back. They are kept as links are: up to the last
+// checkpoint.
+
+func digestsName(d query.Dataset) string { return string(d) + "-digests" }
+
+// openDigests opens the sorters of digests, if somebody needs them.
+func (l *load) openDigests() (err error) {
+	if l.Feed == nil {
+		return nil
+	}
+	for _, d := range query.Datasets {
+		if l.digests[d], err = l.sorter(digestsName(d), idSize, l.SortMemory/l.Workers/8, l.state.Links[digestsName(d)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepDigest adds the digest of a document, which ends body.
+func (b *builder) keepDigest(id string, body []byte) error {
+	if b.digests == nil {
+		return nil
+	}
+	digest, ok := document.Digest(body)
+	if !ok {
+		return fault.New(fault.Internal, "a document of %s has no digest", b.dataset)
+	}
+	key := document.IDBytes(id)
+	return b.digested.Add(key[:], binary.BigEndian.AppendUint64(nil, uint64(digest))) // #nosec G115 -- the same 64 bits, read back as written
+}
+
+// offerDigests lets the feed read the digests. Those of a dataset of which Elasticsearch
+// refused documents are not what it has.
+func (l *load) offerDigests() {
+	if l.Feed == nil {
+		return
+	}
+	l.Feed.UseDigests(l.manifest.Generation, func(ctx context.Context, d query.Dataset) (*extsort.Iterator, error) {
+		s, runs := l.state.Datasets[d], l.state.Links[digestsName(d)]
+		entries := int64(0)
+		for _, run := range runs {
+			entries += run.Entries
+		}
+		if s.Refused > 0 || entries != s.Documents {
+			return nil, nil // a load that another version began has none
+		}
+		return extsort.Open(ctx, extsort.Options{Dir: l.dir, KeySize: idSize, Keep: true}, runs, nil)
+	})
+}

@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/audit"
+)
+
+// Audit tells what changed in a workspace. *audit.Reader implements it.
+type Audit interface {
+	Begin(ctx context.Context, in workspace.ID, r query.FeedRequest) (audit.Position, error)
+	Wait(ctx context.Context, in workspace.ID, r query.FeedRequest, after audit.Position, stop func() bool) error
+	Read(ctx context.Context, in workspace.ID, after audit.Position, limit int) (audit.Answer, error)
+	History(ctx context.Context, in workspace.ID, id uuid.UUID, limit int) (audit.Answer, error)
+}
+
+func (s *Server) auditRoutes() []Route {
+	return []Route{
+		{Method: "POST", Path: "/workspace/changes", Operation: "read_workspace_changes", Scope: workspace.WorkspaceWrite, Throttling: Limited, Caller: Admins, endpoint: takes(query.WorkspaceChangesRule, s.readWorkspaceChanges), doc: operationDoc{
+			tag: tagWorkspace, summary: "Follow the changes of the workspace",
+			text:     "What changed in the workspace, who changed it, and when: owners, admins and API keys may ask. A page has each thing once, in its latest state. `{}` answers no changes, and a cursor from now on. Changes are kept for 90 days, unless the operator says otherwise.",
+			examples: []example{{"now", "A cursor from now on", []byte(`{}`)}, {"history", "What changed of one record", []byte(`{"history":"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"}`)}},
+			data:     schema.Array(workspaceChangeSchema, 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
+		}},
+	}
+}
+
+var workspaceChangeSchema = schema.Named("WorkspaceChange", schema.Object(
+	schema.Required("op", rule.Enum(audit.Upsert, audit.Delete).Schema.Described("`upsert`: it is new or has other values; `delete`: it is gone.")),
+	schema.Required("kind", rule.Enum(audit.Kinds()...).Schema.Described("What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View.")),
+	schema.Required("id", schema.UUID().Described("The record of an `overlay` or a `membership`, the user of a `member`, the workspace of a `setting`, else its own id.")),
+	schema.Optional("dataset", rule.Enum(query.Held...).Schema.Described("Of an `overlay`, a `membership` and a `view`.")),
+	schema.Optional("view_id", schema.UUID().Described("Of a `membership`.")),
+	schema.Required("at", schema.Time()),
+	schema.Required("by", schema.Object(
+		schema.Optional("user_id", schema.UUID()),
+		schema.Optional("key_id", schema.UUID()),
+		schema.Optional("operator", schema.Const(true).Described("The operator of the service, or the service itself.")),
+	).Described("Who made the latest change of it on this page: one of the three.")),
+	schema.Required("changed", schema.Array(schema.String("notes"), 0, 0).Described("The fields of an `upsert` that have other values; of a new one those that have a value.")),
+))
+
+func (s *Server) readWorkspaceChanges(c *call, r query.WorkspaceChangesRequest) (reply, error) {
+	if r.History != uuid.Nil {
+		a, err := s.Audit.History(c.Context(), c.workspace(), r.History, r.Limit)
+		return auditReply(a), err
+	}
+	after, err := s.Audit.Begin(c.Context(), c.workspace(), r.FeedRequest)
+	if err != nil {
+		return reply{}, err
+	}
+	if r.Wait = min(r.Wait, s.RequestTimeout*2/3); r.Wait > 0 && r.Begins() {
+		err := c.wait(func() error {
+			return s.Audit.Wait(c.Context(), c.workspace(), r.FeedRequest, after, s.load.draining.Load)
+		})
+		if err != nil {
+			return reply{}, err
+		}
+	}
+	a, err := s.Audit.Read(c.Context(), c.workspace(), after, r.Limit)
+	return auditReply(a), err
+}
+
+func auditReply(a audit.Answer) reply {
+	return reply{a.Changes, changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), 0}}
+}

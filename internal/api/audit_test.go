@@ -1,0 +1,130 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/workspace"
+	"atlas/workspace/people"
+)
+
+// workspaceChange is a change as it is answered.
+type workspaceChange struct {
+	Op      string          `json:"op"`
+	Kind    string          `json:"kind"`
+	ID      string          `json:"id"`
+	Dataset string          `json:"dataset"`
+	ViewID  string          `json:"view_id"`
+	At      time.Time       `json:"at"`
+	By      json.RawMessage `json:"by"`
+	Changed []string        `json:"changed"`
+}
+
+type workspaceFollower struct {
+	*world
+	token, in string
+}
+
+// ask sends a request for changes.
+func (f workspaceFollower) ask(t *testing.T, body string) (changes []workspaceChange, next string, caughtUp bool) {
+	t.Helper()
+	var metadata struct {
+		Next     string  `json:"next"`
+		CaughtUp bool    `json:"caught_up"`
+		Lag      float64 `json:"lag_s"`
+		Credits  int     `json:"credits"`
+	}
+	f.call(t, f.token, "POST", "/workspace/changes?workspace_id="+f.in, body).into(t, &changes, &metadata)
+	if metadata.Credits != 0 || metadata.CaughtUp && metadata.Lag != 0 {
+		t.Errorf("%+v", metadata)
+	}
+	return changes, metadata.Next, metadata.CaughtUp
+}
+
+// after waits until something is told after a cursor.
+func (f workspaceFollower) after(t *testing.T, cursor string) (changes []workspaceChange, next string) {
+	t.Helper()
+	for until := time.Now().Add(30 * time.Second); len(changes) == 0; {
+		if time.Now().After(until) {
+			t.Fatal("nothing is told")
+		}
+		changes, next, _ = f.ask(t, fmt.Sprintf(`{"cursor":%q,"wait_s":10,"limit":1}`, cursor))
+	}
+	return changes, next
+}
+
+// A workspace is told what its users, its keys and the operator change, and nothing of
+// others.
+func TestChangesOfTheWorkspace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in, other := w.workspace(t, "Told", workspace.Pro, 1000), w.workspace(t, "Other", workspace.Pro, 1000)
+	admin := w.member(t, in, "admin-"+uuid.NewString()+"@example.com", people.Admin)
+	keyID, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
+	_, othersKey := w.key(t, people.NewKey{Workspaces: []workspace.ID{other}})
+	f := workspaceFollower{w, tokenFor(t, admin), in.String()}
+	var sent struct {
+		Subscription struct{ ID string }
+	}
+	write := func(token, in, kind string) string {
+		t.Helper()
+		w.call(t, token, "POST", "/workspace/signal-subscriptions/upsert?workspace_id="+in, `{"signal_type":"`+kind+`"}`).into(t, &sent, nil)
+		return sent.Subscription.ID
+	}
+	_, cursor, caughtUp := f.ask(t, `{}`)
+	if !caughtUp {
+		t.Error("the end is not the end")
+	}
+	write(othersKey, other.String(), "permit_filed")
+	byKey := write(key, in.String(), "permit_issued")
+	got, next := f.after(t, cursor)
+	want := []workspaceChange{{Op: "upsert", Kind: "subscription", ID: byKey, At: got[0].At, By: json.RawMessage(`{"key_id":"` + keyID.String() + `"}`),
+		Changed: []string{"delivery", "queue_started_at", "signal_type"}}}
+	if diff := cmp.Diff(want, got); diff != "" || time.Since(got[0].At).Abs() > time.Minute {
+		t.Errorf("by a key (-want +got):\n%s", diff)
+	}
+	byUser := write(f.token, in.String(), "permit_filed")
+	got, next = f.after(t, next)
+	if len(got) != 1 || got[0].ID != byUser || string(got[0].By) != `{"user_id":"`+admin.ID.String()+`"}` {
+		t.Errorf("by a user: %+v", got)
+	}
+	name := "New name"
+	_, err := w.directory.SetWorkspace(t.Context(), in, people.WorkspaceChange{Name: &name})
+	fatal(t, err)
+	got, _ = f.after(t, next)
+	if len(got) != 1 || got[0].Kind != "setting" || got[0].ID != in.String() || string(got[0].By) != `{"operator":true}` || !cmp.Equal(got[0].Changed, []string{"name"}) {
+		t.Errorf("by the operator: %+v", got)
+	}
+	all, _, caughtUp := f.ask(t, fmt.Sprintf(`{"cursor":%q,"limit":2}`, cursor))
+	if len(all) != 2 || caughtUp {
+		t.Errorf("a full page: %+v, %v", all, caughtUp)
+	}
+	history, _, caughtUp := f.ask(t, fmt.Sprintf(`{"history":%q}`, byKey))
+	if len(history) != 1 || history[0].ID != byKey || !caughtUp {
+		t.Errorf("history: %+v", history)
+	}
+	if others, _, _ := (workspaceFollower{w, othersKey, other.String()}).ask(t, fmt.Sprintf(`{"history":%q}`, byKey)); len(others) > 0 {
+		t.Errorf("another workspace sees %+v", others)
+	}
+	for what, c := range map[string]struct{ token, in, body, code string }{
+		"a cursor of another workspace": {othersKey, other.String(), fmt.Sprintf(`{"cursor":%q}`, cursor), "bad_request"},
+		"a cursor that was changed":     {f.token, f.in, fmt.Sprintf(`{"cursor":"x%s"}`, cursor), "bad_request"},
+		"a cursor and a time":           {f.token, f.in, fmt.Sprintf(`{"cursor":%q,"since":"2026-01-31"}`, cursor), "validation"},
+		"a history from a cursor":       {f.token, f.in, fmt.Sprintf(`{"cursor":%q,"history":%q}`, cursor, byKey), "validation"},
+		"an unknown member":             {f.token, f.in, `{"records":true}`, "validation"},
+		"a limit":                       {f.token, f.in, `{"limit":1001}`, "validation"},
+	} {
+		if a := w.call(t, c.token, "POST", "/workspace/changes?workspace_id="+c.in, c.body); a.code() != c.code {
+			t.Errorf("%s: %s, want %s", what, a.code(), c.code)
+		}
+	}
+	fatal(t, w.system.ForgetWorkspaceChanges(t.Context(), -time.Hour))
+	if a := w.call(t, f.token, "POST", "/workspace/changes?workspace_id="+f.in, fmt.Sprintf(`{"cursor":%q}`, cursor)); a.code() != "cursor_too_old" || a.status != 410 {
+		t.Errorf("a forgotten cursor: %d %s", a.status, a.code())
+	}
+}

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// Merges says what records became that are gone. *postgres.Store implements it.
+type Merges interface {
+	// MergedInto returns what those of the records became that became others. A record
+	// that is there may be among them.
+	MergedInto(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
+}
+
+// withMerges adds what records became to the errors of results whose record is not found.
+func (s *Server) withMerges(ctx context.Context, d query.Dataset, results []batchResult) error {
+	var ids []uuid.UUID
+	var places []int
+	for i, r := range results {
+		if code := fault.CodeOf(r.err); r.err == nil || code != fault.NotFound && code != fault.RecordNotFound {
+			continue
+		}
+		if id, err := uuid.Parse(r.id); err == nil {
+			ids, places = append(ids, id), append(places, i)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	merges, err := s.Merges.MergedInto(ctx, d, ids)
+	for j, i := range places {
+		if into, merged := merges[ids[j]]; merged {
+			e := *faultOf(results[i].err)
+			e.MergedInto = into.String()
+			e.Message += ": it became " + e.MergedInto
+			results[i].err = &e
+		}
+	}
+	return err
+}
+
+// orMerged is withMerges for the error of one record.
+func (s *Server) orMerged(ctx context.Context, d query.Dataset, id string, err error) error {
+	results := []batchResult{{id: id, err: err}}
+	if err := s.withMerges(ctx, d, results); err != nil {
+		return err
+	}
+	return results[0].err
+}

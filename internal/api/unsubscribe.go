@@ -1,0 +1,97 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+// Unsubscriber ends e-mails of signals. *postgres.System implements it.
+type Unsubscriber interface {
+	// WantsMail returns the name of the workspace too.
+	WantsMail(ctx context.Context, in workspace.ID, user workspace.UserID) (name string, wants bool, err error)
+	SetWantsMail(ctx context.Context, in workspace.ID, user workspace.UserID, wants bool, at time.Time) error
+}
+
+// MailLinks reads the tokens of links in e-mails. digest.Links implements it.
+type MailLinks interface {
+	Read(token string) (in workspace.ID, user workspace.UserID, err error)
+}
+
+// unsubscribePath is where links of e-mails lead: outside of the contract of the API.
+const unsubscribePath = "/unsubscribe"
+
+// mountUnsubscribe adds the page that ends e-mails. A GET shows it and changes nothing:
+// mail programs open links by themselves. A POST ends them, by the button or by a mail
+// program (RFC 8058).
+func (s *Server) mountUnsubscribe(g *gin.Engine, methods map[string][]string) {
+	if s.Unsubscribe == nil {
+		return
+	}
+	methods[unsubscribePath] = []string{http.MethodGet, http.MethodPost}
+	for _, method := range methods[unsubscribePath] {
+		g.Handle(method, unsubscribePath, s.visit(s.unsubscribe, func(ctx *gin.Context, err error) {
+			if fault.CodeOf(err) == fault.NotFound {
+				unsubscribePage{Unknown: true}.render(ctx, http.StatusNotFound)
+				return
+			}
+			callOf(ctx).fail(err)
+		}))
+	}
+}
+
+func (s *Server) unsubscribe(ctx *gin.Context) error {
+	c := callOf(ctx)
+	in, user, err := s.MailLinks.Read(ctx.Query("token"))
+	if err != nil {
+		return err
+	}
+	if ctx.Request.Method == http.MethodPost {
+		form, err := url.ParseQuery(string(c.rawBody))
+		if err != nil {
+			return fault.New(fault.BadRequest, "the form is malformed")
+		}
+		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, form.Get("again") == "1", time.Now()); err != nil {
+			return err
+		}
+	}
+	name, wants, err := s.Unsubscribe.WantsMail(c.Context(), in, user)
+	if err != nil {
+		return err
+	}
+	unsubscribePage{Workspace: name, Wants: wants}.render(ctx, http.StatusOK)
+	return nil
+}
+
+type unsubscribePage struct {
+	Workspace string
+	Wants     bool
+	// Unknown: the link leads nowhere.
+	Unknown bool
+}
+
+var unsubscribeTemplate = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>E-mails of signals</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1.25rem;color-scheme:light dark}button{font:inherit;padding:.4rem .9rem}</style>
+<main>{{if .Unknown}}<h1>This link leads nowhere</h1><p>It is not one of an e-mail, or not complete. Copy it as a whole.</p>{{else}}{{if .Wants}}<h1>E-mails of signals</h1>
+<p>You get e-mails of signals for the workspace <bdi>“{{.Workspace}}”</bdi>.</p><form method="post"><button>Unsubscribe</button></form>{{else}}<h1>You are unsubscribed</h1>
+<p>You get no more e-mails of signals for the workspace <bdi>“{{.Workspace}}”</bdi>. Others in it are not affected.</p><form method="post"><button name="again" value="1">Subscribe again</button></form>{{end}}{{end}}</main></html>
+`))
+
+func (p unsubscribePage) render(ctx *gin.Context, status int) {
+	var text bytes.Buffer
+	if err := unsubscribeTemplate.Execute(&text, p); err != nil {
+		panic(err) // the template fits
+	}
+	ctx.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	ctx.Header("Referrer-Policy", "no-referrer")
+	ctx.Data(status, "text/html; charset=utf-8", text.Bytes())
+}

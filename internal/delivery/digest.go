@@ -1,0 +1,205 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"atlas/internal/fault"
+	"atlas/internal/timer"
+	"atlas/workspace"
+	"atlas/workspace/digest"
+	"atlas/workspace/jobs"
+	"atlas/workspace/queue"
+	"atlas/workspace/subscriptions"
+)
+
+// digestInterval is how often a Digester looks for arrivals.
+const digestInterval = 10 * time.Second
+
+// maxListed is how many signals a digest names.
+const maxListed = 50
+
+// DigestStore keeps where the digests are. *postgres.System implements it.
+type DigestStore interface {
+	DueDigests(ctx context.Context, through, now time.Time) ([]digest.Digests, error)
+	BeginDigests(ctx context.Context, d digest.Digests, next time.Time) error
+	AdvanceDigests(ctx context.Context, d digest.Digests, through, next time.Time, send bool, now time.Time) (added int64, err error)
+}
+
+// Digester makes the jobs that send digests of signals. Any number of servers may run one.
+type Digester struct {
+	Store   DigestStore
+	Signals Signals
+	// Made, when not nil, is called when there are digests to send.
+	Made func()
+	Log  *slog.Logger
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Run makes jobs until ctx ends.
+func (d *Digester) Run(ctx context.Context) {
+	failing := false
+	for timer.Sleep(ctx, digestInterval) == nil {
+		err := d.Look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !failing:
+			d.Log.Warn("digests of signals are not made; trying on", "error", err.Error())
+		case err == nil && failing:
+			d.Log.Info("digests of signals are made again")
+		}
+		failing = err != nil
+	}
+}
+
+// Look makes the jobs of all digests that are due.
+func (d *Digester) Look(ctx context.Context) error {
+	through, err := d.Signals.ArrivedThrough(ctx)
+	if err != nil {
+		return err
+	}
+	now := workspace.Clock(d.Now)()
+	due, err := d.Store.DueDigests(ctx, through, now)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, one := range due {
+		failed = errors.Join(failed, d.make(ctx, one, through, now))
+	}
+	return failed
+}
+
+func (d *Digester) make(ctx context.Context, one digest.Digests, through, now time.Time) error {
+	next := digest.Next(one.Frequency, one.TimeZone, now)
+	if !one.Began {
+		if one.Frequency == digest.Instant {
+			next = now // the first one waits for nothing
+		}
+		return d.Store.BeginDigests(ctx, one, next)
+	}
+	var signals []queue.Signal
+	if one.Through.Before(through) {
+		var err error
+		if signals, _, err = d.Signals.Arrived(ctx, one.Workspace, queue.Arrivals{Types: one.Types, After: one.Through, UpTo: through, Limit: 1}); err != nil {
+			return err
+		}
+	}
+	if len(signals) == 0 && one.Frequency == digest.Instant {
+		next = now
+	}
+	added, err := d.Store.AdvanceDigests(ctx, one, through, next, len(signals) > 0, now)
+	if added > 0 && d.Made != nil {
+		d.Made()
+	}
+	return err
+}
+
+// Recipients looks up to whom a digest goes. *postgres.System implements it.
+type Recipients interface {
+	// DigestRecipient returns fault.NotFound if the user is not to be mailed.
+	DigestRecipient(ctx context.Context, in workspace.ID, user workspace.UserID, f subscriptions.Frequency) (digest.Recipient, error)
+}
+
+// ListPost sends an e-mail that its receiver can end by a request to an address.
+// *mail.Post implements it.
+type ListPost interface {
+	SendList(ctx context.Context, messageID, to, subject, text, unsubscribe string) (final bool, err error)
+}
+
+// Digests sends digests of signals.
+type Digests struct {
+	Recipients Recipients
+	Signals    Signals
+	Post       ListPost
+	Links      digest.Links
+	// PublicURL is where browsers reach this service.
+	PublicURL string
+}
+
+// Handler runs the jobs that send digests. A mail server may be away for two days.
+func (d Digests) Handler() jobs.Handler {
+	pauses := append(jobs.Pauses(), 12*time.Hour, 12*time.Hour)
+	return jobs.Handler{Kind: digest.Kind, Timeout: 2 * timeout, Slots: 8, LaneSlots: 4, Pauses: pauses, Run: d.send}
+}
+
+func (d Digests) send(ctx context.Context, j jobs.Job) jobs.Result {
+	var p digest.Payload
+	if err := json.Unmarshal(j.Payload, &p); err != nil {
+		return jobs.Result{Err: errors.New("the payload is malformed"), Final: true}
+	}
+	to, err := d.Recipients.DigestRecipient(ctx, j.Workspace, p.User, p.Frequency)
+	if fault.CodeOf(err) == fault.NotFound {
+		return jobs.Result{} // they left, or unsubscribed
+	}
+	if err != nil {
+		return jobs.Result{Err: errors.New("the recipient could not be read")}
+	}
+	signals, more, err := d.Signals.Arrived(ctx, j.Workspace, queue.Arrivals{Types: to.Types, After: p.After, UpTo: p.UpTo, Limit: maxListed})
+	if err != nil {
+		return jobs.Result{Err: errors.New("the signals could not be read")}
+	}
+	if len(signals) == 0 {
+		return jobs.Result{} // dismissed, or not subscribed to anymore
+	}
+	unsubscribe, err := d.address("unsubscribe", url.Values{"token": {d.Links.Token(j.Workspace, p.User)}})
+	if err != nil {
+		return jobs.Result{Err: err, Final: true}
+	}
+	final, err := d.Post.SendList(ctx, j.ID.String(), to.Email, subject(to.WorkspaceName, len(signals), more != ""), d.text(to.WorkspaceName, signals, more != "", unsubscribe), unsubscribe)
+	if err != nil {
+		err = errors.New("the mail server did not take the e-mail")
+	}
+	return jobs.Result{Err: err, Final: final}
+}
+
+func (d Digests) address(path string, query url.Values) (string, error) {
+	u, err := url.Parse(d.PublicURL)
+	if err != nil {
+		return "", errors.New("the public URL is malformed")
+	}
+	u = u.JoinPath(path)
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}
+
+func subject(name string, n int, more bool) string {
+	switch {
+	case more:
+		return fmt.Sprintf("More than %d new signals for %s", n, name)
+	case n == 1:
+		return "A new signal for " + name
+	}
+	return fmt.Sprintf("%d new signals for %s", n, name)
+}
+
+// text names no member: everybody gets a digest of their own.
+func (d Digests) text(name string, signals []queue.Signal, more bool, unsubscribe string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Hello,\n\nthese signals arrived for the workspace \"%s\":\n", name)
+	for _, s := range signals {
+		var record struct {
+			Title string `json:"title"`
+		}
+		if json.Unmarshal(s.Record, &record) != nil || record.Title == "" {
+			record.Title = "A signal"
+		}
+		fmt.Fprintf(&b, "\n- %s (%s)\n", strings.Join(strings.Fields(record.Title), " "), strings.ReplaceAll(s.Type, "_", " "))
+		if page, err := d.address("signals/"+s.ID.String(), nil); err == nil {
+			fmt.Fprintf(&b, "  %s\n", page)
+		}
+	}
+	if more {
+		b.WriteString("\nThere are more; all are in the signal queue of the workspace.\n")
+	}
+	fmt.Fprintf(&b, "\nYou get this because the workspace subscribes to these signals by e-mail. To get none of these e-mails anymore:\n%s\n", unsubscribe)
+	return b.String()
+}

@@ -1,0 +1,69 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+	"atlas/workspace/jobs"
+	"atlas/workspace/webhooks"
+)
+
+// Letters looks up who and what a notice is about. *postgres.System implements it.
+type Letters interface {
+	// DisabledLetter returns fault.NotFound if the webhook is gone or enabled again, or
+	// the user no owner or admin.
+	DisabledLetter(ctx context.Context, in workspace.ID, n webhooks.DisabledNotice) (webhooks.Letter, error)
+}
+
+// Post sends an e-mail of plain text. final says that trying again is useless.
+// *mail.Post implements it.
+type Post interface {
+	Send(ctx context.Context, messageID, to, subject, text string) (final bool, err error)
+}
+
+// DisabledHandler runs the jobs that mail of disabled webhooks.
+func DisabledHandler(letters Letters, post Post) jobs.Handler {
+	return jobs.Handler{Kind: webhooks.DisabledKind, Timeout: 2 * timeout, Slots: 4, LaneSlots: 2, Run: func(ctx context.Context, j jobs.Job) jobs.Result {
+		var n webhooks.DisabledNotice
+		if err := json.Unmarshal(j.Payload, &n); err != nil {
+			return jobs.Result{Err: errors.New("the payload is malformed"), Final: true}
+		}
+		l, err := letters.DisabledLetter(ctx, j.Workspace, n)
+		if fault.CodeOf(err) == fault.NotFound {
+			return jobs.Result{} // nobody has to know anymore
+		}
+		if err != nil {
+			return jobs.Result{Err: errors.New("the webhook could not be read")}
+		}
+		final, err := post.Send(ctx, j.ID.String(), l.Email, "A webhook of "+l.WorkspaceName+" was disabled", disabledText(l, n.Why))
+		if err != nil {
+			err = errors.New("the mail server did not take the e-mail")
+		}
+		return jobs.Result{Err: err, Final: final}
+	}}
+}
+
+// disabledText names the host alone: the path of a webhook's URL may be its password.
+func disabledText(l webhooks.Letter, why webhooks.Disabled) string {
+	host := "an unknown host"
+	if u, err := url.Parse(l.URL); err == nil {
+		host = u.Host
+	}
+	reason := "nothing could be delivered for 24 hours"
+	if why == webhooks.GoneReceiver {
+		reason = "the receiver answered that it is gone (410)"
+	}
+	return fmt.Sprintf(`Hello,
+
+Atlas disabled a webhook of the workspace "%s", because %s.
+
+Receiver: %s
+
+Once it works again, open the settings of webhooks and save the webhook, which enables it. What was not delivered is in its log for 30 days and can be replayed.
+`, l.WorkspaceName, reason, host)
+}

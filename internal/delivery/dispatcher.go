@@ -1,0 +1,158 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/timer"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/queue"
+	"atlas/workspace/webhooks"
+)
+
+// interval is how often a Dispatcher looks for events.
+const interval = time.Second
+
+// Events makes deliveries of what happened since its last call. Any number of servers may
+// call it: what one does the others leave. *postgres.System implements it.
+type Events interface {
+	DispatchChanges(ctx context.Context, d query.Dataset, now time.Time) (webhooks.Dispatched, error)
+	DispatchSwitch(ctx context.Context, now time.Time) (webhooks.Dispatched, error)
+	// SignalWebhooks returns the webhooks that were not told of the signals up to an
+	// arrival, and AddSignals makes their deliveries, unless another server did.
+	SignalWebhooks(ctx context.Context, through time.Time) ([]webhooks.SignalWebhook, error)
+	AddSignals(ctx context.Context, w webhooks.SignalWebhook, through time.Time, signals []uuid.UUID, now time.Time) (webhooks.Dispatched, error)
+}
+
+// Signals are the queues of workspaces. *queue.Queue implements it.
+type Signals interface {
+	ArrivedThrough(ctx context.Context) (time.Time, error)
+	Arrived(ctx context.Context, in workspace.ID, a queue.Arrivals) ([]queue.Signal, string, error)
+}
+
+// Dispatcher makes the deliveries of what happened.
+type Dispatcher struct {
+	Events  Events
+	Signals Signals
+	// Made, when not nil, is called when there are deliveries to send.
+	Made func()
+	// Ran, when not nil, receives the outcome of each look: "ok", "failed" or
+	// "started_over" (events of some time are not told).
+	Ran func(outcome string)
+	Log *slog.Logger
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Run dispatches until ctx ends.
+func (d *Dispatcher) Run(ctx context.Context) {
+	failing := false
+	for timer.Sleep(ctx, interval) == nil {
+		err := d.Look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !failing:
+			d.Log.Warn("events are not dispatched to webhooks; trying on", "error", err.Error())
+		case err == nil && failing:
+			d.Log.Info("events are dispatched to webhooks again")
+		}
+		failing = err != nil
+		d.ran(err)
+	}
+}
+
+func (d *Dispatcher) ran(err error) {
+	switch {
+	case d.Ran == nil:
+	case err != nil:
+		d.Ran("failed")
+	default:
+		d.Ran("ok")
+	}
+}
+
+// Look dispatches everything that happened.
+func (d *Dispatcher) Look(ctx context.Context) error {
+	steps := map[string]func(context.Context, time.Time) (webhooks.Dispatched, error){"load": d.Events.DispatchSwitch}
+	for _, dataset := range query.Held {
+		steps[string(dataset)] = func(ctx context.Context, now time.Time) (webhooks.Dispatched, error) {
+			return d.Events.DispatchChanges(ctx, dataset, now)
+		}
+	}
+	var failed error
+	for source, step := range steps {
+		failed = errors.Join(failed, d.all(ctx, source, step))
+	}
+	return errors.Join(failed, d.signals(ctx))
+}
+
+// signals makes the deliveries of signals that arrived, for each webhook in a
+// transaction of its own.
+func (d *Dispatcher) signals(ctx context.Context) error {
+	through, err := d.Signals.ArrivedThrough(ctx)
+	if err != nil {
+		return err
+	}
+	hooks, err := d.Events.SignalWebhooks(ctx, through)
+	for _, h := range hooks {
+		var ids []uuid.UUID
+		if h.After != nil { // else this is where it begins
+			var failed error
+			if ids, failed = d.arrived(ctx, h, through); failed != nil {
+				err = errors.Join(err, failed)
+				continue
+			}
+		}
+		done, failed := d.Events.AddSignals(ctx, h, through, ids, workspace.Clock(d.Now)())
+		err = errors.Join(err, failed)
+		d.made(done)
+	}
+	return err
+}
+
+// arrived reads the signals that a webhook is to be told of.
+func (d *Dispatcher) arrived(ctx context.Context, h webhooks.SignalWebhook, through time.Time) (ids []uuid.UUID, err error) {
+	a := queue.Arrivals{Types: query.SignalTypes.Values(), After: *h.After, UpTo: through, Limit: query.MaxLimit}
+	for more := true; more; more = a.Cursor != "" {
+		var page []queue.Signal
+		if page, a.Cursor, err = d.Signals.Arrived(ctx, h.Workspace, a); err != nil {
+			return nil, err
+		}
+		for _, s := range page {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids, nil
+}
+
+func (d *Dispatcher) made(done webhooks.Dispatched) {
+	if done.Deliveries > 0 && d.Made != nil {
+		d.Made()
+	}
+}
+
+// all repeats a step until there is nothing more.
+func (d *Dispatcher) all(ctx context.Context, source string, step func(context.Context, time.Time) (webhooks.Dispatched, error)) error {
+	for more := true; more; {
+		now := workspace.Clock(d.Now)()
+		done, err := step(ctx, now)
+		if err != nil {
+			return err
+		}
+		if done.StartedOver {
+			d.Log.Warn("the feed of changes was started over: webhooks are told of what changes from now on", "source", source)
+			if d.Ran != nil {
+				d.Ran("started_over")
+			}
+		}
+		d.made(done)
+		more = done.More
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+// Package delivery tells webhooks of events: a Dispatcher makes the deliveries of what
+// happened, a Sender sends them. docs/architecture.md, "Jobs and webhooks".
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"atlas/internal/egress"
+	"atlas/internal/fault"
+	"atlas/workspace"
+	"atlas/workspace/jobs"
+	"atlas/workspace/webhooks"
+)
+
+const (
+	// timeout bounds one attempt.
+	timeout = 15 * time.Second
+	// maxRead is how much of a response is read, in bytes, so that its connection can
+	// be used again. Nothing of it is kept.
+	maxRead = 16 << 10
+	// maxAfter bounds a Retry-After.
+	maxAfter = time.Hour
+	// targetFor is how long what is known of a webhook is used again.
+	targetFor = time.Second
+	// slots is how many requests a server makes at once, laneSlots how many to one
+	// webhook.
+	slots, laneSlots = 256, 32
+)
+
+// Targets keeps webhooks for a Sender. *postgres.System implements it.
+type Targets interface {
+	// WebhookTarget returns fault.NotFound for a webhook that is gone.
+	WebhookTarget(ctx context.Context, in workspace.ID, id webhooks.ID) (webhooks.Target, error)
+	// WebhookFailing sets FailingSince where it is nil.
+	WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, since time.Time) error
+	// WebhookWorks clears FailingSince.
+	WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.ID) error
+	// DisableWebhook disables a webhook, and adds a job of the kind webhooks.DisabledKind for each
+	// of its owners and admins. It changes nothing if the webhook is disabled already.
+	DisableWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, why webhooks.Disabled, now time.Time) error
+}
+
+// Sender sends the deliveries of webhooks.
+type Sender struct {
+	targets Targets
+	sealer  webhooks.Sealer
+	client  *http.Client
+	now     func() time.Time
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	recent map[webhooks.ID]recentTarget
+}
+
+type recentTarget struct {
+	at     time.Time
+	target webhooks.Target
+}
+
+// NewSender returns a Sender; now is the clock, time.Now when nil.
+func NewSender(targets Targets, sealer webhooks.Sealer, guard *egress.Guard, now func() time.Time, log *slog.Logger) *Sender {
+	if now == nil {
+		now = time.Now
+	}
+	return &Sender{targets: targets, sealer: sealer, client: guard.Client(), now: now, log: log, recent: map[webhooks.ID]recentTarget{}}
+}
+
+// Handler is what runs the jobs of deliveries.
+func (s *Sender) Handler() jobs.Handler {
+	return jobs.Handler{Kind: webhooks.Kind, Run: s.Send, Timeout: timeout + 10*time.Second, Slots: slots, LaneSlots: laneSlots}
+}
+
+// Close closes the connections that are kept.
+func (s *Sender) Close() { s.client.CloseIdleConnections() }
+
+var (
+	errGone     = errors.New("the webhook is gone")
+	errDisabled = errors.New("the webhook is disabled")
+)
+
+// Send makes one attempt to deliver.
+func (s *Sender) Send(ctx context.Context, j jobs.Job) jobs.Result {
+	id := webhooks.ID(j.Lane)
+	var p webhooks.Payload
+	if err := json.Unmarshal(j.Payload, &p); err != nil {
+		return jobs.Result{Err: errors.New("the payload is malformed"), Final: true}
+	}
+	target, err := s.target(ctx, j.Workspace, id)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return jobs.Result{Err: errGone, Final: true}
+	case err != nil:
+		return jobs.Result{Err: errors.New("the webhook could not be read")}
+	case !target.Enabled && p.Event != webhooks.TestEvent:
+		return jobs.Result{Err: errDisabled, Final: true}
+	}
+	result := s.post(ctx, j, p, target)
+	if p.Event != webhooks.TestEvent {
+		s.judge(ctx, j, target, result)
+	}
+	return result
+}
+
+// target returns a webhook, as it was at most targetFor ago.
+func (s *Sender) target(ctx context.Context, in workspace.ID, id webhooks.ID) (webhooks.Target, error) {
+	s.mu.Lock()
+	known, ok := s.recent[id]
+	s.mu.Unlock()
+	if ok && time.Since(known.at) < targetFor {
+		return known.target, nil
+	}
+	at := time.Now()
+	target, err := s.targets.WebhookTarget(ctx, in, id)
+	if err != nil {
+		return webhooks.Target{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.recent) > slots*4 {
+		clear(s.recent)
+	}
+	s.recent[id] = recentTarget{at, target}
+	return target, nil
+}
+
+// forget makes the next attempt read the webhook.
+func (s *Sender) forget(id webhooks.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.recent, id)
+}
+
+// message is the body of a delivery: the same in each attempt.
+type message struct {
+	Type      webhooks.Event  `json:"type"`
+	Timestamp *string         `json:"timestamp"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// post sends one request.
+func (s *Sender) post(ctx context.Context, j jobs.Job, p webhooks.Payload, target webhooks.Target) jobs.Result {
+	body, err := json.Marshal(message{p.Event, workspace.FormatTime(&j.CreatedAt), p.Data})
+	if err != nil {
+		return jobs.Result{Err: errors.New("the payload is malformed"), Final: true}
+	}
+	now := s.now()
+	signature, err := s.sign(target, j.ID.String(), now, body)
+	if err != nil {
+		s.log.Error("the secret of a webhook cannot be opened: rotate it, or bring back the key of the servers", "webhook", j.Lane.String(), "workspace", j.Workspace.String())
+		return jobs.Result{Err: errors.New("the secret cannot be opened")}
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, bytes.NewReader(body))
+	if err != nil {
+		return jobs.Result{Err: errors.New("the URL is malformed"), Final: true}
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "Atlas-Webhooks")
+	request.Header.Set(standardwebhooks.HeaderWebhookID, j.ID.String())
+	request.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	request.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	response, err := s.client.Do(request)
+	if err != nil {
+		return jobs.Result{Err: errors.New(egress.Reason(err))}
+	}
+	_, _ = io.CopyN(io.Discard, response.Body, maxRead)
+	_ = response.Body.Close()
+	result := jobs.Result{Status: response.StatusCode}
+	switch {
+	case response.StatusCode/100 == 2:
+	case response.StatusCode == http.StatusGone:
+		result.Err, result.Final = errors.New("the receiver is gone (410)"), true
+	default:
+		result.Err, result.After = fmt.Errorf("status %d", response.StatusCode), retryAfter(response)
+	}
+	return result
+}
+
+// retryAfter is how long a busy receiver asks to wait.
+func retryAfter(r *http.Response) time.Duration {
+	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(time.Duration(min(seconds, int(maxAfter/time.Second)))*time.Second, maxAfter)
+}
+
+// sign returns the signatures by the secret and, after a rotation, by the one before.
+func (s *Sender) sign(target webhooks.Target, id string, at time.Time, body []byte) (string, error) {
+	sealed := [][]byte{target.Secret}
+	if target.OldSecret != nil && at.Before(target.OldUntil) {
+		sealed = append(sealed, target.OldSecret)
+	}
+	var signatures string
+	for i, box := range sealed {
+		secret, _, err := s.sealer.Open(box)
+		if err != nil && i > 0 {
+			continue // the key of the old one is gone
+		}
+		if err != nil {
+			return "", err
+		}
+		signer, err := standardwebhooks.NewWebhook(secret)
+		if err != nil {
+			return "", err
+		}
+		signature, err := signer.Sign(id, at, body)
+		if err != nil {
+			return "", err
+		}
+		if i > 0 {
+			signatures += " "
+		}
+		signatures += signature
+	}
+	return signatures, nil
+}
+
+// judge keeps since when a webhook fails, and disables it in the end.
+func (s *Sender) judge(ctx context.Context, j jobs.Job, target webhooks.Target, r jobs.Result) {
+	id := webhooks.ID(j.Lane)
+	var err error
+	switch now := workspace.StoredTime(s.now()); {
+	case r.Err == nil && target.FailingSince == nil:
+		return
+	case r.Err == nil:
+		err = s.targets.WebhookWorks(ctx, j.Workspace, id)
+	case r.Status == http.StatusGone:
+		err = s.targets.DisableWebhook(ctx, j.Workspace, id, webhooks.GoneReceiver, now)
+	case target.FailingSince == nil:
+		err = s.targets.WebhookFailing(ctx, j.Workspace, id, now)
+	case now.Sub(*target.FailingSince) >= webhooks.FailingFor:
+		err = s.targets.DisableWebhook(ctx, j.Workspace, id, webhooks.FailedReceiver, now)
+	default:
+		return
+	}
+	s.forget(id)
+	if err != nil {
+		s.log.Warn("the state of a webhook was not kept", "webhook", id.String(), "workspace", j.Workspace.String(), "error", err)
+	}
+}

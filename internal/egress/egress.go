@@ -1,0 +1,168 @@
+// Package egress makes requests to addresses that clients choose, without reaching what
+// only this machine or its networks can reach: loopback, private, link-local and other
+// special addresses, those of a cloud's metadata among them. What counts is the address
+// that is dialed, after the name was resolved, so a name that changes its address gains
+// nothing. docs/security.md, "Webhooks".
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+const (
+	dialTimeout   = 5 * time.Second
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 30 * time.Second
+	maxHeader     = 64 << 10 // bytes
+	// idlePerHost is how many connections to a receiver are kept.
+	idlePerHost = 32
+	maxIdle     = 512
+)
+
+// Guard says which addresses may be reached. The zero value is not usable; see New.
+type Guard struct {
+	public, allowed *ssrf.Guardian
+	allow           []netip.Prefix
+	dialer          net.Dialer
+}
+
+// errRefused is what a refused address is told with. It does not say which rule it met.
+var errRefused = errors.New("the address is not a public one")
+
+// New returns a Guard that also permits the prefixes, with plain HTTP too. resolver is
+// nil for the usual one.
+func New(allow []netip.Prefix, resolver *net.Resolver) *Guard {
+	var v4, v6 []netip.Prefix
+	for _, p := range allow {
+		if p.Addr().Is4() {
+			v4 = append(v4, p)
+		} else {
+			v6 = append(v6, p)
+		}
+	}
+	all4, all6 := netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")
+	g := &Guard{
+		public: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...)),
+		allowed: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...),
+			ssrf.WithDeniedV4Prefixes(all4), ssrf.WithDeniedV6Prefixes(all6)),
+		allow:  allow,
+		dialer: net.Dialer{Timeout: dialTimeout, Resolver: resolver},
+	}
+	return g
+}
+
+// Check refuses URLs that are never requested: of another scheme than https, with a
+// password, or with a literal address that is not permitted. The error is for the client.
+// Names are checked when they are dialed.
+func (g *Guard) Check(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "":
+		return errors.New("must be an absolute URL, such as https://hooks.example/atlas")
+	case u.Scheme != "https" && (u.Scheme != "http" || len(g.allow) == 0):
+		return errors.New("must begin with https://")
+	case u.User != nil:
+		return errors.New("must have no user or password: each request is signed instead")
+	case u.Fragment != "":
+		return errors.New("must have no fragment")
+	}
+	if p := u.Port(); p != "" {
+		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
+			return errors.New("must have a port of 1 to 65535")
+		}
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && g.guardian(u.Scheme).SafeAddr(ip) != nil {
+		return errRefused
+	}
+	return nil
+}
+
+// guardian is what decides for a scheme: plain HTTP goes to permitted prefixes alone.
+func (g *Guard) guardian(scheme string) *ssrf.Guardian {
+	if scheme == "http" {
+		return g.allowed
+	}
+	return g.public
+}
+
+// Client returns a client that reaches permitted addresses alone, follows no redirect,
+// and uses no proxy. A request may take as long as its context.
+func (g *Guard) Client() *http.Client {
+	return &http.Client{
+		Transport: byScheme{"https": g.transport("https"), "http": g.transport("http")},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}
+}
+
+func (g *Guard) transport(scheme string) *http.Transport {
+	dialer := g.dialer
+	guardian := g.guardian(scheme)
+	// Called with the address that the name was resolved to, before it connects.
+	dialer.Control = func(network, address string, _ syscall.RawConn) error {
+		if err := guardian.Safe(network, address, nil); err != nil {
+			return errRefused
+		}
+		return nil
+	}
+	return &http.Transport{
+		DialContext:         dialer.DialContext,
+		ForceAttemptHTTP2:   true,
+		TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: headerTimeout, IdleConnTimeout: idleTimeout,
+		MaxResponseHeaderBytes: maxHeader, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: idlePerHost,
+		DisableCompression: true,
+	}
+}
+
+// byScheme has a transport for each scheme, because connections are kept by host and
+// port, and http and https are permitted different ones.
+type byScheme map[string]*http.Transport
+
+// RoundTrip implements http.RoundTripper.
+func (s byScheme) RoundTrip(r *http.Request) (*http.Response, error) {
+	t, known := s[r.URL.Scheme]
+	if !known {
+		return nil, fmt.Errorf("the scheme %q is not permitted", r.URL.Scheme)
+	}
+	return t.RoundTrip(r)
+}
+
+// CloseIdleConnections closes the connections that wait for another request.
+func (s byScheme) CloseIdleConnections() {
+	for _, t := range s {
+		t.CloseIdleConnections()
+	}
+}
+
+// Refused reports whether a request failed because its address is not permitted.
+func Refused(err error) bool { return errors.Is(err, errRefused) }
+
+// Reason names the failure of a request in a few words that have nothing of the
+// receiver's, for logs of operators.
+func Reason(err error) string {
+	var dns *net.DNSError
+	var timeout net.Error
+	switch {
+	case Refused(err):
+		return errRefused.Error()
+	case errors.As(err, &dns):
+		return "the name was not resolved"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "no response in time"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection was refused"
+	}
+	return "no response"
+}

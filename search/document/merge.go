@@ -1,0 +1,106 @@
+package document
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/input"
+	"atlas/search/query"
+)
+
+// mergedInto is the key of a line that says that a record became another.
+const mergedInto = "merged_into"
+
+// Merge is a line that says that a record became another: {"id": …, "merged_into": …}
+// with or without updated_at (docs/data.md, "Merges").
+type Merge struct {
+	// ID and Into are UUIDs of the same dataset.
+	ID, Into string
+	// Updated is the line's updated_at in milliseconds, nil without one.
+	Updated *int64
+}
+
+// ParseMerge parses a line that says that a record became another. is is false if the
+// line does not. Fields of the record are ignored: a line may have its last values.
+func ParseMerge(d query.Dataset, line []byte) (m Merge, is bool, problems []Problem) {
+	if !bytes.Contains(line, []byte(`"`+mergedInto+`"`)) {
+		return m, false, nil
+	}
+	var members map[string]jsontext.Value
+	if json.Unmarshal(line, &members) != nil || members[mergedInto] == nil || members[mergedInto].Kind() == 'n' {
+		return m, false, nil // not JSON, a text with the key, or a record
+	}
+	p := lineParser{schema: schemas[d]}
+	id := func(key string) string {
+		text, isText := stringOf(members[key])
+		id, ok := input.ParseUUID(text)
+		if !isText || !ok {
+			p.fail(key, "is not a UUID")
+		}
+		return id
+	}
+	for key, value := range members {
+		_, known := p.schema.index[key]
+		switch {
+		case key == mergedInto:
+			m.Into = id(key)
+		case key == "id":
+			m.ID = id(key)
+		case key == "updated_at" && value.Kind() == 'n':
+		case key == "updated_at":
+			text, isText := stringOf(value)
+			t, ok := query.ParseInstant(text)
+			if !ok {
+				t, ok = query.ParseDay(text)
+			}
+			if !isText || !ok {
+				p.fail(key, "is not a date (YYYY-MM-DD or RFC 3339)")
+				continue
+			}
+			ms := t.UnixMilli()
+			m.Updated = &ms
+		case !known:
+			p.fail(key, "unknown key")
+		}
+	}
+	switch {
+	case members["id"] == nil:
+		p.fail("id", "required")
+	case m.ID == m.Into && m.ID != "":
+		p.fail(mergedInto, "is the record itself")
+	}
+	return m, true, p.problems
+}
+
+func stringOf(value jsontext.Value) (text string, ok bool) {
+	ok = value.Kind() == '"' && json.Unmarshal(value, &text) == nil
+	return strings.TrimSpace(text), ok
+}
+
+// AppendLine appends the merge as a line.
+func (m Merge) AppendLine(b []byte) []byte {
+	b = append(append(b, `{"id":"`...), m.ID...)
+	b = append(append(append(b, `","`+mergedInto+`":"`...), m.Into...), '"')
+	if m.Updated != nil {
+		b = time.UnixMilli(*m.Updated).UTC().AppendFormat(append(b, `,"updated_at":"`...), time.RFC3339Nano)
+		b = append(b, '"')
+	}
+	return append(b, '}')
+}
+
+// AppendMergeBinary appends the form of a merge among those of AppendBinary.
+func AppendMergeBinary(b []byte, into [16]byte) []byte {
+	return append(append(b, 0, 0, 0, 0), into[:]...) // a record has an id, so it begins with another number
+}
+
+// DecodeMergeBinary reads the form of AppendMergeBinary; is is false for a record.
+func DecodeMergeBinary(b []byte) (into [16]byte, is bool) {
+	if len(b) != 20 || !bytes.Equal(b[:4], make([]byte, 4)) {
+		return into, false
+	}
+	return [16]byte(b[4:]), true
+}

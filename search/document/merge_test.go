@@ -1,0 +1,56 @@
+package document_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// A line that says that a record became another, and lines that are none or wrong.
+func TestParseMerge(t *testing.T) {
+	t.Parallel()
+	const one, two = "10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002"
+	at := time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	for line, want := range map[string]struct {
+		merge    document.Merge
+		is       bool
+		problems []document.Problem
+	}{
+		`{"id":"` + one + `","merged_into":"` + two + `"}`:                                                    {document.Merge{ID: one, Into: two}, true, nil},
+		` {"merged_into":"` + two + `","id":"` + one + `","updated_at":"2024-06-01"} `:                        {document.Merge{ID: one, Into: two, Updated: &at}, true, nil},
+		`{"id":"` + one + `","merged_into":"` + two + `","updated_at":null,"name":7,"projects_count":"many"}`: {document.Merge{ID: one, Into: two}, true, nil},
+		`{"id":"` + one + `","merged_into":null,"name":"Firm"}`:                                               {},
+		`{"id":"` + one + `","name":"the \"merged_into\" firm"}`:                                              {},
+		`{"id":"` + one + `","merged_into":"` + two + `"`:                                                     {},
+		`{"id":"` + one + `","merged_into":"` + one + `"}`:                                                    {document.Merge{ID: one, Into: one}, true, []document.Problem{{Field: "merged_into", Reason: "is the record itself"}}},
+		`{"merged_into":"` + two + `"}`:                                                                       {document.Merge{Into: two}, true, []document.Problem{{Field: "id", Reason: "required"}}},
+		`{"id":"` + one + `","merged_into":["` + two + `"]}`:                                                  {document.Merge{ID: one}, true, []document.Problem{{Field: "merged_into", Reason: "is not a UUID"}}},
+		`{"id":"` + one + `","merged_into":"` + two + `","deleted":true}`:                                     {document.Merge{ID: one, Into: two}, true, []document.Problem{{Field: "deleted", Reason: "unknown key"}}},
+		`{"id":"` + one + `","merged_into":"` + two + `","updated_at":"soon"}`:                                {document.Merge{ID: one, Into: two}, true, []document.Problem{{Field: "updated_at", Reason: "is not a date (YYYY-MM-DD or RFC 3339)"}}},
+	} {
+		merge, is, problems := document.ParseMerge(query.Accounts, []byte(line))
+		if diff := cmp.Diff(want.merge, merge); is != want.is || diff != "" {
+			t.Errorf("%s: %v\n%s", line, is, diff)
+		}
+		if diff := cmp.Diff(want.problems, problems); diff != "" {
+			t.Errorf("%s:\n%s", line, diff)
+		}
+		if !is || len(problems) > 0 {
+			continue
+		}
+		again, is, problems := document.ParseMerge(query.Accounts, merge.AppendLine(nil))
+		if diff := cmp.Diff(merge, again); !is || len(problems) > 0 || diff != "" {
+			t.Errorf("%s again: %v %v\n%s", line, is, problems, diff)
+		}
+	}
+	if _, problems := document.Parse(query.Accounts, []byte(`{"id":"`+one+`","merged_into":null,"name":"Firm"}`), time.Now()); len(problems) > 0 {
+		t.Errorf("a record with null: %v", problems)
+	}
+	if _, problems := document.Parse(query.Accounts, []byte(`{"id":"`+one+`","merged_into":"`+two+`","name":"Firm"}`), time.Now()); len(problems) != 1 {
+		t.Errorf("no record: %v", problems)
+	}
+}

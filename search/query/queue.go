@@ -1,0 +1,33 @@
+package query
+
+import (
+	"atlas/internal/rule"
+)
+
+// Arrived is when Atlas first had a signal, in milliseconds since 1970. Signals of
+// indices that an older version filled do not have it.
+var Arrived = Field{Name: "arrived_at", Key: "arrived_at", Type: Integer, Kind: Plain, Internal: true}
+
+// QueueRequest is a search of the queue of signals. Query has the request's own
+// conditions, and the order of the queue: newest arrival first.
+type QueueRequest struct {
+	Query
+	// InBook means that the account or the project must be in the book.
+	InBook bool
+	// Dismissed means that only dismissed signals are wanted, instead of the others.
+	Dismissed bool
+}
+
+// QueueRule is the rule of a search of the queue: that of signals without a sort.
+var QueueRule = func() rule.Rule[QueueRequest] {
+	fields := append(conditionFields(Signals, Data, true), pageFields(Signals, Data)...)
+	fields = append(fields,
+		rule.Optional("in_book", rule.Boolean().Default(false).Described("Only signals whose account or project is in the book."), func(r *request) *bool { return &r.inBook }),
+		rule.Optional("dismissed", rule.Boolean().Default(false).Described("The dismissed signals alone, instead of the others."), func(r *request) *bool { return &r.dismissed }),
+	)
+	return rule.Map(rule.Object(fields...), func(r request) QueueRequest {
+		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = Signals, QueueBase, r.where
+		r.Query.Sort = Sort{Field: Arrived, Desc: true}
+		return QueueRequest{r.Query, r.inBook, r.dismissed}
+	}).Named("SignalQueueSearchRequest")
+}()

@@ -1,0 +1,34 @@
+package workspace
+
+import "context"
+
+// Author is who makes a change in a workspace, as its history has it: a user, or an API
+// key. The zero value is the operator, or Atlas itself.
+type Author struct {
+	User UserID
+	Key  KeyID
+}
+
+// Text is "user:" or "key:" and the id, "" for the zero value.
+func (a Author) Text() string {
+	switch {
+	case !a.User.IsZero():
+		return "user:" + a.User.String()
+	case !a.Key.IsZero():
+		return "key:" + a.Key.String()
+	}
+	return ""
+}
+
+type authorKey struct{}
+
+// WithAuthor returns a context whose changes are a's.
+func WithAuthor(ctx context.Context, a Author) context.Context {
+	return context.WithValue(ctx, authorKey{}, a)
+}
+
+// AuthorOf returns who makes the changes of a context.
+func AuthorOf(ctx context.Context) Author {
+	a, _ := ctx.Value(authorKey{}).(Author)
+	return a
+}

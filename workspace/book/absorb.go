@@ -1,0 +1,47 @@
+package book
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"atlas/search/query"
+)
+
+// notesField is the overlay field whose texts are joined when records merge.
+const notesField = "notes"
+
+// Absorb returns the overlay of a record that another one became, of which the workspace
+// has an overlay too (docs/api.md, "Merged records"): its own values, and those of the
+// other that it lacks. Tags are united and notes joined, as far as they fit.
+func (o Overlay) Absorb(gone Overlay, now time.Time) Overlay {
+	values := make(Values, len(o.Values)+len(gone.Values))
+	for _, f := range query.WrittenFields() {
+		if v := absorbed(&f, o.Values[f.Name], gone.Values[f.Name]); v != nil {
+			values[f.Name] = v
+		}
+	}
+	o.Values, o.UpdatedAt = values, now
+	return o
+}
+
+func absorbed(f *query.Field, own, other any) any {
+	switch {
+	case own == nil:
+		return other
+	case other == nil:
+		return own
+	case f.List():
+		tags := DistinctTags(slices.Concat(own.([]string), other.([]string)))
+		return tags[:min(len(tags), f.MaxItems)]
+	case f.Name == notesField:
+		if strings.Contains(own.(string), other.(string)) {
+			return own
+		}
+		if both := own.(string) + "\n\n" + other.(string); utf8.RuneCountInString(both) <= f.MaxChars {
+			return both
+		}
+	}
+	return own
+}

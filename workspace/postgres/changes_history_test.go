@@ -1,0 +1,62 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/search/changes"
+	"atlas/search/query"
+)
+
+// The history of a record has what was told of it and is kept, the latest first.
+func TestHistoryOfARecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, other := uuid.New(), uuid.New()
+	fatal(t, w.system.StartFeedOver(t.Context(), uuid.New(), uuid.New(), "g"))
+	write := func(list ...changes.Change) {
+		t.Helper()
+		fatal(t, w.system.BeginChanges(t.Context(), "writer", nil, false))
+		fatal(t, w.system.AppendChanges(t.Context(), "writer", list))
+	}
+	tell := func(list ...changes.Change) {
+		t.Helper()
+		write(list...)
+		_, err := w.system.PreparePublication(t.Context(), "writer")
+		fatal(t, err)
+		fatal(t, w.system.Publish(t.Context(), "writer"))
+	}
+	change := func(id uuid.UUID, op changes.Op, fields ...string) changes.Change {
+		return changes.Change{Dataset: query.Accounts, ID: id, Op: op, Fields: fields}
+	}
+	history := func(limit int, want ...changes.Change) (told []time.Time) {
+		t.Helper()
+		entries, err := w.app.ChangesOf(t.Context(), query.Accounts, id, limit)
+		fatal(t, err)
+		var got []changes.Change
+		for _, e := range entries {
+			got, told = append(got, e.Change), append(told, e.At)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("history (-want +got):\n%s", diff)
+		}
+		return told
+	}
+	before := time.Now().Add(-time.Minute)
+	tell(change(id, changes.Upsert))
+	tell(change(other, changes.Upsert), change(id, changes.Upsert, "name"), changes.Change{Dataset: query.Projects, ID: id, Op: changes.Delete})
+	tell(change(id, changes.Delete))
+	write(change(id, changes.Upsert)) // not told yet
+	told := history(10, change(id, changes.Delete), change(id, changes.Upsert, "name"), change(id, changes.Upsert))
+	for i, at := range told {
+		if at.Before(before) || i > 0 && at.After(told[i-1]) {
+			t.Errorf("told at %v", told)
+		}
+	}
+	history(1, change(id, changes.Delete))
+	fatal(t, w.system.ForgetChanges(t.Context(), -time.Hour))
+	history(10)
+}

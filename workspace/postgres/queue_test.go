@@ -1,0 +1,112 @@
+package postgres_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/queue"
+	"atlas/workspace/subscriptions"
+)
+
+// No method of the queue reads or changes data of another workspace, and none works
+// without a workspace.
+func TestForeignWorkspaceGetsNothingOfTheQueue(t *testing.T) {
+	t.Parallel()
+	w := newPeople(t)
+	ctx, one, two := t.Context(), w.one.ID, w.two.ID
+	signal := uuid.New()
+	for _, in := range []workspace.ID{one, two} {
+		_, err := w.subscriptions.Upsert(ctx, in, subscriptions.Change{SignalType: "permit_issued"})
+		fatal(t, err)
+	}
+	refused, err := w.store.Dismiss(ctx, one, []queue.Dismissal{{Signal: signal, Type: "permit_issued"}}, time.Now())
+	fatal(t, err)
+	state, err := w.store.QueueState(ctx, one)
+	fatal(t, err)
+	if len(refused) > 0 || !slices.Equal(state.Dismissed, []uuid.UUID{signal}) || len(state.After) != 1 {
+		t.Fatalf("%v refused: %+v", refused, state)
+	}
+	if state, err := w.store.QueueState(ctx, two); err != nil || len(state.Dismissed) > 0 {
+		t.Errorf("another workspace sees %+v: %v", state, err)
+	}
+	fatal(t, w.store.Restore(ctx, two, []uuid.UUID{signal}))
+	list, err := w.subscriptions.List(ctx, two, 10, 0)
+	fatal(t, err)
+	fatal(t, w.subscriptions.Delete(ctx, two, list[0].ID))
+	if state, err := w.store.QueueState(ctx, one); err != nil || len(state.Dismissed) != 1 {
+		t.Errorf("another workspace has restored: %+v %v", state, err)
+	}
+	if n, err := w.store.CountAll(ctx, two, "dismissed_signals"); err != nil || n != 0 {
+		t.Errorf("the policies show another workspace %d rows: %v", n, err)
+	}
+	if n, err := w.store.CountAll(ctx, one, "dismissed_signals"); err != nil || n != 1 {
+		t.Errorf("the policies show the workspace %d rows: %v", n, err)
+	}
+	var none workspace.ID
+	_, err1 := w.store.QueueState(ctx, none)
+	_, err2 := w.store.Dismiss(ctx, none, nil, time.Now())
+	_, _, err3 := w.store.BookIDs(ctx, none, 1)
+	for i, err := range []error{err1, err2, err3, w.store.Restore(ctx, none, nil)} {
+		if err == nil {
+			t.Errorf("call %d works without a workspace", i)
+		}
+	}
+}
+
+// The ids of a book are those of its own accounts and projects.
+func TestBookIDs(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	ctx := t.Context()
+	account, project, contact := uuid.New(), uuid.New(), uuid.New()
+	for d, id := range map[query.Dataset]uuid.UUID{query.Accounts: account, query.Projects: project, query.Contacts: contact} {
+		b.upsert(t, b.one.ID, d, id, "kept")
+	}
+	accounts, projects, err := b.store.BookIDs(ctx, b.one.ID, 10)
+	if err != nil || !slices.Equal(accounts, []uuid.UUID{account}) || !slices.Equal(projects, []uuid.UUID{project}) {
+		t.Errorf("%v %v %v", accounts, projects, err)
+	}
+	if accounts, projects, err := b.store.BookIDs(ctx, b.two.ID, 10); err != nil || len(accounts)+len(projects) > 0 {
+		t.Errorf("of another workspace: %v %v %v", accounts, projects, err)
+	}
+	if accounts, projects, err := b.store.BookIDs(ctx, b.one.ID, 1); err != nil || len(accounts)+len(projects) != 1 {
+		t.Errorf("at most one: %v %v %v", accounts, projects, err)
+	}
+}
+
+// A queue has a bounded number of dismissals, of subscribed types alone.
+func TestDismissalsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newPeople(t)
+	ctx, in := t.Context(), w.one.ID
+	s, err := w.subscriptions.Upsert(ctx, in, subscriptions.Change{SignalType: "permit_issued"})
+	fatal(t, err)
+	all := make([]queue.Dismissal, queue.MaxDismissed+1)
+	for i := range all {
+		all[i] = queue.Dismissal{Signal: uuid.New(), Type: "permit_issued"}
+	}
+	for _, c := range []struct {
+		all     []queue.Dismissal
+		refused []uuid.UUID
+	}{
+		{all[2:], nil},
+		{all[:3], []uuid.UUID{all[1].Signal}}, // there is room for one
+		{all[1:3], []uuid.UUID{all[1].Signal}},
+		{all[2:4], nil},
+	} {
+		if refused, err := w.store.Dismiss(ctx, in, c.all, time.Now()); err != nil || !slices.Equal(refused, c.refused) {
+			t.Errorf("%v refused, want %v: %v", refused, c.refused, err)
+		}
+	}
+	fatal(t, w.subscriptions.Delete(ctx, in, s.ID))
+	_, err = w.store.Dismiss(ctx, in, all[:1], time.Now())
+	fatal(t, err)
+	if state, err := w.store.QueueState(ctx, in); err != nil || len(state.Dismissed)+len(state.After) > 0 {
+		t.Errorf("without subscription: %d dismissed, %v", len(state.Dismissed), err)
+	}
+}

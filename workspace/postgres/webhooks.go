@@ -1,0 +1,196 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+	"atlas/workspace/jobs"
+	"atlas/workspace/webhooks"
+)
+
+var _ webhooks.Store = (*Store)(nil)
+
+const webhookColumns = `id, url, events, enabled, created_at`
+
+func collectWebhook(row pgx.CollectableRow) (w webhooks.Webhook, err error) {
+	err = row.Scan((*uuid.UUID)(&w.ID), &w.URL, &w.Events, &w.Enabled, &w.CreatedAt)
+	return w, err
+}
+
+func unknownWebhook(cause error) *fault.Error {
+	return fault.Wrap(cause, fault.NotFound, "there is no webhook with this id")
+}
+
+func unknownDelivery(cause error) *fault.Error {
+	return fault.Wrap(cause, fault.NotFound, "the webhook has no delivery with this id")
+}
+
+// Webhooks implements webhooks.Store.
+func (s *Store) Webhooks(ctx context.Context, in workspace.ID, limit, offset int) ([]webhooks.Webhook, error) {
+	return queryAll(ctx, s, in, collectWebhook, `
+		SELECT `+webhookColumns+` FROM webhooks WHERE workspace_id = $1 ORDER BY created_at, id LIMIT $2 OFFSET $3`, arg(in), limit, offset)
+}
+
+// InsertWebhook implements webhooks.Store.
+func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook, secret []byte, most int) error {
+	limit := rowLimit{name: "webhooks", items: "webhooks", advice: "delete one first", max: most, rows: `webhooks WHERE workspace_id = $1`}
+	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		if err := lockAndCheckLimit(ctx, tx, in, limit); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO webhooks (workspace_id, id, url, events, enabled, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			arg(in), arg(w.ID), w.URL, w.Events, w.Enabled, secret, w.CreatedAt)
+		return err
+	})
+}
+
+// UpdateWebhook implements webhooks.Store.
+func (s *Store) UpdateWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook) (webhooks.Webhook, error) {
+	w, err := queryOne(ctx, s, in, collectWebhook, `
+		UPDATE webhooks SET url = $3, events = $4, enabled = true,
+			failing_since = CASE WHEN enabled AND url = $3 THEN failing_since END,
+			signals_after = CASE WHEN enabled AND 'signal.arrived' = ANY (events) THEN signals_after END
+		WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, arg(in), arg(w.ID), w.URL, w.Events)
+	return orNotFound(w, err, unknownWebhook)
+}
+
+// RotateWebhook implements webhooks.Store.
+func (s *Store) RotateWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, secret []byte, oldUntil time.Time) (webhooks.Webhook, error) {
+	w, err := queryOne(ctx, s, in, collectWebhook, `
+		UPDATE webhooks SET old_secret = secret, old_until = $4, secret = $3
+		WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, arg(in), arg(id), secret, oldUntil)
+	return orNotFound(w, err, unknownWebhook)
+}
+
+// DeleteWebhook implements webhooks.Store. Its deliveries stay until their time: who
+// sends them finds that the webhook is gone.
+func (s *Store) DeleteWebhook(ctx context.Context, in workspace.ID, id webhooks.ID) error {
+	err := s.queryRow(ctx, in, `DELETE FROM webhooks WHERE workspace_id = $1 AND id = $2 RETURNING true`, []any{arg(in), arg(id)}, new(bool))
+	if noRows(err) {
+		return unknownWebhook(err)
+	}
+	return err
+}
+
+// AddDelivery implements webhooks.Store.
+func (s *Store) AddDelivery(ctx context.Context, in workspace.ID, id webhooks.ID, j jobs.New, now time.Time) (d webhooks.Delivery, err error) {
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		if _, err := lockWebhook(ctx, tx, in, id); err != nil {
+			return err
+		}
+		if _, err := addJobs(ctx, tx, []jobs.New{j}, now); err != nil {
+			return err
+		}
+		d = webhooks.DeliveryOf(jobs.Job{New: j, State: jobs.Pending, CreatedAt: now})
+		return nil
+	})
+	return d, err
+}
+
+// lockWebhook keeps a webhook from being changed or deleted, and reports whether it is
+// enabled.
+func lockWebhook(ctx context.Context, tx pgx.Tx, in workspace.ID, id webhooks.ID) (enabled bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT enabled FROM webhooks WHERE workspace_id = $1 AND id = $2 FOR SHARE`, arg(in), arg(id)).Scan(&enabled)
+	if noRows(err) {
+		return false, unknownWebhook(err)
+	}
+	return enabled, err
+}
+
+// Deliveries implements webhooks.Store.
+func (s *Store) Deliveries(ctx context.Context, in workspace.ID, id webhooks.ID, limit, offset int) (page []webhooks.Delivery, err error) {
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		if _, err := lockWebhook(ctx, tx, in, id); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `
+			SELECT `+jobColumns+` FROM jobs j WHERE j.workspace_id = $1 AND j.kind = $2 AND j.lane = $3
+			ORDER BY j.created_at DESC, j.seq DESC LIMIT $4 OFFSET $5`, arg(in), string(webhooks.Kind), arg(id), limit, offset)
+		if err != nil {
+			return err
+		}
+		page, err = pgx.CollectRows(rows, collectDelivery)
+		return err
+	})
+	return page, err
+}
+
+func collectDelivery(row pgx.CollectableRow) (webhooks.Delivery, error) {
+	j, err := collectJob(row)
+	return webhooks.DeliveryOf(j), err
+}
+
+// replay makes a job due that is not pending.
+const replay = `UPDATE jobs j SET state = 'pending', run_at = $1, attempts = 0, status = NULL, error = NULL, ended_at = NULL`
+
+// ReplayDelivery implements webhooks.Store. One that is pending stays as it is.
+func (s *Store) ReplayDelivery(ctx context.Context, in workspace.ID, id webhooks.ID, delivery jobs.ID, now time.Time) (d webhooks.Delivery, err error) {
+	err = s.inReplay(ctx, in, id, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, replay+` WHERE j.workspace_id = $2 AND j.id = $3 AND j.kind = $4 AND j.lane = $5 AND j.state <> 'pending'`,
+			now, arg(in), arg(delivery), string(webhooks.Kind), arg(id)); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `SELECT `+jobColumns+` FROM jobs j WHERE j.workspace_id = $1 AND j.id = $2 AND j.kind = $3 AND j.lane = $4`,
+			arg(in), arg(delivery), string(webhooks.Kind), arg(id))
+		if err != nil {
+			return err
+		}
+		d, err = pgx.CollectExactlyOneRow(rows, collectDelivery)
+		if noRows(err) {
+			return unknownDelivery(err)
+		}
+		return err
+	})
+	return d, err
+}
+
+// ReplayDeliveries implements webhooks.Store.
+func (s *Store) ReplayDeliveries(ctx context.Context, in workspace.ID, id webhooks.ID, span webhooks.Span, now time.Time, most int) (r webhooks.Replay, err error) {
+	err = s.inReplay(ctx, in, id, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT id, created_at FROM jobs
+			WHERE workspace_id = $1 AND kind = $2 AND lane = $3 AND created_at >= $4 AND created_at < $5 AND state <> 'pending'
+			ORDER BY created_at, seq LIMIT $6 FOR UPDATE`, arg(in), string(webhooks.Kind), arg(id), span.From, span.To, most+1)
+		if err != nil {
+			return err
+		}
+		var ids []uuid.UUID
+		var job uuid.UUID
+		var at time.Time
+		if _, err := pgx.ForEachRow(rows, []any{&job, &at}, func() error {
+			if len(ids) == most {
+				left := at
+				r.Next = &left
+				return nil
+			}
+			ids = append(ids, job)
+			return nil
+		}); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, replay+` WHERE j.workspace_id = $2 AND j.id = ANY ($3)`, now, arg(in), ids)
+		r.Replayed = tag.RowsAffected()
+		return err
+	})
+	return r, err
+}
+
+// inReplay is inWorkspace for an enabled webhook.
+func (s *Store) inReplay(ctx context.Context, in workspace.ID, id webhooks.ID, fn func(pgx.Tx) error) error {
+	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		enabled, err := lockWebhook(ctx, tx, in, id)
+		if err == nil && !enabled {
+			err = fault.New(fault.WebhookDisabled, "the webhook is disabled: an upsert enables it")
+		}
+		if err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}

@@ -1,0 +1,198 @@
+// Package webhooks has the types and rules of webhooks (docs/api.md, "Webhooks"): what
+// they are told of, their secrets, the log of their deliveries and its replay. A delivery
+// is a job (workspace/jobs); package internal/delivery sends it.
+package webhooks
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/seal"
+	"atlas/workspace"
+	"atlas/workspace/jobs"
+)
+
+type webhookKind struct{}
+
+// ID identifies a webhook.
+type ID = workspace.TypedID[webhookKind]
+
+// Kind is the kind of the jobs that deliver webhooks. Their lane is the webhook's id.
+const Kind jobs.Kind = "webhook"
+
+// Event is what a webhook is told of.
+type Event string
+
+// The events. TestEvent comes when somebody asks for it, without a subscription.
+const (
+	SignalArrived    Event = "signal.arrived"
+	RecordChanged    Event = "record.changed"
+	RecordDeleted    Event = "record.deleted"
+	RecordMerged     Event = "record.merged"
+	CreditsThreshold Event = "credits.threshold" // #nosec G101 -- the name of an event
+	LoadSwitched     Event = "load.switched"
+	TestEvent        Event = "webhook.test"
+)
+
+// Events returns every Event that a webhook can choose.
+func Events() []Event {
+	return []Event{SignalArrived, RecordChanged, RecordDeleted, RecordMerged, CreditsThreshold, LoadSwitched}
+}
+
+const (
+	// MaxURL is the maximum length of a URL, in characters.
+	MaxURL = 2000
+	// OldSecretFor is how long the secret before a rotation signs too.
+	OldSecretFor = 24 * time.Hour
+	// FailingFor is how long every attempt may fail until a webhook is disabled.
+	FailingFor = 24 * time.Hour
+	// Kept is how long deliveries are kept.
+	Kept = 30 * 24 * time.Hour
+	// MaxReplay is how many deliveries one call replays.
+	MaxReplay = 10_000
+)
+
+// Webhook is an address that is told of events.
+type Webhook struct {
+	ID ID
+	// URL is that of Guard.Check.
+	URL string
+	// Events are different ones of Events(), in their order, at least one.
+	Events []Event
+	// Enabled ends when the receiver is gone or failed too long.
+	Enabled   bool
+	CreatedAt time.Time
+	// Secret is "whsec_" and base64, and "" but in the answer to creation and rotation.
+	Secret string
+}
+
+// MarshalJSON encodes the webhook as in docs/api.md, "Webhooks".
+func (w Webhook) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		ID        ID      `json:"id"`
+		URL       string  `json:"url"`
+		Events    []Event `json:"events"`
+		Enabled   bool    `json:"enabled"`
+		CreatedAt *string `json:"created_at"`
+		Secret    string  `json:"secret,omitempty"`
+	}{w.ID, w.URL, w.Events, w.Enabled, workspace.FormatTime(&w.CreatedAt), w.Secret})
+}
+
+// Status is where a delivery is.
+type Status string
+
+// The statuses of a delivery.
+const (
+	Pending   Status = "pending"
+	Delivered Status = "delivered"
+	Failed    Status = "failed"
+)
+
+// Statuses returns every Status.
+func Statuses() []Status { return []Status{Pending, Delivered, Failed} }
+
+// Delivery is one event for one webhook.
+type Delivery struct {
+	// ID is the webhook-id of each attempt.
+	ID     jobs.ID
+	Event  Event
+	Status Status
+	// Attempts is how many attempts have ended since it was made or replayed.
+	Attempts int
+	// NextAttemptAt is nil unless it is pending.
+	NextAttemptAt *time.Time
+	// ResponseStatus is that of the last attempt, 0 if there was no response.
+	ResponseStatus int
+	CreatedAt      time.Time
+}
+
+// DeliveryOf returns the delivery that a job is.
+func DeliveryOf(j jobs.Job) Delivery {
+	var p Payload
+	_ = json.Unmarshal(j.Payload, &p) // NewDelivery wrote it
+	d := Delivery{
+		ID: j.ID, Event: p.Event, Status: map[jobs.State]Status{jobs.Pending: Pending, jobs.Done: Delivered, jobs.Failed: Failed}[j.State],
+		Attempts: j.Attempts, ResponseStatus: j.Status, CreatedAt: j.CreatedAt,
+	}
+	if j.State == jobs.Pending {
+		d.NextAttemptAt = &j.RunAt
+	}
+	return d
+}
+
+// MarshalJSON encodes the delivery as in docs/api.md, "Webhooks".
+func (d Delivery) MarshalJSON() ([]byte, error) {
+	var status *int
+	if d.ResponseStatus != 0 {
+		status = &d.ResponseStatus
+	}
+	return json.Marshal(struct {
+		ID             jobs.ID `json:"id"`
+		Event          Event   `json:"event"`
+		Status         Status  `json:"status"`
+		Attempts       int     `json:"attempts"`
+		NextAttemptAt  *string `json:"next_attempt_at"`
+		ResponseStatus *int    `json:"response_status"`
+		CreatedAt      *string `json:"created_at"`
+	}{d.ID, d.Event, d.Status, d.Attempts, workspace.FormatTime(d.NextAttemptAt), status, workspace.FormatTime(&d.CreatedAt)})
+}
+
+// Payload is the payload of a delivery's job.
+type Payload struct {
+	Event Event           `json:"event"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// NewDelivery returns the job that tells a webhook of an event, with the id of
+// jobs.IDFor(webhook, place). order is "" or what the delivery must not overtake. data
+// has ids and small values, and is encoded as JSON.
+func NewDelivery(in workspace.ID, webhook ID, e Event, place, order string, data any, now time.Time) (jobs.New, error) {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return jobs.New{}, err
+	}
+	payload, err := json.Marshal(Payload{e, text})
+	lane := uuid.UUID(webhook)
+	return jobs.New{ID: jobs.IDFor(lane, place), Workspace: in, Kind: Kind, Lane: lane, Order: order, Payload: payload, RunAt: now}, err
+}
+
+// Sealer seals the secrets of webhooks.
+type Sealer struct {
+	// Keys are those of the servers: the first seals, all open.
+	Keys [][]byte
+}
+
+// purpose keeps secrets from other uses of the keys.
+const purpose = "secrets of webhooks"
+
+// Seal encrypts a secret.
+func (s Sealer) Seal(secret string) ([]byte, error) { return seal.Seal(s.Keys[0], purpose, secret) }
+
+// Open decrypts a secret. current is false if another key than the first sealed it.
+func (s Sealer) Open(sealed []byte) (secret string, current bool, err error) {
+	for i, key := range s.Keys {
+		if err = seal.Open(key, purpose, sealed, &secret); err == nil {
+			return secret, i == 0, nil
+		}
+	}
+	return "", false, err
+}
+
+// newSecret returns a secret of 32 random bytes, in the form of Standard Webhooks.
+func newSecret() string {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // it never fails
+	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
+}
+
+// sorted returns the events in the order of Events, without doubles.
+func sorted(events []Event) []Event {
+	events = slices.Clone(events)
+	slices.SortFunc(events, func(a, b Event) int { return slices.Index(Events(), a) - slices.Index(Events(), b) })
+	return slices.Compact(events)
+}
