@@ -1,7 +1,7 @@
 """Writes src/atlas_client/_models.py and _requests.py from the OpenAPI document.
 
-    go run ./scripts/openapi >openapi.json
-    python clients/python/generate.py openapi.json
+    go run ./scripts/openapi >clients/openapi.json
+    python clients/python/generate.py clients/openapi.json [FOLDER]
 
 It needs datamodel-code-generator. Models of answers are open: values and members that this
 version does not know are kept. Types of requests are exact, for a type checker.
@@ -62,7 +62,7 @@ def relaxed(schema: Any, *, names: bool = False) -> Any:
     }
 
 
-def write(name: str, document: dict[str, Any], roots: set[str], *options: str) -> None:
+def write(folder: Path, name: str, document: dict[str, Any], roots: set[str], *options: str) -> None:
     schemas = document["components"]["schemas"]
     todo, kept = list(roots), dict[str, Any]()
     while todo:
@@ -79,7 +79,7 @@ def write(name: str, document: dict[str, Any], roots: set[str], *options: str) -
         json.dump(part, file)
         file.flush()
         subprocess.run(
-            ["datamodel-codegen", "--input", file.name, "--input-file-type", "openapi", "--output", str(HERE / f"{name}.py"),
+            ["datamodel-codegen", "--input", file.name, "--input-file-type", "openapi", "--output", str(folder / f"{name}.py"),
              "--target-python-version", "3.10", "--disable-timestamp", "--use-double-quotes", "--enum-field-as-literal", "all",
              "--use-schema-description", "--formatters", "ruff-format", "--custom-file-header",
              "# Made by generate.py from the OpenAPI document. Do not edit.", *options],
@@ -89,6 +89,7 @@ def write(name: str, document: dict[str, Any], roots: set[str], *options: str) -
 
 def main() -> None:
     document = json.loads(Path(sys.argv[1]).read_text())
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else HERE
     bodies = {
         n
         for path in document["paths"].values()
@@ -96,8 +97,9 @@ def main() -> None:
         if isinstance(o, dict)
         for n in references(o.get("requestBody"))
     }
-    write("_requests", document, bodies, "--output-model-type", "typing.TypedDict")
+    write(folder, "_requests", document, bodies, "--output-model-type", "typing.TypedDict")
     write(
+        folder,
         "_models",
         document,
         set(ANSWERS),

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from . import _models as m
-from ._connection import Attempt, Connection, Retry
+from ._connection import Attempt, Connection, Retry, decoded
 from ._errors import AtlasError
 from ._source import MAX_PAGE, Batch, Credits, R, Source, batch_of, without_none
 
@@ -28,9 +28,8 @@ def _listed(connection: Connection, path: str, name: str, params: dict[str, Any]
     """The elements of a list with offset paging. If it changes meanwhile, one can repeat or be skipped."""
     offset = 0
     while True:
-        answer = connection.send(
-            "GET", path, params={**params, "limit": MAX_PAGE, "offset": offset}, repeatable=True
-        ).json()
+        page = {**params, "limit": MAX_PAGE, "offset": offset}
+        answer = decoded(connection.send("GET", path, params=page, repeatable=True))
         elements = answer["data"][name]
         yield from elements
         offset += len(elements)
@@ -80,7 +79,7 @@ class Dataset(Source[R]):
     ) -> Batch[R]:
         """1 to 100 records; each that is found costs a credit."""
         body = without_none(ids=list(ids), include=list(include) or None, fields=list(fields) or None)
-        answer = self._connection.send("POST", self._path + "/get/batch", body=body, repeatable=True).json()
+        answer = decoded(self._connection.send("POST", self._path + "/get/batch", body=body, repeatable=True))
         return batch_of(answer, self._model.model_validate)
 
     def suggest(self, prefix: str, **options: Any) -> list[m.Suggestion]:
@@ -108,7 +107,7 @@ class Dataset(Source[R]):
             filters=filters, fields=fields, limit=limit, wait_s=wait_s,
         )  # fmt: skip
         response = self._connection.send("POST", self._path + "/changes", body=body, repeatable=True)
-        answer = response.json()
+        answer = decoded(response)
         found = [
             Change(
                 c["op"],
@@ -153,7 +152,7 @@ class Book(Source[R]):
         """``upsert`` of 1 to 100 records."""
         body = {"inputs": list(inputs)}
         return batch_of(
-            self._connection.send("POST", self._path + "/upsert/batch", body=body, repeatable=True).json(),
+            decoded(self._connection.send("POST", self._path + "/upsert/batch", body=body, repeatable=True)),
             self._read,
         )
 
@@ -165,7 +164,7 @@ class Book(Source[R]):
         """``delete`` of 1 to 100 records."""
         body = {"ids": list(ids)}
         return batch_of(
-            self._connection.send("POST", self._path + "/delete/batch", body=body, repeatable=True).json()
+            decoded(self._connection.send("POST", self._path + "/delete/batch", body=body, repeatable=True))
         )
 
     def _read(self, data: Any) -> R:
@@ -206,9 +205,11 @@ class Views:
         body = {"inputs": list(inputs)}
         repeatable = all(map(_settles, inputs))
         return batch_of(
-            self._connection.send(
-                "POST", "/workspace/views/upsert/batch", body=body, repeatable=repeatable
-            ).json(),
+            decoded(
+                self._connection.send(
+                    "POST", "/workspace/views/upsert/batch", body=body, repeatable=repeatable
+                )
+            ),
             _view,
         )
 
@@ -220,13 +221,13 @@ class Views:
         """Puts 1 to 100 records into a Static View."""
         body = {"inputs": [{"record_id": r} for r in records]}
         path = f"/workspace/views{_segment(id)}/records/add/batch"
-        return batch_of(self._connection.send("POST", path, body=body, repeatable=True).json())
+        return batch_of(decoded(self._connection.send("POST", path, body=body, repeatable=True)))
 
     def remove(self, id: str, records: Sequence[str]) -> Batch[None]:
         """Takes 1 to 100 records out of a Static View."""
         path = f"/workspace/views{_segment(id)}/records/delete/batch"
         return batch_of(
-            self._connection.send("POST", path, body={"ids": list(records)}, repeatable=True).json()
+            decoded(self._connection.send("POST", path, body={"ids": list(records)}, repeatable=True))
         )
 
     def accounts(self, id: str) -> Source[m.ViewAccountRow]:
@@ -321,7 +322,7 @@ class Atlas:
         api_key: str | None = None,
         token: Callable[[], str] | None = None,
         workspace: str | None = None,
-        retry: Retry = Retry(),
+        retry: Retry | None = None,
         timeout: float = 70.0,
         http: httpx.Client | None = None,
         observe: Callable[[Attempt], None] = lambda _: None,
@@ -347,7 +348,7 @@ class Atlas:
                 base_url,
                 credential,
                 workspace=workspace,
-                retry=retry,
+                retry=retry or Retry(),
                 http=http or self._owned or httpx.Client(),
                 observe=observe,
             )

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from ._errors import APIError, AtlasError, ConnectionLost, OutOfCredits, error_of
+from ._errors import APIError, AtlasError, ConnectionLost, error_of
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Retry:
             if failure.retry_after > self.longest:
                 return None
             return min(failure.retry_after * random.uniform(1, 1.25), self.longest)
-        return min(self.first * 2 ** min(attempt - 1, 30), self.longest) * random.uniform(0.5, 1)
+        return min(self.first * 2.0 ** min(attempt - 1, 30), self.longest) * random.uniform(0.5, 1)
 
 
 def _repeats(failure: AtlasError, repeatable: bool) -> bool:
@@ -125,7 +125,17 @@ class Connection:
 
     def data(self, method: str, path: str, **options: Any) -> Any:
         """``data`` of the answer."""
-        return self.send(method, path, **options).json()["data"]
+        return decoded(self.send(method, path, **options))["data"]
 
 
-__all__ = ["Attempt", "Connection", "OutOfCredits", "Retry"]
+def decoded(response: httpx.Response) -> Any:
+    """The JSON of an answer."""
+    try:
+        return response.json()
+    except ValueError as e:
+        raise AtlasError(
+            f"the answer to {response.request.method} {response.request.url.path} cannot be read: {e}"
+        ) from e
+
+
+__all__ = ["Attempt", "Connection", "Retry", "decoded"]

@@ -272,6 +272,10 @@ DescriptorDataset: TypeAlias = Literal[
 ]
 
 
+class DismissSignalsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+
+
 Disposition: TypeAlias = Literal["active", "on_hold", "cancelled", "expired", "refused"]
 
 
@@ -506,6 +510,20 @@ class ProjectValueFacetMeasure(TypedDict, closed=True):
 
 
 class RemoveViewRecordsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+
+
+ReplayWebhookRequest = TypedDict(
+    "ReplayWebhookRequest",
+    {
+        "from": DayOrInstant,
+        "to": DayOrInstant,
+    },
+    closed=True,
+)
+
+
+class RestoreSignalsBatchRequest(TypedDict, closed=True):
     ids: list[Id]
 
 
@@ -862,6 +880,22 @@ class ViewRecordsSearchRequestSort(TypedDict, closed=True):
 ViewType: TypeAlias = Literal["dynamic", "static"]
 
 
+WebhookEvent: TypeAlias = Literal[
+    "signal.arrived",
+    "record.changed",
+    "record.deleted",
+    "record.merged",
+    "credits.threshold",
+    "load.switched",
+]
+
+
+class WebhookUpsert(TypedDict, closed=True):
+    id: NotRequired[str]
+    url: str
+    events: list[WebhookEvent]
+
+
 class WorkspaceAccountDateFacetMeasure(TypedDict, closed=True):
     """
     Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
@@ -942,6 +976,14 @@ class WorkspaceAccountValueFacetMeasure(TypedDict, closed=True):
 
     field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
     of: Literal["sum", "avg", "min", "max"]
+
+
+class WorkspaceChangesRequest(TypedDict, closed=True):
+    cursor: NotRequired[str]
+    since: NotRequired[DayOrInstant]
+    limit: NotRequired[int]
+    wait_s: NotRequired[int]
+    history: NotRequired[str]
 
 
 class WorkspaceContactDateFacetMeasure(TypedDict, closed=True):
@@ -1791,6 +1833,22 @@ class SignalGroup(TypedDict, closed=True):
     relations: NotRequired[SignalRelations]
 
 
+class SignalQueueSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[SignalFilters]
+    relations: NotRequired[SignalRelations]
+    any: NotRequired[list[SignalGroup]]
+    none: NotRequired[list[SignalGroup]]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[SignalField]]
+    dry_run: NotRequired[bool]
+    in_book: NotRequired[bool]
+    dismissed: NotRequired[bool]
+
+
 class SignalSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
     typos: NotRequired[Literal["off", "auto"]]
@@ -2159,10 +2217,11 @@ class ProjectChangesRequest(TypedDict, closed=True):
     cursor: NotRequired[str]
     since: NotRequired[DayOrInstant]
     limit: NotRequired[int]
+    wait_s: NotRequired[int]
+    history: NotRequired[str]
     records: NotRequired[bool]
     fields: NotRequired[list[ProjectField]]
     filters: NotRequired[ProjectFilters]
-    wait_s: NotRequired[int]
 
 
 ProjectFacet: TypeAlias = ProjectValueFacet | ProjectDateFacet | ProjectNumberFacet | ProjectGeoFacet
@@ -2181,10 +2240,11 @@ class SignalChangesRequest(TypedDict, closed=True):
     cursor: NotRequired[str]
     since: NotRequired[DayOrInstant]
     limit: NotRequired[int]
+    wait_s: NotRequired[int]
+    history: NotRequired[str]
     records: NotRequired[bool]
     fields: NotRequired[list[SignalField]]
     filters: NotRequired[SignalFilters]
-    wait_s: NotRequired[int]
 
 
 class SignalFacetRequest(TypedDict, closed=True):
@@ -2314,10 +2374,11 @@ class AccountChangesRequest(TypedDict, closed=True):
     cursor: NotRequired[str]
     since: NotRequired[DayOrInstant]
     limit: NotRequired[int]
+    wait_s: NotRequired[int]
+    history: NotRequired[str]
     records: NotRequired[bool]
     fields: NotRequired[list[AccountField]]
     filters: NotRequired[AccountFilters]
-    wait_s: NotRequired[int]
 
 
 class AccountRelations(TypedDict, closed=True):
@@ -2337,10 +2398,11 @@ class ContactChangesRequest(TypedDict, closed=True):
     cursor: NotRequired[str]
     since: NotRequired[DayOrInstant]
     limit: NotRequired[int]
+    wait_s: NotRequired[int]
+    history: NotRequired[str]
     records: NotRequired[bool]
     fields: NotRequired[list[ContactField]]
     filters: NotRequired[ContactFilters]
-    wait_s: NotRequired[int]
 
 
 class ContactGroup(TypedDict, closed=True):

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import httpx
 from pydantic import BaseModel
 
-from ._connection import Connection
+from ._connection import Connection, decoded
 from ._errors import APIError, AtlasError, credits_of, item_error
 from ._models import FacetCounts
 
@@ -152,7 +152,7 @@ class Source(Generic[R]):
             fields=fields, limit=limit, offset=offset, search_after=search_after, **more,
         )  # fmt: skip
         response = self._connection.send("POST", self._path + "/search", body=body, repeatable=True)
-        answer = response.json()
+        answer = decoded(response)
         data, metadata = answer["data"], answer["metadata"]
         raw = data["records"] if isinstance(data, dict) else data
         return Page(
