@@ -49,12 +49,12 @@ test.afterEach(unsubscribe)
 
 test('the bell counts what arrived, the queue shows and dismisses it', async ({ page }) => {
   await enter(page, '/projects')
-  await page.getByRole('link', { name: 'Signals', exact: true }).click()
+  await page.getByRole('link', { name: 'Signal queue', exact: true }).click()
   // Nothing is followed: the page leads to where one chooses.
   await page.getByRole('link', { name: 'Choose signals to follow' }).click()
   await page.getByRole('checkbox', { name: 'Permit expired' }).click()
   await expect(page.getByText('Permit expired: saved')).toBeVisible()
-  await page.getByRole('banner').getByRole('link', { name: 'Signals', exact: true }).click()
+  await page.getByRole('banner').getByRole('link', { name: 'Signal queue', exact: true }).click()
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('0 signals unread')
   await expect(page.getByText('Nothing is unread')).toBeVisible()
 
@@ -62,7 +62,7 @@ test('the bell counts what arrived, the queue shows and dismisses it', async ({ 
   try {
     const before = await used()
     await page.reload()
-    await expect(page.getByRole('link', { name: 'Signals, 3 unread' })).toBeVisible()
+    await expect(page.getByRole('link', { name: 'Signal queue, 3 unread' })).toBeVisible()
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('3 signals unread')
     expect(await used()).toBe(before)
     await page.getByRole('button', { name: 'Show 3 signals · 3 credits' }).click()
@@ -76,10 +76,10 @@ test('the bell counts what arrived, the queue shows and dismisses it', async ({ 
     await page.keyboard.press('Enter')
     await expect(items).toHaveCount(2)
     await expect(page.getByRole('button', { name: 'Dismiss: Roof 2 is filed' })).toBeFocused()
-    await expect(page.getByRole('link', { name: 'Signals, 2 unread' })).toBeVisible()
+    await expect(page.getByRole('link', { name: 'Signal queue, 2 unread' })).toBeVisible()
     await page.getByRole('button', { name: 'Undo' }).click()
     await expect(items).toHaveCount(3)
-    await expect(page.getByRole('link', { name: 'Signals, 3 unread' })).toBeVisible()
+    await expect(page.getByRole('link', { name: 'Signal queue, 3 unread' })).toBeVisible()
 
     await page.getByRole('button', { name: 'Dismiss the 3 shown' }).click()
     await expect(page.getByText('Nothing is unread')).toBeVisible()
@@ -87,7 +87,7 @@ test('the bell counts what arrived, the queue shows and dismisses it', async ({ 
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('3 signals dismissed')
     await page.getByRole('button', { name: 'Show 3 signals · 3 credits' }).click()
     await page.getByRole('button', { name: 'Restore: Roof 2 is filed' }).click()
-    await expect(page.getByRole('link', { name: 'Signals, 1 unread' })).toBeVisible()
+    await expect(page.getByRole('link', { name: 'Signal queue, 1 unread' })).toBeVisible()
     await page.getByRole('checkbox', { name: 'Dismissed' }).uncheck()
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('1 signal unread')
     await page.getByRole('checkbox', { name: 'Of our book' }).check()

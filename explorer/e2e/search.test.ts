@@ -33,7 +33,11 @@ test('the first search worth trying is of firms by their projects', async ({ pag
 test('counting costs nothing, and rows cost what is shown', async ({ page }) => {
   const before = await used()
   const searches: string[] = []
-  page.on('request', (r) => r.url().includes('/search') && !r.url().includes('/fields/') && searches.push(r.url()))
+  page.on(
+    'request',
+    (r) =>
+      /\/(data|workspace)\/[a-z]+\/search/.test(r.url()) && !r.url().includes('/fields/') && searches.push(r.url()),
+  )
   await enter(page)
   const heading = page.getByRole('heading', { level: 1 })
   const all = await heading.textContent()

@@ -10,7 +10,7 @@ import { badge } from './state'
 export function Bell({ workspace }: { workspace: string }) {
   const { data: unread = 0 } = useQuery({ ...queueCountQuery(workspace, {}), retry: false })
   const here = useAddress().path === '/queue'
-  const label = unread > 0 ? `Signals, ${formatNumber(unread)} unread` : 'Signals'
+  const label = unread > 0 ? `Signal queue, ${formatNumber(unread)} unread` : 'Signal queue'
   return (
     <a className="bell" {...link('/queue')} aria-label={label} title={label} aria-current={here ? 'page' : undefined}>
       <Icon size={16} aria-hidden />
