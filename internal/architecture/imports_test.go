@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"internal/timer":           {},
 	"internal/devstack":        {"mappings", "internal/durable", "internal/timer"},
 	"client":                   {}, // of the standard library alone
+	"clients":                  {},
 	"mappings":                 {"search/document", "search/query"},
 	"search/query":             {"internal/edits", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
 	"search/document":          {"search/query", "internal/input"},

@@ -1,0 +1,415 @@
+"""The client: one attribute for each part of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, Literal
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from . import _models as m
+from ._connection import Attempt, Connection, Retry, decoded
+from ._errors import AtlasError
+from ._source import MAX_PAGE, Batch, Credits, R, Source, batch_of, without_none
+
+FOLLOW_WAIT = 15
+"""Seconds that a request of ``follow`` waits for a change."""
+
+
+def _segment(text: str) -> str:
+    return "/" + quote(text, safe="")
+
+
+def _listed(connection: Connection, path: str, name: str, params: dict[str, Any]) -> Iterator[Any]:
+    """The elements of a list with offset paging. If it changes meanwhile, one can repeat or be skipped."""
+    offset = 0
+    while True:
+        page = {**params, "limit": MAX_PAGE, "offset": offset}
+        answer = decoded(connection.send("GET", path, params=page, repeatable=True))
+        elements = answer["data"][name]
+        yield from elements
+        offset += len(elements)
+        if not elements or len(elements) < answer["metadata"]["limit"]:
+            return
+
+
+@dataclass(frozen=True)
+class Change(Generic[R]):
+    """A change of a record: ``upsert``, ``delete``, ``merge`` into another, or ``leave`` of the filters."""
+
+    op: str
+    id: str
+    at: datetime
+    changed: list[str] | None
+    """The fields of an upsert with other values; None: all."""
+    into: str | None
+    """The record that a merged one became."""
+    record: R | None
+    """As it is now, of an upsert, if asked for."""
+
+
+@dataclass(frozen=True)
+class Changes(Generic[R]):
+    """A page of changes. ``next`` is the cursor of what follows."""
+
+    changes: list[Change[R]]
+    next: str
+    caught_up: bool
+    lag_s: float
+    credits: Credits
+
+
+class Dataset(Source[R]):
+    """A global dataset."""
+
+    def get(self, id: str, *, include: Sequence[str] = (), fields: Sequence[str] = ()) -> R:
+        """A record, for a credit, with up to 25 related ones of each kind that ``include`` names. Raises
+        APIError ``not_found``, which is free."""
+        params = {"include": ",".join(include) or None, "fields": ",".join(fields) or None}
+        return self._model.model_validate(
+            self._connection.data("GET", self._path + _segment(id), params=params, repeatable=True)
+        )
+
+    def get_all(
+        self, ids: Sequence[str], *, include: Sequence[str] = (), fields: Sequence[str] = ()
+    ) -> Batch[R]:
+        """1 to 100 records; each that is found costs a credit."""
+        body = without_none(ids=list(ids), include=list(include) or None, fields=list(fields) or None)
+        answer = decoded(self._connection.send("POST", self._path + "/get/batch", body=body, repeatable=True))
+        return batch_of(answer, self._model.model_validate)
+
+    def suggest(self, prefix: str, **options: Any) -> list[m.Suggestion]:
+        """Names and values that begin with a text. It is free."""
+        data = self._connection.data(
+            "POST", self._path + "/suggest", body={"prefix": prefix, **options}, repeatable=True
+        )
+        return [m.Suggestion.model_validate(s) for s in data["suggestions"]]
+
+    def changes(
+        self,
+        cursor: str | None = None,
+        *,
+        since: datetime | str | None = None,
+        records: bool = False,
+        filters: Any = None,
+        fields: Sequence[str] | None = None,
+        limit: int | None = None,
+        wait_s: int | None = None,
+    ) -> Changes[R]:
+        """What was told after a cursor or a time; without either, a cursor from now on. A record costs a
+        credit. Raises APIError ``cursor_too_old``: take a new cursor, then read all records again."""
+        body = without_none(
+            cursor=cursor, since=since.isoformat() if isinstance(since, datetime) else since, records=records or None,
+            filters=filters, fields=fields, limit=limit, wait_s=wait_s,
+        )  # fmt: skip
+        response = self._connection.send("POST", self._path + "/changes", body=body, repeatable=True)
+        answer = decoded(response)
+        found = [
+            Change(
+                c["op"],
+                c["id"],
+                datetime.fromisoformat(c["at"].replace("Z", "+00:00")),
+                c.get("changed"),
+                c.get("into"),
+                self._model.model_validate(c["record"]) if c.get("record") else None,
+            )
+            for c in answer["data"]
+        ]
+        meta = answer["metadata"]
+        return Changes(found, meta["next"], meta["caught_up"], meta["lag_s"], Credits.of(response))
+
+    def follow(self, cursor: str, *, wait_s: int = FOLLOW_WAIT, **request: Any) -> Iterator[Changes[R]]:
+        """Pages of changes from a cursor on, without end: the next when something is told, or ``wait_s``
+        later. It can go on from ``next`` of the last page."""
+        while True:
+            page = self.changes(cursor, wait_s=wait_s, **request)
+            if not page.caught_up and page.next == cursor:
+                raise AtlasError("the next changes have the cursor of these")
+            yield page
+            cursor = page.next
+
+
+class Book(Source[R]):
+    """The workspace's records of a dataset, with what it wrote about them. A search sees all earlier writes."""
+
+    def get(self, id: str, *, fields: Sequence[str] = ()) -> R:
+        """A record of the book, for a credit."""
+        params = {"fields": ",".join(fields) or None}
+        return self._read(
+            self._connection.data("GET", self._path + _segment(id), params=params, repeatable=True)
+        )
+
+    def upsert(self, **values: Any) -> R:
+        """Adds a record, or changes what the workspace wrote about it: None clears a value, one that is left
+        out stays. It is named by ``account_id`` (``contact_id``, ``project_id``) or ``match``."""
+        return self._read(self._connection.data("POST", self._path + "/upsert", body=values, repeatable=True))
+
+    def upsert_all(self, inputs: Sequence[Any]) -> Batch[R]:
+        """``upsert`` of 1 to 100 records."""
+        body = {"inputs": list(inputs)}
+        return batch_of(
+            decoded(self._connection.send("POST", self._path + "/upsert/batch", body=body, repeatable=True)),
+            self._read,
+        )
+
+    def delete(self, id: str) -> None:
+        """Removes a record and what was written about it. There may be none."""
+        self._connection.send("DELETE", self._path + _segment(id), repeatable=True)
+
+    def delete_all(self, ids: Sequence[str]) -> Batch[None]:
+        """``delete`` of 1 to 100 records."""
+        body = {"ids": list(ids)}
+        return batch_of(
+            decoded(self._connection.send("POST", self._path + "/delete/batch", body=body, repeatable=True))
+        )
+
+    def _read(self, data: Any) -> R:
+        return self._model.model_validate(data)
+
+
+class Books:
+    """The book, by dataset."""
+
+    def __init__(self, c: Connection) -> None:
+        self.accounts = Book(c, "/workspace/accounts", m.WorkspaceAccountRow)
+        self.contacts = Book(c, "/workspace/contacts", m.WorkspaceContactRow)
+        self.projects = Book(c, "/workspace/projects", m.WorkspaceProjectRow)
+
+
+class Views:
+    """Named choices of records: Dynamic Views by a definition, Static ones by what was put into them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self, **params: Any) -> Iterator[m.View]:
+        """Views by name. params: ``query``, ``dataset``, ``view_type``, ``record_id``, ``favorite_only``."""
+        return map(m.View.model_validate, _listed(self._connection, "/workspace/views", "views", params))
+
+    def get(self, id: str) -> m.View:
+        """Raises APIError ``view_not_found``."""
+        return _view(self._connection.data("GET", "/workspace/views" + _segment(id), repeatable=True))
+
+    def upsert(self, **view: Any) -> m.View:
+        """Creates a View, or with an ``id`` changes what is given."""
+        return _view(
+            self._connection.data("POST", "/workspace/views/upsert", body=view, repeatable=_settles(view))
+        )
+
+    def upsert_all(self, inputs: Sequence[Any]) -> Batch[m.View]:
+        """``upsert`` of 1 to 100 Views."""
+        body = {"inputs": list(inputs)}
+        repeatable = all(map(_settles, inputs))
+        return batch_of(
+            decoded(
+                self._connection.send(
+                    "POST", "/workspace/views/upsert/batch", body=body, repeatable=repeatable
+                )
+            ),
+            _view,
+        )
+
+    def delete(self, id: str) -> None:
+        """Deletes a View for all users."""
+        self._connection.send("DELETE", "/workspace/views" + _segment(id))
+
+    def add(self, id: str, records: Sequence[str]) -> Batch[None]:
+        """Puts 1 to 100 records into a Static View."""
+        body = {"inputs": [{"record_id": r} for r in records]}
+        path = f"/workspace/views{_segment(id)}/records/add/batch"
+        return batch_of(decoded(self._connection.send("POST", path, body=body, repeatable=True)))
+
+    def remove(self, id: str, records: Sequence[str]) -> Batch[None]:
+        """Takes 1 to 100 records out of a Static View."""
+        path = f"/workspace/views{_segment(id)}/records/delete/batch"
+        return batch_of(
+            decoded(self._connection.send("POST", path, body={"ids": list(records)}, repeatable=True))
+        )
+
+    def accounts(self, id: str) -> Source[m.ViewAccountRow]:
+        """The records of a View of accounts."""
+        return Source(self._connection, f"/workspace/views{_segment(id)}/records", m.ViewAccountRow)
+
+    def contacts(self, id: str) -> Source[m.ViewContactRow]:
+        """The records of a View of contacts."""
+        return Source(self._connection, f"/workspace/views{_segment(id)}/records", m.ViewContactRow)
+
+    def projects(self, id: str) -> Source[m.ViewProjectRow]:
+        """The records of a View of projects."""
+        return Source(self._connection, f"/workspace/views{_segment(id)}/records", m.ViewProjectRow)
+
+
+def _view(data: Any) -> m.View:
+    return m.View.model_validate(data["view"])
+
+
+def _settles(view: Any) -> bool:
+    """Whether a second upsert changes nothing: a second creation is a conflict, and so is a revision's."""
+    return "id" in view and "revision" not in view
+
+
+class Subscriptions:
+    """The types of signals that the workspace follows."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self) -> Iterator[m.SignalSubscription]:
+        found = _listed(self._connection, "/workspace/signal-subscriptions", "subscriptions", {})
+        return map(m.SignalSubscription.model_validate, found)
+
+    def upsert(self, signal_type: str, **delivery: Any) -> m.SignalSubscription:
+        """Subscribes, or changes ``channels`` and ``frequency``."""
+        body = without_none(signal_type=signal_type, delivery=delivery or None)
+        data = self._connection.data(
+            "POST", "/workspace/signal-subscriptions/upsert", body=body, repeatable=True
+        )
+        return m.SignalSubscription.model_validate(data["subscription"])
+
+    def delete(self, id: str) -> None:
+        self._connection.send("DELETE", "/workspace/signal-subscriptions" + _segment(id))
+
+
+class Skills:
+    """Bundles of instructions, personal or the workspace's."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def find(self, query: str | None = None, *, limit: int | None = None) -> list[m.ListedSkill]:
+        """Published Skills that match a text."""
+        data = self._connection.data(
+            "POST", "/workspace/skills/find", body=without_none(query=query, limit=limit), repeatable=True
+        )
+        return [m.ListedSkill.model_validate(s) for s in data["skills"]]
+
+    def get(self, locator: str) -> m.Skill:
+        data = self._connection.data(
+            "POST", "/workspace/skills/get", body={"locator": locator}, repeatable=True
+        )
+        return m.Skill.model_validate(data["skill"])
+
+    def create(
+        self,
+        *,
+        scope: Literal["personal", "workspace"],
+        name: str,
+        description: str,
+        content: str,
+        slug: str | None = None,
+    ) -> m.Skill:
+        body = without_none(scope=scope, name=name, description=description, content=content, slug=slug)
+        return m.Skill.model_validate(
+            self._connection.data("POST", "/workspace/skills/create", body=body)["skill"]
+        )
+
+
+class Atlas:
+    """One service, as one principal. Safe for threads. ``base_url`` ends in ``/api/v1``.
+
+    token is called for each attempt and may renew a user's access token. timeout is in seconds and bounds
+    each attempt; the default exceeds the longest search of a service. observe receives each attempt.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        token: Callable[[], str] | None = None,
+        workspace: str | None = None,
+        retry: Retry | None = None,
+        timeout: float = 70.0,
+        http: httpx.Client | None = None,
+        observe: Callable[[Attempt], None] = lambda _: None,
+    ) -> None:
+        base_url = base_url.rstrip("/")
+        address = urlsplit(base_url)
+        if address.scheme not in ("http", "https") or not address.netloc:
+            raise ValueError(f"{base_url!r} is not the address of a service")
+        if not address.path.endswith("/api/v1"):
+            raise ValueError(f"the base URL {base_url!r} must end in /api/v1")
+        if (api_key is None) == (token is None):
+            raise ValueError("give either api_key or token")
+        self._owned = (
+            httpx.Client(
+                timeout=timeout, follow_redirects=False, headers={"User-Agent": "atlas-python-client"}
+            )
+            if http is None
+            else None
+        )
+        credential = token or (lambda: str(api_key))
+        self._bind(
+            Connection(
+                base_url,
+                credential,
+                workspace=workspace,
+                retry=retry or Retry(),
+                http=http or self._owned or httpx.Client(),
+                observe=observe,
+            )
+        )
+
+    def _bind(self, c: Connection) -> None:
+        self._connection = c
+        self.accounts = Dataset(c, "/data/accounts", m.AccountWithRelated)
+        self.contacts = Dataset(c, "/data/contacts", m.ContactWithRelated)
+        self.projects = Dataset(c, "/data/projects", m.ProjectWithRelated)
+        self.signals = Dataset(c, "/data/signals", m.SignalWithRelated)
+        self.book = Books(c)
+        self.views = Views(c)
+        self.subscriptions = Subscriptions(c)
+        self.skills = Skills(c)
+
+    def within(self, workspace: str) -> Atlas:
+        """This client for another workspace. It shares the connections, and ``close`` of the first ends both."""
+        other = Atlas.__new__(Atlas)
+        other._owned = None
+        c = self._connection
+        other._bind(
+            Connection(
+                c.base_url, c.token, workspace=workspace, retry=c.retry, http=c.http, observe=c.observe
+            )
+        )
+        return other
+
+    def workspace(self) -> m.GetWorkspaceData:
+        return m.GetWorkspaceData.model_validate(self._connection.data("GET", "/workspace", repeatable=True))
+
+    def credits(self) -> m.GetCreditsData:
+        """The used and the remaining credits of the workspace. It is free and never throttled."""
+        return m.GetCreditsData.model_validate(
+            self._connection.data("GET", "/workspace/credits", repeatable=True)
+        )
+
+    def usage(self) -> m.GetUsageData:
+        """The credits by operation."""
+        return m.GetUsageData.model_validate(self._connection.data("GET", "/data/usage", repeatable=True))
+
+    def release(self) -> m.Release:
+        """The state of the global dataset."""
+        return m.Release.model_validate(self._connection.data("GET", "/data/release", repeatable=True))
+
+    def fields(self, **search: Any) -> list[m.Descriptor]:
+        """What can be filtered by: ``dataset``, ``keys``, ``kind``, ``query``."""
+        found = self._connection.data("POST", "/data/fields/search", body=search, repeatable=True)
+        return [m.Descriptor.model_validate(d) for d in found]
+
+    def members(self) -> Iterator[m.Member]:
+        return map(m.Member.model_validate, _listed(self._connection, "/workspace/members", "members", {}))
+
+    def close(self) -> None:
+        """Closes the connections, unless ``http`` was given."""
+        if self._owned is not None:
+            with suppress(Exception):
+                self._owned.close()
+
+    def __enter__(self) -> Atlas:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

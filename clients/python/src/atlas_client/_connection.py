@@ -1,0 +1,141 @@
+"""Sends requests, and repeats those that failed."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from ._errors import APIError, AtlasError, ConnectionLost, error_of
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How failed requests are repeated.
+
+    By default only idempotent ones are: reads, searches, and writes that set a state. A creation, a
+    write that depends on a revision and a deletion are not: after a lost response only the caller can
+    decide. Every request is repeated after two failures that had no effect: a refused connection, and
+    429 with a short wait.
+    """
+
+    attempts: int = 5
+    """The maximum; 1: no retry."""
+    first: float = 0.25
+    """Seconds before the second attempt. The wait doubles up to ``longest``; half of it is random."""
+    longest: float = 10.0
+    """Seconds. If the service asks for a longer wait, the error is raised at once."""
+    unsafe: bool = False
+    """Repeat every request."""
+
+    def wait(self, attempt: int, failure: AtlasError, repeatable: bool) -> float | None:
+        """Seconds to wait after a failed attempt, counted from 1; None: do not repeat."""
+        if attempt >= self.attempts or not _repeats(failure, repeatable or self.unsafe):
+            return None
+        if isinstance(failure, APIError) and failure.retry_after:
+            if failure.retry_after > self.longest:
+                return None
+            return min(failure.retry_after * random.uniform(1, 1.25), self.longest)
+        return min(self.first * 2.0 ** min(attempt - 1, 30), self.longest) * random.uniform(0.5, 1)
+
+
+def _repeats(failure: AtlasError, repeatable: bool) -> bool:
+    if isinstance(failure, APIError):
+        if failure.status == 429:
+            return bool(failure.retry_after)
+        return failure.status in (502, 503, 504) and repeatable
+    return isinstance(failure, ConnectionLost) and (repeatable or not failure.sent)
+
+
+@dataclass
+class Attempt:
+    """The outcome of one attempt, for an observer."""
+
+    method: str
+    path: str
+    attempt: int
+    status: int
+    """0 without a response."""
+    seconds: float
+    error: AtlasError | None
+
+
+class Connection:
+    """One service, one principal, one workspace."""
+
+    def __init__(
+        self,
+        base_url: str,
+        token: Callable[[], str],
+        *,
+        workspace: str | None,
+        retry: Retry,
+        http: httpx.Client,
+        observe: Callable[[Attempt], None],
+    ) -> None:
+        self.base_url, self.token, self.workspace = base_url, token, workspace
+        self.retry, self.http, self.observe = retry, http, observe
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        params: Mapping[str, Any] | None = None,
+        repeatable: bool = False,
+    ) -> httpx.Response:
+        """The first response with success. Raises AtlasError."""
+        attempt = 1
+        while True:
+            began = time.monotonic()
+            failure: AtlasError | None = None
+            status = 0
+            try:
+                response = self._attempt(method, path, body, params)
+                status = response.status_code
+                if response.is_success:
+                    return response
+                failure = error_of(method, path, response)
+            except AtlasError as e:
+                failure = e
+            finally:
+                self.observe(Attempt(method, path, attempt, status, time.monotonic() - began, failure))
+            wait = self.retry.wait(attempt, failure, repeatable)
+            if wait is None:
+                raise failure
+            time.sleep(wait)
+            attempt += 1
+
+    def _attempt(self, method: str, path: str, body: Any, params: Mapping[str, Any] | None) -> httpx.Response:
+        query = {k: v for k, v in (params or {}).items() if v is not None}
+        if self.workspace:
+            query["workspace_id"] = self.workspace
+        headers = {"Authorization": f"Bearer {self.token()}", "Accept": "application/json"}
+        try:
+            return self.http.request(method, self.base_url + path, json=body, params=query, headers=headers)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as e:
+            raise ConnectionLost(f"{method} {path}: {e}", sent=False) from e
+        except httpx.TransportError as e:
+            raise ConnectionLost(f"{method} {path}: {e}") from e
+
+    def data(self, method: str, path: str, **options: Any) -> Any:
+        """``data`` of the answer."""
+        return decoded(self.send(method, path, **options))["data"]
+
+
+def decoded(response: httpx.Response) -> Any:
+    """The JSON of an answer."""
+    try:
+        return response.json()
+    except ValueError as e:
+        raise AtlasError(
+            f"the answer to {response.request.method} {response.request.url.path} cannot be read: {e}"
+        ) from e
+
+
+__all__ = ["Attempt", "Connection", "Retry", "decoded"]

@@ -1,0 +1,1004 @@
+# Made by generate.py from the OpenAPI document. Do not edit.
+
+from __future__ import annotations
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from typing import Any, Literal
+from datetime import date
+
+
+class Box(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    north: float
+    south: float
+    east: float
+    west: float
+
+
+class CellCount(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    latitude: float = Field(..., description="The mean of the records.")
+    longitude: float = Field(..., description="As `latitude`.")
+    count: int
+    box: Box = Field(..., description="The map tile.")
+    measure: float | None = Field(
+        None, description="The measure that the facet asks for; null if no value is known."
+    )
+
+
+class CellCounts(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    geo: list[CellCount] = Field(
+        ..., description="The tiles with records: by count, then from north to south, then from west to east."
+    )
+    unknown: int = Field(..., description="Records without a point.")
+
+
+class ContactViewDefinitionFields(BaseModel):
+    """
+    Conditions that must all be met.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    role: list[str] | None = Field(None, description="What the person does")
+    status: list[str] | None = Field(None, description="Whether the position is current")
+    account_id: list[str] | None = Field(None, description="The person's firm, by id")
+    city: list[str] | None = Field(
+        None, description="City of the person; values must differ in more than case and accents."
+    )
+
+
+class CoverageValue(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    value: str = Field(..., description="The value as a filter takes it, of a dynamic enum folded.")
+    label: str = Field(
+        ..., description="The label of the value, of a dynamic enum its most frequent spelling."
+    )
+    records: int
+    newest: AwareDatetime | None = Field(
+        ..., description="The latest `updated_at`, of signals `detected_at`."
+    )
+    known: dict[str, Any] = Field(
+        ...,
+        description="For each filter key, the share of these records that have a value, to four decimals.",
+    )
+
+
+class CreateInvitationDataLetter(BaseModel):
+    """
+    The pace of letters delays or withholds them; the invitation stands, and `accept_url` works.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    status: str = Field(
+        ...,
+        description="`due`: it is sent now. `delayed`: it waits for its turn, at `due_at`. `withheld`: its turn would come after the invitation ends, so it is not sent. `none`: the service sends no mail.",
+    )
+    due_at: AwareDatetime | None = Field(..., description="When it is due; null where it is not sent.")
+    paced_by: str | None = Field(
+        ...,
+        description="What holds it up: as many letters of the workspace in an hour, or to the address in a day, as there may be.",
+    )
+
+
+class DatasetRelease(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    records: int
+    newest: AwareDatetime | None = Field(
+        ..., description="The latest `updated_at`, of signals `detected_at`; null without a record."
+    )
+    version: int = Field(
+        ..., description="Rises with every change. After a rollback to an earlier generation it is lower."
+    )
+
+
+class DescriptorValue(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    value: str
+    label: str
+    description: str
+
+
+class GetCreditsData(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    plan: Literal["pro"]
+    remaining: int = Field(..., description="The ceiling without what was used; not below 0.")
+    ceiling: int
+    used: int
+    window_hours: Literal[24]
+
+
+class GetUsageDataByHour(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    from_: AwareDatetime = Field(..., alias="from")
+    credits: int
+
+
+class Invitation(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    email: str
+    role: str
+    status: str
+    sent_at: AwareDatetime | None = Field(..., description="When the letter was first tried; null: never.")
+    expires_at: AwareDatetime
+    created_at: AwareDatetime
+
+
+class ListedSkill(BaseModel):
+    """
+    A Skill without its content.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    locator: str = Field(..., description="`personal/<slug>` or `workspace/<slug>`.")
+    scope: str
+    status: str
+    name: str
+    description: str
+    created_by: str | None = Field(..., description="Null for an API key.")
+    revision: int
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class PresentationSorting(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    desc: bool
+
+
+class ReleaseDatasets(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    accounts: DatasetRelease
+    contacts: DatasetRelease
+    projects: DatasetRelease
+    signals: DatasetRelease
+
+
+class SignalSubscriptionDelivery(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    channels: list[str]
+    frequency: str
+
+
+class Skill(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    locator: str = Field(..., description="`personal/<slug>` or `workspace/<slug>`.")
+    scope: str
+    status: str
+    name: str
+    description: str
+    created_by: str | None = Field(..., description="Null for an API key.")
+    revision: int
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    content: str
+
+
+class StaticViewDefinition(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    version: Literal[1]
+
+
+class SubFieldDescriptor(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    dataset: str
+    key: str
+    kind: str
+    description: str
+    values: list[DescriptorValue] | None = Field(
+        None,
+        description="Of an enum. Of a dynamic enum the most frequent ones, with how many records have each; `tags`, each workspace's own, list none.",
+    )
+
+
+class Suggestion(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    field: str = Field(..., description="The key of a filter.")
+    value: str = Field(
+        ..., description="The name, or the most frequent spelling of the value. A filter takes either."
+    )
+    id: str | None = Field(None, description="The record with the name; absent of other values.")
+    count: int = Field(
+        ...,
+        description="Of an account's name `projects_count`, of a project's name `signals_count`, of other values how many records have them.",
+    )
+
+
+class ValueCount(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    value: str = Field(..., description="What a filter takes.")
+    label: str | None = Field(
+        ...,
+        description="Of a closed enumeration its label, of other values the most frequent spelling, of an account its name: null if it is not known.",
+    )
+    count: int
+    measure: float | None = Field(
+        None, description="The measure that the facet asks for; null if no value is known."
+    )
+
+
+class ValueCounts(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    field: str
+    values: list[ValueCount] = Field(..., description="By count, then by folded value.")
+    other: int = Field(..., description="The sum of the counts of the values that are not listed.")
+    unknown: int = Field(..., description="Records without a value.")
+
+
+class ViewAccountRow(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The firm's name")
+    account_types: list[str] | None = Field(None, description="What the firm does")
+    icp_tier: str | None = Field(
+        None, description="How well the account fits the workspace's ideal customer profile"
+    )
+    atlas_score: int | None = Field(
+        None, description="Computed score of the account for the workspace, 0 to 100"
+    )
+    workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    tags: list[str] | None = Field(None, description="The workspace's tags of the record")
+    updated_at: AwareDatetime | None = Field(
+        None, description="When the workspace last changed its annotations of the record"
+    )
+
+
+class ViewContactRow(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The person's name")
+    title: str | None = Field(None, description="Position in the firm")
+    email: str | None = Field(None, description="E-mail address")
+    account_id: str | None = Field(None, description="The person's firm, by id")
+    workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    tags: list[str] | None = Field(None, description="The workspace's tags of the record")
+    updated_at: AwareDatetime | None = Field(
+        None, description="When the workspace last changed its annotations of the record"
+    )
+
+
+class ViewDateRange(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    after: date | None = None
+    before: date | None = None
+
+
+class ViewNumberRange(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    min: str | None = None
+    max: str | None = None
+
+
+class ViewProjectRow(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The project's name")
+    city: str | None = Field(None, description="City of the project")
+    state: str | None = Field(None, description="State or province of the project")
+    stage: str | None = Field(None, description="How far the project is")
+    primary_use: str | None = Field(None, description="What it is built for")
+    residential_units: int | None = Field(None, description="Number of dwellings")
+    last_signal_at: AwareDatetime | None = Field(
+        None, description="When the project's latest signal was detected"
+    )
+    workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    tags: list[str] | None = Field(None, description="The workspace's tags of the record")
+    updated_at: AwareDatetime | None = Field(
+        None, description="When the workspace last changed its annotations of the record"
+    )
+
+
+class WorkspaceAccount(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The firm's name")
+    account_types: list[str] | None = Field(None, description="What the firm does")
+    domains: list[str] | None = Field(None, description="The firm's internet domains")
+    website: str | None = None
+    icp_tier: str | None = Field(
+        None, description="How well the account fits the workspace's ideal customer profile"
+    )
+    workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    notes: str | None = Field(None, description="The workspace's notes on the record")
+    tags: list[str] | None = Field(None, description="The workspace's tags of the record")
+    atlas_score: int | None = Field(
+        None, description="Computed score of the account for the workspace, 0 to 100"
+    )
+    atlas_trend: str | None = Field(
+        None, description="Signals of the last 90 days against those of the 90 days before."
+    )
+
+
+class WorkspaceAccountRow(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The firm's name")
+    account_types: list[str] | None = Field(None, description="What the firm does")
+    domains: list[str] | None = Field(None, description="The firm's internet domains")
+    website: str | None = None
+    icp_tier: str | None = Field(
+        None, description="How well the account fits the workspace's ideal customer profile"
+    )
+    workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    notes: str | None = Field(None, description="The workspace's notes on the record")
+    tags: list[str] | None = Field(None, description="The workspace's tags of the record")
+    atlas_score: int | None = Field(
+        None, description="Computed score of the account for the workspace, 0 to 100"
+    )
+    atlas_trend: str | None = Field(
+        None, description="Signals of the last 90 days against those of the 90 days before."
+    )
+    updated_at: AwareDatetime | None = Field(
+        None, description="When the workspace last changed its annotations of the record"
+    )
+
+
+class WorkspaceContact(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The person's name")
+    title: str | None = Field(None, description="Position in the firm")
+    email: str | None = Field(None, description="E-mail address")
+    account_id: str | None = Field(None, description="The person's firm, by id")
+    workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    notes: str | None = Field(None, description="The workspace's notes on the record")
+    tags: list[str] | None = Field(None, description="The workspace's tags of the record")
+
+
+class WorkspaceContactRow(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The person's name")
+    title: str | None = Field(None, description="Position in the firm")
+    email: str | None = Field(None, description="E-mail address")
+    account_id: str | None = Field(None, description="The person's firm, by id")
+    workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    notes: str | None = Field(None, description="The workspace's notes on the record")
+    tags: list[str] | None = Field(None, description="The workspace's tags of the record")
+    updated_at: AwareDatetime | None = Field(
+        None, description="When the workspace last changed its annotations of the record"
+    )
+
+
+class WorkspaceProject(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The project's name")
+    city: str | None = Field(None, description="City of the project")
+    state: str | None = Field(None, description="State or province of the project")
+    stage: str | None = Field(None, description="How far the project is")
+    primary_use: str | None = Field(None, description="What it is built for")
+    residential_units: int | None = Field(None, description="Number of dwellings")
+    last_signal_at: AwareDatetime | None = Field(
+        None, description="When the project's latest signal was detected"
+    )
+    workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    notes: str | None = Field(None, description="The workspace's notes on the record")
+    tags: list[str] | None = Field(None, description="The workspace's tags of the record")
+
+
+class WorkspaceProjectRow(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The project's name")
+    city: str | None = Field(None, description="City of the project")
+    state: str | None = Field(None, description="State or province of the project")
+    stage: str | None = Field(None, description="How far the project is")
+    primary_use: str | None = Field(None, description="What it is built for")
+    residential_units: int | None = Field(None, description="Number of dwellings")
+    last_signal_at: AwareDatetime | None = Field(
+        None, description="When the project's latest signal was detected"
+    )
+    workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    notes: str | None = Field(None, description="The workspace's notes on the record")
+    tags: list[str] | None = Field(None, description="The workspace's tags of the record")
+    updated_at: AwareDatetime | None = Field(
+        None, description="When the workspace last changed its annotations of the record"
+    )
+
+
+class Account(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The firm's name")
+    account_types: list[str] | None = Field(None, description="What the firm does")
+    domains: list[str] | None = Field(None, description="The firm's internet domains")
+    website: str | None = None
+    phone: str | None = None
+    description: str | None = Field(None, description="What the firm says or is said of it")
+    city: str | None = Field(None, description="City of the firm")
+    state: str | None = Field(None, description="State or province of the firm")
+    country: str | None = Field(None, description="Country of the firm")
+    projects_count: int | None = Field(None, description="How many projects name the firm")
+    contacts_count: int | None = Field(None, description="How many contacts work for the firm")
+    signals_count: int | None = Field(None, description="How many signals name the firm")
+    last_activity_at: AwareDatetime | None = Field(
+        None, description="When the latest signal that names the firm was detected"
+    )
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
+    updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
+
+
+class AccountViewDefinitionFields(BaseModel):
+    """
+    Conditions that must all be met.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    account_type: list[str] | None = Field(None, description="What the firm does")
+    city: list[str] | None = Field(
+        None, description="City of the firm; values must differ in more than case and accents."
+    )
+    atlas_score: ViewNumberRange | None = Field(
+        None,
+        description="Computed score of the account for the workspace, 0 to 100; both ends inclusive, `min` not above `max`.",
+    )
+    icp_tier: list[str] | None = Field(
+        None, description="How well the account fits the workspace's ideal customer profile"
+    )
+    last_activity: ViewDateRange | None = Field(
+        None,
+        description="When the latest signal that names the firm was detected; whole UTC days, both inclusive, `after` not later than `before`.",
+    )
+
+
+class BucketCount(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    from_: float | str | None = Field(
+        ..., alias="from", description="A number or a time; null at an open end."
+    )
+    to: float | str | None = Field(..., description="As `from`; buckets of dates end before it.")
+    count: int
+    measure: float | None = Field(
+        None, description="The measure that the facet asks for; null if no value is known."
+    )
+
+
+class BucketCounts(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    field: str
+    buckets: list[BucketCount]
+    unknown: int = Field(..., description="Records without a value.")
+    min: float | str | None = Field(..., description="The lowest value; null if there is none.")
+    max: float | str | None = Field(..., description="The highest value; null if there is none.")
+
+
+class Contact(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The person's name")
+    title: str | None = Field(None, description="Position in the firm")
+    email: str | None = Field(None, description="E-mail address")
+    phone: str | None = None
+    role: str | None = Field(None, description="What the person does")
+    status: str | None = Field(None, description="Whether the position is current")
+    account_id: str | None = Field(None, description="The person's firm, by id")
+    account_name: str | None = None
+    city: str | None = Field(None, description="City of the person")
+    state: str | None = Field(None, description="State or province of the person")
+    projects_count: int | None = Field(None, description="How many projects name the person")
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
+    updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
+
+
+class ContactViewDefinition(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    version: Literal[1]
+    q: str = Field(..., description="As `query` of a search request; empty: no condition.")
+    fields: ContactViewDefinitionFields
+
+
+class CreateInvitationData(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    invitation: Invitation
+    accept_url: str
+    letter: CreateInvitationDataLetter
+
+
+class Descriptor(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    dataset: str
+    key: str
+    kind: str
+    description: str
+    values: list[DescriptorValue] | None = Field(
+        None,
+        description="Of an enum. Of a dynamic enum the most frequent ones, with how many records have each; `tags`, each workspace's own, list none.",
+    )
+    sub_fields: list[SubFieldDescriptor] | None = Field(
+        None, description="Of a relation: what the related records can be filtered by."
+    )
+
+
+class Facet(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    field: str | None = None
+    values: list[ValueCount] | None = Field(None, description="By count, then by folded value.")
+    other: int | None = Field(None, description="The sum of the counts of the values that are not listed.")
+    unknown: int
+    buckets: list[BucketCount] | None = None
+    min: float | str | None = Field(None, description="The lowest value; null if there is none.")
+    max: float | str | None = Field(None, description="The highest value; null if there is none.")
+    geo: list[CellCount] | None = Field(
+        None,
+        description="The tiles with records: by count, then from north to south, then from west to east.",
+    )
+
+
+class FacetCounts(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    count: int = Field(..., description="How many records match.")
+    export_credits: int = Field(..., description="What reading all of them costs.")
+    facets: list[Facet] = Field(..., description="In the order of the request.")
+
+
+class GetUsageData(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    used_credits: int
+    ceiling: int
+    remaining: int
+    window_hours: Literal[24]
+    by_hour: list[GetUsageDataByHour] = Field(
+        ...,
+        description="Credits by clock hour, of the hours in which some were used; they add up to `used_credits`.",
+    )
+    by_tool: dict[str, Any] = Field(
+        ..., description="Credits by operation id; they add up to `used_credits`."
+    )
+
+
+class GetWorkspaceData(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str
+    plan: Literal["pro"]
+    role: str | None = Field(..., description="The user's; null for an API key.")
+    member_count: int
+    created_at: AwareDatetime
+
+
+class Member(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    email: str
+    name: str
+    role: str
+    joined_at: AwareDatetime
+
+
+class Presentation(BaseModel):
+    """
+    State of a web table, kept for it; searches do not use it.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    version: Literal[1]
+    sorting: list[PresentationSorting]
+    column_visibility: dict[str, Any] = Field(..., max_length=100)
+
+
+class Project(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The project's name")
+    description: str | None = Field(None, description="What is being built")
+    address: str | None = Field(None, description="Street address")
+    city: str | None = Field(None, description="City of the project")
+    state: str | None = Field(None, description="State or province of the project")
+    country: str | None = Field(None, description="Country of the project")
+    stage: str | None = Field(None, description="How far the project is")
+    disposition: str | None = Field(None, description="Whether the project goes ahead")
+    primary_use: str | None = Field(None, description="What it is built for")
+    residential_units: int | None = Field(None, description="Number of dwellings")
+    sqft: float | None = Field(None, description="Floor area in square feet")
+    stories: int | None = Field(None, description="Number of storeys")
+    cost: float | None = Field(None, description="Estimated cost in the currency of the source")
+    gc_status: str | None = Field(None, description="Whether a general contractor is known")
+    filed_at: AwareDatetime | None = Field(None, description="When the permit application was filed")
+    permitted_at: AwareDatetime | None = Field(None, description="When the permit was issued")
+    completed_at: AwareDatetime | None = Field(None, description="When the work was finished")
+    detected_at: AwareDatetime | None = Field(None, description="When the project was first seen")
+    last_signal_at: AwareDatetime | None = Field(
+        None, description="When the project's latest signal was detected"
+    )
+    signals_count: int | None = Field(None, description="How many signals the project has")
+    account_ids: list[str] | None = Field(None, description="Firms that take part, by id")
+    contact_ids: list[str] | None = Field(None, description="Contacts of the project, by id")
+    latitude: float | None = None
+    longitude: float | None = None
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
+    updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
+
+
+class ProjectViewDefinitionFields(BaseModel):
+    """
+    Conditions that must all be met.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    stage: list[str] | None = Field(None, description="How far the project is")
+    primary_use: list[str] | None = Field(None, description="What it is built for")
+    city: list[str] | None = Field(
+        None, description="City of the project; values must differ in more than case and accents."
+    )
+    sqft: ViewNumberRange | None = Field(
+        None, description="Floor area in square feet; both ends inclusive, `min` not above `max`."
+    )
+    units: ViewNumberRange | None = Field(
+        None, description="Number of dwellings; both ends inclusive, `min` not above `max`."
+    )
+    stories: ViewNumberRange | None = Field(
+        None, description="Number of storeys; both ends inclusive, `min` not above `max`."
+    )
+    stories_known: list[str] | None = Field(None, description="Whether the value is known.")
+    cost: ViewNumberRange | None = Field(
+        None,
+        description="Estimated cost in the currency of the source; both ends inclusive, `min` not above `max`.",
+    )
+    gc_status: list[str] | None = Field(None, description="Whether a general contractor is known")
+    detected: ViewDateRange | None = Field(
+        None,
+        description="When the project was first seen; whole UTC days, both inclusive, `after` not later than `before`.",
+    )
+
+
+class Release(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    generation: str = Field(..., description="The load that searches use.")
+    loaded_at: AwareDatetime = Field(..., description="When that load began.")
+    datasets: ReleaseDatasets
+
+
+class Signal(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    signal_type: str | None = Field(None, description="What happened")
+    title: str | None = Field(None, description="The signal in one line")
+    summary: str | None = Field(None, description="The signal in a few sentences")
+    project_id: str | None = Field(None, description="The project it happened to, by id")
+    project_name: str | None = None
+    account_ids: list[str] | None = Field(None, description="Firms it names, by id")
+    city: str | None = Field(None, description="City of the project when it happened")
+    state: str | None = Field(None, description="State or province of the project when it happened")
+    stage: str | None = Field(None, description="Stage of the project when it happened")
+    occurred_at: AwareDatetime | None = Field(None, description="When it happened")
+    detected_at: AwareDatetime | None = Field(None, description="When it was detected")
+    source: str | None = None
+    source_url: str | None = None
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
+    updated_at: AwareDatetime | None = None
+
+
+class SignalSubscription(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    signal_type: str = Field(
+        ...,
+        description="- `permit_filed`: A permit application was filed\n- `permit_issued`: A permit was issued\n- `construction_started`: Work on site began\n- `project_completed`: The work was finished\n- `project_on_hold`: The project was paused\n- `project_cancelled`: The project was given up\n- `permit_expired`: The permit lapsed\n- `gc_assigned`: A general contractor became known\n- `cost_changed`: The estimated cost changed\n- `stage_changed`: The project reached another stage\n",
+    )
+    delivery: SignalSubscriptionDelivery
+    queue_started_at: AwareDatetime
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class SignalWithRelated(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    signal_type: str | None = Field(None, description="What happened")
+    title: str | None = Field(None, description="The signal in one line")
+    summary: str | None = Field(None, description="The signal in a few sentences")
+    project_id: str | None = Field(None, description="The project it happened to, by id")
+    project_name: str | None = None
+    account_ids: list[str] | None = Field(None, description="Firms it names, by id")
+    city: str | None = Field(None, description="City of the project when it happened")
+    state: str | None = Field(None, description="State or province of the project when it happened")
+    stage: str | None = Field(None, description="Stage of the project when it happened")
+    occurred_at: AwareDatetime | None = Field(None, description="When it happened")
+    detected_at: AwareDatetime | None = Field(None, description="When it was detected")
+    source: str | None = None
+    source_url: str | None = None
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
+    updated_at: AwareDatetime | None = None
+    accounts: list[Account] | None = Field(None, description="There when `include` names it.")
+    project: Project | None = Field(None, description="There when `include` names it.")
+
+
+class ViewDefinitionFields(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    account_type: list[str] | None = Field(None, description="What the firm does")
+    city: list[str] | None = None
+    atlas_score: ViewNumberRange | None = Field(
+        None,
+        description="Computed score of the account for the workspace, 0 to 100; both ends inclusive, `min` not above `max`.",
+    )
+    icp_tier: list[str] | None = Field(
+        None, description="How well the account fits the workspace's ideal customer profile"
+    )
+    last_activity: ViewDateRange | None = Field(
+        None,
+        description="When the latest signal that names the firm was detected; whole UTC days, both inclusive, `after` not later than `before`.",
+    )
+    role: list[str] | None = Field(None, description="What the person does")
+    status: list[str] | None = Field(None, description="Whether the position is current")
+    account_id: list[str] | None = Field(None, description="The person's firm, by id")
+    stage: list[str] | None = Field(None, description="How far the project is")
+    primary_use: list[str] | None = Field(None, description="What it is built for")
+    sqft: ViewNumberRange | None = Field(
+        None, description="Floor area in square feet; both ends inclusive, `min` not above `max`."
+    )
+    units: ViewNumberRange | None = Field(
+        None, description="Number of dwellings; both ends inclusive, `min` not above `max`."
+    )
+    stories: ViewNumberRange | None = Field(
+        None, description="Number of storeys; both ends inclusive, `min` not above `max`."
+    )
+    stories_known: list[str] | None = Field(None, description="Whether the value is known.")
+    cost: ViewNumberRange | None = Field(
+        None,
+        description="Estimated cost in the currency of the source; both ends inclusive, `min` not above `max`.",
+    )
+    gc_status: list[str] | None = Field(None, description="Whether a general contractor is known")
+    detected: ViewDateRange | None = Field(
+        None,
+        description="When the project was first seen; whole UTC days, both inclusive, `after` not later than `before`.",
+    )
+
+
+class AcceptInvitationData(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    workspace_id: str
+    member: Member
+
+
+class AccountViewDefinition(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    version: Literal[1]
+    q: str = Field(..., description="As `query` of a search request; empty: no condition.")
+    fields: AccountViewDefinitionFields
+
+
+class AccountWithRelated(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The firm's name")
+    account_types: list[str] | None = Field(None, description="What the firm does")
+    domains: list[str] | None = Field(None, description="The firm's internet domains")
+    website: str | None = None
+    phone: str | None = None
+    description: str | None = Field(None, description="What the firm says or is said of it")
+    city: str | None = Field(None, description="City of the firm")
+    state: str | None = Field(None, description="State or province of the firm")
+    country: str | None = Field(None, description="Country of the firm")
+    projects_count: int | None = Field(None, description="How many projects name the firm")
+    contacts_count: int | None = Field(None, description="How many contacts work for the firm")
+    signals_count: int | None = Field(None, description="How many signals name the firm")
+    last_activity_at: AwareDatetime | None = Field(
+        None, description="When the latest signal that names the firm was detected"
+    )
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
+    updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
+    projects: list[Project] | None = Field(None, description="There when `include` names it.")
+    signals: list[Signal] | None = Field(None, description="There when `include` names it.")
+    contacts: list[Contact] | None = Field(None, description="There when `include` names it.")
+
+
+class ContactWithRelated(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The person's name")
+    title: str | None = Field(None, description="Position in the firm")
+    email: str | None = Field(None, description="E-mail address")
+    phone: str | None = None
+    role: str | None = Field(None, description="What the person does")
+    status: str | None = Field(None, description="Whether the position is current")
+    account_id: str | None = Field(None, description="The person's firm, by id")
+    account_name: str | None = None
+    city: str | None = Field(None, description="City of the person")
+    state: str | None = Field(None, description="State or province of the person")
+    projects_count: int | None = Field(None, description="How many projects name the person")
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
+    updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
+    account: Account | None = Field(None, description="There when `include` names it.")
+    projects: list[Project] | None = Field(None, description="There when `include` names it.")
+
+
+class ProjectViewDefinition(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    version: Literal[1]
+    q: str = Field(..., description="As `query` of a search request; empty: no condition.")
+    fields: ProjectViewDefinitionFields
+
+
+class ProjectWithRelated(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str | None = Field(None, description="The project's name")
+    description: str | None = Field(None, description="What is being built")
+    address: str | None = Field(None, description="Street address")
+    city: str | None = Field(None, description="City of the project")
+    state: str | None = Field(None, description="State or province of the project")
+    country: str | None = Field(None, description="Country of the project")
+    stage: str | None = Field(None, description="How far the project is")
+    disposition: str | None = Field(None, description="Whether the project goes ahead")
+    primary_use: str | None = Field(None, description="What it is built for")
+    residential_units: int | None = Field(None, description="Number of dwellings")
+    sqft: float | None = Field(None, description="Floor area in square feet")
+    stories: int | None = Field(None, description="Number of storeys")
+    cost: float | None = Field(None, description="Estimated cost in the currency of the source")
+    gc_status: str | None = Field(None, description="Whether a general contractor is known")
+    filed_at: AwareDatetime | None = Field(None, description="When the permit application was filed")
+    permitted_at: AwareDatetime | None = Field(None, description="When the permit was issued")
+    completed_at: AwareDatetime | None = Field(None, description="When the work was finished")
+    detected_at: AwareDatetime | None = Field(None, description="When the project was first seen")
+    last_signal_at: AwareDatetime | None = Field(
+        None, description="When the project's latest signal was detected"
+    )
+    signals_count: int | None = Field(None, description="How many signals the project has")
+    account_ids: list[str] | None = Field(None, description="Firms that take part, by id")
+    contact_ids: list[str] | None = Field(None, description="Contacts of the project, by id")
+    latitude: float | None = None
+    longitude: float | None = None
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
+    updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
+    accounts: list[Account] | None = Field(None, description="There when `include` names it.")
+    signals: list[Signal] | None = Field(None, description="There when `include` names it.")
+    contacts: list[Contact] | None = Field(None, description="There when `include` names it.")
+
+
+class ViewDefinition(BaseModel):
+    """
+    `version` alone for a Static View; with `q` and `fields` for a Dynamic one, whose conditions are those of its dataset.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    version: Literal[1]
+    q: str | None = Field(None, description="As `query` of a search request; empty: no condition.")
+    fields: ViewDefinitionFields | None = None
+
+
+class View(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    workspace_id: str
+    dataset: str
+    view_type: str
+    name: str
+    definition: ViewDefinition
+    presentation: Presentation
+    revision: int = Field(..., description="Counts the changes of name, definition and presentation.")
+    created_by: str | None = Field(..., description="Null for an API key.")
+    updated_by: str | None = Field(..., description="Null for an API key.")
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    is_favorite: bool = Field(..., description="The caller's own; false for an API key.")
+    favorite_position: int | None = Field(..., description="From 0, without holes; null when it is none.")
+    record_count: int | None = Field(
+        None, description="Static Views only: their records that the global dataset has."
+    )

@@ -1,0 +1,2696 @@
+# Made by generate.py from the OpenAPI document. Do not edit.
+
+from __future__ import annotations
+
+from typing_extensions import NotRequired, TypedDict
+from typing import Literal, TypeAlias
+
+
+class AcceptInvitationRequest(TypedDict, closed=True):
+    token: str
+
+
+class AccountCoverageRequest(TypedDict, closed=True):
+    dataset: Literal["accounts"]
+    by: Literal["account_type", "city", "state", "country"]
+    limit: NotRequired[int]
+
+
+class AccountDateFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+AccountField: TypeAlias = Literal[
+    "id",
+    "name",
+    "account_types",
+    "domains",
+    "website",
+    "phone",
+    "description",
+    "city",
+    "state",
+    "country",
+    "projects_count",
+    "contacts_count",
+    "signals_count",
+    "last_activity_at",
+    "created_at",
+    "updated_at",
+]
+
+
+class AccountMatch(TypedDict, closed=True):
+    domain: str
+
+
+class AccountNumberFacetByBucketsMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+RangeItem: TypeAlias = float | None
+
+
+Range: TypeAlias = list[RangeItem]
+
+
+class AccountNumberFacetByRangesMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class AccountSort(TypedDict, closed=True):
+    field: Literal["name", "projects_count", "last_activity_at", "created_at", "updated_at", "relevance"]
+    order: Literal["asc", "desc"]
+
+
+AccountType: TypeAlias = Literal[
+    "developer",
+    "owner",
+    "general_contractor",
+    "subcontractor",
+    "architect",
+    "engineer",
+    "lender",
+    "broker",
+    "supplier",
+    "public_agency",
+    "other",
+]
+
+
+AccountTypeFilterValueMany: TypeAlias = list[AccountType]
+
+
+class AccountValueFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+CityItem: TypeAlias = str
+
+
+class Box(TypedDict, closed=True):
+    north: float
+    south: float
+    east: float
+    west: float
+
+
+class ContactCoverageRequest(TypedDict, closed=True):
+    dataset: Literal["contacts"]
+    by: Literal["role", "status", "city", "state"]
+    limit: NotRequired[int]
+
+
+class ContactDateFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+ContactField: TypeAlias = Literal[
+    "id",
+    "name",
+    "title",
+    "email",
+    "phone",
+    "role",
+    "status",
+    "account_id",
+    "account_name",
+    "city",
+    "state",
+    "projects_count",
+    "created_at",
+    "updated_at",
+]
+
+
+class ContactMatch(TypedDict, closed=True):
+    email: str
+
+
+class ContactNumberFacetByBucketsMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+Range1Item: TypeAlias = float | None
+
+
+Range1: TypeAlias = list[Range1Item]
+
+
+class ContactNumberFacetByRangesMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+ContactRole: TypeAlias = Literal[
+    "owner",
+    "executive",
+    "developer",
+    "project_manager",
+    "architect",
+    "engineer",
+    "estimator",
+    "superintendent",
+    "broker",
+    "lender",
+    "public_official",
+    "other",
+]
+
+
+ContactRoleFilterValueMany: TypeAlias = list[ContactRole]
+
+
+class ContactSort(TypedDict, closed=True):
+    field: Literal["name", "projects_count", "created_at", "updated_at", "relevance"]
+    order: Literal["asc", "desc"]
+
+
+ContactStatus: TypeAlias = Literal["active", "inactive", "unverified"]
+
+
+ContactStatusFilterValueMany: TypeAlias = list[ContactStatus]
+
+
+class ContactValueFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+AccountIdItem: TypeAlias = str
+
+
+class ContactViewDefinitionFields(TypedDict, closed=True):
+    """
+    Conditions that must all be met.
+    """
+
+    role: NotRequired[list[ContactRole]]
+    status: NotRequired[list[ContactStatus]]
+    account_id: NotRequired[list[AccountIdItem]]
+    city: NotRequired[list[CityItem]]
+
+
+class CreateInvitationRequest(TypedDict, closed=True):
+    email: str
+    role: Literal["member", "admin"]
+    replace: NotRequired[bool]
+
+
+DayOrInstant: TypeAlias = str
+
+
+Id: TypeAlias = str
+
+
+class DeleteFavoriteViewsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+
+
+class DeleteViewsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+
+
+class DeleteWorkspaceAccountsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+
+
+class DeleteWorkspaceContactsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+
+
+class DeleteWorkspaceProjectsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+
+
+DescriptorDataset: TypeAlias = Literal[
+    "accounts",
+    "projects",
+    "contacts",
+    "signals",
+    "workspace_accounts",
+    "workspace_projects",
+    "workspace_contacts",
+]
+
+
+class DismissSignalsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+
+
+Disposition: TypeAlias = Literal["active", "on_hold", "cancelled", "expired", "refused"]
+
+
+DispositionFilterValueMany: TypeAlias = list[Disposition]
+
+
+class FavoriteViewUpsert(TypedDict, closed=True):
+    view_id: str
+    position: NotRequired[int]
+
+
+class FindSkillsRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    scope: NotRequired[Literal["workspace", "personal"]]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+
+
+GCStatus: TypeAlias = Literal["assigned", "unassigned", "unknown"]
+
+
+GCStatusFilterValueMany: TypeAlias = list[GCStatus]
+
+
+class GeoGrid(TypedDict, closed=True):
+    precision: int
+
+
+class GetAccountsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+    fields: NotRequired[list[AccountField]]
+    include: NotRequired[list[Literal["projects", "signals", "contacts"]]]
+
+
+class GetContactsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+    fields: NotRequired[list[ContactField]]
+    include: NotRequired[list[Literal["account", "projects"]]]
+
+
+class GetSkillRequest(TypedDict, closed=True):
+    locator: str
+
+
+IcpTier: TypeAlias = Literal["tier_1", "tier_2", "tier_3", "disqualified"]
+
+
+IcpTierFilterValueMany: TypeAlias = list[IcpTier]
+
+
+IdFilterValueManyItem: TypeAlias = str
+
+
+IdFilterValueMany: TypeAlias = list[IdFilterValueManyItem]
+
+
+IdFilterValueOne: TypeAlias = str
+
+
+class ListSkillsRequest(TypedDict, closed=True):
+    scope: NotRequired[Literal["workspace", "personal"]]
+    status: NotRequired[Literal["draft", "published"]]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+
+
+LongTextFilterValueManyItem: TypeAlias = str
+
+
+LongTextFilterValueMany: TypeAlias = list[LongTextFilterValueManyItem]
+
+
+LongTextFilterValueOne: TypeAlias = str
+
+
+class Near(TypedDict, closed=True):
+    latitude: float
+    longitude: float
+    radius_m: float
+
+
+NotesTextFilterValueManyItem: TypeAlias = str
+
+
+NotesTextFilterValueMany: TypeAlias = list[NotesTextFilterValueManyItem]
+
+
+NotesTextFilterValueOne: TypeAlias = str
+
+
+NumberFilterValueOne: TypeAlias = float
+
+
+NumberRangeItem: TypeAlias = float | None
+
+
+NumberRange: TypeAlias = list[NumberRangeItem]
+"""
+An inclusive range: the lowest value, then the highest. One of the two may be null, for an open end.
+"""
+
+
+class PresentationSorting(TypedDict, closed=True):
+    id: str
+    desc: bool
+
+
+PrimaryUse: TypeAlias = Literal[
+    "single_family",
+    "multifamily",
+    "mixed_use",
+    "office",
+    "retail",
+    "industrial",
+    "hospitality",
+    "healthcare",
+    "education",
+    "institutional",
+    "infrastructure",
+    "other",
+]
+
+
+PrimaryUseFilterValueMany: TypeAlias = list[PrimaryUse]
+
+
+class ProjectCoverageRequest(TypedDict, closed=True):
+    dataset: Literal["projects"]
+    by: Literal["city", "state", "country", "stage", "disposition", "primary_use", "gc_status"]
+    limit: NotRequired[int]
+
+
+class ProjectDateFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+ProjectField: TypeAlias = Literal[
+    "id",
+    "name",
+    "description",
+    "address",
+    "city",
+    "state",
+    "country",
+    "stage",
+    "disposition",
+    "primary_use",
+    "residential_units",
+    "sqft",
+    "stories",
+    "cost",
+    "gc_status",
+    "filed_at",
+    "permitted_at",
+    "completed_at",
+    "detected_at",
+    "last_signal_at",
+    "signals_count",
+    "account_ids",
+    "contact_ids",
+    "latitude",
+    "longitude",
+    "created_at",
+    "updated_at",
+]
+
+
+class ProjectGeoFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class ProjectNumberFacetByBucketsMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+Range2Item: TypeAlias = float | None
+
+
+Range2: TypeAlias = list[Range2Item]
+
+
+class ProjectNumberFacetByRangesMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class ProjectSort(TypedDict, closed=True):
+    field: Literal[
+        "name",
+        "residential_units",
+        "sqft",
+        "stories",
+        "cost",
+        "filed_at",
+        "permitted_at",
+        "detected_at",
+        "last_signal_at",
+        "signals_count",
+        "created_at",
+        "updated_at",
+        "relevance",
+    ]
+    order: Literal["asc", "desc"]
+
+
+class ProjectValueFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class RemoveViewRecordsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+
+
+ReplayWebhookRequest = TypedDict(
+    "ReplayWebhookRequest",
+    {
+        "from": DayOrInstant,
+        "to": DayOrInstant,
+    },
+    closed=True,
+)
+
+
+class RestoreSignalsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+
+
+Role: TypeAlias = Literal["owner", "admin", "member"]
+
+
+Key: TypeAlias = str
+
+
+class SearchFieldsRequest(TypedDict, closed=True):
+    dataset: NotRequired[DescriptorDataset]
+    kind: NotRequired[Literal["enum", "text", "number", "date", "geo", "relation"]]
+    keys: NotRequired[list[Key]]
+    query: NotRequired[str]
+
+
+ShortTextFilterValueManyItem: TypeAlias = str
+
+
+ShortTextFilterValueMany: TypeAlias = list[ShortTextFilterValueManyItem]
+
+
+ShortTextFilterValueOne: TypeAlias = str
+
+
+ShortValueFilterValueManyItem: TypeAlias = str
+
+
+ShortValueFilterValueMany: TypeAlias = list[ShortValueFilterValueManyItem]
+
+
+ShortValueFilterValueOne: TypeAlias = str
+
+
+class SignalCoverageRequest(TypedDict, closed=True):
+    dataset: Literal["signals"]
+    by: Literal["signal_type", "city", "state", "stage"]
+    limit: NotRequired[int]
+
+
+class SignalDateFacet(TypedDict, closed=True):
+    field: Literal["occurred_at", "detected_at", "created_at"]
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    exclude_own: NotRequired[bool]
+
+
+SignalField: TypeAlias = Literal[
+    "id",
+    "signal_type",
+    "title",
+    "summary",
+    "project_id",
+    "project_name",
+    "account_ids",
+    "city",
+    "state",
+    "stage",
+    "occurred_at",
+    "detected_at",
+    "source",
+    "source_url",
+    "created_at",
+    "updated_at",
+]
+
+
+class SignalRelations(TypedDict, closed=True):
+    """
+    This dataset has no relations.
+    """
+
+
+class SignalSort(TypedDict, closed=True):
+    field: Literal["occurred_at", "detected_at", "created_at", "relevance"]
+    order: Literal["asc", "desc"]
+
+
+class SignalSubscriptionUpsertDelivery(TypedDict, closed=True):
+    """
+    What is left out stays; of a new subscription it is in_app, instant.
+    """
+
+    frequency: NotRequired[Literal["instant", "daily", "weekly"]]
+    channels: NotRequired[list[Literal["in_app", "email"]]]
+
+
+SignalType: TypeAlias = Literal[
+    "permit_filed",
+    "permit_issued",
+    "construction_started",
+    "project_completed",
+    "project_on_hold",
+    "project_cancelled",
+    "permit_expired",
+    "gc_assigned",
+    "cost_changed",
+    "stage_changed",
+]
+
+
+SignalTypeFilterValueMany: TypeAlias = list[SignalType]
+
+
+class SignalValueFacet(TypedDict, closed=True):
+    field: Literal["signal_type", "account_ids", "city", "state", "stage"]
+    limit: NotRequired[int]
+    prefix: NotRequired[str]
+    exclude_own: NotRequired[bool]
+
+
+class SkillCreate(TypedDict, closed=True):
+    scope: Literal["workspace", "personal"]
+    name: str
+    slug: NotRequired[str]
+    description: str
+    content: str
+
+
+Stage: TypeAlias = Literal[
+    "pre_filing", "filed", "under_review", "approved", "permitted", "under_construction", "completed"
+]
+
+
+StageFilterValueMany: TypeAlias = list[Stage]
+
+
+class StaticViewDefinition(TypedDict, closed=True):
+    version: Literal[1]
+
+
+TextFilterValueManyItem: TypeAlias = str
+
+
+TextFilterValueMany: TypeAlias = list[TextFilterValueManyItem]
+
+
+TextFilterValueOne: TypeAlias = str
+
+
+class UpdateMemberRequest(TypedDict, closed=True):
+    role: Role
+
+
+class UpsertFavoriteViewsBatchRequest(TypedDict, closed=True):
+    inputs: list[FavoriteViewUpsert]
+
+
+ValueFilterValueManyItem: TypeAlias = str
+
+
+ValueFilterValueMany: TypeAlias = list[ValueFilterValueManyItem]
+
+
+ValueFilterValueOne: TypeAlias = str
+
+
+class ViewAccountDateFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class ViewAccountNumberFacetByBucketsMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+Range3Item: TypeAlias = float | None
+
+
+Range3: TypeAlias = list[Range3Item]
+
+
+class ViewAccountNumberFacetByRangesMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+ViewAccountRowField: TypeAlias = Literal[
+    "id", "name", "account_types", "icp_tier", "atlas_score", "workspace_status", "tags", "updated_at"
+]
+
+
+class ViewAccountSort(TypedDict, closed=True):
+    field: Literal["name", "projects_count", "created_at"]
+    order: Literal["asc", "desc"]
+
+
+class ViewAccountValueFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class ViewContactDateFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class ViewContactNumberFacetByBucketsMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+Range4Item: TypeAlias = float | None
+
+
+Range4: TypeAlias = list[Range4Item]
+
+
+class ViewContactNumberFacetByRangesMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+ViewContactRowField: TypeAlias = Literal[
+    "id", "name", "title", "email", "account_id", "workspace_status", "tags", "updated_at"
+]
+
+
+class ViewContactSort(TypedDict, closed=True):
+    field: Literal["name", "projects_count", "created_at"]
+    order: Literal["asc", "desc"]
+
+
+class ViewContactValueFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+ViewDataset: TypeAlias = Literal["account", "contact", "project"]
+
+
+class ViewDateRange(TypedDict, closed=True):
+    after: NotRequired[str]
+    before: NotRequired[str]
+
+
+class ViewNumberRange(TypedDict, closed=True):
+    min: NotRequired[str]
+    max: NotRequired[str]
+
+
+class ViewProjectDateFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class ViewProjectGeoFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class ViewProjectNumberFacetByBucketsMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+Range5Item: TypeAlias = float | None
+
+
+Range5: TypeAlias = list[Range5Item]
+
+
+class ViewProjectNumberFacetByRangesMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+ViewProjectRowField: TypeAlias = Literal[
+    "id",
+    "name",
+    "city",
+    "state",
+    "stage",
+    "primary_use",
+    "residential_units",
+    "last_signal_at",
+    "workspace_status",
+    "tags",
+    "updated_at",
+]
+
+
+class ViewProjectSort(TypedDict, closed=True):
+    field: Literal["name", "last_signal_at", "signals_count", "created_at"]
+    order: Literal["asc", "desc"]
+
+
+class ViewProjectValueFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class ViewRecordToAdd(TypedDict, closed=True):
+    record_id: str
+
+
+class ViewRecordsSearchRequestSort(TypedDict, closed=True):
+    field: Literal["name", "projects_count", "created_at", "last_signal_at", "signals_count"]
+    order: Literal["asc", "desc"]
+
+
+ViewType: TypeAlias = Literal["dynamic", "static"]
+
+
+WebhookEvent: TypeAlias = Literal[
+    "signal.arrived",
+    "record.changed",
+    "record.deleted",
+    "record.merged",
+    "credits.threshold",
+    "load.switched",
+]
+
+
+class WebhookUpsert(TypedDict, closed=True):
+    id: NotRequired[str]
+    url: str
+    events: list[WebhookEvent]
+
+
+class WorkspaceAccountDateFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class WorkspaceAccountNumberFacetByBucketsMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+Range6Item: TypeAlias = float | None
+
+
+Range6: TypeAlias = list[Range6Item]
+
+
+class WorkspaceAccountNumberFacetByRangesMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+WorkspaceAccountRowField: TypeAlias = Literal[
+    "id",
+    "name",
+    "account_types",
+    "domains",
+    "website",
+    "icp_tier",
+    "workspace_status",
+    "notes",
+    "tags",
+    "atlas_score",
+    "atlas_trend",
+    "updated_at",
+]
+
+
+class WorkspaceAccountSort(TypedDict, closed=True):
+    field: Literal["name", "projects_count", "created_at", "updated_at", "atlas_score"]
+    order: Literal["asc", "desc"]
+
+
+Tag: TypeAlias = str
+
+
+class WorkspaceAccountUpsertByAccountId(TypedDict, closed=True):
+    account_id: str
+    icp_tier: NotRequired[IcpTier | None]
+    workspace_status: NotRequired[str | None]
+    notes: NotRequired[str | None]
+    tags: NotRequired[list[Tag]]
+
+
+class WorkspaceAccountUpsertByMatch(TypedDict, closed=True):
+    match: AccountMatch
+    icp_tier: NotRequired[IcpTier | None]
+    workspace_status: NotRequired[str | None]
+    notes: NotRequired[str | None]
+    tags: NotRequired[list[Tag]]
+
+
+class WorkspaceAccountValueFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class WorkspaceChangesRequest(TypedDict, closed=True):
+    cursor: NotRequired[str]
+    since: NotRequired[DayOrInstant]
+    limit: NotRequired[int]
+    wait_s: NotRequired[int]
+    history: NotRequired[str]
+
+
+class WorkspaceContactDateFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class WorkspaceContactNumberFacetByBucketsMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+Range7Item: TypeAlias = float | None
+
+
+Range7: TypeAlias = list[Range7Item]
+
+
+class WorkspaceContactNumberFacetByRangesMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+WorkspaceContactRowField: TypeAlias = Literal[
+    "id", "name", "title", "email", "account_id", "workspace_status", "notes", "tags", "updated_at"
+]
+
+
+class WorkspaceContactSort(TypedDict, closed=True):
+    field: Literal["name", "projects_count", "created_at", "updated_at"]
+    order: Literal["asc", "desc"]
+
+
+class WorkspaceContactUpsertByContactId(TypedDict, closed=True):
+    contact_id: str
+    workspace_status: NotRequired[str | None]
+    notes: NotRequired[str | None]
+    tags: NotRequired[list[Tag]]
+
+
+class WorkspaceContactUpsertByMatch(TypedDict, closed=True):
+    match: ContactMatch
+    workspace_status: NotRequired[str | None]
+    notes: NotRequired[str | None]
+    tags: NotRequired[list[Tag]]
+
+
+class WorkspaceContactValueFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class WorkspaceProjectDateFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class WorkspaceProjectGeoFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class WorkspaceProjectNumberFacetByBucketsMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+Range8Item: TypeAlias = float | None
+
+
+Range8: TypeAlias = list[Range8Item]
+
+
+class WorkspaceProjectNumberFacetByRangesMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+WorkspaceProjectRowField: TypeAlias = Literal[
+    "id",
+    "name",
+    "city",
+    "state",
+    "stage",
+    "primary_use",
+    "residential_units",
+    "last_signal_at",
+    "workspace_status",
+    "notes",
+    "tags",
+    "updated_at",
+]
+
+
+class WorkspaceProjectSort(TypedDict, closed=True):
+    field: Literal["name", "last_signal_at", "signals_count", "created_at", "updated_at"]
+    order: Literal["asc", "desc"]
+
+
+class WorkspaceProjectUpsert(TypedDict, closed=True):
+    """
+    What is left out stays as it is.
+    """
+
+    project_id: str
+    workspace_status: NotRequired[str | None]
+    notes: NotRequired[str | None]
+    tags: NotRequired[list[Tag]]
+
+
+class WorkspaceProjectValueFacetMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "avg", "min", "max"]
+
+
+class AccountDateFacet(TypedDict, closed=True):
+    field: Literal["last_activity_at", "created_at", "updated_at"]
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    measure: NotRequired[AccountDateFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class AccountNumberFacetByBuckets(TypedDict, closed=True):
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    buckets: int
+    measure: NotRequired[AccountNumberFacetByBucketsMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class AccountNumberFacetByRanges(TypedDict, closed=True):
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    ranges: list[Range]
+    measure: NotRequired[AccountNumberFacetByRangesMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class AccountTypeFilter(TypedDict, closed=True):
+    value: NotRequired[AccountType | AccountTypeFilterValueMany]
+    known: NotRequired[bool]
+
+
+class AccountValueFacet(TypedDict, closed=True):
+    field: Literal["account_type", "city", "state", "country"]
+    limit: NotRequired[int]
+    prefix: NotRequired[str]
+    measure: NotRequired[AccountValueFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class AccountViewDefinitionFields(TypedDict, closed=True):
+    """
+    Conditions that must all be met.
+    """
+
+    account_type: NotRequired[list[AccountType]]
+    city: NotRequired[list[CityItem]]
+    atlas_score: NotRequired[ViewNumberRange]
+    icp_tier: NotRequired[list[IcpTier]]
+    last_activity: NotRequired[ViewDateRange]
+
+
+class AddViewRecordsBatchRequest(TypedDict, closed=True):
+    inputs: list[ViewRecordToAdd]
+
+
+class AreaByNear(TypedDict, closed=True):
+    near: Near
+
+
+class AreaByWithin(TypedDict, closed=True):
+    within: Box
+
+
+class ContactDateFacet(TypedDict, closed=True):
+    field: Literal["created_at", "updated_at"]
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    measure: NotRequired[ContactDateFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ContactNumberFacetByBuckets(TypedDict, closed=True):
+    field: Literal["projects_count"]
+    buckets: int
+    measure: NotRequired[ContactNumberFacetByBucketsMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ContactNumberFacetByRanges(TypedDict, closed=True):
+    field: Literal["projects_count"]
+    ranges: list[Range1]
+    measure: NotRequired[ContactNumberFacetByRangesMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ContactRoleFilter(TypedDict, closed=True):
+    value: NotRequired[ContactRole | ContactRoleFilterValueMany]
+    known: NotRequired[bool]
+
+
+class ContactStatusFilter(TypedDict, closed=True):
+    value: NotRequired[ContactStatus | ContactStatusFilterValueMany]
+    known: NotRequired[bool]
+
+
+class ContactValueFacet(TypedDict, closed=True):
+    field: Literal["role", "status", "city", "state"]
+    limit: NotRequired[int]
+    prefix: NotRequired[str]
+    measure: NotRequired[ContactValueFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ContactViewDefinition(TypedDict, closed=True):
+    version: Literal[1]
+    q: str
+    fields: ContactViewDefinitionFields
+
+
+CoverageRequest: TypeAlias = (
+    AccountCoverageRequest | ContactCoverageRequest | ProjectCoverageRequest | SignalCoverageRequest
+)
+
+
+DateRange: TypeAlias = list[DayOrInstant | None]
+"""
+An inclusive range: the lowest value, then the highest. One of the two may be null, for an open end.
+"""
+
+
+class DispositionFilter(TypedDict, closed=True):
+    value: NotRequired[Disposition | DispositionFilterValueMany]
+    known: NotRequired[bool]
+
+
+class GCStatusFilter(TypedDict, closed=True):
+    value: NotRequired[GCStatus | GCStatusFilterValueMany]
+    known: NotRequired[bool]
+
+
+class GetProjectsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+    fields: NotRequired[list[ProjectField]]
+    include: NotRequired[list[Literal["accounts", "signals", "contacts"]]]
+
+
+class GetSignalsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+    fields: NotRequired[list[SignalField]]
+    include: NotRequired[list[Literal["accounts", "project"]]]
+
+
+class IcpTierFilter(TypedDict, closed=True):
+    value: NotRequired[IcpTier | IcpTierFilterValueMany]
+    known: NotRequired[bool]
+
+
+class IdFilter(TypedDict, closed=True):
+    value: NotRequired[IdFilterValueOne | IdFilterValueMany]
+    exact_match: NotRequired[bool]
+    known: NotRequired[bool]
+
+
+class LongTextFilter(TypedDict, closed=True):
+    """
+    Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter. Without `exact_match` a text has at most 500 characters.
+    """
+
+    value: NotRequired[LongTextFilterValueOne | LongTextFilterValueMany]
+    exact_match: NotRequired[bool]
+    known: NotRequired[bool]
+
+
+class NotesTextFilter(TypedDict, closed=True):
+    """
+    Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter. Without `exact_match` a text has at most 500 characters.
+    """
+
+    value: NotRequired[NotesTextFilterValueOne | NotesTextFilterValueMany]
+    exact_match: NotRequired[bool]
+    known: NotRequired[bool]
+
+
+class NumberFilter(TypedDict, closed=True):
+    """
+    A number, or an inclusive range `[lowest, highest]` one end of which may be null; the lowest must not be above the highest. An unknown value is in no range.
+    """
+
+    value: NotRequired[NumberFilterValueOne | NumberRange]
+    known: NotRequired[bool]
+
+
+class Presentation(TypedDict, closed=True):
+    """
+    State of a web table, kept for it; searches do not use it.
+    """
+
+    version: Literal[1]
+    sorting: list[PresentationSorting]
+    column_visibility: dict[str, bool]
+
+
+class PrimaryUseFilter(TypedDict, closed=True):
+    value: NotRequired[PrimaryUse | PrimaryUseFilterValueMany]
+    known: NotRequired[bool]
+
+
+class ProjectDateFacet(TypedDict, closed=True):
+    field: Literal[
+        "filed_at",
+        "permitted_at",
+        "completed_at",
+        "detected_at",
+        "last_signal_at",
+        "created_at",
+        "updated_at",
+    ]
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    measure: NotRequired[ProjectDateFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ProjectGeoFacet(TypedDict, closed=True):
+    geo: GeoGrid
+    measure: NotRequired[ProjectGeoFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ProjectNumberFacetByBuckets(TypedDict, closed=True):
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    buckets: int
+    measure: NotRequired[ProjectNumberFacetByBucketsMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ProjectNumberFacetByRanges(TypedDict, closed=True):
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    ranges: list[Range2]
+    measure: NotRequired[ProjectNumberFacetByRangesMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ProjectValueFacet(TypedDict, closed=True):
+    field: Literal[
+        "city", "state", "country", "stage", "disposition", "primary_use", "gc_status", "account_ids"
+    ]
+    limit: NotRequired[int]
+    prefix: NotRequired[str]
+    measure: NotRequired[ProjectValueFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ProjectViewDefinitionFields(TypedDict, closed=True):
+    """
+    Conditions that must all be met.
+    """
+
+    stage: NotRequired[list[Stage]]
+    primary_use: NotRequired[list[PrimaryUse]]
+    city: NotRequired[list[CityItem]]
+    sqft: NotRequired[ViewNumberRange]
+    units: NotRequired[ViewNumberRange]
+    stories: NotRequired[ViewNumberRange]
+    stories_known: NotRequired[list[Literal["known", "unknown"]]]
+    cost: NotRequired[ViewNumberRange]
+    gc_status: NotRequired[list[GCStatus]]
+    detected: NotRequired[ViewDateRange]
+
+
+class ShortTextFilter(TypedDict, closed=True):
+    """
+    Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter.
+    """
+
+    value: NotRequired[ShortTextFilterValueOne | ShortTextFilterValueMany]
+    exact_match: NotRequired[bool]
+    known: NotRequired[bool]
+
+
+class ShortValueFilter(TypedDict, closed=True):
+    """
+    A value of up to 500 characters, or several of which any may match, compared without case and accents.
+    """
+
+    value: NotRequired[ShortValueFilterValueOne | ShortValueFilterValueMany]
+    known: NotRequired[bool]
+
+
+SignalFacet: TypeAlias = SignalValueFacet | SignalDateFacet
+
+
+class SignalSubscriptionUpsert(TypedDict, closed=True):
+    signal_type: SignalType
+    delivery: NotRequired[SignalSubscriptionUpsertDelivery]
+
+
+class SignalTypeFilter(TypedDict, closed=True):
+    value: NotRequired[SignalType | SignalTypeFilterValueMany]
+    known: NotRequired[bool]
+
+
+class StageFilter(TypedDict, closed=True):
+    value: NotRequired[Stage | StageFilterValueMany]
+    known: NotRequired[bool]
+
+
+class TextFilter(TypedDict, closed=True):
+    """
+    Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter. Without `exact_match` a text has at most 500 characters.
+    """
+
+    value: NotRequired[TextFilterValueOne | TextFilterValueMany]
+    exact_match: NotRequired[bool]
+    known: NotRequired[bool]
+
+
+class UpsertWorkspaceProjectsBatchRequest(TypedDict, closed=True):
+    inputs: list[WorkspaceProjectUpsert]
+
+
+class ValueFilter(TypedDict, closed=True):
+    """
+    A value of up to 1000 characters, or several of which any may match, compared without case and accents.
+    """
+
+    value: NotRequired[ValueFilterValueOne | ValueFilterValueMany]
+    known: NotRequired[bool]
+
+
+class ViewAccountDateFacet(TypedDict, closed=True):
+    field: Literal["last_activity_at", "created_at", "updated_at"]
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    measure: NotRequired[ViewAccountDateFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewAccountNumberFacetByBuckets(TypedDict, closed=True):
+    field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
+    buckets: int
+    measure: NotRequired[ViewAccountNumberFacetByBucketsMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewAccountNumberFacetByRanges(TypedDict, closed=True):
+    field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
+    ranges: list[Range3]
+    measure: NotRequired[ViewAccountNumberFacetByRangesMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewAccountValueFacet(TypedDict, closed=True):
+    field: Literal["account_type", "city", "state", "country", "workspace_status", "tags", "icp_tier"]
+    limit: NotRequired[int]
+    prefix: NotRequired[str]
+    measure: NotRequired[ViewAccountValueFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewContactDateFacet(TypedDict, closed=True):
+    field: Literal["created_at", "updated_at"]
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    measure: NotRequired[ViewContactDateFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewContactNumberFacetByBuckets(TypedDict, closed=True):
+    field: Literal["projects_count"]
+    buckets: int
+    measure: NotRequired[ViewContactNumberFacetByBucketsMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewContactNumberFacetByRanges(TypedDict, closed=True):
+    field: Literal["projects_count"]
+    ranges: list[Range4]
+    measure: NotRequired[ViewContactNumberFacetByRangesMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewContactValueFacet(TypedDict, closed=True):
+    field: Literal["role", "status", "city", "state", "workspace_status", "tags"]
+    limit: NotRequired[int]
+    prefix: NotRequired[str]
+    measure: NotRequired[ViewContactValueFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewDefinitionFields(TypedDict, closed=True):
+    account_type: NotRequired[list[AccountType]]
+    city: NotRequired[list[CityItem]]
+    atlas_score: NotRequired[ViewNumberRange]
+    icp_tier: NotRequired[list[IcpTier]]
+    last_activity: NotRequired[ViewDateRange]
+    role: NotRequired[list[ContactRole]]
+    status: NotRequired[list[ContactStatus]]
+    account_id: NotRequired[list[AccountIdItem]]
+    stage: NotRequired[list[Stage]]
+    primary_use: NotRequired[list[PrimaryUse]]
+    sqft: NotRequired[ViewNumberRange]
+    units: NotRequired[ViewNumberRange]
+    stories: NotRequired[ViewNumberRange]
+    stories_known: NotRequired[list[Literal["known", "unknown"]]]
+    cost: NotRequired[ViewNumberRange]
+    gc_status: NotRequired[list[GCStatus]]
+    detected: NotRequired[ViewDateRange]
+
+
+class ViewProjectDateFacet(TypedDict, closed=True):
+    field: Literal[
+        "filed_at",
+        "permitted_at",
+        "completed_at",
+        "detected_at",
+        "last_signal_at",
+        "created_at",
+        "updated_at",
+    ]
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    measure: NotRequired[ViewProjectDateFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewProjectGeoFacet(TypedDict, closed=True):
+    geo: GeoGrid
+    measure: NotRequired[ViewProjectGeoFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewProjectNumberFacetByBuckets(TypedDict, closed=True):
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    buckets: int
+    measure: NotRequired[ViewProjectNumberFacetByBucketsMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewProjectNumberFacetByRanges(TypedDict, closed=True):
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    ranges: list[Range5]
+    measure: NotRequired[ViewProjectNumberFacetByRangesMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class ViewProjectValueFacet(TypedDict, closed=True):
+    field: Literal[
+        "city",
+        "state",
+        "country",
+        "stage",
+        "disposition",
+        "primary_use",
+        "gc_status",
+        "account_ids",
+        "workspace_status",
+        "tags",
+    ]
+    limit: NotRequired[int]
+    prefix: NotRequired[str]
+    measure: NotRequired[ViewProjectValueFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceAccountDateFacet(TypedDict, closed=True):
+    field: Literal["last_activity_at", "created_at", "updated_at"]
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    measure: NotRequired[WorkspaceAccountDateFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceAccountNumberFacetByBuckets(TypedDict, closed=True):
+    field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
+    buckets: int
+    measure: NotRequired[WorkspaceAccountNumberFacetByBucketsMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceAccountNumberFacetByRanges(TypedDict, closed=True):
+    field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
+    ranges: list[Range6]
+    measure: NotRequired[WorkspaceAccountNumberFacetByRangesMeasure]
+    exclude_own: NotRequired[bool]
+
+
+WorkspaceAccountUpsert: TypeAlias = WorkspaceAccountUpsertByAccountId | WorkspaceAccountUpsertByMatch
+
+
+class WorkspaceAccountValueFacet(TypedDict, closed=True):
+    field: Literal["account_type", "city", "state", "country", "workspace_status", "tags", "icp_tier"]
+    limit: NotRequired[int]
+    prefix: NotRequired[str]
+    measure: NotRequired[WorkspaceAccountValueFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceContactDateFacet(TypedDict, closed=True):
+    field: Literal["created_at", "updated_at"]
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    measure: NotRequired[WorkspaceContactDateFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceContactNumberFacetByBuckets(TypedDict, closed=True):
+    field: Literal["projects_count"]
+    buckets: int
+    measure: NotRequired[WorkspaceContactNumberFacetByBucketsMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceContactNumberFacetByRanges(TypedDict, closed=True):
+    field: Literal["projects_count"]
+    ranges: list[Range7]
+    measure: NotRequired[WorkspaceContactNumberFacetByRangesMeasure]
+    exclude_own: NotRequired[bool]
+
+
+WorkspaceContactUpsert: TypeAlias = WorkspaceContactUpsertByContactId | WorkspaceContactUpsertByMatch
+
+
+class WorkspaceContactValueFacet(TypedDict, closed=True):
+    field: Literal["role", "status", "city", "state", "workspace_status", "tags"]
+    limit: NotRequired[int]
+    prefix: NotRequired[str]
+    measure: NotRequired[WorkspaceContactValueFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceProjectDateFacet(TypedDict, closed=True):
+    field: Literal[
+        "filed_at",
+        "permitted_at",
+        "completed_at",
+        "detected_at",
+        "last_signal_at",
+        "created_at",
+        "updated_at",
+    ]
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    measure: NotRequired[WorkspaceProjectDateFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceProjectGeoFacet(TypedDict, closed=True):
+    geo: GeoGrid
+    measure: NotRequired[WorkspaceProjectGeoFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceProjectNumberFacetByBuckets(TypedDict, closed=True):
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    buckets: int
+    measure: NotRequired[WorkspaceProjectNumberFacetByBucketsMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceProjectNumberFacetByRanges(TypedDict, closed=True):
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    ranges: list[Range8]
+    measure: NotRequired[WorkspaceProjectNumberFacetByRangesMeasure]
+    exclude_own: NotRequired[bool]
+
+
+class WorkspaceProjectValueFacet(TypedDict, closed=True):
+    field: Literal[
+        "city",
+        "state",
+        "country",
+        "stage",
+        "disposition",
+        "primary_use",
+        "gc_status",
+        "account_ids",
+        "workspace_status",
+        "tags",
+    ]
+    limit: NotRequired[int]
+    prefix: NotRequired[str]
+    measure: NotRequired[WorkspaceProjectValueFacetMeasure]
+    exclude_own: NotRequired[bool]
+
+
+AccountNumberFacet: TypeAlias = AccountNumberFacetByRanges | AccountNumberFacetByBuckets
+
+
+class AccountViewDefinition(TypedDict, closed=True):
+    version: Literal[1]
+    q: str
+    fields: AccountViewDefinitionFields
+
+
+Area: TypeAlias = AreaByNear | AreaByWithin
+
+
+ContactNumberFacet: TypeAlias = ContactNumberFacetByRanges | ContactNumberFacetByBuckets
+
+
+class CreateDynamicAccountView(TypedDict, closed=True):
+    dataset: Literal["account"]
+    view_type: Literal["dynamic"]
+    name: str
+    definition: AccountViewDefinition
+    presentation: NotRequired[Presentation]
+    revision: NotRequired[int]
+
+
+class CreateDynamicContactView(TypedDict, closed=True):
+    dataset: Literal["contact"]
+    view_type: Literal["dynamic"]
+    name: str
+    definition: ContactViewDefinition
+    presentation: NotRequired[Presentation]
+    revision: NotRequired[int]
+
+
+class CreateStaticView(TypedDict, closed=True):
+    dataset: ViewDataset
+    view_type: Literal["static"]
+    name: str
+    definition: NotRequired[StaticViewDefinition]
+    presentation: NotRequired[Presentation]
+    revision: NotRequired[int]
+
+
+class DateFilter(TypedDict, closed=True):
+    """
+    A day or an instant, or an inclusive range `[after, before]` one end of which may be null; the first must not be later than the last. An unknown value is in no range.
+    """
+
+    value: NotRequired[DayOrInstant | DateRange]
+    known: NotRequired[bool]
+
+
+class LocationFilter(TypedDict, closed=True):
+    """
+    Near a point or within a box. A record has a point if its latitude and longitude are known and valid.
+    """
+
+    value: NotRequired[Area]
+    known: NotRequired[bool]
+
+
+class ProjectFilters(TypedDict, closed=True):
+    """
+    Conditions that must all be met.
+    """
+
+    name: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    address: NotRequired[TextFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    country: NotRequired[ValueFilter]
+    stage: NotRequired[StageFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    signals_count: NotRequired[NumberFilter]
+    account_ids: NotRequired[IdFilter]
+    contact_ids: NotRequired[IdFilter]
+    location: NotRequired[LocationFilter]
+    created_at: NotRequired[DateFilter]
+    updated_at: NotRequired[DateFilter]
+
+
+ProjectNumberFacet: TypeAlias = ProjectNumberFacetByRanges | ProjectNumberFacetByBuckets
+
+
+class ProjectSuggestRequest(TypedDict, closed=True):
+    field: NotRequired[Literal["name", "city", "state", "country"]]
+    prefix: str
+    filters: NotRequired[ProjectFilters]
+    limit: NotRequired[int]
+
+
+class ProjectViewDefinition(TypedDict, closed=True):
+    version: Literal[1]
+    q: str
+    fields: ProjectViewDefinitionFields
+
+
+class SignalFilters(TypedDict, closed=True):
+    """
+    Conditions that must all be met.
+    """
+
+    signal_type: NotRequired[SignalTypeFilter]
+    title: NotRequired[TextFilter]
+    summary: NotRequired[LongTextFilter]
+    project_id: NotRequired[IdFilter]
+    account_ids: NotRequired[IdFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    stage: NotRequired[StageFilter]
+    occurred_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    created_at: NotRequired[DateFilter]
+
+
+class SignalGroup(TypedDict, closed=True):
+    """
+    At least one condition. All must be met.
+    """
+
+    filters: NotRequired[SignalFilters]
+    relations: NotRequired[SignalRelations]
+
+
+class SignalQueueSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[SignalFilters]
+    relations: NotRequired[SignalRelations]
+    any: NotRequired[list[SignalGroup]]
+    none: NotRequired[list[SignalGroup]]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[SignalField]]
+    dry_run: NotRequired[bool]
+    in_book: NotRequired[bool]
+    dismissed: NotRequired[bool]
+
+
+class SignalSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[SignalFilters]
+    relations: NotRequired[SignalRelations]
+    any: NotRequired[list[SignalGroup]]
+    none: NotRequired[list[SignalGroup]]
+    sort: NotRequired[SignalSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[SignalField]]
+    dry_run: NotRequired[bool]
+
+
+class SignalSuggestRequest(TypedDict, closed=True):
+    field: NotRequired[Literal["city", "state"]]
+    prefix: str
+    filters: NotRequired[SignalFilters]
+    limit: NotRequired[int]
+
+
+class UpsertWorkspaceAccountsBatchRequest(TypedDict, closed=True):
+    inputs: list[WorkspaceAccountUpsert]
+
+
+class UpsertWorkspaceContactsBatchRequest(TypedDict, closed=True):
+    inputs: list[WorkspaceContactUpsert]
+
+
+ViewAccountNumberFacet: TypeAlias = ViewAccountNumberFacetByRanges | ViewAccountNumberFacetByBuckets
+
+
+ViewContactNumberFacet: TypeAlias = ViewContactNumberFacetByRanges | ViewContactNumberFacetByBuckets
+
+
+class ViewDefinition(TypedDict, closed=True):
+    """
+    `version` alone for a Static View; with `q` and `fields` for a Dynamic one, whose conditions are those of its dataset.
+    """
+
+    version: Literal[1]
+    q: NotRequired[str]
+    fields: NotRequired[ViewDefinitionFields]
+
+
+ViewProjectNumberFacet: TypeAlias = ViewProjectNumberFacetByRanges | ViewProjectNumberFacetByBuckets
+
+
+class ViewRecordsSearchRequestAnyFilters(TypedDict, closed=True):
+    name: NotRequired[TextFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    country: NotRequired[ValueFilter]
+    projects_count: NotRequired[NumberFilter]
+    contacts_count: NotRequired[NumberFilter]
+    signals_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+    created_at: NotRequired[DateFilter]
+    workspace_status: NotRequired[ShortTextFilter]
+    notes: NotRequired[NotesTextFilter]
+    tags: NotRequired[ShortValueFilter]
+    updated_at: NotRequired[DateFilter]
+    icp_tier: NotRequired[IcpTierFilter]
+    atlas_score: NotRequired[NumberFilter]
+    title: NotRequired[TextFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    address: NotRequired[TextFilter]
+    stage: NotRequired[StageFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    account_ids: NotRequired[IdFilter]
+    contact_ids: NotRequired[IdFilter]
+    location: NotRequired[LocationFilter]
+
+
+class ViewRecordsSearchRequestFilters(TypedDict, closed=True):
+    name: NotRequired[TextFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    country: NotRequired[ValueFilter]
+    projects_count: NotRequired[NumberFilter]
+    contacts_count: NotRequired[NumberFilter]
+    signals_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+    created_at: NotRequired[DateFilter]
+    workspace_status: NotRequired[ShortTextFilter]
+    notes: NotRequired[NotesTextFilter]
+    tags: NotRequired[ShortValueFilter]
+    updated_at: NotRequired[DateFilter]
+    icp_tier: NotRequired[IcpTierFilter]
+    atlas_score: NotRequired[NumberFilter]
+    title: NotRequired[TextFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    address: NotRequired[TextFilter]
+    stage: NotRequired[StageFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    account_ids: NotRequired[IdFilter]
+    contact_ids: NotRequired[IdFilter]
+    location: NotRequired[LocationFilter]
+
+
+class ViewRecordsSearchRequestNoneFilters(TypedDict, closed=True):
+    name: NotRequired[TextFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    country: NotRequired[ValueFilter]
+    projects_count: NotRequired[NumberFilter]
+    contacts_count: NotRequired[NumberFilter]
+    signals_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+    created_at: NotRequired[DateFilter]
+    workspace_status: NotRequired[ShortTextFilter]
+    notes: NotRequired[NotesTextFilter]
+    tags: NotRequired[ShortValueFilter]
+    updated_at: NotRequired[DateFilter]
+    icp_tier: NotRequired[IcpTierFilter]
+    atlas_score: NotRequired[NumberFilter]
+    title: NotRequired[TextFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    address: NotRequired[TextFilter]
+    stage: NotRequired[StageFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    account_ids: NotRequired[IdFilter]
+    contact_ids: NotRequired[IdFilter]
+    location: NotRequired[LocationFilter]
+
+
+class WorkspaceAccountFilters(TypedDict, closed=True):
+    """
+    Conditions that must all be met.
+    """
+
+    name: NotRequired[TextFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    country: NotRequired[ValueFilter]
+    projects_count: NotRequired[NumberFilter]
+    contacts_count: NotRequired[NumberFilter]
+    signals_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+    created_at: NotRequired[DateFilter]
+    workspace_status: NotRequired[ShortTextFilter]
+    notes: NotRequired[NotesTextFilter]
+    tags: NotRequired[ShortValueFilter]
+    updated_at: NotRequired[DateFilter]
+    icp_tier: NotRequired[IcpTierFilter]
+    atlas_score: NotRequired[NumberFilter]
+
+
+WorkspaceAccountNumberFacet: TypeAlias = (
+    WorkspaceAccountNumberFacetByRanges | WorkspaceAccountNumberFacetByBuckets
+)
+
+
+class WorkspaceContactFilters(TypedDict, closed=True):
+    """
+    Conditions that must all be met.
+    """
+
+    name: NotRequired[TextFilter]
+    title: NotRequired[TextFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    projects_count: NotRequired[NumberFilter]
+    created_at: NotRequired[DateFilter]
+    workspace_status: NotRequired[ShortTextFilter]
+    notes: NotRequired[NotesTextFilter]
+    tags: NotRequired[ShortValueFilter]
+    updated_at: NotRequired[DateFilter]
+
+
+WorkspaceContactNumberFacet: TypeAlias = (
+    WorkspaceContactNumberFacetByRanges | WorkspaceContactNumberFacetByBuckets
+)
+
+
+class WorkspaceProjectFilters(TypedDict, closed=True):
+    """
+    Conditions that must all be met.
+    """
+
+    name: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    address: NotRequired[TextFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    country: NotRequired[ValueFilter]
+    stage: NotRequired[StageFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    signals_count: NotRequired[NumberFilter]
+    account_ids: NotRequired[IdFilter]
+    contact_ids: NotRequired[IdFilter]
+    location: NotRequired[LocationFilter]
+    created_at: NotRequired[DateFilter]
+    workspace_status: NotRequired[ShortTextFilter]
+    notes: NotRequired[NotesTextFilter]
+    tags: NotRequired[ShortValueFilter]
+    updated_at: NotRequired[DateFilter]
+
+
+WorkspaceProjectNumberFacet: TypeAlias = (
+    WorkspaceProjectNumberFacetByRanges | WorkspaceProjectNumberFacetByBuckets
+)
+
+
+AccountFacet: TypeAlias = AccountValueFacet | AccountDateFacet | AccountNumberFacet
+
+
+class AccountFilters(TypedDict, closed=True):
+    """
+    Conditions that must all be met.
+    """
+
+    name: NotRequired[TextFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    country: NotRequired[ValueFilter]
+    projects_count: NotRequired[NumberFilter]
+    contacts_count: NotRequired[NumberFilter]
+    signals_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+    created_at: NotRequired[DateFilter]
+    updated_at: NotRequired[DateFilter]
+
+
+class AccountSuggestRequest(TypedDict, closed=True):
+    field: NotRequired[Literal["name", "city", "state", "country"]]
+    prefix: str
+    filters: NotRequired[AccountFilters]
+    limit: NotRequired[int]
+
+
+class ChangeView(TypedDict, closed=True):
+    """
+    What is left out stays as it is.
+    """
+
+    id: str
+    dataset: NotRequired[ViewDataset]
+    view_type: NotRequired[ViewType]
+    name: NotRequired[str]
+    definition: NotRequired[ViewDefinition]
+    presentation: NotRequired[Presentation]
+    revision: NotRequired[int]
+
+
+ContactFacet: TypeAlias = ContactValueFacet | ContactDateFacet | ContactNumberFacet
+
+
+class ContactFilters(TypedDict, closed=True):
+    """
+    Conditions that must all be met.
+    """
+
+    name: NotRequired[TextFilter]
+    title: NotRequired[TextFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    projects_count: NotRequired[NumberFilter]
+    created_at: NotRequired[DateFilter]
+    updated_at: NotRequired[DateFilter]
+
+
+class ContactRelations(TypedDict, closed=True):
+    """
+    Conditions on related records, which must all be met. Of each kind the newest 1000 count.
+    """
+
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+
+
+class ContactSuggestRequest(TypedDict, closed=True):
+    field: NotRequired[Literal["city", "state"]]
+    prefix: str
+    filters: NotRequired[ContactFilters]
+    limit: NotRequired[int]
+
+
+class CreateDynamicProjectView(TypedDict, closed=True):
+    dataset: Literal["project"]
+    view_type: Literal["dynamic"]
+    name: str
+    definition: ProjectViewDefinition
+    presentation: NotRequired[Presentation]
+    revision: NotRequired[int]
+
+
+class ProjectChangesRequest(TypedDict, closed=True):
+    cursor: NotRequired[str]
+    since: NotRequired[DayOrInstant]
+    limit: NotRequired[int]
+    wait_s: NotRequired[int]
+    history: NotRequired[str]
+    records: NotRequired[bool]
+    fields: NotRequired[list[ProjectField]]
+    filters: NotRequired[ProjectFilters]
+
+
+ProjectFacet: TypeAlias = ProjectValueFacet | ProjectDateFacet | ProjectNumberFacet | ProjectGeoFacet
+
+
+class ProjectRelations(TypedDict, closed=True):
+    """
+    Conditions on related records, which must all be met. Of each kind the newest 1000 count.
+    """
+
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+
+
+class SignalChangesRequest(TypedDict, closed=True):
+    cursor: NotRequired[str]
+    since: NotRequired[DayOrInstant]
+    limit: NotRequired[int]
+    wait_s: NotRequired[int]
+    history: NotRequired[str]
+    records: NotRequired[bool]
+    fields: NotRequired[list[SignalField]]
+    filters: NotRequired[SignalFilters]
+
+
+class SignalFacetRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[SignalFilters]
+    relations: NotRequired[SignalRelations]
+    any: NotRequired[list[SignalGroup]]
+    none: NotRequired[list[SignalGroup]]
+    facets: NotRequired[list[SignalFacet]]
+
+
+ViewAccountFacet: TypeAlias = ViewAccountValueFacet | ViewAccountDateFacet | ViewAccountNumberFacet
+
+
+ViewContactFacet: TypeAlias = ViewContactValueFacet | ViewContactDateFacet | ViewContactNumberFacet
+
+
+ViewProjectFacet: TypeAlias = (
+    ViewProjectValueFacet | ViewProjectDateFacet | ViewProjectNumberFacet | ViewProjectGeoFacet
+)
+
+
+class ViewRecordsSearchRequestAnyRelations(TypedDict, closed=True):
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+    has_contact: NotRequired[ContactFilters]
+    without_contact: NotRequired[ContactFilters]
+
+
+class ViewRecordsSearchRequestNoneRelations(TypedDict, closed=True):
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+    has_contact: NotRequired[ContactFilters]
+    without_contact: NotRequired[ContactFilters]
+
+
+class ViewRecordsSearchRequestRelations(TypedDict, closed=True):
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+    has_contact: NotRequired[ContactFilters]
+    without_contact: NotRequired[ContactFilters]
+
+
+ViewUpsert: TypeAlias = (
+    CreateDynamicAccountView
+    | CreateDynamicContactView
+    | CreateDynamicProjectView
+    | CreateStaticView
+    | ChangeView
+)
+
+
+WorkspaceAccountFacet: TypeAlias = (
+    WorkspaceAccountValueFacet | WorkspaceAccountDateFacet | WorkspaceAccountNumberFacet
+)
+
+
+WorkspaceContactFacet: TypeAlias = (
+    WorkspaceContactValueFacet | WorkspaceContactDateFacet | WorkspaceContactNumberFacet
+)
+
+
+class WorkspaceContactGroup(TypedDict, closed=True):
+    """
+    At least one condition. All must be met.
+    """
+
+    filters: NotRequired[WorkspaceContactFilters]
+    relations: NotRequired[ContactRelations]
+
+
+class WorkspaceContactSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceContactFilters]
+    relations: NotRequired[ContactRelations]
+    any: NotRequired[list[WorkspaceContactGroup]]
+    none: NotRequired[list[WorkspaceContactGroup]]
+    sort: NotRequired[WorkspaceContactSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[WorkspaceContactRowField]]
+    dry_run: NotRequired[bool]
+
+
+WorkspaceProjectFacet: TypeAlias = (
+    WorkspaceProjectValueFacet
+    | WorkspaceProjectDateFacet
+    | WorkspaceProjectNumberFacet
+    | WorkspaceProjectGeoFacet
+)
+
+
+class WorkspaceProjectGroup(TypedDict, closed=True):
+    """
+    At least one condition. All must be met.
+    """
+
+    filters: NotRequired[WorkspaceProjectFilters]
+    relations: NotRequired[ProjectRelations]
+
+
+class WorkspaceProjectSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceProjectFilters]
+    relations: NotRequired[ProjectRelations]
+    any: NotRequired[list[WorkspaceProjectGroup]]
+    none: NotRequired[list[WorkspaceProjectGroup]]
+    sort: NotRequired[WorkspaceProjectSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[WorkspaceProjectRowField]]
+    dry_run: NotRequired[bool]
+
+
+class AccountChangesRequest(TypedDict, closed=True):
+    cursor: NotRequired[str]
+    since: NotRequired[DayOrInstant]
+    limit: NotRequired[int]
+    wait_s: NotRequired[int]
+    history: NotRequired[str]
+    records: NotRequired[bool]
+    fields: NotRequired[list[AccountField]]
+    filters: NotRequired[AccountFilters]
+
+
+class AccountRelations(TypedDict, closed=True):
+    """
+    Conditions on related records, which must all be met. Of each kind the newest 1000 count.
+    """
+
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+    has_contact: NotRequired[ContactFilters]
+    without_contact: NotRequired[ContactFilters]
+
+
+class ContactChangesRequest(TypedDict, closed=True):
+    cursor: NotRequired[str]
+    since: NotRequired[DayOrInstant]
+    limit: NotRequired[int]
+    wait_s: NotRequired[int]
+    history: NotRequired[str]
+    records: NotRequired[bool]
+    fields: NotRequired[list[ContactField]]
+    filters: NotRequired[ContactFilters]
+
+
+class ContactGroup(TypedDict, closed=True):
+    """
+    At least one condition. All must be met.
+    """
+
+    filters: NotRequired[ContactFilters]
+    relations: NotRequired[ContactRelations]
+
+
+class ContactSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[ContactFilters]
+    relations: NotRequired[ContactRelations]
+    any: NotRequired[list[ContactGroup]]
+    none: NotRequired[list[ContactGroup]]
+    sort: NotRequired[ContactSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[ContactField]]
+    dry_run: NotRequired[bool]
+
+
+class ProjectGroup(TypedDict, closed=True):
+    """
+    At least one condition. All must be met.
+    """
+
+    filters: NotRequired[ProjectFilters]
+    relations: NotRequired[ProjectRelations]
+
+
+class ProjectSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[ProjectFilters]
+    relations: NotRequired[ProjectRelations]
+    any: NotRequired[list[ProjectGroup]]
+    none: NotRequired[list[ProjectGroup]]
+    sort: NotRequired[ProjectSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[ProjectField]]
+    dry_run: NotRequired[bool]
+
+
+class UpsertViewsBatchRequest(TypedDict, closed=True):
+    inputs: list[ViewUpsert]
+
+
+class ViewContactFacetRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceContactFilters]
+    relations: NotRequired[ContactRelations]
+    any: NotRequired[list[WorkspaceContactGroup]]
+    none: NotRequired[list[WorkspaceContactGroup]]
+    facets: NotRequired[list[ViewContactFacet]]
+
+
+class ViewContactSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceContactFilters]
+    relations: NotRequired[ContactRelations]
+    any: NotRequired[list[WorkspaceContactGroup]]
+    none: NotRequired[list[WorkspaceContactGroup]]
+    sort: NotRequired[ViewContactSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[ViewContactRowField]]
+    dry_run: NotRequired[bool]
+
+
+class ViewProjectFacetRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceProjectFilters]
+    relations: NotRequired[ProjectRelations]
+    any: NotRequired[list[WorkspaceProjectGroup]]
+    none: NotRequired[list[WorkspaceProjectGroup]]
+    facets: NotRequired[list[ViewProjectFacet]]
+
+
+class ViewProjectSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceProjectFilters]
+    relations: NotRequired[ProjectRelations]
+    any: NotRequired[list[WorkspaceProjectGroup]]
+    none: NotRequired[list[WorkspaceProjectGroup]]
+    sort: NotRequired[ViewProjectSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[ViewProjectRowField]]
+    dry_run: NotRequired[bool]
+
+
+class ViewRecordsSearchRequestAny(TypedDict, closed=True):
+    filters: NotRequired[ViewRecordsSearchRequestAnyFilters]
+    relations: NotRequired[ViewRecordsSearchRequestAnyRelations]
+
+
+class ViewRecordsSearchRequestNone(TypedDict, closed=True):
+    filters: NotRequired[ViewRecordsSearchRequestNoneFilters]
+    relations: NotRequired[ViewRecordsSearchRequestNoneRelations]
+
+
+class WorkspaceAccountGroup(TypedDict, closed=True):
+    """
+    At least one condition. All must be met.
+    """
+
+    filters: NotRequired[WorkspaceAccountFilters]
+    relations: NotRequired[AccountRelations]
+
+
+class WorkspaceAccountSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceAccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[WorkspaceAccountGroup]]
+    none: NotRequired[list[WorkspaceAccountGroup]]
+    sort: NotRequired[WorkspaceAccountSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[WorkspaceAccountRowField]]
+    dry_run: NotRequired[bool]
+
+
+class WorkspaceContactFacetRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceContactFilters]
+    relations: NotRequired[ContactRelations]
+    any: NotRequired[list[WorkspaceContactGroup]]
+    none: NotRequired[list[WorkspaceContactGroup]]
+    facets: NotRequired[list[WorkspaceContactFacet]]
+
+
+class WorkspaceProjectFacetRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceProjectFilters]
+    relations: NotRequired[ProjectRelations]
+    any: NotRequired[list[WorkspaceProjectGroup]]
+    none: NotRequired[list[WorkspaceProjectGroup]]
+    facets: NotRequired[list[WorkspaceProjectFacet]]
+
+
+class AccountGroup(TypedDict, closed=True):
+    """
+    At least one condition. All must be met.
+    """
+
+    filters: NotRequired[AccountFilters]
+    relations: NotRequired[AccountRelations]
+
+
+class AccountSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[AccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[AccountGroup]]
+    none: NotRequired[list[AccountGroup]]
+    sort: NotRequired[AccountSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[AccountField]]
+    dry_run: NotRequired[bool]
+
+
+class ContactFacetRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[ContactFilters]
+    relations: NotRequired[ContactRelations]
+    any: NotRequired[list[ContactGroup]]
+    none: NotRequired[list[ContactGroup]]
+    facets: NotRequired[list[ContactFacet]]
+
+
+class ProjectFacetRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[ProjectFilters]
+    relations: NotRequired[ProjectRelations]
+    any: NotRequired[list[ProjectGroup]]
+    none: NotRequired[list[ProjectGroup]]
+    facets: NotRequired[list[ProjectFacet]]
+
+
+class ViewAccountFacetRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceAccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[WorkspaceAccountGroup]]
+    none: NotRequired[list[WorkspaceAccountGroup]]
+    facets: NotRequired[list[ViewAccountFacet]]
+
+
+class ViewAccountSearchRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceAccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[WorkspaceAccountGroup]]
+    none: NotRequired[list[WorkspaceAccountGroup]]
+    sort: NotRequired[ViewAccountSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[ViewAccountRowField]]
+    dry_run: NotRequired[bool]
+
+
+ViewRecordsFacetRequest: TypeAlias = (
+    ViewAccountFacetRequest | ViewContactFacetRequest | ViewProjectFacetRequest
+)
+
+
+class ViewRecordsSearchRequest(TypedDict, closed=True):
+    """
+    A search request of the View's dataset.
+    """
+
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[ViewRecordsSearchRequestFilters]
+    relations: NotRequired[ViewRecordsSearchRequestRelations]
+    any: NotRequired[list[ViewRecordsSearchRequestAny]]
+    none: NotRequired[list[ViewRecordsSearchRequestNone]]
+    sort: NotRequired[ViewRecordsSearchRequestSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[
+        list[
+            Literal[
+                "id",
+                "name",
+                "account_types",
+                "icp_tier",
+                "atlas_score",
+                "workspace_status",
+                "tags",
+                "updated_at",
+                "title",
+                "email",
+                "account_id",
+                "city",
+                "state",
+                "stage",
+                "primary_use",
+                "residential_units",
+                "last_signal_at",
+            ]
+        ]
+    ]
+    dry_run: NotRequired[bool]
+
+
+class WorkspaceAccountFacetRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceAccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[WorkspaceAccountGroup]]
+    none: NotRequired[list[WorkspaceAccountGroup]]
+    facets: NotRequired[list[WorkspaceAccountFacet]]
+
+
+class AccountFacetRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[AccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[AccountGroup]]
+    none: NotRequired[list[AccountGroup]]
+    facets: NotRequired[list[AccountFacet]]

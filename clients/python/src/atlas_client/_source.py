@@ -1,0 +1,203 @@
+"""Searches: pages of records, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import httpx
+from pydantic import BaseModel
+
+from ._connection import Connection, decoded
+from ._errors import APIError, AtlasError, credits_of, item_error
+from ._models import FacetCounts
+
+R = TypeVar("R", bound=BaseModel)
+T = TypeVar("T")
+
+MAX_PAGE = 100
+"""The maximum number of records of a page, and of items of a batch."""
+
+
+def without_none(**members: Any) -> dict[str, Any]:
+    """The members of a request that are given."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Credits:
+    """What an answer cost, and the state of the credits after it; zeros where the answer does not say."""
+
+    charged: int
+    used: int
+    remaining: int
+    ceiling: int
+
+    @classmethod
+    def of(cls, response: httpx.Response) -> Credits:
+        return cls(**credits_of(response))
+
+
+@dataclass(frozen=True)
+class Page(Generic[R]):
+    """A page of a search. Each record costs a credit."""
+
+    records: list[R]
+    total: int
+    """Matches, counted up to 1,000."""
+    total_is_capped: bool
+    next: str | None
+    """Cursor of the next page, for ``search_after``; None on the last."""
+    did_you_mean: str | None
+    """A query that finds records, if this one finds none."""
+    credits: Credits
+    request_id: str
+    raw: list[dict[str, Any]] = field(repr=False)
+    """The records as received."""
+
+    def to_pandas(self) -> Any:
+        """The records as a DataFrame. Needs the extra ``pandas``."""
+        return frame(self.records)
+
+
+def frame(records: Sequence[BaseModel]) -> Any:
+    """Records as a pandas DataFrame, a column for each member."""
+    try:
+        import pandas
+    except ImportError as e:
+        raise ImportError("to_pandas needs pandas: pip install 'atlas-client[pandas]'") from e
+    return pandas.DataFrame([r.model_dump() for r in records])
+
+
+@dataclass(frozen=True)
+class Cost:
+    """How many records match a search, and what its page would cost."""
+
+    count: int
+    credits: int
+
+
+@dataclass(frozen=True)
+class Item(Generic[T]):
+    """The result of one input of a batch."""
+
+    index: int
+    id: str | None
+    data: T | None
+    error: APIError | None
+
+
+@dataclass(frozen=True)
+class Batch(Generic[T]):
+    """An item for each input, in their order. Items can fail although the call succeeds; those with the
+    code ``unavailable`` can be sent again."""
+
+    items: list[Item[T]]
+    succeeded: int
+    failed: int
+
+    def raise_for_errors(self) -> None:
+        """Raises the error of the first item that failed."""
+        for item in self.items:
+            if item.error is not None:
+                raise item.error
+
+
+def batch_of(answer: dict[str, Any], read: Any = None) -> Batch[Any]:
+    """Decodes the answer of a batch; read makes the data of an item."""
+    items = []
+    for r in answer["data"]["results"]:
+        known = (
+            r[k] for k in ("id", "account_id", "contact_id", "project_id", "record_id", "view_id") if r.get(k)
+        )
+        data, error = r.get("data"), r.get("error")
+        items.append(
+            Item(
+                r["index"],
+                next(known, None),
+                read(data) if read and data is not None else None,
+                item_error(error) if error else None,
+            )
+        )
+    return Batch(items, answer["metadata"]["succeeded"], answer["metadata"]["failed"])
+
+
+class Source(Generic[R]):
+    """What can be searched page by page: a dataset, a book, a View."""
+
+    def __init__(self, connection: Connection, path: str, model: type[R]) -> None:
+        self._connection, self._path, self._model = connection, path, model
+
+    def search(
+        self,
+        query: str | None = None,
+        *,
+        filters: Any = None,
+        relations: Any = None,
+        any: Any = None,
+        none: Any = None,
+        sort: Any = None,
+        typos: str | None = None,
+        fields: Sequence[str] | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        search_after: str | None = None,
+        **more: Any,
+    ) -> Page[R]:
+        """One page, of 25 records unless ``limit`` says otherwise. ``docs/api.md``, "Search requests", has
+        the forms of filters, relations and groups."""
+        body = without_none(
+            query=query, filters=filters, relations=relations, any=any, none=none, sort=sort, typos=typos,
+            fields=fields, limit=limit, offset=offset, search_after=search_after, **more,
+        )  # fmt: skip
+        response = self._connection.send("POST", self._path + "/search", body=body, repeatable=True)
+        answer = decoded(response)
+        data, metadata = answer["data"], answer["metadata"]
+        raw = data["records"] if isinstance(data, dict) else data
+        return Page(
+            [self._model.model_validate(r) for r in raw],
+            metadata["total"],
+            metadata["total_is_capped"],
+            metadata.get("search_after"),
+            metadata.get("did_you_mean"),
+            Credits.of(response),
+            response.headers.get("X-Request-Id", ""),
+            raw,
+        )
+
+    def pages(self, query: str | None = None, *, limit: int = MAX_PAGE, **search: Any) -> Iterator[Page[R]]:
+        """Pages to the last one, each fetched when it is asked for. An error ends the iteration; it can go
+        on from ``next`` of the last page, as ``search_after``.
+
+        With a sort by a field, a record occurs exactly once if it matches throughout and its value of that
+        field does not change."""
+        while True:
+            page = self.search(query, limit=limit, **search)
+            after = search.get("search_after")
+            if page.next is not None and page.next == after:
+                raise AtlasError("the next page has the cursor of this one")
+            yield page
+            if page.next is None:
+                return
+            search |= {"search_after": page.next, "offset": None}
+
+    def all(self, query: str | None = None, *, limit: int = MAX_PAGE, **search: Any) -> Iterator[R]:
+        """The records of ``pages``. A loop that ends early has paid for its whole page: set ``limit``."""
+        for page in self.pages(query, limit=limit, **search):
+            yield from page.records
+
+    def cost(self, query: str | None = None, **search: Any) -> Cost:
+        """How many records match exactly, and what a page would cost. It is free."""
+        body = without_none(query=query, **search, dry_run=True)
+        data = self._connection.data("POST", self._path + "/search", body=body, repeatable=True)
+        return Cost(data["count"], data["credits"])
+
+    def facets(
+        self, query: str | None = None, *, facets: Sequence[Any] = (), **conditions: Any
+    ) -> FacetCounts:
+        """Counts the records of a search and how they are distributed. It is free."""
+        body = without_none(query=query, **conditions, facets=list(facets))
+        return FacetCounts.model_validate(
+            self._connection.data("POST", self._path + "/facets", body=body, repeatable=True)
+        )

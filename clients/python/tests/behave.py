@@ -1,0 +1,75 @@
+"""Makes the calls of clients/behaviour.json. Each line of the input is a case with a base URL; each line of
+the output what came of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from atlas_client import APIError, Atlas, AtlasError, ConnectionLost, OutOfCredits, Retry
+
+
+def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
+    match case["call"]:
+        case "search":
+            page = atlas.projects.search(limit=2)
+            out: dict[str, Any] = {"ids": [r.id for r in page.records]}
+            if page.next:
+                out["next"] = page.next
+            if page.credits.charged:
+                out["charged"] = page.credits.charged
+            if page.records and page.records[0].stage:
+                out["stage"] = page.records[0].stage
+            return out
+        case "all":
+            return {"ids": [r.id for r in atlas.projects.all()]}
+        case "get":
+            return {"ids": [atlas.projects.get(case.get("id", "p")).id]}
+        case "get_all":
+            batch = atlas.projects.get_all(["a", "b"])
+            return {
+                "ids": [i.data.id for i in batch.items if i.data],
+                "codes": [i.error.code if i.error else "" for i in batch.items],
+            }
+        case "create_view":
+            return {"ids": [atlas.views.upsert(dataset="project", view_type="static", name="V").id]}
+        case "change_view":
+            return {"ids": [atlas.views.upsert(id="v", name="V").id]}
+        case "change_revision":
+            return {"ids": [atlas.views.upsert(id="v", name="V", revision=2).id]}
+        case "delete_view":
+            atlas.views.delete("v")
+            return {"ids": []}
+        case "changes":
+            page = atlas.projects.changes("c1", records=True)
+            return {
+                "ids": [c.id for c in page.changes],
+                "ops": [c.op for c in page.changes],
+                "next": page.next,
+            }
+        case "follow":
+            for _ in atlas.projects.follow("c1"):
+                pass
+    raise ValueError(case["call"])
+
+
+def outcome(case: dict[str, Any]) -> dict[str, Any]:
+    with Atlas(case["base"], api_key="k", retry=Retry(first=0.001)) as atlas:
+        try:
+            return call(atlas, case)
+        except OutOfCredits as e:
+            return {"code": e.code, "status": e.status, "used": e.used, "ceiling": e.ceiling}
+        except APIError as e:
+            out: dict[str, Any] = {"code": e.code, "status": e.status}
+            if e.issues:
+                out["issues"] = [".".join(i.path) for i in e.issues]
+            return out
+        except ConnectionLost:
+            return {"lost": True}
+        except AtlasError:
+            return {"failed": True}
+
+
+for line in sys.stdin:
+    print(json.dumps(outcome(json.loads(line))), flush=True)

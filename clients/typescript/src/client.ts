@@ -1,0 +1,276 @@
+import { Connection, type Attempt, type Retry } from "./connection.js";
+import { AtlasError, creditsOf, type Credits } from "./errors.js";
+import { batchOf, MAX_PAGE, Source, type Batch, type BatchAnswer, type Options, type Schemas } from "./source.js";
+
+/** The records, requests and answers of the API, by their names in the OpenAPI document. */
+export type { Schemas };
+
+const segment = (text: string) => `/${encodeURIComponent(text)}`;
+
+/** Members to show and related records to embed. */
+export interface Shown extends Options {
+  include?: string[];
+  fields?: string[];
+}
+
+/** A change of a record: `upsert`, `delete`, `merge` into another, or `leave` of the filters. */
+export interface Change<R> {
+  op: string;
+  id: string;
+  at: string;
+  /** The fields of an upsert with other values; null: all. */
+  changed?: string[] | null;
+  /** The record that a merged one became. */
+  into?: string;
+  /** As it is now, of an upsert, if asked for. */
+  record?: R;
+}
+
+/** A page of changes. `next` is the cursor of what follows. */
+export interface Changes<R> {
+  changes: Change<R>[];
+  next: string;
+  caughtUp: boolean;
+  lagSeconds: number;
+  credits: Credits;
+}
+
+interface ChangesRequest {
+  cursor?: string;
+  wait_s?: number;
+}
+
+/** A global dataset. C: a request for changes, S: one for suggestions. */
+export class Dataset<R, Q extends object, F extends object, C extends object, S extends object> extends Source<R, Q, F> {
+  /** A record, for a credit, with up to 25 related ones of each kind. Throws APIError `not_found`, which is free. */
+  get(id: string, show: Shown = {}): Promise<R> {
+    const params = { include: show.include?.join(","), fields: show.fields?.join(",") };
+    return this.connection.data("GET", this.path + segment(id), { params, repeatable: true, signal: show.signal });
+  }
+
+  /** 1 to 100 records; each that is found costs a credit. */
+  async getAll(ids: string[], { signal, ...show }: Shown = {}): Promise<Batch<R>> {
+    const call = { body: { ids, ...show }, repeatable: true, signal };
+    return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/get/batch`, call)).body, (d) => d as R);
+  }
+
+  /** Names and values that begin with a text. It is free. */
+  async suggest(request: S, options: Options = {}): Promise<Schemas["Suggestion"][]> {
+    const call = { body: request, repeatable: true, signal: options.signal };
+    return (await this.connection.data<Schemas["SuggestionList"]>("POST", `${this.path}/suggest`, call)).suggestions;
+  }
+
+  /**
+   * What was told after a cursor or a time; without either, a cursor from now on. A record costs a credit. Throws
+   * APIError `cursor_too_old`: take a new cursor, then read all records again.
+   */
+  async changes(request: C, options: Options = {}): Promise<Changes<R>> {
+    const call = { body: request, repeatable: true, signal: options.signal };
+    const { body, response } = await this.connection.send<{ data: Change<R>[]; metadata: Schemas["ChangesMetadata"] }>("POST", `${this.path}/changes`, call);
+    const { next, caught_up, lag_s } = body.metadata;
+    return { changes: body.data, next, caughtUp: caught_up, lagSeconds: lag_s, credits: creditsOf(response) };
+  }
+
+  /**
+   * Pages of changes from a cursor on, without end: the next when something is told, or `wait_s` (15) seconds
+   * later. It can go on from `next` of the last page.
+   */
+  async *follow(cursor: string, request?: Omit<C, "cursor" | "since">, options: Options = {}): AsyncGenerator<Changes<R>, void, undefined> {
+    for (;;) {
+      const q: ChangesRequest = { wait_s: 15, ...request, cursor };
+      const page = await this.changes(q as C, options);
+      if (!page.caughtUp && page.next === cursor) throw new AtlasError("the next changes have the cursor of these");
+      yield page;
+      cursor = page.next;
+    }
+  }
+}
+
+/** The workspace's records of a dataset, with what it wrote about them. A search sees all earlier writes. */
+export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends Source<Row, Q, F> {
+  /** A record of the book, for a credit. */
+  get(id: string, show: Omit<Shown, "include"> = {}): Promise<Kept> {
+    const params = { fields: show.fields?.join(",") };
+    return this.connection.data("GET", this.path + segment(id), { params, repeatable: true, signal: show.signal });
+  }
+
+  /** Adds a record, or changes what the workspace wrote about it: null clears a value, one that is left out stays. */
+  upsert(input: Upsert, options: Options = {}): Promise<Kept> {
+    return this.connection.data("POST", `${this.path}/upsert`, { body: input, repeatable: true, signal: options.signal });
+  }
+
+  /** `upsert` of 1 to 100 records. */
+  async upsertAll(inputs: Upsert[], options: Options = {}): Promise<Batch<Kept>> {
+    const call = { body: { inputs }, repeatable: true, signal: options.signal };
+    return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/upsert/batch`, call)).body, (d) => d as Kept);
+  }
+
+  /** Removes a record and what was written about it. There may be none. */
+  async delete(id: string, options: Options = {}): Promise<void> {
+    await this.connection.send("DELETE", this.path + segment(id), { repeatable: true, signal: options.signal });
+  }
+
+  /** `delete` of 1 to 100 records. */
+  async deleteAll(ids: string[], options: Options = {}): Promise<Batch<undefined>> {
+    const call = { body: { ids }, repeatable: true, signal: options.signal };
+    return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/delete/batch`, call)).body, () => undefined);
+  }
+}
+
+/** The names of a list's elements in an answer, each with offset paging. */
+async function* listed<T>(c: Connection, path: string, name: string, params: Record<string, string | boolean | undefined>, options: Options): AsyncGenerator<T, void, undefined> {
+  for (let offset = 0; ; ) {
+    const call = { params: { ...params, limit: MAX_PAGE, offset }, repeatable: true, signal: options.signal };
+    const { body } = await c.send<{ data: Record<string, T[]>; metadata: { limit: number } }>("GET", path, call);
+    const elements = body.data[name] ?? [];
+    yield* elements;
+    offset += elements.length;
+    if (elements.length === 0 || elements.length < body.metadata.limit) return;
+  }
+}
+
+/** Whether a second upsert changes nothing: a second creation is a conflict, and so is a revision's. */
+const settles = (view: object) => "id" in view && !("revision" in view);
+
+/** Named choices of records: Dynamic Views by a definition, Static ones by what was put into them. */
+export class Views {
+  constructor(private readonly connection: Connection) {}
+
+  /** Views by name. If the list changes meanwhile, one can repeat or be skipped. */
+  list(params: { query?: string; dataset?: string; view_type?: string; record_id?: string; favorite_only?: boolean } = {}, options: Options = {}) {
+    return listed<Schemas["View"]>(this.connection, "/workspace/views", "views", params, options);
+  }
+
+  /** Throws APIError `view_not_found`. */
+  async get(id: string, options: Options = {}): Promise<Schemas["View"]> {
+    const call = { repeatable: true, signal: options.signal };
+    return (await this.connection.data<Schemas["ViewData"]>("GET", `/workspace/views${segment(id)}`, call)).view;
+  }
+
+  /** Creates a View, or with an id changes what is given. */
+  async upsert(view: Schemas["ViewUpsert"], options: Options = {}): Promise<Schemas["View"]> {
+    const call = { body: view, repeatable: settles(view), signal: options.signal };
+    return (await this.connection.data<Schemas["ViewData"]>("POST", "/workspace/views/upsert", call)).view;
+  }
+
+  /** Deletes a View for all users. */
+  async delete(id: string, options: Options = {}): Promise<void> {
+    await this.connection.send("DELETE", `/workspace/views${segment(id)}`, { signal: options.signal });
+  }
+
+  /** Puts 1 to 100 records into a Static View. */
+  async add(id: string, records: string[], options: Options = {}): Promise<Batch<undefined>> {
+    const call = { body: { inputs: records.map((record_id) => ({ record_id })) }, repeatable: true, signal: options.signal };
+    return batchOf((await this.connection.send<BatchAnswer>("POST", `/workspace/views${segment(id)}/records/add/batch`, call)).body, () => undefined);
+  }
+
+  /** Takes 1 to 100 records out of a Static View. */
+  async remove(id: string, ids: string[], options: Options = {}): Promise<Batch<undefined>> {
+    const call = { body: { ids }, repeatable: true, signal: options.signal };
+    return batchOf((await this.connection.send<BatchAnswer>("POST", `/workspace/views${segment(id)}/records/delete/batch`, call)).body, () => undefined);
+  }
+
+  /** The records of a View of accounts. */
+  accounts(id: string) {
+    return new Source<Schemas["ViewAccountRow"], Schemas["ViewAccountSearchRequest"], Schemas["ViewAccountFacetRequest"]>(this.connection, this.records(id));
+  }
+
+  /** The records of a View of contacts. */
+  contacts(id: string) {
+    return new Source<Schemas["ViewContactRow"], Schemas["ViewContactSearchRequest"], Schemas["ViewContactFacetRequest"]>(this.connection, this.records(id));
+  }
+
+  /** The records of a View of projects. */
+  projects(id: string) {
+    return new Source<Schemas["ViewProjectRow"], Schemas["ViewProjectSearchRequest"], Schemas["ViewProjectFacetRequest"]>(this.connection, this.records(id));
+  }
+
+  private records(id: string) {
+    return `/workspace/views${segment(id)}/records`;
+  }
+}
+
+/** What a client needs. */
+export interface AtlasOptions {
+  /** Ends in /api/v1. */
+  baseUrl: string;
+  /** Either an API key, or a token that is called for each attempt and may renew a user's access token. */
+  apiKey?: string;
+  token?: () => string | Promise<string>;
+  workspace?: string;
+  retry?: Retry;
+  /** Seconds that bound each attempt; 70 by default, longer than the longest search of a service. */
+  timeout?: number;
+  fetch?: typeof globalThis.fetch;
+  /** Receives each attempt. */
+  observe?: (attempt: Attempt) => void;
+}
+
+/** One service, as one principal. */
+export class Atlas {
+  readonly accounts;
+  readonly contacts;
+  readonly projects;
+  readonly signals;
+  readonly book;
+  readonly views: Views;
+  private readonly connection: Connection;
+
+  constructor(options: AtlasOptions) {
+    const { apiKey, token } = options;
+    const baseUrl = options.baseUrl.replace(/\/+$/, "");
+    const address = new URL(baseUrl);
+    if (!/^https?:$/.test(address.protocol)) throw new AtlasError(`${baseUrl} is not the address of a service`);
+    if (!address.pathname.endsWith("/api/v1")) throw new AtlasError(`the base URL ${baseUrl} must end in /api/v1`);
+    if ((apiKey === undefined) === (token === undefined)) throw new AtlasError("give either apiKey or token");
+    const c = new Connection({
+      baseUrl,
+      token: token ?? (() => apiKey ?? ""),
+      workspace: options.workspace,
+      retry: { attempts: 5, first: 0.25, longest: 10, unsafe: false, ...options.retry },
+      timeout: options.timeout ?? 70,
+      fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
+      observe: options.observe,
+    });
+    this.connection = c;
+    this.accounts = new Dataset<Schemas["AccountWithRelated"], Schemas["AccountSearchRequest"], Schemas["AccountFacetRequest"], Schemas["AccountChangesRequest"], Schemas["AccountSuggestRequest"]>(c, "/data/accounts");
+    this.contacts = new Dataset<Schemas["ContactWithRelated"], Schemas["ContactSearchRequest"], Schemas["ContactFacetRequest"], Schemas["ContactChangesRequest"], Schemas["ContactSuggestRequest"]>(c, "/data/contacts");
+    this.projects = new Dataset<Schemas["ProjectWithRelated"], Schemas["ProjectSearchRequest"], Schemas["ProjectFacetRequest"], Schemas["ProjectChangesRequest"], Schemas["ProjectSuggestRequest"]>(c, "/data/projects");
+    this.signals = new Dataset<Schemas["SignalWithRelated"], Schemas["SignalSearchRequest"], Schemas["SignalFacetRequest"], Schemas["SignalChangesRequest"], Schemas["SignalSuggestRequest"]>(c, "/data/signals");
+    this.book = {
+      accounts: new Book<Schemas["WorkspaceAccountRow"], Schemas["WorkspaceAccountSearchRequest"], Schemas["WorkspaceAccountFacetRequest"], Schemas["WorkspaceAccount"], Schemas["WorkspaceAccountUpsert"]>(c, "/workspace/accounts"),
+      contacts: new Book<Schemas["WorkspaceContactRow"], Schemas["WorkspaceContactSearchRequest"], Schemas["WorkspaceContactFacetRequest"], Schemas["WorkspaceContact"], Schemas["WorkspaceContactUpsert"]>(c, "/workspace/contacts"),
+      projects: new Book<Schemas["WorkspaceProjectRow"], Schemas["WorkspaceProjectSearchRequest"], Schemas["WorkspaceProjectFacetRequest"], Schemas["WorkspaceProject"], Schemas["WorkspaceProjectUpsert"]>(c, "/workspace/projects"),
+    };
+    this.views = new Views(c);
+  }
+
+  /** The workspace of the client. */
+  workspace(options: Options = {}): Promise<Schemas["GetWorkspaceData"]> {
+    return this.read("/workspace", options);
+  }
+
+  /** The used and the remaining credits of the workspace. It is free and never throttled. */
+  credits(options: Options = {}): Promise<Schemas["GetCreditsData"]> {
+    return this.read("/workspace/credits", options);
+  }
+
+  /** The credits by operation. */
+  usage(options: Options = {}): Promise<Schemas["GetUsageData"]> {
+    return this.read("/data/usage", options);
+  }
+
+  /** The state of the global dataset. */
+  release(options: Options = {}): Promise<Schemas["Release"]> {
+    return this.read("/data/release", options);
+  }
+
+  /** What can be filtered by. */
+  fields(request: Schemas["SearchFieldsRequest"] = {}, options: Options = {}): Promise<Schemas["Descriptor"][]> {
+    return this.connection.data("POST", "/data/fields/search", { body: request, repeatable: true, signal: options.signal });
+  }
+
+  private read<T>(path: string, options: Options): Promise<T> {
+    return this.connection.data("GET", path, { repeatable: true, signal: options.signal });
+  }
+}

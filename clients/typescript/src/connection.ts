@@ -1,0 +1,165 @@
+import { APIError, AtlasError, ConnectionLost, errorOf } from "./errors.js";
+
+/**
+ * How failed requests are repeated.
+ *
+ * By default only idempotent ones are: reads, searches, and writes that set a state. A creation, a write that
+ * depends on a revision and a deletion are not: after a lost response only the caller can decide. Every request
+ * is repeated after 429 with a short wait, which has had no effect.
+ */
+export interface Retry {
+  /** The maximum number of attempts, 5 by default; 1: no retry. */
+  attempts?: number;
+  /** Seconds before the second attempt, 0.25 by default. The wait doubles; half of it is random. */
+  first?: number;
+  /** Seconds of the longest wait, 10 by default. If the service asks for more, the error is thrown at once. */
+  longest?: number;
+  /** Repeat every request. */
+  unsafe?: boolean;
+}
+
+/** The outcome of one attempt, for an observer. */
+export interface Attempt {
+  method: string;
+  path: string;
+  attempt: number;
+  /** 0 without a response. */
+  status: number;
+  seconds: number;
+  error?: AtlasError;
+}
+
+export interface Settings {
+  /** Ends in /api/v1. */
+  baseUrl: string;
+  /** Called for each attempt; may renew a user's access token. */
+  token: () => string | Promise<string>;
+  /** The workspace of all requests; a key has a default one. */
+  workspace?: string | undefined;
+  retry: Required<Retry>;
+  /** Seconds that bound each attempt. */
+  timeout: number;
+  fetch: typeof globalThis.fetch;
+  observe?: ((attempt: Attempt) => void) | undefined;
+}
+
+export interface Call {
+  body?: unknown;
+  params?: Record<string, string | number | boolean | undefined>;
+  /** The request is idempotent. */
+  repeatable?: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+/** A decoded answer with its headers. */
+export interface Answer<T> {
+  body: T;
+  response: Response;
+}
+
+/** Sends requests, and repeats those that failed. */
+export class Connection {
+  constructor(readonly settings: Settings) {}
+
+  /** The first answer with success. */
+  async send<T>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
+    for (let attempt = 1; ; attempt++) {
+      const began = performance.now();
+      let failure: AtlasError;
+      let status = 0;
+      try {
+        const response = await this.attempt(method, path, call);
+        status = response.status;
+        if (response.ok) {
+          const body = await read<T>(method, path, response);
+          this.observed({ method, path, attempt, status, seconds: (performance.now() - began) / 1000 });
+          return { body, response };
+        }
+        failure = await errorOf(method, path, response);
+      } catch (error) {
+        if (!(error instanceof AtlasError)) throw error;
+        failure = error;
+      }
+      this.observed({ method, path, attempt, status, seconds: (performance.now() - began) / 1000, error: failure });
+      const wait = this.wait(attempt, failure, call.repeatable ?? false);
+      if (wait === undefined) throw failure;
+      await pause(wait, call.signal);
+    }
+  }
+
+  /** `data` of the answer. */
+  async data<T>(method: string, path: string, call: Call = {}): Promise<T> {
+    return (await this.send<{ data: T }>(method, path, call)).body.data;
+  }
+
+  private observed(attempt: Attempt) {
+    this.settings.observe?.(attempt);
+  }
+
+  private async attempt(method: string, path: string, call: Call): Promise<Response> {
+    const s = this.settings;
+    const address = new URL(s.baseUrl + path);
+    for (const [name, value] of Object.entries({ ...call.params, workspace_id: s.workspace })) {
+      if (value !== undefined) address.searchParams.set(name, String(value));
+    }
+    const headers: Record<string, string> = { Authorization: `Bearer ${await s.token()}`, Accept: "application/json" };
+    const timeout = AbortSignal.timeout(s.timeout * 1000);
+    const init: RequestInit = { method, headers, redirect: "manual", signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout };
+    if (call.body !== undefined) {
+      headers["Content-Type"] = "application/json";
+      init.body = JSON.stringify(call.body);
+    }
+    try {
+      return await s.fetch(address, init);
+    } catch (cause) {
+      if (call.signal?.aborted) throw cause;
+      throw new ConnectionLost(`${method} ${path}: ${String(cause)}`, { cause });
+    }
+  }
+
+  /** Seconds to wait after a failed attempt, counted from 1; undefined: do not repeat. */
+  private wait(attempt: number, failure: AtlasError, repeatable: boolean): number | undefined {
+    const { attempts, first, longest, unsafe } = this.settings.retry;
+    if (attempt >= attempts || !repeats(failure, repeatable || unsafe)) return undefined;
+    if (failure instanceof APIError && failure.retryAfter) {
+      return failure.retryAfter > longest ? undefined : Math.min(failure.retryAfter * (1 + Math.random() / 4), longest);
+    }
+    return Math.min(first * 2 ** (attempt - 1), longest) * (0.5 + Math.random() / 2);
+  }
+}
+
+function repeats(failure: AtlasError, repeatable: boolean): boolean {
+  if (failure instanceof APIError) {
+    if (failure.status === 429) return Boolean(failure.retryAfter);
+    return repeatable && [502, 503, 504].includes(failure.status);
+  }
+  return repeatable && failure instanceof ConnectionLost;
+}
+
+async function read<T>(method: string, path: string, response: Response): Promise<T> {
+  let text: string;
+  try {
+    text = await response.text();
+  } catch (cause) {
+    throw new ConnectionLost(`${method} ${path}: ${String(cause)}`, { cause });
+  }
+  try {
+    return JSON.parse(text) as T;
+  } catch (cause) {
+    throw new AtlasError(`the answer to ${method} ${path} cannot be read`, { cause });
+  }
+}
+
+function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const ended = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", ended);
+      resolve();
+    }, seconds * 1000);
+    signal?.addEventListener("abort", ended, { once: true });
+  });
+}

@@ -1,0 +1,144 @@
+import type { Connection } from "./connection.js";
+import { APIError, AtlasError, creditsOf, itemError, type Credits, type Issue } from "./errors.js";
+import type { components } from "./schema.js";
+
+export type Schemas = components["schemas"];
+
+/** The maximum number of records of a page, and of items of a batch. */
+export const MAX_PAGE = 100;
+
+/** A page of a search. Each record costs a credit. */
+export interface Page<R> {
+  records: R[];
+  /** Matches, counted up to 1,000. */
+  total: number;
+  totalIsCapped: boolean;
+  /** Cursor of the next page, for `search_after`; undefined on the last. */
+  next: string | undefined;
+  /** A query that finds records, if this one finds none. */
+  didYouMean: string | undefined;
+  credits: Credits;
+  requestId: string;
+}
+
+/** The result of one input of a batch: data or an error. */
+export interface Item<T> {
+  index: number;
+  id: string | undefined;
+  data: T | undefined;
+  error: APIError | undefined;
+}
+
+/** An item for each input, in their order. Items can fail although the call succeeds; those with the code `unavailable` can be sent again. */
+export interface Batch<T> {
+  items: Item<T>[];
+  succeeded: number;
+  failed: number;
+}
+
+export interface BatchAnswer {
+  data: { results: Result[] };
+  metadata: { succeeded: number; failed: number };
+}
+
+interface Result {
+  index: number;
+  id?: string;
+  account_id?: string;
+  contact_id?: string;
+  project_id?: string;
+  record_id?: string;
+  view_id?: string;
+  data?: unknown;
+  error?: { code: string; message: string; issues?: Issue[] };
+}
+
+/** Decodes the answer of a batch; read makes the data of an item. */
+export function batchOf<T>(answer: BatchAnswer, read: (data: unknown) => T): Batch<T> {
+  return {
+    items: answer.data.results.map((r) => ({
+      index: r.index,
+      id: r.id ?? r.account_id ?? r.contact_id ?? r.project_id ?? r.record_id ?? r.view_id,
+      data: r.data === undefined || r.data === null ? undefined : read(r.data),
+      error: r.error && itemError(r.error),
+    })),
+    succeeded: answer.metadata.succeeded,
+    failed: answer.metadata.failed,
+  };
+}
+
+/** Options of every call. */
+export interface Options {
+  signal?: AbortSignal;
+}
+
+interface SearchAnswer<R> {
+  data: R[] | { records: R[] };
+  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string };
+}
+
+interface Paged {
+  limit?: number;
+  offset?: number;
+  search_after?: string;
+}
+
+/** What can be searched page by page: a dataset, a book, a View. R: its records, Q: a search request, F: one for facets. */
+export class Source<R, Q extends object, F extends object> {
+  constructor(
+    protected readonly connection: Connection,
+    protected readonly path: string,
+  ) {}
+
+  /** One page, of 25 records unless `limit` says otherwise. docs/api.md, "Search requests". */
+  async search(request: Q, options: Options = {}): Promise<Page<R>> {
+    const call = { body: request, repeatable: true, signal: options.signal };
+    const { body, response } = await this.connection.send<SearchAnswer<R>>("POST", `${this.path}/search`, call);
+    return {
+      records: Array.isArray(body.data) ? body.data : body.data.records,
+      total: body.metadata.total,
+      totalIsCapped: body.metadata.total_is_capped,
+      next: body.metadata.search_after ?? undefined,
+      didYouMean: body.metadata.did_you_mean,
+      credits: creditsOf(response),
+      requestId: response.headers.get("X-Request-Id") ?? "",
+    };
+  }
+
+  /**
+   * Pages to the last one, each fetched when it is asked for. An error ends the iteration; it can go on from `next`
+   * of the last page, as `search_after`.
+   *
+   * With a sort by a field, a record occurs exactly once if it matches throughout and its value of that field does
+   * not change.
+   */
+  async *pages(request: Q, options: Options = {}): AsyncGenerator<Page<R>, void, undefined> {
+    let q: Q & Paged = { limit: MAX_PAGE, ...request };
+    for (;;) {
+      const page = await this.search(q, options);
+      if (page.next !== undefined && page.next === q.search_after) {
+        throw new AtlasError("the next page has the cursor of this one");
+      }
+      yield page;
+      if (page.next === undefined) return;
+      q = { ...q, search_after: page.next };
+      delete q.offset;
+    }
+  }
+
+  /** The records of `pages`. A loop that ends early has paid for its whole page: set `limit`. */
+  async *all(request: Q, options: Options = {}): AsyncGenerator<R, void, undefined> {
+    for await (const page of this.pages(request, options)) yield* page.records;
+  }
+
+  /** How many records match exactly, and what a page would cost. It is free. */
+  cost(request: Q, options: Options = {}): Promise<{ count: number; credits: number }> {
+    const body = { ...request, dry_run: true };
+    return this.connection.data("POST", `${this.path}/search`, { body, repeatable: true, signal: options.signal });
+  }
+
+  /** Counts the records of a search and how they are distributed. It is free. */
+  facets(request: F, options: Options = {}): Promise<Schemas["FacetCounts"]> {
+    return this.connection.data("POST", `${this.path}/facets`, { body: request, repeatable: true, signal: options.signal });
+  }
+}
