@@ -90,7 +90,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	long := strings.Repeat("é", workspace.MaxName)
-	good := workspace.Workspace{ID: workspace.NewID(), Name: long, Plan: workspace.Pro, CreditCeiling: 1}
+	good := workspace.Workspace{ID: workspace.NewID(), Name: long, Plan: workspace.Pro, CreditCeiling: 1, TimeZone: "America/Edmonton"}
 	key := workspace.Key{
 		ID: workspace.NewKeyID(), Name: "k", Workspaces: []workspace.ID{workspace.NewID()}, Scopes: workspace.AllScopes(), CreatedAt: now,
 	}
@@ -112,6 +112,8 @@ func TestLimits(t *testing.T) {
 		"no plan":             {changed(func(w *workspace.Workspace) { w.Plan = "gold" }), "invalid_union plan"},
 		"no ceiling":          {changed(func(w *workspace.Workspace) { w.CreditCeiling = 0 }), "too_small ceiling"},
 		"a huge ceiling":      {changed(func(w *workspace.Workspace) { w.CreditCeiling = workspace.MaxCeiling + 1 }), "too_big ceiling"},
+		"no zone":             {changed(func(w *workspace.Workspace) { w.TimeZone = "" }), "invalid_format time_zone"},
+		"a zone that is none": {changed(func(w *workspace.Workspace) { w.TimeZone = "Mars/Olympus" }), "invalid_format time_zone"},
 		"a good key":          {key.Validate(), ""},
 		"a key of none":       {changedKey(func(k *workspace.Key) { k.Workspaces = nil }), "too_small workspaces"},
 		"a key of the zero":   {changedKey(func(k *workspace.Key) { k.Workspaces = []workspace.ID{{}} }), "custom workspaces"},
@@ -133,7 +135,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	err := workspace.Workspace{}.Validate()
-	if e, ok := errors.AsType[*fault.Error](err); !ok || len(e.Issues) != 4 {
+	if e, ok := errors.AsType[*fault.Error](err); !ok || len(e.Issues) != 5 {
 		t.Errorf("not every fault is named: %v", err)
 	}
 }
