@@ -28,7 +28,7 @@ test('a webhook is added, tested, gets a new secret and is deleted', async ({ pa
   expect(await findings(page)).toEqual([])
 
   // What it is told of is saved at once.
-  await hook.getByRole('checkbox', { name: 'All records are loaded anew' }).check()
+  await hook.getByRole('checkbox', { name: 'All records are loaded anew' }).click()
   await expect(page.getByText('The webhook is saved')).toBeVisible()
   const { data } = (await (await fetch(hooks(), { headers: headers() })).json()) as {
     data: { webhooks: { url: string; events: string[] }[] }
