@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -182,6 +183,9 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 			MaxRequests: api.DefaultMaxRequests, MaxCalls: server.DefaultMaxCalls, Drain: 5 * time.Second,
 			FreeRate: server.DefaultFreeRate, FreeBurst: server.DefaultFreeBurst,
 		},
+
+		SignIn:   server.SignIn{PublicURL: "http://" + listen},
+		Webhooks: server.Webhooks{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}},
 
 		DevelopmentSessions: true,
 	}
