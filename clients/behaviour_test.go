@@ -242,7 +242,9 @@ func inGo(t *testing.T, cases []behaviour) (all []map[string]any) {
 }
 
 func callGo(ctx context.Context, api *client.Client, c behaviour) (map[string]any, error) {
-	view := func(v client.View, err error) (map[string]any, error) { return map[string]any{"ids": []string{v.ID}}, err }
+	view := func(v client.View, err error) (map[string]any, error) {
+		return map[string]any{"ids": []string{v.ID}}, err
+	}
 	switch c.Call {
 	case "search":
 		charged := 0

@@ -16,12 +16,14 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/server"
 	"atlas/indexer"
+	"atlas/indexer/feed"
 	"atlas/indexer/generate"
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/mappings"
+	"atlas/search"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -105,6 +107,7 @@ func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service
 		t.Fatal(err)
 	}
 	t.Cleanup(system.Close)
+	settleFeed(t, s.config, system)
 	s.directory = people.NewDirectory(system, nil)
 	if s.pro, err = s.directory.CreateWorkspace(t.Context(), "Test", workspace.Pro, ceiling); err != nil {
 		t.Fatal(err)
@@ -130,6 +133,20 @@ func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service
 		t.Fatal("serve:", err)
 	}
 	return s
+}
+
+// settleFeed tells a new database of the generation that searches use. Else its server
+// would start the feed over some seconds later, and a cursor of before would be too old.
+func settleFeed(t *testing.T, c server.Config, system *postgres.System) {
+	t.Helper()
+	es, err := elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &feed.Feed{Store: system, Elastic: es, Names: c.Names(), Live: &search.Engine{Elastic: es, Names: c.Names(), Timeout: time.Minute}}
+	if err := f.Settle(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // deleteHeld deletes the indices of held records when nothing writes to them any more.
