@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,12 +125,12 @@ func TestArrivalsOfAResumedLoad(t *testing.T) {
 			fatal(t, err)
 			o := w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B") + "\n" + signalLine(3, "C")})
 			o.CheckpointRecords = 1
-			writes := 0
+			var writes atomic.Int64
 			err = w.interruptedLoad(t, o, func(r *http.Request) bool {
 				if strings.HasSuffix(r.URL.Path, "/_bulk") {
-					writes++
+					writes.Add(1)
 				}
-				return writes > 2
+				return writes.Load() > 2
 			})
 			if !errors.Is(err, errStopped) {
 				t.Fatal(err)

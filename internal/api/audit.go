@@ -18,7 +18,7 @@ import (
 type Audit interface {
 	Begin(ctx context.Context, in workspace.ID, r query.FeedRequest) (audit.Position, error)
 	Wait(ctx context.Context, in workspace.ID, r query.FeedRequest, after audit.Position, stop func() bool) error
-	Read(ctx context.Context, in workspace.ID, after audit.Position, limit int) (audit.Answer, error)
+	Read(ctx context.Context, in workspace.ID, r query.WorkspaceChangesRequest, after audit.Position) (audit.Answer, error)
 	History(ctx context.Context, in workspace.ID, id uuid.UUID, limit int) (audit.Answer, error)
 }
 
@@ -65,7 +65,7 @@ func (s *Server) readWorkspaceChanges(c *call, r query.WorkspaceChangesRequest) 
 			return reply{}, err
 		}
 	}
-	a, err := s.Audit.Read(c.Context(), c.workspace(), after, r.Limit)
+	a, err := s.Audit.Read(c.Context(), c.workspace(), r, after)
 	return auditReply(a), err
 }
 

@@ -142,8 +142,12 @@ func (r *Reader) recentHead(ctx context.Context) (Position, error) {
 	return head, err
 }
 
-// Read answers a request from a position on.
+// Read answers a request from a position on. One that does not begin anywhere gets the
+// position alone, even if something was told after it meanwhile.
 func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Position) (Answer, error) {
+	if !req.Begins() {
+		return Answer{Items: []Item{}, Next: r.seal(req.Dataset, after), CaughtUp: true}, nil
+	}
 	page, known, err := r.Store.ChangesAfter(ctx, req.Dataset, after, req.Limit)
 	if err == nil && !known {
 		err = errTooOld

@@ -88,9 +88,13 @@ func (r *Reader) Wait(ctx context.Context, in workspace.ID, req query.FeedReques
 	return nil
 }
 
-// Read answers a request from a position on.
-func (r *Reader) Read(ctx context.Context, in workspace.ID, after Position, limit int) (Answer, error) {
-	page, known, err := r.Store.WorkspaceChanges(ctx, in, after, limit)
+// Read answers a request from a position on. One that does not begin anywhere gets the
+// position alone, even if something was told after it meanwhile.
+func (r *Reader) Read(ctx context.Context, in workspace.ID, req query.WorkspaceChangesRequest, after Position) (Answer, error) {
+	if !req.Begins() {
+		return Answer{Changes: []Change{}, Next: r.seal(in, after), CaughtUp: true}, nil
+	}
+	page, known, err := r.Store.WorkspaceChanges(ctx, in, after, req.Limit)
 	if err == nil && !known {
 		err = errTooOld
 	}
