@@ -113,6 +113,11 @@ type Server struct {
 	ETagKey []byte
 	// Origins are those whose pages may call the API from a browser; none: no CORS.
 	Origins []string
+	// MCP serves agents; nil: it does not.
+	MCP *MCP
+	// PublicURL is the address at which clients reach the service, and TokenIssuer the
+	// issuer of access tokens, for agents that look for it; "": not known.
+	PublicURL, TokenIssuer string
 	// Pages serves the Explorer; nil: there is none.
 	Pages Pages
 	// Sessions has the sessions of the Explorer; nil: nobody can sign in to it.
@@ -170,6 +175,7 @@ func (s *Server) router() *gin.Engine {
 	s.mountSession(g, methods)
 	s.mountSignIn(g, methods)
 	s.mountUnsubscribe(g, methods)
+	s.mountMCP(g, methods, g)
 	for path, allowed := range methods {
 		refuse := notAllowed(allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
