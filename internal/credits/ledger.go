@@ -311,7 +311,7 @@ func usedUp(w Window) error {
 func (l *Ledger) budgetUsed(w Window) error {
 	e := fault.New(fault.KeyBudgetUsed, "this API key has used its budget of %d credits of this workspace in the last %d hours; the next credits return at %s",
 		w.Key.Budget, Hours, w.Key.NextAt.Format("2006-01-02T15:04Z"))
-	e.RetryAfter = min(max(w.Key.NextAt.Sub(l.localClock()), time.Second), (Hours+1)*time.Hour)
+	e.RetryAfter = min(max(w.Key.NextAt.Sub(l.localClock()), time.Second), Hours*time.Hour)
 	return e
 }
 
