@@ -182,7 +182,7 @@ func TestOperatorMistakes(t *testing.T) {
 		{1, "name must have at least 1", []string{"workspace", "create", " "}},
 		{1, "no workspace with this id", []string{"workspace", "set", unknown, "--plan", "free"}},
 		{1, "no workspace with this id", []string{"key", "create", "--workspace", unknown, "--name", "k"}},
-		{2, "missing flags: --workspace", []string{"key", "create", "--name", "k"}},
+		{2, "--workspace is required", []string{"key", "create", "--name", "k"}},
 		{2, "must be one of", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all"}},
 		{2, "say what to change", []string{"key", "update", unknown}},
 		{2, "must be a number from 1 on", []string{"key", "update", unknown, "--daily-credits", "0"}},
