@@ -33,6 +33,8 @@ export class APIError extends AtlasError {
   status = 0;
   issues: Issue[] = [];
   requestId = "";
+  /** The record that the one became that is not found. */
+  mergedInto: string | undefined;
   /** Seconds that the service asks to wait. */
   retryAfter: number | undefined;
   /** Of `rate_limited`: the state of the credits, and when the first of them return. */
@@ -49,12 +51,13 @@ interface GivenError {
   code?: string;
   message?: string;
   issues?: Issue[];
+  merged_into?: string;
 }
 
 /** The error of an item of a batch. */
 export function itemError(given: GivenError): APIError {
   const code = given.code ?? "";
-  return new APIError(`${code}: ${given.message ?? ""}`, { code, issues: given.issues ?? [] });
+  return new APIError(`${code}: ${given.message ?? ""}`, { code, issues: given.issues ?? [], mergedInto: given.merged_into });
 }
 
 /** Decodes a response without success. */
@@ -73,7 +76,7 @@ export async function errorOf(method: string, path: string, response: Response):
   text += given.message ? `: ${given.message}` : "";
   for (const issue of issues) text += `; ${issue.path.join(".") || "the body"} ${issue.message}`;
   if (response.status >= 500 && requestId) text += ` (request ${requestId})`;
-  const error = new APIError(text, { code, issues, requestId, status: response.status, retryAfter: retryAfter(response) });
+  const error = new APIError(text, { code, issues, requestId, status: response.status, mergedInto: given.merged_into, retryAfter: retryAfter(response) });
   if (code === "rate_limited") {
     error.credits = creditsOf(response);
     const at = Date.parse(response.headers.get("X-Credits-Next-At") ?? "");

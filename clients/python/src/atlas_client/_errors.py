@@ -47,6 +47,8 @@ class APIError(AtlasError):
     """Seconds."""
     method: str = ""
     path: str = ""
+    merged_into: str | None = None
+    """The record that the one became that is not found."""
 
     def __str__(self) -> str:
         text = f"{self.method} {self.path}: {self.status} " if self.status else ""
@@ -87,7 +89,10 @@ def issues_of(raw: Any) -> list[Issue]:
 def item_error(raw: dict[str, Any]) -> APIError:
     """The error of an item of a batch."""
     return APIError(
-        str(raw.get("code", "")), str(raw.get("message", "")), issues=issues_of(raw.get("issues"))
+        str(raw.get("code", "")),
+        str(raw.get("message", "")),
+        issues=issues_of(raw.get("issues")),
+        merged_into=raw.get("merged_into"),
     )
 
 
@@ -113,6 +118,7 @@ def error_of(method: str, path: str, response: httpx.Response) -> APIError:
         retry_after(response),
         method,
         path,
+        given.get("merged_into"),
     )
     if code != "rate_limited":
         return error
