@@ -19,6 +19,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/ratelimit"
 	"atlas/internal/telemetry"
 	"atlas/workspace"
 )
@@ -340,14 +341,38 @@ const (
 
 // takeToken draws on the token bucket of the caller: fault.TooManyRequests.
 func (c *call) takeToken() error {
+	bucket, err := c.server.FreeLimit.Take(c.Context(), c.bucket())
+	c.showBucket(bucket)
+	return err
+}
+
+// checkTokens refuses a caller that owes tokens: fault.TooManyRequests.
+func (c *call) checkTokens() error {
+	bucket, err := c.server.FreeLimit.Check(c.Context(), c.bucket())
+	c.showBucket(bucket)
+	return err
+}
+
+// oweTokens takes tokens for what is known to cost nothing only after it was done. A
+// client that is gone owes them too.
+func (c *call) oweTokens(tokens int) {
+	if tokens > 0 {
+		c.showBucket(c.server.FreeLimit.Owe(context.WithoutCancel(c.Context()), c.bucket(), tokens))
+	}
+}
+
+// bucket names the token bucket of the caller.
+func (c *call) bucket() string {
 	subject := c.identity.Subject()
-	bucket, err := c.server.FreeLimit.Take(c.Context(), string(subject.Kind)+":"+uuid.UUID(subject.ID).String())
+	return string(subject.Kind) + ":" + uuid.UUID(subject.ID).String()
+}
+
+func (c *call) showBucket(bucket ratelimit.Bucket) {
 	if bucket.Limit > 0 {
 		c.gin.Header(headerLimit, strconv.Itoa(bucket.Limit))
 		c.gin.Header(headerTokens, strconv.Itoa(bucket.Remaining))
 		c.gin.Header(headerTokenReset, strconv.Itoa(int(math.Ceil(bucket.Reset.Seconds()))))
 	}
-	return err
 }
 
 func (c *call) check() (credits.Window, error) {

@@ -68,15 +68,19 @@ type Bucket struct {
 // Take takes a token from the bucket of a caller: fault.TooManyRequests, with the time
 // until there is one, if the bucket is empty.
 func (l *Limiter) Take(ctx context.Context, caller string) (Bucket, error) {
+	return l.take(ctx, caller, 1)
+}
+
+func (l *Limiter) take(ctx context.Context, caller string, tokens int) (Bucket, error) {
 	if l == nil {
 		return Bucket{}, nil
 	}
-	r := l.shared(ctx, caller)
+	r := l.shared(ctx, caller, l.limit, tokens)
 	if r == nil {
-		r = l.own(caller, time.Now())
+		r = l.own(caller, time.Now(), tokens, false)
 	}
 	b := Bucket{Limit: r.Limit.Burst, Remaining: r.Remaining, Reset: r.ResetAfter}
-	if r.Allowed == 0 {
+	if r.RetryAfter > 0 {
 		err := fault.New(fault.TooManyRequests, "too many requests that cost no credits: at most %d a second, and %d at once", r.Limit.Rate, r.Limit.Burst)
 		err.RetryAfter = r.RetryAfter
 		return b, err
@@ -84,14 +88,34 @@ func (l *Limiter) Take(ctx context.Context, caller string) (Bucket, error) {
 	return b, nil
 }
 
-// shared takes a token from the bucket in Redis. It returns nil when Redis is away.
-func (l *Limiter) shared(ctx context.Context, caller string) *redis_rate.Result {
+// Check is Take without taking: fault.TooManyRequests while the caller owes tokens.
+func (l *Limiter) Check(ctx context.Context, caller string) (Bucket, error) {
+	return l.take(ctx, caller, 0)
+}
+
+// Owe takes tokens that may not be there yet: the caller owes them, and gets none before
+// they have flowed in.
+func (l *Limiter) Owe(ctx context.Context, caller string, tokens int) Bucket {
+	if l == nil || tokens == 0 {
+		return Bucket{}
+	}
+	unbounded := l.limit
+	unbounded.Burst = math.MaxInt32
+	r := l.shared(ctx, caller, unbounded, tokens)
+	if r == nil {
+		r = l.own(caller, time.Now(), tokens, true)
+	}
+	return Bucket{Limit: l.limit.Burst, Remaining: max(l.limit.Burst-int(math.Ceil(r.ResetAfter.Seconds()*float64(l.limit.Rate))), 0), Reset: r.ResetAfter}
+}
+
+// shared takes tokens from the bucket in Redis. It returns nil when Redis is away.
+func (l *Limiter) shared(ctx context.Context, caller string, limit redis_rate.Limit, tokens int) *redis_rate.Result {
 	if time.Now().UnixNano() < l.awayUntil.Load() {
 		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r, err := l.redis.Allow(bounded, l.prefix+caller, l.limit)
+	r, err := l.redis.AllowN(bounded, l.prefix+caller, limit, tokens)
 	if err != nil {
 		if ctx.Err() == nil {
 			l.awayUntil.Store(time.Now().Add(awayFor).UnixNano())
@@ -101,8 +125,9 @@ func (l *Limiter) shared(ctx context.Context, caller string) *redis_rate.Result 
 	return r
 }
 
-// own takes a token from the bucket of this server.
-func (l *Limiter) own(caller string, now time.Time) *redis_rate.Result {
+// own takes tokens from the bucket of this server, those too that it does not have if the
+// caller may owe them.
+func (l *Limiter) own(caller string, now time.Time, tokens int, owes bool) *redis_rate.Result {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	bucket := l.recent[caller]
@@ -116,16 +141,19 @@ func (l *Limiter) own(caller string, now time.Time) *redis_rate.Result {
 		l.recent[caller] = bucket
 	}
 	r := &redis_rate.Result{Limit: l.limit, RetryAfter: -1}
-	if bucket.AllowN(now, 1) {
-		r.Allowed = 1
+	refused := bucket.TokensAt(now) < float64(tokens)
+	if owes || !refused {
+		for left := tokens; left > 0; left -= l.limit.Burst { // at most a full bucket at once
+			bucket.ReserveN(now, min(left, l.limit.Burst))
+		}
 	}
-	tokens := max(bucket.TokensAt(now), 0)
+	there := bucket.TokensAt(now) // negative if the caller owes some
 	until := func(n float64) time.Duration {
-		return time.Duration((n - tokens) / float64(l.limit.Rate) * float64(time.Second))
+		return time.Duration((n - there) / float64(l.limit.Rate) * float64(time.Second))
 	}
-	r.Remaining, r.ResetAfter = int(math.Floor(tokens)), until(float64(l.limit.Burst))
-	if r.Allowed == 0 {
-		r.RetryAfter = until(1)
+	r.Remaining, r.ResetAfter = int(math.Floor(max(there, 0))), until(float64(l.limit.Burst))
+	if refused && !owes {
+		r.RetryAfter = until(float64(tokens))
 	}
 	return r
 }
