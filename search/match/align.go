@@ -163,6 +163,10 @@ func (p *paired) rest(a, b []word, pairA, pairB []int) {
 	for s, words := range sides {
 		for i, w := range words {
 			letters := float64(utf8.RuneCountInString(w.text))
+			// A name that is all trades has them as core words, another as trades.
+			if at := pairs[s][i]; at >= 0 && sides[1-s][at].class == trade {
+				w.class = trade
+			}
 			if w.class == core {
 				letters = max(letters, 3)
 			}
