@@ -18,6 +18,15 @@ import (
 type getOptions struct {
 	fields   query.FieldSet
 	includes []query.Include
+	maxBytes int
+}
+
+// getBatchNumbers are the metadata of a batch of gets.
+type getBatchNumbers struct {
+	batchMetadata
+	// Remaining is how many ids have no result, because the records before have as many
+	// bytes as the answer may have.
+	Remaining int `json:"remaining,omitzero"`
 }
 
 // getBatchMetadata is the metadata of a batch of gets.
@@ -25,6 +34,7 @@ var getBatchMetadata = schema.Named("GetBatchMetadata", schema.Object(
 	schema.Required("credits", schema.Integer(0, maxBatch).Described("1 for each record found.").Example(1)),
 	schema.Required("succeeded", schema.Integer(0, maxBatch).Example(1)),
 	schema.Required("failed", schema.Integer(0, maxBatch)),
+	schema.Optional("remaining", schema.Integer(1, maxBatch-1).Described("How many ids, the last ones, have no result because of `max_bytes`. Ask for them in another call.").Example(1)),
 ))
 
 // getBatchRoute is the route of a dataset that gets several records.
@@ -45,9 +55,10 @@ func getBatchOptions(d query.Dataset) batchOptions[getOptions] {
 		Described("Related records to embed, as in a get.")
 	fields := fieldsOfRecord[d]
 	return batchOptions[getOptions]{
-		properties: []schema.Property{schema.Optional("fields", fields.Schema), schema.Optional("include", include.Schema)},
+		properties: []schema.Property{schema.Optional("fields", fields.Schema), schema.Optional("include", include.Schema), schema.Optional("max_bytes", query.MaxBytesRule.Schema)},
 		read: func(issues *input.Issues, r *input.Reader, into *getOptions) {
 			into.fields = fields.Member(issues, r, "fields", false)
+			into.maxBytes = query.MaxBytesRule.Member(issues, r, "max_bytes", false)
 			for _, key := range include.Member(issues, r, "include", false) {
 				i := slices.IndexFunc(known, func(inc query.Include) bool { return inc.Key == key })
 				if !slices.Contains(into.includes, known[i]) {
@@ -73,6 +84,7 @@ func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[u
 			if err != nil {
 				return reply{}, 0, err
 			}
+			bytes, all := 0, len(results)
 			for i := range results {
 				r := &results[i]
 				if r.err != nil {
@@ -83,16 +95,21 @@ func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[u
 					r.err = fault.New(fault.RecordNotFound, "no %s has the id %s", d.Singular(), r.id)
 					continue
 				}
-				if r.data, err = o.fields.Select(record); err != nil {
+				if record, err = o.fields.Select(record); err != nil {
 					return reply{}, 0, err
 				}
+				if bytes += len(record); o.maxBytes > 0 && bytes > o.maxBytes && bytes > len(record) {
+					results = results[:i]
+					break
+				}
+				r.data = record
 			}
 			if err := s.withMerges(ctx, d, results); err != nil {
 				return reply{}, 0, err
 			}
 			rendered, m, err := c.itemResults("id", results)
 			m.Credits = int64(m.Succeeded)
-			return reply{map[string]any{"results": rendered}, m}, m.Succeeded, err
+			return reply{map[string]any{"results": rendered}, getBatchNumbers{m, all - len(results)}}, m.Succeeded, err
 		})
 	}
 }

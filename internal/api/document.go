@@ -10,6 +10,7 @@ import (
 
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/release"
 	"atlas/internal/schema"
 	"atlas/search/query"
 )
@@ -34,7 +35,7 @@ Some rules cannot be said in a schema: the lower end of a range must not be abov
 func (s *Server) Document() openapi.Document {
 	d := openapi.Document{
 		OpenAPI:    openapi.Version,
-		Info:       openapi.Info{Title: "Atlas", Version: strings.TrimPrefix(Version, "/api/v") + ".0.0", Description: introduction},
+		Info:       openapi.Info{Title: "Atlas", Version: release.Version(), Description: introduction},
 		Servers:    []openapi.Server{{URL: Version}},
 		Tags:       documentTags(),
 		Components: sharedComponents(),

@@ -31,10 +31,18 @@ func (c *call) search(q query.Query, find func(context.Context) (query.Page, err
 	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
 		p, err := find(ctx)
 		if err == nil {
-			p.Rows, err = q.Fields.SelectAll(p.Rows)
+			p, err = shown(q, p)
 		}
 		return reply{data(p), metadataOf(q, p)}, len(p.Rows), err
 	})
+}
+
+// shown is a page with the members of the rows, and as many of the rows, as q asks for.
+func shown(q query.Query, p query.Page) (_ query.Page, err error) {
+	if p.Rows, err = q.Fields.SelectAll(p.Rows); err != nil {
+		return query.Page{}, err
+	}
+	return p.Within(q.MaxBytes), nil
 }
 
 // unmetered lets a call of a metered route cost nothing, and draw on the token bucket of

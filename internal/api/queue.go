@@ -66,7 +66,7 @@ func (s *Server) searchQueue(c *call, r query.QueueRequest) (reply, error) {
 	return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
 		p, err := find(ctx)
 		if err == nil {
-			p.Rows, err = r.Fields.SelectAll(p.Rows)
+			p.Page, err = shown(r.Query, p.Page)
 		}
 		return reply{recordsOf(p.Page), queueMetadata{metadataOf(r.Query, p.Page), p.Unread}}, len(p.Rows), err
 	})

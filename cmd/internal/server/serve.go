@@ -13,6 +13,7 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/internal/api"
+	"atlas/internal/release"
 	"atlas/internal/telemetry"
 )
 
@@ -26,9 +27,6 @@ func (Serve) Help() string {
 // Run serves until ctx ends.
 func (c *Serve) Run(ctx context.Context, s *cli.Streams) error {
 	log := c.Logger(s.Err)
-	if err := c.Check(); err != nil {
-		return err
-	}
 	return Run(ctx, c.Config, log, nil)
 }
 
@@ -46,7 +44,7 @@ const (
 // flight finish. listening, when not nil, receives the address.
 func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr string)) error {
 	tuneGC()
-	metrics := telemetry.New(version())
+	metrics := telemetry.New(release.Version())
 	w, err := wire(ctx, c, metrics, log)
 	if err != nil {
 		return err
