@@ -100,6 +100,8 @@ type Usage struct {
 	ByHour []HourUsage `json:"by_hour"`
 	// ByTool maps operations to credits; the sum is Used.
 	ByTool map[string]int `json:"by_tool"`
+	// ByKey maps ids of API keys to credits; the rest of Used is that of users.
+	ByKey map[string]int `json:"by_key"`
 }
 
 // HourUsage has the credits of the clock hour that begins at From.
