@@ -10,8 +10,6 @@ import (
 	"os"
 	"regexp"
 
-	"golang.org/x/term"
-
 	"atlas/client"
 	"atlas/cmd/internal/cli"
 )
@@ -102,7 +100,7 @@ func (c *Follow) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
-	f := following{budget: c.budget(), source: api.Dataset(c.Dataset), request: q, target: t, shown: shown, once: c.Once || c.Verify}
+	f := following{budget: c.budget(), source: api.Dataset(client.DatasetName(c.Dataset)), request: q, target: t, shown: shown, once: c.Once || c.Verify}
 	f.agree = func(ctx context.Context) error { return c.agree(ctx, s.Err, &f) }
 	place, err := c.openCopy(ctx, &f)
 	if err != nil {
@@ -149,7 +147,7 @@ func (c *Follow) agree(ctx context.Context, to io.Writer, f *following) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(to, "reading %s %s costs as many credits\n", cli.Grouped(cost.Count), f.target.name)
-	if cost.Count <= asksFrom || c.Yes || !f.shown.terminal || !term.IsTerminal(int(os.Stdin.Fd())) {
+	if cost.Count <= asksFrom || c.Yes || !f.shown.asks() {
 		return nil
 	}
 	return confirm(os.Stdin, to)
