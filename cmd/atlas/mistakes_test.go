@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,6 +29,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 	service := []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key}
 	away := []string{"ATLAS_URL=http://" + nowhere + "/api/v1", "ATLAS_API_KEY=" + secret}
 	database := []string{"ATLAS_POSTGRES_SYSTEM_URL=" + s.config.PostgresSystemURL}
+	indexing := append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...)
 	for _, m := range []struct {
 		typed  string
 		env    []string
@@ -71,9 +73,9 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"export accounts --format csv --out " + file, service, 1, []string{"is there already", "--restart"}},
 		{"follow accounts", service, 2, []string{"give either --dir or --table"}},
 
-		{"index load", database, 2, []string{"<dir> is missing: Folder with accounts"}},
-		{"index load /nowhere", database, 2, []string{"<dir> /nowhere: no such file or directory"}},
-		{"index load " + file, database, 2, []string{"not a directory"}},
+		{"index load", indexing, 2, []string{"<dir> is missing: Folder with accounts"}},
+		{"index load /nowhere", indexing, 2, []string{"<dir> /nowhere: no such file or directory"}},
+		{"index load " + file, indexing, 2, []string{"not a directory"}},
 		{"index permits /nowhere.csv --out " + dir, nil, 2, []string{"/nowhere.csv", "no such file"}},
 
 		{"key create", nil, 2, []string{"--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL) is required", "--workspace is required", "--name is required"}},
@@ -107,6 +109,7 @@ func TestEndsFromOutside(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 100)
 	hanging := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the client is gone
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))
