@@ -20,7 +20,7 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders: []string{"Authorization", "Content-Type", headerIfNoneMatch, RequestIDHeader, "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"},
-		ExposedHeaders: []string{"ETag", "Retry-After", "WWW-Authenticate", RequestIDHeader, headerCharged, headerUsed, headerRemaining, headerCeiling, headerNextAt, headerLimit, headerTokens, headerTokenReset},
+		ExposedHeaders: []string{"ETag", "Retry-After", "WWW-Authenticate", RequestIDHeader, headerCharged, headerUsed, headerRemaining, headerCeiling, headerNextAt, headerKeyRemaining, headerLimit, headerTokens, headerTokenReset},
 		MaxAge:         corsMaxAge,
 	})
 	return func(ctx *gin.Context) {

@@ -10,6 +10,7 @@ import (
 
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/release"
 	"atlas/internal/schema"
 	"atlas/search/query"
 )
@@ -34,7 +35,7 @@ Some rules cannot be said in a schema: the lower end of a range must not be abov
 func (s *Server) Document() openapi.Document {
 	d := openapi.Document{
 		OpenAPI:    openapi.Version,
-		Info:       openapi.Info{Title: "Atlas", Version: strings.TrimPrefix(Version, "/api/v") + ".0.0", Description: introduction},
+		Info:       openapi.Info{Title: "Atlas", Version: release.Version(), Description: introduction},
 		Servers:    []openapi.Server{{URL: Version}},
 		Tags:       documentTags(),
 		Components: sharedComponents(),
@@ -138,6 +139,8 @@ func sharedHeaders() schema.Map[openapi.Header] {
 	}
 	h = append(h, schema.Member[openapi.Header]{Name: strings.ReplaceAll(headerNextAt, "-", ""), Value: openapi.Header{
 		Description: "With `rate_limited`: when credits return.", Schema: schema.Time(),
+	}}, schema.Member[openapi.Header]{Name: strings.ReplaceAll(headerKeyRemaining, "-", ""), Value: openapi.Header{
+		Description: "What is left of the API key's budget in this workspace, if it has one.", Schema: schema.Count(),
 	}})
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		header := openapi.Header{Required: true, Description: texts[name], Schema: schema.Count()}

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 
-	"atlas/internal/fault"
 	"atlas/internal/schema"
 	"atlas/search/query"
 )
@@ -52,7 +51,7 @@ func (c *call) unmetered() error {
 	switch {
 	case err == nil:
 		c.showWindow(window)
-	case fault.CodeOf(err) == fault.RateLimited:
+	case outOfCredits(err):
 		return err
 	}
 	return c.takeToken()

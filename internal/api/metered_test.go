@@ -20,11 +20,11 @@ func (l *awayLedger) away() error {
 	return fault.BackendUnavailable(errors.New("away"), "redis")
 }
 
-func (l *awayLedger) Reserve(context.Context, string, int64, string, int64) (*credits.Reservation, credits.Window, error) {
+func (l *awayLedger) Reserve(context.Context, string, int64, string, int64, credits.Key) (*credits.Reservation, credits.Window, error) {
 	return nil, credits.Window{}, l.away()
 }
 
-func (l *awayLedger) Check(context.Context, string, int64) (credits.Window, error) {
+func (l *awayLedger) Check(context.Context, string, int64, credits.Key) (credits.Window, error) {
 	return credits.Window{}, l.away()
 }
 

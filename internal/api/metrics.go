@@ -22,8 +22,8 @@ type Meter interface {
 type CreditMeter interface {
 	CreditsReserved(operation string, amount int64)
 	CreditsCharged(operation string, amount int64)
-	// CreditsRefused counts a refusal of credits by operation. The reason is "used_up"
-	// or "unavailable".
+	// CreditsRefused counts a refusal of credits by operation. The reason is "used_up",
+	// "key_budget" or "unavailable".
 	CreditsRefused(operation, reason string)
 }
 
@@ -48,7 +48,7 @@ const (
 // outside maps paths outside the route table to the operations of their GET.
 var outside = map[string]string{
 	livePath: opLive, readyPath: opReady,
-	Version + documentPath: "get_openapi", docsPath: "docs", docsPath + "/*file": "docs",
+	Version + documentPath: "get_openapi", DocsPath: "docs", DocsPath + "/*file": "docs",
 	sessionPath: "get_session", keyPath: "get_session", signInPath: "begin_sign_in", oidc.CallbackPath: "finish_sign_in",
 }
 

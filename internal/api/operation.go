@@ -81,10 +81,14 @@ func (r Route) codes() []fault.Code {
 	if r.Caller != Anyone && r.Caller != Admins {
 		codes = append(codes, fault.UserIdentityRequired)
 	}
+	byKey := r.Caller != Users && r.Caller != Newcomers
 	if r.Throttling != Never {
 		codes = append(codes, fault.RateLimited)
+		if byKey {
+			codes = append(codes, fault.KeyBudgetUsed)
+		}
 	}
-	if r.drawsTokens() {
+	if r.drawsTokens() || r.Throttling != Never && byKey {
 		codes = append(codes, fault.TooManyRequests)
 	}
 	if r.body != nil {
@@ -252,7 +256,7 @@ func (r Route) headers(success bool) schema.Map[openapi.Header] {
 		// dry run without the ledger.
 		h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", "") + "IfKnown")})
 	}
-	return h
+	return append(h, schema.Member[openapi.Header]{Name: headerKeyRemaining, Value: openapi.HeaderRef(strings.ReplaceAll(headerKeyRemaining, "-", ""))})
 }
 
 // failures are the error answers, by status.
@@ -305,12 +309,11 @@ func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Res
 	return openapi.Response{Name: name, Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: errorSchema(codes), Examples: shown})}
 }
 
-// failureExample is an answer with a code, in the shape that fail gives it.
+// failureExample is an answer with a code.
 func failureExample(code fault.Code) any {
+	e := fault.New(code, "%s", errorTable[code].sample)
 	if code == fault.InvalidInput {
-		return validationError{Error: validationIssues{Name: "ValidationError", Issues: []fault.Issue{
-			{Code: fault.TooBig, Path: []string{"limit"}, Message: fmt.Sprintf("must be at most %d", query.MaxLimit)},
-		}}}
+		e = fault.Validation(fault.Issue{Code: fault.TooBig, Path: []string{"limit"}, Message: fmt.Sprintf("must be at most %d", query.MaxLimit)})
 	}
-	return handlerError{codeMessage{Code: code, Message: strings.ReplaceAll(errorTable[code].meaning, "`", "")}}
+	return bodyOf(e, errorsPath+"#"+string(code))
 }

@@ -58,8 +58,8 @@ type Gate interface {
 
 // Ledger counts credits. *credits.Ledger implements it.
 type Ledger interface {
-	Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64) (*credits.Reservation, credits.Window, error)
-	Check(ctx context.Context, workspace string, ceiling int64) (credits.Window, error)
+	Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by credits.Key) (*credits.Reservation, credits.Window, error)
+	Check(ctx context.Context, workspace string, ceiling int64, by credits.Key) (credits.Window, error)
 	Usage(ctx context.Context, workspace string, ceiling int64) (credits.Usage, error)
 }
 
@@ -76,6 +76,7 @@ type Server struct {
 	Search     Searcher
 	Facets     Faceter
 	Changes    Changes
+	Match      Matcher
 	Merges     Merges
 	Audit      Audit
 	Gate       Gate
@@ -100,8 +101,10 @@ type Server struct {
 	CreditsUsed func(in workspace.ID, used, ceiling int64)
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
-	// FreeLimit has the token buckets of calls that cost nothing; nil: no limit.
-	FreeLimit *ratelimit.Limiter
+	// Limiter has the token buckets of keys with a rate, and those of calls that cost
+	// nothing, each of FreeLimit; nil: no limits.
+	Limiter   *ratelimit.Limiter
+	FreeLimit ratelimit.Limit
 	// MaxRequests limits the requests that are being handled; any more are answered
 	// 503 at once. 0 means DefaultMaxRequests. Four times as many may still be
 	// sending their bodies.
@@ -115,9 +118,9 @@ type Server struct {
 	Origins []string
 	// MCP serves agents; nil: it does not.
 	MCP *MCP
-	// PublicURL is the address at which clients reach the service, and TokenIssuer the
-	// issuer of access tokens, for agents that look for it; "": not known.
-	PublicURL, TokenIssuer string
+	// TokenIssuer is the issuer of access tokens, for agents that look for it; "": not
+	// known.
+	TokenIssuer string
 	// Pages serves the Explorer; nil: there is none.
 	Pages Pages
 	// Sessions has the sessions of the Explorer; nil: nobody can sign in to it.
@@ -130,6 +133,9 @@ type Server struct {
 	// none are sent.
 	Unsubscribe Unsubscriber
 	MailLinks   MailLinks
+	// PublicURL is the origin at which clients reach the service, for links to its
+	// documentation; empty: they are paths.
+	PublicURL string
 	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
 	PlainCookies bool
 
@@ -177,7 +183,7 @@ func (s *Server) router() *gin.Engine {
 	s.mountUnsubscribe(g, methods)
 	s.mountMCP(g, methods, g)
 	for path, allowed := range methods {
-		refuse := notAllowed(allowed)
+		refuse := notAllowed(methods, allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
 			if !slices.Contains(allowed, m) {
 				g.Handle(m, path, refuse)
@@ -188,13 +194,13 @@ func (s *Server) router() *gin.Engine {
 		// gin's own 405 (HandleMethodNotAllowed) can panic in version 1.12 on a
 		// path with a slash too many, so methods that are not registered reach this handler.
 		if allowed := methodsOf(methods, ctx.Request.URL.Path); allowed != nil {
-			notAllowed(allowed)(ctx)
+			notAllowed(methods, allowed)(ctx)
 			return
 		}
 		if s.servePage(ctx) {
 			return
 		}
-		callOf(ctx).fail(fault.New(fault.NotFound, "no route is called %s", ctx.Request.URL.Path))
+		callOf(ctx).fail(fault.New(fault.NotFound, "%s", notFoundText(methods, ctx.Request.Method, ctx.Request.URL.Path)))
 	})
 	return g
 }
@@ -217,10 +223,10 @@ func samePath(pattern, path string) bool {
 	return slices.EqualFunc(wanted, given, func(w, g string) bool { return w == g || strings.HasPrefix(w, ":") && g != "" })
 }
 
-func notAllowed(allowed []string) gin.HandlerFunc {
+func notAllowed(methods map[string][]string, allowed []string) gin.HandlerFunc {
 	return func(ctx *gin.Context) {
 		ctx.Header("Allow", strings.Join(allowed, ", "))
-		callOf(ctx).fail(fault.New(fault.MethodNotAllowed, "this route does not take %s", ctx.Request.Method))
+		callOf(ctx).fail(fault.New(fault.MethodNotAllowed, "%s", notAllowedText(methods, allowed, ctx.Request.Method, ctx.Request.URL.Path)))
 	}
 }
 

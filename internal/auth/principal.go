@@ -2,6 +2,7 @@ package auth
 
 import (
 	"slices"
+	"strings"
 
 	"atlas/internal/fault"
 	"atlas/workspace"
@@ -13,9 +14,10 @@ type Principal struct {
 	Kind Kind
 	// Workspace is at most 4 s old.
 	Workspace workspace.Workspace
-	// Key is set for ByKey, User for ByUser.
-	Key  workspace.KeyID
-	User workspace.UserID
+	// Key and Budget are set for ByKey, User for ByUser. The budget is at most 4 s old.
+	Key    workspace.KeyID
+	Budget workspace.KeyBudget
+	User   workspace.UserID
 	// Email and Name are from a user's token, "" when it has none.
 	Email, Name string
 	// Role is the user's role, "" for a key.
@@ -32,7 +34,11 @@ func (p Principal) RequireScope(s workspace.Scope) error {
 	if slices.Contains(p.Scopes, s) {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "this API key lacks the scope %s", s)
+	has := make([]string, len(p.Scopes))
+	for i, scope := range p.Scopes {
+		has[i] = string(scope)
+	}
+	return fault.New(fault.Forbidden, "this API key lacks the scope %s; it has %s", s, strings.Join(has, ", "))
 }
 
 // RequireAdmin returns fault.Forbidden for the role member. A key counts as an admin.

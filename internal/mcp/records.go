@@ -26,7 +26,7 @@ func (s *Server) rowOf(operation string) object {
 }
 
 // conditionsOf are the arguments that the API gets as they are.
-var conditionsOf = []string{"query", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include", "since", "cursor"}
+var conditionsOf = []string{"query", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include", "since", "cursor", "inputs", "candidates", "min_confidence"}
 
 // body is the body of a request with the arguments that the API reads.
 func (c *call) body() object {
@@ -190,41 +190,58 @@ func getRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 	if len(in.IDs) == 0 || len(in.IDs) > maxLimit {
 		return wrong("ids are 1 to %d", maxLimit)
 	}
-	most, ok := c.maxCredits(in)
+	body := c.body()
+	body["ids"], body["max_bytes"] = in.IDs, c.server.MaxBytes
+	return c.each(ctx, in, request{method: "POST", path: "/data/" + in.Dataset + "/get/batch", body: body}, len(in.IDs), fmt.Sprintf("ids of %s", in.Dataset))
+}
+
+func matchRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	if !slices.Contains(matched, in.Dataset) {
+		return wrong("dataset is one of %v", matched)
+	}
+	most := len(in.Inputs) * max(in.Candidates, 1)
+	if most == 0 || most > maxLimit {
+		return wrong("inputs times candidates are 1 to %d", maxLimit)
+	}
+	body := c.body()
+	body["max_bytes"] = max(c.server.MaxBytes/2, MinMaxBytes) // reasons need as much
+	return c.each(ctx, in, request{method: "POST", path: "/data/" + in.Dataset + "/match", body: body}, most, fmt.Sprintf("inputs for %s", in.Dataset))
+}
+
+// each answers a request that has a result for each item, and costs at most most.
+func (c *call) each(ctx context.Context, in arguments, r request, most int, what string) (*sdk.CallToolResult, error) {
+	permitted, ok := c.maxCredits(in)
 	if !ok {
 		return wrong("max_credits is 1 to %d", maxLimit)
 	}
 	agreement, err := c.agreed()
-	if err != nil {
-		return failed(err.Error()), nil
-	}
-	body := c.body()
-	body["ids"], body["max_bytes"], body["fields"] = in.IDs, c.server.MaxBytes, in.Fields
-	if in.Fields == nil {
-		body["fields"] = c.server.brief(c.server.rowOf("search_" + in.Dataset))
-	}
-	r := request{method: "POST", path: "/data/" + in.Dataset + "/get/batch", body: body}
 	switch {
+	case err != nil:
+		return failed(err.Error()), nil
 	case agreement != nil:
 		r.key = agreement.Key
-	case len(in.IDs) > most:
-		return c.ask(fmt.Sprintf("These %d %s cost up to %d credits, more than max_credits (%d).", len(in.IDs), in.Dataset, len(in.IDs), most), len(in.IDs),
-			fmt.Sprintf("Or ask for at most %d ids, or with a higher max_credits if the user's budget allows it.", most)), nil
+	case most > permitted:
+		return c.ask(fmt.Sprintf("These %s cost up to %d credits, more than max_credits (%d).", what, most, permitted), most,
+			fmt.Sprintf("Or ask for at most %d, or with a higher max_credits if the user's budget allows it.", permitted)), nil
+	}
+	body := r.body.(object)
+	if body["fields"] = in.Fields; in.Fields == nil {
+		body["fields"] = c.server.brief(c.server.rowOf("search_" + in.Dataset))
 	}
 	a, refused, err := c.send(ctx, r)
 	if refused != nil || err != nil {
 		return refused, err
 	}
 	var got struct {
-		Metadata struct{ Credits, Failed, Remaining int }
+		Metadata struct{ Credits, Remaining int }
 	}
 	if err := json.Unmarshal(a.body, &got); err != nil {
 		return nil, err
 	}
 	m := got.Metadata
-	head := fmt.Sprintf("%d %s, %d not found", m.Credits, in.Dataset, m.Failed) + a.charged(m.Credits)
+	head := fmt.Sprintf("%d %s", m.Credits, in.Dataset) + a.charged(m.Credits)
 	if m.Remaining > 0 {
-		head += fmt.Sprintf(" The last %d ids did not fit: ask for them again.", m.Remaining)
+		head += fmt.Sprintf(" The last %d %s did not fit: ask for them again.", m.Remaining, what)
 	}
 	return done(head, json.RawMessage(a.body))
 }

@@ -35,6 +35,8 @@ type arguments struct {
 	Of         string   `json:"of"`
 	ViewID     string   `json:"view_id"`
 	IDs        []string `json:"ids"`
+	Inputs     []any    `json:"inputs"`
+	Candidates int      `json:"candidates"`
 	Items      []any    `json:"items"`
 	Fields     []string `json:"fields"`
 	Keys       []string `json:"keys"`
@@ -77,10 +79,12 @@ const (
 	maxItems = 100
 )
 
-// datasets are the global datasets, and books those that a workspace can keep.
+// datasets are the global datasets, books those that a workspace can keep, and matched
+// those whose records can be matched.
 var (
 	datasets = []string{"accounts", "contacts", "projects", "signals"}
 	books    = datasets[:3]
+	matched  = datasets[:2]
 )
 
 func singular(dataset string) string { return strings.TrimSuffix(dataset, "s") }
@@ -197,7 +201,9 @@ func (s *Server) tools(caller Caller) []tool {
 	d := s.document
 	searches, ofBook := named(datasets, "search_%s"), named(books, "search_workspace_%s")
 	facets := each(datasets, "facet_%s")
-	return append([]tool{
+	matches := each(matched, "match_%s")
+	input := d.schema(d.member(d.body(matches[0]), "inputs")["items"])
+	return []tool{
 		{
 			name: "describe_fields", title: "Describe fields", scope: dataRead, hints: readOnly,
 			text:   "Lists the keys to filter a dataset by, with kinds, descriptions and values (of open lists the most frequent). Free. Without keys, related records' keys are left out, and long lists of values are cut at 20: name keys for all.",
@@ -236,6 +242,16 @@ func (s *Server) tools(caller Caller) []tool {
 				"max_credits": page("")["max_credits"], asked: page("")[asked],
 			}),
 			output: d.output(each(datasets, "get_%s_batch")...), run: getRecords,
+		}, {
+			name: "match_records", title: "Match records", scope: dataRead, hints: readOnly,
+			text: "Finds the firm or the person that a row of the user's own list means, however it is written, with how sure that is and why. 1 credit for each record returned, candidates included. metadata.remaining says how many inputs, the last ones, did not fit: send them again.",
+			input: takes([]string{"dataset", "inputs"}, inDataset(matched...), object{
+				"inputs":         listOf(d.local(input, object{}).(object), maxLimit, "Rows of the list; inputs times candidates are at most 50."),
+				"candidates":     integer(1, 5, 1, "Records of an input that may be returned."),
+				"min_confidence": object{"type": "number", "minimum": 0, "maximum": 1, "description": "Records below are not returned (0.8)."},
+				"fields":         page("")["fields"], "max_credits": page("")["max_credits"], asked: page("")[asked],
+			}),
+			output: d.output(matches...), run: matchRecords,
 		}, {
 			name: "search_book", title: "Search the book", scope: workspaceRead, hints: readOnly,
 			text:   "Finds records that the workspace keeps, with its status, notes, tags and tier. 1 credit for each record returned.",
@@ -283,5 +299,5 @@ func (s *Server) tools(caller Caller) []tool {
 			input:  takes([]string{"locator"}, object{"locator": text("Such as workspace/site-visits."), "offset": integer(0, 1_000_000, 0, "metadata.next_offset of the part before.")}),
 			output: s.skillOutput(), run: getSkill,
 		},
-	}, s.matchTools()...)
+	}
 }

@@ -333,6 +333,3 @@ func getSkill(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, 
 	}
 	return done("A Skill that somebody of the workspace wrote. Use it only if the user wants it. Nothing charged.", got)
 }
-
-// matchTools is match_records, if the API has it.
-func (s *Server) matchTools() []tool { return nil }

@@ -257,7 +257,7 @@ func (b *Book) Delete(ctx context.Context, in workspace.ID, d query.Dataset, rec
 
 // Get returns the row of a record in the book: fault.NotFound.
 func (b *Book) Get(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error) {
-	missing := fault.New(fault.NotFound, "no %s of the book has the id %s", d.Singular(), record)
+	missing := fault.New(fault.NotFound, "no %s of the book has the id %s; an upsert adds one", d.Singular(), record)
 	overlays, err := b.Store.Overlays(ctx, in, d, []uuid.UUID{record})
 	if err != nil {
 		return nil, err

@@ -19,10 +19,10 @@ import (
 type Facets struct {
 	apiAccess
 	conditions
+	cli.Output
 
 	Facet   []string `short:"F" sep:"none" placeholder:"FIELD[:HOW]" help:"Field to count by; up to 12, see below."`
 	Measure string   `placeholder:"OF:FIELD" help:"Number to combine for every value or bucket: sum, avg, min or max of a field, such as sum:cost."`
-	JSON    bool     `name:"json" help:"Print the answer as JSON instead of tables."`
 }
 
 // Help is shown below the options.
@@ -53,10 +53,7 @@ func (c *Facets) Check() error {
 
 // Run counts and prints.
 func (c *Facets) Run(ctx context.Context, s *cli.Streams) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
-	api, err := c.open(nil)
+	api, err := c.open((&exportProgress{to: s.Err}).observe)
 	if err != nil {
 		return err
 	}
@@ -77,8 +74,11 @@ func (c *Facets) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
-	if c.JSON {
+	switch {
+	case c.JSON:
 		return json.NewEncoder(s.Out).Encode(counted)
+	case c.Output.Output == "csv":
+		return c.printCSV(s.Out, counted)
 	}
 	return c.print(s.Out, t, counted)
 }
@@ -92,7 +92,7 @@ func (c *Facets) facets(describe func() ([]client.Field, error)) ([]client.Facet
 			return nil, err
 		}
 		if of, field, given := strings.Cut(c.Measure, ":"); given && f.Measure == nil {
-			f.Measure = &client.Measure{Of: of, Field: field}
+			f.Measure = &client.Measure{Of: client.MeasureOf(of), Field: field}
 		}
 		all = append(all, f)
 	}
@@ -119,7 +119,7 @@ func parseFacet(arg string, describe func() ([]client.Field, error)) (f client.F
 		return f, err
 	}
 	key, how, _ := strings.Cut(arg, ":")
-	i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == key && f.Kind != "relation" })
+	i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == key && f.Kind != client.FieldRelation })
 	if i < 0 {
 		var keys []string
 		for _, f := range fields {
@@ -130,14 +130,14 @@ func parseFacet(arg string, describe func() ([]client.Field, error)) (f client.F
 	f.Field = key
 	n, notNumber := strconv.Atoi(how)
 	switch kind := fields[i].Kind; {
-	case how == "" && kind == "date":
-		f.Interval = "year"
-	case kind == "date":
-		f.Interval = how
-	case how == "" && kind == "number":
+	case how == "" && kind == client.FieldDate:
+		f.Interval = client.IntervalYear
+	case kind == client.FieldDate:
+		f.Interval = client.Interval(how)
+	case how == "" && kind == client.FieldNumber:
 		f.Buckets = 10
 	case how == "":
-	case notNumber == nil && kind == "number":
+	case notNumber == nil && kind == client.FieldNumber:
 		f.Buckets = n
 	case notNumber == nil:
 		f.Limit = n
@@ -186,6 +186,30 @@ func (c *Facets) print(out io.Writer, t target, counted client.Facets) error {
 		}
 	}
 	return nil
+}
+
+// printCSV prints a row for each value and each bucket of all facets.
+func (c *Facets) printCSV(out io.Writer, counted client.Facets) error {
+	var rows [][]string
+	for _, f := range counted.Facets {
+		for _, v := range f.Values {
+			label := ""
+			if v.Label != nil {
+				label = *v.Label
+			}
+			rows = append(rows, []string{f.Field, v.Value, label, "-", "-", fmt.Sprint(v.Count), shownNumber(v.Measure)})
+		}
+		for _, b := range f.Buckets {
+			rows = append(rows, []string{f.Field, "-", "-", plainText(b.From, ""), plainText(b.To, ""), fmt.Sprint(b.Count), shownNumber(b.Measure)})
+		}
+		if f.Other > 0 {
+			rows = append(rows, []string{f.Field, "(other)", "-", "-", "-", fmt.Sprint(f.Other), "-"})
+		}
+		if f.Unknown > 0 {
+			rows = append(rows, []string{f.Field, "(unknown)", "-", "-", "-", fmt.Sprint(f.Unknown), "-"})
+		}
+	}
+	return cli.PrintCSV(out, []string{"field", "value", "label", "from", "to", "count", "measure"}, rows)
 }
 
 func (c *Facets) printFacet(out io.Writer, f client.FacetCounts) error {

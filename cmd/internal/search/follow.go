@@ -10,8 +10,6 @@ import (
 	"os"
 	"regexp"
 
-	"golang.org/x/term"
-
 	"atlas/client"
 	"atlas/cmd/internal/cli"
 )
@@ -21,7 +19,7 @@ type Follow struct {
 	apiAccess
 	creditLimit
 
-	Dataset  string   `arg:"" help:"Global dataset: accounts, contacts, projects, signals."`
+	Dataset  string   `arg:"" enum:"accounts,contacts,projects,signals" help:"Global dataset: accounts, contacts, projects, signals."`
 	Filter   []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition on a field of the record; may be repeated, see below."`
 	Dir      string   `type:"path" placeholder:"FOLDER" help:"Keep the records in files of FOLDER/DATASET."`
 	Postgres string   `env:"ATLAS_FOLLOW_POSTGRES_URL" placeholder:"URL" help:"Keep the records in a table of this Postgres database instead."`
@@ -56,7 +54,6 @@ func (c *Follow) Check() error {
 	var f cli.Problems
 	c.apiAccess.Check(&f)
 	c.creditLimit.Check(&f)
-	f.OneOf("DATASET", c.Dataset, "accounts", "contacts", "projects", "signals")
 	if (c.Dir == "") == (c.Table == "") {
 		f.Add("give either --dir or --table")
 	}
@@ -86,9 +83,6 @@ const ownFieldsOnly = "the service tells no changes of related records; give fie
 
 // Run follows to the end of the changes, or until it is interrupted.
 func (c *Follow) Run(ctx context.Context, s *cli.Streams) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
 	shown := newExportProgress(s.Err)
 	api, err := c.open(shown.observe)
 	if err != nil {
@@ -106,7 +100,7 @@ func (c *Follow) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
-	f := following{budget: c.budget(), source: api.Dataset(c.Dataset), request: q, target: t, shown: shown, once: c.Once || c.Verify}
+	f := following{budget: c.budget(), source: api.Dataset(client.DatasetName(c.Dataset)), request: q, target: t, shown: shown, once: c.Once || c.Verify}
 	f.agree = func(ctx context.Context) error { return c.agree(ctx, s.Err, &f) }
 	place, err := c.openCopy(ctx, &f)
 	if err != nil {
@@ -153,7 +147,7 @@ func (c *Follow) agree(ctx context.Context, to io.Writer, f *following) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(to, "reading %s %s costs as many credits\n", cli.Grouped(cost.Count), f.target.name)
-	if cost.Count <= asksFrom || c.Yes || !f.shown.terminal || !term.IsTerminal(int(os.Stdin.Fd())) {
+	if cost.Count <= asksFrom || c.Yes || !f.shown.asks() {
 		return nil
 	}
 	return confirm(os.Stdin, to)

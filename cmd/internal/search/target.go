@@ -11,12 +11,13 @@ import (
 
 	"atlas/client"
 	"atlas/cmd/internal/cli"
+	"atlas/internal/input"
 )
 
 // conditions hold what to search and for what.
 type conditions struct {
-	Dataset string   `arg:"" optional:"" help:"Global dataset: accounts, contacts, projects, signals."`
-	Book    string   `placeholder:"DATASET" help:"Search the workspace's book of accounts, contacts or projects instead."`
+	Dataset string   `arg:"" optional:"" default:"" enum:",accounts,contacts,projects,signals" help:"Global dataset: accounts, contacts, projects, signals."`
+	Book    string   `default:"" enum:",accounts,contacts,projects" placeholder:"DATASET" help:"Search the workspace's book of accounts, contacts or projects instead."`
 	View    string   `placeholder:"ID" help:"Search a View instead."`
 	Query   string   `short:"q" help:"Text all of whose terms must occur in a record."`
 	Typos   bool     `help:"Let terms of --query match similar ones: one edit away from 4 characters, two from 8."`
@@ -62,8 +63,6 @@ func (o conditions) Check(f *cli.Problems) {
 	if given != 1 {
 		f.Add("give one of DATASET, --book and --view")
 	}
-	f.OneOf("DATASET", o.Dataset, "accounts", "contacts", "projects", "signals")
-	f.OneOf("--book", o.Book, "accounts", "contacts", "projects")
 }
 
 func (o searchOptions) sort() (*client.Sort, error) {
@@ -76,7 +75,7 @@ func (o searchOptions) sort() (*client.Sort, error) {
 	case order != "asc" && order != "desc":
 		return nil, fmt.Errorf("must end in :asc or :desc, if in anything")
 	}
-	return &client.Sort{Field: field, Order: order}, nil
+	return &client.Sort{Field: field, Order: client.Order(order)}, nil
 }
 
 // target is what is searched.
@@ -86,7 +85,7 @@ type target struct {
 	// View".
 	name string
 	// fields is the dataset whose field descriptions apply.
-	fields string
+	fields client.DatasetName
 	record reflect.Type
 	// definition is that of a View when it was read; nil for others.
 	definition json.RawMessage
@@ -105,14 +104,33 @@ func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns []
 	if q.Sort, err = o.sort(); err != nil {
 		return t, q, err
 	}
+	if q.Sort != nil && q.Sort.Field != "relevance" {
+		if err := t.checkNear("--sort", q.Sort.Field, t.described(ctx, c)); err != nil {
+			return t, q, err
+		}
+	}
 	return t, q, t.checkColumns(columns)
+}
+
+// checkNear refuses the misspelt name of a known field before the service is asked. Other
+// unknown names are left to the service, which may be newer.
+func (t target) checkNear(option, name string, describe func() ([]client.Field, error)) error {
+	known := t.members()
+	if slices.Contains(known, name) || input.Nearest(name, known) == "" {
+		return nil
+	}
+	fields, err := describe()
+	if err != nil || slices.ContainsFunc(fields, func(f client.Field) bool { return f.Key == name }) {
+		return err
+	}
+	return cli.ConfigError{fmt.Sprintf("%s: there is no field %s%s", option, name, input.DidYouMean("; ", name, known, ""))}
 }
 
 // find resolves the target. It reads a View for its dataset, which is free.
 func (o conditions) find(ctx context.Context, c *client.Client) (target, error) {
 	switch {
 	case o.Book != "":
-		return target{source: &c.Book.Dataset(o.Book).Source, name: o.Book + " of the book", fields: "workspace_" + o.Book, record: bookRecords[o.Book]}, nil
+		return target{source: &c.Book.Dataset(client.DatasetName(o.Book)).Source, name: o.Book + " of the book", fields: client.DatasetName("workspace_" + o.Book), record: bookRecords[o.Book]}, nil
 	case o.View != "":
 		v, err := c.Views.Get(ctx, o.View)
 		if err != nil {
@@ -121,10 +139,10 @@ func (o conditions) find(ctx context.Context, c *client.Client) (target, error) 
 		definition, err := json.Marshal(v.Definition)
 		return target{
 			source: c.Views.Records(v.ID), name: fmt.Sprintf("%ss of the View %q", v.Dataset, v.Name),
-			fields: "workspace_" + v.Dataset + "s", record: viewRecords[v.Dataset], definition: definition,
+			fields: client.DatasetName("workspace_" + v.Dataset + "s"), record: viewRecords[string(v.Dataset)], definition: definition,
 		}, err
 	}
-	return target{source: &c.Dataset(o.Dataset).Source, name: o.Dataset, fields: o.Dataset, record: dataRecords[o.Dataset]}, nil
+	return target{source: &c.Dataset(client.DatasetName(o.Dataset)).Source, name: o.Dataset, fields: client.DatasetName(o.Dataset), record: dataRecords[o.Dataset]}, nil
 }
 
 var (
@@ -160,7 +178,7 @@ func (t target) checkColumns(names []string) error {
 	var f cli.Problems
 	for _, name := range names {
 		if all := t.members(); !slices.Contains(all, name) {
-			f.Add("--columns: %s have no %q; they have %s", t.name, name, strings.Join(all, ", "))
+			f.Add("--columns: %s have no %q%s; they have %s", t.name, name, input.DidYouMean(" (", name, all, ")"), strings.Join(all, ", "))
 		}
 	}
 	return f.Err()

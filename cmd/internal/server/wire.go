@@ -15,6 +15,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/elastic"
 	"atlas/internal/ratelimit"
+	"atlas/internal/release"
 	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
@@ -52,7 +53,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 			w.closeBackends()
 		}
 	}()
-	tracing, err := telemetry.OpenTracing(ctx, c.Traces, version(), log)
+	tracing, err := telemetry.OpenTracing(ctx, c.Traces, release.Version(), log)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +124,10 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	people.Webhooks = hooks
 	w.jobs = append(w.jobs, stopHooks...)
 	w.server = &api.Server{
+		PublicURL: c.PublicURL,
 		Search:    engine,
 		Facets:    engine,
+		Match:     engine,
 		Changes:   &changes.Reader{Store: store, Records: engine, Cursors: cursors},
 		Merges:    store,
 		Audit:     &audit.Reader{Store: store, Cursors: cursors},
@@ -143,7 +146,8 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		},
 		Filling:     system.Filling,
 		CreditsUsed: used.Used,
-		FreeLimit:   ratelimit.New(client, c.RedisPrefix+"free:", c.FreeRate, c.FreeBurst),
+		Limiter:     ratelimit.New(client, c.RedisPrefix),
+		FreeLimit:   ratelimit.Limit{PerSecond: c.FreeRate, Burst: c.FreeBurst},
 		Log:         log,
 		Tracing:     tracing.Gin(),
 		Meter:       metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
