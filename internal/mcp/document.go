@@ -93,7 +93,17 @@ func (d document) member(s object, names ...string) object {
 
 // keys are the members that an object may have, in order.
 func (d document) keys(s object) []string {
-	return slices.Sorted(maps.Keys(d.schema(s)["properties"].(object)))
+	s = d.schema(s)
+	properties, _ := s["properties"].(object)
+	keys := slices.Collect(maps.Keys(properties))
+	for _, of := range []string{"anyOf", "oneOf", "allOf"} {
+		alternatives, _ := s[of].([]any)
+		for _, alternative := range alternatives {
+			keys = append(keys, d.keys(d.schema(alternative))...)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // output is the schema of the answers of the operations: an object, as the protocol

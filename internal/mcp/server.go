@@ -72,7 +72,8 @@ func (s *Server) Handler() (http.Handler, error) {
 	if s.document, err = readDocument(s.Document); err != nil {
 		return nil, err
 	}
-	servers := sync.Map{} // by scopes
+	s.forScopes(Caller{Scopes: []string{dataRead, workspaceRead, workspaceWrite}}) // a mistake shows at the start
+	servers := sync.Map{}                                                          // by scopes
 	serverOf := func(r *http.Request) *sdk.Server {
 		caller, _ := r.Context().Value(callerKey{}).(Caller)
 		scopes := strings.Join(slices.Sorted(slices.Values(caller.Scopes)), " ")
