@@ -336,6 +336,7 @@ func TestPages(t *testing.T) {
 			at(b, s.program(t.Context(), b, commands[b]))
 		}
 	}
+	s.conversation(t)
 	s.wrongPages(t)
 }
 

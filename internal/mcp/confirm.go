@@ -126,7 +126,7 @@ func (c *call) ask(what string, credits int, otherwise string) *sdk.CallToolResu
 		Credits: credits, Expires: c.server.now().Add(confirmedFor).Unix(), Key: rand.Text(),
 	})
 	if !c.canAsk() {
-		return failed(fmt.Sprintf("Not done yet: %s Nothing was charged or changed.\nWhat to do: ask the user. If they agree, call again within %v with the same arguments and %q: %q. %s", what, confirmedFor, asked, state, otherwise))
+		return failed(fmt.Sprintf("Not done yet: %s Nothing was charged or changed.\nWhat to do: ask the user. If they agree, call again within %d minutes with the same arguments and %q: %q. %s", what, int(confirmedFor.Minutes()), asked, state, otherwise))
 	}
 	return &sdk.CallToolResult{
 		InputRequests: sdk.InputRequestMap{asked: &sdk.ElicitParams{

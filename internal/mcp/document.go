@@ -144,8 +144,9 @@ func anyOf(all []any) any {
 	return object{"anyOf": all}
 }
 
-// local is a copy of a schema whose references lead to defs. Examples and patterns are
-// left out: an agent does not need them, and they are half of the text.
+// local is a copy of a schema whose references lead to defs. Descriptions, examples and
+// patterns are left out: describe_fields has the descriptions, and without them the
+// schemas of all tools have half of the bytes.
 func (d document) local(s any, defs object) any {
 	switch s := s.(type) {
 	case object:
@@ -154,7 +155,7 @@ func (d document) local(s any, defs object) any {
 			if _, data := value.([]any); data && name == "examples" {
 				continue
 			}
-			if _, text := value.(string); text && name == "pattern" {
+			if _, text := value.(string); text && (name == "pattern" || name == "description" || name == "title") {
 				continue
 			}
 			if ref, is := value.(string); is && name == "$ref" {

@@ -213,7 +213,7 @@ func (s *Server) tools(caller Caller) []tool {
 			name: "count_and_facets", title: "Count and sum", scope: dataRead, hints: readOnly,
 			text: "Counts the records that match, exactly, and says how they are distributed: by value, range or period, with sums, averages, minima or maxima of a number. Free. Use it before searching, and to rank: " +
 				`which firms have most units under construction is {"dataset":"projects","filters":{"stage":{"value":"under_construction"}},"facets":[{"field":"account_ids","limit":100,"measure":{"field":"residential_units","of":"sum"}}]}: ` +
-				`values come by count, each with its name as label and the sum as measure, so compare the measures yourself, and see that "other" is 0. A street's quadrant is a word of the address: {"address":{"value":"NE"}}. value is what a filter takes.`,
+				`values come by count, each with its name as label and the sum as measure, so compare the measures yourself, and see that "other" is 0. A part of a city is best a box, because not every project has an address: {"location":{"value":{"within":{"north":..,"south":..,"east":..,"west":..}}}}. value is what a filter takes.`,
 			input: takes([]string{"dataset"}, inDataset(datasets...), object{
 				"of":      oneOf("data: all records. book: those that the workspace keeps.", "data", "book"),
 				"view_id": text("Count a View instead; dataset is its dataset."),
