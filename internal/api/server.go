@@ -182,6 +182,7 @@ func (s *Server) router() *gin.Engine {
 	s.mountSignIn(g, methods)
 	s.mountUnsubscribe(g, methods)
 	s.mountMCP(g, methods, g)
+	s.mountLLMs(g, methods)
 	for path, allowed := range methods {
 		refuse := notAllowed(methods, allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
