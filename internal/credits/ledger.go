@@ -121,38 +121,53 @@ var operationName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 // fault.Internal for arguments out of range. The Window is current. It is also valid
 // with RateLimited and for a full window; it is zero when Redis did not reply.
 func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64) (*Reservation, Window, error) {
+	r, _, window, err := l.ReserveOnce(ctx, workspace, ceiling, operation, amount, Once{})
+	return r, window, err
+}
+
+// ReserveOnce is Reserve for a request whose answer is kept (Once). When the answer of an
+// earlier one is, it returns that, at least one byte, and reserves nothing, even if the
+// ceiling is used up. Other errors: fault.IdempotencyConflict, fault.IdempotencyInProgress.
+func (l *Ledger) ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, once Once) (*Reservation, []byte, Window, error) {
 	key, err := l.key(workspace, ceiling)
 	if err != nil {
-		return nil, Window{}, err
+		return nil, nil, Window{}, err
 	}
 	if !operationName.MatchString(operation) {
-		return nil, Window{}, fault.Wrap(fmt.Errorf("credits: operation %q", operation), fault.Internal, internalMessage)
+		return nil, nil, Window{}, fault.Wrap(fmt.Errorf("credits: operation %q", operation), fault.Internal, internalMessage)
 	}
 	if amount < 1 || amount > MaxCeiling {
-		return nil, Window{}, fault.Wrap(fmt.Errorf("credits: reserving %d", amount), fault.Internal, internalMessage)
+		return nil, nil, Window{}, fault.Wrap(fmt.Errorf("credits: reserving %d", amount), fault.Internal, internalMessage)
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return nil, Window{}, fault.Wrap(err, fault.Internal, internalMessage)
+		return nil, nil, Window{}, fault.Wrap(err, fault.Internal, internalMessage)
 	}
 	r := &Reservation{
 		ledger: l, key: key, workspace: workspace, operation: operation,
-		id: id.String(), amount: amount, ceiling: ceiling, createdAt: l.localClock(),
+		id: id.String(), amount: amount, ceiling: ceiling, createdAt: l.localClock(), kept: once.in(key),
 	}
 	var window Window
 	deadline := time.Now().Add(l.wait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		var status string
-		status, window, err = l.reserve(ctx, r)
+		var answer []byte
+		status, answer, window, err = l.reserve(ctx, r)
 		if err != nil {
 			l.release(ctx, r, err)
-			return nil, window, err
+			return nil, nil, window, err
 		}
 		switch status {
 		case "granted":
-			return r, window, nil
+			return r, nil, window, nil
 		case "used_up":
-			return nil, window, usedUp(window)
+			return nil, nil, window, usedUp(window)
+		case "kept":
+			return nil, answer, window, nil
+		case "conflict":
+			return nil, nil, window, Conflict()
+		case "in_progress":
+			return nil, nil, window, InProgress(retryWithin(time.Duration(r.seq) * time.Millisecond))
 		}
 		// Open reservations fill the window; they will settle or lapse soon. The jitter
 		// spreads the callers that wait.
@@ -161,10 +176,10 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 			e := fault.Wrap(errors.New("credits: open reservations fill the window"), fault.Unavailable,
 				"other requests of this workspace hold its last credits; try again shortly")
 			e.RetryAfter = time.Second
-			return nil, window, e
+			return nil, nil, window, e
 		}
 		if err := timer.Sleep(ctx, min(rest, pause/2+rand.N(pause))); err != nil { // #nosec G404 -- spreads retries, guards nothing
-			return nil, window, fault.BackendUnavailable(err, "redis")
+			return nil, nil, window, fault.BackendUnavailable(err, "redis")
 		}
 	}
 }
@@ -176,25 +191,29 @@ func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
 	if errors.Is(lost, errBreakerOpen) || errors.Is(lost, errQueueTooLong) {
 		return // Redis was not called
 	}
-	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, 0, r.seq, r.epoch})
+	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, 0, r.seq, r.epoch}, r.kept)
 }
 
-func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w Window, err error) {
-	answer, err := l.call(ctx, r.key, "reserve", r.id, r.amount, r.ceiling, r.operation)
+// reserve returns, with the status "kept", the answer that is kept.
+func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, kept []byte, w Window, err error) {
+	answer, err := l.call(ctx, r.key, "reserve", r.kept, r.id, r.amount, r.ceiling, r.operation)
 	if err != nil {
-		return "", Window{}, err
+		return "", nil, Window{}, err
 	}
 	status, used := answer.text(0), answer.number(1)
 	r.seq, r.epoch = answer.number(2), answer.text(3)
 	back := int64(0)
-	if status == "used_up" {
+	switch status {
+	case "used_up":
 		back = r.seq
+	case "kept":
+		kept = []byte(answer.text(4))
 	}
 	if answer.err != nil {
-		return "", Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
+		return "", nil, Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
 	}
 	l.warnClockAhead(ctx, answer.ahead)
-	return status, newWindow(used, r.ceiling, back), nil
+	return status, kept, newWindow(used, r.ceiling, back), nil
 }
 
 // Check returns fault.RateLimited, with the Window, when settled credits reach the
@@ -233,7 +252,7 @@ func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, kind
 	if err != nil {
 		return u, answer, err
 	}
-	if answer, err = l.call(ctx, key, kind, "", "", ceiling, ""); err != nil {
+	if answer, err = l.call(ctx, key, kind, kept{}, "", "", ceiling, ""); err != nil {
 		return u, answer, err
 	}
 	used, operations, back := answer.number(1), answer.text(2), answer.number(3)

@@ -4,26 +4,31 @@
 -- It avoids tables, functions and commands of Redis where it can: they are most of what a
 -- call costs.
 --
--- KEYS     the hashes, each once
+-- KEYS     the hashes, each once, then the keys of kept answers
 -- ARGV[1]  the time in ms, or '' for the clock of Redis
 -- ARGV[2]  the latest time in ms that the caller's own clock permits
--- ARGV[3]  and following: for each key the number of its operations, then five arguments
+-- ARGV[3]  and following: for each hash the number of its operations, then seven arguments
 --          for each of them. The ids of one call differ.
 --
---          reserve  id  amount     ceiling  operation
---          settle   id  delivered  seq      epoch
---          read     -   -          ceiling  -
---          usage    -   -          ceiling  -
+--          reserve  id  amount     ceiling  operation  once  request
+--          settle   id  delivered  seq      epoch      once  request .. answer
+--          read     -   -          ceiling  -          -     -
+--          usage    -   -          ceiling  -          -     -
+--
+--          once is the position in KEYS of the answer to keep, '' for none. request has
+--          16 bytes that tell requests with one key apart. An answer of no bytes is not
+--          kept: the request failed.
 --
 -- returns  { ms the clock was ahead, a reply for each operation }. A reply is
---          { status, used, seq, epoch } of reserve, { status, used } of settle, and
+--          { status, used, seq, epoch } of reserve, or { 'kept', used, 0, epoch, answer }
+--          and { 'in_progress', used, ms it may last }; { status, used } of settle; and
 --          { '', used, "operation:total operation:total", back } of read; usage adds
 --          "hour:total hour:total". A window that is used up has no seq but back: the
 --          time in ms from which less than the ceiling is used, 0 if the ceiling is 0. Of
 --          read it is 0 for any other window. If the hash of a key cannot be used, the
 --          replies of all its operations are the error.
 
-local call, format, match, floor = redis.call, string.format, string.match, math.floor
+local call, format, match, floor, sub = redis.call, string.format, string.match, math.floor, string.sub
 local MINUTE = 60000
 local WINDOW = 1440      -- minutes
 local LAPSE = 60000      -- ms after which an open reservation no longer counts
@@ -31,6 +36,10 @@ local FORGET = 660000    -- ms after which it is deleted and cannot be settled
 local CHUNK = 120        -- minutes read by one call
 local STEPS = 1000       -- queue positions examined per call, which bounds its duration
 local IDLE = '259200000' -- ms without a call after which the hash expires: 72 hours
+local LEASE = 5000       -- ms for which a request alone has its key
+local KEEP = '86400000'  -- ms for which an answer is kept: 24 hours
+local EMPTY = 2000       -- answers without records that are kept, each hour
+local REQUEST = 16       -- bytes that tell requests apart
 
 -- Numbers go up to 2^53. They are formatted, because Lua prints a large one as 1e+15.
 
@@ -51,7 +60,7 @@ local function add(list, name, amount)
     if list ~= '' then list = list .. ' ' end
     return format('%s%s:%d', list, name, amount), #list + 1
   end
-  return format('%s%s:%d%s', string.sub(list, 1, from - 1), name, total + amount, string.sub(list, to)), from
+  return format('%s%s:%d%s', sub(list, 1, from - 1), name, total + amount, sub(list, to)), from
 end
 
 local replies = { ahead }
@@ -59,7 +68,7 @@ local replies = { ahead }
 -- Applies the operations of one window, whose arguments begin at first and end at last.
 local function apply(key, first, last)
   local fields = { 'w', 'b' }
-  for i = first, last, 5 do fields[#fields + 1] = 'r' .. ARGV[i + 1] end
+  for i = first, last, 7 do fields[#fields + 1] = 'r' .. ARGV[i + 1] end
   local stored = call('HMGET', key, unpack(fields))
 
   local exists, clear, extend = stored[1], false, true
@@ -68,6 +77,8 @@ local function apply(key, first, last)
   local totals, buckets = stored[2] or '', nil -- buckets: the changed ones
   local set, deleted = { 'w', '' }, {}         -- fields
   local settled = {}                           -- positions of the queue
+  local answers = {}                           -- by position in KEYS, false for none
+  local empty                                  -- answers without records in this hour
   local before
   if exists then
     before, used, held, oldest, next, lapsed, forgotten, epoch =
@@ -144,10 +155,10 @@ local function apply(key, first, last)
   end
 
   local advanced = clear
-  for i = first, last, 5 do
+  for i = first, last, 7 do
     local kind, id = ARGV[i], ARGV[i + 1]
     -- The stored reservation with this id, unless it is too old.
-    local known, seq, amount, created, operation = stored[3 + (i - first) / 5], nil, nil, nil, nil
+    local known, seq, amount, created, operation = stored[3 + (i - first) / 7], nil, nil, nil, nil
     if known then
       seq, amount, created, operation = match(known, '^(%d+) (%d+) (%d+) (%S+)$')
       known = created + FORGET > now
@@ -180,12 +191,27 @@ local function apply(key, first, last)
       end
     end
 
+    -- What is kept under the key of the request: 'p', the request and the reservation
+    -- while it is in progress, then 'a', the request and the answer.
+    local once, kept, mine = tonumber(ARGV[i + 5]), false, nil
+    if once then
+      kept = answers[once]
+      if kept == nil then kept = call('GET', KEYS[once]) end
+      mine = 'p' .. sub(ARGV[i + 6], 1, REQUEST) .. id
+    end
+
     local reply
     if kind == 'reserve' then
       -- Reserves an amount for one request, or returns why it cannot.
       local ceiling = tonumber(ARGV[i + 3])
       amount = ARGV[i + 2]
-      if known then
+      if kept and sub(kept, 2, REQUEST + 1) ~= ARGV[i + 6] then
+        reply = { 'conflict', used, 0, epoch }
+      elseif kept and sub(kept, 1, 1) == 'a' then
+        reply = { 'kept', used, 0, epoch, sub(kept, REQUEST + 2) }
+      elseif kept and kept ~= mine then
+        reply = { 'in_progress', used, answers[once] and LEASE or call('PTTL', KEYS[once]), epoch }
+      elseif known then
         reply = { 'granted', used, tonumber(seq), epoch }
       elseif used >= ceiling then
         reply = { 'used_up', used, back(ceiling), epoch }
@@ -198,16 +224,24 @@ local function apply(key, first, last)
         set[n + 3], set[n + 4] = format('q%d', next), id
         reply = { 'granted', used, next, epoch }
         exists, next, held = true, next + 1, held + amount
+        if once then answers[once] = mine end
       end
 
     elseif kind == 'settle' then
       -- Charges what a reservation delivered and deletes the reservation. A lapsed one is
       -- charged too. A missing one is charged nothing: 'gone' when it was settled before,
-      -- 'lost' when this hash never had it or was restored to a time before it.
+      -- 'lost' when this hash never had it or was restored to a time before it. When
+      -- another request has the key meanwhile, this one is 'superseded' and not charged.
+      local answer = once and sub(ARGV[i + 6], REQUEST + 1) or ''
       if not known then
         local seen = exists and epoch == ARGV[i + 4] and tonumber(ARGV[i + 3]) < next
-        reply = { seen and 'gone' or 'lost', used }
+        if seen and answer ~= '' and kept ~= 'a' .. ARGV[i + 6] and (kept or ARGV[i + 2] ~= '0') then
+          reply = { 'superseded', used }
+        else
+          reply = { seen and 'gone' or 'lost', used }
+        end
       else
+        local superseded = kept and kept ~= mine
         local n = #deleted
         deleted[n + 1], deleted[n + 2] = 'r' .. id, 'q' .. seq
         seq = tonumber(seq)
@@ -215,7 +249,26 @@ local function apply(key, first, last)
         if seq >= lapsed then held = held - amount end
         if seq == lapsed then lapsed = seq + 1 end
         if seq == forgotten then forgotten = seq + 1 end
-        local delivered = tonumber(ARGV[i + 2])
+        local delivered = superseded and 0 or tonumber(ARGV[i + 2])
+        if answer ~= '' and not superseded and delivered == 0 then
+          local hour = floor(now / 3600000)
+          if not empty then
+            local h, n = match(call('HGET', key, 'e') or '', '^(%d+) (%d+)$')
+            empty = tonumber(h) == hour and tonumber(n) or 0
+          end
+          if empty < EMPTY then
+            empty = empty + 1
+            local n = #set
+            set[n + 1], set[n + 2] = 'e', format('%d %d', hour, empty)
+          else
+            answer = ''
+          end
+        end
+        if answer ~= '' and not superseded then
+          answers[once] = 'a' .. ARGV[i + 6]
+        elseif kept and kept == mine then
+          answers[once] = false
+        end
         if delivered > 0 then
           -- The minute in which the reservation was made. A bucket refers to an
           -- operation by its position in the totals.
@@ -225,11 +278,11 @@ local function apply(key, first, last)
           used = used + delivered
           local from
           totals, from = add(totals, operation, delivered)
-          local _, position = string.gsub(string.sub(totals, 1, from - 1), ' ', '')
+          local _, position = string.gsub(sub(totals, 1, from - 1), ' ', '')
           buckets = buckets or {}
           buckets[m] = add(buckets[m] or call('HGET', key, m) or '', position + 1, delivered)
         end
-        reply = { 'settled', used }
+        reply = { superseded and 'superseded' or 'settled', used }
       end
 
     else
@@ -266,13 +319,21 @@ local function apply(key, first, last)
   if deleted[1] then call('HDEL', key, unpack(deleted)) end
   call('HSET', key, unpack(set))
   if extend then call('PEXPIRE', key, IDLE) end -- once a minute
+  -- Last: an answer is kept only if it is charged.
+  for once, kept in pairs(answers) do
+    if not kept then
+      call('DEL', KEYS[once])
+    else
+      call('SET', KEYS[once], kept, 'PX', sub(kept, 1, 1) == 'a' and KEEP or LEASE)
+    end
+  end
 end
 
 -- The windows are independent of each other: an unusable hash fails its own operations.
-local at = 3
-for i = 1, #KEYS do
+local at, i = 3, 0
+while ARGV[at] do
   local n, first, done = ARGV[at], at + 1, #replies
-  at = first + 5 * n
+  at, i = first + 7 * n, i + 1
   local ok, failure = pcall(apply, KEYS[i], first, at - 1)
   if not ok then
     for k = 1, n do

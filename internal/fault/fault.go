@@ -46,6 +46,8 @@ const (
 	SkillConflict         Code = "skill_conflict"
 	LimitReached          Code = "limit_reached"
 	WebhookDisabled       Code = "webhook_disabled"
+	IdempotencyConflict   Code = "idempotency_conflict"
+	IdempotencyInProgress Code = "idempotency_in_progress"
 	RecordNotFound        Code = "record_not_found"
 	RecordNotVisible      Code = "record_not_visible"
 	ViewFull              Code = "view_full"
