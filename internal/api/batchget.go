@@ -61,17 +61,18 @@ func getBatchOptions(d query.Dataset) batchOptions[getOptions] {
 
 func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
 	return func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
-		results := resultsOf(items)
-		var ids []string
-		for _, r := range results {
-			if r.err == nil && !slices.Contains(ids, r.id) {
-				ids = append(ids, r.id)
+		// get answers the items whose ids are among those.
+		get := func(ctx context.Context, among func(id string) bool) ([]batchResult, error) {
+			results := resultsOf(items)
+			var ids []string
+			for _, r := range results {
+				if r.err == nil && !slices.Contains(ids, r.id) && among(r.id) {
+					ids = append(ids, r.id)
+				}
 			}
-		}
-		return c.metered(len(items), func(ctx context.Context) (reply, int, error) {
 			found, err := s.Search.GetBatch(ctx, d, ids, o.includes)
 			if err != nil {
-				return reply{}, 0, err
+				return nil, err
 			}
 			for i := range results {
 				r := &results[i]
@@ -84,15 +85,37 @@ func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[u
 					continue
 				}
 				if r.data, err = o.fields.Select(record); err != nil {
-					return reply{}, 0, err
+					return nil, err
 				}
 			}
-			if err := s.withMerges(ctx, d, results); err != nil {
+			return results, s.withMerges(ctx, d, results)
+		}
+		return c.metered(len(items), func(ctx context.Context) (reply, int, error) {
+			results, err := get(ctx, func(string) bool { return true })
+			if err != nil {
 				return reply{}, 0, err
 			}
-			rendered, m, err := c.itemResults("id", results)
+			var ids []uuid.UUID
+			for i, r := range results {
+				if r.err == nil && !slices.Contains(ids, items[i].in) {
+					ids = append(ids, items[i].in)
+				}
+			}
+			if err := c.keep(nil, "", ids); err != nil {
+				return reply{}, 0, err
+			}
+			r, err := c.batchReply("id", results)
+			m, _ := r.metadata.(batchMetadata)
 			m.Credits = int64(m.Succeeded)
-			return reply{map[string]any{"results": rendered}, m}, m.Succeeded, err
+			return reply{r.data, m}, m.Succeeded, err
+		}, func(ctx context.Context, kept keptPage) (reply, error) {
+			results, err := get(ctx, func(id string) bool {
+				return slices.ContainsFunc(kept.IDs, func(k uuid.UUID) bool { return k.String() == id })
+			})
+			if err != nil {
+				return reply{}, err
+			}
+			return c.batchReply("id", results)
 		})
 	}
 }

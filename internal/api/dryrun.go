@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"atlas/internal/fault"
 	"atlas/internal/schema"
 	"atlas/search/query"
@@ -24,16 +26,27 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 ))
 
 // search answers a search whose page find returns, or says what the page would cost.
-func (c *call) search(q query.Query, find func(context.Context) (query.Page, error), data func(query.Page) any) (reply, error) {
+func (c *call) search(q query.Query, find func(context.Context, query.Query) (query.Page, error), data func(query.Page) any) (reply, error) {
 	if q.DryRun {
-		return c.dryRun(find)
+		return c.dryRun(func(ctx context.Context) (query.Page, error) { return find(ctx, q) })
 	}
 	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-		p, err := find(ctx)
-		if err == nil {
-			p.Rows, err = q.Fields.SelectAll(p.Rows)
+		p, err := find(ctx, q)
+		if err != nil {
+			return reply{}, 0, err
 		}
-		return reply{data(p), metadataOf(q, p)}, len(p.Rows), err
+		m := metadataOf(q, p)
+		if err := c.keepRows(m.free(), p.Rows); err != nil {
+			return reply{}, 0, err
+		}
+		p.Rows, err = q.Fields.SelectAll(p.Rows)
+		return reply{data(p), m}, len(p.Rows), err
+	}, func(ctx context.Context, kept keptPage) (reply, error) {
+		rows, err := kept.rows(q, func(q query.Query) ([]jsontext.Value, error) {
+			p, err := find(ctx, q)
+			return p.Rows, err
+		})
+		return reply{data(query.Page{Rows: rows}), kept.Metadata}, err
 	})
 }
 

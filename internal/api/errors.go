@@ -57,6 +57,8 @@ var errorTable = map[fault.Code]errorRow{
 	fault.SkillConflict:         {status: http.StatusConflict, meaning: "the locator is taken"},
 	fault.LimitReached:          {status: http.StatusConflict, meaning: "the workspace has as much as it may have; the message says what, and how much"},
 	fault.WebhookDisabled:       {status: http.StatusConflict, meaning: "the webhook is disabled, so nothing is replayed to it: an upsert enables it"},
+	fault.IdempotencyInProgress: {status: http.StatusConflict, meaning: "the first request with this `Idempotency-Key` is still running: repeat it", retry: true},
+	fault.IdempotencyConflict:   {status: http.StatusUnprocessableEntity, meaning: "the `Idempotency-Key` is that of a request with another path, query or body"},
 	fault.CursorTooOld:          {status: http.StatusGone, meaning: "the feed of changes does not have everything since then anymore: take a new cursor with `{}`, then read all records again"},
 	fault.PayloadTooLarge:       {status: http.StatusRequestEntityTooLarge, meaning: fmt.Sprintf("a body of over %d bytes", MaxBody)},
 	fault.UnsupportedMediaType:  {status: http.StatusUnsupportedMediaType, meaning: "a body that is not `application/json`"},

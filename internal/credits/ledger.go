@@ -165,9 +165,9 @@ func (l *Ledger) ReserveOnce(ctx context.Context, workspace string, ceiling int6
 		case "kept":
 			return nil, answer, window, nil
 		case "conflict":
-			return nil, nil, window, Conflict()
+			return nil, nil, window, fault.KeyConflict()
 		case "in_progress":
-			return nil, nil, window, InProgress(retryWithin(time.Duration(r.seq) * time.Millisecond))
+			return nil, nil, window, fault.KeyInProgress(retryWithin(time.Duration(r.seq) * time.Millisecond))
 		}
 		// Open reservations fill the window; they will settle or lapse soon. The jitter
 		// spreads the callers that wait.

@@ -3,8 +3,6 @@ package credits
 import (
 	"encoding/base64"
 	"time"
-
-	"atlas/internal/fault"
 )
 
 // Once names a request that may be repeated: its first answer is kept for 24 hours, and
@@ -67,16 +65,4 @@ func retryWithin(left time.Duration) time.Duration {
 		return time.Second
 	}
 	return left
-}
-
-// Conflict is the error of a request whose Idempotency-Key is that of another request.
-func Conflict() *fault.Error {
-	return fault.New(fault.IdempotencyConflict, "this Idempotency-Key was used for a request with another path, query or body: use a new key for each request")
-}
-
-// InProgress is the error of a request whose first one is still running.
-func InProgress(retryAfter time.Duration) *fault.Error {
-	e := fault.New(fault.IdempotencyInProgress, "the first request with this Idempotency-Key is still running: repeat it shortly")
-	e.RetryAfter = retryAfter
-	return e
 }

@@ -92,7 +92,7 @@ func (r *Reservation) settled(ctx context.Context, answer reply, delivered int64
 	}
 	r.ledger.warnClockAhead(ctx, answer.ahead)
 	if status == "superseded" {
-		return Window{}, InProgress(time.Second)
+		return Window{}, fault.KeyInProgress(time.Second)
 	}
 	// "gone" means that Redis applied an earlier try whose reply was lost. For an old
 	// reservation it can also mean that Redis deleted it.

@@ -132,6 +132,18 @@ func BackendUnavailable(cause error, backend string) *Error {
 	return e
 }
 
+// KeyConflict is the error of a request whose Idempotency-Key is that of another request.
+func KeyConflict() *Error {
+	return New(IdempotencyConflict, "this Idempotency-Key was used for a request with another path, query or body: use a new key for each request")
+}
+
+// KeyInProgress is the error of a request whose first one is still running.
+func KeyInProgress(retryAfter time.Duration) *Error {
+	e := New(IdempotencyInProgress, "the first request with this Idempotency-Key is still running: repeat it shortly")
+	e.RetryAfter = retryAfter
+	return e
+}
+
 // Shed is the cause of an error of a request that was refused at once because of a
 // limit on concurrent work. Each is counted where it is refused; none is a defect.
 type Shed string
