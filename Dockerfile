@@ -1,6 +1,6 @@
 # Atlas as an image of one static binary: no shell, no package, no root.
 #
-#   docker build --tag atlas --build-arg VERSION="$(git rev-parse --short HEAD)" .
+#   docker build --tag atlas --build-arg VERSION="$(scripts/build version)" .
 #   docker run --rm atlas --help
 #
 # docker-compose.yml runs it beside its backends.
@@ -24,9 +24,9 @@ RUN scripts/explorer
 
 FROM source AS build
 COPY --from=explorer /src/explorer/dist explorer/dist
-# The version in metrics, traces and logs.
+# What atlas version, the OpenAPI document, metrics and traces show.
 ARG VERSION=unknown
-RUN CGO_ENABLED=0 ATLAS_EXPLORER=built ATLAS_VERSION=${VERSION} scripts/build -trimpath -buildvcs=false -o /image/atlas ./cmd/atlas
+RUN CGO_ENABLED=0 ATLAS_EXPLORER=built ATLAS_VERSION=${VERSION} scripts/build -o /image/atlas ./cmd/atlas
 # A folder for temporary files: atlas index load sorts on disk. Mount something
 # large there for that.
 RUN mkdir -p --mode=1777 /image/tmp && mkdir -p /image/etc/ssl/certs \

@@ -44,6 +44,9 @@ type Search struct {
 	// Fields are the members of each record that the service answers, beside the id;
 	// none: all. Other members of the Go records are zero.
 	Fields []string `json:"fields,omitzero"`
+	// MaxBytes ends a page before the record with which its records would have more
+	// bytes, 1,000 to 10,000,000; 0: it is not limited. One record is always there.
+	MaxBytes int `json:"max_bytes,omitzero"`
 }
 
 // Cost says how many records match a search, and what its page would cost.

@@ -65,9 +65,12 @@ func (e *Engine) mergedPage(ctx context.Context, searches [2]query.Query, countO
 		return query.Page{}, err
 	}
 	p := pageOf(q, total)
+	p.After = func(i int) string {
+		return e.Cursors.Make(q, position.next(q, i+1, json.RawMessage(rows[i].key.sort)))
+	}
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
-		p.Next = e.Cursors.Make(q, position.next(q, json.RawMessage(rows[q.Limit-1].key.sort)))
+		p.Next = p.After(q.Limit - 1)
 	}
 	p.Rows = make([]jsontext.Value, len(rows))
 	for i, r := range rows {

@@ -168,9 +168,10 @@ func (r result) complete(q query.Query) error {
 func (e *Engine) page(q query.Query, at Position, res result, total int) query.Page {
 	p := pageOf(q, total)
 	rows := res.rows
+	p.After = func(i int) string { return e.Cursors.Make(q, at.next(q, i+1, json.RawMessage(rows[i].sort))) }
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
-		p.Next = e.Cursors.Make(q, at.next(q, json.RawMessage(rows[q.Limit-1].sort)))
+		p.Next = p.After(q.Limit - 1)
 	}
 	p.Rows = make([]jsontext.Value, len(rows))
 	for i, row := range rows {
@@ -179,10 +180,10 @@ func (e *Engine) page(q query.Query, at Position, res result, total int) query.P
 	return p
 }
 
-// next is the position of the page after q's, whose last row has these sort
-// values.
-func (p Position) next(q query.Query, last json.RawMessage) Position {
-	return Position{After: last, Passed: p.Passed + q.Offset + q.Limit}
+// next is the position of the page after q's first rows, the last of which has these
+// sort values.
+func (p Position) next(q query.Query, rows int, last json.RawMessage) Position {
+	return Position{After: last, Passed: p.Passed + q.Offset + rows}
 }
 
 // result is the used part of the answer of one search. Its values share the bytes

@@ -106,9 +106,6 @@ const (
 
 // Run starts the missing backends, fills them, and serves until ctx ends.
 func (c *devCmd) Run(ctx context.Context, s *cli.Streams) (err error) {
-	if err := c.Check(); err != nil {
-		return err
-	}
 	began := time.Now()
 	say := func(format string, args ...any) { fmt.Fprintf(s.Err, format+"\n", args...) }
 	stack, err := devstack.Start(ctx, devstack.Options{

@@ -13,6 +13,8 @@ type commands struct {
 	Dev   devCmd   `cmd:"" help:"Run everything on this machine: backends, sample data, API."`
 	Link  linkCmd  `cmd:"" help:"Print an address that opens the Explorer signed in, once and within ten minutes."`
 	Stack stackCmd `cmd:"" help:"Run a command beside backends that are started for it."`
+
+	cli.Globals
 }
 
 func main() {

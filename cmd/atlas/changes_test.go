@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/elastic"
 )
@@ -193,26 +196,66 @@ func TestChangesRefuses(t *testing.T) {
 	}
 }
 
-// A Postgres or an Elasticsearch that was restored to an earlier time is noticed: every
-// cursor is too old then, and new ones work.
+// Whichever backend was restored to an earlier time, followers are told to start over.
 func TestRestoredBackendStartsTheFeedOver(t *testing.T) {
 	t.Parallel()
-	w := startWritable(t)
-	w.load(map[string]string{"accounts": account(1, `,"name":"One"`)})
-	w.index(0, "apply", "--accounts", w.file(account(2, `,"name":"Two"`)))
-	cursor := w.changes("accounts", `{}`).meta.Next
-	w.index(0, "apply", "--accounts", w.file(account(3, `,"name":"Three"`)))
-	es, err := elastic.New(elastic.Config{Addresses: w.config.ElasticsearchURL})
-	if err == nil {
-		err = es.DeleteIndices(t.Context(), w.config.Names().Feed())
+	for name, backup := range map[string]func(writable) (restore func()){
+		"elasticsearch": writable.lostPublications, "postgres": writable.backedUpFeed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := startWritable(t)
+			w.load(map[string]string{"accounts": account(1, `,"name":"One"`)})
+			w.index(0, "apply", "--accounts", w.file(account(2, `,"name":"Two"`)))
+			restore := backup(w)
+			cursor := w.changes("accounts", `{}`).meta.Next
+			w.index(0, "apply", "--accounts", w.file(account(3, `,"name":"Three"`)))
+			later := w.changes("accounts", `{}`).meta.Next
+			restore()
+			for _, c := range []string{cursor, later} {
+				w.eventually("the cursor is too old", func() bool { return w.changes("accounts", `{"cursor":"`+c+`"}`).status == http.StatusGone })
+			}
+			next := w.changes("accounts", `{}`).meta.Next
+			w.index(0, "apply", "--accounts", w.file(account(4, `,"name":"Four"`)))
+			if p := w.changes("accounts", `{"cursor":"`+next+`"}`); !slices.Equal(p.ops(), []string{"upsert 4"}) {
+				t.Errorf("%d %s", p.status, p.raw)
+			}
+		})
 	}
-	if err != nil {
-		t.Fatal(err)
+}
+
+// lostPublications takes what Elasticsearch keeps of publications.
+func (w writable) lostPublications() (restore func()) {
+	return func() {
+		w.t.Helper()
+		es, err := elastic.New(elastic.Config{Addresses: w.config.ElasticsearchURL})
+		if err == nil {
+			err = es.DeleteIndices(w.t.Context(), w.config.Names().Feed())
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
 	}
-	w.eventually("the cursor is too old", func() bool { return w.changes("accounts", `{"cursor":"`+cursor+`"}`).status == http.StatusGone })
-	next := w.changes("accounts", `{}`).meta.Next
-	w.index(0, "apply", "--accounts", w.file(account(4, `,"name":"Four"`)))
-	if p := w.changes("accounts", `{"cursor":"`+next+`"}`); !slices.Equal(p.ops(), []string{"upsert 4"}) {
-		t.Errorf("%d %s", p.status, p.raw)
+}
+
+// backedUpFeed keeps what Postgres has of the feed now, and brings it back.
+func (w writable) backedUpFeed() (restore func()) {
+	w.t.Helper()
+	db := must(pgx.Connect(w.t.Context(), w.config.PostgresSystemURL))(w.t)
+	w.t.Cleanup(func() { _ = db.Close(context.Background()) })
+	exec := func(sql string) {
+		w.t.Helper()
+		if _, err := db.Exec(w.t.Context(), sql); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	var bring strings.Builder
+	for _, table := range []string{"data_feed", "data_publications", "data_changes"} {
+		exec(`CREATE TEMPORARY TABLE backup_of_` + table + ` AS TABLE ` + table)
+		fmt.Fprintf(&bring, "DELETE FROM %[1]s; INSERT INTO %[1]s TABLE backup_of_%[1]s;", table)
+	}
+	return func() {
+		w.t.Helper()
+		exec(`BEGIN; ` + bring.String() + ` COMMIT`)
 	}
 }

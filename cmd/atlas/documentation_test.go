@@ -89,7 +89,7 @@ func settingsTable(t *testing.T, parser *kong.Kong) (served map[string]bool, tab
 	var rows []string
 	for _, group := range serve.AllFlags(true) {
 		for _, f := range group {
-			if f.Name == "help" {
+			if f.Name == "help" || f.Name == "version" {
 				continue
 			}
 			if len(f.Envs) != 1 || f.Help == "" {

@@ -327,7 +327,7 @@ func TestFollowRefuses(t *testing.T) {
 	w := startWritable(t)
 	w.load(map[string]string{"accounts": strings.Join(spread(0, 3, ""), "\n")})
 	status, _, said := w.atlas("follow", "things", "--table", "No-Name", "--max-credits", "0", "--filter", `{"has_project":{}}`, "--filter", `{"a`)
-	for _, want := range []string{"DATASET must be one of accounts", "--postgres", "--table must be", "--max-credits must be", "no changes of related records", `--filter {"a`} {
+	for _, want := range []string{"<dataset> must be one of accounts", "--postgres", "--table must be", "--max-credits must be", "no changes of related records", `--filter {"a`} {
 		if status != 2 || !strings.Contains(said, want) {
 			t.Errorf("%d, %q is not in %s", status, want, said)
 		}

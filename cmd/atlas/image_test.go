@@ -159,7 +159,7 @@ func TestImageBuildsTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text, "ATLAS_VERSION=${VERSION} scripts/build ") ||
-		!strings.Contains(string(build), "-X atlas/cmd/internal/server.builtFrom=$ATLAS_VERSION") {
+		!strings.Contains(string(build), "-X atlas/internal/release.stamped=") {
 		t.Error("the image does not know its version")
 	}
 

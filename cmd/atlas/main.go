@@ -38,6 +38,8 @@ type commands struct {
 	Audit      operator.Audit      `cmd:"" help:"Look at what changed in a workspace."`
 	Jobs       operator.Jobs       `cmd:"" help:"Look at what is done in the background, and try it again."`
 	Token      operator.Token      `cmd:"" help:"Make a user's access token with the development secret."`
+
+	cli.Globals
 }
 
 func program() cli.Program {

@@ -176,8 +176,4 @@ func TestConfigurationFaultsAreToldAtOnce(t *testing.T) {
 			t.Errorf("%s is not named in:\n%v", want, err)
 		}
 	}
-	var out, errs strings.Builder
-	if code := run(t.Context(), []string{"serve", "--listen", "x"}, &out, &errs); code != 2 {
-		t.Errorf("status %d: %s", code, errs.String())
-	}
 }

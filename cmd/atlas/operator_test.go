@@ -154,7 +154,7 @@ func TestOperatorMistakes(t *testing.T) {
 		{1, "name must have at least 1", []string{"workspace", "create", " "}},
 		{1, "no workspace with this id", []string{"workspace", "set", unknown, "--plan", "free"}},
 		{1, "no workspace with this id", []string{"key", "create", "--workspace", unknown, "--name", "k"}},
-		{2, "missing flags: --workspace", []string{"key", "create", "--name", "k"}},
+		{2, "--workspace is required", []string{"key", "create", "--name", "k"}},
 		{2, "must be one of", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all"}},
 		{1, "expires_at must be in the future", []string{"key", "create", "--workspace", unknown, "--name", "k", "--expires-in=-1h"}},
 		{1, "no API key with this id", []string{"key", "revoke", unknown}},

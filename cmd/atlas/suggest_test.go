@@ -34,7 +34,7 @@ func (s *service) suggestCommand(t *testing.T) {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
 	for want, args := range map[string][]string{
-		"--limit must be": {"accounts", "x", "--limit", "21"}, "DATASET must be": {"firms", "x"}, "no relations": {"accounts", "x", "--filter", "has_project"}, "prefix": {"accounts", "?!"},
+		"--limit must be": {"accounts", "x", "--limit", "21"}, "<dataset> must be": {"firms", "x"}, "no relations": {"accounts", "x", "--filter", "has_project"}, "prefix": {"accounts", "?!"},
 	} {
 		if status, out, errs := s.atlas(append([]string{"suggest"}, args...)...); status != 2 || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%v: %d %s%s, want %q", args, status, out, errs, want)

@@ -94,7 +94,8 @@ func (w Walk) each(ctx context.Context, first uuid.UUID, take func([]Record) err
 		err := w.Retry.Do(ctx, func(ctx context.Context) (err error) {
 			hits, err = elastic.Hits[any](ctx, w.Elastic, w.Index, map[string]any{
 				"query": map[string]any{"range": map[string]any{"id": bounds}}, "size": most + 1, "sort": []string{"_doc"},
-				"track_total_hits": false, "_source": false, "docvalue_fields": []string{w.Field},
+				// Of a document nothing is loaded but doc values: its _id is stored beside its source.
+				"track_total_hits": false, "stored_fields": "_none_", "docvalue_fields": []string{"id", w.Field},
 			})
 			return err
 		})
@@ -107,8 +108,9 @@ func (w Walk) each(ctx context.Context, first uuid.UUID, take func([]Record) err
 		}
 		page := make([]Record, len(hits))
 		for i, hit := range hits {
-			if page[i].ID, err = uuid.Parse(hit.ID); err != nil {
-				return fault.Wrap(err, fault.Internal, "%s has the record %q, which is no UUID", w.Index, hit.ID)
+			id := hit.Keyword("id")
+			if page[i].ID, err = uuid.Parse(id); err != nil {
+				return fault.Wrap(err, fault.Internal, "%s has the record %q, which is no UUID", w.Index, id)
 			}
 			page[i].Value, page[i].Known = hit.Long(w.Field)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
@@ -18,6 +19,15 @@ import (
 type getOptions struct {
 	fields   query.FieldSet
 	includes []query.Include
+	maxBytes int
+}
+
+// getBatchNumbers are the metadata of a batch of gets.
+type getBatchNumbers struct {
+	batchMetadata
+	// Remaining is how many ids have no result, because the records before have as many
+	// bytes as the answer may have.
+	Remaining int `json:"remaining,omitzero"`
 }
 
 // getBatchMetadata is the metadata of a batch of gets.
@@ -25,6 +35,7 @@ var getBatchMetadata = schema.Named("GetBatchMetadata", schema.Object(
 	schema.Required("credits", schema.Integer(0, maxBatch).Described("1 for each record found.").Example(1)),
 	schema.Required("succeeded", schema.Integer(0, maxBatch).Example(1)),
 	schema.Required("failed", schema.Integer(0, maxBatch)),
+	schema.Optional("remaining", schema.Integer(1, maxBatch-1).Described("How many ids, the last ones, have no result because of `max_bytes`. Ask for them in another call.").Example(1)),
 ))
 
 // getBatchRoute is the route of a dataset that gets several records.
@@ -45,9 +56,10 @@ func getBatchOptions(d query.Dataset) batchOptions[getOptions] {
 		Described("Related records to embed, as in a get.")
 	fields := fieldsOfRecord[d]
 	return batchOptions[getOptions]{
-		properties: []schema.Property{schema.Optional("fields", fields.Schema), schema.Optional("include", include.Schema)},
+		properties: []schema.Property{schema.Optional("fields", fields.Schema), schema.Optional("include", include.Schema), schema.Optional("max_bytes", query.MaxBytesRule.Schema)},
 		read: func(issues *input.Issues, r *input.Reader, into *getOptions) {
 			into.fields = fields.Member(issues, r, "fields", false)
+			into.maxBytes = query.MaxBytesRule.Member(issues, r, "max_bytes", false)
 			for _, key := range include.Member(issues, r, "include", false) {
 				i := slices.IndexFunc(known, func(inc query.Include) bool { return inc.Key == key })
 				if !slices.Contains(into.includes, known[i]) {
@@ -61,9 +73,9 @@ func getBatchOptions(d query.Dataset) batchOptions[getOptions] {
 
 func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
 	return func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
-		// get answers the items whose ids are among those.
-		get := func(ctx context.Context, among func(id string) bool) ([]batchResult, error) {
-			results := resultsOf(items)
+		// get answers the first items, and has the records whose ids are among those.
+		get := func(ctx context.Context, first int, among func(id string) bool) ([]batchResult, error) {
+			results := resultsOf(items[:first])
 			var ids []string
 			for _, r := range results {
 				if r.err == nil && !slices.Contains(ids, r.id) && among(r.id) {
@@ -74,6 +86,7 @@ func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[u
 			if err != nil {
 				return nil, err
 			}
+			bytes := 0
 			for i := range results {
 				r := &results[i]
 				if r.err != nil {
@@ -84,14 +97,19 @@ func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[u
 					r.err = fault.New(fault.RecordNotFound, "no %s has the id %s", d.Singular(), r.id)
 					continue
 				}
-				if r.data, err = o.fields.Select(record); err != nil {
+				if record, err = o.fields.Select(record); err != nil {
 					return nil, err
 				}
+				if bytes += len(record); o.maxBytes > 0 && bytes > o.maxBytes && bytes > len(record) {
+					results = results[:i]
+					break
+				}
+				r.data = record
 			}
 			return results, s.withMerges(ctx, d, results)
 		}
 		return c.metered(len(items), func(ctx context.Context) (reply, int, error) {
-			results, err := get(ctx, func(string) bool { return true })
+			results, err := get(ctx, len(items), func(string) bool { return true })
 			if err != nil {
 				return reply{}, 0, err
 			}
@@ -101,21 +119,27 @@ func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[u
 					ids = append(ids, items[i].in)
 				}
 			}
-			if err := c.keep(nil, "", ids); err != nil {
+			if err := c.keep(len(results), "", ids); err != nil {
 				return reply{}, 0, err
 			}
 			r, err := c.batchReply("id", results)
 			m, _ := r.metadata.(batchMetadata)
 			m.Credits = int64(m.Succeeded)
-			return reply{r.data, m}, m.Succeeded, err
+			return reply{r.data, getBatchNumbers{m, len(items) - len(results)}}, m.Succeeded, err
 		}, func(ctx context.Context, kept keptPage) (reply, error) {
-			results, err := get(ctx, func(id string) bool {
+			var answered int
+			if err := json.Unmarshal(kept.Metadata, &answered); err != nil {
+				return reply{}, err
+			}
+			results, err := get(ctx, min(answered, len(items)), func(id string) bool {
 				return slices.ContainsFunc(kept.IDs, func(k uuid.UUID) bool { return k.String() == id })
 			})
 			if err != nil {
 				return reply{}, err
 			}
-			return c.batchReply("id", results)
+			r, err := c.batchReply("id", results)
+			m, _ := r.metadata.(batchMetadata)
+			return reply{r.data, getBatchNumbers{m, len(items) - len(results)}}, err
 		})
 	}
 }

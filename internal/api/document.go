@@ -10,6 +10,7 @@ import (
 
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/release"
 	"atlas/internal/schema"
 	"atlas/search/query"
 )
@@ -34,7 +35,7 @@ Some rules cannot be said in a schema: the lower end of a range must not be abov
 func (s *Server) Document() openapi.Document {
 	d := openapi.Document{
 		OpenAPI:    openapi.Version,
-		Info:       openapi.Info{Title: "Atlas", Version: strings.TrimPrefix(Version, "/api/v") + ".0.0", Description: introduction},
+		Info:       openapi.Info{Title: "Atlas", Version: release.Version(), Description: introduction},
 		Servers:    []openapi.Server{{URL: Version}},
 		Tags:       documentTags(),
 		Components: sharedComponents(),
@@ -129,6 +130,7 @@ func sharedHeaders() schema.Map[openapi.Header] {
 	h := schema.Map[openapi.Header]{
 		{Name: "RequestId", Value: openapi.Header{Required: true, Description: "The request's id: the caller's own, or a new UUID.", Schema: schema.Printable(128)}},
 		{Name: "RetryAfter", Value: openapi.Header{Required: true, Description: "In how many seconds to try again.", Schema: schema.Integer(1, 86_400)}},
+		{Name: "RetryAfterIfKnown", Value: openapi.Header{Description: "In how many seconds to try again.", Schema: schema.Integer(1, 86_400)}},
 	}
 	h = append(h, schema.Member[openapi.Header]{Name: short(headerReplayed), Value: openapi.Header{
 		Description: "The answer to a repetition; missing otherwise.", Schema: schema.OneOf("true"),

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -35,12 +36,12 @@ func (c *call) search(q query.Query, find func(context.Context, query.Query) (qu
 		if err != nil {
 			return reply{}, 0, err
 		}
-		m := metadataOf(q, p)
-		if err := c.keepRows(m.free(), p.Rows); err != nil {
+		whole := slices.Clone(p.Rows)
+		if p, err = shown(q, p); err != nil {
 			return reply{}, 0, err
 		}
-		p.Rows, err = q.Fields.SelectAll(p.Rows)
-		return reply{data(p), m}, len(p.Rows), err
+		m := metadataOf(q, p)
+		return reply{data(p), m}, len(p.Rows), c.keepRows(m.free(), whole[:len(p.Rows)])
 	}, func(ctx context.Context, kept keptPage) (reply, error) {
 		rows, err := kept.rows(q, func(q query.Query) ([]jsontext.Value, error) {
 			p, err := find(ctx, q)
@@ -48,6 +49,14 @@ func (c *call) search(q query.Query, find func(context.Context, query.Query) (qu
 		})
 		return reply{data(query.Page{Rows: rows}), kept.Metadata}, err
 	})
+}
+
+// shown is a page with the members of the rows, and as many of the rows, as q asks for.
+func shown(q query.Query, p query.Page) (_ query.Page, err error) {
+	if p.Rows, err = q.Fields.SelectAll(p.Rows); err != nil {
+		return query.Page{}, err
+	}
+	return p.Within(q.MaxBytes), nil
 }
 
 // unmetered lets a call of a metered route cost nothing, and draw on the token bucket of

@@ -50,7 +50,7 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	var view struct{ View struct{ ID string } }
 	twice("POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"One"}`).into(t, &view, nil)
 	twice("POST", "/workspace/views/upsert", fmt.Sprintf(`{"id":%q,"name":"Two","revision":1}`, view.View.ID))
-	twice("POST", "/workspace/views/"+view.View.ID+"/records", fmt.Sprintf(`{"record_id":%q}`, a1))
+	twice("POST", "/workspace/views/"+view.View.ID+"/records/add", fmt.Sprintf(`{"record_id":%q}`, a1))
 	twice("POST", "/workspace/views/upsert/batch", `{"inputs":[{"dataset":"account","view_type":"static","name":"Three"},{"dataset":"account","view_type":"static","name":"Two"},{"x":1}]}`)
 	twice("DELETE", "/workspace/views/"+view.View.ID, "")
 	twice("POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"notes":"n"}`, a1))
@@ -59,7 +59,7 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	invited := twice("POST", "/workspace/invitations", `{"email":"new@a.example","role":"member"}`, "accept_url")
 	var hook struct{ Webhook struct{ ID, Secret string } }
 	twice("POST", "/workspace/webhooks/upsert", `{"url":"https://hooks.example.com/x","events":["load.switched"]}`, "webhook.secret").into(t, &hook, nil)
-	rotated := twice("POST", "/workspace/webhooks/"+hook.Webhook.ID+"/rotate", "", "webhook.secret")
+	twice("POST", "/workspace/webhooks/"+hook.Webhook.ID+"/rotate", "", "webhook.secret")
 	twice("POST", "/workspace/webhooks/"+hook.Webhook.ID+"/test", "")
 	twice("POST", "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`)
 
@@ -69,10 +69,8 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	}
 	invited.into(t, &link, nil)
 	_, token, _ := strings.Cut(link.AcceptURL, "token=")
-	for _, secret := range []string{token, hook.Webhook.Secret, strings.TrimPrefix(rotated.text, "")} {
-		if secret == "" {
-			t.Error("no secret to look for")
-		}
+	if token == "" || !strings.HasPrefix(hook.Webhook.Secret, "whsec_") {
+		t.Fatal("no secrets to look for")
 	}
 	admin, err := pgx.Connect(t.Context(), w.databases.Admin)
 	fatal(t, err)

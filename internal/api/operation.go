@@ -311,8 +311,13 @@ func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Res
 	if slices.Contains(codes, fault.RateLimited) {
 		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: headerNextAt, Value: openapi.HeaderRef(short(headerNextAt))})
 	}
-	if slices.ContainsFunc(codes, func(c fault.Code) bool { return errorTable[c].retry }) {
-		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")})
+	retried := func(c fault.Code) bool { return errorTable[c].retry }
+	if slices.ContainsFunc(codes, retried) {
+		ref := "RetryAfter"
+		if slices.ContainsFunc(codes, func(c fault.Code) bool { return !retried(c) }) {
+			ref += "IfKnown"
+		}
+		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef(ref)})
 	}
 	return openapi.Response{Name: name, Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: errorSchema(codes), Examples: shown})}
 }

@@ -71,12 +71,12 @@ func (s *Server) searchQueue(c *call, r query.QueueRequest) (reply, error) {
 		if err != nil {
 			return reply{}, 0, err
 		}
-		m := metadataOf(r.Query, p.Page)
-		if err := c.keepRows(queueMetadata{m.free(), p.Unread}, p.Rows); err != nil {
+		whole := slices.Clone(p.Rows)
+		if p.Page, err = shown(r.Query, p.Page); err != nil {
 			return reply{}, 0, err
 		}
-		p.Rows, err = r.Fields.SelectAll(p.Rows)
-		return reply{recordsOf(p.Page), queueMetadata{m, p.Unread}}, len(p.Rows), err
+		m := metadataOf(r.Query, p.Page)
+		return reply{recordsOf(p.Page), queueMetadata{m, p.Unread}}, len(p.Rows), c.keepRows(queueMetadata{m.free(), p.Unread}, whole[:len(p.Rows)])
 	}, func(ctx context.Context, kept keptPage) (reply, error) {
 		rows, err := kept.rows(r.Query, func(q query.Query) ([]jsontext.Value, error) {
 			p, err := find(ctx, query.QueueRequest{Query: q, Dismissed: r.Dismissed})

@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"internal/mail":            {"workspace", "workspace/people", "internal/fault"},
 	"internal/architecture":    {},
 	"internal/telemetry":       {},
+	"internal/release":         {},
 	"internal/timer":           {},
 	"internal/devstack":        {"mappings", "internal/durable", "internal/timer"},
 	"client":                   {}, // of the standard library alone
@@ -73,7 +74,7 @@ var allowed = map[string][]string{
 	"internal/schema":          {},
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
-	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

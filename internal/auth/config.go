@@ -59,22 +59,22 @@ type Config struct {
 func (c Config) Validate() error {
 	var faults []error
 	if c.Secret != "" && c.JWKS != "" {
-		faults = append(faults, errors.New("a JWT secret and a JWKS exclude each other: give one"))
+		faults = append(faults, errors.New("--jwt-secret (ATLAS_JWT_SECRET) and --jwks (ATLAS_JWKS) exclude each other: give one"))
 	}
 	if c.Secret != "" && len(c.Secret) < MinSecret {
-		faults = append(faults, fmt.Errorf("the JWT secret must have at least %d bytes", MinSecret))
+		faults = append(faults, fmt.Errorf("--jwt-secret (ATLAS_JWT_SECRET) must have at least %d bytes; openssl rand -hex %d prints one", MinSecret, MinSecret/2))
 	}
 	for _, algorithm := range c.Algorithms {
 		if !slices.Contains(DefaultAlgorithms, algorithm) {
-			faults = append(faults, fmt.Errorf("the JWT algorithm %q is not one of %s", algorithm, strings.Join(DefaultAlgorithms, ", ")))
+			faults = append(faults, fmt.Errorf("--jwt-algorithms (ATLAS_JWT_ALGORITHMS): %q is not one of %s", algorithm, strings.Join(DefaultAlgorithms, ", ")))
 		}
 	}
 	if c.Secret != "" && len(c.Algorithms) > 0 {
-		faults = append(faults, errors.New("JWT algorithms are for a JWKS: a secret means HS256"))
+		faults = append(faults, errors.New("--jwt-algorithms (ATLAS_JWT_ALGORITHMS) is for --jwks: --jwt-secret means HS256"))
 	}
 	faults = append(faults, c.checkRequired("issuer", c.Issuer, c.AnyIssuer), c.checkRequired("audience", c.Audience, c.AnyAudience))
 	if c.AbsentEmailVerified && c.JWKS == "" {
-		faults = append(faults, errors.New("--jwt-absent-email-verified is for a JWKS"))
+		faults = append(faults, errors.New("--jwt-absent-email-verified (ATLAS_JWT_ABSENT_EMAIL_VERIFIED) is for --jwks"))
 	}
 	if c.JWKSRefresh < 0 || c.JWKSMinInterval < 0 {
 		faults = append(faults, errors.New("the intervals of reading the JWKS must not be negative"))
@@ -91,10 +91,10 @@ func (c Config) Validate() error {
 func (c Config) checkRequired(what, value string, waived bool) error {
 	switch {
 	case c.JWKS != "" && value == "" && !waived:
-		return fmt.Errorf("a JWKS needs --jwt-%s (ATLAS_JWT_%s): without it tokens made for others are accepted; --jwt-accept-any-%s says that this is meant",
+		return fmt.Errorf("--jwt-%s (ATLAS_JWT_%s) is required with --jwks: without it tokens made for others are accepted; --jwt-accept-any-%s says that this is meant",
 			what, strings.ToUpper(what), what)
 	case waived && (c.JWKS == "" || value != ""):
-		return fmt.Errorf("--jwt-accept-any-%s is for a JWKS without --jwt-%s", what, what)
+		return fmt.Errorf("--jwt-accept-any-%s is for --jwks without --jwt-%s", what, what)
 	}
 	return nil
 }
@@ -107,12 +107,12 @@ func isURL(jwks string) bool {
 func checkURL(jwks string) error {
 	u, err := url.Parse(jwks)
 	if err != nil || u.Host == "" {
-		return errors.New("the address of the JWKS is not a URL")
+		return errors.New("--jwks (ATLAS_JWKS) is not an address: a file, or one such as https://login.example/jwks.json")
 	}
 	ip := net.ParseIP(u.Hostname())
 	if u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		// Whoever can modify it in transit can sign any token.
-		return errors.New("the JWKS must be read over https")
+		return errors.New("--jwks (ATLAS_JWKS) must be read over https, such as https://login.example/jwks.json")
 	}
 	return nil
 }

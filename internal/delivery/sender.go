@@ -12,10 +12,10 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"golang.org/x/sync/singleflight"
 
 	"atlas/internal/egress"
 	"atlas/internal/fault"
@@ -32,8 +32,6 @@ const (
 	maxRead = 16 << 10
 	// maxAfter bounds a Retry-After.
 	maxAfter = time.Hour
-	// targetFor is how long what is known of a webhook is used again.
-	targetFor = time.Second
 	// slots is how many requests a server makes at once, laneSlots how many to one
 	// webhook.
 	slots, laneSlots = 256, 32
@@ -60,14 +58,7 @@ type Sender struct {
 	client  *http.Client
 	now     func() time.Time
 	log     *slog.Logger
-
-	mu     sync.Mutex
-	recent map[webhooks.ID]recentTarget
-}
-
-type recentTarget struct {
-	at     time.Time
-	target webhooks.Target
+	reading singleflight.Group
 }
 
 // NewSender returns a Sender; now is the clock, time.Now when nil.
@@ -75,7 +66,7 @@ func NewSender(targets Targets, sealer webhooks.Sealer, guard *egress.Guard, now
 	if now == nil {
 		now = time.Now
 	}
-	return &Sender{targets: targets, sealer: sealer, client: guard.Client(), now: now, log: log, recent: map[webhooks.ID]recentTarget{}}
+	return &Sender{targets: targets, sealer: sealer, client: guard.Client(), now: now, log: log}
 }
 
 // Handler is what runs the jobs of deliveries.
@@ -114,33 +105,28 @@ func (s *Sender) Send(ctx context.Context, j jobs.Job) jobs.Result {
 	return result
 }
 
-// target returns a webhook, as it was at most targetFor ago.
-func (s *Sender) target(ctx context.Context, in workspace.ID, id webhooks.ID) (webhooks.Target, error) {
-	s.mu.Lock()
-	known, ok := s.recent[id]
-	s.mu.Unlock()
-	if ok && time.Since(known.at) < targetFor {
-		return known.target, nil
-	}
-	at := time.Now()
-	target, err := s.targets.WebhookTarget(ctx, in, id)
-	if err != nil {
-		return webhooks.Target{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.recent) > slots*4 {
-		clear(s.recent)
-	}
-	s.recent[id] = recentTarget{at, target}
-	return target, nil
+// seen is a webhook, and when reading it began.
+type seen struct {
+	at     time.Time
+	target webhooks.Target
 }
 
-// forget makes the next attempt read the webhook.
-func (s *Sender) forget(id webhooks.ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.recent, id)
+// target returns a webhook as it is now, so that what is sent after a rotation is signed by
+// the new secret. Deliveries that begin together share a read.
+func (s *Sender) target(ctx context.Context, in workspace.ID, id webhooks.ID) (webhooks.Target, error) {
+	for began := time.Now(); ; {
+		read, err, _ := s.reading.Do(in.String()+id.String(), func() (any, error) {
+			at := time.Now()
+			target, err := s.targets.WebhookTarget(ctx, in, id)
+			return seen{at, target}, err
+		})
+		if err != nil {
+			return webhooks.Target{}, err
+		}
+		if is := read.(seen); !is.at.Before(began) { // else it was in progress before
+			return is.target, nil
+		}
+	}
 }
 
 // message is the body of a delivery: the same in each attempt.
@@ -253,7 +239,6 @@ func (s *Sender) judge(ctx context.Context, j jobs.Job, target webhooks.Target, 
 	default:
 		return
 	}
-	s.forget(id)
 	if err != nil {
 		s.log.Warn("the state of a webhook was not kept", "webhook", id.String(), "workspace", j.Workspace.String(), "error", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,12 +25,21 @@ type Hit[S any] struct {
 // Long returns the only doc value of a field of type long. It is parsed as text,
 // because a float64 would round it.
 func (h Hit[S]) Long(field string) (value int64, ok bool) {
+	value, err := strconv.ParseInt(h.only(field), 10, 64)
+	return value, err == nil
+}
+
+// Keyword returns the only doc value of a field of type keyword that needs no escapes,
+// "" if there is none.
+func (h Hit[S]) Keyword(field string) string { return strings.Trim(h.only(field), `"`) }
+
+// only is the text of the only element of a field's list.
+func (h Hit[S]) only(field string) string {
 	list := h.Fields[field]
 	if len(list) <= 2 {
-		return 0, false
+		return ""
 	}
-	value, err := strconv.ParseInt(string(list[1:len(list)-1]), 10, 64)
-	return value, err == nil
+	return string(list[1 : len(list)-1])
 }
 
 // Hits returns the hits of a search of an index or alias, as of its last refresh.

@@ -42,16 +42,16 @@ func (c Config) Enabled() bool { return c.URL != "" }
 func (c Config) Validate() error {
 	if c.URL == "" {
 		if c.From != "" {
-			return errors.New("a sender of mail is given, but no SMTP server")
+			return errors.New("--mail-from (ATLAS_MAIL_FROM), a sender of mail, needs --smtp-url (ATLAS_SMTP_URL)")
 		}
 		return nil
 	}
 	var faults []error
 	if _, err := parseURL(c.URL); err != nil {
-		faults = append(faults, err)
+		faults = append(faults, fmt.Errorf("--smtp-url (ATLAS_SMTP_URL) %w", err))
 	}
 	if _, err := netmail.ParseAddress(c.From); err != nil {
-		faults = append(faults, errors.New("the sender of mail must be an e-mail address, with or without a name"))
+		faults = append(faults, errors.New("--mail-from (ATLAS_MAIL_FROM), the sender of mail, must be an e-mail address, such as Atlas <atlas@example.com>"))
 	}
 	return errors.Join(faults...)
 }
@@ -75,29 +75,29 @@ const (
 func parseURL(text string) (server, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || (u.Scheme != "smtp" && u.Scheme != "smtps") || strings.Trim(u.Path, "/") != "" || u.Fragment != "" {
-		return server{}, errors.New("the SMTP server must be given as smtp://[user:password@]host[:port] or smtps://…")
+		return server{}, errors.New("must be smtp://[user:password@]host[:port] or smtps://…")
 	}
 	s := server{host: u.Hostname(), user: u.User.Username()}
 	s.password, _ = u.User.Password()
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return server{}, errors.New("the query of the SMTP server's address is malformed")
+		return server{}, errors.New("has a malformed query")
 	}
 	for name := range query {
 		if name != "tls" {
-			return server{}, fmt.Errorf("the SMTP server's address has an unknown parameter %q", name)
+			return server{}, fmt.Errorf("has an unknown parameter %q: tls is the only one", name)
 		}
 	}
 	if s.encryption, err = encryptionOf(u.Scheme, query.Get("tls")); err != nil {
 		return server{}, err
 	}
 	if s.encryption == plain && s.user != "" && !loopback(s.host) {
-		return server{}, errors.New("a password goes to an SMTP server without TLS on loopback only")
+		return server{}, errors.New("sends a password to a server without TLS, which only one on loopback may get")
 	}
 	s.port = map[encryption]int{startTLS: 587, plain: 25, implicit: 465}[s.encryption]
 	if u.Port() != "" {
 		if s.port, err = strconv.Atoi(u.Port()); err != nil || s.port < 1 || s.port > 65535 {
-			return server{}, errors.New("the SMTP server's port must be 1 to 65535")
+			return server{}, errors.New("has a port that is not 1 to 65535")
 		}
 	}
 	return s, nil
@@ -108,13 +108,13 @@ func encryptionOf(scheme, tls string) (encryption, error) {
 	case scheme == "smtps" && tls == "":
 		return implicit, nil
 	case scheme == "smtps":
-		return "", errors.New("smtps always begins with TLS: leave out ?tls")
+		return "", errors.New("begins with smtps, which always is TLS: leave out ?tls")
 	case tls == "" || tls == string(startTLS):
 		return startTLS, nil
 	case tls == string(plain):
 		return plain, nil
 	}
-	return "", errors.New("?tls of the SMTP server must be starttls or none")
+	return "", errors.New("has a ?tls that is neither starttls nor none")
 }
 
 func loopback(host string) bool {

@@ -124,8 +124,11 @@ func (c *changesCmd) on(i *installation) {
 	b.report = changesReport{heading: i.heading(), Rounds: c.Rounds, Kept: c.Kept}
 	b.load(b.feed)
 	for range c.Rounds {
-		b.report.share(&b.report.Load, &b.report.LoadAlone, &b.report.LoadShare, func() float64 { return b.load(b.feed) }, func() float64 { return b.load(nil) })
-		b.tell()
+		b.report.share(&b.report.Load, &b.report.LoadAlone, &b.report.LoadShare, func() float64 { return b.load(b.feed) }, func() float64 {
+			took := b.load(nil)
+			b.tell() // or the next load would, in its time
+			return took
+		})
 	}
 	b.delta(b.feed, live)
 	for range c.Rounds {

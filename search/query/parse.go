@@ -74,6 +74,7 @@ func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
 		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
 		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
+		rule.Optional("max_bytes", MaxBytesRule, func(r *request) *int { return &r.MaxBytes }),
 		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
 			for _, name := range []string{"filters", "relations", "any", "none"} {
@@ -85,6 +86,11 @@ func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
 		boundTerms,
 	}
 }
+
+// MaxBytesRule is the rule of the member that limits the bytes of the records of an
+// answer.
+var MaxBytesRule = rule.Integer(MinMaxBytes, MaxMaxBytes).
+	Described("End the answer before the record that would make the records longer than so many bytes, with one record at least. What is not returned costs nothing.")
 
 // baseNames begin the names of the schemas of each base.
 var baseNames = map[BaseKind]string{Data: "", Book: "Workspace", View: "View"}

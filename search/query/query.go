@@ -8,7 +8,10 @@ import (
 
 // Bounds of a search request.
 const (
-	MaxLimit     = 100
+	MaxLimit = 100
+	// Bounds of the bytes of the records of an answer.
+	MinMaxBytes  = 1_000
+	MaxMaxBytes  = 10_000_000
 	DefaultLimit = 25
 	MaxOffset    = 10_000
 	MaxQuery     = 500 // characters of `query` and of a value of a full-text filter
@@ -77,6 +80,8 @@ type Query struct {
 	// Fields are the members of the rows that the caller shows. Searches return
 	// whole rows.
 	Fields FieldSet
+	// MaxBytes ends the page that the caller shows (Page.Within); 0: it is not limited.
+	MaxBytes int
 }
 
 // Among is the search of the same base for some of its records, whatever the conditions and
@@ -131,7 +136,24 @@ type Page struct {
 	Capped bool
 	// Next is the cursor of the next page, "" on the last one.
 	Next string
+	// After returns the cursor of the page that begins after a row, an index into Rows.
+	After func(row int) string
 	// DidYouMean is a text that finds records in place of the query's, which finds none;
 	// "" if there is none (docs/api.md, "Typos").
 	DidYouMean string
+}
+
+// Within is the page without the rows that are beyond so many bytes, whole rows all of
+// them, and at least one. Next goes on where it ends. 0 keeps the page as it is.
+func (p Page) Within(bytes int) Page {
+	if bytes == 0 {
+		return p
+	}
+	for i, row := range p.Rows {
+		if bytes -= len(row); bytes < 0 && i > 0 {
+			p.Next, p.Rows = p.After(i-1), p.Rows[:i]
+			break
+		}
+	}
+	return p
 }

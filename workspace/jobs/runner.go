@@ -27,10 +27,11 @@ type Handler struct {
 	Slots, LaneSlots int
 }
 
-// Pauses are those of a job that is tried for a day: ten attempts.
+// Pauses are those of a job that is tried for a day: ten attempts. The second begins within
+// 30 seconds of the first, also when that hangs for 10.
 func Pauses() []time.Duration {
 	return []time.Duration{
-		20 * time.Second, 100 * time.Second, 8 * time.Minute, 30 * time.Minute, 80 * time.Minute,
+		15 * time.Second, 105 * time.Second, 8 * time.Minute, 30 * time.Minute, 80 * time.Minute,
 		3 * time.Hour, 5 * time.Hour, 6 * time.Hour, 8 * time.Hour,
 	}
 }

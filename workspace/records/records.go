@@ -105,7 +105,7 @@ func (r *Records) search(ctx context.Context, s search) (query.Page, error) {
 	if err != nil {
 		return query.Page{}, err
 	}
-	rows := page.Rows[:0]
+	rows, found := page.Rows[:0], make([]int, 0, len(page.Rows))
 	for i, record := range page.Rows {
 		var overlay *book.Overlay
 		if o, there := overlays[ids[i]]; there {
@@ -117,9 +117,10 @@ func (r *Records) search(ctx context.Context, s search) (query.Page, error) {
 		if err != nil {
 			return query.Page{}, err
 		}
-		rows = append(rows, rendered)
+		rows, found = append(rows, rendered), append(found, i)
 	}
-	page.Rows = rows
+	after := page.After
+	page.Rows, page.After = rows, func(row int) string { return after(found[row]) }
 	return page, nil
 }
 

@@ -16,8 +16,19 @@ import (
 // exits with status 2.
 type ConfigError []string
 
-func (e ConfigError) Error() string {
-	return "the configuration is not usable:\n  - " + strings.Join(e, "\n  - ")
+func (e ConfigError) Error() string { return strings.Join(e, "\n") }
+
+// print prints each problem on a line, and where the options of the command are listed.
+func (e ConfigError) print(to io.Writer, command string) {
+	if len(e) == 1 {
+		_, _ = fmt.Fprintf(to, "%s: %s\n", command, e[0])
+	} else {
+		_, _ = fmt.Fprintf(to, "%s: %d things are wrong:\n", command, len(e))
+		for _, problem := range e {
+			_, _ = fmt.Fprintf(to, "  %s\n", strings.ReplaceAll(problem, "\n", "\n  "))
+		}
+	}
+	_, _ = fmt.Fprintf(to, "%s --help lists what there is\n", command)
 }
 
 // Problems collects what is wrong with a configuration, so that one error
@@ -52,26 +63,38 @@ func (p *Problems) URL(option, value string, schemes ...string) {
 	u, err := url.Parse(value)
 	switch {
 	case value == "":
-		p.Add("%s is required", option)
+		p.Add("%s is required, such as %s", option, exampleURLs[schemes[0]])
+	case err == nil && u.Host == "" && !slices.Contains(schemes, u.Scheme):
+		p.Add("%s lacks %s://: give an address such as %s", option, schemes[0], exampleURLs[schemes[0]])
 	case err != nil || u.Host == "" && u.Path == "":
-		p.Add("%s is not an address", option)
+		p.Add("%s is not an address: give one such as %s", option, exampleURLs[schemes[0]])
 	case !slices.Contains(schemes, u.Scheme):
-		p.Add("%s must begin with %s://", option, strings.Join(schemes, ":// or "))
+		p.Add("%s must begin with %s://, such as %s", option, strings.Join(schemes, ":// or "), exampleURLs[schemes[0]])
 	}
+}
+
+// exampleURLs are the examples in messages, by scheme.
+var exampleURLs = map[string]string{
+	"http": "http://127.0.0.1:9200", "https": "https://host.example",
+	"postgres": "postgres://user:password@host:5432/atlas",
 }
 
 // Duration checks the bounds of an option, both included.
 func (p *Problems) Duration(option string, d, lowest, highest time.Duration) {
 	if d < lowest || d > highest {
-		p.Add("%s must be %s to %s", option, lowest, highest)
+		p.Add("%s must be %s to %s, not %s", option, shortest(lowest), shortest(highest), shortest(d))
 	}
 }
 
-// OneOf checks an option that may be empty.
-func (p *Problems) OneOf(option, value string, allowed ...string) {
-	if value != "" && !slices.Contains(allowed, value) {
-		p.Add("%s must be one of %s", option, strings.Join(allowed, ", "))
+// shortest formats a duration without the units of which it has none: 10m, not 10m0s.
+func shortest(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if cut, ok := strings.CutSuffix(text, zero); ok {
+			text = cut + zero[:1]
+		}
 	}
+	return text
 }
 
 // Log holds the log options of a long-running command.

@@ -26,16 +26,16 @@ type Elastic struct {
 // Check adds what is wrong with the options.
 func (c Elastic) Check(f *Problems) {
 	if len(c.ElasticsearchURL) == 0 {
-		f.Add("--elasticsearch-url (ATLAS_ELASTICSEARCH_URL) is required")
+		f.Add("--elasticsearch-url (ATLAS_ELASTICSEARCH_URL) is required, such as %s", exampleURLs["http"])
 	}
 	for _, u := range c.ElasticsearchURL {
 		f.URL("--elasticsearch-url (ATLAS_ELASTICSEARCH_URL)", u, "http", "https")
 	}
 	if c.ElasticsearchAPIKey != "" && c.ElasticsearchUser != "" {
-		f.Add("give either --elasticsearch-api-key or --elasticsearch-user, not both")
+		f.Add("--elasticsearch-api-key (ATLAS_ELASTICSEARCH_API_KEY) and --elasticsearch-user (ATLAS_ELASTICSEARCH_USER) exclude each other: give one")
 	}
 	if (c.ElasticsearchUser == "") != (c.ElasticsearchPassword == "") {
-		f.Add("--elasticsearch-user and --elasticsearch-password go together")
+		f.Add("--elasticsearch-user (ATLAS_ELASTICSEARCH_USER) and --elasticsearch-password (ATLAS_ELASTICSEARCH_PASSWORD) go together: give both")
 	}
 	if !validPrefix(c.IndexPrefix) {
 		f.Add("--index-prefix (ATLAS_INDEX_PREFIX) may hold a-z, 0-9, -, _ and ., begins with a letter or digit, and has at most 100 characters")

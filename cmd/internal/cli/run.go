@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -32,6 +33,19 @@ type ExitError int
 
 func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
+// Exit statuses of every command. Commands that have others say so in their help.
+const (
+	failedStatus  = 1
+	refusedStatus = 2 // arguments or configuration
+	// InterruptedStatus is the usual status after SIGINT.
+	InterruptedStatus = 130
+)
+
+// statuses is below the help of the program.
+const statuses = `Each option can be given as a flag, as the environment variable in its help, or in a file (--config); the first of these wins, and defaults come last.
+
+Status: 0 done, 1 failed, 2 arguments or configuration make no sense, 130 interrupted. Commands with other statuses say so in their help.`
+
 // Main calls run with the arguments of the process and exits with its status.
 // SIGINT and SIGTERM cancel the context; a second one ends the process.
 func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
@@ -44,45 +58,58 @@ func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer)
 }
 
 // Run parses the arguments, runs the command and returns the exit status: 0 for
-// success, 1 for a failure, 2 for invalid arguments or configuration, or the
-// status of the command's ExitError.
+// success, 1 for a failure, 2 for invalid arguments or configuration, 130 after
+// SIGINT, or the status of the command's ExitError. All faults of arguments and
+// configuration are told at once.
 func (p Program) Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	exited := -1
+	exited, file := -1, &Problems{}
 	parser, err := kong.New(p.Commands,
 		kong.Name(p.Name),
-		kong.Description(p.Description),
-		kong.UsageOnError(),
+		kong.Description(p.Description+"\n\n"+statuses),
 		p.Vars,
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(&Streams{stdout, stderr}),
+		kong.Bind(&Streams{stdout, stderr}, file),
 	)
 	if err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
-		return 1
+		return failedStatus
 	}
-	k, err := parser.Parse(args)
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
+	if len(args) == 0 {
+		_, _ = parser.Parse([]string{"--help"})
+		return refusedStatus
+	}
+	k, err := parse(parser, args, file, func() bool { return exited >= 0 })
 	if exited >= 0 {
-		return exited // --help
+		return exited // --help, --version
 	}
-	if err != nil {
-		parser.FatalIfErrorf(err)
-		return 2
+	if err == nil {
+		err = k.Run()
 	}
-	err = k.Run()
 	if exit, ok := errors.AsType[ExitError](err); ok {
 		return int(exit)
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
-		if _, ok := errors.AsType[ConfigError](err); ok {
-			return 2
-		}
-		return 1
+	faults, refused := errors.AsType[ConfigError](err)
+	switch {
+	case err == nil:
+		return 0
+	case refused && k != nil:
+		faults.print(stderr, k.Selected().FullPath())
+		return refusedStatus
+	case refused:
+		faults.print(stderr, p.Name)
+		return refusedStatus
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintf(stderr, "%s: interrupted\n", p.Name)
+		return InterruptedStatus
 	}
-	return 0
+	fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
+	return failedStatus
 }
 
 // redisLog drops what the Redis client prints to stderr: the same errors are

@@ -83,9 +83,6 @@ func (c *Load) Check() error {
 
 // Run loads the folder and prints the report.
 func (c *Load) Run(ctx context.Context, s *cli.Streams) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
 	w, err := c.writer(ctx)
 	if err != nil {
 		return err

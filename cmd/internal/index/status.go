@@ -16,10 +16,10 @@ import (
 // Status is `atlas index status`.
 type Status struct {
 	generationsConfig
+	cli.Output
 
 	WorkDir []string `name:"work-dir" env:"ATLAS_WORK_DIR" type:"path" placeholder:"DIR" help:"Work folder of a load, where it was given one; those in --temp-dir are found."`
 	TempDir string   `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder of the default work folders; default: atlas in the user's folder for caches."`
-	JSON    bool     `name:"json" help:"Print JSON."`
 }
 
 // StatusReport is the status as --json prints it.
@@ -67,11 +67,41 @@ func (c *Status) Run(ctx context.Context, s *cli.Streams) error {
 		for _, l := range indexer.UnfinishedLoads(o.Names, c.TempDir, c.WorkDir...) {
 			status.Loads = append(status.Loads, unfinishedLoad{l, who != "" && l.Holder == who && l.InUse()})
 		}
-		if c.JSON {
+		switch {
+		case c.JSON:
 			return cli.PrintJSON(s.Out, status)
+		case c.Output.Output == "csv":
+			return printGenerations(s, generations)
 		}
 		return printStatus(s, status)
 	})
+}
+
+// printGenerations prints the generations as CSV, with sizes in bytes.
+func printGenerations(s *cli.Streams, all []generation.Generation) error {
+	columns := []string{"generation", "state", "created"}
+	for _, d := range query.Datasets {
+		columns = append(columns, string(d))
+	}
+	rows := make([][]string, len(all))
+	for i, g := range all {
+		rows[i] = []string{g.Name, fmt.Sprint(g.State), g.Created.Format(time.RFC3339)}
+		for _, d := range query.Datasets {
+			rows[i] = append(rows[i], documentsOf(g, d, "-"))
+		}
+		rows[i] = append(rows[i], fmt.Sprint(g.Documents), fmt.Sprint(g.Bytes), worstHealth(g))
+	}
+	return cli.PrintCSV(s.Out, append(columns, "documents", "bytes", "health"), rows)
+}
+
+// documentsOf is the number of documents of a dataset, or none if there is no such index.
+func documentsOf(g generation.Generation, d query.Dataset, none string) string {
+	for _, in := range g.Datasets {
+		if in.Dataset == d {
+			return fmt.Sprint(in.Documents)
+		}
+	}
+	return none
 }
 
 func printStatus(s *cli.Streams, status StatusReport) error {
@@ -84,13 +114,7 @@ func printStatus(s *cli.Streams, status StatusReport) error {
 	for _, g := range status.Generations {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t", g.Name, g.State, g.Created.Format(time.RFC3339))
 		for _, d := range query.Datasets {
-			documents := "–"
-			for _, in := range g.Datasets {
-				if in.Dataset == d {
-					documents = fmt.Sprint(in.Documents)
-				}
-			}
-			_, _ = fmt.Fprintf(w, "%s\t", documents)
+			_, _ = fmt.Fprintf(w, "%s\t", documentsOf(g, d, "–"))
 		}
 		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t\n", g.Documents, size(g.Bytes), worstHealth(g))
 	}

@@ -53,9 +53,6 @@ func (c *Verify) Check() error {
 
 // Run compares and prints the report.
 func (c *Verify) Run(ctx context.Context, s *cli.Streams) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
 	log := c.Logger(s.Err)
 	es, err := c.Open(cli.LogTimeouts(log))
 	if err != nil {

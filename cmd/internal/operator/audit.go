@@ -22,11 +22,14 @@ type Audit struct {
 }
 
 type auditExportCmd struct {
+	cli.Output
+
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" required:"" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
 
 	Workspace workspace.ID `required:"" placeholder:"ID" help:"Workspace whose changes to write."`
 	Since     instant      `placeholder:"TIME" help:"Only changes after a time, as 2026-01-31 (its begin in UTC) or 2026-01-31T09:30:00Z."`
-	JSON      bool         `name:"json" help:"Write a JSON object in each line instead of a table."`
+
+	headed bool
 }
 
 // instant is a time, or a day: its begin in UTC.
@@ -70,7 +73,8 @@ func (c *auditExportCmd) Run(ctx context.Context, s *cli.Streams) error {
 	})
 }
 
-// write writes a page. Each page of a table has its own heading and widths.
+// write writes a page. Each page of a table has its own heading and widths; CSV has one
+// header.
 func (c *auditExportCmd) write(s *cli.Streams, page []audit.Change) error {
 	if c.JSON {
 		out := json.NewEncoder(s.Out)
@@ -92,7 +96,15 @@ func (c *auditExportCmd) write(s *cli.Streams, page []audit.Change) error {
 		}
 		rows[i] = []string{when(&change.At), by, string(change.Op), string(change.Kind), change.ID.String(), orDash(string(change.Dataset)), view, orDash(strings.Join(change.Fields, ","))}
 	}
-	return cli.PrintTable(s.Out, "AT BY OP KIND ID DATASET VIEW CHANGED", rows)
+	heading := "AT BY OP KIND ID DATASET VIEW CHANGED"
+	if c.Output.Output != "csv" {
+		return cli.PrintTable(s.Out, heading, rows)
+	}
+	if c.headed {
+		return cli.PrintCSV(s.Out, nil, rows)
+	}
+	c.headed = true
+	return c.Print(s.Out, nil, heading, rows)
 }
 
 func orDash(text string) string {

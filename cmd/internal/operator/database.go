@@ -12,8 +12,9 @@ import (
 
 // database holds how the operator's commands reach Postgres and print.
 type database struct {
+	cli.Output
+
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" required:"" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
-	JSON              bool   `name:"json" help:"Answer in JSON instead of a table."`
 }
 
 // with runs an action on the directory and explains its error.
@@ -35,13 +36,9 @@ func withSystem(ctx context.Context, systemURL string, act func(*postgres.System
 	return cli.Explain(act(system))
 }
 
-// answer prints rows as a table under a heading, or value, the same data, as
-// JSON.
+// answer prints rows under a heading, or value, the same data, as JSON.
 func (o database) answer(out io.Writer, value any, heading string, rows [][]string) error {
-	if o.JSON {
-		return cli.PrintJSON(out, value)
-	}
-	return cli.PrintTable(out, heading, rows)
+	return o.Print(out, value, heading, rows)
 }
 
 // when formats an optional time.

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"atlas/cmd/internal/cli"
 )
 
 // csvRows writes records as RFC 4180 CSV with a header row, and \n at the end
@@ -90,24 +92,13 @@ func (c *csvRows) cell(raw json.RawMessage) string {
 	default:
 		text = plainText(raw, "")
 	}
-	if !c.formulas && likeFormula(text) {
+	if !c.formulas && cli.LikeFormula(text) {
 		return "'" + text
 	}
 	return text
 }
 
 var listEscaper = strings.NewReplacer(`\`, `\\`, `;`, `\;`)
-
-// likeFormula reports whether a spreadsheet may evaluate a text as a formula. Some
-// spreadsheets skip leading spaces and control characters, and East Asian ones
-// accept fullwidth signs.
-func likeFormula(text string) bool {
-	if strings.HasPrefix(text, "\t") || strings.HasPrefix(text, "\r") || strings.HasPrefix(text, "\n") {
-		return true
-	}
-	text = strings.TrimLeftFunc(text, func(r rune) bool { return r <= ' ' || r == '\u00a0' || r == '\u3000' || r == '\ufeff' })
-	return strings.IndexAny(text, "=+-@＝＋－＠") == 0
-}
 
 // row appends cells, quoted where necessary.
 func (c *csvRows) row(b []byte, cells []string) []byte {

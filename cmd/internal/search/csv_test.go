@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"atlas/cmd/internal/cli"
 )
 
 func csvOf(t *testing.T, rows *csvRows, records ...string) string {
@@ -105,7 +107,7 @@ func TestCSVIsReadBack(t *testing.T) {
 				// Go's reader makes one line break of two characters.
 				value := crlf.ReplaceAllString(text.Draw(r, "value"), "\n")
 				record[name] = value
-				if likeFormula(value) {
+				if cli.LikeFormula(value) {
 					value = "'" + value
 				}
 				row = append(row, value)

@@ -130,9 +130,6 @@ func otherExport(was, is json.RawMessage) string {
 
 // Run exports to the end of the search or of the credits.
 func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
 	shown := newExportProgress(s.Err)
 	api, err := c.open(shown.observe)
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 type Facets struct {
 	apiAccess
 	conditions
+	cli.Output
 
 	Facet   []string `short:"F" sep:"none" placeholder:"FIELD[:HOW]" help:"Field to count by; up to 12, see below."`
 	Measure string   `placeholder:"OF:FIELD" help:"Number to combine for every value or bucket: sum, avg, min or max of a field, such as sum:cost."`
-	JSON    bool     `name:"json" help:"Print the answer as JSON instead of tables."`
 }
 
 // Help is shown below the options.
@@ -53,9 +53,6 @@ func (c *Facets) Check() error {
 
 // Run counts and prints.
 func (c *Facets) Run(ctx context.Context, s *cli.Streams) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
 	api, err := c.open(nil)
 	if err != nil {
 		return err
@@ -77,8 +74,11 @@ func (c *Facets) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
-	if c.JSON {
+	switch {
+	case c.JSON:
 		return json.NewEncoder(s.Out).Encode(counted)
+	case c.Output.Output == "csv":
+		return c.printCSV(s.Out, counted)
 	}
 	return c.print(s.Out, t, counted)
 }
@@ -186,6 +186,30 @@ func (c *Facets) print(out io.Writer, t target, counted client.Facets) error {
 		}
 	}
 	return nil
+}
+
+// printCSV prints a row for each value and each bucket of all facets.
+func (c *Facets) printCSV(out io.Writer, counted client.Facets) error {
+	var rows [][]string
+	for _, f := range counted.Facets {
+		for _, v := range f.Values {
+			label := ""
+			if v.Label != nil {
+				label = *v.Label
+			}
+			rows = append(rows, []string{f.Field, v.Value, label, "-", "-", fmt.Sprint(v.Count), shownNumber(v.Measure)})
+		}
+		for _, b := range f.Buckets {
+			rows = append(rows, []string{f.Field, "-", "-", plainText(b.From, ""), plainText(b.To, ""), fmt.Sprint(b.Count), shownNumber(b.Measure)})
+		}
+		if f.Other > 0 {
+			rows = append(rows, []string{f.Field, "(other)", "-", "-", "-", fmt.Sprint(f.Other), "-"})
+		}
+		if f.Unknown > 0 {
+			rows = append(rows, []string{f.Field, "(unknown)", "-", "-", "-", fmt.Sprint(f.Unknown), "-"})
+		}
+	}
+	return cli.PrintCSV(out, []string{"field", "value", "label", "from", "to", "count", "measure"}, rows)
 }
 
 func (c *Facets) printFacet(out io.Writer, f client.FacetCounts) error {

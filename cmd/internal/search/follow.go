@@ -21,7 +21,7 @@ type Follow struct {
 	apiAccess
 	creditLimit
 
-	Dataset  string   `arg:"" help:"Global dataset: accounts, contacts, projects, signals."`
+	Dataset  string   `arg:"" enum:"accounts,contacts,projects,signals" help:"Global dataset: accounts, contacts, projects, signals."`
 	Filter   []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition on a field of the record; may be repeated, see below."`
 	Dir      string   `type:"path" placeholder:"FOLDER" help:"Keep the records in files of FOLDER/DATASET."`
 	Postgres string   `env:"ATLAS_FOLLOW_POSTGRES_URL" placeholder:"URL" help:"Keep the records in a table of this Postgres database instead."`
@@ -56,7 +56,6 @@ func (c *Follow) Check() error {
 	var f cli.Problems
 	c.apiAccess.Check(&f)
 	c.creditLimit.Check(&f)
-	f.OneOf("DATASET", c.Dataset, "accounts", "contacts", "projects", "signals")
 	if (c.Dir == "") == (c.Table == "") {
 		f.Add("give either --dir or --table")
 	}
@@ -86,9 +85,6 @@ const ownFieldsOnly = "the service tells no changes of related records; give fie
 
 // Run follows to the end of the changes, or until it is interrupted.
 func (c *Follow) Run(ctx context.Context, s *cli.Streams) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
 	shown := newExportProgress(s.Err)
 	api, err := c.open(shown.observe)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,10 +19,10 @@ import (
 type Search struct {
 	apiAccess
 	searchOptions
+	cli.Output
 
 	Limit   int      `default:"25" help:"Records to show, 1 to 10000 (default: 25). Each costs a credit."`
 	DryRun  bool     `name:"dry-run" help:"Print how many records match and what the search would cost, and charge nothing."`
-	JSON    bool     `name:"json" help:"Print records as they come, one JSON object a line, instead of a table."`
 	Columns []string `placeholder:"NAME,…" help:"Columns of the table."`
 	Fields  []string `placeholder:"NAME,…" help:"Members of the records to fetch, beside the id (default: all)."`
 }
@@ -52,9 +53,6 @@ func (c *Search) Check() error {
 
 // Run searches and prints the records.
 func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
 	api, err := c.open(nil)
 	if err != nil {
 		return err
@@ -147,8 +145,12 @@ func (c *Search) print(s *cli.Streams, t target, records []json.RawMessage) erro
 	case len(columns) > 0:
 	case len(c.Fields) > 0:
 		columns = c.Fields
+	case c.Output.Output == "csv": // as atlas export writes it
 	default:
 		columns = t.shown()
+	}
+	if c.Output.Output == "csv" {
+		return printCSV(s.Out, &csvRows{columns: columns, members: t.members()}, records)
 	}
 	rows := make([][]string, len(records))
 	for i, r := range records {
@@ -161,6 +163,19 @@ func (c *Search) print(s *cli.Streams, t target, records []json.RawMessage) erro
 		}
 	}
 	return cli.PrintTable(s.Out, strings.ToUpper(strings.Join(columns, " ")), rows)
+}
+
+// printCSV prints records as atlas export writes them.
+func printCSV(to io.Writer, rows *csvRows, records []json.RawMessage) error {
+	text, _, err := rows.begin(records)
+	for i := 0; i < len(records) && err == nil; i++ {
+		text, err = rows.append(text, records[i])
+	}
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(text)
+	return err
 }
 
 // shown are the default columns of the table.

@@ -14,13 +14,13 @@ import (
 // Suggest is `atlas suggest`.
 type Suggest struct {
 	apiAccess
+	cli.Output
 
-	Dataset string   `arg:"" help:"accounts, contacts, projects or signals."`
+	Dataset string   `arg:"" enum:"accounts,contacts,projects,signals" help:"accounts, contacts, projects or signals."`
 	Prefix  []string `arg:"" help:"Beginnings of words, with typos perhaps."`
 	Field   string   `help:"Suggest only values of this field: name, city, state, country."`
 	Filter  []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition on the records, as in atlas search; may be repeated."`
 	Limit   int      `default:"10" help:"Suggestions to show, 1 to 20 (default: 10)."`
-	JSON    bool     `name:"json" help:"Print one JSON object a line instead of a table."`
 }
 
 // Help is shown below the options.
@@ -31,7 +31,6 @@ func (Suggest) Help() string {
 func (c *Suggest) Check() error {
 	var f cli.Problems
 	c.apiAccess.Check(&f)
-	f.OneOf("DATASET", c.Dataset, "accounts", "contacts", "projects", "signals")
 	if c.Limit < 1 || c.Limit > 20 {
 		f.Add("--limit must be 1 to 20")
 	}
@@ -40,9 +39,6 @@ func (c *Suggest) Check() error {
 
 // Run asks and prints the suggestions.
 func (c *Suggest) Run(ctx context.Context, s *cli.Streams) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
 	api, err := c.open(nil)
 	if err != nil {
 		return err
@@ -79,5 +75,5 @@ func (c *Suggest) Run(ctx context.Context, s *cli.Streams) error {
 		}
 		rows[i] = []string{one.Field, shownCell(value), fmt.Sprint(one.Count), cmp.Or(one.ID, "-")}
 	}
-	return cli.PrintTable(s.Out, "FIELD VALUE COUNT ID", rows)
+	return c.Print(s.Out, nil, "FIELD VALUE COUNT ID", rows) // JSON was printed line by line
 }

@@ -15,8 +15,8 @@ import (
 
 // conditions hold what to search and for what.
 type conditions struct {
-	Dataset string   `arg:"" optional:"" help:"Global dataset: accounts, contacts, projects, signals."`
-	Book    string   `placeholder:"DATASET" help:"Search the workspace's book of accounts, contacts or projects instead."`
+	Dataset string   `arg:"" optional:"" default:"" enum:",accounts,contacts,projects,signals" help:"Global dataset: accounts, contacts, projects, signals."`
+	Book    string   `default:"" enum:",accounts,contacts,projects" placeholder:"DATASET" help:"Search the workspace's book of accounts, contacts or projects instead."`
 	View    string   `placeholder:"ID" help:"Search a View instead."`
 	Query   string   `short:"q" help:"Text all of whose terms must occur in a record."`
 	Typos   bool     `help:"Let terms of --query match similar ones: one edit away from 4 characters, two from 8."`
@@ -62,8 +62,6 @@ func (o conditions) Check(f *cli.Problems) {
 	if given != 1 {
 		f.Add("give one of DATASET, --book and --view")
 	}
-	f.OneOf("DATASET", o.Dataset, "accounts", "contacts", "projects", "signals")
-	f.OneOf("--book", o.Book, "accounts", "contacts", "projects")
 }
 
 func (o searchOptions) sort() (*client.Sort, error) {

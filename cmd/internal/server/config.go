@@ -30,7 +30,7 @@ type Config struct {
 	RedisPrefix       string        `name:"redis-prefix" env:"ATLAS_REDIS_PREFIX" default:"atlas:credits:" help:"What the names of all Redis keys begin with (default: atlas:credits:)."`
 	CursorKeys        []string      `name:"cursor-keys" env:"ATLAS_CURSOR_KEYS" sep:"," placeholder:"KEY" help:"Keys that sign cursors and make ETags and the links of invitations, separated by commas, at least 16 bytes each: the first signs, all are accepted."`
 	JWTSecret         string        `name:"jwt-secret" env:"ATLAS_JWT_SECRET" help:"Shared secret (HS256) of access tokens, for development."`
-	JWKS              string        `name:"jwks" env:"ATLAS_JWKS" placeholder:"FILE|URL" help:"JWKS document with the keys that sign access tokens; without it and --jwt-secret only API keys are accepted."`
+	JWKS              string        `name:"jwks" env:"ATLAS_JWKS" placeholder:"FILE|URL" help:"JWKS document with the keys that sign access tokens of users. Optional: without it and --jwt-secret only API keys are accepted."`
 	JWTAlgorithms     []string      `name:"jwt-algorithms" env:"ATLAS_JWT_ALGORITHMS" sep:"," help:"Signature algorithms accepted with --jwks (default: RS256,ES256,EdDSA)."`
 	JWTIssuer         string        `name:"jwt-issuer" env:"ATLAS_JWT_ISSUER" help:"What iss must be; required with --jwks."`
 	JWTAudience       string        `name:"jwt-audience" env:"ATLAS_JWT_AUDIENCE" help:"What aud must contain; required with --jwks."`
@@ -50,17 +50,19 @@ func (c Config) Check() error {
 	var f cli.Problems
 	c.Elastic.Check(&f)
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		f.Add("--listen (ATLAS_LISTEN) must be host:port")
+		f.Add("--listen (ATLAS_LISTEN) must be host:port, such as 127.0.0.1:8080")
 	}
 	f.URL("--postgres-url (ATLAS_POSTGRES_URL)", c.PostgresURL, "postgres", "postgresql")
 	f.URL("--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL)", c.PostgresSystemURL, "postgres", "postgresql")
-	if client, err := credits.Open(c.RedisURL); err != nil {
-		f.Add("--redis-url (ATLAS_REDIS_URL): %v", err)
+	if c.RedisURL == "" {
+		f.Add("--redis-url (ATLAS_REDIS_URL) is required, such as redis://127.0.0.1:6379/0")
+	} else if client, err := credits.Open(c.RedisURL); err != nil {
+		f.Add("--redis-url (ATLAS_REDIS_URL): %v, such as redis://127.0.0.1:6379/0", err)
 	} else {
 		_ = client.Close() // it has not connected yet
 	}
 	if _, err := c.Cursors(); err != nil {
-		f.Add("--cursor-keys (ATLAS_CURSOR_KEYS): %v", err)
+		f.Add("--cursor-keys (ATLAS_CURSOR_KEYS): %v; openssl rand -hex 16 prints one", err)
 	}
 	for _, origin := range c.CORSOrigins {
 		if err := api.CheckOrigin(origin); err != nil {

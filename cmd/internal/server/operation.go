@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -49,23 +48,23 @@ const (
 func (c Config) checkOperation(f *cli.Problems) {
 	if c.MetricsListen != "" {
 		if _, _, err := net.SplitHostPort(c.MetricsListen); err != nil {
-			f.Add("--metrics-listen (ATLAS_METRICS_LISTEN) must be host:port")
+			f.Add("--metrics-listen (ATLAS_METRICS_LISTEN) must be host:port, such as 127.0.0.1:9090")
 		}
 	}
 	if c.Traces != "" {
 		f.URL("--traces (ATLAS_TRACES)", c.Traces, "http", "https")
 	}
 	if c.MaxRequests < 1 || c.MaxRequests > 100_000 {
-		f.Add("--max-requests (ATLAS_MAX_REQUESTS) must be 1 to 100000")
+		f.Add("--max-requests (ATLAS_MAX_REQUESTS) must be 1 to 100000, not %d", c.MaxRequests)
 	}
 	if c.FreeRate < 0 || c.FreeRate > 1_000_000 {
-		f.Add("--free-rate (ATLAS_FREE_RATE) must be 0 to 1000000")
+		f.Add("--free-rate (ATLAS_FREE_RATE) must be 0 to 1000000, not %d", c.FreeRate)
 	}
 	if c.FreeRate > 0 && c.FreeBurst < 1 || c.FreeBurst > 1_000_000 {
-		f.Add("--free-burst (ATLAS_FREE_BURST) must be 1 to 1000000")
+		f.Add("--free-burst (ATLAS_FREE_BURST) must be 1 to 1000000, not %d", c.FreeBurst)
 	}
 	if c.MaxCalls < 1 || c.MaxCalls > 10_000 {
-		f.Add("--elasticsearch-max-calls (ATLAS_ELASTICSEARCH_MAX_CALLS) must be 1 to 10000")
+		f.Add("--elasticsearch-max-calls (ATLAS_ELASTICSEARCH_MAX_CALLS) must be 1 to 10000, not %d", c.MaxCalls)
 	}
 	if t := c.requestTimeout(); t <= c.SearchTimeout || t > 5*time.Minute {
 		f.Add("--request-timeout (ATLAS_REQUEST_TIMEOUT) must be more than --search-timeout and at most 5m")
@@ -197,27 +196,6 @@ func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, fai
 		_ = s.Close()
 		<-ended
 	}, nil
-}
-
-// builtFrom is set by scripts/build where no VCS information is available, as in
-// the Dockerfile.
-var builtFrom string
-
-// version is the VCS revision of this binary.
-func version() string {
-	if builtFrom != "" {
-		return builtFrom
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
-	}
-	return cmp.Or(info.Main.Version, "unknown")
 }
 
 var _ api.Meter = (*telemetry.Metrics)(nil)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
+	"atlas/internal/release"
 	"atlas/internal/telemetry"
 )
 
@@ -23,9 +24,6 @@ func (Serve) Help() string {
 // Run serves until ctx ends.
 func (c *Serve) Run(ctx context.Context, s *cli.Streams) error {
 	log := c.Logger(s.Err)
-	if err := c.Check(); err != nil {
-		return err
-	}
 	return Run(ctx, c.Config, log, nil)
 }
 
@@ -43,7 +41,7 @@ const (
 // flight finish. listening, when not nil, receives the address.
 func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr string)) error {
 	tuneGC()
-	metrics := telemetry.New(version())
+	metrics := telemetry.New(release.Version())
 	w, err := wire(ctx, c, metrics, log)
 	if err != nil {
 		return err

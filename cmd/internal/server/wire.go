@@ -15,6 +15,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/elastic"
 	"atlas/internal/ratelimit"
+	"atlas/internal/release"
 	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
@@ -52,7 +53,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 			w.closeBackends()
 		}
 	}()
-	tracing, err := telemetry.OpenTracing(ctx, c.Traces, version(), log)
+	tracing, err := telemetry.OpenTracing(ctx, c.Traces, release.Version(), log)
 	if err != nil {
 		return nil, err
 	}

@@ -308,12 +308,14 @@ class GetAccountsBatchRequest(TypedDict, closed=True):
     ids: list[Id]
     fields: NotRequired[list[AccountField]]
     include: NotRequired[list[Literal["projects", "signals", "contacts"]]]
+    max_bytes: NotRequired[int]
 
 
 class GetContactsBatchRequest(TypedDict, closed=True):
     ids: list[Id]
     fields: NotRequired[list[ContactField]]
     include: NotRequired[list[Literal["account", "projects"]]]
+    max_bytes: NotRequired[int]
 
 
 class GetSkillRequest(TypedDict, closed=True):
@@ -1263,12 +1265,14 @@ class GetProjectsBatchRequest(TypedDict, closed=True):
     ids: list[Id]
     fields: NotRequired[list[ProjectField]]
     include: NotRequired[list[Literal["accounts", "signals", "contacts"]]]
+    max_bytes: NotRequired[int]
 
 
 class GetSignalsBatchRequest(TypedDict, closed=True):
     ids: list[Id]
     fields: NotRequired[list[SignalField]]
     include: NotRequired[list[Literal["accounts", "project"]]]
+    max_bytes: NotRequired[int]
 
 
 class IcpTierFilter(TypedDict, closed=True):
@@ -1844,6 +1848,7 @@ class SignalQueueSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[SignalField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
     in_book: NotRequired[bool]
     dismissed: NotRequired[bool]
@@ -1861,6 +1866,7 @@ class SignalSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[SignalField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 
@@ -2335,6 +2341,7 @@ class WorkspaceContactSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[WorkspaceContactRowField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 
@@ -2367,6 +2374,7 @@ class WorkspaceProjectSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[WorkspaceProjectRowField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 
@@ -2426,6 +2434,7 @@ class ContactSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[ContactField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 
@@ -2450,6 +2459,7 @@ class ProjectSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[ProjectField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 
@@ -2479,6 +2489,7 @@ class ViewContactSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[ViewContactRowField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 
@@ -2504,6 +2515,7 @@ class ViewProjectSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[ViewProjectRowField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 
@@ -2538,6 +2550,7 @@ class WorkspaceAccountSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[WorkspaceAccountRowField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 
@@ -2582,6 +2595,7 @@ class AccountSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[AccountField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 
@@ -2627,6 +2641,7 @@ class ViewAccountSearchRequest(TypedDict, closed=True):
     offset: NotRequired[int]
     search_after: NotRequired[str | None]
     fields: NotRequired[list[ViewAccountRowField]]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 
@@ -2673,6 +2688,7 @@ class ViewRecordsSearchRequest(TypedDict, closed=True):
             ]
         ]
     ]
+    max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
 
 

@@ -237,12 +237,13 @@ func (o *operation) items(sent, got []byte) (problems []string) {
 				Error  struct{ Issues []struct{ Code string } }
 			}
 		}
+		Metadata struct{ Remaining int }
 	}
 	if err != nil || json.Unmarshal(got, &answer) != nil {
 		return []string{"the batch cannot be read"}
 	}
 	items, _ := object(body)[o.batch].([]any)
-	if len(items) != len(answer.Data.Results) {
+	if len(items) != len(answer.Data.Results)+answer.Metadata.Remaining {
 		return []string{fmt.Sprintf("%d items have %d results", len(items), len(answer.Data.Results))}
 	}
 	for i, result := range answer.Data.Results {

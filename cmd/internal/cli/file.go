@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/goccy/go-yaml"
+
+	"atlas/internal/input"
+)
+
+// configFile is the path of a file of options. Its keys are options that have an
+// environment variable, and names of commands; below a command, all of its options.
+//
+//	postgres-system-url: postgres://…
+//	serve:
+//	  drain: 30s
+//	index:
+//	  load:
+//	    shards: 4
+type configFile string
+
+// BeforeResolve reads the file. What is wrong with it is added to faults.
+func (configFile) BeforeResolve(k *kong.Context, trace *kong.Path, faults *Problems) error {
+	path := string(k.FlagValue(trace.Flag).(configFile))
+	if path == "" {
+		return nil
+	}
+	raw, err := os.ReadFile(path) // #nosec G304 -- a file that who runs the command names
+	if err != nil {
+		faults.Add("--config (ATLAS_CONFIG): %v", err)
+		return nil
+	}
+	var file map[string]any
+	if err := yaml.Unmarshal(raw, &file); err != nil {
+		// Without the lines of the file, which may hold secrets.
+		faults.Add("--config (ATLAS_CONFIG): %s is neither YAML nor JSON with options: %s", path, yaml.FormatError(err, false, false))
+		return nil
+	}
+	settings := fileSettings{path: path, of: map[string]any{}, faults: faults}
+	settings.take(k.Model.Node, file, settingsOf(k.Model.Node), commandsOf(k.Selected()))
+	k.AddResolver(settings)
+	return nil
+}
+
+// fileSettings are the options that a file has for the command.
+type fileSettings struct {
+	path   string
+	of     map[string]any
+	faults *Problems
+}
+
+// commandsOf are a command and the commands around it, without the program.
+func commandsOf(n *kong.Node) (all []*kong.Node) {
+	for ; n != nil && n.Parent != nil; n = n.Parent {
+		all = append(all, n)
+	}
+	return all
+}
+
+// settingsOf are the variables of the options of a command and of those below it, by
+// the name of the option. A name without a variable is an option of a command alone.
+func settingsOf(n *kong.Node) map[string][]string {
+	known := map[string][]string{}
+	_ = kong.Visit(n, func(node kong.Visitable, next kong.Next) error {
+		if f, ok := node.(*kong.Flag); ok && len(f.Envs) > 0 && !f.Hidden && !slices.Contains(known[f.Name], f.Envs[0]) {
+			known[f.Name] = append(known[f.Name], f.Envs[0])
+		}
+		return next(nil)
+	})
+	delete(known, "config")
+	return known
+}
+
+// take takes the values of a node. Those nearer to the command win, so it goes downwards.
+func (s fileSettings) take(n *kong.Node, values map[string]any, known map[string][]string, selected []*kong.Node) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if i := slices.IndexFunc(n.Children, func(c *kong.Node) bool { return c.Name == key }); i >= 0 {
+			continue
+		}
+		switch envs, ok := known[key]; {
+		case !ok:
+			s.faults.Add("%s: there is no option %s%s%s", s.path, key, below(n), input.DidYouMean("; ", key, slices.Concat(slices.Collect(maps.Keys(known)), names(n.Children)), ""))
+		case len(envs) > 1:
+			s.faults.Add("%s: %s is another thing for other commands (%s): put it below the command", s.path, key, strings.Join(envs, ", "))
+		default:
+			s.of[key] = values[key]
+		}
+	}
+	for _, c := range n.Children {
+		value, ok := values[c.Name]
+		if !ok {
+			continue
+		}
+		own, ok := value.(map[string]any)
+		if !ok {
+			s.faults.Add("%s: %s is a command, so its options stand below it", s.path, c.Path())
+			continue
+		}
+		options := settingsOf(c)
+		for _, f := range c.Flags {
+			if f.Name != "help" {
+				options[f.Name] = nil
+			}
+		}
+		into := s
+		if !slices.Contains(selected, c) {
+			into.of = map[string]any{} // checked, and not for this command
+		}
+		into.take(c, own, options, selected)
+	}
+}
+
+func below(n *kong.Node) string {
+	if n.Parent == nil {
+		return ""
+	}
+	return " of " + n.FullPath()
+}
+
+// Validate implements kong.Resolver.
+func (s fileSettings) Validate(*kong.Application) error { return nil }
+
+// Resolve returns the value of an option, unless a variable gives it.
+func (s fileSettings) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
+	value, ok := s.of[f.Name]
+	if !ok || value == nil {
+		return nil, nil
+	}
+	for _, e := range f.Envs {
+		if _, set := os.LookupEnv(e); set {
+			return nil, nil
+		}
+	}
+	list, ok := value.([]any)
+	if !ok {
+		return fmt.Sprint(value), nil
+	}
+	texts := make([]string, len(list))
+	for i, element := range list {
+		texts[i] = fmt.Sprint(element)
+	}
+	if f.Tag.Sep == -1 || !f.IsSlice() {
+		if len(texts) != 1 {
+			s.faults.Add("%s: %s takes one value, and not %d", s.path, f.Name, len(texts))
+			return nil, nil
+		}
+		return texts[0], nil
+	}
+	return kong.JoinEscaped(texts, f.Tag.Sep), nil
+}
