@@ -30,7 +30,8 @@ const (
 	ErrMethodNotAllowed      Code = "method_not_allowed"
 	ErrPayloadTooLarge       Code = "payload_too_large"
 	ErrUnsupportedMediaType  Code = "unsupported_media_type"
-	ErrRateLimited           Code = "rate_limited" // see OutOfCreditsError
+	ErrRateLimited           Code = "rate_limited"    // see OutOfCreditsError
+	ErrKeyBudgetUsed         Code = "key_budget_used" // see Error.RetryAfter
 	ErrTooManyRequests       Code = "too_many_requests"
 	ErrUnavailable           Code = "unavailable"
 	ErrInternal              Code = "internal"

@@ -38,7 +38,7 @@ type Fields struct{ conn *conn }
 
 // Search returns the selected fields, and those of Keys that do not exist.
 func (f *Fields) Search(ctx context.Context, s FieldSearch) (found []Field, notFound []string, err error) {
-	a, err := call[[]Field](ctx, f.conn, request{method: http.MethodPost, path: "/data/fields/search", body: s, repeatable: true})
+	a, err := call[[]Field](ctx, f.conn, request{method: http.MethodPost, path: "/data/fields/search", body: s})
 	return a.Data, a.Metadata.NotFound, err
 }
 
@@ -100,6 +100,8 @@ type Usage struct {
 	ByHour []HourUsage `json:"by_hour"`
 	// ByTool maps operations to credits; the sum is Used.
 	ByTool map[string]int `json:"by_tool"`
+	// ByKey maps ids of API keys to credits; the rest of Used is that of users.
+	ByKey map[string]int `json:"by_key"`
 }
 
 // HourUsage has the credits of the clock hour that begins at From.

@@ -76,7 +76,7 @@ type WorkspaceChanges struct {
 // and keys with workspace:write may ask. Errors: ErrCursorTooOld: take a new cursor with the
 // zero request, and then read everything again.
 func (c *Client) Changes(ctx context.Context, q WorkspaceChangesRequest) (*WorkspaceChanges, error) {
-	a, err := call[[]WorkspaceChange](ctx, c.conn, request{method: http.MethodPost, path: "/workspace/changes", body: json.Marshaler(q), repeatable: true})
+	a, err := call[[]WorkspaceChange](ctx, c.conn, request{method: http.MethodPost, path: "/workspace/changes", body: json.Marshaler(q)})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,18 @@ func AllScopes() []Scope { return []Scope{DataRead, WorkspaceRead, WorkspaceWrit
 // MaxKeyWorkspaces is the maximum number of workspaces of one key.
 const MaxKeyWorkspaces = 100
 
+// MaxKeyRate is the maximum of KeyBudget.RequestsPerSecond.
+const MaxKeyRate = 1_000_000
+
+// KeyBudget limits what a key uses (docs/api.md, "Budgets of keys").
+type KeyBudget struct {
+	// DailyCredits is how many credits of each workspace it may use in 24 hours, at most
+	// MaxCeiling; 0: no budget.
+	DailyCredits int64
+	// RequestsPerSecond is at most MaxKeyRate; 0: no limit.
+	RequestsPerSecond int
+}
+
 // Key is an API key without its secret.
 type Key struct {
 	ID KeyID
@@ -44,6 +56,7 @@ type Key struct {
 	Scopes []Scope
 	// Restricted keys are refused until an operator lifts the restriction.
 	Restricted bool
+	Budget     KeyBudget
 	// ExpiresAt and RevokedAt end the key; nil means never.
 	ExpiresAt, RevokedAt *time.Time
 	// LastUsedAt is accurate to a minute; nil for a key never used.
@@ -82,6 +95,12 @@ func (k Key) Validate() error {
 			issues = append(issues, NewIssue(fault.Custom, "scopes", "must name each scope once"))
 			break
 		}
+	}
+	if k.Budget.DailyCredits < 0 || k.Budget.DailyCredits > MaxCeiling {
+		issues = append(issues, NewIssue(fault.Custom, "daily_credits", fmt.Sprintf("must be 1 to %d", MaxCeiling)))
+	}
+	if k.Budget.RequestsPerSecond < 0 || k.Budget.RequestsPerSecond > MaxKeyRate {
+		issues = append(issues, NewIssue(fault.Custom, "requests_per_second", fmt.Sprintf("must be 1 to %d", MaxKeyRate)))
 	}
 	if k.ExpiresAt != nil && !k.ExpiresAt.After(k.CreatedAt) {
 		issues = append(issues, NewIssue(fault.Custom, "expires_at", "must be in the future"))

@@ -117,6 +117,34 @@ func TestOperatorCommands(t *testing.T) {
 			t.Errorf("atlas %v: %s, want %s", step.args, now.State, step.state)
 		}
 	}
+	budget := func(k operator.KeyReport, credits, rate int64) {
+		t.Helper()
+		is := func(n *int64, want int64) bool { return n == nil && want == 0 || n != nil && *n == want }
+		if !is(k.DailyCredits, credits) || !is(k.RequestsPerSecond, rate) {
+			t.Errorf("budget of %+v", k)
+		}
+	}
+	budget(key.KeyReport, 0, 0)
+	o.json(&key, "key", "create", "--workspace", one.ID.String(), "--name", "script", "--daily-credits", "500", "--requests-per-second", "20")
+	budget(key.KeyReport, 500, 20)
+	for _, step := range []struct {
+		args          []string
+		credits, rate int64
+	}{
+		{[]string{"--daily-credits", "700"}, 700, 20},
+		{[]string{"--requests-per-second=none"}, 700, 0},
+		{[]string{"--requests-per-second", "5", "--daily-credits", "none"}, 0, 5},
+	} {
+		var now operator.KeyReport
+		o.json(&now, append([]string{"key", "update", key.ID.String()}, step.args...)...)
+		budget(now, step.credits, step.rate)
+		var all []operator.KeyReport
+		o.json(&all, "key", "list")
+		budget(all[0], step.credits, step.rate)
+	}
+	if out, _ := o.run(0, "key", "list"); !strings.Contains(out, "CREDITS/DAY  REQUESTS/S") {
+		t.Errorf("keys:\n%s", out)
+	}
 	out, _ = o.run(0, "key", "create", "--workspace", one.ID.String(), "--name", "all")
 	if !strings.HasPrefix(out, "atlas_") || !strings.Contains(out, "data:read,workspace:read,workspace:write") {
 		t.Errorf("created:\n%s", out)
@@ -156,6 +184,11 @@ func TestOperatorMistakes(t *testing.T) {
 		{1, "no workspace with this id", []string{"key", "create", "--workspace", unknown, "--name", "k"}},
 		{2, "--workspace is required", []string{"key", "create", "--name", "k"}},
 		{2, "must be one of", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all"}},
+		{2, "say what to change", []string{"key", "update", unknown}},
+		{2, "must be a number from 1 on", []string{"key", "update", unknown, "--daily-credits", "0"}},
+		{1, "there is no API key with this id", []string{"key", "update", unknown, "--daily-credits", "none"}},
+		{1, "requests_per_second must be 1 to 1000000", []string{"key", "update", unknown, "--requests-per-second", "1000001"}},
+		{1, "daily_credits must be 1 to", []string{"key", "create", "--workspace", unknown, "--name", "k", "--daily-credits", "1000000000001"}},
 		{1, "expires_at must be in the future", []string{"key", "create", "--workspace", unknown, "--name", "k", "--expires-in=-1h"}},
 		{1, "no API key with this id", []string{"key", "revoke", unknown}},
 		{2, "must be the id of an API key", []string{"key", "revoke", "atlas_x"}},

@@ -407,7 +407,7 @@ func TestDrainLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, _, err := ledger.Reserve(t.Context(), s.pro.ID.String(), ceiling, "search_accounts", ceiling)
+	all, _, err := ledger.Reserve(t.Context(), s.pro.ID.String(), ceiling, "search_accounts", ceiling, credits.Key{})
 	if err != nil {
 		t.Fatalf("what the search held was not given back: %v", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/ratelimit"
 	"atlas/internal/telemetry"
 	"atlas/workspace"
 )
@@ -266,11 +267,19 @@ func (c *call) permit(in workspace.ID) (err error) {
 	return nil
 }
 
-// answer runs the handler. An exhausted ceiling is reported before problems of the
-// request. A metered route detects it when it reserves credits. If it fails before
-// that, answer checks the ceiling. If Redis is away, the answer then is 503, except to a
+// answer runs the handler. A key beyond its rate, an exhausted ceiling or an exhausted
+// budget is reported before problems of the request. A metered route detects the last two
+// when it reserves credits. If it fails before that, answer checks them. If Redis is away, the answer then is 503, except to a
 // dry run, which does not need it.
 func (c *call) answer() error {
+	if c.route.Throttling == Metered {
+		c.gin.Header(headerCharged, "0")
+	}
+	if c.route.Throttling != Never {
+		if err := c.takeTurn(); err != nil {
+			return err
+		}
+	}
 	switch c.route.Throttling {
 	case Free, Limited:
 		err := c.checkCeiling()
@@ -280,8 +289,6 @@ func (c *call) answer() error {
 		if err != nil {
 			return err
 		}
-	case Metered:
-		c.gin.Header(headerCharged, "0")
 	}
 	c.checkPath()
 	c.identifyRequest()
@@ -294,7 +301,7 @@ func (c *call) answer() error {
 			switch {
 			case ceilingErr == nil:
 				c.showWindow(window)
-			case fault.CodeOf(ceilingErr) == fault.RateLimited || !c.asksDryRun:
+			case outOfCredits(ceilingErr) || !c.asksDryRun:
 				c.refused(ceilingErr)
 				return ceilingErr
 			}
@@ -327,12 +334,28 @@ const (
 	// headerNextAt is in the answers of all operations that are refused because the
 	// ceiling is used up.
 	headerNextAt = "X-Credits-Next-At"
+	// headerKeyRemaining is in the answers to keys with a budget.
+	headerKeyRemaining = "X-Key-Credits-Remaining"
 )
 
-// checkCeiling refuses a call that costs nothing when the ceiling is used up. Such
-// calls work without the ledger.
+// outOfCredits reports whether the ceiling, or the budget of the key, is used up.
+func outOfCredits(err error) bool {
+	code := fault.CodeOf(err)
+	return code == fault.RateLimited || code == fault.KeyBudgetUsed
+}
+
+// key is the API key of the call with its budget, zero of a user.
+func (c *call) key() credits.Key {
+	if c.principal.Kind != auth.ByKey {
+		return credits.Key{}
+	}
+	return credits.Key{ID: c.principal.Key.String(), Budget: c.principal.Budget.DailyCredits}
+}
+
+// checkCeiling refuses a call that costs nothing when the ceiling or the budget is used
+// up. Such calls work without the ledger.
 func (c *call) checkCeiling() error {
-	if _, err := c.check(); fault.CodeOf(err) == fault.RateLimited {
+	if _, err := c.check(); outOfCredits(err) {
 		return err
 	}
 	return nil
@@ -345,10 +368,20 @@ const (
 	headerTokenReset = "RateLimit-Reset"
 )
 
+// takeTurn refuses a request of a key beyond its rate: fault.TooManyRequests.
+func (c *call) takeTurn() error {
+	perSecond := c.principal.Budget.RequestsPerSecond
+	_, err := c.server.Limiter.Take(c.Context(), "key:"+c.principal.Key.String(),
+		ratelimit.Limit{PerSecond: perSecond, Burst: perSecond, Of: "requests of this API key"})
+	return err
+}
+
 // takeToken draws on the token bucket of the caller: fault.TooManyRequests.
 func (c *call) takeToken() error {
 	subject := c.identity.Subject()
-	bucket, err := c.server.FreeLimit.Take(c.Context(), string(subject.Kind)+":"+uuid.UUID(subject.ID).String())
+	limit := c.server.FreeLimit
+	limit.Of = "requests that cost no credits"
+	bucket, err := c.server.Limiter.Take(c.Context(), "free:"+string(subject.Kind)+":"+uuid.UUID(subject.ID).String(), limit)
 	if bucket.Limit > 0 {
 		c.gin.Header(headerLimit, strconv.Itoa(bucket.Limit))
 		c.gin.Header(headerTokens, strconv.Itoa(bucket.Remaining))
@@ -359,8 +392,8 @@ func (c *call) takeToken() error {
 
 func (c *call) check() (credits.Window, error) {
 	w := c.principal.Workspace
-	window, err := c.server.Ledger.Check(c.Context(), w.ID.String(), w.CreditCeiling)
-	if fault.CodeOf(err) == fault.RateLimited {
+	window, err := c.server.Ledger.Check(c.Context(), w.ID.String(), w.CreditCeiling, c.key())
+	if outOfCredits(err) {
 		c.showNextAt(window)
 		if c.route.Throttling == Metered {
 			c.showWindow(window)
@@ -373,6 +406,9 @@ func (c *call) showWindow(w credits.Window) {
 	c.gin.Header(headerUsed, strconv.FormatInt(w.Used, 10))
 	c.gin.Header(headerRemaining, strconv.FormatInt(w.Remaining, 10))
 	c.gin.Header(headerCeiling, strconv.FormatInt(w.Ceiling, 10))
+	if w.Key.Budget > 0 {
+		c.gin.Header(headerKeyRemaining, strconv.FormatInt(w.Key.Remaining(), 10))
+	}
 	c.showNextAt(w)
 }
 
@@ -390,7 +426,7 @@ func (c *call) reserved() bool { return c.gin.Writer.Header().Get(headerCeiling)
 // repetition is answered by again from what run kept of the first answer.
 func (c *call) metered(most int, run func(ctx context.Context) (r reply, delivered int, err error), again func(ctx context.Context, kept keptPage) (reply, error)) (reply, error) {
 	w := c.principal.Workspace
-	reservation, kept, window, err := c.server.Ledger.ReserveOnce(c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, int64(most), credits.Once(c.once))
+	reservation, kept, window, err := c.server.Ledger.ReserveOnce(c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, int64(most), c.key(), credits.Once(c.once))
 	if err != nil {
 		if code := fault.CodeOf(err); code != fault.IdempotencyConflict && code != fault.IdempotencyInProgress {
 			c.refused(err)
@@ -432,8 +468,11 @@ func (c *call) refused(err error) {
 	}
 	c.uncredited = true
 	reason := "unavailable"
-	if fault.CodeOf(err) == fault.RateLimited {
+	switch fault.CodeOf(err) {
+	case fault.RateLimited:
 		reason = "used_up"
+	case fault.KeyBudgetUsed:
+		reason = "key_budget"
 	}
 	c.server.Meter.CreditsRefused(c.route.Operation, reason)
 }

@@ -20,7 +20,7 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders: []string{"Authorization", "Content-Type", headerIfNoneMatch, headerIdempotencyKey, RequestIDHeader},
-		ExposedHeaders: []string{"ETag", "Retry-After", RequestIDHeader, headerCharged, headerUsed, headerRemaining, headerCeiling, headerNextAt, headerLimit, headerTokens, headerTokenReset, headerReplayed},
+		ExposedHeaders: []string{"ETag", "Retry-After", RequestIDHeader, headerCharged, headerUsed, headerRemaining, headerCeiling, headerNextAt, headerKeyRemaining, headerLimit, headerTokens, headerTokenReset, headerReplayed},
 		MaxAge:         corsMaxAge,
 	})
 	return func(ctx *gin.Context) {

@@ -150,6 +150,8 @@ func sharedHeaders() schema.Map[openapi.Header] {
 	}
 	h = append(h, schema.Member[openapi.Header]{Name: short(headerNextAt), Value: openapi.Header{
 		Description: "With `rate_limited`: when credits return.", Schema: schema.Time(),
+	}}, schema.Member[openapi.Header]{Name: strings.ReplaceAll(headerKeyRemaining, "-", ""), Value: openapi.Header{
+		Description: "What is left of the API key's budget in this workspace, if it has one.", Schema: schema.Count(),
 	}})
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		header := openapi.Header{Required: true, Description: texts[name], Schema: schema.Count()}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"atlas/internal/fault"
 	"atlas/internal/schema"
 	"atlas/search/query"
 )
@@ -66,7 +65,7 @@ func (c *call) unmetered() error {
 	switch {
 	case err == nil:
 		c.showWindow(window)
-	case fault.CodeOf(err) == fault.RateLimited:
+	case outOfCredits(err):
 		return err
 	}
 	return c.takeToken()

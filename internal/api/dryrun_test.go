@@ -25,7 +25,8 @@ func (w *world) freeLimit(t *testing.T, perSecond, burst int) {
 	redis, err := credits.Open(backends.Redis(t))
 	fatal(t, err)
 	t.Cleanup(func() { _ = redis.Close() })
-	w.server.FreeLimit = ratelimit.New(redis, "test:"+uuid.NewString()+":", perSecond, burst)
+	w.server.Limiter = ratelimit.New(redis, "test:"+uuid.NewString()+":")
+	w.server.FreeLimit = ratelimit.Limit{PerSecond: perSecond, Burst: burst}
 }
 
 // A dry run answers the exact count and the price of each page, through each base.

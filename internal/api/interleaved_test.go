@@ -20,6 +20,7 @@ import (
 
 	"atlas/internal/api"
 	"atlas/internal/auth"
+	"atlas/internal/credits"
 	"atlas/internal/telemetry"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -102,9 +103,9 @@ func turns() []turn {
 	}
 	ceiling := func(t *testing.T, s *scene) {
 		t.Helper()
-		left, err := s.ledger.Check(t.Context(), s.in.String(), 1000)
+		left, err := s.ledger.Check(t.Context(), s.in.String(), 1000, credits.Key{})
 		fatal(t, err)
-		r, _, err := s.ledger.Reserve(t.Context(), s.in.String(), 1000, "search_accounts", left.Remaining)
+		r, _, err := s.ledger.Reserve(t.Context(), s.in.String(), 1000, "search_accounts", left.Remaining, credits.Key{})
 		fatal(t, err)
 		_, err = r.Settle(t.Context(), left.Remaining)
 		fatal(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/auth"
+	"atlas/internal/credits"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -49,6 +50,7 @@ var (
 	notAUser     = verdict{400, "user_identity_required"}
 	notFound     = verdict{404, "not_found"}
 	rateLimited  = verdict{429, "rate_limited"}
+	budgetUsed   = verdict{429, "key_budget_used"}
 	noView       = verdict{404, "view_not_found"}
 )
 
@@ -215,11 +217,16 @@ func callers(t *testing.T, w *world) map[string]caller {
 	in := w.workspace(t, "One", workspace.Pro, 0)
 	other := w.workspace(t, "Other", workspace.Pro, 0)
 	free := w.workspace(t, "Free", workspace.Free, 0)
+	spend := func(in workspace.ID, by credits.Key) {
+		reservation, _, err := w.ledger.Reserve(t.Context(), in.String(), 1, "search_accounts", 1, by)
+		fatal(t, err)
+		_, err = reservation.Settle(t.Context(), 1)
+		fatal(t, err)
+	}
 	spent := w.workspace(t, "Spent", workspace.Pro, 1)
-	reservation, _, err := w.ledger.Reserve(t.Context(), spent.String(), 1, "search_accounts", 1)
-	fatal(t, err)
-	_, err = reservation.Settle(t.Context(), 1)
-	fatal(t, err)
+	spend(spent, credits.Key{})
+	spenderID, spender := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Budget: workspace.KeyBudget{DailyCredits: 1}})
+	spend(in, credits.Key{ID: spenderID.String()})
 
 	id, all := in.String(), workspace.AllScopes()
 	member := w.member(t, in, "member@one.example", people.MemberRole)
@@ -247,7 +254,7 @@ func callers(t *testing.T, w *world) map[string]caller {
 	key := func(n people.NewKey) string { _, text := w.key(t, n); return text }
 	of := func(ids ...workspace.ID) []workspace.ID { return ids }
 	revokedID, revoked := w.key(t, people.NewKey{Workspaces: of(in)})
-	_, err = w.directory.RevokeKey(t.Context(), revokedID)
+	_, err := w.directory.RevokeKey(t.Context(), revokedID)
 	fatal(t, err)
 	expired := key(people.NewKey{Workspaces: of(in), ExpiresIn: time.Millisecond})
 	keyOfOne := key(people.NewKey{Workspaces: of(in)})
@@ -291,8 +298,9 @@ func callers(t *testing.T, w *world) map[string]caller {
 		"restricted key":             {key(people.NewKey{Workspaces: of(in), Restricted: true}), "", always(forbidden)},
 		"revoked key":                {revoked, "", always(forbidden)},
 		"expired key":                {expired, "", always(forbidden)},
-		"key, ceiling used up":       {key(people.NewKey{Workspaces: of(spent)}), "", throttled(asKey(all...))},
-		"owner, ceiling used up":     {tokenFor(t, ofSpent), spent.String(), throttled(asMember(true))},
+		"key, ceiling used up":       {key(people.NewKey{Workspaces: of(spent)}), "", throttled(rateLimited, asKey(all...))},
+		"key, budget used up":        {spender, "", throttled(budgetUsed, asKey(all...))},
+		"owner, ceiling used up":     {tokenFor(t, ofSpent), spent.String(), throttled(rateLimited, asMember(true))},
 	}
 	for set := 1; set < 1<<len(all); set++ {
 		var scopes []workspace.Scope
@@ -314,12 +322,12 @@ func named(r row, otherwise verdict) verdict {
 	return otherwise
 }
 
-func throttled(want func(row) verdict) func(row) verdict {
+func throttled(refusal verdict, want func(row) verdict) func(row) verdict {
 	return func(r row) verdict {
 		if v := want(r); r.unthrottled || v == forbidden || v == notAUser {
 			return v
 		}
-		return rateLimited
+		return refusal
 	}
 }
 
@@ -357,7 +365,7 @@ func TestAuthMatrix(t *testing.T) {
 				if got, want := (verdict{a.status, a.code()}), c.want(r); got != want {
 					t.Errorf("%s: %v, want %v\n%s", name, got, want, a.text)
 				}
-				if a.status == rateLimited.status && a.header.Get("Retry-After") != "86400" {
+				if a.code() == rateLimited.code && a.header.Get("Retry-After") != "86400" {
 					t.Errorf("%s: Retry-After %q", name, a.header.Get("Retry-After"))
 				}
 			}

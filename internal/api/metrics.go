@@ -22,8 +22,8 @@ type Meter interface {
 type CreditMeter interface {
 	CreditsReserved(operation string, amount int64)
 	CreditsCharged(operation string, amount int64)
-	// CreditsRefused counts a refusal of credits by operation. The reason is "used_up"
-	// or "unavailable".
+	// CreditsRefused counts a refusal of credits by operation. The reason is "used_up",
+	// "key_budget" or "unavailable".
 	CreditsRefused(operation, reason string)
 }
 

@@ -55,7 +55,7 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	twice("DELETE", "/workspace/views/"+view.View.ID, "")
 	twice("POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"notes":"n"}`, a1))
 	twice("POST", "/workspace/accounts/upsert/batch", fmt.Sprintf(`{"inputs":[{"account_id":%q,"tags":["x"]},{"account_id":%q},{"account_id":%q}]}`, a1, unknownID, a2))
-	twice("POST", "/workspace/skills/create", `{"scope":"workspace","slug":"s","name":"S","content":"c"}`)
+	twice("POST", "/workspace/skills/create", `{"scope":"workspace","slug":"s","name":"S","description":"d","content":"c"}`)
 	invited := twice("POST", "/workspace/invitations", `{"email":"new@a.example","role":"member"}`, "accept_url")
 	var hook struct{ Webhook struct{ ID, Secret string } }
 	twice("POST", "/workspace/webhooks/upsert", `{"url":"https://hooks.example.com/x","events":["load.switched"]}`, "webhook.secret").into(t, &hook, nil)

@@ -81,10 +81,14 @@ func (r Route) codes() []fault.Code {
 	if r.Caller != Anyone && r.Caller != Admins {
 		codes = append(codes, fault.UserIdentityRequired)
 	}
+	byKey := r.Caller != Users && r.Caller != Newcomers
 	if r.Throttling != Never {
 		codes = append(codes, fault.RateLimited)
+		if byKey {
+			codes = append(codes, fault.KeyBudgetUsed)
+		}
 	}
-	if r.drawsTokens() {
+	if r.drawsTokens() || r.Throttling != Never && byKey {
 		codes = append(codes, fault.TooManyRequests)
 	}
 	if r.body != nil {
@@ -264,7 +268,7 @@ func (r Route) headers(success bool) schema.Map[openapi.Header] {
 		// dry run without the ledger.
 		h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(short(name) + "IfKnown")})
 	}
-	return h
+	return append(h, schema.Member[openapi.Header]{Name: headerKeyRemaining, Value: openapi.HeaderRef(strings.ReplaceAll(headerKeyRemaining, "-", ""))})
 }
 
 // failures are the error answers, by status.

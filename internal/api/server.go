@@ -58,8 +58,8 @@ type Gate interface {
 
 // Ledger counts credits. *credits.Ledger implements it.
 type Ledger interface {
-	ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, once credits.Once) (*credits.Reservation, []byte, credits.Window, error)
-	Check(ctx context.Context, workspace string, ceiling int64) (credits.Window, error)
+	ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by credits.Key, once credits.Once) (*credits.Reservation, []byte, credits.Window, error)
+	Check(ctx context.Context, workspace string, ceiling int64, by credits.Key) (credits.Window, error)
 	Usage(ctx context.Context, workspace string, ceiling int64) (credits.Usage, error)
 }
 
@@ -101,8 +101,10 @@ type Server struct {
 	CreditsUsed func(in workspace.ID, used, ceiling int64)
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
-	// FreeLimit has the token buckets of calls that cost nothing; nil: no limit.
-	FreeLimit *ratelimit.Limiter
+	// Limiter has the token buckets of keys with a rate, and those of calls that cost
+	// nothing, each of FreeLimit; nil: no limits.
+	Limiter   *ratelimit.Limiter
+	FreeLimit ratelimit.Limit
 	// MaxRequests limits the requests that are being handled; any more are answered
 	// 503 at once. 0 means DefaultMaxRequests. Four times as many may still be
 	// sending their bodies.

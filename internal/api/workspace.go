@@ -43,6 +43,8 @@ func (s *Server) workspaceRoutes() []Route {
 				), 0, credits.Hours+1).Described("Credits by clock hour, of the hours in which some were used; they add up to `used_credits`.")),
 				schema.Required("by_tool", schema.ByKey(schema.Count()).Described("Credits by operation id; they add up to `used_credits`.").
 					Example(map[string]any{"search_projects": sampleUsed})),
+				schema.Required("by_key", schema.ByKey(schema.Count()).Described("Credits by the id of the API key; the rest of `used_credits` is that of users.").
+					Example(map[string]any{"0196f0a2-6c1e-7d3a-9b5f-2f4f1d7c8a10": sampleUsed})),
 			),
 		}},
 	}
@@ -86,6 +88,7 @@ type usageData struct {
 	WindowHours int              `json:"window_hours"`
 	ByHour      []hourData       `json:"by_hour"`
 	ByTool      map[string]int64 `json:"by_tool"`
+	ByKey       map[string]int64 `json:"by_key"`
 }
 
 // hourData are the credits of a clock hour.
@@ -100,7 +103,7 @@ func (s *Server) getUsage(c *call) (reply, error) {
 	for i, h := range usage.ByHour {
 		hours[i] = hourData{h.From.Format(workspace.TimeFormat), h.Credits}
 	}
-	return free(usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, hours, usage.ByTool}), err
+	return free(usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, hours, usage.ByTool, usage.ByKey}), err
 }
 
 func (s *Server) usage(c *call) (credits.Usage, error) {

@@ -318,7 +318,7 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 		if !i.key.Grants(in) {
 			return Principal{}, notMember(nil)
 		}
-		p.Key, p.Scopes = i.key.ID, i.key.Scopes
+		p.Key, p.Scopes, p.Budget = i.key.ID, i.key.Scopes, i.key.Budget
 	case ByUser:
 		p.User, p.Scopes = i.user.id, workspace.AllScopes()
 		p.Email, p.Name = i.user.email, i.user.name

@@ -13,9 +13,10 @@ type Principal struct {
 	Kind Kind
 	// Workspace is at most 4 s old.
 	Workspace workspace.Workspace
-	// Key is set for ByKey, User for ByUser.
-	Key  workspace.KeyID
-	User workspace.UserID
+	// Key and Budget are set for ByKey, User for ByUser. The budget is at most 4 s old.
+	Key    workspace.KeyID
+	Budget workspace.KeyBudget
+	User   workspace.UserID
 	// Email and Name are from a user's token, "" when it has none.
 	Email, Name string
 	// Role is the user's role, "" for a key.

@@ -49,8 +49,8 @@ type batcher struct {
 type operation struct {
 	ctx      context.Context // the caller's
 	key      string
-	kind     string // "reserve", "settle" or "read"
-	args     []any  // four
+	kind     string // "reserve", "settle", "read" or "usage"
+	args     []any  // six
 	kept     kept
 	queuedAt time.Time
 	done     chan struct{} // closed when the fields below are set

@@ -23,7 +23,7 @@ func hold(t *testing.T, s *server, l *Ledger) (resume func()) {
 	s.signal(syscall.SIGSTOP)
 	done := make(chan error, 1)
 	go func() {
-		_, err := l.Check(context.Background(), ws, 1)
+		_, err := l.Check(context.Background(), ws, 1, Key{})
 		done <- err
 	}()
 	eventually(t, "a call is in flight", func() bool { return queued(l) == 0 })
@@ -80,7 +80,7 @@ func TestBatch(t *testing.T) {
 	var granted, refused atomic.Int32
 	for range 3 { // two of three fit
 		wg.Go(func() {
-			_, w, err := l.Reserve(t.Context(), tight, 10, "search_accounts", 5)
+			_, w, err := l.Reserve(t.Context(), tight, 10, "search_accounts", 5, Key{})
 			switch fault.CodeOf(err) {
 			case "":
 				granted.Add(1)
@@ -93,13 +93,13 @@ func TestBatch(t *testing.T) {
 		})
 	}
 	wg.Go(func() {
-		_, w, err := l.Reserve(t.Context(), spent, 10, "search_accounts", 5)
+		_, w, err := l.Reserve(t.Context(), spent, 10, "search_accounts", 5, Key{})
 		if fault.CodeOf(err) != fault.RateLimited || w.Used != 10 {
 			t.Errorf("used up: %+v, %v", w, err)
 		}
 	})
 	wg.Go(func() {
-		if _, err := l.Check(t.Context(), unfit, 10); fault.CodeOf(err) != fault.Internal {
+		if _, err := l.Check(t.Context(), unfit, 10, Key{}); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("an unfit hash: %v", err)
 		}
 	})
@@ -170,7 +170,7 @@ func TestLostReplyOfABatch(t *testing.T) {
 	for i := range reservations {
 		wg.Go(func() {
 			var err error
-			if reservations[i], _, err = l.Reserve(t.Context(), ws, 100, "search_accounts", 10); err != nil {
+			if reservations[i], _, err = l.Reserve(t.Context(), ws, 100, "search_accounts", 10, Key{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -217,18 +217,18 @@ func TestCancellationInABatch(t *testing.T) {
 			p.pass.Store(&pass)
 			checked, left, stayed := make(chan error, 1), make(chan error, 1), make(chan error, 1)
 			go func() {
-				_, err := l.Check(context.Background(), ws, 100)
+				_, err := l.Check(context.Background(), ws, 100, Key{})
 				checked <- err
 			}()
 			eventually(t, "a call is in flight", func() bool { return queued(l) == 0 })
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go func() {
-				_, _, err := l.Reserve(ctx, ws, 100, "search_accounts", 30)
+				_, _, err := l.Reserve(ctx, ws, 100, "search_accounts", 30, Key{})
 				left <- err
 			}()
 			eventually(t, "an operation waits", func() bool { return queued(l) == 1 })
 			go func() {
-				r, _, err := l.Reserve(context.Background(), ws, 100, "search_accounts", 10)
+				r, _, err := l.Reserve(context.Background(), ws, 100, "search_accounts", 10, Key{})
 				if err == nil {
 					_, err = r.Settle(context.Background(), 10)
 				}

@@ -1,10 +1,11 @@
 // Package credits counts in Redis what each workspace spends in a rolling window of
-// 24 hours, against its ceiling (docs/api.md, "Credits").
+// 24 hours, against its ceiling, and what each API key spends of it, against the budget of
+// the key (docs/api.md, "Credits").
 //
 // A metered operation Reserves what it may deliver, runs, and Settles what it
 // delivered before it sends the response. The package does not limit request rates,
-// has no billing periods, and does not know plans or ceilings: the caller passes the
-// ceiling.
+// has no billing periods, and does not know plans, ceilings or budgets: the caller passes
+// them.
 //
 // # Rules
 //
@@ -17,6 +18,10 @@
 // and is charged; only then can a window pass its ceiling by more. After 11 minutes a
 // reservation is deleted and cannot be settled.
 //
+// The same holds for the settled and reserved credits of a key and its budget: both are
+// judged and charged in one step, and Reserve then returns fault.KeyBudgetUsed. A budget
+// is for each workspace of the key. A key without a budget is counted too.
+//
 // # The hash
 //
 // Each workspace has one hash, `<prefix>{<workspace>}`. The braces make Redis Cluster
@@ -26,8 +31,13 @@
 //	          of the queue, epoch (the first reservation's id)
 //	b         operations with their totals: "search_accounts:250 get_contact:3"
 //	<minute>  a bucket, minutes since 1970: "1:25 2:1" (position in b : credits)
-//	r<id>     an open or lapsed reservation: position, amount, time, operation
+//	r<id>     an open or lapsed reservation: position, amount, time, operation, key
 //	q<seq>    the id at this position of the queue, in the order of creation
+//	l         numbers of the keys that used credits: "1/<key> 2/<key>"
+//	k<key>    what a key that used or reserved any has: number, used, reserved, time of
+//	          its last reservation
+//	m<minute> a bucket of keys: "1:25 2:1" (number : credits)
+//	o         oldest bucket of keys
 //	e         the hour, and how many answers without records were kept in it
 //
 // Credits are charged to the minute in which their reservation was made. A bucket is
@@ -36,8 +46,9 @@
 // dropped from the oldest on, and reservations lapse from the head of the queue. A hash
 // has at most 1441 buckets. With credits in each minute it takes about 86 kB for one
 // operation and 236 kB for fifteen (MEMORY USAGE on Redis 7), plus about 230 bytes for
-// each reservation that is open, or unsettled and younger than 11 minutes. It expires
-// 72 hours after the last call, or up to a minute earlier.
+// each reservation that is open, or unsettled and younger than 11 minutes. Buckets of keys
+// take about as much again for one key in each minute, and each key of the last 24 hours
+// about 170 bytes. It expires 72 hours after the last call, or up to a minute earlier.
 //
 // # Kept answers
 //
@@ -51,7 +62,9 @@
 // by 2,000 an hour for each workspace; further ones are not kept.
 //
 // Servers of different versions share the hashes during an upgrade: a change of the layout
-// must be readable by the version before.
+// must be readable by the version before. One that does not know keys leaves their fields
+// as they are: it charges nothing to them, and a reservation that it let lapse counts for
+// its key until the key has made none for 60 s.
 //
 // # Calls
 //

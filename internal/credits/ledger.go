@@ -111,25 +111,40 @@ func (l *Ledger) times() (now string, latest int64) {
 
 var operationName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
+// Key is the API key that makes a request. Zero: none, a user makes it.
+type Key struct {
+	// ID is a UUID.
+	ID string
+	// Budget is how many credits of each workspace the key may use in the window, at most
+	// MaxCeiling; 0: no budget.
+	Budget int64
+}
+
 // Reserve reserves amount credits (1..MaxCeiling) of the workspace for one call of the
-// operation (an operation id of the API: a-z, 0-9, _). The caller must settle every
-// granted reservation, with 0 if the request failed.
+// operation (an operation id of the API: a-z, 0-9, _) by a key. The caller must settle
+// every granted reservation, with 0 if the request failed.
 //
 // Errors: fault.RateLimited (retry after 24 h) when settled credits reach the ceiling;
-// fault.Unavailable (retry after 1 s) when open reservations fill the window for longer
-// than Options.Wait, when Redis is unavailable or slow, and when ctx ends;
-// fault.Internal for arguments out of range. The Window is current. It is also valid
-// with RateLimited and for a full window; it is zero when Redis did not reply.
-func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64) (*Reservation, Window, error) {
-	r, _, window, err := l.ReserveOnce(ctx, workspace, ceiling, operation, amount, Once{})
+// fault.KeyBudgetUsed (retry when credits of the key return) when those of the key reach
+// its budget; fault.Unavailable (retry after 1 s) when open reservations fill the window
+// or the budget for longer than Options.Wait, when Redis is unavailable or slow, and when
+// ctx ends; fault.Internal for arguments out of range. The Window is current. It is also
+// valid with the first two and when reservations fill it; it is zero when Redis did not
+// reply.
+func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by Key) (*Reservation, Window, error) {
+	r, _, window, err := l.ReserveOnce(ctx, workspace, ceiling, operation, amount, by, Once{})
 	return r, window, err
 }
 
 // ReserveOnce is Reserve for a request whose answer is kept (Once). When the answer of an
 // earlier one is, it returns that, at least one byte, and reserves nothing, even if the
-// ceiling is used up. Other errors: fault.IdempotencyConflict, fault.IdempotencyInProgress.
-func (l *Ledger) ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, once Once) (*Reservation, []byte, Window, error) {
+// ceiling or the budget is used up. Other errors: fault.IdempotencyConflict,
+// fault.IdempotencyInProgress.
+func (l *Ledger) ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by Key, once Once) (*Reservation, []byte, Window, error) {
 	key, err := l.key(workspace, ceiling)
+	if err == nil {
+		by, err = by.check()
+	}
 	if err != nil {
 		return nil, nil, Window{}, err
 	}
@@ -145,7 +160,7 @@ func (l *Ledger) ReserveOnce(ctx context.Context, workspace string, ceiling int6
 	}
 	r := &Reservation{
 		ledger: l, key: key, workspace: workspace, operation: operation,
-		id: id.String(), amount: amount, ceiling: ceiling, createdAt: l.localClock(), kept: once.in(key),
+		id: id.String(), amount: amount, ceiling: ceiling, by: by, createdAt: l.localClock(), kept: once.in(key),
 	}
 	var window Window
 	deadline := time.Now().Add(l.wait)
@@ -162,6 +177,8 @@ func (l *Ledger) ReserveOnce(ctx context.Context, workspace string, ceiling int6
 			return r, nil, window, nil
 		case "used_up":
 			return nil, nil, window, usedUp(window)
+		case "key_used_up":
+			return nil, nil, window, l.budgetUsed(window)
 		case "kept":
 			return nil, answer, window, nil
 		case "conflict":
@@ -174,7 +191,7 @@ func (l *Ledger) ReserveOnce(ctx context.Context, workspace string, ceiling int6
 		rest := time.Until(deadline)
 		if rest <= 0 {
 			e := fault.Wrap(errors.New("credits: open reservations fill the window"), fault.Unavailable,
-				"other requests of this workspace hold its last credits; try again shortly")
+				"other requests hold the last credits; try again shortly")
 			e.RetryAfter = time.Second
 			return nil, nil, window, e
 		}
@@ -191,55 +208,66 @@ func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
 	if errors.Is(lost, errBreakerOpen) || errors.Is(lost, errQueueTooLong) {
 		return // Redis was not called
 	}
-	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, 0, r.seq, r.epoch}, r.kept)
+	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, 0, r.seq, r.epoch, r.by.ID, 0}, r.kept)
 }
 
 // reserve returns, with the status "kept", the answer that is kept.
 func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, kept []byte, w Window, err error) {
-	answer, err := l.call(ctx, r.key, "reserve", r.kept, r.id, r.amount, r.ceiling, r.operation)
+	answer, err := l.call(ctx, r.key, "reserve", r.kept, r.id, r.amount, r.ceiling, r.operation, r.by.ID, r.by.Budget)
 	if err != nil {
 		return "", nil, Window{}, err
 	}
-	status, used := answer.text(0), answer.number(1)
-	r.seq, r.epoch = answer.number(2), answer.text(3)
-	back := int64(0)
+	status, used, byKey := answer.text(0), answer.number(1), answer.number(2)
+	r.seq, r.epoch = answer.number(3), answer.text(4)
+	var back, keyBack int64
 	switch status {
 	case "used_up":
 		back = r.seq
+	case "key_used_up":
+		keyBack = r.seq
 	case "kept":
-		kept = []byte(answer.text(4))
+		kept = []byte(answer.text(5))
 	}
 	if answer.err != nil {
 		return "", nil, Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
 	}
 	l.warnClockAhead(ctx, answer.ahead)
-	return status, kept, newWindow(used, r.ceiling, back), nil
+	return status, kept, newWindow(used, r.ceiling, back).of(r.by, byKey, keyBack), nil
 }
 
-// Check returns fault.RateLimited, with the Window, when settled credits reach the
-// ceiling, for operations that cost nothing but stop with the others. When Redis is
+// Check returns fault.RateLimited or fault.KeyBudgetUsed, with the Window, as Reserve
+// does, for operations that cost nothing but stop with the others. When Redis is
 // unavailable it returns fault.Unavailable within Options.Timeout, and the operation may
 // go on, because it costs nothing.
-func (l *Ledger) Check(ctx context.Context, workspace string, ceiling int64) (Window, error) {
-	u, _, err := l.read(ctx, workspace, ceiling, "read")
-	if err == nil && u.Used >= ceiling {
+func (l *Ledger) Check(ctx context.Context, workspace string, ceiling int64, by Key) (Window, error) {
+	u, _, err := l.read(ctx, workspace, ceiling, "read", by)
+	switch {
+	case err != nil:
+	case u.Used >= ceiling:
 		err = usedUp(u.Window)
+	case u.Key.Budget > 0 && u.Key.Used >= u.Key.Budget:
+		err = l.budgetUsed(u.Window)
 	}
 	return u.Window, err
 }
 
-// Usage returns the window and the used credits by operation and by hour. A window that
-// is used up is not an error. Error: fault.Unavailable when Redis is unavailable.
+// Usage returns the window and the used credits by operation, by hour and by key. A window
+// that is used up is not an error. Error: fault.Unavailable when Redis is unavailable.
 func (l *Ledger) Usage(ctx context.Context, workspace string, ceiling int64) (Usage, error) {
-	u, answer, err := l.read(ctx, workspace, ceiling, "usage")
+	u, answer, err := l.read(ctx, workspace, ceiling, "usage", Key{})
 	if err != nil {
 		return Usage{}, err
 	}
-	err = eachTotal(answer.text(4), func(hour string, total int64) error {
+	err = eachTotal(answer.text(6), func(hour string, total int64) error {
 		n, err := strconv.ParseInt(hour, 10, 64)
 		u.ByHour = append(u.ByHour, Hour{time.Unix(n*3600, 0).UTC(), total})
 		return err
 	})
+	u.ByKey = map[string]int64{}
+	err = errors.Join(err, eachTotal(answer.text(7), func(key string, total int64) error {
+		u.ByKey[key] = total
+		return nil
+	}))
 	if err = errors.Join(answer.err, err); err != nil {
 		return Usage{}, fault.Wrap(err, fault.Internal, internalMessage)
 	}
@@ -247,16 +275,19 @@ func (l *Ledger) Usage(ctx context.Context, workspace string, ceiling int64) (Us
 }
 
 // read reads a window, without its hours.
-func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, kind string) (u Usage, answer reply, err error) {
+func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, kind string, by Key) (u Usage, answer reply, err error) {
 	key, err := l.key(workspace, ceiling)
+	if err == nil {
+		by, err = by.check()
+	}
 	if err != nil {
 		return u, answer, err
 	}
-	if answer, err = l.call(ctx, key, kind, kept{}, "", "", ceiling, ""); err != nil {
+	if answer, err = l.call(ctx, key, kind, kept{}, "", "", ceiling, "", by.ID, by.Budget); err != nil {
 		return u, answer, err
 	}
-	used, operations, back := answer.number(1), answer.text(2), answer.number(3)
-	u = Usage{Window: newWindow(used, ceiling, back), ByTool: map[string]int64{}}
+	used, byKey, operations, back, keyBack := answer.number(1), answer.number(2), answer.text(3), answer.number(4), answer.number(5)
+	u = Usage{Window: newWindow(used, ceiling, back).of(by, byKey, keyBack), ByTool: map[string]int64{}}
 	err = eachTotal(operations, func(operation string, total int64) error {
 		if total > 0 {
 			u.ByTool[operation] = total
@@ -293,6 +324,27 @@ func usedUp(w Window) error {
 	e := fault.New(fault.RateLimited, "%s", message)
 	e.RetryAfter = Hours * time.Hour
 	return e
+}
+
+// budgetUsed is the error of a key that used its budget.
+func (l *Ledger) budgetUsed(w Window) error {
+	e := fault.New(fault.KeyBudgetUsed, "this API key has used its budget of %d credits of this workspace in the last %d hours; the next credits return at %s",
+		w.Key.Budget, Hours, w.Key.NextAt.Format("2006-01-02T15:04Z"))
+	e.RetryAfter = min(max(w.Key.NextAt.Sub(l.localClock()), time.Second), Hours*time.Hour)
+	return e
+}
+
+// check returns the key with its id in one spelling.
+func (k Key) check() (Key, error) {
+	if k == (Key{}) {
+		return k, nil
+	}
+	id, err := uuid.Parse(k.ID)
+	if err != nil || k.Budget < 0 || k.Budget > MaxCeiling {
+		return k, fault.Wrap(fmt.Errorf("credits: key %q with a budget of %d", k.ID, k.Budget), fault.Internal, internalMessage)
+	}
+	k.ID = id.String()
+	return k, nil
 }
 
 // key returns the key of the workspace's hash. It normalizes the id, because two

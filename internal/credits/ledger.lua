@@ -7,26 +7,28 @@
 -- KEYS     the hashes, each once, then the keys of kept answers
 -- ARGV[1]  the time in ms, or '' for the clock of Redis
 -- ARGV[2]  the latest time in ms that the caller's own clock permits
--- ARGV[3]  and following: for each hash the number of its operations, then seven arguments
---          for each of them. The ids of one call differ.
+-- ARGV[3]  and following: for each hash the number of its operations, then nine
+--          arguments for each of them. The ids of one call differ. The key is the API key
+--          that makes the request, or '', and its budget 0 if it has none.
 --
---          reserve  id  amount     ceiling  operation  once  request
---          settle   id  delivered  seq      epoch      once  request .. answer
---          read     -   -          ceiling  -          -     -
---          usage    -   -          ceiling  -          -     -
+--          reserve  id  amount     ceiling  operation  key  budget  once  request
+--          settle   id  delivered  seq      epoch      key  -       once  request .. answer
+--          read     -   -          ceiling  -          key  budget  -     -
+--          usage    -   -          ceiling  -          key  budget  -     -
 --
 --          once is the position in KEYS of the answer to keep, '' for none. request has
 --          16 bytes that tell requests with one key apart. An answer of no bytes is not
 --          kept: the request failed.
 --
--- returns  { ms the clock was ahead, a reply for each operation }. A reply is
---          { status, used, seq, epoch } of reserve, or { 'kept', used, 0, epoch, answer }
---          and { 'in_progress', used, ms it may last }; { status, used } of settle; and
---          { '', used, "operation:total operation:total", back } of read; usage adds
---          "hour:total hour:total". A window that is used up has no seq but back: the
---          time in ms from which less than the ceiling is used, 0 if the ceiling is 0. Of
---          read it is 0 for any other window. If the hash of a key cannot be used, the
---          replies of all its operations are the error.
+-- returns  { ms the clock was ahead, a reply for each operation }. A reply begins with
+--          { status, used, used by the key }. Then come seq and epoch of reserve, and of
+--          read "operation:total operation:total", back, and back of the key; usage adds
+--          "hour:total hour:total" and "key:total key:total". A window that is used up has
+--          no seq but back: the time in ms from which less than the ceiling, or the
+--          budget, is used, 0 if the ceiling is 0. Of read it is 0 for any other window.
+--          A reserve whose answer is kept has no seq but the answer; while another request
+--          has its key, no seq but the ms for which that may last.
+--          If a hash cannot be used, the replies of all its operations are the error.
 
 local call, format, match, floor, sub = redis.call, string.format, string.match, math.floor, string.sub
 local MINUTE = 60000
@@ -35,6 +37,8 @@ local LAPSE = 60000      -- ms after which an open reservation no longer counts
 local FORGET = 660000    -- ms after which it is deleted and cannot be settled
 local CHUNK = 120        -- minutes read by one call
 local STEPS = 1000       -- queue positions examined per call, which bounds its duration
+local MANY = 4000        -- arguments of one command, an even number: Lua permits 8000
+local ARGUMENTS = 9      -- of an operation
 local IDLE = '259200000' -- ms without a call after which the hash expires: 72 hours
 local LEASE = 5000       -- ms for which a request alone has its key
 local KEEP = '86400000'  -- ms for which an answer is kept: 24 hours
@@ -60,21 +64,26 @@ local function add(list, name, amount)
     if list ~= '' then list = list .. ' ' end
     return format('%s%s:%d', list, name, amount), #list + 1
   end
-  return format('%s%s:%d%s', sub(list, 1, from - 1), name, total + amount, sub(list, to)), from
+  return format('%s%s:%d%s', string.sub(list, 1, from - 1), name, total + amount, string.sub(list, to)), from
 end
 
 local replies = { ahead }
 
 -- Applies the operations of one window, whose arguments begin at first and end at last.
 local function apply(key, first, last)
-  local fields = { 'w', 'b' }
-  for i = first, last, 7 do fields[#fields + 1] = 'r' .. ARGV[i + 1] end
+  local fields = { 'w', 'b', 'o' }
+  for i = first, last, ARGUMENTS do
+    local n = #fields
+    fields[n + 1], fields[n + 2] = 'r' .. ARGV[i + 1], 'k' .. ARGV[i + 5]
+  end
   local stored = call('HMGET', key, unpack(fields))
 
   local exists, clear, extend = stored[1], false, true
   local now, used, held, oldest = time, 0, 0, -1
   local next, lapsed, forgotten, epoch = 0, 0, 0, ''
-  local totals, buckets = stored[2] or '', nil -- buckets: the changed ones
+  local totals, buckets = stored[2] or '', nil -- buckets: the changed ones, of keys too
+  local keys, list, listed = {}, nil, false    -- keys of this call; the list of all, and whether it changed
+  local since = tonumber(stored[3] or -1)      -- the oldest bucket of keys
   local set, deleted = { 'w', '' }, {}         -- fields
   local settled = {}                           -- positions of the queue
   local answers = {}                           -- by position in KEYS, false for none
@@ -96,8 +105,8 @@ local function apply(key, first, last)
       -- Not used for longer than the window: everything in it is too old, reservations
       -- too. One DEL replaces a loop over a day of minutes. The time and the positions
       -- of the queue stay.
-      clear, totals, stored = true, '', {}
-      used, held, oldest, lapsed, forgotten = 0, 0, -1, next, next
+      clear, totals, list, stored = true, '', '', {}
+      used, held, oldest, since, lapsed, forgotten = 0, 0, -1, -1, next, next
     elseif oldest >= 0 and oldest < start then
       -- Drop the buckets that are too old.
       local dropped = {} -- by position in the totals
@@ -121,46 +130,110 @@ local function apply(key, first, last)
     end
   end
 
+  -- Returns what is known of an API key. text is its field, if it was read.
+  local function known_key(id, text)
+    local k = keys[id]
+    if not k then
+      if text == nil and not clear then text = call('HGET', key, 'k' .. id) end
+      k = { text = text, number = 0, used = 0, held = 0, last = 0 }
+      if text then
+        local number, spent, reserved, at = match(text, '^(%d+) (%d+) (%d+) (%d+)$')
+        k.number, k.used, k.held, k.last = tonumber(number), tonumber(spent), tonumber(reserved), tonumber(at)
+      end
+      keys[id] = k
+    end
+    return k
+  end
+
+  -- Returns the list "number/key number/key" of the keys that used credits.
+  local function numbers()
+    list = list or call('HGET', key, 'l') or ''
+    return list
+  end
+
+  if since >= 0 and since < start then
+    -- Drop the buckets of keys that are too old. A server of the version before drops
+    -- the others only.
+    local dropped = {}
+    for m = since, start - 1 do
+      local field = format('m%d', m)
+      local counts = call('HGET', key, field)
+      if counts then
+        deleted[#deleted + 1] = field
+        for number, n in string.gmatch(counts, '(%d+):(%d+)') do dropped[number] = (dropped[number] or 0) + n end
+      end
+    end
+    for number, id in string.gmatch(numbers(), '(%d+)/(%S+)') do
+      if dropped[number] then
+        local k = known_key(id)
+        k.used = k.used - dropped[number]
+      end
+    end
+    since = start
+  end
+
   -- Calls f with each minute of the window that has a bucket, and with its total, until
-  -- f returns true: from the oldest on with a step of 1, from the newest with -1.
-  local function each(step, f)
-    if oldest < 0 then return end
-    local from, to = oldest, minute
+  -- f returns true: from the oldest on with a step of 1, from the newest with -1. With
+  -- the number of a key, only what that used counts.
+  local function each(step, f, number)
+    local from, to, prefix, of = oldest, minute, '', ':(%d+)'
+    if number then from, prefix, of = since, 'm', format(' %d:(%%d+)', number) end
+    if from < 0 then return end
     if step < 0 then from, to = to, from end
     for m = from, to, step * CHUNK do
       local minutes = {}
-      for n = 0, math.min(CHUNK - 1, (to - m) * step) do minutes[n + 1] = format('%d', m + n * step) end
+      for n = 0, math.min(CHUNK - 1, (to - m) * step) do minutes[n + 1] = format('%s%d', prefix, m + n * step) end
       local values = call('HMGET', key, unpack(minutes))
       for n, bucket in ipairs(minutes) do
         local counts, total = buckets and buckets[bucket] or values[n], 0
         if counts then
-          for amount in string.gmatch(counts, ':(%d+)') do total = total + amount end
-          if f(tonumber(bucket), total) then return end
+          for amount in string.gmatch(number and ' ' .. counts or counts, of) do total = total + amount end
+          if total > 0 and f(m + (n - 1) * step, total) then return end
         end
       end
     end
   end
 
   -- What is used becomes lower than the ceiling with the minute up to which the credits
-  -- are more than used - ceiling, and from which on they are at least the ceiling.
-  local function back(ceiling)
+  -- are more than used - ceiling, and from which on they are at least the ceiling. The
+  -- same holds for what a key used and its budget.
+  local function back(used, ceiling, number)
     local step, rest, at = 1, used - ceiling + 1, 0
     if rest <= 0 or ceiling == 0 then return 0 end
     if ceiling < rest then step, rest = -1, ceiling end
     each(step, function(m, total)
       rest, at = rest - total, (m + WINDOW + 1) * MINUTE
       return rest <= 0
-    end)
+    end, number)
     return at
   end
 
+  -- Returns "key:total key:total" of the keys that used credits.
+  local function by_key()
+    local ids, sums = {}, {}
+    for id in string.gmatch(numbers(), '/(%S+)') do ids[#ids + 1] = id end
+    for at = 1, #ids, CHUNK do
+      local fields = {}
+      for n = at, math.min(at + CHUNK - 1, #ids) do fields[#fields + 1] = 'k' .. ids[n] end
+      local texts = clear and {} or call('HMGET', key, unpack(fields))
+      for n, text in ipairs(texts) do
+        local id = ids[at + n - 1]
+        local spent = known_key(id, text).used
+        if spent > 0 then sums[#sums + 1] = format('%s:%d', id, spent) end
+      end
+    end
+    return table.concat(sums, ' ')
+  end
+
   local advanced = clear
-  for i = first, last, 7 do
+  for i = first, last, ARGUMENTS do
     local kind, id = ARGV[i], ARGV[i + 1]
+    local nth = 4 + (i - first) / ARGUMENTS * 2
+    local k = ARGV[i + 5] ~= '' and known_key(ARGV[i + 5], stored[nth + 1])
     -- The stored reservation with this id, unless it is too old.
-    local known, seq, amount, created, operation = stored[3 + (i - first) / 7], nil, nil, nil, nil
+    local known, seq, amount, created, operation, by = stored[nth], nil, nil, nil, nil, nil
     if known then
-      seq, amount, created, operation = match(known, '^(%d+) (%d+) (%d+) (%S+)$')
+      seq, amount, created, operation, by = match(known, '^(%d+) (%d+) (%d+) (%S+) ?(%S*)$')
       known = created + FORGET > now
     end
 
@@ -172,9 +245,13 @@ local function apply(key, first, last)
       while lapsed < limit do
         local head = not settled[lapsed] and call('HGET', key, format('q%d', lapsed))
         if head then
-          local reserved, at = match(call('HGET', key, 'r' .. head), '^%d+ (%d+) (%d+)')
+          local reserved, at, of = match(call('HGET', key, 'r' .. head), '^%d+ (%d+) (%d+) %S+ ?(%S*)')
           if at + LAPSE > now then break end
           held = held - reserved
+          if of ~= '' then
+            of = known_key(of)
+            of.held = math.max(0, of.held - reserved)
+          end
         end
         lapsed = lapsed + 1
       end
@@ -193,36 +270,47 @@ local function apply(key, first, last)
 
     -- What is kept under the key of the request: 'p', the request and the reservation
     -- while it is in progress, then 'a', the request and the answer.
-    local once, kept, mine = tonumber(ARGV[i + 5]), false, nil
+    local once, kept, mine = tonumber(ARGV[i + 7]), false, nil
     if once then
       kept = answers[once]
       if kept == nil then kept = call('GET', KEYS[once]) end
-      mine = 'p' .. sub(ARGV[i + 6], 1, REQUEST) .. id
+      mine = 'p' .. sub(ARGV[i + 8], 1, REQUEST) .. id
     end
 
     local reply
     if kind == 'reserve' then
       -- Reserves an amount for one request, or returns why it cannot.
-      local ceiling = tonumber(ARGV[i + 3])
+      local ceiling, budget = tonumber(ARGV[i + 3]), tonumber(ARGV[i + 6])
       amount = ARGV[i + 2]
-      if kept and sub(kept, 2, REQUEST + 1) ~= ARGV[i + 6] then
-        reply = { 'conflict', used, 0, epoch }
+      -- All reservations of the key have lapsed. This differs from what was counted only
+      -- after a server of the version before let one lapse.
+      if k and k.last + LAPSE <= now then k.held = 0 end
+      if kept and sub(kept, 2, REQUEST + 1) ~= ARGV[i + 8] then
+        reply = { 'conflict', used, 0, 0, epoch }
       elseif kept and sub(kept, 1, 1) == 'a' then
-        reply = { 'kept', used, 0, epoch, sub(kept, REQUEST + 2) }
+        reply = { 'kept', used, 0, 0, epoch, sub(kept, REQUEST + 2) }
       elseif kept and kept ~= mine then
-        reply = { 'in_progress', used, answers[once] and LEASE or call('PTTL', KEYS[once]), epoch }
+        reply = { 'in_progress', used, 0, answers[once] and LEASE or call('PTTL', KEYS[once]), epoch }
       elseif known then
-        reply = { 'granted', used, tonumber(seq), epoch }
+        reply = { 'granted', used, 0, tonumber(seq), epoch }
       elseif used >= ceiling then
-        reply = { 'used_up', used, back(ceiling), epoch }
+        reply = { 'used_up', used, 0, back(used, ceiling), epoch }
+      elseif budget > 0 and k.used >= budget then
+        reply = { 'key_used_up', used, 0, back(k.used, budget, k.number), epoch }
       elseif used + held >= ceiling then
-        reply = { 'full', used, 0, epoch }
+        reply = { 'full', used, 0, 0, epoch }
+      elseif budget > 0 and k.used + k.held >= budget then
+        reply = { 'key_full', used, 0, 0, epoch }
       else
         if epoch == '' then epoch = id end
-        local n = #set
-        set[n + 1], set[n + 2] = 'r' .. id, format('%d %s %d %s', next, amount, now, ARGV[i + 4])
+        local n, reservation = #set, format('%d %s %d %s', next, amount, now, ARGV[i + 4])
+        if k then
+          k.held, k.last = k.held + amount, now
+          reservation = format('%s %s', reservation, ARGV[i + 5])
+        end
+        set[n + 1], set[n + 2] = 'r' .. id, reservation
         set[n + 3], set[n + 4] = format('q%d', next), id
-        reply = { 'granted', used, next, epoch }
+        reply = { 'granted', used, 0, next, epoch }
         exists, next, held = true, next + 1, held + amount
         if once then answers[once] = mine end
       end
@@ -232,21 +320,25 @@ local function apply(key, first, last)
       -- charged too. A missing one is charged nothing: 'gone' when it was settled before,
       -- 'lost' when this hash never had it or was restored to a time before it. When
       -- another request has the key meanwhile, this one is 'superseded' and not charged.
-      local answer = once and sub(ARGV[i + 6], REQUEST + 1) or ''
+      local answer = once and sub(ARGV[i + 8], REQUEST + 1) or ''
       if not known then
         local seen = exists and epoch == ARGV[i + 4] and tonumber(ARGV[i + 3]) < next
-        if seen and answer ~= '' and kept ~= 'a' .. ARGV[i + 6] and (kept or ARGV[i + 2] ~= '0') then
-          reply = { 'superseded', used }
+        if seen and answer ~= '' and kept ~= 'a' .. ARGV[i + 8] and (kept or ARGV[i + 2] ~= '0') then
+          reply = { 'superseded', used, 0 }
         else
-          reply = { seen and 'gone' or 'lost', used }
+          reply = { seen and 'gone' or 'lost', used, 0 }
         end
       else
         local superseded = kept and kept ~= mine
+        k = by ~= '' and known_key(by)
         local n = #deleted
         deleted[n + 1], deleted[n + 2] = 'r' .. id, 'q' .. seq
         seq = tonumber(seq)
         settled[seq] = true
-        if seq >= lapsed then held = held - amount end
+        if seq >= lapsed then
+          held = held - amount
+          if k then k.held = math.max(0, k.held - amount) end
+        end
         if seq == lapsed then lapsed = seq + 1 end
         if seq == forgotten then forgotten = seq + 1 end
         local delivered = superseded and 0 or tonumber(ARGV[i + 2])
@@ -265,7 +357,7 @@ local function apply(key, first, last)
           end
         end
         if answer ~= '' and not superseded then
-          answers[once] = 'a' .. ARGV[i + 6]
+          answers[once] = 'a' .. ARGV[i + 8]
         elseif kept and kept == mine then
           answers[once] = false
         end
@@ -274,32 +366,47 @@ local function apply(key, first, last)
           -- operation by its position in the totals.
           local m = math.max(floor(created / MINUTE), start)
           if oldest < 0 or m < oldest then oldest = m end
-          m = format('%d', m)
           used = used + delivered
+          buckets = buckets or {}
+          if k then
+            if k.number == 0 then
+              k.number = (match(string.sub(numbers(), -60), '(%d+)/%S+$') or 0) + 1
+              list = format('%s%s%d/%s', list, list == '' and '' or ' ', k.number, by)
+              listed = true
+            end
+            if since < 0 or m < since then since = m end
+            k.used = k.used + delivered
+            local field = format('m%d', m)
+            buckets[field] = add(buckets[field] or call('HGET', key, field) or '', k.number, delivered)
+          end
+          m = format('%d', m)
           local from
           totals, from = add(totals, operation, delivered)
-          local _, position = string.gsub(sub(totals, 1, from - 1), ' ', '')
-          buckets = buckets or {}
+          local _, position = string.gsub(string.sub(totals, 1, from - 1), ' ', '')
           buckets[m] = add(buckets[m] or call('HGET', key, m) or '', position + 1, delivered)
         end
-        reply = { superseded and 'superseded' or 'settled', used }
+        reply = { superseded and 'superseded' or 'settled', used, 0 }
       end
 
     else
-      reply = { '', used, totals, back(tonumber(ARGV[i + 3])) }
+      local budget, key_back = tonumber(ARGV[i + 6]), 0
+      if budget > 0 then key_back = back(k.used, budget, k.number) end
+      reply = { '', used, 0, totals, back(used, tonumber(ARGV[i + 3])), key_back }
       if kind == 'usage' then
-        local hours, list = {}, {}
+        local hours, sums = {}, {}
         each(1, function(m, total)
           local hour = floor(m / 60)
           if #hours == 0 or hours[#hours] ~= hour then
-            hours[#hours + 1], list[#list + 1] = hour, 0
+            hours[#hours + 1], sums[#sums + 1] = hour, 0
           end
-          list[#list] = list[#list] + total
+          sums[#sums] = sums[#sums] + total
         end)
-        for n, hour in ipairs(hours) do list[n] = format('%d:%d', hour, list[n]) end
-        reply[5] = table.concat(list, ' ')
+        for n, hour in ipairs(hours) do sums[n] = format('%d:%d', hour, sums[n]) end
+        reply[7] = table.concat(sums, ' ')
+        reply[8] = by_key()
       end
     end
+    if k then reply[3] = k.used end
     replies[#replies + 1] = reply
   end
 
@@ -314,10 +421,41 @@ local function apply(key, first, last)
       set[n + 1], set[n + 2] = m, counts
     end
   end
+  -- A key is forgotten when it has neither used nor reserved anything.
+  local unlisted = false
+  for id, k in pairs(keys) do
+    if k.used == 0 and k.number > 0 then k.number, unlisted = 0, true end
+    local text = (k.used > 0 or k.held > 0) and format('%d %d %d %d', k.number, k.used, k.held, k.last)
+    if text and text ~= k.text then
+      local n = #set
+      set[n + 1], set[n + 2] = 'k' .. id, text
+    elseif k.text and not text then
+      deleted[#deleted + 1] = 'k' .. id
+    end
+  end
+  if unlisted then
+    local rest = {}
+    for entry, id in string.gmatch(numbers(), '(%d+/(%S+))') do
+      if not keys[id] or keys[id].number > 0 then rest[#rest + 1] = entry end
+    end
+    list, listed = table.concat(rest, ' '), true
+  end
+  if listed then
+    if list == '' then
+      deleted[#deleted + 1] = 'l'
+    else
+      local n = #set
+      set[n + 1], set[n + 2] = 'l', list
+    end
+  end
+  if since >= 0 and since ~= tonumber(stored[3] or -1) then
+    local n = #set
+    set[n + 1], set[n + 2] = 'o', format('%d', since)
+  end
   -- A Redis without memory refuses HSET, except after another write: what was reserved
   -- can still be settled.
-  if deleted[1] then call('HDEL', key, unpack(deleted)) end
-  call('HSET', key, unpack(set))
+  for n = 1, #deleted, MANY do call('HDEL', key, unpack(deleted, n, math.min(n + MANY - 1, #deleted))) end
+  for n = 1, #set, MANY do call('HSET', key, unpack(set, n, math.min(n + MANY - 1, #set))) end
   if extend then call('PEXPIRE', key, IDLE) end -- once a minute
   -- Last: an answer is kept only if it is charged.
   for once, kept in pairs(answers) do
@@ -333,7 +471,7 @@ end
 local at, i = 3, 0
 while ARGV[at] do
   local n, first, done = ARGV[at], at + 1, #replies
-  at, i = first + 7 * n, i + 1
+  at, i = first + ARGUMENTS * n, i + 1
   local ok, failure = pcall(apply, KEYS[i], first, at - 1)
   if not ok then
     for k = 1, n do

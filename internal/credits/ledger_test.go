@@ -43,7 +43,7 @@ func (c *clocks) options() Options {
 
 func reserve(t testing.TB, l *Ledger, ws string, ceiling, amount int64) *Reservation {
 	t.Helper()
-	r, _, err := l.Reserve(t.Context(), ws, ceiling, "search_accounts", amount)
+	r, _, err := l.Reserve(t.Context(), ws, ceiling, "search_accounts", amount, Key{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func wantFault(t testing.TB, err error, code fault.Code, retry time.Duration) {
 // again returns the same reservation as an unsettled one.
 func again(r *Reservation) *Reservation {
 	return &Reservation{ledger: r.ledger, key: r.key, workspace: r.workspace, operation: r.operation,
-		id: r.id, amount: r.amount, ceiling: r.ceiling, createdAt: r.createdAt, seq: r.seq, epoch: r.epoch, kept: r.kept}
+		id: r.id, amount: r.amount, ceiling: r.ceiling, by: r.by, createdAt: r.createdAt, seq: r.seq, epoch: r.epoch, kept: r.kept}
 }
 
 func TestReserveAndSettle(t *testing.T) {
@@ -93,7 +93,7 @@ func TestReserveAndSettle(t *testing.T) {
 	l := ledger(t, Options{})
 	ws, other := workspace(t, l), workspace(t, l)
 
-	r, w, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 25)
+	r, w, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 25, Key{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestReserveAndSettle(t *testing.T) {
 	if w := settle(t, r, 0); w.Used != 7 {
 		t.Errorf("a second Settle answered %+v", w)
 	}
-	g, _, err := l.Reserve(t.Context(), strings.ToUpper(ws), 100, "get_contact", 1)
+	g, _, err := l.Reserve(t.Context(), strings.ToUpper(ws), 100, "get_contact", 1, Key{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,6 +120,7 @@ func TestReserveAndSettle(t *testing.T) {
 	want := Usage{
 		Window: Window{Used: 8, Remaining: 92, Ceiling: 100, Hours: 24},
 		ByTool: map[string]int64{"search_accounts": 7, "get_contact": 1},
+		ByKey:  map[string]int64{},
 		ByHour: got.ByHour,
 	}
 	if h := got.ByHour; len(h) == 0 || h[0].Credits+h[len(h)-1].Credits*int64(len(h)-1) != 8 || time.Since(h[0].From) > time.Hour+time.Minute {
@@ -132,7 +133,7 @@ func TestReserveAndSettle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = Usage{Window: Window{Remaining: 100, Ceiling: 100, Hours: 24}, ByTool: map[string]int64{}}
+	want = Usage{Window: Window{Remaining: 100, Ceiling: 100, Hours: 24}, ByTool: map[string]int64{}, ByKey: map[string]int64{}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("usage of another workspace (-want +got):\n%s", diff)
 	}
@@ -156,17 +157,17 @@ func TestCeiling(t *testing.T) {
 
 	// 30 settled and 25 open fill 50, but nothing is used up.
 	r := reserve(t, l, ws, 50, 25)
-	_, w, err := l.Reserve(t.Context(), ws, 50, "search_accounts", 1)
+	_, w, err := l.Reserve(t.Context(), ws, 50, "search_accounts", 1, Key{})
 	wantFault(t, err, fault.Unavailable, time.Second)
 	if w.Used != 30 || w.Remaining != 20 {
 		t.Errorf("the window beside the error: %+v", w)
 	}
-	if _, err := l.Check(t.Context(), ws, 50); err != nil {
+	if _, err := l.Check(t.Context(), ws, 50, Key{}); err != nil {
 		t.Errorf("Check with credits left: %v", err)
 	}
 
 	settle(t, r, 25) // passes the ceiling by less than its page
-	_, w, err = l.Reserve(t.Context(), ws, 50, "search_accounts", 1)
+	_, w, err = l.Reserve(t.Context(), ws, 50, "search_accounts", 1, Key{})
 	wantFault(t, err, fault.RateLimited, 24*time.Hour)
 	// The minute of the charges leaves the window after 24 hours.
 	if back := time.Until(w.NextAt); back < 24*time.Hour-time.Minute || back > 24*time.Hour+2*time.Minute || !strings.Contains(err.Error(), w.NextAt.Format("15:04Z")) {
@@ -176,7 +177,7 @@ func TestCeiling(t *testing.T) {
 	if w != want {
 		t.Errorf("the window beside 429: %+v, want %+v", w, want)
 	}
-	w, err = l.Check(t.Context(), ws, 50)
+	w, err = l.Check(t.Context(), ws, 50, Key{})
 	wantFault(t, err, fault.RateLimited, 24*time.Hour)
 	if w != want {
 		t.Errorf("the window beside Check's 429: %+v, want %+v", w, want)
@@ -187,8 +188,8 @@ func TestCeiling(t *testing.T) {
 
 	// A ceiling of 0 grants nothing, and no credits return.
 	for _, in := range []string{ws, workspace(t, l)} {
-		_, _, reserveErr := l.Reserve(t.Context(), in, 0, "search_accounts", 1)
-		w, err := l.Check(t.Context(), in, 0)
+		_, _, reserveErr := l.Reserve(t.Context(), in, 0, "search_accounts", 1, Key{})
+		w, err := l.Check(t.Context(), in, 0, Key{})
 		for _, err := range []error{reserveErr, err} {
 			wantFault(t, err, fault.RateLimited, 24*time.Hour)
 			if !w.NextAt.IsZero() || strings.Contains(err.Error(), "return") {
@@ -205,7 +206,7 @@ func TestReserveWaitsForOpenReservations(t *testing.T) {
 	r := reserve(t, l, ws, 25, 25)
 	done := make(chan error, 1)
 	go func() {
-		second, _, err := l.Reserve(context.Background(), ws, 25, "search_accounts", 25)
+		second, _, err := l.Reserve(context.Background(), ws, 25, "search_accounts", 25, Key{})
 		if err == nil {
 			_, err = second.Settle(context.Background(), 25)
 		}
@@ -227,7 +228,7 @@ func TestReserveStopsWaitingWithItsContext(t *testing.T) {
 	reserve(t, l, ws, 25, 25)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	if _, _, err := l.Reserve(ctx, ws, 25, "search_accounts", 25); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := l.Reserve(ctx, ws, 25, "search_accounts", 25, Key{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v", err)
 	}
 	// A caller that gave up says nothing about Redis.
@@ -252,7 +253,7 @@ func TestParallelReservationsPassTheCeilingOnce(t *testing.T) {
 			for range searches {
 				wg.Go(func() {
 					<-start
-					r, _, err := l.Reserve(t.Context(), ws, ceiling, "search_accounts", page)
+					r, _, err := l.Reserve(t.Context(), ws, ceiling, "search_accounts", page, Key{})
 					if err != nil {
 						if c := fault.CodeOf(err); c != fault.RateLimited && c != fault.Unavailable {
 							t.Errorf("refused with %v", err)
@@ -321,7 +322,7 @@ func TestOperationsAreIdempotent(t *testing.T) {
 			t.Fatalf("settled again: %+v", w)
 		}
 	}
-	if _, w, err := l.Reserve(t.Context(), ws, 30, "search_accounts", 18); err != nil || w.Used != 12 {
+	if _, w, err := l.Reserve(t.Context(), ws, 30, "search_accounts", 18, Key{}); err != nil || w.Used != 12 {
 		t.Fatalf("after all that: %+v, %v", w, err)
 	}
 }
@@ -359,7 +360,7 @@ func TestStoredFields(t *testing.T) {
 		t.Errorf("after a settle (-want +got):\n%s", diff)
 	}
 
-	r, _, err := l.Reserve(t.Context(), ws, 100, "get_account", 4)
+	r, _, err := l.Reserve(t.Context(), ws, 100, "get_account", 4, Key{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -449,7 +450,7 @@ func TestArguments(t *testing.T) {
 		"nothing":            {ws, 10, "search_accounts", 0},
 		"too much":           {ws, 10, "search_accounts", MaxCeiling + 1},
 	} {
-		if _, _, err := l.Reserve(t.Context(), c.workspace, c.ceiling, c.operation, c.amount); fault.CodeOf(err) != fault.Internal {
+		if _, _, err := l.Reserve(t.Context(), c.workspace, c.ceiling, c.operation, c.amount, Key{}); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

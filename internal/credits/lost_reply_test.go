@@ -151,7 +151,7 @@ func TestReserveWithALostAnswerHoldsNothing(t *testing.T) {
 		if err := c.Do(t.Context(), "CLIENT", "PAUSE", "150", "WRITE").Err(); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := hasty.Reserve(t.Context(), ws, 100, "search_accounts", 99)
+		_, _, err := hasty.Reserve(t.Context(), ws, 100, "search_accounts", 99, Key{})
 		if err != nil {
 			break
 		}
@@ -161,7 +161,7 @@ func TestReserveWithALostAnswerHoldsNothing(t *testing.T) {
 		ws = workspace(t, calm)
 		spend(t, calm, ws, 100, 1)
 	}
-	if _, _, err := calm.Reserve(t.Context(), ws, 100, "search_accounts", 99); err != nil {
+	if _, _, err := calm.Reserve(t.Context(), ws, 100, "search_accounts", 99, Key{}); err != nil {
 		t.Errorf("what was lost is still held: %v", err)
 	}
 }

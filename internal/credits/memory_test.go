@@ -19,15 +19,20 @@ var operations = []string{
 	"search_view_records",
 }
 
-// busyDay charges the first n operations in each minute of a window.
+// busyDay charges the first n operations in each minute of a window, to users.
 func busyDay(t testing.TB, c *clocks, l *Ledger, ws string, n int) {
+	t.Helper()
+	busyDayBy(t, c, l, ws, n, Key{})
+}
+
+func busyDayBy(t testing.TB, c *clocks, l *Ledger, ws string, n int, by Key) {
 	t.Helper()
 	for minute := range 1441 {
 		if minute > 0 {
 			c.advance(time.Minute)
 		}
 		for _, op := range operations[:n] {
-			r, _, err := l.Reserve(context.Background(), ws, MaxCeiling, op, 1000)
+			r, _, err := l.Reserve(context.Background(), ws, MaxCeiling, op, 1000, by)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,6 +95,19 @@ func TestMemoryOfABusyDay(t *testing.T) {
 	}
 }
 
+func TestMemoryOfAKey(t *testing.T) {
+	t.Parallel()
+	clock := newClocks()
+	l := ledger(t, clock.options())
+	ws := workspace(t, l)
+	busyDayBy(t, clock, l, ws, 1, newKey(0))
+	full := memory(t, l, ws)
+	t.Logf("a key in each minute: %d bytes", full)
+	if full > 190_000 {
+		t.Errorf("%d bytes", full)
+	}
+}
+
 // When the ceiling is far below what is used, or close to it, the minute in which credits
 // return is near an end of the window.
 func TestRefusalsReadFewBuckets(t *testing.T) {
@@ -101,7 +119,7 @@ func TestRefusalsReadFewBuckets(t *testing.T) {
 	all := used(t, l, ws)
 	for _, ceiling := range []int64{1, 1000, all / 2, all - 1000, all} {
 		l.client.ConfigResetStat(t.Context())
-		w, err := l.Check(t.Context(), ws, ceiling)
+		w, err := l.Check(t.Context(), ws, ceiling, Key{})
 		wantFault(t, err, fault.RateLimited, 24*time.Hour)
 		if w.NextAt.IsZero() {
 			t.Error("credits never return")

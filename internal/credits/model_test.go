@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,12 +31,12 @@ type model struct {
 
 type modelCharge struct {
 	minute, amount int64
-	operation      string
+	operation, key string
 }
 
 type modelReservation struct {
 	amount, created, born int64
-	operation             string
+	operation, key        string
 }
 
 // step advances the model to the time of a call.
@@ -48,31 +49,41 @@ func (m *model) step(c *clocks) {
 	maps.DeleteFunc(m.open, func(_ string, r *modelReservation) bool { return r.created+11*60_000 <= now })
 }
 
-func (m *model) byTool() (total int64, byTool map[string]int64) {
-	byTool = map[string]int64{}
+// inWindow calls f with the charges of the window.
+func (m *model) inWindow(f func(modelCharge)) {
 	for _, c := range m.charges {
 		if end := (c.minute + 1) * 60_000; m.now-end < 24*3600_000 {
-			byTool[c.operation] += c.amount
-			total += c.amount
+			f(c)
 		}
 	}
-	return total, byTool
 }
 
-func (m *model) used() int64 { n, _ := m.byTool(); return n }
+// anyone, as a key, means everything that is used, by keys and users.
+const anyone = "*"
 
-// back is the time in ms at which less than a ceiling is used, 0 if it is now or never.
-func (m *model) back(ceiling int64) int64 {
-	rest := m.used() - ceiling
+// used is what a key used.
+func (m *model) used(key string) (n int64) {
+	m.inWindow(func(c modelCharge) {
+		if key == anyone || key == c.key {
+			n += c.amount
+		}
+	})
+	return n
+}
+
+// back is the time in ms at which less than a ceiling, or budget, is used, 0 if it is now
+// or never.
+func (m *model) back(key string, ceiling int64) int64 {
+	rest := m.used(key) - ceiling
 	if rest < 0 || ceiling == 0 {
 		return 0
 	}
 	byMinute := map[int64]int64{}
-	for _, c := range m.charges {
-		if end := (c.minute + 1) * 60_000; m.now-end < 24*3600_000 {
+	m.inWindow(func(c modelCharge) {
+		if key == anyone || key == c.key {
 			byMinute[c.minute] += c.amount
 		}
-	}
+	})
 	back := int64(0)
 	for _, minute := range slices.Sorted(maps.Keys(byMinute)) {
 		if rest >= 0 {
@@ -83,24 +94,40 @@ func (m *model) back(ceiling int64) int64 {
 	return back
 }
 
-// byHour has the credits of the window by clock hour.
-func (m *model) byHour() map[int64]int64 {
-	hours := map[int64]int64{}
-	for _, c := range m.charges {
-		if end := (c.minute + 1) * 60_000; m.now-end < 24*3600_000 && c.amount > 0 {
-			hours[c.minute/60*3600] += c.amount
+// sums has the credits of the window by what of returns for each charge, without "".
+func sums[K comparable](m *model, of func(modelCharge) K) map[K]int64 {
+	by := map[K]int64{}
+	m.inWindow(func(c modelCharge) {
+		var none K
+		if name := of(c); name != none {
+			by[name] += c.amount
 		}
-	}
-	return hours
+	})
+	return by
 }
 
-func (m *model) held() (n int64) {
+func (m *model) held(key string) (n int64) {
 	for _, r := range m.open {
-		if m.now < r.created+60_000 {
+		if m.now < r.created+60_000 && (key == anyone || key == r.key) {
 			n += r.amount
 		}
 	}
 	return n
+}
+
+// code is the code of the error that Check returns, or Reserve where the second is given.
+func (m *model) code(ceiling int64, by Key, reserves bool) fault.Code {
+	switch {
+	case m.used(anyone) >= ceiling:
+		return fault.RateLimited
+	case by.Budget > 0 && m.used(by.ID) >= by.Budget:
+		return fault.KeyBudgetUsed
+	case !reserves:
+		return ""
+	case m.used(anyone)+m.held(anyone) >= ceiling, by.Budget > 0 && m.used(by.ID)+m.held(by.ID) >= by.Budget:
+		return fault.Unavailable
+	}
+	return ""
 }
 
 // run holds a ledger against the model through one history.
@@ -110,23 +137,33 @@ type run struct {
 	clocks  *clocks
 	ledger  *Ledger
 	ws      string
+	keys    []string
 	m       *model
 	handles []*Reservation // all ever granted
 	seen    map[string]int // how often the interesting cases occurred
 }
 
-func (r *run) window(what string, got Window) {
-	r.Helper()
-	r.windowOf(what, got, r.m.ceiling)
+// key draws who makes a request: a user, or a key, whose budget may have been changed.
+func (r *run) key() Key {
+	id := rapid.SampledFrom(r.keys).Draw(r.T, "key")
+	if id == "" {
+		return Key{}
+	}
+	return Key{id, rapid.SampledFrom([]int64{0, 0, 1, 50, 200, 700}).Draw(r.T, "budget")}
 }
 
-func (r *run) windowOf(what string, got Window, ceiling int64) {
+// window compares a window. refused says by what the call was refused.
+func (r *run) window(what string, got Window, ceiling int64, by Key, refused fault.Code) {
 	r.Helper()
-	back := int64(0)
-	if what != "settle" {
-		back = r.m.back(ceiling)
+	var back, keyBack int64
+	switch {
+	case what == "usage", what == "check", refused == fault.RateLimited:
+		back = r.m.back(anyone, ceiling)
 	}
-	if want := newWindow(r.m.used(), ceiling, back); got != want {
+	if by.Budget > 0 && (what == "check" || refused == fault.KeyBudgetUsed) {
+		keyBack = r.m.back(by.ID, by.Budget)
+	}
+	if want := newWindow(r.m.used(anyone), ceiling, back).of(by, r.m.used(by.ID), keyBack); got != want {
 		r.Fatalf("%s: window %+v, want %+v", what, got, want)
 	}
 }
@@ -137,26 +174,25 @@ type step struct{ call, verify func() }
 func (r *run) reserve() step {
 	op := rapid.SampledFrom([]string{"search_accounts", "get_contact", "search_view_records"}).Draw(r.T, "operation")
 	amount := rapid.Int64Range(1, 100).Draw(r.T, "amount")
+	by := r.key()
 	var h *Reservation
 	var w Window
 	var err error
-	return step{func() { h, w, err = r.ledger.Reserve(r.ctx, r.ws, r.m.ceiling, op, amount) }, func() {
+	return step{func() { h, w, err = r.ledger.Reserve(r.ctx, r.ws, r.m.ceiling, op, amount, by) }, func() {
 		r.m.step(r.clocks)
-		want := fault.Code("")
-		switch {
-		case r.m.used() >= r.m.ceiling:
-			want = fault.RateLimited
-		case r.m.used()+r.m.held() >= r.m.ceiling:
-			want = fault.Unavailable
-		}
+		want := r.m.code(r.m.ceiling, by, true)
 		if got := fault.CodeOf(err); got != want {
-			r.Fatalf("reserve: %v, want code %q (used %d, held %d)", err, want, r.m.used(), r.m.held())
+			r.Fatalf("reserve by %v: %v, want code %q (used %d, held %d; by the key %d, %d)", by, err, want,
+				r.m.used(anyone), r.m.held(anyone), r.m.used(by.ID), r.m.held(by.ID))
 		}
-		r.window("reserve", w)
+		r.window("reserve", w, r.m.ceiling, by, want)
 		r.seen["reserve "+string(want)]++
+		if want == fault.Unavailable && r.m.used(anyone)+r.m.held(anyone) < r.m.ceiling {
+			r.seen["reserve, budget full"]++
+		}
 		if err == nil {
 			r.m.exists = true
-			r.m.open[h.id] = &modelReservation{amount: amount, created: r.m.now, born: r.clocks.local.Load(), operation: op}
+			r.m.open[h.id] = &modelReservation{amount: amount, created: r.m.now, born: r.clocks.local.Load(), operation: op, key: by.ID}
 			r.handles = append(r.handles, h)
 		}
 	}}
@@ -196,11 +232,11 @@ func (r *run) settle(batch map[string]bool) step {
 			}
 			delete(r.m.open, h.id)
 			if delivered > 0 {
-				r.m.charges = append(r.m.charges, modelCharge{known.created / 60_000, delivered, known.operation})
+				r.m.charges = append(r.m.charges, modelCharge{known.created / 60_000, delivered, known.operation, known.key})
 			}
 		}
 		if err == nil {
-			r.window("settle", w)
+			r.window("settle", w, r.m.ceiling, h.by, "")
 		}
 	}}
 }
@@ -209,17 +245,15 @@ func (r *run) settle(batch map[string]bool) step {
 func (r *run) check() step {
 	var w Window
 	var err error
-	ceiling := rapid.Int64Range(0, r.m.used()+1).Draw(r.T, "changed ceiling")
-	return step{func() { w, err = r.ledger.Check(r.ctx, r.ws, ceiling) }, func() {
+	ceiling := rapid.Int64Range(0, r.m.used(anyone)+1).Draw(r.T, "changed ceiling")
+	by := r.key()
+	return step{func() { w, err = r.ledger.Check(r.ctx, r.ws, ceiling, by) }, func() {
 		r.m.step(r.clocks)
-		want := fault.Code("")
-		if r.m.used() >= ceiling {
-			want = fault.RateLimited
-		}
+		want := r.m.code(ceiling, by, false)
 		if got := fault.CodeOf(err); got != want {
 			r.Fatalf("check: %v, want code %q", err, want)
 		}
-		r.windowOf("check", w, ceiling)
+		r.window("check", w, ceiling, by, want)
 	}}
 }
 
@@ -257,11 +291,13 @@ func (r *run) usage() {
 		r.Fatal(err)
 	}
 	r.m.step(r.clocks)
-	_, byTool := r.m.byTool()
-	if diff := cmp.Diff(byTool, u.ByTool); diff != "" {
+	if diff := cmp.Diff(sums(r.m, func(c modelCharge) string { return c.operation }), u.ByTool); diff != "" {
 		r.Fatalf("by tool (-want +got):\n%s", diff)
 	}
-	r.window("usage", u.Window)
+	if diff := cmp.Diff(sums(r.m, func(c modelCharge) string { return c.key }), u.ByKey); diff != "" {
+		r.Fatalf("by key (-want +got):\n%s", diff)
+	}
+	r.window("usage", u.Window, r.m.ceiling, Key{}, "")
 	byHour := map[int64]int64{}
 	for i, h := range u.ByHour {
 		byHour[h.From.Unix()] = h.Credits
@@ -269,7 +305,7 @@ func (r *run) usage() {
 			r.Fatalf("the hours are not in order: %v", u.ByHour)
 		}
 	}
-	if diff := cmp.Diff(r.m.byHour(), byHour); diff != "" {
+	if diff := cmp.Diff(sums(r.m, func(c modelCharge) int64 { return c.minute / 60 * 3600 }), byHour); diff != "" {
 		r.Fatalf("by hour (-want +got):\n%s", diff)
 	}
 	if !r.m.exists {
@@ -280,8 +316,26 @@ func (r *run) usage() {
 	if _, err := fmt.Sscan(r.ledger.client.HGet(r.ctx, key, "w").Val(), &now, &used, &held); err != nil {
 		r.Fatal(err)
 	}
-	if now != r.m.now || held != r.m.held() {
-		r.Fatalf("time %d, held %d; want %d, %d", now, held, r.m.now, r.m.held())
+	if now != r.m.now || held != r.m.held(anyone) {
+		r.Fatalf("time %d, held %d; want %d, %d", now, held, r.m.now, r.m.held(anyone))
+	}
+	// A key that neither used nor reserved anything leaves nothing.
+	var want, got []string
+	for _, id := range r.keys[1:] {
+		if used, held := r.m.used(id), r.m.held(id); used+held > 0 {
+			want = append(want, fmt.Sprintf("%s %d %d", id, used, held))
+		}
+		if text, err := r.ledger.client.HGet(r.ctx, key, "k"+id).Result(); err == nil {
+			var number, used, held int64
+			if _, err := fmt.Sscan(text, &number, &used, &held); err != nil || number > 2*int64(len(r.keys)) {
+				r.Fatalf("%q: %v", text, err)
+			}
+			got = append(got, fmt.Sprintf("%s %d %d", id, used, held))
+		}
+	}
+	listed := strings.Fields(r.ledger.client.HGet(r.ctx, key, "l").Val())
+	if diff := cmp.Diff(want, got); diff != "" || len(listed) != len(u.ByKey) {
+		r.Fatalf("keys: %v listed (-want +got):\n%s", listed, diff)
 	}
 }
 
@@ -320,7 +374,7 @@ func TestWindowEqualsItsModel(t *testing.T) {
 	var days float64
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		r := &run{T: rt, ctx: context.Background(), clocks: newClocks(), ws: uuid.NewString(), seen: seen}
+		r := &run{T: rt, ctx: context.Background(), clocks: newClocks(), ws: uuid.NewString(), seen: seen, keys: []string{"", uuid.NewString(), uuid.NewString(), uuid.NewString()}}
 		r.m = &model{
 			open:    map[string]*modelReservation{},
 			ceiling: rapid.Int64Range(0, 1500).Draw(rt, "ceiling"),
@@ -353,7 +407,7 @@ func TestWindowEqualsItsModel(t *testing.T) {
 		days += float64(r.m.now-start) / 86_400_000
 	})
 	t.Logf("%d steps over %.0f days: %v", steps, days, seen)
-	for _, what := range []string{"reserve ", "reserve rate_limited", "reserve unavailable", "settle lapsed", "settle again or forgotten", "batch"} {
+	for _, what := range []string{"reserve ", "reserve rate_limited", "reserve key_budget_used", "reserve unavailable", "reserve, budget full", "settle lapsed", "settle again or forgotten", "batch"} {
 		if seen[what] == 0 {
 			t.Errorf("%q never came up", what)
 		}

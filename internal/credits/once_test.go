@@ -18,7 +18,7 @@ func newOnce() Once { return Once{Key: uuid.New(), Request: uuid.New()} }
 // once reserves one credit of a ceiling of 1000 for a request whose answer is kept.
 func once(t testing.TB, l *Ledger, ws string, o Once) (*Reservation, []byte, error) {
 	t.Helper()
-	r, answer, _, err := l.ReserveOnce(t.Context(), ws, 1000, "search_accounts", 100, o)
+	r, answer, _, err := l.ReserveOnce(t.Context(), ws, 1000, "search_accounts", 100, Key{}, o)
 	return r, answer, err
 }
 
@@ -96,15 +96,15 @@ func TestAnAnswerIsKeptBeyondTheCeiling(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})
 	ws, o := workspace(t, l), newOnce()
-	r, _, _, err := l.ReserveOnce(t.Context(), ws, 10, "search_accounts", 10, o)
+	r, _, _, err := l.ReserveOnce(t.Context(), ws, 10, "search_accounts", 10, Key{}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	keep(t, r, 10, "a")
-	if _, answer, w, err := l.ReserveOnce(t.Context(), ws, 10, "search_accounts", 10, o); err != nil || string(answer) != "a" || w.Used != 10 {
+	if _, answer, w, err := l.ReserveOnce(t.Context(), ws, 10, "search_accounts", 10, Key{}, o); err != nil || string(answer) != "a" || w.Used != 10 {
 		t.Errorf("%q, %+v, %v", answer, w, err)
 	}
-	if _, _, _, err := l.ReserveOnce(t.Context(), ws, 10, "search_accounts", 10, newOnce()); fault.CodeOf(err) != fault.RateLimited {
+	if _, _, _, err := l.ReserveOnce(t.Context(), ws, 10, "search_accounts", 10, Key{}, newOnce()); fault.CodeOf(err) != fault.RateLimited {
 		t.Errorf("another request: %v", err)
 	}
 }

@@ -46,13 +46,13 @@ func TestRedisStopsAndComesBack(t *testing.T) {
 	s.stop()
 
 	for range l.breaker.limit + 2 {
-		_, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 25)
+		_, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 25, Key{})
 		wantFault(t, err, fault.Unavailable, time.Second)
 		if strings.Contains(err.(*fault.Error).Message, "redis") {
 			t.Errorf("the message names the backend: %v", err)
 		}
 	}
-	_, err := l.Check(t.Context(), ws, 100)
+	_, err := l.Check(t.Context(), ws, 100, Key{})
 	wantFault(t, err, fault.Unavailable, time.Second)
 	_, err = l.Usage(t.Context(), ws, 100)
 	wantFault(t, err, fault.Unavailable, time.Second)
@@ -64,7 +64,7 @@ func TestRedisStopsAndComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a probe finds Redis back", func() bool {
-		_, err := l.Check(t.Context(), ws, 100)
+		_, err := l.Check(t.Context(), ws, 100, Key{})
 		return err == nil
 	})
 	if !strings.Contains(log.String(), "redis is back") {
@@ -84,13 +84,13 @@ func TestHangingRedisIsBounded(t *testing.T) {
 	l := ledgerOn(t, client(t, s.url()), Options{Timeout: 100 * time.Millisecond, BreakerPause: time.Hour})
 	ws := workspace(t, l)
 	eventually(t, "one call is fast enough", func() bool {
-		_, err := l.Check(t.Context(), ws, 100)
+		_, err := l.Check(t.Context(), ws, 100, Key{})
 		return err == nil
 	})
 	s.signal(syscall.SIGSTOP)
 	start := time.Now()
 	for l.breaker.allow() {
-		_, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 25)
+		_, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 25, Key{})
 		wantFault(t, err, fault.Unavailable, time.Second)
 	}
 	if d := time.Since(start); d > 3*time.Second {
@@ -98,7 +98,7 @@ func TestHangingRedisIsBounded(t *testing.T) {
 	}
 	start = time.Now()
 	for range 1000 {
-		_, err := l.Check(t.Context(), ws, 100)
+		_, err := l.Check(t.Context(), ws, 100, Key{})
 		wantFault(t, err, fault.Unavailable, time.Second)
 	}
 	if d := time.Since(start); d > time.Second {
@@ -117,11 +117,11 @@ func TestSettleOutlastsAStall(t *testing.T) {
 	eventually(t, "a reservation within the timeout", func() (ok bool) {
 		l.breaker.report(succeeded, time.Now())
 		var err error
-		r, _, err = l.Reserve(t.Context(), ws, 100, "search_accounts", 25)
+		r, _, err = l.Reserve(t.Context(), ws, 100, "search_accounts", 25, Key{})
 		return err == nil
 	})
 	s.signal(syscall.SIGSTOP)
-	_, err := l.Check(t.Context(), ws, 100) // opens the breaker
+	_, err := l.Check(t.Context(), ws, 100, Key{}) // opens the breaker
 	wantFault(t, err, fault.Unavailable, time.Second)
 	resume := time.AfterFunc(300*time.Millisecond, func() { s.signal(syscall.SIGCONT) })
 	defer resume.Stop()
@@ -166,9 +166,9 @@ func TestUnfitHashIsNoOutage(t *testing.T) {
 	if err := l.client.Set(t.Context(), key, "x", time.Minute).Err(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := l.Check(t.Context(), ws, 100)
+	_, err := l.Check(t.Context(), ws, 100, Key{})
 	wantFault(t, err, fault.Internal, 0)
-	if _, err := l.Check(t.Context(), workspace(t, l), 100); err != nil {
+	if _, err := l.Check(t.Context(), workspace(t, l), 100, Key{}); err != nil {
 		t.Errorf("another workspace: %v", err)
 	}
 }
@@ -192,7 +192,7 @@ func TestUnwillingRedisIsAway(t *testing.T) {
 			if err := c.Do(t.Context(), args...).Err(); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err := l.Reserve(t.Context(), workspace(t, l), 100, "get_account", 1)
+			_, _, err := l.Reserve(t.Context(), workspace(t, l), 100, "get_account", 1, Key{})
 			wantFault(t, err, fault.Unavailable, time.Second)
 			if l.breaker.failures != 1 {
 				t.Errorf("the breaker counted %d failures", l.breaker.failures)
@@ -215,7 +215,7 @@ func TestSettleInAFullRedis(t *testing.T) {
 	if w := settle(t, r, 7); w.Used != 7 {
 		t.Errorf("settled: %+v", w)
 	}
-	_, _, err := l.Reserve(t.Context(), ws, 100, "get_account", 1)
+	_, _, err := l.Reserve(t.Context(), ws, 100, "get_account", 1, Key{})
 	wantFault(t, err, fault.Unavailable, time.Second)
 }
 
@@ -233,7 +233,7 @@ func TestReadyClosesTheBreaker(t *testing.T) {
 	}
 	limit("1")
 	eventually(t, "the breaker opens", func() bool {
-		_, _, err := l.Reserve(t.Context(), workspace(t, l), 100, "get_account", 1)
+		_, _, err := l.Reserve(t.Context(), workspace(t, l), 100, "get_account", 1, Key{})
 		wantFault(t, err, fault.Unavailable, time.Second)
 		return l.BreakerOpen()
 	})
@@ -356,7 +356,7 @@ func BenchmarkReserveSettle(b *testing.B) {
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			r, _, err := l.Reserve(context.Background(), ws, MaxCeiling, "search_accounts", 25)
+			r, _, err := l.Reserve(context.Background(), ws, MaxCeiling, "search_accounts", 25, Key{})
 			if err != nil {
 				b.Error(err)
 				return
@@ -376,7 +376,7 @@ func BenchmarkCheck(b *testing.B) {
 	busyDay(b, c, l, ws, 4)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := l.Check(context.Background(), ws, MaxCeiling); err != nil {
+		if _, err := l.Check(context.Background(), ws, MaxCeiling, Key{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -392,7 +392,7 @@ func TestCrowd(t *testing.T) {
 	var group sync.WaitGroup
 	for range 20_000 {
 		group.Go(func() {
-			r, _, err := l.Reserve(t.Context(), ws, MaxCeiling, "search_accounts", 1)
+			r, _, err := l.Reserve(t.Context(), ws, MaxCeiling, "search_accounts", 1, Key{})
 			if err != nil {
 				t.Error(err)
 				return

@@ -21,6 +21,7 @@ type Reservation struct {
 	id        string // UUIDv7
 	amount    int64
 	ceiling   int64
+	by        Key
 	createdAt time.Time // by the ledger's local clock
 	seq       int64
 	epoch     string
@@ -71,7 +72,7 @@ func (r *Reservation) settle(ctx context.Context, delivered int64, k kept) (Wind
 	old := r.ledger.localClock().Sub(r.createdAt) >= forgetAfter
 	pause := settlePause
 	for try := 1; ; try++ {
-		answer, err := r.ledger.callOnce(ctx, r.key, "settle", k, r.id, delivered, r.seq, r.epoch)
+		answer, err := r.ledger.callOnce(ctx, r.key, "settle", k, r.id, delivered, r.seq, r.epoch, r.by.ID, 0)
 		if err == nil {
 			return r.settled(ctx, answer, delivered, old)
 		}
@@ -86,7 +87,7 @@ func (r *Reservation) settle(ctx context.Context, delivered int64, k kept) (Wind
 }
 
 func (r *Reservation) settled(ctx context.Context, answer reply, delivered int64, old bool) (Window, error) {
-	status, used := answer.text(0), answer.number(1)
+	status, used, byKey := answer.text(0), answer.number(1), answer.number(2)
 	if answer.err != nil {
 		return Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
 	}
@@ -99,5 +100,5 @@ func (r *Reservation) settled(ctx context.Context, answer reply, delivered int64
 	if delivered > 0 && (status == "lost" || status == "gone" && old) {
 		return Window{}, fault.BackendUnavailable(errLost, "redis")
 	}
-	return newWindow(used, r.ceiling, 0), nil
+	return newWindow(used, r.ceiling, 0).of(r.by, byKey, 0), nil
 }

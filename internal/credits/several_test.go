@@ -91,7 +91,7 @@ func TestCluster(t *testing.T) {
 	for _, ws := range spaces {
 		for range 5 {
 			group.Go(func() {
-				r, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 1)
+				r, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 1, Key{})
 				if err == nil {
 					_, err = r.Settle(t.Context(), 0)
 				}
@@ -192,7 +192,7 @@ func TestSentinel(t *testing.T) {
 
 	master.stop()
 	eventually(t, "the replica is the master", func() bool {
-		r, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 5)
+		r, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 5, Key{})
 		if err != nil {
 			return false
 		}

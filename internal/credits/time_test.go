@@ -48,7 +48,7 @@ func TestWindowAfterADayWithoutUse(t *testing.T) {
 	spend(t, l, ws, 10, 10)
 	lost := reserve(t, l, workspace(t, l), 10, 5)
 	c.advance(40 * time.Hour)
-	if w, err := l.Check(t.Context(), ws, 10); err != nil || w.Used != 0 {
+	if w, err := l.Check(t.Context(), ws, 10, Key{}); err != nil || w.Used != 0 {
 		t.Errorf("Check: %+v, %v", w, err)
 	}
 	if h := header(t, l, ws); h[4] != 1 || h[5] != 1 || h[6] != 1 {
@@ -119,7 +119,7 @@ func TestReservationLapses(t *testing.T) {
 	ws := workspace(t, l)
 	crashed := reserve(t, l, ws, 25, 25)
 	c.advance(59_999 * time.Millisecond)
-	_, _, err := l.Reserve(t.Context(), ws, 25, "search_accounts", 25)
+	_, _, err := l.Reserve(t.Context(), ws, 25, "search_accounts", 25, Key{})
 	wantFault(t, err, fault.Unavailable, time.Second)
 	c.advance(time.Millisecond)
 	r := reserve(t, l, ws, 25, 20)
@@ -170,7 +170,7 @@ func TestManyReservationsLapse(t *testing.T) {
 	}
 	c.advance(time.Minute)
 	eventually(t, "all lapse within a few calls", func() bool {
-		_, _, err := l.Reserve(t.Context(), ws, 1, "get_contact", 1)
+		_, _, err := l.Reserve(t.Context(), ws, 1, "get_contact", 1, Key{})
 		return err == nil
 	})
 	c.advance(11 * time.Minute)

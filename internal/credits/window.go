@@ -17,7 +17,19 @@ type Window struct {
 	// NextAt is when Used becomes lower than Ceiling, if nothing is used until then. It
 	// is zero if Used is lower, if Ceiling is 0, and after Settle.
 	NextAt time.Time
+	// Key is what the API key of the request used, zero if it has no budget.
+	Key KeyWindow
 }
+
+// KeyWindow is the state of a key's budget in a workspace, in credits.
+type KeyWindow struct {
+	Used, Budget int64
+	// NextAt is when Used becomes lower than Budget, as Window.NextAt.
+	NextAt time.Time
+}
+
+// Remaining is Budget minus Used, at least 0.
+func (k KeyWindow) Remaining() int64 { return max(0, k.Budget-k.Used) }
 
 // Hour has the credits of a clock hour.
 type Hour struct {
@@ -31,6 +43,9 @@ type Usage struct {
 	// ByTool has the used credits of each operation that used any. Their sum is Used.
 	// It is never nil.
 	ByTool map[string]int64
+	// ByKey has the used credits of each API key that used any, by its id. The rest of
+	// Used is that of users. It is never nil.
+	ByKey map[string]int64
 	// ByHour has the hours in which credits were used, in order. Their sum is Used: of
 	// the first hour only minutes of the window count.
 	ByHour []Hour
@@ -41,6 +56,17 @@ func newWindow(used, ceiling, back int64) Window {
 	w := Window{Used: used, Remaining: max(0, ceiling-used), Ceiling: ceiling, Hours: Hours}
 	if back > 0 {
 		w.NextAt = time.UnixMilli(back).UTC()
+	}
+	return w
+}
+
+// of adds the state of a key's budget, if it has one.
+func (w Window) of(k Key, used, back int64) Window {
+	if k.Budget > 0 {
+		w.Key = KeyWindow{Used: used, Budget: k.Budget}
+		if back > 0 {
+			w.Key.NextAt = time.UnixMilli(back).UTC()
+		}
 	}
 	return w
 }

@@ -27,6 +27,7 @@ const (
 	PayloadTooLarge       Code = "payload_too_large"
 	UnsupportedMediaType  Code = "unsupported_media_type"
 	RateLimited           Code = "rate_limited"
+	KeyBudgetUsed         Code = "key_budget_used"
 	TooManyRequests       Code = "too_many_requests"
 	Unavailable           Code = "unavailable"
 	Internal              Code = "internal"

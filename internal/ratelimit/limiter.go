@@ -1,6 +1,6 @@
-// Package ratelimit limits how often a caller uses operations that cost no credits:
-// a token bucket for each caller, in Redis, shared by all servers (docs/api.md, "The
-// limit for free operations"). While Redis is away each server has its own buckets.
+// Package ratelimit limits how often a caller does something: a token bucket for each
+// caller, in Redis, shared by all servers (docs/api.md, "The limit for free operations" and
+// "Budgets of keys"). While Redis is away each server has its own buckets.
 package ratelimit
 
 import (
@@ -36,7 +36,6 @@ const (
 type Limiter struct {
 	redis  *redis_rate.Limiter
 	prefix string
-	limit  redis_rate.Limit
 
 	awayUntil atomic.Int64 // Unix nanoseconds
 	lock      sync.Mutex
@@ -45,16 +44,17 @@ type Limiter struct {
 	recent, older map[string]*rate.Limiter
 }
 
-// New returns a limiter whose buckets get perSecond tokens each second, up to burst.
-// It is nil if perSecond is 0. All keys in Redis begin with "rate:" and the prefix.
-func New(client redis.UniversalClient, prefix string, perSecond, burst int) *Limiter {
-	if perSecond == 0 {
-		return nil
-	}
-	return &Limiter{
-		redis: redis_rate.NewLimiter(client), prefix: prefix, recent: map[string]*rate.Limiter{},
-		limit: redis_rate.Limit{Rate: perSecond, Burst: burst, Period: time.Second},
-	}
+// New returns a limiter. All keys in Redis begin with "rate:" and the prefix.
+func New(client redis.UniversalClient, prefix string) *Limiter {
+	return &Limiter{redis: redis_rate.NewLimiter(client), prefix: prefix, recent: map[string]*rate.Limiter{}}
+}
+
+// Limit is what a bucket has: PerSecond tokens each second, up to Burst. Without PerSecond
+// there is no limit.
+type Limit struct {
+	PerSecond, Burst int
+	// Of is what is limited, for messages: "requests of this API key".
+	Of string
 }
 
 // Bucket is the state of a caller's bucket.
@@ -66,18 +66,19 @@ type Bucket struct {
 }
 
 // Take takes a token from the bucket of a caller: fault.TooManyRequests, with the time
-// until there is one, if the bucket is empty.
-func (l *Limiter) Take(ctx context.Context, caller string) (Bucket, error) {
-	if l == nil {
+// until there is one, if the bucket is empty. The limit of a bucket may change.
+func (l *Limiter) Take(ctx context.Context, caller string, limit Limit) (Bucket, error) {
+	if l == nil || limit.PerSecond == 0 {
 		return Bucket{}, nil
 	}
-	r := l.shared(ctx, caller)
+	of := redis_rate.Limit{Rate: limit.PerSecond, Burst: limit.Burst, Period: time.Second}
+	r := l.shared(ctx, caller, of)
 	if r == nil {
-		r = l.own(caller, time.Now())
+		r = l.own(caller, of, time.Now())
 	}
 	b := Bucket{Limit: r.Limit.Burst, Remaining: r.Remaining, Reset: r.ResetAfter}
 	if r.Allowed == 0 {
-		err := fault.New(fault.TooManyRequests, "too many requests that cost no credits: at most %d a second, and %d at once", r.Limit.Rate, r.Limit.Burst)
+		err := fault.New(fault.TooManyRequests, "too many %s: at most %d a second, and %d at once", limit.Of, r.Limit.Rate, r.Limit.Burst)
 		err.RetryAfter = r.RetryAfter
 		return b, err
 	}
@@ -85,13 +86,13 @@ func (l *Limiter) Take(ctx context.Context, caller string) (Bucket, error) {
 }
 
 // shared takes a token from the bucket in Redis. It returns nil when Redis is away.
-func (l *Limiter) shared(ctx context.Context, caller string) *redis_rate.Result {
+func (l *Limiter) shared(ctx context.Context, caller string, limit redis_rate.Limit) *redis_rate.Result {
 	if time.Now().UnixNano() < l.awayUntil.Load() {
 		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r, err := l.redis.Allow(bounded, l.prefix+caller, l.limit)
+	r, err := l.redis.Allow(bounded, l.prefix+caller, limit)
 	if err != nil {
 		if ctx.Err() == nil {
 			l.awayUntil.Store(time.Now().Add(awayFor).UnixNano())
@@ -102,28 +103,30 @@ func (l *Limiter) shared(ctx context.Context, caller string) *redis_rate.Result 
 }
 
 // own takes a token from the bucket of this server.
-func (l *Limiter) own(caller string, now time.Time) *redis_rate.Result {
+func (l *Limiter) own(caller string, limit redis_rate.Limit, now time.Time) *redis_rate.Result {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	bucket := l.recent[caller]
 	if bucket == nil {
 		if bucket = l.older[caller]; bucket == nil {
-			bucket = rate.NewLimiter(rate.Limit(l.limit.Rate), l.limit.Burst)
+			bucket = rate.NewLimiter(rate.Limit(limit.Rate), limit.Burst)
 		}
 		if len(l.recent) == maxLocal/2 {
 			l.older, l.recent = l.recent, map[string]*rate.Limiter{}
 		}
 		l.recent[caller] = bucket
 	}
-	r := &redis_rate.Result{Limit: l.limit, RetryAfter: -1}
+	bucket.SetLimitAt(now, rate.Limit(limit.Rate))
+	bucket.SetBurstAt(now, limit.Burst)
+	r := &redis_rate.Result{Limit: limit, RetryAfter: -1}
 	if bucket.AllowN(now, 1) {
 		r.Allowed = 1
 	}
 	tokens := max(bucket.TokensAt(now), 0)
 	until := func(n float64) time.Duration {
-		return time.Duration((n - tokens) / float64(l.limit.Rate) * float64(time.Second))
+		return time.Duration((n - tokens) / float64(limit.Rate) * float64(time.Second))
 	}
-	r.Remaining, r.ResetAfter = int(math.Floor(tokens)), until(float64(l.limit.Burst))
+	r.Remaining, r.ResetAfter = int(math.Floor(tokens)), until(float64(limit.Burst))
 	if r.Allowed == 0 {
 		r.RetryAfter = until(1)
 	}

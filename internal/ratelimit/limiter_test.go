@@ -34,14 +34,15 @@ func TestServersShareABucket(t *testing.T) {
 	client := open(t, backends.Redis(t))
 	prefix := fmt.Sprint(t.Name(), time.Now().UnixNano(), ":")
 	const perSecond, burst = 5, 20
-	servers := []*ratelimit.Limiter{ratelimit.New(client, prefix, perSecond, burst), ratelimit.New(client, prefix, perSecond, burst)}
+	limit := ratelimit.Limit{PerSecond: perSecond, Burst: burst}
+	servers := []*ratelimit.Limiter{ratelimit.New(client, prefix), ratelimit.New(client, prefix)}
 	var allowed atomic.Int64
 	began := time.Now()
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
 			for range 4 {
-				if _, err := servers[i%2].Take(t.Context(), "one"); err == nil {
+				if _, err := servers[i%2].Take(t.Context(), "one", limit); err == nil {
 					allowed.Add(1)
 				}
 			}
@@ -52,7 +53,7 @@ func TestServersShareABucket(t *testing.T) {
 	if n := allowed.Load(); n < burst || n > most {
 		t.Errorf("%d of 200 calls were allowed, not %d to %d", n, burst, most)
 	}
-	b, err := servers[0].Take(t.Context(), "another")
+	b, err := servers[0].Take(t.Context(), "another", limit)
 	if err != nil || b.Limit != burst || b.Remaining != burst-1 || b.Reset <= 0 || b.Reset > time.Second {
 		t.Errorf("another caller: %+v, %v", b, err)
 	}
@@ -63,19 +64,25 @@ func TestEmptyBucket(t *testing.T) {
 	for name, address := range map[string]string{"shared": backends.Redis(t), "Redis is away": "redis://127.0.0.1:1"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := ratelimit.New(open(t, address), fmt.Sprint(t.Name(), time.Now().UnixNano()), 1, 3)
+			l := ratelimit.New(open(t, address), fmt.Sprint(t.Name(), time.Now().UnixNano()))
+			limit := ratelimit.Limit{PerSecond: 1, Burst: 3, Of: "calls"}
 			for i := range 3 {
-				if b, err := l.Take(t.Context(), "one"); err != nil || b.Remaining != 2-i {
+				if b, err := l.Take(t.Context(), "one", limit); err != nil || b.Remaining != 2-i {
 					t.Errorf("token %d: %+v, %v", i, b, err)
 				}
 			}
-			b, err := l.Take(t.Context(), "one")
+			b, err := l.Take(t.Context(), "one", limit)
 			e, limited := errors.AsType[*fault.Error](err)
 			if !limited || e.Code != fault.TooManyRequests || e.RetryAfter <= 0 || e.RetryAfter > time.Second || b.Remaining != 0 || b.Reset <= 2*time.Second || b.Reset > 3*time.Second {
 				t.Errorf("of an empty bucket: %+v, %v", b, err)
 			}
-			if _, err := l.Take(t.Context(), "another"); err != nil {
+			if _, err := l.Take(t.Context(), "another", limit); err != nil {
 				t.Error("another caller's:", err)
+			}
+			// A lower limit holds at once, and so does a higher one after a while.
+			b, err = l.Take(t.Context(), "another", ratelimit.Limit{PerSecond: 1, Burst: 2})
+			if err != nil || b.Limit != 2 || b.Remaining > 1 {
+				t.Errorf("with a lower limit: %+v, %v", b, err)
 			}
 		})
 	}
@@ -83,9 +90,9 @@ func TestEmptyBucket(t *testing.T) {
 
 func TestOff(t *testing.T) {
 	t.Parallel()
-	l := ratelimit.New(nil, "", 0, 60)
+	l := ratelimit.New(nil, "")
 	for range 100 {
-		if b, err := l.Take(t.Context(), "one"); err != nil || b != (ratelimit.Bucket{}) {
+		if b, err := l.Take(t.Context(), "two", ratelimit.Limit{Burst: 60}); err != nil || b != (ratelimit.Bucket{}) {
 			t.Fatalf("%+v, %v", b, err)
 		}
 	}

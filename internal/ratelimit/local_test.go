@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/go-redis/redis_rate/v10"
 )
 
 // Callers of one moment do not make more buckets than the limit, and a caller in use
 // keeps its own.
 func TestLocalBucketsAreBounded(t *testing.T) {
 	t.Parallel()
-	l := New(nil, "", 1, 3)
-	now := time.Now()
+	l := New(nil, "")
+	now, limit := time.Now(), redis_rate.Limit{Rate: 1, Burst: 3, Period: time.Second}
 	for i := range 3 * maxLocal {
-		l.own(fmt.Sprint("caller ", i), now)
-		if r := l.own("one", now); r.Allowed != 0 && i >= 3 {
+		l.own(fmt.Sprint("caller ", i), limit, now)
+		if r := l.own("one", limit, now); r.Allowed != 0 && i >= 3 {
 			t.Fatalf("after %d other callers the empty bucket is full again", i)
 		}
 		if n := len(l.recent) + len(l.older); n > maxLocal {

@@ -68,7 +68,7 @@ func New(version string) *Metrics {
 		ownWrites: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "atlas_own_writes_wait_seconds", Help: "Searches that waited until they saw the writes of their workspace.", Buckets: requestBuckets}),
 		charged:   counter("atlas_credits_charged_total", "Credits charged.", "operation"),
 		reserved:  counter("atlas_credits_reserved_total", "Credits held before running; what was not delivered was given back.", "operation"),
-		refused:   counter("atlas_credits_refused_total", "Metered requests that got no credits: used_up (429) or unavailable (503).", "operation", "reason"),
+		refused:   counter("atlas_credits_refused_total", "Metered requests that got no credits: used_up or key_budget (429), or unavailable (503).", "operation", "reason"),
 		jobs:      counter("atlas_job_runs_total", "Runs of what works in the background.", "task", "outcome"),
 		jobLast: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "atlas_job_last_success_timestamp_seconds", Help: "When a job last ended well, Unix time.",

@@ -168,7 +168,7 @@ func ledgerCounting(client redis.UniversalClient) *counting {
 	ledger := must(credits.New(client, credits.Options{Prefix: "benchmark:" + uuid.NewString() + ":", Timeout: 10 * time.Second, Wait: 10 * time.Second}))
 	return &counting{
 		search: func(ctx context.Context, workspace string) error {
-			r, _, err := ledger.Reserve(ctx, workspace, credits.MaxCeiling, "search_projects", creditsReserved)
+			r, _, err := ledger.Reserve(ctx, workspace, credits.MaxCeiling, "search_projects", creditsReserved, credits.Key{})
 			if err != nil {
 				return err
 			}

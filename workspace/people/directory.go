@@ -67,6 +67,9 @@ type KeyChange struct {
 	// RevokeAt revokes the key. A key that is revoked keeps its earlier time.
 	RevokeAt   *time.Time
 	Restricted *bool
+	// DailyCredits and RequestsPerSecond are those of workspace.KeyBudget; 0 removes one.
+	DailyCredits      *int64
+	RequestsPerSecond *int
 }
 
 // DirectoryStore is what a Directory needs of a store.
@@ -166,6 +169,7 @@ type NewKey struct {
 	// ExpiresIn is the key's lifetime from now; 0 means no end.
 	ExpiresIn  time.Duration
 	Restricted bool
+	Budget     workspace.KeyBudget
 }
 
 // CreateKey adds a key and returns it with its text. The text cannot be retrieved
@@ -174,7 +178,7 @@ func (d *Directory) CreateKey(ctx context.Context, n NewKey) (workspace.Key, str
 	secret := workspace.NewSecret()
 	k := workspace.Key{
 		ID: workspace.NewKeyID(), Name: strings.TrimSpace(n.Name), Workspaces: n.Workspaces,
-		Scopes: n.Scopes, Restricted: n.Restricted, CreatedAt: d.now(),
+		Scopes: n.Scopes, Restricted: n.Restricted, Budget: n.Budget, CreatedAt: d.now(),
 	}
 	if len(k.Scopes) == 0 {
 		k.Scopes = workspace.AllScopes()
@@ -224,6 +228,23 @@ func (d *Directory) RevokeKey(ctx context.Context, id workspace.KeyID) (workspac
 // RestrictKey sets or lifts the restriction of a key.
 func (d *Directory) RestrictKey(ctx context.Context, id workspace.KeyID, restricted bool) (workspace.Key, error) {
 	return d.store.UpdateKey(ctx, id, KeyChange{Restricted: &restricted})
+}
+
+// BudgetKey changes the budget of a key; nil members stay as they are, 0 removes one.
+// Errors: fault.NotFound, fault.InvalidInput.
+func (d *Directory) BudgetKey(ctx context.Context, id workspace.KeyID, dailyCredits *int64, requestsPerSecond *int) (workspace.Key, error) {
+	// Stored fields are valid: validate the changed ones in a valid key.
+	k := workspace.Key{ID: id, Name: "unchanged", Workspaces: []workspace.ID{workspace.NewID()}, Scopes: workspace.AllScopes()}
+	if dailyCredits != nil {
+		k.Budget.DailyCredits = *dailyCredits
+	}
+	if requestsPerSecond != nil {
+		k.Budget.RequestsPerSecond = *requestsPerSecond
+	}
+	if err := k.Validate(); err != nil {
+		return workspace.Key{}, err
+	}
+	return d.store.UpdateKey(ctx, id, KeyChange{DailyCredits: dailyCredits, RequestsPerSecond: requestsPerSecond})
 }
 
 // AddMember adds a user to a workspace. Without an id it is the user with this

@@ -60,6 +60,7 @@ func (s *System) Workspaces(ctx context.Context) ([]workspace.Workspace, error) 
 func keyQuery(condition string) string {
 	return `
 	SELECT k.id, k.name, k.scopes, k.restricted, k.expires_at, k.revoked_at, k.last_used_at, k.created_at, k.secret_hash,
+	       k.daily_credits, k.requests_per_second,
 	       ARRAY(SELECT g.workspace_id FROM api_key_workspaces g WHERE g.key_id = k.id ORDER BY g.position)
 	FROM api_keys k WHERE ` + condition
 }
@@ -68,7 +69,7 @@ func scanKey(row pgx.Row) (k workspace.KeyRecord, err error) {
 	var hash []byte
 	var granted []uuid.UUID
 	err = row.Scan((*uuid.UUID)(&k.ID), &k.Name, &k.Scopes, &k.Restricted, &k.ExpiresAt, &k.RevokedAt, &k.LastUsedAt,
-		&k.CreatedAt, &hash, &granted)
+		&k.CreatedAt, &hash, &k.Budget.DailyCredits, &k.Budget.RequestsPerSecond, &granted)
 	if err != nil {
 		return workspace.KeyRecord{}, err
 	}
@@ -101,9 +102,9 @@ func (s *System) InsertKey(ctx context.Context, k workspace.KeyRecord) error {
 	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
-			INSERT INTO api_keys (id, name, secret_hash, scopes, restricted, expires_at, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			arg(k.ID), k.Name, k.Hash[:], k.Scopes, k.Restricted, k.ExpiresAt, k.CreatedAt)
+			INSERT INTO api_keys (id, name, secret_hash, scopes, restricted, expires_at, created_at, daily_credits, requests_per_second)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			arg(k.ID), k.Name, k.Hash[:], k.Scopes, k.Restricted, k.ExpiresAt, k.CreatedAt, k.Budget.DailyCredits, k.Budget.RequestsPerSecond)
 		if err != nil {
 			return err
 		}
@@ -132,8 +133,9 @@ func (s *System) Keys(ctx context.Context, of workspace.ID) ([]workspace.Key, er
 // UpdateKey implements workspace.KeyStore.
 func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c people.KeyChange) (workspace.Key, error) {
 	tag, err := s.pool.Exec(ctx, `
-		UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2), restricted = coalesce($3, restricted) WHERE id = $1`,
-		arg(id), c.RevokeAt, c.Restricted)
+		UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2), restricted = coalesce($3, restricted),
+		       daily_credits = coalesce($4, daily_credits), requests_per_second = coalesce($5, requests_per_second)
+		WHERE id = $1`, arg(id), c.RevokeAt, c.Restricted, c.DailyCredits, c.RequestsPerSecond)
 	if err != nil {
 		return workspace.Key{}, toFault(err)
 	}

@@ -45,18 +45,18 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
   /** A record, for a credit, with up to 25 related ones of each kind. Throws APIError `not_found`, which is free. */
   get(id: string, show: Shown = {}): Promise<R> {
     const params = { include: show.include?.join(","), fields: show.fields?.join(",") };
-    return this.connection.data("GET", this.path + segment(id), { params, repeatable: true, signal: show.signal });
+    return this.connection.data("GET", this.path + segment(id), { params, signal: show.signal });
   }
 
   /** 1 to 100 records; each that is found costs a credit. */
   async getAll(ids: string[], { signal, ...show }: Shown = {}): Promise<Batch<R>> {
-    const call = { body: { ids, ...show }, repeatable: true, signal };
+    const call = { body: { ids, ...show }, signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/get/batch`, call)).body, (d) => d as R);
   }
 
   /** Names and values that begin with a text. It is free. */
   async suggest(request: S, options: Options = {}): Promise<Schemas["Suggestion"][]> {
-    const call = { body: request, repeatable: true, signal: options.signal };
+    const call = { body: request, signal: options.signal };
     return (await this.connection.data<Schemas["SuggestionList"]>("POST", `${this.path}/suggest`, call)).suggestions;
   }
 
@@ -65,7 +65,7 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
    * APIError `cursor_too_old`: take a new cursor, then read all records again.
    */
   async changes(request: C, options: Options = {}): Promise<Changes<R>> {
-    const call = { body: request, repeatable: true, signal: options.signal };
+    const call = { body: request, signal: options.signal };
     const { body, response } = await this.connection.send<{ data: Change<R>[]; metadata: Schemas["ChangesMetadata"] }>("POST", `${this.path}/changes`, call);
     const { next, caught_up, lag_s } = body.metadata;
     return { changes: body.data, next, caughtUp: caught_up, lagSeconds: lag_s, credits: creditsOf(response) };
@@ -91,28 +91,28 @@ export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends
   /** A record of the book, for a credit. */
   get(id: string, show: Omit<Shown, "include"> = {}): Promise<Kept> {
     const params = { fields: show.fields?.join(",") };
-    return this.connection.data("GET", this.path + segment(id), { params, repeatable: true, signal: show.signal });
+    return this.connection.data("GET", this.path + segment(id), { params, signal: show.signal });
   }
 
   /** Adds a record, or changes what the workspace wrote about it: null clears a value, one that is left out stays. */
   upsert(input: Upsert, options: Options = {}): Promise<Kept> {
-    return this.connection.data("POST", `${this.path}/upsert`, { body: input, repeatable: true, signal: options.signal });
+    return this.connection.data("POST", `${this.path}/upsert`, { body: input, signal: options.signal });
   }
 
   /** `upsert` of 1 to 100 records. */
   async upsertAll(inputs: Upsert[], options: Options = {}): Promise<Batch<Kept>> {
-    const call = { body: { inputs }, repeatable: true, signal: options.signal };
+    const call = { body: { inputs }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/upsert/batch`, call)).body, (d) => d as Kept);
   }
 
   /** Removes a record and what was written about it. There may be none. */
   async delete(id: string, options: Options = {}): Promise<void> {
-    await this.connection.send("DELETE", this.path + segment(id), { repeatable: true, signal: options.signal });
+    await this.connection.send("DELETE", this.path + segment(id), { signal: options.signal });
   }
 
   /** `delete` of 1 to 100 records. */
   async deleteAll(ids: string[], options: Options = {}): Promise<Batch<undefined>> {
-    const call = { body: { ids }, repeatable: true, signal: options.signal };
+    const call = { body: { ids }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/delete/batch`, call)).body, () => undefined);
   }
 }
@@ -120,7 +120,7 @@ export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends
 /** The names of a list's elements in an answer, each with offset paging. */
 async function* listed<T>(c: Connection, path: string, name: string, params: Record<string, string | boolean | undefined>, options: Options): AsyncGenerator<T, void, undefined> {
   for (let offset = 0; ; ) {
-    const call = { params: { ...params, limit: MAX_PAGE, offset }, repeatable: true, signal: options.signal };
+    const call = { params: { ...params, limit: MAX_PAGE, offset }, signal: options.signal };
     const { body } = await c.send<{ data: Record<string, T[]>; metadata: { limit: number } }>("GET", path, call);
     const elements = body.data[name] ?? [];
     yield* elements;
@@ -128,9 +128,6 @@ async function* listed<T>(c: Connection, path: string, name: string, params: Rec
     if (elements.length === 0 || elements.length < body.metadata.limit) return;
   }
 }
-
-/** Whether a second upsert changes nothing: a second creation is a conflict, and so is a revision's. */
-const settles = (view: object) => "id" in view && !("revision" in view);
 
 /** Named choices of records: Dynamic Views by a definition, Static ones by what was put into them. */
 export class Views {
@@ -143,13 +140,13 @@ export class Views {
 
   /** Throws APIError `view_not_found`. */
   async get(id: string, options: Options = {}): Promise<Schemas["View"]> {
-    const call = { repeatable: true, signal: options.signal };
+    const call = { signal: options.signal };
     return (await this.connection.data<Schemas["ViewData"]>("GET", `/workspace/views${segment(id)}`, call)).view;
   }
 
   /** Creates a View, or with an id changes what is given. */
   async upsert(view: Schemas["ViewUpsert"], options: Options = {}): Promise<Schemas["View"]> {
-    const call = { body: view, repeatable: settles(view), signal: options.signal };
+    const call = { body: view, signal: options.signal };
     return (await this.connection.data<Schemas["ViewData"]>("POST", "/workspace/views/upsert", call)).view;
   }
 
@@ -160,13 +157,13 @@ export class Views {
 
   /** Puts 1 to 100 records into a Static View. */
   async add(id: string, records: string[], options: Options = {}): Promise<Batch<undefined>> {
-    const call = { body: { inputs: records.map((record_id) => ({ record_id })) }, repeatable: true, signal: options.signal };
+    const call = { body: { inputs: records.map((record_id) => ({ record_id })) }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `/workspace/views${segment(id)}/records/add/batch`, call)).body, () => undefined);
   }
 
   /** Takes 1 to 100 records out of a Static View. */
   async remove(id: string, ids: string[], options: Options = {}): Promise<Batch<undefined>> {
-    const call = { body: { ids }, repeatable: true, signal: options.signal };
+    const call = { body: { ids }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `/workspace/views${segment(id)}/records/delete/batch`, call)).body, () => undefined);
   }
 
@@ -227,7 +224,7 @@ export class Atlas {
       baseUrl,
       token: token ?? (() => apiKey ?? ""),
       workspace: options.workspace,
-      retry: { attempts: 5, first: 0.25, longest: 10, unsafe: false, ...options.retry },
+      retry: { attempts: 5, first: 0.25, longest: 10, ...options.retry },
       timeout: options.timeout ?? 70,
       fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
       observe: options.observe,
@@ -267,10 +264,10 @@ export class Atlas {
 
   /** What can be filtered by. */
   fields(request: Schemas["SearchFieldsRequest"] = {}, options: Options = {}): Promise<Schemas["Descriptor"][]> {
-    return this.connection.data("POST", "/data/fields/search", { body: request, repeatable: true, signal: options.signal });
+    return this.connection.data("POST", "/data/fields/search", { body: request, signal: options.signal });
   }
 
   private read<T>(path: string, options: Options): Promise<T> {
-    return this.connection.data("GET", path, { repeatable: true, signal: options.signal });
+    return this.connection.data("GET", path, { signal: options.signal });
   }
 }

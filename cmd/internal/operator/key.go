@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type Key struct {
 	Create   keyCreateCmd   `cmd:"" help:"Create an API key. Its text is printed this once."`
 	List     keyListCmd     `cmd:"" help:"List API keys, newest first, without their secrets."`
+	Update   keyUpdateCmd   `cmd:"" help:"Change the budget of an API key. Servers follow within 5 s."`
 	Revoke   keyRevokeCmd   `cmd:"" help:"End an API key for good. Servers follow within 5 s."`
 	Restrict keyRestrictCmd `cmd:"" help:"Refuse an API key's requests until --off. Servers follow within 5 s."`
 }
@@ -27,6 +29,42 @@ type keyCreateCmd struct {
 	Scope      []workspace.Scope `enum:"data:read,workspace:read,workspace:write" help:"What it may do: data:read, workspace:read, workspace:write; may be repeated (default: all)."`
 	ExpiresIn  time.Duration     `placeholder:"720h" help:"Life of the key, for instance 720h (default: no end)."`
 	Restricted bool              `help:"Create it restricted: refused until atlas key restrict --off."`
+
+	DailyCredits      limit `placeholder:"N" help:"Credits of each workspace that the key may use in 24 hours (default: no budget)."`
+	RequestsPerSecond limit `placeholder:"N" help:"Requests of the key each second, on all servers together (default: no limit)."`
+}
+
+// limit is a number from 1 on, or "none", which is 0.
+type limit int64
+
+// UnmarshalText reads a number or "none".
+func (l *limit) UnmarshalText(text []byte) error {
+	if string(text) == "none" {
+		*l = 0
+		return nil
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < 1 {
+		return errors.New(`must be a number from 1 on, or "none"`)
+	}
+	*l = limit(n)
+	return nil
+}
+
+// String returns "-" for none.
+func (l limit) String() string {
+	if l == 0 {
+		return "-"
+	}
+	return strconv.FormatInt(int64(l), 10)
+}
+
+// orNil returns nil for none.
+func (l limit) orNil() *int64 {
+	if l == 0 {
+		return nil
+	}
+	return (*int64)(&l)
 }
 
 // Run creates the key and prints its text.
@@ -34,6 +72,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return c.with(ctx, func(d *people.Directory) error {
 		key, text, err := d.CreateKey(ctx, people.NewKey{
 			Name: c.Name, Workspaces: c.Workspace, Scopes: c.Scope, ExpiresIn: c.ExpiresIn, Restricted: c.Restricted,
+			Budget: workspace.KeyBudget{DailyCredits: int64(c.DailyCredits), RequestsPerSecond: int(c.RequestsPerSecond)},
 		})
 		if err != nil {
 			return err
@@ -87,6 +126,37 @@ func (k *keyArgument) UnmarshalText(text []byte) error {
 	return nil
 }
 
+type keyUpdateCmd struct {
+	database
+	ID                keyArgument `arg:"" help:"Id of the key (or the key itself)."`
+	DailyCredits      *limit      `placeholder:"N" help:"Credits of each workspace that the key may use in 24 hours, or none: no budget."`
+	RequestsPerSecond *limit      `placeholder:"N" help:"Requests of the key each second, on all servers together, or none: no limit."`
+}
+
+// Validate implements kong's interface.
+func (c *keyUpdateCmd) Validate() error {
+	if c.DailyCredits == nil && c.RequestsPerSecond == nil {
+		return errors.New("say what to change: --daily-credits or --requests-per-second")
+	}
+	return nil
+}
+
+// Run changes the budget and prints the key.
+func (c *keyUpdateCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, func(d *people.Directory) error {
+		var rate *int
+		if c.RequestsPerSecond != nil {
+			n := int(*c.RequestsPerSecond)
+			rate = &n
+		}
+		key, err := d.BudgetKey(ctx, c.ID.KeyID, (*int64)(c.DailyCredits), rate)
+		if err != nil {
+			return err
+		}
+		return c.answerKeys(s, keyReport(key), key)
+	})
+}
+
 type keyRevokeCmd struct {
 	database
 	ID keyArgument `arg:"" help:"Id of the key (or the key itself)."`
@@ -128,14 +198,20 @@ type KeyReport struct {
 	Workspaces []workspace.ID    `json:"workspaces"`
 	Scopes     []workspace.Scope `json:"scopes"`
 	Restricted bool              `json:"restricted"`
-	ExpiresAt  *time.Time        `json:"expires_at"`
-	RevokedAt  *time.Time        `json:"revoked_at"`
-	LastUsedAt *time.Time        `json:"last_used_at"`
-	CreatedAt  time.Time         `json:"created_at"`
+
+	// DailyCredits and RequestsPerSecond are null without such a limit.
+	DailyCredits      *int64 `json:"daily_credits"`
+	RequestsPerSecond *int64 `json:"requests_per_second"`
+
+	ExpiresAt  *time.Time `json:"expires_at"`
+	RevokedAt  *time.Time `json:"revoked_at"`
+	LastUsedAt *time.Time `json:"last_used_at"`
+	CreatedAt  time.Time  `json:"created_at"`
 }
 
 func keyReport(k workspace.Key) KeyReport {
-	return KeyReport{k.ID, k.Name, keyState(k), k.Workspaces, k.Scopes, k.Restricted, k.ExpiresAt, k.RevokedAt, k.LastUsedAt, k.CreatedAt}
+	return KeyReport{k.ID, k.Name, keyState(k), k.Workspaces, k.Scopes, k.Restricted,
+		limit(k.Budget.DailyCredits).orNil(), limit(k.Budget.RequestsPerSecond).orNil(), k.ExpiresAt, k.RevokedAt, k.LastUsedAt, k.CreatedAt}
 }
 
 // keyState is "active", or the reason why the key is refused.
@@ -162,8 +238,9 @@ func (o database) answerKeys(s *cli.Streams, value any, all ...workspace.Key) er
 			granted = append(granted, id.String())
 		}
 		rows = append(rows, []string{
-			k.ID.String(), keyState(k), strings.Join(scopes, ","), when(k.ExpiresAt), when(k.LastUsedAt), strings.Join(granted, ","), k.Name,
+			k.ID.String(), keyState(k), strings.Join(scopes, ","), when(k.ExpiresAt), when(k.LastUsedAt),
+			limit(k.Budget.DailyCredits).String(), limit(k.Budget.RequestsPerSecond).String(), strings.Join(granted, ","), k.Name,
 		})
 	}
-	return o.answer(s.Out, value, "ID STATE SCOPES EXPIRES USED WORKSPACES NAME", rows)
+	return o.answer(s.Out, value, "ID STATE SCOPES EXPIRES USED CREDITS/DAY REQUESTS/S WORKSPACES NAME", rows)
 }

@@ -48,6 +48,12 @@ function explain(e: RequestError): { title: string; text: string; again: boolean
         text: `${at ? `The first ones return at ${at}. ` : ''}What is loaded stays here.`,
         again: false,
       }
+    case e.code === 'key_budget_used':
+      return {
+        title: 'The budget of this API key is used up',
+        text: `${at ? `The first credits return at ${at}. ` : ''}What is loaded stays here.`,
+        again: false,
+      }
     case e.code === 'too_many_requests':
       return { title: 'Too many counts at once', text: 'Atlas counts again in a moment.', again: true }
     case e.status === 503:

@@ -29,7 +29,7 @@ def _listed(connection: Connection, path: str, name: str, params: dict[str, Any]
     offset = 0
     while True:
         page = {**params, "limit": MAX_PAGE, "offset": offset}
-        answer = decoded(connection.send("GET", path, params=page, repeatable=True))
+        answer = decoded(connection.send("GET", path, params=page))
         elements = answer["data"][name]
         yield from elements
         offset += len(elements)
@@ -71,7 +71,7 @@ class Dataset(Source[R]):
         APIError ``not_found``, which is free."""
         params = {"include": ",".join(include) or None, "fields": ",".join(fields) or None}
         return self._model.model_validate(
-            self._connection.data("GET", self._path + _segment(id), params=params, repeatable=True)
+            self._connection.data("GET", self._path + _segment(id), params=params)
         )
 
     def get_all(
@@ -79,13 +79,13 @@ class Dataset(Source[R]):
     ) -> Batch[R]:
         """1 to 100 records; each that is found costs a credit."""
         body = without_none(ids=list(ids), include=list(include) or None, fields=list(fields) or None)
-        answer = decoded(self._connection.send("POST", self._path + "/get/batch", body=body, repeatable=True))
+        answer = decoded(self._connection.send("POST", self._path + "/get/batch", body=body))
         return batch_of(answer, self._model.model_validate)
 
     def suggest(self, prefix: str, **options: Any) -> list[m.Suggestion]:
         """Names and values that begin with a text. It is free."""
         data = self._connection.data(
-            "POST", self._path + "/suggest", body={"prefix": prefix, **options}, repeatable=True
+            "POST", self._path + "/suggest", body={"prefix": prefix, **options}
         )
         return [m.Suggestion.model_validate(s) for s in data["suggestions"]]
 
@@ -106,7 +106,7 @@ class Dataset(Source[R]):
             cursor=cursor, since=since.isoformat() if isinstance(since, datetime) else since, records=records or None,
             filters=filters, fields=fields, limit=limit, wait_s=wait_s,
         )  # fmt: skip
-        response = self._connection.send("POST", self._path + "/changes", body=body, repeatable=True)
+        response = self._connection.send("POST", self._path + "/changes", body=body)
         answer = decoded(response)
         found = [
             Change(
@@ -140,31 +140,31 @@ class Book(Source[R]):
         """A record of the book, for a credit."""
         params = {"fields": ",".join(fields) or None}
         return self._read(
-            self._connection.data("GET", self._path + _segment(id), params=params, repeatable=True)
+            self._connection.data("GET", self._path + _segment(id), params=params)
         )
 
     def upsert(self, **values: Any) -> R:
         """Adds a record, or changes what the workspace wrote about it: None clears a value, one that is left
         out stays. It is named by ``account_id`` (``contact_id``, ``project_id``) or ``match``."""
-        return self._read(self._connection.data("POST", self._path + "/upsert", body=values, repeatable=True))
+        return self._read(self._connection.data("POST", self._path + "/upsert", body=values))
 
     def upsert_all(self, inputs: Sequence[Any]) -> Batch[R]:
         """``upsert`` of 1 to 100 records."""
         body = {"inputs": list(inputs)}
         return batch_of(
-            decoded(self._connection.send("POST", self._path + "/upsert/batch", body=body, repeatable=True)),
+            decoded(self._connection.send("POST", self._path + "/upsert/batch", body=body)),
             self._read,
         )
 
     def delete(self, id: str) -> None:
         """Removes a record and what was written about it. There may be none."""
-        self._connection.send("DELETE", self._path + _segment(id), repeatable=True)
+        self._connection.send("DELETE", self._path + _segment(id))
 
     def delete_all(self, ids: Sequence[str]) -> Batch[None]:
         """``delete`` of 1 to 100 records."""
         body = {"ids": list(ids)}
         return batch_of(
-            decoded(self._connection.send("POST", self._path + "/delete/batch", body=body, repeatable=True))
+            decoded(self._connection.send("POST", self._path + "/delete/batch", body=body))
         )
 
     def _read(self, data: Any) -> R:
@@ -192,22 +192,21 @@ class Views:
 
     def get(self, id: str) -> m.View:
         """Raises APIError ``view_not_found``."""
-        return _view(self._connection.data("GET", "/workspace/views" + _segment(id), repeatable=True))
+        return _view(self._connection.data("GET", "/workspace/views" + _segment(id)))
 
     def upsert(self, **view: Any) -> m.View:
         """Creates a View, or with an ``id`` changes what is given."""
         return _view(
-            self._connection.data("POST", "/workspace/views/upsert", body=view, repeatable=_settles(view))
+            self._connection.data("POST", "/workspace/views/upsert", body=view)
         )
 
     def upsert_all(self, inputs: Sequence[Any]) -> Batch[m.View]:
         """``upsert`` of 1 to 100 Views."""
         body = {"inputs": list(inputs)}
-        repeatable = all(map(_settles, inputs))
         return batch_of(
             decoded(
                 self._connection.send(
-                    "POST", "/workspace/views/upsert/batch", body=body, repeatable=repeatable
+                    "POST", "/workspace/views/upsert/batch", body=body
                 )
             ),
             _view,
@@ -221,13 +220,13 @@ class Views:
         """Puts 1 to 100 records into a Static View."""
         body = {"inputs": [{"record_id": r} for r in records]}
         path = f"/workspace/views{_segment(id)}/records/add/batch"
-        return batch_of(decoded(self._connection.send("POST", path, body=body, repeatable=True)))
+        return batch_of(decoded(self._connection.send("POST", path, body=body)))
 
     def remove(self, id: str, records: Sequence[str]) -> Batch[None]:
         """Takes 1 to 100 records out of a Static View."""
         path = f"/workspace/views{_segment(id)}/records/delete/batch"
         return batch_of(
-            decoded(self._connection.send("POST", path, body={"ids": list(records)}, repeatable=True))
+            decoded(self._connection.send("POST", path, body={"ids": list(records)}))
         )
 
     def accounts(self, id: str) -> Source[m.ViewAccountRow]:
@@ -247,11 +246,6 @@ def _view(data: Any) -> m.View:
     return m.View.model_validate(data["view"])
 
 
-def _settles(view: Any) -> bool:
-    """Whether a second upsert changes nothing: a second creation is a conflict, and so is a revision's."""
-    return "id" in view and "revision" not in view
-
-
 class Subscriptions:
     """The types of signals that the workspace follows."""
 
@@ -266,7 +260,7 @@ class Subscriptions:
         """Subscribes, or changes ``channels`` and ``frequency``."""
         body = without_none(signal_type=signal_type, delivery=delivery or None)
         data = self._connection.data(
-            "POST", "/workspace/signal-subscriptions/upsert", body=body, repeatable=True
+            "POST", "/workspace/signal-subscriptions/upsert", body=body
         )
         return m.SignalSubscription.model_validate(data["subscription"])
 
@@ -283,13 +277,13 @@ class Skills:
     def find(self, query: str | None = None, *, limit: int | None = None) -> list[m.ListedSkill]:
         """Published Skills that match a text."""
         data = self._connection.data(
-            "POST", "/workspace/skills/find", body=without_none(query=query, limit=limit), repeatable=True
+            "POST", "/workspace/skills/find", body=without_none(query=query, limit=limit)
         )
         return [m.ListedSkill.model_validate(s) for s in data["skills"]]
 
     def get(self, locator: str) -> m.Skill:
         data = self._connection.data(
-            "POST", "/workspace/skills/get", body={"locator": locator}, repeatable=True
+            "POST", "/workspace/skills/get", body={"locator": locator}
         )
         return m.Skill.model_validate(data["skill"])
 
@@ -378,25 +372,25 @@ class Atlas:
         return other
 
     def workspace(self) -> m.GetWorkspaceData:
-        return m.GetWorkspaceData.model_validate(self._connection.data("GET", "/workspace", repeatable=True))
+        return m.GetWorkspaceData.model_validate(self._connection.data("GET", "/workspace"))
 
     def credits(self) -> m.GetCreditsData:
         """The used and the remaining credits of the workspace. It is free and never throttled."""
         return m.GetCreditsData.model_validate(
-            self._connection.data("GET", "/workspace/credits", repeatable=True)
+            self._connection.data("GET", "/workspace/credits")
         )
 
     def usage(self) -> m.GetUsageData:
         """The credits by operation."""
-        return m.GetUsageData.model_validate(self._connection.data("GET", "/data/usage", repeatable=True))
+        return m.GetUsageData.model_validate(self._connection.data("GET", "/data/usage"))
 
     def release(self) -> m.Release:
         """The state of the global dataset."""
-        return m.Release.model_validate(self._connection.data("GET", "/data/release", repeatable=True))
+        return m.Release.model_validate(self._connection.data("GET", "/data/release"))
 
     def fields(self, **search: Any) -> list[m.Descriptor]:
         """What can be filtered by: ``dataset``, ``keys``, ``kind``, ``query``."""
-        found = self._connection.data("POST", "/data/fields/search", body=search, repeatable=True)
+        found = self._connection.data("POST", "/data/fields/search", body=search)
         return [m.Descriptor.model_validate(d) for d in found]
 
     def members(self) -> Iterator[m.Member]:

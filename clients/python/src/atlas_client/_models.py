@@ -635,6 +635,9 @@ class GetUsageData(BaseModel):
     by_tool: dict[str, Any] = Field(
         ..., description="Credits by operation id; they add up to `used_credits`."
     )
+    by_key: dict[str, Any] = Field(
+        ..., description="Credits by the id of the API key; the rest of `used_credits` is that of users."
+    )
 
 
 class GetWorkspaceData(BaseModel):

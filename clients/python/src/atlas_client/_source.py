@@ -151,7 +151,7 @@ class Source(Generic[R]):
             query=query, filters=filters, relations=relations, any=any, none=none, sort=sort, typos=typos,
             fields=fields, limit=limit, offset=offset, search_after=search_after, **more,
         )  # fmt: skip
-        response = self._connection.send("POST", self._path + "/search", body=body, repeatable=True)
+        response = self._connection.send("POST", self._path + "/search", body=body)
         answer = decoded(response)
         data, metadata = answer["data"], answer["metadata"]
         raw = data["records"] if isinstance(data, dict) else data
@@ -190,7 +190,7 @@ class Source(Generic[R]):
     def cost(self, query: str | None = None, **search: Any) -> Cost:
         """How many records match exactly, and what a page would cost. It is free."""
         body = without_none(query=query, **search, dry_run=True)
-        data = self._connection.data("POST", self._path + "/search", body=body, repeatable=True)
+        data = self._connection.data("POST", self._path + "/search", body=body)
         return Cost(data["count"], data["credits"])
 
     def facets(
@@ -199,5 +199,5 @@ class Source(Generic[R]):
         """Counts the records of a search and how they are distributed. It is free."""
         body = without_none(query=query, **conditions, facets=list(facets))
         return FacetCounts.model_validate(
-            self._connection.data("POST", self._path + "/facets", body=body, repeatable=True)
+            self._connection.data("POST", self._path + "/facets", body=body)
         )
