@@ -44,6 +44,8 @@ type devCmd struct {
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Address of atlas_system in that Postgres."`
 	RedisURL          string `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Use this Redis instead of starting one."`
 
+	IndexPrefix string `name:"index-prefix" env:"ATLAS_INDEX_PREFIX" default:"atlas-" help:"What the names of all indices begin with (default: atlas-)."`
+
 	RedisTimeout time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
 }
 
@@ -72,12 +74,16 @@ func (c *devCmd) Check() error {
 // devFile is .atlas/dev.json: what a developer or a test needs to call the
 // service.
 type devFile struct {
-	BaseURL          string         `json:"base_url"`
-	ElasticsearchURL string         `json:"elasticsearch_url"`
-	PostgresURL      string         `json:"postgres_url"`
-	RedisURL         string         `json:"redis_url"`
-	PID              int            `json:"pid"`
-	Workspaces       []devWorkspace `json:"workspaces"`
+	BaseURL          string `json:"base_url"`
+	ElasticsearchURL string `json:"elasticsearch_url"`
+	IndexPrefix      string `json:"index_prefix"`
+	PostgresURL      string `json:"postgres_url"`
+
+	PostgresSystemURL string `json:"postgres_system_url"`
+
+	RedisURL   string         `json:"redis_url"`
+	PID        int            `json:"pid"`
+	Workspaces []devWorkspace `json:"workspaces"`
 }
 
 type devWorkspace struct {
@@ -138,7 +144,7 @@ func (c *devCmd) Run(ctx context.Context, s *cli.Streams) (err error) {
 	if err := config.Check(); err != nil {
 		return err
 	}
-	file := devFile{ElasticsearchURL: stack.ElasticsearchURL, PostgresURL: urls.App, RedisURL: stack.RedisURL, PID: os.Getpid()}
+	file := devFile{ElasticsearchURL: stack.ElasticsearchURL, IndexPrefix: c.IndexPrefix, PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL, PID: os.Getpid()}
 	if file.Workspaces, err = c.seed(ctx, urls.System, secrets); err != nil {
 		return err
 	}
@@ -172,7 +178,7 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 	return server.Config{
 		Mail:    mail,
 		Bounds:  c.Bounds,
-		Elastic: cli.Elastic{ElasticsearchURL: []string{stack.ElasticsearchURL}, IndexPrefix: "atlas-"},
+		Elastic: cli.Elastic{ElasticsearchURL: []string{stack.ElasticsearchURL}, IndexPrefix: c.IndexPrefix},
 		Listen:  listen, PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
 		RedisPrefix: devRedisPrefix, CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
 		SearchTimeout: 10 * time.Second, RedisTimeout: c.RedisTimeout,
@@ -324,6 +330,9 @@ Try it:
   curl -s %[1]s/data/projects/search -H 'Authorization: Bearer %[3]s' -H 'Content-Type: application/json' -d '{"query": "garage", "limit": 3}'
   curl -s %[1]s/data/accounts/search -H 'Authorization: Bearer %[3]s' -H 'Content-Type: application/json' -d '{"relations": {"has_project": {"stage": {"value": "under_construction"}, "primary_use": {"value": "multifamily"}, "cost": {"value": [1000000, null]}}}, "sort": {"field": "projects_count", "order": "desc"}}'
   curl -s '%[1]s/data/usage' -H 'Authorization: Bearer %[3]s'
+
+Every command of README.md and docs works in a shell after this (atlas, operators' commands too):
+  eval "$(scripts/dev env)"
 
 All workspaces, keys and users' tokens: %[5]s
 `, f.BaseURL, first.Name, first.APIKey, took.Seconds(), path, explorer, first.Users[0].Email)

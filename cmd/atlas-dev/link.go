@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,12 +24,8 @@ type linkCmd struct {
 
 // Run prints a link to the service that dev.json describes.
 func (c *linkCmd) Run(ctx context.Context, s *cli.Streams) error {
-	raw, err := os.ReadFile(filepath.Join(c.Dir, devFileName)) // #nosec G304 -- a file that who runs the command names
+	f, err := readDevFile(c.Dir)
 	if err != nil {
-		return fmt.Errorf("is atlas-dev running? %w", err)
-	}
-	var f devFile
-	if err := json.Unmarshal(raw, &f); err != nil {
 		return err
 	}
 	link, err := signInLink(ctx, server.Config{RedisURL: f.RedisURL, RedisPrefix: devRedisPrefix}, f.user(c.Email))

@@ -12,6 +12,7 @@ import (
 type commands struct {
 	Dev   devCmd   `cmd:"" help:"Run everything on this machine: backends, sample data, API."`
 	Link  linkCmd  `cmd:"" help:"Print an address that opens the Explorer signed in, once and within ten minutes."`
+	Env   envCmd   `cmd:"" help:"Print what makes a shell use the running service: eval \"$(scripts/dev env)\"."`
 	Stack stackCmd `cmd:"" help:"Run a command beside backends that are started for it."`
 
 	cli.Globals

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -24,6 +25,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 
 	"atlas/client"
@@ -131,6 +133,7 @@ func TestSearchAndExport(t *testing.T) {
 		}
 	})
 	t.Run("parquet", func(t *testing.T) { s.exportParquet(t, c, in("contacts.parquet")) })
+	t.Run("by the ending", func(t *testing.T) { s.exportByEnding(t, in) })
 	t.Run("a book and a View", func(t *testing.T) { s.exportHeld(t, c, in) })
 	t.Run("a bad line", func(t *testing.T) { s.exportOverABadLine(t, in("line")) })
 	t.Run("interrupted", func(t *testing.T) { s.interruptedExport(t, in("interrupted")) })
@@ -138,20 +141,21 @@ func TestSearchAndExport(t *testing.T) {
 	t.Run("atlas suggest", s.suggestCommand)
 	t.Run("refused", func(t *testing.T) {
 		for want, args := range map[string][]string{
-			"give one of DATASET":           {},
-			"must be one of accounts":       {"things"},
-			"relevance":                     {"accounts", "-q", "x", "--sort", "relevance:desc"},
-			"--columns is for --format csv": {"accounts", "--columns", "id"},
-			"--formulas is for":             {"accounts", "--format", "parquet", "--formulas"},
-			"have no \"colour\"":            {"accounts", "--format", "csv", "--columns", "colour"},
-			"another file than --out":       {"accounts", "--cursor-file", in("x")},
-			"--sort must end":               {"accounts", "--sort", "name:up"},
-			"there is no key colour":        {"accounts", "--filter", "colour=red"},
-			"filters.stage.value.0 must be": {"projects", "--filter", "stage=soon"},
-			"sort.field":                    {"projects", "--sort", "colour"},
-			"give either --api-key":         {"accounts", "--token", "x"},
-			"needs --workspace":             {"accounts", "--token", "x"},
-			"--max-credits must be":         {"accounts", "--max-credits", "0"},
+			"give one of DATASET":             {},
+			"must be one of accounts":         {"things"},
+			"relevance":                       {"accounts", "-q", "x", "--sort", "relevance:desc"},
+			"--columns is for --format csv":   {"accounts", "--columns", "id"},
+			"--formulas is for":               {"accounts", "--format", "parquet", "--formulas"},
+			"have no \"colour\"":              {"accounts", "--format", "csv", "--columns", "colour"},
+			"another file than --out":         {"accounts", "--cursor-file", in("x")},
+			"--sort must end":                 {"accounts", "--sort", "name:up"},
+			"there is no key colour":          {"accounts", "--filter", "colour=red"},
+			"filters.stage.value.0 must be":   {"projects", "--filter", "stage=soon"},
+			"sort.field":                      {"projects", "--sort", "colour"},
+			"did you mean \"projects_count\"": {"accounts", "--sort", "project_count:desc"},
+			"give either --api-key":           {"accounts", "--token", "x"},
+			"needs --workspace":               {"accounts", "--token", "x"},
+			"--max-credits must be":           {"accounts", "--max-credits", "0"},
 		} {
 			if said := s.export(2, append(args, "--out", in("x"))...); !strings.Contains(said, want) {
 				t.Errorf("%v: %s, want %q", args, said, want)
@@ -166,6 +170,52 @@ func TestSearchAndExport(t *testing.T) {
 			t.Error(said)
 		}
 	})
+}
+
+// exportByEnding compares exports of the same rows in several files, and one to the
+// standard output. A compressed one goes on after it was stopped.
+func (s *service) exportByEnding(t *testing.T, in func(string) string) {
+	s.export(0, "contacts", "--out", in("e.ndjson"))
+	want := contents(t, in("e.ndjson"))
+	if status, out, errs := s.atlas("export", "contacts", "--out", "-"); status != 0 || out != want || !strings.Contains(errs, " rows of contacts in the standard output; ") {
+		t.Errorf("status %d, %d bytes for %d: %s", status, len(out), len(want), errs)
+	}
+	if status, out, errs := s.atlas("export", "contacts", "--out", "-", "--format=csv", "--max-credits=150"); status != 4 || strings.Count(out, "\n") != 151 || strings.Contains(errs, "goes on") {
+		t.Errorf("status %d, %d lines: %s", status, strings.Count(out, "\n"), errs)
+	}
+	unpack := map[string]func(io.Reader) (io.Reader, error){
+		".gz":  func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+		".zst": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
+	}
+	for ending, open := range unpack {
+		file := in("e.ndjson" + ending)
+		s.export(4, "contacts", "--out", file, "--max-credits", "250")
+		s.export(0, "contacts", "--out", file)
+		raw := contents(t, file)
+		got := must(io.ReadAll(must(open(strings.NewReader(raw)))(t)))(t)
+		if string(got) != want || len(raw) > len(want)/2 {
+			t.Errorf("%s: %d bytes in %d for %d", ending, len(got), len(raw), len(want))
+		}
+		s.export(0, "accounts", "--filter", "name==nobody of this name", "--out", in("none.ndjson"+ending))
+		if none := must(io.ReadAll(must(open(strings.NewReader(contents(t, in("none.ndjson"+ending)))))(t)))(t); len(none) != 0 {
+			t.Errorf("%s: %q", ending, none)
+		}
+	}
+	s.export(0, "contacts", "--out", in("e.csv.gz"))
+	if got := must(io.ReadAll(must(gzip.NewReader(strings.NewReader(contents(t, in("e.csv.gz")))))(t)))(t); !strings.HasPrefix(string(got), "id,") {
+		t.Errorf("%.40q", got)
+	}
+	for want, args := range map[string][]string{
+		"ends in .xlsx says no format":       {"--out", in("e.xlsx")},
+		"e.csv is no name for --format":      {"--out", in("e.csv"), "--format", "parquet"},
+		"compressed in itself":               {"--out", in("e.parquet.gz")},
+		"does not go to the standard output": {"--out", "-", "--format", "parquet"},
+		"are for files":                      {"--out", "-", "--restart"},
+	} {
+		if said := s.export(2, append([]string{"contacts"}, args...)...); !strings.Contains(said, want) {
+			t.Errorf("%v: %s, want %q", args, said, want)
+		}
+	}
 }
 
 // exportParquet stops at a limit of credits before it goes on to the end.
@@ -467,7 +517,7 @@ func (s *service) searchCommand(t *testing.T) {
 			break
 		}
 	}
-	if status != 0 || out != want.String() || !strings.Contains(errs, "130 of more than 1,000 signals, credits: 130, left: 24") {
+	if status != 0 || out != want.String() || !strings.Contains(errs, "130 of more than 1,000 signals, credits: 130, left: 2") {
 		t.Errorf("%d %s\n%s", status, errs, cmp.Diff(want.String(), out))
 	}
 	status, out, errs = s.atlas("search", "projects", "--limit", "2", "--filter", "cost=1..")
@@ -503,7 +553,7 @@ func (s *service) searchCommand(t *testing.T) {
 		}
 	}
 	var away bytes.Buffer
-	if status := run(t.Context(), []string{"search", "accounts", "--url", "http://127.0.0.1:1/api/v1", "--api-key", "k", "--retry-for", "0s"}, &bytes.Buffer{}, &away); status != 1 || !strings.HasPrefix(away.String(), "atlas: Post ") {
+	if status := run(t.Context(), []string{"search", "accounts", "--url", "http://127.0.0.1:1/api/v1", "--api-key", "k", "--retry-for", "0s"}, &bytes.Buffer{}, &away); status != 1 || away.String() != "atlas: no service answers at http://127.0.0.1:1: connect: connection refused; --url (ATLAS_URL) says where it is\n" {
 		t.Errorf("%d %s", status, &away)
 	}
 	if status := run(t.Context(), []string{"search", "accounts", "--url", s.base, "--api-key", "nonsense"}, &bytes.Buffer{}, &bytes.Buffer{}); status != 1 {

@@ -22,8 +22,8 @@ const (
 	DefaultRate = 20
 	// DefaultBurst is how many tokens a full bucket has.
 	DefaultBurst = 60
-	// timeout bounds a call of Redis.
-	timeout = 100 * time.Millisecond
+	// defaultTimeout bounds a call of Redis.
+	defaultTimeout = 100 * time.Millisecond
 	// awayFor is how long Redis is not asked again after a failed call.
 	awayFor = time.Second
 	// maxLocal limits the buckets of this server. Beyond it those that were not used for
@@ -36,6 +36,8 @@ const (
 type Limiter struct {
 	redis  *redis_rate.Limiter
 	prefix string
+	// timeout bounds a call of Redis.
+	timeout time.Duration
 
 	awayUntil atomic.Int64 // Unix nanoseconds
 	lock      sync.Mutex
@@ -46,7 +48,7 @@ type Limiter struct {
 
 // New returns a limiter. All keys in Redis begin with "rate:" and the prefix.
 func New(client redis.UniversalClient, prefix string) *Limiter {
-	return &Limiter{redis: redis_rate.NewLimiter(client), prefix: prefix, recent: map[string]*rate.Limiter{}}
+	return &Limiter{redis: redis_rate.NewLimiter(client), prefix: prefix, timeout: defaultTimeout, recent: map[string]*rate.Limiter{}}
 }
 
 // Limit is what a bucket has: PerSecond tokens each second, up to Burst. Without PerSecond
@@ -90,7 +92,7 @@ func (l *Limiter) shared(ctx context.Context, caller string, limit redis_rate.Li
 	if time.Now().UnixNano() < l.awayUntil.Load() {
 		return nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, timeout)
+	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	r, err := l.redis.Allow(bounded, l.prefix+caller, limit)
 	if err != nil {

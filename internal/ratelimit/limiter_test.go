@@ -35,7 +35,7 @@ func TestServersShareABucket(t *testing.T) {
 	prefix := fmt.Sprint(t.Name(), time.Now().UnixNano(), ":")
 	const perSecond, burst = 5, 20
 	limit := ratelimit.Limit{PerSecond: perSecond, Burst: burst}
-	servers := []*ratelimit.Limiter{ratelimit.New(client, prefix), ratelimit.New(client, prefix)}
+	servers := []*ratelimit.Limiter{ratelimit.New(client, prefix).Patient(), ratelimit.New(client, prefix).Patient()}
 	var allowed atomic.Int64
 	began := time.Now()
 	var all sync.WaitGroup
@@ -64,7 +64,7 @@ func TestEmptyBucket(t *testing.T) {
 	for name, address := range map[string]string{"shared": backends.Redis(t), "Redis is away": "redis://127.0.0.1:1"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := ratelimit.New(open(t, address), fmt.Sprint(t.Name(), time.Now().UnixNano()))
+			l := ratelimit.New(open(t, address), fmt.Sprint(t.Name(), time.Now().UnixNano())).Patient()
 			limit := ratelimit.Limit{PerSecond: 1, Burst: 3, Of: "calls"}
 			for i := range 3 {
 				if b, err := l.Take(t.Context(), "one", limit); err != nil || b.Remaining != 2-i {

@@ -8,6 +8,12 @@ import (
 	"github.com/go-redis/redis_rate/v10"
 )
 
+// Patient makes a limiter wait for Redis on a busy machine.
+func (l *Limiter) Patient() *Limiter {
+	l.timeout = 30 * time.Second
+	return l
+}
+
 // Callers of one moment do not make more buckets than the limit, and a caller in use
 // keeps its own.
 func TestLocalBucketsAreBounded(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"atlas/client"
 	"atlas/indexer"
 	"atlas/indexer/delta"
@@ -59,8 +61,11 @@ type changesReport struct {
 	Kept   int64 `json:"kept_changes"`
 	// Seconds of a load and of a delta, with the feed and without.
 	Load, LoadAlone, Delta, DeltaAlone report.Spread
-	// LoadShare and DeltaShare are what the feed adds, in percent, by round.
-	LoadShare, DeltaShare report.Spread
+	// LoadCPU and LoadAloneCPU are seconds of processor time, of all processes. Other
+	// programs on the machine change them less.
+	LoadCPU, LoadAloneCPU report.Spread
+	// LoadShare, LoadCPUShare and DeltaShare are what the feed adds, in percent, by round.
+	LoadShare, LoadCPUShare, DeltaShare report.Spread
 	// Page is how long a page of 1,000 ids takes, in milliseconds, by how many changes
 	// before the end it begins.
 	Page []*pageBehind `json:"pages"`
@@ -84,6 +89,7 @@ func (r changesReport) Markdown() string {
 	fmt.Fprintf(&b, "- 1 %% of the records change each time; figures are medians of %d rounds, in brackets the lowest and the highest; with and without the feed by turns\n\n", r.Rounds)
 	t := report.Table{Head: []string{"", "with the feed", "without", "the feed adds, aim ≤ 10 %"}}
 	t.Add("a load, s", r.Load.Text(1), r.LoadAlone.Text(1), r.LoadShare.Text(0)+" %")
+	t.Add("a load, s of processor time", r.LoadCPU.Text(1), r.LoadAloneCPU.Text(1), r.LoadCPUShare.Text(0)+" %")
 	t.Add("a delta, s", r.Delta.Text(2), r.DeltaAlone.Text(2), r.DeltaShare.Text(0)+" %")
 	fmt.Fprintln(&b, t)
 	pages := report.Table{Head: []string{"a page of 1,000 ids begins before the end", "ms, aim ≤ 10"}}
@@ -124,11 +130,18 @@ func (c *changesCmd) on(i *installation) {
 	b.report = changesReport{heading: i.heading(), Rounds: c.Rounds, Kept: c.Kept}
 	b.load(b.feed)
 	for range c.Rounds {
-		b.report.share(&b.report.Load, &b.report.LoadAlone, &b.report.LoadShare, func() float64 { return b.load(b.feed) }, func() float64 {
-			took := b.load(nil)
+		var with, without float64
+		b.report.share(&b.report.Load, &b.report.LoadAlone, &b.report.LoadShare, func() (took float64) {
+			took, with = b.load(b.feed)
+			return took
+		}, func() (took float64) {
+			took, without = b.load(nil)
 			b.tell() // or the next load would, in its time
 			return took
 		})
+		b.report.LoadCPU.Add(with)
+		b.report.LoadAloneCPU.Add(without)
+		b.report.LoadCPUShare.Add((with/without - 1) * 100)
 	}
 	b.delta(b.feed, live)
 	for range c.Rounds {
@@ -184,19 +197,32 @@ func (b *changesBench) changed(alone bool) string {
 	return dir
 }
 
-// load loads the records with changes, and returns how many seconds that took.
-func (b *changesBench) load(f *feed.Feed) float64 {
+// load loads the records with changes, and returns how many seconds that took, and of
+// processor time.
+func (b *changesBench) load(f *feed.Feed) (took, cpu float64) {
 	dir := b.changed(false)
 	defer os.RemoveAll(dir)
 	o := indexer.Options{Dir: dir, Elastic: b.es, Names: b.names, TempDir: b.installation.Dir, Log: slog.New(slog.DiscardHandler)}
 	if f != nil { // an interface
 		o.Feed = f
 	}
-	began := time.Now()
+	before, began := b.cpu(), time.Now()
 	must(indexer.Load(b.ctx, o))
-	took := time.Since(began).Seconds()
-	say("a load, with the feed: %t, took %.1f s", f != nil, took)
-	return took
+	took = time.Since(began).Seconds()
+	cpu = b.cpu() - before
+	say("a load, with the feed: %t, took %.1f s, and %.1f s of processor time", f != nil, took, cpu)
+	return took, cpu
+}
+
+// cpu is the processor time of Elasticsearch, Postgres (unless in a container) and this
+// process, in seconds.
+func (b *changesBench) cpu() float64 {
+	time.Sleep(elasticsearchLooks)
+	sum := elasticsearchCPU(b.ctx, b.Rig) + must(must(procfs.Self()).Stat()).CPUTime()
+	if postmaster := postmasterOf(b.ctx, b.Rig); postmaster != 0 {
+		sum += familyCPU(postmaster)
+	}
+	return sum
 }
 
 // tell tells of a load that did not.

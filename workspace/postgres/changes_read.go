@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -99,11 +97,24 @@ func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head ch
 		return nil
 	}
 	page.Next.Seq, page.CaughtUp, page.Told = e.Seq, false, page.Entries[len(page.Entries)-1].At
-	ids := slices.Collect(maps.Keys(places))
+	var gone, there []uuid.UUID // as the page tells of them
+	for _, e := range page.Entries {
+		if e.Op == changes.Upsert {
+			there = append(there, e.ID)
+		} else {
+			gone = append(gone, e.ID)
+		}
+	}
+	// Of the records that are there only those matter that are gone later: few, with an
+	// index of their own.
 	rows, err = s.pool.Query(ctx, `
-		SELECT r.id, later.op, later.into_id FROM unnest($4::uuid[]) r (id)
-		CROSS JOIN LATERAL (SELECT op, into_id FROM data_changes WHERE dataset = $1 AND record_id = r.id AND seq > $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1) later`,
-		string(d), e.Seq, head.Seq, ids)
+		WITH again AS (
+			SELECT DISTINCT record_id AS id FROM data_changes
+			WHERE dataset = $1 AND op <> 'upsert' AND record_id = ANY ($4::uuid[]) AND seq > $2 AND seq <= $3
+			UNION ALL SELECT unnest($5::uuid[]))
+		SELECT again.id, later.op, later.into_id FROM again
+		CROSS JOIN LATERAL (SELECT op, into_id FROM data_changes WHERE dataset = $1 AND record_id = again.id AND seq > $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1) later`,
+		string(d), e.Seq, head.Seq, there, gone)
 	if err != nil {
 		return toFault(err)
 	}

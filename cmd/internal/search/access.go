@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -46,7 +48,7 @@ func (a apiAccess) open(observe func(client.Answer)) (*client.Client, error) {
 	if token := a.APIKey + a.Token; token != "" { // only one is given
 		options = append(options, client.WithToken(func(context.Context) (string, error) { return token, nil }))
 	}
-	if observe != nil {
+	if observe != nil && a.RetryFor > 0 {
 		options = append(options, client.WithObserver(observe))
 	}
 	return client.New(a.URL, options...)
@@ -72,9 +74,18 @@ func apiError(to io.Writer, err error) error {
 		return say(outOfCreditsStatus, "the credits are used up%s", whenCreditsReturn(out))
 	}
 	e, ok := errors.AsType[*client.Error](err)
+	network, isNetwork := errors.AsType[*url.Error](err)
+	away := &url.URL{}
+	if isNetwork {
+		if u, err := url.Parse(network.URL); err == nil {
+			away = u
+		}
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return say(interruptedStatus, "interrupted")
+	case !ok && isNetwork:
+		return say(1, "no service answers at %s: %v; --url (ATLAS_URL) says where it is", away.Scheme+"://"+away.Host, cause(network))
 	case !ok && strings.HasPrefix(err.Error(), clientName):
 		return errors.New(withoutName(err))
 	case !ok:
@@ -89,6 +100,14 @@ func apiError(to io.Writer, err error) error {
 		return say(1, "%s (is %s the base URL of the service?)", e.Message, "--url")
 	}
 	return errors.New(withoutName(e))
+}
+
+// cause is why a connection failed, without the address.
+func cause(err *url.Error) error {
+	if dial, ok := errors.AsType[*net.OpError](err.Err); ok && dial.Op == "dial" {
+		return dial.Err
+	}
+	return err.Err
 }
 
 // clientName is the prefix of the client's errors. The program prints its own

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,12 +23,15 @@ type Export struct {
 	searchOptions
 	creditLimit
 
-	Format     string   `default:"ndjson" enum:"ndjson,csv,parquet" help:"ndjson, each record as it came; csv; or parquet (default: ndjson)."`
-	Out        string   `required:"" type:"path" placeholder:"FILE" help:"File to write."`
+	Format     string   `default:"" enum:",ndjson,csv,parquet" help:"ndjson, each record as it came; csv; or parquet (default: by the ending of the file, else ndjson)."`
+	Out        string   `required:"" type:"path" placeholder:"FILE" help:"File to write: .ndjson, .csv, also with .gz or .zst, or .parquet; - is the standard output."`
 	CursorFile string   `type:"path" placeholder:"FILE" help:"File that remembers how far the export is (default: the --out file's name and .cursor)."`
 	Restart    bool     `help:"Begin anew, and replace what is there."`
 	Columns    []string `placeholder:"NAME,…" help:"Columns of a csv or parquet file (default: all)."`
 	Formulas   bool     `help:"Write texts of a csv file that begin like a formula as they are, see below."`
+	Yes        bool     `short:"y" help:"Do not ask before more than 1,000 credits."`
+
+	pack func([]byte) ([]byte, error) // nil: as it is
 }
 
 // Help is shown below the options.
@@ -34,6 +39,8 @@ func (Export) Help() string {
 	return filterHelp + `
 
 Goes to the end of a search. Whatever ends it before, kill -9 and the end of the credits included, the same command goes on where it stopped: no record is lost and none is in the file twice. Without --sort the order is that of created_at, which stays while a record changes.
+
+On a terminal it asks before it spends more than 1,000 credits, and shows percent and remaining time. What goes to the standard output (--out -) cannot go on after an end.
 
 In a csv file a list is written as a;b, with \ before a ; or \ of an element, an unknown value as nothing, and a text that begins with = + - @, perhaps after spaces, gets a ' before it, so that no spreadsheet runs it as a formula. Numbers are left as they are.
 
@@ -50,13 +57,14 @@ func (c *Export) Check() error {
 		f.Add("--sort relevance moves with the data, so records would be lost or come twice: sort by a field")
 	}
 	c.creditLimit.Check(&f)
+	c.resolveFormat(&f)
 	if c.Format == "ndjson" && len(c.Columns) > 0 {
 		f.Add("--columns is for --format csv and parquet")
 	}
 	if c.Format != "csv" && c.Formulas {
 		f.Add("--formulas is for --format csv")
 	}
-	if c.CursorFile == "" {
+	if c.CursorFile == "" && c.Out != stdout {
 		c.CursorFile = c.Out + ".cursor"
 	}
 	if c.CursorFile == c.Out {
@@ -156,11 +164,14 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 			return err
 		}
 	}
-	file, err := openExport(rows, c.CursorFile, of, c.Restart)
-	if err != nil {
+	var file *exportFile
+	if c.Out == stdout {
+		file = &exportFile{to: s.Out}
+	} else if file, err = openExport(rows, c.CursorFile, of, c.Restart); err != nil {
 		return err
 	}
 	defer file.close()
+	file.pack = c.pack
 	e := exporting{target: t, request: q, file: file, shown: shown, rows: ndjsonRows{}, budget: c.budget()}
 	if c.View != "" {
 		e.unchanged = func(ctx context.Context) error {
@@ -174,7 +185,12 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 	if c.Format == "csv" {
 		e.rows = &csvRows{columns: c.Columns, members: t.members(), formulas: c.Formulas}
 	}
-	err = e.run(ctx)
+	if !file.state.Done {
+		err = e.price(ctx, s.Err, c.Yes)
+	}
+	if err == nil {
+		err = e.run(ctx)
+	}
 	if err == nil && c.Format == "parquet" {
 		err = c.convert(&e)
 	}
@@ -190,21 +206,55 @@ func (c *Export) finish(s *cli.Streams, e *exporting, err error) error {
 		say("note: %s", note)
 	}
 	spent, rows := e.spending(state.Credits), cli.Grouped(state.Rows)+" rows"
+	out := c.Out
+	if out == stdout {
+		out = "the standard output"
+	}
 	switch {
 	case err == nil && e.complete:
-		say("complete already: %s rows of %s in %s (--restart exports them anew)", cli.Grouped(state.Rows), e.target.name, c.Out)
+		say("complete already: %s rows of %s in %s (--restart exports them anew)", cli.Grouped(state.Rows), e.target.name, out)
 	case err == nil:
-		say("complete: %s rows of %s in %s; %s", cli.Grouped(state.Rows), e.target.name, c.Out, spent)
+		say("complete: %s rows of %s in %s; %s", cli.Grouped(state.Rows), e.target.name, out, spent)
+	case errors.Is(err, errDeclined):
+		say("nothing was read")
+		return cli.ExitError(1)
 	case errors.Is(err, errViewChanged):
 		say("stopped after %s rows, the View was changed meanwhile; %s; --restart exports it as it is now", cli.Grouped(state.Rows), spent)
 		return cli.ExitError(1)
 	case errors.Is(err, client.ErrBadRequest) && state.SearchAfter != "":
 		say("after %s rows the service does not know the cursor of %s any more; --restart exports anew", cli.Grouped(state.Rows), c.CursorFile)
 		return apiError(s.Err, err)
+	case c.Out == stdout && errors.Is(err, errBudget):
+		say("stopped after %s at --max-credits; %s", rows, spent)
+		return cli.ExitError(outOfCreditsStatus)
+	case c.Out == stdout:
+		say("stopped after %s; %s", rows, spent)
+		return apiError(s.Err, err)
 	default:
 		return stopped(s.Err, err, rows, spent)
 	}
 	return nil
+}
+
+// price finds how many rows there are, for nothing, and asks a terminal whether to spend
+// the credits for those that are not there yet.
+func (e *exporting) price(ctx context.Context, to io.Writer, yes bool) error {
+	q := e.request
+	q.Limit = 1
+	cost, err := e.target.source.Cost(ctx, q)
+	if err != nil {
+		return err
+	}
+	e.shown.expect(cost.Count)
+	credits := max(cost.Count-e.file.state.Rows, 0)
+	if e.most > 0 {
+		credits = min(credits, e.most)
+	}
+	if credits <= asksFrom || yes || !e.shown.asks() {
+		return nil
+	}
+	_, _ = fmt.Fprintf(to, "exporting %s %s costs %s credits\n", cli.Grouped(cost.Count), e.target.name, cli.Grouped(credits))
+	return confirm(os.Stdin, to)
 }
 
 // exporting is one run of an export.

@@ -53,7 +53,7 @@ func (c *Facets) Check() error {
 
 // Run counts and prints.
 func (c *Facets) Run(ctx context.Context, s *cli.Streams) error {
-	api, err := c.open(nil)
+	api, err := c.open((&exportProgress{to: s.Err}).observe)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,13 @@ func (s *filterSet) addPair(arg string) error {
 		name, sub, dotted := strings.Cut(key, ".")
 		i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == name && f.Kind == "relation" })
 		if i < 0 {
-			return fmt.Errorf("there is no relation %s", name)
+			var relations []string
+			for _, f := range fields {
+				if f.Kind == "relation" {
+					relations = append(relations, f.Key)
+				}
+			}
+			return fmt.Errorf("there is no relation %s%s; known: %s", name, input.DidYouMean(" (", name, relations, ")"), strings.Join(relations, ", "))
 		}
 		if dotted != valued {
 			return fmt.Errorf("a relation stands alone (%s) or with a field and a value (%s.field=value)", name, name)

@@ -10,8 +10,6 @@ import (
 	"os"
 	"regexp"
 
-	"golang.org/x/term"
-
 	"atlas/client"
 	"atlas/cmd/internal/cli"
 )
@@ -149,7 +147,7 @@ func (c *Follow) agree(ctx context.Context, to io.Writer, f *following) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(to, "reading %s %s costs as many credits\n", cli.Grouped(cost.Count), f.target.name)
-	if cost.Count <= asksFrom || c.Yes || !f.shown.terminal || !term.IsTerminal(int(os.Stdin.Fd())) {
+	if cost.Count <= asksFrom || c.Yes || !f.shown.asks() {
 		return nil
 	}
 	return confirm(os.Stdin, to)

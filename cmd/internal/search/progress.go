@@ -24,6 +24,7 @@ type exportProgress struct {
 
 	lock   sync.Mutex // the client calls observe from its own goroutine
 	before int        // rows of earlier runs
+	total  int        // rows that are expected; 0: unknown
 	began  time.Time
 	last   time.Time
 	dirty  bool // the line on the terminal is not empty
@@ -43,7 +44,8 @@ func newExportProgress(to io.Writer) *exportProgress {
 func (p *exportProgress) begin(rows int) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	p.before, p.began, p.last = rows, time.Now(), time.Now()
+	p.before, p.began = rows, time.Now()
+	p.last = p.began
 	if rows > 0 {
 		_, _ = fmt.Fprintf(p.to, "going on after %s rows\n", cli.Grouped(rows))
 	}
@@ -57,13 +59,25 @@ func (p *exportProgress) page(rows, spent int, page *client.Page[json.RawMessage
 	if !p.due() {
 		return
 	}
+	perSecond := float64(rows-p.before) / max(p.last.Sub(p.began).Seconds(), 0.001)
 	line := cli.Grouped(rows) + " rows"
-	if !page.TotalIsCapped && p.before == 0 {
-		line = fmt.Sprintf("%s of %s rows", cli.Grouped(rows), cli.Grouped(page.Total))
+	if p.total > 0 {
+		left := time.Duration(float64(max(p.total-rows, 0)) / max(perSecond, 0.001) * float64(time.Second))
+		line = fmt.Sprintf("%d %%, %s of %s rows, %s left", 100*min(rows, p.total)/p.total, cli.Grouped(rows), cli.Grouped(p.total), left.Round(time.Second))
 	}
-	line += fmt.Sprintf(", %.0f a second, credits: %s spent, %s left", float64(rows-p.before)/max(p.last.Sub(p.began).Seconds(), 0.001), cli.Grouped(spent), cli.Grouped(page.Window.Remaining))
+	line += fmt.Sprintf(", %.0f a second, credits: %s spent, %s left", perSecond, cli.Grouped(spent), cli.Grouped(page.Window.Remaining))
 	p.show(line)
 }
+
+// expect sets how many rows all runs together will have.
+func (p *exportProgress) expect(rows int) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.total = rows
+}
+
+// asks reports whether somebody at a terminal can answer.
+func (p *exportProgress) asks() bool { return p.terminal && term.IsTerminal(int(os.Stdin.Fd())) }
 
 // changes shows the state after changes, as page does.
 func (p *exportProgress) changes(rows, changes int, spent int, window client.Window) {

@@ -53,13 +53,18 @@ func (c *Search) Check() error {
 
 // Run searches and prints the records.
 func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
-	api, err := c.open(nil)
+	api, err := c.open((&exportProgress{to: s.Err}).observe)
 	if err != nil {
 		return err
 	}
 	t, q, err := c.resolve(ctx, api, c.Columns)
 	if err != nil {
 		return apiError(s.Err, err)
+	}
+	for _, name := range c.Fields {
+		if err := t.checkNear("--fields", name, t.described(ctx, api)); err != nil {
+			return apiError(s.Err, err)
+		}
 	}
 	if c.DryRun {
 		return c.printCost(ctx, s, t, q)

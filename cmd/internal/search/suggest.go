@@ -39,7 +39,7 @@ func (c *Suggest) Check() error {
 
 // Run asks and prints the suggestions.
 func (c *Suggest) Run(ctx context.Context, s *cli.Streams) error {
-	api, err := c.open(nil)
+	api, err := c.open((&exportProgress{to: s.Err}).observe)
 	if err != nil {
 		return err
 	}

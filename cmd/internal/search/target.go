@@ -11,6 +11,7 @@ import (
 
 	"atlas/client"
 	"atlas/cmd/internal/cli"
+	"atlas/internal/input"
 )
 
 // conditions hold what to search and for what.
@@ -103,7 +104,26 @@ func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns []
 	if q.Sort, err = o.sort(); err != nil {
 		return t, q, err
 	}
+	if q.Sort != nil && q.Sort.Field != "relevance" {
+		if err := t.checkNear("--sort", q.Sort.Field, t.described(ctx, c)); err != nil {
+			return t, q, err
+		}
+	}
 	return t, q, t.checkColumns(columns)
+}
+
+// checkNear refuses the misspelt name of a known field before the service is asked. Other
+// unknown names are left to the service, which may be newer.
+func (t target) checkNear(option, name string, describe func() ([]client.Field, error)) error {
+	known := t.members()
+	if slices.Contains(known, name) || input.Nearest(name, known) == "" {
+		return nil
+	}
+	fields, err := describe()
+	if err != nil || slices.ContainsFunc(fields, func(f client.Field) bool { return f.Key == name }) {
+		return err
+	}
+	return cli.ConfigError{fmt.Sprintf("%s: there is no field %s%s", option, name, input.DidYouMean("; ", name, known, ""))}
 }
 
 // find resolves the target. It reads a View for its dataset, which is free.
@@ -158,7 +178,7 @@ func (t target) checkColumns(names []string) error {
 	var f cli.Problems
 	for _, name := range names {
 		if all := t.members(); !slices.Contains(all, name) {
-			f.Add("--columns: %s have no %q; they have %s", t.name, name, strings.Join(all, ", "))
+			f.Add("--columns: %s have no %q%s; they have %s", t.name, name, input.DidYouMean(" (", name, all, ")"), strings.Join(all, ", "))
 		}
 	}
 	return f.Err()

@@ -1,0 +1,261 @@
+package feed_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"atlas/indexer/feed"
+	"atlas/mappings"
+	"atlas/search/changes"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+var names = mappings.Names{Prefix: "model-"}
+
+// victim is killed at a call, or never if at is 0: before the call takes effect, or late,
+// after it.
+type victim struct {
+	kill func(error)
+	late bool
+
+	lock  sync.Mutex
+	at, n int
+}
+
+func (v *victim) dead() bool {
+	v.lock.Lock()
+	defer v.lock.Unlock()
+	return v.at > 0 && v.n >= v.at
+}
+
+// do makes a call.
+func (v *victim) do(call func() error) error {
+	v.lock.Lock()
+	v.n++
+	n, at := v.n, v.at
+	v.lock.Unlock()
+	switch {
+	case at == 0 || n < at:
+		return call()
+	case n == at && v.late:
+		_ = call()
+	}
+	v.kill(errKilled)
+	return errKilled
+}
+
+// statements are the calls of Postgres that change something, or begin to.
+type statements struct {
+	feed.Store
+	*victim
+}
+
+func (s statements) FeedState(ctx context.Context) (state changes.State, err error) {
+	err = s.do(func() error { state, err = s.Store.FeedState(ctx); return err })
+	return state, err
+}
+
+func (s statements) BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error {
+	return s.do(func() error { return s.Store.BeginChanges(ctx, writer, origin, keep) })
+}
+
+func (s statements) AppendChanges(ctx context.Context, writer string, list []changes.Change) error {
+	return s.do(func() error { return s.Store.AppendChanges(ctx, writer, list) })
+}
+
+func (s statements) PreparePublication(ctx context.Context, writer string) (id uuid.UUID, err error) {
+	err = s.do(func() error { id, err = s.Store.PreparePublication(ctx, writer); return err })
+	return id, err
+}
+
+func (s statements) Publish(ctx context.Context, writer string) error {
+	return s.do(func() error { return s.Store.Publish(ctx, writer) })
+}
+
+func (s statements) EndChanges(ctx context.Context, writer string) error {
+	return s.do(func() error { return s.Store.EndChanges(ctx, writer) })
+}
+
+func (s statements) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error {
+	return s.do(func() error { return s.Store.StartFeedOver(ctx, id, accepted, generation) })
+}
+
+// accounts are those of a generation. Searches see them as of the last refresh.
+type accounts struct{ live, seen map[string]doc }
+
+// cluster is a model of Elasticsearch: generations of accounts, which one is served, and
+// the document of the last publication. The other datasets are empty.
+type cluster struct {
+	lock        sync.Mutex
+	generations map[string]*accounts
+	serves      string
+	kept        []byte
+	backup      *cluster
+}
+
+func newCluster() *cluster { return &cluster{generations: map[string]*accounts{}} }
+
+func (c *cluster) served() *accounts { return c.generations[c.serves] }
+
+func (c *cluster) newest() string { return slices.Max(slices.Collect(maps.Keys(c.generations))) }
+
+func (c *cluster) fill(name string, docs map[string]doc) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.generations[name] = &accounts{docs, maps.Clone(docs)}
+}
+
+func (c *cluster) serve(name string) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.serves = name
+}
+
+func (c *cluster) write(list []edit) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	for _, e := range list {
+		if c.served().live[e.id] = e.is; e.is.public == "" {
+			delete(c.served().live, e.id)
+		}
+	}
+}
+
+func (c *cluster) refresh() {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.served().seen = maps.Clone(c.served().live)
+}
+
+// visible are the public records that searches see.
+func (c *cluster) visible() map[string]string {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	all := map[string]string{}
+	for id, is := range c.served().seen {
+		all[id] = is.public
+	}
+	return all
+}
+
+func (c *cluster) clone() *cluster {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	twin := &cluster{generations: map[string]*accounts{}, serves: c.serves, kept: c.kept}
+	for name, of := range c.generations {
+		twin.generations[name] = &accounts{maps.Clone(of.live), maps.Clone(of.seen)}
+	}
+	return twin
+}
+
+// bring restores a backup, which is used once.
+func (c *cluster) bring(b *cluster) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.generations, c.serves, c.kept, c.backup = b.generations, b.serves, b.kept, nil
+}
+
+// transport answers requests from the model.
+type transport struct {
+	*victim
+	cluster *cluster
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		body, _ = io.ReadAll(r.Body)
+	}
+	var status int
+	var answer any
+	err := t.do(func() error { status, answer = t.cluster.answer(r.Method, r.URL.Path, body); return nil })
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(answer)
+	return &http.Response{
+		StatusCode: status, Request: r, ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(bytes.NewReader(text)),
+		Header: http.Header{"Content-Type": {"application/json"}, "X-Elastic-Product": {"Elasticsearch"}},
+	}, err
+}
+
+type object = map[string]any
+
+func (c *cluster) answer(method, path string, body []byte) (status int, answer any) {
+	target, action, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if action == "_refresh" {
+		c.refresh()
+		return http.StatusOK, object{"_shards": object{"total": 1, "failed": 0}}
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	switch {
+	case action == "_search":
+		return c.search(target, body)
+	case action == "_doc/last" && method == http.MethodPut:
+		c.kept = body
+		return http.StatusOK, object{}
+	case action == "_doc/last" && c.kept == nil:
+		return http.StatusNotFound, object{"found": false}
+	case action == "_doc/last":
+		return http.StatusOK, object{"_source": json.RawMessage(c.kept)}
+	case method == http.MethodPut: // the index of publications
+		return http.StatusOK, object{}
+	}
+	indices := object{}
+	for name := range c.generations {
+		for _, d := range query.Datasets {
+			if alias := names.Alias(string(d)); target == alias+"*" {
+				aliases := object{}
+				if name == c.serves {
+					aliases[alias] = object{}
+				}
+				indices[names.Generation(string(d), name)] = object{"aliases": aliases}
+			}
+		}
+	}
+	return http.StatusOK, indices
+}
+
+// search answers the searches of a comparison: ids from one to before another with their
+// digests, or the records of ids.
+func (c *cluster) search(index string, body []byte) (status int, answer any) {
+	var s struct {
+		Query struct {
+			Range struct{ ID struct{ Gte, Lt string } }
+			Terms struct{ ID []string }
+		}
+		Size int
+	}
+	if err := json.Unmarshal(body, &s); err != nil {
+		return http.StatusBadRequest, object{"error": object{"type": "parsing_exception"}}
+	}
+	hits := []object{}
+	for name, of := range c.generations {
+		if index != names.Generation(string(query.Accounts), name) {
+			continue
+		}
+		for id, is := range of.seen {
+			in := slices.Contains(s.Query.Terms.ID, id)
+			if bounds := s.Query.Range.ID; s.Query.Terms.ID == nil {
+				in = id >= bounds.Gte && id < cmp.Or(bounds.Lt, "g")
+			}
+			if in && len(hits) < s.Size {
+				hits = append(hits, object{"_id": id, "_source": json.RawMessage(is.public), "fields": object{"id": []string{id}, document.DigestField: []int64{is.digest}}})
+			}
+		}
+	}
+	return http.StatusOK, object{"hits": object{"hits": hits}}
+}
