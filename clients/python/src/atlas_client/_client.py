@@ -84,9 +84,7 @@ class Dataset(Source[R]):
 
     def suggest(self, prefix: str, **options: Any) -> list[m.Suggestion]:
         """Names and values that begin with a text. It is free."""
-        data = self._connection.data(
-            "POST", self._path + "/suggest", body={"prefix": prefix, **options}
-        )
+        data = self._connection.data("POST", self._path + "/suggest", body={"prefix": prefix, **options})
         return [m.Suggestion.model_validate(s) for s in data["suggestions"]]
 
     def changes(
@@ -139,9 +137,7 @@ class Book(Source[R]):
     def get(self, id: str, *, fields: Sequence[str] = ()) -> R:
         """A record of the book, for a credit."""
         params = {"fields": ",".join(fields) or None}
-        return self._read(
-            self._connection.data("GET", self._path + _segment(id), params=params)
-        )
+        return self._read(self._connection.data("GET", self._path + _segment(id), params=params))
 
     def upsert(self, **values: Any) -> R:
         """Adds a record, or changes what the workspace wrote about it: None clears a value, one that is left
@@ -163,9 +159,7 @@ class Book(Source[R]):
     def delete_all(self, ids: Sequence[str]) -> Batch[None]:
         """``delete`` of 1 to 100 records."""
         body = {"ids": list(ids)}
-        return batch_of(
-            decoded(self._connection.send("POST", self._path + "/delete/batch", body=body))
-        )
+        return batch_of(decoded(self._connection.send("POST", self._path + "/delete/batch", body=body)))
 
     def _read(self, data: Any) -> R:
         return self._model.model_validate(data)
@@ -196,19 +190,13 @@ class Views:
 
     def upsert(self, **view: Any) -> m.View:
         """Creates a View, or with an ``id`` changes what is given."""
-        return _view(
-            self._connection.data("POST", "/workspace/views/upsert", body=view)
-        )
+        return _view(self._connection.data("POST", "/workspace/views/upsert", body=view))
 
     def upsert_all(self, inputs: Sequence[Any]) -> Batch[m.View]:
         """``upsert`` of 1 to 100 Views."""
         body = {"inputs": list(inputs)}
         return batch_of(
-            decoded(
-                self._connection.send(
-                    "POST", "/workspace/views/upsert/batch", body=body
-                )
-            ),
+            decoded(self._connection.send("POST", "/workspace/views/upsert/batch", body=body)),
             _view,
         )
 
@@ -225,9 +213,7 @@ class Views:
     def remove(self, id: str, records: Sequence[str]) -> Batch[None]:
         """Takes 1 to 100 records out of a Static View."""
         path = f"/workspace/views{_segment(id)}/records/delete/batch"
-        return batch_of(
-            decoded(self._connection.send("POST", path, body={"ids": list(records)}))
-        )
+        return batch_of(decoded(self._connection.send("POST", path, body={"ids": list(records)})))
 
     def accounts(self, id: str) -> Source[m.ViewAccountRow]:
         """The records of a View of accounts."""
@@ -259,9 +245,7 @@ class Subscriptions:
     def upsert(self, signal_type: str, **delivery: Any) -> m.SignalSubscription:
         """Subscribes, or changes ``channels`` and ``frequency``."""
         body = without_none(signal_type=signal_type, delivery=delivery or None)
-        data = self._connection.data(
-            "POST", "/workspace/signal-subscriptions/upsert", body=body
-        )
+        data = self._connection.data("POST", "/workspace/signal-subscriptions/upsert", body=body)
         return m.SignalSubscription.model_validate(data["subscription"])
 
     def delete(self, id: str) -> None:
@@ -282,9 +266,7 @@ class Skills:
         return [m.ListedSkill.model_validate(s) for s in data["skills"]]
 
     def get(self, locator: str) -> m.Skill:
-        data = self._connection.data(
-            "POST", "/workspace/skills/get", body={"locator": locator}
-        )
+        data = self._connection.data("POST", "/workspace/skills/get", body={"locator": locator})
         return m.Skill.model_validate(data["skill"])
 
     def create(
@@ -376,9 +358,7 @@ class Atlas:
 
     def credits(self) -> m.GetCreditsData:
         """The used and the remaining credits of the workspace. It is free and never throttled."""
-        return m.GetCreditsData.model_validate(
-            self._connection.data("GET", "/workspace/credits")
-        )
+        return m.GetCreditsData.model_validate(self._connection.data("GET", "/workspace/credits"))
 
     def usage(self) -> m.GetUsageData:
         """The credits by operation."""

@@ -111,11 +111,17 @@ class Connection:
             time.sleep(wait)
             attempt += 1
 
-    def _attempt(self, method: str, path: str, body: Any, params: Mapping[str, Any] | None, key: str) -> httpx.Response:
+    def _attempt(
+        self, method: str, path: str, body: Any, params: Mapping[str, Any] | None, key: str
+    ) -> httpx.Response:
         query = {k: v for k, v in (params or {}).items() if v is not None}
         if self.workspace:
             query["workspace_id"] = self.workspace
-        headers = {"Authorization": f"Bearer {self.token()}", "Accept": "application/json", "Idempotency-Key": key}
+        headers = {
+            "Authorization": f"Bearer {self.token()}",
+            "Accept": "application/json",
+            "Idempotency-Key": key,
+        }
         try:
             return self.http.request(method, self.base_url + path, json=body, params=query, headers=headers)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as e:

@@ -573,7 +573,10 @@ class CreateInvitationData(BaseModel):
         extra="allow",
     )
     invitation: Invitation
-    accept_url: str
+    accept_url: str | None = Field(
+        None,
+        description="Missing in the answer to a repetition. With `replace`, the invitation can be made again.",
+    )
     letter: CreateInvitationDataLetter
 
 

@@ -198,6 +198,4 @@ class Source(Generic[R]):
     ) -> FacetCounts:
         """Counts the records of a search and how they are distributed. It is free."""
         body = without_none(query=query, **conditions, facets=list(facets))
-        return FacetCounts.model_validate(
-            self._connection.data("POST", self._path + "/facets", body=body)
-        )
+        return FacetCounts.model_validate(self._connection.data("POST", self._path + "/facets", body=body))
