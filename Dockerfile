@@ -8,6 +8,7 @@ FROM golang:1.26-bookworm AS source
 WORKDIR /src
 # By themselves, so that they are fetched again only when they change.
 COPY go.mod go.sum ./
+COPY client/go.mod client/
 RUN go mod download
 COPY . .
 

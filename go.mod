@@ -96,6 +96,7 @@ require (
 )
 
 require (
+	atlas/client v0.0.0
 	dario.cat/mergo v1.0.2 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/Microsoft/go-winio v0.6.3 // indirect
@@ -183,3 +184,5 @@ require (
 )
 
 tool honnef.co/go/tools/cmd/staticcheck
+
+replace atlas/client => ./client

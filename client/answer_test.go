@@ -5,11 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"atlas/client"
 )
@@ -132,9 +131,10 @@ func TestRequestBodies(t *testing.T) {
 		`{}`: client.Search{},
 		`{"query":"q","sort":{"field":"cost","order":"desc"},"limit":5,"offset":10,"search_after":"c"}`:                                                                                      client.Search{Query: "q", Sort: client.Desc("cost"), Limit: 5, Offset: 10, SearchAfter: "c"},
 		`{"filters":{"a":{"value":"x"},"b":{"value":["x","y"]},"c":{"value":["x"],"exact_match":true},"d":{"value":[1,2]},"e":{"value":[1.5,null]},"f":{"value":[null,"2020-01-01"]}}}`:      client.Search{Filters: client.Filters{"a": client.Is("x"), "b": client.AnyOf("x", "y"), "c": client.Exactly("x"), "d": client.Between(1, 2), "e": client.AtLeast(1.5), "f": client.AtMost("2020-01-01")}},
+		`{"filters":{"a":{"value":"filed"},"b":{"value":["filed","invented"]}}}`:                                                                                                             client.Search{Filters: client.Filters{"a": client.Is(client.StageFiled), "b": client.AnyOf(client.StageFiled, "invented")}},
 		`{"filters":{"at":{"value":["2020-01-02T02:04:05.006Z",null]},"none":{"value":[]}},"relations":{"has_signal":{"stage":{"value":"filed"}},"without_project":{},"without_signal":{}}}`: client.Search{Filters: client.Filters{"at": client.AtLeast(at), "none": client.AnyOf[string]()}, Relations: client.Relations{"has_signal": {"stage": client.Is("filed")}, "without_project": nil, "without_signal": {}}},
 		`{"account_id":"a"}`: client.AccountUpsert{AccountID: "a"},
-		`{"match":{"domain":"d"},"icp_tier":"tier_1","workspace_status":null,"notes":"","tags":[]}`: client.AccountUpsert{Match: &client.AccountMatch{Domain: "d"}, ICPTier: client.To("tier_1"), Status: client.Clear(), Notes: client.To(""), Tags: []string{}},
+		`{"match":{"domain":"d"},"icp_tier":"tier_1","workspace_status":null,"notes":"","tags":[]}`: client.AccountUpsert{Match: &client.AccountMatch{Domain: "d"}, ICPTier: client.To(client.ICPTier1), Status: client.Clear(), Notes: client.To(""), Tags: []string{}},
 		`{"version":1}`:                     client.Definition{},
 		`{"version":1,"q":"t","fields":{}}`: client.Definition{Q: "t"},
 		`{"version":1,"q":"","fields":{}}`:  client.Dynamic("", nil),
@@ -146,8 +146,8 @@ func TestRequestBodies(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Error(diff)
+		if string(got) != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 	for _, d := range []string{`{"version":1}`, `{"version":1,"q":"x","fields":{}}`} {
@@ -190,7 +190,7 @@ func TestAddresses(t *testing.T) {
 		"/api/v1/data/accounts/a%2F..%2Fb%3Fc?include=projects%2Csignals&workspace_id=w%261", "/api/v1/workspace",
 		"/api/v1/workspace/views?favorite_only=true&limit=100&offset=0&query=a+b&record_id=r&workspace_id=w2",
 	}
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Error(diff)
+	if !slices.Equal(seen, want) {
+		t.Errorf("%q, want %q", seen, want)
 	}
 }

@@ -29,8 +29,8 @@ func booksOf(c *conn) Books {
 
 // Dataset returns a book by the name of its dataset, with records as received
 // and upserts as JSON.
-func (b Books) Dataset(name string) *Book[json.RawMessage, json.RawMessage] {
-	return book[json.RawMessage, json.RawMessage](b.conn, name)
+func (b Books) Dataset(name DatasetName) *Book[json.RawMessage, json.RawMessage] {
+	return book[json.RawMessage, json.RawMessage](b.conn, string(name))
 }
 
 // Book is the book of one dataset, with records R and upserts U. A search sees
@@ -82,8 +82,8 @@ type Change struct {
 	value *string
 }
 
-// To sets a text.
-func To(text string) Change { return Change{true, &text} }
+// To sets a text or an enum value.
+func To[T ~string](value T) Change { return Change{true, new(string(value))} }
 
 // Clear removes the value.
 func Clear() Change { return Change{set: true} }
@@ -99,7 +99,7 @@ func (c Change) MarshalJSON() ([]byte, error) { return json.Marshal(c.value) }
 type AccountUpsert struct {
 	AccountID string        `json:"account_id,omitzero"`
 	Match     *AccountMatch `json:"match,omitzero"`
-	ICPTier   Change        `json:"icp_tier,omitzero"` // tier_1, tier_2, tier_3, disqualified
+	ICPTier   Change        `json:"icp_tier,omitzero"` // To(ICPTier1), …
 	Status    Change        `json:"workspace_status,omitzero"`
 	Notes     Change        `json:"notes,omitzero"`
 	// Tags replaces all tags; nil keeps them, an empty list clears them.
@@ -136,17 +136,17 @@ type ProjectUpsert struct {
 
 // BookAccount is an account of the book.
 type BookAccount struct {
-	ID           string   `json:"id"`
-	Name         string   `json:"name"`
-	AccountTypes []string `json:"account_types"`
-	Domains      []string `json:"domains"`
-	Website      string   `json:"website"`
-	ICPTier      string   `json:"icp_tier"`
-	Status       string   `json:"workspace_status"`
-	Notes        string   `json:"notes"`
-	Tags         []string `json:"tags"`
-	AtlasScore   int      `json:"atlas_score"` // 0 to 100
-	AtlasTrend   string   `json:"atlas_trend"` // rising, steady, falling
+	ID           string        `json:"id"`
+	Name         string        `json:"name"`
+	AccountTypes []AccountType `json:"account_types"`
+	Domains      []string      `json:"domains"`
+	Website      string        `json:"website"`
+	ICPTier      ICPTier       `json:"icp_tier"`
+	Status       string        `json:"workspace_status"`
+	Notes        string        `json:"notes"`
+	Tags         []string      `json:"tags"`
+	AtlasScore   int           `json:"atlas_score"` // 0 to 100
+	AtlasTrend   Trend         `json:"atlas_trend"`
 	// UpdatedAt is the last change by the workspace; set in searches only.
 	UpdatedAt time.Time `json:"updated_at"`
 
@@ -170,18 +170,18 @@ type BookContact struct {
 
 // BookProject is a project of the book.
 type BookProject struct {
-	ID               string    `json:"id"`
-	Name             string    `json:"name"`
-	City             string    `json:"city"`
-	State            string    `json:"state"`
-	Stage            string    `json:"stage"`
-	PrimaryUse       string    `json:"primary_use"`
-	ResidentialUnits *int64    `json:"residential_units"`
-	LastSignalAt     time.Time `json:"last_signal_at"`
-	Status           string    `json:"workspace_status"`
-	Notes            string    `json:"notes"`
-	Tags             []string  `json:"tags"`
-	UpdatedAt        time.Time `json:"updated_at"` // set in searches only
+	ID               string     `json:"id"`
+	Name             string     `json:"name"`
+	City             string     `json:"city"`
+	State            string     `json:"state"`
+	Stage            Stage      `json:"stage"`
+	PrimaryUse       PrimaryUse `json:"primary_use"`
+	ResidentialUnits *int64     `json:"residential_units"`
+	LastSignalAt     time.Time  `json:"last_signal_at"`
+	Status           string     `json:"workspace_status"`
+	Notes            string     `json:"notes"`
+	Tags             []string   `json:"tags"`
+	UpdatedAt        time.Time  `json:"updated_at"` // set in searches only
 
 	Raw json.RawMessage `json:"-"`
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"net/http"
@@ -31,8 +30,8 @@ type ChangesRequest struct {
 	History string
 }
 
-// MarshalJSON encodes the body of the request.
-func (q ChangesRequest) MarshalJSON() ([]byte, error) {
+// body is the body of the request.
+func (q ChangesRequest) body() any {
 	body := struct {
 		Cursor  string   `json:"cursor,omitzero"`
 		Since   any      `json:"since,omitempty"`
@@ -46,21 +45,13 @@ func (q ChangesRequest) MarshalJSON() ([]byte, error) {
 	if !q.Since.IsZero() {
 		body.Since = scalar(q.Since)
 	}
-	return json.Marshal(body)
+	return body
 }
-
-// The operations of a RecordChange.
-const (
-	OpUpsert = "upsert" // the record is new or has other values
-	OpDelete = "delete" // it is gone
-	OpMerge  = "merge"  // it is gone, because it became another
-	OpLeave  = "leave"  // it does not match the filters
-)
 
 // RecordChange is a change of a record.
 type RecordChange[R any] struct {
 	ID string `json:"id"`
-	Op string `json:"op"`
+	Op Op     `json:"op"`
 	// Into is what the record of a merge became. That may have become another since.
 	Into string    `json:"into"`
 	At   time.Time `json:"at"`
@@ -86,7 +77,7 @@ type Changes[R any] struct {
 // Changes returns what was told after a cursor or a time. Errors: ErrCursorTooOld: take a
 // new cursor with the zero request, and then read all records again.
 func (d *Dataset[R]) Changes(ctx context.Context, q ChangesRequest) (*Changes[R], error) {
-	r := request{method: http.MethodPost, path: d.path + "/changes", body: q}
+	r := request{method: http.MethodPost, path: d.path + "/changes", body: q.body()}
 	a, err := call[[]RecordChange[R]](ctx, d.conn, r)
 	if err != nil {
 		return nil, err

@@ -144,8 +144,8 @@ func of(c *conn) *Client {
 
 // Dataset returns a global dataset by name, with records as received, for
 // callers that pass them on.
-func (c *Client) Dataset(name string) *Dataset[json.RawMessage] {
-	return dataset[json.RawMessage](c.conn, name)
+func (c *Client) Dataset(name DatasetName) *Dataset[json.RawMessage] {
+	return dataset[json.RawMessage](c.conn, string(name))
 }
 
 // Workspace returns the client's workspace.

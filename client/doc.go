@@ -7,8 +7,21 @@
 //	…
 //	for project, err := range c.Projects.All(ctx, client.Search{Query: "garage"}) {
 //
-// It imports only the standard library and shares no code with the service, so it
-// sees what any other client sees. It keeps nothing between calls and hides no
-// cost. It does not validate requests: the service decides whether a field can be
-// filtered by, and names it in an issue.
+// It is a module of its own that imports only the standard library and shares no code
+// with the service, so it sees what any other client sees. It keeps nothing between calls
+// and hides no cost. It does not validate requests: the service decides whether a field
+// can be filtered by, and names it in an issue.
+//
+// Closed lists of values are types with constants (StagePermitted, RoleAdmin, …). They
+// are strings: client.Is("permitted") and client.Is(client.StagePermitted) are the same,
+// and a newer service may answer values that have no constant yet.
+//
+// # Compatibility
+//
+// What compiles with a version of this package compiles with each later one of the same
+// major version, and does the same. Excepted are struct literals without field names,
+// conversions between structs, and the texts of errors. Fields, methods, options and
+// constants are added. A member that the service adds is in Raw until it has a field.
+// Until the module has version 1, CHANGELOG.md says what breaks. A client works with
+// services of its own version and later ones of the same /api/v1.
 package client

@@ -34,8 +34,8 @@ func ExampleSource_Search() {
 	defer stop()
 	page, err := c.Projects.Search(context.Background(), client.Search{
 		Query:     "garage",
-		Filters:   client.Filters{"stage": client.AnyOf("permitted", "under_construction"), "cost": client.AtLeast(10_000)},
-		Relations: client.Relations{"has_signal": {"signal_type": client.Is("permit_issued")}},
+		Filters:   client.Filters{"stage": client.AnyOf(client.StagePermitted, client.StageUnderConstruction), "cost": client.AtLeast(10_000)},
+		Relations: client.Relations{"has_signal": {"signal_type": client.Is(client.SignalPermitIssued)}},
 		Sort:      client.Desc("cost"),
 		Limit:     10,
 	})
@@ -100,7 +100,7 @@ func ExampleBook_UpsertAll() {
 	for some := range slices.Chunk(domains, client.MaxBatch) {
 		var upserts []client.AccountUpsert
 		for _, d := range some {
-			upserts = append(upserts, client.AccountUpsert{Match: &client.AccountMatch{Domain: d}, ICPTier: client.To("tier_1"), Notes: client.Clear()})
+			upserts = append(upserts, client.AccountUpsert{Match: &client.AccountMatch{Domain: d}, ICPTier: client.To(client.ICPTier1), Notes: client.Clear()})
 		}
 		batch, err := c.Book.Accounts.UpsertAll(context.Background(), upserts)
 		if err != nil {

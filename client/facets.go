@@ -11,7 +11,7 @@ import (
 // refused.
 type FacetRequest struct {
 	Query     string    `json:"query,omitzero"`
-	Typos     string    `json:"typos,omitzero"`
+	Typos     Typos     `json:"typos,omitzero"`
 	Filters   Filters   `json:"filters,omitzero"`
 	Relations Relations `json:"relations,omitzero"`
 	Any       []Group   `json:"any,omitzero"`
@@ -30,8 +30,8 @@ type Facet struct {
 	// word that begins with it.
 	Limit  int    `json:"limit,omitzero"`
 	Prefix string `json:"prefix,omitzero"`
-	// Interval is for dates: day, week, month, quarter, year.
-	Interval string `json:"interval,omitzero"`
+	// Interval is for dates.
+	Interval Interval `json:"interval,omitzero"`
 	// Ranges are inclusive ranges of numbers, nil for an open end; Buckets is a number
 	// of buckets of equal width instead, up to 100.
 	Ranges  [][2]*float64 `json:"ranges,omitempty"`
@@ -58,8 +58,8 @@ func (f Facet) MarshalJSON() ([]byte, error) {
 
 // Measure combines the known values of a number.
 type Measure struct {
-	Field string `json:"field"`
-	Of    string `json:"of"` // sum, avg, min, max
+	Field string    `json:"field"`
+	Of    MeasureOf `json:"of"`
 }
 
 // Facets is the answer to a FacetRequest. All counts are exact.

@@ -8,11 +8,10 @@ import (
 
 // Field describes a key that can be filtered by.
 type Field struct {
-	// Dataset is one of the four, or workspace_accounts, workspace_contacts or
-	// workspace_projects for the fields of a book.
-	Dataset     string       `json:"dataset"`
+	// Dataset is one of the four, or DatasetWorkspaceAccounts, … for the fields of a book.
+	Dataset     DatasetName  `json:"dataset"`
 	Key         string       `json:"key"`
-	Kind        string       `json:"kind"` // enum, text, number, date, geo, relation
+	Kind        FieldKind    `json:"kind"`
 	Description string       `json:"description"`
 	Values      []FieldValue `json:"values"`     // of an enum
 	SubFields   []Field      `json:"sub_fields"` // of a relation
@@ -27,10 +26,10 @@ type FieldValue struct {
 
 // FieldSearch selects fields. Keys overrides Kind and Query.
 type FieldSearch struct {
-	Dataset string   `json:"dataset,omitzero"`
-	Kind    string   `json:"kind,omitzero"`
-	Keys    []string `json:"keys,omitzero"`
-	Query   string   `json:"query,omitzero"` // a part of key or description
+	Dataset DatasetName `json:"dataset,omitzero"`
+	Kind    FieldKind   `json:"kind,omitzero"`
+	Keys    []string    `json:"keys,omitzero"`
+	Query   string      `json:"query,omitzero"` // a part of key or description
 }
 
 // Fields describe what can be filtered by. They are free and never throttled.
@@ -43,8 +42,8 @@ func (f *Fields) Search(ctx context.Context, s FieldSearch) (found []Field, notF
 }
 
 // Get returns a field, or ErrNotFound.
-func (f *Fields) Get(ctx context.Context, dataset, key string) (Field, error) {
-	return get[Field](ctx, f.conn, "/data/fields"+segment(dataset)+segment(key))
+func (f *Fields) Get(ctx context.Context, dataset DatasetName, key string) (Field, error) {
+	return get[Field](ctx, f.conn, "/data/fields"+segment(string(dataset))+segment(key))
 }
 
 // Release is the state of the global dataset.
@@ -52,7 +51,7 @@ type Release struct {
 	Generation string    `json:"generation"`
 	LoadedAt   time.Time `json:"loaded_at"` // when its load began
 	// Datasets by name.
-	Datasets map[string]DatasetRelease `json:"datasets"`
+	Datasets map[DatasetName]DatasetRelease `json:"datasets"`
 }
 
 // DatasetRelease is the state of a dataset. Version rises with every change; after a
@@ -66,9 +65,9 @@ type DatasetRelease struct {
 // CoverageQuery asks of which records of a dataset a field is known, for the most
 // frequent values of an enum By.
 type CoverageQuery struct {
-	Dataset string `json:"dataset"`
-	By      string `json:"by"`
-	Limit   int    `json:"limit,omitzero"` // 1 to 100; 0: 10
+	Dataset DatasetName `json:"dataset"`
+	By      string      `json:"by"`
+	Limit   int         `json:"limit,omitzero"` // 1 to 100; 0: 10
 }
 
 // Coverage is what is known of the records with one value.

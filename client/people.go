@@ -12,7 +12,7 @@ type Workspace struct {
 	ID          string    `json:"id"`
 	Name        string    `json:"name"`
 	Plan        string    `json:"plan"` // pro, free
-	Role        string    `json:"role"` // the user's; "" for an API key
+	Role        Role      `json:"role"` // the user's; "" for an API key
 	MemberCount int       `json:"member_count"`
 	CreatedAt   time.Time `json:"created_at"`
 }
@@ -22,7 +22,7 @@ type Member struct {
 	ID       string    `json:"id"`
 	Email    string    `json:"email"`
 	Name     string    `json:"name"`
-	Role     string    `json:"role"` // owner, admin, member
+	Role     Role      `json:"role"`
 	JoinedAt time.Time `json:"joined_at"`
 }
 
@@ -35,8 +35,8 @@ func (m *Members) List(ctx context.Context) iter.Seq2[Member, error] {
 }
 
 // SetRole changes the role of a member.
-func (m *Members) SetRole(ctx context.Context, user, role string) (Member, error) {
-	body := map[string]string{"role": role}
+func (m *Members) SetRole(ctx context.Context, user string, role Role) (Member, error) {
+	body := map[string]Role{"role": role}
 	d, err := data[struct{ Member Member }](ctx, m.conn, request{method: http.MethodPatch, path: "/workspace/members" + segment(user), body: body})
 	return d.Member, err
 }
@@ -49,13 +49,13 @@ func (m *Members) Remove(ctx context.Context, user string) (bool, error) {
 
 // Invitation is an open invitation.
 type Invitation struct {
-	ID        string    `json:"id"`
-	Email     string    `json:"email"`
-	Role      string    `json:"role"`    // admin, member
-	Status    string    `json:"status"`  // Pending, Expired
-	SentAt    time.Time `json:"sent_at"` // zero: no attempt to send its e-mail yet
-	ExpiresAt time.Time `json:"expires_at"`
-	CreatedAt time.Time `json:"created_at"`
+	ID        string           `json:"id"`
+	Email     string           `json:"email"`
+	Role      Role             `json:"role"` // RoleAdmin, RoleMember
+	Status    InvitationStatus `json:"status"`
+	SentAt    time.Time        `json:"sent_at"` // zero: no attempt to send its e-mail yet
+	ExpiresAt time.Time        `json:"expires_at"`
+	CreatedAt time.Time        `json:"created_at"`
 }
 
 // Invited is a new invitation with its link, which no other response contains.
@@ -68,13 +68,10 @@ type Invited struct {
 // Letter is the state of the e-mail of a new invitation. The invitation is
 // valid in any state.
 type Letter struct {
-	// Status is due (being sent), delayed (until DueAt), withheld (it would be
-	// sent after the invitation expires) or none (the service sends no e-mail).
-	Status string    `json:"status"`
-	DueAt  time.Time `json:"due_at"` // zero: it will not be sent
-	// PacedBy is the limit that delays or withholds it: workspace or address;
-	// "" for none.
-	PacedBy string `json:"paced_by"`
+	Status LetterStatus `json:"status"`
+	DueAt  time.Time    `json:"due_at"` // zero: it will not be sent
+	// PacedBy is the limit that delays or withholds it, "" for none.
+	PacedBy LetterLimit `json:"paced_by"`
 }
 
 // Joined is the membership of a user who has accepted an invitation.
@@ -91,14 +88,14 @@ func (i *Invitations) List(ctx context.Context) iter.Seq2[Invitation, error] {
 	return list[Invitation](ctx, i.conn, "/workspace/invitations", "invitations", nil)
 }
 
-// Create invites an address as admin or member.
-func (i *Invitations) Create(ctx context.Context, email, role string) (Invited, error) {
-	body := map[string]string{"email": email, "role": role}
+// Create invites an address as RoleAdmin or RoleMember.
+func (i *Invitations) Create(ctx context.Context, email string, role Role) (Invited, error) {
+	body := map[string]any{"email": email, "role": role}
 	return post[Invited](ctx, i.conn, "/workspace/invitations", body)
 }
 
 // Replace is Create, but revokes a pending invitation of the address: both or nothing.
-func (i *Invitations) Replace(ctx context.Context, email, role string) (Invited, error) {
+func (i *Invitations) Replace(ctx context.Context, email string, role Role) (Invited, error) {
 	body := map[string]any{"email": email, "role": role, "replace": true}
 	return post[Invited](ctx, i.conn, "/workspace/invitations", body)
 }

@@ -14,22 +14,22 @@ import (
 
 // Account is a company.
 type Account struct {
-	ID             string    `json:"id"`
-	Name           string    `json:"name"`
-	AccountTypes   []string  `json:"account_types"`
-	Domains        []string  `json:"domains"`
-	Website        string    `json:"website"`
-	Phone          string    `json:"phone"`
-	Description    string    `json:"description"`
-	City           string    `json:"city"`
-	State          string    `json:"state"`
-	Country        string    `json:"country"`
-	ProjectsCount  int       `json:"projects_count"`
-	ContactsCount  int       `json:"contacts_count"`
-	SignalsCount   int       `json:"signals_count"`
-	LastActivityAt time.Time `json:"last_activity_at"`
-	CreatedAt      time.Time `json:"created_at"`
-	UpdatedAt      time.Time `json:"updated_at"`
+	ID             string        `json:"id"`
+	Name           string        `json:"name"`
+	AccountTypes   []AccountType `json:"account_types"`
+	Domains        []string      `json:"domains"`
+	Website        string        `json:"website"`
+	Phone          string        `json:"phone"`
+	Description    string        `json:"description"`
+	City           string        `json:"city"`
+	State          string        `json:"state"`
+	Country        string        `json:"country"`
+	ProjectsCount  int           `json:"projects_count"`
+	ContactsCount  int           `json:"contacts_count"`
+	SignalsCount   int           `json:"signals_count"`
+	LastActivityAt time.Time     `json:"last_activity_at"`
+	CreatedAt      time.Time     `json:"created_at"`
+	UpdatedAt      time.Time     `json:"updated_at"`
 
 	// Of a Get that includes them.
 	Projects []Project `json:"projects,omitempty"`
@@ -41,20 +41,20 @@ type Account struct {
 
 // Contact is a person.
 type Contact struct {
-	ID            string    `json:"id"`
-	Name          string    `json:"name"`
-	Title         string    `json:"title"`
-	Email         string    `json:"email"`
-	Phone         string    `json:"phone"`
-	Role          string    `json:"role"`
-	Status        string    `json:"status"`
-	AccountID     string    `json:"account_id"`
-	AccountName   string    `json:"account_name"`
-	City          string    `json:"city"`
-	State         string    `json:"state"`
-	ProjectsCount int       `json:"projects_count"`
-	CreatedAt     time.Time `json:"created_at"`
-	UpdatedAt     time.Time `json:"updated_at"`
+	ID            string        `json:"id"`
+	Name          string        `json:"name"`
+	Title         string        `json:"title"`
+	Email         string        `json:"email"`
+	Phone         string        `json:"phone"`
+	Role          ContactRole   `json:"role"`
+	Status        ContactStatus `json:"status"`
+	AccountID     string        `json:"account_id"`
+	AccountName   string        `json:"account_name"`
+	City          string        `json:"city"`
+	State         string        `json:"state"`
+	ProjectsCount int           `json:"projects_count"`
+	CreatedAt     time.Time     `json:"created_at"`
+	UpdatedAt     time.Time     `json:"updated_at"`
 
 	// Set by a Get that includes them. Account is also nil if the record has none.
 	Account  *Account  `json:"account,omitempty"`
@@ -65,33 +65,33 @@ type Contact struct {
 
 // Project is a construction project.
 type Project struct {
-	ID               string    `json:"id"`
-	Name             string    `json:"name"`
-	Description      string    `json:"description"`
-	Address          string    `json:"address"`
-	City             string    `json:"city"`
-	State            string    `json:"state"`
-	Country          string    `json:"country"`
-	Stage            string    `json:"stage"`
-	Disposition      string    `json:"disposition"`
-	PrimaryUse       string    `json:"primary_use"`
-	ResidentialUnits *int64    `json:"residential_units"`
-	Sqft             *float64  `json:"sqft"`
-	Stories          *int64    `json:"stories"`
-	Cost             *float64  `json:"cost"` // in the currency of the source
-	GCStatus         string    `json:"gc_status"`
-	FiledAt          time.Time `json:"filed_at"`
-	PermittedAt      time.Time `json:"permitted_at"`
-	CompletedAt      time.Time `json:"completed_at"`
-	DetectedAt       time.Time `json:"detected_at"`
-	LastSignalAt     time.Time `json:"last_signal_at"`
-	SignalsCount     int       `json:"signals_count"`
-	AccountIDs       []string  `json:"account_ids"`
-	ContactIDs       []string  `json:"contact_ids"`
-	Latitude         *float64  `json:"latitude"`
-	Longitude        *float64  `json:"longitude"`
-	CreatedAt        time.Time `json:"created_at"`
-	UpdatedAt        time.Time `json:"updated_at"`
+	ID               string      `json:"id"`
+	Name             string      `json:"name"`
+	Description      string      `json:"description"`
+	Address          string      `json:"address"`
+	City             string      `json:"city"`
+	State            string      `json:"state"`
+	Country          string      `json:"country"`
+	Stage            Stage       `json:"stage"`
+	Disposition      Disposition `json:"disposition"`
+	PrimaryUse       PrimaryUse  `json:"primary_use"`
+	ResidentialUnits *int64      `json:"residential_units"`
+	Sqft             *float64    `json:"sqft"`
+	Stories          *int64      `json:"stories"`
+	Cost             *float64    `json:"cost"` // in the currency of the source
+	GCStatus         GCStatus    `json:"gc_status"`
+	FiledAt          time.Time   `json:"filed_at"`
+	PermittedAt      time.Time   `json:"permitted_at"`
+	CompletedAt      time.Time   `json:"completed_at"`
+	DetectedAt       time.Time   `json:"detected_at"`
+	LastSignalAt     time.Time   `json:"last_signal_at"`
+	SignalsCount     int         `json:"signals_count"`
+	AccountIDs       []string    `json:"account_ids"`
+	ContactIDs       []string    `json:"contact_ids"`
+	Latitude         *float64    `json:"latitude"`
+	Longitude        *float64    `json:"longitude"`
+	CreatedAt        time.Time   `json:"created_at"`
+	UpdatedAt        time.Time   `json:"updated_at"`
 
 	// Of a Get that includes them.
 	Accounts []Account `json:"accounts,omitempty"`
@@ -103,22 +103,22 @@ type Project struct {
 
 // Signal is an event of a project.
 type Signal struct {
-	ID          string    `json:"id"`
-	SignalType  string    `json:"signal_type"`
-	Title       string    `json:"title"`
-	Summary     string    `json:"summary"`
-	ProjectID   string    `json:"project_id"`
-	ProjectName string    `json:"project_name"`
-	AccountIDs  []string  `json:"account_ids"`
-	City        string    `json:"city"`
-	State       string    `json:"state"`
-	Stage       string    `json:"stage"`
-	OccurredAt  time.Time `json:"occurred_at"`
-	DetectedAt  time.Time `json:"detected_at"`
-	Source      string    `json:"source"`
-	SourceURL   string    `json:"source_url"`
-	CreatedAt   time.Time `json:"created_at"`
-	UpdatedAt   time.Time `json:"updated_at"`
+	ID          string     `json:"id"`
+	SignalType  SignalType `json:"signal_type"`
+	Title       string     `json:"title"`
+	Summary     string     `json:"summary"`
+	ProjectID   string     `json:"project_id"`
+	ProjectName string     `json:"project_name"`
+	AccountIDs  []string   `json:"account_ids"`
+	City        string     `json:"city"`
+	State       string     `json:"state"`
+	Stage       Stage      `json:"stage"`
+	OccurredAt  time.Time  `json:"occurred_at"`
+	DetectedAt  time.Time  `json:"detected_at"`
+	Source      string     `json:"source"`
+	SourceURL   string     `json:"source_url"`
+	CreatedAt   time.Time  `json:"created_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
 
 	// Set by a Get that includes them. Project is also nil if the record has none.
 	Project  *Project  `json:"project,omitempty"`

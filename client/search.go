@@ -11,8 +11,8 @@ import (
 //
 //	client.Search{
 //		Query:     "garage",
-//		Filters:   client.Filters{"stage": client.AnyOf("permitted", "completed"), "cost": client.AtLeast(10_000)},
-//		Relations: client.Relations{"has_signal": {"signal_type": client.Is("permit_issued")}},
+//		Filters:   client.Filters{"stage": client.AnyOf(client.StagePermitted, client.StageCompleted), "cost": client.AtLeast(10_000)},
+//		Relations: client.Relations{"has_signal": {"signal_type": client.Is(client.SignalPermitIssued)}},
 //		Sort:      client.Desc("cost"),
 //	}
 type Search struct {
@@ -21,7 +21,7 @@ type Search struct {
 	Query string `json:"query,omitzero"`
 	// Typos "auto" also finds records whose terms are similar to those of Query: one
 	// edit away from 4 characters, two from 8.
-	Typos string `json:"typos,omitzero"`
+	Typos Typos `json:"typos,omitzero"`
 	// Filters must all match.
 	Filters Filters `json:"filters,omitzero"`
 	// Relations must all match: a record has, or has not, a related record that
@@ -140,14 +140,14 @@ func scalar(v any) any {
 // Sort is the order of a search. Ties are ordered by id.
 type Sort struct {
 	Field string `json:"field"`
-	Order string `json:"order"` // asc, desc
+	Order Order  `json:"order"`
 }
 
 // Asc sorts by a field, lowest first; unknown values come last.
-func Asc(field string) *Sort { return &Sort{field, "asc"} }
+func Asc(field string) *Sort { return &Sort{field, OrderAsc} }
 
 // Desc sorts by a field, highest first; unknown values come last.
-func Desc(field string) *Sort { return &Sort{field, "desc"} }
+func Desc(field string) *Sort { return &Sort{field, OrderDesc} }
 
 // Relevance sorts by relevance to the Query. Paging is best effort: when the
 // data changes, a record can occur twice or not at all.

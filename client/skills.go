@@ -9,12 +9,12 @@ import (
 
 // Skill is a bundle of instructions.
 type Skill struct {
-	ID          string `json:"id"`
-	Locator     string `json:"locator"` // personal/<slug>, workspace/<slug>
-	Scope       string `json:"scope"`   // personal, workspace
-	Status      string `json:"status"`  // draft, published
-	Name        string `json:"name"`
-	Description string `json:"description"`
+	ID          string      `json:"id"`
+	Locator     string      `json:"locator"` // personal/<slug>, workspace/<slug>
+	Scope       SkillScope  `json:"scope"`
+	Status      SkillStatus `json:"status"`
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
 	// Content is set in the responses of Get and Create only.
 	Content   string    `json:"content"`
 	CreatedBy string    `json:"created_by"` // a user's id, "" for an API key
@@ -25,31 +25,31 @@ type Skill struct {
 
 // NewSkill is the input of Create.
 type NewSkill struct {
-	Scope       string `json:"scope"`
-	Name        string `json:"name"`
-	Slug        string `json:"slug,omitzero"` // "": made of the name
-	Description string `json:"description"`
-	Content     string `json:"content"`
+	Scope       SkillScope `json:"scope"`
+	Name        string     `json:"name"`
+	Slug        string     `json:"slug,omitzero"` // "": made of the name
+	Description string     `json:"description"`
+	Content     string     `json:"content"`
 }
 
 // SkillFind selects published Skills.
 type SkillFind struct {
 	Query string // words of name or description
-	Scope string
+	Scope SkillScope
 }
 
 // SkillList selects Skills.
 type SkillList struct {
-	Scope  string
-	Status string
+	Scope  SkillScope
+	Status SkillStatus
 }
 
 type skillPage struct {
-	Query  string `json:"query,omitzero"`
-	Scope  string `json:"scope,omitzero"`
-	Status string `json:"status,omitzero"`
-	Limit  int    `json:"limit"`
-	Offset int    `json:"offset"`
+	Query  string      `json:"query,omitzero"`
+	Scope  SkillScope  `json:"scope,omitzero"`
+	Status SkillStatus `json:"status,omitzero"`
+	Limit  int         `json:"limit"`
+	Offset int         `json:"offset"`
 }
 
 // Skills are those that the caller may see.

@@ -8,18 +8,18 @@ import (
 
 // Subscription is a tracked type of signals and the delivery of its alerts.
 type Subscription struct {
-	ID             string    `json:"id"`
-	SignalType     string    `json:"signal_type"`
-	Delivery       Delivery  `json:"delivery"`
-	QueueStartedAt time.Time `json:"queue_started_at"`
-	CreatedAt      time.Time `json:"created_at"`
-	UpdatedAt      time.Time `json:"updated_at"`
+	ID             string     `json:"id"`
+	SignalType     SignalType `json:"signal_type"`
+	Delivery       Delivery   `json:"delivery"`
+	QueueStartedAt time.Time  `json:"queue_started_at"`
+	CreatedAt      time.Time  `json:"created_at"`
+	UpdatedAt      time.Time  `json:"updated_at"`
 }
 
 // Delivery of alerts. In an upsert, empty fields keep their values.
 type Delivery struct {
-	Channels  []string `json:"channels,omitzero"`  // in_app, email
-	Frequency string   `json:"frequency,omitzero"` // instant, daily, weekly
+	Channels  []Channel `json:"channels,omitzero"`
+	Frequency Frequency `json:"frequency,omitzero"`
 }
 
 // Subscriptions are the workspace's signal subscriptions, one for each type.
@@ -31,10 +31,10 @@ func (s *Subscriptions) List(ctx context.Context) iter.Seq2[Subscription, error]
 }
 
 // Upsert subscribes to a type of signals, or changes the delivery.
-func (s *Subscriptions) Upsert(ctx context.Context, signalType string, d Delivery) (Subscription, error) {
+func (s *Subscriptions) Upsert(ctx context.Context, signalType SignalType, d Delivery) (Subscription, error) {
 	body := struct {
-		SignalType string   `json:"signal_type"`
-		Delivery   Delivery `json:"delivery"`
+		SignalType SignalType `json:"signal_type"`
+		Delivery   Delivery   `json:"delivery"`
 	}{signalType, d}
 	got, err := post[struct{ Subscription Subscription }](ctx, s.conn, "/workspace/signal-subscriptions/upsert", body)
 	return got.Subscription, err

@@ -71,14 +71,14 @@ func (v *Views) Projects(view string) *Source[ViewProject] { return viewSource[V
 // ViewAccount is an account of a View. Its overlay is unknown, and UpdatedAt
 // zero, when it is not in the book.
 type ViewAccount struct {
-	ID           string    `json:"id"`
-	Name         string    `json:"name"`
-	AccountTypes []string  `json:"account_types"`
-	ICPTier      string    `json:"icp_tier"`
-	AtlasScore   *int      `json:"atlas_score"`
-	Status       string    `json:"workspace_status"`
-	Tags         []string  `json:"tags"`
-	UpdatedAt    time.Time `json:"updated_at"`
+	ID           string        `json:"id"`
+	Name         string        `json:"name"`
+	AccountTypes []AccountType `json:"account_types"`
+	ICPTier      ICPTier       `json:"icp_tier"`
+	AtlasScore   *int          `json:"atlas_score"`
+	Status       string        `json:"workspace_status"`
+	Tags         []string      `json:"tags"`
+	UpdatedAt    time.Time     `json:"updated_at"`
 
 	Raw json.RawMessage `json:"-"`
 }
@@ -99,17 +99,17 @@ type ViewContact struct {
 
 // ViewProject is a project of a View.
 type ViewProject struct {
-	ID               string    `json:"id"`
-	Name             string    `json:"name"`
-	City             string    `json:"city"`
-	State            string    `json:"state"`
-	Stage            string    `json:"stage"`
-	PrimaryUse       string    `json:"primary_use"`
-	ResidentialUnits *int64    `json:"residential_units"`
-	LastSignalAt     time.Time `json:"last_signal_at"`
-	Status           string    `json:"workspace_status"`
-	Tags             []string  `json:"tags"`
-	UpdatedAt        time.Time `json:"updated_at"`
+	ID               string     `json:"id"`
+	Name             string     `json:"name"`
+	City             string     `json:"city"`
+	State            string     `json:"state"`
+	Stage            Stage      `json:"stage"`
+	PrimaryUse       PrimaryUse `json:"primary_use"`
+	ResidentialUnits *int64     `json:"residential_units"`
+	LastSignalAt     time.Time  `json:"last_signal_at"`
+	Status           string     `json:"workspace_status"`
+	Tags             []string   `json:"tags"`
+	UpdatedAt        time.Time  `json:"updated_at"`
 
 	Raw json.RawMessage `json:"-"`
 }

@@ -12,8 +12,8 @@ import (
 type View struct {
 	ID           string       `json:"id"`
 	WorkspaceID  string       `json:"workspace_id"`
-	Dataset      string       `json:"dataset"`   // account, contact, project
-	Type         string       `json:"view_type"` // dynamic, static
+	Dataset      ViewDataset  `json:"dataset"`
+	Type         ViewType     `json:"view_type"`
 	Name         string       `json:"name"`
 	Definition   Definition   `json:"definition"`
 	Presentation Presentation `json:"presentation"`
@@ -115,8 +115,8 @@ type ColumnSort struct {
 // ViewUpsert creates a View or, with an ID, changes the given fields.
 type ViewUpsert struct {
 	ID           string        `json:"id,omitzero"`
-	Dataset      string        `json:"dataset,omitzero"`   // account, contact, project
-	Type         string        `json:"view_type,omitzero"` // dynamic, static
+	Dataset      ViewDataset   `json:"dataset,omitzero"`
+	Type         ViewType      `json:"view_type,omitzero"`
 	Name         string        `json:"name,omitzero"`
 	Definition   *Definition   `json:"definition,omitzero"`
 	Presentation *Presentation `json:"presentation,omitzero"`
@@ -129,8 +129,8 @@ type ViewUpsert struct {
 type ViewList struct {
 	ID        string
 	Query     string // a part of the name
-	Dataset   string // account, contact, project
-	Type      string // dynamic, static
+	Dataset   ViewDataset
+	Type      ViewType
 	Record    string // only Static Views that it is in
 	Favorites bool   // only the user's own
 }
@@ -147,7 +147,7 @@ type oneView struct {
 // List iterates over Views by name.
 func (v *Views) List(ctx context.Context, l ViewList) iter.Seq2[View, error] {
 	params := url.Values{}
-	for name, value := range map[string]string{"id": l.ID, "query": l.Query, "dataset": l.Dataset, "view_type": l.Type, "record_id": l.Record} {
+	for name, value := range map[string]string{"id": l.ID, "query": l.Query, "dataset": string(l.Dataset), "view_type": string(l.Type), "record_id": l.Record} {
 		if value != "" {
 			params.Set(name, value)
 		}

@@ -19,7 +19,7 @@ import (
 type Webhook struct {
 	ID        string    `json:"id"`
 	URL       string    `json:"url"`
-	Events    []string  `json:"events"` // signal.arrived, record.changed, …
+	Events    []Event   `json:"events"`
 	Enabled   bool      `json:"enabled"`
 	CreatedAt time.Time `json:"created_at"`
 	// Secret is given by Upsert for a new webhook and by Rotate only.
@@ -28,13 +28,13 @@ type Webhook struct {
 
 // WebhookDelivery is an event that a webhook was told of, or is to be.
 type WebhookDelivery struct {
-	ID             string     `json:"id"` // the webhook-id of each attempt
-	Event          string     `json:"event"`
-	Status         string     `json:"status"` // pending, delivered, failed
-	Attempts       int        `json:"attempts"`
-	NextAttemptAt  *time.Time `json:"next_attempt_at"`
-	ResponseStatus *int       `json:"response_status"`
-	CreatedAt      time.Time  `json:"created_at"`
+	ID             string         `json:"id"` // the webhook-id of each attempt
+	Event          Event          `json:"event"`
+	Status         DeliveryStatus `json:"status"`
+	Attempts       int            `json:"attempts"`
+	NextAttemptAt  *time.Time     `json:"next_attempt_at"`
+	ResponseStatus *int           `json:"response_status"`
+	CreatedAt      time.Time      `json:"created_at"`
 }
 
 // Webhooks are those of the workspace, for owners, admins and API keys.
@@ -48,11 +48,11 @@ func (w *Webhooks) List(ctx context.Context) iter.Seq2[Webhook, error] {
 }
 
 // Upsert creates a webhook if id is "", or changes and enables one.
-func (w *Webhooks) Upsert(ctx context.Context, id, url string, events ...string) (Webhook, error) {
+func (w *Webhooks) Upsert(ctx context.Context, id, url string, events ...Event) (Webhook, error) {
 	body := struct {
-		ID     string   `json:"id,omitzero"`
-		URL    string   `json:"url"`
-		Events []string `json:"events"`
+		ID     string  `json:"id,omitzero"`
+		URL    string  `json:"url"`
+		Events []Event `json:"events"`
 	}{id, url, events}
 	got, err := post[struct{ Webhook Webhook }](ctx, w.conn, webhooksPath+"/upsert", body)
 	return got.Webhook, err
@@ -111,7 +111,7 @@ func (w *Webhooks) ReplayBetween(ctx context.Context, id string, from, to time.T
 type WebhookEvent struct {
 	// ID is the webhook-id: the same whenever the event comes again.
 	ID        string          `json:"-"`
-	Type      string          `json:"type"`
+	Type      Event           `json:"type"`
 	Timestamp time.Time       `json:"timestamp"`
 	Data      json.RawMessage `json:"data"`
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"time"
@@ -23,34 +22,18 @@ type WorkspaceChangesRequest struct {
 	History string
 }
 
-// MarshalJSON encodes the body of the request.
-func (q WorkspaceChangesRequest) MarshalJSON() ([]byte, error) {
-	return ChangesRequest{Cursor: q.Cursor, Since: q.Since, Limit: q.Limit, Wait: q.Wait, History: q.History}.MarshalJSON()
-}
-
-// The kinds of a WorkspaceChange.
-const (
-	KindOverlay      = "overlay"    // the workspace's data on a record of its book
-	KindMembership   = "membership" // a record in a Static View
-	KindView         = "view"
-	KindMember       = "member"
-	KindInvitation   = "invitation"
-	KindSubscription = "subscription"
-	KindSetting      = "setting"
-)
-
 // WorkspaceChange is a change in the workspace.
 type WorkspaceChange struct {
-	Op   string `json:"op"`   // OpUpsert or OpDelete
-	Kind string `json:"kind"` // KindOverlay, …
+	Op   Op         `json:"op"` // OpUpsert or OpDelete
+	Kind ChangeKind `json:"kind"`
 	// ID is that of the record, of the user of a member, of the workspace of a setting,
 	// else of the thing itself.
 	ID string `json:"id"`
 	// Dataset is that of an overlay, a membership or a View, ViewID that of a membership.
-	Dataset string    `json:"dataset"`
-	ViewID  string    `json:"view_id"`
-	At      time.Time `json:"at"`
-	By      Author    `json:"by"`
+	Dataset DatasetName `json:"dataset"`
+	ViewID  string      `json:"view_id"`
+	At      time.Time   `json:"at"`
+	By      Author      `json:"by"`
 	// Changed are the fields of an upsert that have other values.
 	Changed []string `json:"changed"`
 }
@@ -76,7 +59,8 @@ type WorkspaceChanges struct {
 // and keys with workspace:write may ask. Errors: ErrCursorTooOld: take a new cursor with the
 // zero request, and then read everything again.
 func (c *Client) Changes(ctx context.Context, q WorkspaceChangesRequest) (*WorkspaceChanges, error) {
-	a, err := call[[]WorkspaceChange](ctx, c.conn, request{method: http.MethodPost, path: "/workspace/changes", body: json.Marshaler(q)})
+	body := ChangesRequest{Cursor: q.Cursor, Since: q.Since, Limit: q.Limit, Wait: q.Wait, History: q.History}.body()
+	a, err := call[[]WorkspaceChange](ctx, c.conn, request{method: http.MethodPost, path: "/workspace/changes", body: body})
 	if err != nil {
 		return nil, err
 	}

@@ -321,7 +321,7 @@ func callGo(ctx context.Context, api *client.Client, c behaviour) (map[string]an
 		}
 		var ids, ops []string
 		for _, change := range page.Changes {
-			ids, ops = append(ids, change.ID), append(ops, change.Op)
+			ids, ops = append(ids, change.ID), append(ops, string(change.Op))
 		}
 		return map[string]any{"ids": ids, "ops": ops, "next": page.Next}, nil
 	case "follow":

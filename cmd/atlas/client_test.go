@@ -163,7 +163,7 @@ func clientOfData(t *testing.T, c *client.Client) {
 	if near := must(c.Projects.Cost(ctx, client.Search{Filters: client.Filters{"location": client.Near(cell.Latitude, cell.Longitude, 100_000)}}))(t); near.Count != int(cells.Count) {
 		t.Errorf("%d near the middle, %d in the box", near.Count, cells.Count)
 	}
-	for _, d := range []string{"accounts", "contacts", "projects", "signals"} {
+	for _, d := range []client.DatasetName{client.DatasetAccounts, client.DatasetContacts, client.DatasetProjects, client.DatasetSignals} {
 		start := must(c.Dataset(d).Changes(ctx, client.ChangesRequest{}))(t)
 		for page, err := range c.Dataset(d).Follow(ctx, client.ChangesRequest{Cursor: start.Next, Records: true, Wait: time.Second}) {
 			if err != nil || !page.CaughtUp || page.Next == "" || len(page.Changes) > 0 {

@@ -63,7 +63,7 @@ func TestWalk(t *testing.T) {
 	total := 0
 	for _, d := range query.Datasets {
 		seen := map[string]bool{}
-		for _, record := range collect(t, s.client(s.key).Dataset(string(d)).All(t.Context(), client.Search{})) {
+		for _, record := range collect(t, s.client(s.key).Dataset(client.DatasetName(d)).All(t.Context(), client.Search{})) {
 			var r struct{ ID string }
 			if err := json.Unmarshal(record, &r); err != nil || seen[r.ID] {
 				t.Errorf("%s: %q twice, %v", d, r.ID, err)

@@ -66,6 +66,8 @@ func blocksOf(page string) []*block {
 type docsService struct {
 	*service
 	dir string // the working directory of the examples
+	// module are the commands of docs/clients.md that make a module of a reader.
+	module string
 }
 
 func startDocs(t *testing.T) *docsService {
@@ -83,7 +85,17 @@ func startDocs(t *testing.T) *docsService {
 		}
 	})
 	s := start(t, 0, func(c *server.Config) { c.IndexPrefix = prefix })
-	return &docsService{s, t.TempDir()}
+	docs := &docsService{service: s, dir: t.TempDir()}
+	// The checkout is beside a reader's module.
+	if err := os.Symlink(must(filepath.Abs("../.."))(t), filepath.Join(docs.dir, "atlas")); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range blocksOf(contents(t, "../../docs/clients.md")) {
+		if strings.HasPrefix(b.text, "go mod init ") {
+			docs.module = b.text
+		}
+	}
+	return docs
 }
 
 // shellPrelude makes curl print the status of each answer, and makes atlas run the
@@ -232,11 +244,7 @@ func (s *docsService) programs(ctx context.Context, blocks []*block) (map[*block
 	if err != nil {
 		return nil, err
 	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		return nil, err
-	}
-	files := map[string]string{"go.mod": "module example\n\ngo 1.26.0\n\nrequire atlas v0.0.0\n\nreplace atlas => " + root + "\n"}
+	files := map[string]string{}
 	commands := map[*block][]string{}
 	var fragments strings.Builder
 	for _, b := range blocks {
@@ -256,7 +264,7 @@ func (s *docsService) programs(ctx context.Context, blocks []*block) (map[*block
 			return nil, err
 		}
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, "bin")+"/", "./...")
+	build := exec.CommandContext(ctx, "bash", "-ec", s.module+"go build -o bin/ ./...")
 	build.Dir, build.Env = dir, append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)

@@ -43,7 +43,7 @@ func receiveEvents(t *testing.T) *eventLog {
 }
 
 // has reports whether an event of a type came whose data contain all texts.
-func (l *eventLog) has(kind string, texts ...string) bool {
+func (l *eventLog) has(kind client.Event, texts ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.events {

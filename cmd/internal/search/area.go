@@ -17,7 +17,7 @@ func area(text string) (client.Filter, error) {
 	parts := strings.Split(text, ",")
 	var err error
 	number := func(text string) float64 {
-		n, problem := bound("number", strings.TrimSpace(text))
+		n, problem := bound(client.FieldNumber, strings.TrimSpace(text))
 		literal, ok := n.(json.Number)
 		if !ok {
 			err = cmp.Or(err, problem, errors.New("a number is missing"))

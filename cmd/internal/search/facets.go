@@ -92,7 +92,7 @@ func (c *Facets) facets(describe func() ([]client.Field, error)) ([]client.Facet
 			return nil, err
 		}
 		if of, field, given := strings.Cut(c.Measure, ":"); given && f.Measure == nil {
-			f.Measure = &client.Measure{Of: of, Field: field}
+			f.Measure = &client.Measure{Of: client.MeasureOf(of), Field: field}
 		}
 		all = append(all, f)
 	}
@@ -119,7 +119,7 @@ func parseFacet(arg string, describe func() ([]client.Field, error)) (f client.F
 		return f, err
 	}
 	key, how, _ := strings.Cut(arg, ":")
-	i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == key && f.Kind != "relation" })
+	i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == key && f.Kind != client.FieldRelation })
 	if i < 0 {
 		var keys []string
 		for _, f := range fields {
@@ -130,14 +130,14 @@ func parseFacet(arg string, describe func() ([]client.Field, error)) (f client.F
 	f.Field = key
 	n, notNumber := strconv.Atoi(how)
 	switch kind := fields[i].Kind; {
-	case how == "" && kind == "date":
-		f.Interval = "year"
-	case kind == "date":
-		f.Interval = how
-	case how == "" && kind == "number":
+	case how == "" && kind == client.FieldDate:
+		f.Interval = client.IntervalYear
+	case kind == client.FieldDate:
+		f.Interval = client.Interval(how)
+	case how == "" && kind == client.FieldNumber:
 		f.Buckets = 10
 	case how == "":
-	case notNumber == nil && kind == "number":
+	case notNumber == nil && kind == client.FieldNumber:
 		f.Buckets = n
 	case notNumber == nil:
 		f.Limit = n

@@ -122,7 +122,7 @@ func (s *filterSet) addPair(arg string) error {
 	filters, fields := s.filters, s.fields
 	if isRelation(key) {
 		name, sub, dotted := strings.Cut(key, ".")
-		i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == name && f.Kind == "relation" })
+		i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == name && f.Kind == client.FieldRelation })
 		if i < 0 {
 			var relations []string
 			for _, f := range fields {
@@ -145,7 +145,7 @@ func (s *filterSet) addPair(arg string) error {
 	} else if !valued {
 		return fmt.Errorf("must be KEY=VALUE")
 	}
-	i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == key && f.Kind != "relation" })
+	i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == key && f.Kind != client.FieldRelation })
 	if i < 0 {
 		var keys []string
 		for _, f := range fields {
@@ -160,12 +160,12 @@ func (s *filterSet) addPair(arg string) error {
 
 // pairFilter parses a value for a kind of field. before is the filter from
 // earlier options of the same key.
-func pairFilter(kind, value string, exact bool, before client.Filter) (client.Filter, error) {
+func pairFilter(kind client.FieldKind, value string, exact bool, before client.Filter) (client.Filter, error) {
 	if before.HasValue != nil {
 		return before, fmt.Errorf("is given in another way before")
 	}
-	if kind == "enum" || kind == "text" {
-		if exact && kind != "text" {
+	if kind == client.FieldEnum || kind == client.FieldText {
+		if exact && kind != client.FieldText {
 			return before, fmt.Errorf("== is for texts; this field is compared as a whole anyway")
 		}
 		all, given := before.Value.([]string)
@@ -177,7 +177,7 @@ func pairFilter(kind, value string, exact bool, before client.Filter) (client.Fi
 	if exact {
 		return before, fmt.Errorf("== is for texts")
 	}
-	if kind == "geo" {
+	if kind == client.FieldGeo {
 		if before.Value != nil {
 			return before, fmt.Errorf("is given before")
 		}
@@ -203,11 +203,11 @@ func pairFilter(kind, value string, exact bool, before client.Filter) (client.Fi
 }
 
 // bound parses a number or a date. An empty bound is open.
-func bound(kind, text string) (any, error) {
+func bound(kind client.FieldKind, text string) (any, error) {
 	if text == "" {
 		return nil, nil
 	}
-	if kind != "number" {
+	if kind != client.FieldNumber {
 		return text, nil // the service checks dates
 	}
 	digit := func(b byte) bool { return '0' <= b && b <= '9' }

@@ -100,7 +100,7 @@ func (c *Follow) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
-	f := following{budget: c.budget(), source: api.Dataset(c.Dataset), request: q, target: t, shown: shown, once: c.Once || c.Verify}
+	f := following{budget: c.budget(), source: api.Dataset(client.DatasetName(c.Dataset)), request: q, target: t, shown: shown, once: c.Once || c.Verify}
 	f.agree = func(ctx context.Context) error { return c.agree(ctx, s.Err, &f) }
 	place, err := c.openCopy(ctx, &f)
 	if err != nil {

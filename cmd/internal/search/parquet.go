@@ -115,8 +115,8 @@ func columnOf(t reflect.Type) (reflect.Type, string) {
 	case t == nil:
 	case t == reflect.TypeFor[time.Time]():
 		return reflect.PointerTo(t), ",optional,timestamp(millisecond)"
-	case t == reflect.TypeFor[[]string]():
-		return t, ",list"
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
+		return reflect.TypeFor[[]string](), ",list"
 	case t.Kind() == reflect.String:
 		return reflect.TypeFor[*string](), ",optional"
 	case t.Kind() == reflect.Bool:

@@ -44,7 +44,7 @@ func (c *Suggest) Run(ctx context.Context, s *cli.Streams) error {
 		return err
 	}
 	filters, relations, err := parseFilters(c.Filter, func() ([]client.Field, error) {
-		fields, _, err := api.Fields.Search(ctx, client.FieldSearch{Dataset: c.Dataset})
+		fields, _, err := api.Fields.Search(ctx, client.FieldSearch{Dataset: client.DatasetName(c.Dataset)})
 		return fields, err
 	})
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Suggest) Run(ctx context.Context, s *cli.Streams) error {
 	if relations != nil {
 		return cli.ConfigError{"--filter: suggestions take no relations"}
 	}
-	found, err := api.Dataset(c.Dataset).Suggest(ctx, client.SuggestRequest{Prefix: strings.Join(c.Prefix, " "), Field: c.Field, Filters: filters, Limit: c.Limit})
+	found, err := api.Dataset(client.DatasetName(c.Dataset)).Suggest(ctx, client.SuggestRequest{Prefix: strings.Join(c.Prefix, " "), Field: c.Field, Filters: filters, Limit: c.Limit})
 	if err != nil {
 		return apiError(s.Err, err)
 	}

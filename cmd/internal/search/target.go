@@ -75,7 +75,7 @@ func (o searchOptions) sort() (*client.Sort, error) {
 	case order != "asc" && order != "desc":
 		return nil, fmt.Errorf("must end in :asc or :desc, if in anything")
 	}
-	return &client.Sort{Field: field, Order: order}, nil
+	return &client.Sort{Field: field, Order: client.Order(order)}, nil
 }
 
 // target is what is searched.
@@ -85,7 +85,7 @@ type target struct {
 	// View".
 	name string
 	// fields is the dataset whose field descriptions apply.
-	fields string
+	fields client.DatasetName
 	record reflect.Type
 	// definition is that of a View when it was read; nil for others.
 	definition json.RawMessage
@@ -130,7 +130,7 @@ func (t target) checkNear(option, name string, describe func() ([]client.Field, 
 func (o conditions) find(ctx context.Context, c *client.Client) (target, error) {
 	switch {
 	case o.Book != "":
-		return target{source: &c.Book.Dataset(o.Book).Source, name: o.Book + " of the book", fields: "workspace_" + o.Book, record: bookRecords[o.Book]}, nil
+		return target{source: &c.Book.Dataset(client.DatasetName(o.Book)).Source, name: o.Book + " of the book", fields: client.DatasetName("workspace_" + o.Book), record: bookRecords[o.Book]}, nil
 	case o.View != "":
 		v, err := c.Views.Get(ctx, o.View)
 		if err != nil {
@@ -139,10 +139,10 @@ func (o conditions) find(ctx context.Context, c *client.Client) (target, error) 
 		definition, err := json.Marshal(v.Definition)
 		return target{
 			source: c.Views.Records(v.ID), name: fmt.Sprintf("%ss of the View %q", v.Dataset, v.Name),
-			fields: "workspace_" + v.Dataset + "s", record: viewRecords[v.Dataset], definition: definition,
+			fields: client.DatasetName("workspace_" + v.Dataset + "s"), record: viewRecords[string(v.Dataset)], definition: definition,
 		}, err
 	}
-	return target{source: &c.Dataset(o.Dataset).Source, name: o.Dataset, fields: o.Dataset, record: dataRecords[o.Dataset]}, nil
+	return target{source: &c.Dataset(client.DatasetName(o.Dataset)).Source, name: o.Dataset, fields: client.DatasetName(o.Dataset), record: dataRecords[o.Dataset]}, nil
 }
 
 var (

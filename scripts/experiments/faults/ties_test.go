@@ -57,7 +57,7 @@ func TestTies(t *testing.T) {
 	add := func(name string, from *source, want []uuid.UUID, fields ...string) {
 		for _, field := range fields {
 			for _, order := range []string{"asc", "desc"} {
-				walks = append(walks, tiedWalk{walk{name: name + " by " + field + " " + order, from: from, sort: &client.Sort{Field: field, Order: order}}, want})
+				walks = append(walks, tiedWalk{walk{name: name + " by " + field + " " + order, from: from, sort: &client.Sort{Field: field, Order: client.Order(order)}}, want})
 			}
 		}
 	}
@@ -209,7 +209,7 @@ func upserted(ctx context.Context, c *client.Client, book, key string, ids []str
 	for i, id := range ids {
 		inputs[i] = fmt.Appendf(nil, `{%q:%q,"tags":["tied"]}`, key, id)
 	}
-	b, err := c.Book.Dataset(book).UpsertAll(ctx, inputs)
+	b, err := c.Book.Dataset(client.DatasetName(book)).UpsertAll(ctx, inputs)
 	return errors.Join(err, b.Err())
 }
 

@@ -78,7 +78,7 @@ func TestWalkWhileGenerationsSwitch(t *testing.T) {
 		group.Go(func() (err error) {
 			name := fmt.Sprintf("%s by %s %s", w.dataset, w.sort.Field, w.sort.Order)
 			results[i], err = walk{
-				name: name, from: &c.Dataset(string(w.dataset)).Source, sort: w.sort,
+				name: name, from: &c.Dataset(client.DatasetName(w.dataset)).Source, sort: w.sort,
 				pace: pacedBy(&switched, len(world.fates[w.dataset])),
 			}.run(ctx)
 			t.Logf("%s: %d rows in %d pages, %v", name, results[i].rows, len(results[i].took), err)

@@ -1,4 +1,4 @@
-package client_test
+package clients
 
 import (
 	"reflect"
@@ -46,6 +46,14 @@ func TestRecordsAreTheCatalogs(t *testing.T) {
 }
 
 func typeOf(f query.Field) string {
+	for _, e := range enums {
+		if f.Vocabulary != nil && slices.Equal(e.terms, f.Vocabulary) {
+			if f.Type == query.Strings {
+				return "[]client." + e.name
+			}
+			return "client." + e.name
+		}
+	}
 	switch f.Type {
 	case query.Strings, query.UUIDs:
 		return "[]string"

@@ -1,0 +1,3 @@
+module atlas/client
+
+go 1.26.0
