@@ -54,6 +54,9 @@ func global(d query.Dataset) definition {
 		if f.Domains {
 			ix[document.Domains] = property{"type": "keyword", "doc_values": false}
 		}
+		if f.Phones {
+			ix[document.Phone] = property{"type": "keyword", "doc_values": false}
+		}
 	}
 	if _, there := query.Location(d); there {
 		ix[document.Point] = property{"type": "geo_point"}

@@ -66,6 +66,7 @@ const (
 	QueryPath   = document.IX + "." + document.QueryText
 	RankPath    = document.IX + "." + document.Rank
 	DomainsPath = document.IX + "." + document.Domains
+	phonePath   = document.IX + "." + document.Phone
 
 	suggestTermsPath = document.IX + "." + document.SuggestTerms
 

@@ -48,6 +48,7 @@ type Engine struct {
 	kept     keptResults
 	values   keptValues
 	skipped  rowBudget
+	matching countSlots
 }
 
 // DefaultTimeout is the usual Engine.Timeout.

@@ -99,6 +99,9 @@ var Budgets = map[string]Budget{
 	"read_projects_changes": {placesChanges, 1 + query.MaxChanges, 512},
 	"read_signals_changes":  {placesChanges, 1 + query.MaxChanges, 512},
 
+	"match_accounts": {placesGetBatch, search.MatchRows + query.MaxMatchCandidates, 512},
+	"match_contacts": {placesGetBatch, search.MatchRows + query.MaxMatchCandidates, 512},
+
 	"search_workspace_accounts": {placesSearch, rowsSearch, 256},
 	"search_workspace_contacts": {placesSearch, rowsSearch, 256},
 	"search_workspace_projects": {placesSearch, rowsSearch, 256},

@@ -378,16 +378,45 @@ func (c *call) takeTurn() error {
 
 // takeToken draws on the token bucket of the caller: fault.TooManyRequests.
 func (c *call) takeToken() error {
+	bucket, err := c.server.Limiter.Take(c.Context(), c.bucket(), c.freeLimit())
+	c.showBucket(bucket)
+	return err
+}
+
+// checkTokens refuses a caller that owes tokens: fault.TooManyRequests.
+func (c *call) checkTokens() error {
+	bucket, err := c.server.Limiter.Check(c.Context(), c.bucket(), c.freeLimit())
+	c.showBucket(bucket)
+	return err
+}
+
+// oweTokens takes tokens for what is known to cost nothing only after it was done. A
+// client that is gone owes them too.
+func (c *call) oweTokens(tokens int) {
+	if tokens > 0 {
+		c.showBucket(c.server.Limiter.Owe(context.WithoutCancel(c.Context()), c.bucket(), c.freeLimit(), tokens))
+	}
+}
+
+// bucket names the token bucket of the caller.
+func (c *call) bucket() string {
 	subject := c.identity.Subject()
+	return "free:" + string(subject.Kind) + ":" + uuid.UUID(subject.ID).String()
+}
+
+// freeLimit is the limit of operations that cost nothing.
+func (c *call) freeLimit() ratelimit.Limit {
 	limit := c.server.FreeLimit
 	limit.Of = "requests that cost no credits"
-	bucket, err := c.server.Limiter.Take(c.Context(), "free:"+string(subject.Kind)+":"+uuid.UUID(subject.ID).String(), limit)
+	return limit
+}
+
+func (c *call) showBucket(bucket ratelimit.Bucket) {
 	if bucket.Limit > 0 {
 		c.gin.Header(headerLimit, strconv.Itoa(bucket.Limit))
 		c.gin.Header(headerTokens, strconv.Itoa(bucket.Remaining))
 		c.gin.Header(headerTokenReset, strconv.Itoa(int(math.Ceil(bucket.Reset.Seconds()))))
 	}
-	return err
 }
 
 func (c *call) check() (credits.Window, error) {

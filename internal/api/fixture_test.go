@@ -95,6 +95,7 @@ func newWorld(t *testing.T) *world {
 	w.server = &api.Server{
 		Search:     engine,
 		Facets:     engine,
+		Match:      engine,
 		Changes:    &changes.Reader{Store: app, Records: engine, Cursors: cursors},
 		Merges:     app,
 		Audit:      &audit.Reader{Store: app, Cursors: cursors},

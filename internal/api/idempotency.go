@@ -1,9 +1,13 @@
 package api
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,6 +128,9 @@ func (c *call) keep(metadata any, from string, ids []uuid.UUID) error {
 	if err != nil {
 		return err
 	}
+	if b, err = packed(b); err != nil {
+		return err
+	}
 	c.kept = binary.AppendUvarint(nil, uint64(len(b)))
 	c.kept = append(c.kept, b...)
 	for _, id := range ids {
@@ -148,12 +155,44 @@ func (c *call) keepRows(metadata any, rows []jsontext.Value) error {
 	return c.keep(metadata, "", ids)
 }
 
+// packFrom is the length from which the head of a kept page is compressed, in bytes.
+// Reasons of matches repeat themselves; a page of a search is shorter.
+const packFrom = 1024
+
+// packed is JSON, or its compressed form. JSON begins with {, which that never does.
+func packed(b []byte) ([]byte, error) {
+	if len(b) < packFrom {
+		return b, nil
+	}
+	var buffer bytes.Buffer
+	w := gzip.NewWriter(&buffer)
+	_, err := w.Write(b)
+	if err = cmp.Or(err, w.Close()); err != nil {
+		return nil, err
+	}
+	return buffer.Bytes(), nil
+}
+
+func unpacked(b []byte) ([]byte, error) {
+	if len(b) == 0 || b[0] == '{' {
+		return b, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r) // what we packed
+}
+
 func readKeptPage(kept []byte) (p keptPage, err error) {
 	n, size := binary.Uvarint(kept)
 	if size <= 0 || n > uint64(len(kept)-size) {
 		return p, fault.New(fault.Internal, "a kept answer is unreadable")
 	}
 	head, ids := kept[size:size+int(n)], kept[size+int(n):] // #nosec G115 -- at most its length
+	if head, err = unpacked(head); err != nil {
+		return p, err
+	}
 	if err := json.Unmarshal(head, &p); err != nil {
 		return p, err
 	}

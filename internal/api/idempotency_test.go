@@ -80,6 +80,7 @@ func TestRepetitionsOfReads(t *testing.T) {
 		{"GET", "/workspace/accounts/" + a2, "", "1"},
 		{"POST", "/workspace/views/" + made.View.ID + "/records/search", `{"limit":3,"filters":{"name":{"known":true}}}`, "3"},
 		{"POST", "/workspace/signal-queue/search", `{}`, "0"},
+		{"POST", "/data/accounts/match", `{"inputs":[{"ref":"one","name":"Firm 1"}],"min_confidence":0,"fields":["name"]}`, "1"},
 	} {
 		once := fmt.Sprintf("key %d", i)
 		first := w.keyed(t, key, once, request.method, request.path, request.body)

@@ -95,6 +95,9 @@ func init() {
 		interleaved["get_"+one] = asked{path: "/data/" + string(d) + "/{" + one + "1}"}
 		interleaved["get_"+string(d)+"_batch"] = asked{path: "/data/" + string(d) + "/get/batch", body: `{"ids":["{` + one + `1}"]}`}
 	}
+	for _, d := range query.Matched {
+		interleaved["match_"+string(d)] = asked{path: "/data/" + string(d) + "/match", body: `{"inputs":[{"ref":"1","name":"Bow Valley"}]}`}
+	}
 	for _, d := range query.Held {
 		one, path := d.Singular(), "/workspace/"+string(d)
 		interleaved["search_workspace_"+string(d)] = asked{path: path + "/search", body: `{"limit":5}`}

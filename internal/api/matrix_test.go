@@ -89,6 +89,8 @@ var rows = map[string]row{
 	"get_field":     {method: "GET", path: "/data/fields/accounts/name", scope: dataRead, required: true, unthrottled: true, ok: fine},
 	"get_usage":     {method: "GET", path: "/data/usage", scope: dataRead, required: true, unthrottled: true, ok: fine},
 
+	"match_accounts":        {method: "POST", path: "/data/accounts/match", body: `{"inputs":[{"ref":"1","name":"x"}]}`, scope: dataRead, required: true, ok: fine},
+	"match_contacts":        {method: "POST", path: "/data/contacts/match", body: `{"inputs":[{"ref":"1","name":"x"}]}`, scope: dataRead, required: true, ok: fine},
 	"read_accounts_changes": {method: "POST", path: "/data/accounts/changes", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"read_contacts_changes": {method: "POST", path: "/data/contacts/changes", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"read_projects_changes": {method: "POST", path: "/data/projects/changes", body: `{}`, scope: dataRead, required: true, ok: fine},

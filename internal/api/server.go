@@ -76,6 +76,7 @@ type Server struct {
 	Search     Searcher
 	Facets     Faceter
 	Changes    Changes
+	Match      Matcher
 	Merges     Merges
 	Audit      Audit
 	Gate       Gate

@@ -40,7 +40,8 @@ var allowed = map[string][]string{
 	"mappings":                 {"search/document", "search/query"},
 	"search/query":             {"internal/edits", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
 	"search/document":          {"search/query", "internal/input"},
-	"search":                   {"search/document", "search/query", "mappings", "internal/edits", "internal/elastic", "internal/fault", "internal/scan"},
+	"search/match":             {"search/query", "internal/edits"},
+	"search":                   {"search/document", "search/match", "search/query", "mappings", "internal/edits", "internal/elastic", "internal/fault", "internal/scan"},
 	"workspace":                {"internal/fault", "internal/input", "internal/rule", "internal/schema"},
 	"workspace/people":         {"workspace", "internal/fault"},
 	"workspace/book":           {"workspace", "search/query", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
@@ -74,15 +75,15 @@ var allowed = map[string][]string{
 	"internal/schema":          {},
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
-	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/match", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what
 // only developers run.
-var unrestricted = []string{"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest"}
+var unrestricted = []string{"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest", "search/match/labelled"}
 
 // testsOnly are packages that no serving code may import.
-var testsOnly = []string{"internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest"}
+var testsOnly = []string{"internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest", "search/match/labelled"}
 
 type pkg struct {
 	ImportPath string

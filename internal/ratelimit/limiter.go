@@ -70,16 +70,41 @@ type Bucket struct {
 // Take takes a token from the bucket of a caller: fault.TooManyRequests, with the time
 // until there is one, if the bucket is empty. The limit of a bucket may change.
 func (l *Limiter) Take(ctx context.Context, caller string, limit Limit) (Bucket, error) {
+	return l.take(ctx, caller, limit, 1)
+}
+
+// Check is Take without taking: fault.TooManyRequests while the caller owes tokens.
+func (l *Limiter) Check(ctx context.Context, caller string, limit Limit) (Bucket, error) {
+	return l.take(ctx, caller, limit, 0)
+}
+
+// Owe takes tokens that may not be there yet: the caller owes them, and gets none before
+// they have flowed in.
+func (l *Limiter) Owe(ctx context.Context, caller string, limit Limit, tokens int) Bucket {
+	if l == nil || limit.PerSecond == 0 {
+		return Bucket{}
+	}
+	of := redis_rate.Limit{Rate: limit.PerSecond, Burst: math.MaxInt32, Period: time.Second}
+	r := l.shared(ctx, caller, of, tokens)
+	if r == nil {
+		of.Burst = limit.Burst
+		r = l.own(caller, of, time.Now(), tokens, true)
+	}
+	gone := int(math.Ceil(r.ResetAfter.Seconds() * float64(limit.PerSecond)))
+	return Bucket{Limit: limit.Burst, Remaining: max(limit.Burst-gone, 0), Reset: r.ResetAfter}
+}
+
+func (l *Limiter) take(ctx context.Context, caller string, limit Limit, tokens int) (Bucket, error) {
 	if l == nil || limit.PerSecond == 0 {
 		return Bucket{}, nil
 	}
 	of := redis_rate.Limit{Rate: limit.PerSecond, Burst: limit.Burst, Period: time.Second}
-	r := l.shared(ctx, caller, of)
+	r := l.shared(ctx, caller, of, tokens)
 	if r == nil {
-		r = l.own(caller, of, time.Now())
+		r = l.own(caller, of, time.Now(), tokens, false)
 	}
 	b := Bucket{Limit: r.Limit.Burst, Remaining: r.Remaining, Reset: r.ResetAfter}
-	if r.Allowed == 0 {
+	if r.RetryAfter > 0 {
 		err := fault.New(fault.TooManyRequests, "too many %s: at most %d a second, and %d at once", limit.Of, r.Limit.Rate, r.Limit.Burst)
 		err.RetryAfter = r.RetryAfter
 		return b, err
@@ -87,14 +112,14 @@ func (l *Limiter) Take(ctx context.Context, caller string, limit Limit) (Bucket,
 	return b, nil
 }
 
-// shared takes a token from the bucket in Redis. It returns nil when Redis is away.
-func (l *Limiter) shared(ctx context.Context, caller string, limit redis_rate.Limit) *redis_rate.Result {
+// shared takes tokens from the bucket in Redis. It returns nil when Redis is away.
+func (l *Limiter) shared(ctx context.Context, caller string, limit redis_rate.Limit, tokens int) *redis_rate.Result {
 	if time.Now().UnixNano() < l.awayUntil.Load() {
 		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	r, err := l.redis.Allow(bounded, l.prefix+caller, limit)
+	r, err := l.redis.AllowN(bounded, l.prefix+caller, limit, tokens)
 	if err != nil {
 		if ctx.Err() == nil {
 			l.awayUntil.Store(time.Now().Add(awayFor).UnixNano())
@@ -104,8 +129,9 @@ func (l *Limiter) shared(ctx context.Context, caller string, limit redis_rate.Li
 	return r
 }
 
-// own takes a token from the bucket of this server.
-func (l *Limiter) own(caller string, limit redis_rate.Limit, now time.Time) *redis_rate.Result {
+// own takes tokens from the bucket of this server, those too that it does not have if the
+// caller may owe them.
+func (l *Limiter) own(caller string, limit redis_rate.Limit, now time.Time, tokens int, owes bool) *redis_rate.Result {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	bucket := l.recent[caller]
@@ -121,16 +147,19 @@ func (l *Limiter) own(caller string, limit redis_rate.Limit, now time.Time) *red
 	bucket.SetLimitAt(now, rate.Limit(limit.Rate))
 	bucket.SetBurstAt(now, limit.Burst)
 	r := &redis_rate.Result{Limit: limit, RetryAfter: -1}
-	if bucket.AllowN(now, 1) {
-		r.Allowed = 1
+	refused := bucket.TokensAt(now) < float64(tokens)
+	if owes || !refused {
+		for left := tokens; left > 0; left -= limit.Burst { // at most a full bucket at once
+			bucket.ReserveN(now, min(left, limit.Burst))
+		}
 	}
-	tokens := max(bucket.TokensAt(now), 0)
+	there := bucket.TokensAt(now) // negative if the caller owes some
 	until := func(n float64) time.Duration {
-		return time.Duration((n - tokens) / float64(limit.Rate) * float64(time.Second))
+		return time.Duration((n - there) / float64(limit.Rate) * float64(time.Second))
 	}
-	r.Remaining, r.ResetAfter = int(math.Floor(tokens)), until(float64(limit.Burst))
-	if r.Allowed == 0 {
-		r.RetryAfter = until(1)
+	r.Remaining, r.ResetAfter = int(math.Floor(max(there, 0))), until(float64(limit.Burst))
+	if refused && !owes {
+		r.RetryAfter = until(float64(tokens))
 	}
 	return r
 }

@@ -88,6 +88,40 @@ func TestEmptyBucket(t *testing.T) {
 	}
 }
 
+// What a caller owes flows in before it gets anything.
+func TestOwed(t *testing.T) {
+	t.Parallel()
+	limit := ratelimit.Limit{PerSecond: 1, Burst: 300}
+	for name, address := range map[string]string{"shared": backends.Redis(t), "Redis is away": "redis://127.0.0.1:1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := ratelimit.New(open(t, address), fmt.Sprint(t.Name(), time.Now().UnixNano())).Patient()
+			if b, err := l.Check(t.Context(), "one", limit); err != nil || b.Remaining != 300 {
+				t.Errorf("a full bucket: %+v, %v", b, err)
+			}
+			if b := l.Owe(t.Context(), "one", limit, 100); b.Limit != 300 || b.Remaining < 200 || b.Remaining > 260 {
+				t.Errorf("after 100 of 300: %+v", b)
+			}
+			if b := l.Owe(t.Context(), "one", limit, 700); b.Remaining != 0 || b.Reset < 600*time.Second || b.Reset > 801*time.Second {
+				t.Errorf("500 are owed: %+v", b)
+			}
+			for what, call := range map[string]func() (ratelimit.Bucket, error){
+				"Check": func() (ratelimit.Bucket, error) { return l.Check(t.Context(), "one", limit) },
+				"Take":  func() (ratelimit.Bucket, error) { return l.Take(t.Context(), "one", limit) },
+			} {
+				b, err := call()
+				e, limited := errors.AsType[*fault.Error](err)
+				if !limited || e.Code != fault.TooManyRequests || e.RetryAfter < 300*time.Second || e.RetryAfter > 502*time.Second || b.Remaining != 0 {
+					t.Errorf("%s of an owing caller: %+v, %v", what, b, err)
+				}
+			}
+			if _, err := l.Check(t.Context(), "another", limit); err != nil {
+				t.Error("another caller:", err)
+			}
+		})
+	}
+}
+
 func TestOff(t *testing.T) {
 	t.Parallel()
 	l := ratelimit.New(nil, "")

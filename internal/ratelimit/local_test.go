@@ -21,8 +21,8 @@ func TestLocalBucketsAreBounded(t *testing.T) {
 	l := New(nil, "")
 	now, limit := time.Now(), redis_rate.Limit{Rate: 1, Burst: 3, Period: time.Second}
 	for i := range 3 * maxLocal {
-		l.own(fmt.Sprint("caller ", i), limit, now)
-		if r := l.own("one", limit, now); r.Allowed != 0 && i >= 3 {
+		l.own(fmt.Sprint("caller ", i), limit, now, 1, false)
+		if r := l.own("one", limit, now, 1, false); r.RetryAfter <= 0 && i >= 3 {
 			t.Fatalf("after %d other callers the empty bucket is full again", i)
 		}
 		if n := len(l.recent) + len(l.older); n > maxLocal {

@@ -39,14 +39,14 @@ func (None) Newest(query.Dataset) []Child { return nil }
 func Build(r Record, children Children) []byte {
 	r.derive(children)
 	folded := r.fold()
-	return withDigest(r.withSuggest(r.withDomains(r.build(make([]byte, 0, 2048), folded, children)), folded), 0)
+	return withDigest(r.withSuggest(r.withPhone(r.withDomains(r.build(make([]byte, 0, 2048), folded, children))), folded), 0)
 }
 
 // AppendBoth appends the results of Build and Fragment. It is faster than calling both.
 func AppendBoth(doc, fragment []byte, r Record, children Children) (builtDoc, builtFragment []byte) {
 	r.derive(children)
 	folded := r.fold()
-	return withDigest(r.withSuggest(r.withDomains(r.build(doc, folded, children)), folded), len(doc)), r.fragment(fragment, folded)
+	return withDigest(r.withSuggest(r.withPhone(r.withDomains(r.build(doc, folded, children))), folded), len(doc)), r.fragment(fragment, folded)
 }
 
 // withDomains adds the record's distinct domains in folded form. A record without
@@ -69,6 +69,20 @@ func (r Record) withDomains(b []byte) []byte {
 		if domains = slices.Compact(domains); len(domains) > 0 {
 			b = query.AppendStrings(append(b[:len(b)-2], `,"`+Domains+`":`...), domains) // in `ix`
 			b = append(b, "}}"...)
+		}
+	}
+	return b
+}
+
+// withPhone adds the record's phone number in the form in which it is compared. A record
+// without one gets no field.
+func (r Record) withPhone(b []byte) []byte {
+	fields := schemas[r.Dataset].fields
+	for i := range fields {
+		given, _ := r.values[i].(string)
+		if phone := query.Phone(given); fields[i].Phones && phone != "" {
+			b = append(b[:len(b)-2], `,"`+Phone+`":"`...) // in `ix`
+			b = append(append(b, phone...), `"}}`...)
 		}
 	}
 	return b

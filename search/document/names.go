@@ -26,6 +26,9 @@ const (
 	// Domains are the domains of a global record as query.Domain makes them.
 	// Documents of held records do not have them, because nothing searches there.
 	Domains = "domains"
+	// Phone is the phone number of a global record as query.Phone makes it. Documents of
+	// held records do not have it, because nothing searches there.
+	Phone = "phone"
 	// Point is the point of a record with a query.Location. Related records have it too.
 	Point = "location"
 	// SuggestTerms are the beginnings of the words of the name of a global record

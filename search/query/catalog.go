@@ -109,6 +109,9 @@ type Field struct {
 	// Domains means that the values are internet domains. Searches also find them
 	// in the form that Domain returns.
 	Domains bool
+	// Phones means that the values are phone numbers, which match in the form that Phone
+	// returns.
+	Phones bool
 	// Query means that `query` searches the field.
 	Query bool
 	// Private means that only what charges for records searches the field: free routes

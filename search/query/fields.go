@@ -134,7 +134,7 @@ func description(description string) Field {
 }
 
 func phone() Field {
-	return Field{Name: "phone", Type: String, MaxChars: ShortChars, Example: "+1 403 555 0100"}
+	return Field{Name: "phone", Type: String, Phones: true, MaxChars: ShortChars, Example: "+1 403 555 0100"}
 }
 
 func city(description string) Field    { return place("city", description, "Calgary") }

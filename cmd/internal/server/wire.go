@@ -126,6 +126,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	w.server = &api.Server{
 		Search:    engine,
 		Facets:    engine,
+		Match:     engine,
 		Changes:   &changes.Reader{Store: store, Records: engine, Cursors: cursors},
 		Merges:    store,
 		Audit:     &audit.Reader{Store: store, Cursors: cursors},

@@ -1,0 +1,81 @@
+package client
+
+import (
+	"context"
+	"net/http"
+)
+
+// MatchInput describes a firm or a person of a list of your own.
+type MatchInput struct {
+	// Ref is your own name of the input, 1 to 200 characters.
+	Ref string `json:"ref"`
+	// One of these four is required; of contacts not Domain.
+	Name   string `json:"name,omitzero"`
+	Domain string `json:"domain,omitzero"`
+	Email  string `json:"email,omitzero"`
+	Phone  string `json:"phone,omitzero"`
+	// City and State support the others.
+	City  string `json:"city,omitzero"`
+	State string `json:"state,omitzero"`
+}
+
+// MatchRequest asks for the records of a list of your own: docs/api.md, "Match".
+type MatchRequest struct {
+	// Inputs are 1 to 100.
+	Inputs []MatchInput `json:"inputs"`
+	// MinConfidence is 0 to 1; nil: 0.8.
+	MinConfidence *float64 `json:"min_confidence,omitzero"`
+	// Candidates is how many records an input may get, 1 to 5; 0: 1. Each costs a credit.
+	Candidates int `json:"candidates,omitzero"`
+	// Fields are the members of the records, beside the id; none: all.
+	Fields []string `json:"fields,omitempty"`
+}
+
+// What a match found for an input.
+const (
+	Matched   = "matched"   // the first candidate is well ahead of all others
+	Ambiguous = "ambiguous" // another record fits about as well
+	NoMatch   = "no_match"  // there is no candidate
+)
+
+// MatchResult is what was found for an input.
+type MatchResult[R any] struct {
+	Ref        string              `json:"ref"`
+	Status     string              `json:"status"`
+	Candidates []MatchCandidate[R] `json:"candidates"` // the most confident first
+}
+
+// MatchCandidate is a record that may be what the input describes.
+type MatchCandidate[R any] struct {
+	Record     R             `json:"record"`
+	Confidence float64       `json:"confidence"` // 0 to 1
+	Reasons    []MatchReason `json:"reasons"`
+}
+
+// MatchReason compares a member of the input with the record.
+type MatchReason struct {
+	Field   string  `json:"field"`
+	Verdict string  `json:"verdict"` // equal, similar, conflict, missing
+	Score   float64 `json:"score"`
+}
+
+// Matches are the results of a call, in the order of the inputs.
+type Matches[R any] struct {
+	Results []MatchResult[R]
+	// Credits is the cost of the call, Window the state of the credits.
+	Credits int
+	Window  Window
+}
+
+// Match finds the accounts or contacts that inputs describe. Each record returned costs a
+// credit. Errors: ErrTooManyRequests while the inputs without an answer of earlier calls
+// exceed the limit for free operations; it is retried.
+func (d *Dataset[R]) Match(ctx context.Context, q MatchRequest) (*Matches[R], error) {
+	a, err := call[struct {
+		Results []MatchResult[R] `json:"results"`
+	}](ctx, d.conn, request{method: http.MethodPost, path: d.path + "/match", body: q})
+	if err != nil {
+		return nil, err
+	}
+	return &Matches[R]{a.Data.Results, a.Metadata.Credits, windowOf(a.header)}, nil
+}

@@ -1,0 +1,179 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/internal/schema"
+	"atlas/search"
+	"atlas/search/match"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/book"
+)
+
+// Matcher finds the records that inputs describe. *search.Engine implements it.
+type Matcher interface {
+	FindMatches(ctx context.Context, r query.MatchRequest) ([]search.FoundMatch, error)
+}
+
+func (s *Server) matchRoutes() []Route {
+	var routes []Route
+	for _, d := range query.Matched {
+		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/match", Operation: "match_" + string(d), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: takes(query.MatchRule(d), s.match), doc: operationDoc{
+			tag: tagData, summary: "Find the " + string(d) + " of your own list",
+			text:     matchTexts[d] + " The inputs of a call may be 100. A record of another domain than the input's is never returned, and none below `min_confidence`. Each record returned costs 1 credit; each input without one draws on the token bucket of the caller, after the answer is known. While the caller owes it tokens, the call is refused.",
+			examples: matchExamples[d],
+			data:     schema.Object(schema.Required("results", schema.Array(matchSchema(d), 1, query.MaxMatchInputs).Described("One for each input, in their order."))), metadata: matchMetadata,
+			codes: []fault.Code{fault.TooManyRequests},
+		}})
+	}
+	return routes
+}
+
+var matchTexts = map[query.Dataset]string{
+	query.Accounts: "Which firm a name, a domain, an e-mail address or a phone number belongs to, however it is written.",
+	query.Contacts: "Which person a name, an e-mail address or a phone number belongs to. A name alone has no high confidence, because persons have namesakes: give a domain, a city or a phone number with it.",
+}
+
+var matchExamples = map[query.Dataset][]example{
+	query.Accounts: {{"firms", "Two firms as a list of your own has them", []byte(`{"inputs":[{"ref":"row 1","name":"Bow Valley Bldrs Ltd.","city":"Calgary"},{"ref":"row 2","domain":"bow-valley-builders.example"}],"fields":["id","name"]}`)}},
+	query.Contacts: {{"person", "A person", []byte(`{"inputs":[{"ref":"1","name":"A. Lovelace","email":"ada@bow-valley-builders.example"}],"candidates":3}`)}},
+}
+
+var matchMetadata = schema.Named("MatchMetadata", schema.Object(
+	schema.Required("credits", schema.Integer(0, query.MaxMatchInputs*query.MaxMatchCandidates).Described("1 for each record returned.").Example(1)),
+))
+
+func matchSchema(d query.Dataset) *schema.Schema {
+	share := func() *schema.Schema { return &schema.Schema{Type: "number", Minimum: 0, Maximum: 1} }
+	reason := schema.Named("MatchReason", schema.Object(
+		schema.Required("field", schema.OneOf("name", "domain", "email", "phone", "city", "state").Described("The member of the input.")),
+		schema.Required("verdict", schema.OneOf(match.Verdicts...).Described("`missing`: the record has no value, or one of the values says nothing, such as the domain of a public mail service.")),
+		schema.Required("score", share().Described("How alike the values are.").Example(1)),
+	))
+	return schema.Named(d.Title()+"MatchResult", schema.Object(
+		schema.Required("ref", schema.String("row 1").Described("That of the input.")),
+		schema.Required("status", schema.Named("MatchStatus", schema.OneOf(match.Statuses...)).Described("`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate.")),
+		schema.Required("candidates", schema.Array(schema.Named(d.Title()+"MatchCandidate", schema.Object(
+			schema.Required("record", recordSchema(d)),
+			schema.Required("confidence", share().Described("How surely the record is what the input describes, judged by itself.").Example(0.97)),
+			schema.Required("reasons", schema.Array(reason, 1, 6).Described("One for each member of the input but `ref`.")),
+		)), 0, query.MaxMatchCandidates).Described("The most confident first.")),
+	))
+}
+
+// renderedMatch is the result of an input.
+type renderedMatch struct {
+	Ref        string              `json:"ref"`
+	Status     match.Status        `json:"status"`
+	Candidates []renderedCandidate `json:"candidates"`
+}
+
+type renderedCandidate struct {
+	Record     jsontext.Value `json:"record"`
+	Confidence float64        `json:"confidence"`
+	Reasons    []match.Reason `json:"reasons"`
+}
+
+func (s *Server) match(c *call, r query.MatchRequest) (reply, error) {
+	r.Workspace = c.workspace().String()
+	return c.metered(len(r.Inputs)*r.Candidates, func(ctx context.Context) (reply, int, error) {
+		if err := c.checkTokens(); err != nil {
+			return reply{}, 0, err
+		}
+		found, err := s.Match.FindMatches(ctx, r)
+		if err != nil {
+			return reply{}, 0, err
+		}
+		var kept keptMatches
+		results, delivered, misses := make([]renderedMatch, len(found)), 0, 0
+		for i, f := range found {
+			results[i] = renderedMatch{r.Inputs[i].Ref, f.Status, make([]renderedCandidate, len(f.Candidates))}
+			for j, candidate := range f.Candidates {
+				record, err := r.Fields.Select(f.Records[j])
+				if err != nil {
+					return reply{}, 0, err
+				}
+				results[i].Candidates[j] = renderedCandidate{record, candidate.Confidence, candidate.Reasons}
+			}
+			if err := kept.add(results[i], f.Records); err != nil {
+				return reply{}, 0, err
+			}
+			delivered += len(f.Candidates)
+			if len(f.Candidates) == 0 {
+				misses++
+			}
+		}
+		c.oweTokens(misses)
+		return reply{map[string]any{"results": results}, creditsOnly{int64(delivered)}}, delivered, c.keep(kept.results, "", kept.ids)
+	}, func(ctx context.Context, kept keptPage) (reply, error) {
+		results, err := s.matchAgain(ctx, r, kept)
+		return reply{map[string]any{"results": results}, creditsOnly{}}, err
+	})
+}
+
+// keptMatches are the results of a call without the records, and the ids of those.
+type keptMatches struct {
+	results []renderedMatch
+	ids     []uuid.UUID
+}
+
+func (k *keptMatches) add(result renderedMatch, records []jsontext.Value) error {
+	result.Ref, result.Candidates = "", slices.Clone(result.Candidates)
+	for i := range result.Candidates {
+		id, err := book.RecordID(records[i])
+		if err != nil {
+			return err
+		}
+		result.Candidates[i].Record = nil
+		k.ids = append(k.ids, id)
+	}
+	k.results = append(k.results, result)
+	return nil
+}
+
+// matchAgain returns the results that are kept with the records as they are now, without
+// those that are gone.
+func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept keptPage) ([]renderedMatch, error) {
+	var results []renderedMatch
+	if err := json.Unmarshal(kept.Metadata, &results); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, id := range kept.IDs {
+		if text := id.String(); !slices.Contains(ids, text) {
+			ids = append(ids, text)
+		}
+	}
+	found, err := s.Search.GetBatch(ctx, r.Dataset, ids, nil)
+	if err != nil {
+		return nil, err
+	}
+	next := 0
+	for i := range results {
+		result := &results[i]
+		result.Ref = r.Inputs[i].Ref
+		there := []renderedCandidate{}
+		for _, candidate := range result.Candidates {
+			record, exists := found[kept.IDs[next].String()]
+			next++
+			if !exists {
+				continue
+			}
+			if candidate.Record, err = r.Fields.Select(record); err != nil {
+				return nil, err
+			}
+			there = append(there, candidate)
+		}
+		if result.Candidates = there; len(there) == 0 {
+			result.Status = match.NoMatch
+		}
+	}
+	return results, nil
+}

@@ -1,0 +1,147 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+	"atlas/workspace/people"
+)
+
+type matchAnswer struct {
+	Results []struct {
+		Ref, Status string
+		Candidates  []struct {
+			Record     map[string]any
+			Confidence float64
+			Reasons    []struct {
+				Field, Verdict string
+				Score          float64
+			}
+		}
+	}
+}
+
+// String is each result as "ref status id:verdicts", with a letter for a verdict.
+func (m matchAnswer) String() string {
+	var all []string
+	for _, r := range m.Results {
+		s := r.Ref + " " + r.Status
+		for _, c := range r.Candidates {
+			s += fmt.Sprint(" ", c.Record["name"], ":")
+			for _, reason := range c.Reasons {
+				s += " " + reason.Field + " " + reason.Verdict
+			}
+		}
+		all = append(all, s)
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.workspace(t, "A", workspace.Pro, 1_000)
+	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
+	data := searchtest.NewWorld()
+	for i, values := range []string{
+		`"name":"TRICO HOMES","domains":["www.Trico.example"],"phone":"+1 (403) 555-0100","city":"Calgary","state":"AB"`,
+		`"name":"TRICO ROOFING","city":"Calgary","state":"AB"`,
+		`"name":"ELITE HOMES","city":"Calgary"`,
+		`"name":"ELITE HOMES","city":"Edmonton"`,
+	} {
+		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,%s}`, searchtest.ID("a", i+1), values)))
+	}
+	for i, values := range []string{
+		`"name":"Jane Doe","email":"Jane.Doe@trico.example","city":"Calgary"`,
+		`"name":"John Doe","email":"john@gmail.com","phone":"403 555 0199"`,
+	} {
+		data.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,%s}`, searchtest.ID("c", i+1), values)))
+	}
+	w.load(t, data)
+	for _, c := range []struct {
+		path, inputs, more string
+		credits            int
+		want               string
+	}{
+		{"accounts", `{"ref":"1","name":"Trico Homes Inc."}`, "", 1, "1 matched TRICO HOMES: name equal"},
+		{"accounts", `{"ref":"1","name":"Tirco Homes","city":"calgary"},{"ref":"1","name":"Trico Homes","domain":"https://other.example/x"}`, "", 1,
+			"1 matched TRICO HOMES: name similar city equal\n1 no_match"},
+		{"accounts", `{"ref":"same","domain":"trico.example"},{"ref":"same","domain":"trico.example"}`, "", 2,
+			"same matched TRICO HOMES: domain equal\nsame matched TRICO HOMES: domain equal"},
+		{"accounts", `{"ref":"mail","email":"sales@trico.example"},{"ref":"public","email":"trico@gmail.com"},{"ref":"phone","phone":"1-403-555-0100 x12"}`, "", 2,
+			"mail matched TRICO HOMES: email equal\npublic no_match\nphone matched TRICO HOMES: phone equal"},
+		{"accounts", `{"ref":"two","name":"Elite Homes"}`, "", 1, "two ambiguous ELITE HOMES: name equal"},
+		{"accounts", `{"ref":"two","name":"Elite Homes"}`, `,"candidates":5`, 2, "two ambiguous ELITE HOMES: name equal ELITE HOMES: name equal"},
+		{"accounts", `{"ref":"-","name":"--- ()"},{"ref":"none","name":"Bow Valley Plumbing"}`, "", 0, "- no_match\nnone no_match"},
+		{"contacts", `{"ref":"1","email":"JANE.doe@trico.example"}`, "", 1, "1 matched Jane Doe: email equal"},
+		{"contacts", `{"ref":"1","name":"Jane Doe"}`, "", 0, "1 no_match"},
+		{"contacts", `{"ref":"1","name":"Doe, Jane","domain":"trico.example"},{"ref":"2","name":"J. Doe","phone":"(403)555-0199","email":"other@gmail.com"}`, "", 2,
+			"1 matched Jane Doe: name equal domain equal\n2 matched John Doe: name similar email conflict phone equal"},
+		{"contacts", `{"ref":"1","name":"Jane Doe","email":"jane@other.example","city":"Calgary"}`, `,"min_confidence":0.01`, 0, "1 no_match"},
+	} {
+		a := w.call(t, key, "POST", "/data/"+c.path+"/match", `{"inputs":[`+c.inputs+`]`+c.more+`}`)
+		var got matchAnswer
+		var metadata map[string]any
+		a.into(t, &got, &metadata)
+		if diff := cmp.Diff(c.want, got.String()); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s\n%s", c.path, c.inputs, diff, a.text)
+		}
+		if charged := fmt.Sprint(c.credits); metadata["credits"] != float64(c.credits) || a.header.Get("X-Credits-Charged") != charged {
+			t.Errorf("%s: %v, charged %s, want %s", c.inputs, metadata, a.header.Get("X-Credits-Charged"), charged)
+		}
+	}
+	// Selected fields, and what confidence means for what is returned.
+	var got matchAnswer
+	w.call(t, key, "POST", "/data/accounts/match", `{"inputs":[{"ref":"1","name":"Trico Home"}],"fields":["city"],"min_confidence":0,"candidates":5}`).into(t, &got, nil)
+	if len(got.Results[0].Candidates) < 2 || len(got.Results[0].Candidates[0].Record) != 2 || got.Results[0].Candidates[0].Confidence < 0.9 || got.Results[0].Candidates[1].Confidence > 0.5 {
+		t.Errorf("%+v", got)
+	}
+	for _, c := range []struct{ body, want string }{
+		{`{}`, "inputs invalid_type"},
+		{`{"inputs":[]}`, "inputs too_small"},
+		{`{"inputs":[{"ref":"1","city":"Calgary"},{"name":"x"},{"ref":"","name":"","domian":"x"}],"candidates":6,"min_confidence":1.5,"fields":["nmae"]}`,
+			"inputs.0 custom, inputs.1.ref invalid_type, inputs.2.ref too_small, inputs.2.name too_small, inputs.2 unrecognized_keys, min_confidence too_big, candidates too_big, fields.0 invalid_union"},
+		{`{"inputs":[{"ref":"1","name":"a\u0000b"}]}`, "inputs.0.name invalid_format"},
+		{`{"inputs":[{"ref":"1","name":"` + strings.Repeat("x", 1001) + `"}]}`, "inputs.0.name too_big"},
+		{`{"inputs":[` + strings.Repeat(`{"ref":"1","name":"x"},`, 100) + `{"ref":"1","name":"x"}]}`, "inputs too_big"},
+	} {
+		a := w.call(t, key, "POST", "/data/accounts/match", c.body)
+		if got := a.issueList(t); got != c.want {
+			t.Errorf("%.200s: %q, want %q", c.body, got, c.want)
+		}
+	}
+}
+
+// Misses draw on the bucket of the caller, more than it has; matches do not.
+func TestMisses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.workspace(t, "A", workspace.Pro, 1_000)
+	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
+	w.freeLimit(t, 1, 3)
+	data := searchtest.NewWorld()
+	data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"TRICO HOMES"}`, searchtest.ID("a", 1))))
+	w.load(t, data)
+	hit, miss := `{"ref":"1","name":"Trico Homes"},`, `{"ref":"2","email":"nobody@nowhere.example"},`
+	ask := func(inputs string) answer {
+		return w.call(t, key, "POST", "/data/accounts/match", `{"inputs":[`+strings.TrimSuffix(inputs, ",")+`]}`)
+	}
+	for range 5 {
+		if a := ask(hit); a.status != 200 || a.header.Get("RateLimit-Remaining") != "3" {
+			t.Fatalf("a match: %d %v %s", a.status, a.header, a.text)
+		}
+	}
+	if a := ask(hit + strings.Repeat(miss, 99)); a.status != 200 || a.header.Get("X-Credits-Charged") != "1" || a.header.Get("RateLimit-Remaining") != "0" {
+		t.Fatalf("99 misses: %d %v %s", a.status, a.header, a.text)
+	}
+	a := ask(hit)
+	if a.status != 429 || a.code() != "too_many_requests" || a.header.Get("Retry-After") == "" || a.header.Get("X-Credits-Charged") != "0" {
+		t.Errorf("while 96 tokens are owed: %d %v %s", a.status, a.header, a.text)
+	}
+}

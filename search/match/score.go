@@ -1,0 +1,376 @@
+package match
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+
+	"atlas/search/query"
+)
+
+// Record is what is compared of a record.
+type Record struct {
+	ID      string   `json:"id"`
+	Name    string   `json:"name"`
+	Domains []string `json:"domains"`
+	Email   string   `json:"email"`
+	Phone   string   `json:"phone"`
+	City    string   `json:"city"`
+	State   string   `json:"state"`
+}
+
+// Verdict is how a field of the input and of the record compare.
+type Verdict string
+
+// The verdicts.
+const (
+	Equal    Verdict = "equal"
+	Similar  Verdict = "similar"
+	Conflict Verdict = "conflict"
+	Missing  Verdict = "missing" // the record has no value, or none that says anything
+)
+
+// Verdicts lists them.
+var Verdicts = []Verdict{Equal, Similar, Conflict, Missing}
+
+// Reason is what one field of the input says.
+type Reason struct {
+	Field   string  `json:"field"`
+	Verdict Verdict `json:"verdict"`
+	// Score is how alike the values are, 0 to 1.
+	Score float64 `json:"score"`
+}
+
+// Subject is an input that is ready to be compared.
+type Subject struct {
+	dataset query.Dataset
+	given   query.MatchInput
+	// domains are those of a firm: the given one, and that of the e-mail address.
+	domain, emailDomain string
+	email, phone        string
+	city, state         string
+	names               map[string]name // by the city of the record
+}
+
+// New prepares an input.
+func New(d query.Dataset, in query.MatchInput) *Subject {
+	s := &Subject{dataset: d, given: in, names: map[string]name{}}
+	s.domain, s.phone, s.city, s.state = own(query.Domain(in.Domain)), query.Phone(in.Phone), query.Fold(in.City), stateOf(in.State)
+	s.email = query.Fold(in.Email)
+	s.emailDomain = own(domainOf(in.Email))
+	return s
+}
+
+// own is a domain, or "" if it is anybody's.
+func own(domain string) string {
+	if publicHosts[domain] || publicHosts[registrable(domain)] {
+		return ""
+	}
+	return domain
+}
+
+func domainOf(email string) string {
+	if !strings.Contains(email, "@") {
+		return ""
+	}
+	return query.Domain(email)
+}
+
+// registrable is the part of a domain that somebody registered: example.co.uk of
+// mail.example.co.uk.
+func registrable(domain string) string {
+	if r, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
+		return r
+	}
+	return domain
+}
+
+func stateOf(s string) string {
+	s = query.Fold(strings.TrimSpace(s))
+	if code, known := states[s]; known {
+		return code
+	}
+	return s
+}
+
+// nameAt is the name for a comparison with a record of a city.
+func (s *Subject) nameAt(city string) name {
+	n, known := s.names[city]
+	if !known {
+		if s.dataset == query.Contacts {
+			n = person(s.given.Name)
+		} else {
+			n = firm(s.given.Name, s.city, city)
+		}
+		s.names[city] = n
+	}
+	return n
+}
+
+// Features of a comparison beside those of names.
+const (
+	fNoName = featureCount + iota // no names were compared
+	fDomainEqual
+	fDomainSimilar // another host of it
+	fEmailEqual
+	fEmailDomainEqual
+	fEmailConflict
+	fPhoneEqual
+	fPhoneConflict
+	fCityEqual
+	fCityConflict
+	fStateConflict
+	allFeatures
+)
+
+type vector [allFeatures]float64
+
+// Compare returns how surely a record is what the input describes, and why. Records of
+// another domain have the confidence 0.
+func (s *Subject) Compare(r Record) (confidence float64, reasons []Reason) {
+	v, reasons, forbidden := s.vector(r)
+	if forbidden {
+		return 0, reasons
+	}
+	return logistic(s.weights().of(v)), reasons
+}
+
+func (s *Subject) weights() *weights {
+	if s.dataset == query.Contacts {
+		return &ofPersons
+	}
+	return &ofFirms
+}
+
+// weights are log-odds.
+type weights struct {
+	bias float64
+	vector
+}
+
+func (w *weights) of(v vector) float64 {
+	sum := w.bias
+	for i, x := range v {
+		sum += w.vector[i] * x
+	}
+	return sum
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// vector compares all fields.
+func (s *Subject) vector(r Record) (v vector, reasons []Reason, forbidden bool) {
+	say := func(field string, verdict Verdict, score float64) {
+		reasons = append(reasons, Reason{field, verdict, math.Round(score*1000) / 1000})
+	}
+	v[fNoName] = 1
+	city, state := query.Fold(r.City), stateOf(r.State)
+	if s.given.Name != "" {
+		f, verdict, score := s.compareNames(r.Name, city)
+		if verdict != Missing {
+			copy(v[:], f[:])
+			v[fNoName] = 0
+		}
+		say("name", verdict, score)
+	}
+	domains := s.domainsOf(r)
+	if s.given.Domain != "" {
+		verdict := compareDomains(s.domain, domains)
+		switch verdict {
+		case Equal:
+			v[fDomainEqual] = 1
+		case Similar:
+			v[fDomainSimilar] = 1
+		case Conflict:
+			forbidden = true
+		}
+		say("domain", verdict, scoreOf[verdict])
+	}
+	if s.given.Email != "" {
+		verdict := s.compareEmails(r, domains, &v)
+		if verdict == Conflict && compareDomains(s.emailDomain, domains) == Conflict {
+			forbidden = true
+		}
+		say("email", verdict, scoreOf[verdict])
+	}
+	compareTexts := func(field, given, mine, theirs string, equal, conflict int) {
+		if given == "" {
+			return
+		}
+		verdict := Missing
+		switch {
+		case mine == "" || theirs == "":
+		case mine == theirs:
+			verdict = Equal
+			if equal >= 0 {
+				v[equal] = 1
+			}
+		default:
+			verdict = Conflict
+			v[conflict] = 1
+		}
+		say(field, verdict, scoreOf[verdict])
+	}
+	compareTexts("phone", s.given.Phone, s.phone, query.Phone(r.Phone), fPhoneEqual, fPhoneConflict)
+	compareTexts("city", s.given.City, s.city, city, fCityEqual, fCityConflict)
+	compareTexts("state", s.given.State, s.state, state, -1, fStateConflict)
+	return v, reasons, forbidden
+}
+
+var scoreOf = map[Verdict]float64{Equal: 1, Similar: 0.5}
+
+// domainsOf are the domains that a record is known by.
+func (s *Subject) domainsOf(r Record) []string {
+	if s.dataset == query.Contacts {
+		r.Domains = []string{domainOf(r.Email)}
+	}
+	var domains []string
+	for _, d := range r.Domains {
+		if d = own(query.Domain(d)); d != "" {
+			domains = append(domains, d)
+		}
+	}
+	return domains
+}
+
+func compareDomains(given string, of []string) Verdict {
+	switch {
+	case given == "" || len(of) == 0:
+		return Missing
+	case slices.Contains(of, given):
+		return Equal
+	case slices.ContainsFunc(of, func(d string) bool { return registrable(d) == registrable(given) }):
+		return Similar
+	}
+	return Conflict
+}
+
+// compareEmails compares an address with a person's, or its domain with those of a firm.
+func (s *Subject) compareEmails(r Record, domains []string, v *vector) Verdict {
+	if s.dataset == query.Contacts {
+		switch theirs := query.Fold(strings.TrimSpace(r.Email)); {
+		case theirs == "" || s.email == "":
+			return Missing
+		case theirs == s.email:
+			v[fEmailEqual] = 1
+			return Equal
+		case s.emailDomain != "" && compareDomains(s.emailDomain, domains) != Conflict && len(domains) > 0:
+			v[fEmailDomainEqual] = 1
+			return Similar
+		}
+		v[fEmailConflict] = 1
+		return Conflict
+	}
+	verdict := compareDomains(s.emailDomain, domains)
+	if verdict == Equal || verdict == Similar {
+		v[fEmailDomainEqual] = 1
+	}
+	return verdict
+}
+
+// compareNames compares the name with a record's, whose city is folded.
+func (s *Subject) compareNames(theirs, city string) (f features, verdict Verdict, score float64) {
+	mine := s.nameAt(city)
+	if s.dataset == query.Contacts {
+		other := person(theirs)
+		if mine == nil || other == nil {
+			return f, Missing, 0
+		}
+		f = comparePersons(mine[0].words, other[0].words)
+		return judged(f, &ofPersons)
+	}
+	other := firm(theirs, s.city, city)
+	if mine == nil || other == nil {
+		return f, Missing, 0
+	}
+	best := math.Inf(-1)
+	for i, a := range mine {
+		for j, b := range other {
+			p := compare(a, b)
+			if a.whole == b.whole || a.spelled == b.spelled {
+				p.features = features{fLegal: p.features[fLegal], fShort: 1 / math.Sqrt(float64(len(a.whole)))}
+			}
+			if len(mine) > 1 || len(other) > 1 {
+				if i > 0 || j > 0 || len(mine) != len(other) {
+					p.features[fAlias] = 1
+				}
+			}
+			var v vector
+			copy(v[:], p.features[:])
+			if sum := ofFirms.of(v); sum > best {
+				best, f = sum, p.features
+			}
+		}
+	}
+	return judged(f, &ofFirms)
+}
+
+// mostLost is how much less similar names agree than equal ones, in log-odds.
+const mostLost = 5
+
+// judged is the verdict on two names: how much less they agree than equal ones.
+func judged(f features, w *weights) (features, Verdict, float64) {
+	var v vector
+	copy(v[:], f[:])
+	v[fShort] = 0
+	lost := w.bias - w.of(v)
+	switch {
+	case lost <= 0.01:
+		return f, Equal, 1
+	case lost < mostLost:
+		return f, Similar, math.Exp(-lost / 4)
+	}
+	return f, Conflict, math.Exp(-lost / 4)
+}
+
+// Blocks are what records have in common with an input, one of which a candidate has.
+type Blocks struct {
+	Name string // folded
+	// Core are the words that set the name apart, as they are written; Others are the
+	// rest, Joined are neighbours joined.
+	Core, Others, Joined []string
+	Domains              []string
+	Email, Phone         string
+	City                 string // folded; a candidate need not have it
+}
+
+// maxBlockWords bounds the words of a search.
+const maxBlockWords = 16
+
+// Blocks returns them. None of a name that has no words.
+func (s *Subject) Blocks() Blocks {
+	b := Blocks{Phone: s.phone, City: s.city}
+	for _, d := range []string{s.domain, s.emailDomain} {
+		if d != "" {
+			b.Domains = append(b.Domains, d, registrable(d), "www."+d)
+		}
+	}
+	slices.Sort(b.Domains)
+	b.Domains = slices.Compact(b.Domains)
+	if s.dataset == query.Contacts {
+		b.Email = s.email
+	}
+	for _, f := range s.nameAt("") {
+		for i, w := range f.words {
+			if w.class == core || w.class == number {
+				b.Core = append(b.Core, w.as)
+			} else {
+				b.Others = append(b.Others, w.as)
+			}
+			if i > 0 {
+				b.Joined = append(b.Joined, f.words[i-1].as+w.as)
+			}
+		}
+	}
+	for _, words := range []*[]string{&b.Core, &b.Others, &b.Joined} {
+		slices.Sort(*words)
+		*words = slices.Compact(*words)
+		*words = (*words)[:min(len(*words), maxBlockWords)]
+	}
+	if len(b.Core) > 0 {
+		b.Name = query.Fold(s.given.Name)
+	}
+	return b
+}
