@@ -32,8 +32,8 @@ func TestErrors(t *testing.T) {
 	}{
 		"a code":         {404, `{"error":{"code":"not_found","message":"no such record"}}`, "atlas: POST /data/accounts/search: 404 not_found: no such record", client.ErrNotFound},
 		"an unknown one": {418, `{"error":{"code":"teapot","message":"short"}}`, "atlas: POST /data/accounts/search: 418 teapot: short", "teapot"},
-		"validation": {400, `{"success":false,"error":{"name":"ValidationError","issues":[{"code":"too_big","path":["limit"],"message":"must be at most 100"},{"code":"custom","path":[],"message":"is bad"}]}}`,
-			"atlas: POST /data/accounts/search: 400 invalid_input: the request is not valid; limit must be at most 100; the body is bad", client.ErrInvalidInput},
+		"validation": {400, `{"success":false,"error":{"code":"invalid_input","message":"limit: must be at most 100 (and 1 more problem)","doc_url":"/docs/errors#invalid_input","name":"ValidationError","issues":[{"code":"too_big","path":["limit"],"message":"must be at most 100"},{"code":"custom","path":[],"message":"is bad"}]}}`,
+			"atlas: POST /data/accounts/search: 400 invalid_input: limit must be at most 100; the body is bad", client.ErrInvalidInput},
 		"ours":           {500, `{"error":{"code":"internal","message":"something went wrong"}}`, "atlas: POST /data/accounts/search: 500 internal: something went wrong (request r-1)", client.ErrInternal},
 		"a proxy's page": {403, `<html>`, "atlas: POST /data/accounts/search: 403: Forbidden", ""},
 		"a redirect":     {302, ``, "atlas: POST /data/accounts/search: 302: Found", ""},
@@ -43,7 +43,7 @@ func TestErrors(t *testing.T) {
 			api, _ := dial(t, answering(c.status, c.body, "X-Request-Id", "r-1", "Location", "/elsewhere"))
 			err := search(api)
 			e, ok := errors.AsType[*client.Error](err)
-			if !ok || e.Status != c.status || e.Error() != c.text || e.RequestID != "r-1" {
+			if !ok || e.Status != c.status || e.Error() != c.text || e.RequestID != "r-1" || name == "validation" && e.DocURL != "/docs/errors#invalid_input" {
 				t.Fatalf("%v", err)
 			}
 			if errors.Is(err, c.is) != (c.is != "") || errors.Is(err, client.ErrForbidden) {
@@ -116,7 +116,7 @@ func TestItems(t *testing.T) {
 	if b.Items[0].ID != "a" || b.Items[0].Err != nil || b.Items[0].Data.Tags[0] != "t" || !errors.Is(b.Items[1].Err, client.ErrNotFound) || b.Items[2].ID != "" {
 		t.Errorf("%+v", b)
 	}
-	const want = "item 1: atlas: not_found: no such account\nitem 2: atlas: invalid_input: bad; tags are odd"
+	const want = "item 1: atlas: not_found: no such account\nitem 2: atlas: invalid_input: tags are odd"
 	if e := b.Err(); e == nil || e.Error() != want || !errors.Is(e, client.ErrInvalidInput) {
 		t.Error(e)
 	}

@@ -59,6 +59,7 @@ func (i *Item[T]) UnmarshalJSON(b []byte) error {
 		Error     *struct {
 			Code       Code    `json:"code"`
 			Message    string  `json:"message"`
+			DocURL     string  `json:"doc_url"`
 			Issues     []Issue `json:"issues"`
 			MergedInto string  `json:"merged_into"`
 		} `json:"error"`
@@ -73,7 +74,7 @@ func (i *Item[T]) UnmarshalJSON(b []byte) error {
 		}
 	}
 	if e := result.Error; e != nil {
-		i.Err = &Error{Code: e.Code, Message: e.Message, Issues: e.Issues, MergedInto: e.MergedInto}
+		i.Err = &Error{Code: e.Code, Message: e.Message, DocURL: e.DocURL, Issues: e.Issues, MergedInto: e.MergedInto}
 	}
 	return nil
 }

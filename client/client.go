@@ -92,15 +92,27 @@ func WithObserver(f func(Answer)) Option { return func(s *settings) { s.observe 
 // ErrNoCredentials is returned by New without an API key or token.
 var ErrNoCredentials = errors.New("atlas: neither an API key nor an access token is given")
 
+// baseOf reads a base URL. Its errors say what would be right.
+func baseOf(text string) (*url.URL, error) {
+	if !strings.Contains(text, "://") {
+		return nil, fmt.Errorf("atlas: the base URL %q has no scheme: write %q or %q", text, "http://"+text, "https://"+text)
+	}
+	base, err := url.Parse(strings.TrimRight(text, "/"))
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("atlas: %q is not the address of a service, such as http://127.0.0.1:8080%s", text, version)
+	}
+	if !strings.HasSuffix(base.Path, version) {
+		return nil, fmt.Errorf("atlas: the base URL %q must end in %s: write %q", text, version, base.Scheme+"://"+base.Host+version)
+	}
+	return base, nil
+}
+
 // New returns a client of the service at baseURL, which ends in /api/v1. It
 // sends nothing.
 func New(baseURL string, options ...Option) (*Client, error) {
-	base, err := url.Parse(strings.TrimRight(baseURL, "/"))
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("atlas: %q is not the address of a service", baseURL)
-	}
-	if !strings.HasSuffix(base.Path, version) {
-		return nil, fmt.Errorf("atlas: the base URL %q must end in %s", baseURL, version)
+	base, err := baseOf(baseURL)
+	if err != nil {
+		return nil, err
 	}
 	s := settings{
 		base: base, retry: Retry{}, timeout: 70 * time.Second, userAgent: "atlas-go-client", observe: func(Answer) {},

@@ -77,7 +77,9 @@ type Error struct {
 	// proxy's.
 	Code    Code
 	Message string
-	// Issues are the problems of an invalid request.
+	// DocURL is where the code is explained: a path of the service, or an address.
+	DocURL string
+	// Issues are the problems of an invalid request. Message has the first.
 	Issues []Issue
 	// RequestID identifies the request in the logs of the service.
 	RequestID string
@@ -98,15 +100,17 @@ func (e *Error) Error() string {
 		}
 	}
 	b.WriteString(string(e.Code))
-	if e.Message != "" {
+	if e.Message != "" && len(e.Issues) == 0 {
 		b.WriteString(": " + e.Message)
 	}
+	separator := ": "
 	for _, issue := range e.Issues {
 		at := strings.Join(issue.Path, ".")
 		if at == "" {
 			at = "the body"
 		}
-		fmt.Fprintf(&b, "; %s %s", at, issue.Message)
+		b.WriteString(separator + at + " " + issue.Message)
+		separator = "; "
 	}
 	if e.Status >= http.StatusInternalServerError && e.RequestID != "" {
 		fmt.Fprintf(&b, " (request %s)", e.RequestID)
@@ -155,7 +159,7 @@ func errorOf(r request, res *http.Response, body []byte) error {
 		Error *struct {
 			Code       Code
 			Message    string
-			Name       string
+			DocURL     string `json:"doc_url"`
 			Issues     []Issue
 			MergedInto string `json:"merged_into"`
 		}
@@ -163,10 +167,12 @@ func errorOf(r request, res *http.Response, body []byte) error {
 	switch err := json.Unmarshal(body, &shape); {
 	case err != nil || shape.Error == nil:
 		e.Message = http.StatusText(res.StatusCode)
-	case shape.Error.Issues != nil:
-		e.Code, e.Message, e.Issues = ErrInvalidInput, "the request is not valid", shape.Error.Issues
 	default:
-		e.Code, e.Message, e.MergedInto = shape.Error.Code, shape.Error.Message, shape.Error.MergedInto
+		given := shape.Error
+		e.Code, e.Message, e.DocURL, e.Issues, e.MergedInto = given.Code, given.Message, given.DocURL, given.Issues, given.MergedInto
+		if e.Code == "" && e.Issues != nil { // a service before codes were in validation errors
+			e.Code, e.Message = ErrInvalidInput, "the request is not valid"
+		}
 	}
 	if e.Code != ErrRateLimited {
 		return e

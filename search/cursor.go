@@ -120,7 +120,7 @@ func seal(key []byte, purpose string, data []byte) []byte {
 	return mac.Sum(nil)
 }
 
-var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send it as it was answered, with the same dataset, workspace, sort (and, sorted by relevance, query), or leave it out to begin at the first page")
+var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send metadata.search_after as it was answered, with the same dataset, workspace, sort (and, sorted by relevance, query), or leave it out to begin at the first page")
 
 // sign binds a position to the search that it belongs to. Each part is preceded
 // by its length, so that no two searches have the same signature.

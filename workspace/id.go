@@ -27,7 +27,7 @@ type (
 	KeyID = TypedID[keyKind]
 )
 
-var errNotUUID = errors.New("must be a UUID: 36 characters, hyphenated")
+var errNotUUID = errors.New("must be " + input.UUIDText)
 
 // ParseUUID reads a UUID of 36 characters with hyphens, in any case. It refuses
 // braces, the urn: prefix and bare hex.

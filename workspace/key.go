@@ -139,6 +139,9 @@ type Secret [32]byte
 // keyPrefix begins every API key. A JWT begins with "ey".
 const keyPrefix = "atlas_"
 
+// KeyText says what an API key looks like.
+const KeyText = "atlas_, an id and a secret, 86 characters in all"
+
 var errMalformedKey = errors.New("not an API key of the form atlas_<id>_<secret>")
 
 // NewSecret returns 32 random bytes.

@@ -48,7 +48,7 @@ func CheckEmail(s string) []fault.Issue {
 	}
 	address, err := mail.ParseAddress(s)
 	if err != nil || address.Address != s || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-		return []fault.Issue{NewIssue(fault.InvalidFormat, "email", "must be an e-mail address")}
+		return []fault.Issue{NewIssue(fault.InvalidFormat, "email", "must be an e-mail address, such as ada@example.com")}
 	}
 	return nil
 }

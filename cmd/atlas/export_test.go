@@ -553,10 +553,10 @@ func (s *service) searchCommand(t *testing.T) {
 		}
 	}
 	var away bytes.Buffer
-	if status := run(t.Context(), []string{"search", "accounts", "--url", "http://127.0.0.1:1/api/v1", "--api-key", "k", "--retry-for", "0s"}, &bytes.Buffer{}, &away); status != 1 || away.String() != "atlas: no service answers at http://127.0.0.1:1: connect: connection refused; --url (ATLAS_URL) says where it is\n" {
+	if status := run(t.Context(), []string{"search", "accounts", "--url", "http://127.0.0.1:1/api/v1", "--api-key", "atlas_k", "--retry-for", "0s"}, &bytes.Buffer{}, &away); status != 1 || away.String() != "atlas: no service answers at http://127.0.0.1:1: connect: connection refused; --url (ATLAS_URL) says where it is\n" {
 		t.Errorf("%d %s", status, &away)
 	}
-	if status := run(t.Context(), []string{"search", "accounts", "--url", s.base, "--api-key", "nonsense"}, &bytes.Buffer{}, &bytes.Buffer{}); status != 1 {
+	if status := run(t.Context(), []string{"search", "accounts", "--url", s.base, "--api-key", "atlas_nonsense"}, &bytes.Buffer{}, &bytes.Buffer{}); status != 1 {
 		t.Errorf("status %d without a key", status)
 	}
 }

@@ -52,6 +52,9 @@ func (c *call) batchItems(name string, options func(*input.Issues, *input.Reader
 		within[position] = append(within[position], p)
 	}
 	if len(issues) > 0 {
+		if body.Kind == input.Array {
+			issues[0].Message += fmt.Sprintf(": {%q:[…]}", name)
+		}
 		return nil, issues.Err()
 	}
 	r := issues.Object(body)
@@ -61,7 +64,7 @@ func (c *call) batchItems(name string, options func(*input.Issues, *input.Reader
 	}
 	r.Done()
 	if list.Kind != input.Array {
-		issues.WrongType([]string{name}, "an array", list)
+		issues.WrongTypeInstead([]string{name}, "an array of 1 to "+strconv.Itoa(maxBatch), list, input.Wrapped("[", list, "]"))
 	} else {
 		issues.Length(len(list.Items), 1, maxBatch, name)
 	}
@@ -121,6 +124,7 @@ var batchMetadataSchema = schema.Named("BatchMetadata", schema.Object(
 type itemError struct {
 	Code    fault.Code    `json:"code"`
 	Message string        `json:"message"`
+	DocURL  string        `json:"doc_url"`
 	Issues  []fault.Issue `json:"issues,omitzero"`
 	// MergedInto is what a record became that is not found.
 	MergedInto string `json:"merged_into,omitzero"`
@@ -202,7 +206,7 @@ func (c *call) itemResults(idKey string, results []batchResult) ([]map[string]an
 		}
 		if r.err != nil {
 			m.Failed++
-			failure := itemErrorOf(r.err)
+			failure := c.server.itemErrorOf(r.err)
 			item["status"], item["error"] = failure.Code, failure
 		} else {
 			m.Succeeded++
@@ -221,15 +225,16 @@ func (c *call) batchReply(idKey string, results []batchResult) (reply, error) {
 	return reply{map[string]any{"results": items}, m}, err
 }
 
-func itemErrorOf(err error) itemError {
+func (s *Server) itemErrorOf(err error) itemError {
 	e := faultOf(err)
+	item := itemError{e.Code, e.Message, s.docURL(e.Code), e.Issues, e.MergedInto}
 	switch {
 	case e.Code == fault.Internal:
-		return itemError{Code: e.Code, Message: internalText}
+		item.Message = internalText
 	case e.Code == fault.Unavailable && e.Message != notTriedText:
-		return itemError{Code: e.Code, Message: inDoubtText}
+		item.Message = inDoubtText
 	}
-	return itemError{e.Code, e.Message, e.Issues, e.MergedInto}
+	return item
 }
 
 // itemCodes are the codes of failed items, in order.
@@ -276,6 +281,7 @@ func batchResults(idKey string, data *schema.Schema, codes ...fault.Code) *schem
 var itemErrorSchema = schema.Named("ItemError", schema.Object(
 	schema.Required("code", schema.Named("ItemErrorCode", errorCodes(func(fault.Code, errorRow) bool { return true }))),
 	schema.Required("message", messageSchema),
+	schema.Required("doc_url", docURLSchema),
 	schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("With `invalid_input`.")),
 	schema.Optional("merged_into", mergedIntoSchema),
 ))

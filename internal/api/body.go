@@ -85,8 +85,10 @@ func (c *call) read() ([]byte, error) {
 	}
 	data := c.rawBody
 	c.rawBody = nil // release the bytes once they are parsed
-	if len(data) > 0 && !isJSON(c.gin.Request) {
-		return nil, fault.New(fault.UnsupportedMediaType, "send the body as application/json, in UTF-8 and without a content encoding")
+	if len(data) > 0 {
+		if err := checkJSON(c.gin.Request.Header); err != nil {
+			return nil, err
+		}
 	}
 	if !c.reserveBody(len(data)) {
 		return nil, c.busy()
@@ -95,11 +97,23 @@ func (c *call) read() ([]byte, error) {
 	return data, nil
 }
 
-func isJSON(r *http.Request) bool {
-	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+// checkJSON refuses bodies that are not JSON by their headers.
+func checkJSON(h http.Header) error {
+	const want = "send the body with Content-Type: application/json"
+	given := h.Get("Content-Type")
+	kind, params, err := mime.ParseMediaType(given)
 	charset := params["charset"]
-	return err == nil && kind == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
-		r.Header.Get("Content-Encoding") == ""
+	switch encoding := h.Get("Content-Encoding"); {
+	case given == "":
+		return fault.New(fault.UnsupportedMediaType, want)
+	case err != nil || kind != "application/json":
+		return fault.New(fault.UnsupportedMediaType, want+", not %.100q", given)
+	case charset != "" && !strings.EqualFold(charset, "utf-8"):
+		return fault.New(fault.UnsupportedMediaType, want+" in UTF-8, not %.100q", charset)
+	case encoding != "":
+		return fault.New(fault.UnsupportedMediaType, want+" and without Content-Encoding, not compressed with %.100q", encoding)
+	}
+	return nil
 }
 
 // param returns a query parameter and whether it is given. A repeated parameter is

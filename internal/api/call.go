@@ -229,7 +229,7 @@ func (c *call) admit() error {
 func checkWorkspaceParam(given []string) error {
 	for _, text := range given {
 		if _, ok := input.ParseUUID(text); !ok {
-			return fault.Validation(fault.Issue{Code: fault.InvalidFormat, Path: []string{"workspace_id"}, Message: "must be a UUID"})
+			return fault.Validation(fault.Issue{Code: fault.InvalidFormat, Path: []string{"workspace_id"}, Message: "must be " + input.UUIDText})
 		}
 	}
 	return nil

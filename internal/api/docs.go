@@ -10,11 +10,12 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 
 	"atlas/internal/fault"
+	"atlas/internal/input"
 	"atlas/workspace"
 )
 
-// docsPath is the page that shows the OpenAPI document and can send requests.
-const docsPath = "/docs"
+// DocsPath is the page that shows the OpenAPI document and can send requests.
+const DocsPath = "/docs"
 
 // docsPolicy lets the page load files of this server only, so that it works without
 // the internet and sends tokens to no other server.
@@ -36,20 +37,25 @@ func (s *Server) mountDocument(g *gin.Engine, methods map[string][]string) {
 		c.write(http.StatusOK, document)
 	})
 	page := v5emb.NewHandlerWithConfig(swgui.Config{
-		Title: "Atlas", SwaggerJSON: Version + documentPath, BasePath: docsPath,
+		Title: "Atlas", SwaggerJSON: Version + documentPath, BasePath: DocsPath,
 		SettingsUI: map[string]string{"docExpansion": `"none"`, "defaultModelsExpandDepth": "0"},
 	})
+	errors := errorsPage()
 	show := func(ctx *gin.Context) {
+		if DocsPath+ctx.Param("file") == errorsPath {
+			showPage(ctx, errors)
+			return
+		}
 		if file := strings.TrimPrefix(ctx.Param("file"), "/"); file != "" && !isAsset(file) {
-			callOf(ctx).fail(fault.New(fault.NotFound, "the documentation has no file %.100q", file))
+			callOf(ctx).fail(fault.New(fault.NotFound, "the documentation has no file %.100q%s", file, input.DidYouMean("; ", file, []string{"errors"}, "")))
 			return
 		}
 		ctx.Header("Content-Security-Policy", docsPolicy)
 		page.ServeHTTP(ctx.Writer, ctx.Request)
 	}
-	g.GET(docsPath, show)
-	g.GET(docsPath+"/*file", show)
-	for _, path := range []string{Version + documentPath, docsPath, docsPath + "/*file"} {
+	g.GET(DocsPath, show)
+	g.GET(DocsPath+"/*file", show)
+	for _, path := range []string{Version + documentPath, DocsPath, DocsPath + "/*file"} {
 		methods[path] = []string{http.MethodGet}
 	}
 }

@@ -133,7 +133,7 @@ func (c *call) pathID(name string) uuid.UUID {
 func (c *call) checkPath() {
 	for _, name := range c.route.pathIDs() {
 		if _, ok := input.ReadUUID(c.gin.Param(name)); !ok {
-			c.pathIssues.Add(fault.InvalidFormat, []string{name}, "must be a UUID")
+			c.pathIssues.Add(fault.InvalidFormat, []string{name}, "must be "+input.UUIDText)
 		}
 	}
 	if len(c.params) == 0 {
@@ -153,7 +153,12 @@ func (c *call) checkPath() {
 	}
 	if unknown != nil {
 		slices.Sort(unknown)
-		c.pathIssues.UnrecognizedParams(unknown, known)
+		c.pathIssues.UnrecognizedParams(unknown, known, func(name string) string {
+			if body := c.route.body; body != nil && body.Has(name) {
+				return "it belongs in the JSON body"
+			}
+			return ""
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"atlas/internal/fault"
@@ -26,6 +27,9 @@ type errorRow struct {
 	item string
 	// retry means that the response has Retry-After.
 	retry bool
+	// advice is what to do about it, in Markdown; sample is a message. Both are for the
+	// page of errors.
+	advice, sample string
 }
 
 // itemOnly is the status of codes that only items of a batch have.
@@ -34,67 +38,148 @@ const itemOnly = 0
 // errorTable has one row for every code of package fault. Responses and the OpenAPI
 // document use it, and tests compare the client and docs/ with it.
 var errorTable = map[fault.Code]errorRow{
-	fault.BadRequest: {status: http.StatusBadRequest, meaning: "a cursor that is not this search's, an unknown `include`, or no `workspace_id` where it is needed"},
+	fault.BadRequest: {status: http.StatusBadRequest, meaning: "a cursor that is not this search's, an unknown `include`, or no `workspace_id` where it is needed",
+		advice: "Correct what the message names. A cursor goes back as it was answered, to the same search; leave it out to begin again.",
+		sample: "search_after is not a cursor of this search: send it as it was answered, or leave it out to begin at the first page"},
 	fault.InvalidInput: {status: http.StatusBadRequest, meaning: "the body or a parameter is not valid; all problems are listed",
-		item: "the item is not valid; `issues` lists all problems"},
-	fault.UserIdentityRequired:  {status: http.StatusBadRequest, meaning: "an API key where a person is meant"},
-	fault.CannotSelfRemove:      {status: http.StatusBadRequest, meaning: "nobody removes themself"},
-	fault.ViewTypeMismatch:      {status: http.StatusBadRequest, meaning: "the View is Dynamic: its definition chooses its records"},
-	fault.ViewImmutableField:    {status: http.StatusBadRequest, meaning: "a View's dataset or type would change"},
-	fault.InvalidViewDefinition: {status: http.StatusBadRequest, meaning: "the definition is outside the grammar; the message says what and where"},
-	fault.Unauthorized:          {status: http.StatusUnauthorized, meaning: "no token, or not a genuine one"},
-	fault.Forbidden:             {status: http.StatusForbidden, meaning: "the key is restricted, revoked, expired or without the scope; no member; the plan is not Pro; a role that is too low"},
-	fault.NotFound:              {status: http.StatusNotFound, meaning: "there is no such thing"},
-	fault.ViewNotFound:          {status: http.StatusNotFound, meaning: "the workspace has no such View"},
-	fault.SkillNotFound:         {status: http.StatusNotFound, meaning: "no Skill with this locator that the caller may see"},
-	fault.MethodNotAllowed:      {status: http.StatusMethodNotAllowed, meaning: "the path takes other methods: see `Allow`"},
-	fault.AmbiguousMatch:        {status: http.StatusConflict, meaning: "several records have the domain or address of `match`: name one by its id"},
-	fault.LastOwner:             {status: http.StatusConflict, meaning: "the only owner would be demoted or removed"},
-	fault.AlreadyMember:         {status: http.StatusConflict, meaning: "the address, or the user, belongs to a member"},
-	fault.AlreadyInvited:        {status: http.StatusConflict, meaning: "the address has a pending invitation"},
-	fault.ViewNameConflict:      {status: http.StatusConflict, meaning: "the workspace has a View of that dataset and name"},
-	fault.RevisionConflict:      {status: http.StatusConflict, meaning: "the View was changed since the revision that the change names"},
-	fault.SkillConflict:         {status: http.StatusConflict, meaning: "the locator is taken"},
-	fault.LimitReached:          {status: http.StatusConflict, meaning: "the workspace has as much as it may have; the message says what, and how much"},
-	fault.WebhookDisabled:       {status: http.StatusConflict, meaning: "the webhook is disabled, so nothing is replayed to it: an upsert enables it"},
-	fault.IdempotencyInProgress: {status: http.StatusConflict, meaning: "the first request with this `Idempotency-Key` is still running: repeat it", retry: true},
-	fault.IdempotencyConflict:   {status: http.StatusUnprocessableEntity, meaning: "the `Idempotency-Key` is that of a request with another path, query or body"},
-	fault.CursorTooOld:          {status: http.StatusGone, meaning: "the feed of changes does not have everything since then anymore: take a new cursor with `{}`, then read all records again"},
-	fault.PayloadTooLarge:       {status: http.StatusRequestEntityTooLarge, meaning: fmt.Sprintf("a body of over %d bytes", MaxBody)},
-	fault.UnsupportedMediaType:  {status: http.StatusUnsupportedMediaType, meaning: "a body that is not `application/json`"},
-	fault.RateLimited:           {status: http.StatusTooManyRequests, meaning: "the credit ceiling is used up", retry: true},
-	fault.KeyBudgetUsed:         {status: http.StatusTooManyRequests, meaning: "the API key has used its budget of credits", retry: true},
-	fault.TooManyRequests:       {status: http.StatusTooManyRequests, meaning: "the caller uses operations that cost nothing too often, or the API key sends more requests a second than it may", retry: true},
-	fault.Internal:              {status: http.StatusInternalServerError, meaning: "a mistake of ours; the request id helps to find it"},
+		item:   "the item is not valid; `issues` lists all problems",
+		advice: "Correct each of `issues`: `path` leads to the value, `message` says what would be right.",
+		sample: "filters.stage: must be an object such as {\"value\":\"permitted\"}, not a string"},
+	fault.UserIdentityRequired: {status: http.StatusBadRequest, meaning: "an API key where a person is meant",
+		advice: "Sign in, and send a person's access token in place of the API key.",
+		sample: "this needs a user's access token; an API key is nobody's"},
+	fault.CannotSelfRemove: {status: http.StatusBadRequest, meaning: "nobody removes themself",
+		advice: "Ask another owner or admin to remove you.",
+		sample: "nobody can remove themself; another owner or admin can"},
+	fault.ViewTypeMismatch: {status: http.StatusBadRequest, meaning: "the View is Dynamic: its definition chooses its records",
+		advice: "Add records to a Static View; change the definition of a Dynamic one.",
+		sample: "the records of a Dynamic View are chosen by its definition; only a Static View takes and loses records"},
+	fault.ViewImmutableField: {status: http.StatusBadRequest, meaning: "a View's dataset or type would change",
+		advice: "Create another View, and delete this one.",
+		sample: "the dataset of a View cannot be changed; this one's is account"},
+	fault.InvalidViewDefinition: {status: http.StatusBadRequest, meaning: "the definition is outside the grammar; the message says what and where",
+		advice: "Correct what the message names. The grammar is in the reference under View definitions.",
+		sample: "the definition of the View is not valid: fields.stage must be an array of texts, such as [\"filed\"]"},
+	fault.Unauthorized: {status: http.StatusUnauthorized, meaning: "no token, or not a genuine one",
+		advice: "Send `Authorization: Bearer` and an API key, which begins with `atlas_` and has 86 characters, or a fresh access token.",
+		sample: "the API key is not valid: …"},
+	fault.Forbidden: {status: http.StatusForbidden, meaning: "the key is restricted, revoked, expired or without the scope; no member; the plan is not Pro; a role that is too low",
+		advice: "Use a key with the scope or a person with the role that the message names, in a workspace that has the plan.",
+		sample: "this API key lacks the scope workspace:write"},
+	fault.NotFound: {status: http.StatusNotFound, meaning: "there is no such thing",
+		advice: "Check the address and the id. The message names the right path if one is near.",
+		sample: "no project has the id 00000000-0000-4000-8000-000000000000"},
+	fault.ViewNotFound: {status: http.StatusNotFound, meaning: "the workspace has no such View",
+		advice: "List the Views of the workspace with `GET /api/v1/workspace/views`.",
+		sample: "the workspace has no View with this id"},
+	fault.SkillNotFound: {status: http.StatusNotFound, meaning: "no Skill with this locator that the caller may see",
+		advice: "List the Skills that you may see with `POST /api/v1/workspace/skills/list`.",
+		sample: "there is no Skill with this locator"},
+	fault.MethodNotAllowed: {status: http.StatusMethodNotAllowed, meaning: "the path takes other methods: see `Allow`",
+		advice: "Use a method that the header `Allow` lists.",
+		sample: "this route takes POST, not GET"},
+	fault.AmbiguousMatch: {status: http.StatusConflict, meaning: "several records have the domain or address of `match`: name one by its id",
+		advice: "Search for the record, and name it by its id.",
+		sample: "several accounts have this domain; use account_id"},
+	fault.LastOwner: {status: http.StatusConflict, meaning: "the only owner would be demoted or removed",
+		advice: "Make somebody else an owner first.",
+		sample: "a workspace needs an owner, and this is its only one"},
+	fault.AlreadyMember: {status: http.StatusConflict, meaning: "the address, or the user, belongs to a member",
+		advice: "Nothing is to be done: change the role if it is another.",
+		sample: "this user is a member of the workspace already"},
+	fault.AlreadyInvited: {status: http.StatusConflict, meaning: "the address has a pending invitation",
+		advice: "Wait until the invitation is accepted, or revoke it and invite again.",
+		sample: "this address has a pending invitation already"},
+	fault.ViewNameConflict: {status: http.StatusConflict, meaning: "the workspace has a View of that dataset and name",
+		advice: "Choose another name, or change the View that has this one.",
+		sample: "the workspace has a View of this dataset with this name already, but for case and accents"},
+	fault.RevisionConflict: {status: http.StatusConflict, meaning: "the View was changed since the revision that the change names",
+		advice: "Read the View again, apply your change to it, and send its revision.",
+		sample: "the View has the revision 7, not 6"},
+	fault.SkillConflict: {status: http.StatusConflict, meaning: "the locator is taken",
+		advice: "Choose another locator.",
+		sample: "there is a Skill with this locator already"},
+	fault.LimitReached: {status: http.StatusConflict, meaning: "the workspace has as much as it may have; the message says what, and how much",
+		advice: "Delete what is not needed any more, or ask the operator for a higher limit.",
+		sample: "the limit of 1000 Views is reached: delete some"},
+	fault.WebhookDisabled: {status: http.StatusConflict, meaning: "the webhook is disabled, so nothing is replayed to it: an upsert enables it",
+		advice: "Enable the webhook with an upsert, then replay.",
+		sample: "the webhook is disabled: an upsert enables it"},
+	fault.IdempotencyInProgress: {status: http.StatusConflict, meaning: "the first request with this `Idempotency-Key` is still running", retry: true,
+		advice: "Repeat the request, with the same key, after `Retry-After`.",
+		sample: "the first request with this Idempotency-Key is still running: repeat it shortly"},
+	fault.IdempotencyConflict: {status: http.StatusUnprocessableEntity, meaning: "the `Idempotency-Key` is that of a request with another path, query or body",
+		advice: "Use a new key for each request, and the same for its repetitions, which are equal byte for byte.",
+		sample: "this Idempotency-Key was used for a request with another path, query or body: use a new key for each request"},
+	fault.CursorTooOld: {status: http.StatusGone, meaning: "the feed of changes does not have everything since then anymore: take a new cursor with `{}`, then read all records again",
+		advice: "Take a new cursor with `{}`, then read everything again.",
+		sample: "the feed of changes does not have everything since then anymore: ask for changes with {} to get a new cursor, then read all records again"},
+	fault.PayloadTooLarge: {status: http.StatusRequestEntityTooLarge, meaning: fmt.Sprintf("a body of over %d bytes", MaxBody),
+		advice: "Send less at once: split a batch.",
+		sample: "a request body may have at most 1048576 bytes"},
+	fault.UnsupportedMediaType: {status: http.StatusUnsupportedMediaType, meaning: "a body that is not `application/json`",
+		advice: "Send `Content-Type: application/json`, in UTF-8, not compressed.",
+		sample: "send the body with Content-Type: application/json, not \"text/plain\""},
+	fault.RateLimited: {status: http.StatusTooManyRequests, meaning: "the credit ceiling is used up", retry: true,
+		advice: "Wait until credits return, each 24 hours after it was spent: `X-Credits-Next-At` says when the first do.",
+		sample: "the credits of the workspace are used up: 1000 of 1000 in 24 hours"},
+	fault.KeyBudgetUsed: {status: http.StatusTooManyRequests, meaning: "the API key has used its budget of credits", retry: true,
+		advice: "Wait until its credits return, each 24 hours after it was spent, or ask an operator for a higher `--daily-credits`.",
+		sample: "the API key has used its budget of 1000 credits in 24 hours"},
+	fault.TooManyRequests: {status: http.StatusTooManyRequests, meaning: "the caller uses operations that cost nothing too often, or the API key sends more requests a second than it may", retry: true,
+		advice: "Wait as long as `Retry-After` says, then go on more slowly.",
+		sample: "too many requests that cost no credits: at most 20 a second, and 100 at once"},
+	fault.Internal: {status: http.StatusInternalServerError, meaning: "a mistake of ours; the request id helps to find it",
+		advice: "Report it with the `X-Request-Id` of the answer. Trying again seldom helps.",
+		sample: "something went wrong on our side; the request id helps us to find it"},
 	fault.Unavailable: {status: http.StatusServiceUnavailable, meaning: "a backend is away or too slow, or too much is asked at once: try again",
-		item: "the service could not go on when other items were done; the first such item is done wholly or not at all, the ones after it were not tried", retry: true},
-	fault.RecordNotFound:   {status: itemOnly, meaning: "the dataset has no such record"},
-	fault.RecordNotVisible: {status: itemOnly, meaning: "a contact that the workspace does not see"},
-	fault.ViewFull:         {status: itemOnly, meaning: "the View holds as many records as it can"},
+		item: "the service could not go on when other items were done; the first such item is done wholly or not at all, the ones after it were not tried", retry: true,
+		advice: "Try again after the seconds of `Retry-After`. The clients do so by themselves.",
+		sample: "the service cannot answer right now; try again shortly"},
+	fault.RecordNotFound: {status: itemOnly, meaning: "the dataset has no such record",
+		advice: "Leave the item out, or correct its id.",
+		sample: "no account has this id"},
+	fault.RecordNotVisible: {status: itemOnly, meaning: "a contact that the workspace does not see",
+		advice: "Add a project or account of the contact to the book or a View first.",
+		sample: "the workspace does not see this contact"},
+	fault.ViewFull: {status: itemOnly, meaning: "the View holds as many records as it can",
+		advice: "Remove records, or begin another Static View.",
+		sample: "a Static View holds at most 10000 records"},
 }
 
-// handlerError is the shape of all errors except validation errors.
-type handlerError struct {
-	Error codeMessage `json:"error"`
+// errorBody is the body of an answer with an error.
+type errorBody struct {
+	// Success is only in validation errors, where it is false.
+	Success *bool        `json:"success,omitzero"`
+	Error   errorDetails `json:"error"`
 }
 
-type codeMessage struct {
+type errorDetails struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
+	DocURL  string     `json:"doc_url"`
+	// Name and Issues are those of validation errors.
+	Name   string        `json:"name,omitzero"`
+	Issues []fault.Issue `json:"issues,omitzero"`
 	// MergedInto is what a record became that is not found.
 	MergedInto string `json:"merged_into,omitzero"`
 }
 
-// validationError is the shape of an InvalidInput error.
-type validationError struct {
-	Success bool             `json:"success"`
-	Error   validationIssues `json:"error"`
+// validationName is the name of errors with issues.
+const validationName = "ValidationError"
+
+// bodyOf is the body that answers an error.
+func bodyOf(e *fault.Error, docURL string) errorBody {
+	f := errorBody{Error: errorDetails{Code: e.Code, Message: e.Message, DocURL: docURL, MergedInto: e.MergedInto}}
+	if e.Code == fault.InvalidInput {
+		f.Success, f.Error.Name, f.Error.Issues = new(bool), validationName, e.Issues
+	}
+	return f
 }
 
-type validationIssues struct {
-	Issues []fault.Issue `json:"issues"`
-	Name   string        `json:"name"`
-}
+// docURL is where a code is explained: a path of this service, or an address if the
+// service knows its own.
+func (s *Server) docURL(code fault.Code) string { return s.PublicURL + errorsPath + "#" + string(code) }
 
 var issueSchema = schema.Named("Issue", schema.Object(
 	schema.Required("code", schema.OneOf(
@@ -122,37 +207,31 @@ var messageSchema = schema.String("What is wrong, in a sentence.")
 
 var mergedIntoSchema = schema.UUID().Described("The record that this one became, if it is not found because it became another.")
 
-// anyError is handlerError and validationError in one form, because code generators
-// cannot tell alternatives apart by which members they have.
+var docURLSchema = schema.String(errorsPath + "#not_found").Described("Where the code is explained: a path of this service, or an address if the service knows its own.")
+
+// anyError is errorBody, in one form for code generators: those of validation errors have
+// more members.
 var anyError = func() *schema.Schema {
 	detail := schema.Object(
-		schema.Optional("code", schema.Named("ErrorCode", errorCodes(func(code fault.Code, row errorRow) bool {
-			return code != fault.InvalidInput && code != fault.MethodNotAllowed && row.status != itemOnly
+		schema.Required("code", schema.Named("ErrorCode", errorCodes(func(code fault.Code, row errorRow) bool {
+			return code != fault.MethodNotAllowed && row.status != itemOnly
 		}))),
-		schema.Optional("message", messageSchema),
+		schema.Required("message", messageSchema),
+		schema.Required("doc_url", docURLSchema),
 		schema.Optional("merged_into", mergedIntoSchema),
-		schema.Optional("name", schema.Const("ValidationError")),
-		schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("All problems of the request's shape.")),
+		schema.Optional("name", schema.Const(validationName).Described("Only with `invalid_input`.")),
+		schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("All problems of the request's shape; only with `invalid_input`.")),
 	)
-	detail.MinProperties, detail.MaxProperties = 2, 3
 	return schema.Named("Error", schema.Object(
-		schema.Optional("success", schema.Const(false).Described("Only with a validation error.")),
+		schema.Optional("success", schema.Const(false).Described("Only with `invalid_input`.")),
 		schema.Required("error", schema.Named("ErrorDetail", detail)),
-	).When(schema.Requires("success"), schema.Requires("name", "issues").At("error"), schema.Requires("code", "message").At("error")).
-		Titled("ErrorResponse").Described("`code` and `message`; or, if the request's shape is wrong, `name` and `issues`, with `success`."))
+	).When(schema.Is("code", string(fault.InvalidInput)).At("error"), schema.Requires("success").And(schema.Requires("name", "issues").At("error")), schema.Never().At("success")).
+		Titled("ErrorResponse").Described("`code` and `message`; if the request's shape is wrong, also `name` and `issues`, and `success`."))
 }()
 
 // errorSchema is the schema of errors with one of the codes.
 func errorSchema(codes []fault.Code) *schema.Schema {
-	named := slices.DeleteFunc(slices.Clone(codes), func(code fault.Code) bool { return code == fault.InvalidInput })
-	code := (&schema.Schema{Enum: schema.OneOf(named...).Enum}).At("code").At("error")
-	switch len(named) {
-	case 0:
-		return anyError.Narrowed(schema.Requires("success"))
-	case len(codes):
-		return anyError.Narrowed(code.And(schema.Never().At("success")))
-	}
-	return anyError.Narrowed(code)
+	return anyError.Narrowed((&schema.Schema{Enum: schema.OneOf(codes...).Enum}).At("code").At("error"))
 }
 
 // internalText is the message of internal errors.
@@ -178,15 +257,10 @@ func (c *call) fail(err error) {
 	if e.RetryAfter > 0 {
 		c.gin.Header("Retry-After", strconv.Itoa(int(math.Ceil(float64(e.RetryAfter)/float64(time.Second)))))
 	}
-	if e.Code == fault.InvalidInput {
-		c.json(status, validationError{Error: validationIssues{Issues: e.Issues, Name: "ValidationError"}})
-		return
-	}
-	message := e.Message
 	if status == http.StatusInternalServerError {
-		message = internalText
+		e = fault.New(e.Code, internalText)
 	}
-	c.json(status, handlerError{codeMessage{e.Code, message, e.MergedInto}})
+	c.json(status, bodyOf(e, c.server.docURL(e.Code)))
 }
 
 // logFailure logs a server error; e is the fault in err.
@@ -199,5 +273,6 @@ func (c *call) logFailure(e *fault.Error, err error) {
 	case shed:
 		level = slog.LevelDebug // a metric counts these; a line for each would add to the load
 	}
-	c.log().LogAttrs(c.Context(), level, "request failed", slog.String("error", err.Error()))
+	c.log().LogAttrs(c.Context(), level, "request failed",
+		slog.String("error", strings.Replace(err.Error(), e.Error(), e.Reason(), 1)), slog.String("code", string(e.Code)), slog.String("message", e.Message))
 }

@@ -52,7 +52,7 @@ func TestEveryCodeHasARow(t *testing.T) {
 		t.Errorf("errorTable (-declared +rows):\n%s", diff)
 	}
 	for code, row := range errorTable {
-		if row.meaning == "" || row.status != itemOnly && (row.status < 400 || row.status > 599) {
+		if row.meaning == "" || row.advice == "" || row.sample == "" || row.status != itemOnly && (row.status < 400 || row.status > 599) {
 			t.Errorf("%s has an incomplete row: %+v", code, row)
 		}
 	}

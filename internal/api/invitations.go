@@ -80,7 +80,7 @@ type invitationInput struct {
 
 var newInvitation = rule.Object(
 	rule.Required("email", rule.Text(1, workspace.MaxEmail).As(schema.Email(workspace.MaxEmail).Example("grace@example.com")).
-		Check(workspace.ValidEmail, fault.InvalidFormat, "must be an e-mail address"),
+		Check(workspace.ValidEmail, fault.InvalidFormat, "must be an e-mail address, such as ada@example.com"),
 		func(in *invitationInput) *string { return &in.email }),
 	rule.Required("role", rule.Enum(people.Admin, people.MemberRole).As(invitedRole),
 		func(in *invitationInput) *people.Role { return &in.role }),

@@ -179,7 +179,7 @@ func (s *Server) bookAgain(d query.Dataset, batch bool) func(c *call, kept []byt
 				if !batch {
 					return reply{}, gone
 				}
-				r["status"], r["error"] = gone.Code, itemErrorOf(gone)
+				r["status"], r["error"] = gone.Code, s.itemErrorOf(gone)
 			}
 			m.Failed++
 		}

@@ -326,12 +326,11 @@ func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Res
 	return openapi.Response{Name: name, Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: errorSchema(codes), Examples: shown})}
 }
 
-// failureExample is an answer with a code, in the shape that fail gives it.
+// failureExample is an answer with a code.
 func failureExample(code fault.Code) any {
+	e := fault.New(code, "%s", errorTable[code].sample)
 	if code == fault.InvalidInput {
-		return validationError{Error: validationIssues{Name: "ValidationError", Issues: []fault.Issue{
-			{Code: fault.TooBig, Path: []string{"limit"}, Message: fmt.Sprintf("must be at most %d", query.MaxLimit)},
-		}}}
+		e = fault.Validation(fault.Issue{Code: fault.TooBig, Path: []string{"limit"}, Message: fmt.Sprintf("must be at most %d", query.MaxLimit)})
 	}
-	return handlerError{codeMessage{Code: code, Message: strings.ReplaceAll(errorTable[code].meaning, "`", "")}}
+	return bodyOf(e, errorsPath+"#"+string(code))
 }

@@ -129,6 +129,9 @@ type Server struct {
 	// none are sent.
 	Unsubscribe Unsubscriber
 	MailLinks   MailLinks
+	// PublicURL is the origin at which browsers reach the service, for links to its
+	// documentation; empty: they are paths.
+	PublicURL string
 	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
 	PlainCookies bool
 
@@ -175,7 +178,7 @@ func (s *Server) router() *gin.Engine {
 	s.mountSignIn(g, methods)
 	s.mountUnsubscribe(g, methods)
 	for path, allowed := range methods {
-		refuse := notAllowed(allowed)
+		refuse := notAllowed(methods, allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
 			if !slices.Contains(allowed, m) {
 				g.Handle(m, path, refuse)
@@ -186,13 +189,13 @@ func (s *Server) router() *gin.Engine {
 		// gin's own 405 (HandleMethodNotAllowed) can panic in version 1.12 on a
 		// path with a slash too many, so methods that are not registered reach this handler.
 		if allowed := methodsOf(methods, ctx.Request.URL.Path); allowed != nil {
-			notAllowed(allowed)(ctx)
+			notAllowed(methods, allowed)(ctx)
 			return
 		}
 		if s.servePage(ctx) {
 			return
 		}
-		callOf(ctx).fail(fault.New(fault.NotFound, "no route is called %s", ctx.Request.URL.Path))
+		callOf(ctx).fail(fault.New(fault.NotFound, "%s", notFoundText(methods, ctx.Request.Method, ctx.Request.URL.Path)))
 	})
 	return g
 }
@@ -215,10 +218,10 @@ func samePath(pattern, path string) bool {
 	return slices.EqualFunc(wanted, given, func(w, g string) bool { return w == g || strings.HasPrefix(w, ":") && g != "" })
 }
 
-func notAllowed(allowed []string) gin.HandlerFunc {
+func notAllowed(methods map[string][]string, allowed []string) gin.HandlerFunc {
 	return func(ctx *gin.Context) {
 		ctx.Header("Allow", strings.Join(allowed, ", "))
-		callOf(ctx).fail(fault.New(fault.MethodNotAllowed, "this route does not take %s", ctx.Request.Method))
+		callOf(ctx).fail(fault.New(fault.MethodNotAllowed, "%s", notAllowedText(methods, allowed, ctx.Request.Method, ctx.Request.URL.Path)))
 	}
 }
 

@@ -184,7 +184,13 @@ func (a *Authenticator) Authenticate(ctx context.Context, header []string) (Iden
 		return Identity{Kind: ByKey, key: key}, err
 	}
 	if a.verifier == nil {
-		return Identity{}, fault.New(fault.Unauthorized, "this service accepts API keys only")
+		return Identity{}, fault.New(fault.Unauthorized, "this service accepts API keys only: %s", workspace.KeyText)
+	}
+	if strings.ContainsAny(token, `"'`) {
+		return Identity{}, fault.New(fault.Unauthorized, "send the token without quotation marks: an API key begins with atlas_, an access token with eyJ")
+	}
+	if strings.Count(token, ".") != 2 { // no JWT
+		return Identity{}, fault.New(fault.Unauthorized, "this is neither an API key, %s, nor an access token, a JWT, which begins with eyJ", workspace.KeyText)
 	}
 	u, err := a.verifier.verify(ctx, token)
 	return Identity{Kind: ByUser, user: u}, err
@@ -195,7 +201,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, header []string) (Iden
 func bearer(header []string) (string, error) {
 	switch {
 	case len(header) == 0 || header[0] == "":
-		return "", fault.New(fault.Unauthorized, "send an API key or an access token: Authorization: Bearer <token>")
+		return "", fault.New(fault.Unauthorized, "send an API key, which begins with atlas_, or an access token: Authorization: Bearer <token>")
 	case len(header) > 1:
 		return "", fault.New(fault.Unauthorized, "send one Authorization header")
 	case len(header[0]) > MaxHeader:
@@ -204,20 +210,20 @@ func bearer(header []string) (string, error) {
 	scheme, token, _ := strings.Cut(header[0], " ")
 	token = strings.Trim(token, " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" || strings.ContainsAny(token, " \t,") {
-		return "", fault.New(fault.Unauthorized, "the Authorization header must be: Bearer <token>")
+		return "", fault.New(fault.Unauthorized, "the header must be Authorization: Bearer <token>, with an API key, which begins with atlas_, or an access token")
 	}
 	return token, nil
 }
 
-// authenticateKey looks up a key and compares its secret. Every reason to reject it
-// has the same message.
+// authenticateKey looks up a key and compares its secret. Every reason to reject a
+// complete one has the same message.
 func (a *Authenticator) authenticateKey(ctx context.Context, token string) (workspace.Key, error) {
 	refuse := func(cause error) (workspace.Key, error) {
-		return workspace.Key{}, fault.Wrap(cause, fault.Unauthorized, "the API key is not valid")
+		return workspace.Key{}, fault.Wrap(cause, fault.Unauthorized, "the API key is not valid: no key of this service has this text; atlas key create makes another")
 	}
 	id, secret, err := workspace.ParseKey(token)
 	if err != nil {
-		return refuse(err)
+		return workspace.Key{}, fault.Wrap(err, fault.Unauthorized, "the API key is not complete: %s; this one has %d", workspace.KeyText, len(token))
 	}
 	if _, ok := a.unknownKeys.get(id); ok {
 		return refuse(nil)
@@ -282,7 +288,7 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 		// Its workspaces were deleted.
 		return workspace.ID{}, fault.New(fault.BadRequest, "this API key has no workspace: give workspace_id")
 	case required:
-		return workspace.ID{}, fault.New(fault.BadRequest, "an access token needs the query parameter workspace_id here")
+		return workspace.ID{}, fault.New(fault.BadRequest, "an access token needs the query parameter workspace_id here, such as ?workspace_id=0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10")
 	case i.user.workspace != nil:
 		return *i.user.workspace, nil
 	}
@@ -291,7 +297,7 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 	})
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		return workspace.ID{}, fault.New(fault.BadRequest, "which workspace? give the query parameter workspace_id")
+		return workspace.ID{}, fault.New(fault.BadRequest, "which workspace? give the query parameter workspace_id, such as ?workspace_id=0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10")
 	case err != nil:
 		return workspace.ID{}, unavailable(err)
 	}

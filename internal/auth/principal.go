@@ -2,6 +2,7 @@ package auth
 
 import (
 	"slices"
+	"strings"
 
 	"atlas/internal/fault"
 	"atlas/workspace"
@@ -33,7 +34,11 @@ func (p Principal) RequireScope(s workspace.Scope) error {
 	if slices.Contains(p.Scopes, s) {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "this API key lacks the scope %s", s)
+	has := make([]string, len(p.Scopes))
+	for i, scope := range p.Scopes {
+		has[i] = string(scope)
+	}
+	return fault.New(fault.Forbidden, "this API key lacks the scope %s; it has %s", s, strings.Join(has, ", "))
 }
 
 // RequireAdmin returns fault.Forbidden for the role member. A key counts as an admin.

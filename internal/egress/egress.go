@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -81,6 +82,9 @@ func (g *Guard) Check(text string) error {
 		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
 			return errors.New("must have a port of 1 to 65535")
 		}
+	}
+	if name := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")); len(g.allow) == 0 && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+		return errRefused
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && g.guardian(u.Scheme).SafeAddr(ip) != nil {
 		return errRefused

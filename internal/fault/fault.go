@@ -7,6 +7,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -117,7 +118,30 @@ func Validation(issues ...Issue) *Error {
 			issues[i].Path = []string{}
 		}
 	}
-	return &Error{Code: InvalidInput, Message: "the request is not valid", Issues: issues}
+	return &Error{Code: InvalidInput, Message: summary(issues), Issues: issues}
+}
+
+// Because is the error with a cause.
+func (e *Error) Because(cause error) *Error {
+	e.cause = cause
+	return e
+}
+
+// summary is the first issue, and how many more there are.
+func summary(issues []Issue) string {
+	if len(issues) == 0 {
+		return "the request is not valid"
+	}
+	text := issues[0].Message
+	if at := strings.Join(issues[0].Path, "."); at != "" {
+		text = at + ": " + text
+	}
+	if more := len(issues) - 1; more == 1 {
+		text += " (and 1 more problem)"
+	} else if more > 1 {
+		text += fmt.Sprintf(" (and %d more problems)", more)
+	}
+	return text
 }
 
 // BackendUnavailable returns an Unavailable error for a backend that is down or
@@ -151,19 +175,22 @@ type Shed string
 
 func (s Shed) Error() string { return string(s) }
 
+// Error is the code and the cause, then the sentence for the client.
 func (e *Error) Error() string {
-	s := string(e.Code) + ": " + e.Message
-	for i, issue := range e.Issues {
-		if i == 3 {
-			s += fmt.Sprintf(" (+%d more)", len(e.Issues)-i)
-			break
-		}
-		s += fmt.Sprintf("; %v: %s", issue.Path, issue.Message)
-	}
+	s := string(e.Code) + ": " + e.Reason()
 	if e.cause != nil {
-		s += ": " + e.cause.Error()
+		s += " (" + e.Message + ")"
 	}
 	return s
+}
+
+// Reason is what the log is to show first: the cause, or the sentence for the client if
+// there is none.
+func (e *Error) Reason() string {
+	if e.cause != nil {
+		return e.cause.Error()
+	}
+	return e.Message
 }
 
 // Unwrap returns the cause.

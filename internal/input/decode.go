@@ -84,11 +84,12 @@ func decode(data []byte, most int) (Value, []fault.Issue) {
 	d := decoder{most: most, json: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
 	v, err := d.value()
 	if err == nil {
+		end := after(data, d.json)
 		if _, err = d.json.ReadToken(); errors.Is(err, io.EOF) {
 			err = nil
 		} else {
 			d.issues = nil
-			d.add(fault.Custom, nil, "there is data after the JSON object")
+			d.add(fault.Custom, nil, "there is data after the JSON object, from %s", position(data, end))
 			return Value{}, d.issues
 		}
 	}
@@ -97,12 +98,21 @@ func decode(data []byte, most int) (Value, []fault.Issue) {
 		return Value{}, d.issues
 	case err != nil:
 		d.issues = nil
-		d.add(fault.Custom, nil, "the body is not valid JSON: %s", syntaxReason(err))
+		d.add(fault.Custom, nil, "the body is not valid JSON: %s", syntaxReason(data, d.json, err))
 		return Value{}, d.issues
 	case v.Kind != Object:
 		d.add(fault.Custom, nil, "the body must be a JSON object, not %s", article(v.Kind))
 	}
 	return v, d.issues
+}
+
+// after is where what follows the first value begins.
+func after(data []byte, d *jsontext.Decoder) int64 {
+	at := d.InputOffset()
+	for at < int64(len(data)) && strings.IndexByte(" \t\r\n", data[at]) >= 0 {
+		at++
+	}
+	return at
 }
 
 var errTooDeep = errors.New("nested too deeply")
@@ -218,17 +228,6 @@ func (d *decoder) clean(s string) string {
 		d.add(fault.InvalidFormat, d.path, "a string must not contain a NUL character")
 	}
 	return s
-}
-
-// syntaxReason is the reason of a syntax error without the decoder's prefixes.
-func syntaxReason(err error) string {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return "it ends too early"
-	}
-	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok && s.Err != nil {
-		return s.Err.Error() + " at byte " + strconv.FormatInt(s.ByteOffset, 10)
-	}
-	return "it cannot be read"
 }
 
 func article(k Kind) string {

@@ -38,11 +38,12 @@ func (s *Issues) add(issue fault.Issue) {
 // long as the body, and the path of every issue below it has the key.
 const maxPathElement = 256
 
-func clip(name string) string {
-	if len(name) <= maxPathElement {
+func clip(name string) string { return clipTo(name, maxPathElement) }
+
+func clipTo(name string, end int) string {
+	if len(name) <= end {
 		return name
 	}
-	end := maxPathElement
 	for !utf8.RuneStart(name[end]) {
 		end--
 	}
@@ -51,18 +52,21 @@ func clip(name string) string {
 
 // Unrecognized records unknown names at path. The message lists the known names, and
 // beside each unknown one the nearest.
-func (s *Issues) Unrecognized(path, names, known []string) { s.unrecognized("key", path, names, known) }
-
-// UnrecognizedParams is Unrecognized for parameters of a query string.
-func (s *Issues) UnrecognizedParams(names, known []string) {
-	s.unrecognized("query parameter", nil, names, known)
+func (s *Issues) Unrecognized(path, names, known []string) {
+	s.unrecognized("key", path, names, known, nil)
 }
 
-func (s *Issues) unrecognized(what string, path, names, known []string) {
+// UnrecognizedParams is Unrecognized for parameters of a query string. elsewhere says
+// where one belongs, "" if it does not know.
+func (s *Issues) UnrecognizedParams(names, known []string, elsewhere func(name string) string) {
+	s.unrecognized("query parameter", nil, names, known, elsewhere)
+}
+
+func (s *Issues) unrecognized(what string, path, names, known []string, elsewhere func(name string) string) {
 	if len(*s) >= fault.MaxIssues {
 		return // before it compares names
 	}
-	message := "unrecognized " + plural(what, len(names)) + ": " + quoteAll(names, known)
+	message := "unrecognized " + plural(what, len(names)) + ": " + quoteAll(names, known, elsewhere)
 	if len(known) > 0 {
 		message += "; known here: " + strings.Join(known, ", ")
 	}
@@ -78,12 +82,23 @@ func (s *Issues) OutsideVocabulary(path []string, v Value, allowed []string) {
 	message := "must be one of: " + strings.Join(allowed, ", ")
 	if v.Kind == String {
 		message += DidYouMean("; ", v.Text, allowed, "")
+		if v.Text == "*" {
+			message += "; for all, leave it out"
+		}
 	}
 	s.Add(fault.InvalidUnion, path, "%s", message)
 }
 
 // WrongType records a value of the wrong JSON type.
 func (s *Issues) WrongType(path []string, want string, got Value) {
+	s.WrongTypeInstead(path, want, got, "")
+}
+
+// WrongTypeInstead is WrongType that shows what would be right, "" for nothing.
+func (s *Issues) WrongTypeInstead(path []string, want string, got Value, instead string) {
+	if instead != "" {
+		want += ", such as " + instead
+	}
 	if got.Kind == Absent {
 		s.Add(fault.InvalidType, path, "required: %s", want)
 		return
@@ -106,6 +121,8 @@ type Reader struct {
 	value  Value
 	known  []string
 	done   bool
+	// elsewhere says where an unknown member belongs, "" if it does not know.
+	elsewhere func(Member) string
 }
 
 // Object returns a reader of v. If v is not an object, Object records an issue and the
@@ -150,9 +167,17 @@ func (r *Reader) Done() {
 		}
 	}
 	if len(unknown) > 0 {
-		r.issues.Unrecognized(r.path, unknown, r.known)
+		r.issues.unrecognized("key", r.path, unknown, r.known, func(name string) string {
+			if r.elsewhere == nil {
+				return ""
+			}
+			return r.elsewhere(Member{name, r.value.Get(name)})
+		})
 	}
 }
+
+// Elsewhere sets what says where unknown members belong; "" if it does not know.
+func (r *Reader) Elsewhere(says func(Member) string) { r.elsewhere = says }
 
 // Text limits the length of a string, in characters after trimming.
 type Text struct {
@@ -221,10 +246,13 @@ func (s *Issues) UUID(v Value, path ...string) (string, bool) {
 	}
 	id, ok := ParseUUID(v.Text)
 	if !ok {
-		s.Add(fault.InvalidFormat, path, "must be a UUID")
+		s.Add(fault.InvalidFormat, path, "must be "+UUIDText)
 	}
 	return id, ok
 }
+
+// UUIDText says what a UUID is.
+const UUIDText = "a UUID, such as 0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"
 
 // ParseUUID is ReadUUID as text in lower case, the form of all responses.
 func ParseUUID(s string) (string, bool) {
@@ -252,7 +280,7 @@ func plural(noun string, n int) string {
 	return noun + "s"
 }
 
-func quoteAll(names, known []string) string {
+func quoteAll(names, known []string, elsewhere func(name string) string) string {
 	const most = 10 // keeps the message readable; Keys has all names
 	var quoted []string
 	for i, n := range names {
@@ -260,7 +288,16 @@ func quoteAll(names, known []string) string {
 			quoted = append(quoted, fmt.Sprintf("and %d more", len(names)-most))
 			break
 		}
-		quoted = append(quoted, strconv.Quote(clip(n))+DidYouMean(" (", n, known, ")"))
+		hint := ""
+		if elsewhere != nil {
+			hint = elsewhere(n)
+		}
+		if hint != "" {
+			hint = " (" + hint + ")"
+		} else {
+			hint = DidYouMean(" (", n, known, ")")
+		}
+		quoted = append(quoted, strconv.Quote(clipTo(n, maxShown))+hint)
 	}
 	return strings.Join(quoted, ", ")
 }

@@ -30,7 +30,39 @@ func Nearest(name string, known []string) (nearest string) {
 			nearest, fewest, begins = k, n, same
 		}
 	}
+	if nearest == "" {
+		nearest = synonym(plain, known)
+	}
 	return nearest
+}
+
+// synonyms are what other APIs call the same, without marks and in lower case; the first
+// that is known is meant.
+var synonyms = map[string][]string{
+	"q": {"query", "prefix"}, "text": {"query", "prefix"}, "search": {"query"}, "term": {"query"}, "keyword": {"query"}, "keywords": {"query"}, "query": {"q", "prefix"},
+	"page": {"offset"}, "skip": {"offset"}, "from": {"since", "offset"}, "after": {"search_after", "cursor"}, "searchafter": {"cursor"}, "cursor": {"search_after"}, "nexttoken": {"search_after", "cursor"}, "next": {"search_after", "cursor"},
+	"size": {"limit"}, "perpage": {"limit"}, "pagesize": {"limit"}, "count": {"limit"}, "first": {"limit"}, "top": {"limit"}, "max": {"limit"},
+	"or": {"any"}, "should": {"any"}, "anyof": {"any", "value"}, "not": {"none"}, "mustnot": {"none"}, "exclude": {"none"}, "and": {"filters"}, "where": {"filters"}, "must": {"filters"}, "conditions": {"filters", "definition"},
+	"orderby": {"sort"}, "sortby": {"sort"}, "order": {"sort"}, "direction": {"order"}, "dir": {"order"}, "by": {"field"}, "key": {"field"}, "name": {"field"},
+	"select": {"fields"}, "columns": {"fields"}, "source": {"fields"}, "expand": {"include"}, "includes": {"include"}, "embed": {"include"}, "with": {"include"},
+	"eq": {"value"}, "is": {"value"}, "equals": {"value"}, "in": {"value"}, "contains": {"value"}, "like": {"value"}, "match": {"value"}, "exact": {"exact_match"}, "exists": {"known"}, "isnull": {"known"},
+	"aggs": {"facets"}, "aggregations": {"facets"}, "groupby": {"facets"}, "facet": {"facets"},
+	"items": {"inputs", "ids"}, "records": {"inputs", "ids"}, "data": {"inputs"}, "input": {"inputs"}, "id": {"ids", "record_id", "account_id", "project_id", "contact_id", "view_id", "signal_id", "domain"}, "recordids": {"ids"},
+	"lat": {"latitude"}, "lon": {"longitude"}, "lng": {"longitude"}, "long": {"longitude"}, "radius": {"radius_m"}, "distance": {"radius_m"}, "box": {"within"}, "bbox": {"within"}, "circle": {"near"},
+	"type": {"view_type", "signal_type"}, "kind": {"view_type"}, "title": {"name"}, "mail": {"email"}, "workspace": {"workspace_id"}, "org": {"workspace_id"}, "tenant": {"workspace_id"},
+	"relation": {"relations"}, "related": {"relations"}, "has": {"relations"}, "preview": {"dry_run"}, "dry": {"dry_run"}, "fuzzy": {"typos"}, "fuzziness": {"typos"},
+	"unread": {"dismissed"}, "wait": {"wait_s"}, "timeout": {"wait_s"}, "callback": {"url"}, "endpoint": {"url"}, "event": {"events"}, "topics": {"events"},
+}
+
+func synonym(plain string, known []string) string {
+	for _, s := range synonyms[plain] {
+		for _, k := range known {
+			if k == s {
+				return k
+			}
+		}
+	}
+	return ""
 }
 
 var marks = strings.NewReplacer("-", "", "_", "", " ", "")

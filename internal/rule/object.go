@@ -37,6 +37,11 @@ func NoOthers[T any]() Field[T] {
 	return Step(func(_ *input.Issues, r *input.Reader, _ *T) { r.Done() })
 }
 
+// Elsewhere is the step that says where unknown members belong; "" if it does not know.
+func Elsewhere[T any](says func(m input.Member) string) Field[T] {
+	return Step(func(_ *input.Issues, r *input.Reader, _ *T) { r.Elsewhere(says) })
+}
+
 // Required is a member that must be present. Its value is stored in the target.
 func Required[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
 	return field(schema.Required(name, rule.Schema), rule, func(into *T, value V) { *target(into) = value })
@@ -90,7 +95,7 @@ func (r Rule[T]) member(s *input.Issues, from *input.Reader, name string, requir
 	case v.Kind != input.Absent:
 		return r.read(s, v, from.Path(name))
 	case required:
-		s.WrongType(from.Path(name), r.want, v)
+		s.WrongTypeInstead(from.Path(name), r.want, v, r.suggestion(v))
 	case r.absent != nil:
 		return *r.absent, true
 	}
@@ -127,7 +132,12 @@ func Object[T any](fields ...Field[T]) Rule[T] {
 
 // Only takes an object of exactly one member, and reads that.
 func Only[T any](name string, rule Rule[T]) Rule[T] {
-	return Object(Required(name, rule, func(value *T) *T { return value }))
+	return Object(Required(name, rule, func(value *T) *T { return value })).Instead(func(v input.Value) string {
+		if v.Kind != rule.kind {
+			return ""
+		}
+		return input.Wrapped("{"+input.Quoted(name)+":", v, "}")
+	})
 }
 
 // object is the schema and the reader of an object of these fields.

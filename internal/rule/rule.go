@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,11 @@ type form struct {
 	// listed are the values of an enumeration, which the issue of another value
 	// lists; nil for other rules.
 	listed []string
+	// instead shows what would be right in place of a value of another type; nil or "":
+	// nothing.
+	instead func(v input.Value) string
+	// advice ends the issues of a code that the rule adds at the value.
+	advice map[fault.IssueCode]string
 }
 
 // New is a rule that package rule has no constructor for. want names the value in
@@ -44,13 +50,47 @@ func New[T any](s *schema.Schema, kind input.Kind, want string, read func(s *inp
 
 func (r Rule[T]) read(s *input.Issues, v input.Value, path []string) (got T, ok bool) {
 	if r.kind != input.Absent && v.Kind != r.kind && !(r.nullable && v.Kind == input.Null) {
-		s.WrongType(path, r.want, v)
+		s.WrongTypeInstead(path, r.want, v, r.suggestion(v))
 		return got, false
 	}
+	before := len(*s)
 	if got, ok = r.value(s, v, path); !ok && r.listed != nil {
 		s.OutsideVocabulary(path, v, r.listed)
 	}
+	for i := before; i < len(*s); i++ {
+		if text := r.advice[(*s)[i].Code]; text != "" && len((*s)[i].Path) == len(path) {
+			(*s)[i].Message += "; " + text
+		}
+	}
 	return got, ok
+}
+
+// Suggestion shows what would be right in place of a value of another type; "" for
+// nothing.
+func (f form) Suggestion(v input.Value) string { return f.suggestion(v) }
+
+func (f form) suggestion(v input.Value) string {
+	if f.instead == nil {
+		return ""
+	}
+	return f.instead(v)
+}
+
+// Instead is the rule whose issue of a value of another type shows what would be right.
+// The function gets that value, Absent if there is none, and returns JSON, or "".
+func (r Rule[T]) Instead(show func(v input.Value) string) Rule[T] {
+	r.instead = show
+	return r
+}
+
+// Advise is the rule with an advice at the end of its issues of a code at the value.
+func (r Rule[T]) Advise(code fault.IssueCode, text string) Rule[T] {
+	r.advice = maps.Clone(r.advice)
+	if r.advice == nil {
+		r.advice = map[fault.IssueCode]string{}
+	}
+	r.advice[code] = text
+	return r
 }
 
 // Read reads a value. If it adds issues, it returns the part that could be read.
@@ -177,14 +217,28 @@ func UUID[T ~[16]byte]() Rule[T] {
 func Integer(lowest, highest int) Rule[int] {
 	return New(schema.Integer(int64(lowest), int64(highest)), input.Number, "an integer", func(s *input.Issues, v input.Value, path []string) (int, bool) {
 		return s.Integer(v, lowest, highest, path...)
-	})
+	}).Instead(Unquoted)
 }
 
 // Boolean takes true or false.
 func Boolean() Rule[bool] {
 	return New(schema.Boolean(), input.Bool, "true or false", func(_ *input.Issues, v input.Value, _ []string) (bool, bool) {
 		return v.Bool, true
+	}).Instead(func(v input.Value) string {
+		if v.Text == "true" || v.Text == "false" {
+			return v.Text
+		}
+		return ""
 	})
+}
+
+// Unquoted shows the number that a text has in place of the text, for Instead.
+func Unquoted(v input.Value) string {
+	n := input.Value{Kind: input.Number, Text: v.Text}
+	if _, err := strconv.ParseFloat(v.Text, 64); v.Kind != input.String || err != nil || strings.Trim(v.Text, "0123456789.-") != "" {
+		return ""
+	}
+	return n.JSON()
 }
 
 // Number takes exactly one integer, such as the version of a format.
@@ -213,7 +267,31 @@ func Array[T any](want string, each Rule[T], fewest, most int) Rule[[]T] {
 			}
 		}
 		return elements, true
+	}).Instead(func(v input.Value) string {
+		scalar := each.kind
+		if each.listed != nil {
+			scalar = input.String
+		}
+		switch {
+		case v.Kind != scalar || v.Kind == input.Absent || v.Kind == input.Array:
+			return each.asElement(v)
+		case v.Kind == input.String && strings.Contains(v.Text, ","):
+			list := input.Value{Kind: input.Array}
+			for text := range strings.SplitSeq(v.Text, ",") {
+				list.Items = append(list.Items, input.Value{Kind: input.String, Text: strings.TrimSpace(text)})
+			}
+			return list.JSON()
+		}
+		return input.Wrapped("[", v, "]")
 	})
+}
+
+// asElement is an array of what would be right in place of a value.
+func (f form) asElement(v input.Value) string {
+	if text := f.suggestion(v); text != "" {
+		return "[" + text + "]"
+	}
+	return ""
 }
 
 // OneOrMore takes a value, or an array of 1 to most values.

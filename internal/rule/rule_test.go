@@ -146,7 +146,7 @@ func TestChoices(t *testing.T) {
 		},
 		`{"id":"1","size":[1,4]}`:   {"too_big size.1: must be at most 3", "custom : sizes need a kind"},
 		`{"id":"1","size":[1,1,1]}`: {"too_big size: must have at most 2 elements, has 3"},
-		`{"id":"1","size":"1"}`:     {"invalid_type size: must be an integer, not a string"},
+		`{"id":"1","size":"1"}`:     {"invalid_type size: must be an integer, such as 1, not a string"},
 		`{"id":"","by":{}}`:         {"invalid_union : give exactly one of id and by"},
 	} {
 		v, _ := input.Decode([]byte(body))

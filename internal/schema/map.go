@@ -39,3 +39,23 @@ func (m Map[T]) Get(name string) (value T) {
 	}
 	return value
 }
+
+// Has reports whether the schema, or one of its alternatives, has a member.
+func (s *Schema) Has(member string) bool {
+	if s.target != nil {
+		s = s.target
+	}
+	for _, m := range s.Properties {
+		if m.Name == member {
+			return true
+		}
+	}
+	for _, alternatives := range [][]*Schema{s.AnyOf, s.OneOf} {
+		for _, a := range alternatives {
+			if a.Has(member) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -355,6 +356,11 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 		}
 		r.Done()
 		return Facet{}, false
+	}).Instead(func(v input.Value) string {
+		if v.Kind != input.String {
+			return `{"field":"city"}`
+		}
+		return input.Wrapped(`{"field":`, v, "}")
 	})
 }
 
@@ -389,7 +395,9 @@ func measureMember(fields []Field, base BaseKind) []rule.Field[Facet] {
 	measure := rule.Object(
 		rule.Required("field", fieldRule(numbers), func(m *Measure) **Field { return &m.Field }),
 		rule.Required("of", rule.Enum(Sum, Average, Minimum, Maximum), func(m *Measure) *MeasureOf { return &m.Of }),
-	).Described("Adds `measure` to every value or bucket: of the known values of a number, null where there are none.")
+	).Described("Adds `measure` to every value or bucket: of the known values of a number, null where there are none.").Instead(func(input.Value) string {
+		return fmt.Sprintf(`{"field":%q,"of":"sum"}`, numbers[0].Key)
+	})
 	return []rule.Field[Facet]{rule.Optional("measure", rule.Pointer(measure), func(f *Facet) **Measure { return &f.Measure })}
 }
 
@@ -415,7 +423,7 @@ var facetRange = func() rule.Rule[FacetRange] {
 			r.From, r.To = literal(v.Items[0]), literal(v.Items[1])
 		}
 		return r, ok
-	})
+	}).Instead(rangeOfWords)
 }()
 
 func literal(v input.Value) jsontext.Value {

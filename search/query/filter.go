@@ -56,11 +56,12 @@ func buildFilters(d Dataset, base BaseKind) rule.Rule[conditions] {
 		f := &fields[i]
 		members[i] = rule.OptionalFunc(f.Key, filterRule(f).Described(f.Description), (*conditions).add)
 	}
+	members = append(members, rule.Elsewhere[conditions](func(m input.Member) string { return outsideFilters(d, base, m.Name) }))
 	name := d.Title() + "Filters"
 	if base != Data {
 		name = "Workspace" + name
 	}
-	return rule.Object(members...).Described("Conditions that must all be met.").Named(name)
+	return rule.Object(members...).Instead(func(v input.Value) string { return listedFilters(d, v) }).Described("Conditions that must all be met.").Named(name)
 }
 
 // filterRule reads { value, exact_match? } or { known } for one field.
@@ -125,7 +126,9 @@ func orKnown(s *schema.Schema) *schema.Schema {
 func exactFilter(f *Field, name string, s *schema.Schema, value rule.Rule[conditions], whole *rule.Rule[conditions]) rule.Rule[conditions] {
 	return rule.New(schema.Named(name, orKnown(s)), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
 		r := issues.Object(v, path...)
-		valued := r.Take("value").Kind != input.Absent
+		r.Elsewhere(func(m input.Member) string { return inFilter(f, v, m) })
+		given := r.Take("value").Kind
+		valued := given != input.Absent
 		byKnown := v.Get("known").Kind != input.Absent
 		chosen := value
 		if whole != nil && !byKnown && exactMatch.Member(issues, r, "exact_match", false) {
@@ -134,13 +137,20 @@ func exactFilter(f *Field, name string, s *schema.Schema, value rule.Rule[condit
 		has := hasValue.Member(issues, r, "known", false)
 		r.Done()
 		switch {
+		case !byKnown && given == input.Null:
+			code := fault.InvalidType
+			if f.Vocabulary != nil {
+				code = fault.InvalidUnion
+			}
+			issues.Add(code, r.Path("value"), `must not be null; {"known":false} finds the records without a value`)
+			return conditions{}, false
 		case !byKnown:
 			return chosen.Member(issues, r, "value", true), true
 		case valued:
 			issues.Add(fault.InvalidUnion, path, "give exactly one of value and known")
 		}
 		return knownCondition(f, has), true
-	})
+	}).Instead(wrappedFilter(f))
 }
 
 func knownCondition(f *Field, has bool) conditions {

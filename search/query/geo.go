@@ -100,7 +100,7 @@ func areaRule(f *Field) rule.Rule[conditions] {
 	return rule.New(schema.Named("Area", either.Schema.Either("near", "within")), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
 		node := either.Read(issues, v, path...).node(f)
 		return conditions{where: All{node}}, node != nil
-	})
+	}).Instead(nearPoint)
 }
 
 // numberWithin reads a number within bounds, both inclusive.

@@ -60,6 +60,7 @@ func groupRule(d Dataset, base BaseKind) rule.Rule[conditions] {
 	all := rule.Object(
 		rule.OptionalFunc("filters", filtersRule(d, base), (*conditions).add),
 		rule.OptionalFunc("relations", relationsRule(d), (*conditions).add),
+		rule.Elsewhere[conditions](outsideRequest(d, base)),
 	)
 	all.Schema.MinProperties = 1
 	name := d.Title() + "Group"
@@ -73,6 +74,11 @@ func groupRule(d Dataset, base BaseKind) rule.Rule[conditions] {
 			issues.Add(fault.TooSmall, path, "a group must have at least 1 condition")
 		}
 		return c, true
+	}).Instead(func(v input.Value) string {
+		if v.Kind != input.Object || v.Get("filters").Kind == input.Absent && v.Get("relations").Kind == input.Absent {
+			return `{"filters":` + exampleFilters(d) + "}"
+		}
+		return v.JSON()
 	}).Described("At least one condition. All must be met.").Named(name)
 }
 

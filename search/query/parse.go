@@ -69,9 +69,9 @@ func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
 	return []rule.Field[request]{
-		rule.Optional("limit", rule.Integer(1, MaxLimit).Default(DefaultLimit), func(r *request) *int { return &r.Limit }),
-		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`."), func(r *request) *int { return &r.Offset }),
-		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
+		rule.Optional("limit", rule.Integer(1, MaxLimit).Default(DefaultLimit).Advise(fault.TooBig, "search_after leads to the next page"), func(r *request) *int { return &r.Limit }),
+		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`.").Advise(fault.TooBig, "search_after leads to any further page: send metadata.search_after of the page before"), func(r *request) *int { return &r.Offset }),
+		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor, which is metadata.search_after of the page before", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
 		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
 		rule.Optional("max_bytes", MaxBytesRule, func(r *request) *int { return &r.MaxBytes }),
@@ -114,6 +114,7 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 		rule.OptionalFunc("any", groupsRule(d, base).Described("At least one of these groups must match."), (*request).addAny),
 		rule.OptionalFunc("none", groupsRule(d, base).Described("None of these groups may match."), (*request).addNone),
 		rule.Step(boundGroups),
+		rule.Elsewhere[request](outsideRequest(d, base)),
 		rule.Step(boundTypos),
 	}
 }
@@ -191,10 +192,17 @@ func sortField(d Dataset, base BaseKind) rule.Field[request] {
 		if v.Kind == input.Absent {
 			return
 		}
-		of := issues.Object(v, r.Path("sort")...)
-		if !of.Ok() {
+		if v.Kind != input.Object {
+			issues.WrongTypeInstead(r.Path("sort"), "an object", v, sortOf(v))
 			return
 		}
+		of := issues.Object(v, r.Path("sort")...)
+		of.Elsewhere(func(m input.Member) string {
+			if len(v.Members) == 1 {
+				return "a sort is " + sortOf(v)
+			}
+			return ""
+		})
 		field, order := of.Take("field"), of.Take("order")
 		of.Done()
 		at, allowed := of.Path("field"), orders

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"atlas/internal/fault"
@@ -51,11 +50,17 @@ func rangeRule[T any](f *Field, of rangeReader[T]) rule.Rule[conditions] {
 
 // ends reads a range; nil is an open end.
 func (of rangeReader[T]) ends(issues *input.Issues, v input.Value, path []string) (from, to *T, valid bool) {
-	if v.Kind != input.Array {
+	switch {
+	case v.Kind == input.Object:
+		issues.WrongTypeInstead(path, "a value or a range [from, to]", v, rangeOfWords(v))
+		return nil, nil, false
+	case v.Kind != input.Array:
 		first, last, ok := of.read(issues, v, path)
 		return &first, &last, ok
-	}
-	if !issues.Length(len(v.Items), 2, 2, path...) {
+	case len(v.Items) == 1 && v.Items[0].Kind != input.Null:
+		issues.Add(fault.TooSmall, path, "must have 2 elements, [from, to], one of which may be null%s", input.Wrapped(", such as [", v.Items[0], ",null]"))
+		return nil, nil, false
+	case !issues.Length(len(v.Items), 2, 2, path...):
 		return nil, nil, false
 	}
 	valid = true
@@ -70,10 +75,11 @@ func (of rangeReader[T]) ends(issues *input.Issues, v input.Value, path []string
 	switch {
 	case !valid:
 	case from == nil && to == nil:
-		issues.Add(fault.Custom, path, "only one end of a range may be null")
+		issues.Add(fault.Custom, path, `only one end of a range may be null; {"known":true} finds all records with a value`)
 		valid = false
 	case from != nil && to != nil && of.compare(*from, *to) > 0:
-		issues.Add(fault.Custom, path, "the lowest value of a range must not be above the highest")
+		issues.Add(fault.Custom, path, "the lowest value of a range must not be above the highest%s",
+			input.Wrapped(", such as ", input.Value{Kind: input.Array, Items: []input.Value{v.Items[1], v.Items[0]}}, ""))
 		valid = false
 	}
 	return from, to, valid
@@ -92,7 +98,7 @@ func numbers(f *Field) rangeReader[number] {
 	s := &schema.Schema{Type: "number", Format: "double", Minimum: -math.MaxFloat64, Maximum: math.MaxFloat64, Examples: []any{10}}
 	read := func(issues *input.Issues, v input.Value, path []string) (from, to number, ok bool) {
 		if v.Kind != input.Number {
-			issues.WrongType(path, "a number", v)
+			issues.WrongTypeInstead(path, "a number", v, rule.Unquoted(v))
 			return from, to, false
 		}
 		n, err := strconv.ParseFloat(v.Text, 64)
@@ -145,7 +151,7 @@ var dates = rangeReader[float64]{"DateRange", DayOrInstant, readDate, cmp.Compar
 
 func readDate(issues *input.Issues, v input.Value, path []string) (from, to float64, ok bool) {
 	if v.Kind != input.String {
-		issues.WrongType(path, "a date", v)
+		issues.WrongTypeInstead(path, "a date", v, `"2026-01-31"`)
 		return 0, 0, false
 	}
 	if day, ok := ParseDay(v.Text); ok {
@@ -153,7 +159,7 @@ func readDate(issues *input.Issues, v input.Value, path []string) (from, to floa
 	}
 	t, ok := ParseInstant(v.Text)
 	if !ok {
-		issues.Add(fault.InvalidFormat, path, "must be a date: YYYY-MM-DD or RFC 3339")
+		issues.Add(fault.InvalidFormat, path, "%s", DateProblem(v.Text))
 		return 0, 0, false
 	}
 	at := float64(t.UnixMilli())
@@ -176,26 +182,6 @@ func dateBounds(from, to *float64) (least, greatest Bound, ok bool) {
 		greatest = TimeBound(int64(b))
 	}
 	return least, greatest, a <= b
-}
-
-// ParseDay reads YYYY-MM-DD as 00:00 UTC of that day.
-func ParseDay(s string) (time.Time, bool) {
-	t, err := time.Parse(time.DateOnly, s)
-	return t, err == nil && t.Year() > 0
-}
-
-// ParseInstant reads an RFC 3339 timestamp, in UTC.
-func ParseInstant(s string) (time.Time, bool) {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return time.Time{}, false
-	}
-	// time.Parse accepts an hour of one digit, a comma and an offset of a day.
-	if zone := s[len(s)-1] != 'Z'; s[13] != ':' || strings.ContainsRune(s, ',') || zone && s[len(s)-5:len(s)-3] > "23" {
-		return time.Time{}, false
-	}
-	t = t.UTC()
-	return t, t.Year() > 0 && t.Year() <= 9999
 }
 
 // TimeLayout is the time.Format layout of timestamps: RFC 3339, UTC,

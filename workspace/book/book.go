@@ -263,7 +263,7 @@ func (b *Book) Get(ctx context.Context, in workspace.ID, d query.Dataset, record
 	}
 	row, there := rows[record]
 	if !there {
-		return nil, fault.New(fault.NotFound, "no %s of the book has the id %s", d.Singular(), record)
+		return nil, fault.New(fault.NotFound, "no %s of the book has the id %s; an upsert adds one", d.Singular(), record)
 	}
 	return row, nil
 }

@@ -54,6 +54,12 @@ func UpsertRule(d query.Dataset) rule.Rule[Input] {
 			}))
 		}
 	}
+	fields = append(fields, rule.Elsewhere[Input](func(m input.Member) string {
+		if _, global := query.FieldNamed(d, m.Name); global && m.Name != "id" {
+			return "a value of the global record, which nobody changes"
+		}
+		return ""
+	}))
 	return rule.Object(fields...).Described(text).Named("Workspace" + d.Title() + "Upsert")
 }
 
@@ -114,7 +120,7 @@ var dateRule = rule.New(query.DayOrInstant, input.String, "a string", func(issue
 		t, ok = query.ParseDay(v.Text)
 	}
 	if !ok {
-		issues.Add(fault.InvalidFormat, path, "must be a date: YYYY-MM-DD or RFC 3339")
+		issues.Add(fault.InvalidFormat, path, "%s", query.DateProblem(v.Text))
 	}
 	return t.UnixMilli(), ok
 })

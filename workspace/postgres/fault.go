@@ -49,9 +49,7 @@ func unknownWorkspace(err error) *fault.Error {
 }
 
 func invalid(cause error, field, message string) *fault.Error {
-	e := fault.Wrap(cause, fault.InvalidInput, "the request is not valid")
-	e.Issues = []fault.Issue{{Code: fault.Custom, Path: []string{field}, Message: message}}
-	return e
+	return fault.Validation(fault.Issue{Code: fault.Custom, Path: []string{field}, Message: message}).Because(cause)
 }
 
 // toFault converts a driver's error to a fault, by its code and never by its text.

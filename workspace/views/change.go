@@ -55,12 +55,32 @@ func ParseChange(body input.Value) (Change, error) {
 		Definition: r.Take("definition"),
 	}
 	if creates && c.Type == Dynamic && c.Definition.Kind == input.Absent {
-		issues.WrongType([]string{"definition"}, "an object { version, q, fields }", c.Definition)
+		issues.WrongTypeInstead([]string{"definition"}, "an object", c.Definition, `{"version":1,"q":"","fields":{}}`)
 	}
 	c.Presentation = rule.Pointer(PresentationRule).Member(&issues, r, "presentation", false)
 	c.Revision = RevisionRule.Member(&issues, r, "revision", false)
 	r.Done()
+	if len(issues) > 0 && c.Definition.Kind != input.Absent && creates {
+		c.reportDefinition(&issues, body)
+	}
 	return c, issues.Err()
+}
+
+// reportDefinition adds what is wrong with the definition to other issues, so that one
+// answer has all. If the dataset is not valid, the nearest is meant; if none is near,
+// only what is the same for all datasets is wrong.
+func (c Change) reportDefinition(issues *input.Issues, body input.Value) {
+	g, t := grammarReader{dataset: c.Dataset}, c.Type
+	if g.dataset == "" {
+		near := input.Nearest(body.Get("dataset").Text, Datasets())
+		g.dataset, g.anyFields = DatasetOfView(near), near == ""
+	}
+	if t == "" {
+		t = Dynamic
+	}
+	if g.definition(c.Definition, t); len(g.problems) > 0 {
+		issues.Add(fault.Custom, []string{"definition"}, "%s", g.text())
+	}
 }
 
 // apply returns the View after the change: fault.ViewImmutableField,

@@ -43,9 +43,11 @@ func ReadDefinition(stored []byte, d query.Dataset, t Type) (Definition, error) 
 
 // grammarReader reads one definition and collects problems.
 type grammarReader struct {
-	dataset  query.Dataset
-	stored   bool
-	problems []string
+	dataset query.Dataset
+	stored  bool
+	// anyFields leaves the conditions unread.
+	anyFields bool
+	problems  []string
 }
 
 func (g *grammarReader) fail(at, format string, args ...any) {
@@ -69,11 +71,18 @@ func (g *grammarReader) definition(v input.Value, t Type) Definition {
 		return Definition{}
 	}
 	if t == Static {
+		if v.Get("q").Kind != input.Absent || v.Get("fields").Kind != input.Absent {
+			g.fail(inDefinition, `of a static View is {"version":%d}: only a dynamic View has "q" and "fields"`, DefinitionVersion)
+			return Definition{}
+		}
 		g.keys(inDefinition, v, "version")
 		g.version(v)
 		return Definition{}
 	}
 	g.keys(inDefinition, v, "version", "q", "fields")
+	if filters := v.Get("filters"); filters.Kind != input.Absent {
+		g.fail(inDefinition, "conditions go into fields%s", input.Wrapped(`, such as "fields":`, plainFields(filters), ""))
+	}
 	g.version(v)
 	return Definition{Dynamic: true, Q: g.q(v.Get("q")), Fields: g.fields(v.Get("fields"))}
 }
@@ -105,7 +114,7 @@ func (g *grammarReader) version(v input.Value) {
 
 func (g *grammarReader) q(v input.Value) string {
 	if v.Kind != input.String {
-		g.fail("q", "must be a string, not %s", written(v))
+		g.fail("q", `must be a string, "" for none, not %s`, written(v))
 		return ""
 	}
 	q := strings.TrimSpace(v.Text)
@@ -117,7 +126,10 @@ func (g *grammarReader) q(v input.Value) string {
 
 func (g *grammarReader) fields(v input.Value) []Condition {
 	if v.Kind != input.Object {
-		g.fail("fields", "must be an object, not %s", written(v))
+		g.fail("fields", "must be an object, {} for no conditions, not %s", written(v))
+		return nil
+	}
+	if g.anyFields {
 		return nil
 	}
 	var names []string
@@ -184,7 +196,7 @@ func (g *grammarReader) only(at string, v input.Value, want string, check func(s
 func (g *grammarReader) values(at string, v input.Value, f query.Field) []string {
 	switch {
 	case v.Kind != input.Array:
-		g.fail(at, "must be an array of strings, not %s", written(v))
+		g.fail(at, "must be an array of strings%s, not %s", input.Wrapped(", such as ", listOf(v), ""), written(v))
 		return nil
 	case len(v.Items) == 0:
 		g.fail(at, "must have at least 1 value")
@@ -233,7 +245,7 @@ func (g *grammarReader) value(item input.Value, f query.Field) (value, reason st
 func (g *grammarReader) span(at string, v input.Value, ends []string, read func(at string, v input.Value) (string, int64)) (a, b string) {
 	from, to := ends[0], ends[1]
 	if v.Kind != input.Object {
-		g.fail(at, "must be an object with %s, %s or both, not %s", from, to, written(v))
+		g.fail(at, "must be an object with %s, %s or both%s, not %s", from, to, input.Wrapped(", such as ", spanOf(v, ends), ""), written(v))
 		return "", ""
 	}
 	before := len(g.problems)
@@ -258,7 +270,11 @@ func (g *grammarReader) span(at string, v input.Value, ends []string, read func(
 func (g *grammarReader) digits(at string, v input.Value) (string, int64) {
 	n, err := strconv.ParseInt(v.Text, 10, 64)
 	if v.Kind != input.String || len(v.Text) > MaxDigits || strings.Trim(v.Text, "0123456789") != "" || err != nil {
-		g.fail(at, "must be a string of 1 to %d digits, not %s", MaxDigits, written(v))
+		instead := ""
+		if v.Kind == input.Number && strings.Trim(v.Text, "0123456789") == "" {
+			instead = input.Wrapped(", such as ", input.Value{Kind: input.String, Text: v.Text}, "")
+		}
+		g.fail(at, "must be a string of 1 to %d digits%s, not %s", MaxDigits, instead, written(v))
 	}
 	return v.Text, n
 }
@@ -266,9 +282,55 @@ func (g *grammarReader) digits(at string, v input.Value) (string, int64) {
 func (g *grammarReader) day(at string, v input.Value) (string, int64) {
 	day, ok := query.ParseDay(v.Text)
 	if v.Kind != input.String || !ok {
-		g.fail(at, "must be a day of the calendar, YYYY-MM-DD, not %s", written(v))
+		problem := "must be a day of the calendar, YYYY-MM-DD, such as 2026-01-31"
+		if p := query.DateProblem(v.Text); v.Kind == input.String && strings.HasPrefix(p, "there is no") {
+			problem = p
+		}
+		g.fail(at, "%s, not %s", problem, written(v))
 	}
 	return v.Text, day.Unix()
+}
+
+// plainFields is fields of a definition in place of filters of a search.
+func plainFields(filters input.Value) input.Value {
+	fields := input.Value{Kind: input.Object}
+	for _, m := range filters.Members {
+		if list := listOf(m.Value); list.Kind == input.Array {
+			fields.Members = append(fields.Members, input.Member{Name: m.Name, Value: list})
+		}
+	}
+	return fields
+}
+
+// listOf is the list of a text, or of the value of a filter of a search; Absent if it is
+// neither.
+func listOf(v input.Value) input.Value {
+	if v.Kind == input.Object {
+		v = v.Get("value")
+	}
+	switch v.Kind {
+	case input.String:
+		return input.Value{Kind: input.Array, Items: []input.Value{v}}
+	case input.Array:
+		return v
+	}
+	return input.Value{}
+}
+
+// spanOf is the object with these ends of a pair of values, or an example.
+func spanOf(v input.Value, ends []string) input.Value {
+	example := map[string]string{"min": "1000", "max": "2000", "after": "2026-01-01", "before": "2026-01-31"}
+	span := input.Value{Kind: input.Object}
+	for i, end := range ends {
+		text := example[end]
+		if v.Kind == input.Array && len(v.Items) == len(ends) {
+			text = v.Items[i].Text
+		}
+		if text != "" {
+			span.Members = append(span.Members, input.Member{Name: end, Value: input.Value{Kind: input.String, Text: text}})
+		}
+	}
+	return span
 }
 
 // written formats a value for a message: quoted if it is short, else its kind and keys.

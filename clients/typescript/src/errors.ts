@@ -32,6 +32,8 @@ export class APIError extends AtlasError {
   /** 0 in an item of a batch. */
   status = 0;
   issues: Issue[] = [];
+  /** Where the code is explained: a path of the service, or an address. */
+  docUrl = "";
   requestId = "";
   /** Seconds that the service asks to wait. */
   retryAfter: number | undefined;
@@ -48,13 +50,14 @@ export class APIError extends AtlasError {
 interface GivenError {
   code?: string;
   message?: string;
+  doc_url?: string;
   issues?: Issue[];
 }
 
 /** The error of an item of a batch. */
 export function itemError(given: GivenError): APIError {
   const code = given.code ?? "";
-  return new APIError(`${code}: ${given.message ?? ""}`, { code, issues: given.issues ?? [] });
+  return new APIError(`${code}: ${given.message ?? ""}`, { code, docUrl: given.doc_url ?? "", issues: given.issues ?? [] });
 }
 
 /** Decodes a response without success. */
@@ -70,10 +73,11 @@ export async function errorOf(method: string, path: string, response: Response):
   const code = given.code ?? (issues.length > 0 ? "invalid_input" : "");
   const requestId = response.headers.get("X-Request-Id") ?? "";
   let text = `${method} ${path}: ${response.status} ${code}`.trimEnd();
-  text += given.message ? `: ${given.message}` : "";
-  for (const issue of issues) text += `; ${issue.path.join(".") || "the body"} ${issue.message}`;
+  const problems = issues.map((issue) => `${issue.path.join(".") || "the body"} ${issue.message}`);
+  if (problems.length > 0) text += `: ${problems.join("; ")}`;
+  else if (given.message) text += `: ${given.message}`;
   if (response.status >= 500 && requestId) text += ` (request ${requestId})`;
-  const error = new APIError(text, { code, issues, requestId, status: response.status, retryAfter: retryAfter(response) });
+  const error = new APIError(text, { code, docUrl: given.doc_url ?? "", issues, requestId, status: response.status, retryAfter: retryAfter(response) });
   if (code === "rate_limited") {
     error.credits = creditsOf(response);
     const at = Date.parse(response.headers.get("X-Credits-Next-At") ?? "");

@@ -28,6 +28,9 @@ func (a apiAccess) Check(f *cli.Problems) {
 	if (a.APIKey == "") == (a.Token == "") {
 		f.Add("give either --api-key (ATLAS_API_KEY) or --token (ATLAS_TOKEN)")
 	}
+	if a.APIKey != "" && !strings.HasPrefix(a.APIKey, "atlas_") {
+		f.Add("--api-key (ATLAS_API_KEY): not an API key, which begins with atlas_ and has 86 characters; a user's access token goes into --token")
+	}
 	if a.Token != "" && a.Workspace == "" {
 		f.Add("--token (ATLAS_TOKEN) needs --workspace (ATLAS_WORKSPACE)")
 	}

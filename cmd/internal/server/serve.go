@@ -1,15 +1,18 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"atlas/cmd/internal/cli"
+	"atlas/internal/api"
 	"atlas/internal/release"
 	"atlas/internal/telemetry"
 )
@@ -81,7 +84,8 @@ func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr st
 			failed <- err
 		}
 	}()
-	log.Info("serving", "address", listener.Addr().String())
+	at := cmp.Or(c.PublicURL, "http://"+reachable(listener.Addr()))
+	log.Info("serving", "address", listener.Addr().String(), "api", at+api.Version, "docs", at+api.DocsPath, "explorer", at+"/")
 	if listening != nil {
 		listening(listener.Addr().String())
 	}
@@ -92,4 +96,12 @@ func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr st
 	metrics.Draining()
 	shutdown{c.Drain, c.drainPause(), h, w, cut, log}.run()
 	return err
+}
+
+// reachable is the address of a listener as this machine reaches it.
+func reachable(a net.Addr) string {
+	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port))
+	}
+	return a.String()
 }

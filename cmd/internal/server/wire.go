@@ -124,6 +124,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	people.Webhooks = hooks
 	w.jobs = append(w.jobs, stopHooks...)
 	w.server = &api.Server{
+		PublicURL: c.PublicURL,
 		Search:    engine,
 		Facets:    engine,
 		Match:     engine,

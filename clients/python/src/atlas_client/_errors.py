@@ -47,12 +47,13 @@ class APIError(AtlasError):
     """Seconds."""
     method: str = ""
     path: str = ""
+    doc_url: str = ""
+    """Where the code is explained: a path of the service, or an address."""
 
     def __str__(self) -> str:
         text = f"{self.method} {self.path}: {self.status} " if self.status else ""
-        text += self.code + (f": {self.message}" if self.message else "")
-        for issue in self.issues:
-            text += f"; {'.'.join(issue.path) or 'the body'} {issue.message}"
+        problems = [f"{'.'.join(i.path) or 'the body'} {i.message}" for i in self.issues] or [self.message]
+        text += self.code + (": " + "; ".join(problems) if any(problems) else "")
         if self.status >= 500 and self.request_id:
             text += f" (request {self.request_id})"
         return text
@@ -87,7 +88,10 @@ def issues_of(raw: Any) -> list[Issue]:
 def item_error(raw: dict[str, Any]) -> APIError:
     """The error of an item of a batch."""
     return APIError(
-        str(raw.get("code", "")), str(raw.get("message", "")), issues=issues_of(raw.get("issues"))
+        str(raw.get("code", "")),
+        str(raw.get("message", "")),
+        issues=issues_of(raw.get("issues")),
+        doc_url=str(raw.get("doc_url", "")),
     )
 
 
@@ -113,6 +117,7 @@ def error_of(method: str, path: str, response: httpx.Response) -> APIError:
         retry_after(response),
         method,
         path,
+        str(given.get("doc_url", "")),
     )
     if code != "rate_limited":
         return error

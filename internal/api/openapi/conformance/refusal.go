@@ -34,12 +34,13 @@ func (d *Document) Refusal(method, target string, res *http.Response, got []byte
 		Error struct {
 			Code    string `json:"code"`
 			Message string `json:"message"`
+			DocURL  string `json:"doc_url"`
 		} `json:"error"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(got))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&e); err != nil || e.Error.Code == "" || e.Error.Message == "" {
-		return "the answer is no error with a code and a message"
+	if err := decoder.Decode(&e); err != nil || e.Error.Code == "" || e.Error.Message == "" || e.Error.DocURL == "" {
+		return "the answer is no error with a code, a message and a doc_url"
 	}
 	return ""
 }

@@ -1,0 +1,115 @@
+package input
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// syntaxReason says what is wrong with a text that is not JSON: what stands where, and
+// what would be right.
+func syntaxReason(data []byte, d *jsontext.Decoder, err error) string {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return endReason(d)
+	}
+	s, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok || s.Err == nil || s.ByteOffset < 0 || s.ByteOffset > int64(len(data)) {
+		return "it cannot be read"
+	}
+	at := s.ByteOffset
+	if rest := bytes.TrimLeft(data[at:], ", \t\r\n"); at < int64(len(data)) && data[at] == ',' && len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
+		at = int64(len(data) - len(rest)) // the comma is the mistake, what follows it is seen
+	}
+	// The error of a value, such as a text, can be at its begin or within it.
+	for at < int64(len(data)) && strings.IndexByte(" \t\r\n", data[at]) >= 0 {
+		at++
+	}
+	if at == int64(len(data)) {
+		return endReason(d)
+	}
+	return fmt.Sprintf("at %s stands %s: %s", position(data, at), shown(data[at:]), expected(data, at, s.Err))
+}
+
+// position is the line and the column of a byte, both from 1; columns count characters.
+func position(data []byte, at int64) string {
+	before := data[:at]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("line %d, column %d", line, column)
+}
+
+// shown is the word or the character that a text begins with, quoted.
+func shown(rest []byte) string {
+	const most = 20
+	n := 0
+	for n < len(rest) && n < most && isWordByte(rest[n]) {
+		n++
+	}
+	if n == 0 {
+		_, n = utf8.DecodeRune(rest)
+	}
+	if string(rest[:n]) == `"` {
+		return `'"'`
+	}
+	return strconv.Quote(string(rest[:n]))
+}
+
+func isWordByte(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-'
+}
+
+// mended are words that other languages have for a value of JSON.
+var mended = map[string]string{"True": "true", "False": "false", "None": "null", "nil": "null", "undefined": "null", "NaN": "null", "TRUE": "true", "FALSE": "false", "NULL": "null"}
+
+// expected says what would be right at a place.
+func expected(data []byte, at int64, err error) string {
+	c, before := data[at], bytes.TrimRight(data[:at], " \t\r\n")
+	var last byte
+	if len(before) > 0 {
+		last = before[len(before)-1]
+	}
+	word := strings.Trim(shown(data[at:]), `"`)
+	afterValue := last == '"' || last == '}' || last == ']' || isWordByte(last)
+	switch {
+	case (c == '}' || c == ']') && last == ',':
+		return "the comma before it is one too many"
+	case mended[word] != "":
+		return "JSON writes it " + mended[word]
+	case c == '\'':
+		return "names and texts have double quotes"
+	case c == '/' || c == '#':
+		return "JSON has no comments"
+	case c == '"' && afterValue, (c == '{' || c == '[') && afterValue:
+		return "a comma or a colon is missing before it"
+	case bytes.HasPrefix(data[at:], []byte("\ufeff")):
+		return "send the text without a byte order mark"
+	case len(before) == 0:
+		return `a JSON object begins with "{"`
+	case last == '0' && c >= '0' && c <= '9':
+		return "a number has no leading zero"
+	case isWordByte(c) && c > '9' && strings.IndexByte("{[,:", last) >= 0:
+		return "names and texts have double quotes"
+	}
+	return err.Error()
+}
+
+// endReason says what is missing at the end of a text.
+func endReason(d *jsontext.Decoder) string {
+	var missing []string
+	for depth := d.StackDepth(); depth > 0; depth-- {
+		kind, _ := d.StackIndex(depth)
+		missing = append(missing, map[jsontext.Kind]string{'{': "}", '[': "]"}[kind])
+	}
+	const most = 5
+	if len(missing) == 0 || len(missing) > most {
+		return "it ends too early"
+	}
+	return fmt.Sprintf("it ends too early: %q is missing", strings.Join(slices.Clip(missing), ""))
+}

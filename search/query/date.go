@@ -1,0 +1,69 @@
+package query
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseDay reads YYYY-MM-DD as 00:00 UTC of that day.
+func ParseDay(s string) (time.Time, bool) {
+	t, err := time.Parse(time.DateOnly, s)
+	return t, err == nil && t.Year() > 0
+}
+
+// ParseInstant reads an RFC 3339 timestamp, in UTC.
+func ParseInstant(s string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}, false
+	}
+	// time.Parse accepts an hour of one digit, a comma and an offset of a day.
+	if zone := s[len(s)-1] != 'Z'; s[13] != ':' || strings.ContainsRune(s, ',') || zone && s[len(s)-5:len(s)-3] > "23" {
+		return time.Time{}, false
+	}
+	t = t.UTC()
+	return t, t.Year() > 0 && t.Year() <= 9999
+}
+
+// dateText is what a date is.
+const dateText = "must be a date: YYYY-MM-DD, such as 2026-01-31, or RFC 3339, such as 2026-01-31T10:00:00Z"
+
+var (
+	dayParts  = regexp.MustCompile(`^(\d{4})-(\d{1,2})-(\d{1,2})(.*)$`)
+	timeOfDay = regexp.MustCompile(`^[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?$`)
+)
+
+// DateProblem says what is wrong with a text that is neither ParseDay's nor
+// ParseInstant's, and what would be right.
+func DateProblem(text string) string {
+	parts := dayParts.FindStringSubmatch(text)
+	if parts == nil {
+		return dateText
+	}
+	year, _ := strconv.Atoi(parts[1])
+	month, _ := strconv.Atoi(parts[2])
+	day, _ := strconv.Atoi(parts[3])
+	last := time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	switch at := timeOfDay.FindStringSubmatch(parts[4]); {
+	case year == 0:
+		return dateText + "; there is no year 0"
+	case month < 1 || month > 12:
+		return fmt.Sprintf("there is no month %d: a date is YYYY-MM-DD, such as %04d-%02d-%02d", month, year, min(max(month, 1), 12), 31)
+	case day < 1 || day > last:
+		return fmt.Sprintf("there is no day %d in %s %d: its last is %04d-%02d-%02d", day, time.Month(month), year, year, month, last)
+	case len(parts[2]) == 1 || len(parts[3]) == 1:
+		return fmt.Sprintf("must be a date with two digits for month and day, such as %04d-%02d-%02d", year, month, day)
+	case at != nil:
+		seconds := at[2]
+		if seconds == "" {
+			seconds = ":00"
+		}
+		return fmt.Sprintf("must be RFC 3339 with seconds and a time zone, such as %04d-%02d-%02dT%s%sZ", year, month, day, at[1], seconds)
+	case strings.HasPrefix(parts[4], " "):
+		return fmt.Sprintf("must be RFC 3339, with a T before the time, such as %04d-%02d-%02dT10:00:00Z", year, month, day)
+	}
+	return dateText
+}
