@@ -167,7 +167,9 @@ func (c *conn) attempt(ctx context.Context, r request, key string, body []byte) 
 	}
 	q.Header.Set("Authorization", "Bearer "+token)
 	q.Header.Set("Accept", "application/json")
-	q.Header.Set("Idempotency-Key", key)
+	if !r.unkept {
+		q.Header.Set("Idempotency-Key", key) // net/http repeats such requests itself when an idle connection was closed
+	}
 	q.Header.Set("User-Agent", c.userAgent)
 	if body != nil {
 		q.Header.Set("Content-Type", "application/json")

@@ -5,7 +5,8 @@ import { APIError, AtlasError, ConnectionLost, errorOf } from "./errors.js";
  *
  * All attempts of a call have the same Idempotency-Key: what an attempt did whose response was lost is neither
  * done nor charged again. The response to a repetition has no secrets. Repeated is after a lost connection, 502, 503
- * and 504, 429 with a short wait, and while the first attempt is still running.
+ * and 504, 429 with a short wait, and while the first attempt is still running. Only the
+ * acceptance of an invitation is not repeated when its response was lost.
  */
 export interface Retry {
   /** The maximum number of attempts, 5 by default; 1: no retry. */
@@ -44,6 +45,8 @@ export interface Settings {
 export interface Call {
   body?: unknown;
   params?: Record<string, string | number | boolean | undefined>;
+  /** The service does not keep the answer: the request is not repeated where it may have had an effect. */
+  unkept?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -78,7 +81,7 @@ export class Connection {
         failure = error;
       }
       this.observed({ method, path, attempt, status, seconds: (performance.now() - began) / 1000, error: failure });
-      const wait = this.wait(attempt, failure);
+      const wait = this.wait(attempt, failure, !call.unkept);
       if (wait === undefined) throw failure;
       await pause(wait, call.signal);
     }
@@ -99,7 +102,8 @@ export class Connection {
     for (const [name, value] of Object.entries({ ...call.params, workspace_id: s.workspace })) {
       if (value !== undefined) address.searchParams.set(name, String(value));
     }
-    const headers: Record<string, string> = { Authorization: `Bearer ${await s.token()}`, Accept: "application/json", "Idempotency-Key": key };
+    const headers: Record<string, string> = { Authorization: `Bearer ${await s.token()}`, Accept: "application/json" };
+    if (!call.unkept) headers["Idempotency-Key"] = key;
     const timeout = AbortSignal.timeout(s.timeout * 1000);
     const init: RequestInit = { method, headers, redirect: "manual", signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout };
     if (call.body !== undefined) {
@@ -115,9 +119,9 @@ export class Connection {
   }
 
   /** Seconds to wait after a failed attempt, counted from 1; undefined: do not repeat. */
-  private wait(attempt: number, failure: AtlasError): number | undefined {
+  private wait(attempt: number, failure: AtlasError, repeatable: boolean): number | undefined {
     const { attempts, first, longest } = this.settings.retry;
-    if (attempt >= attempts || !repeats(failure)) return undefined;
+    if (attempt >= attempts || !repeats(failure, repeatable)) return undefined;
     if (failure instanceof APIError && failure.retryAfter) {
       return failure.retryAfter > longest ? undefined : Math.min(failure.retryAfter * (1 + Math.random() / 4), longest);
     }
@@ -125,12 +129,12 @@ export class Connection {
   }
 }
 
-function repeats(failure: AtlasError): boolean {
+function repeats(failure: AtlasError, repeatable: boolean): boolean {
   if (failure instanceof APIError) {
     if (failure.status === 429 || failure.code === "idempotency_in_progress") return Boolean(failure.retryAfter);
-    return [502, 503, 504].includes(failure.status);
+    return repeatable && [502, 503, 504].includes(failure.status);
   }
-  return failure instanceof ConnectionLost;
+  return repeatable && failure instanceof ConnectionLost;
 }
 
 async function read<T>(method: string, path: string, response: Response): Promise<T> {

@@ -21,7 +21,7 @@ class Retry:
     All attempts of a call have the same Idempotency-Key: what an attempt did whose response was lost is
     neither done nor charged again. The response to a repetition has no secrets. Repeated is after a
     refused or lost connection, 502, 503 and 504, 429 with a short wait, and while the first attempt is
-    still running.
+    still running. Only the acceptance of an invitation is not repeated when its response was lost.
     """
 
     attempts: int = 5
@@ -31,9 +31,9 @@ class Retry:
     longest: float = 10.0
     """Seconds. If the service asks for a longer wait, the error is raised at once."""
 
-    def wait(self, attempt: int, failure: AtlasError) -> float | None:
+    def wait(self, attempt: int, failure: AtlasError, *, repeatable: bool = True) -> float | None:
         """Seconds to wait after a failed attempt, counted from 1; None: do not repeat."""
-        if attempt >= self.attempts or not _repeats(failure):
+        if attempt >= self.attempts or not _repeats(failure, repeatable):
             return None
         if isinstance(failure, APIError) and failure.retry_after:
             if failure.retry_after > self.longest:
@@ -42,12 +42,12 @@ class Retry:
         return min(self.first * 2.0 ** min(attempt - 1, 30), self.longest) * random.uniform(0.5, 1)
 
 
-def _repeats(failure: AtlasError) -> bool:
+def _repeats(failure: AtlasError, repeatable: bool) -> bool:
     if isinstance(failure, APIError):
         if failure.status == 429 or failure.code == "idempotency_in_progress":
             return bool(failure.retry_after)
-        return failure.status in (502, 503, 504)
-    return isinstance(failure, ConnectionLost)
+        return failure.status in (502, 503, 504) and repeatable
+    return isinstance(failure, ConnectionLost) and (repeatable or not failure.sent)
 
 
 @dataclass
@@ -86,10 +86,11 @@ class Connection:
         *,
         body: Any = None,
         params: Mapping[str, Any] | None = None,
-        key: str | None = None,
+        unkept: bool = False,
     ) -> httpx.Response:
-        """The first response with success. Raises AtlasError."""
-        key = key or str(uuid.uuid4())
+        """The first response with success. Raises AtlasError. unkept means that the service does not keep the
+        answer: the request is not repeated where it may have had an effect."""
+        key = None if unkept else str(uuid.uuid4())
         attempt = 1
         while True:
             began = time.monotonic()
@@ -105,23 +106,21 @@ class Connection:
                 failure = e
             finally:
                 self.observe(Attempt(method, path, attempt, status, time.monotonic() - began, failure))
-            wait = self.retry.wait(attempt, failure)
+            wait = self.retry.wait(attempt, failure, repeatable=not unkept)
             if wait is None:
                 raise failure
             time.sleep(wait)
             attempt += 1
 
     def _attempt(
-        self, method: str, path: str, body: Any, params: Mapping[str, Any] | None, key: str
+        self, method: str, path: str, body: Any, params: Mapping[str, Any] | None, key: str | None
     ) -> httpx.Response:
         query = {k: v for k, v in (params or {}).items() if v is not None}
         if self.workspace:
             query["workspace_id"] = self.workspace
-        headers = {
-            "Authorization": f"Bearer {self.token()}",
-            "Accept": "application/json",
-            "Idempotency-Key": key,
-        }
+        headers = {"Authorization": f"Bearer {self.token()}", "Accept": "application/json"}
+        if key:
+            headers["Idempotency-Key"] = key
         try:
             return self.http.request(method, self.base_url + path, json=body, params=query, headers=headers)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as e:

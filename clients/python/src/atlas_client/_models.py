@@ -344,6 +344,19 @@ class ViewProjectRow(BaseModel):
     )
 
 
+class WebhookDelivery(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str = Field(..., description="The `webhook-id` of each attempt.")
+    event: str
+    status: str
+    attempts: int = Field(..., description="Since it was made or replayed.")
+    next_attempt_at: AwareDatetime | None = Field(..., description="Null unless it is pending.")
+    response_status: int | None = Field(..., description="Of the last attempt; null: there was no response.")
+    created_at: AwareDatetime
+
+
 class WorkspaceAccount(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -390,6 +403,21 @@ class WorkspaceAccountRow(BaseModel):
     )
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
+    )
+
+
+class WorkspaceChangeBy(BaseModel):
+    """
+    Who made the latest change of it on this page: one of the three.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    user_id: str | None = None
+    key_id: str | None = None
+    operator: Literal[True] | None = Field(
+        None, description="The operator of the service, or the service itself."
     )
 
 
@@ -858,6 +886,46 @@ class ViewDefinitionFields(BaseModel):
     detected: ViewDateRange | None = Field(
         None,
         description="When the project was first seen; whole UTC days, both inclusive, `after` not later than `before`.",
+    )
+
+
+class Webhook(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    url: str
+    events: list[str]
+    enabled: bool = Field(
+        ..., description="False once the receiver answered 410, or failed for 24 hours. An upsert enables it."
+    )
+    created_at: AwareDatetime
+    secret: str | None = Field(
+        None,
+        description="Signs deliveries by Standard Webhooks. In the answer to creation and rotation only, not in one to their repetition: rotate it again.",
+    )
+
+
+class WorkspaceChange(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    op: str = Field(..., description="`upsert`: it is new or has other values; `delete`: it is gone.")
+    kind: str = Field(
+        ...,
+        description="What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View.",
+    )
+    id: str = Field(
+        ...,
+        description="The record of an `overlay` or a `membership`, the user of a `member`, the workspace of a `setting`, else its own id.",
+    )
+    dataset: str | None = Field(None, description="Of an `overlay`, a `membership` and a `view`.")
+    view_id: str | None = Field(None, description="Of a `membership`.")
+    at: AwareDatetime
+    by: WorkspaceChangeBy
+    changed: list[str] = Field(
+        ...,
+        description="The fields of an `upsert` that have other values; of a new one those that have a value.",
     )
 
 
