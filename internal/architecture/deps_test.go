@@ -40,3 +40,20 @@ func TestProductLeavesOutDevelopment(t *testing.T) {
 		}
 	}
 }
+
+// scripts/dev leaves out what speaks with a container engine where there is none.
+func TestDevelopmentWithoutContainers(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "nocontainers", "atlas/cmd/atlas-dev").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for path := range strings.Lines(string(out)) {
+		if strings.HasPrefix(path, "github.com/moby/") || strings.HasPrefix(path, "github.com/testcontainers/") || strings.HasPrefix(path, "github.com/docker/") {
+			t.Errorf("atlas-dev with the tag nocontainers links %s", path)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "nocontainers", "atlas/internal/devstack").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from atlas_client import APIError, Atlas, AtlasError, ConnectionLost, OutOfCredits, Retry
+from atlas_client import APIError, Atlas, AtlasError, ConnectionLost, OutOfCredits, Retry, read_webhook
 
 
 def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
@@ -51,6 +52,53 @@ def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
         case "follow":
             for _ in atlas.projects.follow("c1"):
                 pass
+        case "members":
+            return {"ids": [x.id for x in atlas.members.list()]}
+        case "skills":
+            return {"ids": [x.id for x in atlas.skills.find("q")]}
+        case "invite":
+            invited = atlas.invitations.create("a@a.example", "member", replace=True)
+            return {"ids": [invited.invitation.id]}
+        case "favorite":
+            return {"ids": [atlas.favorites.upsert("v", position=0).id]}
+        case "unsubscribe":
+            atlas.subscriptions.delete("s")
+            return {"ids": []}
+        case "create_webhook":
+            return {"ids": [atlas.webhooks.upsert("https://a.example/", ["record.changed"]).id]}
+        case "change_webhook":
+            return {"ids": [atlas.webhooks.upsert("https://a.example/", ["record.changed"], id="h").id]}
+        case "test_webhook":
+            return {"ids": [atlas.webhooks.test("h").id]}
+        case "replay":
+            return {"ids": [atlas.webhooks.replay("h", "d").id]}
+        case "replay_between":
+            now = datetime.now(timezone.utc)
+            return {"count": atlas.webhooks.replay_between("h", now - timedelta(hours=1), now)}
+        case "queue":
+            queued = atlas.queue.search(in_book=True)
+            return {"ids": [x.id for x in queued.records], "unread": queued.unread}
+        case "dismiss":
+            items = atlas.queue.dismiss(["a", "b"]).items
+            return {"codes": [i.error.code if i.error else "" for i in items]}
+        case "workspace_changes":
+            told = atlas.changes("c1")
+            return {
+                "ids": [c.id for c in told.changes],
+                "ops": [c.op for c in told.changes],
+                "next": told.next,
+            }
+        case "follow_workspace":
+            for _ in atlas.follow("c1"):
+                pass
+        case "coverage":
+            return {"ids": [v.value for v in atlas.coverage("projects", "stage")]}
+        case "match":
+            (found,) = atlas.accounts.match([{"ref": "r", "name": "n"}], candidates=2).results
+            return {"ids": [c.record.id for c in found.candidates], "codes": [found.status]}
+        case "read_webhook":
+            event = read_webhook(case["secret"], case["headers"], case["received"].encode())
+            return {"ids": [event.data["id"]], "type": event.type}
     raise ValueError(case["call"])
 
 
@@ -64,6 +112,8 @@ def outcome(case: dict[str, Any]) -> dict[str, Any]:
             out: dict[str, Any] = {"code": e.code, "status": e.status}
             if e.issues:
                 out["issues"] = [".".join(i.path) for i in e.issues]
+            if e.merged_into:
+                out["merged_into"] = e.merged_into
             return out
         except ConnectionLost:
             return {"lost": True}

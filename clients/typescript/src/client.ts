@@ -1,11 +1,10 @@
 import { Connection, type Attempt, type Retry } from "./connection.js";
 import { AtlasError, creditsOf, type Credits } from "./errors.js";
-import { batchOf, MAX_PAGE, Source, type Batch, type BatchAnswer, type Options, type Schemas } from "./source.js";
+import { batchOf, Source, type Batch, type BatchAnswer, type Options, type Schemas } from "./source.js";
+import { Favorites, Invitations, Members, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
 
 /** The records, requests and answers of the API, by their names in the OpenAPI document. */
 export type { Schemas };
-
-const segment = (text: string) => `/${encodeURIComponent(text)}`;
 
 /** Members to show and related records to embed. */
 export interface Shown extends Options {
@@ -33,6 +32,24 @@ export interface Changes<R> {
   caughtUp: boolean;
   lagSeconds: number;
   credits: Credits;
+}
+
+/** A page of changes of the workspace. */
+export interface WorkspaceChanges {
+  changes: Schemas["WorkspaceChange"][];
+  next: string;
+  caughtUp: boolean;
+  lagSeconds: number;
+}
+
+/** Pages from a cursor on, without end. */
+async function* followed<P extends { next: string; caughtUp: boolean }>(cursor: string, read: (cursor: string) => Promise<P>): AsyncGenerator<P, void, undefined> {
+  for (;;) {
+    const page = await read(cursor);
+    if (!page.caughtUp && page.next === cursor) throw new AtlasError("the next changes have the cursor of these");
+    yield page;
+    cursor = page.next;
+  }
 }
 
 interface ChangesRequest {
@@ -76,13 +93,26 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
    * later. It can go on from `next` of the last page.
    */
   async *follow(cursor: string, request?: Omit<C, "cursor" | "since">, options: Options = {}): AsyncGenerator<Changes<R>, void, undefined> {
-    for (;;) {
-      const q: ChangesRequest = { wait_s: 15, ...request, cursor };
-      const page = await this.changes(q as C, options);
-      if (!page.caughtUp && page.next === cursor) throw new AtlasError("the next changes have the cursor of these");
-      yield page;
-      cursor = page.next;
-    }
+    yield* followed(cursor, (at) => {
+      const q: ChangesRequest = { wait_s: 15, ...request, cursor: at };
+      return this.changes(q as C, options);
+    });
+  }
+}
+
+/** The results of a match, in the order of the inputs. */
+export interface Matches<M> {
+  results: M[];
+  credits: Credits;
+}
+
+/** A dataset whose records can be found from a list of one's own. */
+export class Matchable<R, Q extends object, F extends object, C extends object, S extends object, MQ extends object, M> extends Dataset<R, Q, F, C, S> {
+  /** The records that 1 to 100 inputs describe. Each record returned costs a credit. */
+  async match(request: MQ, options: Options = {}): Promise<Matches<M>> {
+    const call = { body: request, repeatable: true, signal: options.signal };
+    const { body, response } = await this.connection.send<{ data: { results: M[] } }>("POST", `${this.path}/match`, call);
+    return { results: body.data.results, credits: creditsOf(response) };
   }
 }
 
@@ -117,18 +147,6 @@ export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends
   }
 }
 
-/** The names of a list's elements in an answer, each with offset paging. */
-async function* listed<T>(c: Connection, path: string, name: string, params: Record<string, string | boolean | undefined>, options: Options): AsyncGenerator<T, void, undefined> {
-  for (let offset = 0; ; ) {
-    const call = { params: { ...params, limit: MAX_PAGE, offset }, repeatable: true, signal: options.signal };
-    const { body } = await c.send<{ data: Record<string, T[]>; metadata: { limit: number } }>("GET", path, call);
-    const elements = body.data[name] ?? [];
-    yield* elements;
-    offset += elements.length;
-    if (elements.length === 0 || elements.length < body.metadata.limit) return;
-  }
-}
-
 /** Whether a second upsert changes nothing: a second creation is a conflict, and so is a revision's. */
 const settles = (view: object) => "id" in view && !("revision" in view);
 
@@ -138,7 +156,7 @@ export class Views {
 
   /** Views by name. If the list changes meanwhile, one can repeat or be skipped. */
   list(params: { query?: string; dataset?: string; view_type?: string; record_id?: string; favorite_only?: boolean } = {}, options: Options = {}) {
-    return listed<Schemas["View"]>(this.connection, "/workspace/views", "views", params, options);
+    return walk<Schemas["View"]>(this.connection, "GET", "/workspace/views", "views", params, options);
   }
 
   /** Throws APIError `view_not_found`. */
@@ -151,6 +169,18 @@ export class Views {
   async upsert(view: Schemas["ViewUpsert"], options: Options = {}): Promise<Schemas["View"]> {
     const call = { body: view, repeatable: settles(view), signal: options.signal };
     return (await this.connection.data<Schemas["ViewData"]>("POST", "/workspace/views/upsert", call)).view;
+  }
+
+  /** `upsert` of 1 to 100 Views. */
+  async upsertAll(inputs: Schemas["ViewUpsert"][], options: Options = {}): Promise<Batch<Schemas["View"]>> {
+    const call = { body: { inputs }, repeatable: inputs.every(settles), signal: options.signal };
+    return batchOf((await this.connection.send<BatchAnswer>("POST", "/workspace/views/upsert/batch", call)).body, (d) => (d as Schemas["ViewData"]).view);
+  }
+
+  /** `delete` of 1 to 100 Views. */
+  async deleteAll(ids: string[], options: Options = {}): Promise<Batch<undefined>> {
+    const call = { body: { ids }, signal: options.signal };
+    return batchOf((await this.connection.send<BatchAnswer>("POST", "/workspace/views/delete/batch", call)).body, () => undefined);
   }
 
   /** Deletes a View for all users. */
@@ -214,9 +244,16 @@ export class Atlas {
   readonly signals;
   readonly book;
   readonly views: Views;
+  readonly favorites: Favorites;
+  readonly members: Members;
+  readonly invitations: Invitations;
+  readonly subscriptions: Subscriptions;
+  readonly queue: Queue;
+  readonly webhooks: Webhooks;
+  readonly skills: Skills;
   private readonly connection: Connection;
 
-  constructor(options: AtlasOptions) {
+  constructor(private readonly options: AtlasOptions) {
     const { apiKey, token } = options;
     const baseUrl = options.baseUrl.replace(/\/+$/, "");
     const address = new URL(baseUrl);
@@ -233,8 +270,8 @@ export class Atlas {
       observe: options.observe,
     });
     this.connection = c;
-    this.accounts = new Dataset<Schemas["AccountWithRelated"], Schemas["AccountSearchRequest"], Schemas["AccountFacetRequest"], Schemas["AccountChangesRequest"], Schemas["AccountSuggestRequest"]>(c, "/data/accounts");
-    this.contacts = new Dataset<Schemas["ContactWithRelated"], Schemas["ContactSearchRequest"], Schemas["ContactFacetRequest"], Schemas["ContactChangesRequest"], Schemas["ContactSuggestRequest"]>(c, "/data/contacts");
+    this.accounts = new Matchable<Schemas["AccountWithRelated"], Schemas["AccountSearchRequest"], Schemas["AccountFacetRequest"], Schemas["AccountChangesRequest"], Schemas["AccountSuggestRequest"], Schemas["AccountMatchRequest"], Schemas["AccountMatchResult"]>(c, "/data/accounts");
+    this.contacts = new Matchable<Schemas["ContactWithRelated"], Schemas["ContactSearchRequest"], Schemas["ContactFacetRequest"], Schemas["ContactChangesRequest"], Schemas["ContactSuggestRequest"], Schemas["ContactMatchRequest"], Schemas["ContactMatchResult"]>(c, "/data/contacts");
     this.projects = new Dataset<Schemas["ProjectWithRelated"], Schemas["ProjectSearchRequest"], Schemas["ProjectFacetRequest"], Schemas["ProjectChangesRequest"], Schemas["ProjectSuggestRequest"]>(c, "/data/projects");
     this.signals = new Dataset<Schemas["SignalWithRelated"], Schemas["SignalSearchRequest"], Schemas["SignalFacetRequest"], Schemas["SignalChangesRequest"], Schemas["SignalSuggestRequest"]>(c, "/data/signals");
     this.book = {
@@ -243,6 +280,18 @@ export class Atlas {
       projects: new Book<Schemas["WorkspaceProjectRow"], Schemas["WorkspaceProjectSearchRequest"], Schemas["WorkspaceProjectFacetRequest"], Schemas["WorkspaceProject"], Schemas["WorkspaceProjectUpsert"]>(c, "/workspace/projects"),
     };
     this.views = new Views(c);
+    this.favorites = new Favorites(c);
+    this.members = new Members(c);
+    this.invitations = new Invitations(c);
+    this.subscriptions = new Subscriptions(c);
+    this.queue = new Queue(c);
+    this.webhooks = new Webhooks(c);
+    this.skills = new Skills(c);
+  }
+
+  /** This client for another workspace. */
+  within(workspace: string): Atlas {
+    return new Atlas({ ...this.options, workspace });
   }
 
   /** The workspace of the client. */
@@ -268,6 +317,30 @@ export class Atlas {
   /** What can be filtered by. */
   fields(request: Schemas["SearchFieldsRequest"] = {}, options: Options = {}): Promise<Schemas["Descriptor"][]> {
     return this.connection.data("POST", "/data/fields/search", { body: request, repeatable: true, signal: options.signal });
+  }
+
+  /** One field. Throws APIError `not_found`. */
+  field(dataset: Schemas["DescriptorDataset"], key: string, options: Options = {}): Promise<Schemas["Descriptor"]> {
+    return this.read(`/data/fields${segment(dataset)}${segment(key)}`, options);
+  }
+
+  /** Of which records each field is known, for the most frequent values of an enum. It is free. */
+  async coverage(request: Schemas["CoverageRequest"], options: Options = {}): Promise<Schemas["CoverageValue"][]> {
+    const call = { body: request, repeatable: true, signal: options.signal };
+    return (await this.connection.data<Schemas["GetCoverageData"]>("POST", "/data/coverage", call)).values;
+  }
+
+  /** What changed in the workspace, as `Dataset.changes` tells it of records. It is free, for owners, admins and keys that may write. */
+  async changes(request: Schemas["WorkspaceChangesRequest"], options: Options = {}): Promise<WorkspaceChanges> {
+    const call = { body: request, repeatable: true, signal: options.signal };
+    const { body } = await this.connection.send<{ data: Schemas["WorkspaceChange"][]; metadata: Schemas["ChangesMetadata"] }>("POST", "/workspace/changes", call);
+    const { next, caught_up, lag_s } = body.metadata;
+    return { changes: body.data, next, caughtUp: caught_up, lagSeconds: lag_s };
+  }
+
+  /** Pages of changes of the workspace from a cursor on, without end, as `Dataset.follow`. */
+  follow(cursor: string, request: { wait_s?: number } = {}, options: Options = {}): AsyncGenerator<WorkspaceChanges, void, undefined> {
+    return followed(cursor, (at) => this.changes({ wait_s: 15, ...request, cursor: at }, options));
   }
 
   private read<T>(path: string, options: Options): Promise<T> {

@@ -35,6 +35,8 @@ export class APIError extends AtlasError {
   /** Where the code is explained: a path of the service, or an address. */
   docUrl = "";
   requestId = "";
+  /** The record that the one became that is not found. */
+  mergedInto: string | undefined;
   /** Seconds that the service asks to wait. */
   retryAfter: number | undefined;
   /** Of `rate_limited`: the state of the credits, and when the first of them return. */
@@ -52,12 +54,13 @@ interface GivenError {
   message?: string;
   doc_url?: string;
   issues?: Issue[];
+  merged_into?: string;
 }
 
 /** The error of an item of a batch. */
 export function itemError(given: GivenError): APIError {
   const code = given.code ?? "";
-  return new APIError(`${code}: ${given.message ?? ""}`, { code, docUrl: given.doc_url ?? "", issues: given.issues ?? [] });
+  return new APIError(`${code}: ${given.message ?? ""}`, { code, docUrl: given.doc_url ?? "", mergedInto: given.merged_into, issues: given.issues ?? [] });
 }
 
 /** Decodes a response without success. */
@@ -77,7 +80,7 @@ export async function errorOf(method: string, path: string, response: Response):
   if (problems.length > 0) text += `: ${problems.join("; ")}`;
   else if (given.message) text += `: ${given.message}`;
   if (response.status >= 500 && requestId) text += ` (request ${requestId})`;
-  const error = new APIError(text, { code, docUrl: given.doc_url ?? "", issues, requestId, status: response.status, retryAfter: retryAfter(response) });
+  const error = new APIError(text, { code, docUrl: given.doc_url ?? "", mergedInto: given.merged_into, issues, requestId, status: response.status, retryAfter: retryAfter(response) });
   if (code === "rate_limited") {
     error.credits = creditsOf(response);
     const at = Date.parse(response.headers.get("X-Credits-Next-At") ?? "");

@@ -19,6 +19,8 @@ export interface Page<R> {
   didYouMean: string | undefined;
   credits: Credits;
   requestId: string;
+  /** Of the queue of signals: how many of all are not dismissed. */
+  unread: number | undefined;
 }
 
 /** The result of one input of a batch: data or an error. */
@@ -74,7 +76,7 @@ export interface Options {
 
 interface SearchAnswer<R> {
   data: R[] | { records: R[] };
-  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string };
+  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string; unread?: number };
 }
 
 interface Paged {
@@ -83,8 +85,8 @@ interface Paged {
   search_after?: string;
 }
 
-/** What can be searched page by page: a dataset, a book, a View. R: its records, Q: a search request, F: one for facets. */
-export class Source<R, Q extends object, F extends object> {
+/** What can be searched page by page. R: its records, Q: a search request. */
+export class Searchable<R, Q extends object> {
   constructor(
     protected readonly connection: Connection,
     protected readonly path: string,
@@ -102,6 +104,7 @@ export class Source<R, Q extends object, F extends object> {
       didYouMean: body.metadata.did_you_mean,
       credits: creditsOf(response),
       requestId: response.headers.get("X-Request-Id") ?? "",
+      unread: body.metadata.unread,
     };
   }
 
@@ -136,7 +139,10 @@ export class Source<R, Q extends object, F extends object> {
     const body = { ...request, dry_run: true };
     return this.connection.data("POST", `${this.path}/search`, { body, repeatable: true, signal: options.signal });
   }
+}
 
+/** What can be searched and counted: a dataset, a book, a View. F: a request for facets. */
+export class Source<R, Q extends object, F extends object> extends Searchable<R, Q> {
   /** Counts the records of a search and how they are distributed. It is free. */
   facets(request: F, options: Options = {}): Promise<Schemas["FacetCounts"]> {
     return this.connection.data("POST", `${this.path}/facets`, { body: request, repeatable: true, signal: options.signal });

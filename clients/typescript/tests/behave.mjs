@@ -1,7 +1,7 @@
 // Makes the calls of clients/behaviour.json. Each line of the input is a case with a base URL; each line of the
 // output what came of it.
 import { createInterface } from "node:readline";
-import { APIError, Atlas, AtlasError, ConnectionLost } from "../dist/index.js";
+import { APIError, Atlas, AtlasError, ConnectionLost, readWebhook } from "../dist/index.js";
 
 async function call(atlas, c) {
   switch (c.call) {
@@ -37,6 +37,51 @@ async function call(atlas, c) {
     }
     case "follow":
       for await (const _ of atlas.projects.follow("c1"));
+      break;
+    case "members":
+      return { ids: await ids(atlas.members.list()) };
+    case "skills":
+      return { ids: await ids(atlas.skills.find({ query: "q" })) };
+    case "invite":
+      return { ids: [(await atlas.invitations.create({ email: "a@a.example", role: "member", replace: true })).invitation.id] };
+    case "favorite":
+      return { ids: [(await atlas.favorites.upsert({ view_id: "v", position: 0 })).id] };
+    case "unsubscribe":
+      await atlas.subscriptions.delete("s");
+      return { ids: [] };
+    case "create_webhook":
+      return { ids: [(await atlas.webhooks.upsert({ url: "https://a.example/", events: ["record.changed"] })).id] };
+    case "change_webhook":
+      return { ids: [(await atlas.webhooks.upsert({ id: "h", url: "https://a.example/", events: ["record.changed"] })).id] };
+    case "test_webhook":
+      return { ids: [(await atlas.webhooks.test("h")).id] };
+    case "replay":
+      return { ids: [(await atlas.webhooks.replay("h", "d")).id] };
+    case "replay_between":
+      return { count: await atlas.webhooks.replayBetween("h", new Date(Date.now() - 3_600_000), new Date()) };
+    case "queue": {
+      const page = await atlas.queue.search({ in_book: true });
+      return { ids: page.records.map((r) => r.id), unread: page.unread };
+    }
+    case "dismiss":
+      return { codes: (await atlas.queue.dismiss(["a", "b"])).items.map((i) => i.error?.code ?? "") };
+    case "workspace_changes": {
+      const page = await atlas.changes({ cursor: "c1" });
+      return { ids: page.changes.map((x) => x.id), ops: page.changes.map((x) => x.op), next: page.next };
+    }
+    case "follow_workspace":
+      for await (const _ of atlas.follow("c1"));
+      break;
+    case "coverage":
+      return { ids: (await atlas.coverage({ dataset: "projects", by: "stage" })).map((v) => v.value) };
+    case "match": {
+      const [found] = (await atlas.accounts.match({ inputs: [{ ref: "r", name: "n" }], candidates: 2 })).results;
+      return { ids: found.candidates.map((x) => x.record.id), codes: [found.status] };
+    }
+    case "read_webhook": {
+      const event = await readWebhook(c.secret, c.headers, c.received);
+      return { ids: [event.data.id], type: event.type };
+    }
   }
   throw new Error(c.call);
 }
@@ -56,6 +101,7 @@ async function outcome(c) {
         code: e.code,
         status: e.status,
         ...(e.issues.length > 0 && { issues: e.issues.map((i) => i.path.join(".")) }),
+        ...(e.mergedInto && { merged_into: e.mergedInto }),
         ...(e.credits && { used: e.credits.used, ceiling: e.credits.ceiling }),
       };
     }

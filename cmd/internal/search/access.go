@@ -36,7 +36,7 @@ func (a apiAccess) Check(f *cli.Problems) {
 	}
 	f.Duration("--retry-for", a.RetryFor, 0, 24*time.Hour)
 	if _, err := a.open(nil); err != nil && !errors.Is(err, client.ErrNoCredentials) {
-		f.Add("--url (ATLAS_URL): %s", withoutName(err))
+		f.Add("--url (ATLAS_URL): %s; give one such as http://127.0.0.1:8080/api/v1", withoutName(err))
 	}
 }
 

@@ -1,11 +1,13 @@
 """Client of Atlas, a query service over construction and real-estate data."""
 
-from ._client import Atlas, Book, Change, Changes, Dataset
+from ._client import Atlas, Book, Change, Changes, Dataset, Matchable, Matches, WorkspaceChanges
 from ._connection import Attempt, Retry
 from ._errors import APIError, AtlasError, ConnectionLost, Issue, OutOfCredits
-from ._source import MAX_PAGE, Batch, Cost, Credits, Item, Page, Source, frame
+from ._source import MAX_PAGE, Batch, Cost, Credits, Item, Page, Searchable, Source, frame
+from ._webhooks import WebhookEvent, WebhookSignatureError, read_webhook
 
 __all__ = [
     "MAX_PAGE", "APIError", "Atlas", "AtlasError", "Attempt", "Batch", "Book", "Change", "Changes", "ConnectionLost",
-    "Cost", "Credits", "Dataset", "Issue", "Item", "OutOfCredits", "Page", "Retry", "Source", "frame",
+    "Cost", "Credits", "Dataset", "Issue", "Item", "Matchable", "Matches", "OutOfCredits", "Page", "Retry",
+    "Searchable", "Source", "WebhookEvent", "WebhookSignatureError", "WorkspaceChanges", "frame", "read_webhook",
 ]  # fmt: skip

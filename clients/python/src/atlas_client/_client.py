@@ -6,35 +6,31 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, Literal
-from urllib.parse import quote, urlsplit
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
 
 import httpx
+from pydantic import BaseModel
 
 from . import _models as m
 from ._connection import Attempt, Connection, Retry, decoded
 from ._errors import AtlasError
-from ._source import MAX_PAGE, Batch, Credits, R, Source, batch_of, without_none
+from ._source import Batch, Credits, R, Source, batch_of, without_none
+from ._workspace import (
+    Favorites,
+    Invitations,
+    Members,
+    Queue,
+    Skills,
+    Subscriptions,
+    Webhooks,
+    instant,
+    segment,
+    walk,
+)
 
 FOLLOW_WAIT = 15
 """Seconds that a request of ``follow`` waits for a change."""
-
-
-def _segment(text: str) -> str:
-    return "/" + quote(text, safe="")
-
-
-def _listed(connection: Connection, path: str, name: str, params: dict[str, Any]) -> Iterator[Any]:
-    """The elements of a list with offset paging. If it changes meanwhile, one can repeat or be skipped."""
-    offset = 0
-    while True:
-        page = {**params, "limit": MAX_PAGE, "offset": offset}
-        answer = decoded(connection.send("GET", path, params=page, repeatable=True))
-        elements = answer["data"][name]
-        yield from elements
-        offset += len(elements)
-        if not elements or len(elements) < answer["metadata"]["limit"]:
-            return
 
 
 @dataclass(frozen=True)
@@ -63,6 +59,34 @@ class Changes(Generic[R]):
     credits: Credits
 
 
+@dataclass(frozen=True)
+class WorkspaceChanges:
+    """A page of changes of the workspace. ``next`` is the cursor of what follows."""
+
+    changes: list[m.WorkspaceChange]
+    next: str
+    caught_up: bool
+    lag_s: float
+
+
+M = TypeVar("M", bound=BaseModel)
+C = TypeVar("C", Changes[Any], WorkspaceChanges)
+
+
+def _follow(cursor: str, read: Callable[[str], C]) -> Iterator[C]:
+    """Pages from a cursor on, without end."""
+    while True:
+        page = read(cursor)
+        if not page.caught_up and page.next == cursor:
+            raise AtlasError("the next changes have the cursor of these")
+        yield page
+        cursor = page.next
+
+
+def _since(at: datetime | str | None) -> str | None:
+    return instant(at) if isinstance(at, datetime) else at
+
+
 class Dataset(Source[R]):
     """A global dataset."""
 
@@ -71,7 +95,7 @@ class Dataset(Source[R]):
         APIError ``not_found``, which is free."""
         params = {"include": ",".join(include) or None, "fields": ",".join(fields) or None}
         return self._model.model_validate(
-            self._connection.data("GET", self._path + _segment(id), params=params, repeatable=True)
+            self._connection.data("GET", self._path + segment(id), params=params, repeatable=True)
         )
 
     def get_all(
@@ -99,12 +123,13 @@ class Dataset(Source[R]):
         fields: Sequence[str] | None = None,
         limit: int | None = None,
         wait_s: int | None = None,
+        history: str | None = None,
     ) -> Changes[R]:
-        """What was told after a cursor or a time; without either, a cursor from now on. A record costs a
-        credit. Raises APIError ``cursor_too_old``: take a new cursor, then read all records again."""
+        """What was told after a cursor or a time; without either, a cursor from now on. history asks for all
+        kept changes of one record instead. A record costs a credit. Raises APIError ``cursor_too_old``: take a new cursor, then read all records again."""
         body = without_none(
-            cursor=cursor, since=since.isoformat() if isinstance(since, datetime) else since, records=records or None,
-            filters=filters, fields=fields, limit=limit, wait_s=wait_s,
+            cursor=cursor, since=_since(since), records=records or None,
+            filters=filters, fields=fields, limit=limit, wait_s=wait_s, history=history,
         )  # fmt: skip
         response = self._connection.send("POST", self._path + "/changes", body=body, repeatable=True)
         answer = decoded(response)
@@ -125,12 +150,40 @@ class Dataset(Source[R]):
     def follow(self, cursor: str, *, wait_s: int = FOLLOW_WAIT, **request: Any) -> Iterator[Changes[R]]:
         """Pages of changes from a cursor on, without end: the next when something is told, or ``wait_s``
         later. It can go on from ``next`` of the last page."""
-        while True:
-            page = self.changes(cursor, wait_s=wait_s, **request)
-            if not page.caught_up and page.next == cursor:
-                raise AtlasError("the next changes have the cursor of these")
-            yield page
-            cursor = page.next
+        return _follow(cursor, lambda at: self.changes(at, wait_s=wait_s, **request))
+
+
+@dataclass(frozen=True)
+class Matches(Generic[M]):
+    """The results of a match, in the order of the inputs."""
+
+    results: list[M]
+    credits: Credits
+
+
+class Matchable(Dataset[R], Generic[R, M]):
+    """A dataset whose records can be found from a list of one's own."""
+
+    def __init__(self, c: Connection, path: str, model: type[R], result: type[M]) -> None:
+        super().__init__(c, path, model)
+        self._result = result
+
+    def match(
+        self,
+        inputs: Sequence[Any],
+        *,
+        min_confidence: float | None = None,
+        candidates: int | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> Matches[M]:
+        """The records that 1 to 100 inputs describe, each with a ``ref`` and a ``name``, ``domain``,
+        ``email`` or ``phone``. Each record returned costs a credit."""
+        body = without_none(
+            inputs=list(inputs), min_confidence=min_confidence, candidates=candidates, fields=fields
+        )
+        response = self._connection.send("POST", self._path + "/match", body=body, repeatable=True)
+        results = decoded(response)["data"]["results"]
+        return Matches([self._result.model_validate(r) for r in results], Credits.of(response))
 
 
 class Book(Source[R]):
@@ -140,7 +193,7 @@ class Book(Source[R]):
         """A record of the book, for a credit."""
         params = {"fields": ",".join(fields) or None}
         return self._read(
-            self._connection.data("GET", self._path + _segment(id), params=params, repeatable=True)
+            self._connection.data("GET", self._path + segment(id), params=params, repeatable=True)
         )
 
     def upsert(self, **values: Any) -> R:
@@ -158,7 +211,7 @@ class Book(Source[R]):
 
     def delete(self, id: str) -> None:
         """Removes a record and what was written about it. There may be none."""
-        self._connection.send("DELETE", self._path + _segment(id), repeatable=True)
+        self._connection.send("DELETE", self._path + segment(id), repeatable=True)
 
     def delete_all(self, ids: Sequence[str]) -> Batch[None]:
         """``delete`` of 1 to 100 records."""
@@ -188,11 +241,11 @@ class Views:
 
     def list(self, **params: Any) -> Iterator[m.View]:
         """Views by name. params: ``query``, ``dataset``, ``view_type``, ``record_id``, ``favorite_only``."""
-        return map(m.View.model_validate, _listed(self._connection, "/workspace/views", "views", params))
+        return map(m.View.model_validate, walk(self._connection, "GET", "/workspace/views", "views", params))
 
     def get(self, id: str) -> m.View:
         """Raises APIError ``view_not_found``."""
-        return _view(self._connection.data("GET", "/workspace/views" + _segment(id), repeatable=True))
+        return _view(self._connection.data("GET", "/workspace/views" + segment(id), repeatable=True))
 
     def upsert(self, **view: Any) -> m.View:
         """Creates a View, or with an ``id`` changes what is given."""
@@ -215,32 +268,37 @@ class Views:
 
     def delete(self, id: str) -> None:
         """Deletes a View for all users."""
-        self._connection.send("DELETE", "/workspace/views" + _segment(id))
+        self._connection.send("DELETE", "/workspace/views" + segment(id))
+
+    def delete_all(self, ids: Sequence[str]) -> Batch[None]:
+        """``delete`` of 1 to 100 Views."""
+        body = {"ids": list(ids)}
+        return batch_of(decoded(self._connection.send("POST", "/workspace/views/delete/batch", body=body)))
 
     def add(self, id: str, records: Sequence[str]) -> Batch[None]:
         """Puts 1 to 100 records into a Static View."""
         body = {"inputs": [{"record_id": r} for r in records]}
-        path = f"/workspace/views{_segment(id)}/records/add/batch"
+        path = f"/workspace/views{segment(id)}/records/add/batch"
         return batch_of(decoded(self._connection.send("POST", path, body=body, repeatable=True)))
 
     def remove(self, id: str, records: Sequence[str]) -> Batch[None]:
         """Takes 1 to 100 records out of a Static View."""
-        path = f"/workspace/views{_segment(id)}/records/delete/batch"
+        path = f"/workspace/views{segment(id)}/records/delete/batch"
         return batch_of(
             decoded(self._connection.send("POST", path, body={"ids": list(records)}, repeatable=True))
         )
 
     def accounts(self, id: str) -> Source[m.ViewAccountRow]:
         """The records of a View of accounts."""
-        return Source(self._connection, f"/workspace/views{_segment(id)}/records", m.ViewAccountRow)
+        return Source(self._connection, f"/workspace/views{segment(id)}/records", m.ViewAccountRow)
 
     def contacts(self, id: str) -> Source[m.ViewContactRow]:
         """The records of a View of contacts."""
-        return Source(self._connection, f"/workspace/views{_segment(id)}/records", m.ViewContactRow)
+        return Source(self._connection, f"/workspace/views{segment(id)}/records", m.ViewContactRow)
 
     def projects(self, id: str) -> Source[m.ViewProjectRow]:
         """The records of a View of projects."""
-        return Source(self._connection, f"/workspace/views{_segment(id)}/records", m.ViewProjectRow)
+        return Source(self._connection, f"/workspace/views{segment(id)}/records", m.ViewProjectRow)
 
 
 def _view(data: Any) -> m.View:
@@ -250,62 +308,6 @@ def _view(data: Any) -> m.View:
 def _settles(view: Any) -> bool:
     """Whether a second upsert changes nothing: a second creation is a conflict, and so is a revision's."""
     return "id" in view and "revision" not in view
-
-
-class Subscriptions:
-    """The types of signals that the workspace follows."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def list(self) -> Iterator[m.SignalSubscription]:
-        found = _listed(self._connection, "/workspace/signal-subscriptions", "subscriptions", {})
-        return map(m.SignalSubscription.model_validate, found)
-
-    def upsert(self, signal_type: str, **delivery: Any) -> m.SignalSubscription:
-        """Subscribes, or changes ``channels`` and ``frequency``."""
-        body = without_none(signal_type=signal_type, delivery=delivery or None)
-        data = self._connection.data(
-            "POST", "/workspace/signal-subscriptions/upsert", body=body, repeatable=True
-        )
-        return m.SignalSubscription.model_validate(data["subscription"])
-
-    def delete(self, id: str) -> None:
-        self._connection.send("DELETE", "/workspace/signal-subscriptions" + _segment(id))
-
-
-class Skills:
-    """Bundles of instructions, personal or the workspace's."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def find(self, query: str | None = None, *, limit: int | None = None) -> list[m.ListedSkill]:
-        """Published Skills that match a text."""
-        data = self._connection.data(
-            "POST", "/workspace/skills/find", body=without_none(query=query, limit=limit), repeatable=True
-        )
-        return [m.ListedSkill.model_validate(s) for s in data["skills"]]
-
-    def get(self, locator: str) -> m.Skill:
-        data = self._connection.data(
-            "POST", "/workspace/skills/get", body={"locator": locator}, repeatable=True
-        )
-        return m.Skill.model_validate(data["skill"])
-
-    def create(
-        self,
-        *,
-        scope: Literal["personal", "workspace"],
-        name: str,
-        description: str,
-        content: str,
-        slug: str | None = None,
-    ) -> m.Skill:
-        body = without_none(scope=scope, name=name, description=description, content=content, slug=slug)
-        return m.Skill.model_validate(
-            self._connection.data("POST", "/workspace/skills/create", body=body)["skill"]
-        )
 
 
 class Atlas:
@@ -356,13 +358,18 @@ class Atlas:
 
     def _bind(self, c: Connection) -> None:
         self._connection = c
-        self.accounts = Dataset(c, "/data/accounts", m.AccountWithRelated)
-        self.contacts = Dataset(c, "/data/contacts", m.ContactWithRelated)
+        self.accounts = Matchable(c, "/data/accounts", m.AccountWithRelated, m.AccountMatchResult)
+        self.contacts = Matchable(c, "/data/contacts", m.ContactWithRelated, m.ContactMatchResult)
         self.projects = Dataset(c, "/data/projects", m.ProjectWithRelated)
         self.signals = Dataset(c, "/data/signals", m.SignalWithRelated)
         self.book = Books(c)
         self.views = Views(c)
+        self.favorites = Favorites(c)
+        self.members = Members(c)
+        self.invitations = Invitations(c)
         self.subscriptions = Subscriptions(c)
+        self.queue = Queue(c)
+        self.webhooks = Webhooks(c)
         self.skills = Skills(c)
 
     def within(self, workspace: str) -> Atlas:
@@ -399,8 +406,36 @@ class Atlas:
         found = self._connection.data("POST", "/data/fields/search", body=search, repeatable=True)
         return [m.Descriptor.model_validate(d) for d in found]
 
-    def members(self) -> Iterator[m.Member]:
-        return map(m.Member.model_validate, _listed(self._connection, "/workspace/members", "members", {}))
+    def field(self, dataset: str, key: str) -> m.Descriptor:
+        """One field. Raises APIError ``not_found``."""
+        path = f"/data/fields{segment(dataset)}{segment(key)}"
+        return m.Descriptor.model_validate(self._connection.data("GET", path, repeatable=True))
+
+    def coverage(self, dataset: str, by: str, *, limit: int | None = None) -> list[m.CoverageValue]:
+        """Of which records each field is known, for the most frequent values of an enum. It is free."""
+        body = without_none(dataset=dataset, by=by, limit=limit)
+        data = self._connection.data("POST", "/data/coverage", body=body, repeatable=True)
+        return [m.CoverageValue.model_validate(v) for v in data["values"]]
+
+    def changes(
+        self,
+        cursor: str | None = None,
+        *,
+        since: datetime | str | None = None,
+        limit: int | None = None,
+        wait_s: int | None = None,
+        history: str | None = None,
+    ) -> WorkspaceChanges:
+        """What changed in the workspace, as ``Dataset.changes`` tells it of records. history asks for all
+        kept changes of one id instead. It is free, for owners, admins and keys that may write."""
+        body = without_none(cursor=cursor, since=_since(since), limit=limit, wait_s=wait_s, history=history)
+        answer = decoded(self._connection.send("POST", "/workspace/changes", body=body, repeatable=True))
+        found, meta = [m.WorkspaceChange.model_validate(c) for c in answer["data"]], answer["metadata"]
+        return WorkspaceChanges(found, meta["next"], meta["caught_up"], meta["lag_s"])
+
+    def follow(self, cursor: str, *, wait_s: int = FOLLOW_WAIT) -> Iterator[WorkspaceChanges]:
+        """Pages of changes of the workspace from a cursor on, without end, as ``Dataset.follow``."""
+        return _follow(cursor, lambda at: self.changes(at, wait_s=wait_s))
 
     def close(self) -> None:
         """Closes the connections, unless ``http`` was given."""

@@ -47,6 +47,8 @@ class APIError(AtlasError):
     """Seconds."""
     method: str = ""
     path: str = ""
+    merged_into: str | None = None
+    """The record that the one became that is not found."""
     doc_url: str = ""
     """Where the code is explained: a path of the service, or an address."""
 
@@ -91,6 +93,7 @@ def item_error(raw: dict[str, Any]) -> APIError:
         str(raw.get("code", "")),
         str(raw.get("message", "")),
         issues=issues_of(raw.get("issues")),
+        merged_into=raw.get("merged_into"),
         doc_url=str(raw.get("doc_url", "")),
     )
 
@@ -117,6 +120,7 @@ def error_of(method: str, path: str, response: httpx.Response) -> APIError:
         retry_after(response),
         method,
         path,
+        given.get("merged_into"),
         str(given.get("doc_url", "")),
     )
     if code != "rate_limited":

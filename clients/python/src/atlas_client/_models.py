@@ -167,6 +167,18 @@ class ListedSkill(BaseModel):
     updated_at: AwareDatetime
 
 
+class MatchReason(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    field: str = Field(..., description="The member of the input.")
+    verdict: str = Field(
+        ...,
+        description="`missing`: the record has no value, or one of the values says nothing, such as the domain of a public mail service.",
+    )
+    score: float = Field(..., description="How alike the values are.")
+
+
 class PresentationSorting(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -344,6 +356,19 @@ class ViewProjectRow(BaseModel):
     )
 
 
+class WebhookDelivery(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str = Field(..., description="The `webhook-id` of each attempt.")
+    event: str
+    status: str
+    attempts: int = Field(..., description="Since it was made or replayed.")
+    next_attempt_at: AwareDatetime | None = Field(..., description="Null unless it is pending.")
+    response_status: int | None = Field(..., description="Of the last attempt; null: there was no response.")
+    created_at: AwareDatetime
+
+
 class WorkspaceAccount(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -390,6 +415,21 @@ class WorkspaceAccountRow(BaseModel):
     )
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
+    )
+
+
+class WorkspaceChangeBy(BaseModel):
+    """
+    Who made the latest change of it on this page: one of the three.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    user_id: str | None = None
+    key_id: str | None = None
+    operator: Literal[True] | None = Field(
+        None, description="The operator of the service, or the service itself."
     )
 
 
@@ -489,6 +529,29 @@ class Account(BaseModel):
     updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
 
 
+class AccountMatchCandidate(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    record: Account
+    confidence: float = Field(
+        ..., description="How surely the record is what the input describes, judged by itself."
+    )
+    reasons: list[MatchReason] = Field(..., description="One for each member of the input but `ref`.")
+
+
+class AccountMatchResult(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    ref: str = Field(..., description="That of the input.")
+    status: str = Field(
+        ...,
+        description="`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate.",
+    )
+    candidates: list[AccountMatchCandidate] = Field(..., description="The most confident first.")
+
+
 class AccountViewDefinitionFields(BaseModel):
     """
     Conditions that must all be met.
@@ -557,6 +620,29 @@ class Contact(BaseModel):
     projects_count: int | None = Field(None, description="How many projects name the person")
     created_at: AwareDatetime | None = Field(None, description="When the record was created")
     updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
+
+
+class ContactMatchCandidate(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    record: Contact
+    confidence: float = Field(
+        ..., description="How surely the record is what the input describes, judged by itself."
+    )
+    reasons: list[MatchReason] = Field(..., description="One for each member of the input but `ref`.")
+
+
+class ContactMatchResult(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    ref: str = Field(..., description="That of the input.")
+    status: str = Field(
+        ...,
+        description="`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate.",
+    )
+    candidates: list[ContactMatchCandidate] = Field(..., description="The most confident first.")
 
 
 class ContactViewDefinition(BaseModel):
@@ -855,6 +941,46 @@ class ViewDefinitionFields(BaseModel):
     detected: ViewDateRange | None = Field(
         None,
         description="When the project was first seen; whole UTC days, both inclusive, `after` not later than `before`.",
+    )
+
+
+class Webhook(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    url: str
+    events: list[str]
+    enabled: bool = Field(
+        ..., description="False once the receiver answered 410, or failed for 24 hours. An upsert enables it."
+    )
+    created_at: AwareDatetime
+    secret: str | None = Field(
+        None,
+        description="Signs deliveries by Standard Webhooks. In the answer to creation and rotation only.",
+    )
+
+
+class WorkspaceChange(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    op: str = Field(..., description="`upsert`: it is new or has other values; `delete`: it is gone.")
+    kind: str = Field(
+        ...,
+        description="What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View.",
+    )
+    id: str = Field(
+        ...,
+        description="The record of an `overlay` or a `membership`, the user of a `member`, the workspace of a `setting`, else its own id.",
+    )
+    dataset: str | None = Field(None, description="Of an `overlay`, a `membership` and a `view`.")
+    view_id: str | None = Field(None, description="Of a `membership`.")
+    at: AwareDatetime
+    by: WorkspaceChangeBy
+    changed: list[str] = Field(
+        ...,
+        description="The fields of an `upsert` that have other values; of a new one those that have a value.",
     )
 
 

@@ -49,6 +49,23 @@ class AccountMatch(TypedDict, closed=True):
     domain: str
 
 
+class AccountMatchInput(TypedDict, closed=True):
+    ref: str
+    name: NotRequired[str]
+    domain: NotRequired[str]
+    email: NotRequired[str]
+    phone: NotRequired[str]
+    city: NotRequired[str]
+    state: NotRequired[str]
+
+
+class AccountMatchRequest(TypedDict, closed=True):
+    inputs: list[AccountMatchInput]
+    min_confidence: NotRequired[float]
+    candidates: NotRequired[int]
+    fields: NotRequired[list[AccountField]]
+
+
 class AccountNumberFacetByBucketsMeasure(TypedDict, closed=True):
     """
     Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
@@ -150,6 +167,23 @@ ContactField: TypeAlias = Literal[
 
 class ContactMatch(TypedDict, closed=True):
     email: str
+
+
+class ContactMatchInput(TypedDict, closed=True):
+    ref: str
+    name: NotRequired[str]
+    domain: NotRequired[str]
+    email: NotRequired[str]
+    phone: NotRequired[str]
+    city: NotRequired[str]
+    state: NotRequired[str]
+
+
+class ContactMatchRequest(TypedDict, closed=True):
+    inputs: list[ContactMatchInput]
+    min_confidence: NotRequired[float]
+    candidates: NotRequired[int]
+    fields: NotRequired[list[ContactField]]
 
 
 class ContactNumberFacetByBucketsMeasure(TypedDict, closed=True):

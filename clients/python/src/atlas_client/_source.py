@@ -55,6 +55,8 @@ class Page(Generic[R]):
     request_id: str
     raw: list[dict[str, Any]] = field(repr=False)
     """The records as received."""
+    unread: int | None = None
+    """Of the queue of signals: how many of all are not dismissed."""
 
     def to_pandas(self) -> Any:
         """The records as a DataFrame. Needs the extra ``pandas``."""
@@ -123,8 +125,8 @@ def batch_of(answer: dict[str, Any], read: Any = None) -> Batch[Any]:
     return Batch(items, answer["metadata"]["succeeded"], answer["metadata"]["failed"])
 
 
-class Source(Generic[R]):
-    """What can be searched page by page: a dataset, a book, a View."""
+class Searchable(Generic[R]):
+    """What can be searched page by page."""
 
     def __init__(self, connection: Connection, path: str, model: type[R]) -> None:
         self._connection, self._path, self._model = connection, path, model
@@ -164,6 +166,7 @@ class Source(Generic[R]):
             Credits.of(response),
             response.headers.get("X-Request-Id", ""),
             raw,
+            metadata.get("unread"),
         )
 
     def pages(self, query: str | None = None, *, limit: int = MAX_PAGE, **search: Any) -> Iterator[Page[R]]:
@@ -192,6 +195,10 @@ class Source(Generic[R]):
         body = without_none(query=query, **search, dry_run=True)
         data = self._connection.data("POST", self._path + "/search", body=body, repeatable=True)
         return Cost(data["count"], data["credits"])
+
+
+class Source(Searchable[R]):
+    """What can be searched and counted: a dataset, a book, a View."""
 
     def facets(
         self, query: str | None = None, *, facets: Sequence[Any] = (), **conditions: Any

@@ -1,0 +1,265 @@
+"""What a workspace has beside its book and its Views: people, alerts, webhooks, Skills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+from urllib.parse import quote
+
+from pydantic import BaseModel
+
+from . import _models as m
+from ._connection import Connection, decoded
+from ._source import MAX_PAGE, Batch, Searchable, batch_of, without_none
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def segment(text: str) -> str:
+    """One element of a path."""
+    return "/" + quote(text, safe="")
+
+
+def walk(
+    connection: Connection, method: Literal["GET", "POST"], path: str, name: str, request: dict[str, Any]
+) -> Iterator[Any]:
+    """The elements of a list with offset paging. If it changes meanwhile, one can repeat or be skipped."""
+    offset = 0
+    while True:
+        page = {**request, "limit": MAX_PAGE, "offset": offset}
+        sent: dict[str, Any] = {"params": page} if method == "GET" else {"body": page}
+        answer = decoded(connection.send(method, path, repeatable=True, **sent))
+        elements = answer["data"][name]
+        yield from elements
+        offset += len(elements)
+        if not elements or len(elements) < answer["metadata"]["limit"]:
+            return
+
+
+class Resource(Generic[M]):
+    """Things of a workspace under one path, named ``one`` and ``many`` in answers."""
+
+    def __init__(self, connection: Connection, path: str, one: str, many: str, model: type[M]) -> None:
+        self._connection, self._path = connection, path
+        self._one, self._many, self._model = one, many, model
+
+    def list(self) -> Iterator[M]:
+        """All of them, page by page."""
+        return map(self._model.model_validate, walk(self._connection, "GET", self._path, self._many, {}))
+
+    def _put(self, path: str, body: Any, *, method: str = "POST", repeatable: bool = True) -> M:
+        data = self._connection.data(method, self._path + path, body=body, repeatable=repeatable)
+        return self._model.model_validate(data[self._one])
+
+    def _batch(self, path: str, body: Any, read: Any = None) -> Batch[Any]:
+        return batch_of(
+            decoded(self._connection.send("POST", self._path + path, body=body, repeatable=True)), read
+        )
+
+    def _delete(self, id: str, *, repeatable: bool) -> Any:
+        return self._connection.data("DELETE", self._path + segment(id), repeatable=repeatable)
+
+
+class Favorites(Resource[m.View]):
+    """The user's ordered pointers to Views. An API key has none: APIError ``user_identity_required``."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/favorite-views", "view", "views", m.View)
+
+    def upsert(self, view_id: str, *, position: int | None = None) -> m.View:
+        """Makes a View a Favorite, or moves it; position counts from 0."""
+        return self._put("/upsert", without_none(view_id=view_id, position=position))
+
+    def upsert_all(self, inputs: Sequence[Any]) -> Batch[m.View]:
+        """``upsert`` of 1 to 100 ``{"view_id": …, "position": …}``, together."""
+        return self._batch(
+            "/upsert/batch", {"inputs": list(inputs)}, lambda data: m.View.model_validate(data["view"])
+        )
+
+    def delete(self, view_id: str) -> None:
+        """Removes a Favorite and keeps the View. There may be none."""
+        self._delete(view_id, repeatable=True)
+
+    def delete_all(self, view_ids: Sequence[str]) -> Batch[None]:
+        """``delete`` of 1 to 100 Favorites."""
+        return self._batch("/delete/batch", {"ids": list(view_ids)})
+
+
+class Members(Resource[m.Member]):
+    """The users in the workspace."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/members", "member", "members", m.Member)
+
+    def set_role(self, user_id: str, role: Literal["owner", "admin", "member"]) -> m.Member:
+        """Changes the role of a member."""
+        return self._put(segment(user_id), {"role": role}, method="PATCH")
+
+    def remove(self, user_id: str) -> bool:
+        """Removes a member; False when there was none."""
+        return bool(self._delete(user_id, repeatable=False)["deleted"])
+
+
+class Invitations(Resource[m.Invitation]):
+    """The open invitations, the newest first."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/invitations", "invitation", "invitations", m.Invitation)
+
+    def create(
+        self, email: str, role: Literal["admin", "member"], *, replace: bool = False
+    ) -> m.CreateInvitationData:
+        """Invites an address. No other answer has the ``accept_url``. replace revokes a pending invitation
+        of the address in the same step."""
+        body = without_none(email=email, role=role, replace=replace or None)
+        return m.CreateInvitationData.model_validate(self._connection.data("POST", self._path, body=body))
+
+    def revoke(self, id: str) -> None:
+        """Ends an open invitation, or raises APIError ``not_found``."""
+        self._delete(id, repeatable=False)
+
+    def accept(self, token: str) -> m.AcceptInvitationData:
+        """Adds the user of the access token to the workspace; token is the parameter of the link."""
+        data = self._connection.data("POST", self._path + "/accept", body={"token": token})
+        return m.AcceptInvitationData.model_validate(data)
+
+
+class Subscriptions(Resource[m.SignalSubscription]):
+    """The types of signals that the workspace follows."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(
+            c, "/workspace/signal-subscriptions", "subscription", "subscriptions", m.SignalSubscription
+        )
+
+    def upsert(self, signal_type: str, **delivery: Any) -> m.SignalSubscription:
+        """Subscribes, or changes ``channels`` and ``frequency``."""
+        return self._put("/upsert", without_none(signal_type=signal_type, delivery=delivery or None))
+
+    def delete(self, id: str) -> None:
+        """Ends a subscription. There may be none."""
+        self._delete(id, repeatable=True)
+
+
+class Queue(Searchable[m.SignalWithRelated]):
+    """The signals of the subscribed types that arrived since. A search also takes ``in_book`` and
+    ``dismissed``, and no ``sort``: the newest arrival comes first. ``unread`` of a page counts the whole
+    queue."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/signal-queue", m.SignalWithRelated)
+
+    def dismiss(self, ids: Sequence[str]) -> Batch[None]:
+        """Dismisses 1 to 100 signals for the whole workspace."""
+        return self._batch("/dismiss/batch", ids)
+
+    def restore(self, ids: Sequence[str]) -> Batch[None]:
+        """Takes 1 to 100 dismissed signals back."""
+        return self._batch("/restore/batch", ids)
+
+    def _batch(self, path: str, ids: Sequence[str]) -> Batch[None]:
+        body = {"ids": list(ids)}
+        return batch_of(decoded(self._connection.send("POST", self._path + path, body=body, repeatable=True)))
+
+
+class Webhooks(Resource[m.Webhook]):
+    """The addresses that are told of events, for owners, admins and API keys."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/webhooks", "webhook", "webhooks", m.Webhook)
+
+    def upsert(self, url: str, events: Sequence[str], *, id: str | None = None) -> m.Webhook:
+        """Creates a webhook, whose ``secret`` only this answer has, or with an id changes and enables one."""
+        return self._put(
+            "/upsert", without_none(id=id, url=url, events=list(events)), repeatable=id is not None
+        )
+
+    def delete(self, id: str) -> None:
+        """Raises APIError ``not_found``."""
+        self._delete(id, repeatable=False)
+
+    def rotate(self, id: str) -> m.Webhook:
+        """Gives a webhook a new secret. The one before signs too for 24 hours."""
+        return self._put(segment(id) + "/rotate", None, repeatable=False)
+
+    def test(self, id: str) -> m.WebhookDelivery:
+        """Sends the event ``webhook.test``."""
+        return self._delivery(segment(id) + "/test", repeatable=False)
+
+    def deliveries(self, id: str) -> Iterator[m.WebhookDelivery]:
+        """The log of a webhook, the newest first."""
+        path = self._path + segment(id) + "/deliveries"
+        return map(m.WebhookDelivery.model_validate, walk(self._connection, "GET", path, "deliveries", {}))
+
+    def replay(self, id: str, delivery_id: str) -> m.WebhookDelivery:
+        """Delivers again, with the same webhook-id."""
+        return self._delivery(f"{segment(id)}/deliveries{segment(delivery_id)}/replay", repeatable=True)
+
+    def replay_between(self, id: str, start: datetime, end: datetime) -> int:
+        """Delivers again what was made from a time to before another; how many that are."""
+        replayed, since = 0, instant(start)
+        while True:
+            body = {"from": since, "to": instant(end)}
+            path = self._path + segment(id) + "/replay"
+            data = self._connection.data("POST", path, body=body, repeatable=True)
+            replayed += int(data["replayed"])
+            if data.get("next") is None:
+                return replayed
+            since = data["next"]
+
+    def _delivery(self, path: str, *, repeatable: bool) -> m.WebhookDelivery:
+        data = self._connection.data("POST", self._path + path, repeatable=repeatable)
+        return m.WebhookDelivery.model_validate(data["delivery"])
+
+
+class Skills:
+    """Bundles of instructions, personal or the workspace's."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def find(
+        self, query: str | None = None, *, scope: Literal["personal", "workspace"] | None = None
+    ) -> Iterator[m.ListedSkill]:
+        """Published Skills, of words of their name or description."""
+        return self._walk("find", query=query, scope=scope)
+
+    def list(
+        self,
+        *,
+        scope: Literal["personal", "workspace"] | None = None,
+        status: Literal["draft", "published"] | None = None,
+    ) -> Iterator[m.ListedSkill]:
+        """All Skills that the caller may see, drafts included."""
+        return self._walk("list", scope=scope, status=status)
+
+    def get(self, locator: str) -> m.Skill:
+        """A Skill with its content. Raises APIError ``skill_not_found``."""
+        return self._one("get", {"locator": locator}, repeatable=True)
+
+    def create(
+        self,
+        *,
+        scope: Literal["personal", "workspace"],
+        name: str,
+        description: str,
+        content: str,
+        slug: str | None = None,
+    ) -> m.Skill:
+        """Creates a draft."""
+        body = without_none(scope=scope, name=name, description=description, content=content, slug=slug)
+        return self._one("create", body, repeatable=False)
+
+    def _walk(self, what: str, **request: Any) -> Iterator[m.ListedSkill]:
+        found = walk(self._connection, "POST", f"/workspace/skills/{what}", "skills", without_none(**request))
+        return map(m.ListedSkill.model_validate, found)
+
+    def _one(self, what: str, body: Any, *, repeatable: bool) -> m.Skill:
+        data = self._connection.data("POST", f"/workspace/skills/{what}", body=body, repeatable=repeatable)
+        return m.Skill.model_validate(data["skill"])
+
+
+def instant(at: datetime) -> str:
+    """A time as the service takes it. One without a zone is in local time."""
+    return at.astimezone().isoformat()

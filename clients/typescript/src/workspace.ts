@@ -1,0 +1,237 @@
+import type { Connection } from "./connection.js";
+import { batchOf, MAX_PAGE, Searchable, type Batch, type BatchAnswer, type Options, type Schemas } from "./source.js";
+
+/** One element of a path. */
+export const segment = (text: string) => `/${encodeURIComponent(text)}`;
+
+/** The elements of a list with offset paging. If it changes meanwhile, one can repeat or be skipped. */
+export async function* walk<T>(c: Connection, method: "GET" | "POST", path: string, name: string, request: Record<string, string | boolean | undefined>, { signal }: Options): AsyncGenerator<T, void, undefined> {
+  for (let offset = 0; ; ) {
+    const page = { ...request, limit: MAX_PAGE, offset };
+    const call = { ...(method === "GET" ? { params: page } : { body: page }), repeatable: true, signal };
+    const { body } = await c.send<{ data: Record<string, T[]>; metadata: { limit: number } }>(method, path, call);
+    const elements = body.data[name] ?? [];
+    yield* elements;
+    offset += elements.length;
+    if (elements.length === 0 || elements.length < body.metadata.limit) return;
+  }
+}
+
+/** Things of a workspace under one path, named `one` and `many` in answers. */
+class Resource<T> {
+  constructor(
+    protected readonly connection: Connection,
+    protected readonly path: string,
+    private readonly one: string,
+    private readonly many: string,
+  ) {}
+
+  /** All of them, page by page. */
+  list(options: Options = {}): AsyncGenerator<T, void, undefined> {
+    return walk<T>(this.connection, "GET", this.path, this.many, {}, options);
+  }
+
+  protected async put(path: string, body: object | undefined, { signal }: Options, { method = "POST", repeatable = true } = {}): Promise<T> {
+    const data = await this.connection.data<Record<string, T>>(method, this.path + path, { body, repeatable, signal });
+    return data[this.one] as T;
+  }
+
+  protected async batch<D>(path: string, body: object, { signal }: Options, read: (data: unknown) => D): Promise<Batch<D>> {
+    return batchOf((await this.connection.send<BatchAnswer>("POST", this.path + path, { body, repeatable: true, signal })).body, read);
+  }
+
+  protected drop<D>(id: string, repeatable: boolean, { signal }: Options): Promise<D> {
+    return this.connection.data("DELETE", this.path + segment(id), { repeatable, signal });
+  }
+}
+
+const nothing = () => undefined;
+
+/** The user's ordered pointers to Views. An API key has none: APIError `user_identity_required`. */
+export class Favorites extends Resource<Schemas["View"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/favorite-views", "view", "views");
+  }
+
+  /** Makes a View a Favorite, or moves it. */
+  upsert(favorite: Schemas["FavoriteViewUpsert"], options: Options = {}): Promise<Schemas["View"]> {
+    return this.put("/upsert", favorite, options);
+  }
+
+  /** `upsert` of 1 to 100 Views, together. */
+  upsertAll(inputs: Schemas["FavoriteViewUpsert"][], options: Options = {}): Promise<Batch<Schemas["View"]>> {
+    return this.batch("/upsert/batch", { inputs }, options, (data) => (data as Schemas["ViewData"]).view);
+  }
+
+  /** Removes a Favorite and keeps the View. There may be none. */
+  async delete(viewId: string, options: Options = {}): Promise<void> {
+    await this.drop(viewId, true, options);
+  }
+
+  /** `delete` of 1 to 100 Favorites. */
+  deleteAll(ids: string[], options: Options = {}): Promise<Batch<undefined>> {
+    return this.batch("/delete/batch", { ids }, options, nothing);
+  }
+}
+
+/** The users in the workspace. */
+export class Members extends Resource<Schemas["Member"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/members", "member", "members");
+  }
+
+  /** Changes the role of a member. */
+  setRole(userId: string, role: Schemas["Role"], options: Options = {}): Promise<Schemas["Member"]> {
+    return this.put(segment(userId), { role }, options, { method: "PATCH" });
+  }
+
+  /** Removes a member; false when there was none. */
+  async remove(userId: string, options: Options = {}): Promise<boolean> {
+    return (await this.drop<Schemas["RemoveMemberData"]>(userId, false, options)).deleted;
+  }
+}
+
+/** The open invitations, the newest first. */
+export class Invitations extends Resource<Schemas["Invitation"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/invitations", "invitation", "invitations");
+  }
+
+  /** Invites an address. No other answer has the `accept_url`. `replace` revokes a pending invitation of the address in the same step. */
+  create(invitation: Schemas["CreateInvitationRequest"], { signal }: Options = {}): Promise<Schemas["CreateInvitationData"]> {
+    return this.connection.data("POST", this.path, { body: invitation, signal });
+  }
+
+  /** Ends an open invitation, or throws APIError `not_found`. */
+  async revoke(id: string, options: Options = {}): Promise<void> {
+    await this.drop(id, false, options);
+  }
+
+  /** Adds the user of the access token to the workspace; `token` is the parameter of the link. */
+  accept(token: string, { signal }: Options = {}): Promise<Schemas["AcceptInvitationData"]> {
+    return this.connection.data("POST", `${this.path}/accept`, { body: { token }, signal });
+  }
+}
+
+/** The types of signals that the workspace follows. */
+export class Subscriptions extends Resource<Schemas["SignalSubscription"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/signal-subscriptions", "subscription", "subscriptions");
+  }
+
+  /** Subscribes, or changes the delivery. */
+  upsert(subscription: Schemas["SignalSubscriptionUpsert"], options: Options = {}): Promise<Schemas["SignalSubscription"]> {
+    return this.put("/upsert", subscription, options);
+  }
+
+  /** Ends a subscription. There may be none. */
+  async delete(id: string, options: Options = {}): Promise<void> {
+    await this.drop(id, true, options);
+  }
+}
+
+/**
+ * The signals of the subscribed types that arrived since. A search also takes `in_book` and `dismissed`: the newest
+ * arrival comes first. `unread` of a page counts the whole queue.
+ */
+export class Queue extends Searchable<Schemas["Signal"], Schemas["SignalQueueSearchRequest"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/signal-queue");
+  }
+
+  /** Dismisses 1 to 100 signals for the whole workspace. */
+  dismiss(ids: string[], options: Options = {}): Promise<Batch<undefined>> {
+    return this.batch("dismiss", ids, options);
+  }
+
+  /** Takes 1 to 100 dismissed signals back. */
+  restore(ids: string[], options: Options = {}): Promise<Batch<undefined>> {
+    return this.batch("restore", ids, options);
+  }
+
+  private async batch(what: string, ids: string[], { signal }: Options): Promise<Batch<undefined>> {
+    return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/${what}/batch`, { body: { ids }, repeatable: true, signal })).body, nothing);
+  }
+}
+
+/** The addresses that are told of events, for owners, admins and API keys. */
+export class Webhooks extends Resource<Schemas["Webhook"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/webhooks", "webhook", "webhooks");
+  }
+
+  /** Creates a webhook, whose `secret` only this answer has, or with an id changes and enables one. */
+  upsert(webhook: Schemas["WebhookUpsert"], options: Options = {}): Promise<Schemas["Webhook"]> {
+    return this.put("/upsert", webhook, options, { repeatable: webhook.id !== undefined });
+  }
+
+  /** Throws APIError `not_found`. */
+  async delete(id: string, options: Options = {}): Promise<void> {
+    await this.drop(id, false, options);
+  }
+
+  /** Gives a webhook a new secret. The one before signs too for 24 hours. */
+  rotate(id: string, options: Options = {}): Promise<Schemas["Webhook"]> {
+    return this.put(`${segment(id)}/rotate`, undefined, options, { repeatable: false });
+  }
+
+  /** Sends the event `webhook.test`. */
+  test(id: string, options: Options = {}): Promise<Schemas["WebhookDelivery"]> {
+    return this.delivery(`${segment(id)}/test`, false, options);
+  }
+
+  /** The log of a webhook, the newest first. */
+  deliveries(id: string, options: Options = {}): AsyncGenerator<Schemas["WebhookDelivery"], void, undefined> {
+    return walk(this.connection, "GET", `${this.path}${segment(id)}/deliveries`, "deliveries", {}, options);
+  }
+
+  /** Delivers again, with the same webhook-id. */
+  replay(id: string, deliveryId: string, options: Options = {}): Promise<Schemas["WebhookDelivery"]> {
+    return this.delivery(`${segment(id)}/deliveries${segment(deliveryId)}/replay`, true, options);
+  }
+
+  /** Delivers again what was made from a time to before another; how many that are. */
+  async replayBetween(id: string, from: Date, to: Date, { signal }: Options = {}): Promise<number> {
+    let replayed = 0;
+    for (let since = from.toISOString(); ; ) {
+      const call = { body: { from: since, to: to.toISOString() }, repeatable: true, signal };
+      const data = await this.connection.data<Schemas["ReplayWebhookData"]>("POST", `${this.path}${segment(id)}/replay`, call);
+      replayed += data.replayed;
+      if (!data.next) return replayed;
+      since = data.next;
+    }
+  }
+
+  private async delivery(path: string, repeatable: boolean, { signal }: Options): Promise<Schemas["WebhookDelivery"]> {
+    return (await this.connection.data<Schemas["TestWebhookData"]>("POST", this.path + path, { repeatable, signal })).delivery;
+  }
+}
+
+/** Bundles of instructions, personal or the workspace's. */
+export class Skills {
+  constructor(private readonly connection: Connection) {}
+
+  /** Published Skills, of words of their name or description. */
+  find(request: { query?: string; scope?: Schemas["Skill"]["scope"] } = {}, options: Options = {}): AsyncGenerator<Schemas["ListedSkill"], void, undefined> {
+    return walk(this.connection, "POST", "/workspace/skills/find", "skills", request, options);
+  }
+
+  /** All Skills that the caller may see, drafts included. */
+  list(request: { scope?: Schemas["Skill"]["scope"]; status?: Schemas["Skill"]["status"] } = {}, options: Options = {}): AsyncGenerator<Schemas["ListedSkill"], void, undefined> {
+    return walk(this.connection, "POST", "/workspace/skills/list", "skills", request, options);
+  }
+
+  /** A Skill with its content. Throws APIError `skill_not_found`. */
+  get(locator: string, options: Options = {}): Promise<Schemas["Skill"]> {
+    return this.one("get", { locator }, true, options);
+  }
+
+  /** Creates a draft. */
+  create(skill: Schemas["SkillCreate"], options: Options = {}): Promise<Schemas["Skill"]> {
+    return this.one("create", skill, false, options);
+  }
+
+  private async one(what: string, body: object, repeatable: boolean, { signal }: Options): Promise<Schemas["Skill"]> {
+    return (await this.connection.data<Schemas["SkillData"]>("POST", `/workspace/skills/${what}`, { body, repeatable, signal })).skill;
+  }
+}

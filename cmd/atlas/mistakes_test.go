@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Mistakes on the command line: what is typed, the exit status, and what a good message
+// contains. No message has more lines than its faults and two, shows a secret, or prints
+// the list of options.
+func TestMistakesOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	s := start(t, 0)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const nowhere = "127.0.0.1:1"
+	const secret = "verysecretvalue"
+	service := []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key}
+	away := []string{"ATLAS_URL=http://" + nowhere + "/api/v1", "ATLAS_API_KEY=" + secret}
+	database := []string{"ATLAS_POSTGRES_SYSTEM_URL=" + s.config.PostgresSystemURL}
+	indexing := append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...)
+	for _, m := range []struct {
+		typed  string
+		env    []string
+		status int
+		want   []string
+	}{
+		{"serach accounts", nil, 2, []string{`no command "serach"`, `did you mean "search"?`}},
+		{"index laod data", nil, 2, []string{`no command "laod"`, `did you mean "load"?`}},
+		{"index", nil, 2, []string{"a command is missing: permits, load, apply"}},
+		{"help serach", nil, 2, []string{`did you mean "search"?`}},
+		{"dev", nil, 2, []string{"atlas-dev"}},
+		{"completion ksh", nil, 2, []string{"must be one of bash, zsh, fish"}},
+		{"version extra", nil, 2, []string{`"extra" is one argument too many`}},
+		{"version --config /nowhere.yaml", nil, 2, []string{"/nowhere.yaml: no such file"}},
+
+		{"search accounts --limti 5", service, 2, []string{"no option --limti", `did you mean "--limit"?`}},
+		{"search acounts", service, 2, []string{"<dataset> must be one of accounts,", `did you mean "accounts"?`}},
+		{"search", service, 2, []string{"give one of DATASET, --book and --view"}},
+		{"search accounts contacts", service, 2, []string{`"contacts" is one argument too many`}},
+		{"search accounts --limit ten", service, 2, []string{`--limit "ten" is not a whole number, such as 25`}},
+		{"search accounts --limit 0", service, 2, []string{"--limit must be 1 to 10000"}},
+		{"search accounts --limit", service, 2, []string{"--limit needs a value, such as 25"}},
+		{"search accounts --output jsn", service, 2, []string{"must be one of table, json, csv", `did you mean "json"?`}},
+		{"search accounts --json --output csv", service, 2, []string{"exclude each other"}},
+		{"search accounts --sort nmae", service, 2, []string{"no field nmae", `did you mean "name"?`}},
+		{"search accounts --columns nmae", service, 2, []string{`did you mean "name"?`}},
+		{"search accounts --fields nmae", service, 2, []string{`did you mean "name"?`}},
+		{"search accounts --filter nmae=x", service, 2, []string{"no key nmae", `did you mean "name"?`}},
+		{"search accounts --filter has_projekt", service, 2, []string{"no relation has_projekt", `did you mean "has_project"?`}},
+		{"search accounts --retry-for 5", service, 2, []string{`"5" is not a duration: a number with a unit, such as 1m`}},
+		{"search accounts", []string{"ATLAS_URL=" + s.base}, 2, []string{"give either --api-key (ATLAS_API_KEY) or --token (ATLAS_TOKEN)"}},
+		{"search accounts", []string{"ATLAS_URL=localhost:8080", "ATLAS_API_KEY=" + secret}, 2, []string{"--url (ATLAS_URL)", "http"}},
+		{"search accounts --retry-for 0s", away, 1, []string{"no service answers at http://" + nowhere, "connection refused", "--url (ATLAS_URL)"}},
+		{"search accounts --bogus --limit x --output y", service, 2, []string{"--bogus", "--limit", "--output", "3 things are wrong"}},
+
+		{"export accounts", service, 2, []string{"--out is required"}},
+		{"export accounts --out accounts.xlsx", service, 2, []string{"ends in .xlsx", ".ndjson", ".parquet"}},
+		{"export accounts --out /nowhere/accounts.csv", service, 1, []string{"/nowhere/accounts.csv", "no such file or directory"}},
+		{"export accounts --out " + file + "/a.csv", service, 1, []string{"not a directory"}},
+		{"export accounts --out " + dir, service, 1, []string{dir, "is a directory"}},
+		{"export accounts --format csv --out " + file, service, 1, []string{"is there already", "--restart"}},
+		{"follow accounts", service, 2, []string{"give either --dir or --table"}},
+
+		{"index load", indexing, 2, []string{"<dir> is missing: Folder with accounts"}},
+		{"index load /nowhere", indexing, 2, []string{"<dir> /nowhere: no such file or directory"}},
+		{"index load " + file, indexing, 2, []string{"not a directory"}},
+		{"index permits /nowhere.csv --out " + dir, nil, 2, []string{"/nowhere.csv", "no such file"}},
+
+		{"key create", nil, 2, []string{"--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL) is required", "--workspace is required", "--name is required"}},
+		{"key create --name k --workspace acme", database, 2, []string{"--workspace"}},
+		{"key revoke " + secret, database, 2, []string{"<id> must be the id of an API key"}},
+		{"workspace create Acme --plan prof", database, 2, []string{"must be one of free, pro", `did you mean "pro"?`}},
+		{"workspace list", []string{"ATLAS_POSTGRES_SYSTEM_URL=postgres://u:" + secret + "@" + nowhere + "/atlas"}, 1, []string{nowhere, "refused"}},
+		{"audit export --workspace " + s.pro.ID.String() + " --since yesterday", database, 2, []string{"--since must be a day, 2026-01-31"}},
+		{"token", nil, 2, []string{"--jwt-secret (ATLAS_JWT_SECRET) is required"}},
+		{"ready --url nonsense", nil, 2, []string{"--url (ATLAS_READY_URL) lacks http://", "such as"}},
+		{"ready --timeout 1h", nil, 2, []string{"--timeout must be 100ms to 1m, not 1h"}},
+	} {
+		got := atlasWith(t, m.env, strings.Fields(m.typed)...)
+		if got.status != m.status || got.out != "" {
+			t.Errorf("atlas %s: status %d, want %d; %s%s", m.typed, got.status, m.status, got.out, got.err)
+		}
+		for _, want := range m.want {
+			if !strings.Contains(got.err, want) {
+				t.Errorf("atlas %s: no %q in\n%s", m.typed, want, got.err)
+			}
+		}
+		if strings.Count(got.err, "\n") > len(m.want)+2 || strings.Contains(got.err, secret) || strings.Contains(got.err, "\x1b") || strings.Contains(got.err, "Usage:") {
+			t.Errorf("atlas %s says\n%s", m.typed, got.err)
+		}
+	}
+}
+
+// Ctrl-C ends a command that waits, and a reader that goes away ends one that writes,
+// without a message.
+func TestEndsFromOutside(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 100)
+	hanging := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the client is gone
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer hanging.Close()
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "search", "accounts")
+	command.Env = []string{runAsAtlas + "=1", "ATLAS_URL=" + hanging.URL + "/api/v1", "ATLAS_API_KEY=k"}
+	var said syncBuffer
+	command.Stderr = &said
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Error(err)
+	}
+	if _ = command.Wait(); command.ProcessState.ExitCode() != 130 || said.String() != "atlas: interrupted\n" {
+		t.Errorf("status %d: %s", command.ProcessState.ExitCode(), said.String())
+	}
+
+	pipe := exec.CommandContext(t.Context(), "bash", "-c", `"$0" help | head -n 1; echo "${PIPESTATUS[0]}" >&2`, os.Args[0])
+	pipe.Env = []string{runAsAtlas + "=1", "PATH=" + os.Getenv("PATH")}
+	var errs strings.Builder
+	pipe.Stderr = &errs
+	out, err := pipe.Output()
+	if err != nil || !strings.HasPrefix(string(out), "Usage: atlas") || errs.String() != "0\n" && errs.String() != "141\n" {
+		t.Errorf("%v %s%s", err, out, &errs)
+	}
+}
