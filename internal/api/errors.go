@@ -44,7 +44,7 @@ var errorTable = map[fault.Code]errorRow{
 	fault.InvalidInput: {status: http.StatusBadRequest, meaning: "the body or a parameter is not valid; all problems are listed",
 		item:   "the item is not valid; `issues` lists all problems",
 		advice: "Correct each of `issues`: `path` leads to the value, `message` says what would be right.",
-		sample: "filters.stage: must be an object such as {\"value\":\"permitted\"}, not a string"},
+		sample: "must be an object, such as {\"value\":\"permitted\"}, not a string"},
 	fault.UserIdentityRequired: {status: http.StatusBadRequest, meaning: "an API key where a person is meant",
 		advice: "Sign in, and send a person's access token in place of the API key.",
 		sample: "this needs a user's access token; an API key is nobody's"},

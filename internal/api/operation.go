@@ -13,7 +13,6 @@ import (
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
 	"atlas/internal/schema"
-	"atlas/search/query"
 )
 
 // operationDoc is what the OpenAPI document says about a route in addition to the
@@ -330,7 +329,7 @@ func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Res
 func failureExample(code fault.Code) any {
 	e := fault.New(code, "%s", errorTable[code].sample)
 	if code == fault.InvalidInput {
-		e = fault.Validation(fault.Issue{Code: fault.TooBig, Path: []string{"limit"}, Message: fmt.Sprintf("must be at most %d", query.MaxLimit)})
+		e = fault.Validation(fault.Issue{Code: fault.InvalidType, Path: []string{"filters", "stage"}, Message: e.Message})
 	}
 	return bodyOf(e, errorsPath+"#"+string(code))
 }

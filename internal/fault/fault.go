@@ -134,7 +134,7 @@ func summary(issues []Issue) string {
 	}
 	text := issues[0].Message
 	if at := strings.Join(issues[0].Path, "."); at != "" {
-		text = at + ": " + text
+		text = fmt.Sprintf("%.100s: %s", at, text)
 	}
 	if more := len(issues) - 1; more == 1 {
 		text += " (and 1 more problem)"

@@ -100,6 +100,22 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
   }
 }
 
+/** The results of a match, in the order of the inputs. */
+export interface Matches<M> {
+  results: M[];
+  credits: Credits;
+}
+
+/** A dataset whose records can be found from a list of one's own. */
+export class Matchable<R, Q extends object, F extends object, C extends object, S extends object, MQ extends object, M> extends Dataset<R, Q, F, C, S> {
+  /** The records that 1 to 100 inputs describe. Each record returned costs a credit. */
+  async match(request: MQ, options: Options = {}): Promise<Matches<M>> {
+    const call = { body: request, repeatable: true, signal: options.signal };
+    const { body, response } = await this.connection.send<{ data: { results: M[] } }>("POST", `${this.path}/match`, call);
+    return { results: body.data.results, credits: creditsOf(response) };
+  }
+}
+
 /** The workspace's records of a dataset, with what it wrote about them. A search sees all earlier writes. */
 export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends Source<Row, Q, F> {
   /** A record of the book, for a credit. */
@@ -251,8 +267,8 @@ export class Atlas {
       observe: options.observe,
     });
     this.connection = c;
-    this.accounts = new Dataset<Schemas["AccountWithRelated"], Schemas["AccountSearchRequest"], Schemas["AccountFacetRequest"], Schemas["AccountChangesRequest"], Schemas["AccountSuggestRequest"]>(c, "/data/accounts");
-    this.contacts = new Dataset<Schemas["ContactWithRelated"], Schemas["ContactSearchRequest"], Schemas["ContactFacetRequest"], Schemas["ContactChangesRequest"], Schemas["ContactSuggestRequest"]>(c, "/data/contacts");
+    this.accounts = new Matchable<Schemas["AccountWithRelated"], Schemas["AccountSearchRequest"], Schemas["AccountFacetRequest"], Schemas["AccountChangesRequest"], Schemas["AccountSuggestRequest"], Schemas["AccountMatchRequest"], Schemas["AccountMatchResult"]>(c, "/data/accounts");
+    this.contacts = new Matchable<Schemas["ContactWithRelated"], Schemas["ContactSearchRequest"], Schemas["ContactFacetRequest"], Schemas["ContactChangesRequest"], Schemas["ContactSuggestRequest"], Schemas["ContactMatchRequest"], Schemas["ContactMatchResult"]>(c, "/data/contacts");
     this.projects = new Dataset<Schemas["ProjectWithRelated"], Schemas["ProjectSearchRequest"], Schemas["ProjectFacetRequest"], Schemas["ProjectChangesRequest"], Schemas["ProjectSuggestRequest"]>(c, "/data/projects");
     this.signals = new Dataset<Schemas["SignalWithRelated"], Schemas["SignalSearchRequest"], Schemas["SignalFacetRequest"], Schemas["SignalChangesRequest"], Schemas["SignalSuggestRequest"]>(c, "/data/signals");
     this.book = {

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
+from pydantic import BaseModel
 
 from . import _models as m
 from ._connection import Attempt, Connection, Retry, decoded
@@ -68,6 +69,7 @@ class WorkspaceChanges:
     lag_s: float
 
 
+M = TypeVar("M", bound=BaseModel)
 C = TypeVar("C", Changes[Any], WorkspaceChanges)
 
 
@@ -147,6 +149,39 @@ class Dataset(Source[R]):
         """Pages of changes from a cursor on, without end: the next when something is told, or ``wait_s``
         later. It can go on from ``next`` of the last page."""
         return _follow(cursor, lambda at: self.changes(at, wait_s=wait_s, **request))
+
+
+@dataclass(frozen=True)
+class Matches(Generic[M]):
+    """The results of a match, in the order of the inputs."""
+
+    results: list[M]
+    credits: Credits
+
+
+class Matchable(Dataset[R], Generic[R, M]):
+    """A dataset whose records can be found from a list of one's own."""
+
+    def __init__(self, c: Connection, path: str, model: type[R], result: type[M]) -> None:
+        super().__init__(c, path, model)
+        self._result = result
+
+    def match(
+        self,
+        inputs: Sequence[Any],
+        *,
+        min_confidence: float | None = None,
+        candidates: int | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> Matches[M]:
+        """The records that 1 to 100 inputs describe, each with a ``ref`` and a ``name``, ``domain``,
+        ``email`` or ``phone``. Each record returned costs a credit."""
+        body = without_none(
+            inputs=list(inputs), min_confidence=min_confidence, candidates=candidates, fields=fields
+        )
+        response = self._connection.send("POST", self._path + "/match", body=body, repeatable=True)
+        results = decoded(response)["data"]["results"]
+        return Matches([self._result.model_validate(r) for r in results], Credits.of(response))
 
 
 class Book(Source[R]):
@@ -303,8 +338,8 @@ class Atlas:
 
     def _bind(self, c: Connection) -> None:
         self._connection = c
-        self.accounts = Dataset(c, "/data/accounts", m.AccountWithRelated)
-        self.contacts = Dataset(c, "/data/contacts", m.ContactWithRelated)
+        self.accounts = Matchable(c, "/data/accounts", m.AccountWithRelated, m.AccountMatchResult)
+        self.contacts = Matchable(c, "/data/contacts", m.ContactWithRelated, m.ContactMatchResult)
         self.projects = Dataset(c, "/data/projects", m.ProjectWithRelated)
         self.signals = Dataset(c, "/data/signals", m.SignalWithRelated)
         self.book = Books(c)

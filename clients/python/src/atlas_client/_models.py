@@ -167,6 +167,18 @@ class ListedSkill(BaseModel):
     updated_at: AwareDatetime
 
 
+class MatchReason(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    field: str = Field(..., description="The member of the input.")
+    verdict: str = Field(
+        ...,
+        description="`missing`: the record has no value, or one of the values says nothing, such as the domain of a public mail service.",
+    )
+    score: float = Field(..., description="How alike the values are.")
+
+
 class PresentationSorting(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -517,6 +529,29 @@ class Account(BaseModel):
     updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
 
 
+class AccountMatchCandidate(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    record: Account
+    confidence: float = Field(
+        ..., description="How surely the record is what the input describes, judged by itself."
+    )
+    reasons: list[MatchReason] = Field(..., description="One for each member of the input but `ref`.")
+
+
+class AccountMatchResult(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    ref: str = Field(..., description="That of the input.")
+    status: str = Field(
+        ...,
+        description="`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate.",
+    )
+    candidates: list[AccountMatchCandidate] = Field(..., description="The most confident first.")
+
+
 class AccountViewDefinitionFields(BaseModel):
     """
     Conditions that must all be met.
@@ -585,6 +620,29 @@ class Contact(BaseModel):
     projects_count: int | None = Field(None, description="How many projects name the person")
     created_at: AwareDatetime | None = Field(None, description="When the record was created")
     updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
+
+
+class ContactMatchCandidate(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    record: Contact
+    confidence: float = Field(
+        ..., description="How surely the record is what the input describes, judged by itself."
+    )
+    reasons: list[MatchReason] = Field(..., description="One for each member of the input but `ref`.")
+
+
+class ContactMatchResult(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    ref: str = Field(..., description="That of the input.")
+    status: str = Field(
+        ...,
+        description="`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate.",
+    )
+    candidates: list[ContactMatchCandidate] = Field(..., description="The most confident first.")
 
 
 class ContactViewDefinition(BaseModel):
