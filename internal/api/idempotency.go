@@ -186,7 +186,7 @@ func unpacked(b []byte) ([]byte, error) {
 
 func readKeptPage(kept []byte) (p keptPage, err error) {
 	n, size := binary.Uvarint(kept)
-	if size <= 0 || n > uint64(len(kept)-size) {
+	if size <= 0 || n > uint64(len(kept)-size) { // #nosec G115 -- a length is not negative
 		return p, fault.New(fault.Internal, "a kept answer is unreadable")
 	}
 	head, ids := kept[size:size+int(n)], kept[size+int(n):] // #nosec G115 -- at most its length
