@@ -83,15 +83,15 @@ func (i *Item[T]) UnmarshalJSON(b []byte) error {
 type Nothing struct{}
 
 // inputBatch sends the inputs of a batch to path.
-func inputBatch[T, U any](ctx context.Context, c *conn, path string, inputs []U, repeatable bool) (Batch[T], error) {
+func inputBatch[T, U any](ctx context.Context, c *conn, path string, inputs []U) (Batch[T], error) {
 	body := map[string][]U{"inputs": inputs}
-	return batch[T](ctx, c, request{method: http.MethodPost, path: path + "/batch", body: body, repeatable: repeatable})
+	return batch[T](ctx, c, request{method: http.MethodPost, path: path + "/batch", body: body})
 }
 
 // deleteBatch deletes elements of path by their ids.
-func deleteBatch(ctx context.Context, c *conn, path string, ids []string, repeatable bool) (Batch[Nothing], error) {
+func deleteBatch(ctx context.Context, c *conn, path string, ids []string) (Batch[Nothing], error) {
 	body := map[string][]string{"ids": ids}
-	return batch[Nothing](ctx, c, request{method: http.MethodPost, path: path + "/delete/batch", body: body, repeatable: repeatable})
+	return batch[Nothing](ctx, c, request{method: http.MethodPost, path: path + "/delete/batch", body: body})
 }
 
 // batch sends a request and reads the results of a batch.

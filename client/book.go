@@ -48,7 +48,7 @@ func (b *Book[R, U]) Get(ctx context.Context, id string) (R, error) {
 
 // GetWith is Get with some of the record's fields. A book has nothing to include.
 func (b *Book[R, U]) GetWith(ctx context.Context, id string, fields ...string) (R, error) {
-	r := request{method: http.MethodGet, path: b.path + segment(id), repeatable: true}
+	r := request{method: http.MethodGet, path: b.path + segment(id)}
 	if len(fields) > 0 {
 		r.params = url.Values{"fields": {strings.Join(fields, ",")}}
 	}
@@ -57,23 +57,23 @@ func (b *Book[R, U]) GetWith(ctx context.Context, id string, fields ...string) (
 
 // Upsert adds a record to the book, or changes its overlay.
 func (b *Book[R, U]) Upsert(ctx context.Context, u U) (R, error) {
-	return post[R](ctx, b.conn, b.path+"/upsert", u, true)
+	return post[R](ctx, b.conn, b.path+"/upsert", u)
 }
 
 // UpsertAll is Upsert for 1 to 100 records.
 func (b *Book[R, U]) UpsertAll(ctx context.Context, all []U) (Batch[R], error) {
-	return inputBatch[R](ctx, b.conn, b.path+"/upsert", all, true)
+	return inputBatch[R](ctx, b.conn, b.path+"/upsert", all)
 }
 
 // Delete removes a record with its overlay from the book. It succeeds when
 // there is none.
 func (b *Book[R, U]) Delete(ctx context.Context, id string) error {
-	return remove(ctx, b.conn, b.path+segment(id), true)
+	return remove(ctx, b.conn, b.path+segment(id))
 }
 
 // DeleteAll is Delete for 1 to 100 records.
 func (b *Book[R, U]) DeleteAll(ctx context.Context, all []string) (Batch[Nothing], error) {
-	return deleteBatch(ctx, b.conn, b.path, all, true)
+	return deleteBatch(ctx, b.conn, b.path, all)
 }
 
 // Change sets or clears a text. The zero Change keeps the value.

@@ -77,7 +77,7 @@ type Changes[R any] struct {
 // Changes returns what was told after a cursor or a time. Errors: ErrCursorTooOld: take a
 // new cursor with the zero request, and then read all records again.
 func (d *Dataset[R]) Changes(ctx context.Context, q ChangesRequest) (*Changes[R], error) {
-	r := request{method: http.MethodPost, path: d.path + "/changes", body: q.body(), repeatable: true}
+	r := request{method: http.MethodPost, path: d.path + "/changes", body: q.body()}
 	a, err := call[[]RecordChange[R]](ctx, d.conn, r)
 	if err != nil {
 		return nil, err

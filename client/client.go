@@ -178,7 +178,7 @@ func (c *Client) Release(ctx context.Context) (Release, error) {
 
 // Coverage returns what is known of the records of a dataset. It is free.
 func (c *Client) Coverage(ctx context.Context, q CoverageQuery) ([]Coverage, error) {
-	a, err := post[struct{ Values []Coverage }](ctx, c.conn, "/data/coverage", q, true)
+	a, err := post[struct{ Values []Coverage }](ctx, c.conn, "/data/coverage", q)
 	return a.Values, err
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +27,9 @@ type request struct {
 	method, path string
 	params       url.Values
 	body         any // nil for none
-	// repeatable means that the request is idempotent.
-	repeatable bool
+	// unkept means that the service does not keep the answer: the request is not repeated
+	// where it may have had an effect.
+	unkept bool
 }
 
 // Answer is the outcome of an attempt.
@@ -87,12 +89,12 @@ func call[T any](ctx context.Context, c *conn, r request) (envelope[T], error) {
 
 // get returns the data at path.
 func get[T any](ctx context.Context, c *conn, path string) (T, error) {
-	return data[T](ctx, c, request{method: http.MethodGet, path: path, repeatable: true})
+	return data[T](ctx, c, request{method: http.MethodGet, path: path})
 }
 
 // post sends body to path and returns the data.
-func post[T any](ctx context.Context, c *conn, path string, body any, repeatable bool) (T, error) {
-	return data[T](ctx, c, request{method: http.MethodPost, path: path, body: body, repeatable: repeatable})
+func post[T any](ctx context.Context, c *conn, path string, body any) (T, error) {
+	return data[T](ctx, c, request{method: http.MethodPost, path: path, body: body})
 }
 
 // data is call for callers that need nothing but the data.
@@ -102,8 +104,8 @@ func data[T any](ctx context.Context, c *conn, r request) (T, error) {
 }
 
 // remove deletes what path names.
-func remove(ctx context.Context, c *conn, path string, repeatable bool) error {
-	_, err := data[Nothing](ctx, c, request{method: http.MethodDelete, path: path, repeatable: repeatable})
+func remove(ctx context.Context, c *conn, path string) error {
+	_, err := data[Nothing](ctx, c, request{method: http.MethodDelete, path: path})
 	return err
 }
 
@@ -116,15 +118,19 @@ func (c *conn) do(ctx context.Context, r request) (http.Header, []byte, error) {
 			return nil, nil, fmt.Errorf("atlas: %w", err)
 		}
 	}
+	key := keyOf(ctx)
+	if key == "" {
+		key = rand.Text()
+	}
 	first := time.Now()
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
-		header, answer, err := c.attempt(ctx, r, body)
+		header, answer, err := c.attempt(ctx, r, key, body)
 		c.observe(answerOf(r, attempt, header, err, time.Since(began)))
 		if err == nil {
 			return header, answer, nil
 		}
-		wait, again := c.retry.after(attempt, time.Since(first), err, r.repeatable)
+		wait, again := c.retry.after(attempt, time.Since(first), err, !r.unkept)
 		if deadline, ok := ctx.Deadline(); !again || ctx.Err() != nil || ok && time.Until(deadline) < wait {
 			return nil, nil, err
 		}
@@ -148,7 +154,7 @@ func (e *lostError) Error() string { return "atlas: " + e.cause.Error() }
 func (e *lostError) Unwrap() error { return e.cause }
 
 // attempt sends a request once.
-func (c *conn) attempt(ctx context.Context, r request, body []byte) (http.Header, []byte, error) {
+func (c *conn) attempt(ctx context.Context, r request, key string, body []byte) (http.Header, []byte, error) {
 	token, err := c.token(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("atlas: no access token: %w", err)
@@ -161,6 +167,9 @@ func (c *conn) attempt(ctx context.Context, r request, body []byte) (http.Header
 	}
 	q.Header.Set("Authorization", "Bearer "+token)
 	q.Header.Set("Accept", "application/json")
+	if !r.unkept {
+		q.Header.Set("Idempotency-Key", key) // net/http repeats such requests itself when an idle connection was closed
+	}
 	q.Header.Set("User-Agent", c.userAgent)
 	if body != nil {
 		q.Header.Set("Content-Type", "application/json")

@@ -329,6 +329,27 @@ const (
 	DeliveryFailed    DeliveryStatus = "failed"
 )
 
+// MatchStatus is what a match found for an input. A newer service may answer others.
+type MatchStatus string
+
+// The values of MatchStatus.
+const (
+	Matched   MatchStatus = "matched"   // the first candidate is well ahead of all others
+	Ambiguous MatchStatus = "ambiguous" // another record fits about as well
+	NoMatch   MatchStatus = "no_match"  // there is no candidate
+)
+
+// Verdict is how a member of an input compares with a record. A newer service may answer others.
+type Verdict string
+
+// The values of Verdict.
+const (
+	VerdictEqual    Verdict = "equal"
+	VerdictSimilar  Verdict = "similar"
+	VerdictConflict Verdict = "conflict"
+	VerdictMissing  Verdict = "missing"
+)
+
 // Op is what happened to a record, or to a thing of the workspace. A newer service may answer others.
 type Op string
 

@@ -51,6 +51,8 @@ const (
 	ErrSkillConflict         Code = "skill_conflict"
 	ErrLimitReached          Code = "limit_reached" // the message says which limit
 	ErrWebhookDisabled       Code = "webhook_disabled"
+	ErrIdempotencyConflict   Code = "idempotency_conflict"
+	ErrIdempotencyInProgress Code = "idempotency_in_progress"
 	ErrRecordNotFound        Code = "record_not_found"   // of an item of a batch
 	ErrRecordNotVisible      Code = "record_not_visible" // of an item of a batch
 	ErrViewFull              Code = "view_full"          // of an item of a batch

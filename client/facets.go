@@ -110,6 +110,6 @@ type BucketCount struct {
 
 // Facets counts the records that a search would find. It costs no credits.
 func (s *Source[R]) Facets(ctx context.Context, q FacetRequest) (Facets, error) {
-	a, err := call[Facets](ctx, s.conn, request{method: http.MethodPost, path: s.path + "/facets", body: q, repeatable: true})
+	a, err := call[Facets](ctx, s.conn, request{method: http.MethodPost, path: s.path + "/facets", body: q})
 	return a.Data, err
 }

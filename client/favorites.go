@@ -25,21 +25,21 @@ func (f *Favorites) List(ctx context.Context) iter.Seq2[View, error] {
 
 // Upsert makes a View a Favorite, or moves it.
 func (f *Favorites) Upsert(ctx context.Context, u FavoriteUpsert) (View, error) {
-	d, err := post[oneView](ctx, f.conn, favoritesPath+"/upsert", u, true)
+	d, err := post[oneView](ctx, f.conn, favoritesPath+"/upsert", u)
 	return d.View, err
 }
 
 // UpsertAll is Upsert for 1 to 100 Views, applied together.
 func (f *Favorites) UpsertAll(ctx context.Context, all []FavoriteUpsert) (Batch[View], error) {
-	return viewBatch(ctx, f.conn, favoritesPath, all, true)
+	return viewBatch(ctx, f.conn, favoritesPath, all)
 }
 
 // Delete removes a Favorite and keeps the View. It succeeds when there is none.
 func (f *Favorites) Delete(ctx context.Context, view string) error {
-	return remove(ctx, f.conn, favoritesPath+segment(view), true)
+	return remove(ctx, f.conn, favoritesPath+segment(view))
 }
 
 // DeleteAll is Delete for 1 to 100 Views.
 func (f *Favorites) DeleteAll(ctx context.Context, views []string) (Batch[Nothing], error) {
-	return deleteBatch(ctx, f.conn, favoritesPath, views, true)
+	return deleteBatch(ctx, f.conn, favoritesPath, views)
 }

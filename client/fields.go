@@ -37,7 +37,7 @@ type Fields struct{ conn *conn }
 
 // Search returns the selected fields, and those of Keys that do not exist.
 func (f *Fields) Search(ctx context.Context, s FieldSearch) (found []Field, notFound []string, err error) {
-	a, err := call[[]Field](ctx, f.conn, request{method: http.MethodPost, path: "/data/fields/search", body: s, repeatable: true})
+	a, err := call[[]Field](ctx, f.conn, request{method: http.MethodPost, path: "/data/fields/search", body: s})
 	return a.Data, a.Metadata.NotFound, err
 }
 

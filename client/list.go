@@ -16,7 +16,7 @@ func list[T any](ctx context.Context, c *conn, path, name string, params url.Val
 		for key, values := range params {
 			page[key] = values
 		}
-		return call[map[string][]T](ctx, c, request{method: http.MethodGet, path: path, params: page, repeatable: true})
+		return call[map[string][]T](ctx, c, request{method: http.MethodGet, path: path, params: page})
 	}, name)
 }
 

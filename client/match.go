@@ -31,17 +31,10 @@ type MatchRequest struct {
 	Fields []string `json:"fields,omitempty"`
 }
 
-// What a match found for an input.
-const (
-	Matched   = "matched"   // the first candidate is well ahead of all others
-	Ambiguous = "ambiguous" // another record fits about as well
-	NoMatch   = "no_match"  // there is no candidate
-)
-
 // MatchResult is what was found for an input.
 type MatchResult[R any] struct {
 	Ref        string              `json:"ref"`
-	Status     string              `json:"status"`
+	Status     MatchStatus         `json:"status"`
 	Candidates []MatchCandidate[R] `json:"candidates"` // the most confident first
 }
 
@@ -55,7 +48,7 @@ type MatchCandidate[R any] struct {
 // MatchReason compares a member of the input with the record.
 type MatchReason struct {
 	Field   string  `json:"field"`
-	Verdict string  `json:"verdict"` // equal, similar, conflict, missing
+	Verdict Verdict `json:"verdict"`
 	Score   float64 `json:"score"`
 }
 
@@ -73,7 +66,7 @@ type Matches[R any] struct {
 func (d *Dataset[R]) Match(ctx context.Context, q MatchRequest) (*Matches[R], error) {
 	a, err := call[struct {
 		Results []MatchResult[R] `json:"results"`
-	}](ctx, d.conn, request{method: http.MethodPost, path: d.path + "/match", body: q, repeatable: true})
+	}](ctx, d.conn, request{method: http.MethodPost, path: d.path + "/match", body: q})
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ type Source[R any] struct {
 
 // Search returns one page.
 func (s *Source[R]) Search(ctx context.Context, q Search) (*Page[R], error) {
-	r := request{method: http.MethodPost, path: s.path + "/search", body: q, repeatable: true}
+	r := request{method: http.MethodPost, path: s.path + "/search", body: q}
 	if s.nested {
 		a, err := call[struct{ Records []R }](ctx, s.conn, r)
 		return pageOf(a.Data.Records, a.Metadata, a.header), err
@@ -56,7 +56,7 @@ func (s *Source[R]) Search(ctx context.Context, q Search) (*Page[R], error) {
 // Cost counts the matches of a search exactly, and returns what its page would cost.
 // It costs nothing. Errors: ErrTooManyRequests.
 func (s *Source[R]) Cost(ctx context.Context, q Search) (Cost, error) {
-	return data[Cost](ctx, s.conn, request{method: http.MethodPost, path: s.path + "/search", body: dryRun{q, true}, repeatable: true})
+	return data[Cost](ctx, s.conn, request{method: http.MethodPost, path: s.path + "/search", body: dryRun{q, true}})
 }
 
 func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
@@ -155,7 +155,7 @@ type Shown struct {
 
 // GetWith is Get with some of the record's fields.
 func (d *Dataset[R]) GetWith(ctx context.Context, id string, show Shown) (R, error) {
-	r := request{method: http.MethodGet, path: d.path + segment(id), params: url.Values{}, repeatable: true}
+	r := request{method: http.MethodGet, path: d.path + segment(id), params: url.Values{}}
 	for name, values := range map[string][]string{"fields": show.Fields, "include": show.Include} {
 		if len(values) > 0 {
 			r.params.Set(name, strings.Join(values, ","))
@@ -171,7 +171,7 @@ func (d *Dataset[R]) GetAll(ctx context.Context, ids []string, show Shown) (Batc
 		IDs []string `json:"ids"`
 		Shown
 	}{ids, show}
-	return batch[R](ctx, d.conn, request{method: http.MethodPost, path: d.path + "/get/batch", body: body, repeatable: true})
+	return batch[R](ctx, d.conn, request{method: http.MethodPost, path: d.path + "/get/batch", body: body})
 }
 
 // keepRaw decodes a record and keeps its bytes.

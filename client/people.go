@@ -37,7 +37,7 @@ func (m *Members) List(ctx context.Context) iter.Seq2[Member, error] {
 // SetRole changes the role of a member.
 func (m *Members) SetRole(ctx context.Context, user string, role Role) (Member, error) {
 	body := map[string]Role{"role": role}
-	d, err := data[struct{ Member Member }](ctx, m.conn, request{method: http.MethodPatch, path: "/workspace/members" + segment(user), body: body, repeatable: true})
+	d, err := data[struct{ Member Member }](ctx, m.conn, request{method: http.MethodPatch, path: "/workspace/members" + segment(user), body: body})
 	return d.Member, err
 }
 
@@ -91,23 +91,23 @@ func (i *Invitations) List(ctx context.Context) iter.Seq2[Invitation, error] {
 // Create invites an address as RoleAdmin or RoleMember.
 func (i *Invitations) Create(ctx context.Context, email string, role Role) (Invited, error) {
 	body := map[string]any{"email": email, "role": role}
-	return post[Invited](ctx, i.conn, "/workspace/invitations", body, false)
+	return post[Invited](ctx, i.conn, "/workspace/invitations", body)
 }
 
 // Replace is Create, but revokes a pending invitation of the address: both or nothing.
 func (i *Invitations) Replace(ctx context.Context, email string, role Role) (Invited, error) {
 	body := map[string]any{"email": email, "role": role, "replace": true}
-	return post[Invited](ctx, i.conn, "/workspace/invitations", body, false)
+	return post[Invited](ctx, i.conn, "/workspace/invitations", body)
 }
 
 // Revoke ends an open invitation, or returns ErrNotFound.
 func (i *Invitations) Revoke(ctx context.Context, id string) error {
-	return remove(ctx, i.conn, "/workspace/invitations"+segment(id), false)
+	return remove(ctx, i.conn, "/workspace/invitations"+segment(id))
 }
 
 // Accept adds the user of the access token to the inviting workspace. token is
 // the parameter of the invitation's link.
 func (i *Invitations) Accept(ctx context.Context, token string) (Joined, error) {
 	body := map[string]string{"token": token}
-	return post[Joined](ctx, i.conn, "/workspace/invitations/accept", body, false)
+	return data[Joined](ctx, i.conn, request{method: http.MethodPost, path: "/workspace/invitations/accept", body: body, unkept: true})
 }

@@ -31,7 +31,7 @@ const queuePath = "/workspace/signal-queue"
 
 // Search returns one page. Each signal costs a credit.
 func (u *Queue) Search(ctx context.Context, q QueueSearch) (*QueuePage, error) {
-	a, err := call[[]Signal](ctx, u.conn, request{method: http.MethodPost, path: queuePath + "/search", body: q, repeatable: true})
+	a, err := call[[]Signal](ctx, u.conn, request{method: http.MethodPost, path: queuePath + "/search", body: q})
 	page := pageOf(a.Data, a.Metadata, a.header)
 	if page == nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (u *Queue) Cost(ctx context.Context, q QueueSearch) (Cost, error) {
 		QueueSearch
 		DryRun bool `json:"dry_run"`
 	}{q, true}
-	return data[Cost](ctx, u.conn, request{method: http.MethodPost, path: queuePath + "/search", body: body, repeatable: true})
+	return data[Cost](ctx, u.conn, request{method: http.MethodPost, path: queuePath + "/search", body: body})
 }
 
 // All iterates over the signals from q.SearchAfter, or the newest arrival, to the last
@@ -92,5 +92,5 @@ func (u *Queue) Restore(ctx context.Context, ids []string) (Batch[Nothing], erro
 }
 
 func (u *Queue) batch(ctx context.Context, path string, ids []string) (Batch[Nothing], error) {
-	return batch[Nothing](ctx, u.conn, request{method: http.MethodPost, path: queuePath + path, body: map[string][]string{"ids": ids}, repeatable: true})
+	return batch[Nothing](ctx, u.conn, request{method: http.MethodPost, path: queuePath + path, body: map[string][]string{"ids": ids}})
 }

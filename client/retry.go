@@ -13,17 +13,13 @@ import (
 // Retry configures how failed requests are repeated. The zero value is the
 // default.
 //
-// By default the client repeats only idempotent requests: reads, searches, and
-// writes that set a state, such as an upsert of a book's record. It does not
-// repeat a creation (an invitation would be already_invited, and its link
-// lost), a write that depends on a revision (an upsert of a View with one), or
-// a deletion, which would answer 404: after a lost response only the caller can
-// decide. It repeats every request after two failures that had no effect: a
-// refused connection, and 429.
-//
-// It repeats after a lost connection or response, after 502, 503 and 504, and
-// after 429 with a short wait. A search whose response was lost has been
-// charged, and is charged again.
+// The client repeats after a refused or lost connection or response, after 502, 503 and
+// 504, after 429 with a short wait, and while the first attempt is still running
+// (ErrIdempotencyInProgress). All attempts of a call have the same Idempotency-Key, so what
+// an attempt did whose response was lost is neither done nor charged again. The response to
+// a repetition has no secrets: the AcceptURL of an invitation and the Secret of a webhook
+// are "" then. Only the acceptance of an invitation is not repeated when its response was
+// lost.
 type Retry struct {
 	// Attempts is the maximum number of attempts; 0: 5, or unlimited when For
 	// is set; 1: no retry.
@@ -37,9 +33,6 @@ type Retry struct {
 	// Longest bounds one wait; 0: 10 s. If Retry-After exceeds it, the error is
 	// returned at once.
 	Longest time.Duration
-	// Unsafe repeats every request, for callers that prefer an already_invited,
-	// or a 404 for a deletion, to a lost connection.
-	Unsafe bool
 }
 
 func (r Retry) attempts() int {
@@ -62,7 +55,7 @@ func (r Retry) longest() time.Duration {
 // after decides whether and when to retry after a failure. passed is the time
 // since the start of the first attempt.
 func (r Retry) after(attempt int, passed time.Duration, failure error, repeatable bool) (time.Duration, bool) {
-	if attempt >= r.attempts() || !r.repeats(failure, repeatable || r.Unsafe) {
+	if attempt >= r.attempts() || !r.repeats(failure, repeatable) {
 		return 0, false
 	}
 	wait, ok := r.wait(attempt, failure)
@@ -100,7 +93,7 @@ func (r Retry) repeats(failure error, repeatable bool) bool {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return repeatable
 		}
-		return false
+		return e.Code == ErrIdempotencyInProgress && e.RetryAfter > 0
 	}
 	if _, ok := errors.AsType[*lostError](failure); !ok || errors.Is(failure, context.Canceled) {
 		return false

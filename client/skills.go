@@ -69,19 +69,19 @@ func (s *Skills) walk(ctx context.Context, path string, page skillPage) iter.Seq
 	page.Limit = MaxPage
 	return walk(func(offset int) (envelope[map[string][]Skill], error) {
 		page.Offset = offset
-		return call[map[string][]Skill](ctx, s.conn, request{method: http.MethodPost, path: path, body: page, repeatable: true})
+		return call[map[string][]Skill](ctx, s.conn, request{method: http.MethodPost, path: path, body: page})
 	}, "skills")
 }
 
 // Get returns a Skill with its content, or ErrSkillNotFound.
 func (s *Skills) Get(ctx context.Context, locator string) (Skill, error) {
 	body := map[string]string{"locator": locator}
-	d, err := post[struct{ Skill Skill }](ctx, s.conn, "/workspace/skills/get", body, true)
+	d, err := post[struct{ Skill Skill }](ctx, s.conn, "/workspace/skills/get", body)
 	return d.Skill, err
 }
 
 // Create creates a draft.
 func (s *Skills) Create(ctx context.Context, n NewSkill) (Skill, error) {
-	d, err := post[struct{ Skill Skill }](ctx, s.conn, "/workspace/skills/create", n, false)
+	d, err := post[struct{ Skill Skill }](ctx, s.conn, "/workspace/skills/create", n)
 	return d.Skill, err
 }

@@ -36,11 +36,11 @@ func (s *Subscriptions) Upsert(ctx context.Context, signalType SignalType, d Del
 		SignalType SignalType `json:"signal_type"`
 		Delivery   Delivery   `json:"delivery"`
 	}{signalType, d}
-	got, err := post[struct{ Subscription Subscription }](ctx, s.conn, "/workspace/signal-subscriptions/upsert", body, true)
+	got, err := post[struct{ Subscription Subscription }](ctx, s.conn, "/workspace/signal-subscriptions/upsert", body)
 	return got.Subscription, err
 }
 
 // Delete ends a subscription. It succeeds when there is none.
 func (s *Subscriptions) Delete(ctx context.Context, id string) error {
-	return remove(ctx, s.conn, "/workspace/signal-subscriptions"+segment(id), true)
+	return remove(ctx, s.conn, "/workspace/signal-subscriptions"+segment(id))
 }

@@ -33,6 +33,6 @@ type Suggestion struct {
 // Suggest completes what a user types: the suggestions with the highest counts. It
 // costs no credits.
 func (d *Dataset[R]) Suggest(ctx context.Context, q SuggestRequest) ([]Suggestion, error) {
-	a, err := call[struct{ Suggestions []Suggestion }](ctx, d.conn, request{method: http.MethodPost, path: d.path + "/suggest", body: q, repeatable: true})
+	a, err := call[struct{ Suggestions []Suggestion }](ctx, d.conn, request{method: http.MethodPost, path: d.path + "/suggest", body: q})
 	return a.Data.Suggestions, err
 }

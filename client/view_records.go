@@ -14,7 +14,7 @@ type recordInput struct {
 // AddRecord adds a record to a Static View. It succeeds when the View has it
 // already.
 func (v *Views) AddRecord(ctx context.Context, view, record string) error {
-	b, err := batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/add", body: recordInput{record}, repeatable: true})
+	b, err := batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/add", body: recordInput{record}})
 	return oneItem(b, err)
 }
 
@@ -24,19 +24,19 @@ func (v *Views) AddRecords(ctx context.Context, view string, records []string) (
 	for i, id := range records {
 		all[i] = recordInput{id}
 	}
-	return inputBatch[Nothing](ctx, v.conn, viewRecords(view)+"/add", all, true)
+	return inputBatch[Nothing](ctx, v.conn, viewRecords(view)+"/add", all)
 }
 
 // RemoveRecord removes a record from a Static View. It succeeds when the View
 // does not have it.
 func (v *Views) RemoveRecord(ctx context.Context, view, record string) error {
-	b, err := batch[Nothing](ctx, v.conn, request{method: http.MethodDelete, path: viewRecords(view) + segment(record), repeatable: true})
+	b, err := batch[Nothing](ctx, v.conn, request{method: http.MethodDelete, path: viewRecords(view) + segment(record)})
 	return oneItem(b, err)
 }
 
 // RemoveRecords is RemoveRecord for 1 to 100 records.
 func (v *Views) RemoveRecords(ctx context.Context, view string, records []string) (Batch[Nothing], error) {
-	return deleteBatch(ctx, v.conn, viewRecords(view), records, true)
+	return deleteBatch(ctx, v.conn, viewRecords(view), records)
 }
 
 // oneItem returns the error of a batch with one item.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"iter"
 	"net/url"
-	"slices"
 	"time"
 )
 
@@ -126,10 +125,6 @@ type ViewUpsert struct {
 	Revision int `json:"revision,omitzero"`
 }
 
-// repeatable: a second creation, or a second change of one revision, would be a
-// conflict.
-func (u ViewUpsert) repeatable() bool { return u.ID != "" && u.Revision == 0 }
-
 // ViewList selects Views.
 type ViewList struct {
 	ID        string
@@ -171,18 +166,17 @@ func (v *Views) Get(ctx context.Context, id string) (View, error) {
 
 // Upsert creates or changes a View.
 func (v *Views) Upsert(ctx context.Context, u ViewUpsert) (View, error) {
-	d, err := post[oneView](ctx, v.conn, viewsPath+"/upsert", u, u.repeatable())
+	d, err := post[oneView](ctx, v.conn, viewsPath+"/upsert", u)
 	return d.View, err
 }
 
 // UpsertAll is Upsert for 1 to 100 Views.
 func (v *Views) UpsertAll(ctx context.Context, all []ViewUpsert) (Batch[View], error) {
-	once := slices.ContainsFunc(all, func(u ViewUpsert) bool { return !u.repeatable() })
-	return viewBatch(ctx, v.conn, viewsPath, all, !once)
+	return viewBatch(ctx, v.conn, viewsPath, all)
 }
 
-func viewBatch[U any](ctx context.Context, c *conn, path string, all []U, repeatable bool) (Batch[View], error) {
-	b, err := inputBatch[oneView](ctx, c, path+"/upsert", all, repeatable)
+func viewBatch[U any](ctx context.Context, c *conn, path string, all []U) (Batch[View], error) {
+	b, err := inputBatch[oneView](ctx, c, path+"/upsert", all)
 	views := Batch[View]{Succeeded: b.Succeeded, Failed: b.Failed}
 	for _, i := range b.Items {
 		views.Items = append(views.Items, Item[View]{i.Index, i.ID, i.Data.View, i.Err})
@@ -192,10 +186,10 @@ func viewBatch[U any](ctx context.Context, c *conn, path string, all []U, repeat
 
 // Delete deletes a View for all users, or returns ErrViewNotFound.
 func (v *Views) Delete(ctx context.Context, id string) error {
-	return remove(ctx, v.conn, viewsPath+segment(id), false)
+	return remove(ctx, v.conn, viewsPath+segment(id))
 }
 
 // DeleteAll is Delete for 1 to 100 Views.
 func (v *Views) DeleteAll(ctx context.Context, all []string) (Batch[Nothing], error) {
-	return deleteBatch(ctx, v.conn, viewsPath, all, false)
+	return deleteBatch(ctx, v.conn, viewsPath, all)
 }

@@ -54,24 +54,24 @@ func (w *Webhooks) Upsert(ctx context.Context, id, url string, events ...Event) 
 		URL    string  `json:"url"`
 		Events []Event `json:"events"`
 	}{id, url, events}
-	got, err := post[struct{ Webhook Webhook }](ctx, w.conn, webhooksPath+"/upsert", body, id != "")
+	got, err := post[struct{ Webhook Webhook }](ctx, w.conn, webhooksPath+"/upsert", body)
 	return got.Webhook, err
 }
 
 // Delete deletes a webhook: ErrNotFound.
 func (w *Webhooks) Delete(ctx context.Context, id string) error {
-	return remove(ctx, w.conn, webhooksPath+segment(id), false)
+	return remove(ctx, w.conn, webhooksPath+segment(id))
 }
 
 // Rotate gives a webhook a new secret. The one before signs too for 24 hours.
 func (w *Webhooks) Rotate(ctx context.Context, id string) (Webhook, error) {
-	got, err := post[struct{ Webhook Webhook }](ctx, w.conn, webhooksPath+segment(id)+"/rotate", nil, false)
+	got, err := post[struct{ Webhook Webhook }](ctx, w.conn, webhooksPath+segment(id)+"/rotate", nil)
 	return got.Webhook, err
 }
 
 // Test sends the event webhook.test.
 func (w *Webhooks) Test(ctx context.Context, id string) (WebhookDelivery, error) {
-	got, err := post[struct{ Delivery WebhookDelivery }](ctx, w.conn, webhooksPath+segment(id)+"/test", nil, false)
+	got, err := post[struct{ Delivery WebhookDelivery }](ctx, w.conn, webhooksPath+segment(id)+"/test", nil)
 	return got.Delivery, err
 }
 
@@ -82,7 +82,7 @@ func (w *Webhooks) Deliveries(ctx context.Context, id string) iter.Seq2[WebhookD
 
 // Replay delivers again, with the same webhook-id.
 func (w *Webhooks) Replay(ctx context.Context, id, delivery string) (WebhookDelivery, error) {
-	got, err := post[struct{ Delivery WebhookDelivery }](ctx, w.conn, webhooksPath+segment(id)+"/deliveries"+segment(delivery)+"/replay", nil, true)
+	got, err := post[struct{ Delivery WebhookDelivery }](ctx, w.conn, webhooksPath+segment(id)+"/deliveries"+segment(delivery)+"/replay", nil)
 	return got.Delivery, err
 }
 
@@ -97,7 +97,7 @@ func (w *Webhooks) ReplayBetween(ctx context.Context, id string, from, to time.T
 		got, err := post[struct {
 			Replayed int
 			Next     *time.Time
-		}](ctx, w.conn, webhooksPath+segment(id)+"/replay", body, true)
+		}](ctx, w.conn, webhooksPath+segment(id)+"/replay", body)
 		replayed += got.Replayed
 		if err != nil || got.Next == nil {
 			return replayed, err

@@ -60,7 +60,7 @@ type WorkspaceChanges struct {
 // zero request, and then read everything again.
 func (c *Client) Changes(ctx context.Context, q WorkspaceChangesRequest) (*WorkspaceChanges, error) {
 	body := ChangesRequest{Cursor: q.Cursor, Since: q.Since, Limit: q.Limit, Wait: q.Wait, History: q.History}.body()
-	a, err := call[[]WorkspaceChange](ctx, c.conn, request{method: http.MethodPost, path: "/workspace/changes", body: body, repeatable: true})
+	a, err := call[[]WorkspaceChange](ctx, c.conn, request{method: http.MethodPost, path: "/workspace/changes", body: body})
 	if err != nil {
 		return nil, err
 	}

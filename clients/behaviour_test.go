@@ -118,6 +118,7 @@ type service struct {
 	cases []behaviour
 	lock  sync.Mutex
 	asked map[int]int
+	keys  map[int][]string
 	wrong map[int][]string
 }
 
@@ -132,6 +133,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.lock.Lock()
 	n := s.asked[of]
 	s.asked[of]++
+	s.keys[of] = append(s.keys[of], r.Header.Get("Idempotency-Key"))
 	s.lock.Unlock()
 	if n >= len(s.cases[of].Answers) {
 		http.Error(w, "asked too often", http.StatusTeapot)
@@ -139,6 +141,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := s.cases[of].Answers[n]
 	s.check(of, a, r, path, sent)
+	s.checkKey(of, n)
 	for name, value := range a.Headers {
 		w.Header().Set(name, value)
 	}
@@ -158,6 +161,23 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(a.Status)
 	}
 	_, _ = w.Write(body)
+}
+
+// checkKey notes if a repetition has not the key of the first attempt, or another call has.
+func (s *service) checkKey(of, n int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	key := s.keys[of][n]
+	if (key == "") != (s.cases[of].Call == "accept") {
+		s.wrong[of] = append(s.wrong[of], "no key")
+	}
+	if n == 0 {
+		return
+	}
+	before := s.cases[of].Answers[n-1]
+	if failed := before.Lost || before.Cut || before.Status >= 300; failed != (key == s.keys[of][n-1]) {
+		s.wrong[of] = append(s.wrong[of], fmt.Sprintf("request %d has the key %s after %s", n, key, s.keys[of][n-1]))
+	}
 }
 
 // check notes what is wrong with a request.
@@ -198,7 +218,7 @@ func TestClientsBehaveAlike(t *testing.T) {
 	for language, run := range runners {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			s := &service{asked: map[int]int{}, wrong: map[int][]string{}}
+			s := &service{asked: map[int]int{}, keys: map[int][]string{}, wrong: map[int][]string{}}
 			if err := json.Unmarshal(raw, &s.cases); err != nil {
 				t.Fatal(err)
 			}

@@ -27,6 +27,9 @@ func callWorkspace(ctx context.Context, api *client.Client, c behaviour) (map[st
 		return one(v.ID, err)
 	case "unsubscribe":
 		return map[string]any{"ids": []string{}}, api.Subscriptions.Delete(ctx, "s")
+	case "accept":
+		j, err := api.Invitations.Accept(ctx, "t")
+		return one(j.WorkspaceID, err)
 	case "create_webhook", "change_webhook":
 		id := ""
 		if c.Call == "change_webhook" {
@@ -75,6 +78,13 @@ func callWorkspace(ctx context.Context, api *client.Client, c behaviour) (map[st
 			return nil, err
 		}
 		return one(values[0].Value, nil)
+	case "match":
+		found, err := api.Accounts.Match(ctx, client.MatchRequest{Inputs: []client.MatchInput{{Ref: "r", Name: "n"}}, Candidates: 2})
+		if err != nil {
+			return nil, err
+		}
+		r := found.Results[0]
+		return map[string]any{"ids": []string{r.Candidates[0].Record.ID}, "codes": []client.MatchStatus{r.Status}}, nil
 	case "read_webhook":
 		header := http.Header{}
 		for name, value := range c.Headers {

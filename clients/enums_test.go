@@ -53,6 +53,8 @@ var enums = []enum{
 	{"SkillStatus", "Skill", "whether a Skill is found", nil, "Skill.status"},
 	{"Event", "Event", "what a webhook is told of", nil, "WebhookDelivery.event"},
 	{"DeliveryStatus", "Delivery", "the state of a delivery", nil, "WebhookDelivery.status"},
+	{"MatchStatus", "", "what a match found for an input", nil, "MatchStatus"},
+	{"Verdict", "Verdict", "how a member of an input compares with a record", nil, "MatchReason.verdict"},
 	{"Op", "Op", "what happened to a record, or to a thing of the workspace", nil, "AccountChange.op"},
 	{"ChangeKind", "Kind", "what changed in the workspace", nil, "WorkspaceChange.kind"},
 }
@@ -60,6 +62,7 @@ var enums = []enum{
 // described are comments of values that the document does not describe.
 var described = map[string]string{
 	"OpUpsert": "it is new or has other values", "OpDelete": "it is gone", "OpMerge": "it is gone, because it became another", "OpLeave": "it does not match the filters",
+	"Matched": "the first candidate is well ahead of all others", "Ambiguous": "another record fits about as well", "NoMatch": "there is no candidate",
 	"KindOverlay": "the workspace's data on a record of its book", "KindMembership": "a record in a Static View",
 	"LetterDue": "being sent", "LetterDelayed": "until DueAt", "LetterWithheld": "it would be sent after the invitation expires", "LetterNone": "the service sends no e-mail",
 	"EventWebhookTest": "by Webhooks.Test alone",

@@ -37,7 +37,8 @@ ANSWERS = """AccountWithRelated ContactWithRelated ProjectWithRelated SignalWith
 WorkspaceAccountRow WorkspaceContactRow WorkspaceProjectRow WorkspaceAccount WorkspaceContact WorkspaceProject
 ViewAccountRow ViewContactRow ViewProjectRow View Member Invitation Skill ListedSkill SignalSubscription
 GetWorkspaceData GetCreditsData GetUsageData Release CoverageValue Descriptor Suggestion FacetCounts
-CreateInvitationData AcceptInvitationData Webhook WebhookDelivery WorkspaceChange""".split()
+CreateInvitationData AcceptInvitationData Webhook WebhookDelivery WorkspaceChange
+AccountMatchResult ContactMatchResult""".split()
 
 
 def references(value: Any) -> set[str]:

@@ -119,6 +119,12 @@ func TestChanges(t *testing.T) {
 	if paid.charged != "2" || paid.meta.Credits != 2 || len(paid.items[0].Record) != 2 || paid.items[0].Record["name"] != "Uno" || paid.items[1].Record != nil {
 		t.Errorf("with records: %+v", paid)
 	}
+	// A repetition tells what the page told, and nothing that came since: see below.
+	keyed := `{"cursor":"` + start.meta.Next + `","records":true,"fields":["name"]}`
+	_, _, _, once := send(t, w.base, w.key, "k", "/data/accounts/changes", keyed)
+	if !strings.Contains(string(once), `"credits":2`) {
+		t.Errorf("with a key: %s", once)
+	}
 	// A follower of some records hears that others leave.
 	in := from(start.meta.Next, `,"filters":{"city":{"value":"calgary"},"name":{"value":"four"}}`)
 	if want := []string{"leave 1", "delete 2", "upsert 4"}; !slices.Equal(in.ops(), want) {
@@ -142,6 +148,11 @@ func TestChanges(t *testing.T) {
 	late := <-waited
 	if !slices.Equal(late.ops(), []string{"upsert 3"}) {
 		t.Errorf("waited for %+v", late)
+	}
+
+	status, again, _, repeated := send(t, w.base, w.key, "k", "/data/accounts/changes", keyed)
+	if want := strings.Replace(string(once), `"credits":2`, `"credits":0`, 1); status != http.StatusOK || !again || string(repeated) != want {
+		t.Errorf("the repetition: %d %s, want %s", status, repeated, want)
 	}
 
 	// A load tells how it differs from what was served, a rollback the same backwards.

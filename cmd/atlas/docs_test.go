@@ -31,16 +31,20 @@ type block struct {
 	lang, info, text string
 	line             int
 	// shown is the next block under the same heading if it shows the output of this
-	// one: its language is json or text.
+	// one: its language is json or text. Programs in several languages may stand between.
 	shown *block
 }
+
+// isProgram reports whether a block is one of those that do the same in several languages.
+func (b *block) isProgram() bool { return b.lang == "go" || b.lang == "python" || b.lang == "ts" }
 
 var fence = regexp.MustCompile("^```(\\w*) ?(.*)$")
 
 // blocksOf reads the blocks of a page.
 func blocksOf(page string) []*block {
 	var all []*block
-	var open, last *block
+	var open *block
+	var before []*block // one after the other, without what they print
 	for i, line := range strings.Split(page, "\n") {
 		m := fence.FindStringSubmatch(line)
 		switch {
@@ -50,12 +54,18 @@ func blocksOf(page string) []*block {
 			open.text += line + "\n"
 		case m != nil:
 			open = &block{lang: m[1], info: m[2], line: i + 1}
-			if last != nil && (open.lang == "json" || open.lang == "text") {
-				last.shown = open
+			if open.lang == "json" || open.lang == "text" {
+				for _, b := range before {
+					b.shown = open
+				}
+				before = nil
+			} else if len(before) == 0 || !before[0].isProgram() || !open.isProgram() || slices.ContainsFunc(before, func(b *block) bool { return b.lang == open.lang }) {
+				before = []*block{open}
+			} else {
+				before = append(before, open)
 			}
-			last = open
 		case strings.HasPrefix(line, "#"):
-			last = nil
+			before = nil
 		}
 	}
 	return all
@@ -282,7 +292,7 @@ func fragmentsProgram(functions string, blocks []*block) string {
 	}
 	main += "\t\t}[os.Args[1]](context.Background(), c)\n\t}\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n}\n"
 	var imports []string
-	for _, name := range []string{"context", "errors", "fmt", "io", "log", "net/http", "os", "slices", "time", "atlas/client"} {
+	for _, name := range []string{"context", "errors", "fmt", "io", "log", "net/http", "os", "slices", "strings", "time", "atlas/client"} {
 		if regexp.MustCompile(`\b` + filepath.Base(name) + `\.`).MatchString(functions + main) {
 			imports = append(imports, strconv.Quote(name))
 		}
@@ -307,13 +317,15 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	s := startDocs(t)
 	for _, page := range []string{"../../docs/clients.md", "../../docs/api.md", "../../README.md"} {
-		var shell, program []*block
+		var shell, program, others []*block
 		for _, b := range blocksOf(contents(t, page)) {
 			switch {
 			case b.lang == "sh" && runs.MatchString(b.text):
 				shell = append(shell, b)
 			case b.lang == "go":
 				program = append(program, b)
+			case b.isProgram():
+				others = append(others, b)
 			}
 		}
 		if len(shell) == 0 {
@@ -334,6 +346,12 @@ func TestPages(t *testing.T) {
 		}
 		for _, b := range program {
 			at(b, s.program(t.Context(), b, commands[b]))
+		}
+		if commands, err = s.inOtherLanguages(t.Context(), others); err != nil {
+			t.Fatalf("the programs of %s: %v", page, err)
+		}
+		for b, argv := range commands {
+			at(b, s.program(t.Context(), b, argv))
 		}
 	}
 	s.conversation(t)

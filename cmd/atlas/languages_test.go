@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -29,4 +33,48 @@ func TestOtherLanguages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inOtherLanguages compiles the Python and TypeScript blocks of a page, of the languages
+// that ATLAS_CLIENTS names. Blocks that make no client have one, atlas.
+func (s *docsService) inOtherLanguages(ctx context.Context, blocks []*block) (map[*block][]string, error) {
+	languages := map[string]struct{ name, ending, client string }{
+		"python": {"python", ".py", "import os\nfrom atlas_client import Atlas\natlas = Atlas(os.environ['ATLAS_URL'], api_key=os.environ['ATLAS_API_KEY'])\n"},
+		"ts":     {"typescript", ".mts", "import { Atlas } from \"atlas-client\";\nconst atlas = new Atlas({ baseUrl: process.env.ATLAS_URL!, apiKey: process.env.ATLAS_API_KEY! });\n"},
+	}
+	tool, err := filepath.Abs("../../scripts/clients")
+	if err != nil {
+		return nil, err
+	}
+	commands := map[*block][]string{}
+	for _, installed := range strings.Fields(os.Getenv("ATLAS_CLIENTS")) {
+		some := false
+		dir, err := os.MkdirTemp(s.dir, installed)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range blocks {
+			l := languages[b.lang]
+			if l.name != installed {
+				continue
+			}
+			text := b.text
+			if !strings.Contains(text, "Atlas(") {
+				text = l.client + text
+			}
+			path := filepath.Join(dir, fmt.Sprintf("line%d%s", b.line, l.ending))
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				return nil, err
+			}
+			commands[b] = []string{tool, installed, "run", path}
+			some = true
+		}
+		if !some {
+			continue
+		}
+		if out, err := exec.CommandContext(ctx, tool, installed, "compile", dir).CombinedOutput(); err != nil {
+			return nil, errors.Join(err, errors.New(string(out)))
+		}
+	}
+	return commands, nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"atlas/workspace"
 )
 
 // Mistakes on the command line: what is typed, the exit status, and what a good message
@@ -27,7 +29,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 	const nowhere = "127.0.0.1:1"
 	const secret = "verysecretvalue"
 	service := []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key}
-	away := []string{"ATLAS_URL=http://" + nowhere + "/api/v1", "ATLAS_API_KEY=" + secret}
+	away := []string{"ATLAS_URL=http://" + nowhere + "/api/v1", "ATLAS_API_KEY=" + s.key}
 	database := []string{"ATLAS_POSTGRES_SYSTEM_URL=" + s.config.PostgresSystemURL}
 	indexing := append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...)
 	for _, m := range []struct {
@@ -97,7 +99,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 				t.Errorf("atlas %s: no %q in\n%s", m.typed, want, got.err)
 			}
 		}
-		if strings.Count(got.err, "\n") > len(m.want)+2 || strings.Contains(got.err, secret) || strings.Contains(got.err, "\x1b") || strings.Contains(got.err, "Usage:") {
+		if strings.Count(got.err, "\n") > len(m.want)+2 || strings.Contains(got.err, secret) || strings.Contains(got.err, s.key) || strings.Contains(got.err, "\x1b") || strings.Contains(got.err, "Usage:") {
 			t.Errorf("atlas %s says\n%s", m.typed, got.err)
 		}
 	}
@@ -115,17 +117,23 @@ func TestEndsFromOutside(t *testing.T) {
 	}))
 	defer hanging.Close()
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "search", "accounts")
-	command.Env = []string{runAsAtlas + "=1", "ATLAS_URL=" + hanging.URL + "/api/v1", "ATLAS_API_KEY=k"}
+	command.Env = []string{runAsAtlas + "=1", "ATLAS_URL=" + hanging.URL + "/api/v1", "ATLAS_TOKEN=t", "ATLAS_WORKSPACE=" + workspace.NewID().String()}
 	var said syncBuffer
 	command.Stderr = &said
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	<-asked
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	select {
+	case <-asked:
+	case <-ended:
+		t.Fatalf("it does not ask: %s", said.String())
+	}
 	if err := command.Process.Signal(syscall.SIGINT); err != nil {
 		t.Error(err)
 	}
-	if _ = command.Wait(); command.ProcessState.ExitCode() != 130 || said.String() != "atlas: interrupted\n" {
+	if <-ended; command.ProcessState.ExitCode() != 130 || said.String() != "atlas: interrupted\n" {
 		t.Errorf("status %d: %s", command.ProcessState.ExitCode(), said.String())
 	}
 

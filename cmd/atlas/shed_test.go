@@ -333,7 +333,8 @@ func TestRequestTimeout(t *testing.T) {
 	if used := s.usedCredits(); used != 0 {
 		t.Errorf("used %d credits", used)
 	}
-	if failed := s.lines("request failed"); len(failed) != 1 || failed[0]["level"] != "ERROR" {
+	if failed := s.lines("request failed"); len(failed) != 1 || failed[0]["level"] != "ERROR" || failed[0]["code"] != "unavailable" ||
+		!strings.Contains(fmt.Sprint(failed[0]["message"]), "try again") || strings.Contains(fmt.Sprint(failed[0]["error"]), "try again") {
 		t.Errorf("logged: %v", failed)
 	}
 	limit, err := time.ParseDuration(g.limits[0])

@@ -156,7 +156,8 @@ const (
 // oneByOne executes the valid items, each in a transaction of its own. It stops at
 // an outage, because the remaining items would wait for the same backend, and at an
 // internal error.
-func oneByOne(results []batchResult, do func(i int) batchResult) {
+// With an Idempotency-Key, what an earlier request did is not done again.
+func (c *call) oneByOne(results []batchResult, do func(i int) batchResult) (err error) {
 	stopped := false
 	for i := range results {
 		switch {
@@ -164,10 +165,13 @@ func oneByOne(results []batchResult, do func(i int) batchResult) {
 		case stopped:
 			results[i].err = fault.New(fault.Unavailable, notTriedText)
 		default:
-			results[i] = do(i)
+			if results[i], err = c.itemOnce(i, do); err != nil {
+				return err
+			}
 			stopped = isServerFault(results[i].err)
 		}
 	}
+	return nil
 }
 
 // isServerFault reports whether an error is an outage or internal, not one that the
@@ -194,6 +198,7 @@ func (c *call) itemResults(idKey string, results []batchResult) ([]map[string]an
 			if !done {
 				return nil, m, r.err
 			}
+			c.unfinished = true
 			if !logged {
 				logged = true
 				c.logFailure(faultOf(r.err), r.err)

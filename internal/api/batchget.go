@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
@@ -72,19 +73,20 @@ func getBatchOptions(d query.Dataset) batchOptions[getOptions] {
 
 func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
 	return func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
-		results := resultsOf(items)
-		var ids []string
-		for _, r := range results {
-			if r.err == nil && !slices.Contains(ids, r.id) {
-				ids = append(ids, r.id)
+		// get answers the first items, and has the records whose ids are among those.
+		get := func(ctx context.Context, first int, among func(id string) bool) ([]batchResult, error) {
+			results := resultsOf(items[:first])
+			var ids []string
+			for _, r := range results {
+				if r.err == nil && !slices.Contains(ids, r.id) && among(r.id) {
+					ids = append(ids, r.id)
+				}
 			}
-		}
-		return c.metered(len(items), func(ctx context.Context) (reply, int, error) {
 			found, err := s.Search.GetBatch(ctx, d, ids, o.includes)
 			if err != nil {
-				return reply{}, 0, err
+				return nil, err
 			}
-			bytes, all := 0, len(results)
+			bytes := 0
 			for i := range results {
 				r := &results[i]
 				if r.err != nil {
@@ -96,7 +98,7 @@ func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[u
 					continue
 				}
 				if record, err = o.fields.Select(record); err != nil {
-					return reply{}, 0, err
+					return nil, err
 				}
 				if bytes += len(record); o.maxBytes > 0 && bytes > o.maxBytes && bytes > len(record) {
 					results = results[:i]
@@ -104,12 +106,40 @@ func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[u
 				}
 				r.data = record
 			}
-			if err := s.withMerges(ctx, d, results); err != nil {
+			return results, s.withMerges(ctx, d, results)
+		}
+		return c.metered(len(items), func(ctx context.Context) (reply, int, error) {
+			results, err := get(ctx, len(items), func(string) bool { return true })
+			if err != nil {
 				return reply{}, 0, err
 			}
-			rendered, m, err := c.itemResults("id", results)
+			var ids []uuid.UUID
+			for i, r := range results {
+				if r.err == nil && !slices.Contains(ids, items[i].in) {
+					ids = append(ids, items[i].in)
+				}
+			}
+			if err := c.keep(len(results), "", ids); err != nil {
+				return reply{}, 0, err
+			}
+			r, err := c.batchReply("id", results)
+			m, _ := r.metadata.(batchMetadata)
 			m.Credits = int64(m.Succeeded)
-			return reply{map[string]any{"results": rendered}, getBatchNumbers{m, all - len(results)}}, m.Succeeded, err
+			return reply{r.data, getBatchNumbers{m, len(items) - len(results)}}, m.Succeeded, err
+		}, func(ctx context.Context, kept keptPage) (reply, error) {
+			var answered int
+			if err := json.Unmarshal(kept.Metadata, &answered); err != nil {
+				return reply{}, err
+			}
+			results, err := get(ctx, min(answered, len(items)), func(id string) bool {
+				return slices.ContainsFunc(kept.IDs, func(k uuid.UUID) bool { return k.String() == id })
+			})
+			if err != nil {
+				return reply{}, err
+			}
+			r, err := c.batchReply("id", results)
+			m, _ := r.metadata.(batchMetadata)
+			return reply{r.data, getBatchNumbers{m, len(items) - len(results)}}, err
 		})
 	}
 }

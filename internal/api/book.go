@@ -21,6 +21,8 @@ type Book interface {
 	Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inputs []book.Input) ([]book.Outcome, error)
 	Delete(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
 	Get(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error)
+	// Rows returns the rows of those of the records that are in the book.
+	Rows(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]jsontext.Value, error)
 }
 
 const tagBook = "Book"
@@ -42,12 +44,12 @@ func (s *Server) bookRoutes() []Route {
 				tag: tagBook, summary: "Get one " + d.Singular() + " of the book", params: []openapi.Parameter{fieldsParam(d, fieldsOfBook[d])},
 				data: record, metadata: getMetadata, codes: []fault.Code{fault.NotFound},
 			}},
-			Route{Method: "POST", Path: path + "/upsert", Operation: "upsert_" + one, Scope: write, endpoint: takes(upsert, s.upsertBook(d)), doc: operationDoc{
+			Route{Method: "POST", Path: path + "/upsert", Operation: "upsert_" + one, Scope: write, endpoint: takes(upsert, s.upsertBook(d)).answering(s.bookAgain(d, false)), doc: operationDoc{
 				tag: tagBook, summary: "Put " + article(d) + " into the book, or change what is said of it",
 				examples: upsertExamples[d], data: record, codes: upsertCodes(d),
 				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/id"), linkByID("delete_"+one, "id", "/data/id")},
 			}},
-			Route{Method: "POST", Path: path + "/upsert/batch", Operation: "upsert_" + many + "_batch", Scope: write, endpoint: takesBatch("inputs", upsert, s.upsertBookBatch(d)), doc: operationDoc{
+			Route{Method: "POST", Path: path + "/upsert/batch", Operation: "upsert_" + many + "_batch", Scope: write, endpoint: takesBatch("inputs", upsert, s.upsertBookBatch(d)).answering(s.bookAgain(d, true)), doc: operationDoc{
 				tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
 				data: resultsData(batchResults(book.IDKey(d), record, batchCodes(upsertCodes(d)...)...)),
 			}},
@@ -96,7 +98,7 @@ func upsertCodes(d query.Dataset) []fault.Code {
 func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
 	in := c.workspace()
 	q.Base.Workspace = in.String()
-	return c.search(q, func(ctx context.Context) (query.Page, error) { return s.Records.SearchBook(ctx, in, q) }, recordsOf)
+	return c.search(q, func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchBook(ctx, in, q) }, recordsOf)
 }
 
 func (s *Server) getBook(d query.Dataset) handler {
@@ -105,15 +107,12 @@ func (s *Server) getBook(d query.Dataset) handler {
 		if err != nil {
 			return reply{}, err
 		}
-		return c.metered(1, func(ctx context.Context) (reply, int, error) {
+		return c.meteredGet(func(ctx context.Context) (jsontext.Value, error) {
 			row, err := s.Book.Get(ctx, c.workspace(), d, c.pathID("id"))
 			if err == nil {
 				row, err = fields.Select(row)
 			}
-			if err != nil {
-				return reply{}, 0, s.orMerged(ctx, d, c.pathID("id").String(), err)
-			}
-			return c.recordReply(row)
+			return row, s.orMerged(ctx, d, c.pathID("id").String(), err)
 		})
 	}
 }
@@ -124,7 +123,10 @@ func (s *Server) upsertBook(d query.Dataset) func(c *call, in book.Input) (reply
 		if err != nil {
 			return reply{}, err
 		}
-		return free(outcomes[0].Row), s.orMerged(c.Context(), d, outcomes[0].Record, outcomes[0].Err)
+		if outcomes[0].Err != nil {
+			return reply{}, s.orMerged(c.Context(), d, outcomes[0].Record, outcomes[0].Err)
+		}
+		return free(outcomes[0].Row), c.keepBook([]map[string]any{{book.IDKey(d): outcomes[0].Record, "status": "ok"}})
 	}
 }
 
@@ -149,7 +151,11 @@ func (s *Server) upsertBookBatch(d query.Dataset) func(c *call, items []batchIte
 		if err := s.withMerges(c.Context(), d, results); err != nil {
 			return reply{}, err
 		}
-		return c.batchReply(book.IDKey(d), results)
+		done, m, err := c.itemResults(book.IDKey(d), results)
+		if err == nil {
+			err = c.keepBook(done)
+		}
+		return reply{map[string]any{"results": done}, m}, err
 	}
 }
 

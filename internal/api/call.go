@@ -41,6 +41,12 @@ type call struct {
 	params url.Values
 	// pathIssues are the issues of the ids in the path and of unknown query parameters.
 	pathIssues input.Issues
+	// once identifies the request to repetitions of it, zero if it has no key. kept is what
+	// they get.
+	once workspace.Once
+	kept []byte
+	// unfinished is set if the answer of a batch tells of an outage: the repetition goes on.
+	unfinished bool
 	// checkedAt is the start of the last check of the caller's access.
 	checkedAt time.Time
 	// phase is the grant from the limiter of the current phase.
@@ -284,7 +290,9 @@ func (c *call) answer() error {
 			return err
 		}
 	}
-	r, err := c.handle()
+	c.checkPath()
+	c.identifyRequest()
+	r, err := c.handleOnce()
 	if err != nil {
 		// The context has ended if the client disconnected or did not complete its
 		// body. A request that was refused credits is not checked again.
@@ -306,7 +314,6 @@ func (c *call) answer() error {
 // handle runs the route's handler. If the route takes a body, the handler reports the
 // issues of the path together with those of the body.
 func (c *call) handle() (reply, error) {
-	c.checkPath()
 	if c.route.body == nil {
 		if c.bodyErr != nil {
 			return reply{}, c.bodyErr
@@ -444,19 +451,25 @@ func (c *call) showNextAt(w credits.Window) {
 func (c *call) reserved() bool { return c.gin.Writer.Header().Get(headerCeiling) != "" }
 
 // metered reserves the maximum that the operation may deliver, runs it, and charges
-// what it delivered before the answer is sent. A failed operation costs nothing.
-func (c *call) metered(most int, run func(ctx context.Context) (r reply, delivered int, err error)) (reply, error) {
+// what it delivered before the answer is sent. A failed operation costs nothing. A
+// repetition is answered by again from what run kept of the first answer.
+func (c *call) metered(most int, run func(ctx context.Context) (r reply, delivered int, err error), again func(ctx context.Context, kept keptPage) (reply, error)) (reply, error) {
 	w := c.principal.Workspace
-	reservation, window, err := c.server.Ledger.Reserve(c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, int64(most), c.key())
+	reservation, kept, window, err := c.server.Ledger.ReserveOnce(c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, int64(most), c.key(), credits.Once(c.once))
 	if err != nil {
-		c.refused(err)
+		if code := fault.CodeOf(err); code != fault.IdempotencyConflict && code != fault.IdempotencyInProgress {
+			c.refused(err)
+		}
 		if window.Ceiling > 0 {
 			c.showWindow(window)
 		}
 		return reply{}, err
 	}
-	c.server.Meter.CreditsReserved(c.route.Operation, int64(most))
 	c.showWindow(window)
+	if kept != nil {
+		return c.replay(kept, again)
+	}
+	c.server.Meter.CreditsReserved(c.route.Operation, int64(most))
 	// Releases the reservation if run fails or panics. After a settlement it does
 	// nothing.
 	defer reservation.Settle(c.Context(), 0) //nolint:errcheck // it lapses by itself
@@ -464,7 +477,7 @@ func (c *call) metered(most int, run func(ctx context.Context) (r reply, deliver
 	if err != nil {
 		return reply{}, err
 	}
-	if window, err = reservation.Settle(c.Context(), int64(delivered)); err != nil {
+	if window, err = reservation.SettleKeeping(c.Context(), int64(delivered), c.kept); err != nil {
 		return reply{}, err
 	}
 	if c.server.CreditsUsed != nil {

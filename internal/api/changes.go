@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
@@ -19,6 +20,8 @@ type Changes interface {
 	Begin(ctx context.Context, r query.ChangesRequest) (changes.Position, error)
 	Wait(ctx context.Context, r query.ChangesRequest, after changes.Position, stop func() bool) (changes.Position, error)
 	Read(ctx context.Context, r query.ChangesRequest, after changes.Position) (changes.Answer, error)
+	// Again is Read of a page that was read before, from and to its cursors.
+	Again(ctx context.Context, r query.ChangesRequest, from, to string) (changes.Answer, error)
 	History(ctx context.Context, r query.ChangesRequest) (changes.Answer, error)
 }
 
@@ -103,7 +106,19 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 	if metered {
 		return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
 			a, err := s.Changes.Read(ctx, r, after)
-			return changesReply(a), a.Delivered, err
+			if err != nil {
+				return reply{}, 0, err
+			}
+			m := changesMetadataOf(a)
+			m.Credits = 0
+			return changesReply(a), a.Delivered, c.keep(m, a.From, nil)
+		}, func(ctx context.Context, kept keptPage) (reply, error) {
+			var m changesMetadata
+			if err := json.Unmarshal(kept.Metadata, &m); err != nil {
+				return reply{}, err
+			}
+			a, err := s.Changes.Again(ctx, r, kept.From, m.Next)
+			return reply{renderChanges(a.Items), m}, err
 		})
 	}
 	a, err := s.Changes.Read(c.Context(), r, after)
@@ -111,9 +126,17 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 }
 
 func changesReply(a changes.Answer) reply {
-	items := make([]renderedChange, len(a.Items))
-	for i, item := range a.Items {
+	return reply{renderChanges(a.Items), changesMetadataOf(a)}
+}
+
+func renderChanges(list []changes.Item) []renderedChange {
+	items := make([]renderedChange, len(list))
+	for i, item := range list {
 		items[i] = renderedChange{item.ID, item.Op, item.Into, item.At.UTC().Format(workspace.TimeFormat), item.Changed, item.Record}
 	}
-	return reply{items, changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), int64(a.Delivered)}}
+	return items
+}
+
+func changesMetadataOf(a changes.Answer) changesMetadata {
+	return changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), int64(a.Delivered)}
 }

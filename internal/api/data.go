@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
 	"atlas/internal/input"
@@ -48,7 +50,7 @@ var searchExamples = map[query.Dataset][]example{
 }
 
 func (s *Server) searchData(c *call, q query.Query) (reply, error) {
-	return c.search(q, func(ctx context.Context) (query.Page, error) { return s.Search.Search(ctx, q) }, recordsOf)
+	return c.search(q, s.Search.Search, recordsOf)
 }
 
 func (s *Server) getData(d query.Dataset) handler {
@@ -61,16 +63,13 @@ func (s *Server) getData(d query.Dataset) handler {
 		if err != nil {
 			return reply{}, err
 		}
-		return c.metered(1, func(ctx context.Context) (reply, int, error) {
+		return c.meteredGet(func(ctx context.Context) (jsontext.Value, error) {
 			id := c.pathID("id").String()
 			record, err := s.Search.Get(ctx, d, id, includes)
 			if err == nil {
 				record, err = withIncluded(fields, includes).Select(record)
 			}
-			if err != nil {
-				return reply{}, 0, s.orMerged(ctx, d, id, err)
-			}
-			return c.recordReply(record)
+			return record, s.orMerged(ctx, d, id, err)
 		})
 	}
 }

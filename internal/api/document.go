@@ -116,14 +116,25 @@ func sharedParameters() schema.Map[openapi.Parameter] {
 			Name: RequestIDHeader, In: "header", Schema: &schema.Schema{Type: "string"},
 			Description: "An id to find the request by, 1 to 128 printable ASCII characters; another one is replaced.",
 		}},
+		{Name: short(headerIdempotencyKey), Value: openapi.Parameter{
+			Name: headerIdempotencyKey, In: "header", Schema: schema.Printable(maxIdempotencyKey),
+			Description: "The same in a request and its repetitions, and in no other request of the caller, such as a random UUID. Within 24 hours a repetition gets the first answer again; it costs nothing and does nothing.",
+		}},
 	}
 }
+
+// short is the name of the component of a header.
+func short(header string) string { return strings.ReplaceAll(header, "-", "") }
 
 func sharedHeaders() schema.Map[openapi.Header] {
 	h := schema.Map[openapi.Header]{
 		{Name: "RequestId", Value: openapi.Header{Required: true, Description: "The request's id: the caller's own, or a new UUID.", Schema: schema.Printable(128)}},
 		{Name: "RetryAfter", Value: openapi.Header{Required: true, Description: "In how many seconds to try again.", Schema: schema.Integer(1, 86_400)}},
+		{Name: "RetryAfterIfKnown", Value: openapi.Header{Description: "In how many seconds to try again.", Schema: schema.Integer(1, 86_400)}},
 	}
+	h = append(h, schema.Member[openapi.Header]{Name: short(headerReplayed), Value: openapi.Header{
+		Description: "The answer to a repetition; missing otherwise.", Schema: schema.OneOf("true"),
+	}})
 	texts := map[string]string{
 		headerCharged:   "What this request cost.",
 		headerUsed:      "What the workspace used in the last 24 hours.",
@@ -135,9 +146,9 @@ func sharedHeaders() schema.Map[openapi.Header] {
 		{headerTokens, "How many of them are left."},
 		{headerTokenReset, "In how many seconds all of them are there again."},
 	} {
-		h = append(h, schema.Member[openapi.Header]{Name: strings.ReplaceAll(tokens.name, "-", ""), Value: openapi.Header{Description: tokens.text, Schema: schema.Count()}})
+		h = append(h, schema.Member[openapi.Header]{Name: short(tokens.name), Value: openapi.Header{Description: tokens.text, Schema: schema.Count()}})
 	}
-	h = append(h, schema.Member[openapi.Header]{Name: strings.ReplaceAll(headerNextAt, "-", ""), Value: openapi.Header{
+	h = append(h, schema.Member[openapi.Header]{Name: short(headerNextAt), Value: openapi.Header{
 		Description: "With `rate_limited`: when credits return.", Schema: schema.Time(),
 	}}, schema.Member[openapi.Header]{Name: strings.ReplaceAll(headerKeyRemaining, "-", ""), Value: openapi.Header{
 		Description: "What is left of the API key's budget in this workspace, if it has one.", Schema: schema.Count(),
@@ -146,8 +157,7 @@ func sharedHeaders() schema.Map[openapi.Header] {
 		header := openapi.Header{Required: true, Description: texts[name], Schema: schema.Count()}
 		optional := header
 		optional.Required = false
-		short := strings.ReplaceAll(name, "-", "")
-		h = append(h, schema.Member[openapi.Header]{Name: short, Value: header}, schema.Member[openapi.Header]{Name: short + "IfKnown", Value: optional})
+		h = append(h, schema.Member[openapi.Header]{Name: short(name), Value: header}, schema.Member[openapi.Header]{Name: short(name) + "IfKnown", Value: optional})
 	}
 	return h
 }

@@ -2,6 +2,9 @@ package api
 
 import (
 	"context"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/schema"
 	"atlas/search/query"
@@ -23,16 +26,27 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 ))
 
 // search answers a search whose page find returns, or says what the page would cost.
-func (c *call) search(q query.Query, find func(context.Context) (query.Page, error), data func(query.Page) any) (reply, error) {
+func (c *call) search(q query.Query, find func(context.Context, query.Query) (query.Page, error), data func(query.Page) any) (reply, error) {
 	if q.DryRun {
-		return c.dryRun(find)
+		return c.dryRun(func(ctx context.Context) (query.Page, error) { return find(ctx, q) })
 	}
 	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-		p, err := find(ctx)
-		if err == nil {
-			p, err = shown(q, p)
+		p, err := find(ctx, q)
+		if err != nil {
+			return reply{}, 0, err
 		}
-		return reply{data(p), metadataOf(q, p)}, len(p.Rows), err
+		whole := slices.Clone(p.Rows)
+		if p, err = shown(q, p); err != nil {
+			return reply{}, 0, err
+		}
+		m := metadataOf(q, p)
+		return reply{data(p), m}, len(p.Rows), c.keepRows(m.free(), whole[:len(p.Rows)])
+	}, func(ctx context.Context, kept keptPage) (reply, error) {
+		rows, err := kept.rows(q, func(q query.Query) ([]jsontext.Value, error) {
+			p, err := find(ctx, q)
+			return p.Rows, err
+		})
+		return reply{data(query.Page{Rows: rows}), kept.Metadata}, err
 	})
 }
 

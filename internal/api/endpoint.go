@@ -28,6 +28,14 @@ type endpoint struct {
 	item   *schema.Schema
 	items  string
 	handle handler
+	// again answers a repetition from what the call kept; nil: that is the answer.
+	again func(c *call, kept []byte) (reply, error)
+}
+
+// answering is the endpoint with another answer to repetitions.
+func (e endpoint) answering(again func(c *call, kept []byte) (reply, error)) endpoint {
+	e.again = again
+	return e
 }
 
 // noBody is the endpoint of a route that takes no body.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -72,6 +73,27 @@ func (c *call) recordReply(record jsontext.Value) (reply, int, error) {
 		return reply{data: notModified{}}, 0, c.takeToken()
 	}
 	return reply{record, creditsOnly{1}}, 1, nil
+}
+
+// meteredGet answers with the record that get reads.
+func (c *call) meteredGet(get func(ctx context.Context) (jsontext.Value, error)) (reply, error) {
+	return c.metered(1, func(ctx context.Context) (reply, int, error) {
+		record, err := get(ctx)
+		if err != nil {
+			return reply{}, 0, err
+		}
+		r, cost, err := c.recordReply(record)
+		if err == nil && cost > 0 {
+			err = c.keep(creditsOnly{}, "", nil)
+		}
+		return r, cost, err
+	}, func(ctx context.Context, kept keptPage) (reply, error) {
+		record, err := get(ctx)
+		if err == nil && c.revalidates(record) {
+			return reply{data: notModified{}}, nil
+		}
+		return reply{record, kept.Metadata}, err
+	})
 }
 
 const headerIfNoneMatch = "If-None-Match"

@@ -101,6 +101,7 @@ func newWorld(t *testing.T) *world {
 		Audit:      &audit.Reader{Store: app, Cursors: cursors},
 		Gate:       gate,
 		Ledger:     w.ledger,
+		Answers:    app,
 		Workspaces: app,
 		People: api.People{
 			Members:       people.NewMembers(app, gate.Forget),

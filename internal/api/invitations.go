@@ -21,7 +21,7 @@ func (s *Server) invitationRoutes() []Route {
 			text: "`accept_url` is in this answer only. An expired invitation of the address is replaced.",
 			data: schema.Object(
 				schema.Required("invitation", invitationSchema),
-				schema.Required("accept_url", schema.String("https://app.example/join?token=…")),
+				schema.Optional("accept_url", schema.String("https://app.example/join?token=…").Described("Missing in the answer to a repetition. With `replace`, the invitation can be made again.")),
 				schema.Required("letter", emailScheduleSchema),
 			),
 			codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached},
@@ -91,8 +91,13 @@ var newInvitation = rule.Object(
 // invitationData is the answer to a new invitation. No other answer has its link.
 type invitationData struct {
 	Invitation people.Invitation    `json:"invitation"`
-	AcceptURL  string               `json:"accept_url"`
+	AcceptURL  string               `json:"accept_url,omitzero"`
 	Letter     people.EmailSchedule `json:"letter"`
+}
+
+func (d invitationData) withoutSecrets() (any, []string) {
+	d.AcceptURL = ""
+	return d, []string{"accept_url"}
 }
 
 func (s *Server) createInvitation(c *call, in invitationInput) (reply, error) {

@@ -2,8 +2,11 @@ package api
 
 import (
 	"context"
+	"slices"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 
 	"atlas/internal/fault"
 	"atlas/internal/schema"
@@ -11,6 +14,7 @@ import (
 	"atlas/search/match"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 // Matcher finds the records that inputs describe. *search.Engine implements it.
@@ -96,6 +100,7 @@ func (s *Server) match(c *call, r query.MatchRequest) (reply, error) {
 		if err != nil {
 			return reply{}, 0, err
 		}
+		var kept keptMatches
 		results, delivered, misses, bytes := make([]renderedMatch, len(found)), 0, 0, 0
 		for i, f := range found {
 			results[i] = renderedMatch{r.Inputs[i].Ref, f.Status, make([]renderedCandidate, len(f.Candidates))}
@@ -111,12 +116,78 @@ func (s *Server) match(c *call, r query.MatchRequest) (reply, error) {
 				results = results[:i]
 				break
 			}
+			if err := kept.add(results[i], f.Records); err != nil {
+				return reply{}, 0, err
+			}
 			delivered += len(f.Candidates)
 			if len(f.Candidates) == 0 {
 				misses++
 			}
 		}
 		c.oweTokens(misses)
-		return reply{map[string]any{"results": results}, matchNumbers{creditsOnly{int64(delivered)}, len(found) - len(results)}}, delivered, nil
+		return reply{map[string]any{"results": results}, matchNumbers{creditsOnly{int64(delivered)}, len(found) - len(results)}}, delivered, c.keep(kept.results, "", kept.ids)
+	}, func(ctx context.Context, kept keptPage) (reply, error) {
+		results, err := s.matchAgain(ctx, r, kept)
+		return reply{map[string]any{"results": results}, matchNumbers{Remaining: len(r.Inputs) - len(results)}}, err
 	})
+}
+
+// keptMatches are the results of a call without the records, and the ids of those.
+type keptMatches struct {
+	results []renderedMatch
+	ids     []uuid.UUID
+}
+
+func (k *keptMatches) add(result renderedMatch, records []jsontext.Value) error {
+	result.Ref, result.Candidates = "", slices.Clone(result.Candidates)
+	for i := range result.Candidates {
+		id, err := book.RecordID(records[i])
+		if err != nil {
+			return err
+		}
+		result.Candidates[i].Record = nil
+		k.ids = append(k.ids, id)
+	}
+	k.results = append(k.results, result)
+	return nil
+}
+
+// matchAgain returns the results that are kept with the records as they are now, without
+// those that are gone.
+func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept keptPage) ([]renderedMatch, error) {
+	var results []renderedMatch
+	if err := json.Unmarshal(kept.Metadata, &results); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, id := range kept.IDs {
+		if text := id.String(); !slices.Contains(ids, text) {
+			ids = append(ids, text)
+		}
+	}
+	found, err := s.Search.GetBatch(ctx, r.Dataset, ids, nil)
+	if err != nil {
+		return nil, err
+	}
+	next := 0
+	for i := range results {
+		result := &results[i]
+		result.Ref = r.Inputs[i].Ref
+		there := []renderedCandidate{}
+		for _, candidate := range result.Candidates {
+			record, exists := found[kept.IDs[next].String()]
+			next++
+			if !exists {
+				continue
+			}
+			if candidate.Record, err = r.Fields.Select(record); err != nil {
+				return nil, err
+			}
+			there = append(there, candidate)
+		}
+		if result.Candidates = there; len(there) == 0 {
+			result.Status = match.NoMatch
+		}
+	}
+	return results, nil
 }

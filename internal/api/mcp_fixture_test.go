@@ -61,7 +61,7 @@ func newAgents(t *testing.T, maxBytes int) *agents {
 		s := w.server
 		servers[i] = (&api.Server{
 			Search: s.Search, Facets: s.Facets, Match: s.Match, Changes: s.Changes, Merges: s.Merges, Audit: s.Audit, Gate: s.Gate, Ledger: s.Ledger,
-			Workspaces: s.Workspaces, People: s.People, Book: s.Book, Views: s.Views, Records: s.Records, Queue: s.Queue, Log: slog.New(slog.DiscardHandler),
+			Workspaces: s.Workspaces, Answers: s.Answers, People: s.People, Book: s.Book, Views: s.Views, Records: s.Records, Queue: s.Queue, Log: slog.New(slog.DiscardHandler),
 			ETagKey: []byte("a key of both servers"), Origins: []string{"https://app.example"}, PublicURL: "https://atlas.example", TokenIssuer: issuer,
 			MCP: &api.MCP{MaxBytes: maxBytes},
 		}).Handler()

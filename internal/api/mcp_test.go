@@ -216,6 +216,10 @@ func TestAgentsAsk(t *testing.T) {
 	if r.Metadata.Credits != 25 || a.used(t) != used+25 {
 		t.Errorf("%d records, %d credits", r.Metadata.Credits, a.used(t)-used)
 	}
+	again := plain.ok("search_records", `{"limit": 25, "confirm": `+state+`, "dataset": "accounts"}`)
+	if string(again.Data) != string(r.Data) || a.used(t) != used+25 {
+		t.Errorf("what was agreed to once cost %d credits", a.used(t)-used)
+	}
 	deletion := confirm(plain.refused("update_book", `{"dataset":"accounts","action":"delete","ids":`+accountIDs(11)+`}`, "11 accounts", "ask the user"))
 	plain.ok("update_book", `{"dataset":"accounts","action":"delete","confirm":`+deletion+`,"ids":`+accountIDs(11)+`}`)
 	var view struct{ View struct{ ID string } }

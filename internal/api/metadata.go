@@ -20,7 +20,7 @@ type creditsOnly struct {
 
 var (
 	freeMetadata = schema.Named("FreeMetadata", schema.Object(schema.Required("credits", schema.Always(0))))
-	getMetadata  = schema.Named("GetMetadata", schema.Object(schema.Required("credits", schema.Always(1))))
+	getMetadata  = schema.Named("GetMetadata", schema.Object(schema.Required("credits", schema.Integer(0, 1).Described("0 if it is a repetition.").Example(1))))
 )
 
 // free returns the answer of an operation that costs nothing.
@@ -35,6 +35,12 @@ type pageMetadata struct {
 	SearchAfter   *string `json:"search_after"`
 	Credits       int64   `json:"credits"`
 	DidYouMean    string  `json:"did_you_mean,omitempty"`
+}
+
+// free is the metadata of the same answer without a charge.
+func (m pageMetadata) free() pageMetadata {
+	m.Credits = 0
+	return m
 }
 
 var pageMetadataSchema = schema.Named("PageMetadata", schema.Object(pageMetadataProperties...))

@@ -20,8 +20,8 @@ func (l *awayLedger) away() error {
 	return fault.BackendUnavailable(errors.New("away"), "redis")
 }
 
-func (l *awayLedger) Reserve(context.Context, string, int64, string, int64, credits.Key) (*credits.Reservation, credits.Window, error) {
-	return nil, credits.Window{}, l.away()
+func (l *awayLedger) ReserveOnce(context.Context, string, int64, string, int64, credits.Key, credits.Once) (*credits.Reservation, []byte, credits.Window, error) {
+	return nil, nil, credits.Window{}, l.away()
 }
 
 func (l *awayLedger) Check(context.Context, string, int64, credits.Key) (credits.Window, error) {

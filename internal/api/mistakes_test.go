@@ -44,7 +44,7 @@ func TestMistakes(t *testing.T) {
 	}
 	w.call(t, w.key, "POST", "/data/accounts/search", `{"limit":1}`).into(t, nil, &page)
 	names := strings.NewReplacer(
-		"{key}", w.key, "{half}", w.key[:len(w.key)-5], "{stale}", "atlas_"+strings.Repeat("0", 0)+stale(w.key),
+		"{key}", w.key, "{half}", w.key[:len(w.key)-5], "{stale}", workspace.NewSecret().Token(workspace.KeyID(workspace.NewUUID())),
 		"{id}", unknownID, "{account}", searchtest.ID("a", 1), "{contact}", searchtest.ID("c", 1), "{project}", searchtest.ID("p", 1),
 		"{static}", w.create(t, w.key, viewBody("project", "static", "S")).ID, "{dynamic}", w.create(t, w.key, viewBody("project", "dynamic", "D")).ID,
 		"{cursor}", page.After,
@@ -97,11 +97,6 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	t.Logf("%d mistakes; before: %v", len(rows), good)
-}
-
-// stale is the text of a key without its prefix that no workspace has.
-func stale(string) string {
-	return strings.TrimPrefix(workspace.NewSecret().Token(workspace.KeyID(workspace.NewID())), "atlas_")
 }
 
 // messagesOf is what an error answer says, and its code.

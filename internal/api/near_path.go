@@ -116,7 +116,7 @@ func difference(wanted, given string) int {
 		return 0
 	case wanted[0] == ':':
 		return otherID
-	case !isID && input.Nearest(given, []string{wanted}) != "":
+	case !isID && len(given) <= 2*len(wanted) && input.Nearest(given, []string{wanted}) != "":
 		return spelled
 	}
 	return tooFar

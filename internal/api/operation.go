@@ -13,7 +13,6 @@ import (
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
 	"atlas/internal/schema"
-	"atlas/search/query"
 )
 
 // operationDoc is what the OpenAPI document says about a route in addition to the
@@ -64,9 +63,9 @@ type example struct {
 }
 
 // drawsTokens reports whether calls of the route draw on the token bucket of their
-// caller, or some of them do.
+// caller, or some of them do: of metered ones those that cost nothing.
 func (r Route) drawsTokens() bool {
-	return r.Throttling == Limited || r.mayBeFree() || r.Conditional && r.Throttling == Metered
+	return r.Throttling == Limited || r.Throttling == Metered
 }
 
 // mayBeFree reports whether some calls of a metered route are not metered.
@@ -94,6 +93,9 @@ func (r Route) codes() []fault.Code {
 	if r.body != nil {
 		codes = append(codes, fault.PayloadTooLarge, fault.UnsupportedMediaType)
 	}
+	if r.takesKey() {
+		codes = append(codes, fault.IdempotencyInProgress, fault.IdempotencyConflict)
+	}
 	for _, code := range r.doc.codes {
 		if !slices.Contains(codes, code) {
 			codes = append(codes, code)
@@ -118,6 +120,9 @@ func (r Route) operation() *openapi.Operation {
 		o.RequestBody = &openapi.RequestBody{Required: !r.bodyOptional, Content: openapi.JSON(r.bodyType(r.body.Part(schema.Identifier(r.Operation) + "Request")))}
 	}
 	metadata := cmp.Or(r.doc.metadata, freeMetadata)
+	if r.Secret {
+		metadata = secretMetadataSchema
+	}
 	if r.item != nil {
 		o.Batch = &openapi.Batch{Member: r.items, Item: r.item}
 		metadata = cmp.Or(r.doc.metadata, batchMetadataSchema)
@@ -225,6 +230,9 @@ func (r Route) parameters() []openapi.Parameter {
 			in = "RequiredWorkspaceId"
 		}
 	}
+	if r.takesKey() {
+		own = append(own, openapi.ParameterRef(short(headerIdempotencyKey)))
+	}
 	return append(own, openapi.ParameterRef(in), openapi.ParameterRef("RequestId"))
 }
 
@@ -238,23 +246,26 @@ func (r Route) headers(success bool) schema.Map[openapi.Header] {
 	h := schema.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
 	if r.drawsTokens() {
 		for _, name := range []string{headerLimit, headerTokens, headerTokenReset} {
-			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
+			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(short(name))})
 		}
 	}
 	if r.Conditional && success {
 		h = append(h, schema.Member[openapi.Header]{Name: "ETag", Value: etagHeader})
+	}
+	if r.takesKey() && success {
+		h = append(h, schema.Member[openapi.Header]{Name: headerReplayed, Value: openapi.HeaderRef(short(headerReplayed))})
 	}
 	if r.Throttling != Metered {
 		return h
 	}
 	for _, name := range []string{headerCharged, headerUsed, headerRemaining, headerCeiling} {
 		if success && (!r.mayBeFree() || name == headerCharged) {
-			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
+			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(short(name))})
 			continue
 		}
 		// They are unknown if the request failed before it reached the ledger, and in a
 		// dry run without the ledger.
-		h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", "") + "IfKnown")})
+		h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(short(name) + "IfKnown")})
 	}
 	return append(h, schema.Member[openapi.Header]{Name: headerKeyRemaining, Value: openapi.HeaderRef(strings.ReplaceAll(headerKeyRemaining, "-", ""))})
 }
@@ -301,10 +312,15 @@ func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Res
 		}
 	}
 	if slices.Contains(codes, fault.RateLimited) {
-		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: headerNextAt, Value: openapi.HeaderRef(strings.ReplaceAll(headerNextAt, "-", ""))})
+		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: headerNextAt, Value: openapi.HeaderRef(short(headerNextAt))})
 	}
-	if slices.ContainsFunc(codes, func(c fault.Code) bool { return errorTable[c].retry }) {
-		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")})
+	retried := func(c fault.Code) bool { return errorTable[c].retry }
+	if slices.ContainsFunc(codes, retried) {
+		ref := "RetryAfter"
+		if slices.ContainsFunc(codes, func(c fault.Code) bool { return !retried(c) }) {
+			ref += "IfKnown"
+		}
+		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef(ref)})
 	}
 	return openapi.Response{Name: name, Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: errorSchema(codes), Examples: shown})}
 }
@@ -313,7 +329,7 @@ func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Res
 func failureExample(code fault.Code) any {
 	e := fault.New(code, "%s", errorTable[code].sample)
 	if code == fault.InvalidInput {
-		e = fault.Validation(fault.Issue{Code: fault.TooBig, Path: []string{"limit"}, Message: fmt.Sprintf("must be at most %d", query.MaxLimit)})
+		e = fault.Validation(fault.Issue{Code: fault.InvalidType, Path: []string{"filters", "stage"}, Message: e.Message})
 	}
 	return bodyOf(e, errorsPath+"#"+string(code))
 }

@@ -44,8 +44,8 @@ func TestUnknownQueryParameters(t *testing.T) {
 	for _, c := range []struct{ method, path, body, want string }{
 		{"GET", "/data/usage?workspace=" + in.String(), "", `"keys":["workspace"]`},
 		{"GET", "/data/usage?workspace=x", "", `did you mean \"workspace_id\"?`},
-		{"GET", "/data/projects/" + unknownID + "?includes=signals&expand=&fields=name", "", `unrecognized query parameters: \"expand\", \"includes\" (did you mean \"include\"?)`},
-		{"POST", "/data/projects/search?limit=5", `{"limt":5}`, `unrecognized query parameter: \"limit\"; known here: workspace_id`},
+		{"GET", "/data/projects/" + unknownID + "?includes=signals&expand=&fields=name", "", `unrecognized query parameters: \"expand\" (did you mean \"include\"?), \"includes\" (did you mean \"include\"?)`},
+		{"POST", "/data/projects/search?limit=5", `{"limt":5}`, `unrecognized query parameter: \"limit\" (it belongs in the JSON body); known here: workspace_id`},
 		{"POST", "/data/projects/search?limit=5", `{"limt":5}`, `unrecognized key: \"limt\" (did you mean \"limit\"?)`},
 		{"GET", "/workspace/views?Limit=5", "", `did you mean \"limit\"?`},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
@@ -56,19 +57,32 @@ var queueMetadataSchema = schema.Named("QueueMetadata", schema.Object(append(sli
 )...))
 
 func (s *Server) searchQueue(c *call, r query.QueueRequest) (reply, error) {
-	find := func(ctx context.Context) (queue.Page, error) { return s.Queue.Search(ctx, c.workspace(), r) }
+	find := func(ctx context.Context, r query.QueueRequest) (queue.Page, error) {
+		return s.Queue.Search(ctx, c.workspace(), r)
+	}
 	if r.DryRun {
 		return c.dryRun(func(ctx context.Context) (query.Page, error) {
-			p, err := find(ctx)
+			p, err := find(ctx, r)
 			return p.Page, err
 		})
 	}
 	return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
-		p, err := find(ctx)
-		if err == nil {
-			p.Page, err = shown(r.Query, p.Page)
+		p, err := find(ctx, r)
+		if err != nil {
+			return reply{}, 0, err
 		}
-		return reply{recordsOf(p.Page), queueMetadata{metadataOf(r.Query, p.Page), p.Unread}}, len(p.Rows), err
+		whole := slices.Clone(p.Rows)
+		if p.Page, err = shown(r.Query, p.Page); err != nil {
+			return reply{}, 0, err
+		}
+		m := metadataOf(r.Query, p.Page)
+		return reply{recordsOf(p.Page), queueMetadata{m, p.Unread}}, len(p.Rows), c.keepRows(queueMetadata{m.free(), p.Unread}, whole[:len(p.Rows)])
+	}, func(ctx context.Context, kept keptPage) (reply, error) {
+		rows, err := kept.rows(r.Query, func(q query.Query) ([]jsontext.Value, error) {
+			p, err := find(ctx, query.QueueRequest{Query: q, Dismissed: r.Dismissed})
+			return p.Rows, err
+		})
+		return reply{records(rows), kept.Metadata}, err
 	})
 }
 

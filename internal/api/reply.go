@@ -17,6 +17,9 @@ type reply struct {
 	metadata any
 }
 
+// rendered is the data of a reply that is rendered already, with its metadata.
+type rendered []byte
+
 // records are passed on byte for byte as they are stored.
 type records []jsontext.Value
 
@@ -37,12 +40,37 @@ func (c *call) render(r reply) error {
 		c.writeNotModified()
 		return nil
 	}
-	metadata, err := json.Marshal(r.metadata)
+	buffer := bodies.Get().(*[]byte)
+	b, err := r.append((*buffer)[:0])
 	if err != nil {
 		return err
 	}
-	buffer := bodies.Get().(*[]byte)
-	b := append((*buffer)[:0], `{"data":`...)
+	switch {
+	case c.route.Conditional && c.etag == "" && c.revalidates(b):
+		c.writeNotModified()
+	case c.route.Conditional:
+		c.showTag()
+		fallthrough
+	default:
+		c.write(http.StatusOK, b)
+	}
+	if cap(b) <= largestKept {
+		*buffer = b
+		bodies.Put(buffer)
+	}
+	return nil
+}
+
+// append appends the answer to b.
+func (r reply) append(b []byte) ([]byte, error) {
+	if whole, is := r.data.(rendered); is {
+		return append(b, whole...), nil
+	}
+	metadata, err := json.Marshal(r.metadata)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, `{"data":`...)
 	switch data := r.data.(type) {
 	case records:
 		b = append(b, '[')
@@ -58,25 +86,11 @@ func (c *call) render(r reply) error {
 	default:
 		encoded, err := json.Marshal(data, json.Deterministic(true))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		b = append(b, encoded...)
 	}
-	b = append(append(append(b, `,"metadata":`...), metadata...), '}')
-	switch {
-	case c.route.Conditional && c.etag == "" && c.revalidates(b):
-		c.writeNotModified()
-	case c.route.Conditional:
-		c.showTag()
-		fallthrough
-	default:
-		c.write(http.StatusOK, b)
-	}
-	if cap(b) <= largestKept {
-		*buffer = b
-		bodies.Put(buffer)
-	}
-	return nil
+	return append(append(append(b, `,"metadata":`...), metadata...), '}'), nil
 }
 
 func (c *call) json(status int, body any) {

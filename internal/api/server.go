@@ -58,7 +58,7 @@ type Gate interface {
 
 // Ledger counts credits. *credits.Ledger implements it.
 type Ledger interface {
-	Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by credits.Key) (*credits.Reservation, credits.Window, error)
+	ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by credits.Key, once credits.Once) (*credits.Reservation, []byte, credits.Window, error)
 	Check(ctx context.Context, workspace string, ceiling int64, by credits.Key) (credits.Window, error)
 	Usage(ctx context.Context, workspace string, ceiling int64) (credits.Usage, error)
 }
@@ -81,6 +81,7 @@ type Server struct {
 	Audit      Audit
 	Gate       Gate
 	Ledger     Ledger
+	Answers    Answers
 	Workspaces Workspaces
 	People     People
 	Book       Book

@@ -182,13 +182,16 @@ func (s *Server) upsertViews(c *call) (reply, error) {
 			changes[i], results[i].err = views.ParseChange(item.value)
 		}
 	}
-	oneByOne(results, func(i int) batchResult {
+	err = c.oneByOne(results, func(i int) batchResult {
 		v, err := s.Views.Views.Upsert(c.Context(), c.workspace(), c.principal.User, changes[i])
 		if err != nil {
 			return batchResult{id: results[i].id, err: err}
 		}
 		return batchResult{id: v.ID.String(), data: viewData{v}}
 	})
+	if err != nil {
+		return reply{}, err
+	}
 	return c.batchReply(viewIDKey, results)
 }
 
@@ -199,8 +202,11 @@ func (s *Server) deleteView(c *call) (reply, error) {
 
 func (s *Server) deleteViews(c *call, items []batchItem[views.ID]) (reply, error) {
 	results := resultsOf(items)
-	oneByOne(results, func(i int) batchResult {
+	err := c.oneByOne(results, func(i int) batchResult {
 		return batchResult{id: results[i].id, err: s.Views.Views.Delete(c.Context(), c.workspace(), items[i].in)}
 	})
+	if err != nil {
+		return reply{}, err
+	}
 	return c.batchReply(viewIDKey, results)
 }

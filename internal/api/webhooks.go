@@ -75,7 +75,7 @@ var webhookSchema = schema.Named("Webhook", schema.Object(
 	schema.Required("events", schema.Array(webhookEvent.Schema, 1, len(webhooks.Events()))),
 	schema.Required("enabled", schema.Boolean().Described("False once the receiver answered 410, or failed for 24 hours. An upsert enables it.")),
 	schema.Required("created_at", schema.Time()),
-	schema.Optional("secret", schema.String("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").Described("Signs deliveries by Standard Webhooks. In the answer to creation and rotation only.")),
+	schema.Optional("secret", schema.String("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").Described("Signs deliveries by Standard Webhooks. In the answer to creation and rotation only, not in one to their repetition: rotate it again.")),
 ))
 
 var deliverySchema = schema.Named("WebhookDelivery", schema.Object(
@@ -97,6 +97,14 @@ type (
 		Delivery webhooks.Delivery `json:"delivery"`
 	}
 )
+
+func (d webhookData) withoutSecrets() (any, []string) {
+	if d.Webhook.Secret == "" {
+		return d, nil
+	}
+	d.Webhook.Secret = ""
+	return d, []string{"webhook.secret"}
+}
 
 func (s *Server) listWebhooks(c *call, m listMetadata) ([]webhooks.Webhook, error) {
 	return s.People.Webhooks.List(c.Context(), c.workspace(), m.Limit, m.Offset)

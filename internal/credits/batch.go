@@ -51,6 +51,7 @@ type operation struct {
 	key      string
 	kind     string // "reserve", "settle", "read" or "usage"
 	args     []any  // six
+	kept     kept
 	queuedAt time.Time
 	done     chan struct{} // closed when the fields below are set
 
@@ -61,8 +62,8 @@ type operation struct {
 
 // do sends an operation and returns it when it is done. If ctx ends while it waits for
 // others, do returns at once with the error of ctx, and Redis may or may not apply it.
-func (b *batcher) do(ctx context.Context, key, kind string, args []any) *operation {
-	o := &operation{ctx: ctx, key: key, kind: kind, args: args, queuedAt: time.Now(), done: make(chan struct{})}
+func (b *batcher) do(ctx context.Context, key, kind string, args []any, k kept) *operation {
+	o := &operation{ctx: ctx, key: key, kind: kind, args: args, kept: k, queuedAt: time.Now(), done: make(chan struct{})}
 	name := ""
 	if _, cluster := b.client.(*redis.ClusterClient); cluster {
 		name = key
@@ -163,10 +164,11 @@ func (b *batcher) request(batch []*operation) (keys []string, args []any, sent [
 	}
 	now, latest := b.times()
 	args = []any{now, latest}
-	for _, key := range keys {
+	for _, key := range keys[:len(byKey)] {
 		args = append(args, len(byKey[key]))
 		for _, o := range byKey[key] {
 			args = append(append(args, o.kind), o.args...)
+			keys, args = o.kept.appendTo(keys, args, len(byKey))
 		}
 		sent = append(sent, byKey[key]...)
 	}

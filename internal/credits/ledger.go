@@ -132,43 +132,59 @@ type Key struct {
 // valid with the first two and when reservations fill it; it is zero when Redis did not
 // reply.
 func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by Key) (*Reservation, Window, error) {
+	r, _, window, err := l.ReserveOnce(ctx, workspace, ceiling, operation, amount, by, Once{})
+	return r, window, err
+}
+
+// ReserveOnce is Reserve for a request whose answer is kept (Once). When the answer of an
+// earlier one is, it returns that, at least one byte, and reserves nothing, even if the
+// ceiling or the budget is used up. Other errors: fault.IdempotencyConflict,
+// fault.IdempotencyInProgress.
+func (l *Ledger) ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by Key, once Once) (*Reservation, []byte, Window, error) {
 	key, err := l.key(workspace, ceiling)
 	if err == nil {
 		by, err = by.check()
 	}
 	if err != nil {
-		return nil, Window{}, err
+		return nil, nil, Window{}, err
 	}
 	if !operationName.MatchString(operation) {
-		return nil, Window{}, fault.Wrap(fmt.Errorf("credits: operation %q", operation), fault.Internal, internalMessage)
+		return nil, nil, Window{}, fault.Wrap(fmt.Errorf("credits: operation %q", operation), fault.Internal, internalMessage)
 	}
 	if amount < 1 || amount > MaxCeiling {
-		return nil, Window{}, fault.Wrap(fmt.Errorf("credits: reserving %d", amount), fault.Internal, internalMessage)
+		return nil, nil, Window{}, fault.Wrap(fmt.Errorf("credits: reserving %d", amount), fault.Internal, internalMessage)
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return nil, Window{}, fault.Wrap(err, fault.Internal, internalMessage)
+		return nil, nil, Window{}, fault.Wrap(err, fault.Internal, internalMessage)
 	}
 	r := &Reservation{
 		ledger: l, key: key, workspace: workspace, operation: operation,
-		id: id.String(), amount: amount, ceiling: ceiling, by: by, createdAt: l.localClock(),
+		id: id.String(), amount: amount, ceiling: ceiling, by: by, createdAt: l.localClock(), kept: once.in(key),
 	}
 	var window Window
 	deadline := time.Now().Add(l.wait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		var status string
-		status, window, err = l.reserve(ctx, r)
+		var answer []byte
+		status, answer, window, err = l.reserve(ctx, r)
 		if err != nil {
 			l.release(ctx, r, err)
-			return nil, window, err
+			return nil, nil, window, err
 		}
 		switch status {
 		case "granted":
-			return r, window, nil
+			return r, nil, window, nil
 		case "used_up":
-			return nil, window, usedUp(window)
+			return nil, nil, window, usedUp(window)
 		case "key_used_up":
-			return nil, window, l.budgetUsed(window)
+			return nil, nil, window, l.budgetUsed(window)
+		case "kept":
+			return nil, answer, window, nil
+		case "conflict":
+			return nil, nil, window, fault.KeyConflict()
+		case "in_progress":
+			return nil, nil, window, fault.KeyInProgress(retryWithin(time.Duration(r.seq) * time.Millisecond))
 		}
 		// Open reservations fill the window; they will settle or lapse soon. The jitter
 		// spreads the callers that wait.
@@ -177,10 +193,10 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 			e := fault.Wrap(errors.New("credits: open reservations fill the window"), fault.Unavailable,
 				"other requests hold the last credits; try again shortly")
 			e.RetryAfter = time.Second
-			return nil, window, e
+			return nil, nil, window, e
 		}
 		if err := timer.Sleep(ctx, min(rest, pause/2+rand.N(pause))); err != nil { // #nosec G404 -- spreads retries, guards nothing
-			return nil, window, fault.BackendUnavailable(err, "redis")
+			return nil, nil, window, fault.BackendUnavailable(err, "redis")
 		}
 	}
 }
@@ -192,13 +208,14 @@ func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
 	if errors.Is(lost, errBreakerOpen) || errors.Is(lost, errQueueTooLong) {
 		return // Redis was not called
 	}
-	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, 0, r.seq, r.epoch, r.by.ID, 0})
+	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, 0, r.seq, r.epoch, r.by.ID, 0}, r.kept)
 }
 
-func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w Window, err error) {
-	answer, err := l.call(ctx, r.key, "reserve", r.id, r.amount, r.ceiling, r.operation, r.by.ID, r.by.Budget)
+// reserve returns, with the status "kept", the answer that is kept.
+func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, kept []byte, w Window, err error) {
+	answer, err := l.call(ctx, r.key, "reserve", r.kept, r.id, r.amount, r.ceiling, r.operation, r.by.ID, r.by.Budget)
 	if err != nil {
-		return "", Window{}, err
+		return "", nil, Window{}, err
 	}
 	status, used, byKey := answer.text(0), answer.number(1), answer.number(2)
 	r.seq, r.epoch = answer.number(3), answer.text(4)
@@ -208,12 +225,14 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w 
 		back = r.seq
 	case "key_used_up":
 		keyBack = r.seq
+	case "kept":
+		kept = []byte(answer.text(5))
 	}
 	if answer.err != nil {
-		return "", Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
+		return "", nil, Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
 	}
 	l.warnClockAhead(ctx, answer.ahead)
-	return status, newWindow(used, r.ceiling, back).of(r.by, byKey, keyBack), nil
+	return status, kept, newWindow(used, r.ceiling, back).of(r.by, byKey, keyBack), nil
 }
 
 // Check returns fault.RateLimited or fault.KeyBudgetUsed, with the Window, as Reserve
@@ -264,7 +283,7 @@ func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, kind
 	if err != nil {
 		return u, answer, err
 	}
-	if answer, err = l.call(ctx, key, kind, "", "", ceiling, "", by.ID, by.Budget); err != nil {
+	if answer, err = l.call(ctx, key, kind, kept{}, "", "", ceiling, "", by.ID, by.Budget); err != nil {
 		return u, answer, err
 	}
 	used, byKey, operations, back, keyBack := answer.number(1), answer.number(2), answer.text(3), answer.number(4), answer.number(5)

@@ -4,17 +4,21 @@
 -- It avoids tables, functions and commands of Redis where it can: they are most of what a
 -- call costs.
 --
--- KEYS     the hashes, each once
+-- KEYS     the hashes, each once, then the keys of kept answers
 -- ARGV[1]  the time in ms, or '' for the clock of Redis
 -- ARGV[2]  the latest time in ms that the caller's own clock permits
--- ARGV[3]  and following: for each hash the number of its operations, then seven
+-- ARGV[3]  and following: for each hash the number of its operations, then nine
 --          arguments for each of them. The ids of one call differ. The key is the API key
 --          that makes the request, or '', and its budget 0 if it has none.
 --
---          reserve  id  amount     ceiling  operation  key  budget
---          settle   id  delivered  seq      epoch      key  -
---          read     -   -          ceiling  -          key  budget
---          usage    -   -          ceiling  -          key  budget
+--          reserve  id  amount     ceiling  operation  key  budget  once  request
+--          settle   id  delivered  seq      epoch      key  -       once  request .. answer
+--          read     -   -          ceiling  -          key  budget  -     -
+--          usage    -   -          ceiling  -          key  budget  -     -
+--
+--          once is the position in KEYS of the answer to keep, '' for none. request has
+--          16 bytes that tell requests with one key apart. An answer of no bytes is not
+--          kept: the request failed.
 --
 -- returns  { ms the clock was ahead, a reply for each operation }. A reply begins with
 --          { status, used, used by the key }. Then come seq and epoch of reserve, and of
@@ -22,9 +26,11 @@
 --          "hour:total hour:total" and "key:total key:total". A window that is used up has
 --          no seq but back: the time in ms from which less than the ceiling, or the
 --          budget, is used, 0 if the ceiling is 0. Of read it is 0 for any other window.
+--          A reserve whose answer is kept has no seq but the answer; while another request
+--          has its key, no seq but the ms for which that may last.
 --          If a hash cannot be used, the replies of all its operations are the error.
 
-local call, format, match, floor = redis.call, string.format, string.match, math.floor
+local call, format, match, floor, sub = redis.call, string.format, string.match, math.floor, string.sub
 local MINUTE = 60000
 local WINDOW = 1440      -- minutes
 local LAPSE = 60000      -- ms after which an open reservation no longer counts
@@ -32,8 +38,12 @@ local FORGET = 660000    -- ms after which it is deleted and cannot be settled
 local CHUNK = 120        -- minutes read by one call
 local STEPS = 1000       -- queue positions examined per call, which bounds its duration
 local MANY = 4000        -- arguments of one command, an even number: Lua permits 8000
-local ARGUMENTS = 7      -- of an operation
+local ARGUMENTS = 9      -- of an operation
 local IDLE = '259200000' -- ms without a call after which the hash expires: 72 hours
+local LEASE = 5000       -- ms for which a request alone has its key
+local KEEP = '86400000'  -- ms for which an answer is kept: 24 hours
+local EMPTY = 2000       -- answers without records that are kept, each hour
+local REQUEST = 16       -- bytes that tell requests apart
 
 -- Numbers go up to 2^53. They are formatted, because Lua prints a large one as 1e+15.
 
@@ -76,6 +86,8 @@ local function apply(key, first, last)
   local since = tonumber(stored[3] or -1)      -- the oldest bucket of keys
   local set, deleted = { 'w', '' }, {}         -- fields
   local settled = {}                           -- positions of the queue
+  local answers = {}                           -- by position in KEYS, false for none
+  local empty                                  -- answers without records in this hour
   local before
   if exists then
     before, used, held, oldest, next, lapsed, forgotten, epoch =
@@ -256,6 +268,15 @@ local function apply(key, first, last)
       end
     end
 
+    -- What is kept under the key of the request: 'p', the request and the reservation
+    -- while it is in progress, then 'a', the request and the answer.
+    local once, kept, mine = tonumber(ARGV[i + 7]), false, nil
+    if once then
+      kept = answers[once]
+      if kept == nil then kept = call('GET', KEYS[once]) end
+      mine = 'p' .. sub(ARGV[i + 8], 1, REQUEST) .. id
+    end
+
     local reply
     if kind == 'reserve' then
       -- Reserves an amount for one request, or returns why it cannot.
@@ -264,7 +285,13 @@ local function apply(key, first, last)
       -- All reservations of the key have lapsed. This differs from what was counted only
       -- after a server of the version before let one lapse.
       if k and k.last + LAPSE <= now then k.held = 0 end
-      if known then
+      if kept and sub(kept, 2, REQUEST + 1) ~= ARGV[i + 8] then
+        reply = { 'conflict', used, 0, 0, epoch }
+      elseif kept and sub(kept, 1, 1) == 'a' then
+        reply = { 'kept', used, 0, 0, epoch, sub(kept, REQUEST + 2) }
+      elseif kept and kept ~= mine then
+        reply = { 'in_progress', used, 0, answers[once] and LEASE or call('PTTL', KEYS[once]), epoch }
+      elseif known then
         reply = { 'granted', used, 0, tonumber(seq), epoch }
       elseif used >= ceiling then
         reply = { 'used_up', used, 0, back(used, ceiling), epoch }
@@ -285,16 +312,24 @@ local function apply(key, first, last)
         set[n + 3], set[n + 4] = format('q%d', next), id
         reply = { 'granted', used, 0, next, epoch }
         exists, next, held = true, next + 1, held + amount
+        if once then answers[once] = mine end
       end
 
     elseif kind == 'settle' then
       -- Charges what a reservation delivered and deletes the reservation. A lapsed one is
       -- charged too. A missing one is charged nothing: 'gone' when it was settled before,
-      -- 'lost' when this hash never had it or was restored to a time before it.
+      -- 'lost' when this hash never had it or was restored to a time before it. When
+      -- another request has the key meanwhile, this one is 'superseded' and not charged.
+      local answer = once and sub(ARGV[i + 8], REQUEST + 1) or ''
       if not known then
         local seen = exists and epoch == ARGV[i + 4] and tonumber(ARGV[i + 3]) < next
-        reply = { seen and 'gone' or 'lost', used, 0 }
+        if seen and answer ~= '' and kept ~= 'a' .. ARGV[i + 8] and (kept or ARGV[i + 2] ~= '0') then
+          reply = { 'superseded', used, 0 }
+        else
+          reply = { seen and 'gone' or 'lost', used, 0 }
+        end
       else
+        local superseded = kept and kept ~= mine
         k = by ~= '' and known_key(by)
         local n = #deleted
         deleted[n + 1], deleted[n + 2] = 'r' .. id, 'q' .. seq
@@ -306,7 +341,26 @@ local function apply(key, first, last)
         end
         if seq == lapsed then lapsed = seq + 1 end
         if seq == forgotten then forgotten = seq + 1 end
-        local delivered = tonumber(ARGV[i + 2])
+        local delivered = superseded and 0 or tonumber(ARGV[i + 2])
+        if answer ~= '' and not superseded and delivered == 0 then
+          local hour = floor(now / 3600000)
+          if not empty then
+            local h, n = match(call('HGET', key, 'e') or '', '^(%d+) (%d+)$')
+            empty = tonumber(h) == hour and tonumber(n) or 0
+          end
+          if empty < EMPTY then
+            empty = empty + 1
+            local n = #set
+            set[n + 1], set[n + 2] = 'e', format('%d %d', hour, empty)
+          else
+            answer = ''
+          end
+        end
+        if answer ~= '' and not superseded then
+          answers[once] = 'a' .. ARGV[i + 8]
+        elseif kept and kept == mine then
+          answers[once] = false
+        end
         if delivered > 0 then
           -- The minute in which the reservation was made. A bucket refers to an
           -- operation by its position in the totals.
@@ -331,7 +385,7 @@ local function apply(key, first, last)
           local _, position = string.gsub(string.sub(totals, 1, from - 1), ' ', '')
           buckets[m] = add(buckets[m] or call('HGET', key, m) or '', position + 1, delivered)
         end
-        reply = { 'settled', used, 0 }
+        reply = { superseded and 'superseded' or 'settled', used, 0 }
       end
 
     else
@@ -403,13 +457,21 @@ local function apply(key, first, last)
   for n = 1, #deleted, MANY do call('HDEL', key, unpack(deleted, n, math.min(n + MANY - 1, #deleted))) end
   for n = 1, #set, MANY do call('HSET', key, unpack(set, n, math.min(n + MANY - 1, #set))) end
   if extend then call('PEXPIRE', key, IDLE) end -- once a minute
+  -- Last: an answer is kept only if it is charged.
+  for once, kept in pairs(answers) do
+    if not kept then
+      call('DEL', KEYS[once])
+    else
+      call('SET', KEYS[once], kept, 'PX', sub(kept, 1, 1) == 'a' and KEEP or LEASE)
+    end
+  end
 end
 
 -- The windows are independent of each other: an unusable hash fails its own operations.
-local at = 3
-for i = 1, #KEYS do
+local at, i = 3, 0
+while ARGV[at] do
   local n, first, done = ARGV[at], at + 1, #replies
-  at = first + ARGUMENTS * n
+  at, i = first + ARGUMENTS * n, i + 1
   local ok, failure = pcall(apply, KEYS[i], first, at - 1)
   if not ok then
     for k = 1, n do

@@ -85,7 +85,7 @@ func wantFault(t testing.TB, err error, code fault.Code, retry time.Duration) {
 // again returns the same reservation as an unsettled one.
 func again(r *Reservation) *Reservation {
 	return &Reservation{ledger: r.ledger, key: r.key, workspace: r.workspace, operation: r.operation,
-		id: r.id, amount: r.amount, ceiling: r.ceiling, by: r.by, createdAt: r.createdAt, seq: r.seq, epoch: r.epoch}
+		id: r.id, amount: r.amount, ceiling: r.ceiling, by: r.by, createdAt: r.createdAt, seq: r.seq, epoch: r.epoch, kept: r.kept}
 }
 
 func TestReserveAndSettle(t *testing.T) {
@@ -309,7 +309,7 @@ func TestOperationsAreIdempotent(t *testing.T) {
 	r := reserve(t, l, ws, 30, 20)
 	seq := r.seq
 	for range 3 {
-		if status, _, err := l.reserve(t.Context(), r); err != nil || status != "granted" || r.seq != seq {
+		if status, _, _, err := l.reserve(t.Context(), r); err != nil || status != "granted" || r.seq != seq {
 			t.Fatalf("again: %s, place %d, %v", status, r.seq, err)
 		}
 	}

@@ -25,6 +25,7 @@ type Reservation struct {
 	createdAt time.Time // by the ledger's local clock
 	seq       int64
 	epoch     string
+	kept      kept
 
 	once   sync.Once
 	window Window
@@ -43,13 +44,22 @@ var errLost = errors.New("credits: the reservation is no longer there to be char
 // fault.Unavailable when Redis stays unavailable or has lost the reservation;
 // fault.Internal for an amount out of range, which charges nothing.
 func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, error) {
+	return r.SettleKeeping(ctx, delivered, nil)
+}
+
+// SettleKeeping is Settle for a request with an answer, which it keeps if the reservation
+// was made by ReserveOnce: Redis charges and keeps in one step. nil: the request failed,
+// and may be repeated. Of answers of which nothing was delivered 2,000 are kept in an hour.
+// Error: fault.IdempotencyInProgress, uncharged, if another request got the key because
+// this one took more than 5 s.
+func (r *Reservation) SettleKeeping(ctx context.Context, delivered int64, answer []byte) (Window, error) {
 	r.once.Do(func() {
 		if delivered < 0 || delivered > r.amount {
 			r.err = fault.Wrap(fmt.Errorf("credits: settling %d of %d", delivered, r.amount), fault.Internal, internalMessage)
 			return
 		}
-		r.window, r.err = r.settle(context.WithoutCancel(ctx), delivered)
-		if r.err != nil {
+		r.window, r.err = r.settle(context.WithoutCancel(ctx), delivered, r.kept.with(answer))
+		if r.err != nil && fault.CodeOf(r.err) != fault.IdempotencyInProgress {
 			r.ledger.log.ErrorContext(ctx, "credits not settled; they may or may not be charged",
 				"workspace", r.workspace, "operation", r.operation, "reservation", r.id,
 				"delivered", delivered, "error", r.err)
@@ -58,11 +68,11 @@ func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, erro
 	return r.window, r.err
 }
 
-func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, error) {
+func (r *Reservation) settle(ctx context.Context, delivered int64, k kept) (Window, error) {
 	old := r.ledger.localClock().Sub(r.createdAt) >= forgetAfter
 	pause := settlePause
 	for try := 1; ; try++ {
-		answer, err := r.ledger.callOnce(ctx, r.key, "settle", r.id, delivered, r.seq, r.epoch, r.by.ID, 0)
+		answer, err := r.ledger.callOnce(ctx, r.key, "settle", k, r.id, delivered, r.seq, r.epoch, r.by.ID, 0)
 		if err == nil {
 			return r.settled(ctx, answer, delivered, old)
 		}
@@ -82,6 +92,9 @@ func (r *Reservation) settled(ctx context.Context, answer reply, delivered int64
 		return Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
 	}
 	r.ledger.warnClockAhead(ctx, answer.ahead)
+	if status == "superseded" {
+		return Window{}, fault.KeyInProgress(time.Second)
+	}
 	// "gone" means that Redis applied an earlier try whose reply was lost. For an old
 	// reservation it can also mean that Redis deleted it.
 	if delivered > 0 && (status == "lost" || status == "gone" && old) {

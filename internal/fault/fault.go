@@ -48,6 +48,8 @@ const (
 	SkillConflict         Code = "skill_conflict"
 	LimitReached          Code = "limit_reached"
 	WebhookDisabled       Code = "webhook_disabled"
+	IdempotencyConflict   Code = "idempotency_conflict"
+	IdempotencyInProgress Code = "idempotency_in_progress"
 	RecordNotFound        Code = "record_not_found"
 	RecordNotVisible      Code = "record_not_visible"
 	ViewFull              Code = "view_full"
@@ -132,7 +134,7 @@ func summary(issues []Issue) string {
 	}
 	text := issues[0].Message
 	if at := strings.Join(issues[0].Path, "."); at != "" {
-		text = at + ": " + text
+		text = fmt.Sprintf("%.100s: %s", at, text)
 	}
 	if more := len(issues) - 1; more == 1 {
 		text += " (and 1 more problem)"
@@ -152,6 +154,18 @@ func BackendUnavailable(cause error, backend string) *Error {
 	} else {
 		e.cause = fmt.Errorf("%s: %w", backend, cause)
 	}
+	return e
+}
+
+// KeyConflict is the error of a request whose Idempotency-Key is that of another request.
+func KeyConflict() *Error {
+	return New(IdempotencyConflict, "this Idempotency-Key was used for a request with another path, query or body: use a new key for each request")
+}
+
+// KeyInProgress is the error of a request whose first one is still running.
+func KeyInProgress(retryAfter time.Duration) *Error {
+	e := New(IdempotencyInProgress, "the first request with this Idempotency-Key is still running: repeat it shortly")
+	e.RetryAfter = retryAfter
 	return e
 }
 

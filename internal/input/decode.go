@@ -197,7 +197,7 @@ func (d *decoder) object() (Value, error) {
 			seen[name] = true
 		}
 		if twice {
-			d.add(fault.Custom, d.path, "the key %q is given twice", name)
+			d.add(fault.Custom, d.path, "the key %q is given twice", clipTo(name, maxShown))
 		}
 		member, err := d.value()
 		if err != nil {

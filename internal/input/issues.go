@@ -82,9 +82,6 @@ func (s *Issues) OutsideVocabulary(path []string, v Value, allowed []string) {
 	message := "must be one of: " + strings.Join(allowed, ", ")
 	if v.Kind == String {
 		message += DidYouMean("; ", v.Text, allowed, "")
-		if v.Text == "*" {
-			message += "; for all, leave it out"
-		}
 	}
 	s.Add(fault.InvalidUnion, path, "%s", message)
 }

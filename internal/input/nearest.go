@@ -51,7 +51,7 @@ var synonyms = map[string][]string{
 	"lat": {"latitude"}, "lon": {"longitude"}, "lng": {"longitude"}, "long": {"longitude"}, "radius": {"radius_m"}, "distance": {"radius_m"}, "box": {"within"}, "bbox": {"within"}, "circle": {"near"},
 	"type": {"view_type", "signal_type"}, "kind": {"view_type"}, "title": {"name"}, "mail": {"email"}, "workspace": {"workspace_id"}, "org": {"workspace_id"}, "tenant": {"workspace_id"},
 	"relation": {"relations"}, "related": {"relations"}, "has": {"relations"}, "preview": {"dry_run"}, "dry": {"dry_run"}, "fuzzy": {"typos"}, "fuzziness": {"typos"},
-	"unread": {"dismissed"}, "wait": {"wait_s"}, "timeout": {"wait_s"}, "callback": {"url"}, "endpoint": {"url"}, "event": {"events"}, "topics": {"events"},
+	"wait": {"wait_s"}, "timeout": {"wait_s"}, "callback": {"url"}, "endpoint": {"url"}, "event": {"events"}, "topics": {"events"},
 }
 
 func synonym(plain string, known []string) string {

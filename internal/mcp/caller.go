@@ -138,6 +138,7 @@ var advice = map[string]string{
 	"user_identity_required":  "This needs a person's access token, not an API key. Do not try again.",
 	"ambiguous_match":         "Name the record by its id.",
 	"payload_too_large":       "Send fewer items.",
+	"idempotency_conflict":    "The user's agreement was used for this call in another spelling. Call without confirm to be asked again.",
 	"idempotency_in_progress": "The same call is under way. Wait a few seconds, and call again.",
 }
 

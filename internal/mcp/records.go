@@ -152,6 +152,9 @@ func (c *call) search(ctx context.Context, in arguments, path, what string, row 
 	if m.Capped {
 		head = fmt.Sprintf("%d of more than %d %s", m.Credits, m.Total, what)
 	}
+	if a.repeated() {
+		head = "The same " + what + " again"
+	}
 	head += a.charged(m.Credits)
 	if m.After != nil {
 		head += " More: the same call with search_after from the metadata."
@@ -163,6 +166,9 @@ func (c *call) search(ctx context.Context, in arguments, path, what string, row 
 func (a answer) charged(credits int) string {
 	return fmt.Sprintf(", %d credits charged; the workspace has %s left.", credits, a.header.Get("X-Credits-Remaining"))
 }
+
+// repeated reports whether the request was answered before.
+func (a answer) repeated() bool { return a.header.Get("Idempotency-Replayed") != "" }
 
 // price is what a page costs at most. Where prices would tell about e-mail addresses,
 // it is the limit.
@@ -239,7 +245,11 @@ func (c *call) each(ctx context.Context, in arguments, r request, most int, what
 		return nil, err
 	}
 	m := got.Metadata
-	head := fmt.Sprintf("%d %s", m.Credits, in.Dataset) + a.charged(m.Credits)
+	head := fmt.Sprintf("%d %s", m.Credits, in.Dataset)
+	if a.repeated() {
+		head = "The same " + in.Dataset + " again"
+	}
+	head += a.charged(m.Credits)
 	if m.Remaining > 0 {
 		head += fmt.Sprintf(" The last %d %s did not fit: ask for them again.", m.Remaining, what)
 	}

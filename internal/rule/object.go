@@ -95,7 +95,7 @@ func (r Rule[T]) member(s *input.Issues, from *input.Reader, name string, requir
 	case v.Kind != input.Absent:
 		return r.read(s, v, from.Path(name))
 	case required:
-		s.WrongTypeInstead(from.Path(name), r.want, v, r.suggestion(v))
+		s.WrongTypeInstead(from.Path(name), r.want, v, r.Suggestion(v))
 	case r.absent != nil:
 		return *r.absent, true
 	}

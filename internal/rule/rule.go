@@ -50,7 +50,7 @@ func New[T any](s *schema.Schema, kind input.Kind, want string, read func(s *inp
 
 func (r Rule[T]) read(s *input.Issues, v input.Value, path []string) (got T, ok bool) {
 	if r.kind != input.Absent && v.Kind != r.kind && !(r.nullable && v.Kind == input.Null) {
-		s.WrongTypeInstead(path, r.want, v, r.suggestion(v))
+		s.WrongTypeInstead(path, r.want, v, r.Suggestion(v))
 		return got, false
 	}
 	before := len(*s)
@@ -67,9 +67,7 @@ func (r Rule[T]) read(s *input.Issues, v input.Value, path []string) (got T, ok 
 
 // Suggestion shows what would be right in place of a value of another type; "" for
 // nothing.
-func (f form) Suggestion(v input.Value) string { return f.suggestion(v) }
-
-func (f form) suggestion(v input.Value) string {
+func (f form) Suggestion(v input.Value) string {
 	if f.instead == nil {
 		return ""
 	}
@@ -288,7 +286,7 @@ func Array[T any](want string, each Rule[T], fewest, most int) Rule[[]T] {
 
 // asElement is an array of what would be right in place of a value.
 func (f form) asElement(v input.Value) string {
-	if text := f.suggestion(v); text != "" {
+	if text := f.Suggestion(v); text != "" {
 		return "[" + text + "]"
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -67,9 +68,10 @@ type Item struct {
 
 // Answer answers a request.
 type Answer struct {
-	Items    []Item
-	Next     string
-	CaughtUp bool
+	Items []Item
+	// From and Next are the cursors of the page and of what follows it.
+	From, Next string
+	CaughtUp   bool
 	// Lag is how long ago the last change before Next was told; 0 if there is no later
 	// one.
 	Lag time.Duration
@@ -155,7 +157,34 @@ func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Posit
 	if err != nil {
 		return Answer{}, err
 	}
-	a := Answer{Items: items(req.Dataset, page.Entries), Next: r.seal(req.Dataset, page.Next), CaughtUp: page.CaughtUp}
+	return r.answer(ctx, req, after, page)
+}
+
+// Again reads a page again, from and to its cursors: what it told, as it is now. A record
+// that was told later since is told there.
+func (r *Reader) Again(ctx context.Context, req query.ChangesRequest, from, to string) (Answer, error) {
+	after, err := r.open(req.Dataset, from)
+	if err != nil {
+		return Answer{}, err
+	}
+	end, err := r.open(req.Dataset, to)
+	if err != nil {
+		return Answer{}, err
+	}
+	page, known, err := r.Store.ChangesAfter(ctx, req.Dataset, after, req.Limit)
+	if err == nil && !known {
+		err = errTooOld
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	page.Entries = slices.DeleteFunc(page.Entries, func(e Entry) bool { return e.Seq > end.Seq })
+	return r.answer(ctx, req, after, page)
+}
+
+// answer adds the records to a page.
+func (r *Reader) answer(ctx context.Context, req query.ChangesRequest, after Position, page Page) (Answer, error) {
+	a := Answer{Items: items(req.Dataset, page.Entries), From: r.seal(req.Dataset, after), Next: r.seal(req.Dataset, page.Next), CaughtUp: page.CaughtUp}
 	if !page.CaughtUp {
 		a.Lag = max(0, time.Since(page.Told))
 	}

@@ -84,6 +84,17 @@ type Query struct {
 	MaxBytes int
 }
 
+// Among is the search of the same base for some of its records, whatever the conditions and
+// the page of q.
+func (q Query) Among(ids []string) Query {
+	id, _ := FieldNamed(q.Dataset, "id")
+	sort := q.Sort
+	if sort.Relevance() {
+		sort = DefaultSort(q.Dataset)
+	}
+	return Query{Dataset: q.Dataset, Base: q.Base, Where: All{Terms{Field: &id, Values: ids}}, Sort: sort, Limit: len(ids)}
+}
+
 // ErrIndexGone is in the chain of the error of a search whose index does not exist.
 var ErrIndexGone = errors.New("the index is gone")
 

@@ -257,24 +257,40 @@ func (b *Book) Delete(ctx context.Context, in workspace.ID, d query.Dataset, rec
 
 // Get returns the row of a record in the book: fault.NotFound.
 func (b *Book) Get(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error) {
-	missing := fault.New(fault.NotFound, "no %s of the book has the id %s; an upsert adds one", d.Singular(), record)
-	overlays, err := b.Store.Overlays(ctx, in, d, []uuid.UUID{record})
+	rows, err := b.Rows(ctx, in, d, []uuid.UUID{record})
 	if err != nil {
 		return nil, err
 	}
-	overlay, kept := overlays[record]
-	if !kept {
-		return nil, missing
-	}
-	global, err := b.Global.Lookup(ctx, d, []string{record.String()})
-	if err != nil {
-		return nil, err
-	}
-	public, there := global[record.String()]
+	row, there := rows[record]
 	if !there {
-		return nil, missing
+		return nil, fault.New(fault.NotFound, "no %s of the book has the id %s; an upsert adds one", d.Singular(), record)
 	}
-	return Row(d, query.BookRecord, public, &overlay)
+	return row, nil
+}
+
+// Rows returns the rows of those of the records that are in the book.
+func (b *Book) Rows(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]jsontext.Value, error) {
+	overlays, err := b.Store.Overlays(ctx, in, d, records)
+	if err != nil || len(overlays) == 0 {
+		return nil, err
+	}
+	ids := make([]string, 0, len(overlays))
+	for id := range overlays {
+		ids = append(ids, id.String())
+	}
+	global, err := b.Global.Lookup(ctx, d, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[uuid.UUID]jsontext.Value, len(overlays))
+	for id, overlay := range overlays {
+		if public, there := global[id.String()]; there {
+			if rows[id], err = Row(d, query.BookRecord, public, &overlay); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rows, nil
 }
 
 func (b *Book) notify(in workspace.ID) {

@@ -41,6 +41,7 @@ var violations = map[string]func(error) *fault.Error{
 	"jobs_workspace":                 unknownWorkspace,
 	"webhooks_workspace":             unknownWorkspace,
 	"credit_notices_workspace":       unknownWorkspace,
+	"kept_answers_workspace":         unknownWorkspace,
 }
 
 func unknownWorkspace(err error) *fault.Error {

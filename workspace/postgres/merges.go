@@ -83,7 +83,7 @@ func datasetNames() []string {
 // chains of merges. A record that is there again may be among them. Records whose merges
 // lead in a circle are not.
 func (s *Store) MergedInto(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
-	rows, err := s.pool.Query(ctx, mergedInto, string(d), ids)
+	rows, err := s.reader(ctx).Query(ctx, mergedInto, string(d), ids)
 	if err != nil {
 		return nil, toFault(err)
 	}

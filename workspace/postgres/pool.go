@@ -183,6 +183,9 @@ func (s *Store) query(ctx context.Context, in workspace.ID, sql string, args []a
 	if err := in.Check(); err != nil {
 		return err
 	}
+	if e := effectOf(ctx, in); e != nil && e.begun() {
+		return s.queryInEffect(ctx, in, sql, args, read) // sees what is changed
+	}
 	var batch pgx.Batch
 	batch.Queue(setWorkspace, in.String(), workspace.AuthorOf(ctx).Text())
 	batch.Queue(sql, args...)
@@ -210,11 +213,14 @@ func (s *Store) query(ctx context.Context, in workspace.ID, sql string, args []a
 	return toFault(rows.Err())
 }
 
-// inWorkspace runs fn in a transaction of the workspace; an error rolls it back.
-// Exported methods call it; helpers take the transaction.
+// inWorkspace runs fn in a transaction of the workspace, in that of Once if there is one; an
+// error rolls back what fn did. Exported methods call it; helpers take the transaction.
 func (s *Store) inWorkspace(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
 	if err := in.Check(); err != nil {
 		return err
+	}
+	if e := effectOf(ctx, in); e != nil {
+		return toFault(e.run(ctx, fn))
 	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, setWorkspace, in.String(), workspace.AuthorOf(ctx).Text()); err != nil {

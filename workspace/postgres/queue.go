@@ -77,7 +77,7 @@ func (s *Store) Dismiss(ctx context.Context, in workspace.ID, all []queue.Dismis
 
 // Restore implements queue.Store.
 func (s *Store) Restore(ctx context.Context, in workspace.ID, signals []uuid.UUID) error {
-	return s.query(ctx, in, `DELETE FROM dismissed_signals WHERE workspace_id = $1 AND signal_id = ANY ($2)`, []any{arg(in), signals},
+	return s.change(ctx, in, `DELETE FROM dismissed_signals WHERE workspace_id = $1 AND signal_id = ANY ($2)`, []any{arg(in), signals},
 		func(pgx.Rows) error { return nil })
 }
 

@@ -35,7 +35,7 @@ func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub sub
 	if change.Frequency != "" {
 		frequency = &change.Frequency
 	}
-	return queryOne(ctx, s, in, collectSubscription, `
+	return changeOne(ctx, s, in, collectSubscription, `
 		INSERT INTO signal_subscriptions AS s (workspace_id, id, signal_type, channels, frequency, queue_started_at, created_at, updated_at, arrived_after)
 		VALUES ($1, $2, $3, $4, $5, $6, $6, $6, (SELECT arrived FROM data_feed WHERE generation <> ''))
 		ON CONFLICT ON CONSTRAINT signal_subscriptions_type DO UPDATE SET

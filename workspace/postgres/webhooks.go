@@ -52,7 +52,7 @@ func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.W
 
 // UpdateWebhook implements webhooks.Store.
 func (s *Store) UpdateWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook) (webhooks.Webhook, error) {
-	w, err := queryOne(ctx, s, in, collectWebhook, `
+	w, err := changeOne(ctx, s, in, collectWebhook, `
 		UPDATE webhooks SET url = $3, events = $4, enabled = true,
 			failing_since = CASE WHEN enabled AND url = $3 THEN failing_since END,
 			signals_after = CASE WHEN enabled AND 'signal.arrived' = ANY (events) THEN signals_after END
@@ -62,7 +62,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, in workspace.ID, w webhooks.W
 
 // RotateWebhook implements webhooks.Store.
 func (s *Store) RotateWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, secret []byte, oldUntil time.Time) (webhooks.Webhook, error) {
-	w, err := queryOne(ctx, s, in, collectWebhook, `
+	w, err := changeOne(ctx, s, in, collectWebhook, `
 		UPDATE webhooks SET old_secret = secret, old_until = $4, secret = $3
 		WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, arg(in), arg(id), secret, oldUntil)
 	return orNotFound(w, err, unknownWebhook)
@@ -71,7 +71,7 @@ func (s *Store) RotateWebhook(ctx context.Context, in workspace.ID, id webhooks.
 // DeleteWebhook implements webhooks.Store. Its deliveries stay until their time: who
 // sends them finds that the webhook is gone.
 func (s *Store) DeleteWebhook(ctx context.Context, in workspace.ID, id webhooks.ID) error {
-	err := s.queryRow(ctx, in, `DELETE FROM webhooks WHERE workspace_id = $1 AND id = $2 RETURNING true`, []any{arg(in), arg(id)}, new(bool))
+	_, err := changeOne(ctx, s, in, pgx.RowTo[bool], `DELETE FROM webhooks WHERE workspace_id = $1 AND id = $2 RETURNING true`, arg(in), arg(id))
 	if noRows(err) {
 		return unknownWebhook(err)
 	}

@@ -64,6 +64,8 @@ def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
         case "unsubscribe":
             atlas.subscriptions.delete("s")
             return {"ids": []}
+        case "accept":
+            return {"ids": [atlas.invitations.accept("t").workspace_id]}
         case "create_webhook":
             return {"ids": [atlas.webhooks.upsert("https://a.example/", ["record.changed"]).id]}
         case "change_webhook":
@@ -93,6 +95,9 @@ def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
                 pass
         case "coverage":
             return {"ids": [v.value for v in atlas.coverage("projects", "stage")]}
+        case "match":
+            (found,) = atlas.accounts.match([{"ref": "r", "name": "n"}], candidates=2).results
+            return {"ids": [c.record.id for c in found.candidates], "codes": [found.status]}
         case "read_webhook":
             event = read_webhook(case["secret"], case["headers"], case["received"].encode())
             return {"ids": [event.data["id"]], "type": event.type}

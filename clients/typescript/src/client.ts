@@ -62,18 +62,18 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
   /** A record, for a credit, with up to 25 related ones of each kind. Throws APIError `not_found`, which is free. */
   get(id: string, show: Shown = {}): Promise<R> {
     const params = { include: show.include?.join(","), fields: show.fields?.join(",") };
-    return this.connection.data("GET", this.path + segment(id), { params, repeatable: true, signal: show.signal });
+    return this.connection.data("GET", this.path + segment(id), { params, signal: show.signal });
   }
 
   /** 1 to 100 records; each that is found costs a credit. */
   async getAll(ids: string[], { signal, ...show }: Shown = {}): Promise<Batch<R>> {
-    const call = { body: { ids, ...show }, repeatable: true, signal };
+    const call = { body: { ids, ...show }, signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/get/batch`, call)).body, (d) => d as R);
   }
 
   /** Names and values that begin with a text. It is free. */
   async suggest(request: S, options: Options = {}): Promise<Schemas["Suggestion"][]> {
-    const call = { body: request, repeatable: true, signal: options.signal };
+    const call = { body: request, signal: options.signal };
     return (await this.connection.data<Schemas["SuggestionList"]>("POST", `${this.path}/suggest`, call)).suggestions;
   }
 
@@ -82,7 +82,7 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
    * APIError `cursor_too_old`: take a new cursor, then read all records again.
    */
   async changes(request: C, options: Options = {}): Promise<Changes<R>> {
-    const call = { body: request, repeatable: true, signal: options.signal };
+    const call = { body: request, signal: options.signal };
     const { body, response } = await this.connection.send<{ data: Change<R>[]; metadata: Schemas["ChangesMetadata"] }>("POST", `${this.path}/changes`, call);
     const { next, caught_up, lag_s } = body.metadata;
     return { changes: body.data, next, caughtUp: caught_up, lagSeconds: lag_s, credits: creditsOf(response) };
@@ -100,39 +100,52 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
   }
 }
 
+/** The results of a match, in the order of the inputs. */
+export interface Matches<M> {
+  results: M[];
+  credits: Credits;
+}
+
+/** A dataset whose records can be found from a list of one's own. */
+export class Matchable<R, Q extends object, F extends object, C extends object, S extends object, MQ extends object, M> extends Dataset<R, Q, F, C, S> {
+  /** The records that 1 to 100 inputs describe. Each record returned costs a credit. */
+  async match(request: MQ, options: Options = {}): Promise<Matches<M>> {
+    const call = { body: request, repeatable: true, signal: options.signal };
+    const { body, response } = await this.connection.send<{ data: { results: M[] } }>("POST", `${this.path}/match`, call);
+    return { results: body.data.results, credits: creditsOf(response) };
+  }
+}
+
 /** The workspace's records of a dataset, with what it wrote about them. A search sees all earlier writes. */
 export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends Source<Row, Q, F> {
   /** A record of the book, for a credit. */
   get(id: string, show: Omit<Shown, "include"> = {}): Promise<Kept> {
     const params = { fields: show.fields?.join(",") };
-    return this.connection.data("GET", this.path + segment(id), { params, repeatable: true, signal: show.signal });
+    return this.connection.data("GET", this.path + segment(id), { params, signal: show.signal });
   }
 
   /** Adds a record, or changes what the workspace wrote about it: null clears a value, one that is left out stays. */
   upsert(input: Upsert, options: Options = {}): Promise<Kept> {
-    return this.connection.data("POST", `${this.path}/upsert`, { body: input, repeatable: true, signal: options.signal });
+    return this.connection.data("POST", `${this.path}/upsert`, { body: input, signal: options.signal });
   }
 
   /** `upsert` of 1 to 100 records. */
   async upsertAll(inputs: Upsert[], options: Options = {}): Promise<Batch<Kept>> {
-    const call = { body: { inputs }, repeatable: true, signal: options.signal };
+    const call = { body: { inputs }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/upsert/batch`, call)).body, (d) => d as Kept);
   }
 
   /** Removes a record and what was written about it. There may be none. */
   async delete(id: string, options: Options = {}): Promise<void> {
-    await this.connection.send("DELETE", this.path + segment(id), { repeatable: true, signal: options.signal });
+    await this.connection.send("DELETE", this.path + segment(id), { signal: options.signal });
   }
 
   /** `delete` of 1 to 100 records. */
   async deleteAll(ids: string[], options: Options = {}): Promise<Batch<undefined>> {
-    const call = { body: { ids }, repeatable: true, signal: options.signal };
+    const call = { body: { ids }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/delete/batch`, call)).body, () => undefined);
   }
 }
-
-/** Whether a second upsert changes nothing: a second creation is a conflict, and so is a revision's. */
-const settles = (view: object) => "id" in view && !("revision" in view);
 
 /** Named choices of records: Dynamic Views by a definition, Static ones by what was put into them. */
 export class Views {
@@ -145,19 +158,19 @@ export class Views {
 
   /** Throws APIError `view_not_found`. */
   async get(id: string, options: Options = {}): Promise<Schemas["View"]> {
-    const call = { repeatable: true, signal: options.signal };
+    const call = { signal: options.signal };
     return (await this.connection.data<Schemas["ViewData"]>("GET", `/workspace/views${segment(id)}`, call)).view;
   }
 
   /** Creates a View, or with an id changes what is given. */
   async upsert(view: Schemas["ViewUpsert"], options: Options = {}): Promise<Schemas["View"]> {
-    const call = { body: view, repeatable: settles(view), signal: options.signal };
+    const call = { body: view, signal: options.signal };
     return (await this.connection.data<Schemas["ViewData"]>("POST", "/workspace/views/upsert", call)).view;
   }
 
   /** `upsert` of 1 to 100 Views. */
   async upsertAll(inputs: Schemas["ViewUpsert"][], options: Options = {}): Promise<Batch<Schemas["View"]>> {
-    const call = { body: { inputs }, repeatable: inputs.every(settles), signal: options.signal };
+    const call = { body: { inputs }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", "/workspace/views/upsert/batch", call)).body, (d) => (d as Schemas["ViewData"]).view);
   }
 
@@ -174,13 +187,13 @@ export class Views {
 
   /** Puts 1 to 100 records into a Static View. */
   async add(id: string, records: string[], options: Options = {}): Promise<Batch<undefined>> {
-    const call = { body: { inputs: records.map((record_id) => ({ record_id })) }, repeatable: true, signal: options.signal };
+    const call = { body: { inputs: records.map((record_id) => ({ record_id })) }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `/workspace/views${segment(id)}/records/add/batch`, call)).body, () => undefined);
   }
 
   /** Takes 1 to 100 records out of a Static View. */
   async remove(id: string, ids: string[], options: Options = {}): Promise<Batch<undefined>> {
-    const call = { body: { ids }, repeatable: true, signal: options.signal };
+    const call = { body: { ids }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `/workspace/views${segment(id)}/records/delete/batch`, call)).body, () => undefined);
   }
 
@@ -248,14 +261,14 @@ export class Atlas {
       baseUrl,
       token: token ?? (() => apiKey ?? ""),
       workspace: options.workspace,
-      retry: { attempts: 5, first: 0.25, longest: 10, unsafe: false, ...options.retry },
+      retry: { attempts: 5, first: 0.25, longest: 10, ...options.retry },
       timeout: options.timeout ?? 70,
       fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
       observe: options.observe,
     });
     this.connection = c;
-    this.accounts = new Dataset<Schemas["AccountWithRelated"], Schemas["AccountSearchRequest"], Schemas["AccountFacetRequest"], Schemas["AccountChangesRequest"], Schemas["AccountSuggestRequest"]>(c, "/data/accounts");
-    this.contacts = new Dataset<Schemas["ContactWithRelated"], Schemas["ContactSearchRequest"], Schemas["ContactFacetRequest"], Schemas["ContactChangesRequest"], Schemas["ContactSuggestRequest"]>(c, "/data/contacts");
+    this.accounts = new Matchable<Schemas["AccountWithRelated"], Schemas["AccountSearchRequest"], Schemas["AccountFacetRequest"], Schemas["AccountChangesRequest"], Schemas["AccountSuggestRequest"], Schemas["AccountMatchRequest"], Schemas["AccountMatchResult"]>(c, "/data/accounts");
+    this.contacts = new Matchable<Schemas["ContactWithRelated"], Schemas["ContactSearchRequest"], Schemas["ContactFacetRequest"], Schemas["ContactChangesRequest"], Schemas["ContactSuggestRequest"], Schemas["ContactMatchRequest"], Schemas["ContactMatchResult"]>(c, "/data/contacts");
     this.projects = new Dataset<Schemas["ProjectWithRelated"], Schemas["ProjectSearchRequest"], Schemas["ProjectFacetRequest"], Schemas["ProjectChangesRequest"], Schemas["ProjectSuggestRequest"]>(c, "/data/projects");
     this.signals = new Dataset<Schemas["SignalWithRelated"], Schemas["SignalSearchRequest"], Schemas["SignalFacetRequest"], Schemas["SignalChangesRequest"], Schemas["SignalSuggestRequest"]>(c, "/data/signals");
     this.book = {
@@ -300,7 +313,7 @@ export class Atlas {
 
   /** What can be filtered by. */
   fields(request: Schemas["SearchFieldsRequest"] = {}, options: Options = {}): Promise<Schemas["Descriptor"][]> {
-    return this.connection.data("POST", "/data/fields/search", { body: request, repeatable: true, signal: options.signal });
+    return this.connection.data("POST", "/data/fields/search", { body: request, signal: options.signal });
   }
 
   /** One field. Throws APIError `not_found`. */
@@ -310,13 +323,13 @@ export class Atlas {
 
   /** Of which records each field is known, for the most frequent values of an enum. It is free. */
   async coverage(request: Schemas["CoverageRequest"], options: Options = {}): Promise<Schemas["CoverageValue"][]> {
-    const call = { body: request, repeatable: true, signal: options.signal };
+    const call = { body: request, signal: options.signal };
     return (await this.connection.data<Schemas["GetCoverageData"]>("POST", "/data/coverage", call)).values;
   }
 
   /** What changed in the workspace, as `Dataset.changes` tells it of records. It is free, for owners, admins and keys that may write. */
   async changes(request: Schemas["WorkspaceChangesRequest"], options: Options = {}): Promise<WorkspaceChanges> {
-    const call = { body: request, repeatable: true, signal: options.signal };
+    const call = { body: request, signal: options.signal };
     const { body } = await this.connection.send<{ data: Schemas["WorkspaceChange"][]; metadata: Schemas["ChangesMetadata"] }>("POST", "/workspace/changes", call);
     const { next, caught_up, lag_s } = body.metadata;
     return { changes: body.data, next, caughtUp: caught_up, lagSeconds: lag_s };
@@ -328,6 +341,6 @@ export class Atlas {
   }
 
   private read<T>(path: string, options: Options): Promise<T> {
-    return this.connection.data("GET", path, { repeatable: true, signal: options.signal });
+    return this.connection.data("GET", path, { signal: options.signal });
   }
 }

@@ -3,9 +3,10 @@ import { APIError, AtlasError, ConnectionLost, errorOf } from "./errors.js";
 /**
  * How failed requests are repeated.
  *
- * By default only idempotent ones are: reads, searches, and writes that set a state. A creation, a write that
- * depends on a revision and a deletion are not: after a lost response only the caller can decide. Every request
- * is repeated after 429 with a short wait, which has had no effect.
+ * All attempts of a call have the same Idempotency-Key: what an attempt did whose response was lost is neither
+ * done nor charged again. The response to a repetition has no secrets. Repeated is after a lost connection, 502, 503
+ * and 504, 429 with a short wait, and while the first attempt is still running. Only the
+ * acceptance of an invitation is not repeated when its response was lost.
  */
 export interface Retry {
   /** The maximum number of attempts, 5 by default; 1: no retry. */
@@ -14,8 +15,6 @@ export interface Retry {
   first?: number;
   /** Seconds of the longest wait, 10 by default. If the service asks for more, the error is thrown at once. */
   longest?: number;
-  /** Repeat every request. */
-  unsafe?: boolean;
 }
 
 /** The outcome of one attempt, for an observer. */
@@ -46,8 +45,8 @@ export interface Settings {
 export interface Call {
   body?: unknown;
   params?: Record<string, string | number | boolean | undefined>;
-  /** The request is idempotent. */
-  repeatable?: boolean;
+  /** The service does not keep the answer: the request is not repeated where it may have had an effect. */
+  unkept?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -63,12 +62,13 @@ export class Connection {
 
   /** The first answer with success. */
   async send<T>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
+    const key = crypto.randomUUID();
     for (let attempt = 1; ; attempt++) {
       const began = performance.now();
       let failure: AtlasError;
       let status = 0;
       try {
-        const response = await this.attempt(method, path, call);
+        const response = await this.attempt(method, path, call, key);
         status = response.status;
         if (response.ok) {
           const body = await read<T>(method, path, response);
@@ -81,7 +81,7 @@ export class Connection {
         failure = error;
       }
       this.observed({ method, path, attempt, status, seconds: (performance.now() - began) / 1000, error: failure });
-      const wait = this.wait(attempt, failure, call.repeatable ?? false);
+      const wait = this.wait(attempt, failure, !call.unkept);
       if (wait === undefined) throw failure;
       await pause(wait, call.signal);
     }
@@ -96,13 +96,14 @@ export class Connection {
     this.settings.observe?.(attempt);
   }
 
-  private async attempt(method: string, path: string, call: Call): Promise<Response> {
+  private async attempt(method: string, path: string, call: Call, key: string): Promise<Response> {
     const s = this.settings;
     const address = new URL(s.baseUrl + path);
     for (const [name, value] of Object.entries({ ...call.params, workspace_id: s.workspace })) {
       if (value !== undefined) address.searchParams.set(name, String(value));
     }
     const headers: Record<string, string> = { Authorization: `Bearer ${await s.token()}`, Accept: "application/json" };
+    if (!call.unkept) headers["Idempotency-Key"] = key;
     const timeout = AbortSignal.timeout(s.timeout * 1000);
     const init: RequestInit = { method, headers, redirect: "manual", signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout };
     if (call.body !== undefined) {
@@ -119,8 +120,8 @@ export class Connection {
 
   /** Seconds to wait after a failed attempt, counted from 1; undefined: do not repeat. */
   private wait(attempt: number, failure: AtlasError, repeatable: boolean): number | undefined {
-    const { attempts, first, longest, unsafe } = this.settings.retry;
-    if (attempt >= attempts || !repeats(failure, repeatable || unsafe)) return undefined;
+    const { attempts, first, longest } = this.settings.retry;
+    if (attempt >= attempts || !repeats(failure, repeatable)) return undefined;
     if (failure instanceof APIError && failure.retryAfter) {
       return failure.retryAfter > longest ? undefined : Math.min(failure.retryAfter * (1 + Math.random() / 4), longest);
     }
@@ -130,7 +131,7 @@ export class Connection {
 
 function repeats(failure: AtlasError, repeatable: boolean): boolean {
   if (failure instanceof APIError) {
-    if (failure.status === 429) return Boolean(failure.retryAfter);
+    if (failure.status === 429 || failure.code === "idempotency_in_progress") return Boolean(failure.retryAfter);
     return repeatable && [502, 503, 504].includes(failure.status);
   }
   return repeatable && failure instanceof ConnectionLost;

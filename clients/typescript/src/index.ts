@@ -1,4 +1,4 @@
-export { Atlas, Book, Dataset, Views, type AtlasOptions, type Change, type Changes, type Schemas, type Shown, type WorkspaceChanges } from "./client.js";
+export { Atlas, Book, Dataset, Matchable, Views, type AtlasOptions, type Change, type Changes, type Matches, type Schemas, type Shown, type WorkspaceChanges } from "./client.js";
 export type { Attempt, Retry } from "./connection.js";
 export { APIError, AtlasError, ConnectionLost, type Credits, type Issue } from "./errors.js";
 export { MAX_PAGE, Searchable, Source, type Batch, type Item, type Options, type Page } from "./source.js";

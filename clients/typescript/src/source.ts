@@ -94,7 +94,7 @@ export class Searchable<R, Q extends object> {
 
   /** One page, of 25 records unless `limit` says otherwise. docs/api.md, "Search requests". */
   async search(request: Q, options: Options = {}): Promise<Page<R>> {
-    const call = { body: request, repeatable: true, signal: options.signal };
+    const call = { body: request, signal: options.signal };
     const { body, response } = await this.connection.send<SearchAnswer<R>>("POST", `${this.path}/search`, call);
     return {
       records: Array.isArray(body.data) ? body.data : body.data.records,
@@ -137,7 +137,7 @@ export class Searchable<R, Q extends object> {
   /** How many records match exactly, and what a page would cost. It is free. */
   cost(request: Q, options: Options = {}): Promise<{ count: number; credits: number }> {
     const body = { ...request, dry_run: true };
-    return this.connection.data("POST", `${this.path}/search`, { body, repeatable: true, signal: options.signal });
+    return this.connection.data("POST", `${this.path}/search`, { body, signal: options.signal });
   }
 }
 
@@ -145,6 +145,6 @@ export class Searchable<R, Q extends object> {
 export class Source<R, Q extends object, F extends object> extends Searchable<R, Q> {
   /** Counts the records of a search and how they are distributed. It is free. */
   facets(request: F, options: Options = {}): Promise<Schemas["FacetCounts"]> {
-    return this.connection.data("POST", `${this.path}/facets`, { body: request, repeatable: true, signal: options.signal });
+    return this.connection.data("POST", `${this.path}/facets`, { body: request, signal: options.signal });
   }
 }

@@ -8,7 +8,7 @@ export const segment = (text: string) => `/${encodeURIComponent(text)}`;
 export async function* walk<T>(c: Connection, method: "GET" | "POST", path: string, name: string, request: Record<string, string | boolean | undefined>, { signal }: Options): AsyncGenerator<T, void, undefined> {
   for (let offset = 0; ; ) {
     const page = { ...request, limit: MAX_PAGE, offset };
-    const call = { ...(method === "GET" ? { params: page } : { body: page }), repeatable: true, signal };
+    const call = { ...(method === "GET" ? { params: page } : { body: page }), signal };
     const { body } = await c.send<{ data: Record<string, T[]>; metadata: { limit: number } }>(method, path, call);
     const elements = body.data[name] ?? [];
     yield* elements;
@@ -31,17 +31,17 @@ class Resource<T> {
     return walk<T>(this.connection, "GET", this.path, this.many, {}, options);
   }
 
-  protected async put(path: string, body: object | undefined, { signal }: Options, { method = "POST", repeatable = true } = {}): Promise<T> {
-    const data = await this.connection.data<Record<string, T>>(method, this.path + path, { body, repeatable, signal });
+  protected async put(path: string, body: object | undefined, { signal }: Options, { method = "POST" } = {}): Promise<T> {
+    const data = await this.connection.data<Record<string, T>>(method, this.path + path, { body, signal });
     return data[this.one] as T;
   }
 
   protected async batch<D>(path: string, body: object, { signal }: Options, read: (data: unknown) => D): Promise<Batch<D>> {
-    return batchOf((await this.connection.send<BatchAnswer>("POST", this.path + path, { body, repeatable: true, signal })).body, read);
+    return batchOf((await this.connection.send<BatchAnswer>("POST", this.path + path, { body, signal })).body, read);
   }
 
-  protected drop<D>(id: string, repeatable: boolean, { signal }: Options): Promise<D> {
-    return this.connection.data("DELETE", this.path + segment(id), { repeatable, signal });
+  protected drop<D>(id: string, { signal }: Options): Promise<D> {
+    return this.connection.data("DELETE", this.path + segment(id), { signal });
   }
 }
 
@@ -65,7 +65,7 @@ export class Favorites extends Resource<Schemas["View"]> {
 
   /** Removes a Favorite and keeps the View. There may be none. */
   async delete(viewId: string, options: Options = {}): Promise<void> {
-    await this.drop(viewId, true, options);
+    await this.drop(viewId, options);
   }
 
   /** `delete` of 1 to 100 Favorites. */
@@ -87,7 +87,7 @@ export class Members extends Resource<Schemas["Member"]> {
 
   /** Removes a member; false when there was none. */
   async remove(userId: string, options: Options = {}): Promise<boolean> {
-    return (await this.drop<Schemas["RemoveMemberData"]>(userId, false, options)).deleted;
+    return (await this.drop<Schemas["RemoveMemberData"]>(userId, options)).deleted;
   }
 }
 
@@ -104,12 +104,12 @@ export class Invitations extends Resource<Schemas["Invitation"]> {
 
   /** Ends an open invitation, or throws APIError `not_found`. */
   async revoke(id: string, options: Options = {}): Promise<void> {
-    await this.drop(id, false, options);
+    await this.drop(id, options);
   }
 
   /** Adds the user of the access token to the workspace; `token` is the parameter of the link. */
   accept(token: string, { signal }: Options = {}): Promise<Schemas["AcceptInvitationData"]> {
-    return this.connection.data("POST", `${this.path}/accept`, { body: { token }, signal });
+    return this.connection.data("POST", `${this.path}/accept`, { body: { token }, unkept: true, signal });
   }
 }
 
@@ -126,7 +126,7 @@ export class Subscriptions extends Resource<Schemas["SignalSubscription"]> {
 
   /** Ends a subscription. There may be none. */
   async delete(id: string, options: Options = {}): Promise<void> {
-    await this.drop(id, true, options);
+    await this.drop(id, options);
   }
 }
 
@@ -150,7 +150,7 @@ export class Queue extends Searchable<Schemas["Signal"], Schemas["SignalQueueSea
   }
 
   private async batch(what: string, ids: string[], { signal }: Options): Promise<Batch<undefined>> {
-    return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/${what}/batch`, { body: { ids }, repeatable: true, signal })).body, nothing);
+    return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/${what}/batch`, { body: { ids }, signal })).body, nothing);
   }
 }
 
@@ -162,22 +162,22 @@ export class Webhooks extends Resource<Schemas["Webhook"]> {
 
   /** Creates a webhook, whose `secret` only this answer has, or with an id changes and enables one. */
   upsert(webhook: Schemas["WebhookUpsert"], options: Options = {}): Promise<Schemas["Webhook"]> {
-    return this.put("/upsert", webhook, options, { repeatable: webhook.id !== undefined });
+    return this.put("/upsert", webhook, options);
   }
 
   /** Throws APIError `not_found`. */
   async delete(id: string, options: Options = {}): Promise<void> {
-    await this.drop(id, false, options);
+    await this.drop(id, options);
   }
 
   /** Gives a webhook a new secret. The one before signs too for 24 hours. */
   rotate(id: string, options: Options = {}): Promise<Schemas["Webhook"]> {
-    return this.put(`${segment(id)}/rotate`, undefined, options, { repeatable: false });
+    return this.put(`${segment(id)}/rotate`, undefined, options);
   }
 
   /** Sends the event `webhook.test`. */
   test(id: string, options: Options = {}): Promise<Schemas["WebhookDelivery"]> {
-    return this.delivery(`${segment(id)}/test`, false, options);
+    return this.delivery(`${segment(id)}/test`, options);
   }
 
   /** The log of a webhook, the newest first. */
@@ -187,14 +187,14 @@ export class Webhooks extends Resource<Schemas["Webhook"]> {
 
   /** Delivers again, with the same webhook-id. */
   replay(id: string, deliveryId: string, options: Options = {}): Promise<Schemas["WebhookDelivery"]> {
-    return this.delivery(`${segment(id)}/deliveries${segment(deliveryId)}/replay`, true, options);
+    return this.delivery(`${segment(id)}/deliveries${segment(deliveryId)}/replay`, options);
   }
 
   /** Delivers again what was made from a time to before another; how many that are. */
   async replayBetween(id: string, from: Date, to: Date, { signal }: Options = {}): Promise<number> {
     let replayed = 0;
     for (let since = from.toISOString(); ; ) {
-      const call = { body: { from: since, to: to.toISOString() }, repeatable: true, signal };
+      const call = { body: { from: since, to: to.toISOString() }, signal };
       const data = await this.connection.data<Schemas["ReplayWebhookData"]>("POST", `${this.path}${segment(id)}/replay`, call);
       replayed += data.replayed;
       if (!data.next) return replayed;
@@ -202,8 +202,8 @@ export class Webhooks extends Resource<Schemas["Webhook"]> {
     }
   }
 
-  private async delivery(path: string, repeatable: boolean, { signal }: Options): Promise<Schemas["WebhookDelivery"]> {
-    return (await this.connection.data<Schemas["TestWebhookData"]>("POST", this.path + path, { repeatable, signal })).delivery;
+  private async delivery(path: string, { signal }: Options): Promise<Schemas["WebhookDelivery"]> {
+    return (await this.connection.data<Schemas["TestWebhookData"]>("POST", this.path + path, { signal })).delivery;
   }
 }
 
@@ -223,15 +223,15 @@ export class Skills {
 
   /** A Skill with its content. Throws APIError `skill_not_found`. */
   get(locator: string, options: Options = {}): Promise<Schemas["Skill"]> {
-    return this.one("get", { locator }, true, options);
+    return this.one("get", { locator }, options);
   }
 
   /** Creates a draft. */
   create(skill: Schemas["SkillCreate"], options: Options = {}): Promise<Schemas["Skill"]> {
-    return this.one("create", skill, false, options);
+    return this.one("create", skill, options);
   }
 
-  private async one(what: string, body: object, repeatable: boolean, { signal }: Options): Promise<Schemas["Skill"]> {
-    return (await this.connection.data<Schemas["SkillData"]>("POST", `/workspace/skills/${what}`, { body, repeatable, signal })).skill;
+  private async one(what: string, body: object, { signal }: Options): Promise<Schemas["Skill"]> {
+    return (await this.connection.data<Schemas["SkillData"]>("POST", `/workspace/skills/${what}`, { body, signal })).skill;
   }
 }

@@ -49,6 +49,8 @@ async function call(atlas, c) {
     case "unsubscribe":
       await atlas.subscriptions.delete("s");
       return { ids: [] };
+    case "accept":
+      return { ids: [(await atlas.invitations.accept("t")).workspace_id] };
     case "create_webhook":
       return { ids: [(await atlas.webhooks.upsert({ url: "https://a.example/", events: ["record.changed"] })).id] };
     case "change_webhook":
@@ -74,6 +76,10 @@ async function call(atlas, c) {
       break;
     case "coverage":
       return { ids: (await atlas.coverage({ dataset: "projects", by: "stage" })).map((v) => v.value) };
+    case "match": {
+      const [found] = (await atlas.accounts.match({ inputs: [{ ref: "r", name: "n" }], candidates: 2 })).results;
+      return { ids: found.candidates.map((x) => x.record.id), codes: [found.status] };
+    }
     case "read_webhook": {
       const event = await readWebhook(c.secret, c.headers, c.received);
       return { ids: [event.data.id], type: event.type };

@@ -18,7 +18,7 @@ import (
 const feedInterval = 10 * time.Second
 
 // keepFeed ends what killed writers of the feed left, moves what workspaces hold of merged
-// records, and deletes old changes, also those of workspaces, until ctx ends. It logs the
+// records, and deletes old changes, also those of workspaces, and kept answers, until ctx ends. It logs the
 // first failure and the first success after failures.
 func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *postgres.Store, system *postgres.System, log *slog.Logger) {
 	f := &feed.Feed{
@@ -33,7 +33,7 @@ func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *
 		}
 		err = errors.Join(err, moveMerged(ctx, f.Live, store, system, feedInterval), system.ForgetChanges(ctx, c.changesKept()))
 		if time.Since(forgotten) > time.Minute {
-			err = errors.Join(err, system.SettleWorkspaceChanges(ctx), system.ForgetWorkspaceChanges(ctx, c.changesKept()))
+			err = errors.Join(err, system.SettleWorkspaceChanges(ctx), system.ForgetWorkspaceChanges(ctx, c.changesKept()), system.ForgetAnswers(ctx))
 			forgotten = time.Now()
 		}
 		switch {

@@ -135,6 +135,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,
+		Answers:    store,
 		People:     people,
 		Queue:      signals,
 		Probes: map[string]api.Probe{

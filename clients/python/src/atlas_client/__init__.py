@@ -1,6 +1,6 @@
 """Client of Atlas, a query service over construction and real-estate data."""
 
-from ._client import Atlas, Book, Change, Changes, Dataset, WorkspaceChanges
+from ._client import Atlas, Book, Change, Changes, Dataset, Matchable, Matches, WorkspaceChanges
 from ._connection import Attempt, Retry
 from ._errors import APIError, AtlasError, ConnectionLost, Issue, OutOfCredits
 from ._source import MAX_PAGE, Batch, Cost, Credits, Item, Page, Searchable, Source, frame
@@ -8,6 +8,6 @@ from ._webhooks import WebhookEvent, WebhookSignatureError, read_webhook
 
 __all__ = [
     "MAX_PAGE", "APIError", "Atlas", "AtlasError", "Attempt", "Batch", "Book", "Change", "Changes", "ConnectionLost",
-    "Cost", "Credits", "Dataset", "Issue", "Item", "OutOfCredits", "Page", "Retry",
+    "Cost", "Credits", "Dataset", "Issue", "Item", "Matchable", "Matches", "OutOfCredits", "Page", "Retry",
     "Searchable", "Source", "WebhookEvent", "WebhookSignatureError", "WorkspaceChanges", "frame", "read_webhook",
 ]  # fmt: skip

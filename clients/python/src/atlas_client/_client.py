@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
+from pydantic import BaseModel
 
 from . import _models as m
 from ._connection import Attempt, Connection, Retry, decoded
@@ -68,6 +69,7 @@ class WorkspaceChanges:
     lag_s: float
 
 
+M = TypeVar("M", bound=BaseModel)
 C = TypeVar("C", Changes[Any], WorkspaceChanges)
 
 
@@ -93,7 +95,7 @@ class Dataset(Source[R]):
         APIError ``not_found``, which is free."""
         params = {"include": ",".join(include) or None, "fields": ",".join(fields) or None}
         return self._model.model_validate(
-            self._connection.data("GET", self._path + segment(id), params=params, repeatable=True)
+            self._connection.data("GET", self._path + segment(id), params=params)
         )
 
     def get_all(
@@ -101,14 +103,12 @@ class Dataset(Source[R]):
     ) -> Batch[R]:
         """1 to 100 records; each that is found costs a credit."""
         body = without_none(ids=list(ids), include=list(include) or None, fields=list(fields) or None)
-        answer = decoded(self._connection.send("POST", self._path + "/get/batch", body=body, repeatable=True))
+        answer = decoded(self._connection.send("POST", self._path + "/get/batch", body=body))
         return batch_of(answer, self._model.model_validate)
 
     def suggest(self, prefix: str, **options: Any) -> list[m.Suggestion]:
         """Names and values that begin with a text. It is free."""
-        data = self._connection.data(
-            "POST", self._path + "/suggest", body={"prefix": prefix, **options}, repeatable=True
-        )
+        data = self._connection.data("POST", self._path + "/suggest", body={"prefix": prefix, **options})
         return [m.Suggestion.model_validate(s) for s in data["suggestions"]]
 
     def changes(
@@ -129,7 +129,7 @@ class Dataset(Source[R]):
             cursor=cursor, since=_since(since), records=records or None,
             filters=filters, fields=fields, limit=limit, wait_s=wait_s, history=history,
         )  # fmt: skip
-        response = self._connection.send("POST", self._path + "/changes", body=body, repeatable=True)
+        response = self._connection.send("POST", self._path + "/changes", body=body)
         answer = decoded(response)
         found = [
             Change(
@@ -151,39 +151,68 @@ class Dataset(Source[R]):
         return _follow(cursor, lambda at: self.changes(at, wait_s=wait_s, **request))
 
 
+@dataclass(frozen=True)
+class Matches(Generic[M]):
+    """The results of a match, in the order of the inputs."""
+
+    results: list[M]
+    credits: Credits
+
+
+class Matchable(Dataset[R], Generic[R, M]):
+    """A dataset whose records can be found from a list of one's own."""
+
+    def __init__(self, c: Connection, path: str, model: type[R], result: type[M]) -> None:
+        super().__init__(c, path, model)
+        self._result = result
+
+    def match(
+        self,
+        inputs: Sequence[Any],
+        *,
+        min_confidence: float | None = None,
+        candidates: int | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> Matches[M]:
+        """The records that 1 to 100 inputs describe, each with a ``ref`` and a ``name``, ``domain``,
+        ``email`` or ``phone``. Each record returned costs a credit."""
+        body = without_none(
+            inputs=list(inputs), min_confidence=min_confidence, candidates=candidates, fields=fields
+        )
+        response = self._connection.send("POST", self._path + "/match", body=body, repeatable=True)
+        results = decoded(response)["data"]["results"]
+        return Matches([self._result.model_validate(r) for r in results], Credits.of(response))
+
+
 class Book(Source[R]):
     """The workspace's records of a dataset, with what it wrote about them. A search sees all earlier writes."""
 
     def get(self, id: str, *, fields: Sequence[str] = ()) -> R:
         """A record of the book, for a credit."""
         params = {"fields": ",".join(fields) or None}
-        return self._read(
-            self._connection.data("GET", self._path + segment(id), params=params, repeatable=True)
-        )
+        return self._read(self._connection.data("GET", self._path + segment(id), params=params))
 
     def upsert(self, **values: Any) -> R:
         """Adds a record, or changes what the workspace wrote about it: None clears a value, one that is left
         out stays. It is named by ``account_id`` (``contact_id``, ``project_id``) or ``match``."""
-        return self._read(self._connection.data("POST", self._path + "/upsert", body=values, repeatable=True))
+        return self._read(self._connection.data("POST", self._path + "/upsert", body=values))
 
     def upsert_all(self, inputs: Sequence[Any]) -> Batch[R]:
         """``upsert`` of 1 to 100 records."""
         body = {"inputs": list(inputs)}
         return batch_of(
-            decoded(self._connection.send("POST", self._path + "/upsert/batch", body=body, repeatable=True)),
+            decoded(self._connection.send("POST", self._path + "/upsert/batch", body=body)),
             self._read,
         )
 
     def delete(self, id: str) -> None:
         """Removes a record and what was written about it. There may be none."""
-        self._connection.send("DELETE", self._path + segment(id), repeatable=True)
+        self._connection.send("DELETE", self._path + segment(id))
 
     def delete_all(self, ids: Sequence[str]) -> Batch[None]:
         """``delete`` of 1 to 100 records."""
         body = {"ids": list(ids)}
-        return batch_of(
-            decoded(self._connection.send("POST", self._path + "/delete/batch", body=body, repeatable=True))
-        )
+        return batch_of(decoded(self._connection.send("POST", self._path + "/delete/batch", body=body)))
 
     def _read(self, data: Any) -> R:
         return self._model.model_validate(data)
@@ -210,24 +239,17 @@ class Views:
 
     def get(self, id: str) -> m.View:
         """Raises APIError ``view_not_found``."""
-        return _view(self._connection.data("GET", "/workspace/views" + segment(id), repeatable=True))
+        return _view(self._connection.data("GET", "/workspace/views" + segment(id)))
 
     def upsert(self, **view: Any) -> m.View:
         """Creates a View, or with an ``id`` changes what is given."""
-        return _view(
-            self._connection.data("POST", "/workspace/views/upsert", body=view, repeatable=_settles(view))
-        )
+        return _view(self._connection.data("POST", "/workspace/views/upsert", body=view))
 
     def upsert_all(self, inputs: Sequence[Any]) -> Batch[m.View]:
         """``upsert`` of 1 to 100 Views."""
         body = {"inputs": list(inputs)}
-        repeatable = all(map(_settles, inputs))
         return batch_of(
-            decoded(
-                self._connection.send(
-                    "POST", "/workspace/views/upsert/batch", body=body, repeatable=repeatable
-                )
-            ),
+            decoded(self._connection.send("POST", "/workspace/views/upsert/batch", body=body)),
             _view,
         )
 
@@ -244,14 +266,12 @@ class Views:
         """Puts 1 to 100 records into a Static View."""
         body = {"inputs": [{"record_id": r} for r in records]}
         path = f"/workspace/views{segment(id)}/records/add/batch"
-        return batch_of(decoded(self._connection.send("POST", path, body=body, repeatable=True)))
+        return batch_of(decoded(self._connection.send("POST", path, body=body)))
 
     def remove(self, id: str, records: Sequence[str]) -> Batch[None]:
         """Takes 1 to 100 records out of a Static View."""
         path = f"/workspace/views{segment(id)}/records/delete/batch"
-        return batch_of(
-            decoded(self._connection.send("POST", path, body={"ids": list(records)}, repeatable=True))
-        )
+        return batch_of(decoded(self._connection.send("POST", path, body={"ids": list(records)})))
 
     def accounts(self, id: str) -> Source[m.ViewAccountRow]:
         """The records of a View of accounts."""
@@ -268,11 +288,6 @@ class Views:
 
 def _view(data: Any) -> m.View:
     return m.View.model_validate(data["view"])
-
-
-def _settles(view: Any) -> bool:
-    """Whether a second upsert changes nothing: a second creation is a conflict, and so is a revision's."""
-    return "id" in view and "revision" not in view
 
 
 class Atlas:
@@ -323,8 +338,8 @@ class Atlas:
 
     def _bind(self, c: Connection) -> None:
         self._connection = c
-        self.accounts = Dataset(c, "/data/accounts", m.AccountWithRelated)
-        self.contacts = Dataset(c, "/data/contacts", m.ContactWithRelated)
+        self.accounts = Matchable(c, "/data/accounts", m.AccountWithRelated, m.AccountMatchResult)
+        self.contacts = Matchable(c, "/data/contacts", m.ContactWithRelated, m.ContactMatchResult)
         self.projects = Dataset(c, "/data/projects", m.ProjectWithRelated)
         self.signals = Dataset(c, "/data/signals", m.SignalWithRelated)
         self.book = Books(c)
@@ -350,36 +365,34 @@ class Atlas:
         return other
 
     def workspace(self) -> m.GetWorkspaceData:
-        return m.GetWorkspaceData.model_validate(self._connection.data("GET", "/workspace", repeatable=True))
+        return m.GetWorkspaceData.model_validate(self._connection.data("GET", "/workspace"))
 
     def credits(self) -> m.GetCreditsData:
         """The used and the remaining credits of the workspace. It is free and never throttled."""
-        return m.GetCreditsData.model_validate(
-            self._connection.data("GET", "/workspace/credits", repeatable=True)
-        )
+        return m.GetCreditsData.model_validate(self._connection.data("GET", "/workspace/credits"))
 
     def usage(self) -> m.GetUsageData:
         """The credits by operation."""
-        return m.GetUsageData.model_validate(self._connection.data("GET", "/data/usage", repeatable=True))
+        return m.GetUsageData.model_validate(self._connection.data("GET", "/data/usage"))
 
     def release(self) -> m.Release:
         """The state of the global dataset."""
-        return m.Release.model_validate(self._connection.data("GET", "/data/release", repeatable=True))
+        return m.Release.model_validate(self._connection.data("GET", "/data/release"))
 
     def fields(self, **search: Any) -> list[m.Descriptor]:
         """What can be filtered by: ``dataset``, ``keys``, ``kind``, ``query``."""
-        found = self._connection.data("POST", "/data/fields/search", body=search, repeatable=True)
+        found = self._connection.data("POST", "/data/fields/search", body=search)
         return [m.Descriptor.model_validate(d) for d in found]
 
     def field(self, dataset: str, key: str) -> m.Descriptor:
         """One field. Raises APIError ``not_found``."""
         path = f"/data/fields{segment(dataset)}{segment(key)}"
-        return m.Descriptor.model_validate(self._connection.data("GET", path, repeatable=True))
+        return m.Descriptor.model_validate(self._connection.data("GET", path))
 
     def coverage(self, dataset: str, by: str, *, limit: int | None = None) -> list[m.CoverageValue]:
         """Of which records each field is known, for the most frequent values of an enum. It is free."""
         body = without_none(dataset=dataset, by=by, limit=limit)
-        data = self._connection.data("POST", "/data/coverage", body=body, repeatable=True)
+        data = self._connection.data("POST", "/data/coverage", body=body)
         return [m.CoverageValue.model_validate(v) for v in data["values"]]
 
     def changes(
@@ -394,7 +407,7 @@ class Atlas:
         """What changed in the workspace, as ``Dataset.changes`` tells it of records. history asks for all
         kept changes of one id instead. It is free, for owners, admins and keys that may write."""
         body = without_none(cursor=cursor, since=_since(since), limit=limit, wait_s=wait_s, history=history)
-        answer = decoded(self._connection.send("POST", "/workspace/changes", body=body, repeatable=True))
+        answer = decoded(self._connection.send("POST", "/workspace/changes", body=body))
         found, meta = [m.WorkspaceChange.model_validate(c) for c in answer["data"]], answer["metadata"]
         return WorkspaceChanges(found, meta["next"], meta["caught_up"], meta["lag_s"])
 

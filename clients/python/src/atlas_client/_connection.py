@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +18,10 @@ from ._errors import APIError, AtlasError, ConnectionLost, error_of
 class Retry:
     """How failed requests are repeated.
 
-    By default only idempotent ones are: reads, searches, and writes that set a state. A creation, a
-    write that depends on a revision and a deletion are not: after a lost response only the caller can
-    decide. Every request is repeated after two failures that had no effect: a refused connection, and
-    429 with a short wait.
+    All attempts of a call have the same Idempotency-Key: what an attempt did whose response was lost is
+    neither done nor charged again. The response to a repetition has no secrets. Repeated is after a
+    refused or lost connection, 502, 503 and 504, 429 with a short wait, and while the first attempt is
+    still running. Only the acceptance of an invitation is not repeated when its response was lost.
     """
 
     attempts: int = 5
@@ -29,12 +30,10 @@ class Retry:
     """Seconds before the second attempt. The wait doubles up to ``longest``; half of it is random."""
     longest: float = 10.0
     """Seconds. If the service asks for a longer wait, the error is raised at once."""
-    unsafe: bool = False
-    """Repeat every request."""
 
-    def wait(self, attempt: int, failure: AtlasError, repeatable: bool) -> float | None:
+    def wait(self, attempt: int, failure: AtlasError, *, repeatable: bool = True) -> float | None:
         """Seconds to wait after a failed attempt, counted from 1; None: do not repeat."""
-        if attempt >= self.attempts or not _repeats(failure, repeatable or self.unsafe):
+        if attempt >= self.attempts or not _repeats(failure, repeatable):
             return None
         if isinstance(failure, APIError) and failure.retry_after:
             if failure.retry_after > self.longest:
@@ -45,7 +44,7 @@ class Retry:
 
 def _repeats(failure: AtlasError, repeatable: bool) -> bool:
     if isinstance(failure, APIError):
-        if failure.status == 429:
+        if failure.status == 429 or failure.code == "idempotency_in_progress":
             return bool(failure.retry_after)
         return failure.status in (502, 503, 504) and repeatable
     return isinstance(failure, ConnectionLost) and (repeatable or not failure.sent)
@@ -87,16 +86,18 @@ class Connection:
         *,
         body: Any = None,
         params: Mapping[str, Any] | None = None,
-        repeatable: bool = False,
+        unkept: bool = False,
     ) -> httpx.Response:
-        """The first response with success. Raises AtlasError."""
+        """The first response with success. Raises AtlasError. unkept means that the service does not keep the
+        answer: the request is not repeated where it may have had an effect."""
+        key = None if unkept else str(uuid.uuid4())
         attempt = 1
         while True:
             began = time.monotonic()
             failure: AtlasError | None = None
             status = 0
             try:
-                response = self._attempt(method, path, body, params)
+                response = self._attempt(method, path, body, params, key)
                 status = response.status_code
                 if response.is_success:
                     return response
@@ -105,17 +106,21 @@ class Connection:
                 failure = e
             finally:
                 self.observe(Attempt(method, path, attempt, status, time.monotonic() - began, failure))
-            wait = self.retry.wait(attempt, failure, repeatable)
+            wait = self.retry.wait(attempt, failure, repeatable=not unkept)
             if wait is None:
                 raise failure
             time.sleep(wait)
             attempt += 1
 
-    def _attempt(self, method: str, path: str, body: Any, params: Mapping[str, Any] | None) -> httpx.Response:
+    def _attempt(
+        self, method: str, path: str, body: Any, params: Mapping[str, Any] | None, key: str | None
+    ) -> httpx.Response:
         query = {k: v for k, v in (params or {}).items() if v is not None}
         if self.workspace:
             query["workspace_id"] = self.workspace
         headers = {"Authorization": f"Bearer {self.token()}", "Accept": "application/json"}
+        if key:
+            headers["Idempotency-Key"] = key
         try:
             return self.http.request(method, self.base_url + path, json=body, params=query, headers=headers)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as e:

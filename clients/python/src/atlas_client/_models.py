@@ -167,6 +167,18 @@ class ListedSkill(BaseModel):
     updated_at: AwareDatetime
 
 
+class MatchReason(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    field: str = Field(..., description="The member of the input.")
+    verdict: str = Field(
+        ...,
+        description="`missing`: the record has no value, or one of the values says nothing, such as the domain of a public mail service.",
+    )
+    score: float = Field(..., description="How alike the values are.")
+
+
 class PresentationSorting(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -517,6 +529,29 @@ class Account(BaseModel):
     updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
 
 
+class AccountMatchCandidate(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    record: Account
+    confidence: float = Field(
+        ..., description="How surely the record is what the input describes, judged by itself."
+    )
+    reasons: list[MatchReason] = Field(..., description="One for each member of the input but `ref`.")
+
+
+class AccountMatchResult(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    ref: str = Field(..., description="That of the input.")
+    status: str = Field(
+        ...,
+        description="`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate.",
+    )
+    candidates: list[AccountMatchCandidate] = Field(..., description="The most confident first.")
+
+
 class AccountViewDefinitionFields(BaseModel):
     """
     Conditions that must all be met.
@@ -587,6 +622,29 @@ class Contact(BaseModel):
     updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
 
 
+class ContactMatchCandidate(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    record: Contact
+    confidence: float = Field(
+        ..., description="How surely the record is what the input describes, judged by itself."
+    )
+    reasons: list[MatchReason] = Field(..., description="One for each member of the input but `ref`.")
+
+
+class ContactMatchResult(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    ref: str = Field(..., description="That of the input.")
+    status: str = Field(
+        ...,
+        description="`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate.",
+    )
+    candidates: list[ContactMatchCandidate] = Field(..., description="The most confident first.")
+
+
 class ContactViewDefinition(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -601,7 +659,10 @@ class CreateInvitationData(BaseModel):
         extra="allow",
     )
     invitation: Invitation
-    accept_url: str
+    accept_url: str | None = Field(
+        None,
+        description="Missing in the answer to a repetition. With `replace`, the invitation can be made again.",
+    )
     letter: CreateInvitationDataLetter
 
 
@@ -899,7 +960,7 @@ class Webhook(BaseModel):
     created_at: AwareDatetime
     secret: str | None = Field(
         None,
-        description="Signs deliveries by Standard Webhooks. In the answer to creation and rotation only.",
+        description="Signs deliveries by Standard Webhooks. In the answer to creation and rotation only, not in one to their repetition: rotate it again.",
     )
 
 

@@ -153,7 +153,7 @@ class Searchable(Generic[R]):
             query=query, filters=filters, relations=relations, any=any, none=none, sort=sort, typos=typos,
             fields=fields, limit=limit, offset=offset, search_after=search_after, **more,
         )  # fmt: skip
-        response = self._connection.send("POST", self._path + "/search", body=body, repeatable=True)
+        response = self._connection.send("POST", self._path + "/search", body=body)
         answer = decoded(response)
         data, metadata = answer["data"], answer["metadata"]
         raw = data["records"] if isinstance(data, dict) else data
@@ -193,7 +193,7 @@ class Searchable(Generic[R]):
     def cost(self, query: str | None = None, **search: Any) -> Cost:
         """How many records match exactly, and what a page would cost. It is free."""
         body = without_none(query=query, **search, dry_run=True)
-        data = self._connection.data("POST", self._path + "/search", body=body, repeatable=True)
+        data = self._connection.data("POST", self._path + "/search", body=body)
         return Cost(data["count"], data["credits"])
 
 
@@ -205,6 +205,4 @@ class Source(Searchable[R]):
     ) -> FacetCounts:
         """Counts the records of a search and how they are distributed. It is free."""
         body = without_none(query=query, **conditions, facets=list(facets))
-        return FacetCounts.model_validate(
-            self._connection.data("POST", self._path + "/facets", body=body, repeatable=True)
-        )
+        return FacetCounts.model_validate(self._connection.data("POST", self._path + "/facets", body=body))

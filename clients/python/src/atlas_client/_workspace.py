@@ -29,7 +29,7 @@ def walk(
     while True:
         page = {**request, "limit": MAX_PAGE, "offset": offset}
         sent: dict[str, Any] = {"params": page} if method == "GET" else {"body": page}
-        answer = decoded(connection.send(method, path, repeatable=True, **sent))
+        answer = decoded(connection.send(method, path, **sent))
         elements = answer["data"][name]
         yield from elements
         offset += len(elements)
@@ -48,17 +48,15 @@ class Resource(Generic[M]):
         """All of them, page by page."""
         return map(self._model.model_validate, walk(self._connection, "GET", self._path, self._many, {}))
 
-    def _put(self, path: str, body: Any, *, method: str = "POST", repeatable: bool = True) -> M:
-        data = self._connection.data(method, self._path + path, body=body, repeatable=repeatable)
+    def _put(self, path: str, body: Any, *, method: str = "POST") -> M:
+        data = self._connection.data(method, self._path + path, body=body)
         return self._model.model_validate(data[self._one])
 
     def _batch(self, path: str, body: Any, read: Any = None) -> Batch[Any]:
-        return batch_of(
-            decoded(self._connection.send("POST", self._path + path, body=body, repeatable=True)), read
-        )
+        return batch_of(decoded(self._connection.send("POST", self._path + path, body=body)), read)
 
-    def _delete(self, id: str, *, repeatable: bool) -> Any:
-        return self._connection.data("DELETE", self._path + segment(id), repeatable=repeatable)
+    def _delete(self, id: str) -> Any:
+        return self._connection.data("DELETE", self._path + segment(id))
 
 
 class Favorites(Resource[m.View]):
@@ -79,7 +77,7 @@ class Favorites(Resource[m.View]):
 
     def delete(self, view_id: str) -> None:
         """Removes a Favorite and keeps the View. There may be none."""
-        self._delete(view_id, repeatable=True)
+        self._delete(view_id)
 
     def delete_all(self, view_ids: Sequence[str]) -> Batch[None]:
         """``delete`` of 1 to 100 Favorites."""
@@ -98,7 +96,7 @@ class Members(Resource[m.Member]):
 
     def remove(self, user_id: str) -> bool:
         """Removes a member; False when there was none."""
-        return bool(self._delete(user_id, repeatable=False)["deleted"])
+        return bool(self._delete(user_id)["deleted"])
 
 
 class Invitations(Resource[m.Invitation]):
@@ -117,11 +115,11 @@ class Invitations(Resource[m.Invitation]):
 
     def revoke(self, id: str) -> None:
         """Ends an open invitation, or raises APIError ``not_found``."""
-        self._delete(id, repeatable=False)
+        self._delete(id)
 
     def accept(self, token: str) -> m.AcceptInvitationData:
         """Adds the user of the access token to the workspace; token is the parameter of the link."""
-        data = self._connection.data("POST", self._path + "/accept", body={"token": token})
+        data = self._connection.data("POST", self._path + "/accept", body={"token": token}, unkept=True)
         return m.AcceptInvitationData.model_validate(data)
 
 
@@ -139,7 +137,7 @@ class Subscriptions(Resource[m.SignalSubscription]):
 
     def delete(self, id: str) -> None:
         """Ends a subscription. There may be none."""
-        self._delete(id, repeatable=True)
+        self._delete(id)
 
 
 class Queue(Searchable[m.SignalWithRelated]):
@@ -160,7 +158,7 @@ class Queue(Searchable[m.SignalWithRelated]):
 
     def _batch(self, path: str, ids: Sequence[str]) -> Batch[None]:
         body = {"ids": list(ids)}
-        return batch_of(decoded(self._connection.send("POST", self._path + path, body=body, repeatable=True)))
+        return batch_of(decoded(self._connection.send("POST", self._path + path, body=body)))
 
 
 class Webhooks(Resource[m.Webhook]):
@@ -171,21 +169,19 @@ class Webhooks(Resource[m.Webhook]):
 
     def upsert(self, url: str, events: Sequence[str], *, id: str | None = None) -> m.Webhook:
         """Creates a webhook, whose ``secret`` only this answer has, or with an id changes and enables one."""
-        return self._put(
-            "/upsert", without_none(id=id, url=url, events=list(events)), repeatable=id is not None
-        )
+        return self._put("/upsert", without_none(id=id, url=url, events=list(events)))
 
     def delete(self, id: str) -> None:
         """Raises APIError ``not_found``."""
-        self._delete(id, repeatable=False)
+        self._delete(id)
 
     def rotate(self, id: str) -> m.Webhook:
         """Gives a webhook a new secret. The one before signs too for 24 hours."""
-        return self._put(segment(id) + "/rotate", None, repeatable=False)
+        return self._put(segment(id) + "/rotate", None)
 
     def test(self, id: str) -> m.WebhookDelivery:
         """Sends the event ``webhook.test``."""
-        return self._delivery(segment(id) + "/test", repeatable=False)
+        return self._delivery(segment(id) + "/test")
 
     def deliveries(self, id: str) -> Iterator[m.WebhookDelivery]:
         """The log of a webhook, the newest first."""
@@ -194,7 +190,7 @@ class Webhooks(Resource[m.Webhook]):
 
     def replay(self, id: str, delivery_id: str) -> m.WebhookDelivery:
         """Delivers again, with the same webhook-id."""
-        return self._delivery(f"{segment(id)}/deliveries{segment(delivery_id)}/replay", repeatable=True)
+        return self._delivery(f"{segment(id)}/deliveries{segment(delivery_id)}/replay")
 
     def replay_between(self, id: str, start: datetime, end: datetime) -> int:
         """Delivers again what was made from a time to before another; how many that are."""
@@ -202,14 +198,14 @@ class Webhooks(Resource[m.Webhook]):
         while True:
             body = {"from": since, "to": instant(end)}
             path = self._path + segment(id) + "/replay"
-            data = self._connection.data("POST", path, body=body, repeatable=True)
+            data = self._connection.data("POST", path, body=body)
             replayed += int(data["replayed"])
             if data.get("next") is None:
                 return replayed
             since = data["next"]
 
-    def _delivery(self, path: str, *, repeatable: bool) -> m.WebhookDelivery:
-        data = self._connection.data("POST", self._path + path, repeatable=repeatable)
+    def _delivery(self, path: str) -> m.WebhookDelivery:
+        data = self._connection.data("POST", self._path + path)
         return m.WebhookDelivery.model_validate(data["delivery"])
 
 
@@ -236,7 +232,7 @@ class Skills:
 
     def get(self, locator: str) -> m.Skill:
         """A Skill with its content. Raises APIError ``skill_not_found``."""
-        return self._one("get", {"locator": locator}, repeatable=True)
+        return self._one("get", {"locator": locator})
 
     def create(
         self,
@@ -249,14 +245,14 @@ class Skills:
     ) -> m.Skill:
         """Creates a draft."""
         body = without_none(scope=scope, name=name, description=description, content=content, slug=slug)
-        return self._one("create", body, repeatable=False)
+        return self._one("create", body)
 
     def _walk(self, what: str, **request: Any) -> Iterator[m.ListedSkill]:
         found = walk(self._connection, "POST", f"/workspace/skills/{what}", "skills", without_none(**request))
         return map(m.ListedSkill.model_validate, found)
 
-    def _one(self, what: str, body: Any, *, repeatable: bool) -> m.Skill:
-        data = self._connection.data("POST", f"/workspace/skills/{what}", body=body, repeatable=repeatable)
+    def _one(self, what: str, body: Any) -> m.Skill:
+        data = self._connection.data("POST", f"/workspace/skills/{what}", body=body)
         return m.Skill.model_validate(data["skill"])
 
 

@@ -1,0 +1,238 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/book"
+)
+
+// The headers of requests that are answered once (docs/api.md, "Idempotency").
+const (
+	headerIdempotencyKey = "Idempotency-Key"
+	headerReplayed       = "Idempotency-Replayed"
+)
+
+// maxIdempotencyKey is the maximum length of a key, in characters.
+const maxIdempotencyKey = 255
+
+// takesKey reports whether answers of the route are kept for repetitions. Other routes
+// ignore the header: a repetition of them costs and creates nothing.
+func (r Route) takesKey() bool { return r.Throttling == Metered || r.changes() }
+
+// changes reports whether the route changes something in the caller's workspace.
+func (r Route) changes() bool { return r.Scope == workspace.WorkspaceWrite && r.Caller != Newcomers }
+
+// idempotencyKey reads the key of the request, "" without one.
+func (c *call) idempotencyKey(issues *input.Issues) string {
+	values := c.gin.Request.Header.Values(headerIdempotencyKey)
+	if len(values) == 0 || !c.route.takesKey() {
+		return ""
+	}
+	key, path := values[0], []string{headerIdempotencyKey}
+	printable := func(r rune) bool { return r >= ' ' && r <= '~' }
+	switch {
+	case len(values) > 1:
+		issues.Add(fault.Custom, path, "is given more than once")
+	case key == "":
+		issues.Add(fault.TooSmall, path, "must have at least 1 character")
+	case len(key) > maxIdempotencyKey:
+		issues.Add(fault.TooBig, path, "must have at most %d characters", maxIdempotencyKey)
+	case strings.IndexFunc(key, func(r rune) bool { return !printable(r) }) >= 0:
+		issues.Add(fault.InvalidFormat, path, "must be printable ASCII characters")
+	default:
+		return key
+	}
+	return ""
+}
+
+// identifyRequest sets once if the request has a key. A key is that of its caller and of
+// one operation, in one workspace. Call it before the body is parsed.
+func (c *call) identifyRequest() {
+	key := c.idempotencyKey(&c.pathIssues)
+	if key == "" || c.bodyErr != nil {
+		return
+	}
+	subject := c.identity.Subject()
+	who := string(subject.Kind) + ":" + uuid.UUID(subject.ID).String()
+	c.once = workspace.Once{
+		Key:     digest([]byte(who), []byte(c.route.Operation), []byte(key)),
+		Request: digest([]byte(c.gin.Request.URL.EscapedPath()), []byte(c.gin.Request.URL.RawQuery), c.rawBody),
+	}
+}
+
+// digest is the digest of a list of texts.
+func digest(texts ...[]byte) [16]byte {
+	h := sha256.New()
+	for _, text := range texts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
+		h.Write(text)
+	}
+	return [16]byte(h.Sum(nil))
+}
+
+// keeping reports whether the answer is kept for repetitions.
+func (c *call) keeping() bool { return c.once != workspace.Once{} }
+
+// replay answers a repetition with what again makes of the answer that is kept. It costs
+// nothing, and draws on the token bucket of its caller.
+func (c *call) replay(kept []byte, again func(ctx context.Context, kept keptPage) (reply, error)) (reply, error) {
+	page, err := readKeptPage(kept)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := c.takeToken(); err != nil {
+		return reply{}, err
+	}
+	c.gin.Header(headerReplayed, strconv.FormatBool(true))
+	return again(c.Context(), page)
+}
+
+// keptPage is what is kept of an answer with records: what else it had, and the ids of the
+// records, never themselves.
+type keptPage struct {
+	// Metadata is that of the answer, but for the credits, which are 0.
+	Metadata jsontext.Value `json:"m,omitzero"`
+	// From is the cursor that a page of changes began at.
+	From string `json:"f,omitzero"`
+	// IDs follow in binary.
+	IDs []uuid.UUID `json:"-"`
+}
+
+// keep keeps an answer.
+func (c *call) keep(metadata any, from string, ids []uuid.UUID) error {
+	if !c.keeping() {
+		return nil
+	}
+	m, err := json.Marshal(metadata)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(keptPage{Metadata: m, From: from})
+	if err != nil {
+		return err
+	}
+	if b, err = packed(b); err != nil {
+		return err
+	}
+	c.kept = binary.AppendUvarint(nil, uint64(len(b)))
+	c.kept = append(c.kept, b...)
+	for _, id := range ids {
+		c.kept = append(c.kept, id[:]...)
+	}
+	return nil
+}
+
+// keepRows keeps a page of records. Call it before members of the rows are selected.
+func (c *call) keepRows(metadata any, rows []jsontext.Value) error {
+	if !c.keeping() {
+		return nil
+	}
+	ids := make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		id, err := book.RecordID(row)
+		if err != nil {
+			return err
+		}
+		ids[i] = id
+	}
+	return c.keep(metadata, "", ids)
+}
+
+// packFrom is the length from which the head of a kept page is compressed, in bytes.
+// Reasons of matches repeat themselves; a page of a search is shorter.
+const packFrom = 1024
+
+// packed is JSON, or its compressed form. JSON begins with {, which that never does.
+func packed(b []byte) ([]byte, error) {
+	if len(b) < packFrom {
+		return b, nil
+	}
+	var buffer bytes.Buffer
+	w := gzip.NewWriter(&buffer)
+	_, err := w.Write(b)
+	if err = cmp.Or(err, w.Close()); err != nil {
+		return nil, err
+	}
+	return buffer.Bytes(), nil
+}
+
+func unpacked(b []byte) ([]byte, error) {
+	if len(b) == 0 || b[0] == '{' {
+		return b, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r) // what we packed
+}
+
+func readKeptPage(kept []byte) (p keptPage, err error) {
+	n, size := binary.Uvarint(kept)
+	if size <= 0 || n > uint64(len(kept)-size) { // #nosec G115 -- a length is not negative
+		return p, fault.New(fault.Internal, "a kept answer is unreadable")
+	}
+	head, ids := kept[size:size+int(n)], kept[size+int(n):] // #nosec G115 -- at most its length
+	if head, err = unpacked(head); err != nil {
+		return p, err
+	}
+	if err := json.Unmarshal(head, &p); err != nil {
+		return p, err
+	}
+	for id := range slices.Chunk(ids, len(uuid.UUID{})) {
+		u, err := uuid.FromBytes(id)
+		if err != nil {
+			return p, err
+		}
+		p.IDs = append(p.IDs, u)
+	}
+	return p, nil
+}
+
+// rows returns the present rows of the kept ids, in their order, without those that are
+// gone. find searches the base of the request.
+func (p keptPage) rows(q query.Query, find func(query.Query) ([]jsontext.Value, error)) ([]jsontext.Value, error) {
+	if len(p.IDs) == 0 {
+		return nil, nil
+	}
+	texts := make([]string, len(p.IDs))
+	for i, id := range p.IDs {
+		texts[i] = id.String()
+	}
+	found, err := find(q.Among(texts))
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[uuid.UUID]jsontext.Value, len(found))
+	for _, row := range found {
+		id, err := book.RecordID(row)
+		if err != nil {
+			return nil, err
+		}
+		byID[id] = row
+	}
+	rows := make([]jsontext.Value, 0, len(found))
+	for _, id := range p.IDs {
+		if row, there := byID[id]; there {
+			rows = append(rows, row)
+		}
+	}
+	return q.Fields.SelectAll(rows)
+}

@@ -1,0 +1,197 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/internal/schema"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/book"
+)
+
+// Answers keeps the answers of requests that change something. *postgres.Store implements it.
+type Answers interface {
+	// Once runs do, whose changes are one transaction that also keeps its answer, unless
+	// that is nil; or it returns the answer that is kept, and again. part is 0, or the place
+	// of an item of a batch, from 1.
+	Once(ctx context.Context, in workspace.ID, o workspace.Once, part int, do func(context.Context) ([]byte, error)) (answer []byte, again bool, err error)
+}
+
+// handleOnce is handle, or the answer of an earlier request that this one repeats.
+func (c *call) handleOnce() (r reply, err error) {
+	if !c.keeping() || !c.route.changes() {
+		return c.handle()
+	}
+	kept, again, err := c.onceFor(0, func() ([]byte, error) {
+		if r, err = c.handle(); err != nil || c.unfinished {
+			return nil, err
+		}
+		return c.keptForm(r)
+	})
+	if err != nil || !again {
+		return r, err
+	}
+	c.gin.Header(headerReplayed, strconv.FormatBool(true))
+	if c.route.again != nil {
+		return c.route.again(c, kept)
+	}
+	return reply{data: rendered(kept)}, nil
+}
+
+// onceFor runs do with a context whose changes are those of one part of the request.
+func (c *call) onceFor(part int, do func() ([]byte, error)) (kept []byte, again bool, err error) {
+	request := c.gin.Request
+	defer func() { c.gin.Request = request }()
+	return c.server.Answers.Once(c.Context(), c.workspace(), c.once, part, func(ctx context.Context) ([]byte, error) {
+		c.gin.Request = request.WithContext(ctx)
+		return do()
+	})
+}
+
+// secretive is data with a secret, which is never kept.
+type secretive interface {
+	// withoutSecrets is the same data without secrets, and the names of those it had.
+	withoutSecrets() (data any, names []string)
+}
+
+// withheldMetadata is the metadata of an answer whose secrets were not kept.
+type withheldMetadata struct {
+	Credits  int64    `json:"credits"`
+	Withheld []string `json:"withheld,omitzero"`
+}
+
+var secretMetadataSchema = schema.Named("SecretMetadata", schema.Object(
+	schema.Required("credits", schema.Always(0)),
+	schema.Optional("withheld", schema.Array(schema.String("secret"), 0, 0).
+		Described("Only of a repetition: the members that the first answer had and this one does not, because secrets are not kept.")),
+))
+
+// keptForm is what is kept of an answer.
+func (c *call) keptForm(r reply) ([]byte, error) {
+	if c.kept != nil {
+		return c.kept, nil
+	}
+	if s, is := r.data.(secretive); is {
+		data, names := s.withoutSecrets()
+		r = reply{data: data, metadata: withheldMetadata{Withheld: names}}
+	}
+	return r.append(nil)
+}
+
+// keptItem is what is kept of an item that is done, until the batch is.
+type keptItem struct {
+	ID   string         `json:"id"`
+	Data jsontext.Value `json:"data,omitzero"`
+}
+
+// itemOnce is do for an item of a batch, or what it did for an earlier request.
+func (c *call) itemOnce(i int, do func(i int) batchResult) (r batchResult, err error) {
+	if !c.keeping() {
+		return do(i), nil
+	}
+	kept, again, err := c.onceFor(i+1, func() ([]byte, error) {
+		if r = do(i); r.err != nil {
+			return nil, r.err
+		}
+		item := keptItem{ID: r.id}
+		if r.data != nil {
+			data, err := json.Marshal(r.data, json.Deterministic(true))
+			if err != nil {
+				return nil, err
+			}
+			item.Data = data
+		}
+		return json.Marshal(item)
+	})
+	switch code := fault.CodeOf(err); {
+	case code == fault.IdempotencyConflict || code == fault.IdempotencyInProgress:
+		return r, err
+	case err != nil:
+		return batchResult{id: r.id, err: err}, nil
+	case !again:
+		return r, nil
+	}
+	var item keptItem
+	if err := json.Unmarshal(kept, &item); err != nil {
+		return r, err
+	}
+	r = batchResult{id: item.ID}
+	if item.Data != nil {
+		r.data = item.Data
+	}
+	return r, nil
+}
+
+// keepBook keeps of the results of upserts which records they are of, and why others
+// failed, not the records.
+func (c *call) keepBook(results []map[string]any) (err error) {
+	if !c.keeping() {
+		return nil
+	}
+	kept := make([]map[string]any, len(results))
+	for i, r := range results {
+		kept[i] = map[string]any{}
+		for name, value := range r {
+			if name != "data" {
+				kept[i][name] = value
+			}
+		}
+	}
+	c.kept, err = json.Marshal(kept)
+	return err
+}
+
+// bookAgain answers a repetition of upserts with the rows as they are now.
+func (s *Server) bookAgain(d query.Dataset, batch bool) func(c *call, kept []byte) (reply, error) {
+	key := book.IDKey(d)
+	return func(c *call, kept []byte) (reply, error) {
+		var results []map[string]any
+		if err := json.Unmarshal(kept, &results); err != nil {
+			return reply{}, err
+		}
+		var ids []uuid.UUID
+		for _, r := range results {
+			if id, err := uuid.Parse(textOf(r[key])); err == nil && r["status"] == "ok" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		rows, err := s.Book.Rows(c.Context(), c.workspace(), d, ids)
+		if err != nil {
+			return reply{}, err
+		}
+		var m batchMetadata
+		for _, r := range results {
+			if r["status"] == "ok" {
+				id, _ := uuid.Parse(textOf(r[key]))
+				if row, there := rows[id]; there {
+					r["data"] = row
+					m.Succeeded++
+					continue
+				}
+				gone := fault.New(fault.NotFound, "the %s was put into the book, and is not there anymore", d.Singular())
+				if !batch {
+					return reply{}, gone
+				}
+				r["status"], r["error"] = gone.Code, s.itemErrorOf(gone)
+			}
+			m.Failed++
+		}
+		if !batch {
+			row, _ := results[0]["data"].(jsontext.Value)
+			return free(row), nil
+		}
+		return reply{data: map[string]any{"results": results}, metadata: m}, nil
+	}
+}
+
+func textOf(v any) string {
+	text, _ := v.(string)
+	return text
+}

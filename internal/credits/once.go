@@ -1,0 +1,68 @@
+package credits
+
+import (
+	"encoding/base64"
+	"time"
+)
+
+// Once names a request that may be repeated: its first answer is kept for 24 hours, and
+// the repetition gets it and is charged nothing. The zero value is a request of which
+// nothing is kept.
+type Once struct {
+	// Key is the same for a request and its repetitions, and different for all others of
+	// the workspace: a digest of who sends it, the operation and the Idempotency-Key.
+	Key [16]byte
+	// Request is a digest of the request.
+	Request [16]byte
+}
+
+// kept is a Once in Redis. The zero value is none.
+type kept struct {
+	key string
+	// content is the digest of the request and, when it is settled, the answer.
+	content string
+}
+
+// in places the answer beside the hash of its workspace.
+func (o Once) in(hash string) kept {
+	if o.Key == [16]byte{} {
+		return kept{}
+	}
+	return kept{hash + ":" + base64.RawURLEncoding.EncodeToString(o.Key[:]), string(o.Request[:])}
+}
+
+// with is what is kept once the request has an answer.
+func (k kept) with(answer []byte) kept {
+	if k.key != "" {
+		k.content += string(answer)
+	}
+	return k
+}
+
+// appendTo adds the last two arguments of an operation to a call, and the key, unless it
+// is among the keys after the first hashes.
+func (k kept) appendTo(keys []string, args []any, hashes int) ([]string, []any) {
+	if k.key == "" {
+		return keys, append(args, "", "")
+	}
+	for i := hashes; i < len(keys); i++ {
+		if keys[i] == k.key {
+			return keys, append(args, i+1, k.content)
+		}
+	}
+	keys = append(keys, k.key)
+	return keys, append(args, len(keys), k.content)
+}
+
+// lease is how long a request alone has its key, as in ledger.lua.
+const lease = 5 * time.Second
+
+// retryWithin is when to repeat a request whose first one has the key for a time more: in
+// a second, because most requests end soon; and if it is older than that, when its lease
+// ends, because its server may be gone.
+func retryWithin(left time.Duration) time.Duration {
+	if left <= 0 || left > lease-time.Second {
+		return time.Second
+	}
+	return left
+}

@@ -1,0 +1,59 @@
+package input_test
+
+import (
+	"strings"
+	"testing"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+)
+
+// A text that is not JSON: the message says what stands where, and what would be right.
+func TestSyntaxMessages(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"a":1,}`:                              `at line 1, column 8 stands "}": the comma before it is one too many`,
+		`{"a":[1, ]}`:                           `at line 1, column 10 stands "]": the comma before it is one too many`,
+		"{\n  \"é\": \"ü\" 'x'}":                `at line 2, column 12 stands "'": names and texts have double quotes`,
+		"{\r\n\"a\":1\r\n\"b\":2}":              `at line 3, column 1 stands '"': a comma or a colon is missing before it`,
+		`{"a" {}}`:                              `at line 1, column 6 stands "{": a comma or a colon is missing before it`,
+		`{"a":None}`:                            `at line 1, column 6 stands "None": JSON writes it null`,
+		`{"a":[True]}`:                          `at line 1, column 7 stands "True": JSON writes it true`,
+		`{a:1}`:                                 `at line 1, column 2 stands "a": names and texts have double quotes`,
+		`{"a":1 # x`:                            `at line 1, column 8 stands "#": JSON has no comments`,
+		`{"a":01}`:                              `at line 1, column 7 stands "1": a number has no leading zero`,
+		`{"a":{"b":[1`:                          `it ends too early: "]}}" is missing`,
+		`{"a`:                                   `it ends too early: "}" is missing`,
+		`a=1`:                                   `at line 1, column 1 stands "a": a JSON object begins with "{"`,
+		"\ufeff{}":                              "at line 1, column 1 stands \"\\ufeff\": send the text without a byte order mark",
+		`{} x`:                                  "there is data after the JSON object, from line 1, column 4",
+		`{"a":1 ` + strings.Repeat("y", 10_000): `at line 1, column 8 stands "` + strings.Repeat("y", 20) + `"`,
+	} {
+		_, issues := input.Decode([]byte(body))
+		if len(issues) != 1 || !strings.Contains(issues[0].Message, want) {
+			t.Errorf("%.40s: %v, want %s", body, issues, want)
+		}
+	}
+}
+
+// A message repeats little of what was sent, however long that is.
+func TestMessagesRepeatLittle(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 10_000)
+	_, twice := input.Decode([]byte(`{"` + long + `":1,"` + long + `":1}`))
+	v, _ := input.Decode([]byte(`{"` + long + `":{"` + long + `":1}}`))
+	var unknown input.Issues
+	unknown.Object(v).Done()
+	unknown.Object(v.Get(long), long).Done()
+	unknown.OutsideVocabulary([]string{long}, input.Value{Kind: input.String, Text: long}, []string{"a"})
+	for _, issue := range append(twice, unknown...) {
+		for _, message := range []string{issue.Message, fault.Validation(issue).Message} {
+			if n := strings.Count(message, "é"); n > 200 {
+				t.Errorf("%d characters of the input in %.80s…", n, message)
+			}
+		}
+	}
+	if got := (input.Value{Kind: input.String, Text: long}).JSON(); got != "" {
+		t.Errorf("a value of %d bytes is shown", len(got))
+	}
+}

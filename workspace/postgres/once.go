@@ -1,0 +1,268 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+// AnswersKept is how long answers of requests are kept, at least for the last maxAnswers of
+// a workspace.
+const AnswersKept = 24 * time.Hour
+
+// maxAnswers is how many answers of a workspace are kept.
+const maxAnswers = 100_000
+
+// Once runs do and keeps its answer, unless that is nil, in the transaction of its changes:
+// all that methods of the store change with the context that do gets is one transaction,
+// which ends with Once. If the answer of an earlier call is kept, Once returns that instead,
+// and again. part is 0, or the place of an item of a batch, from 1; when part 0 is kept, the
+// others are deleted. Errors: fault.IdempotencyConflict; fault.IdempotencyInProgress while
+// another call changes something; those of do, after which nothing is changed.
+//
+// The transaction begins with the first change. What do reads before that, it reads on
+// its own, as it does without Once.
+func (s *Store) Once(ctx context.Context, in workspace.ID, o workspace.Once, part int, do func(context.Context) ([]byte, error)) (answer []byte, again bool, err error) {
+	e := &effect{store: s, in: in, once: o, part: part}
+	err = s.query(ctx, in, selectAnswer, e.id(), e.read)
+	if err != nil || e.kept != nil {
+		return e.kept, err == nil, err
+	}
+	defer e.rollback()
+	answer, err = do(context.WithValue(ctx, effectKey{}, e))
+	if e.kept != nil {
+		return e.kept, true, nil // another call made it meanwhile
+	}
+	if err = errors.Join(e.refused, err); err != nil {
+		return nil, false, err
+	}
+	return answer, false, toFault(e.commit(ctx, answer))
+}
+
+type effectKey struct{}
+
+// effect is the transaction of a call of Once.
+type effect struct {
+	store *Store
+	in    workspace.ID
+	once  workspace.Once
+	part  int
+
+	mu sync.Mutex
+	tx pgx.Tx // nil: nothing is changed yet
+	// kept is the answer of an earlier call. refused is why there is neither that nor a
+	// transaction, whatever do makes of it.
+	kept    []byte
+	refused error
+}
+
+func effectOf(ctx context.Context, in workspace.ID) *effect {
+	e, _ := ctx.Value(effectKey{}).(*effect)
+	if e == nil || e.in != in {
+		return nil
+	}
+	return e
+}
+
+const selectAnswer = `SELECT request, answer FROM kept_answers
+	WHERE workspace_id = $1 AND key = $2 AND part = $3 AND kept_at > clock_timestamp() - interval '24 hours'`
+
+func (e *effect) id() []any { return []any{arg(e.in), e.once.Key[:], e.part} }
+
+// read reads the row of selectAnswer, if there is one.
+func (e *effect) read(rows pgx.Rows) error {
+	for rows.Next() {
+		var request []byte
+		if err := rows.Scan(&request, &e.kept); err != nil {
+			return err
+		}
+		if !bytes.Equal(request, e.once.Request[:]) {
+			e.kept = nil
+			return fault.KeyConflict()
+		}
+	}
+	return rows.Err()
+}
+
+// lock is the number of the advisory lock of the call.
+func (e *effect) lock() int64 {
+	n := binary.BigEndian.Uint64(e.once.Key[:8]) ^ binary.BigEndian.Uint64(e.in[8:])
+	return int64(n) + int64(e.part) // #nosec G115 -- any number will do
+}
+
+// run runs fn in the transaction of the call, which begins here if it is the first. If fn
+// fails, what it changed is undone.
+func (e *effect) run(ctx context.Context, fn func(pgx.Tx) error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.tx != nil {
+		return pgx.BeginFunc(ctx, e.tx, fn)
+	}
+	tx, err := e.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e.tx == nil {
+			_ = tx.Rollback(context.WithoutCancel(ctx))
+		}
+	}()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	e.tx = tx
+	return nil
+}
+
+// errAnswered ends a call that another one was quicker than.
+var errAnswered = fault.New(fault.Internal, "an answer is kept")
+
+func (e *effect) begin(ctx context.Context) (_ pgx.Tx, err error) {
+	tx, err := e.store.pool.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = tx.Rollback(context.WithoutCancel(ctx))
+		}
+	}()
+	alone := false
+	var batch pgx.Batch
+	batch.Queue(setWorkspace, e.in.String(), workspace.AuthorOf(ctx).Text())
+	batch.Queue(`SELECT pg_try_advisory_xact_lock($1)`, e.lock()).QueryRow(func(row pgx.Row) error { return row.Scan(&alone) })
+	// What another call committed before it released the lock.
+	batch.Queue(selectAnswer, e.id()...).Query(e.read)
+	err = tx.SendBatch(ctx, &batch).Close()
+	switch {
+	case fault.CodeOf(err) == fault.IdempotencyConflict:
+		e.refused = err
+	case err == nil && e.kept != nil:
+		err = errAnswered
+	case err == nil && !alone:
+		err = fault.KeyInProgress(time.Second)
+		e.refused = err
+	}
+	return tx, err
+}
+
+func (e *effect) commit(ctx context.Context, answer []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	const insert = `INSERT INTO kept_answers (workspace_id, key, part, request, answer) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT ON CONSTRAINT kept_answers_pkey DO UPDATE SET request = excluded.request, answer = excluded.answer, kept_at = excluded.kept_at`
+	keep := func(tx pgx.Tx) error {
+		if answer == nil {
+			return nil
+		}
+		_, err := tx.Exec(ctx, insert, append(e.id(), e.once.Request[:], answer)...)
+		if err == nil && e.part == 0 {
+			_, err = tx.Exec(ctx, `DELETE FROM kept_answers WHERE workspace_id = $1 AND key = $2 AND part > 0`, arg(e.in), e.once.Key[:])
+		}
+		return err
+	}
+	if e.tx == nil {
+		if answer == nil {
+			return nil
+		}
+		return e.store.inWorkspace(ctx, e.in, keep)
+	}
+	if err := keep(e.tx); err != nil {
+		return err
+	}
+	return e.tx.Commit(ctx)
+}
+
+// rollback undoes what was not committed.
+func (e *effect) rollback() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.tx != nil {
+		_ = e.tx.Rollback(context.Background())
+	}
+}
+
+// begun reports whether something is changed.
+func (e *effect) begun() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.tx != nil
+}
+
+// reader is what reads data that is no workspace's: the transaction of the call if there is
+// one, because a second connection could wait for other calls that wait for one too.
+func (s *Store) reader(ctx context.Context) interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+} {
+	if e, _ := ctx.Value(effectKey{}).(*effect); e != nil && e.begun() {
+		return e.tx
+	}
+	return s.pool
+}
+
+// change is query for a statement that changes something.
+func (s *Store) change(ctx context.Context, in workspace.ID, sql string, args []any, read func(pgx.Rows) error) error {
+	if effectOf(ctx, in) == nil {
+		return s.query(ctx, in, sql, args, read)
+	}
+	return s.queryInEffect(ctx, in, sql, args, read)
+}
+
+// queryInEffect is query in the transaction of the call.
+func (s *Store) queryInEffect(ctx context.Context, in workspace.ID, sql string, args []any, read func(pgx.Rows) error) error {
+	none := false
+	err := s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		if err := read(rows); err != nil {
+			none = noRows(err)
+			return err
+		}
+		rows.Close()
+		return rows.Err()
+	})
+	if none {
+		return pgx.ErrNoRows
+	}
+	return err
+}
+
+// changeOne is queryOne for a statement that changes something.
+func changeOne[T any](ctx context.Context, s *Store, in workspace.ID, scan pgx.RowToFunc[T], sql string, args ...any) (v T, err error) {
+	err = s.change(ctx, in, sql, args, func(rows pgx.Rows) error {
+		v, err = pgx.CollectExactlyOneRow(rows, scan)
+		return err
+	})
+	return v, err
+}
+
+// ForgetAnswers deletes answers that are older than AnswersKept, and of each workspace the
+// oldest beyond maxAnswers.
+func (s *System) ForgetAnswers(ctx context.Context) error {
+	const atOnce = 10_000
+	for deleted := int64(atOnce); deleted == atOnce; {
+		tag, err := s.pool.Exec(ctx, `
+			DELETE FROM kept_answers WHERE ctid = ANY (ARRAY(
+				SELECT k.ctid FROM workspaces w
+				CROSS JOIN LATERAL (SELECT greatest(clock_timestamp() - $1::interval,
+					(SELECT kept_at FROM kept_answers WHERE workspace_id = w.id ORDER BY kept_at DESC OFFSET $2 LIMIT 1)) AS until) o
+				JOIN kept_answers k ON k.workspace_id = w.id AND k.kept_at <= o.until
+				LIMIT $3))`, AnswersKept, maxAnswers, atOnce)
+		if err != nil {
+			return toFault(err)
+		}
+		deleted = tag.RowsAffected()
+	}
+	return nil
+}

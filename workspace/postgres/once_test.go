@@ -1,0 +1,141 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+	"atlas/workspace/views"
+)
+
+func newOnce() workspace.Once { return workspace.Once{Key: uuid.New(), Request: uuid.New()} }
+
+// viewNamed is a View to insert.
+func viewNamed(name string) views.View {
+	now := workspace.StoredTime(time.Now())
+	return views.View{ID: views.ID(uuid.New()), Dataset: query.Accounts, Type: views.Static, Name: name, Revision: 1, CreatedAt: now, UpdatedAt: now}
+}
+
+func TestOnceKeepsTheAnswerWithTheChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in, ctx := w.one.ID, t.Context()
+	admin, err := pgx.Connect(ctx, w.databases.Admin)
+	fatal(t, err)
+	t.Cleanup(func() { _ = admin.Close(context.Background()) })
+	count := func() int {
+		list, err := w.app.Views(ctx, in, views.Filter{Limit: 100})
+		fatal(t, err)
+		return len(list)
+	}
+	create := func(name, answer string, failure error) func(context.Context) ([]byte, error) {
+		return func(ctx context.Context) ([]byte, error) {
+			if err := w.app.InsertView(ctx, in, viewNamed(name), 100); err != nil {
+				return nil, err
+			}
+			// It sees what it changed; others do not.
+			if list, err := w.app.Views(ctx, in, views.Filter{Name: name, Limit: 100}); err != nil || len(list) != 1 {
+				t.Errorf("%d Views of the name, %v", len(list), err)
+			}
+			// A change that fails undoes itself alone.
+			if err := w.app.InsertView(ctx, in, viewNamed(name), 100); fault.CodeOf(err) != fault.ViewNameConflict {
+				t.Errorf("the same name: %v", err)
+			}
+			return []byte(answer), failure
+		}
+	}
+	never := func(context.Context) ([]byte, error) {
+		t.Error("done again")
+		return nil, nil
+	}
+	o := newOnce()
+	if _, _, err := w.app.Once(ctx, in, o, 0, create("a", "x", errors.New("later"))); err == nil || count() != 0 {
+		t.Errorf("a failure leaves %d Views, %v", count(), err)
+	}
+	if answer, again, err := w.app.Once(ctx, in, o, 0, create("a", "first", nil)); err != nil || again || string(answer) != "first" || count() != 1 {
+		t.Errorf("%q %v %v, %d Views", answer, again, err, count())
+	}
+	if answer, again, err := w.app.Once(ctx, in, o, 0, never); err != nil || !again || string(answer) != "first" {
+		t.Errorf("again: %q %v %v", answer, again, err)
+	}
+	other := workspace.Once{Key: o.Key, Request: uuid.New()}
+	if _, _, err := w.app.Once(ctx, in, other, 0, never); fault.CodeOf(err) != fault.IdempotencyConflict {
+		t.Errorf("another request: %v", err)
+	}
+	nothing := func(context.Context) ([]byte, error) { return []byte("nothing"), nil }
+	if answer, again, err := w.app.Once(ctx, w.two.ID, o, 0, nothing); err != nil || again || string(answer) != "nothing" {
+		t.Errorf("another workspace: %q %v %v", answer, again, err)
+	}
+	// Items of a batch, until the whole is kept.
+	batch := newOnce()
+	for part := 1; part <= 2; part++ {
+		_, _, err := w.app.Once(ctx, in, batch, part, func(ctx context.Context) ([]byte, error) {
+			return []byte{byte(part)}, w.app.InsertView(ctx, in, viewNamed("item "+string(rune('0'+part))), 100)
+		})
+		fatal(t, err)
+		if answer, again, err := w.app.Once(ctx, in, batch, part, never); err != nil || !again || answer[0] != byte(part) {
+			t.Errorf("item %d: %v %v %v", part, answer, again, err)
+		}
+	}
+	_, _, err = w.app.Once(ctx, in, batch, 0, nothing)
+	fatal(t, err)
+	var rows int
+	fatal(t, admin.QueryRow(ctx, `SELECT count(*) FROM kept_answers WHERE workspace_id = $1`, uuid.UUID(in)).Scan(&rows))
+	if rows != 2 {
+		t.Errorf("%d rows of two requests", rows)
+	}
+	// Old ones are forgotten, and count no longer before.
+	_, err = admin.Exec(ctx, `UPDATE kept_answers SET kept_at = kept_at - interval '24 hours' WHERE workspace_id = $1`, uuid.UUID(in))
+	fatal(t, err)
+	if answer, again, err := w.app.Once(ctx, in, o, 0, nothing); err != nil || again || string(answer) != "nothing" {
+		t.Errorf("after a day: %q %v %v", answer, again, err)
+	}
+	fatal(t, w.system.ForgetAnswers(ctx))
+	fatal(t, admin.QueryRow(ctx, `SELECT count(*) FROM kept_answers`).Scan(&rows))
+	if rows != 2 { // the one after a day, and that of the other workspace
+		t.Errorf("%d rows are left", rows)
+	}
+}
+
+// Of many equal calls at once, one changes something.
+func TestOnceAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in, o := w.one.ID, newOnce()
+	app := w.databases.OpenApp(t, postgres.Options{MaxConns: 4})
+	var first, again, refused atomic.Int64
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			_, repeated, err := app.Once(t.Context(), in, o, 0, func(ctx context.Context) ([]byte, error) {
+				return []byte("x"), app.InsertView(ctx, in, viewNamed(uuid.NewString()), 100)
+			})
+			switch {
+			case fault.CodeOf(err) == fault.IdempotencyInProgress:
+				refused.Add(1)
+			case err != nil:
+				t.Error(err)
+			case repeated:
+				again.Add(1)
+			default:
+				first.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	list, err := app.Views(t.Context(), in, views.Filter{Limit: 100})
+	fatal(t, err)
+	if first.Load() != 1 || len(list) != 1 {
+		t.Errorf("%d first, %d again, %d refused: %d Views", first.Load(), again.Load(), refused.Load(), len(list))
+	}
+}
