@@ -97,15 +97,15 @@ func digest(arguments map[string]json.RawMessage) ([]byte, error) {
 	return sum[:], nil
 }
 
-// agreed returns what the user has agreed to: nil if they have not been asked yet, and an
-// error for an agent if they declined or the agreement is not for this call.
-func (c *call) agreed() (*agreement, error) {
+// agreed returns what the user has agreed to: nil if they have not been asked yet. If they
+// declined or the agreement is not for this call, there is a result that says so.
+func (c *call) agreed() (*agreement, *sdk.CallToolResult) {
 	text := c.confirmation
 	if p := c.request.Params; p.RequestState != "" || p.InputResponses != nil {
 		text = p.RequestState
 		said, _ := p.InputResponses[asked].(*sdk.ElicitResult)
 		if said == nil || said.Action != "accept" || said.Content[asked] != true {
-			return nil, errors.New("The user did not agree. Nothing was charged or changed. Do not call again unless they ask for it.")
+			return nil, failed("The user did not agree. Nothing was charged or changed. Do not call again unless they ask for it.")
 		}
 	}
 	if text == "" {
@@ -113,7 +113,7 @@ func (c *call) agreed() (*agreement, error) {
 	}
 	a, err := c.open(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w. Nothing was charged or changed. Call without it to be asked again.", err)
+		return nil, failed(fmt.Sprintf("Refused: %v. Nothing was charged or changed. Call without it to be asked again.", err))
 	}
 	return &a, nil
 }

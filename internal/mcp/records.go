@@ -108,9 +108,9 @@ func (c *call) search(ctx context.Context, in arguments, path, what string, row 
 	if !ok {
 		return wrong("max_credits is 1 to %d", maxLimit)
 	}
-	agreement, err := c.agreed()
-	if err != nil {
-		return failed(err.Error()), nil
+	agreement, refused := c.agreed()
+	if refused != nil {
+		return refused, nil
 	}
 	body := c.body()
 	r := request{method: "POST", path: path, body: body}
@@ -220,10 +220,10 @@ func (c *call) each(ctx context.Context, in arguments, r request, most int, what
 	if !ok {
 		return wrong("max_credits is 1 to %d", maxLimit)
 	}
-	agreement, err := c.agreed()
+	agreement, refused := c.agreed()
 	switch {
-	case err != nil:
-		return failed(err.Error()), nil
+	case refused != nil:
+		return refused, nil
 	case agreement != nil:
 		r.key = agreement.Key
 	case most > permitted:

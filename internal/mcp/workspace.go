@@ -132,10 +132,10 @@ func updateBook(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 
 // write runs a batch, after the user agreed to it if it has to be asked for.
 func (c *call) write(ctx context.Context, r request, ask bool, what string) (*sdk.CallToolResult, error) {
-	agreement, err := c.agreed()
+	agreement, refused := c.agreed()
 	switch {
-	case err != nil:
-		return failed(err.Error()), nil
+	case refused != nil:
+		return refused, nil
 	case agreement != nil:
 		r.key = agreement.Key
 	case ask:
