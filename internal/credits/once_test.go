@@ -234,8 +234,10 @@ func TestEmptyAnswersHaveALimit(t *testing.T) {
 		keep(t, r, delivered, "none")
 		return ttl(t, l, ws, o) > 0
 	}
-	if !answer(0) || !answer(0) {
-		t.Fatal("an empty answer is not kept")
+	for range 2 {
+		if !answer(0) {
+			t.Fatal("an empty answer is not kept")
+		}
 	}
 	count := l.client.HGet(t.Context(), hash, "e").Val()
 	var hour, n int64
