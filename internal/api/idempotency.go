@@ -131,7 +131,7 @@ func (c *call) keep(metadata any, from string, ids []uuid.UUID) error {
 	if b, err = packed(b); err != nil {
 		return err
 	}
-	c.kept = binary.AppendUvarint(nil, uint64(len(b))) // #nosec G115 -- a length
+	c.kept = binary.AppendUvarint(nil, uint64(len(b)))
 	c.kept = append(c.kept, b...)
 	for _, id := range ids {
 		c.kept = append(c.kept, id[:]...)
@@ -186,7 +186,7 @@ func unpacked(b []byte) ([]byte, error) {
 
 func readKeptPage(kept []byte) (p keptPage, err error) {
 	n, size := binary.Uvarint(kept)
-	if size <= 0 || n > uint64(len(kept)-size) { // #nosec G115 -- a length
+	if size <= 0 || n > uint64(len(kept)-size) { // #nosec G115 -- a length is not negative
 		return p, fault.New(fault.Internal, "a kept answer is unreadable")
 	}
 	head, ids := kept[size:size+int(n)], kept[size+int(n):] // #nosec G115 -- at most its length

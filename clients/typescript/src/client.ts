@@ -110,7 +110,7 @@ export interface Matches<M> {
 export class Matchable<R, Q extends object, F extends object, C extends object, S extends object, MQ extends object, M> extends Dataset<R, Q, F, C, S> {
   /** The records that 1 to 100 inputs describe. Each record returned costs a credit. */
   async match(request: MQ, options: Options = {}): Promise<Matches<M>> {
-    const call = { body: request, repeatable: true, signal: options.signal };
+    const call = { body: request, signal: options.signal };
     const { body, response } = await this.connection.send<{ data: { results: M[] } }>("POST", `${this.path}/match`, call);
     return { results: body.data.results, credits: creditsOf(response) };
   }

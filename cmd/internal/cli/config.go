@@ -76,7 +76,7 @@ func (p *Problems) URL(option, value string, schemes ...string) {
 // exampleURLs are the examples in messages, by scheme.
 var exampleURLs = map[string]string{
 	"http": "http://127.0.0.1:9200", "https": "https://host.example",
-	"postgres": "postgres://user:password@host:5432/atlas",
+	"postgres": "postgres://user:password@host:5432/atlas", // #nosec G101 -- an example
 }
 
 // Duration checks the bounds of an option, both included.

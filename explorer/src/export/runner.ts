@@ -232,7 +232,8 @@ const longest = 30_000
 function waitsFor(error: unknown, failures: number): Progress['waits'] {
   if (!(error instanceof RequestError)) return undefined
   const soon = new Date(Date.now() + Math.min(longest, 1000 * 2 ** failures))
-  if (error.code === 'rate_limited' || error.code === 'key_budget_used') return { why: 'credits', until: error.retryAt ?? soon }
+  if (error.code === 'rate_limited' || error.code === 'key_budget_used')
+    return { why: 'credits', until: error.retryAt ?? soon }
   if (error.status === 401) return { why: 'session' }
   if (error.status === 0) return { why: 'offline', until: soon }
   if (error.status === 503 || error.status === 429) {

@@ -131,7 +131,7 @@ function Refused({ error }: { error: Error }) {
 /** Link shows the link of a new invitation. Nobody can read it again. */
 function Link({ made, close }: { made: Schemas['CreateInvitationData']; close: () => void }) {
   const [copied, setCopied] = useState(false)
-  const { invitation, accept_url: link, letter } = made
+  const { invitation, accept_url: link = '', letter } = made
   return (
     <div className="made" role="status">
       <p>

@@ -147,7 +147,7 @@ func typo(r *rand.Rand, words []string) string {
 
 func edit(r *rand.Rand, w string) string {
 	at := 1 + r.IntN(len(w)-2)
-	letter := string(rune('A' + r.IntN(26)))
+	letter := string(rune('A' + r.IntN(26))) // #nosec G115 -- a letter
 	switch r.IntN(4) {
 	case 0:
 		return w[:at] + w[at+1:]
@@ -254,7 +254,7 @@ func (f Firm) hard(r *rand.Rand, taken map[string]bool) (Input, bool) {
 		}
 		for n := 0; n < 2 || n < len(letters)/3; n++ { // two neighbours at least: no typo
 			at := (r.IntN(len(letters)/2) + n*len(letters)/2) % len(letters)
-			letters[at] = 'A' + (letters[at]-'A'+byte(1+r.IntN(25)))%26
+			letters[at] = 'A' + (letters[at]-'A'+byte(1+r.IntN(25)))%26 // #nosec G115 -- at most 25
 		}
 		in.Kind, in.Name = "a similar name", string(letters)+" "+strings.Join(words[1:], " ")
 	}

@@ -179,7 +179,7 @@ class Matchable(Dataset[R], Generic[R, M]):
         body = without_none(
             inputs=list(inputs), min_confidence=min_confidence, candidates=candidates, fields=fields
         )
-        response = self._connection.send("POST", self._path + "/match", body=body, repeatable=True)
+        response = self._connection.send("POST", self._path + "/match", body=body)
         results = decoded(response)["data"]["results"]
         return Matches([self._result.model_validate(r) for r in results], Credits.of(response))
 
