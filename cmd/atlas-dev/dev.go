@@ -22,6 +22,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/devstack"
 	"atlas/internal/durable"
+	"atlas/internal/mcp"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
@@ -183,7 +184,7 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 		RedisPrefix: devRedisPrefix, CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
 		SearchTimeout: 10 * time.Second, RedisTimeout: c.RedisTimeout,
 		Operation: server.Operation{
-			MaxRequests: api.DefaultMaxRequests, MaxCalls: server.DefaultMaxCalls, Drain: 5 * time.Second,
+			MaxRequests: api.DefaultMaxRequests, MCP: true, MCPMaxBytes: mcp.DefaultMaxBytes, MaxCalls: server.DefaultMaxCalls, Drain: 5 * time.Second,
 			FreeRate: server.DefaultFreeRate, FreeBurst: server.DefaultFreeBurst,
 		},
 

@@ -177,14 +177,17 @@ func clientOfData(t *testing.T, c *client.Client) {
 			}
 		}
 	}
-	matched := must(c.Accounts.Match(ctx, client.MatchRequest{Inputs: []client.MatchInput{{Ref: "1", Name: account.Name}}, Candidates: 1}))(t)
-	if len(matched.Results) != 1 || matched.Results[0].Ref != "1" {
-		t.Errorf("%+v", matched)
-	}
-	_ = must(c.Contacts.Match(ctx, client.MatchRequest{Inputs: []client.MatchInput{{Ref: "1", Name: "nobody has this name"}}}))(t)
 	named := must(c.Accounts.Suggest(ctx, client.SuggestRequest{Prefix: account.Name, Field: "name", Filters: client.Filters{"projects_count": client.Is(account.ProjectsCount)}}))(t)
 	if i := slices.IndexFunc(named, func(s client.Suggestion) bool { return s.ID == account.ID }); i < 0 || named[i].Value != account.Name {
 		t.Errorf("%s: %+v", account.Name, named)
+	}
+	firms := must(c.Accounts.Match(ctx, client.MatchRequest{Inputs: []client.MatchInput{{Ref: "firm", Name: account.Name, City: account.City}}, Candidates: 5}))(t)
+	if len(firms.Results) != 1 || len(firms.Results[0].Candidates) == 0 || firms.Credits != len(firms.Results[0].Candidates) {
+		t.Errorf("%s: %+v", account.Name, firms)
+	}
+	people := must(c.Contacts.Match(ctx, client.MatchRequest{Inputs: []client.MatchInput{{Ref: "person", Email: contact.Email}}}))(t)
+	if len(people.Results) != 1 || len(people.Results[0].Candidates) != 1 {
+		t.Errorf("%s: %+v", contact.Email, people)
 	}
 	if cost := must(c.Projects.Cost(ctx, client.Search{Limit: 3}))(t); cost.Credits != 3 || cost.Count < 3 {
 		t.Errorf("%+v", cost)
@@ -223,7 +226,7 @@ func clientOfData(t *testing.T, c *client.Client) {
 	if f := must(c.Fields.Get(ctx, "accounts", "has_project"))(t); f.Kind != "relation" || len(f.SubFields) == 0 {
 		t.Errorf("%+v", f)
 	}
-	if credits := must(c.Credits(ctx))(t); credits.Used != 7+7+5+1 || credits.Plan != "pro" {
+	if credits := must(c.Credits(ctx))(t); credits.Used != 7+7+5+firms.Credits+people.Credits || credits.Plan != "pro" {
 		t.Errorf("%+v", credits)
 	}
 	_, err = c.Projects.Search(ctx, client.Search{Filters: client.Filters{"colour": client.Is("red")}})
@@ -440,7 +443,7 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	}
 
 	sub := must(c.Subscriptions.Upsert(ctx, "permit_issued", client.Delivery{Frequency: "daily"}))(t)
-	if sub.Delivery.Frequency != "daily" || !cmp.Equal(sub.Delivery.Channels, []client.Channel{"in_app"}) || sub.QueueStartedAt.IsZero() {
+	if sub.Delivery.Frequency != "daily" || !cmp.Equal(sub.Delivery.Channels, []client.Channel{client.ChannelInApp}) || sub.QueueStartedAt.IsZero() {
 		t.Errorf("%+v", sub)
 	}
 	if all := collect(t, c.Subscriptions.List(ctx)); len(all) != 1 || all[0].ID != sub.ID {

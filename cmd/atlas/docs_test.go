@@ -354,6 +354,7 @@ func TestPages(t *testing.T) {
 			at(b, s.program(t.Context(), b, argv))
 		}
 	}
+	s.conversation(t)
 	s.wrongPages(t)
 }
 

@@ -31,6 +31,7 @@ type commands struct {
 	Suggest    search.Suggest      `cmd:"" help:"Complete names and values of a running service as one types."`
 	Export     search.Export       `cmd:"" help:"Write all records of a search to a file, resumably."`
 	Follow     search.Follow       `cmd:"" help:"Keep a copy of a dataset, in files or a table, and follow its changes."`
+	MCP        search.MCP          `cmd:"" name:"mcp" help:"Serve a desktop agent by the Model Context Protocol."`
 	Workspace  operator.Workspace  `cmd:"" help:"Create, change and list workspaces."`
 	Key        operator.Key        `cmd:"" help:"Create, list, revoke and restrict API keys."`
 	Member     operator.Member     `cmd:"" help:"Add, list, change and remove members of a workspace."`

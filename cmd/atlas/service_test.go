@@ -22,6 +22,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/internal/mcp"
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/query"
@@ -86,7 +87,7 @@ func testConfig(t *testing.T, d *pgtest.Databases) server.Config {
 		Listen:  "127.0.0.1:0", PostgresURL: d.App, PostgresSystemURL: d.System,
 		RedisURL: backends.Redis(t), RedisPrefix: "e2e:" + d.Name + ":", RedisTimeout: 5 * time.Second, // a busy machine is no fault here
 		CursorKeys: []string{"0123456789abcdef"}, JWTSecret: testSecret, SearchTimeout: 30 * time.Second,
-		Operation: server.Operation{MaxRequests: api.DefaultMaxRequests, MaxCalls: server.DefaultMaxCalls, Drain: 20 * time.Second, MetricsListen: "127.0.0.1:0"},
+		Operation: server.Operation{MaxRequests: api.DefaultMaxRequests, MCP: true, MCPMaxBytes: mcp.DefaultMaxBytes, MaxCalls: server.DefaultMaxCalls, Drain: 20 * time.Second, MetricsListen: "127.0.0.1:0"},
 	}
 }
 

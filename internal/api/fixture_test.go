@@ -112,6 +112,7 @@ func newWorld(t *testing.T) *world {
 		},
 		Queue: &queue.Queue{Store: app, Searcher: engine},
 		Log:   slog.New(slog.DiscardHandler),
+		MCP:   &api.MCP{},
 	}
 	listening := httptest.NewServer(w.server.Handler())
 	t.Cleanup(listening.Close)

@@ -48,6 +48,7 @@ var matchExamples = map[query.Dataset][]example{
 
 var matchMetadata = schema.Named("MatchMetadata", schema.Object(
 	schema.Required("credits", schema.Integer(0, query.MaxMatchInputs*query.MaxMatchCandidates).Described("1 for each record returned.").Example(1)),
+	schema.Optional("remaining", schema.Integer(1, query.MaxMatchInputs-1).Described("How many inputs, the last ones, have no result because of `max_bytes`. Send them in another call.").Example(1)),
 ))
 
 func matchSchema(d query.Dataset) *schema.Schema {
@@ -66,6 +67,14 @@ func matchSchema(d query.Dataset) *schema.Schema {
 			schema.Required("reasons", schema.Array(reason, 1, 6).Described("One for each member of the input but `ref`.")),
 		)), 0, query.MaxMatchCandidates).Described("The most confident first.")),
 	))
+}
+
+// matchNumbers are the metadata of matches.
+type matchNumbers struct {
+	creditsOnly
+	// Remaining is how many inputs have no result, because the records before have as many
+	// bytes as the answer may have.
+	Remaining int `json:"remaining,omitzero"`
 }
 
 // renderedMatch is the result of an input.
@@ -92,7 +101,7 @@ func (s *Server) match(c *call, r query.MatchRequest) (reply, error) {
 			return reply{}, 0, err
 		}
 		var kept keptMatches
-		results, delivered, misses := make([]renderedMatch, len(found)), 0, 0
+		results, delivered, misses, bytes := make([]renderedMatch, len(found)), 0, 0, 0
 		for i, f := range found {
 			results[i] = renderedMatch{r.Inputs[i].Ref, f.Status, make([]renderedCandidate, len(f.Candidates))}
 			for j, candidate := range f.Candidates {
@@ -101,6 +110,11 @@ func (s *Server) match(c *call, r query.MatchRequest) (reply, error) {
 					return reply{}, 0, err
 				}
 				results[i].Candidates[j] = renderedCandidate{record, candidate.Confidence, candidate.Reasons}
+				bytes += len(record)
+			}
+			if r.MaxBytes > 0 && bytes > r.MaxBytes && i > 0 {
+				results = results[:i]
+				break
 			}
 			if err := kept.add(results[i], f.Records); err != nil {
 				return reply{}, 0, err
@@ -111,10 +125,10 @@ func (s *Server) match(c *call, r query.MatchRequest) (reply, error) {
 			}
 		}
 		c.oweTokens(misses)
-		return reply{map[string]any{"results": results}, creditsOnly{int64(delivered)}}, delivered, c.keep(kept.results, "", kept.ids)
+		return reply{map[string]any{"results": results}, matchNumbers{creditsOnly{int64(delivered)}, len(found) - len(results)}}, delivered, c.keep(kept.results, "", kept.ids)
 	}, func(ctx context.Context, kept keptPage) (reply, error) {
 		results, err := s.matchAgain(ctx, r, kept)
-		return reply{map[string]any{"results": results}, creditsOnly{}}, err
+		return reply{map[string]any{"results": results}, matchNumbers{Remaining: len(r.Inputs) - len(results)}}, err
 	})
 }
 

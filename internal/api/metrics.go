@@ -48,7 +48,7 @@ const (
 // outside maps paths outside the route table to the operations of their GET.
 var outside = map[string]string{
 	livePath: opLive, readyPath: opReady,
-	Version + documentPath: "get_openapi", DocsPath: "docs", DocsPath + "/*file": "docs",
+	Version + documentPath: "get_openapi", DocsPath: "docs", llmsPath: "llms", resourcePath: "mcp_metadata", resourcePath + mcpPath: "mcp_metadata", DocsPath + "/*file": "docs",
 	sessionPath: "get_session", keyPath: "get_session", signInPath: "begin_sign_in", oidc.CallbackPath: "finish_sign_in",
 }
 

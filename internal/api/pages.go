@@ -16,7 +16,7 @@ type Pages interface {
 
 // notPages are the beginnings of paths that never lead to a page: an address of the
 // API that does not exist answers as the API does.
-var notPages = []string{"/api", DocsPath, "/health", "/metrics", sessionPath}
+var notPages = []string{"/api", DocsPath, "/health", "/metrics", sessionPath, mcpPath, "/.well-known"}
 
 // opExplorer is the operation of files of the Explorer in metrics and logs.
 const opExplorer = "explorer"

@@ -117,6 +117,11 @@ type Server struct {
 	ETagKey []byte
 	// Origins are those whose pages may call the API from a browser; none: no CORS.
 	Origins []string
+	// MCP serves agents; nil: it does not.
+	MCP *MCP
+	// TokenIssuer is the issuer of access tokens, for agents that look for it; "": not
+	// known.
+	TokenIssuer string
 	// Pages serves the Explorer; nil: there is none.
 	Pages Pages
 	// Sessions has the sessions of the Explorer; nil: nobody can sign in to it.
@@ -129,7 +134,7 @@ type Server struct {
 	// none are sent.
 	Unsubscribe Unsubscriber
 	MailLinks   MailLinks
-	// PublicURL is the origin at which browsers reach the service, for links to its
+	// PublicURL is the origin at which clients reach the service, for links to its
 	// documentation; empty: they are paths.
 	PublicURL string
 	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
@@ -177,6 +182,8 @@ func (s *Server) router() *gin.Engine {
 	s.mountSession(g, methods)
 	s.mountSignIn(g, methods)
 	s.mountUnsubscribe(g, methods)
+	s.mountMCP(g, methods, g)
+	s.mountLLMs(g, methods)
 	for path, allowed := range methods {
 		refuse := notAllowed(methods, allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {

@@ -24,6 +24,7 @@ var allowed = map[string][]string{
 	"internal/ratelimit":       {"internal/fault"},
 	"internal/auth":            {"workspace", "workspace/people", "internal/fault"},
 	"internal/seal":            {},
+	"internal/mcp":             {},
 	"internal/egress":          {},
 	"internal/delivery":        {"workspace/digest", "workspace/subscriptions", "internal/egress", "internal/fault", "internal/timer", "search/query", "workspace", "workspace/jobs", "workspace/queue", "workspace/webhooks"},
 	"internal/session":         {"internal/auth", "internal/fault", "internal/seal"},
@@ -75,7 +76,7 @@ var allowed = map[string][]string{
 	"internal/schema":          {},
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
-	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/match", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/mcp", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/match", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

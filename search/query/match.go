@@ -31,6 +31,8 @@ type MatchRequest struct {
 	MinConfidence float64
 	Candidates    int
 	Fields        FieldSet
+	// MaxBytes ends the answer as Page.Within ends a page; 0: it is not limited.
+	MaxBytes int
 	// Workspace is the caller's.
 	Workspace string
 }
@@ -84,6 +86,7 @@ func matchRule(d Dataset) rule.Rule[MatchRequest] {
 		rule.Optional("min_confidence", confidence.Default(DefaultMinConfidence).Described("No record below this is returned."), func(r *MatchRequest) *float64 { return &r.MinConfidence }),
 		rule.Optional("candidates", rule.Integer(1, MaxMatchCandidates).Default(1).Described("How many records of an input may be returned. Each costs a credit."), func(r *MatchRequest) *int { return &r.Candidates }),
 		rule.Optional("fields", RecordFieldsRule(d), func(r *MatchRequest) *FieldSet { return &r.Fields }),
+		rule.Optional("max_bytes", MaxBytesRule, func(r *MatchRequest) *int { return &r.MaxBytes }),
 	), func(r MatchRequest) MatchRequest {
 		r.Dataset = d
 		return r

@@ -15,13 +15,18 @@ import (
 	"atlas/cmd/internal/cli"
 )
 
+// service is where a service is, and who asks it.
+type service struct {
+	URL       string `name:"url" env:"ATLAS_URL" default:"http://127.0.0.1:8080/api/v1" placeholder:"URL" help:"Base URL of the API (default: http://127.0.0.1:8080/api/v1)."`
+	APIKey    string `name:"api-key" env:"ATLAS_API_KEY" placeholder:"KEY" help:"API key."`
+	Token     string `env:"ATLAS_TOKEN" placeholder:"JWT" help:"A user's access token, instead of an API key; needs --workspace."`
+	Workspace string `env:"ATLAS_WORKSPACE" placeholder:"ID" help:"Workspace to act in (default: the key's)."`
+}
+
 // apiAccess holds how commands reach a service.
 type apiAccess struct {
-	URL       string        `name:"url" env:"ATLAS_URL" default:"http://127.0.0.1:8080/api/v1" placeholder:"URL" help:"Base URL of the API (default: http://127.0.0.1:8080/api/v1)."`
-	APIKey    string        `name:"api-key" env:"ATLAS_API_KEY" placeholder:"KEY" help:"API key."`
-	Token     string        `env:"ATLAS_TOKEN" placeholder:"JWT" help:"A user's access token, instead of an API key; needs --workspace."`
-	Workspace string        `env:"ATLAS_WORKSPACE" placeholder:"ID" help:"Workspace to act in (default: the key's)."`
-	RetryFor  time.Duration `name:"retry-for" default:"1m" help:"How long a service that is away or busy is waited for, 0s to 24h (default: 1m)."`
+	service
+	RetryFor time.Duration `name:"retry-for" default:"1m" help:"How long a service that is away or busy is waited for, 0s to 24h (default: 1m)."`
 }
 
 func (a apiAccess) Check(f *cli.Problems) {

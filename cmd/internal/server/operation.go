@@ -14,6 +14,7 @@ import (
 	"atlas/internal/api"
 	"atlas/internal/credits"
 	"atlas/internal/elastic"
+	"atlas/internal/mcp"
 	"atlas/internal/telemetry"
 	"atlas/workspace/postgres"
 )
@@ -29,6 +30,8 @@ type Operation struct {
 	MaxCalls       int           `name:"elasticsearch-max-calls" env:"ATLAS_ELASTICSEARCH_MAX_CALLS" default:"256" help:"Calls of Elasticsearch under way at once for requests, 1 to 10000 (default: 256); a request that needs one more is answered 503 at once."`
 	RequestTimeout time.Duration `name:"request-timeout" env:"ATLAS_REQUEST_TIMEOUT" help:"What one request may take, more than --search-timeout and up to 5m (default: --search-timeout and 20s)."`
 	ChangesKept    time.Duration `name:"changes-kept" env:"ATLAS_CHANGES_KEPT" default:"2160h" help:"How long changes of global records and of workspaces can be followed, 1h to 87600h (default: 2160h, 90 days)."`
+	MCP            bool          `name:"mcp" env:"ATLAS_MCP" default:"true" negatable:"" help:"Serve agents at /mcp, by the Model Context Protocol (default: yes; --no-mcp or ATLAS_MCP=false: no)."`
+	MCPMaxBytes    int           `name:"mcp-max-bytes" env:"ATLAS_MCP_MAX_BYTES" default:"24000" help:"Bytes of the records of a result for an agent, 1000 to 1000000 (default: 24000)."`
 	Drain          time.Duration `env:"ATLAS_DRAIN" default:"20s" help:"How long stopping may take, from the signal to the exit, 0s to 10m (default: 20s); requests still under way then are cut off."`
 	DrainPause     time.Duration `name:"drain-pause" env:"ATLAS_DRAIN_PAUSE" default:"5s" help:"How long a stopping server goes on taking requests, with readiness at 503, for balancers to notice; at most half of --drain, 0s to 5m (default: 5s)."`
 }
@@ -62,6 +65,9 @@ func (c Config) checkOperation(f *cli.Problems) {
 	}
 	if c.FreeRate > 0 && c.FreeBurst < 1 || c.FreeBurst > 1_000_000 {
 		f.Add("--free-burst (ATLAS_FREE_BURST) must be 1 to 1000000, not %d", c.FreeBurst)
+	}
+	if c.MCP && (c.MCPMaxBytes < mcp.MinMaxBytes || c.MCPMaxBytes > 1_000_000) {
+		f.Add("--mcp-max-bytes (ATLAS_MCP_MAX_BYTES) must be %d to 1000000", mcp.MinMaxBytes)
 	}
 	if c.MaxCalls < 1 || c.MaxCalls > 10_000 {
 		f.Add("--elasticsearch-max-calls (ATLAS_ELASTICSEARCH_MAX_CALLS) must be 1 to 10000, not %d", c.MaxCalls)

@@ -155,6 +155,12 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		ETagKey: c.cursorKeys()[0], Origins: c.CORSOrigins,
 		Pages: pages,
 	}
+	if c.MCP {
+		w.server.MCP = &api.MCP{MaxBytes: c.MCPMaxBytes, Version: release.Version()}
+	}
+	if c.JWKS != "" {
+		w.server.TokenIssuer = c.JWTIssuer
+	}
 	wireSignIn(c, w, client, system, log)
 	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { keepFeed(ctx, c, background, store, system, log) }, log))
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)

@@ -64,6 +64,7 @@ class AccountMatchRequest(TypedDict, closed=True):
     min_confidence: NotRequired[float]
     candidates: NotRequired[int]
     fields: NotRequired[list[AccountField]]
+    max_bytes: NotRequired[int]
 
 
 class AccountNumberFacetByBucketsMeasure(TypedDict, closed=True):
@@ -184,6 +185,7 @@ class ContactMatchRequest(TypedDict, closed=True):
     min_confidence: NotRequired[float]
     candidates: NotRequired[int]
     fields: NotRequired[list[ContactField]]
+    max_bytes: NotRequired[int]
 
 
 class ContactNumberFacetByBucketsMeasure(TypedDict, closed=True):

@@ -14,7 +14,7 @@ func TestRefusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const shaped = `{"error":{"code":"not_found","message":"no"}}`
+	const shaped = `{"error":{"code":"not_found","message":"no","doc_url":"/docs/errors#not_found"}}`
 	for name, c := range map[string]struct {
 		target string
 		status int
@@ -27,7 +27,7 @@ func TestRefusal(t *testing.T) {
 		"no JSON":               {"/v1/things/x", 400, "", `no`, false},
 		"no route":              {"/v1/none", 404, "", shaped, true},
 		"no route, no shape":    {"/v1/none", 404, "", `{"error":"no"}`, false},
-		"no route, more":        {"/v1/none", 404, "", `{"error":{"code":"x","message":"y"},"more":1}`, false},
+		"no route, more":        {"/v1/none", 404, "", `{"error":{"code":"x","message":"y","doc_url":"z"},"more":1}`, false},
 		"no route, taken":       {"/v1/none", 400, "", shaped, false},
 		"method, without":       {"/v1/none", 405, "", shaped, false},
 		"method":                {"/v1/none", 405, "GET", shaped, true},

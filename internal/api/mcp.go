@@ -1,0 +1,177 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"atlas/internal/auth"
+	"atlas/internal/fault"
+	"atlas/internal/mcp"
+	"atlas/internal/schema"
+)
+
+// MCP says how agents are served by the Model Context Protocol (docs/agents.md).
+type MCP struct {
+	// MaxBytes limits the records of a result; 0 means mcp.DefaultMaxBytes.
+	MaxBytes int
+	// Version is that of the program.
+	Version string
+}
+
+const (
+	// mcpPath is the address for agents, outside of the contract of the API.
+	mcpPath = "/mcp"
+	// resourcePath has the metadata of mcpPath as a resource of OAuth (RFC 9728).
+	resourcePath = "/.well-known/oauth-protected-resource"
+)
+
+// mcpRoute is what a request of an agent is to the checks before its body is read. The
+// requests of its tools are requests of the route table, with all checks.
+var mcpRoute = Route{Operation: "mcp", endpoint: endpoint{body: &schema.Schema{}}}
+
+// mountMCP adds the address for agents. api answers the requests of tools.
+func (s *Server) mountMCP(g *gin.Engine, methods map[string][]string, api http.Handler) {
+	if s.MCP == nil {
+		return
+	}
+	agents := &mcp.Server{
+		API: api, Base: Version, Document: encoded(s.Document()), Key: s.tagger.key,
+		MaxBytes: s.MCP.MaxBytes, Version: s.MCP.Version, Timeout: s.RequestTimeout, Log: s.Log,
+	}
+	handler, err := agents.Handler()
+	if err != nil {
+		panic(err) // the document is that of this program
+	}
+	methods[mcpPath] = []string{http.MethodPost}
+	g.POST(mcpPath, func(ctx *gin.Context) {
+		c := callOf(ctx)
+		c.route = mcpRoute
+		defer c.enter()()
+		caller, err := c.admitAgent()
+		if err != nil {
+			if fault.CodeOf(err) == fault.Unauthorized {
+				ctx.Header("WWW-Authenticate", s.challenge())
+			}
+			c.fail(err)
+			return
+		}
+		r := ctx.Request.Clone(mcp.WithCaller(c.Context(), caller))
+		r.Body = io.NopCloser(bytes.NewReader(c.rawBody))
+		c.rawBody = nil
+		handler.ServeHTTP(ctx.Writer, r)
+	})
+	if s.resource() != "" && s.TokenIssuer != "" {
+		for _, path := range []string{resourcePath, resourcePath + mcpPath} {
+			methods[path] = []string{http.MethodGet}
+			g.GET(path, func(ctx *gin.Context) {
+				callOf(ctx).json(http.StatusOK, map[string]any{
+					"resource": s.resource(), "authorization_servers": []string{s.TokenIssuer},
+					"bearer_methods_supported": []string{"header"}, "resource_name": "Atlas",
+				})
+			})
+		}
+	}
+}
+
+// resource is the address for agents as they know it, "" if that is not known.
+func (s *Server) resource() string {
+	if s.PublicURL == "" {
+		return ""
+	}
+	return strings.TrimSuffix(s.PublicURL, "/") + mcpPath
+}
+
+// challenge tells a client without a valid token how to get one.
+func (s *Server) challenge() string {
+	if s.resource() == "" || s.TokenIssuer == "" {
+		return `Bearer realm="atlas"`
+	}
+	return `Bearer realm="atlas", resource_metadata="` + strings.TrimSuffix(s.PublicURL, "/") + resourcePath + mcpPath + `"`
+}
+
+// admitAgent checks a request of an agent, and receives its body. It holds a place of the
+// second phase until it is answered, and none of the third: the requests of tools take
+// those.
+func (c *call) admitAgent() (mcp.Caller, error) {
+	if err := c.server.checkOrigin(c.gin.Request); err != nil {
+		return mcp.Caller{}, err
+	}
+	if !c.acquireFresh() {
+		return mcp.Caller{}, c.busy()
+	}
+	// A cookie does not count here: an agent is no page.
+	header := c.gin.Request.Header.Values("Authorization")
+	var err error
+	if c.identity, err = c.server.Gate.Authenticate(c.Context(), header); err != nil {
+		return mcp.Caller{}, err
+	}
+	if !c.acquireReceiving() {
+		return mcp.Caller{}, c.busy()
+	}
+	params, err := url.ParseQuery(c.gin.Request.URL.RawQuery)
+	if err != nil {
+		return mcp.Caller{}, fault.New(fault.BadRequest, "the query string is malformed")
+	}
+	in, err := c.server.Gate.Resolve(c.Context(), c.identity, params["workspace_id"], false)
+	if err == nil {
+		c.principal, err = c.server.Gate.Authorize(c.Context(), c.identity, in)
+	}
+	if err != nil {
+		return mcp.Caller{}, err
+	}
+	if !c.acquireReceivingOf(in) || !c.receive() {
+		return mcp.Caller{}, c.busy()
+	}
+	if c.bodyErr != nil {
+		return mcp.Caller{}, c.bodyErr
+	}
+	caller := mcp.Caller{ID: callerID(c.identity.Subject()), Workspace: in.String(), Authorization: header[0], RequestID: c.id}
+	for _, scope := range c.principal.Scopes {
+		caller.Scopes = append(caller.Scopes, string(scope))
+	}
+	return caller, nil
+}
+
+func callerID(s auth.Subject) string { return string(s.Kind) + ":" + uuid.UUID(s.ID).String() }
+
+// checkOrigin refuses requests that a page of a foreign origin sends, also under a name
+// that its owner lets lead here (DNS rebinding): on a loopback address only names of the
+// machine itself, and of PublicURL, are taken.
+func (s *Server) checkOrigin(r *http.Request) error {
+	public, _ := url.Parse(s.PublicURL)
+	own := s.PublicURL != "" && r.Host == public.Host
+	if address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(address.String()) && !isLoopback(r.Host) && !own {
+		return fault.New(fault.Forbidden, "this server is not called %.100q: use its own address, or set --public-url", r.Host)
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" || slices.Contains(s.Origins, origin) || origin == strings.TrimSuffix(s.PublicURL, "/") {
+		return nil
+	}
+	if from, err := url.Parse(origin); err == nil && from.Host == r.Host && (own || isLoopback(r.Host)) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "pages of the origin %.100q may not call this address: see --cors-origins", origin)
+}
+
+// isLoopback reports whether an address, with or without a port, is the machine itself.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = strings.Trim(address, "[]")
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(cmp.Or(host, "-"))
+	return err == nil && ip.Unmap().IsLoopback()
+}

@@ -1,0 +1,183 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Caller is who sent a request, as the server has identified them.
+type Caller struct {
+	// ID is the id of the key or the user, unique among both.
+	ID string
+	// Workspace is the workspace of the request.
+	Workspace string
+	// Scopes are the scopes of the caller there.
+	Scopes []string
+	// Authorization is the header of the request, which requests of tools repeat.
+	Authorization string
+	// RequestID is the id of the request, which requests of tools have too.
+	RequestID string
+}
+
+func (c Caller) has(scope string) bool { return scope == "" || slices.Contains(c.Scopes, scope) }
+
+type callerKey struct{}
+
+// WithCaller is the context of a request of a caller.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// request is a request of the API.
+type request struct {
+	method, path string
+	params       url.Values
+	// body is sent as JSON; nil: none.
+	body any
+	// key is the Idempotency-Key, "" for none.
+	key string
+}
+
+// answer is an answer of the API.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send sends a request to the API, as the caller.
+func (s *Server) send(ctx context.Context, c Caller, r request) (answer, error) {
+	params := url.Values{"workspace_id": {c.Workspace}}
+	for name, values := range r.params {
+		params[name] = values
+	}
+	var body bytes.Buffer
+	if r.body != nil {
+		e := json.NewEncoder(&body)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(r.body); err != nil {
+			return answer{}, err
+		}
+	}
+	to, err := http.NewRequestWithContext(ctx, r.method, s.Base+r.path+"?"+params.Encode(), &body)
+	if err != nil {
+		return answer{}, err
+	}
+	to.Header.Set("Authorization", c.Authorization)
+	to.Header.Set("X-Request-Id", c.RequestID)
+	if r.body != nil {
+		to.Header.Set("Content-Type", "application/json")
+	}
+	if r.key != "" {
+		to.Header.Set("Idempotency-Key", r.key)
+	}
+	w := &recorder{header: http.Header{}}
+	s.API.ServeHTTP(w, to)
+	return answer{w.status, w.header, w.body.Bytes()}, nil
+}
+
+// recorder keeps an answer.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *recorder) Header() http.Header { return w.header }
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *recorder) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(b)
+}
+
+// failure is an error of the API, as it answers it.
+type failure struct {
+	Code    string `json:"code"`
+	Name    string `json:"name"`
+	Message string `json:"message"`
+	Issues  []struct {
+		Code    string   `json:"code"`
+		Path    []string `json:"path"`
+		Message string   `json:"message"`
+	} `json:"issues"`
+	MergedInto string `json:"merged_into"`
+}
+
+// advice says what an agent can do about an error, by its code.
+var advice = map[string]string{
+	"bad_request":             "If search_after or cursor is meant: begin again without it, or send it as it was answered, with the same arguments.",
+	"invalid_input":           "Correct the arguments that the issues name, and call again. describe_fields lists keys, kinds and values.",
+	"invalid_view_definition": "Correct the definition as the message says, and call again.",
+	"unauthorized":            "The token is not valid. Ask the user for another; do not try again.",
+	"forbidden":               "This caller may not do that. Do not try again; tell the user.",
+	"not_found":               "There is nothing with this id. Search for it instead; do not guess ids.",
+	"view_not_found":          "manage_view with the action list shows the Views and their ids.",
+	"skill_not_found":         "find_skills lists the locators.",
+	"view_name_conflict":      "Choose another name, or change the View that has it.",
+	"view_type_mismatch":      "A Dynamic View finds its records by its definition: change that with the action update.",
+	"revision_conflict":       "Somebody changed the View meanwhile. Get it, and decide again.",
+	"rate_limited":            "The credits of the workspace are used up for now. Stop, and tell the user. Nothing was charged.",
+	"key_budget_used":         "The credits of this key are used up for now. Stop, and tell the user. Nothing was charged.",
+	"too_many_requests":       "Wait as long as Retry-After says, and call again.",
+	"cursor_too_old":          "Call without cursor and since for a new cursor, and read the records again.",
+	"limit_reached":           "The workspace has as much as it may have. Tell the user.",
+	"unavailable":             "The service is busy or a part of it is away. Nothing was charged. Wait a few seconds, and call again.",
+	"internal":                "This is a mistake of the service. Call again once; then tell the user the request id.",
+	"user_identity_required":  "This needs a person's access token, not an API key. Do not try again.",
+	"ambiguous_match":         "Name the record by its id.",
+	"payload_too_large":       "Send fewer items.",
+	"idempotency_conflict":    "The user's agreement was used for this call in another spelling. Call without confirm to be asked again.",
+	"idempotency_in_progress": "The same call is under way. Wait a few seconds, and call again.",
+}
+
+// problem is the error that the API answered, as a text for an agent.
+func (a answer) problem() string {
+	var body struct{ Error failure }
+	_ = json.Unmarshal(a.body, &body)
+	f := body.Error
+	if f.Name == "ValidationError" {
+		f.Code = "invalid_input"
+		if f.Message == "" {
+			f.Message = "the arguments are not valid"
+		}
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "Error %s: %s", f.Code, oneLine(f.Message))
+	for _, issue := range f.Issues {
+		fmt.Fprintf(&text, "\n- %s (%s): %s", oneLine(strings.Join(issue.Path, ".")), issue.Code, oneLine(issue.Message))
+	}
+	if what := advice[f.Code]; what != "" {
+		fmt.Fprintf(&text, "\nWhat to do: %s", what)
+	}
+	if f.MergedInto != "" {
+		fmt.Fprintf(&text, "\nThe record became %s.", f.MergedInto)
+	}
+	for _, name := range []string{"Retry-After", "X-Credits-Next-At", "X-Request-Id"} {
+		if value := a.header.Get(name); value != "" {
+			fmt.Fprintf(&text, "\n%s: %s", name, value)
+		}
+	}
+	return text.String()
+}
+
+// oneLine is a text without line breaks and other control characters.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+}

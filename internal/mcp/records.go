@@ -1,0 +1,320 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// unbrief are the members of records that brief rows leave out: long texts, and what only
+// programs need.
+var unbrief = []string{"id", "description", "summary", "notes", "website", "source", "source_url", "country", "latitude", "longitude", "contact_ids", "detected_at", "created_at", "updated_at"}
+
+// brief are the members of a brief row, given the schema of a whole one.
+func (s *Server) brief(row object) []string {
+	return slices.DeleteFunc(s.document.keys(row), func(name string) bool { return slices.Contains(unbrief, name) })
+}
+
+// rowOf is the schema of the rows of a search.
+func (s *Server) rowOf(operation string) object {
+	return s.document.schema(s.document.member(s.document.answer(operation), "data")["items"])
+}
+
+// conditionsOf are the arguments that the API gets as they are.
+var conditionsOf = []string{"query", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include", "since", "cursor", "inputs", "candidates", "min_confidence"}
+
+// body is the body of a request with the arguments that the API reads.
+func (c *call) body() object {
+	body := object{}
+	for _, name := range conditionsOf {
+		if value, is := c.given[name]; is {
+			body[name] = value
+		}
+	}
+	return body
+}
+
+// wrong is an error in the arguments.
+func wrong(format string, args ...any) (*sdk.CallToolResult, error) {
+	return failed("Error invalid_input: " + fmt.Sprintf(format, args...)), nil
+}
+
+func (c *call) limit(in arguments, usual int) (int, bool) {
+	if _, is := c.given["limit"]; !is {
+		return usual, true
+	}
+	return in.Limit, in.Limit >= 1 && in.Limit <= maxLimit
+}
+
+func (c *call) maxCredits(in arguments) (int, bool) {
+	if _, is := c.given["max_credits"]; !is {
+		return defaultCredits, true
+	}
+	return in.MaxCredits, in.MaxCredits >= 1 && in.MaxCredits <= maxLimit
+}
+
+func searchRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	if !slices.Contains(datasets, in.Dataset) {
+		return wrong("dataset is one of %v", datasets)
+	}
+	return c.search(ctx, in, "/data/"+in.Dataset+"/search", in.Dataset, c.server.rowOf("search_"+in.Dataset))
+}
+
+func searchBook(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	if !slices.Contains(books, in.Dataset) {
+		return wrong("dataset is one of %v", books)
+	}
+	return c.search(ctx, in, "/workspace/"+in.Dataset+"/search", in.Dataset+" of the book", c.server.rowOf("search_workspace_"+in.Dataset))
+}
+
+func searchView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	dataset, refused, err := c.datasetOf(ctx, in.ViewID)
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	row := c.server.document.schemas["View"+title(singular(dataset))+"Row"]
+	return c.search(ctx, in, "/workspace/views/"+url.PathEscape(in.ViewID)+"/records/search", dataset+" of the View", c.server.document.schema(row))
+}
+
+func title(name string) string { return string(bytes.ToUpper([]byte(name[:1]))) + name[1:] }
+
+// datasetOf is the dataset of a View.
+func (c *call) datasetOf(ctx context.Context, view string) (string, *sdk.CallToolResult, error) {
+	a, refused, err := c.send(ctx, request{method: "GET", path: "/workspace/views/" + url.PathEscape(view)})
+	if refused != nil || err != nil {
+		return "", refused, err
+	}
+	var got struct {
+		Data struct{ View struct{ Dataset string } }
+	}
+	err = json.Unmarshal(a.body, &got)
+	return got.Data.View.Dataset + "s", nil, err
+}
+
+// search answers a page. It asks before the page costs more than max_credits, and the
+// limit of the request keeps the charge below what was permitted, whatever changes
+// meanwhile.
+func (c *call) search(ctx context.Context, in arguments, path, what string, row object) (*sdk.CallToolResult, error) {
+	limit, ok := c.limit(in, defaultLimit)
+	if !ok {
+		return wrong("limit is 1 to %d", maxLimit)
+	}
+	most, ok := c.maxCredits(in)
+	if !ok {
+		return wrong("max_credits is 1 to %d", maxLimit)
+	}
+	agreement, refused := c.agreed()
+	if refused != nil {
+		return refused, nil
+	}
+	body := c.body()
+	r := request{method: "POST", path: path, body: body}
+	switch {
+	case agreement != nil:
+		most, r.key = agreement.Credits, agreement.Key
+	case limit > most:
+		body["limit"] = limit
+		price, refused, err := c.price(ctx, r, limit)
+		if refused != nil || err != nil {
+			return refused, err
+		}
+		if price > most {
+			return c.ask(fmt.Sprintf("This page of %s costs up to %d credits, more than max_credits (%d).", what, price, most), price,
+				fmt.Sprintf("Or call with a limit of at most %d, or a higher max_credits if the user's budget allows it.", most)), nil
+		}
+	}
+	body["limit"], body["max_bytes"], body["fields"] = min(limit, most), c.server.MaxBytes, in.Fields
+	if in.Fields == nil {
+		body["fields"] = c.server.brief(row)
+	}
+	a, refused, err := c.send(ctx, r)
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	var got struct {
+		Metadata struct {
+			Total   int
+			Capped  bool    `json:"total_is_capped"`
+			After   *string `json:"search_after"`
+			Credits int
+		}
+	}
+	if err := json.Unmarshal(a.body, &got); err != nil {
+		return nil, err
+	}
+	m := got.Metadata
+	head := fmt.Sprintf("%d of %d %s", m.Credits, m.Total, what)
+	if m.Capped {
+		head = fmt.Sprintf("%d of more than %d %s", m.Credits, m.Total, what)
+	}
+	if a.repeated() {
+		head = "The same " + what + " again"
+	}
+	head += a.charged(m.Credits)
+	if m.After != nil {
+		head += " More: the same call with search_after from the metadata."
+	}
+	return done(head, json.RawMessage(a.body))
+}
+
+// charged says what an answer cost, and what is left.
+func (a answer) charged(credits int) string {
+	return fmt.Sprintf(", %d credits charged; the workspace has %s left.", credits, a.header.Get("X-Credits-Remaining"))
+}
+
+// repeated reports whether the request was answered before.
+func (a answer) repeated() bool { return a.header.Get("Idempotency-Replayed") != "" }
+
+// price is what a page costs at most. Where prices would tell about e-mail addresses,
+// it is the limit.
+func (c *call) price(ctx context.Context, r request, limit int) (int, *sdk.CallToolResult, error) {
+	body := object{"dry_run": true}
+	for name, value := range r.body.(object) {
+		if conditions, is := value.(json.RawMessage); is && bytes.Contains(conditions, []byte(`"email"`)) {
+			return limit, nil, nil
+		}
+		body[name] = value
+	}
+	a, refused, err := c.send(ctx, request{method: r.method, path: r.path, body: body})
+	if refused != nil || err != nil {
+		return 0, refused, err
+	}
+	var got struct{ Data struct{ Credits int } }
+	err = json.Unmarshal(a.body, &got)
+	return got.Data.Credits, nil, err
+}
+
+func getRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	if !slices.Contains(datasets, in.Dataset) {
+		return wrong("dataset is one of %v", datasets)
+	}
+	if len(in.IDs) == 0 || len(in.IDs) > maxLimit {
+		return wrong("ids are 1 to %d", maxLimit)
+	}
+	body := c.body()
+	body["ids"], body["max_bytes"] = in.IDs, c.server.MaxBytes
+	return c.each(ctx, in, request{method: "POST", path: "/data/" + in.Dataset + "/get/batch", body: body}, len(in.IDs), fmt.Sprintf("ids of %s", in.Dataset))
+}
+
+func matchRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	if !slices.Contains(matched, in.Dataset) {
+		return wrong("dataset is one of %v", matched)
+	}
+	most := len(in.Inputs) * max(in.Candidates, 1)
+	if most == 0 || most > maxLimit {
+		return wrong("inputs times candidates are 1 to %d", maxLimit)
+	}
+	body := c.body()
+	body["max_bytes"] = max(c.server.MaxBytes/2, MinMaxBytes) // reasons need as much
+	return c.each(ctx, in, request{method: "POST", path: "/data/" + in.Dataset + "/match", body: body}, most, fmt.Sprintf("inputs for %s", in.Dataset))
+}
+
+// each answers a request that has a result for each item, and costs at most most.
+func (c *call) each(ctx context.Context, in arguments, r request, most int, what string) (*sdk.CallToolResult, error) {
+	permitted, ok := c.maxCredits(in)
+	if !ok {
+		return wrong("max_credits is 1 to %d", maxLimit)
+	}
+	agreement, refused := c.agreed()
+	switch {
+	case refused != nil:
+		return refused, nil
+	case agreement != nil:
+		r.key = agreement.Key
+	case most > permitted:
+		return c.ask(fmt.Sprintf("These %s cost up to %d credits, more than max_credits (%d).", what, most, permitted), most,
+			fmt.Sprintf("Or ask for at most %d, or with a higher max_credits if the user's budget allows it.", permitted)), nil
+	}
+	body := r.body.(object)
+	if body["fields"] = in.Fields; in.Fields == nil {
+		body["fields"] = c.server.brief(c.server.rowOf("search_" + in.Dataset))
+	}
+	a, refused, err := c.send(ctx, r)
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	var got struct {
+		Metadata struct{ Credits, Remaining int }
+	}
+	if err := json.Unmarshal(a.body, &got); err != nil {
+		return nil, err
+	}
+	m := got.Metadata
+	head := fmt.Sprintf("%d %s", m.Credits, in.Dataset)
+	if a.repeated() {
+		head = "The same " + in.Dataset + " again"
+	}
+	head += a.charged(m.Credits)
+	if m.Remaining > 0 {
+		head += fmt.Sprintf(" The last %d %s did not fit: ask for them again.", m.Remaining, what)
+	}
+	return done(head, json.RawMessage(a.body))
+}
+
+func countAndFacets(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	path := "/data/" + in.Dataset + "/facets"
+	switch {
+	case in.ViewID != "":
+		path = "/workspace/views/" + url.PathEscape(in.ViewID) + "/records/facets"
+	case in.Of == "book" && slices.Contains(books, in.Dataset):
+		path = "/workspace/" + in.Dataset + "/facets"
+	case in.Of == "book" || in.Of != "" && in.Of != "data" || !slices.Contains(datasets, in.Dataset):
+		return wrong("dataset is one of %v, and of is data or book, which has no signals", datasets)
+	}
+	a, refused, err := c.send(ctx, request{method: "POST", path: path, body: c.body()})
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	if len(a.body) > c.server.MaxBytes {
+		return failed(fmt.Sprintf("The answer has %d bytes, more than the %d of a result. Nothing was charged.\nWhat to do: ask for fewer facets, or with a lower limit, a longer interval or a lower precision.", len(a.body), c.server.MaxBytes)), nil
+	}
+	var got struct{ Data struct{ Count int } }
+	if err := json.Unmarshal(a.body, &got); err != nil {
+		return nil, err
+	}
+	return done(fmt.Sprintf("%d %s match. Nothing charged.", got.Data.Count, in.Dataset), json.RawMessage(a.body))
+}
+
+func changesSince(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	if !slices.Contains(datasets, in.Dataset) {
+		return wrong("dataset is one of %v", datasets)
+	}
+	limit, ok := c.limit(in, 20)
+	if !ok {
+		return wrong("limit is 1 to %d", maxLimit)
+	}
+	return c.shrunk(ctx, limit, "Changes of "+in.Dataset+". Nothing charged.", func(limit int) request {
+		body := c.body()
+		body["limit"] = limit
+		return request{method: "POST", path: "/data/" + in.Dataset + "/changes", body: body}
+	})
+}
+
+// shrunk answers a list that costs nothing: if it is too long, half of it, and so on.
+// What is left out comes with the next page.
+func (c *call) shrunk(ctx context.Context, limit int, head string, of func(limit int) request) (*sdk.CallToolResult, error) {
+	for {
+		a, refused, err := c.send(ctx, of(limit))
+		if refused != nil || err != nil {
+			return refused, err
+		}
+		if len(a.body) <= c.server.MaxBytes || limit == 1 {
+			return done(head, json.RawMessage(a.body))
+		}
+		limit /= 2
+	}
+}
+
+// free answers what costs nothing and is short.
+func (c *call) free(ctx context.Context, head string, r request) (*sdk.CallToolResult, error) {
+	a, refused, err := c.send(ctx, r)
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	return done(head, json.RawMessage(a.body))
+}

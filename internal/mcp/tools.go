@@ -1,0 +1,303 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Scopes of the API.
+const (
+	dataRead       = "data:read"
+	workspaceRead  = "workspace:read"
+	workspaceWrite = "workspace:write"
+)
+
+// tool is a tool of the server.
+type tool struct {
+	name, title, text string
+	// scope is the scope without which it is not there.
+	scope         string
+	hints         sdk.ToolAnnotations
+	input, output object
+	run           func(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error)
+}
+
+// arguments are those of all tools. The conditions of a search are not read: the API
+// gets them as they are.
+type arguments struct {
+	Dataset    string   `json:"dataset"`
+	Of         string   `json:"of"`
+	ViewID     string   `json:"view_id"`
+	IDs        []string `json:"ids"`
+	Inputs     []any    `json:"inputs"`
+	Candidates int      `json:"candidates"`
+	Items      []any    `json:"items"`
+	Fields     []string `json:"fields"`
+	Keys       []string `json:"keys"`
+	Limit      int      `json:"limit"`
+	Offset     int      `json:"offset"`
+	MaxCredits int      `json:"max_credits"`
+	Action     string   `json:"action"`
+	Locator    string   `json:"locator"`
+}
+
+// unknown is the error about arguments that the tool does not have, "" if it has all.
+func (t tool) unknown(given map[string]json.RawMessage) string {
+	known := t.input["properties"].(object)
+	var bad []string
+	for name := range given {
+		if _, is := known[name]; !is {
+			bad = append(bad, fmt.Sprintf("%.60q", name))
+		}
+	}
+	if bad == nil {
+		for _, name := range t.input["required"].([]any) {
+			if _, is := given[name.(string)]; !is {
+				return fmt.Sprintf("Error invalid_input: %s is required.", name)
+			}
+		}
+		return ""
+	}
+	slices.Sort(bad)
+	return fmt.Sprintf("Error invalid_input: %s has no argument %s. It has: %s.", t.name, strings.Join(bad, ", "), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+}
+
+// Bounds of arguments.
+const (
+	defaultLimit = 10
+	maxLimit     = 50
+	// defaultCredits is what a call may cost unless max_credits says so.
+	defaultCredits = 10
+	// unasked is how many records a call may write without asking.
+	unasked  = 10
+	maxItems = 100
+)
+
+// datasets are the global datasets, books those that a workspace can keep, and matched
+// those whose records can be matched.
+var (
+	datasets = []string{"accounts", "contacts", "projects", "signals"}
+	books    = datasets[:3]
+	matched  = datasets[:2]
+)
+
+func singular(dataset string) string { return strings.TrimSuffix(dataset, "s") }
+
+// each makes a name of each dataset.
+func each(of []string, format string) []string {
+	names := make([]string, len(of))
+	for i, d := range of {
+		names[i] = fmt.Sprintf(format, d)
+	}
+	return names
+}
+
+// Schemas of arguments.
+
+func text(description string) object { return object{"type": "string", "description": description} }
+
+func oneOf(description string, values ...string) object {
+	return object{"type": "string", "enum": values, "description": description}
+}
+
+func integer(lowest, highest, usual int, description string) object {
+	return object{"type": "integer", "minimum": lowest, "maximum": highest, "default": usual, "description": description}
+}
+
+func listOf(item object, most int, description string) object {
+	return object{"type": "array", "items": item, "minItems": 1, "maxItems": most, "description": description}
+}
+
+// takes is the schema of arguments.
+func takes(required []string, properties ...object) object {
+	all := object{}
+	for _, p := range properties {
+		maps.Copy(all, p)
+	}
+	names := make([]any, len(required))
+	for i, name := range required {
+		names[i] = name
+	}
+	return object{"type": "object", "properties": all, "required": names, "additionalProperties": false}
+}
+
+func inDataset(of ...string) object { return object{"dataset": oneOf("The dataset.", of...)} }
+
+// conditions are the arguments that choose records. The keys are those of the catalog.
+func (s *Server) conditions(operations map[string]string, names []string) object {
+	var filters, relations []string
+	for _, name := range names {
+		body := s.document.body(operations[name])
+		filters = append(filters, name+": "+strings.Join(s.document.keys(s.document.member(body, "filters")), ", "))
+		if of := s.document.member(body, "relations"); of["properties"] != nil && len(of["properties"].(object)) > 0 {
+			relations = append(relations, name+": "+strings.Join(s.document.keys(of), ", "))
+		}
+	}
+	filter := object{"type": "object", "properties": object{
+		"value":       object{"description": "A value; an array of values, any of which matches; of numbers and dates a range [from, to], either end of which may be null."},
+		"exact_match": object{"type": "boolean", "description": "Compare the whole text."},
+		"known":       object{"type": "boolean", "description": "In place of value: whether there is a value."},
+	}}
+	byKey := object{"type": "object", "additionalProperties": filter}
+	group := object{"type": "object", "properties": object{"filters": byKey, "relations": object{"type": "object", "additionalProperties": byKey}}}
+	return object{
+		"query":     text("Every term must occur in the name, the description or the like."),
+		"typos":     oneOf("auto: similar spellings match too.", "off", "auto"),
+		"filters":   object{"type": "object", "additionalProperties": filter, "description": "All must match. Keys of " + strings.Join(filters, "; ") + ". describe_fields has their kinds and values."},
+		"relations": object{"type": "object", "additionalProperties": byKey, "description": "A related record that matches all filters in it exists (has_…) or does not (without_…). Keys of " + strings.Join(relations, "; ") + "."},
+		"any":       listOf(group, 10, "At least one of these groups must match."),
+		"none":      listOf(group, 10, "None of these groups may match."),
+	}
+}
+
+// page are the arguments of a page of records.
+func page(sorts string) object {
+	return object{
+		"sort":         object{"type": "object", "description": sorts, "properties": object{"field": object{"type": "string"}, "order": oneOf("", "asc", "desc")}, "required": []string{"field", "order"}},
+		"limit":        integer(1, maxLimit, defaultLimit, "Records of the page, each 1 credit."),
+		"search_after": text("metadata.search_after of the page before, with the same sort."),
+		"fields":       listOf(object{"type": "string"}, 100, "Members of each record beside the id. By default all but long texts and technical ones."),
+		"max_credits":  integer(1, maxLimit, defaultCredits, "What the call may cost. Above it nothing is charged, and the user is asked."),
+		asked:          text("What this tool answered when it asked for the user's agreement. Never without asking the user."),
+	}
+}
+
+// sorts says by which fields the datasets can be sorted.
+func (s *Server) sorts(operations map[string]string, names []string) string {
+	var all []string
+	for _, name := range names {
+		var fields []string
+		sort := s.document.member(s.document.body(operations[name]), "sort", "field")
+		for _, field := range sort["enum"].([]any) {
+			fields = append(fields, field.(string))
+		}
+		all = append(all, name+": "+strings.Join(fields, ", "))
+	}
+	return "Fields of " + strings.Join(all, "; ") + "."
+}
+
+// named are operations by dataset.
+func named(of []string, format string) map[string]string {
+	all := map[string]string{}
+	for _, d := range of {
+		all[d] = fmt.Sprintf(format, d)
+	}
+	return all
+}
+
+var (
+	no       = new(bool)
+	readOnly = sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: no, DestructiveHint: no}
+)
+
+// tools are the tools of callers with the scopes of one of them.
+func (s *Server) tools(caller Caller) []tool {
+	d := s.document
+	searches, ofBook := named(datasets, "search_%s"), named(books, "search_workspace_%s")
+	facets := each(datasets, "facet_%s")
+	matches := each(matched, "match_%s")
+	input := d.schema(d.member(d.body(matches[0]), "inputs")["items"])
+	return []tool{
+		{
+			name: "describe_fields", title: "Describe fields", scope: dataRead, hints: readOnly,
+			text:   "Lists the keys to filter a dataset by, with kinds, descriptions and values (of open lists the most frequent). Free. Without keys, related records' keys are left out, and long lists of values are cut at 20: name keys for all.",
+			input:  takes([]string{"dataset"}, object{"dataset": oneOf("A dataset, or the workspace's book of it.", slices.Concat(datasets, each(books, "workspace_%s"))...), "keys": listOf(object{"type": "string"}, 100, "Only these keys, completely."), "query": text("Part of a key or a description."), "offset": integer(0, 1000, 0, "metadata.next_offset of the answer before.")}),
+			output: s.fieldsOutput(), run: describeFields,
+		}, {
+			name: "count_and_facets", title: "Count and sum", scope: dataRead, hints: readOnly,
+			text: "Counts the records that match, exactly, and says how they are distributed: by value, range or period, with sums, averages, minima or maxima of a number. Free. Use it before searching, and to rank: " +
+				`which firms have most units under construction is {"dataset":"projects","filters":{"stage":{"value":"under_construction"}},"facets":[{"field":"account_ids","limit":100,"measure":{"field":"residential_units","of":"sum"}}]}: ` +
+				`values come by count, each with its name as label and the sum as measure, so compare the measures yourself, and see that "other" is 0. A part of a city is best a box, because not every project has an address: {"location":{"value":{"within":{"north":..,"south":..,"east":..,"west":..}}}}. value is what a filter takes.`,
+			input: takes([]string{"dataset"}, inDataset(datasets...), object{
+				"of":      oneOf("data: all records. book: those that the workspace keeps.", "data", "book"),
+				"view_id": text("Count a View instead; dataset is its dataset."),
+				"facets": listOf(object{"type": "object", "properties": object{
+					"field": object{"type": "string"}, "limit": integer(1, 100, 10, "Values to list."), "prefix": text("Only values that begin so."),
+					"interval":    oneOf("Of dates.", "day", "week", "month", "quarter", "year"),
+					"ranges":      object{"type": "array", "description": "Of numbers: [from, to]; one end may be null.", "items": object{"type": "array"}},
+					"buckets":     integer(1, 100, 10, "Of numbers: buckets of equal width."),
+					"geo":         object{"type": "object", "description": `Of projects, in place of field: {"precision": 0 to 18} counts by map tile.`},
+					"measure":     object{"type": "object", "properties": object{"field": text("A number."), "of": oneOf("", "sum", "avg", "min", "max")}},
+					"exclude_own": object{"type": "boolean", "description": "false: the filter on the field itself counts too."},
+				}}, 12, "What to count by: enums, account_ids, dates, numbers, locations."),
+			}, s.conditions(searches, datasets)),
+			output: d.output(facets...), run: countAndFacets,
+		}, {
+			name: "search_records", title: "Search records", scope: dataRead, hints: readOnly,
+			text:   "Finds records of a dataset. 1 credit for each record returned. Filters by id link datasets: contacts by account_id, projects by account_ids, signals by project_id.",
+			input:  takes([]string{"dataset"}, inDataset(datasets...), s.conditions(searches, datasets), page(s.sorts(searches, datasets))),
+			output: d.output(slices.Collect(maps.Values(searches))...), run: searchRecords,
+		}, {
+			name: "get_records", title: "Get records", scope: dataRead, hints: readOnly,
+			text: "Gets records by id. 1 credit for each record found. metadata.remaining says how many ids, the last ones, did not fit: ask for them again.",
+			input: takes([]string{"dataset", "ids"}, inDataset(datasets...), object{
+				"ids": listOf(object{"type": "string", "format": "uuid"}, maxLimit, "Ids of records."), "fields": page("")["fields"],
+				"include":     listOf(object{"type": "string"}, 3, "Related records to embed, up to 25 of each: accounts have projects, signals, contacts; projects accounts, contacts, signals; contacts account, projects; signals project, accounts."),
+				"max_credits": page("")["max_credits"], asked: page("")[asked],
+			}),
+			output: d.output(each(datasets, "get_%s_batch")...), run: getRecords,
+		}, {
+			name: "match_records", title: "Match records", scope: dataRead, hints: readOnly,
+			text: "Finds the firm or the person that a row of the user's own list means, however it is written, with how sure that is and why. 1 credit for each record returned, candidates included. metadata.remaining says how many inputs, the last ones, did not fit: send them again.",
+			input: takes([]string{"dataset", "inputs"}, inDataset(matched...), object{
+				"inputs":         listOf(d.local(input, object{}).(object), maxLimit, "Rows of the list; inputs times candidates are at most 50."),
+				"candidates":     integer(1, 5, 1, "Records of an input that may be returned."),
+				"min_confidence": object{"type": "number", "minimum": 0, "maximum": 1, "description": "Records below are not returned (0.8)."},
+				"fields":         page("")["fields"], "max_credits": page("")["max_credits"], asked: page("")[asked],
+			}),
+			output: d.output(matches...), run: matchRecords,
+		}, {
+			name: "search_book", title: "Search the book", scope: workspaceRead, hints: readOnly,
+			text:   "Finds records that the workspace keeps, with its status, notes, tags and tier. 1 credit for each record returned.",
+			input:  takes([]string{"dataset"}, inDataset(books...), s.conditions(ofBook, books), page(s.sorts(ofBook, books))),
+			output: d.output(slices.Collect(maps.Values(ofBook))...), run: searchBook,
+		}, {
+			name: "search_view", title: "Search a View", scope: workspaceRead, hints: readOnly,
+			text:   "Finds records of a View, a list or a stored search of the workspace. 1 credit for each record returned. manage_view lists the Views.",
+			input:  takes([]string{"view_id"}, object{"view_id": text("The id of the View.")}, s.conditions(ofBook, books), page(s.sorts(ofBook, books))),
+			output: d.output("search_view_records"), run: searchView,
+		}, {
+			name: "update_book", title: "Update the book", scope: workspaceWrite,
+			hints: sdk.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: no},
+			text:  "Adds records to the workspace's book and changes its status, notes, tags and tiers of them (upsert), or takes them out, which deletes those values (delete). Free. Above 10 records the user is asked first. Items apply one by one; see the status of each.",
+			input: takes([]string{"dataset", "action"}, inDataset(books...), object{
+				"action": oneOf("upsert needs items, delete needs ids.", "upsert", "delete"),
+				"items":  listOf(object{"type": "object"}, maxItems, "Of upsert: what is left out stays as it is. Members: "+s.upserts()+"."),
+				"ids":    listOf(object{"type": "string", "format": "uuid"}, maxItems, "Of delete: ids of records."),
+				asked:    page("")[asked],
+			}),
+			output: s.batchOutput(slices.Concat(each(books, "upsert_workspace_%s_batch"), each(books, "delete_workspace_%s_batch"))...), run: updateBook,
+		}, s.viewTool(caller), {
+			name: "changes_since", title: "Changes", scope: dataRead, hints: readOnly,
+			text: "Tells which records of a dataset changed since a time or a cursor: ids and names of changed fields. Free. Without since and cursor it answers a cursor from now on, metadata.next. get_records has the records.",
+			input: takes([]string{"dataset"}, inDataset(datasets...), object{
+				"since": text("A time or a day, such as 2026-02-14."), "cursor": text("metadata.next of the answer before."),
+				"limit": integer(1, maxLimit, 20, "Changes to tell."), "filters": s.conditions(searches, datasets)["filters"],
+			}),
+			output: d.output(each(datasets, "read_%s_changes")...), run: changesSince,
+		}, {
+			name: "credits", title: "Credits", scope: dataRead, hints: readOnly,
+			text:  "Says what the workspace may still spend, and what it spent on what in the last 24 hours. Free.",
+			input: takes(nil), output: d.output("get_usage"),
+			run: func(ctx context.Context, c *call, _ arguments) (*sdk.CallToolResult, error) {
+				return c.free(ctx, "Credits of the workspace.", request{method: "GET", path: "/data/usage"})
+			},
+		}, {
+			name: "find_skills", title: "Find Skills", scope: workspaceRead, hints: readOnly,
+			text:   "Lists Skills, instructions that the workspace wrote for its tasks, without their content. Free.",
+			input:  takes(nil, object{"query": text("Every word must occur in the name or the description."), "limit": integer(1, maxLimit, 20, "Skills to list."), "offset": integer(0, 10_000, 0, "Skills to skip.")}),
+			output: d.output("find_skills"), run: findSkills,
+		}, {
+			name: "get_skill", title: "Get a Skill", scope: workspaceRead, hints: readOnly,
+			text:   "Gets a Skill with its content. Free. A long content comes in parts: go on with metadata.next_offset.",
+			input:  takes([]string{"locator"}, object{"locator": text("Such as workspace/site-visits."), "offset": integer(0, 1_000_000, 0, "metadata.next_offset of the part before.")}),
+			output: s.skillOutput(), run: getSkill,
+		},
+	}
+}

@@ -1,0 +1,335 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// fieldsOutput is the schema of describe_fields: descriptors, which may be shortened.
+func (s *Server) fieldsOutput() object {
+	answer := s.document.answer("search_fields")
+	descriptor := maps.Clone(s.document.schema(s.document.member(answer, "data")["items"]))
+	for _, condition := range []string{"if", "then", "else"} {
+		delete(descriptor, condition)
+	}
+	return s.document.envelope(object{"type": "array", "items": descriptor}, s.withNext(s.document.member(answer, "metadata")))
+}
+
+// withNext is the schema of metadata that may say where to go on.
+func (s *Server) withNext(metadata object) object {
+	m := maps.Clone(metadata)
+	properties := maps.Clone(m["properties"].(object))
+	properties["next_offset"] = object{"type": "integer", "minimum": 1, "description": "Where to go on; missing at the end."}
+	m["properties"] = properties
+	return m
+}
+
+// shownValues is how many values of an enum are shown of a descriptor that is not asked
+// for by its key.
+const shownValues = 20
+
+func describeFields(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	body := object{"dataset": in.Dataset}
+	for _, name := range []string{"keys", "query"} {
+		if value, is := c.given[name]; is {
+			body[name] = value
+		}
+	}
+	a, refused, err := c.send(ctx, request{method: "POST", path: "/data/fields/search", body: body})
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	var got struct {
+		Data     []map[string]json.RawMessage `json:"data"`
+		Metadata object                       `json:"metadata"`
+	}
+	if err := json.Unmarshal(a.body, &got); err != nil {
+		return nil, err
+	}
+	from := min(max(in.Offset, 0), len(got.Data))
+	shown, size := []any{}, 0
+	for _, field := range got.Data[from:] {
+		if in.Keys == nil {
+			delete(field, "sub_fields")
+			var values []json.RawMessage
+			if json.Unmarshal(field["values"], &values) == nil && len(values) > shownValues {
+				if field["values"], err = encode(values[:shownValues]); err != nil {
+					return nil, err
+				}
+			}
+		}
+		b, err := encode(field)
+		if err != nil {
+			return nil, err
+		}
+		if size += len(b); size > c.server.MaxBytes && len(shown) > 0 {
+			got.Metadata["next_offset"] = from + len(shown)
+			break
+		}
+		shown = append(shown, field)
+	}
+	return done(fmt.Sprintf("%d of %d keys of %s. Nothing charged.", len(shown), len(got.Data), in.Dataset), object{"data": shown, "metadata": got.Metadata})
+}
+
+// batchOutput is the schema of batches whose results do not repeat the data.
+func (s *Server) batchOutput(operations ...string) object {
+	var results, metadata []any
+	for _, id := range operations {
+		answer := s.document.answer(id)
+		item := s.document.schema(s.document.member(answer, "data", "results")["items"])
+		properties := maps.Clone(item["properties"].(object))
+		delete(properties, "data")
+		results = withSchema(results, object{"type": "object", "properties": properties, "required": item["required"], "additionalProperties": false})
+		metadata = withSchema(metadata, answer["properties"].(object)["metadata"])
+	}
+	list := object{"type": "array", "items": anyOf(results)}
+	return s.document.envelope(object{"type": "object", "required": []any{"results"}, "properties": object{
+		"results": list, "view_id": object{"type": "string"}}}, anyOf(metadata))
+}
+
+// upserts are the members of upserts of each book.
+func (s *Server) upserts() string {
+	var all []string
+	for _, book := range books {
+		items := s.document.member(s.document.body("upsert_workspace_"+book+"_batch"), "inputs")["items"]
+		all = append(all, book+": "+strings.Join(s.document.keys(s.document.schema(items)), ", "))
+	}
+	return strings.Join(all, "; ")
+}
+
+func updateBook(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	if !slices.Contains(books, in.Dataset) {
+		return wrong("dataset is one of %v", books)
+	}
+	r := request{method: "POST", path: "/workspace/" + in.Dataset + "/" + in.Action + "/batch"}
+	var n int
+	switch in.Action {
+	case "upsert":
+		n, r.body = len(in.Items), object{"inputs": c.given["items"]}
+	case "delete":
+		n, r.body = len(in.IDs), object{"ids": in.IDs}
+	default:
+		return wrong("action is upsert or delete")
+	}
+	if n == 0 || n > maxItems {
+		return wrong("upsert takes 1 to %d items, delete 1 to %[1]d ids", maxItems)
+	}
+	what := fmt.Sprintf("This adds or changes %d %s of the workspace's book.", n, in.Dataset)
+	if in.Action == "delete" {
+		what = fmt.Sprintf("This takes %d %s out of the workspace's book, and deletes what it keeps on them.", n, in.Dataset)
+	}
+	return c.write(ctx, r, n > unasked, what)
+}
+
+// write runs a batch, after the user agreed to it if it has to be asked for.
+func (c *call) write(ctx context.Context, r request, ask bool, what string) (*sdk.CallToolResult, error) {
+	agreement, refused := c.agreed()
+	switch {
+	case refused != nil:
+		return refused, nil
+	case agreement != nil:
+		r.key = agreement.Key
+	case ask:
+		return c.ask(what, 0, fmt.Sprintf("Or write at most %d records in a call.", unasked)), nil
+	}
+	a, refused, err := c.send(ctx, r)
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	var got struct {
+		Data     map[string]any `json:"data"`
+		Metadata struct {
+			Credits   int `json:"credits"`
+			Succeeded int `json:"succeeded"`
+			Failed    int `json:"failed"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(a.body, &got); err != nil {
+		return nil, err
+	}
+	results, isBatch := got.Data["results"].([]any)
+	if !isBatch {
+		return done("Done. Nothing charged.", json.RawMessage(a.body))
+	}
+	for _, item := range results {
+		delete(item.(object), "data")
+	}
+	return done(fmt.Sprintf("%d done, %d failed. Nothing charged.", got.Metadata.Succeeded, got.Metadata.Failed), got)
+}
+
+// viewTool is manage_view. Callers who only read have only its actions that read.
+func (s *Server) viewTool(caller Caller) tool {
+	d := s.document
+	t := tool{
+		name: "manage_view", title: "Views", scope: workspaceRead, hints: readOnly,
+		text:  "Lists the workspace's Views (list), or gets one (get). Free.",
+		input: takes([]string{"action"}, object{"action": oneOf("", "list", "get"), "view_id": text("The View, of all actions but list and create."), "query": text("Of list: part of the name."), "limit": integer(1, maxLimit, 25, "Of list."), "offset": integer(0, 10_000, 0, "Of list: Views to skip.")}),
+		run:   manageView,
+	}
+	answers := []string{"list_views", "get_view"}
+	if caller.has(workspaceWrite) {
+		answers = append(answers, "upsert_view", "delete_view")
+		t.hints = sdk.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: no}
+		t.text = "Views are stored searches (dynamic) and lists of records (static) that the workspace's people share. Actions: list, get, create, update, delete; add_records and remove_records of a static View. Free. The user is asked before a View is deleted, and before more than 10 records are added or removed."
+		more := t.input["properties"].(object)
+		more["action"] = oneOf("", "list", "get", "create", "update", "delete", "add_records", "remove_records")
+		more["dataset"] = oneOf("Of create.", each([]string{"account", "contact", "project"}, "%s")...)
+		more["view_type"] = oneOf("Of create.", "dynamic", "static")
+		more["name"] = text("Of create and update: unique in its dataset.")
+		more["revision"] = object{"type": "integer", "description": "Of update: the revision that it changes, so that nobody's change is lost."}
+		more["definition"] = object{"type": "object", "description": "Of a dynamic View: {\"version\": 1, \"q\": text or \"\", \"fields\": conditions}. Lists are arrays of texts; numbers {\"min\": \"10\"}, texts of digits; days {\"after\": \"2026-01-31\"}. Keys of fields of " + s.definitionKeys() + "."}
+		more["record_ids"] = listOf(object{"type": "string", "format": "uuid"}, maxItems, "Of add_records and remove_records.")
+		more[asked] = page("")[asked]
+	}
+	t.output = d.output(answers...)
+	if caller.has(workspaceWrite) {
+		batch := s.batchOutput("add_view_records_batch", "remove_view_records_batch")
+		t.output = union(t.output, batch)
+	}
+	return t
+}
+
+// union is the schema of what either of two envelopes describes.
+func union(a, b object) object {
+	x, y := a["properties"].(object), b["properties"].(object)
+	defs := object{}
+	for _, s := range []object{a, b} {
+		if more, is := s["$defs"].(object); is {
+			maps.Copy(defs, more)
+		}
+	}
+	return object{"type": "object", "required": a["required"], "$defs": defs, "properties": object{
+		"data": object{"anyOf": []any{x["data"], y["data"]}}, "metadata": object{"anyOf": []any{x["metadata"], y["metadata"]}}}}
+}
+
+// definitionKeys are the keys of definitions of each dataset.
+func (s *Server) definitionKeys() string {
+	var all []string
+	for _, book := range books {
+		of := s.document.schema(s.document.schemas[title(singular(book))+"ViewDefinition"])
+		all = append(all, book+": "+strings.Join(s.document.keys(s.document.member(of, "fields")), ", "))
+	}
+	return strings.Join(all, "; ")
+}
+
+func manageView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	path := "/workspace/views/" + url.PathEscape(in.ViewID)
+	writes := c.caller.has(workspaceWrite)
+	if in.Action != "list" && in.Action != "create" && in.ViewID == "" {
+		return wrong("view_id is required for the action %.40q", in.Action)
+	}
+	switch {
+	case in.Action == "list":
+		limit, ok := c.limit(in, 25)
+		if !ok {
+			return wrong("limit is 1 to %d", maxLimit)
+		}
+		return c.shrunk(ctx, limit, "Views of the workspace. Nothing charged.", func(limit int) request {
+			params := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(in.Offset)}}
+			var query string
+			if json.Unmarshal(c.given["query"], &query) == nil {
+				params.Set("query", query)
+			}
+			return request{method: "GET", path: "/workspace/views", params: params}
+		})
+	case in.Action == "get":
+		return c.free(ctx, "The View. Nothing charged.", request{method: "GET", path: path})
+	case !writes:
+		return wrong("action is list or get: this caller may not change Views")
+	case in.Action == "create" || in.Action == "update":
+		body := object{}
+		for _, name := range []string{"dataset", "view_type", "name", "definition", "revision"} {
+			if value, is := c.given[name]; is {
+				body[name] = value
+			}
+		}
+		if in.Action == "update" {
+			body["id"] = in.ViewID
+		}
+		return c.free(ctx, "The View is as follows. Nothing charged.", request{method: "POST", path: "/workspace/views/upsert", body: body})
+	case in.Action == "delete":
+		return c.write(ctx, request{method: "DELETE", path: path}, true, "This deletes a View for everybody in the workspace.")
+	case in.Action == "add_records" || in.Action == "remove_records":
+		return changeViewRecords(ctx, c, in, path)
+	}
+	return wrong("there is no action %.40q", in.Action)
+}
+
+func changeViewRecords(ctx context.Context, c *call, in arguments, path string) (*sdk.CallToolResult, error) {
+	var ids []string
+	if json.Unmarshal(c.given["record_ids"], &ids) != nil || len(ids) == 0 || len(ids) > maxItems {
+		return wrong("record_ids are 1 to %d ids", maxItems)
+	}
+	r := request{method: "POST", path: path + "/records/delete/batch", body: object{"ids": ids}}
+	what := fmt.Sprintf("This takes %d records out of a View of the workspace.", len(ids))
+	if in.Action == "add_records" {
+		inputs := make([]object, len(ids))
+		for i, id := range ids {
+			inputs[i] = object{"record_id": id}
+		}
+		r.path, r.body = path+"/records/add/batch", object{"inputs": inputs}
+		what = fmt.Sprintf("This adds %d records to a View of the workspace.", len(ids))
+	}
+	return c.write(ctx, r, len(ids) > unasked, what)
+}
+
+func findSkills(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	limit, ok := c.limit(in, 20)
+	if !ok {
+		return wrong("limit is 1 to %d", maxLimit)
+	}
+	return c.shrunk(ctx, limit, "Skills. Nothing charged.", func(limit int) request {
+		body := object{"limit": limit, "offset": in.Offset}
+		if query, is := c.given["query"]; is {
+			body["query"] = query
+		}
+		return request{method: "POST", path: "/workspace/skills/find", body: body}
+	})
+}
+
+func (s *Server) skillOutput() object {
+	answer := s.document.answer("get_skill")
+	return s.document.envelope(answer["properties"].(object)["data"], s.withNext(s.document.member(answer, "metadata")))
+}
+
+// skill is the answer about a Skill.
+type skill struct {
+	Data struct {
+		Skill map[string]any `json:"skill"`
+	} `json:"data"`
+	Metadata object `json:"metadata"`
+}
+
+// getSkill answers a Skill, of a long content a part.
+func getSkill(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	a, refused, err := c.send(ctx, request{method: "POST", path: "/workspace/skills/get", body: object{"locator": in.Locator}})
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	var got skill
+	if err := json.Unmarshal(a.body, &got); err != nil {
+		return nil, err
+	}
+	content, _ := got.Data.Skill["content"].(string)
+	from := min(max(in.Offset, 0), len(content))
+	for from > 0 && from < len(content) && !utf8.RuneStart(content[from]) {
+		from--
+	}
+	end := min(from+c.server.MaxBytes, len(content))
+	for end < len(content) && !utf8.RuneStart(content[end]) {
+		end--
+	}
+	if got.Data.Skill["content"] = content[from:end]; end < len(content) {
+		got.Metadata["next_offset"] = end
+	}
+	return done("A Skill that somebody of the workspace wrote. Use it only if the user wants it. Nothing charged.", got)
+}
