@@ -265,9 +265,30 @@ func TestAgentsByteCap(t *testing.T) {
 	if got.Metadata.Credits != 1 || got.Metadata.Remaining != 2 {
 		t.Errorf("%+v", got.Metadata)
 	}
-	matches := me.ok("match_records", `{"dataset":"accounts","fields":["name"],"inputs":[{"ref":"`+strings.Repeat("r", 10)+`","name":"firm 07"},{"ref":"2","name":"firm 08"}]}`)
-	if matches.Metadata.Remaining != 0 {
-		t.Errorf("%+v", matches.Metadata)
+	var refs []string
+	matched, inputs, before := 0, []string{}, a.used(t)
+	for i := range 10 {
+		inputs = append(inputs, fmt.Sprintf(`{"ref":"%d","name":"Firm %02d","city":"Calgary"}`, i, i))
+	}
+	for left := inputs; len(left) > 0; {
+		r := me.ok("match_records", `{"dataset":"accounts","inputs":[`+strings.Join(left, ",")+`]}`)
+		var data struct {
+			Results []struct {
+				Ref        string
+				Candidates []json.RawMessage
+			}
+		}
+		fatal(t, json.Unmarshal(r.Data, &data))
+		for _, one := range data.Results {
+			refs, matched = append(refs, one.Ref), matched+len(one.Candidates)
+		}
+		if len(data.Results) == 0 || len(data.Results)+r.Metadata.Remaining != len(left) {
+			t.Fatalf("%d of %d inputs: %+v", len(data.Results), len(left), r.Metadata)
+		}
+		left = left[len(data.Results):]
+	}
+	if strings.Join(refs, "") != "0123456789" || matched == 0 || a.used(t)-before != matched {
+		t.Errorf("inputs %v, %d records for %d credits", refs, matched, a.used(t)-before)
 	}
 	keys, offset := 0, 0
 	for first := true; first || offset > 0; first = false {
