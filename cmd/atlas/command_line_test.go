@@ -112,6 +112,8 @@ func TestOptionsFromAFile(t *testing.T) {
 		"serve: 5\n":                        "serve is a command",
 		"drain: 5\n":                        `--drain (ATLAS_DRAIN) "5" is not a duration`,
 		"drain: [1s, 2s]\n":                 "drain takes one value, and not 2",
+		"serve:\n  drain: {after: 5s}\n":    "drain: what stands below it is no value",
+		"listen: [{a: b}]\n":                "listen: what stands below it is no value",
 		"drain: 5s\ndrain: 6s\n":            "neither YAML nor JSON",
 		"{":                                 "neither YAML nor JSON",
 		"[1]":                               "neither YAML nor JSON",
@@ -121,6 +123,11 @@ func TestOptionsFromAFile(t *testing.T) {
 		if got.status != 2 || !strings.Contains(got.err, want) {
 			t.Errorf("%q: %+v", text, got)
 		}
+	}
+	// What may be repeated is a list, and a comma does not part it.
+	lists := file("search:\n  filter: ['stage=permitted,planned', 'no such form']\n")
+	if got := atlasWith(t, nil, "search", "projects", "--config", lists, "--limit", "0"); got.status != 2 || strings.Contains(got.err, "takes one value") || !strings.Contains(got.err, "--limit must be") {
+		t.Errorf("a list: %+v", got)
 	}
 	if got := atlasWith(t, completeSettings, "serve", "--config", "/nowhere.yaml", "--drain=5"); got.status != 2 || !strings.Contains(got.err, "/nowhere.yaml: no such file") || !strings.Contains(got.err, "--drain") {
 		t.Errorf("a missing file: %+v", got)

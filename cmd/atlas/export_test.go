@@ -439,6 +439,27 @@ func TestExportStopsAtTheCeiling(t *testing.T) {
 	if diff := cmp.Diff(want, ids); diff != "" {
 		t.Error(diff)
 	}
+
+	// The budget of a key ends an export as the ceiling does.
+	key, text, err := s.directory.CreateKey(t.Context(), people.NewKey{Name: "export", Workspaces: []workspace.ID{s.pro.ID}, Budget: workspace.KeyBudget{DailyCredits: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.key = text
+	args = []string{"signals", "--out", filepath.Join(t.TempDir(), "budget.ndjson")}
+	s.export(4, append(args, "--max-credits", "10")...)
+	if said := s.export(4, args...); !strings.Contains(said, "stopped after 10 rows; ") || !strings.Contains(said, "this API key has used its budget of 10 credits") || !strings.Contains(said, "the same command goes on") {
+		t.Error(said)
+	}
+	if status, _, said := s.atlas("search", "signals"); status != 4 || !strings.Contains(said, "this API key has used its budget") {
+		t.Errorf("%d %s", status, said)
+	}
+	none := int64(0)
+	if _, err := s.directory.BudgetKey(t.Context(), key.ID, &none, nil); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the server follows", func() bool { status, _, _ := s.atlas("search", "signals", "--limit", "1"); return status == 0 })
+	s.export(0, args...)
 }
 
 // exportOverABadLine exports through a proxy that refuses requests, loses requests and

@@ -3,7 +3,9 @@ package credits
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -278,5 +280,54 @@ func TestManyKeys(t *testing.T) {
 	hash, _ := l.key(ws, 0)
 	if n := l.client.HLen(t.Context(), hash).Val(); n > 4 {
 		t.Errorf("%d fields are left", n)
+	}
+}
+
+// A key at its budget does not keep Redis from others: to find when its credits return may
+// take a walk through the day, and the refusals of one call share it.
+func TestRefusalsShareAWalk(t *testing.T) {
+	t.Parallel()
+	server := ownRedis(t)
+	c := newClocks()
+	o := c.options()
+	o.Timeout = 30 * time.Second
+	redis := client(t, server.url())
+	l := ledgerOn(t, redis, o)
+	ws, key := workspace(t, l), newKey(10)
+	spendBy(t, l, ws, newKey(0), 1)
+	c.advance(23 * time.Hour)
+	spendBy(t, l, ws, key, 10)
+
+	walks := func(refusals int) int64 {
+		t.Helper()
+		if err := redis.ConfigResetStat(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		hash, err := l.key(ws, MaxCeiling)
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch := make([]*operation, refusals)
+		for i := range batch {
+			batch[i] = &operation{ctx: t.Context(), key: hash, kind: "reserve", args: []any{uuid.NewString(), 1, MaxCeiling, "search_accounts", key.ID, key.Budget}, queuedAt: time.Now(), done: make(chan struct{})}
+		}
+		l.batcher.call(t.Context(), batch)
+		for _, o := range batch {
+			if status := o.reply.text(0); o.err != nil || status != "key_used_up" {
+				t.Fatal(status, o.err)
+			}
+		}
+		stats, err := redis.Info(t.Context(), "commandstats").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var calls int64
+		for line := range strings.Lines(stats) {
+			_, _ = fmt.Sscanf(line, "cmdstat_hmget:calls=%d", &calls)
+		}
+		return calls
+	}
+	if one, many := walks(1), walks(maxBatch); one < 10 || many != one {
+		t.Errorf("one refusal reads %d times, %d of one call %d times", one, maxBatch, many)
 	}
 }

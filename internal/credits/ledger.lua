@@ -196,15 +196,21 @@ local function apply(key, first, last)
 
   -- What is used becomes lower than the ceiling with the minute up to which the credits
   -- are more than used - ceiling, and from which on they are at least the ceiling. The
-  -- same holds for what a key used and its budget.
+  -- same holds for what a key used and its budget. To find a key's credits can take a
+  -- walk through the day, so the requests of one call that are refused share it: the
+  -- buckets change only together with what is used.
+  local backs = {}
   local function back(used, ceiling, number)
     local step, rest, at = 1, used - ceiling + 1, 0
     if rest <= 0 or ceiling == 0 then return 0 end
+    local asked = format('%d %d %d', number or 0, used, ceiling)
+    if backs[asked] then return backs[asked] end
     if ceiling < rest then step, rest = -1, ceiling end
     each(step, function(m, total)
       rest, at = rest - total, (m + WINDOW + 1) * MINUTE
       return rest <= 0
     end, number)
+    backs[asked] = at
     return at
   end
 

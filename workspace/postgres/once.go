@@ -163,11 +163,12 @@ func (e *effect) commit(ctx context.Context, answer []byte) error {
 		if answer == nil {
 			return nil
 		}
-		_, err := tx.Exec(ctx, insert, append(e.id(), e.once.Request[:], answer)...)
-		if err == nil && e.part == 0 {
-			_, err = tx.Exec(ctx, `DELETE FROM kept_answers WHERE workspace_id = $1 AND key = $2 AND part > 0`, arg(e.in), e.once.Key[:])
+		var batch pgx.Batch // one round trip
+		batch.Queue(insert, append(e.id(), e.once.Request[:], answer)...)
+		if e.part == 0 {
+			batch.Queue(`DELETE FROM kept_answers WHERE workspace_id = $1 AND key = $2 AND part > 0`, arg(e.in), e.once.Key[:])
 		}
-		return err
+		return tx.SendBatch(ctx, &batch).Close()
 	}
 	if e.tx == nil {
 		if answer == nil {

@@ -138,18 +138,28 @@ func (s fileSettings) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any,
 	}
 	list, ok := value.([]any)
 	if !ok {
-		return fmt.Sprint(value), nil
+		list = []any{value}
 	}
 	texts := make([]string, len(list))
 	for i, element := range list {
-		texts[i] = fmt.Sprint(element)
-	}
-	if f.Tag.Sep == -1 || !f.IsSlice() {
-		if len(texts) != 1 {
-			s.faults.Add("%s: %s takes one value, and not %d", s.path, f.Name, len(texts))
+		switch element.(type) {
+		case nil, map[string]any, []any:
+			s.faults.Add("%s: %s: what stands below it is no value", s.path, f.Name)
 			return nil, nil
 		}
+		texts[i] = fmt.Sprint(element)
+	}
+	switch {
+	case !ok || !f.IsSlice() && len(texts) == 1:
 		return texts[0], nil
+	case !f.IsSlice():
+		s.faults.Add("%s: %s takes one value, and not %d", s.path, f.Name, len(texts))
+		return nil, nil
+	case f.Tag.Sep == -1: // kong cannot part a text of several
+		for i := range list {
+			list[i] = texts[i]
+		}
+		return list, nil
 	}
 	return kong.JoinEscaped(texts, f.Tag.Sep), nil
 }

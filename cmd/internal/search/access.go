@@ -64,8 +64,8 @@ func (a apiAccess) open(observe func(client.Answer)) (*client.Client, error) {
 
 // Exit statuses in addition to 0, 1 and 2.
 const (
-	// outOfCreditsStatus: the credit ceiling is reached. Earlier records have
-	// been printed or written.
+	// outOfCreditsStatus: the credit ceiling or the budget of the key is reached.
+	// Earlier records have been printed or written.
 	outOfCreditsStatus = 4
 	// interruptedStatus is the usual status after SIGINT.
 	interruptedStatus = 130
@@ -98,6 +98,8 @@ func apiError(to io.Writer, err error) error {
 		return errors.New(withoutName(err))
 	case !ok:
 		return err
+	case e.Code == client.ErrKeyBudgetUsed:
+		return say(outOfCreditsStatus, "%s", e.Message)
 	case e.Code == client.ErrInvalidInput:
 		lines := []string{"the service does not accept the request:"}
 		for _, issue := range e.Issues {

@@ -42,10 +42,14 @@ type exportFile struct {
 	pack      func([]byte) ([]byte, error)
 	statePath string
 	state     cursorFile
+	fresh     bool // state is of this run alone
+	ready     bool // the output ends where state says
 }
 
-// openExport continues the output at the position of the cursor file, or
-// creates both. It locks the output: a second export to the same file fails.
+// openExport opens the output, and reads the cursor file or, to begin anew, makes a state
+// without rows. It changes neither file, and commit does so with the first page: until
+// then an export that --restart replaces is as it was. It locks the output: a second
+// export to the same file fails.
 func openExport(path, statePath string, of json.RawMessage, restart bool) (_ *exportFile, err error) {
 	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G304 -- the user of the command names the file
 	if err != nil {
@@ -77,12 +81,7 @@ func openExport(path, statePath string, of json.RawMessage, restart bool) (_ *ex
 	// An export without rows yet, for instance after a rejected request, does
 	// not block another one.
 	if begun := e.state.Bytes > 0 || e.state.Done; restart || !begun {
-		// The cursor file is written first: it marks whatever the output holds
-		// later as this export's.
-		e.state = cursorFile{Version: cursorFileVersion, Of: of, UpdatedAt: time.Now().UTC().Truncate(time.Second)}
-		if err := e.writeState(e.state); err != nil {
-			return nil, err
-		}
+		e.state, e.fresh = cursorFile{Version: cursorFileVersion, Of: of, UpdatedAt: time.Now().UTC().Truncate(time.Second)}, true
 	}
 	if other := otherExport(e.state.Of, of); other != "" {
 		return nil, fmt.Errorf("%s belongs to another export: %s; --restart begins a new one", statePath, other)
@@ -90,11 +89,27 @@ func openExport(path, statePath string, of json.RawMessage, restart bool) (_ *ex
 	if info.Size() < e.state.Bytes && !restart {
 		return nil, fmt.Errorf("%s has %d bytes, and should have %d by %s: it is not what the export wrote; --restart begins anew", path, info.Size(), e.state.Bytes, statePath)
 	}
-	if err := out.Truncate(e.state.Bytes); err != nil {
-		return nil, err
+	return e, nil
+}
+
+// cut brings the output to the position of the cursor file.
+func (e *exportFile) cut() error {
+	if e.ready {
+		return nil
 	}
-	_, err = out.Seek(e.state.Bytes, io.SeekStart)
-	return e, err
+	if e.fresh {
+		// The cursor file is written first: it marks whatever the output holds
+		// later as this export's.
+		if err := e.writeState(e.state); err != nil {
+			return err
+		}
+	}
+	if err := e.out.Truncate(e.state.Bytes); err != nil {
+		return err
+	}
+	_, err := e.out.Seek(e.state.Bytes, io.SeekStart)
+	e.ready = err == nil
+	return err
 }
 
 // readState reports whether there is a cursor file.
@@ -132,6 +147,9 @@ func (e *exportFile) commit(b []byte, next cursorFile) error {
 		next.Bytes = e.state.Bytes + int64(len(b))
 		e.state = next
 		_, err := e.to.Write(b)
+		return err
+	}
+	if err := e.cut(); err != nil {
 		return err
 	}
 	if _, err := e.out.Write(b); err != nil {

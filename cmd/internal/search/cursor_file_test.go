@@ -37,6 +37,9 @@ func TestExportFileGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := e.cut(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := e.out.WriteString("x"); err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +75,13 @@ func TestExportFileGoesOn(t *testing.T) {
 		t.Fatalf("%v %+v", err, e)
 	}
 	e.close()
-	if b, err := os.ReadFile(out); err != nil || len(b) > 0 {
-		t.Errorf("after --restart: %v %q", err, b)
+	// Who declines the price of --restart, or fails before the first page, keeps the file.
+	if e = open(); e.state.Rows != 3 || e.state.SearchAfter != "c2" {
+		t.Errorf("after a --restart that came to nothing: %+v", e.state)
+	}
+	e.close()
+	if b, err := os.ReadFile(out); err != nil || string(b) != "a\nb\nc\n" {
+		t.Errorf("after a --restart that came to nothing: %v %q", err, b)
 	}
 	for _, path := range []string{out, state} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {

@@ -67,8 +67,8 @@ func (c *Export) Check() error {
 	if c.CursorFile == "" && c.Out != stdout {
 		c.CursorFile = c.Out + ".cursor"
 	}
-	if c.CursorFile == c.Out {
-		f.Add("--cursor-file must be another file than --out")
+	if c.CursorFile == c.Out || c.Format == "parquet" && c.CursorFile == spoolOf(c.Out) {
+		f.Add("--cursor-file must be another file than --out, and than FILE.ndjson of a Parquet file")
 	}
 	return f.Err()
 }
@@ -254,7 +254,7 @@ func (e *exporting) price(ctx context.Context, to io.Writer, yes bool) error {
 		return nil
 	}
 	_, _ = fmt.Fprintf(to, "exporting %s %s costs %s credits\n", cli.Grouped(cost.Count), e.target.name, cli.Grouped(credits))
-	return confirm(os.Stdin, to)
+	return confirm(ctx, os.Stdin, to)
 }
 
 // exporting is one run of an export.

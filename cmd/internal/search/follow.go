@@ -150,17 +150,28 @@ func (c *Follow) agree(ctx context.Context, to io.Writer, f *following) error {
 	if cost.Count <= asksFrom || c.Yes || !f.shown.asks() {
 		return nil
 	}
-	return confirm(os.Stdin, to)
+	return confirm(ctx, os.Stdin, to)
 }
 
-// confirm asks, and returns errDeclined for all but yes.
-func confirm(from io.Reader, to io.Writer) error {
+// confirm asks, and returns errDeclined for all but yes, or the error of ctx, which does
+// not wait for an answer.
+func confirm(ctx context.Context, from io.Reader, to io.Writer) error {
 	_, _ = fmt.Fprint(to, "Go on? [y/N] ")
-	answer := bufio.NewScanner(from)
-	if answer.Scan() && (answer.Text() == "y" || answer.Text() == "yes") {
-		return nil
+	answered := make(chan string, 1)
+	go func() {
+		answer := bufio.NewScanner(from)
+		answer.Scan()
+		answered <- answer.Text()
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case text := <-answered:
+		if text == "y" || text == "yes" {
+			return nil
+		}
+		return errDeclined
 	}
-	return errDeclined
 }
 
 // finish prints how the run ended and returns its exit status.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,9 +18,17 @@ import (
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]error{"y\n": nil, "yes\n": nil, "\n": errDeclined, "no\n": errDeclined, "": errDeclined} {
-		if err := confirm(strings.NewReader(answer), io.Discard); !errors.Is(err, want) {
+		if err := confirm(t.Context(), strings.NewReader(answer), io.Discard); !errors.Is(err, want) {
 			t.Errorf("%q: %v", answer, err)
 		}
+	}
+	// Ctrl-C ends the question.
+	silent, answers := io.Pipe()
+	defer answers.Close()
+	interrupted, stop := context.WithCancel(t.Context())
+	stop()
+	if err := confirm(interrupted, silent, io.Discard); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
 	}
 }
 

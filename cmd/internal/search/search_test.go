@@ -18,3 +18,15 @@ func TestShownCells(t *testing.T) {
 		}
 	}
 }
+
+// The rows of a Parquet file wait in a file beside it, which the cursor file must not be.
+func TestCursorFileIsAnotherFile(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]bool{"/d/x.parquet": true, "/d/x.parquet.ndjson": true, "/d/x.parquet.cursor": false} {
+		c := Export{Out: "/d/x.parquet", CursorFile: name}
+		err := c.Check()
+		if got := err != nil && strings.Contains(err.Error(), "--cursor-file must be another file"); got != refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
