@@ -69,10 +69,8 @@ func (c *call) identifyRequest() {
 	if key == "" || c.bodyErr != nil {
 		return
 	}
-	subject := c.identity.Subject()
-	who := string(subject.Kind) + ":" + uuid.UUID(subject.ID).String()
 	c.once = workspace.Once{
-		Key:     digest([]byte(who), []byte(c.route.Operation), []byte(key)),
+		Key:     digest([]byte(c.identity.Subject().String()), []byte(c.route.Operation), []byte(key)),
 		Request: digest([]byte(c.gin.Request.URL.EscapedPath()), []byte(c.gin.Request.URL.RawQuery), c.rawBody),
 	}
 }

@@ -12,9 +12,7 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
-	"atlas/internal/auth"
 	"atlas/internal/fault"
 	"atlas/internal/mcp"
 	"atlas/internal/schema"
@@ -135,14 +133,12 @@ func (c *call) admitAgent() (mcp.Caller, error) {
 	if c.bodyErr != nil {
 		return mcp.Caller{}, c.bodyErr
 	}
-	caller := mcp.Caller{ID: callerID(c.identity.Subject()), Workspace: in.String(), Authorization: header[0], RequestID: c.id}
+	caller := mcp.Caller{ID: c.identity.Subject().String(), Workspace: in.String(), Authorization: header[0], RequestID: c.id}
 	for _, scope := range c.principal.Scopes {
 		caller.Scopes = append(caller.Scopes, string(scope))
 	}
 	return caller, nil
 }
-
-func callerID(s auth.Subject) string { return string(s.Kind) + ":" + uuid.UUID(s.ID).String() }
 
 // checkOrigin refuses requests that a page of a foreign origin sends, also under a name
 // that its owner lets lead here (DNS rebinding): on a loopback address only names of the

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"atlas/internal/fault"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -145,6 +147,9 @@ type Subject struct {
 	Kind Kind
 	ID   [16]byte // of the key or the user
 }
+
+// String names the caller: no two have the same name.
+func (s Subject) String() string { return string(s.Kind) + ":" + uuid.UUID(s.ID).String() }
 
 // Subject returns the subject of the token.
 func (i Identity) Subject() Subject {
