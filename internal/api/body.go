@@ -14,6 +14,8 @@ import (
 // MaxBody is the largest request body, in bytes.
 const MaxBody = 1 << 20
 
+const tooLargeText = "a request body may have at most %d bytes"
+
 // body reads the request's JSON object. A missing body is {}.
 func (c *call) body() (input.Value, error) {
 	data, err := c.read()
@@ -65,7 +67,7 @@ func (c *call) receive() (room bool) {
 			return true
 		}
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			c.bodyErr = fault.New(fault.PayloadTooLarge, "a request body may have at most %d bytes", MaxBody)
+			c.bodyErr = fault.New(fault.PayloadTooLarge, tooLargeText, MaxBody)
 			return true
 		}
 		if err != nil {

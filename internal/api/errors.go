@@ -15,6 +15,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/schema"
+	"atlas/workspace/views"
 )
 
 // errorRow describes an error code (docs/api.md, "Errors").
@@ -116,7 +117,7 @@ var errorTable = map[fault.Code]errorRow{
 		sample: "the feed of changes does not have everything since then anymore: ask for changes with {} to get a new cursor, then read all records again"},
 	fault.PayloadTooLarge: {status: http.StatusRequestEntityTooLarge, meaning: fmt.Sprintf("a body of over %d bytes", MaxBody),
 		advice: "Send less at once: split a batch.",
-		sample: "a request body may have at most 1048576 bytes"},
+		sample: fmt.Sprintf(tooLargeText, MaxBody)},
 	fault.UnsupportedMediaType: {status: http.StatusUnsupportedMediaType, meaning: "a body that is not `application/json`",
 		advice: "Send `Content-Type: application/json`, in UTF-8, not compressed.",
 		sample: "send the body with Content-Type: application/json, not \"text/plain\""},
@@ -131,7 +132,7 @@ var errorTable = map[fault.Code]errorRow{
 		sample: "too many requests that cost no credits: at most 20 a second, and 100 at once"},
 	fault.Internal: {status: http.StatusInternalServerError, meaning: "a mistake of ours; the request id helps to find it",
 		advice: "Report it with the `X-Request-Id` of the answer. Trying again seldom helps.",
-		sample: "something went wrong on our side; the request id helps us to find it"},
+		sample: internalText},
 	fault.Unavailable: {status: http.StatusServiceUnavailable, meaning: "a backend is away or too slow, or too much is asked at once: try again",
 		item: "the service could not go on when other items were done; the first such item is done wholly or not at all, the ones after it were not tried", retry: true,
 		advice: "Try again after the seconds of `Retry-After`. The clients do so by themselves.",
@@ -140,11 +141,11 @@ var errorTable = map[fault.Code]errorRow{
 		advice: "Leave the item out, or correct its id.",
 		sample: "no account has this id"},
 	fault.RecordNotVisible: {status: itemOnly, meaning: "a contact that the workspace does not see",
-		advice: "Add a project or account of the contact to the book or a View first.",
+		advice: "Put the contact into the book first: then the workspace sees it.",
 		sample: "the workspace does not see this contact"},
 	fault.ViewFull: {status: itemOnly, meaning: "the View holds as many records as it can",
 		advice: "Remove records, or begin another Static View.",
-		sample: "a Static View holds at most 10000 records"},
+		sample: fmt.Sprintf("a Static View holds at most %d records", views.MaxMembers)},
 }
 
 // errorBody is the body of an answer with an error.
