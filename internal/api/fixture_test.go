@@ -219,8 +219,15 @@ func (a answer) into(t *testing.T, data, metadata any) {
 // call sends a request. Without body it is "", without token the header is left out.
 func (w *world) call(t *testing.T, token, method, path, body string) answer {
 	t.Helper()
+	return w.send(t, token, method, path, body, http.Header{})
+}
+
+// send is call with further headers.
+func (w *world) send(t *testing.T, token, method, path, body string, header http.Header) answer {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, w.base+path, strings.NewReader(body))
 	fatal(t, err)
+	r.Header = header
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}

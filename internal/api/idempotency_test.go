@@ -3,7 +3,6 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -24,19 +23,7 @@ import (
 // keyed is call with an Idempotency-Key.
 func (w *world) keyed(t *testing.T, token, idempotencyKey, method, path, body string) answer {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, w.base+path, strings.NewReader(body))
-	fatal(t, err)
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Idempotency-Key", idempotencyKey)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	res, err := (&http.Client{Transport: document().Transport(t, http.DefaultTransport)}).Do(r)
-	fatal(t, err)
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	fatal(t, err)
-	return answer{res.StatusCode, res.Header, string(text)}
+	return w.send(t, token, method, path, body, http.Header{"Idempotency-Key": {idempotencyKey}})
 }
 
 // replayed checks that an answer is that of a repetition.
