@@ -209,10 +209,10 @@ func TestScoreFollowsTheTier(t *testing.T) {
 	if fresh.AtlasScore < 40 || old.AtlasScore != fresh.AtlasScore {
 		t.Errorf("new to the book %d, then as of the call %d", fresh.AtlasScore, old.AtlasScore)
 	}
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for must(c.Book.Accounts.Get(t.Context(), account))(t).AtlasScore != 0 {
 		if time.Now().After(deadline) {
-			t.Fatal("the score does not follow within 5 s")
+			t.Fatal("the score does not follow")
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

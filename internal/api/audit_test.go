@@ -64,10 +64,17 @@ func TestChangesOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	in, other := w.workspace(t, "Told", workspace.Pro, 1000), w.workspace(t, "Other", workspace.Pro, 1000)
-	admin := w.member(t, in, "admin-"+uuid.NewString()+"@example.com", people.Admin)
 	keyID, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
 	_, othersKey := w.key(t, people.NewKey{Workspaces: []workspace.ID{other}})
+	_, before, _ := (workspaceFollower{w, key, in.String()}).ask(t, `{}`)
+	admin := w.member(t, in, "admin-"+uuid.NewString()+"@example.com", people.Admin)
 	f := workspaceFollower{w, tokenFor(t, admin), in.String()}
+	// A change is told when all transactions before it ended, of other tests too.
+	for told := (workspaceChange{}); told.ID != admin.ID.String(); {
+		var changes []workspaceChange
+		changes, before = f.after(t, before)
+		told = changes[0]
+	}
 	var sent struct {
 		Subscription struct{ ID string }
 	}

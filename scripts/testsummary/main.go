@@ -1,6 +1,11 @@
-// Command testsummary reads the output of go test -json, shows a line for each
-// package and all output of failed tests, and ends with the line "N passed, N
-// failed". It fails when something failed, and when no test ran.
+// Command testsummary runs go test -json, shows a line for each package and all
+// output of failed tests, and ends with the line "N passed, N failed". It fails
+// when something failed, and when no test ran.
+//
+//	testsummary go test -json -race -- ./...
+//
+// A few tests that fail are run again, alone, with what stands before "--". Those
+// that pass then count as passed, and are listed as unstable: they are to be mended.
 //
 // Counted are tests without subtests and, of the others, the subtests; a test
 // that fails by itself, its subtests passing, counts as one failure. So does a
@@ -11,10 +16,12 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 )
@@ -26,10 +33,65 @@ func main() {
 		return nil
 	})
 	flag.Parse()
-	err := s.read(os.Stdin)
+	var err error
+	if command := flag.Args(); len(command) > 0 {
+		command, packages := split(command)
+		err = s.run(command, packages...)
+		s.again(command)
+	}
 	if !s.end(err) {
 		os.Exit(1)
 	}
+}
+
+// split takes a command apart at its last "--".
+func split(command []string) (before, after []string) {
+	for i, arg := range slices.Backward(command) {
+		if arg == "--" {
+			return slices.Clip(command[:i]), command[i+1:]
+		}
+	}
+	return slices.Clip(command), nil
+}
+
+// run reads what a command prints. That tests fail is no error.
+func (s *summary) run(command []string, args ...string) error {
+	cmd := exec.Command(command[0], append(command[1:], args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err = s.read(out)
+	if ended := cmd.Wait(); err == nil && !errors.As(ended, new(*exec.ExitError)) {
+		err = ended
+	}
+	return err
+}
+
+// atMostAgain is how many failures may be chance.
+const atMostAgain = 3
+
+// again runs the tests that failed once more. Everything else that failed has failed.
+func (s *summary) again(command []string) {
+	if len(s.failed) > atMostAgain || slices.ContainsFunc(s.failed, func(f failure) bool { return f.note != "" }) {
+		return
+	}
+	s.failed = slices.DeleteFunc(s.failed, func(f failure) bool {
+		fmt.Fprintf(s.out, "\n== again: %s\n", f)
+		name, _, _ := strings.Cut(f.test, "/")
+		second := newSummary(s.out)
+		err := second.run(command, "-count=1", "-run", "^"+name+"$", f.pkg)
+		if !second.end(err) {
+			return false
+		}
+		s.unstable = append(s.unstable, f.String())
+		s.passed++
+		return true
+	})
 }
 
 // event is a line of go test -json (go doc test2json, go help buildjson).
@@ -44,12 +106,21 @@ type event struct {
 }
 
 type summary struct {
-	out    io.Writer
-	checks []string
-	builds map[string]string // output by ImportPath
-	pkgs   map[string]*pkg
-	passed int
-	failed []string
+	out      io.Writer
+	checks   []string
+	builds   map[string]string // output by ImportPath
+	pkgs     map[string]*pkg
+	passed   int
+	failed   []failure
+	unstable []string // failed, then passed
+}
+
+// failure is a test, or without a test a package, that failed. A note says that it is
+// not a test that ended and failed.
+type failure struct{ pkg, test, note string }
+
+func (f failure) String() string {
+	return strings.Join(slices.DeleteFunc([]string{f.pkg, f.test, f.note}, func(part string) bool { return part == "" }), " ")
 }
 
 type pkg struct {
@@ -132,11 +203,11 @@ func (s *summary) endTest(e event, p *pkg, t *test) {
 	case !t.failed && !t.parent:
 		s.passed++
 	case t.failed && (!t.parent || !t.subFail):
-		name := e.Package + " " + e.Test
+		f := failure{pkg: e.Package, test: e.Test}
 		if e.Action == "skip" {
-			name += " (skipped)"
+			f.note = "(skipped)"
 		}
-		s.failed = append(s.failed, name)
+		s.failed = append(s.failed, f)
 	}
 }
 
@@ -155,7 +226,7 @@ func (s *summary) takePackage(e event, p *pkg) {
 		delete(s.pkgs, e.Package)
 		if e.FailedBuild != "" {
 			fmt.Fprintf(s.out, "FAIL  %-40s does not build\n%s", e.Package, s.builds[e.FailedBuild])
-			s.failed = append(s.failed, e.Package+" (build)")
+			s.failed = append(s.failed, failure{pkg: e.Package, note: "(build)"})
 			return
 		}
 		// What runs when a package ends was cut off by a panic or a time-out,
@@ -165,10 +236,10 @@ func (s *summary) takePackage(e event, p *pkg) {
 				continue
 			}
 			p.tests[name].failed = true
-			s.failed = append(s.failed, e.Package+" "+name+" (did not end)")
+			s.failed = append(s.failed, failure{e.Package, name, "(did not end)"})
 		}
 		if len(p.failures()) == 0 {
-			s.failed = append(s.failed, e.Package+" (outside its tests)")
+			s.failed = append(s.failed, failure{pkg: e.Package, note: "(outside its tests)"})
 		}
 		s.show(e, "FAIL", p)
 	}
@@ -186,20 +257,26 @@ func (s *summary) show(e event, verdict string, p *pkg) {
 // end shows what failed and the counts, and says whether all is well.
 func (s *summary) end(err error) bool {
 	for name := range s.pkgs { // began and never ended: go test was killed
-		s.failed = append(s.failed, name+" (did not end)")
+		s.failed = append(s.failed, failure{pkg: name, note: "(did not end)"})
 	}
-	s.failed = append(s.failed, s.checks...)
+	failed := slices.Clone(s.checks)
+	for _, f := range s.failed {
+		failed = append(failed, f.String())
+	}
 	if err != nil {
-		s.failed = append(s.failed, "reading the results: "+err.Error())
+		failed = append(failed, "reading the results: "+err.Error())
 	}
-	slices.Sort(s.failed)
-	if len(s.failed) > 0 {
-		fmt.Fprintf(s.out, "\nfailed:\n  %s\n\n", strings.Join(s.failed, "\n  "))
+	slices.Sort(failed)
+	if len(s.unstable) > 0 {
+		fmt.Fprintf(s.out, "\nunstable, passed when run again:\n  %s\n\n", strings.Join(s.unstable, "\n  "))
+	}
+	if len(failed) > 0 {
+		fmt.Fprintf(s.out, "\nfailed:\n  %s\n\n", strings.Join(failed, "\n  "))
 	} else if s.passed == 0 {
 		fmt.Fprintln(s.out, "no test ran")
 	}
-	fmt.Fprintf(s.out, "%d passed, %d failed\n", s.passed, len(s.failed))
-	return len(s.failed) == 0 && s.passed > 0
+	fmt.Fprintf(s.out, "%d passed, %d failed\n", s.passed, len(failed))
+	return len(failed) == 0 && s.passed > 0
 }
 
 func (s *summary) pkg(name string) *pkg {
