@@ -25,6 +25,11 @@ var dist embed.FS
 //go:embed missing.html
 var missing []byte
 
+// building is shown until a folder has the page, and loads itself again.
+//
+//go:embed building.html
+var building []byte
+
 // policy lets the page load files of this server only, and run no inline script or
 // style. The hash is that of the style in each chart; a unit test of the Explorer
 // compares them.
@@ -60,11 +65,11 @@ func New() (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(app)
+	return read(app, missing)
 }
 
-// read loads all files of a folder, if it exists.
-func read(folder fs.FS) (*Site, error) {
+// read loads all files of a folder, or without a page in it takes another.
+func read(folder fs.FS, otherwise []byte) (*Site, error) {
 	s := &Site{files: map[string]file{}}
 	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -95,7 +100,7 @@ func read(folder fs.FS) (*Site, error) {
 		return nil, err
 	}
 	if _, built := s.files[index]; !built {
-		s.files = map[string]file{index: {plain: missing, contentType: "text/html; charset=utf-8", etag: "missing"}}
+		s.files = map[string]file{index: {plain: otherwise, contentType: "text/html; charset=utf-8", etag: "otherwise"}}
 	}
 	return s, nil
 }
