@@ -32,7 +32,7 @@ type Enrich struct {
 	Yes           bool     `short:"y" help:"Do not ask before more than 1,000 credits."`
 	JSON          bool     `name:"json" help:"Print a summary as JSON."`
 
-	pack func([]byte) ([]byte, error)
+	packing string // as of an Export
 }
 
 // Help is shown below the options.
@@ -60,10 +60,8 @@ func (c *Enrich) Check() error {
 	if c.MinConfidence < 0 || c.MinConfidence > 1 {
 		f.Add("--min-confidence must be 0 to 1, not %v", c.MinConfidence)
 	}
-	name := filepath.Base(c.Out)
-	if rest, pack := packingOf(name); pack != nil {
-		name, c.pack = rest, pack
-	}
+	var name string
+	name, c.packing = packingOf(filepath.Base(c.Out))
 	switch format := endings[filepath.Ext(name)]; {
 	case c.Out == stdout && (c.CursorFile != "" || c.Restart):
 		f.Add("--cursor-file and --restart are for files: what went to the standard output cannot go on")
@@ -100,6 +98,7 @@ type enrichmentOf struct {
 	MinConfidence float64       `json:"min_confidence"`
 	Prefix        string        `json:"prefix"`
 	Formulas      bool          `json:"formulas,omitzero"`
+	Packing       string        `json:"compression,omitzero"`
 }
 
 // Run enriches to the end of the file or of the credits.
@@ -129,7 +128,7 @@ func (c *Enrich) Run(ctx context.Context, s *cli.Streams) error {
 		return apiError(s.Err, err)
 	}
 	e.workspace = at.Workspace
-	of, err := json.Marshal(enrichmentOf{at, in.sum(), c.Dataset, e.columns, c.Fields, c.MinConfidence, c.Prefix, c.Formulas})
+	of, err := json.Marshal(enrichmentOf{at, in.sum(), c.Dataset, e.columns, c.Fields, c.MinConfidence, c.Prefix, c.Formulas, c.packing})
 	if err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func (c *Enrich) Run(ctx context.Context, s *cli.Streams) error {
 		return err
 	}
 	defer e.file.close()
-	e.file.pack = c.pack
+	e.file.pack = packings[c.packing]
 	if !e.file.state.Done {
 		err = e.price(ctx, s.Err)
 	}

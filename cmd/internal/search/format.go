@@ -37,7 +37,7 @@ func (c *Export) resolveFormat(f *cli.Problems) {
 	if c.Out == stdout {
 		name = ""
 	}
-	name, c.pack = packingOf(name)
+	name, c.packing = packingOf(name)
 	ending := filepath.Ext(name)
 	format := endings[ending]
 	switch {
@@ -51,7 +51,7 @@ func (c *Export) resolveFormat(f *cli.Problems) {
 	if c.Format == "" {
 		c.Format = "ndjson"
 	}
-	if c.Format == "parquet" && c.pack != nil {
+	if c.Format == "parquet" && c.packing != "" {
 		f.Add("--out: a Parquet file is compressed in itself: leave out the last ending")
 	}
 	if c.Format == "parquet" && c.Out == stdout {
@@ -66,14 +66,14 @@ func (c *Export) resolveFormat(f *cli.Problems) {
 // continued and cut at a page; readers of both formats read members one after the other.
 var packings = map[string]func([]byte) ([]byte, error){".gz": gzipped, ".zst": zstandard}
 
-// packingOf takes the ending of a packing off a name; nil if it has none.
-func packingOf(name string) (string, func([]byte) ([]byte, error)) {
-	for ending, pack := range packings {
+// packingOf takes the ending of packings off a name; "" if it has none.
+func packingOf(name string) (rest, ending string) {
+	for ending := range packings {
 		if cut, ok := strings.CutSuffix(name, ending); ok {
-			return cut, pack
+			return cut, ending
 		}
 	}
-	return name, nil
+	return name, ""
 }
 
 func gzipped(page []byte) ([]byte, error) {
