@@ -114,7 +114,8 @@ func writeFirms(t testing.TB, dir string, more int) *file {
 		f.add(t, firm.Same, firm.Name, firm.Domain, firm.Phone, firm.City, firm.State)
 	}
 	for i, in := range labelled.Inputs(firms, labelled.HeldOut, 31, 1) {
-		if same := in.Same; in.Name != "" {
+		// Of two firms of one name and two domains, a record without a domain may be either.
+		if same := in.Same; in.Name != "" && in.Kind != "another domain" {
 			if same == "" {
 				same = fmt.Sprint("other ", i)
 			}
