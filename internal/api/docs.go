@@ -64,7 +64,8 @@ func (s *Server) manual() *manual.Manual {
 		Addresses: map[string]string{"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "reporting.md"},
 		Made:      map[string][]byte{errorsPage: errorsText()},
 		Document:  s.Document(), DocumentAddress: Version + documentPath, Errors: errorsPage, Version: release.Version(),
-		After: "Use", Beside: []manual.Link{{Title: "Reference", Address: referencePath}, {Title: "Errors", Address: errorsPath}},
+		After: "Use", Beside: "- [Reference](" + referencePath + "): all operations, with forms that send their requests\n" +
+			"- [Errors](" + errorsPath + "): each code, what it means and what to do",
 	})
 	if err != nil {
 		panic(err) // the files are in the program: a test makes all pages

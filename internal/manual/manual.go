@@ -29,8 +29,9 @@ type Options struct {
 	Files  fs.FS
 	Folder string
 	// Index is the file of the first page. Its headings of level 2 and the lists below
-	// them are the navigation.
-	Index string
+	// them are the navigation. Beside are lines that its list After gets, in Markdown.
+	Index, After string
+	Beside       string
 	// Addresses are those of files outside of Folder, below Root.
 	Addresses map[string]string
 	// Made are Markdown texts that no file has, by their address below Root.
@@ -40,23 +41,20 @@ type Options struct {
 	Errors   string
 	// DocumentAddress is where the document is served.
 	DocumentAddress string
-	// Beside are the links of what was made, in the navigation below the heading After.
-	Beside []Link
-	After  string
 	// Version is shown on every page.
 	Version string
 }
 
-// Link is an entry of the navigation.
-type Link struct {
-	Title, Address, Text string
-	Current              bool
+// entry is a line of the navigation.
+type entry struct {
+	Title, Address string
+	Current        bool
 }
 
 // group is a part of the navigation.
 type group struct {
 	Title string
-	Links []Link
+	Links []entry
 }
 
 // page is what the template shows.

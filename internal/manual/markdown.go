@@ -75,6 +75,9 @@ func (w *writer) read() error {
 			w.manual.add(address, body)
 			return nil
 		}
+		if name == w.Index {
+			body = w.completed(body)
+		}
 		address = strings.TrimSuffix(address, ".md")
 		if path.Base(address) == "README" {
 			address = strings.TrimSuffix(strings.TrimSuffix(address, "README"), "/")
@@ -89,6 +92,13 @@ func (w *writer) read() error {
 		err = errors.New("the manual has no file " + w.Index)
 	}
 	return err
+}
+
+// completed is the first page with the lines of Beside.
+func (w *writer) completed(body []byte) []byte {
+	before, list, _ := strings.Cut(string(body), "\n## "+w.After+"\n")
+	list, after, _ := strings.Cut(list, "\n\n## ")
+	return []byte(before + "\n## " + w.After + "\n" + list + "\n" + w.Beside + "\n\n## " + after)
 }
 
 var anchorTag = regexp.MustCompile(`<a id="([^"]+)"`)
@@ -350,7 +360,7 @@ func (w *writer) problems(pages []page) []string {
 	}
 	for _, s := range w.order {
 		listed := slices.ContainsFunc(w.manual.navigation, func(g group) bool {
-			return slices.ContainsFunc(g.Links, func(l Link) bool {
+			return slices.ContainsFunc(g.Links, func(l entry) bool {
 				return l.Address == w.Root+"/"+s.address || strings.HasPrefix(w.Root+"/"+s.address, l.Address+"/")
 			})
 		})
@@ -378,12 +388,8 @@ func (w *writer) navigation() []group {
 			last := &all[len(all)-1]
 			for item := t.FirstChild(); item != nil; item = item.NextSibling() {
 				if l, is := item.FirstChild().FirstChild().(*ast.Link); is {
-					title := s.plain(l)
-					last.Links = append(last.Links, Link{Title: title, Address: string(l.Destination), Text: strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(s.plain(item), title)), ": ")})
+					last.Links = append(last.Links, entry{Title: s.plain(l), Address: string(l.Destination)})
 				}
-			}
-			if last.Title == w.After {
-				last.Links = append(last.Links, w.Beside...)
 			}
 		}
 	}

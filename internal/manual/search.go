@@ -122,11 +122,16 @@ func excerpt(text string, terms []string) string {
 	}
 	from, to := max(0, at-before), 0
 	to = min(len(text), from+length)
-	for from > 0 && !utf8.RuneStart(text[from]) {
-		from--
+	if word := strings.IndexByte(text[from:], ' '); from > 0 && word >= 0 && from+word < at {
+		from += word + 1
 	}
-	for to < len(text) && !utf8.RuneStart(text[to]) {
-		to++
+	if word := strings.IndexByte(text[to:], ' '); word >= 0 {
+		to += word
+	} else {
+		to = len(text)
+	}
+	for from > 0 && !utf8.RuneStart(text[from]) { // a word of more than the excerpt
+		from--
 	}
 	var b strings.Builder
 	if from > 0 {

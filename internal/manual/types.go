@@ -115,11 +115,10 @@ func (r *referencer) alternatives(all []*schema.Schema) string {
 func (r *referencer) kind(s *schema.Schema, kind string) string {
 	switch kind {
 	case "string":
-		text := "string"
 		if s.Format != "" {
-			text = escaped(s.Format)
+			return escaped(s.Format)
 		}
-		return text + limits(s.MinLength, s.MaxLength, "characters")
+		return "string" + limits(s.MinLength, s.MaxLength, "characters")
 	case "integer", "number":
 		switch {
 		case s.Minimum != nil && s.Maximum != nil:
@@ -149,6 +148,8 @@ func limits(lowest, highest int, what string) string {
 	switch {
 	case lowest == 0 && highest == 0:
 		return ""
+	case lowest == highest:
+		return fmt.Sprintf(", %d %s", lowest, what)
 	case highest == 0:
 		return fmt.Sprintf(", at least %d %s", lowest, what)
 	case lowest == 0:
