@@ -31,7 +31,7 @@ type Export struct {
 	Formulas   bool     `help:"Write texts of a csv file that begin like a formula as they are, see below."`
 	Yes        bool     `short:"y" help:"Do not ask before more than 1,000 credits."`
 
-	pack func([]byte) ([]byte, error) // nil: as it is
+	packing string // the ending of a compressed file, or ""
 }
 
 // Help is shown below the options.
@@ -87,6 +87,7 @@ type exportOf struct {
 	Format     string          `json:"format,omitzero"`
 	Columns    []string        `json:"columns,omitzero"`
 	Formulas   bool            `json:"formulas,omitzero"`
+	Packing    string          `json:"compression,omitzero"` // ".gz" or ".zst"
 }
 
 // describe adds the service and the workspace to an exportOf, and returns it as JSON.
@@ -152,7 +153,7 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	of, err := c.describe(ctx, api, exportOf{
 		Dataset: c.Dataset, Book: c.Book, View: c.View, Definition: t.definition,
-		Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas,
+		Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas, Packing: c.packing,
 	})
 	if err != nil {
 		return apiError(s.Err, err)
@@ -171,7 +172,7 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 		return err
 	}
 	defer file.close()
-	file.pack = c.pack
+	file.pack = packings[c.packing]
 	e := exporting{target: t, request: q, file: file, shown: shown, rows: ndjsonRows{}, budget: c.budget()}
 	if c.View != "" {
 		e.unchanged = func(ctx context.Context) error {

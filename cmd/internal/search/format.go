@@ -29,9 +29,9 @@ func (c *Export) resolveFormat(f *cli.Problems) {
 	if c.Out == stdout {
 		name = ""
 	}
-	for ending, pack := range packings {
+	for ending := range packings {
 		if cut, ok := strings.CutSuffix(name, ending); ok {
-			name, c.pack = cut, pack
+			name, c.packing = cut, ending
 		}
 	}
 	ending := filepath.Ext(name)
@@ -47,7 +47,7 @@ func (c *Export) resolveFormat(f *cli.Problems) {
 	if c.Format == "" {
 		c.Format = "ndjson"
 	}
-	if c.Format == "parquet" && c.pack != nil {
+	if c.Format == "parquet" && c.packing != "" {
 		f.Add("--out: a Parquet file is compressed in itself: leave out the last ending")
 	}
 	if c.Format == "parquet" && c.Out == stdout {
