@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/chroma/v2"
 	"github.com/alecthomas/chroma/v2/lexers"
 	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 )
@@ -32,6 +33,7 @@ type nodes struct{}
 // RegisterFuncs implements renderer.NodeRenderer.
 func (nodes) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(kindWide, tag(`<div class="wide" tabindex="0" role="group" aria-label="Table">`, "</div>\n"))
+	r.Register(east.KindTableCell, renderCell)
 	r.Register(ast.KindHeading, renderHeading)
 	r.Register(ast.KindLink, renderLink)
 	r.Register(ast.KindFencedCodeBlock, renderCode)
@@ -47,6 +49,20 @@ func tag(begin, end string) renderer.NodeRendererFunc {
 		_, err := w.WriteString(text)
 		return ast.WalkContinue, err
 	}
+}
+
+// renderCell leaves alignment to the style sheet. What has no text is no header.
+func renderCell(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	name := "td"
+	if n.Parent().Kind() == east.KindTableHeader && n.HasChildren() {
+		name = "th"
+	}
+	text := "</" + name + ">\n"
+	if entering {
+		text = "<" + name + ">"
+	}
+	_, err := w.WriteString(text)
+	return ast.WalkContinue, err
 }
 
 func escaped(text string) string { return string(util.EscapeHTML([]byte(text))) }
