@@ -39,18 +39,18 @@ test('every page', async ({ page }) => {
   await page.goto('/docs')
   const links = await page
     .locator('nav.side a')
-    .evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).getAttribute('href')))
+    .evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).getAttribute('href') ?? ''))
   await page.goto('/docs/reference')
   const more = await page
     .locator('main h2 a')
-    .evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).getAttribute('href')))
+    .evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).getAttribute('href') ?? ''))
   expect(links.length).toBeGreaterThan(12)
   expect(more.length).toBeGreaterThan(8)
   await page.setViewportSize({ width: 390, height: 844 })
   for (const address of [...links, ...more]) {
-    await page.goto(address!)
-    expect(await findings(page), address!).toEqual([])
-    expect(await page.evaluate(() => document.documentElement.scrollWidth), address!).toBeLessThanOrEqual(390)
+    await page.goto(address)
+    expect(await findings(page), address).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), address).toBeLessThanOrEqual(390)
   }
 })
 
@@ -61,7 +61,7 @@ test('a request with a key', async ({ page }) => {
   await operation.getByLabel('Body').fill('{"limit": 1}')
   await operation.getByRole('button', { name: 'Send' }).click()
   await expect(operation).toContainText('401')
-  await page.getByLabel('API key or access token').fill(service().workspaces[0]!.api_key)
+  await page.getByLabel('API key or access token').fill(service().workspaces[0]?.api_key ?? '')
   await operation.getByRole('button', { name: 'Send' }).click()
   await expect(operation).toContainText('X-Credits-Charged: 1')
   await expect(operation.locator('[data-answer] pre')).toContainText('"total_is_capped"')
@@ -72,7 +72,7 @@ test('a request with the session', async ({ page }) => {
   await page.goto('/docs/reference/workspace#get_workspace')
   const operation = page.locator('#get_workspace')
   await operation.getByText('Try it').click()
-  await operation.getByLabel('workspace_id').fill(service().workspaces[0]!.id)
+  await operation.getByLabel('workspace_id').fill(service().workspaces[0]?.id ?? '')
   await operation.getByRole('button', { name: 'Send' }).click()
   await expect(operation.locator('[data-answer]')).toContainText('"plan": "pro"')
 })
