@@ -73,6 +73,7 @@ var allowed = map[string][]string{
 	"indexer/ndjson":           {"internal/durable", "internal/fault"},
 	"indexer/generate":         {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
 	"indexer/generate/fiction": {},
+	"indexer/duplicates":       {"indexer", "indexer/extsort", "indexer/generation", "search/match", "search/query", "mappings", "internal/elastic", "internal/fault"},
 	"indexer/verify":           {"indexer", "indexer/extsort", "indexer/generation", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
 	"indexer/permits":          {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
 	"internal/schema":          {},

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 
 	"atlas/client"
@@ -147,10 +146,7 @@ func (c *Follow) agree(ctx context.Context, to io.Writer, f *following) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(to, "reading %s %s costs as many credits\n", cli.Grouped(cost.Count), f.target.name)
-	if cost.Count <= asksFrom || c.Yes || !f.shown.asks() {
-		return nil
-	}
-	return confirm(ctx, os.Stdin, to)
+	return f.shown.agree(ctx, cost.Count, c.Yes, "")
 }
 
 // confirm asks, and returns errDeclined for all but yes, or the error of ctx, which does
