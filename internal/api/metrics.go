@@ -16,6 +16,9 @@ type Meter interface {
 	InFlight(change int)
 	// RequestShed counts a request that was refused because the server is full.
 	RequestShed()
+	// Idempotency counts a request with an Idempotency-Key. The outcome is "first",
+	// "replayed", "in_progress", "conflict" or "failed".
+	Idempotency(outcome string)
 	CreditMeter
 }
 
@@ -34,6 +37,7 @@ type unmetered struct{}
 func (unmetered) Request(string, int, time.Duration) {}
 func (unmetered) InFlight(int)                       {}
 func (unmetered) RequestShed()                       {}
+func (unmetered) Idempotency(string)                 {}
 func (unmetered) CreditsReserved(string, int64)      {}
 func (unmetered) CreditsCharged(string, int64)       {}
 func (unmetered) CreditsRefused(string, string)      {}
