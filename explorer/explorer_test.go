@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"atlas/internal/asset"
 )
 
 // site has the files that a build makes.
@@ -52,7 +54,7 @@ func TestFiles(t *testing.T) {
 		if w.Body.String() != want || w.Header().Get("Content-Encoding") != encoding || w.Header().Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: %q, %v", accepted, w.Body, w.Header())
 		}
-		if w.Header().Get("Cache-Control") != immutable || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") {
+		if w.Header().Get("Cache-Control") != asset.Immutable || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") {
 			t.Errorf("%q: %v", accepted, w.Header())
 		}
 		again := get(t, s, http.MethodGet, "/assets/app-1a2b.js", "Accept-Encoding", accepted, "If-None-Match", w.Header().Get("ETag"))

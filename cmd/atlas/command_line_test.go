@@ -129,6 +129,9 @@ func TestOptionsFromAFile(t *testing.T) {
 	if got := atlasWith(t, nil, "search", "projects", "--config", lists, "--limit", "0"); got.status != 2 || strings.Contains(got.err, "takes one value") || !strings.Contains(got.err, "--limit must be") {
 		t.Errorf("a list: %+v", got)
 	}
+	if got := atlasWith(t, []string{"ATLAS_CONFIG=/nowhere.yaml"}, "version"); got.status != 0 {
+		t.Errorf("version with a variable that names no file: %+v", got)
+	}
 	if got := atlasWith(t, completeSettings, "serve", "--config", "/nowhere.yaml", "--drain=5"); got.status != 2 || !strings.Contains(got.err, "/nowhere.yaml: no such file") || !strings.Contains(got.err, "--drain") {
 		t.Errorf("a missing file: %+v", got)
 	}

@@ -92,7 +92,10 @@ var secretValues = map[string]string{
 // page names, as pods that the profile "restricted" admits. Not parallel: it sets the
 // environment.
 func TestKubernetes(t *testing.T) {
-	page := string(deployed(t, "README.md"))
+	page, err := os.ReadFile(filepath.Join(repository, "docs/deploy.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	plain := map[string]string{}
 	for line := range strings.Lines(string(deployed(t, "kubernetes/base/atlas.env"))) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
@@ -120,8 +123,8 @@ func TestKubernetes(t *testing.T) {
 				}
 				key := e.ValueFrom.SecretKeyRef.Key
 				environment[e.Name] = secretValues[key]
-				if secretValues[key] == "" || !strings.Contains(page, "--from-literal="+key+"=") {
-					t.Errorf("%s: deploy/README.md does not create the secret %q", path, key)
+				if secretValues[key] == "" || !strings.Contains(string(page), "--from-literal="+key+"=") {
+					t.Errorf("%s: docs/deploy.md does not create the secret %q", path, key)
 				}
 			}
 			accepts(t, path, environment, c.Args...)

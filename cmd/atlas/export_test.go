@@ -190,6 +190,9 @@ func (s *service) exportByEnding(t *testing.T, in func(string) string) {
 	for ending, open := range unpack {
 		file := in("e.ndjson" + ending)
 		s.export(4, "contacts", "--out", file, "--max-credits", "250")
+		if said := s.export(1, "contacts", "--out", in("e.ndjson"), "--cursor-file", file+".cursor"); !strings.Contains(said, "belongs to another export") {
+			t.Error(said)
+		}
 		s.export(0, "contacts", "--out", file)
 		raw := contents(t, file)
 		got := must(io.ReadAll(must(open(strings.NewReader(raw)))(t)))(t)
@@ -230,6 +233,16 @@ func (s *service) exportParquet(t *testing.T, c *client.Client, out string) {
 	if err := os.Remove(out); err != nil {
 		t.Fatal(err)
 	}
+	rows := out + ".ndjson"
+	if err := os.WriteFile(rows, []byte("other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := s.export(1, append(args, "--restart")...); !strings.Contains(said, "is there already") || contents(t, rows) != "other" {
+		t.Error(said)
+	}
+	if err := os.Remove(rows); err != nil {
+		t.Fatal(err)
+	}
 	s.export(4, append(args, "--max-credits", "150")...)
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an incomplete export has a file: %v", err)
@@ -242,23 +255,23 @@ func (s *service) exportParquet(t *testing.T, c *client.Client, out string) {
 		Projects  int64     `parquet:"projects_count"`
 		CreatedAt time.Time `parquet:"created_at,timestamp(millisecond)"`
 	}
-	rows := must(parquet.ReadFile[row](out))(t)
+	read := must(parquet.ReadFile[row](out))(t)
 	for contact, err := range c.Contacts.All(t.Context(), client.Search{Sort: client.Asc("created_at")}) {
-		if err != nil || i >= len(rows) {
-			t.Fatalf("%v, row %d of %d: %s", err, i, len(rows), said)
+		if err != nil || i >= len(read) {
+			t.Fatalf("%v, row %d of %d: %s", err, i, len(read), said)
 		}
-		r := rows[i]
+		r := read[i]
 		if i++; r.ID != contact.ID || r.Projects != int64(contact.ProjectsCount) || !r.CreatedAt.Equal(contact.CreatedAt) || (r.Email == nil) != (contact.Email == "") || r.Email != nil && *r.Email != contact.Email {
 			t.Errorf("row %d: %+v, want %+v", i, r, contact)
 		}
 	}
-	if i != len(rows) || i < 150 {
-		t.Errorf("%d rows for %d contacts", len(rows), i)
+	if i != len(read) || i < 150 {
+		t.Errorf("%d rows for %d contacts", len(read), i)
 	}
 	if said := s.export(0, args...); !strings.Contains(said, "complete already") {
 		t.Error(said)
 	}
-	if _, err := os.Stat(out + ".ndjson"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(rows); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the rows are left behind: %v", err)
 	}
 	if err := os.Remove(out); err != nil {

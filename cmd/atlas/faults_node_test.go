@@ -102,7 +102,7 @@ func TestFaultNodeLostWhileLoading(t *testing.T) {
 	})
 	victim := masterNode(t, es)
 	primaries := primariesOn(t, es, victim)
-	if err := cluster.Kill(victim); err != nil {
+	if err := cluster.Kill(devstack.Node(victim)); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("killed node %d, the master, with %d primary shards, after %d of %d records", victim+1, primaries, written, records)

@@ -6,10 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,118 +14,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"atlas/scripts/experiments/balancer"
 	"atlas/search/query"
 )
 
-// balancer sends requests in turn to the servers that were ready at their last probe.
-// It does not retry.
-type balancer struct {
-	ctx     context.Context // of the probes
-	asking  sync.WaitGroup
-	lock    sync.Mutex
-	servers []*behind
-	next    atomic.Int64
-	front   *httptest.Server
-}
-
-// behind is a server behind the balancer.
-type behind struct {
-	url   *url.URL
-	ready atomic.Bool
-	leave context.CancelFunc
-}
-
-// balancerPoll is the interval of readiness probes. The drain pause must be longer,
-// also on a busy machine.
-const (
-	balancerPoll  = 100 * time.Millisecond
-	balancerPause = 3 * time.Second
-)
-
-func newBalancer(t *testing.T) *balancer {
-	ctx, cancel := context.WithCancel(t.Context())
-	b := &balancer{ctx: ctx}
-	b.front = httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(b.pick()) },
-		Transport: &http.Transport{MaxIdleConnsPerHost: 32},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, fmt.Sprintf("%s: %v", r.URL.Host, err), http.StatusBadGateway)
-		},
-	})
-	t.Cleanup(func() { cancel(); b.asking.Wait(); b.front.Close() })
-	return b
-}
-
-// set sets the current servers.
-func (b *balancer) set(t *testing.T, roots ...string) {
-	t.Helper()
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	var servers []*behind
-	for _, root := range roots {
-		at := slices.IndexFunc(b.servers, func(s *behind) bool { return s.url.String() == root })
-		if at >= 0 {
-			servers = append(servers, b.servers[at])
-			continue
-		}
-		u, err := url.Parse(root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, leave := context.WithCancel(b.ctx)
-		server := &behind{url: u, leave: leave}
-		servers = append(servers, server)
-		b.asking.Go(func() { server.ask(ctx) })
-	}
-	for _, s := range b.servers {
-		if !slices.Contains(servers, s) {
-			s.leave()
-		}
-	}
-	b.servers = servers
-}
-
-// ask probes one server until ctx ends, independent of the others.
-func (s *behind) ask(ctx context.Context) {
-	for each := time.NewTicker(balancerPoll); ; {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.JoinPath("/health/ready").String(), nil)
-		if err == nil {
-			var res *http.Response
-			if res, err = http.DefaultClient.Do(r); err == nil {
-				res.Body.Close()
-			}
-			s.ready.Store(err == nil && res.StatusCode == http.StatusOK)
-		}
-		select {
-		case <-ctx.Done():
-			each.Stop()
-			return
-		case <-each.C:
-		}
-	}
-}
-
-func (b *balancer) ready() []*url.URL {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	var ready []*url.URL
-	for _, s := range b.servers {
-		if s.ready.Load() {
-			ready = append(ready, s.url)
-		}
-	}
-	return ready
-}
-
-func (b *balancer) pick() *url.URL {
-	ready := b.ready()
-	if len(ready) == 0 {
-		return &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
-	}
-	return ready[int(b.next.Add(1))%len(ready)]
-}
-
-func (b *balancer) readyAre(n int) bool { return len(b.ready()) == n }
+// balancerPause is longer than balancer.Poll, also on a busy machine.
+const balancerPause = 3 * time.Second
 
 // users send searches and writes, one request after the other, until stop is called.
 type users struct {
@@ -207,15 +97,29 @@ func TestRollingRestart(t *testing.T) {
 			s.call("POST", "/workspace/projects/search", s.key, `{"limit": 1}`).status == http.StatusOK
 	})
 	before := s.usedCredits()
-	b := newBalancer(t)
+	b, err := balancer.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	set := func(roots ...string) {
+		t.Helper()
+		if err := b.Set(roots...); err != nil {
+			t.Fatal(err)
+		}
+	}
 	const drain = 30 * time.Second
 	again := func() *process {
 		return startProcess(t, s, "ATLAS_DRAIN_PAUSE="+balancerPause.String(), "ATLAS_DRAIN="+drain.String())
 	}
 	first, second := again(), again()
-	b.set(t, first.root, second.root)
-	waitFor(t, "two servers are ready", func() bool { return b.readyAre(2) })
-	load := sendLoad(s, b.front.URL, projects)
+	set(first.root, second.root)
+	waitFor(t, "two servers are ready", func() bool { return b.Ready() == 2 })
+	load := sendLoad(s, b.Root, projects)
 	more := func(n int64) {
 		t.Helper()
 		from := load.answered.Load()
@@ -233,8 +137,8 @@ func TestRollingRestart(t *testing.T) {
 		for j, p := range running {
 			roots[j] = p.root
 		}
-		b.set(t, roots...)
-		waitFor(t, "both servers are ready again", func() bool { return b.readyAre(2) })
+		set(roots...)
+		waitFor(t, "both servers are ready again", func() bool { return b.Ready() == 2 })
 		more(50)
 	}
 	close(load.stop)

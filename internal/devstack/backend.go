@@ -25,37 +25,16 @@ const (
 // Kill ends a backend with SIGKILL and returns when all its processes are gone.
 // Its data stays. Only processes of this machine (Options.Local) can be killed,
 // halted and resumed.
-func (s *Stack) Kill(b Backend) error {
-	p, err := s.process(b)
-	if err != nil {
-		return err
-	}
-	// The processes of Postgres are process groups of their own, and end when
-	// they notice that the postmaster is gone.
-	orphans := children(p.record.PID)
-	if err := syscall.Kill(p.record.PID, syscall.SIGKILL); err != nil {
-		return fmt.Errorf("devstack: kill %s: %w", b, err)
-	}
-	<-p.exited
-	return errors.Join(killGroup(p.record), awaitEnd(orphans))
-}
+func (s *Stack) Kill(b Backend) error { return s.local.kill(string(b)) }
 
 // Halt stops a backend gracefully; Postgres by its fast shutdown.
-func (s *Stack) Halt(ctx context.Context, b Backend) error {
-	p, err := s.process(b)
-	if err != nil {
-		return err
-	}
-	return p.end(ctx)
-}
+func (s *Stack) Halt(ctx context.Context, b Backend) error { return s.local.halt(ctx, string(b)) }
 
 // Resume restarts a killed or halted backend on its data and at its address,
 // and returns when it answers.
 func (s *Stack) Resume(ctx context.Context, b Backend) error {
-	if p, err := s.latest(b); err != nil {
+	if err := s.local.stopped(string(b)); err != nil {
 		return err
-	} else if !p.gone() {
-		return fmt.Errorf("devstack: %s runs", b)
 	}
 	start, before := s.local.elasticsearch, s.ElasticsearchURL
 	switch b {
@@ -77,7 +56,7 @@ func (s *Stack) Resume(ctx context.Context, b Backend) error {
 // Running reports whether the process of a backend runs. A process may end by
 // itself, for instance when its disk is full.
 func (s *Stack) Running(b Backend) bool {
-	_, err := s.process(b)
+	_, err := s.local.process(string(b))
 	return err == nil
 }
 
@@ -85,20 +64,53 @@ func (s *Stack) Running(b Backend) bool {
 // state while the backend is halted.
 func (s *Stack) DataDir(b Backend) string { return filepath.Join(s.local.data, string(b)) }
 
-// process returns the running process of a backend.
-func (s *Stack) process(b Backend) (*process, error) {
-	p, err := s.latest(b)
-	if err == nil && p.gone() {
-		err = fmt.Errorf("devstack: %s does not run", b)
+// kill ends the server of a kind with SIGKILL and returns when all its processes are
+// gone.
+func (m *machine) kill(kind string) error {
+	p, err := m.process(kind)
+	if err != nil {
+		return err
 	}
-	return p, err
+	// The processes of Postgres are process groups of their own, and end when
+	// they notice that the postmaster is gone.
+	orphans := children(p.record.PID)
+	if err := syscall.Kill(p.record.PID, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("devstack: kill %s: %w", kind, err)
+	}
+	<-p.exited
+	return errors.Join(killGroup(p.record), awaitEnd(orphans))
 }
 
-func (s *Stack) latest(b Backend) (*process, error) {
-	if p := s.local.latest(string(b)); p != nil {
-		return p, nil
+func (m *machine) halt(ctx context.Context, kind string) error {
+	p, err := m.process(kind)
+	if err != nil {
+		return err
 	}
-	return nil, fmt.Errorf("devstack: %s is not a process of this stack", b)
+	return p.end(ctx)
+}
+
+// process returns the running process of a kind.
+func (m *machine) process(kind string) (*process, error) {
+	p := m.latest(kind)
+	switch {
+	case p == nil:
+		return nil, fmt.Errorf("devstack: %s is not a process of this stack", kind)
+	case p.gone():
+		return nil, fmt.Errorf("devstack: %s does not run", kind)
+	}
+	return p, nil
+}
+
+// stopped returns nil when the last process of a kind has ended.
+func (m *machine) stopped(kind string) error {
+	p := m.latest(kind)
+	switch {
+	case p == nil:
+		return fmt.Errorf("devstack: %s is not a process of this stack", kind)
+	case !p.gone():
+		return fmt.Errorf("devstack: %s runs", kind)
+	}
+	return nil
 }
 
 // latest returns the process of this kind that was started last, nil when there

@@ -26,9 +26,9 @@ const ElasticsearchVersion = "8.19.7"
 
 const (
 	// readyWithin bounds the wait for one backend to answer. Elasticsearch
-	// takes 12 s on two idle cores, and took 55 s on two that four test runs
-	// shared. A server that fails exits, so nobody waits for it.
-	readyWithin = 3 * time.Minute
+	// takes 12 s on two idle cores, and over three minutes on two that a load of
+	// forty shared. A server that fails exits, so nobody waits for it.
+	readyWithin = 6 * time.Minute
 	// stopWithin bounds the graceful end of one backend, before SIGKILL.
 	stopWithin = 20 * time.Second
 )

@@ -406,7 +406,7 @@ func (m *machine) stopLeftover(ctx context.Context, r processRecord) error {
 	if alive() {
 		m.opts.Log("stopping %s (process %d), left behind by an earlier run", r.Kind, r.PID)
 		signal := syscall.SIGTERM
-		if r.Kind == "postgres" {
+		if strings.HasPrefix(r.Kind, string(Postgres)) {
 			signal = postgresStop
 		}
 		if err := syscall.Kill(r.PID, signal); err != nil && !errors.Is(err, syscall.ESRCH) {

@@ -48,17 +48,27 @@ func (m *machine) postgres(ctx context.Context) (string, error) {
 	if err := m.initPostgres(ctx, bin, home, data); err != nil {
 		return "", err
 	}
-	if err := m.removeStalePidFile(data); err != nil {
+	var settings []string
+	if m.opts.Ephemeral {
+		settings = []string{"fsync=off", "synchronous_commit=off", "full_page_writes=off"}
+	}
+	port, err := m.servePostgres(ctx, "postgres", bin, data, settings)
+	if err != nil {
 		return "", err
 	}
-	settings := []string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "timezone=UTC"}
-	if m.opts.Ephemeral {
-		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+	return postgresURL(port), nil
+}
+
+// servePostgres starts a server on its data, with further settings.
+func (m *machine) servePostgres(ctx context.Context, kind, bin, data string, settings []string) (port int, err error) {
+	if err := m.removeStalePidFile(data); err != nil {
+		return 0, err
 	}
-	port, err := m.serve(ctx, server{
-		kind:       "postgres",
+	settings = append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "timezone=UTC"}, settings...)
+	return m.serve(ctx, server{
+		kind:       kind,
 		stopSignal: postgresStop,
-		home:       home,
+		home:       filepath.Dir(data),
 		command: func(port int) *exec.Cmd {
 			args := []string{"-D", data, "-p", strconv.Itoa(port)}
 			for _, s := range settings {
@@ -68,10 +78,6 @@ func (m *machine) postgres(ctx context.Context) (string, error) {
 		},
 		probe: func(ctx context.Context, port int) error { return postgresAnswers(ctx, postgresURL(port)) },
 	})
-	if err != nil {
-		return "", err
-	}
-	return postgresURL(port), nil
 }
 
 func postgresURL(port int) string {
@@ -228,19 +234,22 @@ func pidFileOwner(data string) int {
 	return atoi(first)
 }
 
-// orphanPostgres finds a server on this stack's data without a record: its
+// orphanPostgres finds the servers on this stack's data without a record: their
 // starter was killed before it wrote one.
-func (m *machine) orphanPostgres() []processRecord {
-	home := filepath.Join(m.data, "postgres")
-	pid := pidFileOwner(filepath.Join(home, "data"))
-	if pid == 0 || !atHome(pid, home) {
-		return nil
+func (m *machine) orphanPostgres() (orphans []processRecord) {
+	homes, _ := filepath.Glob(filepath.Join(m.data, string(Postgres)+"*")) // no match is no error
+	for _, home := range homes {
+		pid := pidFileOwner(filepath.Join(home, "data"))
+		if pid == 0 || !atHome(pid, home) {
+			continue
+		}
+		started, ok := startTime(pid)
+		if !ok || slices.ContainsFunc(m.state.Processes, func(r processRecord) bool { return r.PID == pid && r.Started == started }) {
+			continue
+		}
+		orphans = append(orphans, processRecord{Kind: filepath.Base(home), PID: pid, Started: started, Home: home})
 	}
-	started, ok := startTime(pid)
-	if !ok || slices.ContainsFunc(m.state.Processes, func(r processRecord) bool { return r.PID == pid && r.Started == started }) {
-		return nil
-	}
-	return []processRecord{{Kind: "postgres", PID: pid, Started: started, Home: home}}
+	return orphans
 }
 
 // removeStalePidFile removes the pid file of a killed server. Postgres does so

@@ -6,13 +6,14 @@
 #                 declare -A settings=([--minutes]=ATLAS_FUZZ_MINUTES)
 #   limit         optional: what one experiment may take, 45m otherwise; 0: no end
 #   alone         optional: names of experiments that "all" leaves out
+#   called        optional: the command, $0 otherwise
 #
 # and call run_experiments TAG "$@", which does the rest and exits.
 
 usage() {
 	local option more="" name what
 	for option in "${!settings[@]}"; do [[ "$option" == --seed ]] || more+=" [$option N]"; done
-	echo "usage: $0 NAME|all [--seed N]$more [--json FILE] [go test flags]"
+	echo "usage: ${called:-$0} NAME|all [--seed N]$more [--json FILE] [--write DOCUMENT] [go test flags]"
 	for experiment in "${experiments[@]}"; do
 		read -r name _ _ what <<<"$experiment"
 		printf '  %-20s %s\n' "$name" "$what"
@@ -31,9 +32,9 @@ run_experiments() {
 	local table=() flags=()
 	settings[--seed]=ATLAS_TEST_SEED
 	while (($# > 0)); do
-		if [[ "$1" == --json || -n "${settings[$1]:-}" ]]; then
+		if [[ "$1" == --json || "$1" == --write || -n "${settings[$1]:-}" ]]; then
 			if (($# < 2)); then usage >&2; exit 2; fi
-			if [[ "$1" == --json ]]; then table=(--json "$2"); else export "${settings[$1]}=$2"; fi
+			if [[ -n "${settings[$1]:-}" ]]; then export "${settings[$1]}=$2"; else table+=("$1" "$2"); fi
 			shift 2
 		else
 			flags+=("$1")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -27,7 +28,8 @@ type configFile string
 // BeforeResolve reads the file. What is wrong with it is added to faults.
 func (configFile) BeforeResolve(k *kong.Context, trace *kong.Path, faults *Problems) error {
 	path := string(k.FlagValue(trace.Flag).(configFile))
-	if path == "" {
+	given := slices.ContainsFunc(k.Path, func(p *kong.Path) bool { return p.Flag == trace.Flag })
+	if path == "" || !given && takesNoSettings(k.Selected()) {
 		return nil
 	}
 	raw, err := os.ReadFile(path) // #nosec G304 -- a file that who runs the command names
@@ -45,6 +47,11 @@ func (configFile) BeforeResolve(k *kong.Context, trace *kong.Path, faults *Probl
 	settings.take(k.Model.Node, file, settingsOf(k.Model.Node), commandsOf(k.Selected()))
 	k.AddResolver(settings)
 	return nil
+}
+
+// takesNoSettings reports whether a command works whatever ATLAS_CONFIG names.
+func takesNoSettings(n *kong.Node) bool {
+	return n != nil && n.Target.CanAddr() && slices.Contains([]reflect.Type{reflect.TypeFor[versionCmd](), reflect.TypeFor[completionCmd]()}, n.Target.Type())
 }
 
 // fileSettings are the options that a file has for the command.

@@ -148,8 +148,14 @@ func spoolOf(out string) string { return out + ".ndjson" }
 func (c *Export) mayReplace() error {
 	_, err := os.Stat(c.Out)
 	_, known := os.Stat(c.CursorFile)
-	if err == nil && known != nil && !c.Restart {
+	if known == nil {
+		return nil
+	}
+	if err == nil && !c.Restart {
 		return fmt.Errorf("%s is there already, and no cursor file %s that belongs to it; --restart replaces it", c.Out, c.CursorFile)
+	}
+	if spool, err := os.Stat(spoolOf(c.Out)); err == nil && spool.Size() > 0 {
+		return fmt.Errorf("%s is there already, and no cursor file %s that belongs to it: the export needs this name for its rows", spoolOf(c.Out), c.CursorFile)
 	}
 	return nil
 }

@@ -4,12 +4,12 @@ package faults
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	"atlas/internal/devstack"
 	"atlas/scripts/experiments/figures"
 	"atlas/scripts/experiments/rig"
 )
@@ -37,7 +37,7 @@ func TestNodeLostWhileSearching(t *testing.T) {
 	target := rand.New(rand.NewPCG(seed, 0)).IntN(nodes)
 	shards, master := shardsOf(t, r, target)
 	killing := time.Now()
-	rig.Check(t, r.Cluster.Kill(target))
+	rig.Check(t, r.Cluster.Kill(devstack.Node(target)))
 	killed := time.Now()
 	t.Logf("killed node %d, with %d shards, the master: %t", target+1, shards, master)
 	all.waitFor(t, 200, 20*clients, 2*time.Minute)
@@ -57,7 +57,7 @@ func TestNodeLostWhileSearching(t *testing.T) {
 // elected master.
 func shardsOf(t *testing.T, r *rig.Rig, node int) (shards int, master bool) {
 	t.Helper()
-	name := fmt.Sprintf("elasticsearch-%d", node+1)
+	name := devstack.Node(node)
 	var rows []struct{ Node, State string }
 	var masters []struct{ Node string }
 	err := errors.Join(

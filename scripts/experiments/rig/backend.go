@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -37,14 +38,10 @@ func (r *Rig) Resume(b devstack.Backend) {
 }
 
 // Ask sends a request straight to Elasticsearch, with a body unless it is "",
-// and decodes the answer unless into is nil. Any goroutine may call it.
+// and decodes the answer unless into is nil. It asks the first node that can be
+// reached. Any goroutine may call it.
 func (r *Rig) Ask(ctx context.Context, method, path, body string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, r.Elasticsearch[0]+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	res, err := r.reach(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
@@ -60,6 +57,23 @@ func (r *Rig) Ask(ctx context.Context, method, path, body string, into any) erro
 		return nil
 	}
 	return json.Unmarshal(raw, into)
+}
+
+// reach sends a request to the first node that accepts a connection.
+func (r *Rig) reach(ctx context.Context, method, path, body string) (res *http.Response, err error) {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for _, node := range r.Elasticsearch {
+		req, err := http.NewRequestWithContext(ctx, method, node+path, strings.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		res, err = client.Do(req)
+		if refused, ok := errors.AsType[*net.OpError](err); err == nil || !ok || refused.Op != "dial" {
+			return res, err
+		}
+	}
+	return nil, errors.New("elasticsearch: no node accepts a connection")
 }
 
 // Rows answers a query on Postgres as the administrator, whom row-level security

@@ -51,6 +51,9 @@ type Options struct {
 	// Nodes of Elasticsearch. 0 means one node that can be killed and resumed, more
 	// mean a cluster whose nodes can be killed.
 	Nodes int
+	// Replicated starts Postgres with a standby and Redis under Sentinels too
+	// (Rig.Cluster), and makes a copy of each shard. It needs Nodes.
+	Replicated bool
 	// Load are further arguments of `atlas index load`.
 	Load []string
 	// Disk, when not 0, is the size in bytes of a file system for the backends'
@@ -68,7 +71,8 @@ type Rig struct {
 	Records string
 	// Stack can kill, halt and resume single backends; see also Kill and Resume.
 	Stack *devstack.Stack
-	// Cluster is set if Options.Nodes is.
+	// Cluster is set if Options.Nodes is. Only with Options.Replicated Stack has no
+	// backends.
 	Cluster *devstack.Cluster
 	// Elasticsearch are the addresses of its nodes.
 	Elasticsearch []string
@@ -83,6 +87,7 @@ type Rig struct {
 	servers              int
 	disk                 string // mount point of Options.Disk
 	clock                string // the file of Postgres's clock (Options.Clock)
+	replicated           bool
 }
 
 const (
@@ -95,7 +100,7 @@ const (
 func Start(t TB, o Options) *Rig {
 	t.Helper()
 	began := time.Now()
-	r := &Rig{t: t, Dir: o.Dir, atlas: o.Atlas, prefix: cmp.Or(o.Prefix, "faults-")}
+	r := &Rig{t: t, Dir: o.Dir, atlas: o.Atlas, prefix: cmp.Or(o.Prefix, "faults-"), replicated: o.Replicated}
 	if r.Dir == "" {
 		r.Dir = Folder(t, "")
 	}
@@ -113,8 +118,8 @@ func Start(t TB, o Options) *Rig {
 		given.Env = r.fakedClock()
 	}
 	if o.Nodes > 0 {
-		r.startCluster(given, o.Nodes)
-		given.ElasticsearchURL = r.Cluster.URLs[0]
+		r.startCluster(given, o)
+		given.ElasticsearchURL, given.PostgresURL, given.RedisURL = r.Cluster.URLs[0], r.Cluster.PostgresURL, r.Cluster.RedisURL
 	}
 	var err error
 	if r.Stack, err = devstack.Start(t.Context(), given); err != nil {
@@ -140,10 +145,14 @@ func Start(t TB, o Options) *Rig {
 	return r
 }
 
-func (r *Rig) startCluster(o devstack.Options, nodes int) {
+func (r *Rig) startCluster(given devstack.Options, o Options) {
 	r.t.Helper()
-	o.Dir = filepath.Join(r.Dir, "cluster")
-	cluster, err := devstack.StartCluster(r.t.Context(), o, nodes)
+	given.Dir = filepath.Join(r.Dir, "cluster")
+	start := devstack.StartCluster
+	if o.Replicated {
+		start = devstack.StartReplicated
+	}
+	cluster, err := start(r.t.Context(), given, o.Nodes)
 	Check(r.t, err)
 	r.t.Cleanup(func() { ended(r.t, "the cluster", cluster.Stop) })
 	r.Cluster, r.Elasticsearch = cluster, cluster.URLs
@@ -193,6 +202,9 @@ func (r *Rig) Environment() []string {
 		if !strings.HasPrefix(e, "ATLAS_") && !strings.HasPrefix(e, "OTEL_") {
 			env = append(env, e)
 		}
+	}
+	if r.replicated {
+		env = append(env, "ATLAS_INDEX_REPLICAS=1", "ATLAS_HELD_REPLICAS=1")
 	}
 	return append(env,
 		"ATLAS_ELASTICSEARCH_URL="+strings.Join(r.Elasticsearch, ","), "ATLAS_INDEX_PREFIX="+r.prefix,

@@ -1,10 +1,11 @@
 // Command summary prints what experiments measured as a table, and ends with 1
 // when one of them failed.
 //
-//	summary --results FILE [--json FILE] NAME=STATUS…
+//	summary --results FILE [--json FILE] [--write FILE] NAME=STATUS…
 //
 // The results are the lines that package figures appended. STATUS is that of an
-// experiment's test, so that one without a line is listed too.
+// experiment's test, so that one without a line is listed too. --write replaces the
+// rows "| NAME | … |" of a Markdown document by those of experiments that succeeded.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -24,8 +26,9 @@ import (
 func main() {
 	results := flag.String("results", "", "file of result lines")
 	into := flag.String("json", "", "file to write the table to, as JSON")
+	document := flag.String("write", "", "Markdown document whose rows to replace")
 	flag.Parse()
-	ok, err := run(*results, *into, flag.Args(), os.Stdout)
+	ok, err := run(*results, *into, *document, flag.Args(), os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "summary:", err)
 		os.Exit(2)
@@ -35,7 +38,7 @@ func main() {
 	}
 }
 
-func run(results, into string, statuses []string, out io.Writer) (ok bool, err error) {
+func run(results, into, document string, statuses []string, out io.Writer) (ok bool, err error) {
 	lines, err := read(results)
 	if err != nil {
 		return false, err
@@ -53,7 +56,36 @@ func run(results, into string, statuses []string, out io.Writer) (ok bool, err e
 			return false, err
 		}
 	}
+	if document != "" {
+		if err := write(document, all); err != nil {
+			return false, err
+		}
+	}
 	return table(out, all)
+}
+
+// write replaces the rows of experiments in a document.
+func write(path string, all []figures.Result) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(raw), "\n")
+	for _, r := range all {
+		if !r.OK {
+			continue
+		}
+		at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "| "+r.Experiment+" |") })
+		if at < 0 {
+			return fmt.Errorf("%s has no row of %s", path, r.Experiment)
+		}
+		var texts []string
+		for _, f := range r.Figures {
+			texts = append(texts, f.String())
+		}
+		lines[at] = fmt.Sprintf("| %s | %d | %s |", r.Experiment, r.Seed, strings.ReplaceAll(strings.Join(texts, "; "), "|", "/"))
+	}
+	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
 }
 
 func read(path string) ([]figures.Result, error) {

@@ -35,7 +35,7 @@ func TestSummary(t *testing.T) {
 				}
 			}
 			var out strings.Builder
-			ok, err := run(results, into, c.statuses, &out)
+			ok, err := run(results, into, "", c.statuses, &out)
 			if err != nil || ok != c.ok || !strings.Contains(out.String(), c.told) {
 				t.Errorf("%v, %v, want %v and %q in\n%s", ok, err, c.ok, c.told, out.String())
 			}
@@ -45,5 +45,28 @@ func TestSummary(t *testing.T) {
 				t.Errorf("%d rows as JSON, want %d: %v", len(all), len(c.statuses), err)
 			}
 		})
+	}
+}
+
+// A row of the document is replaced by that of an experiment that succeeded.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "faults.md")
+	if err := os.WriteFile(path, []byte("| walk | 1 | old |\n| ties | 2 | old |\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	results := []figures.Result{
+		{Experiment: "walk", Seed: 7, OK: true, Figures: []figures.Figure{{Name: "missed", Bound: "= 0"}, {Name: "away", Value: 2.5, Unit: "s"}}},
+		{Experiment: "ties", Seed: 8},
+	}
+	if err := write(path, results); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if want := "| walk | 7 | missed: 0 (= 0); away: 2.5 s |\n| ties | 2 | old |\n"; err != nil || string(got) != want {
+		t.Errorf("%v, wrote\n%s, want\n%s", err, got, want)
+	}
+	if err := write(path, []figures.Result{{Experiment: "other", OK: true}}); err == nil {
+		t.Error("an experiment without a row is written")
 	}
 }

@@ -1,0 +1,190 @@
+//go:build faults
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"atlas/internal/devstack"
+	"atlas/scripts/experiments/rig"
+)
+
+// The elected master among three nodes of Elasticsearch is killed, and started again.
+func TestClusterNodeKilled(t *testing.T) {
+	k := startReplicated(t, "cluster-node-killed", "a node of Elasticsearch of three killed, and started again")
+	target := 0
+	for node := range k.Elasticsearch {
+		if _, master := shardsOf(t, k.Rig, node); master {
+			target = node
+		}
+	}
+	shards, _ := shardsOf(t, k.Rig, target)
+	k.f.AtLeast("shards on the node, which is the master", float64(shards), 1, "")
+	killed := time.Now()
+	rig.Check(t, k.Cluster.Kill(devstack.Node(target)))
+	k.traffic.succeed(t, 5*enough, steadyIn)
+	rig.Check(t, k.Cluster.Resume(t.Context(), devstack.Node(target)))
+	k.green()
+	k.f.Report("until each shard has its copy again", time.Since(killed).Seconds(), "s")
+	k.traffic.succeed(t, enough, steadyIn)
+	k.check(k.end(killed, true), 0)
+}
+
+// Each node of Elasticsearch is stopped and started again, as its rolling upgrade does.
+func TestClusterNodeUpgrade(t *testing.T) {
+	k := startReplicated(t, "cluster-node-upgrade", "three nodes of Elasticsearch restarted one after the other")
+	began := time.Now()
+	allocation := func(which string) {
+		t.Helper()
+		rig.Check(t, k.Ask(t.Context(), "PUT", "/_cluster/settings", fmt.Sprintf(`{"persistent":{"cluster.routing.allocation.enable":%s}}`, which), nil))
+	}
+	for node := range k.Elasticsearch {
+		// No shard moves because a node is away for a minute.
+		allocation(`"primaries"`)
+		rig.Check(t, k.Ask(t.Context(), "POST", "/_flush", "", nil))
+		rig.Check(t, k.Cluster.Halt(t.Context(), devstack.Node(node)))
+		k.traffic.succeed(t, enough, steadyIn)
+		rig.Check(t, k.Cluster.Resume(t.Context(), devstack.Node(node)))
+		allocation("null")
+		k.green()
+		t.Logf("node %d is back, %.0f s after the start", node+1, time.Since(began).Seconds())
+	}
+	k.f.Report("upgrade of three nodes", time.Since(began).Seconds(), "s")
+	k.traffic.succeed(t, enough, steadyIn)
+	k.check(k.end(began, true), 0)
+}
+
+// Each Atlas server is stopped by SIGTERM and started again when it has ended.
+func TestClusterAtlasUpgrade(t *testing.T) {
+	k := startReplicated(t, "cluster-atlas-upgrade", "two Atlas servers replaced one after the other, twice")
+	began := time.Now()
+	for range 2 {
+		for _, s := range k.servers {
+			rig.Check(t, s.Stop())
+			k.traffic.succeed(t, enough, steadyIn)
+			rig.Check(t, s.Launch())
+			rig.Check(t, s.Ready(steadyIn))
+			k.ready(2)
+			k.traffic.succeed(t, enough, steadyIn)
+		}
+	}
+	k.f.Report("two upgrades of two servers", time.Since(began).Seconds(), "s")
+	k.check(k.end(began, true), 0)
+}
+
+// The primary of Postgres is killed and its standby promoted. The old primary is made a
+// standby of the new one, which is then killed in turn.
+func TestClusterPostgresFailover(t *testing.T) {
+	k := startReplicated(t, "cluster-postgres-failover", "the primary of Postgres killed, the standby promoted at once, and back again")
+	ctx := t.Context()
+	var first time.Time
+	for round := range 2 {
+		old, err := k.Cluster.Primary(ctx)
+		rig.Check(t, err)
+		killed := time.Now()
+		if round == 0 {
+			first = killed
+		}
+		rig.Check(t, k.Cluster.Kill(old))
+		rig.Check(t, k.Cluster.Promote(ctx))
+		k.f.Report(fmt.Sprintf("round %d: promoted after", round+1), time.Since(killed).Seconds(), "s")
+		k.traffic.succeed(t, enough, steadyIn)
+		k.f.Report(fmt.Sprintf("round %d: %d calls of each kind succeeded after", round+1, enough), time.Since(killed).Seconds(), "s")
+		rejoining := time.Now()
+		rig.Check(t, k.Cluster.Rejoin(ctx, old))
+		k.f.Report(fmt.Sprintf("round %d: the old primary is a synchronous standby after", round+1), time.Since(rejoining).Seconds(), "s")
+		k.traffic.succeed(t, enough, steadyIn)
+	}
+	k.check(k.end(first, false), 0)
+}
+
+// The master of Redis is killed and the Sentinels promote a replica. Then the old master
+// comes back.
+func TestClusterRedisFailover(t *testing.T) {
+	k := startReplicated(t, "cluster-redis-failover", "the master of Redis killed, a replica promoted by the Sentinels, the old master back")
+	ctx := t.Context()
+	// Requests that can be repeated: their first answers are kept in Redis.
+	const kept = 50
+	repeated := func(n int) (answer rig.Answer, replayed bool) {
+		t.Helper()
+		answer, err := k.keyed(ctx, n)
+		rig.Check(t, err)
+		return answer, answer.Header.Get("Idempotency-Replayed") == "true"
+	}
+	var bodies [kept]string
+	for n := range kept {
+		a, replayed := repeated(n)
+		if a.Status != http.StatusOK || replayed {
+			t.Fatalf("%d %s, replayed: %t", a.Status, a.Raw, replayed)
+		}
+		k.before += a.Metadata().Credits
+		bodies[n] = string(a.Raw)
+	}
+	k.traffic.succeed(t, enough, steadyIn)
+	old, err := k.Cluster.RedisMaster(ctx)
+	rig.Check(t, err)
+	killed := time.Now()
+	rig.Check(t, k.Cluster.Kill(old))
+	k.Until(steadyIn, "another server is the master", func() error {
+		master, err := k.Cluster.RedisMaster(ctx)
+		if err == nil && master == old {
+			err = fmt.Errorf("the master is %s", master)
+		}
+		return err
+	})
+	k.f.Report("until the Sentinels have promoted another", time.Since(killed).Seconds(), "s")
+	k.traffic.succeed(t, enough, steadyIn)
+	k.f.Report(fmt.Sprintf("until %d calls of each kind succeeded", enough), time.Since(killed).Seconds(), "s")
+	same := 0
+	for n := range kept {
+		var a rig.Answer
+		var replayed bool
+		k.Until(steadyIn, "a request is repeated", func() error {
+			if a, replayed = repeated(n); a.Status != http.StatusOK {
+				return fmt.Errorf("%d %s", a.Status, a.Raw)
+			}
+			return nil
+		})
+		if replayed && string(a.Raw) == bodies[n] {
+			same++
+		} else {
+			k.before += a.Metadata().Credits
+		}
+	}
+	k.f.Exactly("requests before the kill whose repetition gets the first answer, free of charge", float64(same), kept, fmt.Sprintf("of %d", kept))
+	returned := time.Now()
+	rig.Check(t, k.Cluster.Resume(ctx, old))
+	rig.Check(t, k.Cluster.AwaitReplicas(ctx))
+	k.f.Report("until the old master is a replica", time.Since(returned).Seconds(), "s")
+	k.traffic.succeed(t, enough, steadyIn)
+	calls := k.end(killed, false)
+	// What the master had acknowledged and not yet sent to the replica.
+	lost := 0.0
+	for _, e := range calls {
+		if e.ended.After(killed.Add(-time.Second)) && e.began.Before(killed) {
+			lost += float64(e.credits)
+		}
+	}
+	k.f.Report("credits delivered in the second before the kill", lost, "")
+	k.check(calls, lost)
+}
+
+// keyed sends the nth request with an Idempotency-Key.
+func (k *cluster) keyed(ctx context.Context, n int) (rig.Answer, error) {
+	c := k.c
+	c.HTTP = &http.Client{Transport: withKey(fmt.Sprintf("cluster %d", n))}
+	return c.Do(ctx, "POST", "/data/accounts/search", fmt.Sprintf(`{"limit":%d}`, 1+n))
+}
+
+// withKey sends each request with an Idempotency-Key.
+type withKey string
+
+func (key withKey) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Idempotency-Key", string(key))
+	return http.DefaultTransport.RoundTrip(r)
+}
