@@ -19,6 +19,8 @@ const MaxBatch = 100
 type Batch[T any] struct {
 	Items             []Item[T]
 	Succeeded, Failed int
+	// Remaining is how many ids, the last ones, have no item because of Shown.MaxBytes.
+	Remaining int
 }
 
 // Item is the result of one input.
@@ -97,5 +99,5 @@ func deleteBatch(ctx context.Context, c *conn, path string, ids []string) (Batch
 // batch sends a request and reads the results of a batch.
 func batch[T any](ctx context.Context, c *conn, r request) (Batch[T], error) {
 	a, err := call[struct{ Results []Item[T] }](ctx, c, r)
-	return Batch[T]{a.Data.Results, a.Metadata.Succeeded, a.Metadata.Failed}, err
+	return Batch[T]{a.Data.Results, a.Metadata.Succeeded, a.Metadata.Failed, a.Metadata.Remaining}, err
 }

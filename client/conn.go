@@ -70,6 +70,7 @@ type metadata struct {
 	Next          string   `json:"next"`
 	CaughtUp      bool     `json:"caught_up"`
 	Unread        int      `json:"unread"`
+	Remaining     int      `json:"remaining"`
 	Lag           float64  `json:"lag_s"`
 }
 

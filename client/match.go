@@ -5,6 +5,10 @@ import (
 	"net/http"
 )
 
+// MaxMatchInputs is how many inputs a match takes at most. slices.Chunk splits longer
+// lists.
+const MaxMatchInputs = 100
+
 // MatchInput describes a firm or a person of a list of your own.
 type MatchInput struct {
 	// Ref is your own name of the input, 1 to 200 characters.
@@ -21,7 +25,7 @@ type MatchInput struct {
 
 // MatchRequest asks for the records of a list of your own: docs/api.md, "Match".
 type MatchRequest struct {
-	// Inputs are 1 to 100.
+	// Inputs are 1 to MaxMatchInputs.
 	Inputs []MatchInput `json:"inputs"`
 	// MinConfidence is 0 to 1; nil: 0.8.
 	MinConfidence *float64 `json:"min_confidence,omitzero"`
@@ -29,6 +33,9 @@ type MatchRequest struct {
 	Candidates int `json:"candidates,omitzero"`
 	// Fields are the members of the records, beside the id; none: all.
 	Fields []string `json:"fields,omitempty"`
+	// MaxBytes ends the answer before the input with whose records they would have more
+	// bytes, 1,000 to 10,000,000; 0: it is not limited. One result is always there.
+	MaxBytes int `json:"max_bytes,omitzero"`
 }
 
 // MatchResult is what was found for an input.
@@ -55,6 +62,8 @@ type MatchReason struct {
 // Matches are the results of a call, in the order of the inputs.
 type Matches[R any] struct {
 	Results []MatchResult[R]
+	// Remaining is how many inputs, the last ones, have no result because of MaxBytes.
+	Remaining int
 	// Credits is the cost of the call, Window the state of the credits.
 	Credits int
 	Window  Window
@@ -70,5 +79,5 @@ func (d *Dataset[R]) Match(ctx context.Context, q MatchRequest) (*Matches[R], er
 	if err != nil {
 		return nil, err
 	}
-	return &Matches[R]{a.Data.Results, a.Metadata.Credits, windowOf(a.header)}, nil
+	return &Matches[R]{a.Data.Results, a.Metadata.Remaining, a.Metadata.Credits, windowOf(a.header)}, nil
 }

@@ -151,6 +151,10 @@ type Shown struct {
 	Fields []string `json:"fields,omitempty"`
 	// Include names related records to embed, up to 25 of each kind.
 	Include []string `json:"include,omitempty"`
+	// MaxBytes is for GetAll: it ends the answer before the record with which the records
+	// would have more bytes, 1,000 to 10,000,000; 0: it is not limited. One record is
+	// always there. Batch.Remaining says how many ids are left.
+	MaxBytes int `json:"max_bytes,omitzero"`
 }
 
 // GetWith is Get with some of the record's fields.

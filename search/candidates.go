@@ -171,7 +171,7 @@ func candidateSearch(d query.Dataset, b match.Blocks, loosely bool) ([]byte, err
 	}
 	body, err := json.Marshal(object{
 		"query": object{"bool": object{"should": clauses}}, "size": candidateRows, "track_total_hits": false,
-		"_source": []string{"id", "name", "domains", "email", "phone", "city", "state"},
+		"_source": match.Members,
 		"sort":    []any{"_score", object{TiebreakPaths[0]: "asc"}, object{TiebreakPaths[1]: "asc"}},
 	})
 	if err != nil {

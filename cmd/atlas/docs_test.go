@@ -119,7 +119,7 @@ atlas() { "$ATLAS_PROGRAM" "$@"; }
 var settings = regexp.MustCompile(`(?m)^(BASE|KEY|export ATLAS_URL|export ATLAS_API_KEY)=.*\n`)
 
 // runs matches blocks that call the service. Other blocks start it or load its data.
-var runs = regexp.MustCompile(`(?m)curl |^atlas (search|facets|export|follow) `)
+var runs = regexp.MustCompile(`(?m)curl |^atlas (search|facets|export|enrich|follow) `)
 
 var httpStatus = regexp.MustCompile(`(?m)^HTTP (\d{3})$`)
 

@@ -30,6 +30,7 @@ type commands struct {
 	Facets     search.Facets       `cmd:"" help:"Count the records of a search, and show how they are distributed."`
 	Suggest    search.Suggest      `cmd:"" help:"Complete names and values of a running service as one types."`
 	Export     search.Export       `cmd:"" help:"Write all records of a search to a file, resumably."`
+	Enrich     search.Enrich       `cmd:"" help:"Append what Atlas knows to the rows of a CSV file, resumably."`
 	Follow     search.Follow       `cmd:"" help:"Keep a copy of a dataset, in files or a table, and follow its changes."`
 	MCP        search.MCP          `cmd:"" name:"mcp" help:"Serve a desktop agent by the Model Context Protocol."`
 	Workspace  operator.Workspace  `cmd:"" help:"Create, change and list workspaces."`

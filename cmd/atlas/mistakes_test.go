@@ -26,6 +26,10 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	list := filepath.Join(dir, "list.csv")
+	if err := os.WriteFile(list, []byte("Firm No,Firm\n1,Acme\n2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const nowhere = "127.0.0.1:1"
 	const secret = "verysecretvalue"
 	service := []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key}
@@ -73,11 +77,27 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"export accounts --out " + file + "/a.csv", service, 1, []string{"not a directory"}},
 		{"export accounts --out " + dir, service, 1, []string{dir, "is a directory"}},
 		{"export accounts --format csv --out " + file, service, 1, []string{"is there already", "--restart"}},
+		{"enrich", service, 2, []string{"<file> is missing", "--out is required"}},
+		{"enrich /nowhere.csv --out -", service, 2, []string{"/nowhere.csv: no such file"}},
+		{"enrich " + list + " --out " + list, service, 2, []string{"--out must be another file than FILE"}},
+		{"enrich " + list + " --out - --json", service, 2, []string{"both write to the standard output"}},
+		{"enrich " + list + " --out list.ndjson", service, 2, []string{"list.ndjson is no name for CSV"}},
+		{"enrich " + list + " --out - --min-confidence 80", service, 2, []string{"--min-confidence must be 0 to 1, not 80"}},
+		{"enrich " + list + " --out - --dataset contcats", service, 2, []string{"must be one of accounts, contacts", `did you mean "contacts"?`}},
+		{"enrich " + list + " --out - --column nmae=Firm", service, 2, []string{`did you mean "name"?`}},
+		{"enrich " + list + " --out - --column Firm", service, 2, []string{"must be MEMBER=HEADER, such as name=Firm"}},
+		{"enrich " + list + " --out - --column name=Frim", service, 2, []string{`no such column; did you mean "Firm"?`, "#1 Firm No, #2 Firm"}},
+		{"enrich " + list + " --out - --column name=#3", service, 2, []string{"the columns #1 to #2"}},
+		{"enrich " + list + " --out - --column name=", service, 2, []string{"no column is known as the name"}},
+		{"enrich " + list + " --out - --fields nmae", service, 2, []string{"--fields: there is no field nmae", `did you mean "name"?`}},
+		{"enrich " + list + " --out -", service, 1, []string{list + ", line 3: the row has 1 cells, the header 2"}},
 		{"follow accounts", service, 2, []string{"give either --dir or --table"}},
 
 		{"index load", indexing, 2, []string{"<dir> is missing: Folder with accounts"}},
 		{"index load /nowhere", indexing, 2, []string{"<dir> /nowhere: no such file or directory"}},
 		{"index load " + file, indexing, 2, []string{"not a directory"}},
+		{"index duplicates projects", indexing, 2, []string{"<dataset> must be one of accounts, contacts"}},
+		{"index duplicates --min-confidence 90 --workers 300", indexing, 2, []string{"--min-confidence must be 0 to 1, not 90", "--workers must be 0 to 256"}},
 		{"index permits /nowhere.csv --out " + dir, nil, 2, []string{"/nowhere.csv", "no such file"}},
 
 		{"key create", nil, 2, []string{"--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL) is required", "--workspace is required", "--name is required"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"atlas/internal/elastic"
+	"atlas/internal/fault"
 	"atlas/mappings"
 	"atlas/search/query"
 )
@@ -61,6 +62,23 @@ type DatasetIndex struct {
 	Health string `json:"health"`
 
 	unfinished bool
+}
+
+// Find returns a generation, "" the served one.
+func Find(ctx context.Context, es *elastic.Client, names mappings.Names, name string) (Generation, error) {
+	all, err := List(ctx, es, names)
+	if err != nil {
+		return Generation{}, err
+	}
+	for _, g := range all {
+		if g.Name == name || name == "" && g.State == Served {
+			return g, nil
+		}
+	}
+	if name == "" {
+		return Generation{}, fault.New(fault.BadRequest, "no generation is served: nothing has been loaded yet")
+	}
+	return Generation{}, fault.New(fault.BadRequest, "there is no generation %s%s", name, Suggest(all, Served, Previous, Complete))
 }
 
 // List returns the generations of an installation, the newest first. It may or may

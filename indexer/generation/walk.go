@@ -8,19 +8,21 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 )
 
-// Walk reads the ids of an index and a field of type long, in the order of ids and in
-// flat memory.
+// Walk reads the ids of an index, and a field of type long or members of the records, in
+// the order of ids and in flat memory.
 type Walk struct {
 	Elastic *elastic.Client
 	Retry   elastic.Retry
 	Index   string
-	Field   string
+	Field   string   // of type long; "": none
+	Members []string // of the public record; nil: none
 	// Window is how many records are read at once; 0 means 5,000.
 	Window int
 }
@@ -30,6 +32,8 @@ type Record struct {
 	ID    uuid.UUID
 	Value int64
 	Known bool // the record has a value
+	// Source has the members that it has.
+	Source jsontext.Value
 }
 
 // Records are records in the order of ids, read ahead of who calls Next.
@@ -92,11 +96,7 @@ func (w Walk) each(ctx context.Context, first uuid.UUID, take func([]Record) err
 			bounds["lt"] = upto.id()
 		}
 		err := w.Retry.Do(ctx, func(ctx context.Context) (err error) {
-			hits, err = elastic.Hits[any](ctx, w.Elastic, w.Index, map[string]any{
-				"query": map[string]any{"range": map[string]any{"id": bounds}}, "size": most + 1, "sort": []string{"_doc"},
-				// Of a document nothing is loaded but doc values: its _id is stored beside its source.
-				"track_total_hits": false, "stored_fields": "_none_", "docvalue_fields": []string{"id", w.Field},
-			})
+			hits, err = elastic.Hits[any](ctx, w.Elastic, w.Index, w.search(bounds, most+1))
 			return err
 		})
 		if err != nil {
@@ -113,6 +113,7 @@ func (w Walk) each(ctx context.Context, first uuid.UUID, take func([]Record) err
 				return fault.Wrap(err, fault.Internal, "%s has the record %q, which is no UUID", w.Index, id)
 			}
 			page[i].Value, page[i].Known = hit.Long(w.Field)
+			page[i].Source = hit.Source
 		}
 		slices.SortFunc(page, func(a, b Record) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 		if len(page) > 0 {
@@ -128,6 +129,23 @@ func (w Walk) each(ctx context.Context, first uuid.UUID, take func([]Record) err
 			width = width.double()
 		}
 	}
+}
+
+// search is for records of a range of ids.
+func (w Walk) search(ids map[string]any, most int) map[string]any {
+	search := map[string]any{"query": map[string]any{"range": map[string]any{"id": ids}}, "size": most, "sort": []string{"_doc"}, "track_total_hits": false}
+	fields := []string{"id"}
+	if w.Field != "" {
+		fields = append(fields, w.Field)
+	}
+	search["docvalue_fields"] = fields
+	if w.Members != nil {
+		search["_source"] = w.Members
+	} else {
+		// Of a document nothing is loaded but doc values: its _id is stored beside its source.
+		search["stored_fields"] = "_none_"
+	}
+	return search
 }
 
 // span is a number of 128 bits: an id, or how many ids.

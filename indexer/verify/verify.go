@@ -190,28 +190,19 @@ func (v *verification) run(ctx context.Context) error {
 
 // findIndices resolves the generation once, so that a later switch does not matter.
 func (v *verification) findIndices(ctx context.Context) (map[query.Dataset]string, error) {
-	all, err := generation.List(ctx, v.Elastic, v.Names)
+	g, err := generation.Find(ctx, v.Elastic, v.Names, v.Generation)
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range all {
-		if g.Name != v.Generation && (v.Generation != "" || g.State != generation.Served) {
-			continue
-		}
-		if len(g.Datasets) != len(query.Datasets) {
-			return nil, fault.New(fault.BadRequest, "the generation %s has indices of %d datasets only", g.Name, len(g.Datasets))
-		}
-		v.report.Generation, v.loadedAt = g.Name, g.Created
-		indices := map[query.Dataset]string{}
-		for _, in := range g.Datasets {
-			indices[in.Dataset] = in.Index
-		}
-		return indices, nil
+	if len(g.Datasets) != len(query.Datasets) {
+		return nil, fault.New(fault.BadRequest, "the generation %s has indices of %d datasets only", g.Name, len(g.Datasets))
 	}
-	if v.Generation == "" {
-		return nil, fault.New(fault.BadRequest, "no generation is served: nothing has been loaded yet")
+	v.report.Generation, v.loadedAt = g.Name, g.Created
+	indices := map[query.Dataset]string{}
+	for _, in := range g.Datasets {
+		indices[in.Dataset] = in.Index
 	}
-	return nil, fault.New(fault.BadRequest, "there is no generation %s%s", v.Generation, generation.Suggest(all, generation.Served, generation.Previous, generation.Complete))
+	return indices, nil
 }
 
 // expect builds the documents that the index should have and sorts them by id.

@@ -21,6 +21,9 @@ type Record struct {
 	State   string   `json:"state"`
 }
 
+// Members are the members of a public record that a Record has.
+var Members = []string{"id", "name", "domains", "email", "phone", "city", "state"}
+
 // Verdict is how a field of the input and of the record compare.
 type Verdict string
 
@@ -63,9 +66,9 @@ func New(d query.Dataset, in query.MatchInput) *Subject {
 	return s
 }
 
-// own is a domain, or "" if it is anybody's.
+// own is a domain, or "" if it is anybody's, or none: "n/a", "none", two in one cell.
 func own(domain string) string {
-	if publicHosts[domain] || publicHosts[registrable(domain)] {
+	if !strings.Contains(domain, ".") || strings.ContainsAny(domain, " ,;") || publicHosts[domain] || publicHosts[registrable(domain)] {
 		return ""
 	}
 	return domain
@@ -175,7 +178,7 @@ func (s *Subject) vector(r Record) (v vector, reasons []Reason, forbidden bool) 
 		}
 		say("name", verdict, score)
 	}
-	domains := s.domainsOf(r)
+	domains := domainsOf(s.dataset, r)
 	if s.given.Domain != "" {
 		verdict := compareDomains(s.domain, domains)
 		switch verdict {
@@ -222,11 +225,10 @@ func (s *Subject) vector(r Record) (v vector, reasons []Reason, forbidden bool) 
 var scoreOf = map[Verdict]float64{Equal: 1, Similar: 0.5}
 
 // domainsOf are the domains that a record is known by.
-func (s *Subject) domainsOf(r Record) []string {
-	if s.dataset == query.Contacts {
+func domainsOf(d query.Dataset, r Record) (domains []string) {
+	if d == query.Contacts {
 		r.Domains = []string{domainOf(r.Email)}
 	}
-	var domains []string
 	for _, d := range r.Domains {
 		if d = own(query.Domain(d)); d != "" {
 			domains = append(domains, d)

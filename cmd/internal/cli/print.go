@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"atlas/internal/fault"
 	"atlas/workspace/postgres"
@@ -66,4 +68,28 @@ func Grouped(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// maxShown is the maximum length of a table cell in characters.
+const maxShown = 44
+
+// ShownText formats a text for a cell of a table: one line, truncated, without control
+// characters, because the text may come from anyone; - for an empty one.
+func ShownText(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+	if runes := []rune(text); len(runes) > maxShown {
+		text = string(runes[:maxShown-1]) + "…"
+	}
+	if text == "" {
+		return "-"
+	}
+	return text
 }

@@ -14,6 +14,7 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/indexer"
 	"atlas/indexer/delta"
+	"atlas/indexer/duplicates"
 	"atlas/indexer/verify"
 )
 
@@ -26,7 +27,7 @@ type loadProgress struct {
 	last  time.Time
 }
 
-var phaseNames = map[indexer.Phase]string{indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing", verify.Building: "building", verify.Comparing: "comparing",
+var phaseNames = map[indexer.Phase]string{indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing", verify.Building: "building", verify.Comparing: "comparing", duplicates.Reading: "reading records", duplicates.Comparing: "comparing pairs",
 	delta.Applying: "applying", delta.Notifying: "telling"}
 
 func (l *loadProgress) show(p indexer.Progress) {

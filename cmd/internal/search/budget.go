@@ -80,6 +80,16 @@ func (b *budget) spending(all int) string {
 	return text
 }
 
+// stoppedForGood is stopped for what no command continues.
+func stoppedForGood(to io.Writer, err error, done, spent string) error {
+	if errors.Is(err, errBudget) {
+		_, _ = fmt.Fprintf(to, "stopped after %s at --max-credits; %s\n", done, spent)
+		return cli.ExitError(outOfCreditsStatus)
+	}
+	_, _ = fmt.Fprintf(to, "stopped after %s; %s\n", done, spent)
+	return apiError(to, err)
+}
+
 // stopped prints why a run that the same command continues has ended, and returns its
 // exit status. done is what it did, such as "120 rows".
 func stopped(to io.Writer, err error, done, spent string) error {

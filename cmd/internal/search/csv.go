@@ -102,18 +102,24 @@ var listEscaper = strings.NewReplacer(`\`, `\\`, `;`, `\;`)
 
 // row appends cells, quoted where necessary.
 func (c *csvRows) row(b []byte, cells []string) []byte {
+	if len(cells) == 1 && cells[0] == "" {
+		return append(b, "\"\"\n"...) // readers skip an empty line
+	}
 	for i, cell := range cells {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		// A single empty cell would be an empty line, which readers skip.
-		if strings.ContainsAny(cell, "\",\r\n") || strings.TrimSpace(cell) != cell || len(cells) == 1 && cell == "" {
-			b = append(b, '"')
-			b = append(b, strings.ReplaceAll(cell, `"`, `""`)...)
-			b = append(b, '"')
-			continue
-		}
-		b = append(b, cell...)
+		b = appendCell(b, cell, ',')
 	}
 	return append(b, '\n')
+}
+
+// appendCell appends a cell, quoted if necessary.
+func appendCell(b []byte, cell string, separator rune) []byte {
+	if !strings.ContainsAny(cell, "\"\r\n"+string(separator)) && strings.TrimSpace(cell) == cell {
+		return append(b, cell...)
+	}
+	b = append(b, '"')
+	b = append(b, strings.ReplaceAll(cell, `"`, `""`)...)
+	return append(b, '"')
 }

@@ -14,13 +14,13 @@ import (
 	"atlas/internal/durable"
 )
 
-// cursorFile is the state of an export. It is replaced after each page, once
+// cursorFile is the state of an export or an enrichment. It is replaced after each page, once
 // the page is on disk. So the output holds at least Bytes bytes, which are
 // exactly Rows rows. Any further bytes are an incomplete page, which the next
 // run removes.
 type cursorFile struct {
 	Version int             `json:"version"`
-	Of      json.RawMessage `json:"of"` // what is exported, an exportOf
+	Of      json.RawMessage `json:"of"` // what is exported, an exportOf, or an enrichmentOf
 	// SearchAfter is the cursor of the next page; "" before the first.
 	SearchAfter string    `json:"search_after"`
 	Bytes       int64     `json:"bytes"`
@@ -30,13 +30,18 @@ type cursorFile struct {
 	Done        bool      `json:"done"`
 	Converted   bool      `json:"converted,omitzero"` // the rows are in the Parquet file
 	UpdatedAt   time.Time `json:"updated_at"`
+	// Of an enrichment: how many inputs are asked for and not written yet, and how many
+	// rows have each status.
+	Asking   int            `json:"asking,omitzero"`
+	Statuses map[string]int `json:"statuses,omitzero"`
 }
 
 // cursorFileVersion 2 added the service.
 const cursorFileVersion = 2
 
-// exportFile is the output of an export and its cursor file.
+// exportFile is the output of an export or an enrichment, and its cursor file.
 type exportFile struct {
+	kind      string // for messages: "export"
 	out       *os.File
 	to        io.Writer // in place of out: the standard output, which has no state
 	pack      func([]byte) ([]byte, error)
@@ -46,11 +51,14 @@ type exportFile struct {
 	ready     bool // the output ends where state says
 }
 
-// openExport opens the output, and reads the cursor file or, to begin anew, makes a state
+// openOutput opens the output, which is toStdout for -, and reads the cursor file or, to begin anew, makes a state
 // without rows. It changes neither file, and commit does so with the first page: until
 // then an export that --restart replaces is as it was. It locks the output: a second
 // export to the same file fails.
-func openExport(path, statePath string, of json.RawMessage, restart bool) (_ *exportFile, err error) {
+func openOutput(kind string, toStdout io.Writer, path, statePath string, of json.RawMessage, restart bool) (_ *exportFile, err error) {
+	if path == stdout {
+		return &exportFile{kind: kind, to: toStdout}, nil
+	}
 	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G304 -- the user of the command names the file
 	if err != nil {
 		return nil, err
@@ -65,12 +73,12 @@ func openExport(path, statePath string, of json.RawMessage, restart bool) (_ *ex
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file, so an export to it could not go on", path)
+		return nil, fmt.Errorf("%s is no regular file, so the %s to it could not go on", path, kind)
 	}
 	if err := syscall.Flock(int(out.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, fmt.Errorf("another export writes %s: %w", path, err)
+		return nil, fmt.Errorf("another %s writes %s: %w", kind, path, err)
 	}
-	e := &exportFile{out: out, statePath: statePath}
+	e := &exportFile{kind: kind, out: out, statePath: statePath}
 	known, err := e.readState()
 	if err != nil && !restart {
 		return nil, err
@@ -80,14 +88,14 @@ func openExport(path, statePath string, of json.RawMessage, restart bool) (_ *ex
 	}
 	// An export without rows yet, for instance after a rejected request, does
 	// not block another one.
-	if begun := e.state.Bytes > 0 || e.state.Done; restart || !begun {
+	if begun := e.state.Bytes > 0 || e.state.Done || e.state.Asking > 0; restart || !begun {
 		e.state, e.fresh = cursorFile{Version: cursorFileVersion, Of: of, UpdatedAt: time.Now().UTC().Truncate(time.Second)}, true
 	}
 	if other := otherExport(e.state.Of, of); other != "" {
-		return nil, fmt.Errorf("%s belongs to another export: %s; --restart begins a new one", statePath, other)
+		return nil, fmt.Errorf("%s belongs to another %s: %s; --restart begins a new one", statePath, kind, other)
 	}
 	if info.Size() < e.state.Bytes && !restart {
-		return nil, fmt.Errorf("%s has %d bytes, and should have %d by %s: it is not what the export wrote; --restart begins anew", path, info.Size(), e.state.Bytes, statePath)
+		return nil, fmt.Errorf("%s has %d bytes, and should have %d by %s: it is not what was written; --restart begins anew", path, info.Size(), e.state.Bytes, statePath)
 	}
 	return e, nil
 }
@@ -159,6 +167,20 @@ func (e *exportFile) commit(b []byte, next cursorFile) error {
 		return err
 	}
 	next.Bytes = e.state.Bytes + int64(len(b))
+	if err := e.writeState(next); err != nil {
+		return err
+	}
+	e.state = next
+	return nil
+}
+
+// asking tells how many inputs are asked for, before they are.
+func (e *exportFile) asking(inputs int) error {
+	if e.to != nil || e.state.Asking == inputs {
+		return nil
+	}
+	next := e.state
+	next.Asking = inputs
 	if err := e.writeState(next); err != nil {
 		return err
 	}

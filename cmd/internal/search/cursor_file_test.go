@@ -26,14 +26,14 @@ func TestExportFileGoesOn(t *testing.T) {
 	out, state := paths(t)
 	open := func() *exportFile {
 		t.Helper()
-		e, err := openExport(out, state, thisExport, false)
+		e, err := openOutput("export", nil, out, state, thisExport, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e
 	}
 	// Another one that came to nothing, with a page that it did not finish.
-	e, err := openExport(out, state, json.RawMessage(`{"dataset":"contacts"}`), false)
+	e, err := openOutput("export", nil, out, state, json.RawMessage(`{"dataset":"contacts"}`), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestExportFileGoesOn(t *testing.T) {
 		}
 	}
 	commit("a\nb\n", "c1")
-	if _, err := openExport(out, state, thisExport, false); err == nil || !strings.Contains(err.Error(), "another export writes") {
+	if _, err := openOutput("export", nil, out, state, thisExport, false); err == nil || !strings.Contains(err.Error(), "another export writes") {
 		t.Errorf("opened twice: %v", err)
 	}
 	// The run is killed within its next page.
@@ -71,7 +71,7 @@ func TestExportFileGoesOn(t *testing.T) {
 	if b, err := os.ReadFile(out); err != nil || string(b) != "a\nb\nc\n" {
 		t.Errorf("%v %q", err, b)
 	}
-	if e, err = openExport(out, state, thisExport, true); err != nil || e.state.Rows != 0 || e.state.SearchAfter != "" {
+	if e, err = openOutput("export", nil, out, state, thisExport, true); err != nil || e.state.Rows != 0 || e.state.SearchAfter != "" {
 		t.Fatalf("%v %+v", err, e)
 	}
 	e.close()
@@ -106,7 +106,7 @@ func TestExportFileNames(t *testing.T) {
 	state := filepath.Join(dir, "a")
 	for _, name := range []string{"a.new", "a.tmp", ".a", ".a.new"} {
 		out := filepath.Join(dir, name)
-		e, err := openExport(out, state, thisExport, true)
+		e, err := openOutput("export", nil, out, state, thisExport, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestExportFileRefuses(t *testing.T) {
 	t.Parallel()
 	begun := func(t *testing.T) (out, state string) {
 		out, state = paths(t)
-		e, err := openExport(out, state, thisExport, false)
+		e, err := openOutput("export", nil, out, state, thisExport, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,10 +169,10 @@ func TestExportFileRefuses(t *testing.T) {
 			t.Parallel()
 			out, state := begun(t)
 			c.change(t, out, state)
-			if _, err := openExport(out, state, json.RawMessage(c.of), false); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := openOutput("export", nil, out, state, json.RawMessage(c.of), false); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
-			e, err := openExport(out, state, json.RawMessage(c.of), true)
+			e, err := openOutput("export", nil, out, state, json.RawMessage(c.of), true)
 			if err != nil || e.state.Bytes != 0 {
 				t.Fatalf("--restart: %v", err)
 			}
@@ -180,7 +180,7 @@ func TestExportFileRefuses(t *testing.T) {
 		})
 	}
 	dir := t.TempDir()
-	if _, err := openExport(dir, filepath.Join(dir, "c"), thisExport, false); err == nil {
+	if _, err := openOutput("export", nil, dir, filepath.Join(dir, "c"), thisExport, false); err == nil {
 		t.Error("a folder as the output")
 	}
 }

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -73,12 +71,17 @@ func (c *Export) Check() error {
 	return f.Err()
 }
 
-// exportOf identifies an export. A cursor file continues only the same one.
-type exportOf struct {
+// place is where a command reads.
+type place struct {
 	Service string `json:"service"` // base URL
 	// Workspace is the id of the workspace; "" when none is given and the key
 	// may not ask for its own, which then reads only global data.
-	Workspace  string          `json:"workspace,omitzero"`
+	Workspace string `json:"workspace,omitzero"`
+}
+
+// exportOf identifies an export. A cursor file continues only the same one.
+type exportOf struct {
+	place
 	Dataset    string          `json:"dataset,omitzero"`
 	Book       string          `json:"book,omitzero"`
 	View       string          `json:"view,omitzero"`
@@ -90,20 +93,30 @@ type exportOf struct {
 	Packing    string          `json:"compression,omitzero"` // ".gz" or ".zst"
 }
 
-// describe adds the service and the workspace to an exportOf, and returns it as JSON.
-func (a apiAccess) describe(ctx context.Context, api *client.Client, of exportOf) (json.RawMessage, error) {
-	of.Service, of.Workspace = strings.TrimRight(a.URL, "/"), a.Workspace
-	if u, err := url.Parse(of.Service); err == nil {
+// place asks for the workspace of the key.
+func (a apiAccess) place(ctx context.Context, api *client.Client) (place, error) {
+	at := place{strings.TrimRight(a.URL, "/"), a.Workspace}
+	if u, err := url.Parse(at.Service); err == nil {
 		u.User = nil // no password in the file
-		of.Service = u.String()
+		at.Service = u.String()
 	}
 	w, err := api.Workspace(ctx)
 	switch {
 	case err == nil:
-		of.Workspace = w.ID
+		at.Workspace = w.ID
 	case !errors.Is(err, client.ErrForbidden):
+		return at, err
+	}
+	return at, nil
+}
+
+// describe adds the place to an exportOf, and returns it as JSON.
+func (a apiAccess) describe(ctx context.Context, api *client.Client, of exportOf) (json.RawMessage, error) {
+	at, err := a.place(ctx, api)
+	if err != nil {
 		return nil, err
 	}
+	of.place = at
 	return json.Marshal(of)
 }
 
@@ -115,6 +128,7 @@ func otherExport(was, is json.RawMessage) string {
 		Workspace  string          `json:"workspace"`
 		View       string          `json:"view"`
 		Definition json.RawMessage `json:"view_definition"`
+		Input      string          `json:"input"`
 	}
 	var before, now source
 	var rest [2]map[string]json.RawMessage
@@ -131,6 +145,8 @@ func otherExport(was, is json.RawMessage) string {
 		return fmt.Sprintf("it is of the workspace %s, not %s", before.Workspace, now.Workspace)
 	case before.View == now.View && compact(before.Definition) != compact(now.Definition):
 		return fmt.Sprintf("the View has been changed since it began, from %s to %s", compact(before.Definition), compact(now.Definition))
+	case before.Input != now.Input:
+		return "the file that is read has been changed since it began"
 	case !maps.EqualFunc(rest[0], rest[1], func(a, b json.RawMessage) bool { return compact(a) == compact(b) }):
 		return compact(was)
 	}
@@ -165,10 +181,8 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 			return err
 		}
 	}
-	var file *exportFile
-	if c.Out == stdout {
-		file = &exportFile{to: s.Out}
-	} else if file, err = openExport(rows, c.CursorFile, of, c.Restart); err != nil {
+	file, err := openOutput("export", s.Out, rows, c.CursorFile, of, c.Restart)
+	if err != nil {
 		return err
 	}
 	defer file.close()
@@ -187,7 +201,7 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 		e.rows = &csvRows{columns: c.Columns, members: t.members(), formulas: c.Formulas}
 	}
 	if !file.state.Done {
-		err = e.price(ctx, s.Err, c.Yes)
+		err = e.price(ctx, c.Yes)
 	}
 	if err == nil {
 		err = e.run(ctx)
@@ -207,10 +221,7 @@ func (c *Export) finish(s *cli.Streams, e *exporting, err error) error {
 		say("note: %s", note)
 	}
 	spent, rows := e.spending(state.Credits), cli.Grouped(state.Rows)+" rows"
-	out := c.Out
-	if out == stdout {
-		out = "the standard output"
-	}
+	out := shownOut(c.Out)
 	switch {
 	case err == nil && e.complete:
 		say("complete already: %s rows of %s in %s (--restart exports them anew)", cli.Grouped(state.Rows), e.target.name, out)
@@ -225,12 +236,8 @@ func (c *Export) finish(s *cli.Streams, e *exporting, err error) error {
 	case errors.Is(err, client.ErrBadRequest) && state.SearchAfter != "":
 		say("after %s rows the service does not know the cursor of %s any more; --restart exports anew", cli.Grouped(state.Rows), c.CursorFile)
 		return apiError(s.Err, err)
-	case c.Out == stdout && errors.Is(err, errBudget):
-		say("stopped after %s at --max-credits; %s", rows, spent)
-		return cli.ExitError(outOfCreditsStatus)
 	case c.Out == stdout:
-		say("stopped after %s; %s", rows, spent)
-		return apiError(s.Err, err)
+		return stoppedForGood(s.Err, err, rows, spent)
 	default:
 		return stopped(s.Err, err, rows, spent)
 	}
@@ -239,7 +246,7 @@ func (c *Export) finish(s *cli.Streams, e *exporting, err error) error {
 
 // price finds how many rows there are, for nothing, and asks a terminal whether to spend
 // the credits for those that are not there yet.
-func (e *exporting) price(ctx context.Context, to io.Writer, yes bool) error {
+func (e *exporting) price(ctx context.Context, yes bool) error {
 	q := e.request
 	q.Limit = 1
 	cost, err := e.target.source.Cost(ctx, q)
@@ -251,11 +258,7 @@ func (e *exporting) price(ctx context.Context, to io.Writer, yes bool) error {
 	if e.most > 0 {
 		credits = min(credits, e.most)
 	}
-	if credits <= asksFrom || yes || !e.shown.asks() {
-		return nil
-	}
-	_, _ = fmt.Fprintf(to, "exporting %s %s costs %s credits\n", cli.Grouped(cost.Count), e.target.name, cli.Grouped(credits))
-	return confirm(ctx, os.Stdin, to)
+	return e.shown.agree(ctx, credits, yes, fmt.Sprintf("exporting %s %s costs %s credits\n", cli.Grouped(cost.Count), e.target.name, cli.Grouped(credits)))
 }
 
 // exporting is one run of an export.
@@ -312,7 +315,7 @@ func (e *exporting) run(ctx context.Context) error {
 		if err := e.write(page); err != nil {
 			return err
 		}
-		e.shown.page(state.Rows, e.spent, page)
+		e.shown.page(state.Rows, e.spent, page.Window)
 		if state.Done {
 			return nil
 		}

@@ -241,9 +241,9 @@ func (c *Facets) printFacet(out io.Writer, f client.FacetCounts) error {
 	for _, v := range f.Values {
 		label := "-"
 		if v.Label != nil {
-			label = shownText(*v.Label)
+			label = cli.ShownText(*v.Label)
 		}
-		add(shownText(v.Value), label, v.Count, v.Measure, bar(v.Count, most))
+		add(cli.ShownText(v.Value), label, v.Count, v.Measure, bar(v.Count, most))
 	}
 	for _, b := range f.Buckets {
 		add(shownCell(b.From), shownCell(b.To), b.Count, b.Measure, bar(b.Count, most))

@@ -98,7 +98,7 @@ func (f *following) read(ctx context.Context) error {
 		return err
 	}
 	f.state = next
-	f.shown.page(f.state.Rows, f.spent, page)
+	f.shown.page(f.state.Rows, f.spent, page.Window)
 	return nil
 }
 
@@ -226,7 +226,7 @@ func (f *following) verify(ctx context.Context) error {
 				different[id] = true
 			}
 		}
-		f.shown.page(len(read), f.spent, page)
+		f.shown.page(len(read), f.spent, page.Window)
 		if cursor = page.Next; cursor == "" {
 			break
 		}

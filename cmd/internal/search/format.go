@@ -16,6 +16,14 @@ import (
 // stdout is what --out takes for the standard output.
 const stdout = "-"
 
+// shownOut names the output in messages.
+func shownOut(path string) string {
+	if path == stdout {
+		return "the standard output"
+	}
+	return path
+}
+
 // endings are the formats of files by the ends of their names.
 var endings = map[string]string{".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".parquet": "parquet"}
 
@@ -29,11 +37,7 @@ func (c *Export) resolveFormat(f *cli.Problems) {
 	if c.Out == stdout {
 		name = ""
 	}
-	for ending := range packings {
-		if cut, ok := strings.CutSuffix(name, ending); ok {
-			name, c.packing = cut, ending
-		}
-	}
+	name, c.packing = packingOf(name)
 	ending := filepath.Ext(name)
 	format := endings[ending]
 	switch {
@@ -61,6 +65,16 @@ func (c *Export) resolveFormat(f *cli.Problems) {
 // packings compress one page of a file. Each is a member of its own, so that a file can be
 // continued and cut at a page; readers of both formats read members one after the other.
 var packings = map[string]func([]byte) ([]byte, error){".gz": gzipped, ".zst": zstandard}
+
+// packingOf takes the ending of packings off a name; "" if it has none.
+func packingOf(name string) (rest, ending string) {
+	for ending := range packings {
+		if cut, ok := strings.CutSuffix(name, ending); ok {
+			return cut, ending
+		}
+	}
+	return name, ""
+}
 
 func gzipped(page []byte) ([]byte, error) {
 	var b bytes.Buffer

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +52,7 @@ func (p *exportProgress) begin(rows int) {
 
 // page shows the state after a page. rows counts all runs, spent the credits of
 // this run.
-func (p *exportProgress) page(rows, spent int, page *client.Page[json.RawMessage]) {
+func (p *exportProgress) page(rows, spent int, window client.Window) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if !p.due() {
@@ -65,7 +64,7 @@ func (p *exportProgress) page(rows, spent int, page *client.Page[json.RawMessage
 		left := time.Duration(float64(max(p.total-rows, 0)) / max(perSecond, 0.001) * float64(time.Second))
 		line = fmt.Sprintf("%d %%, %s of %s rows, %s left", 100*min(rows, p.total)/p.total, cli.Grouped(rows), cli.Grouped(p.total), left.Round(time.Second))
 	}
-	line += fmt.Sprintf(", %.0f a second, credits: %s spent, %s left", perSecond, cli.Grouped(spent), cli.Grouped(page.Window.Remaining))
+	line += fmt.Sprintf(", %.0f a second, credits: %s spent, %s left", perSecond, cli.Grouped(spent), cli.Grouped(window.Remaining))
 	p.show(line)
 }
 
@@ -78,6 +77,16 @@ func (p *exportProgress) expect(rows int) {
 
 // asks reports whether somebody at a terminal can answer.
 func (p *exportProgress) asks() bool { return p.terminal && term.IsTerminal(int(os.Stdin.Fd())) }
+
+// agree says something and asks a terminal before more than asksFrom credits are spent,
+// unless yes. Errors: those of confirm.
+func (p *exportProgress) agree(ctx context.Context, credits int, yes bool, what string) error {
+	if credits <= asksFrom || yes || !p.asks() {
+		return nil
+	}
+	_, _ = fmt.Fprint(p.to, what)
+	return confirm(ctx, os.Stdin, p.to)
+}
 
 // changes shows the state after changes, as page does.
 func (p *exportProgress) changes(rows, changes int, spent int, window client.Window) {

@@ -8,8 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"atlas/client"
 	"atlas/cmd/internal/cli"
@@ -200,32 +198,9 @@ func membersOf(record json.RawMessage) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// maxShownCell is the maximum length of a table cell in characters.
-const maxShownCell = 44
-
-// shownCell formats a value for a terminal: one line, truncated, without
-// control characters, because the text may come from anyone.
+// shownCell formats a value for a terminal.
 func shownCell(raw json.RawMessage) string {
-	return shownText(strings.TrimSuffix(plainText(raw, ", "), "T00:00:00.000Z"))
-}
-
-func shownText(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if !unicode.IsPrint(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, text)
-	if runes := []rune(text); len(runes) > maxShownCell {
-		text = string(runes[:maxShownCell-1]) + "…"
-	}
-	if text == "" {
-		return "-"
-	}
-	return text
+	return cli.ShownText(strings.TrimSuffix(plainText(raw, ", "), "T00:00:00.000Z"))
 }
 
 // plainText formats a JSON value: the characters of a string, the joined

@@ -1,0 +1,201 @@
+package search
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	byteOrderMark = "\ufeff"
+	// maxRow bounds a row in bytes: a quote that is not closed would make one row of all
+	// that follows it.
+	maxRow = 16 << 20
+)
+
+// csvInput reads a CSV file row by row, with the bytes of each.
+type csvInput struct {
+	path      string
+	file      *os.File
+	reader    *csv.Reader
+	separator rune
+	header    []string
+	rows      int // that were read, with the header
+	// head is the first row with its line end, and what is before it.
+	head csvRow
+	// unread are the bytes that the reader took and that no row has, from offset on.
+	unread bytes.Buffer
+	offset int64
+	digest hash.Hash
+}
+
+// csvRow is a row as it is in the file.
+type csvRow struct {
+	number int // from 1, without the header
+	line   int // where it begins
+	cells  []string
+	// before are empty lines, text is the row, end its line end, perhaps none.
+	before, text, end []byte
+}
+
+// openCSV opens a file and reads its header.
+func openCSV(path string) (*csvInput, error) {
+	file, err := os.Open(path) // #nosec G304 -- the user of the command names the file
+	if err != nil {
+		return nil, err
+	}
+	in := &csvInput{path: path, file: file, digest: sha256.New()}
+	if err := in.start(); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+func (in *csvInput) start() error {
+	if info, err := in.file.Stat(); err != nil {
+		return err
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file: it is read twice", in.path)
+	}
+	first := make([]byte, 64<<10)
+	n, err := in.file.ReadAt(first, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	first = first[:n]
+	switch {
+	case bytes.HasPrefix(first, []byte{0xff, 0xfe}), bytes.HasPrefix(first, []byte{0xfe, 0xff}):
+		return fmt.Errorf("%s is UTF-16: save it as CSV in UTF-8", in.path)
+	case len(bytes.TrimSpace(bytes.TrimPrefix(first, []byte(byteOrderMark)))) == 0:
+		return fmt.Errorf("%s has no header: its first row names the columns", in.path)
+	case !bytes.Contains(first, []byte("\n")) && bytes.Contains(first, []byte("\r")):
+		return fmt.Errorf("%s has lines that end in CR alone: save it with LF or CRLF", in.path)
+	}
+	in.separator = separatorOf(first)
+	return in.rewind()
+}
+
+// separatorOf is the one of comma, semicolon and tab that makes most columns of the header.
+func separatorOf(first []byte) rune {
+	best, most := ',', 1
+	for _, separator := range ",;\t" {
+		r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(first, []byte(byteOrderMark))))
+		r.Comma = separator
+		if header, err := r.Read(); err == nil && len(header) > most {
+			best, most = separator, len(header)
+		}
+	}
+	return best
+}
+
+// rewind goes back to the first row after the header.
+func (in *csvInput) rewind() error {
+	if _, err := in.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	in.unread.Reset()
+	in.digest.Reset()
+	in.offset = 0
+	in.reader = csv.NewReader((*teeing)(in))
+	in.reader.Comma = in.separator
+	in.rows = 0
+	var before []byte
+	mark := make([]byte, len(byteOrderMark))
+	if n, err := in.file.ReadAt(mark, 0); err == nil && n == len(mark) && string(mark) == byteOrderMark {
+		// The reader does not see it.
+		in.digest.Write(mark)
+		before = mark
+		if _, err := in.file.Seek(int64(len(mark)), io.SeekStart); err != nil {
+			return err
+		}
+	}
+	head, err := in.next()
+	if err != nil {
+		return err
+	}
+	head.before = append(before, head.before...)
+	in.head, in.header = head, head.cells
+	return nil
+}
+
+// teeing keeps what is read.
+type teeing csvInput
+
+func (t *teeing) Read(b []byte) (int, error) {
+	if t.unread.Len() > maxRow {
+		return 0, fmt.Errorf("a row has more than %d MB: a quote before it may not be closed", maxRow>>20)
+	}
+	n, err := t.file.Read(b)
+	t.unread.Write(b[:n])
+	t.digest.Write(b[:n])
+	return n, err
+}
+
+// next returns the next row; io.EOF after the last one, with the empty lines that follow
+// it. Other errors name the line.
+func (in *csvInput) next() (csvRow, error) {
+	row := csvRow{number: in.rows}
+	cells, err := in.reader.Read()
+	if errors.Is(err, io.EOF) {
+		row.before = bytes.Clone(in.unread.Bytes())
+		in.unread.Reset()
+		return row, io.EOF
+	}
+	if err != nil {
+		return row, in.explain(err, len(cells))
+	}
+	row.line, _ = in.reader.FieldPos(0)
+	for i, cell := range cells {
+		if !utf8.ValidString(cell) {
+			return row, fmt.Errorf("%s, line %d: the text of column %d is not UTF-8, perhaps Windows-1252: save the file as CSV in UTF-8", in.path, row.line, i+1)
+		}
+	}
+	end := in.reader.InputOffset()
+	raw := bytes.Clone(in.unread.Next(int(end - in.offset)))
+	in.offset = end
+	text := bytes.TrimLeft(raw, "\r\n")
+	row.before = raw[:len(raw)-len(text)]
+	row.text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+	row.end, row.cells = text[len(row.text):], cells
+	in.rows++
+	return row, nil
+}
+
+// explain says what is wrong with a row, and in which line.
+func (in *csvInput) explain(err error, cells int) error {
+	e, ok := errors.AsType[*csv.ParseError](err)
+	switch {
+	case !ok:
+		return fmt.Errorf("%s: %w", in.path, err)
+	case errors.Is(e.Err, csv.ErrFieldCount):
+		return fmt.Errorf("%s, line %d: the row has %d cells, the header %d; a cell with a %q in it stands in quotes", in.path, e.StartLine, cells, len(in.header), in.separator)
+	case e.StartLine != e.Line:
+		return fmt.Errorf("%s, line %d, in the row that begins in line %d: %w; a quote within quotes is doubled", in.path, e.Line, e.StartLine, e.Err)
+	}
+	return fmt.Errorf("%s, line %d: %w; a cell with quotes in it stands in quotes, and they are doubled", in.path, e.Line, e.Err)
+}
+
+// sum is the SHA-256 of the file, when all rows are read.
+func (in *csvInput) sum() string { return hex.EncodeToString(in.digest.Sum(nil)) }
+
+// appended returns a row with more cells.
+func (in *csvInput) appended(b []byte, row csvRow, cells []string) []byte {
+	b = append(append(b, row.before...), row.text...)
+	for _, cell := range cells {
+		b = append(b, string(in.separator)...)
+		b = appendCell(b, cell, in.separator)
+	}
+	return append(b, row.end...)
+}
+
+// oneLine is a cell without breaks and surplus spaces.
+func oneLine(cell string) string { return strings.Join(strings.Fields(cell), " ") }

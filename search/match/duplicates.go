@@ -1,0 +1,146 @@
+package match
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"atlas/search/query"
+)
+
+// Same returns how surely two records are one firm or person, and why. Records whose
+// domains conflict have the confidence 0.
+func Same(d query.Dataset, a, b Record) (confidence float64, reasons []Reason) {
+	in := query.MatchInput{Name: a.Name, Phone: a.Phone, City: a.City, State: a.State}
+	if d == query.Contacts {
+		in.Email = a.Email
+	} else {
+		in.Domain = likest(domainsOf(d, a), domainsOf(d, b))
+	}
+	return New(d, in).Compare(b)
+}
+
+// likest is the domain that is most like others; "" if there is none.
+func likest(mine, theirs []string) string {
+	for _, verdict := range []Verdict{Equal, Similar} {
+		for _, d := range mine {
+			if compareDomains(d, theirs) == verdict {
+				return d
+			}
+		}
+	}
+	if len(mine) > 0 {
+		return mine[0]
+	}
+	return ""
+}
+
+// Domains are those that a record is known by: those of a firm, or that of a person's
+// e-mail address, without those of public services.
+func Domains(d query.Dataset, r Record) []string { return domainsOf(d, r) }
+
+// Apart reports whether the domains of two records conflict: they are never one.
+func Apart(a, b []string) bool {
+	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(domain string) bool { return compareDomains(domain, b) != Conflict })
+}
+
+// Key is something that records of one firm or person have in common.
+type Key struct {
+	Text string
+	// Loose keys bring records of different names together. Records of the same name, as
+	// Keys.Name has it, have others.
+	Loose bool
+}
+
+// Keys are those of a record, one of which each record of the same firm or person has as
+// well, if Same is to be asked.
+type Keys struct {
+	Name string // in its canonical spelling, "" if it says nothing
+	Keys []Key
+}
+
+// maxKeyLetters is how much of a name counts in keys.
+const maxKeyLetters = 30
+
+// KeysOf returns the keys of a record (docs/match.md, "Duplicates").
+func KeysOf(d query.Dataset, r Record) (k Keys) {
+	add := func(loose bool, kind string, parts ...string) {
+		if parts[0] != "" {
+			k.Keys = append(k.Keys, Key{kind + strings.Join(parts, "\x00"), loose})
+		}
+	}
+	for _, domain := range domainsOf(d, r) {
+		if d == query.Accounts {
+			add(false, "domain ", registrable(domain))
+		}
+	}
+	city := query.Fold(r.City)
+	add(false, "phone ", query.Phone(r.Phone))
+	if d == query.Contacts {
+		add(false, "email ", query.Fold(strings.TrimSpace(r.Email)))
+		if n := person(r.Name); n != nil {
+			k.person(add, n[0].words, city, domainsOf(d, r))
+		}
+		return k
+	}
+	for i, f := range firm(r.Name, city) {
+		whole := lettersOf(f.whole)
+		if i == 0 {
+			k.Name = f.whole
+		}
+		add(false, "name ", f.whole)
+		add(false, "name and city ", f.whole, city)
+		var set []string
+		for _, w := range f.words {
+			if w.class == core || w.class == number {
+				set = append(set, w.text)
+			}
+		}
+		slices.Sort(set)
+		add(true, "words ", strings.Join(slices.Compact(set), " "))
+		// Two names that are one edit apart have a deletion in common.
+		if len(whole) >= minEdited {
+			for at := -1; at < len(whole); at++ {
+				if at < 0 {
+					add(true, "letters ", string(whole))
+				} else if at == 0 || whole[at] != whole[at-1] {
+					add(true, "letters ", string(whole[:at])+string(whole[at+1:]))
+				}
+			}
+		}
+	}
+	return k
+}
+
+// minEdited is how many letters a name has at least whose typos are looked for.
+const minEdited = 6
+
+func lettersOf(text string) []rune {
+	letters := []rune(text)
+	return letters[:min(len(letters), maxKeyLetters)]
+}
+
+// person adds the keys of a person's name, which alone is none: persons have namesakes.
+func (k *Keys) person(add func(loose bool, kind string, parts ...string), words []word, city string, domains []string) {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.text
+		if full, known := nicknames[w.text]; known {
+			texts[i] = full
+		}
+	}
+	slices.Sort(texts)
+	k.Name = strings.Join(texts, " ")
+	if city != "" {
+		add(false, "name and city ", k.Name, city)
+	}
+	family := words[len(words)-1].text
+	initial, _ := utf8.DecodeRuneInString(words[0].text)
+	for _, domain := range domains {
+		add(false, "name and domain ", k.Name, registrable(domain))
+		add(true, "family and domain ", family, string(initial), registrable(domain))
+	}
+	if city != "" {
+		add(true, "family and city ", family, string(initial), city)
+	}
+}
