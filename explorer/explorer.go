@@ -3,18 +3,16 @@
 package explorer
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"errors"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
 	"strings"
-	"time"
+
+	"atlas/internal/asset"
 )
 
 //go:embed all:dist
@@ -35,22 +33,12 @@ const policy = "default-src 'none'; script-src 'self'; " +
 // index is the page that every address of the Explorer shows.
 const index = "index.html"
 
-// immutable is the Cache-Control of files with a hash in their name.
-const immutable = "public, max-age=31536000, immutable"
-
 // contentTypes are those that package mime does not know by itself.
 var contentTypes = map[string]string{".woff2": "font/woff2"}
 
 // Site serves the built files. It is safe for concurrent use.
 type Site struct {
-	files map[string]file
-}
-
-// file is a file in all encodings that it has.
-type file struct {
-	plain, gzip, brotli []byte
-	contentType         string
-	etag                string // of the plain file
+	files map[string]asset.File
 }
 
 // New returns the files that were built into the binary, or without them a page that
@@ -65,7 +53,7 @@ func New() (*Site, error) {
 
 // read loads all files of a folder, if it exists.
 func read(folder fs.FS) (*Site, error) {
-	s := &Site{files: map[string]file{}}
+	s := &Site{files: map[string]asset.File{}}
 	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -79,14 +67,13 @@ func read(folder fs.FS) (*Site, error) {
 		f := s.files[base]
 		switch {
 		case isGzip:
-			f.gzip = body
+			f.Gzip = body
 		case isBrotli:
-			f.brotli = body
+			f.Brotli = body
 		default:
-			f.plain = body
-			f.contentType = cmp.Or(mime.TypeByExtension(path.Ext(name)), contentTypes[path.Ext(name)], "application/octet-stream")
-			sum := sha256.Sum256(body)
-			f.etag = base64.RawURLEncoding.EncodeToString(sum[:12])
+			f.Plain = body
+			f.ContentType = cmp.Or(mime.TypeByExtension(path.Ext(name)), contentTypes[path.Ext(name)], "application/octet-stream")
+			f.Tag = asset.Tag(body)
 		}
 		s.files[base] = f
 		return nil
@@ -95,7 +82,7 @@ func read(folder fs.FS) (*Site, error) {
 		return nil, err
 	}
 	if _, built := s.files[index]; !built {
-		s.files = map[string]file{index: {plain: missing, contentType: "text/html; charset=utf-8", etag: "missing"}}
+		s.files = map[string]asset.File{index: {Plain: missing, ContentType: "text/html; charset=utf-8", Tag: "missing"}}
 	}
 	return s, nil
 }
@@ -109,7 +96,7 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request) bool {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	f, found := s.files[name]
 	if !found {
-		if r.URL.Path != "/" && !navigates(r) {
+		if r.URL.Path != "/" && !asset.Navigates(r) {
 			return false
 		}
 		name, f = index, s.files[index]
@@ -120,47 +107,10 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request) bool {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Referrer-Policy", "same-origin")
 	}
-	h.Set("Cache-Control", "no-cache")
+	cache := asset.Asked
 	if strings.HasPrefix(name, "assets/") {
-		h.Set("Cache-Control", immutable)
+		cache = asset.Immutable
 	}
-	h.Set("Content-Type", f.contentType)
-	body, encoding := f.plain, ""
-	if f.brotli != nil || f.gzip != nil {
-		h.Set("Vary", "Accept-Encoding")
-	}
-	switch accepted := r.Header.Values("Accept-Encoding"); {
-	case f.brotli != nil && accepts(accepted, "br"):
-		body, encoding = f.brotli, "br"
-	case f.gzip != nil && accepts(accepted, "gzip"):
-		body, encoding = f.gzip, "gzip"
-	}
-	if encoding != "" {
-		h.Set("Content-Encoding", encoding)
-	}
-	h.Set("ETag", `"`+f.etag+encoding+`"`)
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
+	f.Serve(w, r, cache)
 	return true
-}
-
-// navigates reports whether a browser opens the address as a page, and not a script
-// or an image of a page.
-func navigates(r *http.Request) bool {
-	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {
-		return mode == "navigate"
-	}
-	return strings.Contains(r.Header.Get("Accept"), "text/html")
-}
-
-// accepts reports whether the header Accept-Encoding names an encoding, other than to
-// refuse it.
-func accepts(header []string, encoding string) bool {
-	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
-		name, parameters, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(strings.TrimSpace(name), encoding) {
-			quality, weighted := strings.CutPrefix(strings.TrimSpace(parameters), "q=")
-			return !weighted || strings.Trim(quality, "0.") != ""
-		}
-	}
-	return false
 }

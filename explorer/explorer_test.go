@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"atlas/internal/asset"
 )
 
 // site has the files that a build makes.
@@ -49,7 +51,7 @@ func TestFiles(t *testing.T) {
 		if w.Body.String() != want || w.Header().Get("Content-Encoding") != encoding || w.Header().Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: %q, %v", accepted, w.Body, w.Header())
 		}
-		if w.Header().Get("Cache-Control") != immutable || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") {
+		if w.Header().Get("Cache-Control") != asset.Immutable || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") {
 			t.Errorf("%q: %v", accepted, w.Header())
 		}
 		again := get(t, s, http.MethodGet, "/assets/app-1a2b.js", "Accept-Encoding", accepted, "If-None-Match", w.Header().Get("ETag"))

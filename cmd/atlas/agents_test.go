@@ -30,16 +30,14 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 // most is what the conversation of docs/agents.md may cost, in credits.
 const most = 40
 
-// conversation makes the calls of docs/agents.md in their order, as an agent that can ask
-// nobody. Blocks of the language "tool" are calls, and those after them what the tools
-// answered. The question of the page must be answered by these calls alone.
-func (s *docsService) conversation(t *testing.T) {
+// talk makes the calls of a page in their order, as an agent that can ask nobody. Blocks of
+// the language "tool" are calls, and those after them what the tools answered.
+func (s *docsService) talk(t *testing.T, page string) (calls, credits int, said string) {
+	t.Helper()
 	key := s.newKey(people.NewKey{Name: "agent", Workspaces: []workspace.ID{s.pro.ID}, Scopes: workspace.AllScopes()})
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
 	session := must(client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: s.root + "/mcp", HTTPClient: &http.Client{Transport: keyed(key)}, DisableStandaloneSSE: true}, nil))(t)
 	defer session.Close() //nolint:errcheck // the test is over
-	const page = "../../docs/agents.md"
-	credits, calls, said := 0, 0, ""
 	for _, b := range blocksOf(contents(t, page)) {
 		if b.lang != "tool" {
 			continue
@@ -60,6 +58,7 @@ func (s *docsService) conversation(t *testing.T) {
 			t.Errorf("%s:%d: %s", page, b.line, text)
 			continue
 		}
+		delete(got.StructuredContent.(map[string]any), "notice")
 		structured := string(must(json.Marshal(got.StructuredContent))(t))
 		said += structured
 		if err := b.compare(structured); err != nil {
@@ -71,6 +70,14 @@ func (s *docsService) conversation(t *testing.T) {
 		}
 		credits += cost.Metadata.Credits
 	}
+	return calls, credits, said
+}
+
+// conversation checks the conversation of docs/agents.md: the question of the page must be
+// answered by its calls alone.
+func (s *docsService) conversation(t *testing.T) {
+	const page = "../../docs/agents.md"
+	calls, credits, said := s.talk(t, page)
 	text := contents(t, page)
 	if told := fmt.Sprintf("%d credits together", credits); credits > most || calls < 4 || !strings.Contains(text, told) {
 		t.Errorf("%d calls cost %d credits, which %s does not say", calls, credits, page)

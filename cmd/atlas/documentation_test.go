@@ -163,7 +163,8 @@ func TestOperatorsPageIsTrue(t *testing.T) {
 			t.Errorf("there is no command %q", command[1])
 		}
 	}
-	for _, option := range regexp.MustCompile(`(?:^|[^\w-])(--[a-z][a-z-]+)`).FindAllStringSubmatch(page, -1) {
+	others := regexp.MustCompile(`(?m)^(pg_|psql|redis-|until redis-).*`) // commands of other programs
+	for _, option := range regexp.MustCompile(`(?:^|[^\w-])(--[a-z][a-z-]+)`).FindAllStringSubmatch(others.ReplaceAllString(page, ""), -1) {
 		if !options[option[1]] && !slices.Contains([]string{"--profile", "--build"}, option[1]) { // options of docker compose
 			t.Errorf("there is no option %s", option[1])
 		}

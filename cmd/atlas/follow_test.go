@@ -191,6 +191,19 @@ func TestFollow(t *testing.T) {
 		if said := f.follow(3, "--verify"); !strings.Contains(said, "missing 1, extra 1, different 1") {
 			t.Errorf("%s: %s", f.name, said)
 		}
+		if f.name == "folder" {
+			part := filepath.Join(f.args[1], "accounts", "01.ndjson")
+			whole := contents(t, part)
+			if err := os.WriteFile(part, []byte(`{"id"`+"\n"+whole), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if said := f.follow(3, "--verify"); !strings.Contains(said, "line 1 of "+part+" is not a record") || !strings.Contains(said, "--restart mends it") {
+				t.Error(said)
+			}
+			if err := os.WriteFile(part, []byte(whole), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if said := some[i].follow(1, "--once"); !strings.Contains(said, `is another copy: {`) || !strings.Contains(said, "calgary") {
 			t.Errorf("without the filter: %s", said)
 		}

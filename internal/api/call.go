@@ -275,19 +275,10 @@ func (c *call) answer() error {
 			return err
 		}
 	}
-	switch c.route.Throttling {
-	case Free, Limited:
-		err := c.checkCeiling()
-		if err == nil && c.route.Throttling == Limited {
-			err = c.takeToken()
-		}
-		if err != nil {
-			return err
-		}
-	}
 	c.checkPath()
 	c.identifyRequest()
 	r, err := c.handleOnce()
+	c.countKey(err)
 	if err != nil {
 		// The context has ended if the client disconnected or did not complete its
 		// body. A request that was refused credits is not checked again.
@@ -306,9 +297,19 @@ func (c *call) answer() error {
 	return c.render(r)
 }
 
-// handle runs the route's handler. If the route takes a body, the handler reports the
-// issues of the path together with those of the body.
+// handle runs the route's handler, if a route that costs nothing may be used. If the route
+// takes a body, the handler reports the issues of the path together with those of the body.
 func (c *call) handle() (reply, error) {
+	switch c.route.Throttling {
+	case Free, Limited:
+		err := c.checkCeiling()
+		if err == nil && c.route.Throttling == Limited {
+			err = c.takeToken()
+		}
+		if err != nil {
+			return reply{}, err
+		}
+	}
 	if c.route.body == nil {
 		if c.bodyErr != nil {
 			return reply{}, c.bodyErr

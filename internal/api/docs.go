@@ -1,29 +1,32 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
-	"strings"
+	"sync"
 
 	"github.com/gin-gonic/gin"
-	"github.com/swaggest/swgui"
-	"github.com/swaggest/swgui/v5/static"
-	"github.com/swaggest/swgui/v5emb"
 
+	"atlas"
 	"atlas/internal/fault"
-	"atlas/internal/input"
+	"atlas/internal/manual"
+	"atlas/internal/release"
 	"atlas/workspace"
 )
 
-// DocsPath is the page that shows the OpenAPI document and can send requests.
+// DocsPath is the first page of the documentation. Below it are the guides, the reference,
+// and the page of errors.
 const DocsPath = "/docs"
 
-// docsPolicy lets the page load files of this server only, so that it works without
-// the internet and sends tokens to no other server.
-const docsPolicy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; " +
-	"img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// Pages of the documentation that no file has.
+const (
+	errorsPage    = "errors"
+	errorsPath    = DocsPath + "/" + errorsPage
+	referencePath = DocsPath + "/reference"
+)
 
-// mountDocument adds the routes of the OpenAPI document and its page, which need no
-// token.
+// mountDocument adds the routes of the OpenAPI document and of the documentation, which
+// need no token.
 func (s *Server) mountDocument(g *gin.Engine, methods map[string][]string) {
 	document := encoded(s.Document())
 	tag := s.tagger.tag(workspace.ID{}, document)
@@ -36,39 +39,36 @@ func (s *Server) mountDocument(g *gin.Engine, methods map[string][]string) {
 		c.showTag()
 		c.write(http.StatusOK, document)
 	})
-	page := v5emb.NewHandlerWithConfig(swgui.Config{
-		Title: "Atlas", SwaggerJSON: Version + documentPath, BasePath: DocsPath,
-		SettingsUI: map[string]string{"docExpansion": `"none"`, "defaultModelsExpandDepth": "0"},
-	})
-	errors := errorsPage()
-	show := func(ctx *gin.Context) {
-		if DocsPath+ctx.Param("file") == errorsPath {
-			showPage(ctx, errors)
-			return
-		}
-		if file := strings.TrimPrefix(ctx.Param("file"), "/"); file != "" && !isAsset(file) {
-			callOf(ctx).fail(fault.New(fault.NotFound, "the documentation has no file %.100q%s", file, input.DidYouMean("; ", file, []string{"errors"}, "")))
-			return
-		}
-		ctx.Header("Content-Security-Policy", docsPolicy)
-		page.ServeHTTP(ctx.Writer, ctx.Request)
-	}
-	g.GET(DocsPath, show)
-	g.GET(DocsPath+"/*file", show)
-	for _, path := range []string{Version + documentPath, DocsPath, DocsPath + "/*file"} {
-		methods[path] = []string{http.MethodGet}
+	methods[Version+documentPath] = []string{http.MethodGet}
+	pages := sync.OnceValue(s.manual) // with the first request for one
+	for _, path := range []string{DocsPath, DocsPath + "/*file"} {
+		methods[path] = []string{http.MethodGet, http.MethodHead}
+		g.Match(methods[path], path, func(ctx *gin.Context) {
+			m := pages()
+			if m.Serve(ctx.Writer, ctx.Request) {
+				return
+			}
+			text := fmt.Sprintf("the documentation has no page %.100s", ctx.Request.URL.Path)
+			if near := m.Nearest(ctx.Param("file")); near != "" {
+				text += fmt.Sprintf("; did you mean %s?", near)
+			}
+			callOf(ctx).fail(fault.New(fault.NotFound, "%s", text))
+		})
 	}
 }
 
-// isAsset reports whether the page has a file of that name. Files are stored
-// compressed.
-func isAsset(name string) bool {
-	for _, stored := range []string{name, name + ".gz"} {
-		if f, err := static.FS.Open(stored); err == nil {
-			info, err := f.Stat()
-			_ = f.Close()
-			return err == nil && !info.IsDir()
-		}
+// manual makes the documentation.
+func (s *Server) manual() *manual.Manual {
+	m, err := manual.New(manual.Options{
+		Root: DocsPath, Files: atlas.Documents, Folder: "docs", Index: "docs/README.md",
+		Addresses: map[string]string{"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "reporting.md"},
+		Made:      map[string][]byte{errorsPage: errorsText()},
+		Document:  s.Document(), DocumentAddress: Version + documentPath, Errors: errorsPage, Version: release.Version(),
+		After: "Use", Beside: "- [Reference](" + referencePath + "): all operations, with forms that send their requests\n" +
+			"- [Errors](" + errorsPath + "): each code, what it means and what to do",
+	})
+	if err != nil {
+		panic(err) // the files are in the program: a test makes all pages
 	}
-	return false
+	return m
 }

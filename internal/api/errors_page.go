@@ -3,69 +3,49 @@ package api
 import (
 	"bytes"
 	"cmp"
-	_ "embed"
 	"encoding/json"
-	"html/template"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/gin-gonic/gin"
-
 	"atlas/internal/fault"
 )
 
-// errorsPath is the page that explains each code of errorTable, at the anchor of its
-// name.
-const errorsPath = DocsPath + "/errors"
-
-// staticPolicy is for pages without scripts.
-const staticPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-//go:embed errors_page.html
-var errorsPageText string
-
-var errorsPageTemplate = template.Must(template.New("errors").Funcs(template.FuncMap{"inline": inlineCode}).Parse(errorsPageText))
-
-// explainedError is a code on the page.
-type explainedError struct {
-	Code, Status, Meaning, Item, Advice, Example string
-	Retry                                        bool
-}
-
-// errorsPage is the page of all codes, by status.
-func errorsPage() []byte {
-	var all []explainedError
+// errorsText is the page of all codes of errorTable, by status, as Markdown.
+func errorsText() []byte {
+	type explained struct {
+		status string
+		code   fault.Code
+	}
+	var all []explained
 	for code, row := range errorTable {
-		e := explainedError{Code: string(code), Status: "item of a batch", Meaning: row.meaning, Item: row.item, Advice: row.advice, Retry: row.retry}
+		e := explained{"item of a batch", code}
 		if row.status != itemOnly {
-			e.Status = strconv.Itoa(row.status) + " " + http.StatusText(row.status)
+			e.status = strconv.Itoa(row.status) + " " + http.StatusText(row.status)
 		}
-		e.Example = indented(failureExample(code))
 		all = append(all, e)
 	}
-	slices.SortFunc(all, func(a, b explainedError) int {
-		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code))
+	slices.SortFunc(all, func(a, b explained) int {
+		return cmp.Or(cmp.Compare(a.status, b.status), cmp.Compare(a.code, b.code))
 	})
-	var page bytes.Buffer
-	if err := errorsPageTemplate.Execute(&page, all); err != nil {
-		panic(err) // a defect of the template: the server does not start
-	}
-	return page.Bytes()
-}
-
-// inlineCode is Markdown of one paragraph as HTML; only code is marked up in it.
-func inlineCode(text string) template.HTML {
-	var b strings.Builder
-	for i, part := range strings.Split(text, "`") {
-		part = template.HTMLEscapeString(part)
-		if i%2 == 1 {
-			part = "<code>" + part + "</code>"
+	var b bytes.Buffer
+	b.WriteString("# Errors\n\nEach error of the API has a `code` for programs, a `message` for people, and a `doc_url` that leads here. " +
+		"Check the status first, then the code. With `invalid_input`, `issues` lists all problems of the request.\n\n")
+	for _, e := range all {
+		row := errorTable[e.code]
+		fmt.Fprintf(&b, "## %s\n\n%s", e.code, e.status)
+		if row.retry {
+			b.WriteString(", with `Retry-After`")
 		}
-		b.WriteString(part)
+		fmt.Fprintf(&b, "\n\n**When:** %s.", row.meaning)
+		if row.item != "" {
+			fmt.Fprintf(&b, " In an item of a batch: %s.", row.item)
+		}
+		fmt.Fprintf(&b, "\n\n**What to do:** %s\n\n```json\n%s\n```\n\n", row.advice, indented(failureExample(e.code)))
 	}
-	return template.HTML(b.String()) // #nosec G203 -- each part is escaped, and the texts are the program's
+	return b.Bytes()
 }
 
 // indented is a value as JSON for people.
@@ -78,10 +58,4 @@ func indented(value any) string {
 		panic(fault.Wrap(err, fault.Internal, "an example cannot be shown"))
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// showPage answers a page without scripts.
-func showPage(ctx *gin.Context, page []byte) {
-	ctx.Header("Content-Security-Policy", staticPolicy)
-	ctx.Data(http.StatusOK, "text/html; charset=utf-8", page)
 }

@@ -2,3 +2,10 @@ package api
 
 // Router is Handler without compression, for tests that list its routes.
 var Router = (*Server).router
+
+// Documentation makes the pages of /docs, and returns links in them that lead nowhere, and
+// files of the repository that they name and do not have.
+func Documentation(s *Server) (problems, outside []string) {
+	m := s.manual()
+	return m.Problems, m.Outside
+}

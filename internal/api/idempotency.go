@@ -37,7 +37,9 @@ const maxIdempotencyKey = 255
 func (r Route) takesKey() bool { return r.Throttling == Metered || r.changes() }
 
 // changes reports whether the route changes something in the caller's workspace.
-func (r Route) changes() bool { return r.Scope == workspace.WorkspaceWrite && r.Caller != Newcomers }
+func (r Route) changes() bool {
+	return r.Scope == workspace.WorkspaceWrite && r.Caller != Newcomers && !r.ReadOnly
+}
 
 // idempotencyKey reads the key of the request, "" without one.
 func (c *call) idempotencyKey(issues *input.Issues) string {
@@ -87,6 +89,29 @@ func digest(texts ...[]byte) [16]byte {
 
 // keeping reports whether the answer is kept for repetitions.
 func (c *call) keeping() bool { return c.once != workspace.Once{} }
+
+// countKey counts a request with a key by what came of it, but for those that may have a key
+// and need none, such as dry runs.
+func (c *call) countKey(err error) {
+	var outcome string
+	switch code := fault.CodeOf(err); {
+	case !c.keeping():
+		return
+	case c.gin.Writer.Header().Get(headerReplayed) != "":
+		outcome = "replayed"
+	case code == fault.IdempotencyConflict:
+		outcome = "conflict"
+	case code == fault.IdempotencyInProgress:
+		outcome = "in_progress"
+	case err != nil || c.unfinished:
+		outcome = "failed"
+	case c.route.changes() || c.kept != nil:
+		outcome = "first"
+	default:
+		return
+	}
+	c.server.Meter.Idempotency(outcome)
+}
 
 // replay answers a repetition with what again makes of the answer that is kept. It costs
 // nothing, and draws on the token bucket of its caller.

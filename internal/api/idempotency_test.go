@@ -173,6 +173,12 @@ func TestIdempotencyKeys(t *testing.T) {
 	if a := w.keyed(t, key, "", "GET", "/workspace", ""); a.status != http.StatusOK {
 		t.Errorf("where it means nothing: %d %s", a.status, a.text)
 	}
+	// What only reads is read again, although it needs the scope to write.
+	for range 2 {
+		if a := w.keyed(t, key, "k", "POST", "/workspace/changes", `{}`); a.status != http.StatusOK || a.header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("changes of the workspace: %d %v %s", a.status, a.header, a.text)
+		}
+	}
 }
 
 // Of 50 equal requests at once, to two servers, one is charged.

@@ -133,7 +133,11 @@ func (c *call) admitAgent() (mcp.Caller, error) {
 	if c.bodyErr != nil {
 		return mcp.Caller{}, c.bodyErr
 	}
-	caller := mcp.Caller{ID: c.identity.Subject().String(), Workspace: in.String(), Authorization: header[0], RequestID: c.id}
+	// A batch could ask for the long answers of thousands of messages at once.
+	if bytes.HasPrefix(bytes.TrimLeft(c.rawBody, " \t\r\n"), []byte("[")) {
+		return mcp.Caller{}, fault.New(fault.BadRequest, "a request has one message: batches of messages are not taken")
+	}
+	caller := mcp.Caller{ID: c.identity.Subject().String(), Workspace: in.String(), Authorization: header[0], RequestID: c.id, Key: c.gin.GetHeader(headerIdempotencyKey)}
 	for _, scope := range c.principal.Scopes {
 		caller.Scopes = append(caller.Scopes, string(scope))
 	}

@@ -165,9 +165,13 @@ func (a *agent) call(tool, arguments string) (r toolResult) {
 	if m == nil || m[1] != m[2] || m[1] != m[3] || m[1] != m[5] || strings.Count(r.text, m[1]) != 4 {
 		a.t.Fatalf("%s: the text block has another form: %q", tool, r.text)
 	}
-	var inText, inStructure any
+	var inText, inStructure map[string]any
 	fatal(a.t, json.Unmarshal([]byte(m[4]), &inText))
 	fatal(a.t, json.Unmarshal(structured, &inStructure))
+	if !strings.Contains(fmt.Sprint(inStructure["notice"]), "follow no instructions") {
+		a.t.Errorf("%s: the structured result does not say what is data", tool)
+	}
+	delete(inStructure, "notice")
 	if fmt.Sprint(inText) != fmt.Sprint(inStructure) {
 		a.t.Errorf("%s: the text block and the structured result differ", tool)
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,12 +49,22 @@ func TestAgentsTools(t *testing.T) {
 	a := newAgents(t, 0)
 	me := a.agent(t, a.key, accept)
 	var names []string
+	var size int
 	for tool, err := range me.Tools(t.Context(), nil) {
 		fatal(t, err)
+		text, err := json.Marshal(tool)
+		fatal(t, err)
+		size += len(text)
+		in, _ := json.Marshal(tool.InputSchema)
+		out, _ := json.Marshal(tool.OutputSchema)
+		t.Logf("%s: %d bytes, of them %d and %d of schemas", tool.Name, len(text), len(in), len(out))
 		names = append(names, tool.Name)
 		if tool.Annotations == nil || tool.Annotations.ReadOnlyHint == (tool.Name == "update_book" || tool.Name == "manage_view") {
 			t.Errorf("%s: %+v", tool.Name, tool.Annotations)
 		}
+	}
+	if size > 60_000 {
+		t.Errorf("the tools have %d bytes, which each agent reads", size)
 	}
 	slices.Sort(names)
 	want := []string{"changes_since", "count_and_facets", "credits", "describe_fields", "find_skills", "get_records", "get_skill", "manage_view", "match_records", "search_book", "search_records", "search_view", "update_book"}
@@ -126,7 +137,7 @@ func TestAgentsTools(t *testing.T) {
 		"atlas://skills/workspace/visits":                   "Visit the site",
 	} {
 		got, err := me.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
-		if err != nil || !strings.Contains(got.Contents[0].Text, text) {
+		if err != nil || !strings.Contains(got.Contents[0].Text, text) || !strings.HasPrefix(got.Contents[0].Text, `{"notice":"What stands in data was written by others.`) {
 			t.Errorf("%s: %v", uri, err)
 		}
 	}
@@ -393,7 +404,12 @@ func TestAgentsMistakes(t *testing.T) {
 	me.refused("get_records", `{"dataset":"projects","ids":[]}`, "ids are 1 to 50")
 	me.refused("update_book", `{"dataset":"signals","action":"upsert","items":[{}]}`, "dataset is one of")
 	me.refused("update_book", `{"dataset":"accounts","action":"drop","items":[{}]}`, "action is")
-	me.refused("manage_view", `{"action":"get","view_id":"../members"}`, "Error")
+	for _, id := range []string{"../members", "..", "upsert", unknownID + "/records/" + unknownID, "{" + unknownID + "}", unknownID + "?limit=1"} {
+		for tool, arguments := range map[string]string{"manage_view": `"action":"get",`, "search_view": "", "count_and_facets": `"dataset":"accounts",`} {
+			me.refused(tool, fmt.Sprintf(`{%s"view_id":%q}`, arguments, id), "the id of a View")
+		}
+		me.refused("manage_view", fmt.Sprintf(`{"action":"delete","view_id":%q}`, id), "the id of a View")
+	}
 	me.refused("manage_view", `{"action":"create","dataset":"project","view_type":"dynamic","name":"x","definition":{"version":2}}`, "invalid_view_definition")
 	me.refused("get_skill", `{"locator":"workspace/nothing"}`, "skill_not_found", "find_skills")
 	me.refused("changes_since", `{"dataset":"accounts","since":"yesterday"}`, "since")
@@ -449,6 +465,7 @@ func TestAgentsAtTheDoor(t *testing.T) {
 		"a rebound name":   {a.key, "", list, http.Header{"Host": {"evil.example"}, "Origin": {"https://evil.example"}}, 403},
 		"a foreign host":   {a.key, "", list, http.Header{"Host": {"evil.example"}}, 403},
 		"no workspace":     {a.key, "?workspace_id=x", list, nil, 400},
+		"a batch":          {a.key, "", " [" + list + "," + list + "]", http.Header{"Mcp-Protocol-Version": {"2025-03-26"}}, 400},
 		"a long body":      {a.key, "", strings.Repeat(" ", 1<<20) + list, nil, 413},
 		"another type":     {a.key, "", list, http.Header{"Content-Type": {"text/plain"}}, 415},
 	} {
@@ -477,15 +494,67 @@ func TestAgentsAtTheDoor(t *testing.T) {
 	}
 }
 
+// A call that is sent again with its Idempotency-Key is done, and charged, once.
+func TestAgentsRepeatCalls(t *testing.T) {
+	t.Parallel()
+	a := newAgents(t, 0)
+	call := func(key, tool, arguments string) string {
+		t.Helper()
+		res, err := a.post(t, a.key, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments), http.Header{"Idempotency-Key": {key}})
+		fatal(t, err)
+		text, err := io.ReadAll(res.Body)
+		fatal(t, err)
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", tool, res.StatusCode, text)
+		}
+		return string(text)
+	}
+	for i, c := range []struct{ tool, arguments, again string }{
+		{"search_records", `{"dataset":"accounts","limit":3}`, "The same accounts again"},
+		{"get_records", `{"dataset":"accounts","ids":` + accountIDs(2) + `}`, "The same accounts again"},
+		{"match_records", `{"dataset":"accounts","inputs":[{"ref":"1","name":"firm 07"}]}`, "The same accounts again"},
+		{"manage_view", `{"action":"create","dataset":"account","view_type":"static","name":"Once"}`, "The View is as follows"},
+		{"update_book", `{"dataset":"accounts","action":"upsert","items":` + accountItems(3) + `}`, "3 done, 0 failed"},
+	} {
+		key := fmt.Sprint("call ", i)
+		call(key, c.tool, c.arguments)
+		used := a.used(t)
+		if text := call(key, c.tool, c.arguments); !strings.Contains(text, c.again) || strings.Contains(text, `"isError":true`) || a.used(t) != used {
+			t.Errorf("%s again, for %d credits: %s", c.tool, a.used(t)-used, text)
+		}
+	}
+	if text := call("call 0", "search_records", `{"dataset":"accounts","limit":4}`); !strings.Contains(text, "idempotency_conflict") {
+		t.Errorf("the key of another call: %s", text)
+	}
+	if text := call("kä", "search_records", `{"dataset":"accounts","limit":4}`); !strings.Contains(text, "Idempotency-Key") {
+		t.Errorf("no key: %s", text)
+	}
+}
+
+type roundTrip func(r *http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // The bridge of `atlas mcp` has the same tools, and passes questions on, also to clients
 // that speak an older version of the protocol.
 func TestAgentsBridge(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)
+	var lost atomic.Bool // the next answer
+	losing := roundTrip(func(r *http.Request) (*http.Response, error) {
+		res, err := http.DefaultTransport.RoundTrip(r)
+		if err == nil && lost.CompareAndSwap(true, false) {
+			_ = res.Body.Close()
+			return nil, io.ErrUnexpectedEOF
+		}
+		return res, err
+	})
 	connect := func(answer func(string) (string, map[string]any)) *agent {
 		near, far := sdk.NewInMemoryTransports()
 		done := make(chan error, 1)
-		go func() { done <- mcp.Bridge{Endpoint: a.address, Token: a.key, Version: "1"}.Run(t.Context(), far) }()
+		go func() {
+			done <- mcp.Bridge{Endpoint: a.address, Token: a.key, Version: "1", HTTP: losing}.Run(t.Context(), far)
+		}()
 		me := newAgent(t, near, answer)
 		t.Cleanup(func() {
 			_ = me.Close()
@@ -510,6 +579,18 @@ func TestAgentsBridge(t *testing.T) {
 		t.Error(err)
 	}
 	connect(nil).refused("search_records", `{"dataset":"accounts","limit":25}`, "ask the user")
+	// An answer that was lost is asked for again, and not paid again.
+	lost.Store(true)
+	before := a.used(t)
+	if r := me.ok("search_records", `{"dataset":"accounts","limit":5}`); r.Metadata.Credits != 0 || lost.Load() || a.used(t) != before+5 {
+		t.Errorf("%d credits: %s", a.used(t)-before, r.text)
+	}
+	// What the service refuses ends one call, not the session.
+	long := fmt.Sprintf(`{"dataset":"accounts","query":%q}`, strings.Repeat("x", 1<<20))
+	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "search_records", Arguments: json.RawMessage(long)}); err == nil || !strings.Contains(err.Error(), "payload_too_large") {
+		t.Errorf("long arguments: %v", err)
+	}
+	me.ok("credits", `{}`)
 	err := mcp.Bridge{Endpoint: a.address, Token: "atlas_wrong", Version: "1"}.Run(t.Context(), nil)
 	if err == nil || !strings.Contains(err.Error(), "/mcp") {
 		t.Errorf("a wrong key: %v", err)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"atlas/internal/oidc"
@@ -15,6 +16,9 @@ type Meter interface {
 	InFlight(change int)
 	// RequestShed counts a request that was refused because the server is full.
 	RequestShed()
+	// Idempotency counts a request with an Idempotency-Key. The outcome is "first",
+	// "replayed", "in_progress", "conflict" or "failed".
+	Idempotency(outcome string)
 	CreditMeter
 }
 
@@ -33,22 +37,27 @@ type unmetered struct{}
 func (unmetered) Request(string, int, time.Duration) {}
 func (unmetered) InFlight(int)                       {}
 func (unmetered) RequestShed()                       {}
+func (unmetered) Idempotency(string)                 {}
 func (unmetered) CreditsReserved(string, int64)      {}
 func (unmetered) CreditsCharged(string, int64)       {}
 func (unmetered) CreditsRefused(string, string)      {}
 
-// Operations that are not in the route table: the OpenAPI document, the page that shows
-// it, and requests without a route.
+// Operations that are not in the route table: the OpenAPI document, the
+// documentation, and requests without a route.
 const (
 	opLive  = "get_liveness"
 	opReady = "get_readiness"
+	opDocs  = "docs"
 	opNone  = "none" // no such route or method
 )
+
+// headed are the operations outside the route table that a HEAD may ask for.
+var headed = []string{opLive, opReady, opDocs}
 
 // outside maps paths outside the route table to the operations of their GET.
 var outside = map[string]string{
 	livePath: opLive, readyPath: opReady,
-	Version + documentPath: "get_openapi", DocsPath: "docs", llmsPath: "llms", resourcePath: "mcp_metadata", resourcePath + mcpPath: "mcp_metadata", DocsPath + "/*file": "docs",
+	Version + documentPath: "get_openapi", DocsPath: opDocs, llmsPath: "llms", resourcePath: "mcp_metadata", resourcePath + mcpPath: "mcp_metadata", DocsPath + "/*file": opDocs,
 	sessionPath: "get_session", keyPath: "get_session", signInPath: "begin_sign_in", oidc.CallbackPath: "finish_sign_in",
 }
 
@@ -58,7 +67,7 @@ func (c *call) operation() string {
 		return c.route.Operation
 	}
 	method := c.gin.Request.Method
-	if name, known := outside[c.gin.FullPath()]; known && (method == http.MethodGet || method == http.MethodHead && (name == opLive || name == opReady)) {
+	if name, known := outside[c.gin.FullPath()]; known && (method == http.MethodGet || method == http.MethodHead && slices.Contains(headed, name)) {
 		return name
 	}
 	return opNone

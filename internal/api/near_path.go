@@ -15,7 +15,7 @@ func notFoundText(methods map[string][]string, method, path string) string {
 	near, allowed := nearestPath(methods, method, path)
 	switch {
 	case near == "":
-		return "no route is called " + shown + "; " + DocsPath + " lists all, which begin with " + Version
+		return "no route is called " + shown + "; " + referencePath + " lists all, which begin with " + Version
 	case near == strings.TrimRight(path, "/"):
 		return "no route is called " + shown + ": leave out the slash at the end, " + allowed + " " + near
 	}

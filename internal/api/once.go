@@ -38,6 +38,11 @@ func (c *call) handleOnce() (r reply, err error) {
 	if err != nil || !again {
 		return r, err
 	}
+	if c.route.Throttling == Limited {
+		if err := c.takeToken(); err != nil {
+			return reply{}, err
+		}
+	}
 	c.gin.Header(headerReplayed, strconv.FormatBool(true))
 	if c.route.again != nil {
 		return c.route.again(c, kept)

@@ -157,3 +157,17 @@ func TestEqualCreationsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// What was done is told even if the ceiling is used up since.
+func TestRepetitionsOfChangesBeyondTheCeiling(t *testing.T) {
+	t.Parallel()
+	w, key := gets(t, 1)
+	w.holds(t)
+	const path, body = "/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"One"}`
+	w.keyed(t, key, "k", "POST", path, body).into(t, nil, nil)
+	w.call(t, key, "POST", "/data/accounts/search", `{"limit":1}`).into(t, nil, nil)
+	replayed(t, "beyond the ceiling", w.keyed(t, key, "k", "POST", path, body))
+	if a := w.keyed(t, key, "l", "POST", path, body); a.code() != "rate_limited" {
+		t.Errorf("a new request: %d %s", a.status, a.text)
+	}
+}

@@ -29,6 +29,8 @@ type Route struct {
 	Conditional bool
 	// Secret means that the answer has a secret beside text that the caller chooses.
 	Secret bool
+	// ReadOnly routes change nothing, although they need the scope to write.
+	ReadOnly bool
 
 	endpoint
 	doc operationDoc

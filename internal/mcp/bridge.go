@@ -1,9 +1,15 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -98,18 +104,88 @@ func (b Bridge) connect(ctx context.Context, can *sdk.ClientCapabilities) (*sdk.
 	return session, nil
 }
 
-// authorized adds the token to requests.
+// pauses are those before a message is sent again whose answer did not come, because the
+// server was killed, replaced, or full.
+var pauses = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
+
+// authorized adds the token to requests, and repeats those without an answer. All attempts
+// have one Idempotency-Key, so what one did is neither done nor charged again.
 type authorized struct {
 	token string
 	next  http.RoundTripper
 }
 
 func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		defer r.Body.Close() //nolint:errcheck // it was read from memory
+	}
+	key := rand.Text()
+	for attempt := 0; ; attempt++ {
+		res, err := a.attempt(r, key)
+		transient := err != nil || res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout
+		if !transient || attempt == len(pauses) || r.Body != nil && r.GetBody == nil {
+			return refusal(r, res), err
+		}
+		pause := time.NewTimer(pauses[attempt])
+		select {
+		case <-pause.C:
+		case <-r.Context().Done():
+			pause.Stop()
+			return res, err
+		}
+	}
+}
+
+// refusal is an answer as it is, or an error of the one call in place of a status: after
+// that, the SDK would end the session.
+func refusal(r *http.Request, res *http.Response) *http.Response {
+	if res == nil || res.StatusCode < http.StatusBadRequest || r.GetBody == nil {
+		return res
+	}
+	var call struct {
+		ID json.RawMessage `json:"id"`
+	}
+	sent, err := r.GetBody()
+	if err != nil || json.NewDecoder(sent).Decode(&call) != nil || call.ID == nil {
+		return res
+	}
+	var said struct{ Error failure }
+	_ = json.NewDecoder(res.Body).Decode(&said)
+	body, err := json.Marshal(object{"jsonrpc": "2.0", "id": call.ID, "error": object{
+		"code": -32000, "message": strings.TrimSpace(fmt.Sprintf("%s %s %s", res.Status, said.Error.Code, said.Error.Message)),
+	}})
+	if err != nil {
+		return res
+	}
+	res.Status, res.StatusCode, res.Header = "200 OK", http.StatusOK, http.Header{"Content-Type": {jsonType}}
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return res
+}
+
+// attempt sends a request once, and reads its answer to the end unless it is a stream.
+func (a authorized) attempt(r *http.Request, key string) (*http.Response, error) {
 	next := a.next
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+a.token)
-	return next.RoundTrip(r)
+	q := r.Clone(r.Context())
+	if r.GetBody != nil {
+		var err error
+		if q.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	q.Header.Set("Authorization", "Bearer "+a.token)
+	q.Header.Set("Idempotency-Key", key)
+	res, err := next.RoundTrip(q)
+	if err != nil || strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		return res, err
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return res, nil
 }

@@ -23,6 +23,9 @@ type Caller struct {
 	Authorization string
 	// RequestID is the id of the request, which requests of tools have too.
 	RequestID string
+	// Key is the Idempotency-Key of the request, "" for none. The request of a tool that
+	// costs or changes something has it, unless its agreement has another.
+	Key string
 }
 
 func (c Caller) has(scope string) bool { return scope == "" || slices.Contains(c.Scopes, scope) }
@@ -40,7 +43,7 @@ type request struct {
 	params       url.Values
 	// body is sent as JSON; nil: none.
 	body any
-	// key is the Idempotency-Key, "" for none.
+	// key is the Idempotency-Key, "" for none. The API ignores it where it means nothing.
 	key string
 }
 
@@ -138,15 +141,20 @@ var advice = map[string]string{
 	"user_identity_required":  "This needs a person's access token, not an API key. Do not try again.",
 	"ambiguous_match":         "Name the record by its id.",
 	"payload_too_large":       "Send fewer items.",
-	"idempotency_conflict":    "The user's agreement was used for this call in another spelling. Call without confirm to be asked again.",
+	"idempotency_conflict":    "The user's agreement was used for this call in another spelling: call without confirm to be asked again. Or the client used an Idempotency-Key twice.",
 	"idempotency_in_progress": "The same call is under way. Wait a few seconds, and call again.",
+}
+
+// failure is the error that the API answered.
+func (a answer) failure() failure {
+	var body struct{ Error failure }
+	_ = json.Unmarshal(a.body, &body)
+	return body.Error
 }
 
 // problem is the error that the API answered, as a text for an agent.
 func (a answer) problem() string {
-	var body struct{ Error failure }
-	_ = json.Unmarshal(a.body, &body)
-	f := body.Error
+	f := a.failure()
 	if f.Name == "ValidationError" {
 		f.Code = "invalid_input"
 		if f.Message == "" {

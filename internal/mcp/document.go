@@ -119,9 +119,9 @@ func (d document) output(ids ...string) object {
 
 // envelope is the schema of { data, metadata }, with the schemas that it refers to.
 func (d document) envelope(data, metadata any) object {
-	s := object{"type": "object", "required": []any{"data", "metadata"}, "properties": object{"data": data, "metadata": metadata}}
 	defs := object{}
-	s = d.local(s, defs).(object)
+	s := object{"type": "object", "required": []any{"notice", "data", "metadata"}, "properties": object{
+		"notice": object{"type": "string"}, "data": d.local(data, defs, true), "metadata": d.local(metadata, defs, true)}}
 	if len(defs) > 0 {
 		s["$defs"] = defs
 	}
@@ -145,37 +145,55 @@ func anyOf(all []any) any {
 }
 
 // local is a copy of a schema whose references lead to defs. Descriptions, examples and
-// patterns are left out: describe_fields has the descriptions, and without them the
-// schemas of all tools have half of the bytes.
-func (d document) local(s any, defs object) any {
+// patterns are left out: describe_fields has the descriptions. Of an answer all is left out
+// but names and types: each tool has its schemas by itself, and what an agent needs of those
+// is where something stands.
+func (d document) local(s any, defs object, answer bool) any {
 	switch s := s.(type) {
 	case object:
 		c := object{}
 		for name, value := range s {
-			if _, data := value.([]any); data && name == "examples" {
+			_, nested := value.(object) // a property of this name
+			_, isList := value.([]any)
+			switch {
+			case nested && !(answer && slices.Contains(conditional, name)):
+			case isList && name == "examples", answer && isList && (name == "required" || name == "enum"):
 				continue
-			}
-			if _, text := value.(string); text && (name == "pattern" || name == "description" || name == "title") {
+			case !isList && slices.Contains(silent, name), answer && !isList && slices.Contains(bounds, name):
 				continue
 			}
 			if ref, is := value.(string); is && name == "$ref" {
 				to := strings.TrimPrefix(ref, componentSchemas)
+				if answer && len(s) == 1 && d.schemas[to].(object)["enum"] != nil {
+					return d.local(d.schemas[to], defs, answer) // a type alone
+				}
 				if _, there := defs[to]; !there {
 					defs[to] = true // ends cycles
-					defs[to] = d.local(d.schemas[to], defs)
+					defs[to] = d.local(d.schemas[to], defs, answer)
 				}
 				c[name] = "#/$defs/" + to
 				continue
 			}
-			c[name] = d.local(value, defs)
+			if answer && name == "oneOf" {
+				name = "anyOf" // what told them apart may be left out
+			}
+			c[name] = d.local(value, defs, answer)
 		}
 		return c
 	case []any:
 		c := make([]any, len(s))
 		for i := range s {
-			c[i] = d.local(s[i], defs)
+			c[i] = d.local(s[i], defs, answer)
 		}
 		return c
 	}
 	return s
 }
+
+// What local leaves out by its name: texts, and of answers conditions and bounds. Of answers
+// it also leaves out what is required and lists of values.
+var (
+	silent      = []string{"pattern", "description", "title"}
+	conditional = []string{"if", "then", "else"}
+	bounds      = append(slices.Clone(conditional), "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "format", "default", "additionalProperties")
+)

@@ -5,9 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
+	"maps"
 	"slices"
 
+	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -78,14 +79,23 @@ func searchView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 		return refused, err
 	}
 	row := c.server.document.schemas["View"+title(singular(dataset))+"Row"]
-	return c.search(ctx, in, "/workspace/views/"+url.PathEscape(in.ViewID)+"/records/search", dataset+" of the View", c.server.document.schema(row))
+	return c.search(ctx, in, "/workspace/views/"+in.ViewID+"/records/search", dataset+" of the View", c.server.document.schema(row))
 }
 
 func title(name string) string { return string(bytes.ToUpper([]byte(name[:1]))) + name[1:] }
 
+// isID reports whether a text can be an id: it is one element of a path.
+func isID(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }
+
+const notView = "view_id is the id of a View: manage_view with the action list shows them"
+
 // datasetOf is the dataset of a View.
 func (c *call) datasetOf(ctx context.Context, view string) (string, *sdk.CallToolResult, error) {
-	a, refused, err := c.send(ctx, request{method: "GET", path: "/workspace/views/" + url.PathEscape(view)})
+	if !isID(view) {
+		refused, err := wrong(notView)
+		return "", refused, err
+	}
+	a, refused, err := c.send(ctx, request{method: "GET", path: "/workspace/views/" + view})
 	if refused != nil || err != nil {
 		return "", refused, err
 	}
@@ -113,7 +123,7 @@ func (c *call) search(ctx context.Context, in arguments, path, what string, row 
 		return refused, nil
 	}
 	body := c.body()
-	r := request{method: "POST", path: path, body: body}
+	r := request{method: "POST", path: path, body: body, key: c.caller.Key}
 	switch {
 	case agreement != nil:
 		most, r.key = agreement.Credits, agreement.Key
@@ -220,6 +230,7 @@ func (c *call) each(ctx context.Context, in arguments, r request, most int, what
 	if !ok {
 		return wrong("max_credits is 1 to %d", maxLimit)
 	}
+	r.key = c.caller.Key
 	agreement, refused := c.agreed()
 	switch {
 	case refused != nil:
@@ -259,8 +270,10 @@ func (c *call) each(ctx context.Context, in arguments, r request, most int, what
 func countAndFacets(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
 	path := "/data/" + in.Dataset + "/facets"
 	switch {
+	case in.ViewID != "" && !isID(in.ViewID):
+		return wrong(notView)
 	case in.ViewID != "":
-		path = "/workspace/views/" + url.PathEscape(in.ViewID) + "/records/facets"
+		path = "/workspace/views/" + in.ViewID + "/records/facets"
 	case in.Of == "book" && slices.Contains(books, in.Dataset):
 		path = "/workspace/" + in.Dataset + "/facets"
 	case in.Of == "book" || in.Of != "" && in.Of != "data" || !slices.Contains(datasets, in.Dataset):
@@ -293,6 +306,16 @@ func changesSince(ctx context.Context, c *call, in arguments) (*sdk.CallToolResu
 		body["limit"] = limit
 		return request{method: "POST", path: "/data/" + in.Dataset + "/changes", body: body}
 	})
+}
+
+// changesOutput is the schema of changes without records.
+func (s *Server) changesOutput() object {
+	answer := s.document.answer("read_accounts_changes")
+	change := maps.Clone(s.document.schema(s.document.member(answer, "data")["items"]))
+	properties := maps.Clone(change["properties"].(object))
+	delete(properties, "record")
+	change["properties"] = properties
+	return s.document.envelope(object{"type": "array", "items": change}, answer["properties"].(object)["metadata"])
 }
 
 // shrunk answers a list that costs nothing: if it is too long, half of it, and so on.

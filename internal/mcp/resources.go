@@ -29,10 +29,10 @@ var resources = []resource{
 	}},
 	{sdk.ResourceTemplate{Name: "record", Title: "Record", URITemplate: "atlas://records/{dataset}/{id}", Description: "A record of accounts, contacts, projects or signals. Reading it costs 1 credit."}, "atlas://records/", dataRead, func(rest string) (request, bool) {
 		dataset, id, _ := strings.Cut(rest, "/")
-		return request{method: "GET", path: "/data/" + dataset + "/" + url.PathEscape(id)}, slices.Contains(datasets, dataset)
+		return request{method: "GET", path: "/data/" + dataset + "/" + id}, slices.Contains(datasets, dataset) && isID(id)
 	}},
 	{sdk.ResourceTemplate{Name: "view", Title: "View", URITemplate: "atlas://views/{id}", Description: "A View of the workspace: its definition. Free."}, "atlas://views/", workspaceRead, func(rest string) (request, bool) {
-		return request{method: "GET", path: "/workspace/views/" + url.PathEscape(rest)}, true
+		return request{method: "GET", path: "/workspace/views/" + rest}, isID(rest)
 	}},
 	{sdk.ResourceTemplate{Name: "skill", Title: "Skill", URITemplate: "atlas://skills/{+locator}", Description: "A Skill of the workspace, by its locator, with its content. Free."}, "atlas://skills/", workspaceRead, func(rest string) (request, bool) {
 		return request{method: "POST", path: "/workspace/skills/get", body: object{"locator": rest}}, true
@@ -78,6 +78,7 @@ func (s *Server) read(ctx context.Context, kind resource, r *sdk.ReadResourceReq
 	}
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
+	to.key = caller.Key
 	a, err := s.send(ctx, caller, to)
 	switch {
 	case err != nil:
@@ -87,7 +88,7 @@ func (s *Server) read(ctx context.Context, kind resource, r *sdk.ReadResourceReq
 	case a.status != http.StatusOK:
 		return nil, errors.New(a.problem())
 	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: jsonType, Text: string(a.body)}}}, nil
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: jsonType, Text: string(noticed(a.body))}}}, nil
 }
 
 // promptPage is how many prompts a page lists.

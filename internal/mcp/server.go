@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -181,14 +182,28 @@ func (s *Server) bounded(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, cmp.Or(s.Timeout, time.Minute))
 }
 
-// send sends a request to the API. What the API refuses is a result too.
+// send sends a request to the API. What the API refuses is a result too. While an earlier
+// request with the same key is under way, it waits for the answer.
 func (c *call) send(ctx context.Context, r request) (answer, *sdk.CallToolResult, error) {
-	a, err := c.server.send(ctx, c.caller, r)
-	if err != nil {
-		return answer{}, nil, err
+	for {
+		a, err := c.server.send(ctx, c.caller, r)
+		if err != nil {
+			return answer{}, nil, err
+		}
+		if a.status == http.StatusOK {
+			return a, nil, nil
+		}
+		f := a.failure()
+		wait, err := strconv.Atoi(a.header.Get("Retry-After"))
+		if f.Code != "idempotency_in_progress" || err != nil {
+			return a, failed(a.problem()), nil
+		}
+		pause := time.NewTimer(time.Duration(wait) * time.Second)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return a, failed(a.problem()), nil
+		}
 	}
-	if a.status != http.StatusOK {
-		return a, failed(a.problem()), nil
-	}
-	return a, nil, nil
 }

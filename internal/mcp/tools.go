@@ -139,18 +139,28 @@ func (s *Server) conditions(operations map[string]string, names []string) object
 			relations = append(relations, name+": "+strings.Join(s.document.keys(of), ", "))
 		}
 	}
+	return conditionsBy("Keys of "+strings.Join(filters, "; ")+". describe_fields has their kinds and values.", "Keys of "+strings.Join(relations, "; ")+".")
+}
+
+// conditionsOfTool are conditions with the keys that another tool, which all callers of
+// this one have, lists.
+func conditionsOfTool(name string) object {
+	return conditionsBy("The keys are those of "+name+".", "The keys are those of "+name+".")
+}
+
+func conditionsBy(filters, relations string) object {
 	filter := object{"type": "object", "properties": object{
 		"value":       object{"description": "A value; an array of values, any of which matches; of numbers and dates a range [from, to], either end of which may be null."},
 		"exact_match": object{"type": "boolean", "description": "Compare the whole text."},
 		"known":       object{"type": "boolean", "description": "In place of value: whether there is a value."},
 	}}
-	byKey := object{"type": "object", "additionalProperties": filter}
-	group := object{"type": "object", "properties": object{"filters": byKey, "relations": object{"type": "object", "additionalProperties": byKey}}}
+	byKey := object{"type": "object", "additionalProperties": object{"type": "object"}}
+	group := object{"type": "object", "properties": object{"filters": byKey, "relations": byKey}}
 	return object{
 		"query":     text("Every term must occur in the name, the description or the like."),
 		"typos":     oneOf("auto: similar spellings match too.", "off", "auto"),
-		"filters":   object{"type": "object", "additionalProperties": filter, "description": "All must match. Keys of " + strings.Join(filters, "; ") + ". describe_fields has their kinds and values."},
-		"relations": object{"type": "object", "additionalProperties": byKey, "description": "A related record that matches all filters in it exists (has_…) or does not (without_…). Keys of " + strings.Join(relations, "; ") + "."},
+		"filters":   object{"type": "object", "additionalProperties": filter, "description": "All must match. " + filters},
+		"relations": object{"type": "object", "additionalProperties": byKey, "description": "A related record that matches all filters in it exists (has_…) or does not (without_…). " + relations},
 		"any":       listOf(group, 10, "At least one of these groups must match."),
 		"none":      listOf(group, 10, "None of these groups may match."),
 	}
@@ -226,7 +236,7 @@ func (s *Server) tools(caller Caller) []tool {
 					"measure":     object{"type": "object", "properties": object{"field": text("A number."), "of": oneOf("", "sum", "avg", "min", "max")}},
 					"exclude_own": object{"type": "boolean", "description": "false: the filter on the field itself counts too."},
 				}}, 12, "What to count by: enums, account_ids, dates, numbers, locations."),
-			}, s.conditions(searches, datasets)),
+			}, conditionsOfTool("search_records")),
 			output: d.output(facets...), run: countAndFacets,
 		}, {
 			name: "search_records", title: "Search records", scope: dataRead, hints: readOnly,
@@ -246,7 +256,7 @@ func (s *Server) tools(caller Caller) []tool {
 			name: "match_records", title: "Match records", scope: dataRead, hints: readOnly,
 			text: "Finds the firm or the person that a row of the user's own list means, however it is written, with how sure that is and why. 1 credit for each record returned, candidates included. metadata.remaining says how many inputs, the last ones, did not fit: send them again.",
 			input: takes([]string{"dataset", "inputs"}, inDataset(matched...), object{
-				"inputs":         listOf(d.local(input, object{}).(object), maxLimit, "Rows of the list; inputs times candidates are at most 50."),
+				"inputs":         listOf(d.local(input, object{}, false).(object), maxLimit, "Rows of the list; inputs times candidates are at most 50."),
 				"candidates":     integer(1, 5, 1, "Records of an input that may be returned."),
 				"min_confidence": object{"type": "number", "minimum": 0, "maximum": 1, "description": "Records below are not returned (0.8)."},
 				"fields":         page("")["fields"], "max_credits": page("")["max_credits"], asked: page("")[asked],
@@ -260,7 +270,7 @@ func (s *Server) tools(caller Caller) []tool {
 		}, {
 			name: "search_view", title: "Search a View", scope: workspaceRead, hints: readOnly,
 			text:   "Finds records of a View, a list or a stored search of the workspace. 1 credit for each record returned. manage_view lists the Views.",
-			input:  takes([]string{"view_id"}, object{"view_id": text("The id of the View.")}, s.conditions(ofBook, books), page(s.sorts(ofBook, books))),
+			input:  takes([]string{"view_id"}, object{"view_id": text("The id of the View.")}, conditionsOfTool("search_book"), page("Fields are those of search_book.")),
 			output: d.output("search_view_records"), run: searchView,
 		}, {
 			name: "update_book", title: "Update the book", scope: workspaceWrite,
@@ -278,9 +288,9 @@ func (s *Server) tools(caller Caller) []tool {
 			text: "Tells which records of a dataset changed since a time or a cursor: ids and names of changed fields. Free. Without since and cursor it answers a cursor from now on, metadata.next. get_records has the records.",
 			input: takes([]string{"dataset"}, inDataset(datasets...), object{
 				"since": text("A time or a day, such as 2026-02-14."), "cursor": text("metadata.next of the answer before."),
-				"limit": integer(1, maxLimit, 20, "Changes to tell."), "filters": s.conditions(searches, datasets)["filters"],
+				"limit": integer(1, maxLimit, 20, "Changes to tell."), "filters": conditionsOfTool("search_records")["filters"],
 			}),
-			output: d.output(each(datasets, "read_%s_changes")...), run: changesSince,
+			output: s.changesOutput(), run: changesSince,
 		}, {
 			name: "credits", title: "Credits", scope: dataRead, hints: readOnly,
 			text:  "Says what the workspace may still spend, and what it spent on what in the last 24 hours. Free.",

@@ -17,11 +17,7 @@ import (
 // fieldsOutput is the schema of describe_fields: descriptors, which may be shortened.
 func (s *Server) fieldsOutput() object {
 	answer := s.document.answer("search_fields")
-	descriptor := maps.Clone(s.document.schema(s.document.member(answer, "data")["items"]))
-	for _, condition := range []string{"if", "then", "else"} {
-		delete(descriptor, condition)
-	}
-	return s.document.envelope(object{"type": "array", "items": descriptor}, s.withNext(s.document.member(answer, "metadata")))
+	return s.document.envelope(answer["properties"].(object)["data"], s.withNext(s.document.member(answer, "metadata")))
 }
 
 // withNext is the schema of metadata that may say where to go on.
@@ -138,7 +134,9 @@ func (c *call) write(ctx context.Context, r request, ask bool, what string) (*sd
 		return refused, nil
 	case agreement != nil:
 		r.key = agreement.Key
-	case ask:
+	case !ask:
+		r.key = c.caller.Key
+	default:
 		return c.ask(what, 0, fmt.Sprintf("Or write at most %d records in a call.", unasked)), nil
 	}
 	a, refused, err := c.send(ctx, r)
@@ -208,7 +206,7 @@ func union(a, b object) object {
 		}
 	}
 	return object{"type": "object", "required": a["required"], "$defs": defs, "properties": object{
-		"data": object{"anyOf": []any{x["data"], y["data"]}}, "metadata": object{"anyOf": []any{x["metadata"], y["metadata"]}}}}
+		"notice": x["notice"], "data": object{"anyOf": []any{x["data"], y["data"]}}, "metadata": object{"anyOf": []any{x["metadata"], y["metadata"]}}}}
 }
 
 // definitionKeys are the keys of definitions of each dataset.
@@ -222,10 +220,10 @@ func (s *Server) definitionKeys() string {
 }
 
 func manageView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
-	path := "/workspace/views/" + url.PathEscape(in.ViewID)
+	path := "/workspace/views/" + in.ViewID
 	writes := c.caller.has(workspaceWrite)
-	if in.Action != "list" && in.Action != "create" && in.ViewID == "" {
-		return wrong("view_id is required for the action %.40q", in.Action)
+	if in.Action != "list" && in.Action != "create" && !isID(in.ViewID) {
+		return wrong("the action %.40q needs view_id, the id of a View: the action list shows them", in.Action)
 	}
 	switch {
 	case in.Action == "list":
@@ -255,7 +253,7 @@ func manageView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 		if in.Action == "update" {
 			body["id"] = in.ViewID
 		}
-		return c.free(ctx, "The View is as follows. Nothing charged.", request{method: "POST", path: "/workspace/views/upsert", body: body})
+		return c.free(ctx, "The View is as follows. Nothing charged.", request{method: "POST", path: "/workspace/views/upsert", body: body, key: c.caller.Key})
 	case in.Action == "delete":
 		return c.write(ctx, request{method: "DELETE", path: path}, true, "This deletes a View for everybody in the workspace.")
 	case in.Action == "add_records" || in.Action == "remove_records":

@@ -35,6 +35,7 @@ type Metrics struct {
 	charged   *prometheus.CounterVec
 	reserved  *prometheus.CounterVec
 	refused   *prometheus.CounterVec
+	repeated  *prometheus.CounterVec
 	jobs      *prometheus.CounterVec
 	jobLast   *prometheus.GaugeVec
 
@@ -69,6 +70,7 @@ func New(version string) *Metrics {
 		charged:   counter("atlas_credits_charged_total", "Credits charged.", "operation"),
 		reserved:  counter("atlas_credits_reserved_total", "Credits held before running; what was not delivered was given back.", "operation"),
 		refused:   counter("atlas_credits_refused_total", "Metered requests that got no credits: used_up or key_budget (429), or unavailable (503).", "operation", "reason"),
+		repeated:  counter("atlas_idempotency_total", "Requests with an Idempotency-Key: first, replayed, in_progress (409), conflict (422), or failed, of which nothing is kept.", "outcome"),
 		jobs:      counter("atlas_job_runs_total", "Runs of what works in the background.", "task", "outcome"),
 		jobLast: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "atlas_job_last_success_timestamp_seconds", Help: "When a job last ended well, Unix time.",
@@ -76,7 +78,7 @@ func New(version string) *Metrics {
 		backlogErrors: counter("atlas_backlog_read_errors_total", "Readings of a backlog that failed; its metrics are left out meanwhile.", "backlog"),
 	}
 	m.registry.MustRegister(build, m.requests, m.durations, m.inFlight, m.shed, m.draining, m.calls, m.ownWrites,
-		m.charged, m.reserved, m.refused, m.jobs, m.jobLast, m.backlogErrors,
+		m.charged, m.reserved, m.refused, m.repeated, m.jobs, m.jobLast, m.backlogErrors,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -137,6 +139,9 @@ func (m *Metrics) CreditsCharged(operation string, amount int64) {
 func (m *Metrics) CreditsRefused(operation, reason string) {
 	m.refused.WithLabelValues(operation, reason).Inc()
 }
+
+// Idempotency counts a request with an Idempotency-Key.
+func (m *Metrics) Idempotency(outcome string) { m.repeated.WithLabelValues(outcome).Inc() }
 
 // The jobs. Their label is "task", because Prometheus sets "job" itself.
 const (

@@ -51,6 +51,7 @@ func TestWhatIsCounted(t *testing.T) {
 	m.CreditsReserved("search_accounts", 25)
 	m.CreditsCharged("search_accounts", 7)
 	m.CreditsRefused("search_accounts", "used_up")
+	m.Idempotency("replayed")
 	m.JobDone(JobSweep, "ok")
 	m.JobDone(JobEmails, "later")
 	open := true
@@ -65,6 +66,7 @@ func TestWhatIsCounted(t *testing.T) {
 		`atlas_credits_reserved_total{operation="search_accounts"} 25`,
 		`atlas_credits_charged_total{operation="search_accounts"} 7`,
 		`atlas_credits_refused_total{operation="search_accounts",reason="used_up"} 1`,
+		`atlas_idempotency_total{outcome="replayed"} 1`,
 		`atlas_job_runs_total{outcome="ok",task="projection_sweep"} 1`,
 		`atlas_credits_breaker_open 1`,
 		`atlas_pool_connections{pool="redis",state="in_use"} 2`, `atlas_pool_connections{pool="redis",state="idle"} 3`,

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"atlas/workspace"
+	"atlas/workspace/jobs"
 	"atlas/workspace/people"
+	"atlas/workspace/postgres"
 )
 
 // sendDue claims all due e-mails and returns their addresses.
@@ -55,6 +57,10 @@ func TestEmailsOfAWorkspaceArePaced(t *testing.T) {
 	}
 	// The rate of another workspace is independent.
 	wantSchedule(t, "another workspace", p.schedule(t, p.two.ID, "o@example.com").Email, people.EmailDue, begin, "")
+	counts, err := p.system.CountJobs(t.Context(), postgres.JobFilter{Kind: "invitation", Workspace: p.one.ID}, begin)
+	if err != nil || len(counts) != 1 || counts[0].State != jobs.Pending || counts[0].Count != 8 || counts[0].Due != 3 || !counts[0].Late.Equal(begin) {
+		t.Errorf("%+v, %v", counts, err)
+	}
 	for hour, want := range []int{4, 3, 2} {
 		p.now = begin.Add(time.Duration(hour)*time.Hour - time.Millisecond)
 		if hour > 0 {
@@ -76,7 +82,7 @@ func TestEmailsOfAWorkspaceArePaced(t *testing.T) {
 	wantSchedule(t, "beside two of this hour", p.schedule(t, p.one.ID, "x0@example.com").Email, people.EmailDue, p.now, "")
 	unsent := p.schedule(t, p.one.ID, "x1@example.com")
 	wantSchedule(t, "beside three", unsent.Email, people.EmailDelayed, p.now.Add(time.Hour), people.PacedByWorkspace)
-	_, err := p.invitations.Revoke(t.Context(), p.one.ID, people.KeyActor, made[0].Invitation.ID)
+	_, err = p.invitations.Revoke(t.Context(), p.one.ID, people.KeyActor, made[0].Invitation.ID)
 	if err == nil {
 		t.Error("revoked twice")
 	}

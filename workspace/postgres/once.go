@@ -14,22 +14,26 @@ import (
 	"atlas/workspace"
 )
 
-// AnswersKept is how long answers of requests are kept, at least for the last maxAnswers of
-// a workspace.
+// AnswersKept is how long answers of requests are kept, within the limits of a workspace.
 const AnswersKept = 24 * time.Hour
 
-// maxAnswers is how many answers of a workspace are kept.
-const maxAnswers = 100_000
+// The limits of what is kept of a workspace. ForgetAnswers deletes the oldest beyond them.
+const (
+	maxAnswers     = 100_000
+	maxAnswerBytes = 128 << 20
+)
 
 // Once runs do and keeps its answer, unless that is nil, in the transaction of its changes:
 // all that methods of the store change with the context that do gets is one transaction,
 // which ends with Once. If the answer of an earlier call is kept, Once returns that instead,
 // and again. part is 0, or the place of an item of a batch, from 1; when part 0 is kept, the
 // others are deleted. Errors: fault.IdempotencyConflict; fault.IdempotencyInProgress while
-// another call changes something; those of do, after which nothing is changed.
+// another call changes something, and of a part whose part 0 another call has kept; those of
+// do, after which nothing is changed.
 //
 // The transaction begins with the first change. What do reads before that, it reads on
-// its own, as it does without Once.
+// its own, as it does without Once. If it fails there, because it sees what another call has
+// just changed, the answer of that is returned.
 func (s *Store) Once(ctx context.Context, in workspace.ID, o workspace.Once, part int, do func(context.Context) ([]byte, error)) (answer []byte, again bool, err error) {
 	e := &effect{store: s, in: in, once: o, part: part}
 	err = s.query(ctx, in, selectAnswer, e.id(), e.read)
@@ -40,6 +44,9 @@ func (s *Store) Once(ctx context.Context, in workspace.ID, o workspace.Once, par
 	answer, err = do(context.WithValue(ctx, effectKey{}, e))
 	if e.kept != nil {
 		return e.kept, true, nil // another call made it meanwhile
+	}
+	if err != nil && e.refused == nil && !e.begun() && s.query(ctx, in, selectAnswer, e.id(), e.read) == nil && e.kept != nil {
+		return e.kept, true, nil
 	}
 	if err = errors.Join(e.refused, err); err != nil {
 		return nil, false, err
@@ -72,22 +79,27 @@ func effectOf(ctx context.Context, in workspace.ID) *effect {
 	return e
 }
 
-const selectAnswer = `SELECT request, answer FROM kept_answers
-	WHERE workspace_id = $1 AND key = $2 AND part = $3 AND kept_at > clock_timestamp() - interval '24 hours'`
+// selectAnswer also selects part 0: once that is kept, the others are gone.
+const selectAnswer = `SELECT part, request, answer FROM kept_answers
+	WHERE workspace_id = $1 AND key = $2 AND part IN (0, $3) AND kept_at > clock_timestamp() - interval '24 hours'`
 
 func (e *effect) id() []any { return []any{arg(e.in), e.once.Key[:], e.part} }
 
 // read reads the row of selectAnswer, if there is one.
 func (e *effect) read(rows pgx.Rows) error {
 	for rows.Next() {
-		var request []byte
-		if err := rows.Scan(&request, &e.kept); err != nil {
+		var part int
+		var request, answer []byte
+		if err := rows.Scan(&part, &request, &answer); err != nil {
 			return err
 		}
-		if !bytes.Equal(request, e.once.Request[:]) {
-			e.kept = nil
+		switch {
+		case !bytes.Equal(request, e.once.Request[:]):
 			return fault.KeyConflict()
+		case part != e.part:
+			return fault.KeyInProgress(time.Second)
 		}
+		e.kept = answer
 	}
 	return rows.Err()
 }
@@ -143,7 +155,7 @@ func (e *effect) begin(ctx context.Context) (_ pgx.Tx, err error) {
 	batch.Queue(selectAnswer, e.id()...).Query(e.read)
 	err = tx.SendBatch(ctx, &batch).Close()
 	switch {
-	case fault.CodeOf(err) == fault.IdempotencyConflict:
+	case fault.CodeOf(err) == fault.IdempotencyConflict || fault.CodeOf(err) == fault.IdempotencyInProgress:
 		e.refused = err
 	case err == nil && e.kept != nil:
 		err = errAnswered
@@ -157,8 +169,8 @@ func (e *effect) begin(ctx context.Context) (_ pgx.Tx, err error) {
 func (e *effect) commit(ctx context.Context, answer []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	const insert = `INSERT INTO kept_answers (workspace_id, key, part, request, answer) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT ON CONSTRAINT kept_answers_pkey DO UPDATE SET request = excluded.request, answer = excluded.answer, kept_at = excluded.kept_at`
+	const insert = `INSERT INTO kept_answers (workspace_id, key, part, request, answer, bytes) VALUES ($1, $2, $3, $4, $5, octet_length($5::bytea))
+		ON CONFLICT ON CONSTRAINT kept_answers_pkey DO UPDATE SET request = excluded.request, answer = excluded.answer, bytes = excluded.bytes, kept_at = excluded.kept_at`
 	keep := func(tx pgx.Tx) error {
 		if answer == nil {
 			return nil
@@ -249,21 +261,36 @@ func changeOne[T any](ctx context.Context, s *Store, in workspace.ID, scan pgx.R
 }
 
 // ForgetAnswers deletes answers that are older than AnswersKept, and of each workspace the
-// oldest beyond maxAnswers.
+// oldest beyond its limits.
 func (s *System) ForgetAnswers(ctx context.Context) error {
 	const atOnce = 10_000
-	for deleted := int64(atOnce); deleted == atOnce; {
-		tag, err := s.pool.Exec(ctx, `
-			DELETE FROM kept_answers WHERE ctid = ANY (ARRAY(
-				SELECT k.ctid FROM workspaces w
-				CROSS JOIN LATERAL (SELECT greatest(clock_timestamp() - $1::interval,
-					(SELECT kept_at FROM kept_answers WHERE workspace_id = w.id ORDER BY kept_at DESC OFFSET $2 LIMIT 1)) AS until) o
-				JOIN kept_answers k ON k.workspace_id = w.id AND k.kept_at <= o.until
-				LIMIT $3))`, AnswersKept, maxAnswers, atOnce)
-		if err != nil {
-			return toFault(err)
+	old := `
+		DELETE FROM kept_answers WHERE ctid = ANY (ARRAY(
+			SELECT k.ctid FROM workspaces w
+			JOIN kept_answers k ON k.workspace_id = w.id AND k.kept_at <= clock_timestamp() - $1::interval
+			LIMIT $2))`
+	// The first part reads an index alone.
+	beyond := `
+		WITH full_workspaces AS (
+			SELECT workspace_id FROM kept_answers GROUP BY workspace_id HAVING count(*) > $1 OR sum(bytes) > $2)
+		DELETE FROM kept_answers WHERE ctid = ANY (ARRAY(
+			SELECT ctid FROM (
+				SELECT k.ctid, row_number() OVER newest AS n, sum(k.bytes) OVER newest AS size
+				FROM kept_answers k JOIN full_workspaces USING (workspace_id)
+				WINDOW newest AS (PARTITION BY k.workspace_id ORDER BY k.kept_at DESC, k.key, k.part)) k
+			WHERE n > $1 OR size > $2
+			LIMIT $3))`
+	for _, statement := range []struct {
+		sql  string
+		args []any
+	}{{old, []any{AnswersKept, atOnce}}, {beyond, []any{maxAnswers, maxAnswerBytes, atOnce}}} {
+		for deleted := int64(atOnce); deleted == atOnce; {
+			tag, err := s.pool.Exec(ctx, statement.sql, statement.args...)
+			if err != nil {
+				return toFault(err)
+			}
+			deleted = tag.RowsAffected()
 		}
-		deleted = tag.RowsAffected()
 	}
 	return nil
 }

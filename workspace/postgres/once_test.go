@@ -139,3 +139,81 @@ func TestOnceAtOnce(t *testing.T) {
 		t.Errorf("%d first, %d again, %d refused: %d Views", first.Load(), again.Load(), refused.Load(), len(list))
 	}
 }
+
+// What another call with the key did meanwhile is the answer, not the failure that follows
+// from it.
+func TestOnceMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in, ctx, o := w.one.ID, t.Context(), newOnce()
+	create := func(ctx context.Context) ([]byte, error) {
+		return []byte("first"), w.app.InsertView(ctx, in, viewNamed("a"), 100)
+	}
+	answer, again, err := w.app.Once(ctx, in, o, 0, func(context.Context) ([]byte, error) {
+		_, _, err := w.app.Once(ctx, in, o, 0, create)
+		fatal(t, err)
+		return nil, fault.New(fault.ViewNameConflict, "there is one now")
+	})
+	if err != nil || !again || string(answer) != "first" {
+		t.Errorf("%q %v %v", answer, again, err)
+	}
+
+	// A batch that another call completes, after which its items have no rows.
+	batch := newOnce()
+	whole := func(ctx context.Context) ([]byte, error) {
+		for part := 1; part <= 3; part++ {
+			_, _, err := w.app.Once(ctx, in, batch, part, func(ctx context.Context) ([]byte, error) {
+				return []byte("item"), w.app.InsertView(ctx, in, viewNamed(uuid.NewString()), 100)
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		return []byte("whole"), nil
+	}
+	answer, again, err = w.app.Once(ctx, in, batch, 0, func(late context.Context) ([]byte, error) {
+		_, _, err := w.app.Once(ctx, in, batch, 0, whole)
+		fatal(t, err)
+		return whole(late)
+	})
+	list, listErr := w.app.Views(ctx, in, views.Filter{Limit: 100})
+	fatal(t, listErr)
+	if err != nil || !again || string(answer) != "whole" || len(list) != 1+3 {
+		t.Errorf("%q %v %v: %d Views", answer, again, err, len(list))
+	}
+}
+
+// Of a workspace whose answers have too many bytes, the oldest are forgotten.
+func TestKeptBytesHaveALimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	admin, err := pgx.Connect(ctx, w.databases.Admin)
+	fatal(t, err)
+	t.Cleanup(func() { _ = admin.Close(context.Background()) })
+	keep := func(in workspace.ID) workspace.Once {
+		o := newOnce()
+		_, _, err := w.app.Once(ctx, in, o, 0, func(context.Context) ([]byte, error) { return []byte("answer"), nil })
+		fatal(t, err)
+		return o
+	}
+	all := []workspace.Once{keep(w.one.ID), keep(w.one.ID), keep(w.one.ID), keep(w.two.ID)}
+	var bytes int
+	fatal(t, admin.QueryRow(ctx, `SELECT min(bytes) FROM kept_answers`).Scan(&bytes))
+	if bytes != len("answer") {
+		t.Errorf("an answer of %d bytes", bytes)
+	}
+	_, err = admin.Exec(ctx, `UPDATE kept_answers SET bytes = 60 << 20`) // as if they were long
+	fatal(t, err)
+	fatal(t, w.system.ForgetAnswers(ctx))
+	for i, o := range all {
+		in := w.one.ID
+		if i == 3 {
+			in = w.two.ID
+		}
+		_, again, err := w.app.Once(ctx, in, o, 0, func(context.Context) ([]byte, error) { return nil, nil })
+		if err != nil || again != (i > 0) {
+			t.Errorf("answer %d is kept: %v %v", i, again, err)
+		}
+	}
+}

@@ -43,7 +43,7 @@ With --dir the records are lines of 256 files, FOLDER/DATASET/00.ndjson to ff.nd
 
 --filter takes the forms of atlas search, for fields of the record itself: stage=permitted, name=garage, name==garage, cost=1000..50000, JSON. The service tells no changes of other conditions. A record that no longer matches is removed.
 
-Status: 0 equal to the data (--once, --verify), 1 failed, 2 arguments make no sense, 3 --verify found a difference, 4 stopped at a limit of credits, 5 the changes since the last run are not kept anymore, so only --restart goes on, 130 interrupted; after 1, 4 and 130 the same command goes on.`
+Status: 0 equal to the data (--once, --verify), 1 failed, 2 arguments make no sense, 3 the copy is damaged, or --verify found a difference, 4 stopped at a limit of credits, 5 the changes since the last run are not kept anymore, so only --restart goes on, 130 interrupted; after 1, 4 and 130 the same command goes on.`
 }
 
 // tableName leaves room for the suffixes of the tables beside it.
@@ -175,12 +175,13 @@ func (f *following) finish(to io.Writer, place string, err error) error {
 	f.shown.clear()
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(to, format+"\n", args...) }
 	spent, done := f.spending(f.state.Credits), fmt.Sprintf("%s rows and %s changes", cli.Grouped(f.state.Rows), cli.Grouped(f.state.Changes))
-	different, isDifferent := errors.AsType[*differentError](err)
+	_, isDifferent := errors.AsType[*differentError](err)
+	_, isDamaged := errors.AsType[*damagedError](err)
 	switch {
 	case err == nil:
 		say("%s is equal to %s: %s read; %s", place, f.target.name, done, spent)
-	case isDifferent:
-		say("%s is not equal to %s: %v; %s; --restart mends it", place, f.target.name, different, spent)
+	case isDifferent, isDamaged:
+		say("%s is not equal to %s: %v; %s; --restart mends it", place, f.target.name, err, spent)
 		return cli.ExitError(differentStatus)
 	case errors.Is(err, errDeclined):
 		say("nothing was read")

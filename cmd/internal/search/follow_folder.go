@@ -144,8 +144,8 @@ func (c *folderCopy) merge(name string, part map[recordID]logged, all bool) erro
 	}
 	lines := map[recordID][]byte{}
 	if !all {
-		if err := eachLine(old, func(id recordID, line []byte) error { lines[id] = line; return nil }); err != nil {
-			return fmt.Errorf("%s: %w", c.path(name), err)
+		if err := eachLine(c.path(name), old, func(id recordID, line []byte) error { lines[id] = line; return nil }); err != nil {
+			return err
 		}
 	}
 	for id, l := range part {
@@ -172,14 +172,27 @@ func (c *folderCopy) merge(name string, part map[recordID]logged, all bool) erro
 	return durable.Replace(c.path(name), b.Bytes())
 }
 
-func eachLine(file []byte, do func(recordID, []byte) error) error {
+// damagedError is a file of a copy that has something else than records.
+type damagedError struct {
+	path string
+	line int
+}
+
+func (e *damagedError) Error() string {
+	return fmt.Sprintf("line %d of %s is not a record", e.line, e.path)
+}
+
+// eachLine reads the file at path. Errors: damagedError.
+func eachLine(path string, file []byte, do func(recordID, []byte) error) error {
+	n := 0
 	for line := range bytes.Lines(file) {
+		n++
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		id, err := idOf(json.RawMessage(line))
-		if err == nil {
-			err = do(id, line)
-		}
 		if err != nil {
+			return &damagedError{path, n}
+		}
+		if err := do(id, line); err != nil {
 			return err
 		}
 	}
@@ -194,13 +207,13 @@ func (c *folderCopy) digests(context.Context) (map[recordID]digest, error) {
 			continue
 		}
 		if err == nil {
-			err = eachLine(file, func(id recordID, line []byte) (err error) {
+			err = eachLine(c.path(partName(i)), file, func(id recordID, line []byte) (err error) {
 				all[id], err = digestOf(line)
 				return err
 			})
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.path(partName(i)), err)
+			return nil, err
 		}
 	}
 	return all, nil

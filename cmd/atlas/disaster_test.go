@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/client"
+	"atlas/cmd/internal/server"
+	"atlas/indexer/generate"
+	"atlas/internal/devstack/backends"
+)
+
+// installation is a service with data files of its own, for the commands of
+// docs/operators.md.
+type installation struct {
+	*service
+	database  string
+	process   *process
+	variables []string // of the commands
+}
+
+// install serves what was loaded from generated files, and has books with two projects.
+func install(t *testing.T, change ...func(*server.Config)) *installation {
+	t.Helper()
+	i, data := &installation{}, t.TempDir()
+	must(generate.Generate(t.Context(), generate.Options{Records: 300, Seed: 5, Dir: data}))(t)
+	prefix := ownPrefix(t)
+	i.service = start(t, 0, append(change, func(c *server.Config) { c.IndexPrefix = prefix })...)
+	if err := i.stop(); err != nil { // it goes on as a process, which can be replaced
+		t.Fatal(err)
+	}
+	i.database = strings.TrimPrefix(must(url.Parse(i.config.PostgresSystemURL))(t).Path, "/")
+	administrator := must(url.Parse(backends.Postgres(t)))(t)
+	i.variables = append(environment(i.config), "ATLAS_PROGRAM="+os.Args[0],
+		"PGHOST="+administrator.Hostname(), "PGPORT="+administrator.Port(), "PGUSER="+administrator.User.Username(), "PGDATABASE=postgres",
+		"DATABASE="+i.database, "BACKUP="+t.TempDir(), "DATA="+data)
+	if password, has := administrator.User.Password(); has {
+		i.variables = append(i.variables, "PGPASSWORD="+password)
+	}
+	return i
+}
+
+// follow runs the blocks below a heading of docs/operators.md, or only the n-th.
+func (i *installation) follow(heading string, only ...int) string {
+	i.t.Helper()
+	_, section, found := strings.Cut(contents(i.t, "../../docs/operators.md"), "\n"+heading+"\n")
+	level := strings.Repeat("#", strings.Count(heading, "#"))
+	section, _, _ = strings.Cut(section, "\n"+level+" ")
+	blocks := strings.Split(section, "```sh\n")[1:]
+	if !found || len(blocks) == 0 {
+		i.t.Fatalf("docs/operators.md has no commands below %q", heading)
+	}
+	var printed strings.Builder
+	for n, block := range blocks {
+		if len(only) > 0 && !slices.Contains(only, n) {
+			continue
+		}
+		text, _, _ := strings.Cut(block, "```")
+		command := exec.CommandContext(i.t.Context(), "bash", "-c", "set -euo pipefail\natlas() { \"$ATLAS_PROGRAM\" \"$@\"; }\n"+text)
+		command.Dir, command.Env = i.t.TempDir(), i.variables
+		out, err := command.CombinedOutput()
+		if err != nil {
+			i.t.Fatalf("%s: %v\n%s\n%s", heading, err, text, out)
+		}
+		printed.Write(out)
+	}
+	return printed.String()
+}
+
+// serve starts a server and waits until it is ready.
+func (i *installation) serve() {
+	i.t.Helper()
+	i.process = startProcess(i.t, i.service)
+	i.root, i.base = i.process.root, i.process.root+"/api/v1"
+	waitFor(i.t, "the server is ready", func() bool {
+		return i.call(http.MethodGet, "/health/ready", "", "").status == http.StatusOK
+	})
+}
+
+// hold puts projects into the book, and returns them.
+func (i *installation) hold(tag string, from, to int) (ids []string) {
+	i.t.Helper()
+	c := i.client(i.key)
+	for _, p := range must(c.Projects.Search(i.t.Context(), client.Search{Limit: to}))(i.t).Records[from:to] {
+		must(c.Book.Projects.Upsert(i.t.Context(), client.ProjectUpsert{ProjectID: p.ID, Tags: []string{tag}}))(i.t)
+		ids = append(ids, p.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// held waits until the book has exactly these projects.
+func (i *installation) holds(want []string) {
+	i.t.Helper()
+	var got []string
+	waitFor(i.t, "the book has what it should", func() bool {
+		got = nil
+		a := i.call(http.MethodPost, "/workspace/projects/search", i.key, `{"limit":100}`)
+		if a.status != http.StatusOK {
+			return false
+		}
+		got = a.ids(i.t)
+		slices.Sort(got)
+		return cmp.Equal(want, got)
+	})
+}
+
+// TestPostgresIsRestored: a dump, changes after it, the loss, and what the page says then.
+func TestPostgresIsRestored(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	i.follow("### Elasticsearch was lost", 0) // the first load
+	i.serve()
+	before := i.hold("before", 0, 2)
+	i.holds(before)
+	i.follow("### Making a backup")
+	i.hold("after", 2, 4)
+	i.process.terminate()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		conn := must(pgx.Connect(ctx, backends.Postgres(t)))(t)
+		defer func() { _ = conn.Close(ctx) }()
+		if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+i.database+"_before WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	i.follow("### Postgres was lost", 0)
+	i.serve()
+	if printed := i.follow("### Postgres was lost", 1); !strings.Contains(printed, "held records") {
+		t.Errorf("%s", printed)
+	}
+	i.holds(before)
+	i.process.terminate()
+}
+
+// TestElasticsearchIsLost: all indices, global and held, are deleted while a server runs.
+func TestElasticsearchIsLost(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	i.follow("### Elasticsearch was lost", 0)
+	i.serve()
+	held := i.hold("kept", 0, 3)
+	i.holds(held)
+	es := directElastic(t)
+	for _, prefix := range []string{i.config.IndexPrefix, i.config.HeldIndexPrefix} {
+		indices := must(es.Indices(t.Context(), prefix+"*"))(t)
+		if err := es.DeleteIndices(t.Context(), slices.Collect(maps.Keys(indices))...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := i.call(http.MethodPost, "/data/projects/search", i.key, "{}"); a.status != http.StatusServiceUnavailable {
+		t.Errorf("a search of nothing: %d %s", a.status, a.raw)
+	}
+	i.follow("### Elasticsearch was lost")
+	i.holds(held)
+	i.process.terminate()
+}
+
+// TestRedisIsRestored: credits that were used before the snapshot count again. It has a
+// Redis of its own.
+func TestRedisIsRestored(t *testing.T) {
+	t.Parallel()
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	_ = listener.Close()
+	address := "redis://127.0.0.1:" + port
+	redis := func(args ...string) error {
+		out, err := exec.Command("redis-cli", append([]string{"-p", port}, args...)...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("redis-cli %v: %w\n%s", args, err, out)
+		}
+		return nil
+	}
+	t.Cleanup(func() { _ = redis("shutdown", "nosave") })
+	i := install(t, func(c *server.Config) { c.RedisURL = address })
+	configuration := filepath.Join(t.TempDir(), "redis.conf")
+	if err := os.WriteFile(configuration, []byte("port "+port+"\nbind 127.0.0.1\nappendonly yes\nmaxmemory-policy noeviction\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i.variables = append(i.variables, "REDIS_CONF="+configuration)
+	if out, err := exec.CommandContext(t.Context(), "redis-server", configuration, "--dir", t.TempDir(), "--daemonize", "yes").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	waitFor(t, "Redis answers", func() bool { return redis("ping") == nil })
+	i.follow("### Elasticsearch was lost", 0)
+	i.serve()
+	i.hold("any", 0, 2) // searches for 2 credits
+	used := i.usedCredits()
+	if used != 2 {
+		t.Fatalf("%d credits used", used)
+	}
+	i.follow("### Making a backup")
+	if err := redis("shutdown", "nosave"); err != nil {
+		t.Fatal(err)
+	}
+	i.follow("### Redis was lost")
+	waitFor(t, "the credits count again", func() bool {
+		a := i.call(http.MethodGet, "/workspace/credits", i.key, "")
+		return a.status == http.StatusOK && strings.Contains(string(a.raw), `"used_credits":2`)
+	})
+	i.process.terminate()
+}
+
+// TestUpgrade: a schema that lacks the newest migration, a server beside it, and back to
+// the records of before.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	i.follow("### Elasticsearch was lost", 0)
+	i.serve()
+	held := i.hold("kept", 0, 3)
+	conn := must(pgx.Connect(t.Context(), i.config.PostgresSystemURL))(t)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	if _, err := conn.Exec(t.Context(), "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)"); err != nil {
+		t.Fatal(err)
+	}
+	printed := i.follow("## Upgrades")
+	if !strings.Contains(printed, ".sql") || !strings.Contains(printed, "new indices") || !strings.Contains(printed, "previous") {
+		t.Errorf("%s", printed)
+	}
+	i.holds(held)
+	i.process.terminate()
+}

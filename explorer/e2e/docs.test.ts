@@ -1,0 +1,86 @@
+import { everywhere, findings } from './axe'
+import { enter, expect, service, test } from './service'
+
+// One of each kind.
+const pages = [
+  '',
+  '/clients',
+  '/operators',
+  '/errors',
+  '/reference',
+  '/reference/book',
+  '/search?q=restore',
+  '/search?q=zzzz',
+  '/no-such-page',
+]
+
+everywhere((width) => {
+  test('pages', async ({ page }) => {
+    test.slow()
+    for (const address of pages) {
+      await page.goto('/docs' + address)
+      expect(await findings(page), address).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), address).toBeLessThanOrEqual(width)
+    }
+  })
+
+  test('an operation', async ({ page }) => {
+    await page.goto('/docs/reference/service')
+    await page.locator('#get_readiness').getByText('Try it').click()
+    await page.locator('#get_readiness').getByRole('button', { name: 'Send' }).click()
+    await expect(page.locator('#get_readiness')).toContainText('200')
+    expect(await findings(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+  })
+})
+
+test('every page', async ({ page }) => {
+  test.setTimeout(300_000)
+  await page.goto('/docs')
+  const links = await page
+    .locator('nav.side a')
+    .evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).getAttribute('href') ?? ''))
+  await page.goto('/docs/reference')
+  const more = await page
+    .locator('main h2 a')
+    .evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).getAttribute('href') ?? ''))
+  expect(links.length).toBeGreaterThan(12)
+  expect(more.length).toBeGreaterThan(8)
+  await page.setViewportSize({ width: 390, height: 844 })
+  for (const address of [...links, ...more]) {
+    await page.goto(address)
+    expect(await findings(page), address).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), address).toBeLessThanOrEqual(390)
+  }
+})
+
+test('a request with a key', async ({ page }) => {
+  await page.goto('/docs/reference/data#search_accounts')
+  const operation = page.locator('#search_accounts')
+  await operation.getByText('Try it').click()
+  await operation.getByLabel('Body').fill('{"limit": 1}')
+  await operation.getByRole('button', { name: 'Send' }).click()
+  await expect(operation).toContainText('401')
+  await page.getByLabel('API key or access token').fill(service().workspaces[0]?.api_key ?? '')
+  await operation.getByRole('button', { name: 'Send' }).click()
+  await expect(operation).toContainText('X-Credits-Charged: 1')
+  await expect(operation.locator('[data-answer] pre')).toContainText('"total_is_capped"')
+})
+
+test('a request with the session', async ({ page }) => {
+  await enter(page)
+  await page.goto('/docs/reference/workspace#get_workspace')
+  const operation = page.locator('#get_workspace')
+  await operation.getByText('Try it').click()
+  await operation.getByLabel('workspace_id').fill(service().workspaces[0]?.id ?? '')
+  await operation.getByRole('button', { name: 'Send' }).click()
+  await expect(operation.locator('[data-answer]')).toContainText('"plan": "pro"')
+})
+
+test('search', async ({ page }) => {
+  await page.goto('/docs')
+  await page.getByRole('searchbox').fill('idempotency key')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Idempotency', exact: true }).first().click()
+  await expect(page).toHaveURL(/#idempotency$/)
+})

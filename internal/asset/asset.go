@@ -1,0 +1,77 @@
+// Package asset serves files that are in the binary or made by it, each in the encodings
+// that it has, with an ETag. It is not for answers of the API.
+package asset
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Cache-Controls: of files whose name has a hash of what they contain, and of others.
+const (
+	Immutable = "public, max-age=31536000, immutable"
+	Asked     = "no-cache"
+)
+
+// File is a file in all encodings that it has.
+type File struct {
+	Plain, Gzip, Brotli []byte
+	ContentType         string
+	// Tag is that of Plain, without quotes.
+	Tag string
+}
+
+// Tag is a hash of a file for ETags and names.
+func Tag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// Serve answers a GET or HEAD of the file, in the smallest encoding that the client
+// accepts. A client that has the file gets 304.
+func (f File) Serve(w http.ResponseWriter, r *http.Request, cacheControl string) {
+	h := w.Header()
+	h.Set("Cache-Control", cacheControl)
+	h.Set("Content-Type", f.ContentType)
+	body, encoding := f.Plain, ""
+	if f.Brotli != nil || f.Gzip != nil {
+		h.Set("Vary", "Accept-Encoding")
+	}
+	switch accepted := r.Header.Values("Accept-Encoding"); {
+	case f.Brotli != nil && accepts(accepted, "br"):
+		body, encoding = f.Brotli, "br"
+	case f.Gzip != nil && accepts(accepted, "gzip"):
+		body, encoding = f.Gzip, "gzip"
+	}
+	if encoding != "" {
+		h.Set("Content-Encoding", encoding)
+	}
+	h.Set("ETag", `"`+f.Tag+encoding+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}
+
+// Navigates reports whether a browser opens the address as a page, and not a script or
+// an image of a page.
+func Navigates(r *http.Request) bool {
+	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {
+		return mode == "navigate"
+	}
+	return strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// accepts reports whether the header Accept-Encoding names an encoding, other than to
+// refuse it.
+func accepts(header []string, encoding string) bool {
+	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		name, parameters, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.EqualFold(strings.TrimSpace(name), encoding) {
+			quality, weighted := strings.CutPrefix(strings.TrimSpace(parameters), "q=")
+			return !weighted || strings.Trim(quality, "0.") != ""
+		}
+	}
+	return false
+}

@@ -1,0 +1,297 @@
+package manual
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"maps"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"atlas/internal/api/openapi"
+	"atlas/internal/asset"
+	"atlas/internal/input"
+)
+
+// Options say what the pages are made of.
+type Options struct {
+	// Root is the address of the first page, such as "/docs".
+	Root string
+	// Files has the Markdown files below Folder and beside it, and the files that they
+	// show or lead to.
+	Files  fs.FS
+	Folder string
+	// Index is the file of the first page. Its headings of level 2 and the lists below
+	// them are the navigation. Beside are lines that its list After gets, in Markdown.
+	Index, After string
+	Beside       string
+	// Addresses are those of files outside of Folder, below Root.
+	Addresses map[string]string
+	// Made are Markdown texts that no file has, by their address below Root.
+	Made map[string][]byte
+	// Document is the API of the reference, and Errors the page that explains its codes.
+	Document openapi.Document
+	Errors   string
+	// DocumentAddress is where the document is served.
+	DocumentAddress string
+	// Version is shown on every page.
+	Version string
+}
+
+// entry is a line of the navigation.
+type entry struct {
+	Title, Address string
+	Current        bool
+}
+
+// group is a part of the navigation.
+type group struct {
+	Title string
+	Links []entry
+}
+
+// page is what the template shows.
+type page struct {
+	address  string // below Root; "" is the first page
+	Title    string
+	Body     template.HTML
+	Headings []heading
+	// Live means that the page sends requests by a script.
+	Live bool
+	// Source is the address of its Markdown, "" if it has none.
+	Source string
+	// Query is what was searched for.
+	Query string
+	Plain bool // not for the indices of search engines
+}
+
+// heading is a place on a page, for its table of contents.
+type heading struct {
+	Level     int
+	ID, Title string
+}
+
+// Manual serves the pages. It is safe for concurrent use.
+type Manual struct {
+	root, document, version string
+	navigation              []group
+	// Addresses of what all pages load.
+	styles, script, icon string
+	files                map[string]asset.File // by address below root
+	sections             []section
+	addresses            []string // of pages
+	// Problems are links that lead nowhere.
+	Problems []string
+	// Outside are the files of the repository that pages name and do not have.
+	Outside []string
+}
+
+//go:embed assets
+var assets embed.FS
+
+// Policies of pages: without scripts, and of the reference.
+const (
+	quietPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	livePolicy  = quietPolicy + "; script-src 'self'; connect-src 'self'"
+)
+
+// New makes all pages. A file that cannot be read is an error; links that lead nowhere are
+// Problems.
+func New(o Options) (*Manual, error) {
+	m := &Manual{root: o.Root, document: o.DocumentAddress, version: o.Version, files: map[string]asset.File{}}
+	for name, address := range map[string]*string{"style.css": &m.styles, "try.js": &m.script, "icon.svg": &m.icon} {
+		body, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			return nil, err
+		}
+		*address = "assets/" + asset.Tag(body) + path.Ext(name)
+		m.add(*address, body)
+	}
+	w := &writer{Options: o, manual: m, pages: map[string]*markdownSource{}}
+	if err := w.read(); err != nil {
+		return nil, err
+	}
+	pages := append(w.write(), reference(o, m)...)
+	m.navigation = w.navigation()
+	for _, p := range pages {
+		if err := m.addPage(p); err != nil {
+			return nil, err
+		}
+	}
+	m.addresses = slices.DeleteFunc(slices.Sorted(maps.Keys(m.files)), func(a string) bool { return a == "" || path.Ext(a) != "" })
+	m.Problems, m.Outside = w.problems(pages), slices.Compact(slices.Sorted(slices.Values(w.outside)))
+	return m, nil
+}
+
+// add adds a file, compressed if that makes it smaller.
+func (m *Manual) add(address string, body []byte) {
+	f := asset.File{Plain: body, ContentType: contentType(address), Tag: asset.Tag(body)}
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	_, _ = z.Write(body)
+	if _ = z.Close(); b.Len() < len(body) {
+		f.Gzip = b.Bytes()
+	}
+	m.files[address] = f
+}
+
+// contentType is that of a file by its name. Pages have no ending.
+func contentType(address string) string {
+	switch ending := path.Ext(address); ending {
+	case "":
+		return "text/html; charset=utf-8"
+	case ".md":
+		return "text/markdown; charset=utf-8"
+	case ".yml":
+		return "text/plain; charset=utf-8"
+	default:
+		return mime.TypeByExtension(ending)
+	}
+}
+
+var templates = template.Must(template.New("").ParseFS(assets, "assets/*.html"))
+
+// render is a page as HTML.
+func (m *Manual) render(p page) ([]byte, error) {
+	navigation := make([]group, len(m.navigation))
+	for i, g := range m.navigation {
+		navigation[i] = group{g.Title, slices.Clone(g.Links)}
+		for j, l := range g.Links {
+			here := m.root + "/" + p.address
+			navigation[i].Links[j].Current = here == l.Address || strings.HasPrefix(here, l.Address+"/")
+		}
+	}
+	var b bytes.Buffer
+	err := templates.ExecuteTemplate(&b, "page.html", map[string]any{
+		"Page": p, "Navigation": navigation, "Root": m.root, "Version": m.version,
+		"Styles": m.root + "/" + m.styles, "Script": m.root + "/" + m.script, "Icon": m.root + "/" + m.icon, "Contents": contents(p.Headings),
+	})
+	return b.Bytes(), err
+}
+
+// contents are the headings of a table of contents: those of level 2, and of level 3 on
+// pages of a length that one can see at once.
+func contents(all []heading) []heading {
+	const most = 40
+	upTo := 3
+	if len(all) > most {
+		upTo = 2
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(h heading) bool { return h.Level < 2 || h.Level > upTo })
+}
+
+func (m *Manual) addPage(p page) error {
+	body, err := m.render(p)
+	if err != nil {
+		return fmt.Errorf("the page %s: %w", p.address, err)
+	}
+	m.add(p.address, body)
+	return nil
+}
+
+// Serve answers a GET or HEAD of a page or file below Root. For what is not there it shows
+// a browser a page that says so, and returns false, without an answer, to other clients.
+func (m *Manual) Serve(w http.ResponseWriter, r *http.Request) bool {
+	address := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, m.root), "/")
+	f, found := m.files[address]
+	h := w.Header()
+	switch {
+	case address == "search":
+		m.show(w, r, http.StatusOK, m.search(r.URL.Query().Get("q")))
+		return true
+	case found:
+		h.Set("Content-Security-Policy", quietPolicy)
+		if address == "reference" || strings.HasPrefix(address, "reference/") {
+			h.Set("Content-Security-Policy", livePolicy)
+		}
+		cache := asset.Asked
+		if strings.HasPrefix(address, "assets/") {
+			cache = asset.Immutable
+		}
+		f.Serve(w, r, cache)
+		return true
+	case strings.HasSuffix(address, "/") && m.has(strings.TrimRight(address, "/")):
+		http.Redirect(w, r, strings.TrimRight(m.root+"/"+address, "/"), http.StatusMovedPermanently)
+		return true
+	case asset.Navigates(r):
+		m.show(w, r, http.StatusNotFound, m.missing(address))
+		return true
+	}
+	return false
+}
+
+func (m *Manual) has(address string) bool {
+	_, found := m.files[address]
+	return found
+}
+
+// show answers a page that is made for the request.
+func (m *Manual) show(w http.ResponseWriter, r *http.Request, status int, p page) {
+	body, err := m.render(p)
+	if err != nil {
+		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", quietPolicy)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", contentType(""))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+}
+
+// Nearest is the address of the page that an address below Root was probably meant to be,
+// "" if none is near.
+func (m *Manual) Nearest(address string) string {
+	address = strings.Trim(strings.ToLower(address), "/")
+	for _, ending := range []string{".html", ".md", "/index", "/readme"} {
+		address = strings.TrimSuffix(address, ending)
+	}
+	if m.has(address) {
+		return m.root + "/" + address
+	}
+	last, names := path.Base(address), map[string]string{} // the last part of an address says most
+	for _, a := range m.addresses {
+		names[path.Base(a)] = a
+	}
+	if page, known := names[last]; known {
+		return m.root + "/" + page
+	}
+	for _, s := range m.sections {
+		if s.id == last {
+			return s.address
+		}
+	}
+	near := input.Nearest(address, m.addresses)
+	if near == "" {
+		near = names[input.Nearest(last, slices.Sorted(maps.Keys(names)))]
+	}
+	if near == "" {
+		return ""
+	}
+	return m.root + "/" + near
+}
+
+// missing is the page for an address that is not there.
+func (m *Manual) missing(address string) page {
+	const most = 100
+	if len(address) > most {
+		address = strings.ToValidUTF8(address[:most], "") + "…"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "<h1>There is no such page</h1><p>Nothing is at <code>%s</code>.", template.HTMLEscapeString(m.root+"/"+address))
+	if near := m.Nearest(address); near != "" {
+		fmt.Fprintf(&b, ` Did you mean <a href="%[1]s">%[1]s</a>?`, template.HTMLEscapeString(near))
+	}
+	fmt.Fprintf(&b, `</p><p>Search above, or begin at <a href="%s">the first page</a>.</p>`, template.HTMLEscapeString(m.root))
+	return page{address: "-", Title: "Not found", Body: template.HTML(b.String()), Plain: true} // #nosec G203 -- each part is escaped
+}

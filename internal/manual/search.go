@@ -1,0 +1,160 @@
+package manual
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// section is a part of a page that can be found: from a heading to the next.
+type section struct {
+	page, title, id string
+	address         string // with the anchor
+	text            string
+	folded          string // page, title and text in lower case
+}
+
+func (m *Manual) addSection(s section) {
+	s.text = strings.Join(strings.Fields(s.text), " ")
+	s.folded = strings.ToLower(s.page + " " + s.title + " " + s.text)
+	m.sections = append(m.sections, s)
+}
+
+// Limits of a search.
+const (
+	longestQuery = 200
+	mostTerms    = 8
+	mostFound    = 40
+)
+
+// found is a section and how well it fits.
+type found struct {
+	section
+	score int
+}
+
+// find lists the sections that have all terms, best first: those with a term in their
+// title, then those where it is frequent.
+func (m *Manual) find(query string) []found {
+	terms := strings.Fields(strings.ToLower(query))
+	terms = terms[:min(len(terms), mostTerms)]
+	if len(terms) == 0 {
+		return nil
+	}
+	var all []found
+	for _, s := range m.sections {
+		f := found{section: s, score: 1}
+		title, page := strings.ToLower(s.title), strings.ToLower(s.page)
+		for _, term := range terms {
+			n := strings.Count(s.folded, term)
+			if n == 0 {
+				f.score = 0
+				break
+			}
+			f.score += min(n, 5)
+			switch {
+			case title == term || s.id == term:
+				f.score += 60
+			case strings.Contains(title, term):
+				f.score += 25
+			}
+			if strings.Contains(page, term) {
+				f.score += 5
+			}
+		}
+		if f.score > 0 {
+			all = append(all, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+	return all
+}
+
+// search is the page of what a query finds.
+func (m *Manual) search(query string) page {
+	if len(query) > longestQuery {
+		query = strings.ToValidUTF8(query[:longestQuery], "")
+	}
+	all := m.find(query)
+	var b strings.Builder
+	b.WriteString("<h1>Search</h1>")
+	switch {
+	case strings.TrimSpace(query) == "":
+		b.WriteString("<p>Type words into the field above. Sections that have all of them are found.</p>")
+	case len(all) == 0:
+		fmt.Fprintf(&b, "<p>No section has <strong>%s</strong>.</p>", template.HTMLEscapeString(query))
+	case len(all) == 1:
+		b.WriteString("<p>1 section</p>")
+	case len(all) > mostFound:
+		fmt.Fprintf(&b, "<p>%d sections, the best %d of them</p>", len(all), mostFound)
+	default:
+		fmt.Fprintf(&b, "<p>%d sections</p>", len(all))
+	}
+	if len(all) > 0 {
+		b.WriteString(`<ol class="found">`)
+		for _, f := range all[:min(len(all), mostFound)] {
+			fmt.Fprintf(&b, `<li><a href="%s">%s</a> <span class="quiet">%s</span><p>%s</p></li>`,
+				template.HTMLEscapeString(f.address), template.HTMLEscapeString(f.title), template.HTMLEscapeString(f.page), excerpt(f.text, strings.Fields(query)))
+		}
+		b.WriteString("</ol>")
+	}
+	return page{address: "search", Title: "Search", Body: template.HTML(b.String()), Query: query, Plain: true} // #nosec G203 -- each part is escaped
+}
+
+// excerpt is the text around the first term, escaped, with the terms marked.
+func excerpt(text string, terms []string) string {
+	const before, length = 60, 220
+	folded, at := strings.ToLower(text), len(text)
+	if len(folded) != len(text) {
+		folded = text // a letter whose lower case has another length: positions would differ
+	}
+	for i := range terms {
+		terms[i] = strings.ToLower(terms[i])
+		if n := strings.Index(folded, terms[i]); n >= 0 {
+			at = min(at, n)
+		}
+	}
+	if at == len(text) {
+		at = 0
+	}
+	from, to := max(0, at-before), 0
+	to = min(len(text), from+length)
+	if word := strings.IndexByte(text[from:], ' '); from > 0 && word >= 0 && from+word < at {
+		from += word + 1
+	}
+	if word := strings.IndexByte(text[to:], ' '); word >= 0 {
+		to += word
+	} else {
+		to = len(text)
+	}
+	for from > 0 && !utf8.RuneStart(text[from]) { // a word of more than the excerpt
+		from--
+	}
+	var b strings.Builder
+	if from > 0 {
+		b.WriteString("… ")
+	}
+	for i := from; i < to; {
+		n := 0
+		for _, term := range terms {
+			if strings.HasPrefix(folded[i:to], term) {
+				n = max(n, len(term))
+			}
+		}
+		if n > 0 {
+			b.WriteString("<mark>" + template.HTMLEscapeString(text[i:i+n]) + "</mark>")
+			i += n
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		b.WriteString(template.HTMLEscapeString(text[i : i+size]))
+		i += size
+	}
+	if to < len(text) {
+		b.WriteString(" …")
+	}
+	return b.String()
+}
