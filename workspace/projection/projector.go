@@ -76,6 +76,7 @@ type Projector struct {
 	name        string
 	projections coalescer[workspace.ID]
 	refreshes   coalescer[string]
+	releases    sync.WaitGroup
 	refreshed   refreshTracker
 	failing     backoff
 	// background limits the concurrent pages of sweeps over all workspaces, so that
@@ -120,6 +121,7 @@ func (p *Projector) Close() {
 	p.cancel()
 	p.projections.wait()
 	p.refreshes.wait()
+	p.releases.Wait()
 }
 
 // ownWritesTimeout limits a projection or refresh that searches wait for.
@@ -267,11 +269,7 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly
 	failed, began := 0, time.Now()
 	defer func() {
 		if w.leased {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			if err := p.Rows.ReleaseProjector(ctx, in, w.holder); err != nil {
-				p.Log.Warn("a projector's lease could not be released", "workspace", in.String(), "error", err.Error())
-			}
+			p.release(ctx, w)
 		}
 	}()
 	limit := pageConcurrency * p.Page
@@ -312,6 +310,35 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly
 			}
 		}
 	}
+}
+
+// releaseTimeout limits an attempt to release a lease, releasePollInterval is the pause
+// between two.
+const (
+	releaseTimeout      = time.Second
+	releasePollInterval = 100 * time.Millisecond
+)
+
+// release releases the lease of a projection that has ended. If that fails it goes on in
+// the background until the lease ends by itself: after an outage of Postgres, searches
+// would wait for a lease that nobody uses.
+func (p *Projector) release(ctx context.Context, w *projecting) {
+	attempt := func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+		defer cancel()
+		return p.Rows.ReleaseProjector(ctx, w.in, w.holder)
+	}
+	err := attempt(context.WithoutCancel(ctx))
+	if err == nil {
+		return
+	}
+	p.Log.Warn("a projector's lease could not be released", "workspace", w.in.String(), "error", err.Error())
+	p.releases.Go(func() {
+		ctx, cancel := context.WithTimeout(p.ctx, p.Lease)
+		defer cancel()
+		for timer.Sleep(ctx, releasePollInterval) == nil && attempt(ctx) != nil {
+		}
+	})
 }
 
 // projectPages projects records in concurrent pages. Pages of sweeps wait for a slot.
