@@ -82,7 +82,7 @@ func (c *Enrich) Check() error {
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	y, other := os.Stat(b)
-	return a == b || err == nil && other == nil && os.SameFile(x, y)
+	return a != "" && a == b || err == nil && other == nil && os.SameFile(x, y)
 }
 
 // enrichmentOf identifies an enrichment. A cursor file continues only the same one.
