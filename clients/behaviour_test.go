@@ -77,9 +77,10 @@ type answer struct {
 	View    string            `json:"view"` // id
 	Lost    bool              `json:"lost"` // the connection ends without an answer
 	Cut     bool              `json:"cut"`  // within the answer
-	// Wants are members of the request's body, Path is its path.
+	// Wants are members of the request's body, Path is its path, Key its Idempotency-Key.
 	Wants map[string]any `json:"wants"`
 	Path  string         `json:"path"`
+	Key   string         `json:"key"`
 }
 
 func (a answer) body() []byte {
@@ -188,6 +189,9 @@ func (s *service) check(of int, a answer, r *http.Request, path string, sent []b
 	}
 	if want := fmt.Sprintf("/%d/api/v1%s", of, a.Path); a.Path != "" && path != want {
 		problems = append(problems, "path "+path+", want "+want)
+	}
+	if got := r.Header.Get("Idempotency-Key"); a.Key != "" && got != a.Key {
+		problems = append(problems, "key "+got+", want "+a.Key)
 	}
 	var body map[string]any
 	if len(sent) > 0 && json.Unmarshal(sent, &body) != nil {
@@ -325,6 +329,9 @@ func callGo(ctx context.Context, api *client.Client, c behaviour) (map[string]an
 		return out, nil
 	case "all":
 		records, err := client.Collect(api.Projects.All(ctx, client.Search{}))
+		return map[string]any{"ids": idsOf(records)}, err
+	case "all_with_key":
+		records, err := client.Collect(api.Projects.All(client.WithIdempotencyKey(ctx, "mine"), client.Search{}))
 		return map[string]any{"ids": idsOf(records)}, err
 	case "get":
 		id := c.ID

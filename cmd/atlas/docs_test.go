@@ -119,7 +119,7 @@ atlas() { "$ATLAS_PROGRAM" "$@"; }
 var settings = regexp.MustCompile(`(?m)^(BASE|KEY|export ATLAS_URL|export ATLAS_API_KEY)=.*\n`)
 
 // runs matches blocks that call the service. Other blocks start it or load its data.
-var runs = regexp.MustCompile(`(?m)curl |^atlas (search|facets|export|enrich|follow) `)
+var runs = regexp.MustCompile(`(?m)curl |openssl |^atlas (search|facets|export|follow) `)
 
 var httpStatus = regexp.MustCompile(`(?m)^HTTP (\d{3})$`)
 
@@ -353,6 +353,9 @@ func TestPages(t *testing.T) {
 		for b, argv := range commands {
 			at(b, s.program(t.Context(), b, argv))
 		}
+	}
+	if calls, _, _ := s.talk(t, "../../docs/clients.md"); calls < 10 {
+		t.Errorf("docs/clients.md has %d calls of agents", calls)
 	}
 	s.conversation(t)
 	s.wrongPages(t)

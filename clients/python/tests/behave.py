@@ -25,6 +25,8 @@ def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
             return out
         case "all":
             return {"ids": [r.id for r in atlas.projects.all()]}
+        case "all_with_key":
+            return {"ids": [r.id for r in atlas.with_idempotency_key("mine").projects.all()]}
         case "get":
             return {"ids": [atlas.projects.get(case.get("id", "p")).id]}
         case "get_all":

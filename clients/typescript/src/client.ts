@@ -250,7 +250,10 @@ export class Atlas {
   readonly skills: Skills;
   private readonly connection: Connection;
 
-  constructor(private readonly options: AtlasOptions) {
+  constructor(
+    private readonly options: AtlasOptions,
+    key?: string,
+  ) {
     const { apiKey, token } = options;
     const baseUrl = options.baseUrl.replace(/\/+$/, "");
     const address = new URL(baseUrl);
@@ -265,6 +268,7 @@ export class Atlas {
       timeout: options.timeout ?? 70,
       fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
       observe: options.observe,
+      key,
     });
     this.connection = c;
     this.accounts = new Matchable<Schemas["AccountWithRelated"], Schemas["AccountSearchRequest"], Schemas["AccountFacetRequest"], Schemas["AccountChangesRequest"], Schemas["AccountSuggestRequest"], Schemas["AccountMatchRequest"], Schemas["AccountMatchResult"]>(c, "/data/accounts");
@@ -289,6 +293,16 @@ export class Atlas {
   /** This client for another workspace. */
   within(workspace: string): Atlas {
     return new Atlas({ ...this.options, workspace });
+  }
+
+  /**
+   * This client for one call that has this Idempotency-Key, 1 to 200 printable ASCII characters. A program that
+   * stores the key before the call can repeat it within 24 hours, also after a restart, and gets the first answer
+   * again. Further requests, such as those of `pages`, have the key and their number. With the key of another call
+   * a call throws APIError `idempotency_conflict`.
+   */
+  withIdempotencyKey(key: string): Atlas {
+    return new Atlas(this.options, key);
   }
 
   /** The workspace of the client. */

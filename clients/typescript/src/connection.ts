@@ -40,6 +40,8 @@ export interface Settings {
   timeout: number;
   fetch: typeof globalThis.fetch;
   observe?: ((attempt: Attempt) => void) | undefined;
+  /** The Idempotency-Key of the first call; those after it have a number too. */
+  key?: string | undefined;
 }
 
 export interface Call {
@@ -58,11 +60,19 @@ export interface Answer<T> {
 
 /** Sends requests, and repeats those that failed. */
 export class Connection {
+  private calls = 0;
+
   constructor(readonly settings: Settings) {}
+
+  private nextKey(): string {
+    const { key } = this.settings;
+    if (key === undefined) return crypto.randomUUID();
+    return ++this.calls === 1 ? key : `${key}.${this.calls}`;
+  }
 
   /** The first answer with success. */
   async send<T>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
-    const key = crypto.randomUUID();
+    const key = this.nextKey();
     for (let attempt = 1; ; attempt++) {
       const began = performance.now();
       let failure: AtlasError;

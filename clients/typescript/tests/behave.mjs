@@ -16,6 +16,8 @@ async function call(atlas, c) {
     }
     case "all":
       return { ids: await ids(atlas.projects.all({})) };
+    case "all_with_key":
+      return { ids: await ids(atlas.withIdempotencyKey("mine").projects.all({})) };
     case "get":
       return { ids: [(await atlas.projects.get(c.id ?? "p")).id] };
     case "get_all": {

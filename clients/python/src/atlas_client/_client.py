@@ -354,14 +354,21 @@ class Atlas:
 
     def within(self, workspace: str) -> Atlas:
         """This client for another workspace. It shares the connections, and ``close`` of the first ends both."""
+        return self._sharing(workspace=workspace)
+
+    def with_idempotency_key(self, key: str) -> Atlas:
+        """This client for one call that has this Idempotency-Key, 1 to 200 printable ASCII characters. A
+        program that stores the key before the call can repeat it within 24 hours, also after a restart, and
+        gets the first answer again. Further requests, such as those of ``pages``, have the key and their
+        number. With the key of another call a call raises APIError ``idempotency_conflict``."""
+        return self._sharing(workspace=self._connection.workspace, key=key)
+
+    def _sharing(self, **own: str | None) -> Atlas:
+        """A client with the connections of this one."""
         other = Atlas.__new__(Atlas)
         other._owned = None
         c = self._connection
-        other._bind(
-            Connection(
-                c.base_url, c.token, workspace=workspace, retry=c.retry, http=c.http, observe=c.observe
-            )
-        )
+        other._bind(Connection(c.base_url, c.token, retry=c.retry, http=c.http, observe=c.observe, **own))
         return other
 
     def workspace(self) -> m.GetWorkspaceData:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 import uuid
@@ -75,9 +76,18 @@ class Connection:
         retry: Retry,
         http: httpx.Client,
         observe: Callable[[Attempt], None],
+        key: str | None = None,
     ) -> None:
         self.base_url, self.token, self.workspace = base_url, token, workspace
         self.retry, self.http, self.observe = retry, http, observe
+        self._key, self._calls = key, itertools.count(1)
+
+    def _next_key(self) -> str:
+        """The Idempotency-Key of a call."""
+        if self._key is None:
+            return str(uuid.uuid4())
+        n = next(self._calls)
+        return self._key if n == 1 else f"{self._key}.{n}"
 
     def send(
         self,
@@ -90,7 +100,7 @@ class Connection:
     ) -> httpx.Response:
         """The first response with success. Raises AtlasError. unkept means that the service does not keep the
         answer: the request is not repeated where it may have had an effect."""
-        key = None if unkept else str(uuid.uuid4())
+        key = None if unkept else self._next_key()
         attempt = 1
         while True:
             began = time.monotonic()
