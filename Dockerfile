@@ -1,6 +1,6 @@
 # Atlas as an image of one static binary: no shell, no package, no root.
 #
-#   docker build --tag atlas --build-arg VERSION="$(scripts/build version)" .
+#   scripts/build image          builds it as atlas, with its version and labels
 #   docker run --rm atlas --help
 #
 # docker-compose.yml runs it beside its backends.
@@ -34,10 +34,21 @@ RUN mkdir -p --mode=1777 /image/tmp && mkdir -p /image/etc/ssl/certs \
  && cp /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/
 
 FROM scratch
+ARG VERSION=unknown
+ARG REVISION=unknown
+# The time of the commit, so that the same commit makes the same image.
+ARG CREATED=1970-01-01T00:00:00Z
+LABEL org.opencontainers.image.title="Atlas" \
+      org.opencontainers.image.description="A search service over accounts, contacts, projects and signals" \
+      org.opencontainers.image.version=${VERSION} \
+      org.opencontainers.image.revision=${REVISION} \
+      org.opencontainers.image.created=${CREATED}
 COPY --from=build /image /
 # Not root, and by number, so that whoever runs it can see that.
 USER 65532:65532
-ENV ATLAS_LISTEN=0.0.0.0:8080
+# Work folders of atlas index are below the folder for temporary files: nothing else may
+# be writable.
+ENV ATLAS_LISTEN=0.0.0.0:8080 XDG_CACHE_HOME=/tmp
 EXPOSE 8080
 # What a stopping server may take, --drain, is 20 s by default.
 STOPSIGNAL SIGTERM

@@ -23,6 +23,11 @@ var dist embed.FS
 //go:embed missing.html
 var missing []byte
 
+// building is shown until a folder has the page, and loads itself again.
+//
+//go:embed building.html
+var building []byte
+
 // policy lets the page load files of this server only, and run no inline script or
 // style. The hash is that of the style in each chart; a unit test of the Explorer
 // compares them.
@@ -48,11 +53,11 @@ func New() (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(app)
+	return read(app, missing)
 }
 
-// read loads all files of a folder, if it exists.
-func read(folder fs.FS) (*Site, error) {
+// read loads all files of a folder, or without a page in it takes another.
+func read(folder fs.FS, otherwise []byte) (*Site, error) {
 	s := &Site{files: map[string]asset.File{}}
 	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -82,7 +87,7 @@ func read(folder fs.FS) (*Site, error) {
 		return nil, err
 	}
 	if _, built := s.files[index]; !built {
-		s.files = map[string]asset.File{index: {Plain: missing, ContentType: "text/html; charset=utf-8", Tag: "missing"}}
+		s.files = map[string]asset.File{index: {Plain: otherwise, ContentType: "text/html; charset=utf-8", Tag: "otherwise"}}
 	}
 	return s, nil
 }

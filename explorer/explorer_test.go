@@ -3,9 +3,12 @@ package explorer
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"atlas/internal/asset"
 )
@@ -19,7 +22,7 @@ func site(t *testing.T) *Site {
 		"assets/app-1a2b.js.gz": {Data: []byte("gzip")},
 		"assets/app-1a2b.js.br": {Data: []byte("brotli")},
 		"assets/i-1.woff2":      {Data: []byte("font")},
-	})
+	}, missing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,12 +108,45 @@ func TestPages(t *testing.T) {
 
 func TestWithoutABuild(t *testing.T) {
 	t.Parallel()
-	s, err := read(fstest.MapFS{})
+	s, err := read(fstest.MapFS{}, missing)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := get(t, s, http.MethodGet, "/")
 	if w == nil || w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "scripts/build") {
 		t.Errorf("without a build: %v", w)
+	}
+}
+
+// A folder is served as the last build has left it.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "app")
+	live := NewLive(folder)
+	page := func() string {
+		w := httptest.NewRecorder()
+		if !live.Serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)) {
+			t.Fatal("no page")
+		}
+		return w.Body.String()
+	}
+	if got := page(); got != string(building) {
+		t.Errorf("before the build: %s", got)
+	}
+	for i, want := range []string{"first", "second"} {
+		if err := os.MkdirAll(folder, 0o750); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(folder, "index.html")
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		written := time.Unix(int64(i+1), 0) // apart, whatever the clock of the files
+		if err := os.Chtimes(file, written, written); err != nil {
+			t.Fatal(err)
+		}
+		if got := page(); got != want {
+			t.Errorf("after the build: %s, want %s", got, want)
+		}
 	}
 }

@@ -20,7 +20,10 @@ import (
 	"atlas/search/searchtest"
 )
 
-var measureMatch = flag.Bool("measure-match", false, "measure matching with more inputs, and searching by name beside it")
+var (
+	measureMatch = flag.Bool("measure-match", false, "measure matching with more inputs, and searching by name beside it")
+	matchSeed    = flag.Uint64("match-seed", 20, "seed of the inputs of matching")
+)
 
 // matchIndex is an engine on an index with the firms of the permits.
 func matchIndex(t testing.TB) (*search.Engine, []labelled.Firm) {
@@ -71,12 +74,11 @@ func TestMatch(t *testing.T) {
 
 // matchFigures measures with firms that the weights were not fitted to.
 func matchFigures(t *testing.T, e *search.Engine, firms []labelled.Firm) {
-	const seed = 20
 	perFirm := 2
 	if *measureMatch {
 		perFirm = 10
 	}
-	inputs := labelled.Inputs(firms, labelled.HeldOut, seed, perFirm)
+	inputs := labelled.Inputs(firms, labelled.HeldOut, *matchSeed, perFirm)
 	answers := make([]*labelled.Firm, 0, len(inputs))
 	sure := map[int][2]int{} // by tenths of the confidence: candidates, and how many are right
 	for some := range slices.Chunk(inputs, query.MaxMatchInputs) {

@@ -38,6 +38,7 @@ type devCmd struct {
 	Fresh      bool   `help:"Begin without the data of earlier runs."`
 	Empty      bool   `help:"Load no sample data."`
 	Workspaces int    `default:"2" help:"How many Pro workspaces there are, 1 to 1000 (default: 2); a free one is added."`
+	Explorer   string `name:"explorer-dir" type:"path" placeholder:"DIR" help:"Serve the Explorer from this folder, also when it is built later, instead of the one in the binary."`
 	Ceiling    int64  `default:"0" help:"Credit ceiling of each workspace in credits per 24 hours (default: 250000)."`
 
 	ElasticsearchURL  string `name:"elasticsearch-url" env:"ATLAS_ELASTICSEARCH_URL" placeholder:"URL" help:"Use this Elasticsearch instead of starting one."`
@@ -191,7 +192,7 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 		SignIn:   server.SignIn{PublicURL: "http://" + listen},
 		Webhooks: server.Webhooks{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}},
 
-		DevelopmentSessions: true,
+		DevelopmentSessions: true, ExplorerDir: c.Explorer,
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -174,5 +175,54 @@ func deleteIndices(t *testing.T, es *elastic.Client, prefix string) {
 	t.Helper()
 	for _, d := range query.Datasets {
 		searchtest.DeleteIndices(t, es, prefix+string(d)+"-*")
+	}
+}
+
+// Records that look the same are listed, as a table, CSV and JSON.
+func TestIndexDuplicates(t *testing.T) {
+	t.Parallel()
+	prefix, es := globalData(t), backends.Elasticsearch(t)
+	list := func(args ...string) (out, errs string) {
+		var o, e bytes.Buffer
+		args = append([]string{"index", "duplicates"}, append(args, "--elasticsearch-url", es, "--index-prefix", prefix, "--temp-dir", t.TempDir())...)
+		if code := run(t.Context(), args, &o, &e); code != 0 {
+			t.Fatalf("atlas %v: %d %s", args, code, &e)
+		}
+		return o.String(), e.String()
+	}
+	for _, dataset := range []string{"accounts", "contacts"} {
+		out, errs := list(dataset, "--limit", "0", "--json", "--min-confidence", "0.5")
+		var report struct {
+			Groups []struct {
+				Confidence float64
+				Records    []struct{ ID, Name string }
+				Links      []struct {
+					Reasons []struct{ Field, Verdict string }
+				}
+			}
+			Count   int `json:"group_count"`
+			Records int
+		}
+		if err := json.Unmarshal([]byte(out), &report); err != nil || report.Count != len(report.Groups) || report.Records == 0 || dataset == "accounts" && report.Count == 0 || !strings.Contains(errs, " pairs compared (") {
+			t.Fatalf("%v %.300s %s", err, out, errs)
+		}
+		for _, g := range report.Groups {
+			if len(g.Records) < 2 || len(g.Links) != len(g.Records)-1 || g.Confidence < 0.5 || len(g.Links[0].Reasons) == 0 {
+				t.Errorf("%+v", g)
+			}
+		}
+		if dataset == "contacts" {
+			continue // no two are alike
+		}
+		first := report.Groups[0].Records
+		table, _ := list(dataset, "--limit", "1", "--min-confidence", "0.5")
+		if lines := strings.Split(strings.TrimSpace(table), "\n"); len(lines) != 1+len(first) || !strings.HasPrefix(lines[0], "GROUP  CONFIDENCE  ID ") || !strings.Contains(lines[1], first[0].ID) {
+			t.Errorf("%s\nwant %+v", table, first)
+		}
+		text, _ := list(dataset, "--limit", "1", "--min-confidence", "0.5", "--output", "csv")
+		rows := must(csv.NewReader(strings.NewReader(text)).ReadAll())(t)
+		if len(rows) != 1+len(first) || rows[0][0] != "group" || rows[1][2] != first[0].ID || rows[1][8] == "" {
+			t.Errorf("%q", rows)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.yaml.in/yaml/v3"
 
+	"atlas/cmd/internal/cli"
 	"atlas/internal/devstack"
 	"atlas/internal/devstack/backends"
 	"atlas/workspace/postgres/pgtest"
@@ -33,6 +35,14 @@ type composeService struct {
 	Command     []string
 	Environment map[string]string
 	Healthcheck struct{ Test []string }
+	Ports       []string
+	Profiles    []string
+	ReadOnly    bool     `yaml:"read_only"`
+	MemLimit    string   `yaml:"mem_limit"`
+	CapDrop     []string `yaml:"cap_drop"`
+	SecurityOpt []string `yaml:"security_opt"`
+	Grace       string   `yaml:"stop_grace_period"`
+	Logging     struct{ Options map[string]string }
 }
 
 // composeServices reads the services of docker-compose.yml with no variables set, as
@@ -72,17 +82,6 @@ func TestComposeRunsCommandsThatExist(t *testing.T) {
 	if got, want := services["elasticsearch"].Image, ":"+devstack.ElasticsearchVersion; !strings.HasSuffix(got, want) {
 		t.Errorf("Elasticsearch's image is %s, the program is tested with %s", got, want)
 	}
-	known := map[string]bool{}
-	parser := parserOf(t)
-	for _, n := range parser.Model.Leaves(false) {
-		for _, group := range n.AllFlags(false) {
-			for _, flag := range group {
-				for _, env := range flag.Envs {
-					known[env] = true
-				}
-			}
-		}
-	}
 	sample := t.TempDir()
 	image := 0
 	for _, name := range slices.Sorted(maps.Keys(services)) {
@@ -101,27 +100,11 @@ func TestComposeRunsCommandsThatExist(t *testing.T) {
 			}
 			commands = append(commands, h[2:])
 		}
-		for variable, value := range s.Environment {
-			if !known[variable] {
-				t.Errorf("%s: no command knows %s", name, variable)
-			}
-			t.Setenv(variable, value)
-		}
-		t.Setenv("ATLAS_LISTEN", "0.0.0.0:8080") // ENV of the image
 		for _, args := range commands {
 			for i := range args {
 				args[i] = strings.Replace(args[i], "/tmp/sample", sample, 1) // it must exist
 			}
-			k, err := parserOf(t).Parse(args)
-			if err != nil {
-				t.Errorf("%s: atlas %s: %v", name, strings.Join(args, " "), err)
-				continue
-			}
-			if c, ok := k.Selected().Target.Addr().Interface().(checked); ok {
-				if err := c.Check(); err != nil {
-					t.Errorf("%s: atlas %s: %v", name, strings.Join(args, " "), err)
-				}
-			}
+			accepts(t, name, s.Environment, args...)
 		}
 	}
 	if image < 4 {
@@ -129,9 +112,44 @@ func TestComposeRunsCommandsThatExist(t *testing.T) {
 	}
 }
 
-func parserOf(t *testing.T) *kong.Kong {
+// accepts tests that the program has a command and takes its arguments and variables, as in
+// the image. It sets the environment.
+func accepts(t *testing.T, where string, environment map[string]string, args ...string) {
 	t.Helper()
-	parser, err := kong.New(&commands{}, program().Vars, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	known := map[string]bool{}
+	for _, n := range parserOf(t).Model.Leaves(false) {
+		for _, group := range n.AllFlags(false) {
+			for _, flag := range group {
+				for _, env := range flag.Envs {
+					known[env] = true
+				}
+			}
+		}
+	}
+	for variable, value := range environment {
+		if !known[variable] {
+			t.Errorf("%s: no command knows %s", where, variable)
+		}
+		t.Setenv(variable, value)
+	}
+	t.Setenv("ATLAS_LISTEN", "0.0.0.0:8080") // ENV of the image
+	var faults cli.Problems
+	k, err := parserOf(t, kong.Bind(&faults)).Parse(args)
+	if err = errors.Join(err, faults.Err()); err != nil {
+		t.Errorf("%s: atlas %s: %v", where, strings.Join(args, " "), err)
+		return
+	}
+	if c, ok := k.Selected().Target.Addr().Interface().(checked); ok {
+		if err := c.Check(); err != nil {
+			t.Errorf("%s: atlas %s: %v", where, strings.Join(args, " "), err)
+		}
+	}
+}
+
+func parserOf(t *testing.T, options ...kong.Option) *kong.Kong {
+	t.Helper()
+	options = append(options, program().Vars, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	parser, err := kong.New(&commands{}, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,19 +74,13 @@ var tradesOfNames = strings.Fields("HOMES CONSTRUCTION CONTRACTING RENOVATIONS D
 
 // firmName makes up the name of a firm.
 func firmName(r *rand.Rand) string {
-	word := func() string {
-		if r.IntN(3) == 0 {
-			return commonWords[r.IntN(len(commonWords))]
-		}
-		var b strings.Builder
-		for range 2 + r.IntN(3) {
-			b.WriteString(syllables[r.IntN(len(syllables))])
-		}
-		return strings.ToUpper(b.String())
+	var b strings.Builder
+	for range 4 + r.IntN(2) {
+		b.WriteString(syllables[r.IntN(len(syllables))])
 	}
-	name := word()
+	name := strings.ToUpper(b.String())
 	if r.IntN(2) == 0 {
-		name += " " + word()
+		name = commonWords[r.IntN(len(commonWords))] + " " + name
 	}
 	return name + " " + tradesOfNames[r.IntN(len(tradesOfNames))]
 }

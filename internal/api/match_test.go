@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -143,5 +144,107 @@ func TestMisses(t *testing.T) {
 	a := ask(hit)
 	if a.status != 429 || a.code() != "too_many_requests" || a.header.Get("Retry-After") == "" || a.header.Get("X-Credits-Charged") != "0" {
 		t.Errorf("while 96 tokens are owed: %d %v %s", a.status, a.header, a.text)
+	}
+}
+
+// Lists have strange rows. None is a 5xx, each has its result in its place, nothing below
+// the confidence or of another domain is returned, and each record returned costs a credit.
+func TestMatchStrangeInputs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.workspace(t, "A", workspace.Pro, 10_000)
+	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
+	data := searchtest.NewWorld()
+	for i, values := range []string{
+		`"name":"TRICO HOMES","domains":["trico.example"],"city":"Calgary"`,
+		`"name":"TRICO HOMES","domains":["trico-homes.example"],"city":"Calgary"`,
+		`"name":"TRICO HOMES","city":"Edmonton"`,
+		`"name":"شركة تريكو للمنازل","city":"دبي"`,
+		`"name":"🏗️ Emoji Homes 🏠"`,
+	} {
+		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,%s}`, searchtest.ID("a", i+1), values)))
+	}
+	w.load(t, data)
+	ask := func(status int, body string) (matchAnswer, answer) {
+		t.Helper()
+		a := w.call(t, key, "POST", "/data/accounts/match", body)
+		var got matchAnswer
+		if a.status != status {
+			t.Fatalf("%d, want %d: %.300s", a.status, status, a.text)
+		}
+		if status == 200 {
+			a.into(t, &got, nil)
+		}
+		return got, a
+	}
+	charged := func(a answer, want int) {
+		t.Helper()
+		if got := a.header.Get("X-Credits-Charged"); got != fmt.Sprint(want) {
+			t.Errorf("charged %s, want %d", got, want)
+		}
+	}
+	quoted := func(text string) string {
+		b, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	// A name in another script and direction, marks of direction, emoji.
+	for name, want := range map[string]string{
+		"شركة تريكو للمنازل": "شركة تريكو للمنازل", "\u202eTRICO\u202c HOMES": "TRICO HOMES", "🏗️ emoji homes": "🏗️ Emoji Homes 🏠",
+		"🏠🏠🏠": "", "\u200b\u200d\u2060": "", "---": "", "ﷺ": "", "東京建設株式会社": "", strings.Repeat("🏠", 1000): "", strings.Repeat("é ", 500): "", "'; DROP TABLE accounts; --": "", "*:* OR name:*": "", "{{7*7}}": "",
+	} {
+		got, a := ask(200, `{"inputs":[{"ref":"1","name":`+quoted(name)+`}]}`)
+		found := ""
+		if c := got.Results[0].Candidates; len(c) > 0 {
+			found = c[0].Record["name"].(string)
+		}
+		if found != want {
+			t.Errorf("%.60q: %q, want %q", name, found, want)
+		}
+		charged(a, len(got.Results[0].Candidates))
+	}
+	// Ten kilobytes are refused, with the place.
+	_, a := ask(400, `{"inputs":[{"ref":"1","name":"Trico Homes"},{"ref":"2","name":"`+strings.Repeat("Trico", 2_000)+`"}]}`)
+	if a.issueList(t) != "inputs.1.name too_big" {
+		t.Error(a.text)
+	}
+	charged(a, 0)
+	// A hundred equal inputs with one ref: each has its answer, and each record is paid for.
+	equal := strings.TrimSuffix(strings.Repeat(`{"ref":"same","name":"Trico Homes","city":"Calgary"},`, 100), ",")
+	got, a := ask(200, `{"inputs":[`+equal+`],"candidates":5}`)
+	records := 0
+	for _, r := range got.Results {
+		if r.Ref != "same" || r.Status != "ambiguous" || len(r.Candidates) != len(got.Results[0].Candidates) {
+			t.Fatalf("%+v", r)
+		}
+		for _, c := range r.Candidates {
+			if records++; c.Confidence < query.DefaultMinConfidence {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	if len(got.Results) != 100 || records < 200 {
+		t.Errorf("%d results, %d records", len(got.Results), records)
+	}
+	charged(a, records)
+	// Whatever confidence is asked for: nothing below it, nothing of another domain.
+	for _, least := range []float64{0, 0.3, 0.8, 0.95, 1} {
+		got, a := ask(200, fmt.Sprintf(`{"inputs":[{"ref":"1","name":"Trico Homes","domain":"trico.example"},{"ref":"2","name":"Trico Homes","domain":"other.example"},{"ref":"3","name":"Trico Hoems","email":"x@trico.example"},{"ref":"4","name":"Trico Homes","domain":"n/a"}],"candidates":5,"min_confidence":%v}`, least))
+		records := 0
+		for i, r := range got.Results {
+			for _, c := range r.Candidates {
+				records++
+				domains := fmt.Sprint(c.Record["domains"])
+				if c.Confidence < least || i < 3 && domains == "[trico-homes.example]" || i == 1 && domains == "[trico.example]" {
+					t.Errorf("%v: %s %+v", least, r.Ref, c)
+				}
+			}
+		}
+		charged(a, records)
+		if least == 0.8 && len(got.Results[3].Candidates) != 3 {
+			t.Errorf("a domain that is none forbids: %+v", got.Results[3])
+		}
 	}
 }

@@ -11,8 +11,11 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -39,6 +42,10 @@ const engineWithin = 2 * time.Second
 // environment or at one of the usual sockets.
 func engineAnswers(ctx context.Context) (answers bool) {
 	tclog.SetDefault(discardLog{})
+	// The library's reaper is a container with the engine's socket in it, from an image
+	// that not everybody can fetch; removeLeftovers does its work. The library reads this
+	// once, with its first call.
+	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // only a name with = or NUL fails
 	ctx, cancel := context.WithTimeout(ctx, engineWithin)
 	defer cancel()
 	// The library panics on some invalid settings; such an engine is unusable.
@@ -86,7 +93,7 @@ func elasticsearchContainer(opts Options) containerSpec {
 		data:   "/usr/share/elasticsearch/data",
 		memory: 3 << 30,
 		ready: wait.ForHTTP("/_cluster/health?wait_for_status=yellow&timeout=3s").WithPort("9200/tcp").
-			WithStatusCodeMatcher(func(status int) bool { return status == http.StatusOK }),
+			WithStatusCodeMatcher(func(status int) bool { return status == http.StatusOK }).WithStartupTimeout(readyWithin),
 		url: func(address string) string { return "http://" + address },
 	}
 }
@@ -103,11 +110,9 @@ func postgresContainer(opts Options) containerSpec {
 		cmd:    []string{"postgres", "-c", "max_connections=200", "-c", "timezone=UTC"},
 		data:   "/var/lib/postgresql/data",
 		memory: 1 << 30,
-		// The message comes twice: first from the server that initializes the
-		// cluster.
-		ready: wait.ForAll(
-			wait.ForLog("database system is ready to accept connections").WithOccurrence(2).WithPollInterval(100*time.Millisecond),
-			wait.ForListeningPort("5432/tcp")),
+		// By TCP: the server that sets the cluster up has only a socket.
+		ready: wait.ForExec([]string{"pg_isready", "--host=127.0.0.1", "--username=" + postgresAdmin}).
+			WithPollInterval(250 * time.Millisecond).WithStartupTimeout(readyWithin),
 		url: func(address string) string {
 			return "postgres://" + postgresAdmin + "@" + address + "/postgres?sslmode=disable"
 		},
@@ -125,13 +130,13 @@ func redisContainer(opts Options) containerSpec {
 		cmd:    append([]string{"redis-server"}, redisSettings(opts.Ephemeral)...),
 		data:   "/data",
 		memory: 512 << 20,
-		ready:  wait.ForLog("Ready to accept connections"),
+		ready:  wait.ForLog("Ready to accept connections").WithStartupTimeout(readyWithin),
 		url:    func(address string) string { return "redis://" + address + "/0" },
 	}
 }
 
-// engine runs the backends as containers. The library's reaper removes them
-// when this process dies. Their data is in volumes named after the state
+// engine runs the backends as containers. When this process is killed they run on
+// until the next start of any stack. Their data is in volumes named after the state
 // folder, and is kept unless the stack is ephemeral.
 type engine struct {
 	opts Options
@@ -140,8 +145,11 @@ type engine struct {
 	running []testcontainers.Container
 }
 
-// dirLabel is the label that ties a container to its state folder.
-const dirLabel = "atlas.devstack.dir"
+// Labels tie a container to its state folder and to the process that started it.
+const (
+	dirLabel     = "atlas.devstack.dir"
+	starterLabel = "atlas.devstack.starter"
+)
 
 // volume returns the name of the volume for the data of a spec.
 func (e *engine) volume(spec containerSpec) string {
@@ -150,31 +158,50 @@ func (e *engine) volume(spec containerSpec) string {
 	return "atlas-" + hex.EncodeToString(sum[:6]) + "-" + image
 }
 
-// removeLeftovers ends the containers of a killed starter. The reaper leaves
-// them some seconds, in which two servers would write to one volume.
+// removeLeftovers ends the containers that a killed starter left, in this state folder or
+// in another, such as a temporary one.
 func (e *engine) removeLeftovers(ctx context.Context) error {
 	cli, err := testcontainers.NewDockerClientWithOpts(ctx)
 	if err != nil {
 		return err
 	}
 	defer cli.Close()
-	left, err := cli.ContainerList(ctx, client.ContainerListOptions{
-		All:     true,
-		Filters: client.Filters{}.Add("label", dirLabel+"="+e.opts.Dir),
-	})
+	all, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", dirLabel)})
 	if err != nil {
 		return fmt.Errorf("look for containers of an earlier run: %w", err)
 	}
-	for _, c := range left.Items {
+	for _, c := range all.Items {
+		if c.Labels[dirLabel] != e.opts.Dir && !starterIsGone(c.Labels[starterLabel]) {
+			continue
+		}
 		e.opts.Log("removing the container of %s, left behind by an earlier run", c.Image)
-		// Stopping is graceful; the reaper may be faster.
+		// Stopping is graceful; another start may be faster.
 		seconds := int(stopWithin.Seconds())
 		_, _ = cli.ContainerStop(ctx, c.ID, client.ContainerStopOptions{Timeout: &seconds})
-		if _, err := cli.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true}); err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+		remove := client.ContainerRemoveOptions{Force: true, RemoveVolumes: true} // those without a name
+		if _, err := cli.ContainerRemove(ctx, c.ID, remove); err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
 			return fmt.Errorf("remove a container of an earlier run: %w", err)
 		}
 	}
 	return nil
+}
+
+// starterName names this process among all that use the engine.
+func starterName() string { return fmt.Sprintf("%s %d", processSpace(), os.Getpid()) }
+
+// processSpace names where the numbers of processes are those of this process: the host
+// and, on Linux, the namespace.
+func processSpace() string {
+	host, _ := os.Hostname()
+	namespace, _ := os.Readlink("/proc/self/ns/pid")
+	return host + "/" + namespace
+}
+
+// starterIsGone reports whether the process of that name has ended. It never does for one
+// whose number means nothing here.
+func starterIsGone(name string) bool {
+	pid, err := strconv.Atoi(strings.TrimPrefix(name, processSpace()+" "))
+	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
 // run starts one backend, waits until it answers, and returns its address.
@@ -193,23 +220,22 @@ func (e *engine) run(ctx context.Context, describe func(Options) containerSpec) 
 		testcontainers.WithEnv(spec.env),
 		testcontainers.WithCmd(spec.cmd...),
 		testcontainers.WithExposedPorts(spec.port),
-		testcontainers.WithLabels(map[string]string{dirLabel: e.opts.Dir}),
+		testcontainers.WithLabels(map[string]string{dirLabel: e.opts.Dir, starterLabel: starterName()}),
 		testcontainers.WithHostConfigModifier(func(h *container.HostConfig) {
 			h.PortBindings = network.PortMap{port: {{HostIP: netip.MustParseAddr("127.0.0.1")}}}
 			h.Memory = spec.memory
 			if !e.opts.Ephemeral {
-				// A bind by name, not a mount of the library: the reaper would
-				// remove the data of that.
 				h.Binds = append(h.Binds, e.volume(spec)+":"+spec.data)
 			}
 		}),
 		testcontainers.WithWaitStrategyAndDeadline(readyWithin, spec.ready),
 	)
-	if c != nil {
-		e.mu.Lock()
-		e.running = append(e.running, c)
-		e.mu.Unlock()
+	if c == nil {
+		return "", &undeliveredError{spec.image, err}
 	}
+	e.mu.Lock()
+	e.running = append(e.running, c)
+	e.mu.Unlock()
 	if err != nil {
 		return "", fmt.Errorf("container %s: %w%s", spec.image, err, containerTail(ctx, c))
 	}
@@ -253,10 +279,7 @@ func removeVolume(ctx context.Context, name string) error {
 // containerTail returns the end of a container's log as a suffix of an error.
 func containerTail(ctx context.Context, c *testcontainers.DockerContainer) string {
 	const most = 4 << 10
-	if c == nil {
-		return ""
-	}
-	r, err := c.Logs(ctx)
+	r, err := c.Logs(context.WithoutCancel(ctx))
 	if err != nil {
 		return ""
 	}

@@ -3,8 +3,8 @@
 // loopback ports, with their data in one state folder.
 //
 // Each backend is, in this order of preference: one at a given address; a
-// container, if a container engine answers; a server process of this machine. The
-// package is not for production: it runs one small node of each backend, asks for
+// container, if a container engine answers and has or gets the images; a server
+// process of this machine. The package is not for production: it runs one small node of each backend, asks for
 // no password on loopback, and gives up durability for the speed of tests.
 package devstack
 
@@ -26,9 +26,9 @@ const ElasticsearchVersion = "8.19.7"
 
 const (
 	// readyWithin bounds the wait for one backend to answer. Elasticsearch
-	// takes 12 s on two idle cores, and took 55 s on two that four test runs
-	// shared. A server that fails exits, so nobody waits for it.
-	readyWithin = 3 * time.Minute
+	// takes 12 s on two idle cores, and over three minutes on two that a load of
+	// forty shared. A server that fails exits, so nobody waits for it.
+	readyWithin = 6 * time.Minute
 	// stopWithin bounds the graceful end of one backend, before SIGKILL.
 	stopWithin = 20 * time.Second
 )
@@ -133,16 +133,44 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 		return nil
 	}
 
-	start := func(ctx context.Context, b backend) (string, error) { return b.local(local, ctx) }
-	if !opts.Local && engineAnswers(ctx) {
-		engine := &engine{opts: opts}
-		if err := engine.removeLeftovers(ctx); err != nil {
-			return err
-		}
-		s.stops = append(s.stops, engine.stop)
-		start = func(ctx context.Context, b backend) (string, error) { return engine.run(ctx, b.container) }
+	onMachine := func(ctx context.Context, b backend) (string, error) { return b.local(local, ctx) }
+	if opts.Local || !engineAnswers(ctx) {
+		return startAll(ctx, opts, wanted, onMachine)
 	}
+	engine := &engine{opts: opts}
+	if err := engine.removeLeftovers(ctx); err != nil {
+		return err
+	}
+	s.stops = append(s.stops, engine.stop)
+	err = startAll(ctx, opts, wanted, func(ctx context.Context, b backend) (string, error) { return engine.run(ctx, b.container) })
+	if _, undelivered := errors.AsType[*undeliveredError](err); !undelivered || ctx.Err() != nil {
+		return err
+	}
+	opts.Log("%v; starting servers of this machine instead", err)
+	if err := engine.stop(ctx); err != nil {
+		return err
+	}
+	if machineErr := startAll(ctx, opts, wanted, onMachine); machineErr != nil {
+		return fmt.Errorf("no container: %w; and no server of this machine, for which scripts/setup --local installs what is missing: %w", err, machineErr)
+	}
+	return nil
+}
 
+// undeliveredError is that of a container that could not be created: its image cannot be
+// had, or the engine does not do what is asked.
+type undeliveredError struct {
+	image string
+	cause error
+}
+
+func (e *undeliveredError) Error() string {
+	return fmt.Sprintf("the container engine cannot create %s: %v", e.image, e.cause)
+}
+
+func (e *undeliveredError) Unwrap() error { return e.cause }
+
+// startAll starts backends in parallel, and gives up all when one fails.
+func startAll(ctx context.Context, opts Options, wanted []backend, start func(context.Context, backend) (string, error)) error {
 	began := time.Now()
 	var (
 		wg   sync.WaitGroup

@@ -211,24 +211,3 @@ func dataDir(t *testing.T, o Options) string {
 	}
 	return m.dataFolder()
 }
-
-func TestContainers(t *testing.T) {
-	if !engineAnswers(t.Context()) {
-		localServers(t) // fails where those are missing too
-		return
-	}
-	o := Options{Dir: stateDir(t)}
-	first := start(t, o)
-	write(t, first, "one")
-	stop(t, first)
-	o.Fresh = true
-	second := start(t, Options{Dir: o.Dir})
-	if diff := cmp.Diff([]string{"one", "one", "one"}, words(t, second)); diff != "" {
-		t.Errorf("after a stop and a start (-want +got):\n%s", diff)
-	}
-	stop(t, second)
-	third := start(t, o)
-	if diff := cmp.Diff([]string{"", "", ""}, words(t, third)); diff != "" {
-		t.Errorf("after a fresh start (-want +got):\n%s", diff)
-	}
-}

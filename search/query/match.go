@@ -45,6 +45,8 @@ func MatchRule(d Dataset) rule.Rule[MatchRequest] { return matchRules[d] }
 
 var matchRules = byDataset(matchRule)
 
+const exampleMatchInput = `{"ref":"1","name":"Acme"}`
+
 func matchRule(d Dataset) rule.Rule[MatchRequest] {
 	text := func(most int, description string) rule.Rule[string] { return rule.Text(1, most).Described(description) }
 	email := "The person's e-mail address."
@@ -52,7 +54,12 @@ func matchRule(d Dataset) rule.Rule[MatchRequest] {
 		email = "An e-mail address at the firm: its domain counts, unless anybody may have an address there."
 	}
 	each := rule.Object(
-		rule.Required("ref", rule.Verbatim(maxRef).Described("Your own name of the input, which the result repeats."), func(in *MatchInput) *string { return &in.Ref }),
+		rule.Required("ref", rule.Verbatim(maxRef).Instead(func(v input.Value) string {
+			if v.Kind == input.Number {
+				return strconv.Quote(v.Text)
+			}
+			return `"row 1"`
+		}).Described("Your own name of the input, which the result repeats."), func(in *MatchInput) *string { return &in.Ref }),
 		rule.Optional("name", text(ShortChars, "The name as you have it."), func(in *MatchInput) *string { return &in.Name }),
 		rule.Optional("domain", text(ShortChars, "The firm's internet domain, or the address of its page."), func(in *MatchInput) *string { return &in.Domain }),
 		rule.Optional("email", text(ShortChars, email), func(in *MatchInput) *string { return &in.Email }),
@@ -68,7 +75,12 @@ func matchRule(d Dataset) rule.Rule[MatchRequest] {
 				issues.Add(fault.Custom, body.Path(), "needs name, domain, email or phone to be found by")
 			}
 		}),
-	).Named(d.Title() + "MatchInput")
+	).Instead(func(v input.Value) string {
+		if v.Kind != input.String {
+			return exampleMatchInput
+		}
+		return `{"ref":"1","name":` + v.JSON() + "}"
+	}).Named(d.Title() + "MatchInput")
 	confidence := rule.New(&schema.Schema{Type: "number", Minimum: 0, Maximum: 1}, input.Number, "a number", func(issues *input.Issues, v input.Value, path []string) (float64, bool) {
 		x, _ := strconv.ParseFloat(v.Text, 64) // infinite if it is out of range
 		switch {

@@ -43,6 +43,9 @@ type Config struct {
 
 	// DevelopmentSessions lets links of atlas-dev sign in to the Explorer, without TLS.
 	DevelopmentSessions bool `kong:"-"`
+	// ExplorerDir is a folder with the built Explorer, for development. Default: the one
+	// in the binary.
+	ExplorerDir string `kong:"-"`
 }
 
 // Check returns a cli.ConfigError with every problem.

@@ -110,7 +110,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	pages, err := explorer.New()
+	pages, err := c.pages()
 	if err != nil {
 		return nil, err
 	}
@@ -204,4 +204,12 @@ func madeByThisVersion(ctx context.Context, es *elastic.Client, alias string, d 
 		err = ErrOtherVersion
 	}
 	return err
+}
+
+// pages is the Explorer.
+func (c Config) pages() (api.Pages, error) {
+	if c.ExplorerDir != "" {
+		return explorer.NewLive(c.ExplorerDir), nil
+	}
+	return explorer.New()
 }
