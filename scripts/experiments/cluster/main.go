@@ -6,7 +6,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -120,7 +119,7 @@ func execute(t *rig.Alone, r *rig.Rig, running []*rig.Server, words []string) er
 	case "rejoin":
 		return c.Rejoin(ctx, member)
 	}
-	return errors.New(help)
+	return fmt.Errorf("no such command: %s", words[0])
 }
 
 // status prints the members, and which of them lead.
