@@ -79,7 +79,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"export accounts --format csv --out " + file, service, 1, []string{"is there already", "--restart"}},
 		{"enrich", service, 2, []string{"<file> is missing", "--out is required"}},
 		{"enrich /nowhere.csv --out -", service, 2, []string{"/nowhere.csv: no such file"}},
-		{"enrich " + list + " --out " + list, service, 2, []string{"--out must be another file than FILE"}},
+		{"enrich " + list + " --out " + list, service, 2, []string{"--out must be another file than FILE and"}},
 		{"enrich " + list + " --out - --json", service, 2, []string{"both write to the standard output"}},
 		{"enrich " + list + " --out list.ndjson", service, 2, []string{"list.ndjson is no name for CSV"}},
 		{"enrich " + list + " --out - --min-confidence 80", service, 2, []string{"--min-confidence must be 0 to 1, not 80"}},

@@ -301,6 +301,11 @@ func TestAgentsByteCap(t *testing.T) {
 	if strings.Join(refs, "") != "0123456789" || matched == 0 || a.used(t)-before != matched {
 		t.Errorf("inputs %v, %d records for %d credits", refs, matched, a.used(t)-before)
 	}
+	fields, err := me.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "atlas://fields/projects"})
+	fatal(t, err)
+	if text := fields.Contents[0].Text; len(text) > mcp.MinMaxBytes+500 || !strings.Contains(text, "next_offset") {
+		t.Errorf("a resource of %d bytes: %s", len(text), text)
+	}
 	keys, offset := 0, 0
 	for first := true; first || offset > 0; first = false {
 		r := me.ok("describe_fields", fmt.Sprintf(`{"dataset":"projects","offset":%d}`, offset))

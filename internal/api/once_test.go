@@ -171,3 +171,39 @@ func TestRepetitionsOfChangesBeyondTheCeiling(t *testing.T) {
 		t.Errorf("a new request: %d %s", a.status, a.text)
 	}
 }
+
+// Of equal batches at once each item is done once, and whoever is answered has all of it.
+func TestEqualBatchesAtOnce(t *testing.T) {
+	t.Parallel()
+	w, key := gets(t, 1000)
+	w.holds(t)
+	var inputs []string
+	for i := range 20 {
+		inputs = append(inputs, fmt.Sprintf(`{"dataset":"account","view_type":"static","name":"View %d"}`, i))
+	}
+	body := `{"inputs":[` + strings.Join(inputs, ",") + `]}`
+	var answers sync.Map
+	var wg sync.WaitGroup
+	for range 30 {
+		wg.Go(func() {
+			for {
+				a := w.keyed(t, key, "k", "POST", "/workspace/views/upsert/batch", body)
+				if a.code() == "idempotency_in_progress" {
+					continue // repeat it, sooner than it says
+				}
+				if a.status != http.StatusOK || !strings.Contains(a.text, `"succeeded":20`) {
+					t.Errorf("%d %s", a.status, a.text)
+				}
+				answers.Store(a.text, true)
+				return
+			}
+		})
+	}
+	wg.Wait()
+	n := 0
+	for text := range answers.Range {
+		if n++; n > 1 {
+			t.Errorf("another answer: %s", text)
+		}
+	}
+}

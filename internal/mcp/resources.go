@@ -24,7 +24,7 @@ type resource struct {
 }
 
 var resources = []resource{
-	{sdk.ResourceTemplate{Name: "fields", Title: "Fields", URITemplate: "atlas://fields/{dataset}", Description: "What the records of a dataset can be filtered by. Free."}, "atlas://fields/", dataRead, func(rest string) (request, bool) {
+	{sdk.ResourceTemplate{Name: "fields", Title: "Fields", URITemplate: "atlas://fields/{dataset}", Description: "What the records of a dataset can be filtered by, as describe_fields has it without keys: that goes on at metadata.next_offset. Free."}, "atlas://fields/", dataRead, func(rest string) (request, bool) {
 		return request{method: "POST", path: "/data/fields/search", body: object{"dataset": rest}}, slices.Contains(datasets, rest)
 	}},
 	{sdk.ResourceTemplate{Name: "record", Title: "Record", URITemplate: "atlas://records/{dataset}/{id}", Description: "A record of accounts, contacts, projects or signals. Reading it costs 1 credit."}, "atlas://records/", dataRead, func(rest string) (request, bool) {
@@ -87,6 +87,15 @@ func (s *Server) read(ctx context.Context, kind resource, r *sdk.ReadResourceReq
 		return nil, sdk.ResourceNotFoundError(uri)
 	case a.status != http.StatusOK:
 		return nil, errors.New(a.problem())
+	}
+	if kind.template.Name == "fields" {
+		short, err := s.described(a.body, false, 0)
+		if err != nil {
+			return nil, err
+		}
+		if a.body, err = encode(short); err != nil {
+			return nil, err
+		}
 	}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: jsonType, Text: string(noticed(a.body))}}}, nil
 }

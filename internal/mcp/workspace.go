@@ -44,36 +44,51 @@ func describeFields(ctx context.Context, c *call, in arguments) (*sdk.CallToolRe
 	if refused != nil || err != nil {
 		return refused, err
 	}
-	var got struct {
-		Data     []map[string]json.RawMessage `json:"data"`
-		Metadata object                       `json:"metadata"`
-	}
-	if err := json.Unmarshal(a.body, &got); err != nil {
+	shown, err := c.server.described(a.body, in.Keys != nil, in.Offset)
+	if err != nil {
 		return nil, err
 	}
-	from := min(max(in.Offset, 0), len(got.Data))
-	shown, size := []any{}, 0
-	for _, field := range got.Data[from:] {
-		if in.Keys == nil {
+	return done(fmt.Sprintf("%d of %d keys of %s. Nothing charged.", len(shown.Data), shown.of, in.Dataset), shown)
+}
+
+// descriptors are an answer about fields, or a part of it.
+type descriptors struct {
+	Data     []map[string]json.RawMessage `json:"data"`
+	Metadata object                       `json:"metadata"`
+	of       int
+}
+
+// described is as much of an answer about fields as a result may have, from an offset on.
+// Unless they are to be whole, descriptors lack what makes them long.
+func (s *Server) described(body []byte, whole bool, offset int) (d descriptors, err error) {
+	if err := json.Unmarshal(body, &d); err != nil {
+		return d, err
+	}
+	d.of = len(d.Data)
+	from, size := min(max(offset, 0), len(d.Data)), 0
+	all := d.Data[from:]
+	d.Data = []map[string]json.RawMessage{}
+	for _, field := range all {
+		if !whole {
 			delete(field, "sub_fields")
 			var values []json.RawMessage
 			if json.Unmarshal(field["values"], &values) == nil && len(values) > shownValues {
 				if field["values"], err = encode(values[:shownValues]); err != nil {
-					return nil, err
+					return d, err
 				}
 			}
 		}
 		b, err := encode(field)
 		if err != nil {
-			return nil, err
+			return d, err
 		}
-		if size += len(b); size > c.server.MaxBytes && len(shown) > 0 {
-			got.Metadata["next_offset"] = from + len(shown)
+		if size += len(b); size > s.MaxBytes && len(d.Data) > 0 {
+			d.Metadata["next_offset"] = from + len(d.Data)
 			break
 		}
-		shown = append(shown, field)
+		d.Data = append(d.Data, field)
 	}
-	return done(fmt.Sprintf("%d of %d keys of %s. Nothing charged.", len(shown), len(got.Data), in.Dataset), object{"data": shown, "metadata": got.Metadata})
+	return d, nil
 }
 
 // batchOutput is the schema of batches whose results do not repeat the data.

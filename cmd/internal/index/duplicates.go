@@ -70,11 +70,12 @@ func (c *Duplicates) Run(ctx context.Context, s *cli.Streams) error {
 	var rows [][]string
 	for i, g := range report.Groups {
 		for _, r := range g.Records {
-			cells := []string{fmt.Sprint(i + 1), fmt.Sprintf("%.3f", g.Confidence), r.ID, r.Name, strings.Join(r.Domains, " "), r.Email, r.Phone, r.City, why(g, r.ID)}
-			if c.Output.Output == "table" {
-				for j := range cells[3:] {
-					cells[3+j] = cli.ShownText(cells[3+j])
+			cells := []string{fmt.Sprint(i + 1), fmt.Sprintf("%.3f", g.Confidence), r.ID}
+			for _, text := range []string{r.Name, strings.Join(r.Domains, " "), r.Email, r.Phone, r.City, why(g, r.ID)} {
+				if c.Output.Output == "table" {
+					text = cli.ShownText(text)
 				}
+				cells = append(cells, text)
 			}
 			rows = append(rows, cells)
 		}

@@ -73,11 +73,8 @@ func (c *Enrich) Check() error {
 	if c.CursorFile == "" && c.Out != stdout {
 		c.CursorFile = c.Out + ".cursor"
 	}
-	for _, other := range []string{c.File, c.CursorFile} {
-		if c.Out == other || sameFile(c.Out, other) {
-			f.Add("--out must be another file than FILE and --cursor-file")
-			break
-		}
+	if sameFile(c.Out, c.File) || sameFile(c.Out, c.CursorFile) || sameFile(c.CursorFile, c.File) {
+		f.Add("--out must be another file than FILE and --cursor-file, and they two files")
 	}
 	return f.Err()
 }
@@ -85,7 +82,7 @@ func (c *Enrich) Check() error {
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	y, other := os.Stat(b)
-	return err == nil && other == nil && os.SameFile(x, y)
+	return a != "" && a == b || err == nil && other == nil && os.SameFile(x, y)
 }
 
 // enrichmentOf identifies an enrichment. A cursor file continues only the same one.
@@ -128,7 +125,8 @@ func (c *Enrich) Run(ctx context.Context, s *cli.Streams) error {
 		return apiError(s.Err, err)
 	}
 	e.workspace = at.Workspace
-	of, err := json.Marshal(enrichmentOf{at, in.sum(), c.Dataset, e.columns, c.Fields, c.MinConfidence, c.Prefix, c.Formulas, c.packing})
+	e.sum = in.sum()
+	of, err := json.Marshal(enrichmentOf{at, e.sum, c.Dataset, e.columns, c.Fields, c.MinConfidence, c.Prefix, c.Formulas, c.packing})
 	if err != nil {
 		return err
 	}

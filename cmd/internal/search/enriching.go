@@ -42,7 +42,8 @@ type enriching struct {
 	file      *exportFile
 	shown     *exportProgress
 
-	rows, findable int // of the file
+	rows, findable int    // of the file
+	sum            string // SHA-256 of the file
 	ahead          *csvRow
 	tail           []byte // empty lines after the last row
 	ended          bool   // there is no row ahead
@@ -124,6 +125,9 @@ func (e *enriching) advance() error {
 	switch {
 	case errors.Is(err, io.EOF):
 		e.ahead, e.tail, e.ended = nil, row.before, true
+		if e.input.sum() != e.sum {
+			return fmt.Errorf("%s was changed while it was read; --restart begins anew", e.ask.File)
+		}
 		return nil
 	case err != nil:
 		return err
