@@ -179,6 +179,7 @@ func TestEnrich(t *testing.T) {
 			{"name,city\nA,B\nC\n", "line 3: the row has 1 cells, the header 2", 1},
 			{"name,city\nA,B\nC,D,E\n", "line 3: the row has 3 cells", 1},
 			{"name,city\n\nA,\"B\nC,D\n", "in the row that begins in line 3", 1},
+			{"name,city\nA,B\nC,\"D\n" + strings.Repeat("E,F\n", 5<<20), "the row after line 2 has more than 16 MB: a quote may not be closed", 1},
 			{"name,city\nA \"B\" C,D\n", "line 2: bare", 1},
 			{"name,city\nCaf\xe9,D\n", "line 2: the text of column 1 is not UTF-8", 1},
 			{"\xff\xfen\x00a\x00", "is UTF-16", 1},

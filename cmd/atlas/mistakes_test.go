@@ -83,6 +83,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"enrich " + list + " --out - --json", service, 2, []string{"both write to the standard output"}},
 		{"enrich " + list + " --out list.ndjson", service, 2, []string{"list.ndjson is no name for CSV"}},
 		{"enrich " + list + " --out - --min-confidence 80", service, 2, []string{"--min-confidence must be 0 to 1, not 80"}},
+		{"enrich " + list + " --out - --min-confidence NaN", service, 2, []string{"--min-confidence must be 0 to 1, not NaN"}},
 		{"enrich " + list + " --out - --dataset contcats", service, 2, []string{"must be one of accounts, contacts", `did you mean "contacts"?`}},
 		{"enrich " + list + " --out - --column nmae=Firm", service, 2, []string{`did you mean "name"?`}},
 		{"enrich " + list + " --out - --column Firm", service, 2, []string{"must be MEMBER=HEADER, such as name=Firm"}},

@@ -38,7 +38,7 @@ Status: 0 compared, whether or not there are any, 1 not compared, 2 arguments or
 func (c *Duplicates) Check() error {
 	var f cli.Problems
 	c.Elastic.Check(&f)
-	if c.MinConfidence < 0 || c.MinConfidence > 1 {
+	if !(c.MinConfidence >= 0 && c.MinConfidence <= 1) { // NaN is neither
 		f.Add("--min-confidence must be 0 to 1, not %v", c.MinConfidence)
 	}
 	if c.Limit < 0 {

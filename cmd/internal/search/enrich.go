@@ -57,7 +57,7 @@ func (c *Enrich) Check() error {
 	for _, pair := range c.Column {
 		checkColumnOption(&f, pair)
 	}
-	if c.MinConfidence < 0 || c.MinConfidence > 1 {
+	if !(c.MinConfidence >= 0 && c.MinConfidence <= 1) { // NaN is neither
 		f.Add("--min-confidence must be 0 to 1, not %v", c.MinConfidence)
 	}
 	var name string

@@ -29,6 +29,7 @@ type csvInput struct {
 	separator rune
 	header    []string
 	rows      int // that were read, with the header
+	line      int // where the last one begins
 	// head is the first row with its line end, and what is before it.
 	head csvRow
 	// unread are the bytes that the reader took and that no row has, from offset on.
@@ -107,7 +108,7 @@ func (in *csvInput) rewind() error {
 	in.offset = 0
 	in.reader = csv.NewReader((*teeing)(in))
 	in.reader.Comma = in.separator
-	in.rows = 0
+	in.rows, in.line = 0, 0
 	var before []byte
 	mark := make([]byte, len(byteOrderMark))
 	if n, err := in.file.ReadAt(mark, 0); err == nil && n == len(mark) && string(mark) == byteOrderMark {
@@ -132,7 +133,7 @@ type teeing csvInput
 
 func (t *teeing) Read(b []byte) (int, error) {
 	if t.unread.Len() > maxRow {
-		return 0, fmt.Errorf("a row has more than %d MB: a quote before it may not be closed", maxRow>>20)
+		return 0, fmt.Errorf("the row after line %d has more than %d MB: a quote may not be closed", t.line, maxRow>>20)
 	}
 	n, err := t.file.Read(b)
 	t.unread.Write(b[:n])
@@ -166,7 +167,7 @@ func (in *csvInput) next() (csvRow, error) {
 	row.before = raw[:len(raw)-len(text)]
 	row.text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 	row.end, row.cells = text[len(row.text):], cells
-	in.rows++
+	in.rows, in.line = in.rows+1, row.line
 	return row, nil
 }
 
