@@ -162,6 +162,11 @@ func TestMetrics(t *testing.T) {
 	project := s.search(query.Projects, `{"limit": 5}`).ids(t)[0]
 	s.call("POST", "/workspace/projects/upsert", s.key, `{"project_id":"`+project+`","notes":"one"}`)
 	s.call("POST", "/workspace/invitations", s.key, `{"email":"new@example.com","role":"member"}`)
+	for range 2 {
+		if status, _, _, text := send(t, s.base, s.key, "k", "/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"One"}`); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+	}
 	s.search(query.Projects, `{"limit": 15}`)
 	if a := s.call("POST", "/data/projects/search", s.key, `{}`); a.status != http.StatusTooManyRequests {
 		t.Fatalf("above the ceiling: %d %s", a.status, a.raw)
@@ -185,6 +190,7 @@ func TestMetrics(t *testing.T) {
 		`atlas_credits_reserved_total{operation="search_projects"} 20`,
 		`atlas_credits_charged_total{operation="search_projects"} 20`,
 		`atlas_credits_refused_total{operation="search_projects",reason="used_up"} 1`,
+		`atlas_idempotency_total{outcome="first"} 1`, `atlas_idempotency_total{outcome="replayed"} 1`,
 		`atlas_requests_in_flight 0`, `atlas_draining 0`, `atlas_credits_breaker_open 0`, `atlas_letters_pending 0`,
 		`atlas_pool_limit{pool="elasticsearch"} 256`, `atlas_pool_limit{pool="postgres_app"} 16`,
 		`atlas_pool_limit{pool="elasticsearch_background"} 16`, `atlas_pool_limit{pool="redis"} ` + fmt.Sprint(10*runtime.GOMAXPROCS(0)),

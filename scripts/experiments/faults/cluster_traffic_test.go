@@ -84,7 +84,7 @@ const rate = 15
 const callWithin = 2 * time.Minute
 
 // newTraffic learns the answers of the reads. The records of the book are projects.
-func newTraffic(t *testing.T, root string, w rig.Workspace, projects []string, seed uint64) *traffic {
+func newTraffic(t *testing.T, root string, w rig.Workspace, projects []string) *traffic {
 	t.Helper()
 	f := &traffic{base: root + "/api/v1", key: w.Key, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
 	f.model = &batchWriter{name: "cluster", c: rig.Caller{Base: f.base, Token: w.Key}, tokens: map[string][]token{}, views: map[string]bool{}}

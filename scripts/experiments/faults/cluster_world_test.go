@@ -62,7 +62,7 @@ func startReplicated(t *testing.T, experiment, done string) *cluster {
 	w := k.Workspace(rig.Unlimited)
 	k.c = rig.Caller{Base: k.front.Root + "/api/v1", Token: w.Key}
 	projects := projectIDs(t, k.c, 200)
-	k.traffic = newTraffic(t, k.front.Root, w, projects, seed)
+	k.traffic = newTraffic(t, k.front.Root, w, projects)
 	// The indices of held records are made by the first write.
 	for _, id := range projects[:2] {
 		_, err := k.c.Want(t.Context(), 200, "POST", "/workspace/projects/upsert", map[string]any{"project_id": id, "notes": "first"})
