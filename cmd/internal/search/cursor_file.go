@@ -47,14 +47,15 @@ type exportFile struct {
 	pack      func([]byte) ([]byte, error)
 	statePath string
 	state     cursorFile
-	fresh     bool // state is of this run alone
-	ready     bool // the output ends where state says
+	before    []byte // the cursor file of the run before
+	fresh     bool   // state is of this run alone
+	ready     bool   // the output ends where state says
 }
 
-// openOutput opens the output, which is toStdout for -, and reads the cursor file or, to begin anew, makes a state
-// without rows. It changes neither file, and commit does so with the first page: until
-// then an export that --restart replaces is as it was. It locks the output: a second
-// export to the same file fails.
+// openOutput opens the output, which is toStdout for -, and reads the cursor file or, to
+// begin anew, makes a state without rows. It changes neither file. commit does so with the
+// first page, and asking changes the cursor file before: until then what --restart replaces
+// is as it was. It locks the output: a second export to the same file fails.
 func openOutput(kind string, toStdout io.Writer, path, statePath string, of json.RawMessage, restart bool) (_ *exportFile, err error) {
 	if path == stdout {
 		return &exportFile{kind: kind, to: toStdout}, nil
@@ -129,6 +130,7 @@ func (e *exportFile) readState() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	e.before = raw
 	if err := json.Unmarshal(raw, &e.state); err != nil || e.state.Version != cursorFileVersion {
 		return false, fmt.Errorf("%s is no cursor file of this version; --restart replaces it", e.statePath)
 	}
@@ -178,6 +180,10 @@ func (e *exportFile) commit(b []byte, next cursorFile) error {
 func (e *exportFile) asking(inputs int) error {
 	if e.to != nil || e.state.Asking == inputs {
 		return nil
+	}
+	if inputs == 0 && e.fresh && !e.ready && e.before != nil {
+		e.state.Asking = 0
+		return durable.Replace(e.statePath, e.before) // as before --restart, as the output is
 	}
 	next := e.state
 	next.Asking = inputs

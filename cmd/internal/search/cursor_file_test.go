@@ -74,6 +74,11 @@ func TestExportFileGoesOn(t *testing.T) {
 	if e, err = openOutput("export", nil, out, state, thisExport, true); err != nil || e.state.Rows != 0 || e.state.SearchAfter != "" {
 		t.Fatalf("%v %+v", err, e)
 	}
+	for _, inputs := range []int{2, 0} { // asked for, and refused
+		if err := e.asking(inputs); err != nil {
+			t.Fatal(err)
+		}
+	}
 	e.close()
 	// Who declines the price of --restart, or fails before the first page, keeps the file.
 	if e = open(); e.state.Rows != 3 || e.state.SearchAfter != "c2" {

@@ -171,6 +171,10 @@ func (e *enriching) fill(most int) (batch, error) {
 	return b, nil
 }
 
+// unpaid are the refusals after which a batch was not charged, by an earlier attempt either:
+// the next run may ask for another one. After any other it asks for the same.
+var unpaid = []client.Code{client.ErrRateLimited, client.ErrKeyBudgetUsed, client.ErrInvalidInput, client.ErrBadRequest}
+
 // step asks for a batch and writes its rows. What is asked for is told in the cursor file
 // before, so that a run after a kill asks for the same.
 func (e *enriching) step(ctx context.Context) error {
@@ -192,8 +196,7 @@ func (e *enriching) step(ctx context.Context) error {
 			return err
 		}
 		if err := e.match(ctx, b, answers, &next.Credits); err != nil {
-			if refused, ok := errors.AsType[*client.Error](err); ok && refused.Status < 500 && refused.Code != client.ErrIdempotencyInProgress {
-				// Nothing was charged: the cursor file need not bind the next run.
+			if refused, ok := errors.AsType[*client.Error](err); ok && slices.Contains(unpaid, refused.Code) {
 				if failed := e.file.asking(0); failed != nil {
 					return failed
 				}
