@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,8 +59,10 @@ func install(t *testing.T, change ...func(*server.Config)) *installation {
 func (i *installation) follow(heading string, only ...int) string {
 	i.t.Helper()
 	_, section, found := strings.Cut(contents(i.t, "../../docs/operators.md"), "\n"+heading+"\n")
-	level := strings.Repeat("#", strings.Count(heading, "#"))
-	section, _, _ = strings.Cut(section, "\n"+level+" ")
+	level := strings.Count(heading, "#")
+	if end := regexp.MustCompile(fmt.Sprintf(`(?m)^#{1,%d} `, level)).FindStringIndex(section); end != nil {
+		section = section[:end[0]]
+	}
 	blocks := strings.Split(section, "```sh\n")[1:]
 	if !found || len(blocks) == 0 {
 		i.t.Fatalf("docs/operators.md has no commands below %q", heading)
@@ -210,7 +213,7 @@ func TestRedisIsRestored(t *testing.T) {
 	}
 	i.follow("### Redis was lost")
 	waitFor(t, "the credits count again", func() bool {
-		a := i.call(http.MethodGet, "/workspace/credits", i.key, "")
+		a := i.call(http.MethodGet, "/data/usage", i.key, "")
 		return a.status == http.StatusOK && strings.Contains(string(a.raw), `"used_credits":2`)
 	})
 	i.process.terminate()

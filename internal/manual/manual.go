@@ -217,10 +217,13 @@ func (m *Manual) Serve(w http.ResponseWriter, r *http.Request) bool {
 		}
 		f.Serve(w, r, cache)
 		return true
-	case strings.HasSuffix(address, "/") && m.has(strings.TrimRight(address, "/")):
-		http.Redirect(w, r, strings.TrimRight(m.root+"/"+address, "/"), http.StatusMovedPermanently)
-		return true
-	case asset.Navigates(r):
+	case strings.HasSuffix(address, "/"):
+		if i, known := slices.BinarySearch(m.addresses, strings.TrimRight(address, "/")); known {
+			http.Redirect(w, r, m.root+"/"+m.addresses[i], http.StatusMovedPermanently)
+			return true
+		}
+	}
+	if asset.Navigates(r) {
 		m.show(w, r, http.StatusNotFound, m.missing(address))
 		return true
 	}

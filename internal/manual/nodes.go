@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/chroma/v2"
 	"github.com/alecthomas/chroma/v2/lexers"
@@ -130,12 +131,22 @@ var classes = map[chroma.TokenType]string{
 	chroma.LiteralString: "s", chroma.LiteralNumber: "n", chroma.Comment: "c",
 }
 
+// known are the lexers that were looked for, by language: a look tries some 300 names.
+var known sync.Map
+
 func coloured(language, text string) string {
-	lexer := lexers.Get(language)
-	if language == "" || language == "text" || lexer == nil {
+	if language == "" || language == "text" {
 		return escaped(text)
 	}
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, text)
+	lexer, found := known.Load(language)
+	if !found {
+		lexer = lexers.Get(language)
+		known.Store(language, lexer)
+	}
+	if lexer == nil {
+		return escaped(text)
+	}
+	tokens, err := chroma.Coalesce(lexer.(chroma.Lexer)).Tokenise(nil, text)
 	if err != nil {
 		return escaped(text)
 	}
