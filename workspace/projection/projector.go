@@ -76,6 +76,7 @@ type Projector struct {
 	name        string
 	projections coalescer[workspace.ID]
 	refreshes   coalescer[string]
+	releasing   sync.Mutex // held where releases may grow
 	releases    sync.WaitGroup
 	refreshed   refreshTracker
 	failing     backoff
@@ -118,7 +119,9 @@ func (p *Projector) start() {
 // projects what is still pending.
 func (p *Projector) Close() {
 	p.start()
+	p.releasing.Lock() // whoever takes it later sees that p.ctx has ended
 	p.cancel()
+	p.releasing.Unlock()
 	p.projections.wait()
 	p.refreshes.wait()
 	p.releases.Wait()
@@ -333,6 +336,11 @@ func (p *Projector) release(ctx context.Context, w *projecting) {
 		return
 	}
 	p.Log.Warn("a projector's lease could not be released", "workspace", w.in.String(), "error", err.Error())
+	p.releasing.Lock()
+	defer p.releasing.Unlock()
+	if p.ctx.Err() != nil {
+		return
+	}
 	p.releases.Go(func() {
 		ctx, cancel := context.WithTimeout(p.ctx, p.Lease)
 		defer cancel()
