@@ -16,7 +16,6 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/indexer"
 	"atlas/indexer/delta"
-	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search"
 	"atlas/search/query"
@@ -27,13 +26,13 @@ type deltaConfig struct {
 	generationsConfig
 	cli.Log
 	waitConfig
+	retryConfig
 
-	DeadLetters   string        `name:"dead-letters" aliases:"rejects" type:"path" placeholder:"FILE" help:"Write each line and record that is left out to this NDJSON file, with the reason; default: a file in the work folder."`
-	WorkDir       string        `name:"work-dir" env:"ATLAS_DELTA_DIR" type:"path" placeholder:"DIR" help:"Folder that keeps a delta while it is applied, so that an interrupted one can go on; default: one in the user's cache for each installation."`
-	Abandon       bool          `help:"Give up a delta that was begun and not finished. What is derived from its changes may be wrong until the next load."`
-	RetryFor      time.Duration `name:"retry-for" default:"5m" help:"How long an Elasticsearch that is away or busy is waited for, 1s to 24h (default: 5m)."`
-	MetricsListen string        `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the work at /metrics there; default: nowhere."`
-	JSON          bool          `name:"json" help:"Print the report as JSON."`
+	DeadLetters   string `name:"dead-letters" aliases:"rejects" type:"path" placeholder:"FILE" help:"Write each line and record that is left out to this NDJSON file, with the reason; default: a file in the work folder."`
+	WorkDir       string `name:"work-dir" env:"ATLAS_DELTA_DIR" type:"path" placeholder:"DIR" help:"Folder that keeps a delta while it is applied, so that an interrupted one can go on; default: one in the user's cache for each installation."`
+	Abandon       bool   `help:"Give up a delta that was begun and not finished. What is derived from its changes may be wrong until the next load."`
+	MetricsListen string `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the work at /metrics there; default: nowhere."`
+	JSON          bool   `name:"json" help:"Print the report as JSON."`
 }
 
 // Apply is `atlas index apply`: changes of single records.
@@ -102,7 +101,7 @@ func (c *Apply) Run(ctx context.Context, s *cli.Streams) error {
 func (c *deltaConfig) Check(f *cli.Problems) {
 	c.generationsConfig.Check(f)
 	c.waitConfig.Check(f)
-	f.Duration("--retry-for", c.RetryFor, time.Second, 24*time.Hour)
+	c.retryConfig.Check(f)
 }
 
 // apply runs a delta and prints its report.
@@ -125,7 +124,7 @@ func (c *deltaConfig) apply(ctx context.Context, s *cli.Streams, o delta.Options
 	o.Elastic, o.Names, o.Live = w.elastic, c.Names(), &search.Engine{Elastic: w.elastic, Names: c.Names(), Timeout: deltaSearchTimeout}
 	o.Tombstones, o.Lease, o.Listener = w.System, c.lease(w.System, s.Err), w.listener
 	o.Feed = w.feed
-	o.DeadLetters, o.Abandon, o.Retry, o.Log, o.Progress = c.DeadLetters, c.Abandon, elastic.Retry{For: c.RetryFor}, c.Logger(s.Err), func(p indexer.Progress) {
+	o.DeadLetters, o.Abandon, o.Retry, o.Log, o.Progress = c.DeadLetters, c.Abandon, c.retry(), c.Logger(s.Err), func(p indexer.Progress) {
 		metrics.take(p)
 		shown.show(p)
 	}

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/duplicates"
-	"atlas/internal/elastic"
 	"atlas/search/match"
 	"atlas/search/query"
 )
@@ -19,13 +17,13 @@ type Duplicates struct {
 	cli.Elastic
 	cli.Log
 	cli.Output
+	retryConfig
 
-	Dataset       string        `arg:"" optional:"" default:"accounts" enum:"accounts,contacts" help:"accounts (firms) or contacts (persons) (default: accounts)."`
-	MinConfidence float64       `default:"0.9" help:"How surely two records are one at least, 0 to 1 (default: 0.9)."`
-	Limit         int           `default:"100" help:"Groups to print, the most confident first; 0: all (default: 100)."`
-	TempDir       string        `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder for temporary files, about 1 kB a record; default: atlas in the user's folder for caches."`
-	Workers       int           `default:"0" help:"Goroutines that compare, 0 to 256 (default: one for each processor)."`
-	RetryFor      time.Duration `name:"retry-for" default:"5m" help:"How long an Elasticsearch that is away or busy is waited for, 1s to 24h (default: 5m)."`
+	Dataset       string  `arg:"" optional:"" default:"accounts" enum:"accounts,contacts" help:"accounts (firms) or contacts (persons) (default: accounts)."`
+	MinConfidence float64 `default:"0.9" help:"How surely two records are one at least, 0 to 1 (default: 0.9)."`
+	Limit         int     `default:"100" help:"Groups to print, the most confident first; 0: all (default: 100)."`
+	TempDir       string  `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder for temporary files, about 1 kB a record; default: atlas in the user's folder for caches."`
+	Workers       int     `default:"0" help:"Goroutines that compare, 0 to 256 (default: one for each processor)."`
 }
 
 // Help is shown below the options.
@@ -47,7 +45,7 @@ func (c *Duplicates) Check() error {
 	if c.Workers < 0 || c.Workers > 256 {
 		f.Add("--workers must be 0 to 256")
 	}
-	f.Duration("--retry-for", c.RetryFor, time.Second, 24*time.Hour)
+	c.retryConfig.Check(&f)
 	return f.Err()
 }
 
@@ -61,7 +59,7 @@ func (c *Duplicates) Run(ctx context.Context, s *cli.Streams) error {
 	shown := &loadProgress{to: s.Err}
 	report, err := duplicates.Run(ctx, duplicates.Options{
 		Elastic: es, Names: c.Names(), Dataset: query.Dataset(c.Dataset), MinConfidence: c.MinConfidence, Limit: c.Limit,
-		TempDir: c.TempDir, Workers: c.Workers, Retry: elastic.Retry{For: c.RetryFor}, Log: log, Progress: shown.show,
+		TempDir: c.TempDir, Workers: c.Workers, Retry: c.retry(), Log: log, Progress: shown.show,
 	})
 	shown.clear()
 	if err != nil {

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"time"
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer"
-	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
 )
@@ -20,26 +18,26 @@ type Load struct {
 	generationsConfig
 	cli.Log
 	waitConfig
+	retryConfig
 
-	Dir               string        `arg:"" type:"existingdir" help:"Folder with accounts, contacts, projects and signals as .ndjson, .ndjson.gz or .ndjson.zst."`
-	AllowMissing      bool          `help:"Load a dataset that has no file as an empty one."`
-	Strict            bool          `help:"End with status 3 when lines or documents were left out; the rest is loaded and served all the same."`
-	DeadLetters       string        `name:"dead-letters" aliases:"rejects" type:"path" placeholder:"FILE" help:"Write each line and document that is left out to this NDJSON file, with the reason; default: dead-letters.ndjson in the work folder."`
-	WorkDir           string        `name:"work-dir" env:"ATLAS_WORK_DIR" type:"path" placeholder:"DIR" help:"Folder for what is sorted and for checkpoints, about twice the size of the unpacked input; a load that was not finished there is resumed. Default: one in --temp-dir for each folder and index prefix."`
-	TempDir           string        `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder of the default work folders; default: atlas in the user's folder for caches."`
-	Restart           bool          `help:"Drop a load that was not finished, and begin anew."`
-	MinShare          float64       `name:"min-share" default:"0.9" help:"Least share of the records that are served, for each dataset, that the new generation must have to be switched to, 0 to 1 (default: 0.9)."`
-	Force             bool          `help:"Switch to the new generation however few records it has."`
-	CheckpointRecords int64         `name:"checkpoint-records" default:"100000" help:"Records between two checkpoints, 1 to 100000000 (default: 100000)."`
-	MetricsListen     string        `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the work at /metrics there; default: nowhere."`
-	Shards            int           `env:"ATLAS_INDEX_SHARDS" default:"1" help:"Primary shards of each new index, 1 to 1024 (default: 1); plan one for 30 GB."`
-	Replicas          int           `env:"ATLAS_INDEX_REPLICAS" default:"0" help:"Copies of each shard once the index is full, 0 to 10 (default: 0)."`
-	Unreplicated      bool          `help:"Keep no copies of the new indices while they are filled, also in a cluster: faster, but the loss of a node then ends the load."`
-	Workers           int           `default:"0" help:"Goroutines that read lines and build documents, 0 to 256 (default: one for each processor)."`
-	Senders           int           `default:"2" help:"_bulk requests under way at once, 1 to 64 (default: 2)."`
-	BatchMiB          int           `name:"batch-mib" default:"4" help:"Size of a _bulk request in MiB, 1 to 64 (default: 4)."`
-	RetryFor          time.Duration `name:"retry-for" default:"5m" help:"How long an Elasticsearch that is away or busy is waited for, 1s to 24h (default: 5m)."`
-	JSON              bool          `name:"json" help:"Print the report as JSON."`
+	Dir               string  `arg:"" type:"existingdir" help:"Folder with accounts, contacts, projects and signals as .ndjson, .ndjson.gz or .ndjson.zst."`
+	AllowMissing      bool    `help:"Load a dataset that has no file as an empty one."`
+	Strict            bool    `help:"End with status 3 when lines or documents were left out; the rest is loaded and served all the same."`
+	DeadLetters       string  `name:"dead-letters" aliases:"rejects" type:"path" placeholder:"FILE" help:"Write each line and document that is left out to this NDJSON file, with the reason; default: dead-letters.ndjson in the work folder."`
+	WorkDir           string  `name:"work-dir" env:"ATLAS_WORK_DIR" type:"path" placeholder:"DIR" help:"Folder for what is sorted and for checkpoints, about twice the size of the unpacked input; a load that was not finished there is resumed. Default: one in --temp-dir for each folder and index prefix."`
+	TempDir           string  `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder of the default work folders; default: atlas in the user's folder for caches."`
+	Restart           bool    `help:"Drop a load that was not finished, and begin anew."`
+	MinShare          float64 `name:"min-share" default:"0.9" help:"Least share of the records that are served, for each dataset, that the new generation must have to be switched to, 0 to 1 (default: 0.9)."`
+	Force             bool    `help:"Switch to the new generation however few records it has."`
+	CheckpointRecords int64   `name:"checkpoint-records" default:"100000" help:"Records between two checkpoints, 1 to 100000000 (default: 100000)."`
+	MetricsListen     string  `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the work at /metrics there; default: nowhere."`
+	Shards            int     `env:"ATLAS_INDEX_SHARDS" default:"1" help:"Primary shards of each new index, 1 to 1024 (default: 1); plan one for 30 GB."`
+	Replicas          int     `env:"ATLAS_INDEX_REPLICAS" default:"0" help:"Copies of each shard once the index is full, 0 to 10 (default: 0)."`
+	Unreplicated      bool    `help:"Keep no copies of the new indices while they are filled, also in a cluster: faster, but the loss of a node then ends the load."`
+	Workers           int     `default:"0" help:"Goroutines that read lines and build documents, 0 to 256 (default: one for each processor)."`
+	Senders           int     `default:"2" help:"_bulk requests under way at once, 1 to 64 (default: 2)."`
+	BatchMiB          int     `name:"batch-mib" default:"4" help:"Size of a _bulk request in MiB, 1 to 64 (default: 4)."`
+	JSON              bool    `name:"json" help:"Print the report as JSON."`
 }
 
 // Help is shown below the options.
@@ -70,7 +68,7 @@ func (c *Load) Check() error {
 			f.Add("%s must be %d to %d", n.option, n.from, n.to)
 		}
 	}
-	f.Duration("--retry-for", c.RetryFor, time.Second, 24*time.Hour)
+	c.retryConfig.Check(&f)
 	c.waitConfig.Check(&f)
 	if !(c.MinShare >= 0 && c.MinShare <= 1) {
 		f.Add("--min-share must be 0 to 1")
@@ -103,7 +101,7 @@ func (c *Load) Run(ctx context.Context, s *cli.Streams) error {
 		DeadLetters: c.DeadLetters, WorkDir: c.WorkDir, TempDir: c.TempDir, Restart: c.Restart,
 		MinShare: c.MinShare, Force: c.Force, CheckpointRecords: c.CheckpointRecords,
 		Workers: c.Workers, Senders: c.Senders, BatchBytes: c.BatchMiB << 20,
-		Retry: elastic.Retry{For: c.RetryFor}, Log: log,
+		Retry: c.retry(), Log: log,
 		Progress: func(p indexer.Progress) {
 			metrics.take(p)
 			shown.show(p)

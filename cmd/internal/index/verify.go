@@ -6,29 +6,27 @@ import (
 	"fmt"
 	"os"
 	"text/tabwriter"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/verify"
-	"atlas/internal/elastic"
 )
 
 // Verify is `atlas index verify`.
 type Verify struct {
 	cli.Elastic
 	cli.Log
+	retryConfig
 
-	Dir          string        `arg:"" type:"existingdir" help:"Folder with the records, as for index load."`
-	Generation   string        `placeholder:"GENERATION" help:"The generation to compare with, as index status lists it; default: the served one."`
-	AllowMissing bool          `help:"Take a dataset that has no file for an empty one."`
-	Strict       bool          `help:"End with status 3 also when lines of the source are no records."`
-	Out          string        `type:"path" placeholder:"FILE" help:"Write every difference to this NDJSON file."`
-	TempDir      string        `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder for temporary files, about three times the size of the unpacked input; default: atlas in the user's folder for caches."`
-	Workers      int           `default:"0" help:"Goroutines that build documents, and searches under way at once, 0 to 256 (default: one for each processor)."`
-	RetryFor     time.Duration `name:"retry-for" default:"5m" help:"How long an Elasticsearch that is away or busy is waited for, 1s to 24h (default: 5m)."`
-	JSON         bool          `name:"json" help:"Print the report as JSON."`
+	Dir          string `arg:"" type:"existingdir" help:"Folder with the records, as for index load."`
+	Generation   string `placeholder:"GENERATION" help:"The generation to compare with, as index status lists it; default: the served one."`
+	AllowMissing bool   `help:"Take a dataset that has no file for an empty one."`
+	Strict       bool   `help:"End with status 3 also when lines of the source are no records."`
+	Out          string `type:"path" placeholder:"FILE" help:"Write every difference to this NDJSON file."`
+	TempDir      string `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder for temporary files, about three times the size of the unpacked input; default: atlas in the user's folder for caches."`
+	Workers      int    `default:"0" help:"Goroutines that build documents, and searches under way at once, 0 to 256 (default: one for each processor)."`
+	JSON         bool   `name:"json" help:"Print the report as JSON."`
 }
 
 // Help is shown below the options.
@@ -47,7 +45,7 @@ func (c *Verify) Check() error {
 	if c.Workers < 0 || c.Workers > 256 {
 		f.Add("--workers must be 0 to 256")
 	}
-	f.Duration("--retry-for", c.RetryFor, time.Second, 24*time.Hour)
+	c.retryConfig.Check(&f)
 	return f.Err()
 }
 
@@ -65,7 +63,7 @@ func (c *Verify) Run(ctx context.Context, s *cli.Streams) error {
 	shown := &loadProgress{to: s.Err}
 	report, err := verify.Run(ctx, verify.Options{
 		Dir: c.Dir, Elastic: es, Names: c.Names(), Generation: c.Generation, AllowMissing: c.AllowMissing, Each: list.write,
-		TempDir: c.TempDir, Workers: c.Workers, Retry: elastic.Retry{For: c.RetryFor}, Log: log, Progress: shown.show,
+		TempDir: c.TempDir, Workers: c.Workers, Retry: c.retry(), Log: log, Progress: shown.show,
 	})
 	shown.clear()
 	if closeErr := list.close(); err == nil {
