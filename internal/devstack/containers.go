@@ -58,7 +58,7 @@ func engineAnswers(ctx context.Context) (answers bool) {
 	if err != nil {
 		return false
 	}
-	cli.Close()
+	_ = cli.Close()
 	return true
 }
 
