@@ -29,6 +29,7 @@ type nemesis struct {
 	log        *history.Log
 	stop       <-chan struct{}
 	count      *faultCounts
+	say        func(format string, args ...any)
 	// Per round.
 	lossesBegun, lossesMade atomic.Int64
 }
@@ -249,6 +250,7 @@ func (o *nemesis) rebuild(ctx context.Context, random *rand.Rand) error {
 			return fmt.Errorf("atlas projection rebuild: status %d %s", code, stderr)
 		}
 		o.count.failed.Add(1)
+		o.say("atlas projection rebuild: status %d after %.1f s: %s", code, float64(o.log.Now()-began)/1e9, stderr)
 		select {
 		case <-o.stop:
 			return nil

@@ -220,7 +220,7 @@ func (s *testbed) round(length, killEach time.Duration) {
 		a.log, a.counters = log, count
 		group.Go(func() error { return a.run(ctx, stop) })
 	}
-	o := &nemesis{rig: s.rig, targets: s.targets, globalData: s.globalData, log: log, stop: stop, count: &s.faultCounts}
+	o := &nemesis{rig: s.rig, targets: s.targets, globalData: s.globalData, log: log, stop: stop, count: &s.faultCounts, say: s.t.Logf}
 	type part struct {
 		each time.Duration
 		do   func(context.Context, *rand.Rand) error
