@@ -191,7 +191,7 @@ func TestMetrics(t *testing.T) {
 		`atlas_credits_charged_total{operation="search_projects"} 20`,
 		`atlas_credits_refused_total{operation="search_projects",reason="used_up"} 1`,
 		`atlas_idempotency_total{outcome="first"} 1`, `atlas_idempotency_total{outcome="replayed"} 1`,
-		`atlas_requests_in_flight 0`, `atlas_draining 0`, `atlas_credits_breaker_open 0`, `atlas_letters_pending 0`,
+		`atlas_requests_in_flight 0`, `atlas_draining 0`, `atlas_credits_breaker_open 0`, `atlas_jobs_pending 0`,
 		`atlas_pool_limit{pool="elasticsearch"} 256`, `atlas_pool_limit{pool="postgres_app"} 16`,
 		`atlas_pool_limit{pool="elasticsearch_background"} 16`, `atlas_pool_limit{pool="redis"} ` + fmt.Sprint(10*runtime.GOMAXPROCS(0)),
 	} {
