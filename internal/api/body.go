@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -38,8 +39,14 @@ func (c *call) receive() (room bool) {
 	}
 	body := http.MaxBytesReader(c.gin.Writer, r.Body, MaxBody)
 	if c.route.body == nil {
-		if _, err := io.Copy(io.Discard, body); err != nil {
-			c.bodyErr = fault.Validation(fault.Issue{Code: fault.Custom, Message: "this route takes no body, and the one that was sent could not be read to its end"})
+		start, err := io.ReadAll(io.LimitReader(body, firstRead))
+		if err == nil {
+			_, err = io.Copy(io.Discard, body)
+		}
+		if err != nil {
+			c.bodyErr = fault.Validation(fault.Issue{Code: fault.Custom, Message: noBodyText + ", and the one that was sent could not be read to its end"})
+		} else {
+			c.bodyErr = c.strayBody(start)
 		}
 		return true
 	}
@@ -75,6 +82,26 @@ func (c *call) receive() (room bool) {
 			return true
 		}
 	}
+}
+
+const noBodyText = "this route takes no body"
+
+// strayBody is the error about a body, given its first bytes, of a route that takes none:
+// who sends one relies on it. Some programs always send {} or null, which asks for nothing.
+func (c *call) strayBody(start []byte) error {
+	switch string(bytes.TrimSpace(start)) {
+	case "", "{}", "null":
+		return nil
+	}
+	message := noBodyText + ": leave it out"
+	sent, _ := input.Decode(start)
+	for _, p := range c.route.doc.params {
+		if p.In == "query" && sent.Get(p.Name).Kind != input.Absent {
+			message += ", and write " + p.Name + " as a query parameter: ?" + p.Name + "="
+			break
+		}
+	}
+	return fault.Validation(fault.Issue{Code: fault.Custom, Message: message})
 }
 
 // firstRead is the initial buffer size for a body, in bytes.

@@ -311,10 +311,7 @@ func (c *call) handle() (reply, error) {
 		}
 	}
 	if c.route.body == nil {
-		if c.bodyErr != nil {
-			return reply{}, c.bodyErr
-		}
-		if err := c.pathIssues.Err(); err != nil {
+		if err := joinIssues(c.pathIssues, c.bodyErr); err != nil {
 			return reply{}, err
 		}
 	}

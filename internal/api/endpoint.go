@@ -129,8 +129,23 @@ func (c *call) pathID(name string) uuid.UUID {
 	return id
 }
 
-// checkPath adds an issue for each path parameter that must be an id and is not.
+// mistakenHeaders are headers that other services take in place of what is known here, and
+// what that is. Who sends one relies on it.
+var mistakenHeaders = map[string]string{
+	"X-Idempotency-Key": "send " + headerIdempotencyKey, "Idempotent-Key": "send " + headerIdempotencyKey, "Idempotency-Token": "send " + headerIdempotencyKey,
+	"Workspace-Id": chosenWorkspace, "X-Workspace-Id": chosenWorkspace, "X-Workspace": chosenWorkspace, "X-Atlas-Workspace": chosenWorkspace,
+}
+
+const chosenWorkspace = "the workspace is chosen by ?workspace_id="
+
+// checkPath adds an issue for each path parameter that must be an id and is not, and for
+// names of headers and query parameters that mean nothing.
 func (c *call) checkPath() {
+	for name, instead := range mistakenHeaders {
+		if c.gin.Request.Header[name] != nil {
+			c.pathIssues.Add(fault.Custom, []string{name}, "this header means nothing here: %s", instead)
+		}
+	}
 	for _, name := range c.route.pathIDs() {
 		if _, ok := input.ReadUUID(c.gin.Param(name)); !ok {
 			c.pathIssues.Add(fault.InvalidFormat, []string{name}, "must be "+input.UUIDText)

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,11 +11,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"atlas/internal/api"
 	"atlas/internal/mcp"
+	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -528,11 +532,82 @@ func TestAgentsRepeatCalls(t *testing.T) {
 			t.Errorf("%s again, for %d credits: %s", c.tool, a.used(t)-used, text)
 		}
 	}
+	// A client that cannot send a header with each message has the key in _meta.
+	noted := func(key string) string {
+		t.Helper()
+		res, err := a.post(t, a.key, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_records","arguments":{"dataset":"accounts","limit":2},"_meta":{"atlas/idempotency-key":%s}}}`, key), nil)
+		fatal(t, err)
+		text, err := io.ReadAll(res.Body)
+		fatal(t, err)
+		return string(text)
+	}
+	used := a.used(t)
+	for i, want := range []string{"2 of 31 accounts", "The same accounts again"} {
+		if text := noted(`"noted"`); !strings.Contains(text, want) || a.used(t) != used+2 {
+			t.Errorf("%d: %d credits: %s", i, a.used(t)-used, text)
+		}
+	}
+	for _, key := range []string{`""`, `7`, `null`} {
+		if text := noted(key); !strings.Contains(text, "atlas/idempotency-key must be a text") || a.used(t) != used+2 {
+			t.Errorf("%s: %s", key, text)
+		}
+	}
 	if text := call("call 0", "search_records", `{"dataset":"accounts","limit":4}`); !strings.Contains(text, "idempotency_conflict") {
 		t.Errorf("the key of another call: %s", text)
 	}
 	if text := call("kä", "search_records", `{"dataset":"accounts","limit":4}`); !strings.Contains(text, "Idempotency-Key") {
 		t.Errorf("no key: %s", text)
+	}
+}
+
+// waiting searches until the caller gives up, or until it is told not to.
+type waiting struct {
+	api.Searcher
+	searches       atomic.Bool
+	began, stopped chan struct{}
+}
+
+func (w *waiting) Search(ctx context.Context, q query.Query) (query.Page, error) {
+	if !w.searches.Load() {
+		close(w.began)
+		<-ctx.Done()
+		close(w.stopped)
+		return query.Page{}, ctx.Err()
+	}
+	return w.Searcher.Search(ctx, q)
+}
+
+// A call whose client gives up is stopped, and costs nothing: what calls again pays once.
+func TestAgentsGiveUp(t *testing.T) {
+	t.Parallel()
+	hold := &waiting{began: make(chan struct{}), stopped: make(chan struct{})}
+	a := newAgents(t, 0, func(s *api.Server) {
+		if hold.Searcher == nil {
+			hold.Searcher = s.Search
+		}
+		s.Search = hold
+	})
+	me := a.agent(t, a.key, nil)
+	ctx, giveUp := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	arguments := json.RawMessage(`{"dataset":"accounts","limit":3}`)
+	go func() {
+		_, err := me.CallTool(ctx, &sdk.CallToolParams{Name: "search_records", Arguments: arguments})
+		failed <- err
+	}()
+	<-hold.began
+	giveUp()
+	if err := <-failed; err == nil {
+		t.Error("the call succeeded")
+	}
+	<-hold.stopped
+	hold.searches.Store(true)
+	me.ok("search_records", string(arguments))
+	for deadline := time.Now().Add(time.Minute); a.used(t) != 3; { // what was reserved is released
+		if time.Now().After(deadline) {
+			t.Fatalf("%d credits are used", a.used(t))
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

@@ -39,9 +39,9 @@ func Nearest(name string, known []string) (nearest string) {
 // synonyms are what other APIs call the same, without marks and in lower case; the first
 // that is known is meant.
 var synonyms = map[string][]string{
-	"q": {"query", "prefix"}, "text": {"query", "prefix"}, "search": {"query"}, "term": {"query"}, "keyword": {"query"}, "keywords": {"query"}, "query": {"q", "prefix"},
+	"q": {"query", "prefix"}, "text": {"query", "prefix"}, "search": {"query"}, "term": {"query"}, "keyword": {"query"}, "keywords": {"query"}, "query": {"q", "prefix", "search"},
 	"page": {"offset"}, "skip": {"offset"}, "from": {"since", "offset"}, "after": {"search_after", "cursor"}, "searchafter": {"cursor"}, "cursor": {"search_after"}, "nexttoken": {"search_after", "cursor"}, "next": {"search_after", "cursor"},
-	"size": {"limit"}, "perpage": {"limit"}, "pagesize": {"limit"}, "count": {"limit"}, "first": {"limit"}, "top": {"limit"}, "max": {"limit"},
+	"size": {"limit"}, "perpage": {"limit"}, "pagesize": {"limit"}, "count": {"limit", "facets"}, "first": {"limit"}, "top": {"limit"}, "max": {"limit"},
 	"or": {"any"}, "should": {"any"}, "anyof": {"any", "value"}, "not": {"none"}, "mustnot": {"none"}, "exclude": {"none"}, "and": {"filters"}, "where": {"filters"}, "must": {"filters"}, "conditions": {"filters", "definition"},
 	"orderby": {"sort"}, "sortby": {"sort"}, "order": {"sort"}, "direction": {"order"}, "dir": {"order"}, "by": {"field"}, "key": {"field"}, "name": {"field"},
 	"select": {"fields"}, "columns": {"fields"}, "source": {"fields"}, "expand": {"include"}, "includes": {"include"}, "embed": {"include"}, "with": {"include"},
@@ -51,6 +51,12 @@ var synonyms = map[string][]string{
 	"lat": {"latitude"}, "lon": {"longitude"}, "lng": {"longitude"}, "long": {"longitude"}, "radius": {"radius_m"}, "distance": {"radius_m"}, "box": {"within"}, "bbox": {"within"}, "circle": {"near"},
 	"type": {"view_type", "signal_type"}, "kind": {"view_type"}, "title": {"name"}, "mail": {"email"}, "workspace": {"workspace_id"}, "org": {"workspace_id"}, "tenant": {"workspace_id"},
 	"relation": {"relations"}, "related": {"relations"}, "has": {"relations"}, "preview": {"dry_run"}, "dry": {"dry_run"}, "fuzzy": {"typos"}, "fuzziness": {"typos"},
+	"companies": {"accounts", "account"}, "company": {"accounts", "account", "name"}, "firms": {"accounts", "account"}, "firm": {"accounts", "account", "name"}, "organizations": {"accounts", "account"}, "organization": {"accounts", "account", "name"}, "businesses": {"accounts", "account"},
+	"people": {"contacts", "contact"}, "persons": {"contacts", "contact"}, "person": {"contacts", "contact"}, "leads": {"contacts", "contact"}, "permits": {"projects", "project"}, "permit": {"projects", "project"}, "buildings": {"projects", "project"}, "developments": {"projects", "project"}, "events": {"signals"}, "alerts": {"signals", "signal-queue"},
+	"lists": {"views"}, "segments": {"views"}, "users": {"members"}, "team": {"members"}, "invites": {"invitations"}, "invite": {"invitations"}, "favorites": {"favorite-views"}, "favourites": {"favorite-views"}, "subscriptions": {"signal-subscriptions"}, "inbox": {"signal-queue"}, "notifications": {"signal-queue"}, "queue": {"signal-queue"}, "hooks": {"webhooks"},
+	"find": {"search"}, "filter": {"search"}, "export": {"search"}, "download": {"search"}, "aggregate": {"facets"}, "stats": {"facets"}, "histogram": {"facets"}, "autocomplete": {"suggest"}, "typeahead": {"suggest"}, "complete": {"suggest"}, "resolve": {"match"}, "lookup": {"match"}, "enrich": {"match"},
+	"create": {"upsert"}, "update": {"upsert"}, "save": {"upsert"}, "add": {"upsert"}, "remove": {"delete"}, "updates": {"changes"}, "history": {"changes"}, "feed": {"changes"}, "audit": {"changes"}, "quota": {"credits"}, "balance": {"credits"},
+	"contractor": {"general_contractor"}, "builder": {"general_contractor"}, "gc": {"general_contractor"},
 	"wait": {"wait_s"}, "timeout": {"wait_s"}, "callback": {"url"}, "endpoint": {"url"}, "event": {"events"}, "topics": {"events"},
 }
 

@@ -143,7 +143,11 @@ type call struct {
 
 // call runs a tool.
 func (s *Server) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	c := &call{server: s, tool: t, caller: callerOf(r.Extra), request: r}
+	caller, err := callerOf(r.Extra).keyed(r.Params.Meta)
+	if err != nil {
+		return failed("Error invalid_input: " + err.Error()), nil
+	}
+	c := &call{server: s, tool: t, caller: caller, request: r}
 	if !c.caller.has(t.scope) {
 		return failed("Error forbidden: this caller lacks the scope " + t.scope + "."), nil
 	}
@@ -161,7 +165,6 @@ func (s *Server) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk
 		return failed(problem), nil
 	}
 	c.given = given
-	var err error
 	if c.digest, err = digest(given); err != nil {
 		return failed("Error invalid_input: the arguments are not valid JSON: " + oneLine(err.Error())), nil
 	}
