@@ -3,9 +3,11 @@ package api
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"atlas/internal/fault"
@@ -25,7 +27,41 @@ func (c *call) body() (input.Value, error) {
 	}
 	v, issues := input.Decode(data)
 	c.asksDryRun = v.Get("dry_run").Bool
+	v = c.withoutMisplaced(v)
 	return v, input.Issues(issues).Err()
+}
+
+// withoutMisplaced is a body without the members that belong elsewhere in the request; of
+// those it adds issues.
+func (c *call) withoutMisplaced(v input.Value) input.Value {
+	v.Members = slices.DeleteFunc(v.Members, func(m input.Member) bool {
+		place := c.placeOf(m)
+		if place != "" {
+			c.pathIssues = append(c.pathIssues, fault.Issue{Code: fault.UnrecognizedKeys, Path: []string{}, Keys: []string{m.Name},
+				Message: fmt.Sprintf("unrecognized key: %q (%s)", m.Name, place)})
+		}
+		return place != ""
+	})
+	return v
+}
+
+// placeOf says where a member belongs that the body does not have; "" if it does not know.
+func (c *call) placeOf(m input.Member) string {
+	body := c.route.body
+	switch {
+	case body.Has(m.Name):
+		return ""
+	case slices.Contains(c.route.queryParams(), m.Name):
+		return "it is a query parameter: ?" + m.Name + "="
+	case input.Nearest(m.Name, []string{headerIdempotencyKey}) != "":
+		return "it is a header: " + headerIdempotencyKey
+	case c.route.item != nil && c.route.item.Has(m.Name):
+		return fmt.Sprintf("it belongs in an element: {%q:[%s]}", c.route.items, input.Wrapped(fmt.Sprintf("{%q:", m.Name), m.Value, "}"))
+	}
+	if of := body.Holder(m.Name); of != "" && of != "filters" && of != "relations" { // conditions have hints of their own
+		return input.Wrapped(fmt.Sprintf("it belongs in %s: {%q:{%q:", of, of, m.Name), m.Value, "}}")
+	}
+	return ""
 }
 
 // receive reads the whole body before the handler runs, even if the route takes no

@@ -154,12 +154,7 @@ func (c *call) checkPath() {
 	if len(c.params) == 0 {
 		return
 	}
-	known := []string{"workspace_id"}
-	for _, p := range c.route.doc.params {
-		if p.In == "query" {
-			known = append(known, p.Name)
-		}
-	}
+	known := c.route.queryParams()
 	var unknown []string
 	for name := range c.params {
 		if !slices.Contains(known, name) {
@@ -169,12 +164,29 @@ func (c *call) checkPath() {
 	if unknown != nil {
 		slices.Sort(unknown)
 		c.pathIssues.UnrecognizedParams(unknown, known, func(name string) string {
-			if body := c.route.body; body != nil && body.Has(name) {
+			switch body := c.route.body; {
+			case body != nil && body.Has(name):
 				return "it belongs in the JSON body"
+			case slices.Contains(namesOfTokens, strings.ToLower(name)):
+				return "a token is sent in the header Authorization: Bearer <token>, never in an address, which logs keep"
 			}
 			return ""
 		})
 	}
+}
+
+// namesOfTokens are parameters that other services take a token by.
+var namesOfTokens = []string{"api_key", "apikey", "api-key", "key", "token", "access_token", "auth"}
+
+// queryParams are the query parameters of the route.
+func (r Route) queryParams() []string {
+	known := []string{"workspace_id"}
+	for _, p := range r.doc.params {
+		if p.In == "query" {
+			known = append(known, p.Name)
+		}
+	}
+	return known
 }
 
 // joinIssues adds issues before those of err. An error of another kind replaces

@@ -20,7 +20,11 @@ func notFoundText(methods map[string][]string, method, path string) string {
 	case near[0].path == strings.TrimRight(path, "/"):
 		return "no route is called " + shown + ": leave out the slash at the end, " + near[0].String()
 	}
-	return "no route is called " + shown + "; " + meantText(near)
+	text := "no route is called " + shown + "; " + meantText(near)
+	if upsert := upsertOf(methods, strings.TrimRight(path, "/")); upsert != "" && method != http.MethodGet && method != http.MethodDelete {
+		text += " What creates and changes is POST " + upsert
+	}
+	return text
 }
 
 // candidate is a path of a route that was perhaps meant.
@@ -45,12 +49,14 @@ const (
 	otherMethod = 1
 	otherID     = 2 // a name that stands where an id belongs
 	otherName   = 2 // what something is done to, where there is not that to do
-	otherLength = 2 // a segment too many or too few
+	otherLength = 2 // a segment too few
+	dropped     = 3 // one too many: who gave it wanted something with it
+	swapped     = 1 // two in the other order
 	tooFar      = 4
 )
 
 // mostNear is how many paths are offered that are equally near.
-const mostNear = 4
+const mostNear = 5
 
 // nearestPaths returns the path of a route that was probably meant, and the method for
 // it; nil if none is near. If others are as near which end alike, it returns these too.
@@ -68,9 +74,6 @@ func nearestPaths(methods map[string][]string, method, path string) []candidate 
 	var all []candidate
 	for pattern, takes := range methods {
 		below, isAPI := strings.CutPrefix(pattern, Version+"/")
-		if !isAPI && !strings.HasPrefix(path, strings.Join(strings.Split(pattern, "/")[:2], "/")) {
-			continue
-		}
 		if !isAPI {
 			below = strings.TrimPrefix(pattern, "/")
 		}
@@ -82,6 +85,8 @@ func nearestPaths(methods map[string][]string, method, path string) []candidate 
 			if method == http.MethodDelete || method == http.MethodPatch {
 				missingID = otherLength // nothing else can be meant
 			}
+		} else if c.method == http.MethodDelete {
+			continue // nobody is led to that
 		}
 		c.cost += distance(wanted, given, names, missingID)
 		if c.cost < tooFar && strings.IndexByte(pattern, '*') < 0 {
@@ -119,31 +124,37 @@ func segmentsOf(path string) []string {
 // distance is the cost of making the segments of a path those of a pattern. names are all
 // that patterns have, missingID the cost of an id that is not there.
 func distance(wanted, given []string, names map[string]bool, missingID int) int {
-	row := make([]int, len(given)+1)
-	for j := range row {
-		row[j] = j * otherLength
+	rows := [3][]int{} // the last three
+	for i := range rows {
+		rows[i] = make([]int, len(given)+1)
+	}
+	for j := range rows[2] {
+		rows[2][j] = j * dropped
 	}
 	for i, w := range wanted {
-		diagonal := row[0]
+		rows[0], rows[1], rows[2] = rows[1], rows[2], rows[0]
 		missing := otherLength
 		if w[0] == ':' {
 			missing = missingID
 		}
-		row[0] += missing
+		rows[2][0] = rows[1][0] + missing
 		for j, g := range given {
-			other := difference(w, g)
+			other := difference(w, g, names)
 			// The last name says what is to be done: it is no slip if it is one.
 			if other == tooFar && names[g] && i < len(wanted)-1 && j < len(given)-1 {
 				other = otherName
 			}
-			cost := min(row[j]+otherLength, row[j+1]+missing, diagonal+other)
-			diagonal, row[j+1] = row[j+1], cost
+			cost := min(rows[2][j]+dropped, rows[1][j+1]+missing, rows[1][j]+other)
+			if i > 0 && j > 0 && w == given[j-1] && wanted[i-1] == g {
+				cost = min(cost, rows[0][j-1]+swapped)
+			}
+			rows[2][j+1] = cost
 		}
 	}
-	return row[len(given)]
+	return rows[2][len(given)]
 }
 
-func difference(wanted, given string) int {
+func difference(wanted, given string, names map[string]bool) int {
 	_, isID := input.ReadUUID(given)
 	switch {
 	case wanted == given:
@@ -152,7 +163,7 @@ func difference(wanted, given string) int {
 		return 0
 	case wanted[0] == ':':
 		return otherID
-	case !isID && len(given) <= 2*len(wanted) && input.Nearest(given, []string{wanted}) != "":
+	case !isID && !names[given] && len(given) <= 2*len(wanted) && input.Nearest(given, []string{wanted}) != "":
 		return spelled
 	}
 	return tooFar
@@ -202,7 +213,7 @@ func notAllowedText(methods map[string][]string, allowed []string, method, path 
 // upsertOf is the path that creates and changes what a path names, or one of what it
 // names; "" if there is none.
 func upsertOf(methods map[string][]string, path string) string {
-	for _, of := range []string{path, path[:strings.LastIndexByte(path, '/')]} {
+	for _, of := range []string{path, path[:max(strings.LastIndexByte(path, '/'), 0)]} {
 		if upsert := of + "/upsert"; methods[upsert] != nil {
 			return upsert
 		}
@@ -222,10 +233,11 @@ func misnamed(pattern, path string) bool {
 	return false
 }
 
-// bySearch orders searches before other paths.
+// bySearch orders searches and lists before other paths.
 func bySearch(a, b string) int {
-	switch isSearch := strings.HasSuffix(a, "/search"); {
-	case isSearch == strings.HasSuffix(b, "/search"):
+	search := func(path string) bool { return strings.HasSuffix(path, "/search") || strings.HasSuffix(path, "/list") }
+	switch isSearch := search(a); {
+	case isSearch == search(b):
 		return 0
 	case isSearch:
 		return -1

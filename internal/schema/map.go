@@ -40,6 +40,19 @@ func (m Map[T]) Get(name string) (value T) {
 	return value
 }
 
+// Holder returns the member whose object has a member of that name; "" if none has.
+func (s *Schema) Holder(member string) string {
+	if s.target != nil {
+		s = s.target
+	}
+	for _, m := range s.Properties {
+		if m.Value != nil && m.Value.Has(member) {
+			return m.Name
+		}
+	}
+	return ""
+}
+
 // Has reports whether the schema, or one of its alternatives, has a member.
 func (s *Schema) Has(member string) bool {
 	if s.target != nil {

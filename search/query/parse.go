@@ -164,7 +164,8 @@ func buildRelations(d Dataset, _ BaseKind) rule.Rule[conditions] {
 	if members != nil {
 		text = fmt.Sprintf("Conditions on related records, which must all be met. Of each kind the newest %d count.", MaxChildren)
 	}
-	return rule.Object(members...).Described(text).Named(d.Title() + "Relations")
+	members = append(members, rule.Elsewhere[conditions](outsideRelations(d)))
+	return rule.Object(members...).Instead(func(input.Value) string { return exampleRelations(d) }).Described(text).Named(d.Title() + "Relations")
 }
 
 // sortField reads { field, order }. Without it the order is DefaultSort, or by
