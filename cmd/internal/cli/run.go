@@ -89,6 +89,7 @@ func (p Program) Run(ctx context.Context, args []string, stdout, stderr io.Write
 		return exited // --help, --version
 	}
 	if err == nil {
+		warn(stderr, p.Name, unknownVariables(os.Environ(), parser.Model.Node))
 		err = k.Run()
 	}
 	if exit, ok := errors.AsType[ExitError](err); ok {
@@ -98,7 +99,7 @@ func (p Program) Run(ctx context.Context, args []string, stdout, stderr io.Write
 	switch {
 	case err == nil:
 		return 0
-	case refused && k != nil:
+	case refused && k != nil && k.Selected() != nil:
 		faults.print(stderr, k.Selected().FullPath())
 		return refusedStatus
 	case refused:
