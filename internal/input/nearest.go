@@ -77,11 +77,11 @@ var synonyms = map[string][]string{
 	"q": {"query", "prefix"}, "text": {"query", "prefix"}, "search": {"query"}, "term": {"query"}, "keyword": {"query"}, "keywords": {"query"}, "query": {"q", "prefix", "search"},
 	"page": {"offset"}, "skip": {"offset"}, "from": {"since", "offset"}, "after": {"search_after", "cursor"}, "searchafter": {"cursor"}, "cursor": {"search_after"}, "nexttoken": {"search_after", "cursor"}, "next": {"search_after", "cursor"},
 	"size": {"limit"}, "perpage": {"limit"}, "pagesize": {"limit"}, "count": {"limit", "facets"}, "first": {"limit"}, "top": {"limit"}, "max": {"limit"},
-	"or": {"any"}, "should": {"any"}, "anyof": {"any", "value"}, "not": {"none"}, "mustnot": {"none"}, "exclude": {"none"}, "and": {"filters"}, "where": {"filters"}, "must": {"filters"}, "conditions": {"filters", "definition"},
+	"or": {"any"}, "should": {"any"}, "anyof": {"any", "value"}, "not": {"none"}, "mustnot": {"none"}, "exclude": {"none"}, "and": {"filters"}, "where": {"filters", "filter"}, "must": {"filters"}, "conditions": {"filters", "definition"},
 	"orderby": {"sort"}, "sortby": {"sort"}, "order": {"sort"}, "direction": {"order"}, "dir": {"order"}, "by": {"field"}, "key": {"field"}, "name": {"field"},
 	"select": {"fields"}, "columns": {"fields"}, "source": {"fields"}, "expand": {"include"}, "includes": {"include"}, "embed": {"include"}, "with": {"include"},
 	"eq": {"value"}, "is": {"value"}, "equals": {"value"}, "in": {"value"}, "contains": {"value"}, "like": {"value"}, "match": {"value"}, "exact": {"exact_match"}, "exists": {"known"}, "isnull": {"known"},
-	"aggs": {"facets"}, "aggregations": {"facets"}, "groupby": {"facets"}, "facet": {"facets"},
+	"aggs": {"facets"}, "aggregations": {"facets"}, "facet": {"facets"},
 	"items": {"inputs", "ids"}, "records": {"inputs", "ids"}, "data": {"inputs"}, "input": {"inputs"}, "id": {"ids", "record_id", "account_id", "project_id", "contact_id", "view_id", "signal_id", "domain"}, "recordids": {"ids"},
 	"lat": {"latitude"}, "lon": {"longitude"}, "lng": {"longitude"}, "long": {"longitude"}, "radius": {"radius_m"}, "distance": {"radius_m"}, "box": {"within"}, "bbox": {"within"}, "circle": {"near"},
 	"type": {"view_type", "signal_type", "account_type", "primary_use"}, "kind": {"view_type"}, "title": {"name"}, "mail": {"email"}, "workspace": {"workspace_id"}, "org": {"workspace_id"}, "tenant": {"workspace_id"},
@@ -98,6 +98,7 @@ var synonyms = map[string][]string{
 	"firstname": {"name"}, "lastname": {"name"}, "fullname": {"name"}, "threshold": {"min_confidence"}, "limit": {"candidates"}, "mean": {"avg"}, "average": {"avg"}, "total": {"sum"},
 	"daily": {"day"}, "weekly": {"week"}, "monthly": {"month"}, "quarterly": {"quarter"}, "yearly": {"year"}, "annual": {"year"}, "annually": {"year"},
 	"record.updated": {"record.changed"}, "record.created": {"record.changed"}, "record.modified": {"record.changed"}, "record.removed": {"record.deleted"}, "signal.created": {"signal.arrived"}, "signal.new": {"signal.arrived"}, "undismiss": {"restore"}, "book": {"accounts"},
+	"format": {"output"}, "groupby": {"facets", "facet"},
 	"wait": {"wait_s"}, "timeout": {"wait_s"}, "callback": {"url"}, "endpoint": {"url"}, "event": {"events"}, "topics": {"events"},
 }
 

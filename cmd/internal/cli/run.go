@@ -88,8 +88,10 @@ func (p Program) Run(ctx context.Context, args []string, stdout, stderr io.Write
 	if exited >= 0 {
 		return exited // --help, --version
 	}
-	if err == nil {
+	if k == nil || !takesNoSettings(k.Selected()) {
 		warn(stderr, p.Name, unknownVariables(os.Environ(), parser.Model.Node))
+	}
+	if err == nil {
 		err = k.Run()
 	}
 	if exit, ok := errors.AsType[ExitError](err); ok {
