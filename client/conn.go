@@ -123,7 +123,7 @@ func (c *conn) do(ctx context.Context, r request) (http.Header, []byte, error) {
 	if key == "" {
 		key = rand.Text()
 	}
-	first := time.Now()
+	var failed time.Time // the first attempt
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
 		header, answer, err := c.attempt(ctx, r, key, body)
@@ -131,7 +131,10 @@ func (c *conn) do(ctx context.Context, r request) (http.Header, []byte, error) {
 		if err == nil {
 			return header, answer, nil
 		}
-		wait, again := c.retry.after(attempt, time.Since(first), err, !r.unkept)
+		if attempt == 1 {
+			failed = time.Now()
+		}
+		wait, again := c.retry.after(attempt, time.Since(failed), err, !r.unkept)
 		if deadline, ok := ctx.Deadline(); !again || ctx.Err() != nil || ok && time.Until(deadline) < wait {
 			return nil, nil, err
 		}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -21,67 +22,60 @@ import (
 // are "" then. Only the acceptance of an invitation is not repeated when its response was
 // lost.
 type Retry struct {
-	// Attempts is the maximum number of attempts; 0: 5, or unlimited when For
-	// is set; 1: no retry.
+	// Attempts is the maximum number of attempts; 0: no limit; 1: no retry.
 	Attempts int
-	// For bounds the time from the first to the last attempt; 0: no limit.
+	// For bounds the time from the first failure to the start of the last attempt;
+	// 0: 15 s, or no limit when Attempts is set.
 	For time.Duration
 	// First is the wait before the second attempt; 0: 250 ms. It doubles up to
 	// Longest. Half of each wait is random, so that clients do not retry in
-	// step.
+	// step. No wait is shorter than Retry-After.
 	First time.Duration
 	// Longest bounds one wait; 0: 10 s. If Retry-After exceeds it, the error is
 	// returned at once.
 	Longest time.Duration
 }
 
-func (r Retry) attempts() int {
-	switch {
-	case r.Attempts != 0:
-		return r.Attempts
-	case r.For > 0:
-		return math.MaxInt
+// withDefaults replaces zero fields by their defaults.
+func (r Retry) withDefaults() Retry {
+	if r.For == 0 && r.Attempts == 0 {
+		r.For = 15 * time.Second // a failover of Redis or Postgres takes less
 	}
-	return 5
+	r.For = cmp.Or(r.For, math.MaxInt64)
+	r.Attempts = cmp.Or(r.Attempts, math.MaxInt)
+	r.First, r.Longest = cmp.Or(r.First, 250*time.Millisecond), cmp.Or(r.Longest, 10*time.Second)
+	return r
 }
 
-func (r Retry) longest() time.Duration {
-	if r.Longest == 0 {
-		return 10 * time.Second
-	}
-	return r.Longest
-}
-
-// after decides whether and when to retry after a failure. passed is the time
-// since the start of the first attempt.
+// after decides whether and when to retry after a failure. passed is the time since the
+// first failure. The last wait ends at For, so that all clients outlast an outage that
+// is shorter.
 func (r Retry) after(attempt int, passed time.Duration, failure error, repeatable bool) (time.Duration, bool) {
-	if attempt >= r.attempts() || !r.repeats(failure, repeatable) {
+	r = r.withDefaults()
+	if attempt >= r.Attempts || passed >= r.For || !r.repeats(failure, repeatable) {
 		return 0, false
 	}
-	wait, ok := r.wait(attempt, failure)
-	return wait, ok && (r.For == 0 || passed+wait <= r.For)
-}
-
-// wait is the pause after an attempt; false when it is too long.
-func (r Retry) wait(attempt int, failure error) (time.Duration, bool) {
+	wait := min(r.pause(attempt), r.For-passed)
 	if e, ok := errors.AsType[*Error](failure); ok && e.RetryAfter > 0 {
-		if e.RetryAfter > r.longest() {
+		// The requested time plus up to a quarter, at most the longest.
+		wait = max(wait, min(e.RetryAfter+rand.N(e.RetryAfter/4+1), r.Longest)) // #nosec G404 -- spreads retries, guards nothing
+		if e.RetryAfter > r.Longest || wait > r.For-passed {
 			return 0, false
 		}
-		// Wait the requested time plus up to a quarter, at most the longest.
-		return min(e.RetryAfter+rand.N(e.RetryAfter/4+1), r.longest()), true // #nosec G404 -- spreads retries, guards nothing
 	}
+	return wait, true
+}
+
+// pause is the wait after an attempt, unless the service asks for a longer one.
+func (r Retry) pause(attempt int) time.Duration {
 	wait := r.First
-	if wait == 0 {
-		wait = 250 * time.Millisecond
-	}
 	for range attempt - 1 {
-		if wait *= 2; wait >= r.longest() {
+		if wait *= 2; wait >= r.Longest {
 			break
 		}
 	}
-	wait = min(wait, r.longest())
-	return wait/2 + rand.N(wait/2+1), true // #nosec G404 -- spreads retries, guards nothing
+	wait = min(wait, r.Longest)
+	return wait/2 + rand.N(wait/2+1) // #nosec G404 -- spreads retries, guards nothing
 }
 
 // repeats reports whether a failure is transient and a retry is safe.

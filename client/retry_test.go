@@ -131,8 +131,8 @@ func TestRefusedConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, call := range []func(*client.Client) error{search, invite} {
-		c, attempts := clientOf(t, root)
-		if err := call(c); err == nil || attempts.Load() != 5 {
+		c, attempts := clientOf(t, root, client.WithRetry(client.Retry{Attempts: 3, First: time.Millisecond}))
+		if err := call(c); err == nil || attempts.Load() != 3 {
 			t.Errorf("%d attempts, %v", attempts.Load(), err)
 		}
 	}
@@ -174,7 +174,7 @@ func TestWaits(t *testing.T) {
 		"Retry-After is the least":      {func(n int) (int, http.Header) { return until(2, n, 503), after("4") }, client.Retry{}, 4 * time.Second, 5 * time.Second, 2, true},
 		"429 that is over soon":         {func(n int) (int, http.Header) { return until(3, n, 429), after("2") }, client.Retry{}, 4 * time.Second, 5 * time.Second, 3, true},
 		"a date":                        {func(n int) (int, http.Header) { return until(2, n, 503), after(inSeconds(8)) }, client.Retry{}, 7 * time.Second, 10 * time.Second, 2, true},
-		"doubles, half of it by chance": {func(int) (int, http.Header) { return 503, nil }, client.Retry{}, (250 + 500 + 1000 + 2000) * time.Millisecond / 2, (250 + 500 + 1000 + 2000) * time.Millisecond, 5, false},
+		"doubles, half of it by chance": {func(int) (int, http.Header) { return 503, nil }, client.Retry{Attempts: 5}, (250 + 500 + 1000 + 2000) * time.Millisecond / 2, (250 + 500 + 1000 + 2000) * time.Millisecond, 5, false},
 		"up to the longest":             {func(int) (int, http.Header) { return 503, nil }, client.Retry{Attempts: 11, First: time.Second, Longest: 3 * time.Second}, (1 + 2 + 8*3) * time.Second / 2, (1 + 2 + 8*3) * time.Second, 11, false},
 		"Retry-After at the longest":    {func(n int) (int, http.Header) { return until(2, n, 503), after("10") }, client.Retry{}, 10 * time.Second, 10 * time.Second, 2, true},
 		"for a time":                    {func(int) (int, http.Header) { return 503, after("2") }, client.Retry{For: 7750 * time.Millisecond}, 6 * time.Second, 7750 * time.Millisecond, 4, false},
@@ -188,6 +188,45 @@ func TestWaits(t *testing.T) {
 				err := search(api)
 				if took := time.Since(began); took < c.least || took > c.most || *attempts != c.attempts || (err == nil) != c.wantRemaining {
 					t.Errorf("%d attempts in %s, %v; want %d in %s to %s", *attempts, took, err, c.attempts, c.least, c.most)
+				}
+			})
+		})
+	}
+}
+
+// An outage of less than 15 s is outlasted by default, whatever the first attempt took and
+// whether or not the service says how long to wait. A longer one ends the call.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	const hang = 20 * time.Second
+	for name, c := range map[string]struct {
+		header http.Header
+		outage time.Duration // after the first failure
+		ok     bool
+	}{
+		"short":                         {nil, 14*time.Second + 990*time.Millisecond, true},
+		"long":                          {nil, 15*time.Second + 10*time.Millisecond, false},
+		"short, with Retry-After":       {http.Header{"Retry-After": {"1"}}, 12 * time.Second, true},
+		"a failover of Redis":           {http.Header{"Retry-After": {"1"}}, 6 * time.Second, true},
+		"long, with Retry-After":        {http.Header{"Retry-After": {"1"}}, 16 * time.Second, false},
+		"a Retry-After of what remains": {http.Header{"Retry-After": {"9"}}, 12 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				option, attempts := transport(func(attempt int) (int, http.Header) {
+					if attempt == 1 {
+						time.Sleep(hang) // of the bubble
+					}
+					if time.Since(began) < hang+c.outage {
+						return 503, c.header
+					}
+					return 200, nil
+				}).client()
+				api, _ := clientOf(t, "http://atlas.example", option, client.WithRetry(client.Retry{}))
+				err := search(api)
+				if took := time.Since(began); (err == nil) != c.ok || took > hang+15*time.Second || *attempts > 13 {
+					t.Errorf("%d attempts in %s: %v", *attempts, took, err)
 				}
 			})
 		})

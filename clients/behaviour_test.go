@@ -29,8 +29,9 @@ import (
 type behaviour struct {
 	Name    string         `json:"name"`
 	Call    string         `json:"call"`
-	ID      string         `json:"id,omitzero"` // of get
-	Base    string         `json:"base"`        // URL, set by the test
+	ID      string         `json:"id,omitzero"`     // of get
+	Base    string         `json:"base"`            // URL, set by the test
+	Retry   *retry         `json:"retry,omitempty"` // quick: no waits
 	Answers []answer       `json:"answers"`
 	Outcome map[string]any `json:"outcome"`
 	// Of read_webhook: what was signed, and what the receiver has. The test sets Headers.
@@ -38,6 +39,21 @@ type behaviour struct {
 	Secret   string            `json:"secret,omitzero"`
 	Received string            `json:"received,omitzero"`
 	Headers  map[string]string `json:"headers,omitzero"`
+}
+
+// retry are the options of retries, those of time in seconds; 0 and {}: the default.
+type retry struct {
+	Attempts int     `json:"attempts,omitzero"`
+	First    float64 `json:"first,omitzero"`
+	Within   float64 `json:"within,omitzero"`
+}
+
+// quick repeats without noticeable waits.
+var quick = retry{First: 0.001}
+
+func (r retry) inGo() client.Retry {
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	return client.Retry{Attempts: r.Attempts, First: seconds(r.First), For: seconds(r.Within)}
 }
 
 // signed is a request to a webhook.
@@ -70,13 +86,14 @@ type answer struct {
 	Status  int               `json:"status"` // 0: 200
 	Headers map[string]string `json:"headers"`
 	Body    json.RawMessage   `json:"body"`
-	Text    *string           `json:"text"` // no JSON
-	Code    string            `json:"code"` // of an error
-	Page    []string          `json:"page"` // ids of records
-	Next    string            `json:"next"` // cursor of the page
-	View    string            `json:"view"` // id
-	Lost    bool              `json:"lost"` // the connection ends without an answer
-	Cut     bool              `json:"cut"`  // within the answer
+	Text    *string           `json:"text"`    // no JSON
+	Code    string            `json:"code"`    // of an error
+	Page    []string          `json:"page"`    // ids of records
+	Next    string            `json:"next"`    // cursor of the page
+	View    string            `json:"view"`    // id
+	Lost    bool              `json:"lost"`    // the connection ends without an answer
+	Cut     bool              `json:"cut"`     // within the answer
+	After   float64           `json:"after_s"` // of the request
 	// Wants are members of the request's body, Path is its path, Key its Idempotency-Key.
 	Wants map[string]any `json:"wants"`
 	Path  string         `json:"path"`
@@ -147,6 +164,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(name, value)
 	}
 	body := a.body()
+	time.Sleep(time.Duration(a.After * float64(time.Second)))
 	switch {
 	case a.Lost:
 		panic(http.ErrAbortHandler)
@@ -230,6 +248,9 @@ func TestClientsBehaveAlike(t *testing.T) {
 			defer server.Close()
 			for i := range s.cases {
 				s.cases[i].Base = fmt.Sprintf("%s/%d/api/v1", server.URL, i)
+				if s.cases[i].Retry == nil {
+					s.cases[i].Retry = &quick
+				}
 				if signed := s.cases[i].Signed; signed != nil {
 					var err error
 					if s.cases[i].Headers, err = signed.headers(); err != nil {
@@ -281,7 +302,7 @@ func in(t *testing.T, language string, cases []behaviour) []map[string]any {
 
 func inGo(t *testing.T, cases []behaviour) (all []map[string]any) {
 	for _, c := range cases {
-		api, err := client.New(c.Base, client.WithAPIKey("k"), client.WithRetry(client.Retry{First: time.Millisecond}))
+		api, err := client.New(c.Base, client.WithAPIKey("k"), client.WithRetry(c.Retry.inGo()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -177,8 +177,8 @@ func TestMetrics(t *testing.T) {
 	s.call("GET", "/openapi.json", "", "")
 	waitFor(t, "an e-mail attempt and a sweep", func() bool {
 		m := s.metrics()
-		return strings.Contains(m, `atlas_job_runs_total{outcome="later",task="invitation_letters"} 1`) &&
-			strings.Contains(m, `atlas_job_last_success_timestamp_seconds{task="projection_sweep"}`)
+		return strings.Contains(m, `atlas_job_runs_total{outcome="later",task="invitation"} 1`) &&
+			strings.Contains(m, `atlas_job_last_success_timestamp_seconds{task="projection_sweep"}`) && strings.Contains(m, "\natlas_jobs_pending ")
 	})
 	m := s.metrics()
 	for _, line := range []string{
@@ -191,7 +191,7 @@ func TestMetrics(t *testing.T) {
 		`atlas_credits_charged_total{operation="search_projects"} 20`,
 		`atlas_credits_refused_total{operation="search_projects",reason="used_up"} 1`,
 		`atlas_idempotency_total{outcome="first"} 1`, `atlas_idempotency_total{outcome="replayed"} 1`,
-		`atlas_requests_in_flight 0`, `atlas_draining 0`, `atlas_credits_breaker_open 0`, `atlas_letters_pending 0`,
+		`atlas_requests_in_flight 0`, `atlas_draining 0`, `atlas_credits_breaker_open 0`,
 		`atlas_pool_limit{pool="elasticsearch"} 256`, `atlas_pool_limit{pool="postgres_app"} 16`,
 		`atlas_pool_limit{pool="elasticsearch_background"} 16`, `atlas_pool_limit{pool="redis"} ` + fmt.Sprint(10*runtime.GOMAXPROCS(0)),
 	} {

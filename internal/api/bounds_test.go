@@ -82,7 +82,7 @@ func TestInvitationEmailOverHTTP(t *testing.T) {
 	if l := invite("a@example.com"); l.Status != "none" || l.DueAt != nil || l.PacedBy != nil {
 		t.Errorf("without mail: %+v", l)
 	}
-	s.server.People.Invitations.EmailQueued = func() {}
+	s.server.People.Invitations.Emails = true
 	s.server.People.Invitations.Limits = workspace.Limits{EmailsHourly: 1}
 	if l := invite("b@example.com"); l.Status != "due" || l.DueAt == nil || l.PacedBy != nil {
 		t.Errorf("the first: %+v", l)

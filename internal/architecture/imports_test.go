@@ -28,11 +28,11 @@ var allowed = map[string][]string{
 	"internal/seal":            {},
 	"internal/mcp":             {},
 	"internal/egress":          {},
-	"internal/delivery":        {"workspace/digest", "workspace/subscriptions", "internal/egress", "internal/fault", "internal/timer", "search/query", "workspace", "workspace/jobs", "workspace/queue", "workspace/webhooks"},
+	"internal/delivery":        {"workspace/digest", "workspace/subscriptions", "internal/egress", "internal/fault", "internal/timer", "search/query", "workspace", "workspace/jobs", "workspace/people", "workspace/queue", "workspace/webhooks"},
 	"internal/session":         {"internal/auth", "internal/fault", "internal/seal"},
 	"internal/oidc":            {"internal/auth", "internal/fault", "internal/seal", "internal/session", "workspace"},
 	"explorer":                 {"internal/asset"},
-	"internal/mail":            {"workspace", "workspace/people", "internal/fault"},
+	"internal/mail":            {},
 	"internal/architecture":    {},
 	"internal/telemetry":       {},
 	"internal/release":         {},
@@ -46,7 +46,7 @@ var allowed = map[string][]string{
 	"search/match":             {"search/query", "internal/edits"},
 	"search":                   {"search/document", "search/match", "search/query", "mappings", "internal/edits", "internal/elastic", "internal/fault", "internal/scan"},
 	"workspace":                {"internal/fault", "internal/input", "internal/rule", "internal/schema"},
-	"workspace/people":         {"workspace", "internal/fault"},
+	"workspace/people":         {"workspace", "workspace/jobs", "internal/fault"},
 	"workspace/book":           {"workspace", "search/query", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
 	"workspace/views":          {"workspace", "search/query", "internal/fault", "internal/input", "internal/rule"},
 	"workspace/held":           {"workspace", "workspace/book", "search/query"},
@@ -85,10 +85,10 @@ var allowed = map[string][]string{
 
 // anything may be imported by the binary, by what only tests use, and by what
 // only developers run.
-var unrestricted = []string{"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest", "search/match/labelled"}
+var unrestricted = []string{"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/devstack/backends", "internal/mail/mailtest", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest", "search/match/labelled"}
 
 // testsOnly are packages that no serving code may import.
-var testsOnly = []string{"internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest", "search/match/labelled"}
+var testsOnly = []string{"internal/api/openapi/conformance", "internal/devstack/backends", "internal/mail/mailtest", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest", "search/match/labelled"}
 
 type pkg struct {
 	ImportPath string

@@ -30,8 +30,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(runAsSender) != "" {
-		sendUntilKilled()
+	if database := os.Getenv(runAsSender); database != "" {
+		sendUntilKilled(database)
+		return
+	}
+	if spec := os.Getenv(runAsMailer); spec != "" {
+		mailUntilKilled(spec)
 		return
 	}
 	backends.Main(m)
@@ -125,6 +129,12 @@ func (w *world) send(t *testing.T, change ...func(*jobs.Handler)) {
 	for _, c := range change {
 		c(&h)
 	}
+	w.run(t, h)
+}
+
+// run runs jobs until the test ends.
+func (w *world) run(t *testing.T, h jobs.Handler) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

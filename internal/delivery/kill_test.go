@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -19,24 +20,39 @@ import (
 // runAsSender makes the test binary send what is due in a database until it is killed.
 const runAsSender = "ATLAS_TEST_RUN_AS_SENDER"
 
-func sendUntilKilled() {
+func sendUntilKilled(database string) {
+	runUntilKilled(database, func(system *postgres.System) jobs.Handler {
+		return delivery.NewSender(system, sealer, egress.New(loopback, nil), nil, slog.New(slog.DiscardHandler)).Handler()
+	}, time.Second)
+}
+
+// runUntilKilled runs jobs. The lease of a job lasts as long as hold, or as the default.
+func runUntilKilled(database string, handler func(*postgres.System) jobs.Handler, hold time.Duration) {
 	ctx := context.Background()
-	system, err := postgres.OpenSystem(ctx, os.Getenv(runAsSender), postgres.Options{MaxConns: 4})
+	system, err := postgres.OpenSystem(ctx, database, postgres.Options{MaxConns: 4})
+	must(err)
+	jobs.NewRunner(system, handler(system), jobs.Options{Log: slog.New(slog.DiscardHandler), Hold: hold}).Run(ctx)
+}
+
+func must(err error) {
 	if err != nil {
 		panic(err)
 	}
-	log := slog.New(slog.DiscardHandler)
-	s := delivery.NewSender(system, sealer, egress.New(loopback, nil), nil, log)
-	jobs.NewRunner(system, s.Handler(), jobs.Options{Log: log, Hold: time.Second}).Run(ctx)
 }
 
-// startSender starts a process that sends.
-func (w *world) startSender(t *testing.T) *exec.Cmd {
+// startProcess starts this binary with a variable, whose value is a text, or JSON.
+func (w *world) startProcess(t *testing.T, variable string, value any) *exec.Cmd {
 	t.Helper()
 	binary, err := os.Executable()
 	fatal(t, err)
+	text, isText := value.(string)
+	if !isText {
+		encoded, err := json.Marshal(value)
+		fatal(t, err)
+		text = string(encoded)
+	}
 	c := exec.Command(binary) // #nosec G204 -- the test itself
-	c.Env = append(os.Environ(), runAsSender+"="+w.databases.System)
+	c.Env = append(os.Environ(), variable+"="+text)
 	c.Stderr = os.Stderr
 	fatal(t, c.Start())
 	return c
@@ -65,7 +81,7 @@ func TestKilledSendersLoseNothing(t *testing.T) {
 	kills := 0
 	end := time.Now().Add(5 * time.Minute)
 	for reached := 0; reached < events; {
-		senders := []*exec.Cmd{w.startSender(t), w.startSender(t)}
+		senders := []*exec.Cmd{w.startProcess(t, runAsSender, w.databases.System), w.startProcess(t, runAsSender, w.databases.System)}
 		target := min(reached+1500, events)
 		for reached < target {
 			if reached = len(distinct()); time.Now().After(end) {

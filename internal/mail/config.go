@@ -1,14 +1,5 @@
-// Package mail sends the e-mails of invitations by SMTP in the background, so
-// that no request waits for a mail server. The queue is in the invitations
-// themselves (workspace.Outbox), so no e-mail is lost with a process: after a
-// crash it is due again when the claim expires.
-//
-// Delivery is at least once: if a process dies, or loses Postgres, between the
-// acceptance by the mail server and the record of it, the e-mail is sent again
-// with the same Message-ID. docs/architecture.md, "Invitations by mail".
-//
-// What an invitation is and who may create one belongs to package workspace.
-// This is not a general mailing system.
+// Package mail sends e-mails of plain text by SMTP, one at a time. When, to whom, and what
+// again after a failure is decided by the jobs that send them (internal/delivery).
 package mail
 
 import (

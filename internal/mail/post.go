@@ -2,14 +2,19 @@ package mail
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	netmail "net/mail"
 	"strings"
+	"time"
 
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Post sends e-mails that others compose, one at a time.
+// smtpTimeout bounds the connection to a mail server, and then the sending.
+const smtpTimeout = 10 * time.Second
+
+// Post sends e-mails.
 type Post struct {
 	server server
 	from   *netmail.Address
@@ -38,6 +43,13 @@ func (p *Post) Send(ctx context.Context, messageID, to, subject, text string) (r
 // SendList is Send with an address to which a request ends such e-mails (RFC 8058), ""
 // for none.
 func (p *Post) SendList(ctx context.Context, messageID, to, subject, text, unsubscribe string) (refused bool, err error) {
+	err = p.server.send(ctx, p.message(messageID, to, subject, text, unsubscribe))
+	return err != nil && final(err), err
+}
+
+// message writes an e-mail. All its parts are user input: they go into encoded headers and
+// plain text only.
+func (p *Post) message(messageID, to, subject, text, unsubscribe string) *gomail.Msg {
 	m := gomail.NewMsg()
 	if unsubscribe != "" {
 		m.SetGenHeader("List-Unsubscribe", "<"+unsubscribe+">")
@@ -51,8 +63,21 @@ func (p *Post) SendList(ctx context.Context, messageID, to, subject, text, unsub
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
 	m.Subject(subject)
 	m.SetBodyString(gomail.TypeTextPlain, text)
-	err = p.server.send(ctx, m)
-	return err != nil && final(err), err
+	return m
+}
+
+// final reports whether a retry is useless: the server permanently rejects this mailbox or
+// e-mail. A rejected login or sender is retried, because an operator can fix it.
+func final(err error) bool {
+	refusal, ok := errors.AsType[*gomail.SendError](err)
+	if !ok || refusal.IsTemp() || refusal.ErrorCode() < 500 {
+		return false
+	}
+	switch refusal.Reason {
+	case gomail.ErrSMTPRcptTo, gomail.ErrSMTPDataClose, gomail.ErrNoUnencoded:
+		return true
+	}
+	return false
 }
 
 // send delivers to the mail server. Its acceptance is final, whatever happens to the

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -48,6 +50,11 @@ func (s *Schema) Holder(member string) string {
 	for _, m := range s.Properties {
 		if m.Value != nil && m.Value.Has(member) {
 			return m.Name
+		}
+	}
+	for _, a := range slices.Concat(s.AnyOf, s.OneOf) {
+		if holder := a.Holder(member); holder != "" {
+			return holder
 		}
 	}
 	return ""

@@ -146,7 +146,6 @@ func (m *Metrics) Idempotency(outcome string) { m.repeated.WithLabelValues(outco
 // The jobs. Their label is "task", because Prometheus sets "job" itself.
 const (
 	JobSweep  = "projection_sweep"
-	JobEmails = "invitation_letters"
 	JobEvents = "webhook_events"
 )
 

@@ -53,7 +53,7 @@ func TestWhatIsCounted(t *testing.T) {
 	m.CreditsRefused("search_accounts", "used_up")
 	m.Idempotency("replayed")
 	m.JobDone(JobSweep, "ok")
-	m.JobDone(JobEmails, "later")
+	m.JobDone("invitation", "later")
 	open := true
 	m.Breaker(func() bool { return open })
 	m.Pools(map[string]func() Pool{"redis": func() Pool { return Pool{InUse: 2, Idle: 3, Limit: 20, Waits: 4, Waited: 5 * time.Second} }})
@@ -72,7 +72,7 @@ func TestWhatIsCounted(t *testing.T) {
 		`atlas_pool_connections{pool="redis",state="in_use"} 2`, `atlas_pool_connections{pool="redis",state="idle"} 3`,
 		`atlas_pool_limit{pool="redis"} 20`, `atlas_pool_waits_total{pool="redis"} 4`, `atlas_pool_wait_seconds_total{pool="redis"} 5`,
 	)
-	if strings.Contains(got, `atlas_job_last_success_timestamp_seconds{task="invitation_letters"}`) {
+	if strings.Contains(got, `atlas_job_last_success_timestamp_seconds{task="invitation"}`) {
 		t.Error("an e-mail that was not sent is a success")
 	}
 	open = false
@@ -92,7 +92,7 @@ func TestBacklog(t *testing.T) {
 		reads++
 		return Backlog{Pending: 3, Oldest: 1500 * time.Millisecond}, nil
 	})
-	m.Backlog("letters", func(context.Context) (Backlog, error) { return Backlog{}, errors.New("away") })
+	m.Backlog("jobs", func(context.Context) (Backlog, error) { return Backlog{}, errors.New("away") })
 	for range 3 {
 		wantLines(t, scrape(t, m), "atlas_projection_pending 3", "atlas_projection_oldest_pending_seconds 1.5")
 	}
@@ -100,8 +100,8 @@ func TestBacklog(t *testing.T) {
 		t.Errorf("%d readings", reads)
 	}
 	got := scrape(t, m)
-	wantLines(t, got, `atlas_backlog_read_errors_total{backlog="letters"} 1`)
-	if strings.Contains(got, "atlas_letters_pending") {
+	wantLines(t, got, `atlas_backlog_read_errors_total{backlog="jobs"} 1`)
+	if strings.Contains(got, "atlas_jobs_pending") {
 		t.Error("a backlog that could not be read is told")
 	}
 }

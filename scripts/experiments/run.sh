@@ -65,6 +65,7 @@ run_experiments() {
 		stack=()
 		if [[ "$package" != ./scripts/experiments/* ]]; then stack=(bin/atlas-dev stack run --); fi
 		status=0
+		export ATLAS_EXPERIMENT_NAME=$name
 		"${stack[@]}" go test -tags "$tag" -count=1 -timeout "${limit:-45m}" -v -run "^$test\$" "$package" "${flags[@]}" || status=$?
 		statuses+=("$name=$status")
 	done

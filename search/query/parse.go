@@ -216,7 +216,7 @@ func sortField(d Dataset, base BaseKind) rule.Field[request] {
 				issues.Add(fault.Custom, at, "sorting by relevance needs a query")
 			}
 		case i < 0:
-			issues.Unrecognized(at, []string{field.Text}, known)
+			issues.Unrecognized(at, []string{field.Text}, keys)
 		default:
 			into.Sort.Field = fields[i]
 		}

@@ -1,16 +1,19 @@
 package people
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
 	"atlas/workspace"
+	"atlas/workspace/jobs"
 )
 
-// InvitationEmail is the e-mail of an invitation, claimed for sending.
+// InvitationKind is the kind of the jobs that mail invitations. The id of such a job is
+// that of its invitation.
+const InvitationKind jobs.Kind = "invitation"
+
+// InvitationEmail is what the e-mail of an invitation is written from.
 type InvitationEmail struct {
-	Workspace  workspace.ID
 	Invitation InvitationID
 	// WorkspaceName and InvitedBy appear in the text. InvitedBy is the name of the
 	// user who invited, "" when an API key did.
@@ -20,23 +23,6 @@ type InvitationEmail struct {
 	ExpiresAt                time.Time
 	Seed                     InvitationSeed
 	Hash                     workspace.SecretHash
-	// Attempt counts from 1. It distinguishes this claim from later ones.
-	Attempt int
-}
-
-// Outbox is the queue of invitation e-mails to send. It consists of the rows of
-// the invitations, so an e-mail is as durable as its invitation.
-type Outbox interface {
-	// ClaimEmail claims a due e-mail for one sender. The claim ends after hold: the
-	// e-mail of a sender that died becomes due again. The first claim sets sent_at.
-	// E-mails of closed and expired invitations are never due. ClaimEmail postpones
-	// an e-mail whose address got daily e-mails, from all workspaces, within
-	// AddressEmailWindow. ok is false when no e-mail is due.
-	ClaimEmail(ctx context.Context, now time.Time, hold time.Duration, daily int) (e InvitationEmail, ok bool, err error)
-	// EmailSent records that a claimed e-mail was sent.
-	EmailSent(ctx context.Context, e InvitationEmail, at time.Time) error
-	// EmailFailed makes a claimed e-mail due again at next; nil gives up.
-	EmailFailed(ctx context.Context, e InvitationEmail, next *time.Time) error
 }
 
 // The sliding windows of Limits.EmailsHourly and Limits.EmailsDaily.

@@ -117,10 +117,9 @@ type Invitations struct {
 	Store       InvitationStore
 	Acceptances AcceptanceStore
 	Links       *InvitationLinks
-	// EmailQueued is called when there is an e-mail to send. It must not block.
-	// Nil means that the service sends no e-mails and the invited person gets the
+	// Emails says whether the service sends e-mails. Else the invited person gets the
 	// link in another way.
-	EmailQueued func()
+	Emails bool
 	// Limits has OpenInvitations and the e-mail rates EmailsHourly and EmailsDaily.
 	Limits workspace.Limits
 	// Accepted, when not nil, is called after each acceptance.
@@ -175,16 +174,13 @@ func (s *Invitations) create(ctx context.Context, in workspace.ID, by Actor, ema
 		Invitation: Invitation{
 			ID: InvitationID(workspace.NewUUID()), Email: email, Role: role, CreatedAt: now, ExpiresAt: now.Add(InvitationTTL),
 		},
-		Seed: InvitationSeed(workspace.NewSecret()), SendEmail: s.EmailQueued != nil, Replaces: replaces,
+		Seed: InvitationSeed(workspace.NewSecret()), SendEmail: s.Emails, Replaces: replaces,
 	}
 	secret := s.Links.secret(r.ID, r.Seed)
 	r.Hash = secret.Hash()
 	schedule, err := s.Store.InsertInvitation(ctx, in, by, r, s.Limits.WithDefaults(), requireAdministrator)
 	if err != nil {
 		return CreatedInvitation{}, err
-	}
-	if s.EmailQueued != nil {
-		s.EmailQueued()
 	}
 	return CreatedInvitation{r.Invitation, s.Links.url(r.ID, secret), schedule}, nil
 }

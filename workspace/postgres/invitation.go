@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -9,6 +10,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/jobs"
 	"atlas/workspace/people"
 )
 
@@ -80,9 +82,15 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by people
 			return err
 		}
 		_, err = tx.Exec(ctx, `
-			INSERT INTO invitations (workspace_id, id, email, email_folded, role, seed, secret_hash, invited_by, created_at, expires_at, letter_at, next_attempt_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)`,
+			INSERT INTO invitations (workspace_id, id, email, email_folded, role, seed, secret_hash, invited_by, created_at, expires_at, letter_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 			arg(in), arg(r.ID), r.Email, folded, r.Role, r.Seed[:], r.Hash[:], nullable(by.User), r.CreatedAt, r.ExpiresAt, schedule.At)
+		if err != nil || schedule.At == nil {
+			return err
+		}
+		_, err = addJobs(ctx, tx, []jobs.New{{
+			ID: jobs.ID(r.ID), Workspace: in, Kind: people.InvitationKind, Lane: uuid.UUID(in), Payload: json.RawMessage("{}"), RunAt: *schedule.At,
+		}}, r.CreatedAt)
 		return err
 	})
 	return schedule, err

@@ -2,27 +2,50 @@ package postgres_test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
 	"atlas/workspace"
 	"atlas/workspace/jobs"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 )
 
-// sendDue claims all due e-mails and returns their addresses.
+// sendDue does all due jobs of invitations, and returns the addresses of the e-mails.
 func (p *peopleFixture) sendDue(t *testing.T, daily int) (to []string) {
 	t.Helper()
+	ctx := t.Context()
 	for {
-		l, ok, err := p.system.ClaimEmail(t.Context(), p.now, time.Hour, daily)
+		lanes, err := p.system.DueLanes(ctx, people.InvitationKind, p.now, uuid.UUID{}, 10)
 		fatal(t, err)
-		if !ok {
+		var claims []jobs.LaneClaim
+		for _, lane := range lanes {
+			claims = append(claims, jobs.LaneClaim{Lane: lane, Limit: 100})
+		}
+		claimed, err := p.system.ClaimJobs(ctx, people.InvitationKind, claims, p.now, p.now.Add(time.Hour))
+		fatal(t, err)
+		if len(claimed) == 0 {
 			return to
 		}
-		fatal(t, p.system.EmailSent(t.Context(), l, p.now))
-		to = append(to, l.Email)
+		for _, j := range claimed {
+			ended := jobs.Ended{Job: j, State: jobs.Done, RunAt: p.now, At: p.now}
+			e, later, err := p.system.InvitationEmail(ctx, j.Workspace, people.InvitationID(j.ID), p.now, daily)
+			switch {
+			case fault.CodeOf(err) == fault.NotFound:
+			case err != nil:
+				t.Fatal(err)
+			case !later.IsZero():
+				ended.State, ended.RunAt = jobs.Pending, later
+			default:
+				to = append(to, e.Email)
+			}
+			fatal(t, p.system.EndJobs(ctx, []jobs.Ended{ended}))
+		}
 	}
 }
 
@@ -173,9 +196,46 @@ func TestEmailsToAnAddressArePaced(t *testing.T) {
 	}
 	var waiting int
 	fatal(t, p.system.Pool().QueryRow(t.Context(), `
-		SELECT count(*) FROM invitations WHERE id = $1 AND (next_attempt_at IS NOT NULL OR letter_at IS NOT NULL OR sent_at IS NOT NULL)`,
+		SELECT count(*) FROM invitations WHERE id = $1 AND (letter_at IS NOT NULL OR sent_at IS NOT NULL)`,
 		late.Invitation.ID.String()).Scan(&waiting))
 	if waiting != 0 {
-		t.Error("an e-mail that is too late is still queued")
+		t.Error("an e-mail that is too late counts for the rates")
+	}
+	p.now = p.now.Add(people.AddressEmailWindow)
+	if to := p.sendDue(t, daily); len(to) != 1 {
+		t.Errorf("beside the second of that day: e-mails to %v", to)
+	}
+}
+
+// What a server of the version before queues becomes a job, also what is there when the
+// database is migrated.
+func TestQueuedInvitationsBecomeJobs(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	ctx := t.Context()
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		_, err := p.system.Pool().Exec(ctx, sql, args...)
+		fatal(t, err)
+	}
+	p.schedule(t, p.one.ID, "before@example.com")
+	p.schedule(t, p.one.ID, "after@example.com")
+	exec(`DELETE FROM jobs`)
+	exec(`ALTER TABLE invitations DISABLE TRIGGER queue_invitation`)
+	exec(`UPDATE invitations SET next_attempt_at = $1 WHERE email = 'before@example.com'`, p.now)
+	exec(`DELETE FROM goose_db_version WHERE version_id >= 22`)
+	_, err := postgres.Migrate(ctx, p.databases.System)
+	fatal(t, err)
+	if to := p.sendDue(t, 3); !slices.Equal(to, []string{"before@example.com"}) {
+		t.Errorf("e-mails to %v", to)
+	}
+	exec(`UPDATE invitations SET next_attempt_at = $1 WHERE email = 'after@example.com'`, p.now)
+	if to := p.sendDue(t, 3); !slices.Equal(to, []string{"after@example.com"}) {
+		t.Errorf("e-mails to %v", to)
+	}
+	var left int
+	fatal(t, p.system.Pool().QueryRow(ctx, `SELECT count(*) FROM invitations WHERE next_attempt_at IS NOT NULL`).Scan(&left))
+	if left != 0 {
+		t.Errorf("%d wait for a server of the version before", left)
 	}
 }

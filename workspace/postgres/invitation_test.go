@@ -297,118 +297,56 @@ func TestInviteRacingAccept(t *testing.T) {
 	}
 }
 
-func TestOutbox(t *testing.T) {
+func TestInvitationEmail(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
 	ctx := t.Context()
-	const hold = time.Minute
-	claim := func(name string, want ...int) (emails []people.InvitationEmail) {
-		t.Helper()
-		var got []int
-		for {
-			l, ok, err := p.system.ClaimEmail(ctx, p.now, hold, 3)
-			fatal(t, err)
-			if !ok {
-				break
-			}
-			emails, got = append(emails, l), append(got, l.Attempt)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: attempts (-want +got):\n%s", name, diff)
-		}
-		return emails
-	}
 	sent := func() *time.Time {
 		all, err := p.invitations.List(ctx, p.one.ID, 1, 0)
 		fatal(t, err)
 		return all[0].SentAt
 	}
-	_, err := p.invitations.Create(ctx, p.one.ID, by(p.members[p.one.ID][0]), "ann@example.com", people.Admin)
+	made, err := p.invitations.Create(ctx, p.one.ID, by(p.members[p.one.ID][0]), "ann@example.com", people.Admin)
 	fatal(t, err)
 	if sent() != nil {
 		t.Error("sent before anybody tried")
 	}
 	first := p.now
-	l := claim("new", 1)[0]
-	if l.Workspace != p.one.ID || l.WorkspaceName != "One" || l.InvitedBy != "Olga" || l.Email != "ann@example.com" || l.Role != people.Admin {
-		t.Errorf("e-mail %+v", l)
+	for range 2 {
+		e, later, err := p.system.InvitationEmail(ctx, p.one.ID, made.Invitation.ID, p.now, 3)
+		fatal(t, err)
+		if e.Invitation != made.Invitation.ID || e.WorkspaceName != "One" || e.InvitedBy != "Olga" || e.Email != "ann@example.com" || e.Role != people.Admin || !later.IsZero() {
+			t.Errorf("e-mail %+v, %v", e, later)
+		}
+		if at := sent(); at == nil || !at.Equal(first) {
+			t.Errorf("sent at %v, want the first attempt's %v", at, first)
+		}
+		p.now = p.now.Add(time.Hour)
 	}
-	if at := sent(); at == nil || !at.Equal(first) {
-		t.Errorf("sent at %v, want %v", at, first)
+	if _, _, err := p.system.InvitationEmail(ctx, p.two.ID, made.Invitation.ID, p.now, 3); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("of another workspace: %v", err)
 	}
-	claim("claimed")
-	p.now = p.now.Add(hold - time.Millisecond)
-	claim("within the hold")
-	p.now = p.now.Add(time.Millisecond)
-	second := claim("after a crash", 2)[0]
-	// The result of the first sender, which was slow, no longer counts.
-	fatal(t, p.system.EmailSent(ctx, l, p.now))
-	next := p.now.Add(10 * time.Second)
-	fatal(t, p.system.EmailFailed(ctx, second, &next))
-	claim("failed")
-	p.now = next
-	third := claim("again", 3)[0]
-	fatal(t, p.system.EmailSent(ctx, third, p.now))
-	p.now = p.now.Add(24 * time.Hour)
-	claim("sent")
-	if at := sent(); at == nil || !at.Equal(first) {
-		t.Errorf("sent at %v, want the first attempt's %v", at, first)
-	}
+	p.sendDue(t, 3)
 
-	// Nothing to send: given up, revoked, accepted or expired.
-	p.invite(t, p.one.ID, "given-up@example.com")
-	fatal(t, p.system.EmailFailed(ctx, claim("to give up", 1)[0], nil))
+	// Nothing to send: revoked, accepted or expired.
 	revoked, _ := p.invite(t, p.one.ID, "revoked@example.com")
 	_, err = p.invitations.Revoke(ctx, p.one.ID, people.KeyActor, revoked.ID)
 	fatal(t, err)
 	_, token := p.invite(t, p.one.ID, "accepted@example.com")
 	_, _, err = p.invitations.Accept(ctx, token, newcomer("accepted@example.com"))
 	fatal(t, err)
+	if to := p.sendDue(t, 3); len(to) != 0 {
+		t.Errorf("e-mails of closed invitations to %v", to)
+	}
 	p.invite(t, p.one.ID, "expired@example.com")
 	p.now = p.now.Add(people.InvitationTTL)
-	claim("none is due")
-	// Without a mail server the outbox is empty.
-	p.invitations.EmailQueued = nil
+	if to := p.sendDue(t, 3); len(to) != 0 {
+		t.Errorf("e-mails of expired invitations to %v", to)
+	}
+	// Without a mail server there is no job.
+	p.invitations.Emails = false
 	p.invite(t, p.one.ID, "by-hand@example.com")
-	claim("nobody sends")
-}
-
-func TestAnEmailIsClaimedOnce(t *testing.T) {
-	t.Parallel()
-	p := newPeople(t)
-	ctx := t.Context()
-	const emails = 30
-	for i := range emails {
-		p.invite(t, p.one.ID, fmt.Sprintf("l%d@example.com", i))
-	}
-	var mu sync.Mutex
-	claimed := map[people.InvitationID]int{}
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			for {
-				l, ok, err := p.system.ClaimEmail(ctx, p.now, time.Hour, 3)
-				if err != nil {
-					t.Error(err)
-				}
-				if !ok {
-					return
-				}
-				mu.Lock()
-				claimed[l.Invitation]++
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	for id, n := range claimed {
-		if n != 1 {
-			t.Errorf("%v was claimed %d times", id, n)
-		}
-	}
-	// With SKIP LOCKED one claimer can finish early, but never all of them: the last
-	// one finds every row unlocked.
-	if len(claimed) != emails {
-		t.Errorf("%d of %d were claimed", len(claimed), emails)
+	if to := p.sendDue(t, 3); len(to) != 0 {
+		t.Errorf("e-mails to %v", to)
 	}
 }

@@ -203,15 +203,11 @@ type JobCount struct {
 	Late *time.Time `json:"late"`
 }
 
-// CountJobs counts the jobs by kind and state, and the invitations whose e-mail waits, which
-// are no jobs, as the kind "invitation".
+// CountJobs counts the jobs by kind and state.
 func (s *System) CountJobs(ctx context.Context, f JobFilter, now time.Time) ([]JobCount, error) {
 	return collect(ctx, s, pgx.RowToStructByPos[JobCount], `
 		SELECT j.kind, j.state, count(*), count(*) FILTER (WHERE j.state = 'pending' AND j.run_at <= $5), min(j.created_at),
 		       min(j.run_at) FILTER (WHERE j.state = 'pending' AND j.run_at <= $5)
-		FROM (SELECT workspace_id, id, kind, state, run_at, created_at FROM jobs
-		      UNION ALL
-		      SELECT workspace_id, id, 'invitation', 'pending', next_attempt_at, created_at FROM invitations
-		      WHERE next_attempt_at IS NOT NULL AND expires_at > $5 AND `+invitationOpen+`) j
+		FROM jobs j
 		WHERE `+jobFilter+` GROUP BY j.kind, j.state ORDER BY j.kind, j.state DESC`, append(f.args(), now)...)
 }

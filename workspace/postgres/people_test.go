@@ -33,7 +33,7 @@ func newPeople(t *testing.T) *peopleFixture {
 	links, err := people.NewInvitationLinks("https://app.example/join", []byte("a key of the servers"))
 	fatal(t, err)
 	p.memberAdmin = people.NewMembers(p.store, nil)
-	p.invitations = &people.Invitations{Store: p.store, Acceptances: w.system, Links: links, Now: clock, EmailQueued: func() {}}
+	p.invitations = &people.Invitations{Store: p.store, Acceptances: w.system, Links: links, Now: clock, Emails: true}
 	p.subscriptions = subscriptions.NewSubscriptions(p.store, clock)
 	p.skills = skills.NewSkills(p.store, clock)
 	p.skillAdmin = skills.NewAdmin(w.system, clock)

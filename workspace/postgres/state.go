@@ -33,13 +33,6 @@ func (s *System) PendingHeld(ctx context.Context) (pending int64, oldest time.Du
 	return s.backlog(ctx, `SELECT pending_since AS since FROM held_records WHERE version > projected_version`)
 }
 
-// DueEmails counts the due e-mails of open invitations, up to maxBacklogCount.
-// oldest is how long the oldest of those counted has been due.
-func (s *System) DueEmails(ctx context.Context) (due int64, oldest time.Duration, err error) {
-	return s.backlog(ctx, `SELECT next_attempt_at AS since FROM invitations
-		WHERE next_attempt_at <= clock_timestamp() AND expires_at > clock_timestamp() AND `+invitationOpen)
-}
-
 // DueJobs counts the jobs that are due and that no server has taken, and returns since
 // when the first of them is.
 func (s *System) DueJobs(ctx context.Context) (due int64, oldest time.Duration, err error) {

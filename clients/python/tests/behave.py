@@ -107,7 +107,7 @@ def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
 
 
 def outcome(case: dict[str, Any]) -> dict[str, Any]:
-    with Atlas(case["base"], api_key="k", retry=Retry(first=0.001)) as atlas:
+    with Atlas(case["base"], api_key="k", retry=Retry(**case["retry"])) as atlas:
         try:
             return call(atlas, case)
         except OutOfCredits as e:

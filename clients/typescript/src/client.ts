@@ -264,7 +264,7 @@ export class Atlas {
       baseUrl,
       token: token ?? (() => apiKey ?? ""),
       workspace: options.workspace,
-      retry: { attempts: 5, first: 0.25, longest: 10, ...options.retry },
+      retry: options.retry ?? {},
       timeout: options.timeout ?? 70,
       fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
       observe: options.observe,

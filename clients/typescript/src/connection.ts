@@ -9,13 +9,21 @@ import { APIError, AtlasError, ConnectionLost, errorOf } from "./errors.js";
  * acceptance of an invitation is not repeated when its response was lost.
  */
 export interface Retry {
-  /** The maximum number of attempts, 5 by default; 1: no retry. */
+  /** The maximum number of attempts, without a limit by default; 1: no retry. */
   attempts?: number;
-  /** Seconds before the second attempt, 0.25 by default. The wait doubles; half of it is random. */
+  /**
+   * Seconds before the second attempt, 0.25 by default. The wait doubles; half of it is random. No wait is shorter
+   * than the service asks for.
+   */
   first?: number;
   /** Seconds of the longest wait, 10 by default. If the service asks for more, the error is thrown at once. */
   longest?: number;
+  /** Seconds from the first failure to the start of the last attempt: 15, or no limit when `attempts` is set. */
+  within?: number;
 }
+
+/** Seconds: a failover of Redis or Postgres takes less. */
+const defaultWithin = 15;
 
 /** The outcome of one attempt, for an observer. */
 export interface Attempt {
@@ -35,7 +43,7 @@ export interface Settings {
   token: () => string | Promise<string>;
   /** The workspace of all requests; a key has a default one. */
   workspace?: string | undefined;
-  retry: Required<Retry>;
+  retry: Retry;
   /** Seconds that bound each attempt. */
   timeout: number;
   fetch: typeof globalThis.fetch;
@@ -73,6 +81,7 @@ export class Connection {
   /** The first answer with success. */
   async send<T>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
     const key = this.nextKey();
+    let failed = 0;
     for (let attempt = 1; ; attempt++) {
       const began = performance.now();
       let failure: AtlasError;
@@ -91,7 +100,8 @@ export class Connection {
         failure = error;
       }
       this.observed({ method, path, attempt, status, seconds: (performance.now() - began) / 1000, error: failure });
-      const wait = this.wait(attempt, failure, !call.unkept);
+      if (attempt === 1) failed = performance.now();
+      const wait = this.wait(attempt, (performance.now() - failed) / 1000, failure, !call.unkept);
       if (wait === undefined) throw failure;
       await pause(wait, call.signal);
     }
@@ -128,14 +138,19 @@ export class Connection {
     }
   }
 
-  /** Seconds to wait after a failed attempt, counted from 1; undefined: do not repeat. */
-  private wait(attempt: number, failure: AtlasError, repeatable: boolean): number | undefined {
-    const { attempts, first, longest } = this.settings.retry;
-    if (attempt >= attempts || !repeats(failure, repeatable)) return undefined;
-    if (failure instanceof APIError && failure.retryAfter) {
-      return failure.retryAfter > longest ? undefined : Math.min(failure.retryAfter * (1 + Math.random() / 4), longest);
-    }
-    return Math.min(first * 2 ** (attempt - 1), longest) * (0.5 + Math.random() / 2);
+  /**
+   * Seconds to wait after a failed attempt, counted from 1; undefined: do not repeat. passed is in seconds since the
+   * first failure.
+   */
+  private wait(attempt: number, passed: number, failure: AtlasError, repeatable: boolean): number | undefined {
+    const { attempts, first = 0.25, longest = 10, within = attempts === undefined ? defaultWithin : Infinity } = this.settings.retry;
+    if (attempt >= (attempts ?? Infinity) || passed >= within || !repeats(failure, repeatable)) return undefined;
+    // The last wait ends at within, so that all clients outlast an outage that is shorter.
+    const wait = Math.min(Math.min(first * 2 ** (attempt - 1), longest) * (0.5 + Math.random() / 2), within - passed);
+    const asked = failure instanceof APIError ? failure.retryAfter : undefined;
+    if (!asked) return wait;
+    const least = Math.max(wait, Math.min(asked * (1 + Math.random() / 4), longest));
+    return asked > longest || least > within - passed ? undefined : least;
   }
 }
 

@@ -98,7 +98,7 @@ async function ids(records) {
 
 async function outcome(c) {
   try {
-    return await call(new Atlas({ baseUrl: c.base, apiKey: "k", retry: { first: 0.001 } }), c);
+    return await call(new Atlas({ baseUrl: c.base, apiKey: "k", retry: c.retry }), c);
   } catch (e) {
     if (e instanceof APIError) {
       return {

@@ -112,7 +112,6 @@ type gauges struct {
 	system               *postgres.System
 	redis                goredis.UniversalClient
 	ledger               *credits.Ledger
-	mails                bool
 }
 
 func (w gauges) register(m *telemetry.Metrics) {
@@ -126,9 +125,6 @@ func (w gauges) register(m *telemetry.Metrics) {
 	m.Breaker(w.ledger.BreakerOpen)
 	m.Backlog("projection", backlog(w.system.PendingHeld))
 	m.Backlog("jobs", backlog(w.system.DueJobs))
-	if w.mails {
-		m.Backlog("letters", backlog(w.system.DueEmails))
-	}
 }
 
 func elasticPool(c *elastic.Client) func() telemetry.Pool {

@@ -9,7 +9,6 @@ import (
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/mail"
-	"atlas/internal/telemetry"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/skills"
@@ -47,27 +46,10 @@ func (c Mail) acceptURL() string {
 // that is being sent.
 const backgroundStop = 5 * time.Second
 
-// wirePeople wires members, invitations, subscriptions and Skills. stop ends
-// the mailer.
-func wirePeople(c Config, store *postgres.Store, system *postgres.System, gate *auth.Authenticator, metrics *telemetry.Metrics, log *slog.Logger) (_ api.People, stop func(), err error) {
-	links, err := people.NewInvitationLinks(c.acceptURL(), c.cursorKeys()...)
-	if err != nil {
-		return api.People{}, nil, err
-	}
-	invitations := &people.Invitations{Store: store, Acceptances: system, Links: links, Limits: c.bounds(), Accepted: gate.Forget}
-	stop = func() {}
-	if c.mail().Enabled() {
-		mailer, err := mail.New(c.mail(), system, links, mail.Options{
-			Daily: c.EmailsDaily, Log: log, Tried: func(outcome string) { metrics.JobDone(telemetry.JobEmails, outcome) },
-		})
-		if err != nil {
-			return api.People{}, nil, err
-		}
-		if c.acceptURL() == DefaultAcceptURL {
-			log.Warn("invitations are mailed, and their links lead to this machine: set ATLAS_ACCEPT_URL", "accept_url", DefaultAcceptURL)
-		}
-		invitations.EmailQueued = mailer.Wake
-		stop = inBackground(mailer.Run, log)
+// wirePeople wires members, invitations, subscriptions and Skills.
+func wirePeople(c Config, store *postgres.Store, system *postgres.System, links *people.InvitationLinks, gate *auth.Authenticator) api.People {
+	invitations := &people.Invitations{
+		Store: store, Acceptances: system, Links: links, Limits: c.bounds(), Accepted: gate.Forget, Emails: c.mail().Enabled(),
 	}
 	skills := skills.NewSkills(store, nil)
 	skills.Limits = c.bounds()
@@ -76,7 +58,7 @@ func wirePeople(c Config, store *postgres.Store, system *postgres.System, gate *
 		Invitations:   invitations,
 		Subscriptions: subscriptions.NewSubscriptions(store, nil),
 		Skills:        skills,
-	}, stop, nil
+	}
 }
 
 // inBackground runs a job until stop is called. stop waits for its end, at most

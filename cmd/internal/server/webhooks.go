@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/internal/delivery"
 	"atlas/internal/egress"
-	"atlas/internal/mail"
 	"atlas/internal/telemetry"
 	"atlas/internal/timer"
 	"atlas/workspace/jobs"
@@ -36,11 +34,10 @@ func (c Webhooks) Check(f *cli.Problems) {
 const forgetInterval = 10 * time.Minute
 
 // wireWebhooks wires webhooks and what runs their jobs. stop ends that.
-func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, signals delivery.Signals, metrics *telemetry.Metrics, log *slog.Logger) (_ *webhooks.Webhooks, used *delivery.Credits, stop []func(), err error) {
+func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, signals delivery.Signals, options jobs.Options, metrics *telemetry.Metrics, log *slog.Logger) (_ *webhooks.Webhooks, used *delivery.Credits, stop []func()) {
 	guard := egress.New(c.Webhooks.Allow, nil)
 	sealer := webhooks.Sealer{Keys: c.cursorKeys()}
 	sender := delivery.NewSender(system, sealer, guard, nil, log)
-	options := jobs.Options{Log: log, Tried: func(kind jobs.Kind, outcome string, _ time.Duration) { metrics.JobDone(string(kind), outcome) }}
 	sending := jobs.NewRunner(system, sender.Handler(), options)
 	dispatcher := &delivery.Dispatcher{
 		Events: system, Signals: signals, Made: sending.Wake, Log: log,
@@ -50,34 +47,8 @@ func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, sign
 		sender.Close, inBackground(sending.Run, log), inBackground(dispatcher.Run, log),
 		inBackground(func(ctx context.Context) { keepJobs(ctx, system, sealer, log) }, log),
 	}
-	var post delivery.Post = noMail{}
-	if c.mail().Enabled() {
-		if post, err = mail.NewPost(c.mail()); err != nil {
-			callBackwards(stop)
-			return nil, nil, nil, err
-		}
-	}
-	stop = append(stop, inBackground(jobs.NewRunner(system, delivery.DisabledHandler(system, post), options).Run, log))
-	if c.mailsDigests() {
-		digests, err := c.digests(system, signals)
-		if err != nil {
-			callBackwards(stop)
-			return nil, nil, nil, err
-		}
-		mailing := jobs.NewRunner(system, digests.Handler(), options)
-		digester := &delivery.Digester{Store: system, Signals: signals, Made: mailing.Wake, Log: log}
-		stop = append(stop, inBackground(mailing.Run, log), inBackground(digester.Run, log))
-	}
 	return &webhooks.Webhooks{Store: store, Guard: guard, Sealer: sealer, Limits: c.bounds(), Queued: sending.Wake},
-		&delivery.Credits{Notices: system, Made: sending.Wake, Log: log}, stop, nil
-}
-
-// noMail ends e-mails where no mail server is configured.
-type noMail struct{}
-
-// Send sends nothing, for good.
-func (noMail) Send(context.Context, string, string, string, string) (final bool, err error) {
-	return true, errors.New("no mail server is configured")
+		&delivery.Credits{Notices: system, Made: sending.Wake, Log: log}, stop
 }
 
 // keepJobs deletes old jobs until ctx ends, and first seals secrets again whose key was

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"atlas/cmd/internal/cli"
 	"atlas/explorer"
@@ -23,6 +24,8 @@ import (
 	"atlas/search/query"
 	"atlas/workspace/audit"
 	"atlas/workspace/digest"
+	"atlas/workspace/jobs"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/queue"
 )
@@ -101,11 +104,11 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		return nil, err
 	}
 	w.backends = append(w.backends, gate.Close)
-	people, stopPeople, err := wirePeople(c, store, system, gate, metrics, log)
+	links, err := people.NewInvitationLinks(c.acceptURL(), c.cursorKeys()...)
 	if err != nil {
 		return nil, err
 	}
-	w.jobs = append(w.jobs, stopPeople)
+	persons := wirePeople(c, store, system, links, gate)
 	cursors, err := c.Cursors()
 	if err != nil {
 		return nil, err
@@ -117,12 +120,16 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
 	signals := &queue.Queue{Store: store, Searcher: engine}
 	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
-	hooks, used, stopHooks, err := wireWebhooks(c, store, system, &queue.Queue{Store: store, Searcher: unhurried}, metrics, log)
+	arrived := &queue.Queue{Store: store, Searcher: unhurried}
+	jobOptions := jobs.Options{Log: log, Tried: func(kind jobs.Kind, outcome string, _ time.Duration) { metrics.JobDone(string(kind), outcome) }}
+	hooks, used, stopHooks := wireWebhooks(c, store, system, arrived, jobOptions, metrics, log)
+	w.jobs = append(w.jobs, stopHooks...)
+	persons.Webhooks = hooks
+	stopEmails, err := wireEmails(c, system, links, arrived, jobOptions, log)
 	if err != nil {
 		return nil, err
 	}
-	people.Webhooks = hooks
-	w.jobs = append(w.jobs, stopHooks...)
+	w.jobs = append(w.jobs, stopEmails...)
 	w.server = &api.Server{
 		PublicURL: c.PublicURL,
 		Search:    engine,
@@ -136,7 +143,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Ledger:     ledger,
 		Workspaces: store,
 		Answers:    store,
-		People:     people,
+		People:     persons,
 		Queue:      signals,
 		Probes: map[string]api.Probe{
 			// The background client: a server at its call limit is still ready.
@@ -166,7 +173,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)
 	w.backends = append(w.backends, closeProjector)
-	gauges{es, background, store, system, client, ledger, c.mail().Enabled()}.register(metrics)
+	gauges{es, background, store, system, client, ledger}.register(metrics)
 	return w, nil
 }
 

@@ -3,11 +3,7 @@
 package faults
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"net/http"
-	"strconv"
 	"testing"
 	"time"
 
@@ -99,7 +95,7 @@ func TestClusterPostgresFailover(t *testing.T) {
 		k.f.Report(fmt.Sprintf("round %d: the old primary is a synchronous standby after", round+1), time.Since(rejoining).Seconds(), "s")
 		k.traffic.succeed(t, enough, steadyIn)
 	}
-	k.check(k.end(false, faults...), 0)
+	k.check(k.end(true, faults...), 0)
 }
 
 // The old primary of Postgres comes back as a primary beside the promoted one, because
@@ -132,87 +128,31 @@ func TestClusterUnfencedPrimary(t *testing.T) {
 func TestClusterRedisFailover(t *testing.T) {
 	k := startReplicated(t, "cluster-redis-failover", "the master of Redis killed, a replica promoted by the Sentinels, the old master back")
 	ctx := t.Context()
-	// Requests that can be repeated: their first answers are kept in Redis.
-	const kept = 50
-	var bodies [kept][]byte
-	for n := range kept {
-		a, err := k.keyed(ctx, n)
-		rig.Check(t, err)
-		if bodies[n], err = dataOf(a); err != nil || a.Status != http.StatusOK {
-			t.Fatalf("%d %s: %v", a.Status, a.Raw, err)
-		}
-		k.before += charged(a)
-	}
+	keyed := k.startKeyed(ctx)
 	k.traffic.succeed(t, enough, steadyIn)
+	sleep(t, 2*replicatedWithin)
 	old, err := k.Cluster.RedisMaster(ctx)
 	rig.Check(t, err)
 	killed := time.Now()
 	rig.Check(t, k.Cluster.Kill(old))
-	k.Until(steadyIn, "another server is the master", func() error {
-		master, err := k.Cluster.RedisMaster(ctx)
-		if err == nil && master == old {
-			err = fmt.Errorf("the master is %s", master)
-		}
-		return err
-	})
+	rig.Check(t, k.Promoted(ctx, old))
 	k.f.Report("until the Sentinels have promoted another", time.Since(killed).Seconds(), "s")
 	k.traffic.succeed(t, enough, steadyIn)
 	k.f.Report(fmt.Sprintf("until %d calls of each kind succeeded", enough), time.Since(killed).Seconds(), "s")
-	same := 0
-	for n := range kept {
-		var a rig.Answer
-		k.Until(steadyIn, "a request is repeated", func() (err error) {
-			if a, err = k.keyed(ctx, n); err == nil && a.Status != http.StatusOK {
-				err = fmt.Errorf("%d %s", a.Status, a.Raw)
-			}
-			return err
-		})
-		k.before += charged(a)
-		data, err := dataOf(a)
-		rig.Check(t, err)
-		if a.Header.Get("Idempotency-Replayed") == "true" && charged(a) == 0 && bytes.Equal(data, bodies[n]) {
-			same++
-		}
-	}
-	k.f.Exactly("requests before the kill whose repetition gets the first answer, free of charge", float64(same), kept, fmt.Sprintf("of %d", kept))
+	keyed.check(k, killed)
 	returned := time.Now()
 	rig.Check(t, k.Cluster.Resume(ctx, old))
 	rig.Check(t, k.Cluster.AwaitReplicas(ctx))
 	k.f.Report("until the old master is a replica", time.Since(returned).Seconds(), "s")
 	k.traffic.succeed(t, enough, steadyIn)
-	calls := k.end(false, killed)
+	calls := k.end(true, killed)
 	// What the master had acknowledged and not yet sent to the replica.
 	lost := 0.0
 	for _, e := range calls {
-		if e.ended.After(killed.Add(-time.Second)) && e.began.Before(killed) {
+		if e.ended.After(killed.Add(-replicatedWithin)) && e.began.Before(killed) {
 			lost += float64(e.credits)
 		}
 	}
 	k.f.Report("credits delivered in the second before the kill", lost, "")
 	k.check(calls, lost)
-}
-
-// keyed sends the nth request with an Idempotency-Key.
-func (k *cluster) keyed(ctx context.Context, n int) (rig.Answer, error) {
-	c := k.c
-	c.HTTP = &http.Client{Transport: withKey(fmt.Sprintf("cluster %d", n))}
-	return c.Do(ctx, "POST", "/data/accounts/search", fmt.Sprintf(`{"limit":%d}`, 1+n))
-}
-
-// charged are the credits that an answer cost.
-func charged(a rig.Answer) int64 {
-	n, err := strconv.ParseInt(a.Header.Get("X-Credits-Charged"), 10, 64)
-	if err != nil {
-		return 0 // no charge, no header
-	}
-	return n
-}
-
-// withKey sends each request with an Idempotency-Key.
-type withKey string
-
-func (key withKey) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Idempotency-Key", string(key))
-	return http.DefaultTransport.RoundTrip(r)
 }

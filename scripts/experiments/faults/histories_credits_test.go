@@ -79,8 +79,14 @@ func (s *testbed) audit(ctx context.Context, w *tenant) error {
 // smallTenant makes a workspace with a small ceiling.
 func (s *testbed) smallTenant(ctx context.Context) (*tenant, error) {
 	w := &tenant{opened: time.Now(), ledger: &history.Ledger{Ceiling: smallCeiling, Page: smallPage}}
-	var err error
-	w.Workspace, err = s.rig.NewWorkspace(ctx, "Small", smallCeiling)
+	// The primary of Postgres may be killed meanwhile.
+	err := rig.Until(quietWithin, "a workspace is made", func() (err error) {
+		if ctx.Err() != nil {
+			return rig.ErrNeverHolds
+		}
+		w.Workspace, err = s.rig.NewWorkspace(ctx, "Small", smallCeiling)
+		return err
+	})
 	return w, err
 }
 

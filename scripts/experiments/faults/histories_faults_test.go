@@ -4,6 +4,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -28,6 +29,7 @@ type nemesis struct {
 	log        *history.Log
 	stop       <-chan struct{}
 	count      *faultCounts
+	say        func(format string, args ...any)
 	// Per round.
 	lossesBegun, lossesMade atomic.Int64
 }
@@ -38,28 +40,37 @@ const envWithout = "ATLAS_HISTORIES_WITHOUT"
 
 // The kinds of faults: servers are killed; connections to backends are disturbed; the
 // global dataset changes; held indices are rebuilt or lost; the clock of Postgres is
-// set.
+// set; leading servers of backends are killed. A cluster has failovers, a single server
+// has the clock: a jump of it also ends the replication, and Postgres may then lose what
+// was seen of a commit that was canceled.
 const (
-	kills    = "kills"
-	ways     = "ways"
-	turns    = "turns"
-	rebuilds = "rebuilds"
-	losses   = "losses"
-	clocks   = "clocks"
+	kills     = "kills"
+	ways      = "ways"
+	turns     = "turns"
+	rebuilds  = "rebuilds"
+	losses    = "losses"
+	clocks    = "clocks"
+	failovers = "failovers"
 )
 
-var faultKinds = []string{kills, ways, turns, rebuilds, losses, clocks}
+func faultKinds() []string {
+	last := clocks
+	if os.Getenv(rig.EnvCluster) != "" {
+		last = failovers
+	}
+	return []string{kills, ways, turns, rebuilds, losses, last}
+}
 
 // chosenFaults returns the kinds that are not left out.
 func chosenFaults(t *testing.T) (chosen []string) {
 	t.Helper()
 	without := strings.Split(os.Getenv(envWithout), ",")
 	for _, w := range without {
-		if w != "" && !slices.Contains(faultKinds, w) {
-			t.Fatalf("%s=%s: there is %v", envWithout, w, faultKinds)
+		if w != "" && !slices.Contains(faultKinds(), w) {
+			t.Fatalf("%s=%s: there is %v", envWithout, w, faultKinds())
 		}
 	}
-	for _, k := range faultKinds {
+	for _, k := range faultKinds() {
 		if !slices.Contains(without, k) {
 			chosen = append(chosen, k)
 		}
@@ -69,14 +80,14 @@ func chosenFaults(t *testing.T) (chosen []string) {
 
 // faultCounts counts the faults.
 type faultCounts struct {
-	kills, spoiled, deltas, loads, rebuilds, failed, lost, jumps atomic.Int64
+	kills, spoiled, deltas, loads, rebuilds, failed, lost, jumps, failovers atomic.Int64
 	// found is the longest time from the loss of an index until it exists again.
 	found time.Duration
 }
 
 func (o *faultCounts) String() string {
-	return fmt.Sprintf("%d kills, %d ways spoiled, %d deltas, %d loads, %d rebuilds, %d indices lost, %d jumps of the clock",
-		o.kills.Load(), o.spoiled.Load(), o.deltas.Load(), o.loads.Load(), o.rebuilds.Load(), o.lost.Load(), o.jumps.Load())
+	return fmt.Sprintf("%d kills, %d ways spoiled, %d deltas, %d loads, %d rebuilds, %d indices lost, %d jumps of the clock, %d failovers",
+		o.kills.Load(), o.spoiled.Load(), o.deltas.Load(), o.loads.Load(), o.rebuilds.Load(), o.lost.Load(), o.jumps.Load(), o.failovers.Load())
 }
 
 // again calls do repeatedly until it must stop, after pauses up to most.
@@ -139,7 +150,10 @@ const longestDisturbance = 4 * time.Second
 // disturb disturbs the connections of one server to one backend for a while.
 func (o *nemesis) disturb(_ context.Context, random *rand.Rand) error {
 	v := pick(random, o.targets)
-	b := pick(random, []devstack.Backend{devstack.Elasticsearch, devstack.Elasticsearch, devstack.Postgres, devstack.Redis})
+	b := devstack.Elasticsearch
+	if random.IntN(2) == 0 {
+		b = pick(random, v.others)
+	}
 	how := pick(random, disturbances)
 	if b == devstack.Elasticsearch && random.IntN(4) == 0 {
 		how.name, how.begin = "requests late", func(p *rig.Proxy) error { return p.DelayRequests(late, late/2) }
@@ -178,16 +192,35 @@ func (o *nemesis) jump(_ context.Context, random *rand.Rand) error {
 	return o.rig.SetClock(offset)
 }
 
+// failOver kills the primary of Postgres, or the elected master of Elasticsearch, and
+// waits until it is back as a replica. Not the master of Redis: it may lose charges.
+func (o *nemesis) failOver(ctx context.Context, random *rand.Rand) error {
+	b := pick(random, []devstack.Backend{devstack.Postgres, devstack.Postgres, devstack.Elasticsearch})
+	began := o.log.Now()
+	err := o.rig.FailOver(ctx, b)
+	o.log.Note("failovers", string(b), began, o.log.Now())
+	o.count.failovers.Add(1)
+	return err
+}
+
 // lose deletes an index of held records, and waits until it exists again.
 func (o *nemesis) lose(ctx context.Context, random *rand.Rand) error {
 	began := o.log.Now()
 	d := pick(random, query.Held)
 	o.lossesBegun.Add(1)
-	if err := loseIndex(ctx, o.rig, d); err != nil {
+	// Elasticsearch may be killed while it deletes the index, or be without a master.
+	err := rig.Until(foundWithin, "an index of held "+string(d)+" is deleted", func() error {
+		err := loseIndex(ctx, o.rig, d)
+		if err != nil && (!o.rig.Replicated() || ctx.Err() != nil) {
+			err = errors.Join(err, rig.ErrNeverHolds)
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	lost := time.Now()
-	err := rig.Until(foundWithin, "there is an index of held "+string(d)+" again", func() error {
+	err = rig.Until(foundWithin, "there is an index of held "+string(d)+" again", func() error {
 		return o.rig.Ask(ctx, "GET", "/_alias/"+o.rig.Held(string(d)), "", nil)
 	})
 	o.log.Note("held indices", "there is none of "+string(d), began, o.log.Now())
@@ -202,7 +235,7 @@ func (o *nemesis) lose(ctx context.Context, random *rand.Rand) error {
 const foundWithin = time.Minute
 
 // rebuild rebuilds the indices of held records. It can fail if one of them is lost
-// meanwhile. It is refused while a server restores a lost index, and for the time of a
+// meanwhile, or a server of a backend. It is refused while a server restores a lost index, and for the time of a
 // lease after such a server was killed. Then rebuild retries, like an operator.
 func (o *nemesis) rebuild(ctx context.Context, random *rand.Rand) error {
 	for {
@@ -213,10 +246,11 @@ func (o *nemesis) rebuild(ctx context.Context, random *rand.Rand) error {
 			o.count.rebuilds.Add(1)
 			return nil
 		}
-		if o.lossesBegun.Load() == made && !strings.Contains(stderr, "is being done by") && !postgresFailed(stderr) {
+		if o.lossesBegun.Load() == made && !strings.Contains(stderr, "is being done by") && !postgresFailed(stderr) && !o.rig.Replicated() {
 			return fmt.Errorf("atlas projection rebuild: status %d %s", code, stderr)
 		}
 		o.count.failed.Add(1)
+		o.say("atlas projection rebuild: status %d after %.1f s: %s", code, float64(o.log.Now()-began)/1e9, stderr)
 		select {
 		case <-o.stop:
 			return nil

@@ -140,6 +140,7 @@ func (s *testbed) finish() {
 	}{
 		{kills, "kills", s.kills.Load()}, {ways, "ways to backends spoiled", s.spoiled.Load()}, {turns, "deltas and loads", s.deltas.Load() + s.loads.Load()},
 		{rebuilds, "rebuilds", s.rebuilds.Load()}, {losses, "held indices lost", s.lost.Load()}, {clocks, "jumps of Postgres's clock, up to 10 minutes either way", s.jumps.Load()},
+		{failovers, "leading servers of Postgres and Elasticsearch killed", s.failovers.Load()},
 	} {
 		if slices.Contains(chosenFaults(s.t), done.kind) {
 			f.AtLeast(done.name, float64(done.times), 1, "")

@@ -28,10 +28,12 @@ const quietWithin = time.Minute
 // connections.
 type target struct {
 	*rig.Server
-	name  string
-	ways  map[devstack.Backend]*rig.Proxy
-	rig   *rig.Rig
-	roles []string
+	name string
+	ways map[devstack.Backend]*rig.Proxy
+	// others are the backends with ways beside Elasticsearch.
+	others []devstack.Backend
+	rig    *rig.Rig
+	roles  []string
 
 	lock sync.Mutex
 	life *life
@@ -47,7 +49,11 @@ func newTarget(t *testing.T, r *rig.Rig, n int, further ...string) *target {
 	t.Helper()
 	v := &target{name: fmt.Sprintf("server %d", n), rig: r, life: &life{over: make(chan struct{})}, ways: map[devstack.Backend]*rig.Proxy{}}
 	settings := further
-	for _, b := range []devstack.Backend{devstack.Elasticsearch, devstack.Postgres, devstack.Redis} {
+	v.others = []devstack.Backend{devstack.Postgres, devstack.Redis}
+	if r.Replicated() {
+		v.others = v.others[:1] // a proxy cannot be before Redis under Sentinels
+	}
+	for _, b := range append([]devstack.Backend{devstack.Elasticsearch}, v.others...) {
 		v.ways[b] = r.Proxy(b)
 		settings = append(settings, v.ways[b].Settings...)
 	}

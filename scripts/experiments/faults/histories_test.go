@@ -38,6 +38,7 @@ const (
 	rebuildEach = 30 * time.Second
 	loseEach    = 60 * time.Second
 	jumpEach    = 15 * time.Second
+	failEach    = 20 * time.Second
 
 	historyMinutes = 3
 	soakHours      = 2
@@ -219,12 +220,12 @@ func (s *testbed) round(length, killEach time.Duration) {
 		a.log, a.counters = log, count
 		group.Go(func() error { return a.run(ctx, stop) })
 	}
-	o := &nemesis{rig: s.rig, targets: s.targets, globalData: s.globalData, log: log, stop: stop, count: &s.faultCounts}
+	o := &nemesis{rig: s.rig, targets: s.targets, globalData: s.globalData, log: log, stop: stop, count: &s.faultCounts, say: s.t.Logf}
 	type part struct {
 		each time.Duration
 		do   func(context.Context, *rand.Rand) error
 	}
-	parts := map[string]part{kills: {killEach, o.kill}, ways: {disturbEach, o.disturb}, turns: {turnEach, o.turn}, rebuilds: {rebuildEach, o.rebuild}, losses: {loseEach, o.lose}, clocks: {jumpEach, o.jump}}
+	parts := map[string]part{kills: {killEach, o.kill}, ways: {disturbEach, o.disturb}, turns: {turnEach, o.turn}, rebuilds: {rebuildEach, o.rebuild}, losses: {loseEach, o.lose}, clocks: {jumpEach, o.jump}, failovers: {failEach, o.failOver}}
 	for _, kind := range chosenFaults(s.t) {
 		part, random := parts[kind], rand.New(rand.NewPCG(s.random.Uint64(), 3))
 		group.Go(func() error {

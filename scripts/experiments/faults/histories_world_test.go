@@ -5,7 +5,6 @@ package faults
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -166,7 +165,8 @@ func (g *globalData) run(ctx context.Context, log *history.Log, changed []*subje
 	// Not canceled when the experiment ends with an error: the rest of a canceled delta
 	// would be applied with the next one, and would look like a violation.
 	code, stdout, stderr := g.rig.Run(context.WithoutCancel(ctx), command...)
-	for attempt := 1; code != 0 && postgresFailed(stderr) && attempt < 10; attempt++ {
+	for attempt := 1; code != 0 && (postgresFailed(stderr) || g.rig.Replicated()) && attempt < 10; attempt++ {
+		log.Note("global records", fmt.Sprintf("status %d: %.200s", code, stderr), began, log.Now())
 		time.Sleep(time.Second)
 		code, stdout, stderr = g.rig.Run(context.WithoutCancel(ctx), command...)
 	}
@@ -187,15 +187,15 @@ func postgresFailed(stderr string) bool {
 	return strings.Contains(stderr, "the lease was lost") || strings.Contains(stderr, "(SQLSTATE 57") || strings.Contains(stderr, "try again shortly: postgres: ")
 }
 
-// loseIndex deletes an index of held records, like an operator by mistake.
+// loseIndex deletes the index of held records, like an operator by mistake.
 func loseIndex(ctx context.Context, r *rig.Rig, d query.Dataset) error {
-	var aliases map[string]json.RawMessage
-	if err := r.Ask(ctx, "GET", "/_alias/"+r.Held(string(d)), "", &aliases); err != nil {
+	var aliases []struct{ Index string }
+	if err := r.Ask(ctx, "GET", "/_cat/aliases/"+r.Held(string(d))+"?format=json&h=index", "", &aliases); err != nil {
 		return err
 	}
 	var errs []error
-	for index := range aliases {
-		errs = append(errs, r.Ask(ctx, "DELETE", "/"+index, "", nil))
+	for _, a := range aliases {
+		errs = append(errs, r.Ask(ctx, "DELETE", "/"+a.Index, "", nil))
 	}
 	return errors.Join(errs...)
 }

@@ -59,9 +59,13 @@ type Sheet struct {
 	result Result
 }
 
+// EnvName names the result, for tests that are several experiments.
+const EnvName = "ATLAS_EXPERIMENT_NAME"
+
 // New begins a sheet, which is written when the test ends.
 func New(t testing.TB, experiment, done string, seed uint64) *Sheet {
 	t.Helper()
+	experiment = cmp.Or(os.Getenv(EnvName), experiment)
 	s := &Sheet{t: t, result: Result{Experiment: experiment, Done: done, Seed: seed, Figures: []Figure{}}}
 	began := time.Now()
 	t.Cleanup(func() {

@@ -18,23 +18,41 @@ import (
 	"atlas/internal/devstack"
 )
 
-// Kill ends a backend with SIGKILL.
+// Kill ends a backend with SIGKILL; of a cluster the server that leads.
 func (r *Rig) Kill(b devstack.Backend) {
 	r.t.Helper()
-	Check(r.t, r.Stack.Kill(b))
+	r.end(b, r.Stack.Kill, func(member string) error { return r.Cluster.Kill(member) })
 }
 
-// Halt stops a backend gracefully, Postgres by a fast shutdown.
+// Halt stops a backend gracefully, Postgres by a fast shutdown; of a cluster the server
+// that leads.
 func (r *Rig) Halt(b devstack.Backend) {
 	r.t.Helper()
-	Check(r.t, r.Stack.Halt(r.t.Context(), b))
+	ctx := r.t.Context()
+	r.end(b, func(b devstack.Backend) error { return r.Stack.Halt(ctx, b) }, func(member string) error { return r.Cluster.Halt(ctx, member) })
 }
 
-// Resume starts a backend again, at its address and on its data, and returns
-// when it answers.
+func (r *Rig) end(b devstack.Backend, single func(devstack.Backend) error, one func(member string) error) {
+	r.t.Helper()
+	if !r.replicated {
+		Check(r.t, single(b))
+		return
+	}
+	leader, err := r.leader(r.t.Context(), b)
+	Check(r.t, err)
+	Check(r.t, one(leader))
+	r.fallen[b] = leader
+}
+
+// Resume starts a backend again, at its address and on its data, and returns when it
+// answers. In a cluster another server takes over, and the ended one becomes its replica.
 func (r *Rig) Resume(b devstack.Backend) {
 	r.t.Helper()
-	Check(r.t, r.Stack.Resume(r.t.Context(), b))
+	if !r.replicated {
+		Check(r.t, r.Stack.Resume(r.t.Context(), b))
+		return
+	}
+	Check(r.t, r.takeOver(r.t.Context(), b, r.fallen[b]))
 }
 
 // Ask sends a request straight to Elasticsearch, with a body unless it is "",

@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -13,33 +14,45 @@ import (
 	"atlas/internal/devstack"
 )
 
-// Proxy is a proxy between Atlas and a backend that injects faults. A fault applies
-// to open and to new connections. It is for one goroutine at a time.
+// Proxy is a proxy between Atlas and a backend that injects faults, the same on the ways
+// to all of its servers. A fault applies to open and to new connections. It is for one
+// goroutine at a time.
 type Proxy struct {
 	// Settings is the environment of a server that uses the proxy.
 	Settings []string
-	proxy    *toxiproxy.Proxy
+	proxies  []*toxiproxy.Proxy // one for each server
 }
 
 // Proxy starts a proxy in front of a backend. It forwards everything until a fault
-// is set.
+// is set. Redis under Sentinels has none: they tell clients its own address.
 func (r *Rig) Proxy(b devstack.Backend) *Proxy {
 	r.t.Helper()
-	from := map[devstack.Backend]string{devstack.Elasticsearch: r.Elasticsearch[0], devstack.Postgres: r.app, devstack.Redis: r.redisDB}[b]
-	u, err := url.Parse(from)
-	Check(r.t, err)
+	if b == devstack.Redis && r.replicated {
+		r.t.Fatal("Sentinels tell the servers of Atlas the address of Redis, which is no proxy's")
+	}
+	hosts := map[devstack.Backend][]string{devstack.Elasticsearch: r.Elasticsearch, devstack.Postgres: {r.app}, devstack.Redis: {r.redisDB}}[b]
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	p := &Proxy{proxy: toxiproxy.NewProxy(server, string(b), "127.0.0.1:0", u.Host)}
-	Check(r.t, p.proxy.Start())
-	r.t.Cleanup(p.proxy.Stop)
-	through := func(address string) string { return strings.Replace(address, u.Host, p.proxy.Listen, 1) }
+	p := &Proxy{}
+	var replaced []string
+	for _, address := range hosts {
+		u, err := url.Parse(address)
+		Check(r.t, err)
+		for host := range strings.SplitSeq(u.Host, ",") {
+			one := toxiproxy.NewProxy(server, string(b)+" "+host, "127.0.0.1:0", host)
+			Check(r.t, one.Start())
+			r.t.Cleanup(one.Stop)
+			p.proxies = append(p.proxies, one)
+			replaced = append(replaced, host, one.Listen)
+		}
+	}
+	through := strings.NewReplacer(replaced...).Replace
 	switch b {
 	case devstack.Elasticsearch:
-		p.Settings = []string{"ATLAS_ELASTICSEARCH_URL=" + through(from)}
+		p.Settings = []string{"ATLAS_ELASTICSEARCH_URL=" + through(strings.Join(r.Elasticsearch, ","))}
 	case devstack.Postgres:
 		p.Settings = []string{"ATLAS_POSTGRES_URL=" + through(r.app), "ATLAS_POSTGRES_SYSTEM_URL=" + through(r.system)}
 	case devstack.Redis:
-		p.Settings = []string{"ATLAS_REDIS_URL=" + through(from)}
+		p.Settings = []string{"ATLAS_REDIS_URL=" + through(r.redisDB)}
 	}
 	return p
 }
@@ -76,15 +89,22 @@ func (p *Proxy) Reset() error {
 }
 
 // Cut closes all connections, and refuses new ones until Heal.
-func (p *Proxy) Cut() { p.proxy.Stop() }
+func (p *Proxy) Cut() {
+	for _, one := range p.proxies {
+		one.Stop()
+	}
+}
 
 // Heal ends all faults.
 func (p *Proxy) Heal() error {
-	p.proxy.Toxics.ResetToxics(context.Background())
-	if p.proxy.Enabled {
-		return nil
+	var errs []error
+	for _, one := range p.proxies {
+		one.Toxics.ResetToxics(context.Background())
+		if !one.Enabled {
+			errs = append(errs, one.Start()) // on the same address as before
+		}
 	}
-	return p.proxy.Start() // on the same address as before
+	return errors.Join(errs...)
 }
 
 func (p *Proxy) addToxic(stream, kind string, attributes map[string]int) error {
@@ -92,8 +112,10 @@ func (p *Proxy) addToxic(stream, kind string, attributes map[string]int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.proxy.Toxics.AddToxicJson(strings.NewReader(string(toxic))); err != nil {
-		return fmt.Errorf("toxiproxy: %s: %w", kind, err)
+	for _, one := range p.proxies {
+		if _, err := one.Toxics.AddToxicJson(strings.NewReader(string(toxic))); err != nil {
+			return fmt.Errorf("toxiproxy: %s: %w", kind, err)
+		}
 	}
 	return nil
 }

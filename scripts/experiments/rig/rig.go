@@ -52,7 +52,8 @@ type Options struct {
 	// mean a cluster whose nodes can be killed.
 	Nodes int
 	// Replicated starts Postgres with a standby and Redis under Sentinels too
-	// (Rig.Cluster), and makes a copy of each shard. It needs Nodes.
+	// (Rig.Cluster), and makes a copy of each shard. It needs Nodes. EnvCluster sets
+	// it for a rig without Nodes.
 	Replicated bool
 	// Load are further arguments of `atlas index load`.
 	Load []string
@@ -88,6 +89,7 @@ type Rig struct {
 	disk                 string // mount point of Options.Disk
 	clock                string // the file of Postgres's clock (Options.Clock)
 	replicated           bool
+	fallen               map[devstack.Backend]string // the server that Kill or Halt ended
 }
 
 const (
@@ -100,7 +102,10 @@ const (
 func Start(t TB, o Options) *Rig {
 	t.Helper()
 	began := time.Now()
-	r := &Rig{t: t, Dir: o.Dir, atlas: o.Atlas, prefix: cmp.Or(o.Prefix, "faults-"), replicated: o.Replicated}
+	if os.Getenv(EnvCluster) != "" && o.Nodes == 0 {
+		o.Nodes, o.Replicated, o.ESHeap = 3, true, ""
+	}
+	r := &Rig{t: t, Dir: o.Dir, atlas: o.Atlas, prefix: cmp.Or(o.Prefix, "faults-"), replicated: o.Replicated, fallen: map[devstack.Backend]string{}}
 	if r.Dir == "" {
 		r.Dir = Folder(t, "")
 	}

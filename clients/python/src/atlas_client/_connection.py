@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import time
 import uuid
@@ -15,6 +16,10 @@ import httpx
 from ._errors import APIError, AtlasError, ConnectionLost, error_of
 
 
+DEFAULT_WITHIN = 15.0
+"""Seconds: a failover of Redis or Postgres takes less."""
+
+
 @dataclass(frozen=True)
 class Retry:
     """How failed requests are repeated.
@@ -25,22 +30,37 @@ class Retry:
     still running. Only the acceptance of an invitation is not repeated when its response was lost.
     """
 
-    attempts: int = 5
-    """The maximum; 1: no retry."""
+    attempts: int | None = None
+    """The maximum; None: no limit; 1: no retry."""
     first: float = 0.25
-    """Seconds before the second attempt. The wait doubles up to ``longest``; half of it is random."""
+    """Seconds before the second attempt. The wait doubles up to ``longest``; half of it is random. No wait is
+    shorter than the service asks for."""
     longest: float = 10.0
     """Seconds. If the service asks for a longer wait, the error is raised at once."""
+    within: float | None = None
+    """Seconds from the first failure to the start of the last attempt; None: 15, or no limit when ``attempts``
+    is set."""
 
-    def wait(self, attempt: int, failure: AtlasError, *, repeatable: bool = True) -> float | None:
-        """Seconds to wait after a failed attempt, counted from 1; None: do not repeat."""
-        if attempt >= self.attempts or not _repeats(failure, repeatable):
+    def wait(self, attempt: int, passed: float, failure: AtlasError, *, repeatable: bool = True) -> float | None:
+        """Seconds to wait after a failed attempt, counted from 1; None: do not repeat. passed is in seconds since
+        the first failure."""
+        attempts = math.inf if self.attempts is None else self.attempts
+        within = self.within
+        if within is None:
+            within = DEFAULT_WITHIN if self.attempts is None else math.inf
+        if attempt >= attempts or passed >= within or not _repeats(failure, repeatable):
             return None
-        if isinstance(failure, APIError) and failure.retry_after:
-            if failure.retry_after > self.longest:
+        pause = min(self.first * 2.0 ** min(attempt - 1, 30), self.longest) * random.uniform(0.5, 1)
+        # The last wait ends at within, so that all clients outlast an outage that is shorter.
+        wait = min(pause, within - passed)
+        asked = failure.retry_after if isinstance(failure, APIError) else None
+        if asked:
+            wait = max(wait, min(asked * random.uniform(1, 1.25), self.longest))
+            if asked > self.longest or wait > within - passed:
                 return None
-            return min(failure.retry_after * random.uniform(1, 1.25), self.longest)
-        return min(self.first * 2.0 ** min(attempt - 1, 30), self.longest) * random.uniform(0.5, 1)
+        return wait
+
+
 
 
 def _repeats(failure: AtlasError, repeatable: bool) -> bool:
@@ -101,7 +121,7 @@ class Connection:
         """The first response with success. Raises AtlasError. unkept means that the service does not keep the
         answer: the request is not repeated where it may have had an effect."""
         key = None if unkept else self._next_key()
-        attempt = 1
+        attempt, failed = 1, 0.0
         while True:
             began = time.monotonic()
             failure: AtlasError | None = None
@@ -116,7 +136,9 @@ class Connection:
                 failure = e
             finally:
                 self.observe(Attempt(method, path, attempt, status, time.monotonic() - began, failure))
-            wait = self.retry.wait(attempt, failure, repeatable=not unkept)
+            if attempt == 1:
+                failed = time.monotonic()
+            wait = self.retry.wait(attempt, time.monotonic() - failed, failure, repeatable=not unkept)
             if wait is None:
                 raise failure
             time.sleep(wait)
