@@ -51,7 +51,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"version extra", nil, 2, []string{`"extra" is one argument too many`}},
 		{"version --config /nowhere.yaml", nil, 2, []string{"/nowhere.yaml: no such file"}},
 
-		{"-v", nil, 2, []string{"there is no option -v"}},
+		{"-v", nil, 2, []string{"there is no option -v", "a command is missing"}},
 		{"search accounts --size 5", service, 2, []string{`did you mean "--limit"?`}},
 		{"search accounts --where city=Calgary", service, 2, []string{`did you mean "--filter"?`}},
 		{"search accounts", []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key + "\n"}, 2, []string{"--api-key (ATLAS_API_KEY): not an API key", "line breaks"}},

@@ -402,7 +402,25 @@ func TestAgentsMistakes(t *testing.T) {
 	me.refused("search_records", `{"dataset":"projects","filters":{"stag":{"value":"filed"}}}`, "invalid_input", "stage", "describe_fields")
 	me.refused("search_records", `{"dataset":"projects","filters":{"stage":{"value":"permited"}}}`, "filters.stage.value", "permitted")
 	me.refused("search_records", `{"dataset":"projects","fields":["nmae"]}`, "name")
-	me.refused("search_records", `{"dataset":"project"}`, "dataset is one of")
+	me.refused("search_records", `{"dataset":"project"}`, "dataset is one of", `did you mean "projects"?`)
+	me.refused("search_records", `{"dataset":"companies"}`, `did you mean "accounts"?`)
+	me.refused("search_records", `{"dataset":["projects"]}`, "a text, not an array")
+	me.refused("search_records", `{"Dataset":"projects"}`, `did you mean "dataset"?`)
+	me.refused("search_records", `{"dataset":"projects","filters":"{\"stage\":{\"value\":\"filed\"}}"}`, "without the quotes")
+	me.refused("search_records", `{"dataset":"projects","fields":"name"}`, `fields must be an array, such as ["name"]`)
+	me.refused("search_records", `{"dataset":"projects","fields":"[\"name\"]"}`, "without the quotes")
+	me.refused("search_records", `{"dataset":"projects","limit":"10"}`, "limit must be an integer, 10 without quotes")
+	me.refused("search_records", `{"dataset":"projects","max_credits":10.5}`, "max_credits must be an integer")
+	me.refused("get_records", `{"dataset":"projects","ids":{"id":"x"}}`, "ids must be an array", "not an object")
+	me.refused("search_view", `{"view_id":["x"]}`, "view_id must be a text, not an array")
+	me.refused("match_records", `{"dataset":"accounts","inputs":"[]"}`, "without the quotes")
+	me.refused("credits", `{"days":7}`, "It has none")
+	me.refused("manage_view", `{"action":"rename"}`, "action is one of list, get, create")
+	me.refused("manage_view", `{"action":"create","dataset":"project","view_type":"static","name":"x","definition":{"version":1},"record_ids":["`+unknownID+`"]}`, "the action create does not take record_ids", "add_records")
+	me.refused("manage_view", `{"action":"list","dataset":"accounts"}`, `did you mean "account"?`)
+	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "searchRecords"}); err == nil || !strings.Contains(err.Error(), `did you mean "search_records"?`) || !strings.Contains(err.Error(), "describe_fields") {
+		t.Errorf("an unknown tool: %v", err)
+	}
 	me.refused("search_records", `{"dataset":"projects","limit":51}`, "limit is 1 to 50")
 	me.refused("search_records", `{"dataset":"projects","limit":0}`, "limit is 1 to 50")
 	me.refused("search_records", `{"dataset":"projects","max_credits":0}`, "max_credits")
@@ -474,6 +492,8 @@ func TestAgentsAtTheDoor(t *testing.T) {
 		"a rebound name":   {a.key, "", list, http.Header{"Host": {"evil.example"}, "Origin": {"https://evil.example"}}, 403},
 		"a foreign host":   {a.key, "", list, http.Header{"Host": {"evil.example"}}, 403},
 		"no workspace":     {a.key, "?workspace_id=x", list, nil, 400},
+		"a mistaken param": {a.key, "?workspace=x", list, nil, 400},
+		"another header":   {a.key, "", list, http.Header{"X-Workspace-Id": {unknownID}}, 400},
 		"a batch":          {a.key, "", " [" + list + "," + list + "]", http.Header{"Mcp-Protocol-Version": {"2025-03-26"}}, 400},
 		"a long body":      {a.key, "", strings.Repeat(" ", 1<<20) + list, nil, 413},
 		"another type":     {a.key, "", list, http.Header{"Content-Type": {"text/plain"}}, 415},

@@ -65,10 +65,10 @@ func nearestPaths(methods map[string][]string, method, path string) []candidate 
 	if len(given) == 0 {
 		return nil
 	}
-	names := map[string]bool{}
+	known := spellings{names: map[string]bool{}, near: map[[2]string]bool{}}
 	for pattern := range methods {
 		for _, name := range segmentsOf(pattern) {
-			names[name] = true
+			known.names[name] = true
 		}
 	}
 	var all []candidate
@@ -88,7 +88,7 @@ func nearestPaths(methods map[string][]string, method, path string) []candidate 
 		} else if c.method == http.MethodDelete {
 			continue // nobody is led to that
 		}
-		c.cost += distance(wanted, given, names, missingID)
+		c.cost += known.distance(wanted, given, missingID)
 		if c.cost < tooFar && strings.IndexByte(pattern, '*') < 0 {
 			c.path = strings.TrimSuffix(pattern, below) + strings.Join(filled(wanted, given), "/")
 			all = append(all, c)
@@ -121,9 +121,16 @@ func segmentsOf(path string) []string {
 	return given[:min(len(given), most)]
 }
 
-// distance is the cost of making the segments of a path those of a pattern. names are all
-// that patterns have, missingID the cost of an id that is not there.
-func distance(wanted, given []string, names map[string]bool, missingID int) int {
+// spellings compares segments of one path with those of patterns.
+type spellings struct {
+	// names are those that patterns have, and near what is known of pairs of segments.
+	names map[string]bool
+	near  map[[2]string]bool
+}
+
+// distance is the cost of making the segments of a path those of a pattern. missingID is
+// the cost of an id that is not there.
+func (k spellings) distance(wanted, given []string, missingID int) int {
 	rows := [3][]int{} // the last three
 	for i := range rows {
 		rows[i] = make([]int, len(given)+1)
@@ -139,9 +146,9 @@ func distance(wanted, given []string, names map[string]bool, missingID int) int 
 		}
 		rows[2][0] = rows[1][0] + missing
 		for j, g := range given {
-			other := difference(w, g, names)
+			other := k.difference(w, g)
 			// The last name says what is to be done: it is no slip if it is one.
-			if other == tooFar && names[g] && i < len(wanted)-1 && j < len(given)-1 {
+			if other == tooFar && k.names[g] && i < len(wanted)-1 && j < len(given)-1 {
 				other = otherName
 			}
 			cost := min(rows[2][j]+dropped, rows[1][j+1]+missing, rows[1][j]+other)
@@ -154,7 +161,7 @@ func distance(wanted, given []string, names map[string]bool, missingID int) int 
 	return rows[2][len(given)]
 }
 
-func difference(wanted, given string, names map[string]bool) int {
+func (k spellings) difference(wanted, given string) int {
 	_, isID := input.ReadUUID(given)
 	switch {
 	case wanted == given:
@@ -163,10 +170,21 @@ func difference(wanted, given string, names map[string]bool) int {
 		return 0
 	case wanted[0] == ':':
 		return otherID
-	case !isID && !names[given] && len(given) <= 2*len(wanted) && input.Nearest(given, []string{wanted}) != "":
+	case !isID && !k.names[given] && len(given) <= 2*len(wanted) && k.meant(given, wanted):
 		return spelled
 	}
 	return tooFar
+}
+
+// meant reports whether a segment is another spelling of a name.
+func (k spellings) meant(given, name string) bool {
+	pair := [2]string{given, name}
+	meant, is := k.near[pair]
+	if !is {
+		meant = input.Nearest(given, []string{name}) != ""
+		k.near[pair] = meant
+	}
+	return meant
 }
 
 // filled is a pattern with the ids of a path in place of its parameters.
