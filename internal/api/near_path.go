@@ -141,7 +141,7 @@ func (k spellings) distance(wanted, given []string, missingID int) int {
 	for i, w := range wanted {
 		rows[0], rows[1], rows[2] = rows[1], rows[2], rows[0]
 		missing := otherLength
-		if w[0] == ':' {
+		if w[0] == ':' && strings.HasSuffix(strings.ToLower(w), "id") {
 			missing = missingID
 		}
 		rows[2][0] = rows[1][0] + missing

@@ -118,6 +118,9 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 	if slices.Contains([]string{"query", "typos", "limit", "offset", "sort", "fields", "search_after", "relations", "any", "none", "dry_run"}, name) {
 		return "it belongs beside filters, not in them"
 	}
+	if name == "filters" {
+		return "the conditions stand here by their keys, without filters"
+	}
 	for _, r := range RelationsOf(d) {
 		has, no := r.keys()
 		if name == has || name == no {
