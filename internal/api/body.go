@@ -82,7 +82,7 @@ func (c *call) receive() (room bool) {
 		if err != nil {
 			c.bodyErr = fault.Validation(fault.Issue{Code: fault.Custom, Message: noBodyText + ", and the one that was sent could not be read to its end"})
 		} else {
-			c.bodyErr = c.strayBody(start)
+			c.checkStray(start)
 		}
 		return true
 	}
@@ -122,22 +122,22 @@ func (c *call) receive() (room bool) {
 
 const noBodyText = "this route takes no body"
 
-// strayBody is the error about a body, given its first bytes, of a route that takes none:
+// checkStray adds an issue about a body, given its first bytes, of a route that takes none:
 // who sends one relies on it. Some programs always send {} or null, which asks for nothing.
-func (c *call) strayBody(start []byte) error {
+func (c *call) checkStray(start []byte) {
 	switch string(bytes.TrimSpace(start)) {
 	case "", "{}", "null":
-		return nil
+		return
 	}
 	message := noBodyText + ": leave it out"
 	sent, _ := input.Decode(start)
-	for _, p := range c.route.doc.params {
-		if p.In == "query" && sent.Get(p.Name).Kind != input.Absent {
-			message += ", and write " + p.Name + " as a query parameter: ?" + p.Name + "="
+	for _, name := range c.route.queryParams() {
+		if sent.Get(name).Kind != input.Absent {
+			message += ", and write " + name + " as a query parameter: ?" + name + "="
 			break
 		}
 	}
-	return fault.Validation(fault.Issue{Code: fault.Custom, Message: message})
+	c.pathIssues.Add(fault.Custom, []string{}, "%s", message)
 }
 
 // firstRead is the initial buffer size for a body, in bytes.

@@ -168,6 +168,8 @@ func (k spellings) difference(wanted, given string) int {
 		return 0
 	case wanted[0] == ':' && isID:
 		return 0
+	case wanted[0] == ':' && !strings.HasSuffix(strings.ToLower(wanted), "id"):
+		return spelled
 	case wanted[0] == ':':
 		return otherID
 	case !isID && !k.names[given] && len(given) <= 2*len(wanted) && k.meant(given, wanted):

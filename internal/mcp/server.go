@@ -133,7 +133,7 @@ func (s *Server) forScopes(caller Caller) *sdk.Server {
 	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			if r, is := r.(*sdk.CallToolRequest); is && !slices.Contains(names, r.Params.Name) {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.60q%s; this caller has %s", r.Params.Name, didYouMean(": ", s.Nearest(r.Params.Name, names), ""), strings.Join(names, ", "))}
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.60q%sthis caller has %s", r.Params.Name, cmp.Or(didYouMean(": ", s.Nearest(r.Params.Name, names), " "), "; "), strings.Join(names, ", "))}
 			}
 			return next(ctx, method, r)
 		}
