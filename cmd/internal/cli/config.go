@@ -85,7 +85,7 @@ var exampleURLs = map[string]string{
 func (p *Problems) Address(option, value, example string) {
 	_, port, err := net.SplitHostPort(value)
 	if _, numbered := strconv.ParseUint(port, 10, 16); err != nil || numbered != nil {
-		p.Add("%s must be host:port, with a port of 0 to 65535, such as %s", option, example)
+		p.Add("%s must be host:port, such as %s", option, example)
 	}
 }
 
