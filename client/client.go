@@ -17,8 +17,8 @@ const version = "/api/v1"
 // Client calls one service as one principal. It is safe for concurrent use.
 type Client struct {
 	// The global datasets (docs/api.md, "Search requests").
-	Accounts *Dataset[Account]
-	Contacts *Dataset[Contact]
+	Accounts *Matchable[Account]
+	Contacts *Matchable[Contact]
 	Projects *Dataset[Project]
 	Signals  *Dataset[Signal]
 	// Fields describe what can be filtered by.
@@ -136,8 +136,8 @@ func (c *Client) In(workspaceID string) *Client {
 
 func of(c *conn) *Client {
 	return &Client{
-		Accounts:      dataset[Account](c, "accounts"),
-		Contacts:      dataset[Contact](c, "contacts"),
+		Accounts:      matchable[Account](c, "accounts"),
+		Contacts:      matchable[Contact](c, "contacts"),
 		Projects:      dataset[Project](c, "projects"),
 		Signals:       dataset[Signal](c, "signals"),
 		Fields:        &Fields{c},
@@ -158,6 +158,11 @@ func of(c *conn) *Client {
 // callers that pass them on.
 func (c *Client) Dataset(name DatasetName) *Dataset[json.RawMessage] {
 	return dataset[json.RawMessage](c.conn, string(name))
+}
+
+// Matchable is Dataset of DatasetAccounts or DatasetContacts: others cannot be matched.
+func (c *Client) Matchable(name DatasetName) *Matchable[json.RawMessage] {
+	return matchable[json.RawMessage](c.conn, string(name))
 }
 
 // Workspace returns the client's workspace.

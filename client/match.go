@@ -69,10 +69,18 @@ type Matches[R any] struct {
 	Window  Window
 }
 
+// Matchable is a dataset whose records can be found from a list of your own: accounts and
+// contacts.
+type Matchable[R any] struct{ Dataset[R] }
+
+func matchable[R any](c *conn, name string) *Matchable[R] {
+	return &Matchable[R]{*dataset[R](c, name)}
+}
+
 // Match finds the accounts or contacts that inputs describe. Each record returned costs a
 // credit. Errors: ErrTooManyRequests while the inputs without an answer of earlier calls
 // exceed the limit for free operations; it is retried.
-func (d *Dataset[R]) Match(ctx context.Context, q MatchRequest) (*Matches[R], error) {
+func (d *Matchable[R]) Match(ctx context.Context, q MatchRequest) (*Matches[R], error) {
 	a, err := call[struct {
 		Results []MatchResult[R] `json:"results"`
 	}](ctx, d.conn, request{method: http.MethodPost, path: d.path + "/match", body: q})

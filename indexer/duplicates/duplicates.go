@@ -64,8 +64,7 @@ type Report struct {
 	// Records were read, and Pairs of them compared.
 	Records int64 `json:"records"`
 	Pairs   int64 `json:"pairs"`
-	// Crowded is how many keys so many records have that each was compared with some
-	// others only.
+	// Crowded is how many keys so many records have that some of them were not compared.
 	Crowded int64 `json:"crowded"`
 	// GroupCount and RecordCount are all groups and their records.
 	GroupCount  int `json:"group_count"`
@@ -96,6 +95,8 @@ type search struct {
 	report  Report
 	dir     string
 	records *records
+	// sharing is how many records have a name, by its hash, of those that more than two have.
+	sharing map[uint64]int
 }
 
 // Run finds duplicates. Memory grows with the records that are in groups, not with the

@@ -120,7 +120,7 @@ func (s *search) list(of map[uint64]*cluster) error {
 		}
 		for _, l := range c.links {
 			a, b := known[l.places[0]], known[l.places[1]]
-			_, reasons := match.Same(s.Dataset, a, b)
+			_, reasons := match.Same(s.Dataset, a, b, 0)
 			g.Links = append(g.Links, Link{[2]string{a.ID, b.ID}, l.confidence, reasons})
 		}
 		s.report.Groups = append(s.report.Groups, g)

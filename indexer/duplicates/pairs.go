@@ -37,32 +37,52 @@ func (s *search) pair(ctx context.Context, keys, pairs *extsort.Sorter) error {
 	defer entries.Close()
 	type member struct{ name, place uint64 }
 	var (
-		recent  []member // of the key, the last neighbours
-		key     uint64
-		same    int // records of the last name
-		crowded bool
+		recent    []member // of the key, the last neighbours
+		key, name uint64
+		same      int  // records of the name
+		passed    bool // a record of the key is not in recent anymore
+		crowded   bool
 	)
+	crowd := func() {
+		if !crowded {
+			s.report.Crowded++
+			crowded = true
+		}
+	}
+	s.sharing = map[uint64]int{}
+	var last [blockKeySize]byte
 	to := pairs.Writer()
 	for n := 0; entries.Next(); n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		e := entries.Key()
+		if n > 0 && [blockKeySize]byte(e) == last {
+			continue // two names of a record have the key
+		}
+		last = [blockKeySize]byte(e)
 		next := member{binary.BigEndian.Uint64(e[8:]), binary.BigEndian.Uint64(e[16:])}
 		if k := binary.BigEndian.Uint64(e); n == 0 || k != key {
-			key, recent, same, crowded = k, recent[:0], 0, false
+			key, recent, same, passed, crowded = k, recent[:0], 0, false, false
 		}
 		loose := key&1 == 1
-		if len(recent) > 0 && recent[len(recent)-1].name == next.name {
+		if same > 0 && name == next.name {
 			same++
 		} else {
-			same = 1
+			name, same = next.name, 1
+		}
+		if !loose && same > match.PairOf {
+			s.sharing[name] = max(s.sharing[name], same)
 		}
 		if loose && same > ofName {
+			crowd()
 			continue
 		}
+		if passed {
+			crowd()
+		}
 		for _, other := range recent {
-			if loose && other.name == next.name || other.place == next.place {
+			if loose && other.name == next.name {
 				continue
 			}
 			var pair [pairKeySize]byte
@@ -74,11 +94,7 @@ func (s *search) pair(ctx context.Context, keys, pairs *extsort.Sorter) error {
 		}
 		if len(recent) == neighbours {
 			copy(recent, recent[1:])
-			recent = recent[:neighbours-1]
-			if !crowded {
-				s.report.Crowded++
-				crowded = true
-			}
+			recent, passed = recent[:neighbours-1], true
 		}
 		recent = append(recent, next)
 	}
@@ -171,7 +187,11 @@ func (s *search) compareChunk(chunk [][pairKeySize]byte, to *extsort.Writer) err
 		if err != nil {
 			return err
 		}
-		confidence, _ := match.Same(s.Dataset, first, second)
+		confidence, _ := match.Same(s.Dataset, first, second, 0)
+		if confidence >= s.MinConfidence && len(s.sharing) > 0 {
+			name := match.KeysOf(s.Dataset, first).Name
+			confidence, _ = match.Same(s.Dataset, first, second, s.sharing[hashOf(name)])
+		}
 		if confidence < s.MinConfidence || confidence == 0 {
 			continue
 		}

@@ -57,6 +57,7 @@ func (c *call) batchItems(name string, options func(*input.Issues, *input.Reader
 		}
 		return nil, issues.Err()
 	}
+	body = c.withoutMisplaced(body)
 	r := issues.Object(body)
 	list := r.Take(name)
 	if options != nil {

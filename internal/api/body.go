@@ -1,10 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"atlas/internal/fault"
@@ -24,7 +27,41 @@ func (c *call) body() (input.Value, error) {
 	}
 	v, issues := input.Decode(data)
 	c.asksDryRun = v.Get("dry_run").Bool
+	v = c.withoutMisplaced(v)
 	return v, input.Issues(issues).Err()
+}
+
+// withoutMisplaced is a body without the members that belong elsewhere in the request; of
+// those it adds issues.
+func (c *call) withoutMisplaced(v input.Value) input.Value {
+	v.Members = slices.DeleteFunc(v.Members, func(m input.Member) bool {
+		place := c.placeOf(m)
+		if place != "" {
+			c.pathIssues = append(c.pathIssues, fault.Issue{Code: fault.UnrecognizedKeys, Path: []string{}, Keys: []string{m.Name},
+				Message: fmt.Sprintf("unrecognized key: %q (%s)", m.Name, place)})
+		}
+		return place != ""
+	})
+	return v
+}
+
+// placeOf says where a member belongs that the body does not have; "" if it does not know.
+func (c *call) placeOf(m input.Member) string {
+	body := c.route.body
+	switch {
+	case body.Has(m.Name):
+		return ""
+	case slices.Contains(c.route.queryParams(), m.Name):
+		return "it is a query parameter: ?" + m.Name + "="
+	case input.Nearest(m.Name, []string{headerIdempotencyKey}) != "":
+		return "it is a header: " + headerIdempotencyKey
+	case c.route.item != nil && c.route.item.Has(m.Name):
+		return fmt.Sprintf("it belongs in an element: {%q:[%s]}", c.route.items, input.Wrapped(fmt.Sprintf("{%q:", m.Name), m.Value, "}"))
+	}
+	if of := body.Holder(m.Name); of != "" && of != "filters" && of != "relations" { // conditions have hints of their own
+		return input.Wrapped(fmt.Sprintf("it belongs in %s: {%q:{%q:", of, of, m.Name), m.Value, "}}")
+	}
+	return ""
 }
 
 // receive reads the whole body before the handler runs, even if the route takes no
@@ -38,8 +75,14 @@ func (c *call) receive() (room bool) {
 	}
 	body := http.MaxBytesReader(c.gin.Writer, r.Body, MaxBody)
 	if c.route.body == nil {
-		if _, err := io.Copy(io.Discard, body); err != nil {
-			c.bodyErr = fault.Validation(fault.Issue{Code: fault.Custom, Message: "this route takes no body, and the one that was sent could not be read to its end"})
+		start, err := io.ReadAll(io.LimitReader(body, firstRead))
+		if err == nil {
+			_, err = io.Copy(io.Discard, body)
+		}
+		if err != nil {
+			c.bodyErr = fault.Validation(fault.Issue{Code: fault.Custom, Message: noBodyText + ", and the one that was sent could not be read to its end"})
+		} else {
+			c.checkStray(start)
 		}
 		return true
 	}
@@ -75,6 +118,26 @@ func (c *call) receive() (room bool) {
 			return true
 		}
 	}
+}
+
+const noBodyText = "this route takes no body"
+
+// checkStray adds an issue about a body, given its first bytes, of a route that takes none:
+// who sends one relies on it. Some programs always send {} or null, which asks for nothing.
+func (c *call) checkStray(start []byte) {
+	switch string(bytes.TrimSpace(start)) {
+	case "", "{}", "null":
+		return
+	}
+	message := noBodyText + ": leave it out"
+	sent, _ := input.Decode(start)
+	for _, name := range c.route.queryParams() {
+		if sent.Get(name).Kind != input.Absent {
+			message += ", and write " + name + " as a query parameter: ?" + name + "="
+			break
+		}
+	}
+	c.pathIssues.Add(fault.Custom, []string{}, "%s", message)
 }
 
 // firstRead is the initial buffer size for a body, in bytes.

@@ -199,7 +199,7 @@ func (c *call) admit() error {
 	if err != nil {
 		// Parameters that cannot be parsed would count as absent, including
 		// workspace_id.
-		return fault.Validation(fault.Issue{Code: fault.Custom, Message: "the query string is malformed: write %, & and ; within a value as %25, %26 and %3B"})
+		return fault.Validation(fault.Issue{Code: fault.Custom, Message: "the query string is malformed: write %, & and ; within a value as %25, %26 and %3B, and commas between several values"})
 	}
 	c.params = params
 	c.favorites = slices.Contains(params["favorite_only"], "true")
@@ -311,10 +311,7 @@ func (c *call) handle() (reply, error) {
 		}
 	}
 	if c.route.body == nil {
-		if c.bodyErr != nil {
-			return reply{}, c.bodyErr
-		}
-		if err := c.pathIssues.Err(); err != nil {
+		if err := joinIssues(c.pathIssues, c.bodyErr); err != nil {
 			return reply{}, err
 		}
 	}

@@ -42,11 +42,11 @@ func (c *call) search(q query.Query, find func(context.Context, query.Query) (qu
 		m := metadataOf(q, p)
 		return reply{data(p), m}, len(p.Rows), c.keepRows(m.free(), whole[:len(p.Rows)])
 	}, func(ctx context.Context, kept keptPage) (reply, error) {
-		rows, err := kept.rows(q, func(q query.Query) ([]jsontext.Value, error) {
+		rows, metadata, err := kept.rows(q, func(q query.Query) ([]jsontext.Value, error) {
 			p, err := find(ctx, q)
 			return p.Rows, err
 		})
-		return reply{data(query.Page{Rows: rows}), kept.Metadata}, err
+		return reply{data(query.Page{Rows: rows}), metadata}, err
 	})
 }
 

@@ -129,8 +129,23 @@ func (c *call) pathID(name string) uuid.UUID {
 	return id
 }
 
-// checkPath adds an issue for each path parameter that must be an id and is not.
+// mistakenHeaders are headers that other services take in place of what is known here, and
+// what that is. Who sends one relies on it.
+var mistakenHeaders = map[string]string{
+	"X-Idempotency-Key": "send " + headerIdempotencyKey, "Idempotent-Key": "send " + headerIdempotencyKey, "Idempotency-Token": "send " + headerIdempotencyKey,
+	"Workspace-Id": chosenWorkspace, "X-Workspace-Id": chosenWorkspace, "X-Workspace": chosenWorkspace, "X-Atlas-Workspace": chosenWorkspace,
+}
+
+const chosenWorkspace = "the workspace is chosen by ?workspace_id="
+
+// checkPath adds an issue for each path parameter that must be an id and is not, and for
+// names of headers and query parameters that mean nothing.
 func (c *call) checkPath() {
+	for name, instead := range mistakenHeaders {
+		if c.gin.Request.Header[name] != nil {
+			c.pathIssues.Add(fault.Custom, []string{name}, "this header means nothing here: %s", instead)
+		}
+	}
 	for _, name := range c.route.pathIDs() {
 		if _, ok := input.ReadUUID(c.gin.Param(name)); !ok {
 			c.pathIssues.Add(fault.InvalidFormat, []string{name}, "must be "+input.UUIDText)
@@ -139,12 +154,7 @@ func (c *call) checkPath() {
 	if len(c.params) == 0 {
 		return
 	}
-	known := []string{"workspace_id"}
-	for _, p := range c.route.doc.params {
-		if p.In == "query" {
-			known = append(known, p.Name)
-		}
-	}
+	known := c.route.queryParams()
 	var unknown []string
 	for name := range c.params {
 		if !slices.Contains(known, name) {
@@ -154,12 +164,29 @@ func (c *call) checkPath() {
 	if unknown != nil {
 		slices.Sort(unknown)
 		c.pathIssues.UnrecognizedParams(unknown, known, func(name string) string {
-			if body := c.route.body; body != nil && body.Has(name) {
+			switch body := c.route.body; {
+			case body != nil && body.Has(name):
 				return "it belongs in the JSON body"
+			case slices.Contains(namesOfTokens, strings.ToLower(name)):
+				return "a token is sent in the header Authorization: Bearer <token>, never in an address, which logs keep"
 			}
 			return ""
 		})
 	}
+}
+
+// namesOfTokens are parameters that other services take a token by.
+var namesOfTokens = []string{"api_key", "apikey", "api-key", "key", "token", "access_token", "auth"}
+
+// queryParams are the query parameters of the route.
+func (r Route) queryParams() []string {
+	known := []string{"workspace_id"}
+	for _, p := range r.doc.params {
+		if p.In == "query" {
+			known = append(known, p.Name)
+		}
+	}
+	return known
 }
 
 // joinIssues adds issues before those of err. An error of another kind replaces

@@ -230,10 +230,11 @@ func readKeptPage(kept []byte) (p keptPage, err error) {
 }
 
 // rows returns the present rows of the kept ids, in their order, without those that are
-// gone. find searches the base of the request.
-func (p keptPage) rows(q query.Query, find func(query.Query) ([]jsontext.Value, error)) ([]jsontext.Value, error) {
+// gone. find searches the base of the request. If rows have become so long that the last
+// ones do not fit into q.MaxBytes, the metadata names them.
+func (p keptPage) rows(q query.Query, find func(query.Query) ([]jsontext.Value, error)) ([]jsontext.Value, jsontext.Value, error) {
 	if len(p.IDs) == 0 {
-		return nil, nil
+		return nil, p.Metadata, nil
 	}
 	texts := make([]string, len(p.IDs))
 	for i, id := range p.IDs {
@@ -241,21 +242,36 @@ func (p keptPage) rows(q query.Query, find func(query.Query) ([]jsontext.Value, 
 	}
 	found, err := find(q.Among(texts))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	byID := make(map[uuid.UUID]jsontext.Value, len(found))
 	for _, row := range found {
 		id, err := book.RecordID(row)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		byID[id] = row
 	}
-	rows := make([]jsontext.Value, 0, len(found))
-	for _, id := range p.IDs {
-		if row, there := byID[id]; there {
-			rows = append(rows, row)
+	rows, there := make([]jsontext.Value, 0, len(found)), make([]string, 0, len(found))
+	for i, id := range p.IDs {
+		if row, is := byID[id]; is {
+			rows, there = append(rows, row), append(there, texts[i])
 		}
 	}
-	return q.Fields.SelectAll(rows)
+	if rows, err = q.Fields.SelectAll(rows); err != nil {
+		return nil, nil, err
+	}
+	fit := query.Page{Rows: rows, After: func(int) string { return "" }}.Within(q.MaxBytes).Rows
+	metadata, err := p.leavingOut(there[len(fit):])
+	return fit, metadata, err
+}
+
+// leavingOut is the metadata of the answer without some of its records.
+func (p keptPage) leavingOut(ids []string) (jsontext.Value, error) {
+	if len(ids) == 0 {
+		return p.Metadata, nil
+	}
+	list, err := json.Marshal(ids)
+	end := bytes.LastIndexByte(p.Metadata, '}')
+	return slices.Concat(p.Metadata[:end], jsontext.Value(`,"left_out":`), list, jsontext.Value("}")), err
 }

@@ -302,7 +302,7 @@ func (p *played) begin(t *testing.T, address, token, operation string) *half {
 	s, request := p.scene, interleaved[operation]
 	body := s.fill(request.body)
 	if body == "" {
-		body = `{"not":"read"}` // the route takes none
+		body = strings.Repeat(" ", 14) // the route takes none that says anything
 	}
 	h := &half{operation: operation, rest: body[len(body)/2:]}
 	var err error

@@ -153,7 +153,7 @@ func (k *keptMatches) add(result renderedMatch, records []jsontext.Value) error 
 }
 
 // matchAgain returns the results that are kept with the records as they are now, without
-// those that are gone.
+// those that are gone; of records that have become longer as many as r.MaxBytes allows.
 func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept keptPage) ([]renderedMatch, error) {
 	var results []renderedMatch
 	if err := json.Unmarshal(kept.Metadata, &results); err != nil {
@@ -169,7 +169,7 @@ func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept kept
 	if err != nil {
 		return nil, err
 	}
-	next := 0
+	next, bytes := 0, 0
 	for i := range results {
 		result := &results[i]
 		result.Ref = r.Inputs[i].Ref
@@ -184,6 +184,10 @@ func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept kept
 				return nil, err
 			}
 			there = append(there, candidate)
+			bytes += len(candidate.Record)
+		}
+		if r.MaxBytes > 0 && bytes > r.MaxBytes && i > 0 {
+			return results[:i], nil
 		}
 		if result.Candidates = there; len(there) == 0 {
 			result.Status = match.NoMatch

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/internal/elastic"
+	"atlas/search"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
@@ -119,6 +121,53 @@ func TestMaxBytes(t *testing.T) {
 		for path, body := range map[string]string{"search": `{"max_bytes":%s}`, "get/batch": `{"ids":["` + ids[0] + `"],"max_bytes":%s}`} {
 			if a := w.call(t, key, "POST", "/data/contacts/"+path, fmt.Sprintf(body, bad)); a.status != http.StatusBadRequest || a.code() != "validation" {
 				t.Errorf("%s %s: %d %s", path, bad, a.status, a.text)
+			}
+		}
+	}
+}
+
+// A repetition has no more bytes than the first answer may have had, also if its records have
+// become longer since. What does not fit is named, and costs nothing.
+func TestMaxBytesOfRepetitions(t *testing.T) {
+	t.Parallel()
+	w, key := gets(t, 1000)
+	var ids, inputs []string
+	for i := 1; i <= 5; i++ {
+		ids = append(ids, searchtest.ID("a", i))
+		inputs = append(inputs, fmt.Sprintf(`{"ref":"%d","name":"Firm %[1]d"}`, i))
+	}
+	list, err := json.Marshal(ids)
+	fatal(t, err)
+	requests := []struct{ path, body string }{
+		{"/data/accounts/search", `{"max_bytes":1000,"fields":["description"]}`},
+		{"/data/accounts/get/batch", fmt.Sprintf(`{"max_bytes":1000,"fields":["description"],"ids":%s}`, list)},
+		{"/data/accounts/match", `{"max_bytes":1000,"fields":["description"],"min_confidence":0,"inputs":[` + strings.Join(inputs, ",") + `]}`},
+	}
+	for _, r := range requests {
+		if a := w.keyed(t, key, "once", "POST", r.path, r.body); a.status != http.StatusOK || a.header.Get("X-Credits-Charged") != "5" {
+			t.Fatalf("%s: %d %v %s", r.path, a.status, a.header, a.text)
+		}
+	}
+	engine := w.server.Search.(*search.Engine)
+	for _, id := range ids {
+		body := fmt.Sprintf(`{"doc":{"description":%q}}`, strings.Repeat("x", 400))
+		_, err := engine.Elastic.Do(t.Context(), elastic.Request{Method: http.MethodPost, Path: "/" + engine.Names.Alias(string(query.Accounts)) + "/_update/" + id + "?refresh=true", Body: []byte(body)})
+		fatal(t, err)
+	}
+	for _, r := range requests {
+		a := w.keyed(t, key, "once", "POST", r.path, r.body)
+		replayed(t, r.path, a)
+		var m struct {
+			Remaining int
+			LeftOut   []string `json:"left_out"`
+		}
+		a.into(t, nil, &m)
+		if n := strings.Count(a.text, "xxx\""); n != 2 || m.Remaining+len(m.LeftOut) != 3 || a.header.Get("X-Credits-Charged") != "0" {
+			t.Errorf("%s: %d records, %+v, %v: %s", r.path, n, m, a.header, a.text)
+		}
+		if m.LeftOut != nil {
+			if diff := cmp.Diff(ids[2:], m.LeftOut); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", r.path, diff)
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"atlas/internal/fault"
+	"atlas/internal/input"
 	"atlas/internal/mcp"
 	"atlas/internal/schema"
 )
@@ -44,7 +45,7 @@ func (s *Server) mountMCP(g *gin.Engine, methods map[string][]string, api http.H
 	}
 	agents := &mcp.Server{
 		API: api, Base: Version, Document: encoded(s.Document()), Key: s.tagger.key,
-		MaxBytes: s.MCP.MaxBytes, Version: s.MCP.Version, Timeout: s.RequestTimeout, Log: s.Log,
+		MaxBytes: s.MCP.MaxBytes, Nearest: input.Nearest, Version: s.MCP.Version, Timeout: s.RequestTimeout, Log: s.Log,
 	}
 	handler, err := agents.Handler()
 	if err != nil {
@@ -119,6 +120,10 @@ func (c *call) admitAgent() (mcp.Caller, error) {
 	params, err := url.ParseQuery(c.gin.Request.URL.RawQuery)
 	if err != nil {
 		return mcp.Caller{}, fault.New(fault.BadRequest, "the query string is malformed")
+	}
+	c.params = params
+	if c.checkPath(); len(c.pathIssues) > 0 {
+		return mcp.Caller{}, c.pathIssues.Err()
 	}
 	in, err := c.server.Gate.Resolve(c.Context(), c.identity, params["workspace_id"], false)
 	if err == nil {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,11 +11,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"atlas/internal/api"
 	"atlas/internal/mcp"
+	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -398,7 +402,25 @@ func TestAgentsMistakes(t *testing.T) {
 	me.refused("search_records", `{"dataset":"projects","filters":{"stag":{"value":"filed"}}}`, "invalid_input", "stage", "describe_fields")
 	me.refused("search_records", `{"dataset":"projects","filters":{"stage":{"value":"permited"}}}`, "filters.stage.value", "permitted")
 	me.refused("search_records", `{"dataset":"projects","fields":["nmae"]}`, "name")
-	me.refused("search_records", `{"dataset":"project"}`, "dataset is one of")
+	me.refused("search_records", `{"dataset":"project"}`, "dataset is one of", `did you mean "projects"?`)
+	me.refused("search_records", `{"dataset":"companies"}`, `did you mean "accounts"?`)
+	me.refused("search_records", `{"dataset":["projects"]}`, "a text, not an array")
+	me.refused("search_records", `{"Dataset":"projects"}`, `did you mean "dataset"?`)
+	me.refused("search_records", `{"dataset":"projects","filters":"{\"stage\":{\"value\":\"filed\"}}"}`, "without the quotes")
+	me.refused("search_records", `{"dataset":"projects","fields":"name"}`, `fields must be an array, such as ["name"]`)
+	me.refused("search_records", `{"dataset":"projects","fields":"[\"name\"]"}`, "without the quotes")
+	me.refused("search_records", `{"dataset":"projects","limit":"10"}`, "limit must be an integer, 10 without quotes")
+	me.refused("search_records", `{"dataset":"projects","max_credits":10.5}`, "max_credits must be an integer")
+	me.refused("get_records", `{"dataset":"projects","ids":{"id":"x"}}`, "ids must be an array", "not an object")
+	me.refused("search_view", `{"view_id":["x"]}`, "view_id must be a text, not an array")
+	me.refused("match_records", `{"dataset":"accounts","inputs":"[]"}`, "without the quotes")
+	me.refused("credits", `{"days":7}`, "It has none")
+	me.refused("manage_view", `{"action":"rename"}`, "action is one of list, get, create")
+	me.refused("manage_view", `{"action":"create","dataset":"project","view_type":"static","name":"x","definition":{"version":1},"record_ids":["`+unknownID+`"]}`, "the action create does not take record_ids", "add_records")
+	me.refused("manage_view", `{"action":"list","dataset":"accounts"}`, `did you mean "account"?`)
+	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "searchRecords"}); err == nil || !strings.Contains(err.Error(), `did you mean "search_records"?`) || !strings.Contains(err.Error(), "describe_fields") {
+		t.Errorf("an unknown tool: %v", err)
+	}
 	me.refused("search_records", `{"dataset":"projects","limit":51}`, "limit is 1 to 50")
 	me.refused("search_records", `{"dataset":"projects","limit":0}`, "limit is 1 to 50")
 	me.refused("search_records", `{"dataset":"projects","max_credits":0}`, "max_credits")
@@ -470,6 +492,8 @@ func TestAgentsAtTheDoor(t *testing.T) {
 		"a rebound name":   {a.key, "", list, http.Header{"Host": {"evil.example"}, "Origin": {"https://evil.example"}}, 403},
 		"a foreign host":   {a.key, "", list, http.Header{"Host": {"evil.example"}}, 403},
 		"no workspace":     {a.key, "?workspace_id=x", list, nil, 400},
+		"a mistaken param": {a.key, "?workspace=x", list, nil, 400},
+		"another header":   {a.key, "", list, http.Header{"X-Workspace-Id": {unknownID}}, 400},
 		"a batch":          {a.key, "", " [" + list + "," + list + "]", http.Header{"Mcp-Protocol-Version": {"2025-03-26"}}, 400},
 		"a long body":      {a.key, "", strings.Repeat(" ", 1<<20) + list, nil, 413},
 		"another type":     {a.key, "", list, http.Header{"Content-Type": {"text/plain"}}, 415},
@@ -528,11 +552,82 @@ func TestAgentsRepeatCalls(t *testing.T) {
 			t.Errorf("%s again, for %d credits: %s", c.tool, a.used(t)-used, text)
 		}
 	}
+	// A client that cannot send a header with each message has the key in _meta.
+	noted := func(key string) string {
+		t.Helper()
+		res, err := a.post(t, a.key, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_records","arguments":{"dataset":"accounts","limit":2},"_meta":{"atlas/idempotency-key":%s}}}`, key), nil)
+		fatal(t, err)
+		text, err := io.ReadAll(res.Body)
+		fatal(t, err)
+		return string(text)
+	}
+	used := a.used(t)
+	for i, want := range []string{"2 of 31 accounts", "The same accounts again"} {
+		if text := noted(`"noted"`); !strings.Contains(text, want) || a.used(t) != used+2 {
+			t.Errorf("%d: %d credits: %s", i, a.used(t)-used, text)
+		}
+	}
+	for _, key := range []string{`""`, `7`, `null`} {
+		if text := noted(key); !strings.Contains(text, "atlas/idempotency-key must be a text") || a.used(t) != used+2 {
+			t.Errorf("%s: %s", key, text)
+		}
+	}
 	if text := call("call 0", "search_records", `{"dataset":"accounts","limit":4}`); !strings.Contains(text, "idempotency_conflict") {
 		t.Errorf("the key of another call: %s", text)
 	}
 	if text := call("kä", "search_records", `{"dataset":"accounts","limit":4}`); !strings.Contains(text, "Idempotency-Key") {
 		t.Errorf("no key: %s", text)
+	}
+}
+
+// waiting searches until the caller gives up, or until it is told not to.
+type waiting struct {
+	api.Searcher
+	searches       atomic.Bool
+	began, stopped chan struct{}
+}
+
+func (w *waiting) Search(ctx context.Context, q query.Query) (query.Page, error) {
+	if !w.searches.Load() {
+		close(w.began)
+		<-ctx.Done()
+		close(w.stopped)
+		return query.Page{}, ctx.Err()
+	}
+	return w.Searcher.Search(ctx, q)
+}
+
+// A call whose client gives up is stopped, and costs nothing: what calls again pays once.
+func TestAgentsGiveUp(t *testing.T) {
+	t.Parallel()
+	hold := &waiting{began: make(chan struct{}), stopped: make(chan struct{})}
+	a := newAgents(t, 0, func(s *api.Server) {
+		if hold.Searcher == nil {
+			hold.Searcher = s.Search
+		}
+		s.Search = hold
+	})
+	me := a.agent(t, a.key, nil)
+	ctx, giveUp := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	arguments := json.RawMessage(`{"dataset":"accounts","limit":3}`)
+	go func() {
+		_, err := me.CallTool(ctx, &sdk.CallToolParams{Name: "search_records", Arguments: arguments})
+		failed <- err
+	}()
+	<-hold.began
+	giveUp()
+	if err := <-failed; err == nil {
+		t.Error("the call succeeded")
+	}
+	<-hold.stopped
+	hold.searches.Store(true)
+	me.ok("search_records", string(arguments))
+	for deadline := time.Now().Add(time.Minute); a.used(t) != 3; { // what was reserved is released
+		if time.Now().After(deadline) {
+			t.Fatalf("%d credits are used", a.used(t))
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

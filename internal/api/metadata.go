@@ -53,8 +53,12 @@ var pageMetadataProperties = []schema.Property{
 	schema.Required("search_after", schema.Nullable(schema.Cursor()).
 		Described("The cursor of the next page; null on the last.").Example("AQEKBWFjY291bnRz")),
 	schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("1 for each record.").Example(1)),
-	didYouMean,
+	didYouMean, leftOut,
 }
+
+// leftOut is what keptPage.leavingOut writes.
+var leftOut = schema.Optional("left_out", schema.Array(schema.UUID(), 1, query.MaxLimit-1).
+	Described("Only of a repetition with `max_bytes`: the records of the first answer, the last ones, that do not fit anymore because records have become longer. Gets have them."))
 
 var didYouMean = schema.Optional("did_you_mean", schema.String("garage").Described("Only where nothing matches and `typos` is not `auto`: `query` with similar terms, which finds records."))
 

@@ -80,10 +80,28 @@ func (s *Issues) OutsideVocabulary(path []string, v Value, allowed []string) {
 		return
 	}
 	message := "must be one of: " + strings.Join(allowed, ", ")
-	if v.Kind == String {
+	if several := listOf(v, allowed); several != "" {
+		message += "; several are an array: " + several
+	} else if v.Kind == String {
 		message += DidYouMean("; ", v.Text, allowed, "")
 	}
 	s.Add(fault.InvalidUnion, path, "%s", message)
+}
+
+// listOf is the array of values that a text with commas has, "" if it has others.
+func listOf(v Value, allowed []string) string {
+	parts := strings.Split(v.Text, ",")
+	if v.Kind != String || len(parts) < 2 {
+		return ""
+	}
+	list := Value{Kind: Array}
+	for _, part := range parts {
+		if part = strings.TrimSpace(part); !slices.Contains(allowed, part) {
+			return ""
+		}
+		list.Items = append(list.Items, Value{Kind: String, Text: part})
+	}
+	return list.JSON()
 }
 
 // WrongType records a value of the wrong JSON type.
@@ -100,7 +118,11 @@ func (s *Issues) WrongTypeInstead(path []string, want string, got Value, instead
 		s.Add(fault.InvalidType, path, "required: %s", want)
 		return
 	}
-	s.Add(fault.InvalidType, path, "must be %s, not %s", want, article(got.Kind))
+	have := article(got.Kind)
+	if got.Kind == String && len(got.Text) > 1 && (got.Text[0] == '{' && want[:2] == "an" || got.Text[0] == '[' && want[:2] == "an") {
+		have = "a string that has it: send it without the quotes"
+	}
+	s.Add(fault.InvalidType, path, "must be %s, not %s", want, have)
 }
 
 // Err returns the issues as a validation error, or nil if there are none.

@@ -22,6 +22,29 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// What other services call the same, and names that have the words of another.
+func TestNearestByMeaning(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		known []string
+		want  string
+	}{
+		"companies":         {[]string{"contacts", "accounts"}, "accounts"},
+		"record.updated":    {[]string{"record.deleted", "record.changed"}, "record.changed"},
+		"status":            {[]string{"stage", "workspace_status"}, "workspace_status"},
+		"residential_units": {[]string{"units", "stage"}, "units"},
+		"signal":            {[]string{"has_signal", "without_signal"}, "has_signal"},
+		"construction":      {[]string{"permitted", "under_construction"}, "under_construction"},
+		"count":             {[]string{"projects_count", "signals_count"}, ""}, // several have it
+		"at":                {[]string{"filed_at"}, ""},                        // too short
+		"name":              {[]string{"field", "name"}, "name"},               // known itself
+	} {
+		if got := input.Nearest(name, c.known); got != c.want {
+			t.Errorf("%q: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestMessagesNameTheNearest(t *testing.T) {
 	t.Parallel()
 	var issues input.Issues

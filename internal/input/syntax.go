@@ -23,7 +23,13 @@ func syntaxReason(data []byte, d *jsontext.Decoder, err error) string {
 	if !ok || s.Err == nil || s.ByteOffset < 0 || s.ByteOffset > int64(len(data)) {
 		return "it cannot be read"
 	}
+	if encoding := encodingOf(data); encoding != "" {
+		return encoding
+	}
 	at := s.ByteOffset
+	if at < int64(len(data)) && data[at] < ' ' && withinText(data[:at]) {
+		return fmt.Sprintf("at %s a text has a line break or another control character: write it \\n, \\t or \\u00…", position(data, at))
+	}
 	if rest := bytes.TrimLeft(data[at:], ", \t\r\n"); at < int64(len(data)) && data[at] == ',' && len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
 		at = int64(len(data) - len(rest)) // the comma is the mistake, what follows it is seen
 	}
@@ -35,6 +41,32 @@ func syntaxReason(data []byte, d *jsontext.Decoder, err error) string {
 		return endReason(d)
 	}
 	return fmt.Sprintf("at %s stands %s: %s", position(data, at), shown(data[at:]), expected(data, at, s.Err))
+}
+
+// encodingOf says that bytes are compressed, or in another encoding than UTF-8; "" if they
+// do not begin so.
+func encodingOf(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
+		return "it is compressed with gzip: send it as it is"
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), len(data) > 1 && (data[0] == 0 || data[1] == 0):
+		return "it is in UTF-16: send it in UTF-8"
+	}
+	return ""
+}
+
+// withinText reports whether a text of JSON ends within a string.
+func withinText(data []byte) bool {
+	within := false
+	for i := 0; i < len(data); i++ {
+		switch {
+		case data[i] == '\\' && within:
+			i++
+		case data[i] == '"':
+			within = !within
+		}
+	}
+	return within
 }
 
 // position is the line and the column of a byte, both from 1; columns count characters.
@@ -65,8 +97,13 @@ func isWordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-'
 }
 
+func first(text []byte) rune {
+	r, _ := utf8.DecodeRune(text)
+	return r
+}
+
 // mended are words that other languages have for a value of JSON.
-var mended = map[string]string{"True": "true", "False": "false", "None": "null", "nil": "null", "undefined": "null", "NaN": "null", "TRUE": "true", "FALSE": "false", "NULL": "null"}
+var mended = map[string]string{"True": "true", "False": "false", "None": "null", "nil": "null", "undefined": "null", "NaN": "null", "Infinity": "null", "-Infinity": "null", "TRUE": "true", "FALSE": "false", "NULL": "null"}
 
 // expected says what would be right at a place.
 func expected(data []byte, at int64, err error) string {
@@ -82,8 +119,12 @@ func expected(data []byte, at int64, err error) string {
 		return "the comma before it is one too many"
 	case mended[word] != "":
 		return "JSON writes it " + mended[word]
-	case c == '\'':
-		return "names and texts have double quotes"
+	case c == '\'', strings.ContainsRune("“”„‘’«»", first(data[at:])):
+		return `names and texts have double quotes, "`
+	case c == '\\' && withinText(data[:at]):
+		return `in a text, a backslash is written \\`
+	case c == '+':
+		return "a number has no plus sign"
 	case c == '/' || c == '#':
 		return "JSON has no comments"
 	case c == '"' && afterValue, (c == '{' || c == '[') && afterValue:

@@ -59,6 +59,7 @@ func (b Bridge) Run(ctx context.Context, to sdk.Transport) error {
 			if len(r.Params.Arguments) > 0 {
 				call.Arguments = r.Params.Arguments
 			}
+			call.Meta = keyOf(r.Params.Meta)
 			return session.CallTool(ctx, call)
 		})
 	}
@@ -74,12 +75,20 @@ func (b Bridge) Run(ctx context.Context, to sdk.Transport) error {
 			case *sdk.ListResourceTemplatesRequest:
 				return plain.ListResourceTemplates(ctx, nil)
 			case *sdk.ReadResourceRequest:
-				return plain.ReadResource(ctx, &sdk.ReadResourceParams{URI: r.Params.URI})
+				return plain.ReadResource(ctx, &sdk.ReadResourceParams{Meta: keyOf(r.Params.Meta), URI: r.Params.URI})
 			}
 			return next(ctx, method, r)
 		}
 	})
 	return server.Run(ctx, to)
+}
+
+// keyOf is what is passed on of _meta: the Idempotency-Key of the client.
+func keyOf(m sdk.Meta) sdk.Meta {
+	if key, is := m[MetaKey]; is {
+		return sdk.Meta{MetaKey: key}
+	}
+	return nil
 }
 
 func cursorOf(p *sdk.ListPromptsParams) string {

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Caller is who sent a request, as the server has identified them.
@@ -26,6 +29,24 @@ type Caller struct {
 	// Key is the Idempotency-Key of the request, "" for none. The request of a tool that
 	// costs or changes something has it, unless its agreement has another.
 	Key string
+}
+
+// MetaKey is the member of _meta that is the Idempotency-Key of a message, for clients that
+// cannot send a header of its own with each.
+const MetaKey = "atlas/idempotency-key"
+
+// keyed is the caller with the Idempotency-Key of a message, if that has one.
+func (c Caller) keyed(meta sdk.Meta) (Caller, error) {
+	given, is := meta[MetaKey]
+	if !is {
+		return c, nil
+	}
+	key, isText := given.(string)
+	if !isText || key == "" {
+		return c, errors.New("_meta: " + MetaKey + " must be a text, the same in a call and its repetitions, such as a random UUID")
+	}
+	c.Key = key
+	return c, nil
 }
 
 func (c Caller) has(scope string) bool { return scope == "" || slices.Contains(c.Scopes, scope) }

@@ -149,8 +149,9 @@ func (c *call) search(ctx context.Context, in arguments, path, what string, row 
 	var got struct {
 		Metadata struct {
 			Total   int
-			Capped  bool    `json:"total_is_capped"`
-			After   *string `json:"search_after"`
+			Capped  bool     `json:"total_is_capped"`
+			After   *string  `json:"search_after"`
+			LeftOut []string `json:"left_out"`
 			Credits int
 		}
 	}
@@ -166,6 +167,9 @@ func (c *call) search(ctx context.Context, in arguments, path, what string, row 
 		head = "The same " + what + " again"
 	}
 	head += a.charged(m.Credits)
+	if len(m.LeftOut) > 0 {
+		head += fmt.Sprintf(" %d records have become too long for this answer: metadata.left_out has their ids.", len(m.LeftOut))
+	}
 	if m.After != nil {
 		head += " More: the same call with search_after from the metadata."
 	}

@@ -72,7 +72,10 @@ func (s *Server) read(ctx context.Context, kind resource, r *sdk.ReadResourceReq
 	if !known {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
-	caller := callerOf(r.Extra)
+	caller, err := callerOf(r.Extra).keyed(r.Params.Meta)
+	if err != nil {
+		return nil, err
+	}
 	if !caller.has(kind.scope) {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -41,6 +43,8 @@ type Server struct {
 	Timeout time.Duration
 	// Version is that of the program.
 	Version string
+	// Nearest is the known name that a name was probably meant to be, "" for none.
+	Nearest func(name string, known []string) string
 	Log     *slog.Logger
 	// Now is the clock; nil: that of the system.
 	Now func() time.Time
@@ -69,6 +73,9 @@ const instructions = `Atlas has construction data: accounts (firms), contacts (p
 func (s *Server) Handler() (http.Handler, error) {
 	s.MaxBytes = cmp.Or(s.MaxBytes, DefaultMaxBytes)
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
+	if s.Nearest == nil {
+		s.Nearest = func(string, []string) string { return "" }
+	}
 	var err error
 	if s.document, err = readDocument(s.Document); err != nil {
 		return nil, err
@@ -112,15 +119,25 @@ func (s *Server) forScopes(caller Caller) *sdk.Server {
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "private" },
 	})
+	var names []string
 	for _, t := range s.tools(caller) {
 		if !caller.has(t.scope) {
 			continue
 		}
+		names = append(names, t.name)
 		server.AddTool(&sdk.Tool{Name: t.name, Title: t.title, Description: t.text, InputSchema: t.input, OutputSchema: t.output, Annotations: &t.hints},
 			func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return s.call(ctx, t, r)
 			})
 	}
+	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if r, is := r.(*sdk.CallToolRequest); is && !slices.Contains(names, r.Params.Name) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.60q%sthis caller has %s", r.Params.Name, cmp.Or(didYouMean(": ", s.Nearest(r.Params.Name, names), " "), "; "), strings.Join(names, ", "))}
+			}
+			return next(ctx, method, r)
+		}
+	})
 	s.addResources(server, caller)
 	if caller.has(workspaceRead) {
 		server.AddReceivingMiddleware(s.prompts)
@@ -143,7 +160,11 @@ type call struct {
 
 // call runs a tool.
 func (s *Server) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	c := &call{server: s, tool: t, caller: callerOf(r.Extra), request: r}
+	caller, err := callerOf(r.Extra).keyed(r.Params.Meta)
+	if err != nil {
+		return failed("Error invalid_input: " + err.Error()), nil
+	}
+	c := &call{server: s, tool: t, caller: caller, request: r}
 	if !c.caller.has(t.scope) {
 		return failed("Error forbidden: this caller lacks the scope " + t.scope + "."), nil
 	}
@@ -157,11 +178,10 @@ func (s *Server) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk
 	if err := json.Unmarshal(raw, &given); err != nil {
 		return failed("Error invalid_input: the arguments are no JSON object."), nil
 	}
-	if problem := t.unknown(given); problem != "" {
+	if problem := t.problem(given, s.Nearest); problem != "" {
 		return failed(problem), nil
 	}
 	c.given = given
-	var err error
 	if c.digest, err = digest(given); err != nil {
 		return failed("Error invalid_input: the arguments are not valid JSON: " + oneLine(err.Error())), nil
 	}

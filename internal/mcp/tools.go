@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -47,25 +48,116 @@ type arguments struct {
 	Locator    string   `json:"locator"`
 }
 
-// unknown is the error about arguments that the tool does not have, "" if it has all.
-func (t tool) unknown(given map[string]json.RawMessage) string {
+// problem is the error about arguments that the tool does not have, or that are of another
+// type or none of the values of its schema; "" if there is none. nearest is the known name
+// that one was probably meant to be.
+func (t tool) problem(given map[string]json.RawMessage, nearest func(name string, known []string) string) string {
 	known := t.input["properties"].(object)
+	names := slices.Sorted(maps.Keys(known))
 	var bad []string
-	for name := range given {
-		if _, is := known[name]; !is {
-			bad = append(bad, fmt.Sprintf("%.60q", name))
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if known[name] == nil {
+			bad = append(bad, fmt.Sprintf("%.60q", name)+didYouMean(" (", nearest(name, names), ")"))
 		}
 	}
-	if bad == nil {
-		for _, name := range t.input["required"].([]any) {
-			if _, is := given[name.(string)]; !is {
-				return fmt.Sprintf("Error invalid_input: %s is required.", name)
-			}
+	if bad != nil {
+		has := "It has: " + strings.Join(names, ", ") + "."
+		if len(names) == 0 {
+			has = "It has none."
 		}
+		return fmt.Sprintf("Error invalid_input: %s has no argument %s. %s", t.name, strings.Join(bad, ", "), has)
+	}
+	for _, name := range t.input["required"].([]any) {
+		if _, is := given[name.(string)]; !is {
+			return fmt.Sprintf("Error invalid_input: %s is required.", name)
+		}
+	}
+	for _, name := range names {
+		value, is := given[name]
+		if !is {
+			continue
+		}
+		if text := wrongValue(known[name].(object), value, nearest); text != "" {
+			return "Error invalid_input: " + name + " " + text
+		}
+	}
+	return ""
+}
+
+func didYouMean(before, nearest, after string) string {
+	if nearest == "" {
 		return ""
 	}
-	slices.Sort(bad)
-	return fmt.Sprintf("Error invalid_input: %s has no argument %s. It has: %s.", t.name, strings.Join(bad, ", "), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	return fmt.Sprintf("%sdid you mean %q?%s", before, nearest, after)
+}
+
+// wrongValue says what is wrong with the type of an argument that the server reads itself, or
+// with one of a list of values. Of objects and of what may have several types the API says it.
+func wrongValue(s object, value json.RawMessage, nearest func(name string, known []string) string) string {
+	var v any
+	if json.Unmarshal(value, &v) != nil {
+		return ""
+	}
+	text, isText := v.(string)
+	switch s["type"] {
+	case "string":
+		values, _ := s["enum"].([]string)
+		switch {
+		case values == nil && !isText && v != nil:
+			return "must be a text, not " + typeOf(v)
+		case values == nil:
+			return ""
+		case !isText:
+			return "is one of " + strings.Join(values, ", ") + ": a text, not " + typeOf(v)
+		case !slices.Contains(values, text):
+			return "is one of " + strings.Join(values, ", ") + didYouMean("; ", nearest(text, values), "")
+		}
+	case "integer":
+		if n, isNumber := v.(float64); !isNumber || n != float64(int(n)) {
+			if number, err := strconv.Atoi(text); isText && err == nil {
+				return fmt.Sprintf("must be an integer, %d without quotes", number)
+			}
+			return "must be an integer, not " + typeOf(v)
+		}
+	case "array":
+		if _, isList := v.([]any); !isList {
+			example := ""
+			switch {
+			case isText && strings.HasPrefix(text, "["):
+				return "must be an array, not a text that has it: send it without the quotes"
+			case isText && !strings.HasPrefix(text, "{"):
+				example = ", such as " + encodedText([]string{text})
+			case !isText:
+				example = ", such as [" + string(value) + "]"
+			}
+			return "must be an array" + example + ", not " + typeOf(v)
+		}
+	}
+	return ""
+}
+
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a text"
+	case float64:
+		return "this number"
+	case bool:
+		return "true or false"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}
+
+func encodedText(v any) string {
+	b, err := encode(v)
+	if err != nil || len(b) > 100 {
+		return "[…]"
+	}
+	return string(b)
 }
 
 // Bounds of arguments.

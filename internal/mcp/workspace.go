@@ -195,8 +195,8 @@ func (s *Server) viewTool(caller Caller) tool {
 		t.text = "Views are stored searches (dynamic) and lists of records (static) that the workspace's people share. Actions: list, get, create, update, delete; add_records and remove_records of a static View. Free. The user is asked before a View is deleted, and before more than 10 records are added or removed."
 		more := t.input["properties"].(object)
 		more["action"] = oneOf("", "list", "get", "create", "update", "delete", "add_records", "remove_records")
-		more["dataset"] = oneOf("Of create.", each([]string{"account", "contact", "project"}, "%s")...)
-		more["view_type"] = oneOf("Of create.", "dynamic", "static")
+		more["dataset"] = oneOf("Of create and list.", each([]string{"account", "contact", "project"}, "%s")...)
+		more["view_type"] = oneOf("Of create and list.", "dynamic", "static")
 		more["name"] = text("Of create and update: unique in its dataset.")
 		more["revision"] = object{"type": "integer", "description": "Of update: the revision that it changes, so that nobody's change is lost."}
 		more["definition"] = object{"type": "object", "description": "Of a dynamic View: {\"version\": 1, \"q\": text or \"\", \"fields\": conditions}. Lists are arrays of texts; numbers {\"min\": \"10\"}, texts of digits; days {\"after\": \"2026-01-31\"}. Keys of fields of " + s.definitionKeys() + "."}
@@ -234,9 +234,23 @@ func (s *Server) definitionKeys() string {
 	return strings.Join(all, "; ")
 }
 
+// ofAction are the arguments of the actions of manage_view, besides the agreement.
+var ofAction = map[string][]string{
+	"list": {"query", "dataset", "view_type", "limit", "offset"}, "get": {"view_id"}, "create": {"dataset", "view_type", "name", "definition"},
+	"update": {"view_id", "name", "definition", "revision"}, "delete": {"view_id"}, "add_records": {"view_id", "record_ids"}, "remove_records": {"view_id", "record_ids"},
+}
+
+// instead says how something is done that an action does not do.
+var instead = map[string]string{"record_ids": ". add_records puts records into a static View once it is there"}
+
 func manageView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
 	path := "/workspace/views/" + in.ViewID
 	writes := c.caller.has(workspaceWrite)
+	for name := range c.given {
+		if takes, known := ofAction[in.Action]; known && !slices.Contains(takes, name) && name != "action" && name != asked {
+			return wrong("the action %s does not take %s: it takes %s%s", in.Action, name, strings.Join(takes, ", "), instead[name])
+		}
+	}
 	if in.Action != "list" && in.Action != "create" && !isID(in.ViewID) {
 		return wrong("the action %.40q needs view_id, the id of a View: the action list shows them", in.Action)
 	}
@@ -248,9 +262,11 @@ func manageView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 		}
 		return c.shrunk(ctx, limit, "Views of the workspace. Nothing charged.", func(limit int) request {
 			params := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(in.Offset)}}
-			var query string
-			if json.Unmarshal(c.given["query"], &query) == nil {
-				params.Set("query", query)
+			for _, name := range []string{"query", "dataset", "view_type"} {
+				var text string
+				if json.Unmarshal(c.given[name], &text) == nil {
+					params.Set(name, text)
+				}
 			}
 			return request{method: "GET", path: "/workspace/views", params: params}
 		})

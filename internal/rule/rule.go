@@ -230,13 +230,17 @@ func Boolean() Rule[bool] {
 	})
 }
 
-// Unquoted shows the number that a text has in place of the text, for Instead.
+// decoration is what people write around and within numbers.
+var decoration = strings.NewReplacer("$", "", "€", "", "£", "", ",", "", "_", "", " ", "")
+
+// Unquoted shows the number that a text has in place of the text, for Instead: 1000 of
+// "1000" and of "$1,000".
 func Unquoted(v input.Value) string {
-	n := input.Value{Kind: input.Number, Text: v.Text}
-	if _, err := strconv.ParseFloat(v.Text, 64); v.Kind != input.String || err != nil || strings.Trim(v.Text, "0123456789.-") != "" {
+	text := decoration.Replace(v.Text)
+	if _, err := strconv.ParseFloat(text, 64); v.Kind != input.String || err != nil || strings.Trim(text, "0123456789.-") != "" {
 		return ""
 	}
-	return n.JSON()
+	return input.Value{Kind: input.Number, Text: text}.JSON()
 }
 
 // Number takes exactly one integer, such as the version of a format.

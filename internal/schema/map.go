@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -38,6 +40,24 @@ func (m Map[T]) Get(name string) (value T) {
 		}
 	}
 	return value
+}
+
+// Holder returns the member whose object has a member of that name; "" if none has.
+func (s *Schema) Holder(member string) string {
+	if s.target != nil {
+		s = s.target
+	}
+	for _, m := range s.Properties {
+		if m.Value != nil && m.Value.Has(member) {
+			return m.Name
+		}
+	}
+	for _, a := range slices.Concat(s.AnyOf, s.OneOf) {
+		if holder := a.Holder(member); holder != "" {
+			return holder
+		}
+	}
+	return ""
 }
 
 // Has reports whether the schema, or one of its alternatives, has a member.

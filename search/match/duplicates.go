@@ -1,6 +1,7 @@
 package match
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -8,16 +9,42 @@ import (
 	"atlas/search/query"
 )
 
-// Same returns how surely two records are one firm or person, and why. Records whose
-// domains conflict have the confidence 0.
-func Same(d query.Dataset, a, b Record) (confidence float64, reasons []Reason) {
+// Same returns how surely two records are one firm or person, and why. sharing is how many
+// records have the name of the first, 0 if that is not known. Records whose domains conflict
+// have the confidence 0.
+//
+// A name says less here than that of an input, which somebody chose: if neither a domain nor
+// an address nor a phone number agrees, another city counts twice, and an equal name the
+// less, the more records have it (the logarithm of their number, as in the adjustment of
+// Fellegi and Sunter's weights for the frequency of a value).
+func Same(d query.Dataset, a, b Record, sharing int) (confidence float64, reasons []Reason) {
 	in := query.MatchInput{Name: a.Name, Phone: a.Phone, City: a.City, State: a.State}
 	if d == query.Contacts {
 		in.Email = a.Email
 	} else {
 		in.Domain = likest(domainsOf(d, a), domainsOf(d, b))
 	}
-	return New(d, in).Compare(b)
+	subject := New(d, in)
+	v, reasons, forbidden := subject.vector(b)
+	if forbidden {
+		return 0, reasons
+	}
+	odds := subject.weights().of(v)
+	if !v.identified() {
+		odds += subject.weights().vector[fCityConflict] * v[fCityConflict]
+		if sharing > PairOf && len(reasons) > 0 && reasons[0].Field == "name" && reasons[0].Verdict == Equal {
+			odds -= math.Log(float64(sharing) / PairOf)
+		}
+	}
+	return logistic(odds), reasons
+}
+
+// PairOf is how many records have a name where it says as much as a name can.
+const PairOf = 2
+
+// identified reports whether something agrees that one firm or person has alone.
+func (v *vector) identified() bool {
+	return v[fDomainEqual]+v[fDomainSimilar]+v[fEmailEqual]+v[fEmailDomainEqual]+v[fPhoneEqual] > 0
 }
 
 // likest is the domain that is most like others; "" if there is none.

@@ -98,6 +98,8 @@ func TestSame(t *testing.T) {
 		a, b Record
 		same bool
 	}{
+		{"another city", query.Accounts, Record{Name: "Summit Homes", City: "Calgary"}, Record{Name: "Summit Homes", City: "Red Deer"}, false},
+		{"another city, one phone", query.Accounts, Record{Name: "Summit Homes", City: "Calgary", Phone: "403 555 0100"}, Record{Name: "Summit Homes", City: "Red Deer", Phone: "403 555 0100"}, true},
 		{"legal forms", query.Accounts, Record{Name: "Trico Homes Inc."}, Record{Name: "TRICO HOMES"}, true},
 		{"a typo", query.Accounts, Record{Name: "Mattamy Homes", City: "Calgary"}, Record{Name: "Matamy Homes", City: "Calgary"}, true},
 		{"order and spaces", query.Accounts, Record{Name: "West Can Construction"}, Record{Name: "Westcan Const."}, true},
@@ -109,7 +111,7 @@ func TestSame(t *testing.T) {
 		{"namesakes in two firms", query.Contacts, Record{Name: "Jane Doe", City: "Calgary", Email: "jane@a.example"}, Record{Name: "Jane Doe", City: "Calgary", Email: "jane@b.example"}, false},
 	} {
 		for _, pair := range [][2]Record{{c.a, c.b}, {c.b, c.a}} {
-			if confidence, reasons := Same(c.d, pair[0], pair[1]); (confidence >= 0.9) != c.same {
+			if confidence, reasons := Same(c.d, pair[0], pair[1], 0); (confidence >= 0.9) != c.same {
 				t.Errorf("%s: %.3f %v", c.why, confidence, reasons)
 			}
 		}
@@ -125,5 +127,26 @@ func TestSame(t *testing.T) {
 		if !shared {
 			t.Errorf("%s: no key in common", c.why)
 		}
+	}
+}
+
+// The more records have a name, the less it says, unless something else agrees.
+func TestSameNameOfMany(t *testing.T) {
+	t.Parallel()
+	a, b := Record{Name: "Summit Homes", City: "Calgary"}, Record{Name: "SUMMIT HOMES INC.", City: "Calgary"}
+	confidence := func(a, b Record, sharing int) float64 {
+		c, _ := Same(query.Accounts, a, b, sharing)
+		return c
+	}
+	if two, few, many := confidence(a, b, PairOf), confidence(a, b, 10), confidence(a, b, 100); two != confidence(a, b, 0) || two <= few || few <= many || two < 0.95 || many > 0.9 {
+		t.Errorf("shared by two %.3f, ten %.3f, a hundred %.3f", two, few, many)
+	}
+	other := Record{Name: "Summit Hoems", City: "Calgary"}
+	if confidence(a, other, 100) != confidence(a, other, 0) {
+		t.Error("the number is that of the equal name")
+	}
+	a.Phone, b.Phone = "403 555 0100", "403 555 0100"
+	if confidence(a, b, 100) != confidence(a, b, 0) {
+		t.Error("the phone number agrees")
 	}
 }

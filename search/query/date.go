@@ -36,9 +36,33 @@ var (
 	timeOfDay = regexp.MustCompile(`^[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?$`)
 )
 
+// plainDay is a day without hyphens.
+var plainDay = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})$`)
+
+// period returns the first and the last day of a year, YYYY, or a month, YYYY-MM.
+func period(text string) (first, last string, ok bool) {
+	for layout, next := range map[string]func(time.Time) time.Time{
+		"2006":    func(t time.Time) time.Time { return t.AddDate(1, 0, -1) },
+		"2006-01": func(t time.Time) time.Time { return t.AddDate(0, 1, -1) },
+	} {
+		if t, err := time.Parse(layout, text); err == nil && t.Year() > 0 {
+			return t.Format(time.DateOnly), next(t).Format(time.DateOnly), true
+		}
+	}
+	return "", "", false
+}
+
 // DateProblem says what is wrong with a text that is neither ParseDay's nor
 // ParseInstant's, and what would be right.
 func DateProblem(text string) string {
+	if d := plainDay.FindStringSubmatch(text); d != nil {
+		if _, ok := ParseDay(d[1] + "-" + d[2] + "-" + d[3]); ok {
+			return fmt.Sprintf("must be a date with hyphens, such as %s-%s-%s", d[1], d[2], d[3])
+		}
+	}
+	if first, last, ok := period(text); ok {
+		return fmt.Sprintf("must be a date, YYYY-MM-DD, or a range of dates, such as [%q,%q]", first, last)
+	}
 	parts := dayParts.FindStringSubmatch(text)
 	if parts == nil {
 		return dateText

@@ -347,12 +347,19 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 		r := issues.Object(v, path...)
 		switch field := r.Take("field"); field.Kind {
 		case input.String:
+			if located && field.Text == "location" {
+				*issues = append(*issues, fault.Issue{Code: fault.UnrecognizedKeys, Path: r.Path("field"), Keys: []string{field.Text}, Message: `places are counted by {"geo":{"precision":12}} in place of field`})
+				break
+			}
 			issues.Unrecognized(r.Path("field"), []string{field.Text}, known)
 		default:
 			issues.WrongType(r.Path("field"), "the name of a field", field)
 		}
 		for _, name := range []string{"limit", "prefix", "interval", "ranges", "buckets", "measure", "exclude_own"} {
 			r.Take(name)
+		}
+		if located && v.Get("field").Text == "location" {
+			r.Take("precision")
 		}
 		r.Done()
 		return Facet{}, false
@@ -423,7 +430,12 @@ var facetRange = func() rule.Rule[FacetRange] {
 			r.From, r.To = literal(v.Items[0]), literal(v.Items[1])
 		}
 		return r, ok
-	}).Instead(rangeOfWords)
+	}).Instead(func(v input.Value) string {
+		if v.Kind == input.Number {
+			return input.Wrapped("[", v, ",null]")
+		}
+		return rangeOfWords(v)
+	})
 }()
 
 func literal(v input.Value) jsontext.Value {

@@ -64,8 +64,10 @@ type circleValue struct{ latitude, longitude, radius *float64 }
 
 type boxValue struct{ north, south, east, west *float64 }
 
+const swappedText = "latitude and longitude may be swapped"
+
 var (
-	latitudeRule  = numberWithin(-MaxLatitude, MaxLatitude).Example(51.0447)
+	latitudeRule  = numberWithin(-MaxLatitude, MaxLatitude).Example(51.0447).Advise(fault.TooSmall, swappedText).Advise(fault.TooBig, swappedText)
 	longitudeRule = numberWithin(-MaxLongitude, MaxLongitude).Example(-114.0719)
 
 	nearRule = rule.Object(

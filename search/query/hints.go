@@ -43,6 +43,8 @@ func inFilter(f *Field, filter input.Value, m input.Member) string {
 	switch {
 	case slices.Contains(without, name):
 		return "what must not match goes into none: " + input.Wrapped(fmt.Sprintf(`"none":[{"filters":{%q:{"value":`, f.Key), m.Value, "}}}]")
+	case f.Kind == Geo && (name == "near" || name == "within"):
+		return "an area stands in value: " + input.Wrapped(fmt.Sprintf(`{"value":{%q:`, name), m.Value, "}}")
 	case f.Kind != Number && f.Kind != Date:
 		return ""
 	case slices.Contains(ends[0], name), slices.Contains(ends[1], name):
@@ -116,16 +118,31 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 	if slices.Contains([]string{"query", "typos", "limit", "offset", "sort", "fields", "search_after", "relations", "any", "none", "dry_run"}, name) {
 		return "it belongs beside filters, not in them"
 	}
+	if name == "filters" {
+		return "the conditions stand here by their keys, without filters"
+	}
 	for _, r := range RelationsOf(d) {
-		if has, no := r.keys(); name == has || name == no {
+		has, no := r.keys()
+		if name == has || name == no {
 			return "it belongs in relations"
 		}
+		if key, of, dotted := strings.Cut(name, "."); dotted && (key == has || key == no) {
+			return fmt.Sprintf(`it belongs in relations: "relations":{%q:{%q:…}}`, key, of)
+		}
+	}
+	switch f, known := FieldNamed(d, name); {
+	case name == "id" && !slices.Contains(keys(FilterFields(d, base)), name), name == "ids":
+		return "records are read by id with GET /api/v1/data/" + string(d) + "/{id} and POST /api/v1/data/" + string(d) + "/get/batch"
+	case known && (name == "latitude" || name == "longitude"):
+		return "location finds by place: " + `"location":` + geoExample
+	case known && f.Kind == Plain:
+		return "a member of the records that nothing filters by"
 	}
 	if base == Data && slices.Contains(Held, d) && slices.Contains(keys(FilterFields(d, Book)), name) {
 		return "only the book has it: POST /api/v1/workspace/" + string(d) + "/search"
 	}
 	if input.Nearest(name, keys(FilterFields(d, base))) != "" {
-		return ""
+		return "" // that one is told
 	}
 	var others []string
 	for _, other := range Datasets {
@@ -153,8 +170,32 @@ func outsideRequest(d Dataset, base BaseKind) func(m input.Member) string {
 				return "it belongs in relations"
 			}
 		}
+		if m.Name == "include" {
+			return "only gets have related records: GET /api/v1/data/" + string(d) + "/{id} and POST /api/v1/data/" + string(d) + "/get/batch"
+		}
 		return ""
 	}
+}
+
+// outsideRelations is about a member that the relations of a dataset do not have.
+func outsideRelations(d Dataset) func(m input.Member) string {
+	return func(m input.Member) string {
+		for _, r := range RelationsOf(d) {
+			if has, _ := r.keys(); m.Name == r.Singular || m.Name == string(r.Child) {
+				return fmt.Sprintf("did you mean %q?", has)
+			}
+		}
+		return ""
+	}
+}
+
+// exampleRelations is an object of relations of a dataset.
+func exampleRelations(d Dataset) string {
+	for _, r := range RelationsOf(d) {
+		has, _ := r.keys()
+		return fmt.Sprintf(`{%q:{}}`, has)
+	}
+	return "{}"
 }
 
 // sortOf is the sort that a text, an array or an object such as { cost: "desc" } means.
@@ -165,6 +206,8 @@ func sortOf(v input.Value) string {
 		field = v.Text
 		if rest, desc := strings.CutPrefix(field, "-"); desc {
 			field, order = rest, "desc"
+		} else if name, way, both := strings.Cut(strings.NewReplacer(":", " ", ",", " ").Replace(field), " "); both {
+			field, order = name, strings.ToLower(strings.TrimSpace(way))
 		}
 	case input.Array:
 		if len(v.Items) == 1 && v.Items[0].Kind == input.Object && v.Items[0].Get("field").Kind != input.Absent {
@@ -175,7 +218,15 @@ func sortOf(v input.Value) string {
 		}
 	case input.Object:
 		if len(v.Members) == 1 {
-			field, order = v.Members[0].Name, v.Members[0].Value.Text
+			m := v.Members[0]
+			switch of := m.Value.Get("order"); {
+			case of.Kind == input.String:
+				field, order = m.Name, of.Text
+			case m.Value.Text == "asc" || m.Value.Text == "desc":
+				field, order = m.Name, m.Value.Text
+			default:
+				field = m.Value.Text
+			}
 		}
 	}
 	if field == "" || order != "asc" && order != "desc" {

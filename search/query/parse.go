@@ -164,7 +164,8 @@ func buildRelations(d Dataset, _ BaseKind) rule.Rule[conditions] {
 	if members != nil {
 		text = fmt.Sprintf("Conditions on related records, which must all be met. Of each kind the newest %d count.", MaxChildren)
 	}
-	return rule.Object(members...).Described(text).Named(d.Title() + "Relations")
+	members = append(members, rule.Elsewhere[conditions](outsideRelations(d)))
+	return rule.Object(members...).Instead(func(input.Value) string { return exampleRelations(d) }).Described(text).Named(d.Title() + "Relations")
 }
 
 // sortField reads { field, order }. Without it the order is DefaultSort, or by
@@ -215,7 +216,7 @@ func sortField(d Dataset, base BaseKind) rule.Field[request] {
 				issues.Add(fault.Custom, at, "sorting by relevance needs a query")
 			}
 		case i < 0:
-			issues.Unrecognized(at, []string{field.Text}, known)
+			issues.Unrecognized(at, []string{field.Text}, keys)
 		default:
 			into.Sort.Field = fields[i]
 		}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,6 +79,14 @@ func (p *Problems) URL(option, value string, schemes ...string) {
 var exampleURLs = map[string]string{
 	"http": "http://127.0.0.1:9200", "https": "https://host.example",
 	"postgres": "postgres://user:password@host:5432/atlas", // #nosec G101 -- an example
+}
+
+// Address checks that an option holds an address to listen on.
+func (p *Problems) Address(option, value, example string) {
+	_, port, err := net.SplitHostPort(value)
+	if _, numbered := strconv.ParseUint(port, 10, 16); err != nil || numbered != nil {
+		p.Add("%s must be host:port, such as %s", option, example)
+	}
 }
 
 // Duration checks the bounds of an option, both included.

@@ -91,7 +91,7 @@ func (s fileSettings) take(n *kong.Node, values map[string]any, known map[string
 		}
 		switch envs, ok := known[key]; {
 		case !ok:
-			s.faults.Add("%s: there is no option %s%s%s", s.path, key, below(n), input.DidYouMean("; ", key, slices.Concat(slices.Collect(maps.Keys(known)), names(n.Children)), ""))
+			s.faults.Add("%s: there is no option %s%s%s", s.path, key, below(n), input.DidYouMean("; ", strings.TrimPrefix(key, prefix), slices.Concat(slices.Collect(maps.Keys(known)), names(n.Children)), ""))
 		case len(envs) > 1:
 			s.faults.Add("%s: %s is another thing for other commands (%s): put it below the command", s.path, key, strings.Join(envs, ", "))
 		default:

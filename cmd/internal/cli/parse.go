@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"reflect"
 	"regexp"
 	"slices"
@@ -126,7 +127,7 @@ func withoutRefused(k *kong.Context, args []string, after bool) (rest []string, 
 		if i < 0 {
 			return nil, text
 		}
-		return slices.Delete(args, i, i+1), fmt.Sprintf("there is no option %s%s", name, input.DidYouMean("; ", name, flagNames(node), ""))
+		return slices.Delete(args, i, i+1), fmt.Sprintf("there is no option %s%s", name, nearestOption(name, node))
 	}
 	if m := extraArgument.FindStringSubmatch(text); m != nil {
 		known := names(node.Children)
@@ -146,6 +147,19 @@ func withoutRefused(k *kong.Context, args []string, after bool) (rest []string, 
 		return slices.Delete(args, i, i+1), fault
 	}
 	return nil, text
+}
+
+// nearestOption asks for the option that a name was probably meant to be; "" if none is near.
+func nearestOption(name string, node *kong.Node) string {
+	known := flagNames(node)
+	for i := range known {
+		known[i] = strings.TrimPrefix(known[i], "--")
+	}
+	near := input.Nearest(strings.TrimLeft(name, "-"), known)
+	if near == "" || !strings.HasPrefix(name, "--") {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", "--"+near)
 }
 
 // clip shortens what may be long, or a secret in the wrong place.
@@ -316,6 +330,11 @@ func describe(v *kong.Value, token kong.Token, err error) string {
 		return fmt.Sprintf("%s: %v", path.Path, path.Err)
 	case kind == reflect.TypeFor[time.Duration]():
 		return fmt.Sprintf("%q is not a duration: a number with a unit%s", text, cmp.Or(example(v), ", such as 30s or 5m"))
+	case kind == reflect.TypeFor[netip.Prefix]():
+		if address, err := netip.ParseAddr(token.String()); err == nil {
+			return fmt.Sprintf("%s is an address: the network of it alone is %[1]s/%d", address, address.BitLen())
+		}
+		return fmt.Sprintf("%q is no network, such as 10.1.0.0/16; several are separated by commas", text)
 	case kind.PkgPath() != "": // a type of its own says what is wrong
 		return err.Error()
 	case kind.Kind() == reflect.Bool:

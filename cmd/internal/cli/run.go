@@ -88,6 +88,9 @@ func (p Program) Run(ctx context.Context, args []string, stdout, stderr io.Write
 	if exited >= 0 {
 		return exited // --help, --version
 	}
+	if k == nil || !takesNoSettings(k.Selected()) {
+		warn(stderr, p.Name, unknownVariables(os.Environ(), parser.Model.Node))
+	}
 	if err == nil {
 		err = k.Run()
 	}
@@ -98,7 +101,7 @@ func (p Program) Run(ctx context.Context, args []string, stdout, stderr io.Write
 	switch {
 	case err == nil:
 		return 0
-	case refused && k != nil:
+	case refused && k != nil && k.Selected() != nil:
 		faults.print(stderr, k.Selected().FullPath())
 		return refusedStatus
 	case refused:

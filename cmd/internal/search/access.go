@@ -33,8 +33,11 @@ func (a apiAccess) Check(f *cli.Problems) {
 	if (a.APIKey == "") == (a.Token == "") {
 		f.Add("give either --api-key (ATLAS_API_KEY) or --token (ATLAS_TOKEN)")
 	}
-	if a.APIKey != "" && !strings.HasPrefix(a.APIKey, "atlas_") {
-		f.Add("--api-key (ATLAS_API_KEY): not an API key, which begins with atlas_ and has 86 characters; a user's access token goes into --token")
+	if a.APIKey != "" && (!strings.HasPrefix(a.APIKey, "atlas_") || !printable(a.APIKey)) {
+		f.Add("--api-key (ATLAS_API_KEY): not an API key, which begins with atlas_ and has 86 characters, without quotes and line breaks; a user's access token goes into --token")
+	}
+	if !printable(a.Token) {
+		f.Add("--token (ATLAS_TOKEN): an access token has no blanks and line breaks")
 	}
 	if a.Token != "" && a.Workspace == "" {
 		f.Add("--token (ATLAS_TOKEN) needs --workspace (ATLAS_WORKSPACE)")
@@ -43,6 +46,12 @@ func (a apiAccess) Check(f *cli.Problems) {
 	if _, err := a.open(nil); err != nil && !errors.Is(err, client.ErrNoCredentials) {
 		f.Add("--url (ATLAS_URL): %s; give one such as http://127.0.0.1:8080/api/v1", withoutName(err))
 	}
+}
+
+// printable reports whether a token can be sent: a file that it is read from often ends in a
+// line break.
+func printable(token string) bool {
+	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // open creates a client. observe, when not nil, receives every attempt.

@@ -110,7 +110,7 @@ func (c *Enrich) Run(ctx context.Context, s *cli.Streams) error {
 		return err
 	}
 	defer in.file.Close() //nolint:errcheck // only read
-	e := enriching{budget: c.budget(), input: in, shown: shown, dataset: api.Dataset(client.DatasetName(c.Dataset)), ask: *c}
+	e := enriching{budget: c.budget(), input: in, shown: shown, dataset: api.Matchable(client.DatasetName(c.Dataset)), ask: *c}
 	if e.columns, err = chooseColumns(in.header, c.Column, c.Dataset); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ type enriching struct {
 	ask       Enrich
 	input     *csvInput
 	columns   chosenColumns
-	dataset   *client.Dataset[json.RawMessage]
+	dataset   *client.Matchable[json.RawMessage]
 	workspace string
 	file      *exportFile
 	shown     *exportProgress

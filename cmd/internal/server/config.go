@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"net"
 	"time"
 
 	"atlas/cmd/internal/cli"
@@ -52,9 +51,7 @@ type Config struct {
 func (c Config) Check() error {
 	var f cli.Problems
 	c.Elastic.Check(&f)
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		f.Add("--listen (ATLAS_LISTEN) must be host:port, such as 127.0.0.1:8080")
-	}
+	f.Address("--listen (ATLAS_LISTEN)", c.Listen, "127.0.0.1:8080")
 	f.URL("--postgres-url (ATLAS_POSTGRES_URL)", c.PostgresURL, "postgres", "postgresql")
 	f.URL("--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL)", c.PostgresSystemURL, "postgres", "postgresql")
 	if c.RedisURL == "" {

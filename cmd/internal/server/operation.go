@@ -50,9 +50,7 @@ const (
 
 func (c Config) checkOperation(f *cli.Problems) {
 	if c.MetricsListen != "" {
-		if _, _, err := net.SplitHostPort(c.MetricsListen); err != nil {
-			f.Add("--metrics-listen (ATLAS_METRICS_LISTEN) must be host:port, such as 127.0.0.1:9090")
-		}
+		f.Address("--metrics-listen (ATLAS_METRICS_LISTEN)", c.MetricsListen, "127.0.0.1:9090")
 	}
 	if c.Traces != "" {
 		f.URL("--traces (ATLAS_TRACES)", c.Traces, "http", "https")

@@ -92,9 +92,9 @@ func newTraffic(t *testing.T, root string, w rig.Workspace, projects []string) *
 	for _, limit := range []int{1, 10, 50} {
 		for _, q := range []client.Search{{Limit: limit}, {Limit: limit, Offset: 30}, {Limit: limit, Query: "a", Sort: client.Desc("created_at")}} {
 			f.reads = append(f.reads,
-				knownRead{kind: searchCall, ask: dataset(func(c *client.Client) *client.Dataset[client.Account] { return c.Accounts }, q)},
+				knownRead{kind: searchCall, ask: dataset(func(c *client.Client) *client.Dataset[client.Account] { return &c.Accounts.Dataset }, q)},
 				knownRead{kind: searchCall, ask: dataset(func(c *client.Client) *client.Dataset[client.Project] { return c.Projects }, q)},
-				knownRead{kind: searchCall, ask: dataset(func(c *client.Client) *client.Dataset[client.Contact] { return c.Contacts }, q)})
+				knownRead{kind: searchCall, ask: dataset(func(c *client.Client) *client.Dataset[client.Contact] { return &c.Contacts.Dataset }, q)})
 		}
 	}
 	for _, id := range projects[:10] {

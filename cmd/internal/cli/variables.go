@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"atlas/internal/input"
+)
+
+// prefix is what the names of all variables begin with.
+const prefix = "ATLAS_"
+
+// unknownVariables are warnings about variables that no command knows and whose names are
+// near to one: a setting that means nothing is not noticed otherwise. Others are not ours:
+// Kubernetes gives each container some of a service that is called atlas.
+func unknownVariables(environment []string, program *kong.Node) (warnings []string) {
+	var known []string
+	_ = kong.Visit(program, func(node kong.Visitable, next kong.Next) error {
+		if f, ok := node.(*kong.Flag); ok {
+			known = append(known, f.Envs...)
+		}
+		return next(nil)
+	})
+	for _, variable := range environment {
+		name, _, _ := strings.Cut(variable, "=")
+		rest, ours := strings.CutPrefix(name, prefix)
+		if !ours || slices.Contains(known, name) || strings.HasPrefix(rest, "SERVICE_") || strings.HasPrefix(rest, "PORT") || strings.HasPrefix(rest, "TEST_") {
+			continue
+		}
+		if meant := nearestVariable(rest, known); meant != "" {
+			warnings = append(warnings, fmt.Sprintf("the variable %s means nothing: did you mean %s?", clip(name), meant))
+		}
+	}
+	return warnings
+}
+
+// nearestVariable is the known variable that one was probably meant to be: of several that
+// begin with its name the shortest. "" if there is none.
+func nearestVariable(rest string, known []string) (meant string) {
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = strings.TrimPrefix(k, prefix)
+	}
+	if near := input.Nearest(rest, names); near != "" {
+		return prefix + near
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, rest+"_") && (meant == "" || len(name) < len(meant)) {
+			meant = name
+		}
+	}
+	if meant == "" {
+		return ""
+	}
+	return prefix + meant
+}
+
+// warn writes warnings, a line each.
+func warn(to io.Writer, program string, warnings []string) {
+	for _, text := range warnings {
+		fmt.Fprintf(to, "%s: %s\n", program, text)
+	}
+}
