@@ -36,18 +36,20 @@ everywhere((width) => {
 
 test('every page', async ({ page }) => {
   test.setTimeout(300_000)
-  await page.goto('/docs')
-  const links = await page
-    .locator('nav.side a')
-    .evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).getAttribute('href') ?? ''))
-  await page.goto('/docs/reference')
-  const more = await page
-    .locator('main h2 a')
-    .evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).getAttribute('href') ?? ''))
-  expect(links.length).toBeGreaterThan(12)
-  expect(more.length).toBeGreaterThan(8)
+  const found = new Set<string>()
+  for (const [address, links, least] of [
+    ['/docs', 'nav.side a', 12],
+    ['/docs/reference', 'main a[href^="/docs/reference/"]', 10],
+    ['/docs/decisions', 'main a[href^="/docs/decisions/"]', 30],
+  ] as const) {
+    await page.goto(address)
+    const all = await page.locator(links).evaluateAll((a) => a.map((one) => (one as HTMLAnchorElement).pathname))
+    for (const one of all) found.add(one)
+    expect(new Set(all).size, address).toBeGreaterThanOrEqual(least)
+  }
+  expect(found).toContain('/docs/reference/types')
   await page.setViewportSize({ width: 390, height: 844 })
-  for (const address of [...links, ...more]) {
+  for (const address of found) {
     await page.goto(address)
     expect(await findings(page), address).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth), address).toBeLessThanOrEqual(390)

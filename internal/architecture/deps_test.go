@@ -41,19 +41,23 @@ func TestProductLeavesOutDevelopment(t *testing.T) {
 	}
 }
 
-// scripts/dev leaves out what speaks with a container engine where there is none.
-func TestDevelopmentWithoutContainers(t *testing.T) {
+// scripts/dev leaves out what speaks with a container engine where there is none, and what
+// sends traces where no collector is named.
+func TestDevelopmentLeavesOut(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "nocontainers", "atlas/cmd/atlas-dev").Output()
+	const tags = "nocontainers,notraces"
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", tags, "atlas/cmd/atlas-dev").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	for path := range strings.Lines(string(out)) {
-		if strings.HasPrefix(path, "github.com/moby/") || strings.HasPrefix(path, "github.com/testcontainers/") || strings.HasPrefix(path, "github.com/docker/") {
-			t.Errorf("atlas-dev with the tag nocontainers links %s", path)
+		for _, left := range []string{"github.com/moby/", "github.com/testcontainers/", "github.com/docker/", "google.golang.org/grpc", "go.opentelemetry.io/otel/exporters/", "github.com/exaring/otelpgx"} {
+			if strings.HasPrefix(path, left) {
+				t.Errorf("atlas-dev with the tags %s links %s", tags, path)
+			}
 		}
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "nocontainers", "atlas/internal/devstack").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "atlas/internal/devstack", "atlas/internal/telemetry").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build !notraces
+
 package telemetry
 
 import (
@@ -38,9 +40,6 @@ type Tracing struct {
 // tracingStop bounds the sending of the last spans.
 const tracingStop = 3 * time.Second
 
-// TracingEndpoints are the variables of OpenTelemetry that enable tracing.
-var TracingEndpoints = []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"}
-
 // OpenTracing exports traces by OTLP over HTTP to endpoint,
 // http(s)://host:port. An empty endpoint means that of the variables of
 // OpenTelemetry; without those tracing is off. Their other variables apply too:
@@ -72,16 +71,6 @@ func OpenTracing(ctx context.Context, endpoint, version string, log *slog.Logger
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces", "error", err.Error()) }))
 	return &Tracing{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described))}, nil
-}
-
-func tracingWanted(endpoint string) bool {
-	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
-		return false
-	}
-	for _, name := range TracingEndpoints {
-		endpoint += os.Getenv(name)
-	}
-	return endpoint != ""
 }
 
 // Close sends the remaining spans.

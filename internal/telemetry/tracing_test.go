@@ -1,3 +1,5 @@
+//go:build !notraces
+
 package telemetry
 
 import (
