@@ -15,7 +15,6 @@ import httpx
 
 from ._errors import APIError, AtlasError, ConnectionLost, error_of
 
-
 DEFAULT_WITHIN = 15.0
 """Seconds: a failover of Redis or Postgres takes less."""
 
@@ -41,7 +40,9 @@ class Retry:
     """Seconds from the first failure to the start of the last attempt; None: 15, or no limit when ``attempts``
     is set."""
 
-    def wait(self, attempt: int, passed: float, failure: AtlasError, *, repeatable: bool = True) -> float | None:
+    def wait(
+        self, attempt: int, passed: float, failure: AtlasError, *, repeatable: bool = True
+    ) -> float | None:
         """Seconds to wait after a failed attempt, counted from 1; None: do not repeat. passed is in seconds since
         the first failure."""
         attempts = math.inf if self.attempts is None else self.attempts
@@ -59,8 +60,6 @@ class Retry:
             if asked > self.longest or wait > within - passed:
                 return None
         return wait
-
-
 
 
 def _repeats(failure: AtlasError, repeatable: bool) -> bool:
