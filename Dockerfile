@@ -12,8 +12,9 @@ COPY client/go.mod client/
 RUN go mod download
 COPY . .
 
+# As the program is built below, so that what both have in common is compiled once.
 FROM source AS document
-RUN go run ./scripts/openapi >/openapi.json
+RUN ATLAS_EXPLORER=built scripts/build -o /openapi ./scripts/openapi && /openapi >/openapi.json
 
 # The Explorer, the web page that the binary serves.
 FROM node:22-bookworm-slim AS explorer
@@ -23,11 +24,11 @@ COPY explorer explorer
 COPY --from=document /openapi.json explorer/src/api/openapi.json
 RUN scripts/explorer
 
-FROM source AS build
+FROM document AS build
 COPY --from=explorer /src/explorer/dist explorer/dist
 # What atlas version, the OpenAPI document, metrics and traces show.
 ARG VERSION=unknown
-RUN CGO_ENABLED=0 ATLAS_EXPLORER=built ATLAS_VERSION=${VERSION} scripts/build -o /image/atlas ./cmd/atlas
+RUN ATLAS_EXPLORER=built ATLAS_VERSION=${VERSION} scripts/build -o /image/atlas ./cmd/atlas
 # A folder for temporary files: atlas index load sorts on disk. Mount something
 # large there for that.
 RUN mkdir -p --mode=1777 /image/tmp && mkdir -p /image/etc/ssl/certs \

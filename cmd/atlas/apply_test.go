@@ -52,7 +52,8 @@ func (w writable) index(want int, args ...string) (stdout, stderr string) {
 	}
 	args = append([]string{"index"}, append(args, "--elasticsearch-url", w.config.ElasticsearchURL[0], "--index-prefix", w.config.IndexPrefix,
 		"--held-index-prefix", w.config.HeldIndexPrefix, "--postgres-system-url", w.config.PostgresSystemURL)...)
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	var errs syncBuffer // its progress and its log
 	if code := run(w.t.Context(), args, &out, &errs); code != want {
 		w.t.Fatalf("atlas %s: status %d, want %d\n%s%s", strings.Join(args, " "), code, want, &out, &errs)
 	}

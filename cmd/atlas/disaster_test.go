@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,16 +35,12 @@ type installation struct {
 	variables []string // of the commands
 }
 
-// install serves what was loaded from generated files, and has books with two projects.
+// install loads generated files and serves them as a process, which can be replaced.
 func install(t *testing.T, change ...func(*server.Config)) *installation {
 	t.Helper()
-	i, data := &installation{}, t.TempDir()
+	data, prefix := t.TempDir(), ownPrefix(t)
 	must(generate.Generate(t.Context(), generate.Options{Records: 300, Seed: 5, Dir: data}))(t)
-	prefix := ownPrefix(t)
-	i.service = start(t, 0, append(change, func(c *server.Config) { c.IndexPrefix = prefix })...)
-	if err := i.stop(); err != nil { // it goes on as a process, which can be replaced
-		t.Fatal(err)
-	}
+	i := &installation{service: prepare(t, 0, append(change, func(c *server.Config) { c.IndexPrefix = prefix })...)}
 	i.database = strings.TrimPrefix(must(url.Parse(i.config.PostgresSystemURL))(t).Path, "/")
 	administrator := must(url.Parse(backends.Postgres(t)))(t)
 	i.variables = append(environment(i.config), "ATLAS_PROGRAM="+os.Args[0],
@@ -52,6 +49,8 @@ func install(t *testing.T, change ...func(*server.Config)) *installation {
 	if password, has := administrator.User.Password(); has {
 		i.variables = append(i.variables, "PGPASSWORD="+password)
 	}
+	i.follow("### Elasticsearch was lost", 0) // the first load
+	i.serve()
 	return i
 }
 
@@ -84,11 +83,17 @@ func (i *installation) follow(heading string, only ...int) string {
 	return printed.String()
 }
 
-// serve starts a server and waits until it is ready.
+// serve starts a server and waits until it is ready. The last one is stopped when the
+// test ends.
 func (i *installation) serve() {
 	i.t.Helper()
-	i.process = startProcess(i.t, i.service)
-	i.root, i.base = i.process.root, i.process.root+"/api/v1"
+	p := startProcess(i.t, i.service)
+	i.t.Cleanup(func() {
+		if i.process == p {
+			p.terminate()
+		}
+	})
+	i.process, i.root, i.base = p, p.root, p.root+"/api/v1"
 	waitFor(i.t, "the server is ready", func() bool {
 		return i.call(http.MethodGet, "/health/ready", "", "").status == http.StatusOK
 	})
@@ -126,8 +131,6 @@ func (i *installation) holds(want []string) {
 func TestPostgresIsRestored(t *testing.T) {
 	t.Parallel()
 	i := install(t)
-	i.follow("### Elasticsearch was lost", 0) // the first load
-	i.serve()
 	before := i.hold("before", 0, 2)
 	i.holds(before)
 	i.follow("### Making a backup")
@@ -148,15 +151,12 @@ func TestPostgresIsRestored(t *testing.T) {
 		t.Errorf("%s", printed)
 	}
 	i.holds(before)
-	i.process.terminate()
 }
 
 // TestElasticsearchIsLost: all indices, global and held, are deleted while a server runs.
 func TestElasticsearchIsLost(t *testing.T) {
 	t.Parallel()
 	i := install(t)
-	i.follow("### Elasticsearch was lost", 0)
-	i.serve()
 	held := i.hold("kept", 0, 3)
 	i.holds(held)
 	es := directElastic(t)
@@ -171,16 +171,14 @@ func TestElasticsearchIsLost(t *testing.T) {
 	}
 	i.follow("### Elasticsearch was lost")
 	i.holds(held)
-	i.process.terminate()
 }
 
 // TestRedisIsRestored: credits that were used before the snapshot count again. It has a
 // Redis of its own.
 func TestRedisIsRestored(t *testing.T) {
 	t.Parallel()
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	_ = listener.Close()
+	// Not one that is free now: an outgoing connection could take it before Redis does.
+	port := strconv.Itoa(10_000 + rand.IntN(9_000))
 	address := "redis://127.0.0.1:" + port
 	redis := func(args ...string) error {
 		out, err := exec.Command("redis-cli", append([]string{"-p", port}, args...)...).CombinedOutput()
@@ -190,18 +188,16 @@ func TestRedisIsRestored(t *testing.T) {
 		return nil
 	}
 	t.Cleanup(func() { _ = redis("shutdown", "nosave") })
-	i := install(t, func(c *server.Config) { c.RedisURL = address })
 	configuration := filepath.Join(t.TempDir(), "redis.conf")
 	if err := os.WriteFile(configuration, []byte("port "+port+"\nbind 127.0.0.1\nappendonly yes\nmaxmemory-policy noeviction\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	i.variables = append(i.variables, "REDIS_CONF="+configuration)
 	if out, err := exec.CommandContext(t.Context(), "redis-server", configuration, "--dir", t.TempDir(), "--daemonize", "yes").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	waitFor(t, "Redis answers", func() bool { return redis("ping") == nil })
-	i.follow("### Elasticsearch was lost", 0)
-	i.serve()
+	i := install(t, func(c *server.Config) { c.RedisURL = address })
+	i.variables = append(i.variables, "REDIS_CONF="+configuration)
 	i.hold("any", 0, 2) // searches for 2 credits
 	used := i.usedCredits()
 	if used != 2 {
@@ -216,7 +212,6 @@ func TestRedisIsRestored(t *testing.T) {
 		a := i.call(http.MethodGet, "/data/usage", i.key, "")
 		return a.status == http.StatusOK && strings.Contains(string(a.raw), `"used_credits":2`)
 	})
-	i.process.terminate()
 }
 
 // TestUpgrade: a schema that lacks the newest migration, a server beside it, and back to
@@ -224,8 +219,6 @@ func TestRedisIsRestored(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	i := install(t)
-	i.follow("### Elasticsearch was lost", 0)
-	i.serve()
 	held := i.hold("kept", 0, 3)
 	conn := must(pgx.Connect(t.Context(), i.config.PostgresSystemURL))(t)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
@@ -237,5 +230,4 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("%s", printed)
 	}
 	i.holds(held)
-	i.process.terminate()
 }

@@ -48,7 +48,8 @@ func TestLookingAfterGenerations(t *testing.T) {
 		if args[1] != "verify" {
 			args = append(args, "--postgres-system-url", database.System)
 		}
-		var out, errs bytes.Buffer
+		var out bytes.Buffer
+		var errs syncBuffer // its progress and its log
 		if code := run(t.Context(), append(args, place...), &out, &errs); code != want {
 			t.Fatalf("atlas %s: status %d, want %d\n%s%s", strings.Join(args, " "), code, want, &out, &errs)
 		}
@@ -183,7 +184,8 @@ func TestIndexDuplicates(t *testing.T) {
 	t.Parallel()
 	prefix, es := globalData(t), backends.Elasticsearch(t)
 	list := func(args ...string) (out, errs string) {
-		var o, e bytes.Buffer
+		var o bytes.Buffer
+		var e syncBuffer
 		args = append([]string{"index", "duplicates"}, append(args, "--elasticsearch-url", es, "--index-prefix", prefix, "--temp-dir", t.TempDir())...)
 		if code := run(t.Context(), args, &o, &e); code != 0 {
 			t.Fatalf("atlas %v: %d %s", args, code, &e)

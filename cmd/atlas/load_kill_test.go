@@ -53,7 +53,8 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) (report inde
 		cmd := exec.CommandContext(t.Context(), os.Args[0], append(load, "--temp-dir", temp,
 			"--elasticsearch-url", faulty.url, "--index-prefix", prefix, "--postgres-system-url", database.System)...)
 		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "ATLAS_") }), runAsAtlas+"=1")
-		var out, errs bytes.Buffer
+		var out bytes.Buffer
+		var errs syncBuffer // its progress and its log
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -42,7 +42,8 @@ func TestLoadStatuses(t *testing.T) {
 	place := []string{"--temp-dir", temp, "--elasticsearch-url", backends.Elasticsearch(t), "--index-prefix", ownPrefix(t), "--postgres-system-url", database.System}
 	load := func(status int, args ...string) (report indexer.Report, said string) {
 		t.Helper()
-		var out, errs bytes.Buffer
+		var out bytes.Buffer
+		var errs syncBuffer // its progress and its log
 		if got := run(t.Context(), append(append([]string{"index", "load", dir, "--json"}, args...), place...), &out, &errs); got != status {
 			t.Fatalf("status %d, want %d: %s", got, status, &errs)
 		}
@@ -69,7 +70,8 @@ func TestLoadStatuses(t *testing.T) {
 	if report, _ = load(0, "--min-share", "1"); !report.Switched || report.Documents() != 16 {
 		t.Errorf("%+v", report)
 	}
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	var errs syncBuffer // its progress and its log
 	if got := run(t.Context(), append([]string{"index", "load", dir, "--min-share", "1.5", "--checkpoint-records", "0"}, place...), &out, &errs); got != 2 ||
 		!strings.Contains(errs.String(), "--min-share must be 0 to 1") || !strings.Contains(errs.String(), "--checkpoint-records must be 1") {
 		t.Errorf("status %d: %s", got, &errs)

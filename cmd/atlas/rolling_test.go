@@ -36,11 +36,13 @@ func sendLoad(s *service, root string, projects []string) *users {
 	for worker := range 5 {
 		u.group.Go(func() {
 			defer client.CloseIdleConnections()
+			pace := time.NewTicker(40 * time.Millisecond) // else they take all of the machine, for as long as servers start
+			defer pace.Stop()
 			for n := 0; ; n++ {
 				select {
 				case <-u.stop:
 					return
-				default:
+				case <-pace.C:
 				}
 				method, path, body := "POST", "/api/v1/data/projects/search", fmt.Sprintf(`{"limit": %d, "offset": %d}`, 1+n%50, worker)
 				switch n % 4 {

@@ -63,7 +63,8 @@ func (n securedNode) load(t *testing.T, d *pgtest.Databases, options ...string) 
 	if _, err := generate.Generate(t.Context(), generate.Options{Records: 400, Seed: 3, Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	var errs syncBuffer // its progress and its log
 	status = run(t.Context(), append([]string{
 		"index", "load", dir, "--postgres-system-url=" + d.System, "--index-prefix=" + securedPrefix,
 		"--elasticsearch-url=" + n.dead + "," + n.URL, "--elasticsearch-ca=" + n.ca, "--retry-for=5s",

@@ -91,8 +91,9 @@ func testConfig(t *testing.T, d *pgtest.Databases) server.Config {
 	}
 }
 
-// start serves on the test's own database and Redis keys.
-func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service {
+// prepare makes what a server needs: a database and Redis keys of the test's own, a
+// workspace and its key.
+func prepare(t *testing.T, ceiling int64, change ...func(*server.Config)) *service {
 	t.Helper()
 	d := pgtest.New(t)
 	s := &service{t: t, log: &syncBuffer{}, config: testConfig(t, d)}
@@ -114,7 +115,13 @@ func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service
 		t.Fatal(err)
 	}
 	s.key = s.newKey(people.NewKey{Name: "all", Workspaces: []workspace.ID{s.pro.ID}, Scopes: workspace.AllScopes()})
+	return s
+}
 
+// start serves what it prepares.
+func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service {
+	t.Helper()
+	s := prepare(t, ceiling, change...)
 	ctx, cancel := context.WithCancel(context.Background())
 	address, ended := make(chan string, 1), make(chan error, 1)
 	go func() {

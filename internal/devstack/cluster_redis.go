@@ -95,7 +95,7 @@ func (m *machine) serveRedis(ctx context.Context, kind, binary, config string, f
 		stopSignal: syscall.SIGTERM,
 		home:       home,
 		command: func(port int) *exec.Cmd {
-			return exec.Command(binary, append([]string{path, "--port", strconv.Itoa(port), "--dir", home, "--daemonize", "no"}, flags...)...)
+			return exec.Command(binary, append([]string{path, "--port", strconv.Itoa(port), "--dir", home, "--daemonize", "no"}, flags...)...) // #nosec G204 -- a program of this machine, with arguments of this one
 		},
 		probe: func(ctx context.Context, port int) error { return redisAnswers(ctx, loopback(port)) },
 	})

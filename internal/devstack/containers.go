@@ -58,7 +58,7 @@ func engineAnswers(ctx context.Context) (answers bool) {
 	if err != nil {
 		return false
 	}
-	cli.Close()
+	_ = cli.Close()
 	return true
 }
 
@@ -143,6 +143,7 @@ type engine struct {
 
 	mu      sync.Mutex
 	running []testcontainers.Container
+	givenUp bool // a creation, which the engine may complete all the same
 }
 
 // Labels tie a container to its state folder and to the process that started it.
@@ -158,8 +159,8 @@ func (e *engine) volume(spec containerSpec) string {
 	return "atlas-" + hex.EncodeToString(sum[:6]) + "-" + image
 }
 
-// removeLeftovers ends the containers that a killed starter left, in this state folder or
-// in another, such as a temporary one.
+// removeLeftovers ends the containers of this state folder that are there, and those that a
+// killed starter left in another, such as a temporary one.
 func (e *engine) removeLeftovers(ctx context.Context) error {
 	cli, err := testcontainers.NewDockerClientWithOpts(ctx)
 	if err != nil {
@@ -168,19 +169,19 @@ func (e *engine) removeLeftovers(ctx context.Context) error {
 	defer cli.Close()
 	all, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", dirLabel)})
 	if err != nil {
-		return fmt.Errorf("look for containers of an earlier run: %w", err)
+		return fmt.Errorf("look for containers that were left behind: %w", err)
 	}
 	for _, c := range all.Items {
 		if c.Labels[dirLabel] != e.opts.Dir && !starterIsGone(c.Labels[starterLabel]) {
 			continue
 		}
-		e.opts.Log("removing the container of %s, left behind by an earlier run", c.Image)
+		e.opts.Log("removing the container of %s, which was left behind", c.Image)
 		// Stopping is graceful; another start may be faster.
 		seconds := int(stopWithin.Seconds())
 		_, _ = cli.ContainerStop(ctx, c.ID, client.ContainerStopOptions{Timeout: &seconds})
 		remove := client.ContainerRemoveOptions{Force: true, RemoveVolumes: true} // those without a name
 		if _, err := cli.ContainerRemove(ctx, c.ID, remove); err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
-			return fmt.Errorf("remove a container of an earlier run: %w", err)
+			return fmt.Errorf("remove a container that was left behind: %w", err)
 		}
 	}
 	return nil
@@ -231,6 +232,9 @@ func (e *engine) run(ctx context.Context, describe func(Options) containerSpec) 
 		testcontainers.WithWaitStrategyAndDeadline(readyWithin, spec.ready),
 	)
 	if c == nil {
+		e.mu.Lock()
+		e.givenUp = e.givenUp || ctx.Err() != nil
+		e.mu.Unlock()
 		return "", &undeliveredError{spec.image, err}
 	}
 	e.mu.Lock()
@@ -249,7 +253,7 @@ func (e *engine) run(ctx context.Context, describe func(Options) containerSpec) 
 // stop ends and removes the containers in parallel. Named volumes stay.
 func (e *engine) stop(ctx context.Context) error {
 	e.mu.Lock()
-	running := e.running
+	running, givenUp := e.running, e.givenUp
 	e.running = nil
 	e.mu.Unlock()
 	errs := make([]error, len(running))
@@ -260,6 +264,9 @@ func (e *engine) stop(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
+	if givenUp {
+		errs = append(errs, e.removeLeftovers(ctx))
+	}
 	return errors.Join(errs...)
 }
 

@@ -242,7 +242,7 @@ func (o *Options) temporary(prefix string) (remove func() error, err error) {
 	o.Dir = dir
 	remove = func() error { return os.RemoveAll(dir) }
 	// The account of the servers has to enter it.
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := os.Chmod(dir, 0o755); err != nil { // #nosec G302 -- the account of the servers enters it
 		return nil, errors.Join(fmt.Errorf("devstack: %w", err), remove())
 	}
 	return remove, nil

@@ -61,7 +61,7 @@ func (m *machine) startNode(ctx context.Context, node esNode, probe func(ctx con
 		home:       home,
 		within:     node.within,
 		command: func(port int) *exec.Cmd {
-			cmd := exec.Command(filepath.Join(dist, "bin", "elasticsearch"), "-Ehttp.port="+strconv.Itoa(port))
+			cmd := exec.Command(filepath.Join(dist, "bin", "elasticsearch"), "-Ehttp.port="+strconv.Itoa(port)) // #nosec G204 -- a program of this machine, with arguments of this one
 			cmd.Env = []string{
 				"ES_JAVA_HOME=" + java,
 				"ES_PATH_CONF=" + filepath.Join(home, "config"),
@@ -160,7 +160,7 @@ func (m *machine) writeConfig(home string, n esNode) error {
 		return err
 	}
 	for _, dir := range []string{"config", "config/jvm.options.d", "data", "logs", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil { // #nosec G301 -- the account of the servers enters it
 			return err
 		}
 	}
@@ -174,7 +174,7 @@ func (m *machine) writeConfig(home string, n esNode) error {
 	files := map[string]string{"elasticsearch.yml": strings.Join(settings, "\n") + "\n", "log4j2.properties": esLogging, "jvm.options": esJVM}
 	maps.Copy(files, n.files)
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(home, "config", name), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(home, "config", name), []byte(text), 0o644); err != nil { // #nosec G306 -- the account of the servers reads it
 			return err
 		}
 	}
@@ -206,7 +206,7 @@ func (m *machine) distribution(ctx context.Context, java string) (string, error)
 	name := "elasticsearch-" + ElasticsearchVersion
 	return fetchOnce(ctx, cache, name, filepath.Join("bin", "elasticsearch"), func(tmp string) (string, error) {
 		m.opts.Log("fetching Elasticsearch %s with Maven (98 MB, once)", ElasticsearchVersion)
-		mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", unpackGoal, "-Dartifact="+elasticsearchArtifact, "-DoutputDirectory="+tmp)
+		mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", unpackGoal, "-Dartifact="+elasticsearchArtifact, "-DoutputDirectory="+tmp) // #nosec G204 -- a program of this machine, with arguments of this one
 		mvn.Dir = tmp
 		mvn.Env = append(os.Environ(), "JAVA_HOME="+java)
 		out, err := mvn.CombinedOutput()
@@ -217,7 +217,7 @@ func (m *machine) distribution(ctx context.Context, java string) (string, error)
 			return "", fmt.Errorf("mvn: %w\n%s", err, out)
 		}
 		// The archive and the umask may close it to the account of the servers.
-		if out, err := exec.CommandContext(ctx, "chmod", "-R", "a+rX", tmp).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, "chmod", "-R", "a+rX", tmp).CombinedOutput(); err != nil { // #nosec G204 -- a program of this machine, with arguments of this one
 			return "", fmt.Errorf("chmod: %w\n%s", err, out)
 		}
 		return filepath.Join(tmp, name), nil

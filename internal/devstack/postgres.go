@@ -74,7 +74,7 @@ func (m *machine) servePostgres(ctx context.Context, kind, bin, data string, set
 			for _, s := range settings {
 				args = append(args, "-c", s)
 			}
-			return exec.Command(filepath.Join(bin, "postgres"), args...)
+			return exec.Command(filepath.Join(bin, "postgres"), args...) // #nosec G204 -- a program of this machine, with arguments of this one
 		},
 		probe: func(ctx context.Context, port int) error { return postgresAnswers(ctx, postgresURL(port)) },
 	})
@@ -108,7 +108,7 @@ func (m *machine) initPostgres(ctx context.Context, bin, home, data string) erro
 	if m.opts.Ephemeral {
 		args = append(args, "--no-sync")
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), args...) // #nosec G204 -- a program of this machine, with arguments of this one
 	m.confine(cmd, home)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if ctx.Err() != nil {
@@ -125,7 +125,7 @@ var postgresVersionText = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 // determines the major version.
 func (m *machine) postgresBinaries(ctx context.Context, data string) (string, error) {
 	var made int
-	if b, err := os.ReadFile(filepath.Join(data, "PG_VERSION")); err == nil {
+	if b, err := os.ReadFile(filepath.Join(data, "PG_VERSION")); err == nil { // #nosec G304 -- a file of the state folder
 		made = atoi(string(b))
 	}
 	fits := func(bin string) bool {
@@ -182,7 +182,7 @@ func askPostgres(ctx context.Context, bin string) (int, error) {
 	if _, err := os.Stat(filepath.Join(bin, "initdb")); err != nil {
 		return 0, err
 	}
-	out, err := exec.CommandContext(ctx, filepath.Join(bin, "postgres"), "--version").Output()
+	out, err := exec.CommandContext(ctx, filepath.Join(bin, "postgres"), "--version").Output() // #nosec G204 -- a program of this machine, with arguments of this one
 	if err != nil {
 		return 0, err
 	}
@@ -205,7 +205,7 @@ func (m *machine) fetchPostgres(ctx context.Context) (string, error) {
 		var log strings.Builder
 		db := embedded.NewDatabase(embedded.DefaultConfig().
 			Version(fetchedPostgres).
-			Port(uint32(m.choosePort("postgres"))).
+			Port(uint32(m.choosePort("postgres"))). // #nosec G115 -- a port
 			CachePath(filepath.Join(tmp, "archive")).
 			BinariesPath(filepath.Join(tmp, "binaries")).
 			RuntimePath(filepath.Join(tmp, "run")).
@@ -226,7 +226,7 @@ func (m *machine) fetchPostgres(ctx context.Context) (string, error) {
 // pidFileOwner returns the process in postmaster.pid, 0 when there is no such
 // file.
 func pidFileOwner(data string) int {
-	b, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	b, err := os.ReadFile(filepath.Join(data, "postmaster.pid")) // #nosec G304 -- a file of the state folder
 	if err != nil {
 		return 0
 	}

@@ -37,7 +37,7 @@ func (m *machine) redis(ctx context.Context) (string, error) {
 		home:       home,
 		command: func(port int) *exec.Cmd {
 			args := []string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", home, "--daemonize", "no"}
-			return exec.Command(binary, append(args, redisSettings(m.opts.Ephemeral)...)...)
+			return exec.Command(binary, append(args, redisSettings(m.opts.Ephemeral)...)...) // #nosec G204 -- a program of this machine, with arguments of this one
 		},
 		probe: func(ctx context.Context, port int) error { return redisAnswers(ctx, loopback(port)) },
 	})

@@ -89,7 +89,7 @@ func startInterruptibly(ctx context.Context, signals <-chan os.Signal, opts Opti
 }
 
 func runCommand(ctx context.Context, signals <-chan os.Signal, stack *Stack, argv []string) (int, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) // #nosec G204 -- runs what it is given
 	cmd.Env = append(os.Environ(), stack.Environ()...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -118,7 +118,7 @@ func (s *Secured) prepareKeys(ctx context.Context, transport *http.Transport) er
 			return err
 		}
 		body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
-		res.Body.Close()
+		_ = res.Body.Close()
 		if err != nil || res.StatusCode != http.StatusOK {
 			return fmt.Errorf("index of API keys: %s %s: %s: %s", call.method, call.path, res.Status, body)
 		}

@@ -64,7 +64,7 @@ func (s state) write(dir string) error {
 		return err
 	}
 	tmp := statePath(dir) + ".new"
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(tmp, statePath(dir))
@@ -78,13 +78,13 @@ func makeDir(dir string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("devstack: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { // #nosec G301 -- the account of the servers enters it
 		return fmt.Errorf("devstack: %w", err)
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { // #nosec G301 -- the account of the servers enters it
 		return fmt.Errorf("devstack: %w", err)
 	}
-	return os.Chmod(dir, 0o755)
+	return os.Chmod(dir, 0o755) // #nosec G302 -- the account of the servers enters it
 }
 
 // lockDir locks the state folder until unlock, or returns an InUseError. The
@@ -93,7 +93,7 @@ func lockDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "lock")
 	f, err := durable.Lock(path, 0o644)
 	if errors.Is(err, durable.ErrLocked) {
-		holder, _ := os.ReadFile(path)
+		holder, _ := os.ReadFile(path) // #nosec G304 -- a file of the state folder
 		return nil, &InUseError{Dir: dir, PID: atoi(string(holder))}
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func lockDir(dir string) (unlock func() error, err error) {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, fmt.Errorf("devstack: %w", err)
 	}
 	return f.Close, nil

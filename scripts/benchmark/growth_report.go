@@ -20,7 +20,7 @@ func (c *growthCmd) keep(r *growthReport) error {
 		return nil
 	}
 	dir := filepath.Join(filepath.Dir(c.Write), picturesDir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
 	pictures := r.pictures()

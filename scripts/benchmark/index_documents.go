@@ -52,7 +52,7 @@ func buildDocuments(ctx context.Context, records, dir string, batch int) (built 
 }
 
 func createBuilt(path string) (*builtFile, error) {
-	file, err := os.Create(path)
+	file, err := os.Create(path) // #nosec G304 -- a file of the benchmark
 	return &builtFile{path: path, file: file, buf: bufio.NewWriterSize(file, 1<<20)}, err
 }
 
@@ -67,8 +67,8 @@ func (f *builtFile) add(batch []indexer.Document) error {
 	f.documents += int64(len(batch))
 	f.bytes += int64(len(f.body))
 	var head [frameHead]byte
-	binary.BigEndian.PutUint32(head[:], uint32(len(f.body)))
-	binary.BigEndian.PutUint32(head[4:], uint32(len(batch)))
+	binary.BigEndian.PutUint32(head[:], uint32(len(f.body))) // #nosec G115 -- a request of a few MB
+	binary.BigEndian.PutUint32(head[4:], uint32(len(batch))) // #nosec G115 -- counts documents of a request
 	if _, err := f.buf.Write(head[:]); err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (b *indexBench) send(way string) wayResult {
 	var sent []sentFile
 	b.cost(&result, func() {
 		began := time.Now()
-		b.child(&result, &sent, exec.CommandContext(b.ctx, must(os.Executable()), args...))
+		b.child(&result, &sent, exec.CommandContext(b.ctx, must(os.Executable()), args...)) // #nosec G204 -- this program
 		// End as a load does: Elasticsearch completes the work that it deferred.
 		check(b.Ask(b.ctx, "POST", "/"+waysPrefix+way+"-*/_refresh", "", nil))
 		result.seconds = time.Since(began).Seconds()
@@ -134,7 +134,7 @@ func (b *indexBench) child(result *wayResult, into any, cmd *exec.Cmd) {
 
 // pinTo restricts a process, and those that it will start, to a list of processors.
 func pinTo(pid int, processors string) error {
-	out, err := exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", processors, strconv.Itoa(pid)).CombinedOutput()
+	out, err := exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", processors, strconv.Itoa(pid)).CombinedOutput() // #nosec G204 -- a program of this machine, with arguments of this one
 	if err != nil {
 		err = fmt.Errorf("taskset: %w: %s", err, out)
 	}

@@ -208,7 +208,7 @@ func (b *peersBench) fill(i *installation) {
 	fills[atlasPeer].Bytes = must(b.elasticsearch.Bytes(i.ctx, indexPrefix+"*"))
 	fills[elasticsearchPeer].Bytes = must(b.elasticsearch.Bytes(i.ctx, b.elasticsearch.Prefix+"*"))
 	fills[postgresPeer].Bytes = must(b.postgres.Bytes(i.ctx))
-	check(os.WriteFile(fillsFile(i), must(json.Marshal(fills)), 0o644))
+	check(os.WriteFile(fillsFile(i), must(json.Marshal(fills)), 0o600))
 }
 
 // The rows of deep pages; the deeper one is nearer where there are fewer signals.

@@ -59,7 +59,7 @@ func sharedDir() (string, error) {
 		name += "-" + hex.EncodeToString(sum[:6])
 	}
 	dir := filepath.Join(cache, "atlas", name)
-	return dir, os.MkdirAll(dir, 0o755)
+	return dir, os.MkdirAll(dir, 0o750)
 }
 
 // users is the lock file of that name, open since join.
@@ -68,7 +68,7 @@ var users *os.File
 // leave ends the use by this process, as its exit does.
 func leave() {
 	if users != nil {
-		users.Close()
+		_ = users.Close()
 	}
 }
 
@@ -101,7 +101,7 @@ func join(dir string) (addresses, error) {
 
 // owned reports whether an owner lives: it holds the stack's lock.
 func owned(dir string) bool {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600) // #nosec G304 -- a file of the state folder
 	if err != nil {
 		return false
 	}
@@ -115,7 +115,7 @@ func startOwner(dir string) (addresses, error) {
 	if err != nil {
 		return addresses{}, err
 	}
-	log, err := os.Create(filepath.Join(dir, "owner.log"))
+	log, err := os.Create(filepath.Join(dir, "owner.log")) // #nosec G304 -- a file of the state folder
 	if err != nil {
 		return addresses{}, err
 	}
@@ -126,7 +126,7 @@ func startOwner(dir string) (addresses, error) {
 	}
 	defer read.Close()
 
-	cmd := exec.Command(program)
+	cmd := exec.Command(program) // #nosec G204 -- this program
 	cmd.Env = append(os.Environ(), ownerEnv+"="+dir)
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = log, log
@@ -135,7 +135,7 @@ func startOwner(dir string) (addresses, error) {
 	// it has stopped the servers.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
-	write.Close()
+	_ = write.Close()
 	if err != nil {
 		return addresses{}, err
 	}
@@ -183,14 +183,14 @@ func own() int {
 		return fail(errors.Join(err, stack.Stop(ctx)))
 	}
 	_ = json.NewEncoder(word).Encode(a) // the requesting process may be gone; others read the file
-	word.Close()
+	_ = word.Close()
 	last, err := waitUnused(dir)
 	if err := errors.Join(err, stack.Stop(ctx)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	if last != nil {
-		last.Close()
+		_ = last.Close()
 	}
 	return 0
 }
@@ -205,7 +205,7 @@ func writeAddresses(dir string, a addresses) error {
 		return err
 	}
 	tmp := addressesPath(dir) + ".new"
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(tmp, addressesPath(dir))
@@ -233,13 +233,13 @@ func waitUnused(dir string) (*os.File, error) {
 		case time.Since(since) >= linger:
 			return f, nil
 		}
-		f.Close()
+		_ = f.Close()
 	}
 }
 
 // lock opens a file, which it creates, and locks it until it is closed.
 func lock(path string, how int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G304 G703 -- a file of the state folder
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func lock(path string, how int) (*os.File, error) {
 			return f, nil
 		}
 		if !errors.Is(err, syscall.EINTR) {
-			f.Close()
+			_ = f.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 	}

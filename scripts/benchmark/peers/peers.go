@@ -139,7 +139,7 @@ func eachLine(dir string, d query.Dataset, each func(n int64, line []byte) error
 // Draw returns n different questions of a task about some projects, the same ones
 // for the same seed.
 func Draw(task Task, from []Project, n int, seed uint64) (all []Question) {
-	random := rand.New(rand.NewPCG(seed, uint64(len(task))))
+	random := rand.New(rand.NewPCG(seed, uint64(len(task)))) // #nosec G404 -- a seed repeats it
 	seen := map[Question]bool{}
 	for try := 0; len(all) < n && try < 100*n; try++ {
 		p := from[random.IntN(len(from))]

@@ -50,7 +50,7 @@ func StartSearchkit(ctx context.Context, e *Elasticsearch, client load.Client) (
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, node, filepath.Join(dir, "server.mjs"), e.URL.String(), e.Prefix)
+	cmd := exec.CommandContext(ctx, node, filepath.Join(dir, "server.mjs"), e.URL.String(), e.Prefix) // #nosec G204 -- a program of this machine, with arguments of this one
 	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), "NODE_ENV=production")
 	out, err := cmd.StdoutPipe()
@@ -93,7 +93,7 @@ func installSearchkit(ctx context.Context) (string, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return "", err
 	}
 	aside, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
@@ -102,7 +102,7 @@ func installSearchkit(ctx context.Context) (string, error) {
 	}
 	defer os.RemoveAll(aside)
 	for name, raw := range files {
-		if err := os.WriteFile(filepath.Join(aside, name), raw, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(aside, name), raw, 0o600); err != nil {
 			return "", err
 		}
 	}

@@ -122,7 +122,7 @@ func (o Output) Replace(section, text string) error {
 	if err != nil || o.Write == "" {
 		return err
 	}
-	return os.WriteFile(o.Write, []byte(before+"\n"+strings.TrimSpace(text)+"\n"+after), 0o644)
+	return os.WriteFile(o.Write, []byte(before+"\n"+strings.TrimSpace(text)+"\n"+after), 0o600)
 }
 
 // around returns the file up to the end of the first marker, and from the second.

@@ -143,7 +143,7 @@ func (s *server) answers(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	res.Body.Close()
+	_ = res.Body.Close()
 	return res.StatusCode == http.StatusOK
 }
 

@@ -110,7 +110,7 @@ func (l *Log) Judge(dir string) (v Verdict, err error) {
 		if len(v.Violations) < drawn {
 			info.AddAnnotations(l.notes)
 			path := filepath.Join(dir, strings.NewReplacer("/", "-", " ", "-").Replace(name)+".html")
-			if err := os.MkdirAll(dir, 0o755); err != nil {
+			if err := os.MkdirAll(dir, 0o750); err != nil {
 				return v, err
 			}
 			if err := porcupine.VisualizePath(model, info, path); err != nil {

@@ -22,7 +22,7 @@ func binary(t TB, dir string) string {
 	}
 	_, here, _, _ := runtime.Caller(0)
 	built := filepath.Join(dir, "atlas")
-	build := exec.CommandContext(t.Context(), "scripts/build", "-o", built, "./cmd/atlas")
+	build := exec.CommandContext(t.Context(), "scripts/build", "-o", built, "./cmd/atlas") // #nosec G204 -- builds this repository
 	build.Dir = filepath.Join(filepath.Dir(here), "..", "..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building atlas: %v\n%s", err, out)
@@ -33,7 +33,7 @@ func binary(t TB, dir string) string {
 // Command is an atlas command, not started yet. Its process ends with ctx,
 // or with this program.
 func (r *Rig) Command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, r.atlas, args...)
+	cmd := exec.CommandContext(ctx, r.atlas, args...) // #nosec G204 -- the program of the experiment
 	cmd.Env = r.Environment()
 	cmd.SysProcAttr = childAttributes()
 	return cmd

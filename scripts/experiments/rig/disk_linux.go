@@ -11,7 +11,7 @@ import (
 // can be filled. This requires root.
 func (r *Rig) mount(dir string, size int64) {
 	r.t.Helper()
-	Check(r.t, os.MkdirAll(dir, 0o755))
+	Check(r.t, os.MkdirAll(dir, 0o755)) // #nosec G301 -- the account of the servers enters it
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0755", size)); err != nil {
 		r.t.Fatalf("a file system of %d bytes cannot be mounted, which only root may: %v", size, err)
 	}

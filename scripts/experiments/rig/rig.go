@@ -182,7 +182,7 @@ func Folder(t TB, below string) string {
 			t.Error(err)
 		}
 	})
-	Check(t, os.Chmod(dir, 0o755))
+	Check(t, os.Chmod(dir, 0o755)) // #nosec G302 -- the account of the servers enters it
 	return dir
 }
 

@@ -88,7 +88,7 @@ func (s *Server) Launch() error {
 	if s.running() {
 		return errors.New("the server runs already")
 	}
-	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (s *Server) tail() string {
 func freeAddress(t TB) string {
 	t.Helper()
 	for range 1000 {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(10_000+rand.IntN(9_000)))
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(10_000+rand.IntN(9_000))) // #nosec G404 -- a port that is free, not a secret
 		if l, err := net.Listen("tcp", address); err == nil {
 			Check(t, l.Close())
 			return address
