@@ -38,7 +38,7 @@ const (
 	rebuildEach = 30 * time.Second
 	loseEach    = 60 * time.Second
 	jumpEach    = 15 * time.Second
-	failEach    = 20 * time.Second
+	failEach    = 40 * time.Second
 
 	historyMinutes = 3
 	soakHours      = 2
