@@ -58,8 +58,8 @@ func (r Retry) after(attempt int, passed time.Duration, failure error, repeatabl
 	wait := min(r.pause(attempt), r.For-passed)
 	if e, ok := errors.AsType[*Error](failure); ok && e.RetryAfter > 0 {
 		// The requested time plus up to a quarter, at most the longest.
-		wait = max(wait, min(e.RetryAfter+rand.N(e.RetryAfter/4+1), r.Longest)) // #nosec G404 -- spreads retries, guards nothing
-		if e.RetryAfter > r.Longest || wait > r.For-passed {
+		wait = max(wait, min(e.RetryAfter+rand.N(e.RetryAfter/4+1), r.Longest, r.For-passed)) // #nosec G404 -- spreads retries, guards nothing
+		if e.RetryAfter > min(r.Longest, r.For-passed) {
 			return 0, false
 		}
 	}

@@ -206,7 +206,7 @@ func TestOutages(t *testing.T) {
 	}{
 		"short":                         {nil, 14*time.Second + 990*time.Millisecond, true},
 		"long":                          {nil, 15*time.Second + 10*time.Millisecond, false},
-		"short, with Retry-After":       {http.Header{"Retry-After": {"1"}}, 12 * time.Second, true},
+		"short, with Retry-After":       {http.Header{"Retry-After": {"1"}}, 13*time.Second + 990*time.Millisecond, true},
 		"a failover of Redis":           {http.Header{"Retry-After": {"1"}}, 6 * time.Second, true},
 		"long, with Retry-After":        {http.Header{"Retry-After": {"1"}}, 16 * time.Second, false},
 		"a Retry-After of what remains": {http.Header{"Retry-After": {"9"}}, 12 * time.Second, false},

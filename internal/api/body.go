@@ -56,10 +56,10 @@ func (c *call) placeOf(m input.Member) string {
 	case input.Nearest(m.Name, []string{headerIdempotencyKey}) != "":
 		return "it is a header: " + headerIdempotencyKey
 	case c.route.item != nil && c.route.item.Has(m.Name):
-		return fmt.Sprintf("it belongs in an element: {%q:[%s]}", c.route.items, input.Wrapped(fmt.Sprintf("{%q:", m.Name), m.Value, "}"))
+		return "it belongs in an element of " + c.route.items + input.Wrapped(fmt.Sprintf(": {%q:[{%q:", c.route.items, m.Name), m.Value, "}]}")
 	}
 	if of := body.Holder(m.Name); of != "" && of != "filters" && of != "relations" { // conditions have hints of their own
-		return input.Wrapped(fmt.Sprintf("it belongs in %s: {%q:{%q:", of, of, m.Name), m.Value, "}}")
+		return "it belongs in " + of + input.Wrapped(fmt.Sprintf(": {%q:{%q:", of, m.Name), m.Value, "}}")
 	}
 	return ""
 }

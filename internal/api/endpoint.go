@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -141,9 +142,9 @@ const chosenWorkspace = "the workspace is chosen by ?workspace_id="
 // checkPath adds an issue for each path parameter that must be an id and is not, and for
 // names of headers and query parameters that mean nothing.
 func (c *call) checkPath() {
-	for name, instead := range mistakenHeaders {
-		if c.gin.Request.Header[name] != nil {
-			c.pathIssues.Add(fault.Custom, []string{name}, "this header means nothing here: %s", instead)
+	for _, name := range slices.Sorted(maps.Keys(mistakenHeaders)) {
+		if header := c.gin.Request.Header; header[name] != nil && (mistakenHeaders[name] == chosenWorkspace || header[headerIdempotencyKey] == nil) {
+			c.pathIssues.Add(fault.Custom, []string{name}, "this header means nothing here: %s", mistakenHeaders[name])
 		}
 	}
 	for _, name := range c.route.pathIDs() {

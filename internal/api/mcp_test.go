@@ -443,6 +443,8 @@ func TestAgentsMistakes(t *testing.T) {
 	if a.used(t) != 0 {
 		t.Errorf("mistakes cost %d", a.used(t))
 	}
+	me.ok("search_records", `{"dataset":"projects","limit":null,"fields":null,"query":null}`) // as models that fill in everything do
+	me.ok("manage_view", `{"action":"list","view_id":null,"name":null}`)
 	spent := a.workspace(t, "Spent", workspace.Pro, 1)
 	_, key := a.world.key(t, people.NewKey{Workspaces: []workspace.ID{spent}, Scopes: workspace.AllScopes()})
 	poor := a.agent(t, key, nil)

@@ -53,16 +53,17 @@ func (i Invitations) send(ctx context.Context, j jobs.Job) jobs.Result {
 		now = i.Now
 	}
 	id, at := people.InvitationID(j.ID), workspace.StoredTime(now())
+	log := i.Log.With("invitation", id.String(), "workspace", j.Workspace.String())
 	e, later, err := i.Emails.InvitationEmail(ctx, j.Workspace, id, at, i.Daily)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return jobs.Result{} // nobody needs the link anymore
 	case err != nil:
+		log.Warn("an invitation could not be read; it is tried again", "error", err)
 		return jobs.Result{Err: errors.New("the invitation could not be read")}
 	case !later.IsZero():
-		return jobs.Result{Err: errors.New("the address has got its e-mails of a day"), After: later.Sub(at)}
+		return jobs.Result{Postponed: true, After: later.Sub(at)}
 	}
-	log := i.Log.With("invitation", id.String(), "workspace", j.Workspace.String())
 	link, err := i.Links.URL(id, e.Seed, e.Hash)
 	if err != nil {
 		log.Error("an invitation cannot be mailed; it stays open", "error", err)

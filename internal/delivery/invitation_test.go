@@ -202,6 +202,12 @@ func TestInvitationsAreLimited(t *testing.T) {
 		_, err := w.invitations.Revoke(t.Context(), w.in, people.KeyActor, made.Invitation.ID)
 		fatal(t, err)
 	}
+	// The limit of an address is over all workspaces. Nothing failed.
+	elsewhere, err := w.invitations.Create(t.Context(), w.workspace(t, "Other"), people.KeyActor, "ann@example.com", people.MemberRole)
+	fatal(t, err)
+	if j := w.until(t, elsewhere, jobs.Pending, 1); j.Error != "" || j.RunAt.Sub(w.now()) < 23*time.Hour {
+		t.Errorf("%+v", j)
+	}
 	// Two more in this hour: three of the five went to ann.
 	var all []people.CreatedInvitation
 	for n := range 4 {

@@ -119,7 +119,7 @@ func (s *Issues) WrongTypeInstead(path []string, want string, got Value, instead
 		return
 	}
 	have := article(got.Kind)
-	if got.Kind == String && len(got.Text) > 1 && (got.Text[0] == '{' && want[:2] == "an" || got.Text[0] == '[' && want[:2] == "an") {
+	if got.Kind == String && len(got.Text) > 1 && (got.Text[0] == '{' && strings.HasPrefix(want, "an object") || got.Text[0] == '[' && strings.HasPrefix(want, "an array")) {
 		have = "a string that has it: send it without the quotes"
 	}
 	s.Add(fault.InvalidType, path, "must be %s, not %s", want, have)

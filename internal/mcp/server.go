@@ -178,6 +178,7 @@ func (s *Server) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk
 	if err := json.Unmarshal(raw, &given); err != nil {
 		return failed("Error invalid_input: the arguments are no JSON object."), nil
 	}
+	t.dropNull(given)
 	if problem := t.problem(given, s.Nearest); problem != "" {
 		return failed(problem), nil
 	}

@@ -48,6 +48,17 @@ type arguments struct {
 	Locator    string   `json:"locator"`
 }
 
+// dropNull removes arguments that are null and cannot be: some models fill in all that a tool
+// has.
+func (t tool) dropNull(given map[string]json.RawMessage) {
+	known := t.input["properties"].(object)
+	maps.DeleteFunc(given, func(name string, value json.RawMessage) bool {
+		s, _ := known[name].(object)
+		_, one := s["type"].(string) // of several types null may be one
+		return one && string(value) == "null"
+	})
+}
+
 // problem is the error about arguments that the tool does not have, or that are of another
 // type or none of the values of its schema; "" if there is none. nearest is the known name
 // that one was probably meant to be.
@@ -103,7 +114,7 @@ func wrongValue(s object, value json.RawMessage, nearest func(name string, known
 	case "string":
 		values, _ := s["enum"].([]string)
 		switch {
-		case values == nil && !isText && v != nil:
+		case values == nil && !isText:
 			return "must be a text, not " + typeOf(v)
 		case values == nil:
 			return ""

@@ -246,7 +246,7 @@ var instead = map[string]string{"record_ids": ". add_records puts records into a
 func manageView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
 	path := "/workspace/views/" + in.ViewID
 	writes := c.caller.has(workspaceWrite)
-	for name := range c.given {
+	for _, name := range slices.Sorted(maps.Keys(c.given)) {
 		if takes, known := ofAction[in.Action]; known && !slices.Contains(takes, name) && name != "action" && name != asked {
 			return wrong("the action %s does not take %s: it takes %s%s", in.Action, name, strings.Join(takes, ", "), instead[name])
 		}

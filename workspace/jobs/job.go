@@ -100,6 +100,8 @@ type Result struct {
 	// After, if longer than the pause of the Handler, is the pause before the next
 	// attempt.
 	After time.Duration
+	// Postponed says that nothing was tried: the job comes again after After.
+	Postponed bool
 	// Status is the HTTP status of the attempt, 0 for none.
 	Status int
 }

@@ -57,7 +57,7 @@ type Options struct {
 	// Log receives failures of the queue; nil is slog.Default. Payloads are not logged.
 	Log *slog.Logger
 	// Tried, when set, receives each attempt's outcome: "ok", "later" (it is tried
-	// again) or "failed".
+	// again), "postponed" (nothing was tried) or "failed".
 	Tried func(kind Kind, outcome string, took time.Duration)
 	// Hold is how long a dead process keeps a job; 0 means the timeout of an attempt
 	// and a minute.
@@ -281,6 +281,8 @@ func (r *Runner) begin(ctx context.Context, j Job, claimed time.Time) {
 
 func outcome(r Result, s State) string {
 	switch {
+	case r.Postponed:
+		return "postponed"
 	case r.Err == nil:
 		return "ok"
 	case s == Pending:
@@ -293,6 +295,10 @@ func outcome(r Result, s State) string {
 func (r *Runner) end(j Job, result Result) Ended {
 	now := r.stamp()
 	e := Ended{Job: j, State: Done, RunAt: now, At: now, Status: result.Status}
+	if result.Postponed {
+		e.State, e.RunAt = Pending, now.Add(result.After)
+		return e
+	}
 	if result.Err == nil {
 		return e
 	}

@@ -53,11 +53,11 @@ func (s *System) InvitationEmail(ctx context.Context, in workspace.ID, id people
 				return err
 			}
 		}
-		var turn *time.Time // nil: none before the invitation expires
-		if later.Before(expires) {
-			turn = &later
-		}
 		if !later.IsZero() {
+			var turn *time.Time // nil: none before the invitation expires
+			if later.Before(expires) {
+				turn = &later
+			}
 			_, err := tx.Exec(ctx, `UPDATE invitations SET letter_at = $3 WHERE workspace_id = $1 AND id = $2`, arg(in), arg(id), turn)
 			return err
 		}

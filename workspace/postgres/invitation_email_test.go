@@ -220,12 +220,18 @@ func TestQueuedInvitationsBecomeJobs(t *testing.T) {
 	}
 	p.schedule(t, p.one.ID, "before@example.com")
 	p.schedule(t, p.one.ID, "after@example.com")
+	p.schedule(t, p.one.ID, "expired@example.com")
 	exec(`DELETE FROM jobs`)
 	exec(`ALTER TABLE invitations DISABLE TRIGGER queue_invitation`)
-	exec(`UPDATE invitations SET next_attempt_at = $1 WHERE email = 'before@example.com'`, p.now)
+	exec(`UPDATE invitations SET next_attempt_at = $1, expires_at = clock_timestamp() + interval '1 day' WHERE email <> 'after@example.com'`, p.now)
+	exec(`UPDATE invitations SET expires_at = '2000-01-02', created_at = '2000-01-01' WHERE email = 'expired@example.com'`)
 	exec(`DELETE FROM goose_db_version WHERE version_id >= 22`)
 	_, err := postgres.Migrate(ctx, p.databases.System)
 	fatal(t, err)
+	counts, err := p.system.CountJobs(ctx, postgres.JobFilter{Kind: people.InvitationKind}, p.now)
+	if err != nil || len(counts) != 1 || counts[0].Count != 1 {
+		t.Errorf("%+v, %v", counts, err)
+	}
 	if to := p.sendDue(t, 3); !slices.Equal(to, []string{"before@example.com"}) {
 		t.Errorf("e-mails to %v", to)
 	}

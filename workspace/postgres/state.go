@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"time"
+
+	"atlas/workspace/jobs"
 )
 
 // PoolState is the state of a connection pool.
@@ -33,15 +35,19 @@ func (s *System) PendingHeld(ctx context.Context) (pending int64, oldest time.Du
 	return s.backlog(ctx, `SELECT pending_since AS since FROM held_records WHERE version > projected_version`)
 }
 
-// DueJobs counts the jobs that are due and that no server has taken, and returns since
-// when the first of them is.
-func (s *System) DueJobs(ctx context.Context) (due int64, oldest time.Duration, err error) {
-	return s.backlog(ctx, `SELECT run_at AS since FROM jobs WHERE state = 'pending' AND run_at <= clock_timestamp()`)
+// DueJobs counts the jobs of some kinds that are due and that no server has taken, and
+// returns since when the first of them is.
+func (s *System) DueJobs(ctx context.Context, kinds []jobs.Kind) (due int64, oldest time.Duration, err error) {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return s.backlog(ctx, `SELECT run_at AS since FROM jobs WHERE kind = ANY($2) AND state = 'pending' AND run_at <= clock_timestamp()`, names)
 }
 
-// backlog counts the rows of a query with the column since.
-func (s *System) backlog(ctx context.Context, sql string) (n int64, oldest time.Duration, err error) {
+// backlog counts the rows of a query with the column since. Its arguments begin at $2.
+func (s *System) backlog(ctx context.Context, sql string, args ...any) (n int64, oldest time.Duration, err error) {
 	err = toFault(s.pool.QueryRow(ctx, `
-		SELECT count(*), coalesce(clock_timestamp() - min(since), '0') FROM (`+sql+` LIMIT $1) backlog`, maxBacklogCount).Scan(&n, &oldest))
+		SELECT count(*), coalesce(clock_timestamp() - min(since), '0') FROM (`+sql+` LIMIT $1) backlog`, append([]any{maxBacklogCount}, args...)...).Scan(&n, &oldest))
 	return n, oldest, err
 }

@@ -149,8 +149,8 @@ export class Connection {
     const wait = Math.min(Math.min(first * 2 ** (attempt - 1), longest) * (0.5 + Math.random() / 2), within - passed);
     const asked = failure instanceof APIError ? failure.retryAfter : undefined;
     if (!asked) return wait;
-    const least = Math.max(wait, Math.min(asked * (1 + Math.random() / 4), longest));
-    return asked > longest || least > within - passed ? undefined : least;
+    const least = Math.max(wait, Math.min(asked * (1 + Math.random() / 4), longest, within - passed));
+    return asked > Math.min(longest, within - passed) ? undefined : least;
   }
 }
 

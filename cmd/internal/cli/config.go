@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -84,7 +83,7 @@ var exampleURLs = map[string]string{
 // Address checks that an option holds an address to listen on.
 func (p *Problems) Address(option, value, example string) {
 	_, port, err := net.SplitHostPort(value)
-	if _, numbered := strconv.ParseUint(port, 10, 16); err != nil || numbered != nil {
+	if _, unknown := net.LookupPort("tcp", port); err != nil || unknown != nil {
 		p.Add("%s must be host:port, such as %s", option, example)
 	}
 }

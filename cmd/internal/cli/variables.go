@@ -28,7 +28,7 @@ func unknownVariables(environment []string, program *kong.Node) (warnings []stri
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
 		rest, ours := strings.CutPrefix(name, prefix)
-		if !ours || slices.Contains(known, name) || strings.HasPrefix(rest, "SERVICE_") || strings.HasPrefix(rest, "PORT") || strings.HasPrefix(rest, "TEST_") {
+		if !ours || slices.Contains(known, name) || ofKubernetes(rest) || strings.HasPrefix(rest, "TEST_") {
 			continue
 		}
 		if meant := nearestVariable(rest, known); meant != "" {
@@ -36,6 +36,17 @@ func unknownVariables(environment []string, program *kong.Node) (warnings []stri
 		}
 	}
 	return warnings
+}
+
+// ofKubernetes reports whether Kubernetes makes such a variable, for a service whose name
+// begins with atlas.
+func ofKubernetes(rest string) bool {
+	for _, part := range []string{"_SERVICE_HOST_", "_SERVICE_PORT_", "_PORT_"} {
+		if strings.Contains("_"+rest+"_", part) {
+			return true
+		}
+	}
+	return false
 }
 
 // nearestVariable is the known variable that one was probably meant to be: of several that

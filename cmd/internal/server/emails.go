@@ -11,11 +11,24 @@ import (
 	"atlas/workspace/jobs"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
+	"atlas/workspace/webhooks"
 )
 
 // mailsDigests reports whether signals are mailed: links to end that need the address of
 // this service.
 func (c Config) mailsDigests() bool { return c.mail().Enabled() && c.PublicURL != "" }
+
+// jobKinds are the kinds of the jobs that this server does.
+func (c Config) jobKinds() []jobs.Kind {
+	kinds := []jobs.Kind{webhooks.Kind, webhooks.DisabledKind}
+	if c.mail().Enabled() {
+		kinds = append(kinds, people.InvitationKind)
+	}
+	if c.mailsDigests() {
+		kinds = append(kinds, digest.Kind)
+	}
+	return kinds
+}
 
 // wireEmails wires the jobs that send e-mails. stop ends them.
 func wireEmails(c Config, system *postgres.System, links *people.InvitationLinks, signals delivery.Signals, options jobs.Options, log *slog.Logger) (stop []func(), err error) {

@@ -16,6 +16,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/mcp"
 	"atlas/internal/telemetry"
+	"atlas/workspace/jobs"
 	"atlas/workspace/postgres"
 )
 
@@ -112,6 +113,7 @@ type gauges struct {
 	system               *postgres.System
 	redis                goredis.UniversalClient
 	ledger               *credits.Ledger
+	kinds                []jobs.Kind
 }
 
 func (w gauges) register(m *telemetry.Metrics) {
@@ -124,7 +126,7 @@ func (w gauges) register(m *telemetry.Metrics) {
 	})
 	m.Breaker(w.ledger.BreakerOpen)
 	m.Backlog("projection", backlog(w.system.PendingHeld))
-	m.Backlog("jobs", backlog(w.system.DueJobs))
+	m.Backlog("jobs", backlog(func(ctx context.Context) (int64, time.Duration, error) { return w.system.DueJobs(ctx, w.kinds) }))
 }
 
 func elasticPool(c *elastic.Client) func() telemetry.Pool {

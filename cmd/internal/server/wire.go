@@ -173,7 +173,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)
 	w.backends = append(w.backends, closeProjector)
-	gauges{es, background, store, system, client, ledger}.register(metrics)
+	gauges{es, background, store, system, client, ledger, c.jobKinds()}.register(metrics)
 	return w, nil
 }
 

@@ -17,5 +17,6 @@ $queue$;
 DROP TRIGGER IF EXISTS queue_invitation ON invitations;
 CREATE TRIGGER queue_invitation BEFORE INSERT OR UPDATE OF next_attempt_at ON invitations
     FOR EACH ROW WHEN (NEW.next_attempt_at IS NOT NULL) EXECUTE FUNCTION queue_invitation();
-UPDATE invitations SET next_attempt_at = next_attempt_at WHERE next_attempt_at IS NOT NULL;
+UPDATE invitations SET next_attempt_at = CASE WHEN expires_at > now() AND accepted_at IS NULL AND revoked_at IS NULL THEN next_attempt_at END
+WHERE next_attempt_at IS NOT NULL;
 DROP INDEX IF EXISTS invitations_due;

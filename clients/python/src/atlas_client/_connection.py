@@ -56,8 +56,8 @@ class Retry:
         wait = min(pause, within - passed)
         asked = failure.retry_after if isinstance(failure, APIError) else None
         if asked:
-            wait = max(wait, min(asked * random.uniform(1, 1.25), self.longest))
-            if asked > self.longest or wait > within - passed:
+            wait = max(wait, min(asked * random.uniform(1, 1.25), self.longest, within - passed))
+            if asked > min(self.longest, within - passed):
                 return None
         return wait
 
