@@ -204,8 +204,7 @@ func TestSegmentsAreMerged(t *testing.T) {
 		}
 	}}
 	report := w.load(t, o)
-	// Elasticsearch merges one index at a time, also those of other tests.
-	tick, deadline := time.Tick(20*time.Millisecond), time.Now().Add(4*time.Minute)
+	tick, deadline := time.Tick(20*time.Millisecond), time.Now().Add(time.Minute)
 	for segments(report.Generation) > 1 {
 		if <-tick; time.Now().After(deadline) {
 			t.Fatal("the segments are not merged")
