@@ -2,18 +2,15 @@ package main
 
 import (
 	"encoding/json"
-	"io"
-	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/emersion/go-smtp"
-
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/operator"
 	"atlas/cmd/internal/server"
+	"atlas/internal/mail/mailtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
@@ -152,42 +149,21 @@ func TestOperatorOfPeople(t *testing.T) {
 	}
 }
 
-// mailSink is a mail server that accepts every e-mail.
-type mailSink chan string
-
-func (l mailSink) NewSession(*smtp.Conn) (smtp.Session, error) { return l, nil }
-func (l mailSink) Mail(string, *smtp.MailOptions) error        { return nil }
-func (l mailSink) Rcpt(to string, _ *smtp.RcptOptions) error   { l <- to; return nil }
-func (l mailSink) Data(r io.Reader) error                      { _, err := io.Copy(io.Discard, r); return err }
-func (l mailSink) Reset()                                      {}
-func (l mailSink) Logout() error                               { return nil }
-
 // The e-mail of an invitation that was created over HTTP reaches the mail server.
 func TestServeSendsInvitations(t *testing.T) {
 	t.Parallel()
-	received := make(mailSink, 10)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mailServer := smtp.NewServer(received)
-	go func() { _ = mailServer.Serve(listener) }()
-	defer mailServer.Close()
+	mailServer := mailtest.Start(t, mailtest.Behaviour{})
 	s := start(t, 1000, func(c *server.Config) {
-		c.SMTPURL, c.MailFrom = "smtp://"+listener.Addr().String()+"?tls=none", "Atlas <no-reply@atlas.example>"
+		c.SMTPURL, c.MailFrom = mailServer.URL(), "Atlas <no-reply@atlas.example>"
 		c.AcceptURL = "https://app.example/join"
 	})
 	invited := must(s.client(s.key).Invitations.Create(t.Context(), "ann@example.com", "member"))(t)
 	if !strings.HasPrefix(invited.AcceptURL, "https://app.example/join?token=") {
 		t.Fatalf("%+v", invited)
 	}
-	select {
-	case to := <-received:
-		if to != "ann@example.com" {
-			t.Errorf("an e-mail to %s", to)
-		}
-	case <-t.Context().Done():
-		t.Fatal("no e-mail")
+	mailServer.Next(t, "rcpt")
+	if to := mailServer.Next(t, "email").To; to != "ann@example.com" {
+		t.Errorf("an e-mail to %s", to)
 	}
 	if err := s.stop(); err != nil {
 		t.Error(err)

@@ -154,11 +154,7 @@ func (d Digests) send(ctx context.Context, j jobs.Job) jobs.Result {
 	if err != nil {
 		return jobs.Result{Err: err, Final: true}
 	}
-	final, err := d.Post.SendList(ctx, j.ID.String(), to.Email, subject(to.WorkspaceName, len(signals), more != ""), d.text(to.WorkspaceName, signals, more != "", unsubscribe), unsubscribe)
-	if err != nil {
-		err = errors.New("the mail server did not take the e-mail")
-	}
-	return jobs.Result{Err: err, Final: final}
+	return posted(d.Post.SendList(ctx, j.ID.String(), to.Email, subject(to.WorkspaceName, len(signals), more != ""), d.text(to.WorkspaceName, signals, more != "", unsubscribe), unsubscribe))
 }
 
 func (d Digests) address(path string, query url.Values) (string, error) {

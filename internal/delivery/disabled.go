@@ -40,12 +40,17 @@ func DisabledHandler(letters Letters, post Post) jobs.Handler {
 		if err != nil {
 			return jobs.Result{Err: errors.New("the webhook could not be read")}
 		}
-		final, err := post.Send(ctx, j.ID.String(), l.Email, "A webhook of "+l.WorkspaceName+" was disabled", disabledText(l, n.Why))
-		if err != nil {
-			err = errors.New("the mail server did not take the e-mail")
-		}
-		return jobs.Result{Err: err, Final: final}
+		return posted(post.Send(ctx, j.ID.String(), l.Email, "A webhook of "+l.WorkspaceName+" was disabled", disabledText(l, n.Why)))
 	}}
+}
+
+// posted is the result of sending an e-mail. The job does not keep what the mail server says,
+// which may name the address.
+func posted(final bool, err error) jobs.Result {
+	if err == nil {
+		return jobs.Result{}
+	}
+	return jobs.Result{Err: errors.New("the mail server did not take the e-mail"), Final: final}
 }
 
 // disabledText names the host alone: the path of a webhook's URL may be its password.

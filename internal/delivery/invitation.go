@@ -70,15 +70,13 @@ func (i Invitations) send(ctx context.Context, j jobs.Job) jobs.Result {
 		return jobs.Result{Err: errors.New("the link cannot be made: its key was removed"), Final: true}
 	}
 	refused, err := i.Post.Send(ctx, id.String(), e.Email, fmt.Sprintf("You are invited to %s on Atlas", e.WorkspaceName), invitationText(e, link))
-	if err == nil {
-		return jobs.Result{}
-	}
-	if refused {
+	switch {
+	case refused:
 		log.Error("the mail server refuses an invitation for good; it stays open", "error", err)
-	} else {
+	case err != nil:
 		log.Warn("an invitation was not mailed; it is tried again", "error", err)
 	}
-	return jobs.Result{Err: errors.New("the mail server did not take the e-mail"), Final: refused}
+	return posted(refused, err)
 }
 
 func invitationText(e people.InvitationEmail, link string) string {

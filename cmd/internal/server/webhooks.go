@@ -33,22 +33,42 @@ func (c Webhooks) Check(f *cli.Problems) {
 // forgetInterval is how often old jobs are deleted.
 const forgetInterval = 10 * time.Minute
 
-// wireWebhooks wires webhooks and what runs their jobs. stop ends that.
-func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, signals delivery.Signals, options jobs.Options, metrics *telemetry.Metrics, log *slog.Logger) (_ *webhooks.Webhooks, used *delivery.Credits, stop []func()) {
+// runners run jobs.
+type runners struct {
+	queue   jobs.Queue
+	options jobs.Options
+	log     *slog.Logger
+	kinds   []jobs.Kind // of the jobs that are run
+	stop    []func()    // ends them, in reverse order
+}
+
+func (r *runners) run(h jobs.Handler) *jobs.Runner {
+	runner := jobs.NewRunner(r.queue, h, r.options)
+	r.kinds = append(r.kinds, h.Kind)
+	r.background(runner.Run)
+	return runner
+}
+
+// background runs what makes jobs, or keeps them.
+func (r *runners) background(run func(context.Context)) {
+	r.stop = append(r.stop, inBackground(run, r.log))
+}
+
+// wireWebhooks wires webhooks and runs their jobs.
+func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, signals delivery.Signals, r *runners, metrics *telemetry.Metrics, log *slog.Logger) (*webhooks.Webhooks, *delivery.Credits) {
 	guard := egress.New(c.Webhooks.Allow, nil)
 	sealer := webhooks.Sealer{Keys: c.cursorKeys()}
 	sender := delivery.NewSender(system, sealer, guard, nil, log)
-	sending := jobs.NewRunner(system, sender.Handler(), options)
+	r.stop = append(r.stop, sender.Close)
+	sending := r.run(sender.Handler())
 	dispatcher := &delivery.Dispatcher{
 		Events: system, Signals: signals, Made: sending.Wake, Log: log,
 		Ran: func(outcome string) { metrics.JobDone(telemetry.JobEvents, outcome) },
 	}
-	stop = []func(){
-		sender.Close, inBackground(sending.Run, log), inBackground(dispatcher.Run, log),
-		inBackground(func(ctx context.Context) { keepJobs(ctx, system, sealer, log) }, log),
-	}
+	r.background(dispatcher.Run)
+	r.background(func(ctx context.Context) { keepJobs(ctx, system, sealer, log) })
 	return &webhooks.Webhooks{Store: store, Guard: guard, Sealer: sealer, Limits: c.bounds(), Queued: sending.Wake},
-		&delivery.Credits{Notices: system, Made: sending.Wake, Log: log}, stop
+		&delivery.Credits{Notices: system, Made: sending.Wake, Log: log}
 }
 
 // keepJobs deletes old jobs until ctx ends, and first seals secrets again whose key was

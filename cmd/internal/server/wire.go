@@ -121,15 +121,16 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	signals := &queue.Queue{Store: store, Searcher: engine}
 	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
 	arrived := &queue.Queue{Store: store, Searcher: unhurried}
-	jobOptions := jobs.Options{Log: log, Tried: func(kind jobs.Kind, outcome string, _ time.Duration) { metrics.JobDone(string(kind), outcome) }}
-	hooks, used, stopHooks := wireWebhooks(c, store, system, arrived, jobOptions, metrics, log)
-	w.jobs = append(w.jobs, stopHooks...)
+	running := &runners{queue: system, log: log, options: jobs.Options{
+		Log: log, Tried: func(kind jobs.Kind, outcome string, _ time.Duration) { metrics.JobDone(string(kind), outcome) },
+	}}
+	hooks, used := wireWebhooks(c, store, system, arrived, running, metrics, log)
 	persons.Webhooks = hooks
-	stopEmails, err := wireEmails(c, system, links, arrived, jobOptions, log)
+	err = wireEmails(c, system, links, arrived, running, log)
+	w.jobs = append(w.jobs, running.stop...)
 	if err != nil {
 		return nil, err
 	}
-	w.jobs = append(w.jobs, stopEmails...)
 	w.server = &api.Server{
 		PublicURL: c.PublicURL,
 		Search:    engine,
@@ -173,7 +174,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)
 	w.backends = append(w.backends, closeProjector)
-	gauges{es, background, store, system, client, ledger, c.jobKinds()}.register(metrics)
+	gauges{es, background, store, system, client, ledger, running.kinds}.register(metrics)
 	return w, nil
 }
 
