@@ -117,7 +117,7 @@ func (c *devCmd) Run(ctx context.Context, s *cli.Streams) (err error) {
 	began := time.Now()
 	say := func(format string, args ...any) { fmt.Fprintf(s.Err, format+"\n", args...) }
 	stack, err := devstack.Start(ctx, devstack.Options{
-		Dir: c.Dir, Fresh: c.Fresh, Log: say,
+		Dir: c.Dir, Fresh: c.Fresh, FastStart: true, Log: say,
 		ElasticsearchURL: c.ElasticsearchURL, PostgresURL: c.PostgresURL, RedisURL: c.RedisURL,
 	})
 	if err != nil {

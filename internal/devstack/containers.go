@@ -88,7 +88,7 @@ func elasticsearchContainer(opts Options) containerSpec {
 			"discovery.type":         "single-node",
 			"xpack.security.enabled": "false",
 			"cluster.routing.allocation.disk.threshold_enabled": "false",
-			"ES_JAVA_OPTS": "-Xms" + opts.ESHeap + " -Xmx" + opts.ESHeap,
+			"ES_JAVA_OPTS": opts.jvmOptions(),
 		},
 		data:   "/usr/share/elasticsearch/data",
 		memory: 3 << 30,

@@ -48,7 +48,11 @@ type Options struct {
 	ElasticsearchURL, PostgresURL, RedisURL string
 	// ESHeap is Elasticsearch's heap in the JVM's notation. Default: "1g".
 	ESHeap string
-	// Ephemeral is for tests: data is written without fsync, and removed
+	// FastStart leaves out the second tier of Elasticsearch's compiler, which a node
+	// amortizes only under load: it starts, and loads the sample, with half the work of
+	// the processor (docs/benchmarks.md, "First start").
+	FastStart bool
+	// Ephemeral is for tests: FastStart, and data is written without fsync, and removed
 	// before the start and by Stop.
 	Ephemeral bool
 	// Local runs the backends as processes of this machine even if a container

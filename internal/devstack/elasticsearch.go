@@ -66,7 +66,7 @@ func (m *machine) startNode(ctx context.Context, node esNode, probe func(ctx con
 				"ES_JAVA_HOME=" + java,
 				"ES_PATH_CONF=" + filepath.Join(home, "config"),
 				"ES_TMPDIR=" + filepath.Join(home, "tmp"),
-				"ES_JAVA_OPTS=" + m.jvmOptions(),
+				"ES_JAVA_OPTS=" + m.opts.jvmOptions(),
 			}
 			return cmd
 		},
@@ -74,11 +74,10 @@ func (m *machine) startNode(ctx context.Context, node esNode, probe func(ctx con
 	})
 }
 
-// jvmOptions are the heap and, for tests, the first compiler tier only: a node
-// that lives for minutes does not amortize the second one.
-func (m *machine) jvmOptions() string {
-	heap := "-Xms" + m.opts.ESHeap + " -Xmx" + m.opts.ESHeap
-	if m.opts.Ephemeral {
+// jvmOptions are the heap and the compiler's tiers.
+func (o Options) jvmOptions() string {
+	heap := "-Xms" + o.ESHeap + " -Xmx" + o.ESHeap
+	if o.Ephemeral || o.FastStart {
 		return heap + " -XX:TieredStopAtLevel=1"
 	}
 	return heap
