@@ -78,7 +78,7 @@ func (m *machine) kill(kind string) error {
 		return fmt.Errorf("devstack: kill %s: %w", kind, err)
 	}
 	<-p.exited
-	return errors.Join(killGroup(p.record), awaitEnd(orphans))
+	return errors.Join(killGroup(p.record), awaitEnd(orphans), m.keepPorts(kind))
 }
 
 func (m *machine) halt(ctx context.Context, kind string) error {
@@ -86,7 +86,7 @@ func (m *machine) halt(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	return p.end(ctx)
+	return errors.Join(p.end(ctx), m.keepPorts(kind))
 }
 
 // process returns the running process of a kind.

@@ -103,6 +103,10 @@ func (c *Cluster) Resume(ctx context.Context, member string) error {
 	if err != nil {
 		return fmt.Errorf("devstack: start %s again: %w", member, err)
 	}
+	return samePort(member, before, after)
+}
+
+func samePort(member string, before, after int) error {
 	if after != before {
 		return fmt.Errorf("devstack: another process took the port of %s: it is at %d now", member, after)
 	}
@@ -160,7 +164,7 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 	transports := make([]int, len(c.URLs))
 	for i := range c.URLs {
 		members = append(members, Node(i))
-		transports[i] = c.machine.choosePort(members[i] + "-transport")
+		transports[i] = c.machine.choosePort(members[i] + transport)
 		names = append(names, strconv.Quote(members[i]))
 		seeds = append(seeds, strconv.Quote(loopback(transports[i])))
 	}

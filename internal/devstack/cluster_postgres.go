@@ -111,8 +111,14 @@ func (c *Cluster) Rejoin(ctx context.Context, member string) error {
 	if out, err := copying.CombinedOutput(); err != nil {
 		return fmt.Errorf("pg_basebackup: %w\n%s", err, out)
 	}
+	before := c.machine.latest(member)
 	if err := c.start(ctx, member); err != nil {
 		return err
+	}
+	if before != nil {
+		if err := samePort(member, before.record.Port, c.port(member)); err != nil {
+			return err
+		}
 	}
 	replication := func(column, want string) error {
 		return await(ctx, member+" does not replicate", func(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,6 +38,7 @@ type machine struct {
 	mu      sync.Mutex // guards the fields below
 	state   state
 	running []*process
+	held    []*heldPort
 	told    bool // the log says where the data is
 }
 
@@ -76,6 +78,7 @@ func (m *machine) stop(ctx context.Context) error {
 	m.mu.Lock()
 	running := m.running
 	m.running = nil
+	m.letGo("")
 	m.mu.Unlock()
 
 	errs := make([]error, len(running))
@@ -196,6 +199,9 @@ type server struct {
 // serve starts a server on a free port and waits until it answers. It retries
 // when another process has taken the port meanwhile.
 func (m *machine) serve(ctx context.Context, s server) (port int, err error) {
+	m.mu.Lock()
+	m.letGo(s.kind)
+	m.mu.Unlock()
 	for attempt := 1; ; attempt++ {
 		port = m.choosePort(s.kind)
 		p, err := m.launch(s, port)
@@ -294,6 +300,40 @@ func (m *machine) choosePort(kind string) int {
 	m.state.Ports[kind] = port
 	return port
 }
+
+// keepPorts keeps other processes from the ports of a server that has ended and will be
+// started again at its address.
+func (m *machine) keepPorts(kind string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, of := range []string{kind, kind + transport} {
+		port, ok := m.state.Ports[of]
+		if !ok {
+			continue
+		}
+		held, err := holdPort(port)
+		if err != nil {
+			return fmt.Errorf("devstack: keep the port of %s: %w", of, err)
+		}
+		held.kind = kind
+		m.held = append(m.held, held)
+	}
+	return nil
+}
+
+// letGo ends keepPorts, for all kinds if kind is "". The caller holds mu.
+func (m *machine) letGo(kind string) {
+	m.held = slices.DeleteFunc(m.held, func(h *heldPort) bool {
+		ours := kind == "" || h.kind == kind
+		if ours {
+			h.letGo()
+		}
+		return ours
+	})
+}
+
+// transport is the suffix of a kind's second port, between nodes of Elasticsearch.
+const transport = "-transport"
 
 func portFree(port int) bool {
 	l, err := net.Listen("tcp", loopback(port))

@@ -137,3 +137,35 @@ func killGroup(r processRecord) error {
 		}
 	}
 }
+
+// heldPort is a loopback port that no other process can listen on.
+type heldPort struct {
+	kind   string
+	socket int
+}
+
+// holdPort binds a port without listening: connections are refused, as those to a server
+// that has ended. Connections of that server that still close are in nobody's way,
+// because the address is reused for the bind. Afterwards it is not, or another process
+// could reuse it too.
+func holdPort(port int) (*heldPort, error) {
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	reuse := func(is int) error { return syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, is) }
+	err = reuse(1)
+	if err == nil {
+		err = syscall.Bind(socket, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
+	}
+	if err == nil {
+		err = reuse(0)
+	}
+	if err != nil {
+		_ = syscall.Close(socket)
+		return nil, err
+	}
+	return &heldPort{socket: socket}, nil
+}
+
+func (h *heldPort) letGo() { _ = syscall.Close(h.socket) }

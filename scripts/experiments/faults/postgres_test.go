@@ -20,8 +20,9 @@ import (
 )
 
 // Postgres is restarted by a fast shutdown and by a kill, alternately, while clients
-// write batches. Acknowledged batches are stored completely. Others are stored
-// completely or not at all.
+// write batches. Acknowledged items are stored. A batch of records that was refused is
+// stored completely or not at all. A batch of Views, a transaction each, may stop in the
+// middle: then the first one that is unavailable exists or not, and later ones do not.
 func TestPostgresRestarted(t *testing.T) {
 	const clients, rounds, each, batch = 12, 6, 40, 20
 	seed := figures.Seed(t)
@@ -35,16 +36,20 @@ func TestPostgresRestarted(t *testing.T) {
 
 	writers, stop := startWriters(t, c, projects, clients, batch, seed)
 	worst := map[string]float64{}
+	type outage struct{ from, to time.Time }
+	var outages []outage
 	for round := range rounds {
 		waitForWrites(t, writers, clients, time.Minute)
 		way, end := "restart", r.Halt
 		if round%2 == 1 {
 			way, end = "kill", r.Kill
 		}
+		from := time.Now()
 		end(devstack.Postgres)
 		sleep(t, time.Duration(500+random.IntN(2000))*time.Millisecond)
 		r.Resume(devstack.Postgres)
 		back := time.Now()
+		outages = append(outages, outage{from, back.Add(recoversWithin)})
 		waitForWrites(t, writers, 3*clients, time.Minute)
 		worst[way] = max(worst[way], recovery(t, s, exchangesOf(writers), back, devstack.Postgres))
 	}
@@ -52,13 +57,20 @@ func TestPostgresRestarted(t *testing.T) {
 
 	all := exchangesOf(writers)
 	refused := count(all, func(e exchange) bool { return e.status == http.StatusServiceUnavailable })
-	acknowledged, views := 0, 0
+	stopped := count(all, func(e exchange) bool { return e.stopped })
+	stray := count(all, func(e exchange) bool {
+		return e.stopped && !slices.ContainsFunc(outages, func(o outage) bool { return e.ended.After(o.from) && e.began.Before(o.to) })
+	})
+	acknowledged, views, untried := 0, 0, 0
 	for _, wr := range writers {
 		acknowledged += wr.acknowledged
 		views += len(wr.views)
+		untried += len(wr.untried)
 	}
 	f.AtLeast("items acknowledged", float64(acknowledged), rounds*clients*batch, "")
 	f.AtLeast("batches refused", float64(refused), rounds, fmt.Sprintf("of %d", len(all)))
+	f.Report("batches of Views that an outage stopped in the middle", float64(stopped), "")
+	f.Exactly("of these without an outage", float64(stray), 0, "")
 	f.Exactly("answers outside the contract", float64(wrong(t, all)), 0, "")
 	f.AtMost("until no batch is refused, after a restart", worst["restart"], recoversWithin.Seconds(), "s")
 	f.AtMost("until no batch is refused, after a kill", worst["kill"], recoversWithin.Seconds(), "s")
@@ -74,6 +86,16 @@ func TestPostgresRestarted(t *testing.T) {
 	f.Exactly("acknowledged items lost", float64(len(lost)), 0, fmt.Sprintf("of %d", acknowledged))
 	f.Exactly("records with half of a write", float64(len(half)), 0, fmt.Sprintf("of %d", len(projects)))
 	f.Report("Views made", float64(views), "")
+	tried := 0
+	for _, wr := range writers {
+		for _, view := range wr.untried {
+			if exists, err := wr.hasView(t.Context(), view); err != nil || exists {
+				t.Logf("the View %q was not tried: it exists: %t, %v", view, exists, err)
+				tried++
+			}
+		}
+	}
+	f.Exactly("Views that exist though not tried", float64(tried), 0, fmt.Sprintf("of %d", untried))
 	began := time.Now()
 	if err := r.Settled(time.Minute); err != nil {
 		t.Error(err)
@@ -118,8 +140,10 @@ type batchWriter struct {
 
 	// tokens are the writes of each record, in order.
 	tokens map[string][]token
-	// views maps the names of created Views to whether the creation was acknowledged.
+	// views has the names of the Views whose creation was acknowledged, untried those
+	// behind the first one that was unavailable.
 	views        map[string]bool
+	untried      []string
 	acknowledged int // items
 
 	lock      sync.Mutex
@@ -156,7 +180,7 @@ func (w *batchWriter) run(ctx context.Context, stopped <-chan struct{}) {
 		w.exchanges = append(w.exchanges, e)
 		w.lock.Unlock()
 		pause := 10 * time.Millisecond
-		if e.status != http.StatusOK {
+		if !e.succeeded() {
 			pause = afterRefusal
 		}
 		select {
@@ -180,7 +204,7 @@ func (w *batchWriter) writeRecords(ctx context.Context, n int) exchange {
 	return w.send(ctx, "/workspace/projects/upsert/batch", inputs, func(i int) {
 		own := w.tokens[ids[i]]
 		own[len(own)-1].acknowledged = true
-	})
+	}, nil)
 }
 
 func (w *batchWriter) writeViews(ctx context.Context, n int) exchange {
@@ -191,12 +215,15 @@ func (w *batchWriter) writeViews(ctx context.Context, n int) exchange {
 		names = append(names, view)
 		inputs = append(inputs, map[string]any{"dataset": "project", "view_type": "static", "name": view})
 	}
-	return w.send(ctx, "/workspace/views/upsert/batch", inputs, func(i int) { w.views[names[i]] = true })
+	return w.send(ctx, "/workspace/views/upsert/batch", inputs, func(i int) { w.views[names[i]] = true },
+		func(i int) { w.untried = append(w.untried, names[i]) })
 }
 
-// send sends a batch. Items answered with "ok" are acknowledged. Other statuses are
-// errors, because all items are valid.
-func (w *batchWriter) send(ctx context.Context, path string, inputs []any, acknowledge func(i int)) exchange {
+// send sends a batch. Items answered with "ok" are acknowledged. After the first of them
+// an outage makes all others unavailable, if each is a transaction; what is behind the
+// first one of these was not tried. untried is nil for a batch that is one transaction.
+// Other statuses are errors, because all items are valid.
+func (w *batchWriter) send(ctx context.Context, path string, inputs []any, acknowledge, untried func(i int)) exchange {
 	began := time.Now()
 	a, err := w.c.Do(ctx, "POST", path, map[string]any{"inputs": inputs})
 	e := exchange{began: began, ended: time.Now(), id: a.Header.Get("X-Request-Id"), status: a.Status}
@@ -220,12 +247,18 @@ func (w *batchWriter) send(ctx context.Context, path string, inputs []any, ackno
 		e.wrong = fmt.Sprintf("%d results of %d: %v", len(answer.Results), len(inputs), err)
 	}
 	for i, result := range answer.Results {
-		if result.Index != i || result.Status != "ok" {
+		switch {
+		case result.Index == i && result.Status == "ok" && !e.stopped:
+			acknowledge(i)
+			w.acknowledged++
+		case result.Index == i && result.Status == "unavailable" && i > 0 && untried != nil:
+			if e.stopped {
+				untried(i)
+			}
+			e.stopped = true
+		default:
 			e.wrong = fmt.Sprintf("item %d is answered %d %s", i, result.Index, result.Status)
-			continue
 		}
-		acknowledge(i)
-		w.acknowledged++
 	}
 	return e
 }
@@ -268,13 +301,19 @@ func (w *batchWriter) check(ctx context.Context) (lost, half []error) {
 		}
 	}
 	for view := range w.views {
-		a, err := w.c.Want(ctx, 200, "GET", "/workspace/views?query="+url.QueryEscape(view), nil)
-		var listed struct{ Views []struct{ Name string } }
-		if err = errors.Join(err, a.Data(&listed)); err != nil || len(listed.Views) == 0 || !slices.ContainsFunc(listed.Views, func(v struct{ Name string }) bool { return v.Name == view }) {
+		if exists, err := w.hasView(ctx, view); err != nil || !exists {
 			lost = append(lost, fmt.Errorf("the View %q is not there: %w", view, err))
 		}
 	}
 	return lost, half
+}
+
+func (w *batchWriter) hasView(ctx context.Context, name string) (bool, error) {
+	type view struct{ Name string }
+	var listed struct{ Views []view }
+	a, err := w.c.Want(ctx, 200, "GET", "/workspace/views?query="+url.QueryEscape(name), nil)
+	err = errors.Join(err, a.Data(&listed))
+	return slices.Contains(listed.Views, view{name}), err
 }
 
 // unfound counts the records that a search for their notes does not find.
@@ -318,7 +357,7 @@ func waitForWrites(t *testing.T, writers []*batchWriter, n int, most time.Durati
 	t.Helper()
 	since := time.Now()
 	err := rig.Until(most, fmt.Sprintf("%d batches succeed", n), func() error {
-		got := count(exchangesOf(writers), func(e exchange) bool { return e.status == http.StatusOK && e.began.After(since) })
+		got := count(exchangesOf(writers), func(e exchange) bool { return e.succeeded() && e.began.After(since) })
 		if got < n {
 			return fmt.Errorf("%d do", got)
 		}

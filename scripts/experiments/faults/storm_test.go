@@ -66,7 +66,9 @@ func dataOf(a rig.Answer) ([]byte, error) {
 type exchange struct {
 	began, ended time.Time
 	id           string // of the request
+	client       int    // of a searchLoad
 	status       int
+	stopped      bool // a batch answered 200 whose last items an outage made unavailable
 	credits      int64
 	// wrong describes a violation of the contract, "" for none: an unknown page, a 503
 	// of another form, no answer.
@@ -74,6 +76,8 @@ type exchange struct {
 }
 
 func (e exchange) took() time.Duration { return e.ended.Sub(e.began) }
+
+func (e exchange) succeeded() bool { return e.status == 200 && !e.stopped }
 
 // searchLoad is many clients that search known pages, each one request after the other,
 // and record every exchange.
@@ -99,6 +103,7 @@ func startSearchLoad(ctx context.Context, c rig.Caller, pages []page, n int, see
 		s.group.Go(func() {
 			for {
 				e := search(ctx, c, pages[random.IntN(len(pages))])
+				e.client = client
 				s.lock.Lock()
 				s.exchanges = append(s.exchanges, e)
 				s.lock.Unlock()
@@ -231,7 +236,7 @@ func recovery(t *testing.T, s *rig.Server, all []exchange, back time.Time, b dev
 	causes := s.Causes()
 	others := map[string]int{}
 	for _, e := range all {
-		if !e.began.After(back) || e.status == 200 {
+		if !e.began.After(back) || e.succeeded() {
 			continue
 		}
 		if cause, known := causes[e.id]; known && !strings.Contains(cause, ": "+string(b)+": ") {
