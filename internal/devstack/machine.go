@@ -302,16 +302,22 @@ func (m *machine) choosePort(kind string) int {
 }
 
 // keepPorts keeps other processes from the ports of a server that has ended and will be
-// started again at its address.
+// started again at its address. It waits until they are free: the threads of a killed
+// JVM may still end when its process counts as ended.
 func (m *machine) keepPorts(kind string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
 	for _, of := range []string{kind, kind + transport} {
 		port, ok := m.state.Ports[of]
 		if !ok {
 			continue
 		}
 		held, err := holdPort(port)
+		for errors.Is(err, syscall.EADDRINUSE) && timer.Sleep(ctx, 20*time.Millisecond) == nil {
+			held, err = holdPort(port)
+		}
 		if err != nil {
 			return fmt.Errorf("devstack: keep the port of %s: %w", of, err)
 		}

@@ -241,18 +241,22 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 	}
 	for {
 		// A workspace that cannot be projected delays the end but no other workspace. A
-		// lost index ends the rebuild; Prepare replaces it.
+		// backend that is away delays it too, until the lease ends. A lost index ends the
+		// rebuild; Prepare replaces it.
 		swept := p.SweepOnce(ctx)
 		s, err := p.readState(ctx)
+		left := int64(0)
+		if err == nil {
+			left, err = p.System.Unprojected(ctx, d, since)
+		}
+		if fault.CodeOf(err) == fault.Unavailable && timer.Sleep(ctx, rebuildPollInterval) == nil {
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		if serving := s.serving(d); serving == nil || !s.exists(*serving) || !s.exists(g) {
 			return fault.BackendUnavailable(errors.Join(fmt.Errorf("an index of held %s was lost while it was rebuilt", d), swept), "elasticsearch")
-		}
-		left, err := p.System.Unprojected(ctx, d, since)
-		if err != nil {
-			return err
 		}
 		if progress != nil {
 			progress(d, left)

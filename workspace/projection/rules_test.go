@@ -408,3 +408,32 @@ func (w *world) served(t *testing.T) string {
 	}
 	return ""
 }
+
+// awaySystem is away once, for some calls of a rebuild.
+type awaySystem struct {
+	projection.System
+	calls atomic.Int64
+}
+
+func (s *awaySystem) Unprojected(ctx context.Context, d query.Dataset, since int64) (int64, error) {
+	if s.calls.Add(1) <= 3 {
+		return 0, fault.BackendUnavailable(errLost, "postgres")
+	}
+	return s.System.Unprojected(ctx, d, since)
+}
+
+// A rebuild goes on after an outage that is shorter than its lease.
+func TestRebuildOutlastsAnOutage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
+	w.settled(t)
+	before := w.served(t)
+	p := w.newProjector(t, w.indices.Client)
+	p.System = &awaySystem{System: w.system}
+	fatal(t, p.Rebuild(t.Context(), nil))
+	w.wantEqual(t)
+	if after := w.served(t); after == before {
+		t.Error("searches go to the old index")
+	}
+}
