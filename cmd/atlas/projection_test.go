@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/client"
 	"atlas/search/query"
+	"atlas/workspace/postgres"
 )
 
 // An operator inspects the projection, and rebuilds it while the service runs.
@@ -57,6 +59,12 @@ func TestProjectionCommands(t *testing.T) {
 	before := look()
 	if before.Records != 7 || before.Pending != 0 || len(before.Generations) != len(query.Held) {
 		t.Errorf("%+v", before)
+	}
+	// A server that was killed has a lease for some seconds more.
+	system := must(postgres.OpenSystem(t.Context(), s.config.PostgresSystemURL, postgres.Options{}))(t)
+	defer system.Close()
+	if !must(system.AcquireLease(t.Context(), "held generations of accounts", "a killed server", 3*time.Second))(t) {
+		t.Fatal("the lease is taken")
 	}
 	out := atlas("projection", "rebuild", "--elasticsearch-url", s.config.ElasticsearchURL[0], "--index-prefix", s.config.IndexPrefix,
 		"--held-index-prefix", s.config.HeldIndexPrefix, "--postgres-url", s.config.PostgresURL, "--postgres-system-url", s.config.PostgresSystemURL)

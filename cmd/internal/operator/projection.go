@@ -2,12 +2,14 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
 
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/server"
+	"atlas/internal/timer"
 	"atlas/search"
 	"atlas/search/query"
 	"atlas/workspace/held"
@@ -101,6 +103,20 @@ type projectionRebuildCmd struct {
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system."`
 }
 
+// patient waits for a lease that another holder has: one that was killed has it for the
+// lease's time, and one that restores a lost index for about as long.
+type patient struct{ *postgres.System }
+
+// WithLease implements projection.Generations.
+func (s patient) WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error {
+	for began := time.Now(); ; {
+		err := s.System.WithLease(ctx, name, who, ttl, work)
+		if _, held := errors.AsType[*postgres.LeaseHeldError](err); !held || time.Since(began) > 2*ttl || timer.Sleep(ctx, time.Second) != nil {
+			return err
+		}
+	}
+}
+
 // Run rebuilds the indices and reports progress.
 func (c *projectionRebuildCmd) Run(ctx context.Context, s *cli.Streams) error {
 	var f cli.Problems
@@ -126,7 +142,7 @@ func (c *projectionRebuildCmd) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	defer system.Close()
 	projector := &projection.Projector{
-		Rows: store, System: system, Global: &search.Engine{Elastic: es, Names: c.Names(), Timeout: search.DefaultTimeout},
+		Rows: store, System: patient{system}, Global: &search.Engine{Elastic: es, Names: c.Names(), Timeout: search.DefaultTimeout},
 		Elastic: es, Names: c.Names(), Settings: c.Held.Settings(), Log: c.Logger(s.Err),
 	}
 	defer projector.Close()
