@@ -27,8 +27,7 @@ const (
 
 // mountDocument adds the routes of the OpenAPI document and of the documentation, which
 // need no token.
-func (s *Server) mountDocument(g *gin.Engine, methods map[string][]string) {
-	document := encoded(s.Document())
+func (s *Server) mountDocument(g *gin.Engine, methods map[string][]string, document []byte) {
 	tag := s.tagger.tag(workspace.ID{}, document)
 	g.GET(Version+documentPath, func(ctx *gin.Context) {
 		c := callOf(ctx)

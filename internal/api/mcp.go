@@ -38,13 +38,14 @@ const (
 // requests of its tools are requests of the route table, with all checks.
 var mcpRoute = Route{Operation: "mcp", endpoint: endpoint{body: &schema.Schema{}}}
 
-// mountMCP adds the address for agents. api answers the requests of tools.
-func (s *Server) mountMCP(g *gin.Engine, methods map[string][]string, api http.Handler) {
+// mountMCP adds the address for agents. api answers the requests of tools, which the OpenAPI
+// document describes.
+func (s *Server) mountMCP(g *gin.Engine, methods map[string][]string, document []byte, api http.Handler) {
 	if s.MCP == nil {
 		return
 	}
 	agents := &mcp.Server{
-		API: api, Base: Version, Document: encoded(s.Document()), Key: s.tagger.key,
+		API: api, Base: Version, Document: document, Key: s.tagger.key,
 		MaxBytes: s.MCP.MaxBytes, Nearest: input.Nearest, Version: s.MCP.Version, Timeout: s.RequestTimeout, Log: s.Log,
 	}
 	handler, err := agents.Handler()

@@ -178,11 +178,12 @@ func (s *Server) router() *gin.Engine {
 		}
 		g.Handle(r.Method, path, s.serve(r, budget))
 	}
-	s.mountDocument(g, methods)
+	document := encoded(s.Document())
+	s.mountDocument(g, methods, document)
 	s.mountSession(g, methods)
 	s.mountSignIn(g, methods)
 	s.mountUnsubscribe(g, methods)
-	s.mountMCP(g, methods, g)
+	s.mountMCP(g, methods, document, g)
 	s.mountLLMs(g, methods)
 	for path, allowed := range methods {
 		refuse := notAllowed(methods, allowed)
