@@ -99,12 +99,12 @@ func documentsFile(t *testing.T, name string, documents int) string {
 	return f.path
 }
 
-// Both ways send all of one file before anything of the next, each into its own
-// index, every document once.
+// Each way sends all of one file before anything of the next, each into its own
+// index, every document once. Run with -tags esutil for both ways.
 func TestSendGoesFileAfterFile(t *testing.T) {
 	t.Parallel()
 	files := []string{documentsFile(t, "signals", 100), documentsFile(t, "accounts", 31)}
-	for _, way := range []string{bareWay, esutilWay} {
+	for way := range sendWays {
 		sink := newBulkSink(t)
 		c := &sendCmd{Way: way, Files: files, Indices: []string{"first", "second"}, URL: sink.URL, Connections: 3, BatchBytes: 200}
 		if err := c.Validate(); err != nil {
