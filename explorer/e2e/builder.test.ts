@@ -134,6 +134,7 @@ test('a chip opens its editor, and gives the focus back', async ({ page }) => {
   await chip(page, 'Stage is Filed').click()
   await expect(values(page)).toBeFocused()
   await page.keyboard.type('compl')
+  await expect(builder(page).getByRole('option', { name: /^Completed/ })).toBeVisible()
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL('/projects?stage=filed&stage=completed&filed_at=2015-01-01..&known=cost')
   await builder(page).getByLabel('Condition').selectOption('is none of')
