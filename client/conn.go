@@ -64,6 +64,7 @@ type metadata struct {
 	Offset        int      `json:"offset"`
 	SearchAfter   string   `json:"search_after"`
 	DidYouMean    string   `json:"did_you_mean"`
+	Hints         []string `json:"hints"`
 	Succeeded     int      `json:"succeeded"`
 	Failed        int      `json:"failed"`
 	NotFound      []string `json:"not_found"`

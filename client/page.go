@@ -26,6 +26,8 @@ type Page[R any] struct {
 	// DidYouMean is a Query that finds records, if this one finds none and such a query
 	// is known.
 	DidYouMean string
+	// Hints are sentences on what of the search was probably meant otherwise.
+	Hints []string
 	// Credits is the cost of the page, Window the state of the credits.
 	Credits int
 	Window  Window
@@ -65,7 +67,7 @@ func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
 	}
 	return &Page[R]{
 		Records: records, Total: m.Total, TotalIsCapped: m.TotalIsCapped, Limit: m.Limit, Offset: m.Offset,
-		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
+		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Hints: m.Hints, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
 	}
 }
 

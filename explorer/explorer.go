@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"atlas/internal/asset"
@@ -37,6 +38,9 @@ const policy = "default-src 'none'; script-src 'self'; " +
 
 // index is the page that every address of the Explorer shows.
 const index = "index.html"
+
+// screens are the first parts of the addresses of the page (src/shell/screens.ts).
+var screens = []string{"projects", "accounts", "contacts", "signals", "book", "views", "export", "queue", "settings", "invitations"}
 
 // contentTypes are those that package mime does not know by itself.
 var contentTypes = map[string]string{".woff2": "font/woff2"}
@@ -92,8 +96,8 @@ func read(folder fs.FS, otherwise []byte) (*Site, error) {
 	return s, nil
 }
 
-// Serve answers a GET or HEAD of a file, and of any other path when a browser opens
-// it as a page. It returns false, without an answer, for anything else.
+// Serve answers a GET or HEAD of a file, and of an address of the page when a browser
+// opens it. It returns false, without an answer, for anything else.
 func (s *Site) Serve(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -101,7 +105,8 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request) bool {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	f, found := s.files[name]
 	if !found {
-		if r.URL.Path != "/" && !asset.Navigates(r) {
+		screen, _, _ := strings.Cut(name, "/")
+		if r.URL.Path != "/" && !(asset.Navigates(r) && slices.Contains(screens, screen)) {
 			return false
 		}
 		name, f = index, s.files[index]

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -79,6 +81,7 @@ func TestPages(t *testing.T) {
 		"a head":                       {"HEAD", "/", nil, true},
 		"opened":                       {"GET", "/projects/1?stage=filed", []string{"Sec-Fetch-Mode", "navigate"}, true},
 		"opened by an old browser":     {"GET", "/projects", []string{"Accept", "text/html,*/*"}, true},
+		"a probe in a browser":         {"GET", "/healthz", []string{"Sec-Fetch-Mode", "navigate"}, false},
 		"fetched":                      {"GET", "/projects", []string{"Sec-Fetch-Mode", "cors", "Accept", "text/html"}, false},
 		"a client of the API":          {"GET", "/projects", []string{"Accept", "*/*"}, false},
 		"a post":                       {"POST", "/", []string{"Accept", "text/html"}, false},
@@ -148,5 +151,23 @@ func TestLive(t *testing.T) {
 		if got := page(); got != want {
 			t.Errorf("after the build: %s, want %s", got, want)
 		}
+	}
+}
+
+// The page has no screen that its addresses do not lead to.
+func TestScreens(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("src/shell/screens.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`path: '([a-z]+)'`).FindAllStringSubmatch(string(source), -1)
+	for _, name := range found {
+		if !slices.Contains(screens, name[1]) {
+			t.Errorf("%s is not served", name[1])
+		}
+	}
+	if len(found) < 4 {
+		t.Errorf("the screens are not found: %v", found)
 	}
 }

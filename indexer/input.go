@@ -44,11 +44,11 @@ func findInputs(dir string, allowMissing bool) (inputs []input, notes []string, 
 	}
 	switch {
 	case len(missing) == len(inputs) && !allowMissing:
-		return nil, nil, fault.New(fault.BadRequest, "%s holds no dataset file: neither %s.ndjson nor %s.ndjson.gz nor %s.ndjson.zst, nor those of the others",
-			dir, missing[0], missing[0], missing[0])
+		return nil, nil, fault.New(fault.BadRequest, "%s holds no dataset file: neither %s.ndjson nor %s.ndjson.gz nor %s.ndjson.zst, nor those of the others%s",
+			dir, missing[0], missing[0], missing[0], ndjson.Instead(dir))
 	case len(missing) > 0 && !allowMissing:
-		return nil, nil, fault.New(fault.BadRequest, "%s holds no file of %s; all four datasets are loaded together, and one without a file becomes empty only when that is allowed",
-			dir, strings.Join(missing, ", "))
+		return nil, nil, fault.New(fault.BadRequest, "%s holds no file of %s; all four datasets are loaded together, and one without a file becomes empty only when that is allowed%s",
+			dir, strings.Join(missing, ", "), ndjson.Instead(dir))
 	}
 	for _, dataset := range missing {
 		notes = append(notes, dataset+" has no file and is loaded empty")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -29,6 +30,13 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 	list := filepath.Join(dir, "list.csv")
 	if err := os.WriteFile(list, []byte("Firm No,Firm\n1,Acme\n2\n"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	workbook := filepath.Join(dir, "list.xlsx.csv")
+	misnamed := filepath.Join(dir, "misnamed")
+	for path, text := range map[string]string{workbook: "PK\x03\x04\x14\x00\x06\x00", filepath.Join(misnamed, "project.ndjson"): "{}\n", filepath.Join(misnamed, "index.ndjson"): "{}\n"} {
+		if err := errors.Join(os.MkdirAll(misnamed, 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	const nowhere = "127.0.0.1:1"
 	const secret = "verysecretvalue"
@@ -118,6 +126,35 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"audit export --workspace " + s.pro.ID.String() + " --since yesterday", database, 2, []string{"--since must be a day, 2026-01-31"}},
 		{"token", nil, 2, []string{"--jwt-secret (ATLAS_JWT_SECRET) is required"}},
 		{"ready --url nonsense", nil, 2, []string{"--url (ATLAS_READY_URL) lacks http://", "such as"}},
+
+		// A second list: those of 138 that were poor or silent.
+		{"search projects --sort -cost", service, 2, []string{"--sort needs a value; one that begins with a hyphen is written --sort=-cost"}},
+		{"search projects --sort=-cost", service, 2, []string{"--sort is FIELD or FIELD:desc, such as cost:desc"}},
+		{"search projects --sort cost,desc", service, 2, []string{"such as cost:desc"}},
+		{"search projects --sort cost:descending", service, 2, []string{`did you mean "desc"?`}},
+		{"search projects --limit -1", service, 2, []string{"--limit=-1"}},
+		{"search projects -f cost=1000-2000", service, 2, []string{"a range is written cost=1000..2000"}},
+		{"search projects -f cost=[1,000;2,000]", service, 2, []string{"a range is written cost=1000..2000"}},
+		{"search projects -f cost=$1,000", service, 2, []string{"such as 1000"}},
+		{"search projects -f cost>1000", service, 2, []string{"write --filter cost=1000.."}},
+		{"search projects -f cost<=1000", service, 2, []string{"write --filter cost=..1000"}},
+		{"search projects -f stage!=permitted", service, 2, []string{"write --none stage=permitted"}},
+		{"search projects -f stage:permitted", service, 2, []string{"write --filter stage=permitted"}},
+		{"search projects -f stage=permitted,filed", service, 2, []string{"--filter stage=permitted --filter stage=filed"}},
+		{"search projects -f {stage:1}", service, 2, []string{`at line 1, column 2 stands "stage"`}},
+		{"search projects -f stage=permitted cost=1..2", service, 2, []string{"one argument too many; conditions are given by --filter"}},
+		{"search projects garage", service, 2, []string{"one argument too many; words to find are given by --query"}},
+		{"export projects out.csv", service, 2, []string{"the file is given by --out", "--out is required"}},
+		{"export projects --output out.csv", service, 2, []string{`did you mean "--out"?`, "--out is required"}},
+		{"enrich " + workbook + " --out -", service, 1, []string{"a workbook, such as of Excel: save it as CSV in UTF-8"}},
+		{"index permits " + workbook + " --out " + dir, nil, 1, []string{"a workbook, such as of Excel: save it as CSV"}},
+		{"index load " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1, []string{`it has index.ndjson, project.ndjson (did you mean "projects"?)`}},
+		{"index apply " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1, []string{"none of accounts, contacts, projects, signals", "it has index.ndjson"}},
+		{"workspace set " + s.pro.ID.String(), database, 2, []string{"say what to change: --plan, --ceiling, --name or --time-zone"}},
+		{"follow projects --dir " + misnamed, append([]string{"ATLAS_FOLLOW_POSTGRES_URL=postgres://u:" + secret + "@" + nowhere + "/x"}, service...), 2, []string{"--postgres (ATLAS_FOLLOW_POSTGRES_URL) needs --table"}},
+		{"key delete x", nil, 2, []string{`did you mean "revoke"?`}},
+		{"serve --traces localhost", nil, 2, []string{"--traces (ATLAS_TRACES) lacks http://: give an address such as http://127.0.0.1:4318", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
+		{"serve --listen 127.0.0.1:99999", nil, 2, []string{"the port at most 65535", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
 		{"ready --timeout 1h", nil, 2, []string{"--timeout must be 100ms to 1m, not 1h"}},
 	} {
 		got := atlasWith(t, m.env, strings.Fields(m.typed)...)

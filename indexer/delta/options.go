@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -65,7 +66,7 @@ func Folder(dir string) ([]File, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fault.New(fault.BadRequest, "%s holds no dataset file: none of %s, as .ndjson, .ndjson.gz or .ndjson.zst", dir, ndjson.Datasets)
+		return nil, fault.New(fault.BadRequest, "%s holds no dataset file: none of %s, as .ndjson, .ndjson.gz or .ndjson.zst%s", dir, strings.Join(ndjson.Datasets[:], ", "), ndjson.Instead(dir))
 	}
 	return files, nil
 }

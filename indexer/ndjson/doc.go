@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"atlas/internal/fault"
+	"atlas/internal/input"
 )
 
 // MaxLine is the maximum length of a line that a Reader returns, in bytes without
@@ -73,4 +74,25 @@ func Find(dir, dataset string) (string, error) {
 		}
 	}
 	return found, nil
+}
+
+// Instead says what a folder without a dataset's file has in its place: "" if it has no
+// file of records.
+func Instead(dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		base, ending, _ := strings.Cut(e.Name(), ".")
+		if e.IsDir() || ending == "" || len(names) == 5 {
+			continue
+		}
+		names = append(names, e.Name()+input.DidYouMean(" (", base, Datasets[:], ")"))
+	}
+	if names == nil {
+		return "; it is empty"
+	}
+	return "; it has " + strings.Join(names, ", ")
 }

@@ -60,6 +60,9 @@ func parseHeader(fields []string) (header, error) {
 			missing = append(missing, name)
 		}
 	}
+	if len(fields) > 0 && strings.HasPrefix(fields[0], "PK\x03\x04") {
+		return h, fault.New(fault.BadRequest, "this is a workbook, such as of Excel: save it as CSV")
+	}
 	if len(missing) > 0 {
 		return h, fault.New(fault.BadRequest, "this is not a permits file: its first row lacks the columns %s", strings.Join(missing, ", "))
 	}

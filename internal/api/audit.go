@@ -51,7 +51,7 @@ var workspaceChangeSchema = schema.Named("WorkspaceChange", schema.Object(
 func (s *Server) readWorkspaceChanges(c *call, r query.WorkspaceChangesRequest) (reply, error) {
 	if r.History != uuid.Nil {
 		a, err := s.Audit.History(c.Context(), c.workspace(), r.History, r.Limit)
-		return auditReply(a), err
+		return auditReply(r.FeedRequest, a), err
 	}
 	after, err := s.Audit.Begin(c.Context(), c.workspace(), r.FeedRequest)
 	if err != nil {
@@ -66,9 +66,9 @@ func (s *Server) readWorkspaceChanges(c *call, r query.WorkspaceChangesRequest) 
 		}
 	}
 	a, err := s.Audit.Read(c.Context(), c.workspace(), r, after)
-	return auditReply(a), err
+	return auditReply(r.FeedRequest, a), err
 }
 
-func auditReply(a audit.Answer) reply {
-	return reply{a.Changes, changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), 0}}
+func auditReply(r query.FeedRequest, a audit.Answer) reply {
+	return reply{a.Changes, changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), 0, feedHints(r)}}
 }

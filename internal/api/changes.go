@@ -52,10 +52,11 @@ func changeSchema(d query.Dataset) *schema.Schema {
 
 // changesMetadata is the metadata of a page of changes.
 type changesMetadata struct {
-	Next     string  `json:"next"`
-	CaughtUp bool    `json:"caught_up"`
-	Lag      float64 `json:"lag_s"`
-	Credits  int64   `json:"credits"`
+	Next     string   `json:"next"`
+	CaughtUp bool     `json:"caught_up"`
+	Lag      float64  `json:"lag_s"`
+	Credits  int64    `json:"credits"`
+	Hints    []string `json:"hints,omitempty"`
 }
 
 var changesMetadataSchema = schema.Named("ChangesMetadata", schema.Object(
@@ -63,6 +64,7 @@ var changesMetadataSchema = schema.Named("ChangesMetadata", schema.Object(
 	schema.Required("caught_up", schema.Boolean().Described("Nothing follows yet.")),
 	schema.Required("lag_s", (&schema.Schema{Type: "number", Minimum: int64(0)}).Described("How many seconds ago the last change of the page was told; 0 if nothing follows.").Example(0)),
 	schema.Required("credits", schema.Integer(0, query.MaxChanges).Described("1 for each record.").Example(0)),
+	hints,
 ))
 
 // renderedChange is a change in an answer.
@@ -81,7 +83,7 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 			return reply{}, err
 		}
 		a, err := s.Changes.History(c.Context(), r)
-		return changesReply(a), err
+		return changesReply(r.FeedRequest, a), err
 	}
 	after, err := s.Changes.Begin(c.Context(), r)
 	if err != nil {
@@ -109,9 +111,9 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 			if err != nil {
 				return reply{}, 0, err
 			}
-			m := changesMetadataOf(a)
+			m := changesMetadataOf(r.FeedRequest, a)
 			m.Credits = 0
-			return changesReply(a), a.Delivered, c.keep(m, a.From, nil)
+			return changesReply(r.FeedRequest, a), a.Delivered, c.keep(m, a.From, nil)
 		}, func(ctx context.Context, kept keptPage) (reply, error) {
 			var m changesMetadata
 			if err := json.Unmarshal(kept.Metadata, &m); err != nil {
@@ -122,11 +124,11 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 		})
 	}
 	a, err := s.Changes.Read(c.Context(), r, after)
-	return changesReply(a), err
+	return changesReply(r.FeedRequest, a), err
 }
 
-func changesReply(a changes.Answer) reply {
-	return reply{renderChanges(a.Items), changesMetadataOf(a)}
+func changesReply(r query.FeedRequest, a changes.Answer) reply {
+	return reply{renderChanges(a.Items), changesMetadataOf(r, a)}
 }
 
 func renderChanges(list []changes.Item) []renderedChange {
@@ -137,6 +139,14 @@ func renderChanges(list []changes.Item) []renderedChange {
 	return items
 }
 
-func changesMetadataOf(a changes.Answer) changesMetadata {
-	return changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), int64(a.Delivered)}
+func changesMetadataOf(r query.FeedRequest, a changes.Answer) changesMetadata {
+	return changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), int64(a.Delivered), feedHints(r)}
+}
+
+// feedHints are the hints of a request for changes.
+func feedHints(r query.FeedRequest) []string {
+	if !r.Since.After(time.Now()) {
+		return nil
+	}
+	return []string{"since is in the future: nothing was told after it, and next begins now"}
 }

@@ -50,6 +50,8 @@ func (s *Server) mountDocument(g *gin.Engine, methods map[string][]string, docum
 			text := fmt.Sprintf("the documentation has no page %.100s", ctx.Request.URL.Path)
 			if near := m.Nearest(ctx.Param("file")); near != "" {
 				text += fmt.Sprintf("; did you mean %s?", near)
+			} else {
+				text += "; " + DocsPath + " lists all, and the OpenAPI document is " + Version + documentPath
 			}
 			callOf(ctx).fail(fault.New(fault.NotFound, "%s", text))
 		})

@@ -28,7 +28,7 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 // search answers a search whose page find returns, or says what the page would cost.
 func (c *call) search(q query.Query, find func(context.Context, query.Query) (query.Page, error), data func(query.Page) any) (reply, error) {
 	if q.DryRun {
-		return c.dryRun(func(ctx context.Context) (query.Page, error) { return find(ctx, q) })
+		return c.dryRun(q, func(ctx context.Context) (query.Page, error) { return find(ctx, q) })
 	}
 	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
 		p, err := find(ctx, q)
@@ -71,10 +71,10 @@ func (c *call) unmetered() error {
 	return c.takeToken()
 }
 
-func (c *call) dryRun(find func(context.Context) (query.Page, error)) (reply, error) {
+func (c *call) dryRun(q query.Query, find func(context.Context) (query.Page, error)) (reply, error) {
 	if err := c.unmetered(); err != nil {
 		return reply{}, err
 	}
 	p, err := find(c.Context())
-	return reply{dryRunData{p.Total, len(p.Rows)}, countMetadata{DidYouMean: p.DidYouMean}}, err
+	return reply{dryRunData{p.Total, len(p.Rows)}, countMetadata{DidYouMean: p.DidYouMean, Hints: q.Hints.For(p.Total)}}, err
 }

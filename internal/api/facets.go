@@ -89,16 +89,18 @@ var facetsSchema = func() *schema.Schema {
 	))
 }()
 
-func facetReply(f query.Facets) reply { return reply{f, countMetadata{DidYouMean: f.DidYouMean}} }
+func facetReply(r query.FacetRequest, f query.Facets) reply {
+	return reply{f, countMetadata{DidYouMean: f.DidYouMean, Hints: r.Hints.For(int(f.Count))}}
+}
 
 func (s *Server) facetData(c *call, r query.FacetRequest) (reply, error) {
 	facets, err := s.Facets.Facets(c.Context(), query.FacetSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}})
-	return facetReply(facets), err
+	return facetReply(r, facets), err
 }
 
 func (s *Server) facetBook(c *call, r query.FacetRequest) (reply, error) {
 	facets, err := s.Records.FacetBook(c.Context(), c.workspace(), r)
-	return facetReply(facets), err
+	return facetReply(r, facets), err
 }
 
 func (s *Server) facetView(c *call) (reply, error) {
@@ -123,5 +125,5 @@ func (s *Server) facetView(c *call) (reply, error) {
 		return reply{}, err
 	}
 	facets, err := s.Records.FacetView(c.Context(), v, r)
-	return facetReply(facets), err
+	return facetReply(r, facets), err
 }

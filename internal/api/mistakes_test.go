@@ -109,16 +109,19 @@ func messagesOf(body []byte) (said, code string) {
 		}
 	}
 	var e struct {
-		Error problem
-		Data  struct {
-			Results []struct{ Error problem }
-		}
+		Error    problem
+		Data     json.RawMessage
+		Metadata struct{ Hints []string }
 	}
 	if json.Unmarshal(body, &e) != nil {
 		return string(body), "no JSON"
 	}
 	all := []problem{e.Error}
-	for _, r := range e.Data.Results {
+	var batch struct {
+		Results []struct{ Error problem }
+	}
+	_ = json.Unmarshal(e.Data, &batch) // an array of records is none
+	for _, r := range batch.Results {
 		all = append(all, r.Error)
 	}
 	for _, p := range all {
@@ -127,6 +130,7 @@ func messagesOf(body []byte) (said, code string) {
 			said += "; " + strings.Join(issue.Path, ".") + ": " + issue.Message
 		}
 	}
+	said += strings.Join(e.Metadata.Hints, "; ")
 	code = e.Error.Code
 	if e.Error.Issues != nil {
 		code = "invalid_input"

@@ -3,28 +3,99 @@ package api
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
 	"atlas/internal/input"
+	"atlas/search/query"
 )
 
 // notFoundText says that no route has a path, and which one was probably meant.
 func notFoundText(methods map[string][]string, method, path string) string {
-	shown := fmt.Sprintf("%.100s", path)
-	near := nearestPaths(methods, method, path)
-	switch {
-	case near == nil:
-		return "no route is called " + shown + "; " + referencePath + " lists all, which begin with " + Version
-	case near[0].path == strings.TrimRight(path, "/"):
-		return "no route is called " + shown + ": leave out the slash at the end, " + near[0].String()
+	text := fmt.Sprintf("no route is called %.100s", path)
+	if get := withInclude(path); get != "" {
+		return text + "; did you mean GET " + get + "?"
 	}
-	text := "no route is called " + shown + "; " + meantText(near)
-	if upsert := upsertOf(methods, strings.TrimRight(path, "/")); upsert != "" && method != http.MethodGet && method != http.MethodDelete {
-		text += " What creates and changes is POST " + upsert
+	if note := noteOn(method, path); note != "" {
+		return text + ": " + note
+	}
+	near := nearestPaths(methods, method, path)
+	if near != nil && near[0].path == strings.TrimRight(path, "/") {
+		return text + ": leave out the slash at the end, " + near[0].String()
+	}
+	if near != nil {
+		text += "; " + meantText(near)
+	}
+	change := ""
+	if method != http.MethodGet && method != http.MethodDelete {
+		if change = upsertOf(methods, strings.TrimRight(path, "/")); change == "" && near != nil {
+			change = upsertOf(methods, near[0].path)
+		}
+	}
+	switch {
+	case change != "" && near == nil:
+		return text + ": what creates and changes is POST " + change
+	case change != "" && near[0].path != change:
+		return text + " What creates and changes is POST " + change
+	case near == nil:
+		return text + "; " + referencePath + " lists all, which begin with " + Version
 	}
 	return text
+}
+
+// notes say what to do instead of what no route does, by names in a path.
+var notes = []struct {
+	method string // "" for any
+	below  string // a name before those, "" for none
+	names  []string
+	text   string
+}{
+	{"", "", []string{"keys", "apikeys", "api-keys", "api_keys", "tokens"}, "the operator makes API keys: atlas key create (" + DocsPath + "/operators)"},
+	{"", "", []string{"login", "signin", "signup", "auth", "oauth"}, "the Explorer, the page at /, signs users in; programs send Authorization: Bearer <token>"},
+	{"", "", []string{"metrics", "prometheus"}, "metrics have an address of their own, which the operator sets (ATLAS_METRICS_LISTEN)"},
+	{"", "invitations", []string{"resend", "remind"}, `to send it again, POST ` + Version + `/workspace/invitations with the same address and "replace": true`},
+	{"", "workspace", []string{"signals"}, "signals that arrived are found by POST " + Version + "/workspace/signal-queue/search, all by POST " + Version + "/data/signals/search"},
+	{http.MethodPost, "workspace", []string{"members"}, "members are invited: POST " + Version + "/workspace/invitations"},
+	{"", "views", []string{"favorite", "favourite", "star"}, "a Favorite is made by POST " + Version + "/workspace/favorite-views/upsert"},
+	{"", "skills", []string{"update", "upsert", "delete", "publish", "personal", "workspace"}, "a Skill is made by POST " + Version + "/workspace/skills/create and read by POST " +
+		Version + "/workspace/skills/get with its locator; nothing changes it, and the operator publishes it (atlas skill publish)"},
+}
+
+// noteOn is what to do instead of what a path says, "" if no note is about it.
+func noteOn(method, path string) string {
+	segments := segmentsOf(path)
+	for _, n := range notes {
+		below := slices.Index(segments, n.below)
+		if n.method != "" && n.method != method || n.below != "" && below < 0 {
+			continue
+		}
+		if slices.ContainsFunc(segments[below+1:], func(s string) bool { return slices.Contains(n.names, strings.ToLower(s)) }) {
+			return n.text
+		}
+	}
+	return ""
+}
+
+// withInclude is the get of a record with what a path has below it, "" if it is no such
+// path: related records have no routes of their own.
+func withInclude(path string) string {
+	given := segmentsOf(path)
+	if len(given) != 4 || given[0] != "data" || !slices.Contains(query.Datasets, query.Dataset(given[1])) || !isID(given[2]) {
+		return ""
+	}
+	key := input.Nearest(given[3], includeKeys(query.Dataset(given[1])))
+	if key == "" {
+		return ""
+	}
+	return Version + "/" + strings.Join(given[:3], "/") + "?include=" + key
+}
+
+func isID(segment string) bool {
+	_, is := input.ReadUUID(segment)
+	return is
 }
 
 // candidate is a path of a route that was perhaps meant.
@@ -48,9 +119,12 @@ const (
 	spelled     = 1 // another spelling of a name
 	otherMethod = 1
 	otherID     = 2 // a name that stands where an id belongs
-	otherName   = 2 // what something is done to, where there is not that to do
+	otherName   = 3 // what something is done to, where there is not that to do
+	otherPart   = 2 // data for workspace
 	otherLength = 2 // a segment too few
+	goesWithout = 1 // the first one, or what is done with what is named, one too few
 	dropped     = 3 // one too many: who gave it wanted something with it
+	saidTwice   = 1 // what the method says too
 	swapped     = 1 // two in the other order
 	tooFar      = 4
 )
@@ -61,7 +135,12 @@ const mostNear = 5
 // nearestPaths returns the path of a route that was probably meant, and the method for
 // it; nil if none is near. If others are as near which end alike, it returns these too.
 func nearestPaths(methods map[string][]string, method, path string) []candidate {
-	given := segmentsOf(path)
+	given, suffix := segmentsOf(path), ""
+	if len(given) > 1 && isID(given[1]) && input.Nearest(given[0], []string{"workspace"}) != "" {
+		suffix = "?workspace_id=" + given[1]
+		given = slices.Delete(given, 1, 2)
+		given[0] = "workspace"
+	}
 	if len(given) == 0 {
 		return nil
 	}
@@ -87,10 +166,12 @@ func nearestPaths(methods map[string][]string, method, path string) []candidate 
 			}
 		} else if c.method == http.MethodDelete {
 			continue // nobody is led to that
+		} else if method == http.MethodDelete || method == http.MethodPatch {
+			c.cost += otherMethod // those two say what is wanted
 		}
 		c.cost += known.distance(wanted, given, missingID)
 		if c.cost < tooFar && strings.IndexByte(pattern, '*') < 0 {
-			c.path = strings.TrimSuffix(pattern, below) + strings.Join(filled(wanted, given), "/")
+			c.path = strings.TrimSuffix(pattern, below) + strings.Join(filled(wanted, given), "/") + suffix
 			all = append(all, c)
 		}
 	}
@@ -113,6 +194,7 @@ func nearestPaths(methods map[string][]string, method, path string) []candidate 
 // segmentsOf are the segments of a path below the version, which may be missing, another
 // one, or there twice.
 func segmentsOf(path string) []string {
+	path = strings.NewReplacer("-batch", "/batch", "_batch", "/batch", "/data/workspace_", "/workspace/").Replace(path)
 	given := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	for len(given) > 0 && (given[0] == "api" || len(given[0]) == 2 && given[0][0] == 'v') {
 		given = given[1:]
@@ -141,17 +223,26 @@ func (k spellings) distance(wanted, given []string, missingID int) int {
 	for i, w := range wanted {
 		rows[0], rows[1], rows[2] = rows[1], rows[2], rows[0]
 		missing := otherLength
-		if w[0] == ':' && strings.HasSuffix(strings.ToLower(w), "id") {
+		switch {
+		case w[0] == ':' && strings.HasSuffix(strings.ToLower(w), "id"):
 			missing = missingID
+		case i == 0 && len(wanted) > 1, i == len(wanted)-1 && i > 0 && searches(w):
+			missing = goesWithout
 		}
 		rows[2][0] = rows[1][0] + missing
 		for j, g := range given {
 			other := k.difference(w, g)
 			// The last name says what is to be done: it is no slip if it is one.
 			if other == tooFar && k.names[g] && i < len(wanted)-1 && j < len(given)-1 {
-				other = otherName
+				if other = otherName; j == 0 {
+					other = otherPart
+				}
 			}
-			cost := min(rows[2][j]+dropped, rows[1][j+1]+missing, rows[1][j]+other)
+			extra := dropped
+			if j == len(given)-1 && searches(g) {
+				extra = saidTwice
+			}
+			cost := min(rows[2][j]+extra, rows[1][j+1]+missing, rows[1][j]+other)
 			if i > 0 && j > 0 && w == given[j-1] && wanted[i-1] == g {
 				cost = min(cost, rows[0][j-1]+swapped)
 			}
@@ -162,17 +253,17 @@ func (k spellings) distance(wanted, given []string, missingID int) int {
 }
 
 func (k spellings) difference(wanted, given string) int {
-	_, isID := input.ReadUUID(given)
+	id := isID(given)
 	switch {
 	case wanted == given:
 		return 0
-	case wanted[0] == ':' && isID:
+	case wanted[0] == ':' && id:
 		return 0
 	case wanted[0] == ':' && !strings.HasSuffix(strings.ToLower(wanted), "id"):
 		return spelled
 	case wanted[0] == ':':
 		return otherID
-	case !isID && !k.names[given] && len(given) <= 2*len(wanted) && k.meant(given, wanted):
+	case !id && len(given) <= 2*len(wanted) && k.meant(given, wanted):
 		return spelled
 	}
 	return tooFar
@@ -183,7 +274,8 @@ func (k spellings) meant(given, name string) bool {
 	pair := [2]string{given, name}
 	meant, is := k.near[pair]
 	if !is {
-		meant = input.Nearest(given, []string{name}) != ""
+		// A name of a route is no slip for another, but may be what others call it.
+		meant = input.Synonym(given, name) || !k.names[given] && input.Nearest(given, []string{name}) != ""
 		k.near[pair] = meant
 	}
 	return meant
@@ -191,7 +283,7 @@ func (k spellings) meant(given, name string) bool {
 
 // filled is a pattern with the ids of a path in place of its parameters.
 func filled(wanted, given []string) []string {
-	ids := slices.DeleteFunc(slices.Clone(given), func(g string) bool { _, isID := input.ReadUUID(g); return !isID })
+	ids := slices.DeleteFunc(slices.Clone(given), func(g string) bool { return !isID(g) })
 	path := slices.Clone(wanted)
 	for i, w := range path {
 		if w[0] != ':' {
@@ -216,7 +308,13 @@ func notAllowedText(methods map[string][]string, allowed []string, method, path 
 			others[pattern] = takes
 		}
 	}
+	if note := noteOn(method, path); note != "" {
+		return fmt.Sprintf("no route takes %.20s at %.100s: %s", method, path, note)
+	}
 	near := nearestPaths(others, method, path)
+	if !known {
+		near = nearestPaths(withoutPath(methods, path), method, path) // with other methods too
+	}
 	if !known && near != nil {
 		return fmt.Sprintf("no route takes %.20s at %.100s; %s", method, path, meantText(near))
 	}
@@ -230,12 +328,33 @@ func notAllowedText(methods map[string][]string, allowed []string, method, path 
 	return text
 }
 
-// upsertOf is the path that creates and changes what a path names, or one of what it
-// names; "" if there is none.
+// withoutPath are the routes but those of a path.
+func withoutPath(methods map[string][]string, path string) map[string][]string {
+	others := maps.Clone(methods)
+	maps.DeleteFunc(others, func(pattern string, _ []string) bool { return samePath(pattern, path) })
+	return others
+}
+
+// notIDText is about a name that stands where a path has an id.
+func notIDText(methods map[string][]string, method, path, given string) string {
+	text := "must be " + input.UUIDText
+	if strings.ContainsAny(given, "0123456789") {
+		return text
+	}
+	if near := nearestPaths(withoutPath(methods, path), method, path); near != nil && near[0].cost <= spelled+otherMethod {
+		text += "; " + meantText(near[:1])
+	}
+	return text
+}
+
+// upsertOf is the path that creates and changes what a path names, or what that is in;
+// "" if there is none.
 func upsertOf(methods map[string][]string, path string) string {
-	for _, of := range []string{path, path[:max(strings.LastIndexByte(path, '/'), 0)]} {
-		if upsert := of + "/upsert"; methods[upsert] != nil {
-			return upsert
+	for of := path; of != ""; of = of[:strings.LastIndexByte(of, '/')] {
+		for _, action := range []string{"/upsert", "/add"} {
+			if methodsOf(methods, of+action) != nil && slices.Contains(methodsOf(methods, of+action), http.MethodPost) {
+				return of + action
+			}
 		}
 	}
 	return ""
@@ -245,19 +364,20 @@ func upsertOf(methods map[string][]string, path string) string {
 func misnamed(pattern, path string) bool {
 	wanted, given := strings.Split(pattern, "/"), strings.Split(path, "/")
 	for i, w := range wanted {
-		_, isID := input.ReadUUID(given[i])
-		if strings.HasPrefix(w, ":") && strings.HasSuffix(strings.ToLower(w), "id") && !isID {
+		if strings.HasPrefix(w, ":") && strings.HasSuffix(strings.ToLower(w), "id") && !isID(given[i]) {
 			return true
 		}
 	}
 	return false
 }
 
+// searches reports whether a name of a path says no more than GET does.
+func searches(name string) bool { return name == "search" || name == "list" }
+
 // bySearch orders searches and lists before other paths.
 func bySearch(a, b string) int {
-	search := func(path string) bool { return strings.HasSuffix(path, "/search") || strings.HasSuffix(path, "/list") }
-	switch isSearch := search(a); {
-	case isSearch == search(b):
+	switch isSearch := searches(path.Base(a)); {
+	case isSearch == searches(path.Base(b)):
 		return 0
 	case isSearch:
 		return -1

@@ -61,7 +61,7 @@ func (s *Server) searchQueue(c *call, r query.QueueRequest) (reply, error) {
 		return s.Queue.Search(ctx, c.workspace(), r)
 	}
 	if r.DryRun {
-		return c.dryRun(func(ctx context.Context) (query.Page, error) {
+		return c.dryRun(r.Query, func(ctx context.Context) (query.Page, error) {
 			p, err := find(ctx, r)
 			return p.Page, err
 		})

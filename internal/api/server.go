@@ -140,8 +140,10 @@ type Server struct {
 	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
 	PlainCookies bool
 
-	load   load
-	tagger *tagger
+	load load
+	// methods are the methods of each path, in gin's syntax.
+	methods map[string][]string
+	tagger  *tagger
 }
 
 // Handler returns the whole API.
@@ -185,6 +187,7 @@ func (s *Server) router() *gin.Engine {
 	s.mountUnsubscribe(g, methods)
 	s.mountMCP(g, methods, document, g)
 	s.mountLLMs(g, methods)
+	s.methods = methods
 	for path, allowed := range methods {
 		refuse := notAllowed(methods, allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {

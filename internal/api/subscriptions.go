@@ -1,7 +1,10 @@
 package api
 
 import (
+	"cmp"
+
 	"atlas/internal/api/openapi"
+	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/search/query"
@@ -56,12 +59,21 @@ const maxChannels = 10
 var subscriptionUpsert = rule.Object(
 	rule.Required("signal_type", query.SignalTypes.Rule(),
 		func(c *subscriptions.Change) *string { return &c.SignalType }),
-	rule.Group("delivery", "What is left out stays; of a new subscription it is in_app, instant.",
+	rule.Group("delivery", "What is left out stays; of a new subscription it is in_app, instant.", subscriptionDelivery,
 		rule.Optional("frequency", frequency, func(c *subscriptions.Change) *subscriptions.Frequency { return &c.Frequency }),
 		rule.NoOthers[subscriptions.Change](),
 		rule.Optional("channels", rule.Array("in_app, email", channel, 1, maxChannels), func(c *subscriptions.Change) *[]subscriptions.Channel { return &c.Channels }),
 	),
 ).Named("SignalSubscriptionUpsert")
+
+// subscriptionDelivery shows a delivery by the channels that a value names.
+func subscriptionDelivery(v input.Value) string {
+	channels := rule.Array("", channel, 1, maxChannels)
+	if v.Kind != input.Array {
+		return `{"channels":` + cmp.Or(channels.Suggestion(v), `["email"]`) + "}"
+	}
+	return input.Wrapped(`{"channels":`, v, "}")
+}
 
 // subscriptionData is the answer about one subscription.
 type subscriptionData struct {

@@ -70,7 +70,7 @@ var allowed = map[string][]string{
 	"indexer/extsort":          {"internal/durable", "internal/fault"},
 	"indexer/generation":       {"search/query", "mappings", "internal/elastic", "internal/fault"},
 	"indexer/journal":          {"search/document", "search/query"},
-	"indexer/ndjson":           {"internal/durable", "internal/fault"},
+	"indexer/ndjson":           {"internal/durable", "internal/fault", "internal/input"},
 	"indexer/generate":         {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
 	"indexer/generate/fiction": {},
 	"indexer/duplicates":       {"indexer", "indexer/extsort", "indexer/generation", "search/match", "search/query", "mappings", "internal/elastic", "internal/fault"},

@@ -127,19 +127,39 @@ func (e *Error) Because(cause error) *Error {
 	return e
 }
 
-// summary is the first issue, and how many more there are.
+// maxSummary is how long a summary of several issues may be, in bytes.
+const maxSummary = 400
+
+// summary has the first issues, and says how many more there are. Unknown names come
+// first: what is missing is often there under another name.
 func summary(issues []Issue) string {
 	if len(issues) == 0 {
 		return "the request is not valid"
 	}
-	text := issues[0].Message
-	if at := strings.Join(issues[0].Path, "."); at != "" {
-		text = fmt.Sprintf("%.100s: %s", at, text)
+	unknown, others := []Issue{}, []Issue{}
+	for _, issue := range issues {
+		if issue.Code == UnrecognizedKeys {
+			unknown = append(unknown, issue)
+		} else {
+			others = append(others, issue)
+		}
 	}
-	if more := len(issues) - 1; more == 1 {
-		text += " (and 1 more problem)"
-	} else if more > 1 {
-		text += fmt.Sprintf(" (and %d more problems)", more)
+	text := ""
+	for i, issue := range append(unknown, others...) {
+		this := issue.Message
+		if at := strings.Join(issue.Path, "."); at != "" {
+			this = fmt.Sprintf("%.100s: %s", at, this)
+		}
+		switch more := len(issues) - i; {
+		case i == 0:
+			text = this
+		case len(text)+len(this) <= maxSummary:
+			text += "; " + this
+		case more == 1:
+			return text + " (and 1 more problem)"
+		default:
+			return text + fmt.Sprintf(" (and %d more problems)", more)
+		}
 	}
 	return text
 }

@@ -53,20 +53,25 @@ func clipTo(name string, end int) string {
 // Unrecognized records unknown names at path. The message lists the known names, and
 // beside each unknown one the nearest.
 func (s *Issues) Unrecognized(path, names, known []string) {
-	s.unrecognized("key", path, names, known, nil)
+	s.unrecognized("key", path, names, known, nil, nil)
 }
 
 // UnrecognizedParams is Unrecognized for parameters of a query string. elsewhere says
 // where one belongs, "" if it does not know.
 func (s *Issues) UnrecognizedParams(names, known []string, elsewhere func(name string) string) {
-	s.unrecognized("query parameter", nil, names, known, elsewhere)
+	s.unrecognized("query parameter", nil, names, known, nil, elsewhere)
 }
 
-func (s *Issues) unrecognized(what string, path, names, known []string, elsewhere func(name string) string) {
+// unrecognized leaves out of its suggestions what is given.
+func (s *Issues) unrecognized(what string, path, names, known []string, given func(name string) bool, elsewhere func(name string) string) {
 	if len(*s) >= fault.MaxIssues {
 		return // before it compares names
 	}
-	message := "unrecognized " + plural(what, len(names)) + ": " + quoteAll(names, known, elsewhere)
+	missing := known
+	if given != nil {
+		missing = slices.DeleteFunc(slices.Clone(known), given)
+	}
+	message := "unrecognized " + plural(what, len(names)) + ": " + quoteAll(names, missing, elsewhere)
 	if len(known) > 0 {
 		message += "; known here: " + strings.Join(known, ", ")
 	}
@@ -186,7 +191,7 @@ func (r *Reader) Done() {
 		}
 	}
 	if len(unknown) > 0 {
-		r.issues.unrecognized("key", r.path, unknown, r.known, func(name string) string {
+		r.issues.unrecognized("key", r.path, unknown, r.known, func(name string) bool { return r.value.Get(name).Kind != Absent }, func(name string) string {
 			if r.elsewhere == nil {
 				return ""
 			}
@@ -313,8 +318,13 @@ func quoteAll(names, known []string, elsewhere func(name string) string) string 
 		}
 		if hint != "" {
 			hint = " (" + hint + ")"
-		} else {
-			hint = DidYouMean(" (", n, known, ")")
+		} else if hint = DidYouMean(" (", n, known, ")"); hint == "" && elsewhere != nil {
+			for _, other := range synonyms[unmarked(n)] {
+				if says := elsewhere(other); says != "" {
+					hint = fmt.Sprintf(" (perhaps %q: %s)", other, says)
+					break
+				}
+			}
 		}
 		quoted = append(quoted, strconv.Quote(clipTo(n, maxShown))+hint)
 	}

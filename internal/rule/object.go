@@ -110,12 +110,16 @@ func (r Rule[T]) Member(s *input.Issues, from *input.Reader, name string, requir
 }
 
 // Group is a member that may be left out, an object whose members are read into
-// the same T.
-func Group[T any](name, description string, fields ...Field[T]) Field[T] {
+// the same T. instead shows what would be right in place of a value of another type; nil: nothing.
+func Group[T any](name, description string, instead func(v input.Value) string, fields ...Field[T]) Field[T] {
 	described, read := object(fields)
 	return FieldFunc(schema.Optional(name, described.Described(description)), func(s *input.Issues, r *input.Reader, into *T) {
-		if v := r.Take(name); v.Kind != input.Absent {
+		switch v := r.Take(name); v.Kind {
+		case input.Absent:
+		case input.Object:
 			read(s, s.Object(v, r.Path(name)...), into)
+		default:
+			s.WrongTypeInstead(r.Path(name), "an object", v, form{instead: instead}.Suggestion(v))
 		}
 	})
 }

@@ -168,7 +168,22 @@ func Text(fewest, most int) Rule[string] {
 	}
 	return New(described, input.String, "a string", func(s *input.Issues, v input.Value, path []string) (string, bool) {
 		return s.String(v, input.Text{Min: fewest, Max: most}, path...)
-	})
+	}).Instead(onlyText)
+}
+
+// onlyText shows the only text in a list or an object, in place of that.
+func onlyText(v input.Value) string {
+	for range 4 { // query, match, name, garage
+		switch {
+		case v.Kind == input.String:
+			return v.JSON()
+		case len(v.Items) == 1:
+			v = v.Items[0]
+		case len(v.Members) == 1:
+			v = v.Members[0].Value
+		}
+	}
+	return ""
 }
 
 // Verbatim takes 1 to most characters as they were sent, including surrounding
@@ -208,7 +223,7 @@ func UUID[T ~[16]byte]() Rule[T] {
 			return T{}, false
 		}
 		return T(uuid.MustParse(text)), true // the result of ParseUUID is valid
-	})
+	}).Instead(onlyText)
 }
 
 // Integer takes an integer of the bounds, both inclusive.
@@ -275,7 +290,7 @@ func Array[T any](want string, each Rule[T], fewest, most int) Rule[[]T] {
 			scalar = input.String
 		}
 		switch {
-		case v.Kind != scalar || v.Kind == input.Absent || v.Kind == input.Array:
+		case v.Kind != scalar, v.Kind == input.Absent, v.Kind == input.Array, v.Kind == input.Object && each.Suggestion(v) != "":
 			return each.asElement(v)
 		case v.Kind == input.String && strings.Contains(v.Text, ","):
 			list := input.Value{Kind: input.Array}

@@ -23,7 +23,7 @@ type order struct {
 var orders = rule.Object(
 	rule.Fixed[order]("version", rule.Number(1)),
 	rule.Required("name", rule.Text(1, 5).Check(func(s string) bool { return s != "bad" }, fault.Custom, "must be good"), func(o *order) *string { return &o.name }),
-	rule.Group("box", "The box.", rule.NoOthers[order](), rule.Optional("size", rule.Enum("s", "l"), func(o *order) *string { return &o.size })),
+	rule.Group("box", "The box.", nil, rule.NoOthers[order](), rule.Optional("size", rule.Enum("s", "l"), func(o *order) *string { return &o.size })),
 	rule.Optional("count", rule.Integer(1, 9).Default(3), func(o *order) *int { return &o.count }),
 	rule.Optional("tags", rule.Array("strings", rule.Exact(), 1, 2), func(o *order) *[]string { return &o.tags }),
 	rule.Optional("flags", rule.ByKey("true or false", rule.Text(1, 3), rule.Boolean(), 2), func(o *order) *map[string]bool { return &o.flags }),

@@ -64,7 +64,7 @@ func TimeRule() rule.Rule[time.Time] {
 	return rule.New(DayOrInstant, input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
 		first, _, ok := readDate(issues, v, path)
 		return time.UnixMilli(int64(first)), ok
-	}).Instead(func(input.Value) string { return `"2026-01-31"` })
+	}).Instead(dayOfSeconds)
 }
 
 func changesRule(d Dataset) rule.Rule[ChangesRequest] {

@@ -184,9 +184,11 @@ func (r facetRequest) split(d Dataset, base BaseKind, body rule.Rule[facetReques
 				v.Members[i].Value = input.Value{Kind: input.Object, Members: others}
 			}
 		}
+		hints := r.Hints
 		r = body.Read(&none, v)
+		r.Hints = hints
 	}
-	out.Text, out.Typos, out.Where = r.Text, r.Typos, slices.Clip(r.where)
+	out.Text, out.Typos, out.Hints, out.Where = r.Text, r.Typos, r.Hints, slices.Clip(r.where)
 	for _, m := range own {
 		of := filtersRule(d, base).Read(&none, input.Value{Kind: input.Object, Members: []input.Member{m}})
 		out.Own, out.Where = append(out.Own, m.Name), append(out.Where, of.where)
@@ -364,6 +366,11 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 		r.Done()
 		return Facet{}, false
 	}).Instead(func(v input.Value) string {
+		if v.Kind == input.Object && v.Get("field").Kind == input.String {
+			v = v.Get("field")
+		} else if v.Kind == input.Object && len(v.Members) == 1 { // { stage: {} }
+			v = input.Value{Kind: input.String, Text: v.Members[0].Name}
+		}
 		if v.Kind != input.String {
 			return `{"field":"city"}`
 		}

@@ -73,7 +73,7 @@ var (
 	nearRule = rule.Object(
 		rule.Required("latitude", rule.Pointer(latitudeRule), func(c *circleValue) **float64 { return &c.latitude }),
 		rule.Required("longitude", rule.Pointer(longitudeRule), func(c *circleValue) **float64 { return &c.longitude }),
-		rule.Required("radius_m", rule.Pointer(numberWithin(1, MaxRadius).Example(2000)).Described("In metres."), func(c *circleValue) **float64 { return &c.radius }),
+		rule.Required("radius_m", rule.Pointer(numberWithin(1, MaxRadius).Instead(metresIn).Example(2000)).Described("In metres."), func(c *circleValue) **float64 { return &c.radius }),
 	).Named("Near").Described("At most `radius_m` metres from a point, on a sphere with the mean radius of the earth.")
 
 	boxRule = rule.Object(

@@ -2,10 +2,14 @@ package query
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"atlas/internal/input"
+	"atlas/internal/rule"
 )
 
 // The functions of this file say what was probably meant where a request has something
@@ -34,6 +38,84 @@ func rangeOfWords(v input.Value) string {
 	return pair.JSON()
 }
 
+var (
+	// betweenEnds is what people write between the ends of a range.
+	betweenEnds = regexp.MustCompile(`\s*(?:\.\.\.?|…|–|—|\s-\s|/|;|\s(?:to|and|until)\s)\s*`)
+	grouped     = regexp.MustCompile(`^\D*\d{1,3}(,\d{3})+(\.\d+)?\D*$`) // 1,000
+)
+
+// rangeOfText is [from, to] of a text such as 1000..2000 or >=1000, whose ends literal
+// writes as JSON, "" for what it does not know; "" if it is none.
+func rangeOfText(text string, literal func(text string) string) string {
+	text = strings.Trim(text, "[]() ")
+	for i, signs := range [2]string{">=", "<="} {
+		if rest := strings.TrimLeft(text, signs); rest != text && literal(strings.TrimSpace(rest)) != "" {
+			return [2]string{"[" + literal(strings.TrimSpace(rest)) + ",null]", "[null," + literal(strings.TrimSpace(rest)) + "]"}[i]
+		}
+	}
+	parts := betweenEnds.Split(text, -1)
+	if len(parts) != 2 && !grouped.MatchString(text) {
+		parts = strings.Split(text, ",")
+	}
+	if len(parts) != 2 { // dates and negative numbers have hyphens too
+		if parts = strings.Split(text, "-"); slices.Contains(parts, "") {
+			return ""
+		}
+	}
+	if len(parts) != 2 || parts[0]+parts[1] == "" {
+		return ""
+	}
+	for i, part := range parts {
+		if parts[i] = literal(strings.TrimSpace(part)); part == "" {
+			parts[i] = "null"
+		} else if parts[i] == "" {
+			return ""
+		}
+	}
+	return "[" + parts[0] + "," + parts[1] + "]"
+}
+
+// numberIn is the number of a text as people write it: 1000, $1,000, 1k, 1.5m.
+func numberIn(text string) string {
+	text = strings.ToLower(text)
+	for suffix, factor := range map[string]float64{"k": 1e3, "m": 1e6} {
+		if n, err := strconv.ParseFloat(strings.TrimLeft(strings.TrimSuffix(text, suffix), "$€£ "), 64); strings.HasSuffix(text, suffix) && err == nil {
+			return strconv.FormatFloat(n*factor, 'f', -1, 64)
+		}
+	}
+	return rule.Unquoted(input.Value{Kind: input.String, Text: text})
+}
+
+// metresIn is the number of metres of a text such as 2km.
+func metresIn(v input.Value) string {
+	text := strings.ReplaceAll(strings.ToLower(v.Text), " ", "")
+	if n, isKilometres := strings.CutSuffix(text, "km"); isKilometres {
+		return numberIn(n + "k")
+	}
+	return numberIn(strings.TrimSuffix(text, "m"))
+}
+
+// dayIn is the day or the instant of a text.
+func dayIn(text string) string {
+	_, isDay := ParseDay(text)
+	if _, isInstant := ParseInstant(text); !isDay && !isInstant {
+		return ""
+	}
+	return input.Quoted(text)
+}
+
+// dayOfSeconds is the day of a number of seconds or milliseconds since 1970, or any.
+func dayOfSeconds(v input.Value) string {
+	n, err := strconv.ParseInt(v.Text, 10, 64)
+	switch {
+	case v.Kind != input.Number || err != nil || n < 1e8 || n >= 1e13:
+		return `"2026-01-31"`
+	case n >= 1e11:
+		n /= 1000
+	}
+	return time.Unix(n, 0).UTC().Format(`"` + time.DateOnly + `"`)
+}
+
 // without are the names that other APIs have for a condition that must not match.
 var without = []string{"not", "ne", "neq", "nin", "not_in", "exclude", "$ne", "$nin", "!="}
 
@@ -42,11 +124,21 @@ func inFilter(f *Field, filter input.Value, m input.Member) string {
 	name := strings.ToLower(m.Name)
 	switch {
 	case slices.Contains(without, name):
-		return "what must not match goes into none: " + input.Wrapped(fmt.Sprintf(`"none":[{"filters":{%q:{"value":`, f.Key), m.Value, "}}}]")
+		value := m.Value
+		if value.Kind == input.Bool {
+			value = filter.Get("value")
+		}
+		return "what must not match goes into none: " + input.Wrapped(fmt.Sprintf(`"none":[{"filters":{%q:{"value":`, f.Key), value, "}}}]")
 	case f.Kind == Geo && (name == "near" || name == "within"):
 		return "an area stands in value: " + input.Wrapped(fmt.Sprintf(`{"value":{%q:`, name), m.Value, "}}")
 	case f.Kind != Number && f.Kind != Date:
 		return ""
+	case slices.Contains([]string{"op", "operator", "comparison"}, name):
+		pair := rangeOfWords(input.Value{Kind: input.Object, Members: []input.Member{{Name: m.Value.Text, Value: filter.Get("value")}}})
+		if pair == "" {
+			pair = "[from,to]"
+		}
+		return `a range is {"value":` + pair + "}"
 	case slices.Contains(ends[0], name), slices.Contains(ends[1], name):
 		if pair := rangeOfWords(filter); pair != "" {
 			return `a range is {"value":` + pair + "}"
@@ -70,12 +162,29 @@ func wrappedFilter(f *Field) func(v input.Value) string {
 
 const geoExample = `{"value":{"near":{"latitude":51.05,"longitude":-114.07,"radius_m":1000}}}`
 
-// nearPoint is the value of a filter by location of [latitude, longitude].
+// nearPoint is the value of a filter by location of [latitude, longitude] or a text of the
+// two.
 func nearPoint(v input.Value) string {
-	if len(v.Items) != 2 || v.Items[0].Kind != input.Number || v.Items[1].Kind != input.Number {
-		return ""
+	ends := strings.Split(v.Text, ",")
+	if len(v.Items) > 1 {
+		ends = []string{v.Items[0].Text, v.Items[1].Text}
 	}
-	return fmt.Sprintf(`{"near":{"latitude":%.20s,"longitude":%.20s,"radius_m":1000}}`, v.Items[0].Text, v.Items[1].Text)
+	if len(ends) < 2 || numberIn(strings.TrimSpace(ends[0])) == "" || numberIn(strings.TrimSpace(ends[1])) == "" {
+		return `{"near":{"latitude":51.05,"longitude":-114.07,"radius_m":1000}}`
+	}
+	return fmt.Sprintf(`{"near":{"latitude":%.20s,"longitude":%.20s,"radius_m":1000}}`, numberIn(strings.TrimSpace(ends[0])), numberIn(strings.TrimSpace(ends[1])))
+}
+
+// joinedTexts is the query of an array of texts, or of an object with one.
+func joinedTexts(v input.Value) string {
+	texts := make([]string, len(v.Items))
+	for i, item := range v.Items {
+		texts[i] = item.Text
+	}
+	if text := strings.TrimSpace(strings.Join(texts, " ")); text != "" {
+		return input.Value{Kind: input.String, Text: text}.JSON()
+	}
+	return rule.Text(1, MaxQuery).Suggestion(v)
 }
 
 // exampleFilters is an object of filters of a dataset.
@@ -141,6 +250,13 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 	if base == Data && slices.Contains(Held, d) && slices.Contains(keys(FilterFields(d, Book)), name) {
 		return "only the book has it: POST /api/v1/workspace/" + string(d) + "/search"
 	}
+	for _, r := range RelationsOf(d) {
+		known := func(key string) bool { return input.Synonym(name, key) }
+		if slices.Contains(keys(FilterFields(r.Child, Data)), name) && !slices.ContainsFunc(keys(FilterFields(d, base)), known) {
+			has, _ := r.keys()
+			return fmt.Sprintf(`a condition on related records: "relations":{%q:{%q:…}}`, has, name)
+		}
+	}
 	if input.Nearest(name, keys(FilterFields(d, base))) != "" {
 		return "" // that one is told
 	}
@@ -170,6 +286,9 @@ func outsideRequest(d Dataset, base BaseKind) func(m input.Member) string {
 				return "it belongs in relations"
 			}
 		}
+		if slices.Contains([]string{"facets", "aggregations", "group_by"}, m.Name) {
+			return "counts are of POST /api/v1/data/" + string(d) + "/facets"
+		}
 		if m.Name == "include" {
 			return "only gets have related records: GET /api/v1/data/" + string(d) + "/{id} and POST /api/v1/data/" + string(d) + "/get/batch"
 		}
@@ -183,6 +302,12 @@ func outsideRelations(d Dataset) func(m input.Member) string {
 		for _, r := range RelationsOf(d) {
 			if has, _ := r.keys(); m.Name == r.Singular || m.Name == string(r.Child) {
 				return fmt.Sprintf("did you mean %q?", has)
+			}
+		}
+		_, related, _ := strings.Cut(m.Name, "_")
+		for _, key := range []string{related + "_ids", related + "_id"} {
+			if related != "" && slices.Contains(keys(FilterFields(d, Data)), key) {
+				return fmt.Sprintf("the filter %q finds by their ids", key)
 			}
 		}
 		return ""

@@ -105,7 +105,7 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 		}
 	}
 	return []rule.Field[request]{
-		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").
+		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").Instead(joinedTexts).Advise(fault.TooSmall, "without query all records match").
 			Described("Every term must occur in one of the fields "+strings.Join(searched, ", ")+". Case and accents do not matter."),
 			func(r *request) *string { return &r.Text }),
 		rule.OptionalFunc("typos", typosRule, func(r *request, text string) { r.Typos = text == typosAuto }),
@@ -116,6 +116,9 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 		rule.Step(boundGroups),
 		rule.Elsewhere[request](outsideRequest(d, base)),
 		rule.Step(boundTypos),
+		rule.Step(func(_ *input.Issues, body *input.Reader, r *request) {
+			r.Hints = hintsOf(d, base, body.Take("query"), body.Take("filters"))
+		}),
 	}
 }
 

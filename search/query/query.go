@@ -80,6 +80,8 @@ type Query struct {
 	// Fields are the members of the rows that the caller shows. Searches return
 	// whole rows.
 	Fields FieldSet
+	// Hints are for the caller.
+	Hints Hints
 	// MaxBytes ends the page that the caller shows (Page.Within); 0: it is not limited.
 	MaxBytes int
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"atlas/internal/fault"
@@ -64,6 +65,12 @@ func (of rangeReader[T]) ends(issues *input.Issues, v input.Value, path []string
 		return nil, nil, false
 	}
 	valid = true
+	for i, end := range v.Items {
+		if end.Kind == input.String && strings.Trim(end.Text, " *") == "" {
+			issues.Add(fault.InvalidType, append(slices.Clip(path), strconv.Itoa(i)), "an open end of a range is null")
+			return nil, nil, false
+		}
+	}
 	if lowest := v.Items[0]; lowest.Kind != input.Null {
 		first, _, ok := of.read(issues, lowest, append(slices.Clip(path), "0"))
 		from, valid = &first, ok
@@ -98,7 +105,11 @@ func numbers(f *Field) rangeReader[number] {
 	s := &schema.Schema{Type: "number", Format: "double", Minimum: -math.MaxFloat64, Maximum: math.MaxFloat64, Examples: []any{10}}
 	read := func(issues *input.Issues, v input.Value, path []string) (from, to number, ok bool) {
 		if v.Kind != input.Number {
-			issues.WrongTypeInstead(path, "a number", v, rule.Unquoted(v))
+			if pair := rangeOfText(v.Text, numberIn); pair != "" {
+				issues.WrongTypeInstead(path, "a number or a range [from, to]", v, pair)
+				return from, to, false
+			}
+			issues.WrongTypeInstead(path, "a number", v, numberIn(v.Text))
 			return from, to, false
 		}
 		n, err := strconv.ParseFloat(v.Text, 64)
@@ -151,7 +162,7 @@ var dates = rangeReader[float64]{"DateRange", DayOrInstant, readDate, cmp.Compar
 
 func readDate(issues *input.Issues, v input.Value, path []string) (from, to float64, ok bool) {
 	if v.Kind != input.String {
-		issues.WrongTypeInstead(path, "a date", v, `"2026-01-31"`)
+		issues.WrongTypeInstead(path, "a date", v, dayOfSeconds(v))
 		return 0, 0, false
 	}
 	if day, ok := ParseDay(v.Text); ok {
@@ -159,7 +170,11 @@ func readDate(issues *input.Issues, v input.Value, path []string) (from, to floa
 	}
 	t, ok := ParseInstant(v.Text)
 	if !ok {
-		issues.Add(fault.InvalidFormat, path, "%s", DateProblem(v.Text))
+		if pair := rangeOfText(v.Text, dayIn); pair != "" {
+			issues.Add(fault.InvalidFormat, path, "must be a date, YYYY-MM-DD, or a range of dates, such as %s", pair)
+		} else {
+			issues.Add(fault.InvalidFormat, path, "%s", DateProblem(v.Text))
+		}
 		return 0, 0, false
 	}
 	at := float64(t.UnixMilli())

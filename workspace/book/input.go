@@ -60,7 +60,12 @@ func UpsertRule(d query.Dataset) rule.Rule[Input] {
 		}
 		return ""
 	}))
-	return rule.Object(fields...).Described(text).Named("Workspace" + d.Title() + "Upsert")
+	return rule.Object(fields...).Instead(func(v input.Value) string {
+		if v.Kind != input.String {
+			return ""
+		}
+		return input.Wrapped(`{"`+key+`":`, v, "}")
+	}).Described(text).Named("Workspace" + d.Title() + "Upsert")
 }
 
 // matchRule reads what names a record by a field, in the form of foldMatch.
@@ -92,7 +97,7 @@ func overlayRule(f query.Field) rule.Rule[any] {
 	case f.Type == query.Integer, f.Type == query.Double:
 		r = clearable(numberRule(f)).As(f.Schema())
 	default:
-		r = clearable(rule.Text(f.MinChars, f.MaxChars))
+		r = clearable(rule.Text(f.MinChars, f.MaxChars).Advise(fault.TooSmall, "null clears it"))
 	}
 	if f.WriteNote != "" {
 		note += " " + f.WriteNote

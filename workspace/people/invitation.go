@@ -206,7 +206,10 @@ type Invitee struct {
 // plan is not Pro; fault.AlreadyMember.
 func (s *Invitations) Accept(ctx context.Context, token string, n Invitee) (workspace.ID, Member, error) {
 	id, secret, ok := workspace.ParseSecretText(token)
-	if !ok {
+	switch {
+	case !ok && strings.ContainsAny(token, "/=?#"):
+		return workspace.ID{}, Member{}, fault.Wrap(errBadInvitationToken, fault.NotFound, "no invitation has this token: send what stands behind token= in accept_url, without the address before it")
+	case !ok:
 		return workspace.ID{}, Member{}, noInvitation(errBadInvitationToken)
 	}
 	a := Acceptance{Invitation: InvitationID(id), User: n.user(), At: s.now()}

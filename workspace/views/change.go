@@ -46,6 +46,7 @@ func ParseChange(body input.Value) (Change, error) {
 		body = input.Value{Kind: input.Object} // missing members are issues too
 	}
 	r := issues.Object(body)
+	r.Elsewhere(outsideChange)
 	creates := body.Get("id").Kind == input.Absent
 	c := Change{
 		ID:         idRule.Member(&issues, r, "id", false),
@@ -64,6 +65,19 @@ func ParseChange(body input.Value) (Change, error) {
 		c.reportDefinition(&issues, body)
 	}
 	return c, issues.Err()
+}
+
+// outsideChange is about a member that a change of a View does not have.
+func outsideChange(m input.Member) string {
+	switch m.Name {
+	case "record_ids", "records", "ids":
+		return "records are added to a Static View by POST /api/v1/workspace/views/{id}/records/add/batch"
+	case "query", "q":
+		return "texts go into the definition: " + input.Wrapped(`"definition":{"version":1,"q":`, m.Value, `,"fields":{}}`)
+	case "filters", "fields":
+		return `conditions go into the definition: "definition":{"version":1,"q":"","fields":{"city":["Calgary"]}}`
+	}
+	return ""
 }
 
 // reportDefinition adds what is wrong with the definition to other issues, so that one

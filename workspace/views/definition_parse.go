@@ -271,8 +271,9 @@ func (g *grammarReader) digits(at string, v input.Value) (string, int64) {
 	n, err := strconv.ParseInt(v.Text, 10, 64)
 	if v.Kind != input.String || len(v.Text) > MaxDigits || strings.Trim(v.Text, "0123456789") != "" || err != nil {
 		instead := ""
-		if v.Kind == input.Number && strings.Trim(v.Text, "0123456789") == "" {
-			instead = input.Wrapped(", such as ", input.Value{Kind: input.String, Text: v.Text}, "")
+		text := strings.NewReplacer(",", "", " ", "", "_", "", "$", "").Replace(v.Text)
+		if text, _, _ = strings.Cut(text, "."); text != "" && strings.Trim(text, "0123456789") == "" {
+			instead = input.Wrapped(", such as ", input.Value{Kind: input.String, Text: text}, "")
 		}
 		g.fail(at, "must be a string of 1 to %d digits%s, not %s", MaxDigits, instead, written(v))
 	}

@@ -21,6 +21,8 @@ export interface Page<R> {
   requestId: string;
   /** Of the queue of signals: how many of all are not dismissed. */
   unread: number | undefined;
+  /** Sentences on what of the search was probably meant otherwise. */
+  hints: string[];
 }
 
 /** The result of one input of a batch: data or an error. */
@@ -76,7 +78,7 @@ export interface Options {
 
 interface SearchAnswer<R> {
   data: R[] | { records: R[] };
-  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string; unread?: number };
+  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string; hints?: string[]; unread?: number };
 }
 
 interface Paged {
@@ -105,6 +107,7 @@ export class Searchable<R, Q extends object> {
       credits: creditsOf(response),
       requestId: response.headers.get("X-Request-Id") ?? "",
       unread: body.metadata.unread,
+      hints: body.metadata.hints ?? [],
     };
   }
 

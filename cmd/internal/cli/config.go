@@ -61,16 +61,20 @@ func (p Problems) Err() error {
 // URL checks that an option holds a URL of one of the schemes. The message
 // leaves the value out: it may hold a password.
 func (p *Problems) URL(option, value string, schemes ...string) {
+	such := exampleURLs[schemes[0]]
+	if strings.Contains(option, "traces") {
+		such = "http://127.0.0.1:4318"
+	}
 	u, err := url.Parse(value)
 	switch {
 	case value == "":
-		p.Add("%s is required, such as %s", option, exampleURLs[schemes[0]])
+		p.Add("%s is required, such as %s", option, such)
 	case err == nil && u.Host == "" && !slices.Contains(schemes, u.Scheme):
-		p.Add("%s lacks %s://: give an address such as %s", option, schemes[0], exampleURLs[schemes[0]])
+		p.Add("%s lacks %s://: give an address such as %s", option, schemes[0], such)
 	case err != nil || u.Host == "" && u.Path == "":
-		p.Add("%s is not an address: give one such as %s", option, exampleURLs[schemes[0]])
+		p.Add("%s is not an address: give one such as %s", option, such)
 	case !slices.Contains(schemes, u.Scheme):
-		p.Add("%s must begin with %s://, such as %s", option, strings.Join(schemes, ":// or "), exampleURLs[schemes[0]])
+		p.Add("%s must begin with %s://, such as %s", option, strings.Join(schemes, ":// or "), such)
 	}
 }
 
@@ -84,7 +88,7 @@ var exampleURLs = map[string]string{
 func (p *Problems) Address(option, value, example string) {
 	_, port, err := net.SplitHostPort(value)
 	if _, unknown := net.LookupPort("tcp", port); err != nil || unknown != nil {
-		p.Add("%s must be host:port, such as %s", option, example)
+		p.Add("%s must be host:port, such as %s, and the port at most 65535", option, example)
 	}
 }
 

@@ -127,6 +127,10 @@ func withoutRefused(k *kong.Context, args []string, after bool) (rest []string, 
 		if i < 0 {
 			return nil, text
 		}
+		if i > 0 && takesValue(args[i-1], node) {
+			fault = fmt.Sprintf("%s needs a value; one that begins with a hyphen is written %[1]s=%s", args[i-1], clip(args[i]))
+			return slices.Delete(args, i-1, i+1), fault
+		}
 		return slices.Delete(args, i, i+1), fmt.Sprintf("there is no option %s%s", name, nearestOption(name, node))
 	}
 	if m := extraArgument.FindStringSubmatch(text); m != nil {
@@ -142,11 +146,37 @@ func withoutRefused(k *kong.Context, args []string, after bool) (rest []string, 
 			return nil, text
 		}
 		if !after {
-			fault = fmt.Sprintf("%q is one argument too many", clip(m[1]))
+			fault = fmt.Sprintf("%q is one argument too many%s", clip(m[1]), asOption(m[1], node))
 		}
 		return slices.Delete(args, i, i+1), fault
 	}
 	return nil, text
+}
+
+// takesValue reports whether an argument is an option whose value comes next.
+func takesValue(arg string, node *kong.Node) bool {
+	for _, group := range node.AllFlags(true) {
+		for _, f := range group {
+			if arg == "--"+f.Name || f.Short != 0 && arg == "-"+string(f.Short) {
+				return !f.IsBool()
+			}
+		}
+	}
+	return false
+}
+
+// asOption says which option takes what an argument too many looks like; "" if none does.
+func asOption(arg string, node *kong.Node) string {
+	has := func(option string) bool { return slices.Contains(flagNames(node), option) }
+	switch {
+	case strings.Contains(arg, "=") && has("--filter"):
+		return "; conditions are given by --filter"
+	case strings.Contains(arg, ".") && has("--out"):
+		return "; the file is given by --out"
+	case !strings.HasPrefix(arg, "-") && has("--query"):
+		return "; words to find are given by --query"
+	}
+	return ""
 }
 
 // nearestOption asks for the option that a name was probably meant to be; "" if none is near.

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"atlas/cmd/internal/cli"
+	"atlas/internal/input"
 	"atlas/workspace"
 	"atlas/workspace/jobs"
 	"atlas/workspace/postgres"
@@ -36,6 +39,28 @@ func (c someJobs) filter() postgres.JobFilter {
 	return postgres.JobFilter{Kind: jobs.Kind(c.Kind), State: jobs.State(c.State), Workspace: c.Workspace, ID: c.ID}
 }
 
+// tellUnknown says that no job has the kind, and which kinds there are: a misspelt one
+// selects nothing.
+func (c someJobs) tellUnknown(ctx context.Context, s *cli.Streams, system *postgres.System) error {
+	if c.Kind == "" {
+		return nil
+	}
+	counts, err := system.CountJobs(ctx, postgres.JobFilter{}, time.Now())
+	var kinds []string
+	for _, n := range counts {
+		if n.Kind == jobs.Kind(c.Kind) {
+			return err
+		}
+		if !slices.Contains(kinds, string(n.Kind)) {
+			kinds = append(kinds, string(n.Kind))
+		}
+	}
+	if err == nil {
+		_, _ = fmt.Fprintf(s.Err, "no job has the kind %q%s; there are jobs of: %s\n", c.Kind, input.DidYouMean("; ", c.Kind, kinds, ""), cmp.Or(strings.Join(kinds, ", "), "none"))
+	}
+	return err
+}
+
 type jobsCountCmd struct{ someJobs }
 
 // Run counts the jobs.
@@ -47,6 +72,9 @@ func (c *jobsCountCmd) Run(ctx context.Context, s *cli.Streams) error {
 		}
 		if counts == nil {
 			counts = []postgres.JobCount{}
+			if err := c.tellUnknown(ctx, s, system); err != nil {
+				return err
+			}
 		}
 		var rows [][]string
 		for _, n := range counts {
@@ -99,6 +127,11 @@ func (c *jobsListCmd) Run(ctx context.Context, s *cli.Streams) error {
 		if err != nil {
 			return err
 		}
+		if len(all) == 0 {
+			if err := c.tellUnknown(ctx, s, system); err != nil {
+				return err
+			}
+		}
 		reports, rows := []JobReport{}, [][]string(nil)
 		for _, j := range all {
 			r := reportJob(j)
@@ -122,6 +155,9 @@ func (c *jobsRetryCmd) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
 		n, err := system.RetryJobs(ctx, f, time.Now())
+		if err == nil && n == 0 {
+			err = c.tellUnknown(ctx, s, system)
+		}
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"atlas/cmd/internal/cli"
@@ -47,6 +48,14 @@ type workspaceSetCmd struct {
 	Name    *string         `help:"Name, 1 to 120 characters."`
 
 	TimeZone *string `name:"time-zone" placeholder:"ZONE" help:"Time zone by whose clock daily and weekly e-mails are sent, such as America/Edmonton."`
+}
+
+// Validate implements kong's interface.
+func (c *workspaceSetCmd) Validate() error {
+	if c.Plan == nil && c.Ceiling == nil && c.Name == nil && c.TimeZone == nil {
+		return errors.New("say what to change: --plan, --ceiling, --name or --time-zone")
+	}
+	return nil
 }
 
 // Run applies the given changes and prints the workspace.

@@ -2,7 +2,9 @@ package search
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -70,6 +72,9 @@ func isRelation(key string) bool {
 func (s *filterSet) addJSON(text string) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		if _, problems := input.Decode([]byte(text)); len(problems) > 0 {
+			return errors.New(strings.TrimPrefix(problems[0].Message, "the body "))
+		}
 		return fmt.Errorf("is no JSON object: %w", err)
 	}
 	for key, raw := range object {
@@ -115,8 +120,18 @@ func jsonFilter(raw json.RawMessage) (client.Filter, error) {
 	return client.Filter{Value: f.Value, ExactMatch: f.ExactMatch}, nil
 }
 
+var (
+	// otherSign is what stands for = or a range elsewhere.
+	otherSign = regexp.MustCompile(`^([a-z_.]+) ?(!=|>=?|<=?|:) ?([^=]+)$`)
+	// amount is a number as people write it.
+	amount = regexp.MustCompile(`\d[\d,_]*(?:\.\d+)?`)
+)
+
 // addPair adds key=value, key==value, relation.key=value or a relation alone.
 func (s *filterSet) addPair(arg string) error {
+	if m := otherSign.FindStringSubmatch(arg); m != nil {
+		return fmt.Errorf("write %s", map[string]string{">": "--filter " + m[1] + "=" + m[3] + "..", "<": "--filter " + m[1] + "=.." + m[3], "!": "--none " + m[1] + "=" + m[3], ":": "--filter " + m[1] + "=" + m[3]}[m[2][:1]])
+	}
 	key, value, valued := strings.Cut(arg, "=")
 	value, exact := strings.CutPrefix(value, "=")
 	filters, fields := s.filters, s.fields
@@ -153,10 +168,24 @@ func (s *filterSet) addPair(arg string) error {
 		}
 		return fmt.Errorf("there is no key %s%s; known: %s", key, input.DidYouMean(" (", key, keys, ")"), strings.Join(keys, ", "))
 	}
+	if parts := strings.Split(value, ","); len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
+		return !slices.ContainsFunc(fields[i].Values, func(v client.FieldValue) bool { return v.Value == part })
+	}) {
+		return fmt.Errorf("several values are several options: --filter %s=%s", key, strings.Join(parts, " --filter "+key+"="))
+	}
 	f, err := pairFilter(fields[i].Kind, value, exact, filters[key])
+	if err != nil && fields[i].Kind == client.FieldNumber {
+		if numbers := amount.FindAllString(value, 3); len(numbers) == 2 {
+			err = fmt.Errorf("%w; a range is written %s=%s", err, key, plainNumbers.Replace(numbers[0]+".."+numbers[1]))
+		} else if len(numbers) == 1 {
+			err = fmt.Errorf("%w, such as %s", err, plainNumbers.Replace(numbers[0]))
+		}
+	}
 	filters[key] = f
 	return err
 }
+
+var plainNumbers = strings.NewReplacer(",", "", "_", "")
 
 // pairFilter parses a value for a kind of field. before is the filter from
 // earlier options of the same key.

@@ -55,6 +55,8 @@ func (c *Follow) Check() error {
 	c.creditLimit.Check(&f)
 	if (c.Dir == "") == (c.Table == "") {
 		f.Add("give either --dir or --table")
+	} else if c.Table == "" && c.Postgres != "" {
+		f.Add("--postgres (ATLAS_FOLLOW_POSTGRES_URL) needs --table; --dir keeps the copy in files")
 	}
 	if c.Table != "" {
 		f.URL("--postgres (ATLAS_FOLLOW_POSTGRES_URL)", c.Postgres, "postgres", "postgresql")

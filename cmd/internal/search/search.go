@@ -83,6 +83,9 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	_, _ = fmt.Fprintf(s.Err, "%s of %s %s, credits: %s, left: %s\n",
 		cli.Grouped(len(found.records)), total, t.name, cli.Grouped(found.credits), cli.Grouped(found.window.Remaining))
+	for _, hint := range found.hints {
+		_, _ = fmt.Fprintln(s.Err, hint)
+	}
 	if found.didYouMean != "" {
 		_, _ = fmt.Fprintf(s.Err, "did you mean %q?\n", found.didYouMean)
 	}
@@ -113,6 +116,7 @@ type found struct {
 	window  client.Window
 	// didYouMean is a query that finds records, if this one found none.
 	didYouMean string
+	hints      []string
 }
 
 // gather fetches pages up to limit records. The last page is no larger than
@@ -127,7 +131,7 @@ func gather(ctx context.Context, t target, q client.Search, limit int) (found, e
 		}
 		f.records = append(f.records, page.Records...)
 		f.credits += page.Credits
-		f.total, f.capped, f.window, f.didYouMean = page.Total, page.TotalIsCapped, page.Window, page.DidYouMean
+		f.total, f.capped, f.window, f.didYouMean, f.hints = page.Total, page.TotalIsCapped, page.Window, page.DidYouMean, page.Hints
 		if q.SearchAfter = page.Next; page.Next == "" || len(f.records) >= limit {
 			return f, nil
 		}

@@ -70,10 +70,17 @@ func (o searchOptions) sort() (*client.Sort, error) {
 	switch {
 	case o.Sort == "":
 		return nil, nil
+	case !ok && strings.ContainsAny(field, "-, "):
+		order = "asc"
+		if strings.HasPrefix(field, "-") || strings.Contains(field, "desc") {
+			order = "desc"
+		}
+		field, _, _ = strings.Cut(strings.NewReplacer("-", "", ",", " ").Replace(field), " ")
+		return nil, fmt.Errorf("is FIELD or FIELD:desc, such as %s:%s", field, order)
 	case !ok:
 		return client.Asc(field), nil
 	case order != "asc" && order != "desc":
-		return nil, fmt.Errorf("must end in :asc or :desc, if in anything")
+		return nil, fmt.Errorf("must end in :asc or :desc, if in anything%s", input.DidYouMean("; ", order, []string{"asc", "desc"}, ""))
 	}
 	return &client.Sort{Field: field, Order: client.Order(order)}, nil
 }

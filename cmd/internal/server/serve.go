@@ -53,7 +53,7 @@ func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr st
 	if err != nil {
 		w.stopJobs()
 		w.closeBackends()
-		return err
+		return fmt.Errorf("--listen (ATLAS_LISTEN): %w", err)
 	}
 	// Requests continue after ctx has ended, until they are cut off.
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -57,6 +57,8 @@ class Page(Generic[R]):
     """The records as received."""
     unread: int | None = None
     """Of the queue of signals: how many of all are not dismissed."""
+    hints: list[str] = field(default_factory=list)
+    """Sentences on what of the search was probably meant otherwise."""
 
     def to_pandas(self) -> Any:
         """The records as a DataFrame. Needs the extra ``pandas``."""
@@ -167,6 +169,7 @@ class Searchable(Generic[R]):
             response.headers.get("X-Request-Id", ""),
             raw,
             metadata.get("unread"),
+            metadata.get("hints", []),
         )
 
     def pages(self, query: str | None = None, *, limit: int = MAX_PAGE, **search: Any) -> Iterator[Page[R]]:
