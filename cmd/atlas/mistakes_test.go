@@ -154,6 +154,8 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"follow projects --dir " + misnamed, append([]string{"ATLAS_FOLLOW_POSTGRES_URL=postgres://u:" + secret + "@" + nowhere + "/x"}, service...), 2, []string{"--postgres (ATLAS_FOLLOW_POSTGRES_URL) needs --table"}},
 		{"key delete x", nil, 2, []string{`did you mean "revoke"?`}},
 		{"serve --traces localhost", nil, 2, []string{"--traces (ATLAS_TRACES) lacks http://: give an address such as http://127.0.0.1:4318", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
+		{"serve", []string{"ATLAS_TLS_CERT=" + secret}, 2, []string{"the variable ATLAS_TLS_CERT means nothing", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
+		{"facets projects --facet stage,city", service, 2, []string{"--facet stage --facet city"}},
 		{"serve --listen 127.0.0.1:99999", nil, 2, []string{"the port at most 65535", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
 		{"ready --timeout 1h", nil, 2, []string{"--timeout must be 100ms to 1m, not 1h"}},
 	} {
@@ -168,6 +170,18 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		}
 		if strings.Count(got.err, "\n") > len(m.want)+2 || strings.Contains(got.err, secret) || strings.Contains(got.err, s.key) || strings.Contains(got.err, "\x1b") || strings.Contains(got.err, "Usage:") {
 			t.Errorf("atlas %s says\n%s", m.typed, got.err)
+		}
+	}
+}
+
+// A list of no job of a kind that there is not says so.
+func TestUnknownKindOfJobs(t *testing.T) {
+	t.Parallel()
+	s := start(t, 0)
+	for _, command := range []string{"count", "list", "retry"} {
+		got := atlasWith(t, []string{"ATLAS_POSTGRES_SYSTEM_URL=" + s.config.PostgresSystemURL}, "jobs", command, "--kind", "mail")
+		if got.status != 0 || !strings.Contains(got.err, `no job has the kind "mail"`) {
+			t.Errorf("atlas jobs %s: status %d, %s", command, got.status, got.err)
 		}
 	}
 }

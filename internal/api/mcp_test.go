@@ -425,7 +425,13 @@ func TestAgentsMistakes(t *testing.T) {
 	me.refused("search_records", `{"dataset":"projects","limit":0}`, "limit is 1 to 50")
 	me.refused("search_records", `{"dataset":"projects","max_credits":0}`, "max_credits")
 	me.refused("search_records", `{"dataset":"projects","colour":1}`, "colour", "It has")
-	me.refused("search_records", `{}`, "dataset is required")
+	me.refused("search_records", `{}`, "dataset is required: one of accounts, contacts, projects, signals")
+	me.refused("search_records", `{"dataset":"projects","page":2}`, `did you mean "search_after"?`)
+	me.refused("describe_fields", `{"field":"stage"}`, `did you mean "keys"?`)
+	me.refused("manage_view", `{"action":"add_records","ids":["`+unknownID+`"]}`, `did you mean "record_ids"?`)
+	me.refused("update_book", `{"dataset":"accounts","action":"upsert","records":[{}]}`, `did you mean "items"?`)
+	me.refused("search_view", `{"name":"x"}`, `did you mean "view_id"?`)
+	me.refused("get_skill", `{"name":"x"}`, `did you mean "locator"?`)
 	me.refused("search_records", `{"dataset":"projects","limit":"ten"}`, "limit")
 	me.refused("search_records", `{"dataset":"projects","search_after":"x"}`, "bad_request", "begin again")
 	me.refused("get_records", `{"dataset":"projects","ids":[]}`, "ids are 1 to 50")
@@ -440,6 +446,12 @@ func TestAgentsMistakes(t *testing.T) {
 	me.refused("manage_view", `{"action":"create","dataset":"project","view_type":"dynamic","name":"x","definition":{"version":2}}`, "invalid_view_definition")
 	me.refused("get_skill", `{"locator":"workspace/nothing"}`, "skill_not_found", "find_skills")
 	me.refused("changes_since", `{"dataset":"accounts","since":"yesterday"}`, "since")
+	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "search"}); err == nil || !strings.Contains(err.Error(), `did you mean "search_records"?`) {
+		t.Errorf("the tool search: %v", err)
+	}
+	if answer := me.ok("search_records", `{"dataset":"projects","query":"gara*ge"}`); !strings.Contains(answer.text, "query has no operators") {
+		t.Errorf("an operator is not told of: %s", answer.text)
+	}
 	if a.used(t) != 0 {
 		t.Errorf("mistakes cost %d", a.used(t))
 	}

@@ -7,7 +7,7 @@ var synonyms = map[string][]string{
 	"page": {"offset", "search_after"}, "skip": {"offset"}, "from": {"since", "offset", "after", "min"}, "after": {"search_after", "cursor", "since"}, "searchafter": {"cursor"}, "cursor": {"search_after"}, "nexttoken": {"search_after", "cursor"}, "next": {"search_after", "cursor"},
 	"size": {"limit"}, "perpage": {"limit"}, "pagesize": {"limit"}, "count": {"limit", "facets"}, "first": {"limit"}, "top": {"limit"}, "max": {"limit"},
 	"or": {"any"}, "should": {"any"}, "anyof": {"any", "value"}, "not": {"none"}, "mustnot": {"none"}, "exclude": {"none"}, "and": {"filters"}, "where": {"filters", "filter"}, "must": {"filters"}, "conditions": {"filters", "definition"},
-	"orderby": {"sort"}, "sortby": {"sort"}, "order": {"sort"}, "direction": {"order"}, "dir": {"order"}, "by": {"field"}, "key": {"field"}, "name": {"field", "query", "view_id", "locator"},
+	"orderby": {"sort"}, "sortby": {"sort"}, "order": {"sort"}, "direction": {"order"}, "dir": {"order"}, "by": {"field"}, "key": {"field"}, "name": {"field", "view_id", "locator", "query"},
 	"select": {"fields"}, "columns": {"fields"}, "source": {"fields"}, "expand": {"include"}, "includes": {"include"}, "embed": {"include"}, "with": {"include"},
 	"eq": {"value"}, "is": {"value"}, "equals": {"value"}, "in": {"value"}, "contains": {"value"}, "like": {"value"}, "match": {"value", "exact_match"}, "exact": {"exact_match"}, "exists": {"known"}, "isnull": {"known"},
 	"aggs": {"facets"}, "aggregations": {"facets"}, "facet": {"facets"},

@@ -80,7 +80,11 @@ func (t tool) problem(given map[string]json.RawMessage, nearest func(name string
 	}
 	for _, name := range t.input["required"].([]any) {
 		if _, is := given[name.(string)]; !is {
-			return fmt.Sprintf("Error invalid_input: %s is required.", name)
+			text := fmt.Sprintf("Error invalid_input: %s is required", name)
+			if values, listed := known[name.(string)].(object)["enum"].([]string); listed {
+				text += ": one of " + strings.Join(values, ", ")
+			}
+			return text + "."
 		}
 	}
 	for _, name := range names {

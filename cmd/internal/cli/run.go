@@ -89,7 +89,8 @@ func (p Program) Run(ctx context.Context, args []string, stdout, stderr io.Write
 		return exited // --help, --version
 	}
 	if k == nil || !takesNoSettings(k.Selected()) {
-		warn(stderr, p.Name, unknownVariables(os.Environ(), parser.Model.Node))
+		serves := k != nil && k.Selected() != nil && k.Selected().Name == "serve"
+		warn(stderr, p.Name, unknownVariables(os.Environ(), parser.Model.Node, serves))
 	}
 	if err == nil {
 		err = k.Run()

@@ -14,10 +14,11 @@ import (
 // prefix is what the names of all variables begin with.
 const prefix = "ATLAS_"
 
-// unknownVariables are warnings about variables that no command knows and whose names are
-// near to one: a setting that means nothing is not noticed otherwise. Others are not ours:
-// Kubernetes gives each container some of a service that is called atlas.
-func unknownVariables(environment []string, program *kong.Node) (warnings []string) {
+// unknownVariables are warnings about variables that no command knows: a setting that means
+// nothing is not noticed otherwise. Without all they are about names near to a known one;
+// others may be of scripts. Kubernetes gives each container some of a service that is
+// called atlas.
+func unknownVariables(environment []string, program *kong.Node, all bool) (warnings []string) {
 	var known []string
 	_ = kong.Visit(program, func(node kong.Visitable, next kong.Next) error {
 		if f, ok := node.(*kong.Flag); ok {
@@ -33,6 +34,8 @@ func unknownVariables(environment []string, program *kong.Node) (warnings []stri
 		}
 		if meant := nearestVariable(rest, known); meant != "" {
 			warnings = append(warnings, fmt.Sprintf("the variable %s means nothing: did you mean %s?", clip(name), meant))
+		} else if all {
+			warnings = append(warnings, fmt.Sprintf("the variable %s means nothing", clip(name)))
 		}
 	}
 	return warnings
