@@ -73,7 +73,7 @@ func (s *filterSet) addJSON(text string) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &object); err != nil {
 		if _, problems := input.Decode([]byte(text)); len(problems) > 0 {
-			return errors.New(strings.TrimPrefix(problems[0].Message, "the body "))
+			return errors.New("is no JSON object: " + strings.TrimPrefix(problems[0].Message, "the body is not valid JSON: "))
 		}
 		return fmt.Errorf("is no JSON object: %w", err)
 	}
