@@ -70,7 +70,7 @@ func (c *jobsCountCmd) Run(ctx context.Context, s *cli.Streams) error {
 		if err != nil {
 			return err
 		}
-		if counts == nil {
+		if len(counts) == 0 {
 			counts = []postgres.JobCount{}
 			if err := c.tellUnknown(ctx, s, system); err != nil {
 				return err
