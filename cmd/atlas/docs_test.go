@@ -275,7 +275,7 @@ func (s *docsService) programs(ctx context.Context, blocks []*block) (map[*block
 		}
 	}
 	build := exec.CommandContext(ctx, "bash", "-ec", s.module+"go build -o bin/ ./...")
-	build.Dir, build.Env = dir, append(os.Environ(), "GOPROXY=off", "GOWORK=off")
+	build.Dir, build.Env = dir, append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}

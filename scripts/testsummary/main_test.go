@@ -58,7 +58,7 @@ func TestCountsWhatGoTestSays(t *testing.T) {
 			var out bytes.Buffer
 			s := newSummary(&out)
 			s.checks = c.checks
-			command := []string{"env", "-C", dir, "GOWORK=off", "go", "test", "-json", "-vet=off", "-timeout=5s"}
+			command := []string{"env", "-C", dir, "GOFLAGS=", "GOWORK=off", "go", "test", "-json", "-vet=off", "-timeout=5s"}
 			err := s.run(command, strings.Fields(c.packages)...)
 			s.again(command)
 			ok := s.end(err)
