@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +12,11 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8"
+	"github.com/elastic/go-elasticsearch/v8/esutil"
 	"golang.org/x/sync/errgroup"
 
 	"atlas/scripts/benchmark/load"
@@ -55,22 +59,16 @@ func (c *sendCmd) Run(ctx context.Context) error {
 	return json.NewEncoder(os.Stdout).Encode(sent)
 }
 
-// sendWays send the documents of a file into an index, and count them.
-var sendWays = map[string]func(c *sendCmd, ctx context.Context, index string, from io.Reader) (int64, error){bareWay: (*sendCmd).bare}
-
 // send finishes each file completely before it begins the next one.
 func (c *sendCmd) send(ctx context.Context) (sent []sentFile, err error) {
-	way, there := sendWays[c.Way]
-	if !there {
-		return nil, fmt.Errorf("%s is not in this program: scripts/bench builds it with -tags esutil", c.Way)
-	}
+	ways := map[string]func(context.Context, string, io.Reader) (int64, error){bareWay: c.bare, esutilWay: c.esutil}
 	for i, path := range c.Files {
 		began := time.Now()
 		file, err := os.Open(path) // #nosec G304 -- a file of the benchmark
 		if err != nil {
 			return nil, err
 		}
-		n, err := way(c, ctx, c.Indices[i], bufio.NewReaderSize(file, 1<<20))
+		n, err := ways[c.Way](ctx, c.Indices[i], bufio.NewReaderSize(file, 1<<20))
 		_ = file.Close()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -116,4 +114,56 @@ func (c *sendCmd) bare(ctx context.Context, index string, from io.Reader) (sent 
 		})
 	}
 	return sent, group.Wait()
+}
+
+// esutil passes the documents one by one to the client library's own indexer.
+func (c *sendCmd) esutil(ctx context.Context, index string, from io.Reader) (int64, error) {
+	client, err := elasticsearch.NewClient(elasticsearch.Config{
+		Addresses: []string{c.URL},
+		Transport: &http.Transport{MaxConnsPerHost: c.Connections, MaxIdleConnsPerHost: c.Connections, DisableCompression: true},
+	})
+	if err != nil {
+		return 0, err
+	}
+	var failure atomic.Pointer[error]
+	failed := func(err error) { failure.CompareAndSwap(nil, &err) }
+	indexer, err := esutil.NewBulkIndexer(esutil.BulkIndexerConfig{
+		Client: client, Index: index, NumWorkers: c.Connections, FlushBytes: c.BatchBytes,
+		OnError: func(_ context.Context, err error) { failed(err) },
+	})
+	if err != nil {
+		return 0, err
+	}
+	for {
+		// The indexer keeps its documents until it flushes them.
+		body, documents, err := readFrame(from, nil)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		for range documents {
+			action, rest, _ := bytes.Cut(body, []byte("\n"))
+			doc, next, _ := bytes.Cut(rest, []byte("\n"))
+			body = next
+			id := action[len(`{"index":{"_id":"`) : len(action)-len(`"}}`)]
+			err := indexer.Add(ctx, esutil.BulkIndexerItem{
+				Action: "index", DocumentID: string(id), Body: bytes.NewReader(doc),
+				OnFailure: func(_ context.Context, _ esutil.BulkIndexerItem, res esutil.BulkIndexerResponseItem, err error) {
+					failed(errors.Join(err, fmt.Errorf("%d %s: %s", res.Status, res.Error.Type, res.Error.Reason)))
+				},
+			})
+			if err != nil {
+				return 0, err
+			}
+		}
+	}
+	if err := indexer.Close(ctx); err != nil {
+		return 0, err
+	}
+	if err := failure.Load(); err != nil {
+		return 0, *err
+	}
+	return int64(indexer.Stats().NumIndexed), nil // #nosec G115 -- counts documents
 }
