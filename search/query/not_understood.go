@@ -61,8 +61,8 @@ func hintsOf(d Dataset, base BaseKind, text, filters input.Value) (h Hints) {
 			continue
 		}
 		for _, v := range append(value.Items, value) {
-			if sign := wildcard.FindString(v.Text); sign != "" {
-				h.always = append(h.always, fmt.Sprintf(none, "filters."+f.Key, strings.TrimSpace(sign)))
+			if sign := wildcardIn(v.Text); sign != "" {
+				h.always = append(h.always, fmt.Sprintf(none, "filters."+f.Key, sign))
 				break
 			}
 		}
@@ -75,12 +75,18 @@ var (
 	phrase   = regexp.MustCompile(`"[^"\s]+ [^"]+"`)
 )
 
+// wildcardIn is the first wildcard of a text, "" if there is none.
+func wildcardIn(text string) string {
+	found := wildcard.FindString(text)
+	return found[max(0, len(found)-1):]
+}
+
 // operatorIn is what other services take for an operator in a text: a wildcard, a quoted
 // phrase, a sign before a word, a field before a value, AND and its like; "" if there is
 // none.
 func operatorIn(text string, keys []string) string {
-	if sign := wildcard.FindString(text); sign != "" {
-		return sign[len(sign)-1:]
+	if sign := wildcardIn(text); sign != "" {
+		return sign
 	}
 	if phrase.MatchString(text) {
 		return `"`
