@@ -65,6 +65,7 @@ type metadata struct {
 	SearchAfter   string   `json:"search_after"`
 	DidYouMean    string   `json:"did_you_mean"`
 	Hints         []string `json:"hints"`
+	LeftOut       []string `json:"left_out"`
 	Succeeded     int      `json:"succeeded"`
 	Failed        int      `json:"failed"`
 	NotFound      []string `json:"not_found"`

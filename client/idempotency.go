@@ -22,6 +22,11 @@ func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKeyOf{}, &idempotencyKey{text: key})
 }
 
+// withRandomKey returns a context whose calls have random keys, and do not count.
+func withRandomKey(ctx context.Context) context.Context {
+	return context.WithValue(ctx, idempotencyKeyOf{}, nil)
+}
+
 // keyOf is the key of the next request with the context, "" if it is to be random.
 func keyOf(ctx context.Context) string {
 	key, _ := ctx.Value(idempotencyKeyOf{}).(*idempotencyKey)

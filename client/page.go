@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +30,10 @@ type Page[R any] struct {
 	DidYouMean string
 	// Hints are sentences on what of the search was probably meant otherwise.
 	Hints []string
+	// LeftOut are the ids of records, the last ones of the page, that are not in Records:
+	// the answer repeats an earlier one, and records have become too long for
+	// Search.MaxBytes since. Pages and All fetch them.
+	LeftOut []string
 	// Credits is the cost of the page, Window the state of the credits.
 	Credits int
 	Window  Window
@@ -67,7 +73,7 @@ func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
 	}
 	return &Page[R]{
 		Records: records, Total: m.Total, TotalIsCapped: m.TotalIsCapped, Limit: m.Limit, Offset: m.Offset,
-		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Hints: m.Hints, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
+		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Hints: m.Hints, LeftOut: m.LeftOut, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
 	}
 }
 
@@ -79,16 +85,33 @@ var errNoProgress = errors.New("atlas: the next page has the cursor of this one"
 //
 // With a sort by a field, a record occurs exactly once if it matches throughout and
 // its value of that field does not change.
+//
+// Records that a repetition leaves out for MaxBytes are fetched by one more request for
+// that page, without MaxBytes and with an Idempotency-Key of its own. It costs its records.
+// LeftOut of the page are then those that this request did not find either.
 func (s *Source[R]) Pages(ctx context.Context, q Search) iter.Seq2[*Page[R], error] {
+	return walkPages(ctx, q, s.Search)
+}
+
+// walkPages is Pages for any search.
+func walkPages[R any](ctx context.Context, q Search, search func(context.Context, Search) (*Page[R], error)) iter.Seq2[*Page[R], error] {
 	return func(yield func(*Page[R], error) bool) {
 		q := q // each iteration starts at the same place
 		if q.Limit == 0 {
 			q.Limit = MaxPage
 		}
 		for {
-			page, err := s.Search(ctx, q)
+			page, err := search(ctx, q)
 			if err == nil && page.Next != "" && page.Next == q.SearchAfter {
 				err = errNoProgress
+			}
+			if err == nil && len(page.LeftOut) > 0 {
+				whole := q
+				whole.MaxBytes = 0
+				var again *Page[R]
+				if again, err = search(withRandomKey(ctx), whole); err == nil {
+					err = page.complete(again)
+				}
 			}
 			if err != nil {
 				yield(nil, err)
@@ -105,8 +128,31 @@ func (s *Source[R]) Pages(ctx context.Context, q Search) iter.Seq2[*Page[R], err
 // All iterates over the records of Pages. A loop that ends early has paid for
 // its whole page: set Limit.
 func (s *Source[R]) All(ctx context.Context, q Search) iter.Seq2[R, error] {
+	return recordsOf(s.Pages(ctx, q))
+}
+
+// complete adds the records of again that p left out.
+func (p *Page[R]) complete(again *Page[R]) error {
+	p.Credits, p.Window = p.Credits+again.Credits, again.Window
+	for _, record := range again.Records {
+		var of struct{ ID string }
+		raw, err := json.Marshal(record)
+		if err == nil {
+			err = json.Unmarshal(raw, &of)
+		}
+		if err != nil {
+			return fmt.Errorf("atlas: a record cannot be read: %w", err)
+		}
+		if i := slices.Index(p.LeftOut, of.ID); i >= 0 {
+			p.Records, p.LeftOut = append(p.Records, record), slices.Delete(p.LeftOut, i, i+1)
+		}
+	}
+	return nil
+}
+
+func recordsOf[R any](pages iter.Seq2[*Page[R], error]) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
-		for page, err := range s.Pages(ctx, q) {
+		for page, err := range pages {
 			if err != nil {
 				yield(*new(R), err)
 				return

@@ -51,33 +51,17 @@ func (u *Queue) Cost(ctx context.Context, q QueueSearch) (Cost, error) {
 }
 
 // All iterates over the signals from q.SearchAfter, or the newest arrival, to the last
-// one, and fetches each page on demand. An error ends the iteration.
+// one, and fetches each page on demand, as Source.Pages does. An error ends the iteration.
 func (u *Queue) All(ctx context.Context, q QueueSearch) iter.Seq2[Signal, error] {
-	return func(yield func(Signal, error) bool) {
-		q := q // each iteration starts at the same place
-		if q.Limit == 0 {
-			q.Limit = MaxPage
+	return recordsOf(walkPages(ctx, q.Search, func(ctx context.Context, at Search) (*Page[Signal], error) {
+		q := q
+		q.Search = at
+		page, err := u.Search(ctx, q)
+		if err != nil {
+			return nil, err
 		}
-		for {
-			page, err := u.Search(ctx, q)
-			if err == nil && page.Next != "" && page.Next == q.SearchAfter {
-				err = errNoProgress
-			}
-			if err != nil {
-				yield(Signal{}, err)
-				return
-			}
-			for _, signal := range page.Records {
-				if !yield(signal, nil) {
-					return
-				}
-			}
-			if page.Next == "" {
-				return
-			}
-			q.SearchAfter, q.Offset = page.Next, 0
-		}
-	}
+		return &page.Page, nil
+	}))
 }
 
 // Dismiss dismisses 1 to 100 signals of the queue, for the whole workspace. Items fail

@@ -86,10 +86,11 @@ type answer struct {
 	Status  int               `json:"status"` // 0: 200
 	Headers map[string]string `json:"headers"`
 	Body    json.RawMessage   `json:"body"`
-	Text    *string           `json:"text"`    // no JSON
-	Code    string            `json:"code"`    // of an error
-	Page    []string          `json:"page"`    // ids of records
-	Next    string            `json:"next"`    // cursor of the page
+	Text    *string           `json:"text"` // no JSON
+	Code    string            `json:"code"` // of an error
+	Page    []string          `json:"page"` // ids of records
+	Next    string            `json:"next"` // cursor of the page
+	LeftOut []string          `json:"left_out"`
 	View    string            `json:"view"`    // id
 	Lost    bool              `json:"lost"`    // the connection ends without an answer
 	Cut     bool              `json:"cut"`     // within the answer
@@ -124,6 +125,9 @@ func (a answer) body() []byte {
 		meta := map[string]any{"total": len(records), "total_is_capped": false, "limit": 100, "offset": 0, "search_after": nil, "credits": len(records)}
 		if a.Next != "" {
 			meta["search_after"] = a.Next
+		}
+		if a.LeftOut != nil {
+			meta["left_out"] = a.LeftOut
 		}
 		body = map[string]any{"data": records, "metadata": meta}
 	}
@@ -352,7 +356,7 @@ func callGo(ctx context.Context, api *client.Client, c behaviour) (map[string]an
 		records, err := client.Collect(api.Projects.All(ctx, client.Search{}))
 		return map[string]any{"ids": idsOf(records)}, err
 	case "all_with_key":
-		records, err := client.Collect(api.Projects.All(client.WithIdempotencyKey(ctx, "mine"), client.Search{}))
+		records, err := client.Collect(api.Projects.All(client.WithIdempotencyKey(ctx, "mine"), client.Search{MaxBytes: 1000}))
 		return map[string]any{"ids": idsOf(records)}, err
 	case "get":
 		id := c.ID

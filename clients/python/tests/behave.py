@@ -26,7 +26,7 @@ def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
         case "all":
             return {"ids": [r.id for r in atlas.projects.all()]}
         case "all_with_key":
-            return {"ids": [r.id for r in atlas.with_idempotency_key("mine").projects.all()]}
+            return {"ids": [r.id for r in atlas.with_idempotency_key("mine").projects.all(max_bytes=1000)]}
         case "get":
             return {"ids": [atlas.projects.get(case.get("id", "p")).id]}
         case "get_all":

@@ -57,6 +57,8 @@ export interface Call {
   params?: Record<string, string | number | boolean | undefined>;
   /** The service does not keep the answer: the request is not repeated where it may have had an effect. */
   unkept?: boolean;
+  /** The call does not count among those with a key of one's own. */
+  randomKey?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -80,7 +82,7 @@ export class Connection {
 
   /** The first answer with success. */
   async send<T>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
-    const key = this.nextKey();
+    const key = call.randomKey ? crypto.randomUUID() : this.nextKey();
     let failed = 0;
     for (let attempt = 1; ; attempt++) {
       const began = performance.now();

@@ -1,4 +1,4 @@
-import type { Connection } from "./connection.js";
+import type { Call, Connection } from "./connection.js";
 import { APIError, AtlasError, creditsOf, itemError, type Credits, type Issue } from "./errors.js";
 import type { components } from "./schema.js";
 
@@ -23,6 +23,11 @@ export interface Page<R> {
   unread: number | undefined;
   /** Sentences on what of the search was probably meant otherwise. */
   hints: string[];
+  /**
+   * Ids of records, the last ones of the page, that are not in `records`: the answer repeats an earlier one, and
+   * records have become too long for `max_bytes` since. `pages` and `all` fetch them.
+   */
+  leftOut: string[];
 }
 
 /** The result of one input of a batch: data or an error. */
@@ -78,13 +83,26 @@ export interface Options {
 
 interface SearchAnswer<R> {
   data: R[] | { records: R[] };
-  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string; hints?: string[]; unread?: number };
+  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string; hints?: string[]; unread?: number; left_out?: string[] };
 }
 
 interface Paged {
   limit?: number;
   offset?: number;
   search_after?: string;
+  max_bytes?: number;
+}
+
+/** The page with those records of another that it left out. */
+function complete<R>(page: Page<R>, again: Page<R>): Page<R> {
+  const idOf = (record: R) => (record as { id: string }).id;
+  const found = again.records.filter((r) => page.leftOut.includes(idOf(r)));
+  return {
+    ...page,
+    records: [...page.records, ...found],
+    leftOut: page.leftOut.filter((id) => !found.some((r) => idOf(r) === id)),
+    credits: { ...again.credits, charged: page.credits.charged + again.credits.charged },
+  };
 }
 
 /** What can be searched page by page. R: its records, Q: a search request. */
@@ -95,8 +113,11 @@ export class Searchable<R, Q extends object> {
   ) {}
 
   /** One page, of 25 records unless `limit` says otherwise. docs/api.md, "Search requests". */
-  async search(request: Q, options: Options = {}): Promise<Page<R>> {
-    const call = { body: request, signal: options.signal };
+  search(request: Q, options: Options = {}): Promise<Page<R>> {
+    return this.page({ body: request, signal: options.signal });
+  }
+
+  private async page(call: Call): Promise<Page<R>> {
     const { body, response } = await this.connection.send<SearchAnswer<R>>("POST", `${this.path}/search`, call);
     return {
       records: Array.isArray(body.data) ? body.data : body.data.records,
@@ -108,6 +129,7 @@ export class Searchable<R, Q extends object> {
       requestId: response.headers.get("X-Request-Id") ?? "",
       unread: body.metadata.unread,
       hints: body.metadata.hints ?? [],
+      leftOut: body.metadata.left_out ?? [],
     };
   }
 
@@ -117,13 +139,22 @@ export class Searchable<R, Q extends object> {
    *
    * With a sort by a field, a record occurs exactly once if it matches throughout and its value of that field does
    * not change.
+   *
+   * Records that a repetition leaves out for `max_bytes` are fetched by one more request for that page, without
+   * `max_bytes` and with an Idempotency-Key of its own. It costs its records. `leftOut` of the page are then those
+   * that this request did not find either.
    */
   async *pages(request: Q, options: Options = {}): AsyncGenerator<Page<R>, void, undefined> {
     let q: Q & Paged = { limit: MAX_PAGE, ...request };
     for (;;) {
-      const page = await this.search(q, options);
+      let page = await this.search(q, options);
       if (page.next !== undefined && page.next === q.search_after) {
         throw new AtlasError("the next page has the cursor of this one");
+      }
+      if (page.leftOut.length > 0) {
+        const whole = { ...q };
+        delete whole.max_bytes;
+        page = complete(page, await this.page({ body: whole, randomKey: true, signal: options.signal }));
       }
       yield page;
       if (page.next === undefined) return;

@@ -17,7 +17,7 @@ async function call(atlas, c) {
     case "all":
       return { ids: await ids(atlas.projects.all({})) };
     case "all_with_key":
-      return { ids: await ids(atlas.withIdempotencyKey("mine").projects.all({})) };
+      return { ids: await ids(atlas.withIdempotencyKey("mine").projects.all({ max_bytes: 1000 })) };
     case "get":
       return { ids: [(await atlas.projects.get(c.id ?? "p")).id] };
     case "get_all": {

@@ -116,10 +116,12 @@ class Connection:
         body: Any = None,
         params: Mapping[str, Any] | None = None,
         unkept: bool = False,
+        random_key: bool = False,
     ) -> httpx.Response:
         """The first response with success. Raises AtlasError. unkept means that the service does not keep the
-        answer: the request is not repeated where it may have had an effect."""
-        key = None if unkept else self._next_key()
+        answer: the request is not repeated where it may have had an effect. random_key is for a call that does
+        not count among those with a key of one's own."""
+        key = None if unkept else str(uuid.uuid4()) if random_key else self._next_key()
         attempt, failed = 1, 0.0
         while True:
             began = time.monotonic()

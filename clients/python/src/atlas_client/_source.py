@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import httpx
@@ -59,6 +59,9 @@ class Page(Generic[R]):
     """Of the queue of signals: how many of all are not dismissed."""
     hints: list[str] = field(default_factory=list)
     """Sentences on what of the search was probably meant otherwise."""
+    left_out: tuple[str, ...] = ()
+    """Ids of records, the last ones of the page, that are not in ``records``: the answer repeats an earlier
+    one, and records have become too long for ``max_bytes`` since. ``pages`` and ``all`` fetch them."""
 
     def to_pandas(self) -> Any:
         """The records as a DataFrame. Needs the extra ``pandas``."""
@@ -127,6 +130,19 @@ def batch_of(answer: dict[str, Any], read: Any = None) -> Batch[Any]:
     return Batch(items, answer["metadata"]["succeeded"], answer["metadata"]["failed"])
 
 
+def _complete(page: Page[R], again: Page[R]) -> Page[R]:
+    """The page with those records of another that it left out."""
+    missing = [i for i, r in enumerate(again.raw) if r["id"] in page.left_out]
+    found = {again.raw[i]["id"] for i in missing}
+    return replace(
+        page,
+        records=page.records + [again.records[i] for i in missing],
+        raw=page.raw + [again.raw[i] for i in missing],
+        left_out=tuple(id for id in page.left_out if id not in found),
+        credits=replace(again.credits, charged=page.credits.charged + again.credits.charged),
+    )
+
+
 class Searchable(Generic[R]):
     """What can be searched page by page."""
 
@@ -155,7 +171,10 @@ class Searchable(Generic[R]):
             query=query, filters=filters, relations=relations, any=any, none=none, sort=sort, typos=typos,
             fields=fields, limit=limit, offset=offset, search_after=search_after, **more,
         )  # fmt: skip
-        response = self._connection.send("POST", self._path + "/search", body=body)
+        return self._page(body)
+
+    def _page(self, body: dict[str, Any], *, random_key: bool = False) -> Page[R]:
+        response = self._connection.send("POST", self._path + "/search", body=body, random_key=random_key)
         answer = decoded(response)
         data, metadata = answer["data"], answer["metadata"]
         raw = data["records"] if isinstance(data, dict) else data
@@ -170,6 +189,7 @@ class Searchable(Generic[R]):
             raw,
             metadata.get("unread"),
             metadata.get("hints", []),
+            tuple(metadata.get("left_out", ())),
         )
 
     def pages(self, query: str | None = None, *, limit: int = MAX_PAGE, **search: Any) -> Iterator[Page[R]]:
@@ -177,12 +197,19 @@ class Searchable(Generic[R]):
         on from ``next`` of the last page, as ``search_after``.
 
         With a sort by a field, a record occurs exactly once if it matches throughout and its value of that
-        field does not change."""
+        field does not change.
+
+        Records that a repetition leaves out for ``max_bytes`` are fetched by one more request for that page,
+        without ``max_bytes`` and with an Idempotency-Key of its own. It costs its records. ``left_out`` of the
+        page are then those that this request did not find either."""
         while True:
             page = self.search(query, limit=limit, **search)
             after = search.get("search_after")
             if page.next is not None and page.next == after:
                 raise AtlasError("the next page has the cursor of this one")
+            if page.left_out:
+                whole = without_none(query=query, limit=limit, **(search | {"max_bytes": None}))
+                page = _complete(page, self._page(whole, random_key=True))
             yield page
             if page.next is None:
                 return

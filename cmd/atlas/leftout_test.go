@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"atlas/client"
+	"atlas/search/query"
+)
+
+// leftOutWalks print the ids of the book's projects, under a key of their own.
+var leftOutWalks = map[string]string{
+	"python": `import os
+from atlas_client import Atlas
+atlas = Atlas(os.environ["ATLAS_URL"], api_key=os.environ["ATLAS_API_KEY"]).with_idempotency_key("left-out-python")
+for r in atlas.book.projects.all(fields=["notes"], sort={"field": "name", "order": "asc"}, limit=4, max_bytes=1000):
+    print(r.id)
+`,
+	"typescript": `import { Atlas } from "atlas-client";
+const atlas = new Atlas({ baseUrl: process.env.ATLAS_URL!, apiKey: process.env.ATLAS_API_KEY! }).withIdempotencyKey("left-out-typescript");
+for await (const r of atlas.book.projects.all({ fields: ["notes"], sort: { field: "name", order: "asc" }, limit: 4, max_bytes: 1000 })) console.log(r.id);
+`,
+}
+
+// A program that repeats its walk under the same key gets the same records, also if they have
+// become too long for its pages since. It pays for one more page then.
+func TestClientsFetchWhatRepetitionsLeaveOut(t *testing.T) {
+	t.Parallel()
+	const n, page = 6, 4
+	s := start(t, 0)
+	c := s.client(s.key)
+	var inputs []client.ProjectUpsert
+	for _, id := range s.search(query.Projects, fmt.Sprintf(`{"limit":%d}`, n)).ids(t) {
+		inputs = append(inputs, client.ProjectUpsert{ProjectID: id, Notes: client.To("short")})
+	}
+	write := func() {
+		if err := must(c.Book.Projects.UpsertAll(t.Context(), inputs))(t).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+
+	walks := map[string]func(*testing.T) []string{"go": func(t *testing.T) (ids []string) {
+		q := client.Search{Fields: []string{"notes"}, Sort: client.Asc("name"), Limit: page, MaxBytes: 1000}
+		for _, r := range collect(t, c.Book.Projects.All(client.WithIdempotencyKey(t.Context(), "left-out-go"), q)) {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}}
+	tool := must(filepath.Abs("../../scripts/clients"))(t)
+	for _, language := range strings.Fields(os.Getenv("ATLAS_CLIENTS")) {
+		path := filepath.Join(t.TempDir(), "walk."+map[string]string{"python": "py", "typescript": "mts"}[language])
+		if err := os.WriteFile(path, []byte(leftOutWalks[language]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if language == "typescript" {
+			if out, err := exec.CommandContext(t.Context(), tool, language, "compile", filepath.Dir(path)).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		walks[language] = func(t *testing.T) []string {
+			cmd := exec.CommandContext(t.Context(), tool, language, "run", path)
+			cmd.Env = append(os.Environ(), "ATLAS_URL="+s.base, "ATLAS_API_KEY="+s.key)
+			var problems bytes.Buffer
+			cmd.Stderr = &problems
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, &problems)
+			}
+			return strings.Fields(string(out))
+		}
+	}
+
+	first := map[string][]string{}
+	for language, walk := range walks {
+		if first[language] = walk(t); len(first[language]) != n {
+			t.Fatalf("%s: %d records", language, len(first[language]))
+		}
+	}
+	for i := range inputs {
+		inputs[i].Notes = client.To(strings.Repeat("x", 400))
+	}
+	write()
+	for language, walk := range walks {
+		before := s.usedCredits()
+		if again := walk(t); !slices.Equal(again, first[language]) {
+			t.Errorf("%s: %v, then %v", language, first[language], again)
+		}
+		if cost := s.usedCredits() - before; cost != page {
+			t.Errorf("%s: the repetition cost %d", language, cost)
+		}
+	}
+}
