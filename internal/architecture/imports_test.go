@@ -57,7 +57,7 @@ var allowed = map[string][]string{
 	"workspace/digest":         {"workspace", "workspace/jobs", "workspace/subscriptions", "internal/fault"},
 	"workspace/audit":          {"workspace", "search/query", "internal/fault", "internal/timer"},
 	"workspace/webhooks":       {"workspace", "workspace/jobs", "internal/fault", "internal/seal"},
-	"workspace/postgres":       {"workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions", "workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault"},
+	"workspace/postgres":       {"internal/timer", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions", "workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault"},
 	"workspace/projection":     {"workspace", "workspace/book", "workspace/held", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault", "internal/timer"},
 	"workspace/join":           {"search/query", "workspace", "workspace/views", "internal/fault"},
 	"workspace/records":        {"search/query", "workspace", "workspace/book", "workspace/views", "workspace/held", "workspace/join"},

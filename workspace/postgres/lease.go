@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/timer"
 )
 
 // A lease is a name that at most one holder has at a time, until a deadline by the
@@ -86,6 +88,26 @@ func (s *System) WithLease(ctx context.Context, name, who string, ttl time.Durat
 // the same time.
 func (s *System) WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error {
 	return WithLease(ctx, s, name, holder, ttl, work)
+}
+
+// WaitForLease repeats try while another holder has the lease: for wait, each time after
+// every. It tells of the holder once, and again when the holder changes.
+func WaitForLease(ctx context.Context, wait, every time.Duration, try func() error, tell func(*LeaseHeldError)) error {
+	since, holder := time.Now(), ""
+	for {
+		err := try()
+		held, ok := errors.AsType[*LeaseHeldError](err)
+		if !ok || time.Since(since) >= wait {
+			return err
+		}
+		if held.Holder != holder {
+			holder = held.Holder
+			tell(held)
+		}
+		if err := timer.Sleep(ctx, min(every, max(0, wait-time.Since(since)))); err != nil {
+			return err
+		}
+	}
 }
 
 // LeaseStore keeps leases, as *System does.

@@ -2,14 +2,12 @@ package index
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/generation"
-	"atlas/internal/timer"
 	"atlas/workspace/postgres"
 )
 
@@ -50,19 +48,7 @@ func (l waitingLease) WithNamedLease(ctx context.Context, name, holder string, t
 }
 
 func (l waitingLease) waiting(ctx context.Context, try func() error) error {
-	since, holder := time.Now(), ""
-	for {
-		err := try()
-		held, ok := errors.AsType[*postgres.LeaseHeldError](err)
-		if !ok || time.Since(since) >= l.wait {
-			return err
-		}
-		if held.Holder != holder {
-			holder = held.Holder
-			_, _ = fmt.Fprintf(l.out, "waiting: %v\n", held)
-		}
-		if err := timer.Sleep(ctx, min(l.every, max(0, l.wait-time.Since(since)))); err != nil {
-			return err
-		}
-	}
+	return postgres.WaitForLease(ctx, l.wait, l.every, try, func(held *postgres.LeaseHeldError) {
+		_, _ = fmt.Fprintf(l.out, "waiting: %v\n", held)
+	})
 }

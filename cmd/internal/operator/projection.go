@@ -2,14 +2,12 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
 
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/server"
-	"atlas/internal/timer"
 	"atlas/search"
 	"atlas/search/query"
 	"atlas/workspace/held"
@@ -109,12 +107,8 @@ type patient struct{ *postgres.System }
 
 // WithLease implements projection.Generations.
 func (s patient) WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error {
-	for began := time.Now(); ; {
-		err := s.System.WithLease(ctx, name, who, ttl, work)
-		if _, held := errors.AsType[*postgres.LeaseHeldError](err); !held || time.Since(began) > 2*ttl || timer.Sleep(ctx, time.Second) != nil {
-			return err
-		}
-	}
+	try := func() error { return s.System.WithLease(ctx, name, who, ttl, work) }
+	return postgres.WaitForLease(ctx, 2*ttl, time.Second, try, func(*postgres.LeaseHeldError) {})
 }
 
 // Run rebuilds the indices and reports progress.
