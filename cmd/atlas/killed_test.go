@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -127,20 +125,8 @@ func TestWalksThroughAKilledServer(t *testing.T) {
 		ended <- err
 	}()
 	walkers["go"] = &walker{in: goInput, out: bufio.NewScanner(goOutput), ends: func() error { return <-ended }}
-	tool := must(filepath.Abs("../../scripts/clients"))(t)
-	for _, language := range strings.Fields(os.Getenv("ATLAS_CLIENTS")) {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "walk."+map[string]string{"python": "py", "typescript": "mts"}[language])
-		if err := os.WriteFile(path, []byte(walks[language]), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if language == "typescript" {
-			if out, err := exec.CommandContext(t.Context(), tool, language, "compile", dir).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-		}
-		cmd := exec.CommandContext(t.Context(), tool, language, "run", path)
-		cmd.Env = append(os.Environ(), "ATLAS_URL="+p.root+"/api/v1", "ATLAS_API_KEY="+s.key, fmt.Sprintf("LIMIT=%d", limit))
+	for language, command := range clientPrograms(t, walks) {
+		cmd := command("ATLAS_URL="+p.root+"/api/v1", "ATLAS_API_KEY="+s.key, fmt.Sprintf("LIMIT=%d", limit))
 		cmd.Stderr = os.Stderr
 		in, out := must(cmd.StdinPipe())(t), must(cmd.StdoutPipe())(t)
 		if err := cmd.Start(); err != nil {

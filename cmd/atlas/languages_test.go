@@ -78,3 +78,29 @@ func (s *docsService) inOtherLanguages(ctx context.Context, blocks []*block) (ma
 	}
 	return commands, nil
 }
+
+// clientPrograms compiles a program in each language that ATLAS_CLIENTS names, and returns
+// what makes the commands that run it, with an environment.
+func clientPrograms(t *testing.T, sources map[string]string) map[string]func(environment ...string) *exec.Cmd {
+	t.Helper()
+	tool := must(filepath.Abs("../../scripts/clients"))(t)
+	commands := map[string]func(environment ...string) *exec.Cmd{}
+	for _, language := range strings.Fields(os.Getenv("ATLAS_CLIENTS")) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "program."+map[string]string{"python": "py", "typescript": "mts"}[language])
+		if err := os.WriteFile(path, []byte(sources[language]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if language == "typescript" {
+			if out, err := exec.CommandContext(t.Context(), tool, language, "compile", dir).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		commands[language] = func(environment ...string) *exec.Cmd {
+			cmd := exec.CommandContext(t.Context(), tool, language, "run", path)
+			cmd.Env = append(os.Environ(), environment...)
+			return cmd
+		}
+	}
+	return commands
+}

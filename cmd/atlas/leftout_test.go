@@ -3,9 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,20 +50,9 @@ func TestClientsFetchWhatRepetitionsLeaveOut(t *testing.T) {
 		}
 		return ids
 	}}
-	tool := must(filepath.Abs("../../scripts/clients"))(t)
-	for _, language := range strings.Fields(os.Getenv("ATLAS_CLIENTS")) {
-		path := filepath.Join(t.TempDir(), "walk."+map[string]string{"python": "py", "typescript": "mts"}[language])
-		if err := os.WriteFile(path, []byte(leftOutWalks[language]), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if language == "typescript" {
-			if out, err := exec.CommandContext(t.Context(), tool, language, "compile", filepath.Dir(path)).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-		}
+	for language, command := range clientPrograms(t, leftOutWalks) {
 		walks[language] = func(t *testing.T) []string {
-			cmd := exec.CommandContext(t.Context(), tool, language, "run", path)
-			cmd.Env = append(os.Environ(), "ATLAS_URL="+s.base, "ATLAS_API_KEY="+s.key)
+			cmd := command("ATLAS_URL="+s.base, "ATLAS_API_KEY="+s.key)
 			var problems bytes.Buffer
 			cmd.Stderr = &problems
 			out, err := cmd.Output()
