@@ -47,8 +47,13 @@ func (s *Stack) Resume(ctx context.Context, b Backend) error {
 	if err != nil {
 		return fmt.Errorf("devstack: start %s again: %w", b, err)
 	}
+	return samePlace(string(b), before, after)
+}
+
+// samePlace refuses a server that has another port, or address, than before.
+func samePlace[P comparable](kind string, before, after P) error {
 	if after != before {
-		return fmt.Errorf("devstack: another process took the port of %s: it is at %s now", b, after)
+		return fmt.Errorf("devstack: another process took the port of %s: it is at %v now", kind, after)
 	}
 	return nil
 }

@@ -103,14 +103,7 @@ func (c *Cluster) Resume(ctx context.Context, member string) error {
 	if err != nil {
 		return fmt.Errorf("devstack: start %s again: %w", member, err)
 	}
-	return samePort(member, before, after)
-}
-
-func samePort(member string, before, after int) error {
-	if after != before {
-		return fmt.Errorf("devstack: another process took the port of %s: it is at %d now", member, after)
-	}
-	return nil
+	return samePlace(member, before, after)
 }
 
 // Member is the state of a member.

@@ -116,7 +116,7 @@ func (c *Cluster) Rejoin(ctx context.Context, member string) error {
 		return err
 	}
 	if before != nil {
-		if err := samePort(member, before.record.Port, c.port(member)); err != nil {
+		if err := samePlace(member, before.record.Port, c.port(member)); err != nil {
 			return err
 		}
 	}

@@ -305,12 +305,12 @@ func (m *machine) choosePort(kind string) int {
 // started again at its address. It waits until they are free: the threads of a killed
 // JVM may still end when its process counts as ended.
 func (m *machine) keepPorts(kind string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	for _, of := range []string{kind, kind + transport} {
+		m.mu.Lock()
 		port, ok := m.state.Ports[of]
+		m.mu.Unlock()
 		if !ok {
 			continue
 		}
@@ -322,7 +322,9 @@ func (m *machine) keepPorts(kind string) error {
 			return fmt.Errorf("devstack: keep the port of %s: %w", of, err)
 		}
 		held.kind = kind
+		m.mu.Lock()
 		m.held = append(m.held, held)
+		m.mu.Unlock()
 	}
 	return nil
 }
