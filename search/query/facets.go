@@ -166,7 +166,7 @@ func facetRequestRule(d Dataset, base BaseKind) rule.Rule[FacetRequest] {
 
 // split puts the filters that a facet ignores after the other conditions.
 func (r facetRequest) split(d Dataset, base BaseKind, body rule.Rule[facetRequest], v input.Value) FacetRequest {
-	out := FacetRequest{Query: Query{Dataset: d, Base: Base{Kind: base}}, Facets: r.facets}
+	out := FacetRequest{Query: Query{Dataset: d, Base: Base{Kind: base}, Hints: r.Hints}, Facets: r.facets}
 	filters := v.Get("filters")
 	var own, others []input.Member
 	for _, m := range filters.Members {
@@ -184,11 +184,9 @@ func (r facetRequest) split(d Dataset, base BaseKind, body rule.Rule[facetReques
 				v.Members[i].Value = input.Value{Kind: input.Object, Members: others}
 			}
 		}
-		hints := r.Hints
 		r = body.Read(&none, v)
-		r.Hints = hints
 	}
-	out.Text, out.Typos, out.Hints, out.Where = r.Text, r.Typos, r.Hints, slices.Clip(r.where)
+	out.Text, out.Typos, out.Where = r.Text, r.Typos, slices.Clip(r.where)
 	for _, m := range own {
 		of := filtersRule(d, base).Read(&none, input.Value{Kind: input.Object, Members: []input.Member{m}})
 		out.Own, out.Where = append(out.Own, m.Name), append(out.Where, of.where)

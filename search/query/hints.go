@@ -160,7 +160,10 @@ func wrappedFilter(f *Field) func(v input.Value) string {
 	}
 }
 
-const geoExample = `{"value":{"near":{"latitude":51.05,"longitude":-114.07,"radius_m":1000}}}`
+const (
+	nearExample = `{"near":{"latitude":51.05,"longitude":-114.07,"radius_m":1000}}`
+	geoExample  = `{"value":` + nearExample + `}`
+)
 
 // nearPoint is the value of a filter by location of [latitude, longitude] or a text of the
 // two.
@@ -169,10 +172,14 @@ func nearPoint(v input.Value) string {
 	if len(v.Items) > 1 {
 		ends = []string{v.Items[0].Text, v.Items[1].Text}
 	}
-	if len(ends) < 2 || numberIn(strings.TrimSpace(ends[0])) == "" || numberIn(strings.TrimSpace(ends[1])) == "" {
-		return `{"near":{"latitude":51.05,"longitude":-114.07,"radius_m":1000}}`
+	if len(ends) < 2 {
+		return nearExample
 	}
-	return fmt.Sprintf(`{"near":{"latitude":%.20s,"longitude":%.20s,"radius_m":1000}}`, numberIn(strings.TrimSpace(ends[0])), numberIn(strings.TrimSpace(ends[1])))
+	latitude, longitude := numberIn(strings.TrimSpace(ends[0])), numberIn(strings.TrimSpace(ends[1]))
+	if latitude == "" || longitude == "" {
+		return nearExample
+	}
+	return fmt.Sprintf(`{"near":{"latitude":%.20s,"longitude":%.20s,"radius_m":1000}}`, latitude, longitude)
 }
 
 // joinedTexts is the query of an array of texts, or of an object with one.

@@ -28,7 +28,7 @@ func (h Hints) For(found int) []string {
 func hintsOf(d Dataset, base BaseKind, text, filters input.Value) (h Hints) {
 	const none = "%s has no operators: each of its terms must occur, and %q is no more than text"
 	fields := FilterFields(d, base)
-	if sign := operatorIn(text.Text, keys(fields)); sign != "" {
+	if sign := operatorIn(text.Text, fields); sign != "" {
 		hint := fmt.Sprintf(none, "query", sign)
 		key, value, isField := strings.Cut(sign, ":")
 		switch {
@@ -48,9 +48,16 @@ func hintsOf(d Dataset, base BaseKind, text, filters input.Value) (h Hints) {
 			h.always = append(h.always, hint)
 		}
 	}
-	for _, f := range fields {
+	if len(filters.Members) == 0 {
+		return h
+	}
+	for i := range fields {
+		f := &fields[i]
 		value := filters.Get(f.Key).Get("value")
-		if f.Dynamic() && value.Kind != input.Absent {
+		if value.Kind == input.Absent {
+			continue
+		}
+		if f.Dynamic() {
 			at := "/api/v1/data/" + string(d) + "/suggest completes them"
 			if base != Data {
 				at = "/api/v1/workspace/" + string(d) + "/facets counts them"
@@ -84,7 +91,7 @@ func wildcardIn(text string) string {
 // operatorIn is what other services take for an operator in a text: a wildcard, a quoted
 // phrase, a sign before a word, a field before a value, AND and its like; "" if there is
 // none.
-func operatorIn(text string, keys []string) string {
+func operatorIn(text string, fields []Field) string {
 	if sign := wildcardIn(text); sign != "" {
 		return sign
 	}
@@ -94,7 +101,7 @@ func operatorIn(text string, keys []string) string {
 	for _, word := range strings.Fields(text) {
 		key, value, _ := strings.Cut(word, ":")
 		switch {
-		case value != "" && slices.Contains(keys, key), len(word) > 2 && (word[0] == '-' || word[0] == '+') && strings.Trim(word[1:], "+-0123456789.,") != "",
+		case value != "" && slices.ContainsFunc(fields, func(f Field) bool { return f.Key == key }), len(word) > 2 && (word[0] == '-' || word[0] == '+') && strings.Trim(word[1:], "+-0123456789.,") != "",
 			slices.Contains([]string{"AND", "OR", "NOT", "&&", "||"}, word):
 			return fmt.Sprintf("%.60s", word)
 		}
