@@ -8,10 +8,9 @@ export default defineConfig({
   testDir: 'e2e',
   outputDir: 'test-results',
   workers: 1,
-  timeout: 120_000,
-  // For machines that are busy: scripts/test compiles meanwhile. A test that passes only the second
-  // time is listed as flaky.
-  expect: { timeout: 30_000 },
+  timeout: 60_000,
+  // For machines that are busy. A test that passes only the second time is listed as flaky.
+  expect: { timeout: 15_000 },
   retries: 1,
   reporter: [['list']],
   use: {
