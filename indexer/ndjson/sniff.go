@@ -13,6 +13,9 @@ import (
 // bytes.
 const sniffed = 64 << 10
 
+// ZipMagic is what a zip archive begins with, and so a workbook of Excel.
+const ZipMagic = "PK\x03\x04"
+
 var (
 	utf8BOM    = []byte{0xEF, 0xBB, 0xBF}
 	gzipMagic  = []byte{0x1F, 0x8B}
@@ -24,7 +27,7 @@ var (
 	}{
 		{gzipMagic, "gzip data; its name should end in .gz"},
 		{zstdMagic, "zstd data; its name should end in .zst"},
-		{[]byte("PK\x03\x04"), "a zip archive"},
+		{[]byte(ZipMagic), "a zip archive"},
 		{[]byte("BZh"), "bzip2 data"},
 		{[]byte("\xFD7zXZ\x00"), "xz data"},
 		{[]byte("%PDF-"), "a PDF"},

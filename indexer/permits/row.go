@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"atlas/indexer/ndjson"
 	"atlas/internal/fault"
 )
 
@@ -60,7 +61,7 @@ func parseHeader(fields []string) (header, error) {
 			missing = append(missing, name)
 		}
 	}
-	if len(fields) > 0 && strings.HasPrefix(fields[0], "PK\x03\x04") {
+	if len(fields) > 0 && strings.HasPrefix(fields[0], ndjson.ZipMagic) {
 		return h, fault.New(fault.BadRequest, "this is a workbook, such as of Excel: save it as CSV")
 	}
 	if len(missing) > 0 {

@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"atlas/indexer/ndjson"
 )
 
 const (
@@ -155,10 +157,10 @@ func (in *csvInput) next() (csvRow, error) {
 		return row, in.explain(err, len(cells))
 	}
 	row.line, _ = in.reader.FieldPos(0)
+	if row.line == 1 && strings.HasPrefix(cells[0], ndjson.ZipMagic) {
+		return row, fmt.Errorf("%s is a workbook, such as of Excel: save it as CSV in UTF-8", in.path)
+	}
 	for i, cell := range cells {
-		if row.line == 1 && strings.HasPrefix(cell, "PK\x03\x04") {
-			return row, fmt.Errorf("%s is a workbook, such as of Excel: save it as CSV in UTF-8", in.path)
-		}
 		if !utf8.ValidString(cell) {
 			return row, fmt.Errorf("%s, line %d: the text of column %d is not UTF-8, perhaps Windows-1252: save the file as CSV in UTF-8", in.path, row.line, i+1)
 		}
