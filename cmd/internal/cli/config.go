@@ -61,10 +61,11 @@ func (p Problems) Err() error {
 // URL checks that an option holds a URL of one of the schemes. The message
 // leaves the value out: it may hold a password.
 func (p *Problems) URL(option, value string, schemes ...string) {
-	such := exampleURLs[schemes[0]]
-	if strings.Contains(option, "traces") {
-		such = "http://127.0.0.1:4318"
-	}
+	p.URLLike(option, value, exampleURLs[schemes[0]], schemes...)
+}
+
+// URLLike is URL with an example of its own.
+func (p *Problems) URLLike(option, value, such string, schemes ...string) {
 	u, err := url.Parse(value)
 	switch {
 	case value == "":

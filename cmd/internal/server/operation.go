@@ -54,7 +54,7 @@ func (c Config) checkOperation(f *cli.Problems) {
 		f.Address("--metrics-listen (ATLAS_METRICS_LISTEN)", c.MetricsListen, "127.0.0.1:9090")
 	}
 	if c.Traces != "" {
-		f.URL("--traces (ATLAS_TRACES)", c.Traces, "http", "https")
+		f.URLLike("--traces (ATLAS_TRACES)", c.Traces, "http://127.0.0.1:4318", "http", "https")
 	}
 	if c.MaxRequests < 1 || c.MaxRequests > 100_000 {
 		f.Add("--max-requests (ATLAS_MAX_REQUESTS) must be 1 to 100000, not %d", c.MaxRequests)
