@@ -352,7 +352,7 @@ func notIDText(methods map[string][]string, method, path, given string) string {
 func upsertOf(methods map[string][]string, path string) string {
 	for of := path; of != ""; of = of[:strings.LastIndexByte(of, '/')] {
 		for _, action := range []string{"/upsert", "/add"} {
-			if methodsOf(methods, of+action) != nil && slices.Contains(methodsOf(methods, of+action), http.MethodPost) {
+			if slices.Contains(methodsOf(methods, of+action), http.MethodPost) {
 				return of + action
 			}
 		}
