@@ -89,7 +89,11 @@ var exampleURLs = map[string]string{
 func (p *Problems) Address(option, value, example string) {
 	_, port, err := net.SplitHostPort(value)
 	if _, unknown := net.LookupPort("tcp", port); err != nil || unknown != nil {
-		p.Add("%s must be host:port, such as %s, and the port at most 65535", option, example)
+		bound := ""
+		if err == nil && strings.Trim(port, "0123456789") == "" {
+			bound = ", and the port at most 65535"
+		}
+		p.Add("%s must be host:port, such as %s%s", option, example, bound)
 	}
 }
 
