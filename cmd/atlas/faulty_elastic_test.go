@@ -50,6 +50,8 @@ type killPoint struct {
 	none  bool
 }
 
+func (p killPoint) atSwitch() bool { return p.delay == 0 && p.bulks == 0 && !p.creating }
+
 func (p killPoint) String() string {
 	when := "before"
 	if p.after {
@@ -134,15 +136,15 @@ func (f *faultyElastic) number(r *http.Request) int {
 
 func isBulk(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/_bulk") }
 
-// strikes kills the process if this is its kill point. A switch always kills it: the
-// planned point was missed.
+// strikes kills the process if this is its kill point. A switch always kills it. If another
+// point was planned and missed, it is not executed: the next process has it to do.
 func (f *faultyElastic) strikes(r *http.Request, bulk int, after bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.point.after == after &&
 		(bulk > 0 && bulk == f.point.bulks ||
-			f.point.creating && r.Method == http.MethodPut && strings.Count(r.URL.Path, "/") == 1 ||
-			r.URL.Path == "/_aliases")
+			f.point.creating && r.Method == http.MethodPut && strings.Count(r.URL.Path, "/") == 1) ||
+		r.URL.Path == "/_aliases" && f.point.atSwitch() == after
 	if now = now && !f.point.none && f.process != nil; now {
 		_ = f.process.Kill()
 	}
