@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +35,23 @@ func atlasWith(t *testing.T, env []string, args ...string) said {
 var completeSettings = []string{
 	"ATLAS_ELASTICSEARCH_URL=http://127.0.0.1:1", "ATLAS_POSTGRES_URL=postgres://atlas_app@127.0.0.1:1/atlas",
 	"ATLAS_POSTGRES_SYSTEM_URL=postgres://atlas_system@127.0.0.1:1/atlas", "ATLAS_REDIS_URL=redis://127.0.0.1:1", "ATLAS_CURSOR_KEYS=0123456789abcdef",
+}
+
+// A port that another program has is told with the option that names it.
+func TestTakenPortsAreNamed(t *testing.T) {
+	t.Parallel()
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for _, name := range []string{"listen", "metrics-listen"} {
+		args := []string{"serve", "--listen", "127.0.0.1:0", "--" + name, other.Addr().String()}
+		got := atlasWith(t, completeSettings, args...)
+		if want := "--" + name + " (ATLAS_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "): listen tcp " + other.Addr().String() + ": "; got.status != 1 || !strings.Contains(got.err, want) {
+			t.Errorf("status %d, without %q: %s", got.status, want, got.err)
+		}
+	}
 }
 
 // Nine wrong settings are nine lines, each with the variable, what is wrong, and what a

@@ -74,7 +74,7 @@ func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr st
 			_ = listener.Close()
 			w.stopJobs()
 			w.closeBackends()
-			return fmt.Errorf("metrics: %w", err)
+			return fmt.Errorf("--metrics-listen (ATLAS_METRICS_LISTEN): %w", err)
 		}
 		log.Info("serving metrics", "address", address)
 	}
