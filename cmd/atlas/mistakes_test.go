@@ -60,6 +60,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"version --config /nowhere.yaml", nil, 2, []string{"/nowhere.yaml: no such file"}},
 
 		{"-v", nil, 2, []string{"there is no option -v", "a command is missing"}},
+		{"migrate --postgres-url postgres://" + nowhere + "/atlas", nil, 2, []string{"there is no option --postgres-url", "--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL) is required"}},
 		{"search accounts --size 5", service, 2, []string{`did you mean "--limit"?`}},
 		{"search accounts --where city=Calgary", service, 2, []string{`did you mean "--filter"?`}},
 		{"search accounts", []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key + "\n"}, 2, []string{"--api-key (ATLAS_API_KEY): not an API key", "line breaks"}},
