@@ -1,0 +1,293 @@
+package main
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/client"
+	"atlas/internal/auth"
+	"atlas/workspace"
+)
+
+// bookOf uses every method of one book with two of its records.
+func bookOf[R, U any](t *testing.T, b *client.Book[R, U], upsert func(id string, change client.Change, tags []string) U, shown func(R) (id, status string, tags []string), ids []string) {
+	t.Helper()
+	ctx := t.Context()
+	r := must(b.Upsert(ctx, upsert(ids[0], client.To("Met"), []string{"a", "b"})))(t)
+	if id, status, tags := shown(r); id != ids[0] || status != "Met" || len(tags) != 2 {
+		t.Errorf("%+v", r)
+	}
+	batch := must(b.UpsertAll(ctx, []U{upsert(ids[0], client.Clear(), nil), upsert(ids[1], client.Change{}, []string{}), upsert("none", client.Change{}, nil)}))(t)
+	if batch.Succeeded != 2 || batch.Failed != 1 || batch.Items[1].ID != ids[1] || !errors.Is(batch.Err(), client.ErrInvalidInput) {
+		t.Errorf("%+v", batch)
+	}
+	if id, status, tags := shown(batch.Items[0].Data); id != ids[0] || status != "" || len(tags) != 2 {
+		t.Errorf("%+v", batch.Items[0])
+	}
+	if id, _, _ := shown(must(b.Get(ctx, ids[0]))(t)); id != ids[0] {
+		t.Error(id)
+	}
+	if counts := must(b.Facets(ctx, client.FacetRequest{Filters: client.Filters{"tags": client.Is("a")}}))(t); counts.Count != 1 {
+		t.Errorf("%+v", counts)
+	}
+	if found := collect(t, b.All(ctx, client.Search{Filters: client.Filters{"tags": client.Is("a")}})); len(found) != 1 {
+		t.Errorf("%+v", found)
+	}
+	if err := b.Delete(ctx, ids[0]); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Get(ctx, ids[0]); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+	if gone := must(b.DeleteAll(ctx, ids))(t); gone.Succeeded != len(ids) || gone.Err() != nil {
+		t.Errorf("%+v", gone)
+	}
+}
+
+func clientOfBooks(t *testing.T, c *client.Client) {
+	q := client.Search{Limit: 2}
+	var ids [3][]string
+	for _, a := range must(c.Accounts.Search(t.Context(), q))(t).Records {
+		ids[0] = append(ids[0], a.ID)
+	}
+	for _, a := range must(c.Contacts.Search(t.Context(), q))(t).Records {
+		ids[1] = append(ids[1], a.ID)
+	}
+	for _, a := range must(c.Projects.Search(t.Context(), q))(t).Records {
+		ids[2] = append(ids[2], a.ID)
+	}
+	bookOf(t, c.Book.Accounts, func(id string, status client.Change, tags []string) client.AccountUpsert {
+		return client.AccountUpsert{AccountID: id, Status: status, Tags: tags, ICPTier: client.To("tier_1")}
+	}, func(r client.BookAccount) (string, string, []string) { return r.ID, r.Status, r.Tags }, ids[0])
+	bookOf(t, c.Book.Contacts, func(id string, status client.Change, tags []string) client.ContactUpsert {
+		return client.ContactUpsert{ContactID: id, Status: status, Tags: tags}
+	}, func(r client.BookContact) (string, string, []string) { return r.ID, r.Status, r.Tags }, ids[1])
+	bookOf(t, c.Book.Projects, func(id string, status client.Change, tags []string) client.ProjectUpsert {
+		return client.ProjectUpsert{ProjectID: id, Status: status, Tags: tags}
+	}, func(r client.BookProject) (string, string, []string) { return r.ID, r.Status, r.Tags }, ids[2])
+	if _, err := c.Book.Accounts.Upsert(t.Context(), client.AccountUpsert{Match: &client.AccountMatch{Domain: "nobody.example"}}); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func clientOfViews(t *testing.T, key, user *client.Client) {
+	ctx := t.Context()
+	dynamic := must(key.Views.Upsert(ctx, client.ViewUpsert{Dataset: "account", Type: "dynamic", Name: "Dynamic",
+		Definition: client.Dynamic("", map[string]any{"account_type": client.Values{"developer", "general_contractor"}, "last_activity": client.Days{After: "2001-01-01"}})}))(t)
+	if dynamic.Revision != 1 || dynamic.RecordCount != nil || dynamic.Definition.Fields["account_type"] == nil || dynamic.WorkspaceID == "" {
+		t.Errorf("%+v", dynamic)
+	}
+	rows := must(key.Views.Accounts(dynamic.ID).Search(ctx, client.Search{Limit: 3}))(t)
+	if counts := must(key.Views.Accounts(dynamic.ID).Facets(ctx, client.FacetRequest{}))(t); counts.Count < int64(len(rows.Records)) {
+		t.Errorf("%+v", counts)
+	}
+	if len(rows.Records) != 3 || !rows.Records[0].UpdatedAt.IsZero() || rows.Records[0].AtlasScore != nil || rows.Credits != 3 {
+		t.Errorf("%+v", rows)
+	}
+	changed := must(key.Views.Upsert(ctx, client.ViewUpsert{ID: dynamic.ID, Name: "Renamed", Revision: 1}))(t)
+	if changed.Revision != 2 || changed.Name != "Renamed" {
+		t.Errorf("%+v", changed)
+	}
+	if _, err := key.Views.Upsert(ctx, client.ViewUpsert{ID: dynamic.ID, Name: "Again", Revision: 1}); !errors.Is(err, client.ErrRevisionConflict) {
+		t.Error(err)
+	}
+	batch := must(user.Views.UpsertAll(ctx, []client.ViewUpsert{
+		{Dataset: "project", Type: "static", Name: "Static"}, {Dataset: "contact", Type: "dynamic", Name: "Contacts", Definition: client.Dynamic("", nil)},
+		{Dataset: "project", Type: "static", Name: "static"}, {Dataset: "account", Type: "dynamic", Name: "x", Definition: client.Dynamic("", map[string]any{"colour": client.Values{"red"}})},
+	}))(t)
+	if batch.Succeeded != 2 || !errors.Is(batch.Items[2].Err, client.ErrViewNameConflict) || !errors.Is(batch.Items[3].Err, client.ErrInvalidViewDefinition) {
+		t.Fatalf("%+v", batch)
+	}
+	static, contacts := batch.Items[0].Data, batch.Items[1].Data
+	if static.Definition.Fields != nil || static.RecordCount == nil || static.CreatedBy == "" || static.ID != batch.Items[0].ID {
+		t.Errorf("%+v", static)
+	}
+
+	var ids []string
+	for _, p := range must(key.Projects.Search(ctx, client.Search{Limit: 3}))(t).Records {
+		ids = append(ids, p.ID)
+	}
+	if err := key.Views.AddRecord(ctx, static.ID, ids[0]); err != nil {
+		t.Error(err)
+	}
+	if err := key.Views.AddRecord(ctx, static.ID, uuid.NewString()); !errors.Is(err, client.ErrRecordNotFound) {
+		t.Error(err)
+	}
+	if err := key.Views.AddRecord(ctx, dynamic.ID, ids[0]); !errors.Is(err, client.ErrViewTypeMismatch) {
+		t.Error(err)
+	}
+	if added := must(key.Views.AddRecords(ctx, static.ID, append(ids, "none")))(t); added.Succeeded != 3 || added.Failed != 1 || added.Items[1].ID != ids[1] {
+		t.Errorf("%+v", added)
+	}
+	if found := collect(t, key.Views.Projects(static.ID).All(ctx, client.Search{Limit: 2})); len(found) != 3 || found[0].ID == "" {
+		t.Errorf("%+v", found)
+	}
+	if err := key.Views.RemoveRecord(ctx, static.ID, ids[0]); err != nil {
+		t.Error(err)
+	}
+	if gone := must(key.Views.RemoveRecords(ctx, static.ID, ids[:2]))(t); gone.Err() != nil {
+		t.Error(gone.Err())
+	}
+	if left := collect(t, key.Views.Records(static.ID).All(ctx, client.Search{})); len(left) != 1 || !strings.Contains(string(left[0]), ids[2]) {
+		t.Errorf("%s", left)
+	}
+	if got := must(key.Views.Get(ctx, static.ID))(t); *got.RecordCount != 1 {
+		t.Errorf("%+v", got)
+	}
+	if found := collect(t, key.Views.Contacts(contacts.ID).All(ctx, client.Search{Filters: client.Filters{"name": client.Is("nobody of this name")}})); len(found) != 0 {
+		t.Errorf("%+v", found)
+	}
+
+	clientOfFavorites(t, user, dynamic.ID, static.ID)
+
+	if err := key.Views.Delete(ctx, dynamic.ID); err != nil {
+		t.Error(err)
+	}
+	if err := key.Views.Delete(ctx, dynamic.ID); !errors.Is(err, client.ErrViewNotFound) {
+		t.Error(err)
+	}
+	if gone := must(key.Views.DeleteAll(ctx, []string{static.ID, contacts.ID}))(t); gone.Err() != nil {
+		t.Error(gone.Err())
+	}
+	if left := collect(t, key.Views.List(ctx, client.ViewList{})); len(left) != 0 {
+		t.Errorf("%+v", left)
+	}
+	if _, err := client.Collect(key.Favorites.List(ctx)); !errors.Is(err, client.ErrUserIdentityRequired) {
+		t.Error(err)
+	}
+}
+
+func clientOfFavorites(t *testing.T, c *client.Client, first, second string) {
+	ctx := t.Context()
+	if v := must(c.Favorites.Upsert(ctx, client.FavoriteUpsert{ViewID: first}))(t); !v.IsFavorite || *v.FavoritePosition != 0 {
+		t.Errorf("%+v", v)
+	}
+	zero := 0
+	if b := must(c.Favorites.UpsertAll(ctx, []client.FavoriteUpsert{{ViewID: second, Position: &zero}}))(t); b.Err() != nil || *b.Items[0].Data.FavoritePosition != 0 {
+		t.Errorf("%+v", b)
+	}
+	all := collect(t, c.Favorites.List(ctx))
+	if len(all) != 2 || all[0].ID != second || all[1].ID != first {
+		t.Errorf("%+v", all)
+	}
+	if listed := collect(t, c.Views.List(ctx, client.ViewList{Favorites: true, Dataset: all[0].Dataset, Type: all[0].Type, Query: "stat", ID: second})); len(listed) != 1 {
+		t.Errorf("%+v", listed)
+	}
+	if err := c.Favorites.Delete(ctx, first); err != nil {
+		t.Error(err)
+	}
+	if b := must(c.Favorites.DeleteAll(ctx, []string{first, second}))(t); b.Err() != nil {
+		t.Error(b.Err())
+	}
+}
+
+func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
+	ctx := t.Context()
+	invited := must(c.Invitations.Create(ctx, "new@example.com", "member"))(t)
+	link, err := url.Parse(invited.AcceptURL)
+	if err != nil || invited.Invitation.Status != "Pending" || !invited.Invitation.SentAt.IsZero() {
+		t.Fatalf("%v %+v", err, invited)
+	}
+	if _, err := c.Invitations.Create(ctx, "new@example.com", "member"); !errors.Is(err, client.ErrAlreadyInvited) {
+		t.Error(err)
+	}
+	other := must(c.Invitations.Create(ctx, "other@example.com", "admin"))(t)
+	if open := collect(t, c.Invitations.List(ctx)); len(open) != 2 || open[0].ID != other.Invitation.ID {
+		t.Errorf("%+v", open)
+	}
+	if err := c.Invitations.Revoke(ctx, other.Invitation.ID); err != nil {
+		t.Error(err)
+	}
+	newcomer := auth.Claims{User: workspace.NewUserID(), Email: "new@example.com", Name: "New"}
+	token := must(auth.Mint(testSecret, newcomer, time.Hour))(t)
+	joined := must(s.client(token, client.WithObserver(seen.observe)).Invitations.Accept(ctx, link.Query().Get("token")))(t)
+	if joined.WorkspaceID != s.pro.ID.String() || joined.Member.ID != newcomer.User.String() {
+		t.Errorf("%+v", joined)
+	}
+	if m := must(c.Members.SetRole(ctx, joined.Member.ID, "admin"))(t); m.Role != "admin" || m.JoinedAt.IsZero() {
+		t.Errorf("%+v", m)
+	}
+	if all := collect(t, c.Members.List(ctx)); len(all) != 2 || all[0].Role != "owner" || all[1].Email != "new@example.com" {
+		t.Errorf("%+v", all)
+	}
+	for _, want := range []bool{true, false} {
+		if gone := must(c.Members.Remove(ctx, joined.Member.ID))(t); gone != want {
+			t.Errorf("removed: %v", gone)
+		}
+	}
+
+	sub := must(c.Subscriptions.Upsert(ctx, "permit_issued", client.Delivery{Frequency: "daily"}))(t)
+	if sub.Delivery.Frequency != "daily" || !cmp.Equal(sub.Delivery.Channels, []client.Channel{client.ChannelInApp}) || sub.QueueStartedAt.IsZero() {
+		t.Errorf("%+v", sub)
+	}
+	if all := collect(t, c.Subscriptions.List(ctx)); len(all) != 1 || all[0].ID != sub.ID {
+		t.Errorf("%+v", all)
+	}
+	if page, err := c.Queue.Search(ctx, client.QueueSearch{Search: client.Search{Limit: 2}, InBook: true}); err != nil || len(page.Records) > 0 {
+		t.Errorf("%+v %v", page, err)
+	}
+	// The sample was loaded before the subscription began.
+	if cost := must(c.Queue.Cost(ctx, client.QueueSearch{}))(t); cost.Count != 0 {
+		t.Errorf("%+v", cost)
+	}
+	if all := collect(t, c.Queue.All(ctx, client.QueueSearch{Dismissed: true})); len(all) > 0 {
+		t.Errorf("%+v", all)
+	}
+	unknown := []string{"01a1fe20-0000-7000-8000-00000000dead"}
+	if b := must(c.Queue.Dismiss(ctx, unknown))(t); !errors.Is(b.Err(), client.ErrNotFound) {
+		t.Errorf("%+v", b)
+	}
+	if b := must(c.Queue.Restore(ctx, unknown))(t); b.Err() != nil || b.Items[0].ID != unknown[0] {
+		t.Errorf("%+v", b)
+	}
+	if err := c.Subscriptions.Delete(ctx, sub.ID); err != nil {
+		t.Error(err)
+	}
+
+	hook := must(c.Webhooks.Upsert(ctx, "", "https://hooks.example/", "record.changed"))(t)
+	if !strings.HasPrefix(hook.Secret, "whsec_") || !hook.Enabled {
+		t.Errorf("%+v", hook)
+	}
+	if rotated := must(c.Webhooks.Rotate(ctx, hook.ID))(t); rotated.Secret == hook.Secret {
+		t.Errorf("%+v", rotated)
+	}
+	if changed := must(c.Webhooks.Upsert(ctx, hook.ID, "https://hooks.example/b", "load.switched"))(t); changed.URL != "https://hooks.example/b" {
+		t.Errorf("%+v", changed)
+	}
+	if all := collect(t, c.Webhooks.List(ctx)); len(all) != 1 || all[0].Secret != "" {
+		t.Errorf("%+v", all)
+	}
+	tested := must(c.Webhooks.Test(ctx, hook.ID))(t)
+	if all := collect(t, c.Webhooks.Deliveries(ctx, hook.ID)); len(all) != 1 || all[0].ID != tested.ID || all[0].Event != "webhook.test" {
+		t.Errorf("%+v", all)
+	}
+	if again := must(c.Webhooks.Replay(ctx, hook.ID, tested.ID))(t); again.Status != "pending" {
+		t.Errorf("%+v", again)
+	}
+	if n := must(c.Webhooks.ReplayBetween(ctx, hook.ID, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)))(t); n != 0 {
+		t.Errorf("%d", n)
+	}
+	if err := c.Webhooks.Delete(ctx, hook.ID); err != nil {
+		t.Error(err)
+	}
+
+	skill := must(c.Skills.Create(ctx, client.NewSkill{Scope: "workspace", Name: "Bid letters", Description: "How we write them", Content: "Be short."}))(t)
+	if _, err := c.Skills.Create(ctx, client.NewSkill{Scope: "workspace", Name: "Bid letters", Description: "d", Content: "c"}); !errors.Is(err, client.ErrSkillConflict) {
+		t.Error(err)
+	}
+	if got := must(c.Skills.Get(ctx, skill.Locator))(t); got.Content != "Be short." || got.Status != "draft" {
+		t.Errorf("%+v", got)
+	}
+	if all := collect(t, c.Skills.List(ctx, client.SkillList{Status: "draft", Scope: "workspace"})); len(all) != 1 || all[0].Content != "" {
+		t.Errorf("%+v", all)
+	}
+	if published := collect(t, c.Skills.Find(ctx, client.SkillFind{Query: "letters"})); len(published) != 0 {
+		t.Errorf("%+v", published)
+	}
+}
