@@ -172,13 +172,17 @@ func TestStopsInTime(t *testing.T) {
 	}
 }
 
-// The settings of the systemd unit are accepted. Not parallel: see accepts.
+// The settings of the systemd unit are accepted with a key of one's own, and not with the
+// one that everybody can read. Not parallel: see accepts.
 func TestSystemdSettings(t *testing.T) {
 	path, err := filepath.Abs(filepath.Join(repository, "deploy/systemd/atlas.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepts(t, path, nil, "serve", "--config", path)
+	if got := atlasWith(t, nil, "serve", "--config", path); got.status != 2 || !strings.Contains(got.err, "atlas serve: --cursor-keys (ATLAS_CURSOR_KEYS): a key that begins with CHANGE") {
+		t.Errorf("as it is: %+v", got)
+	}
+	accepts(t, path, map[string]string{"ATLAS_CURSOR_KEYS": "0123456789abcdef"}, "serve", "--config", path)
 	accepts(t, path, nil, "migrate", "--config", path)
 }
 

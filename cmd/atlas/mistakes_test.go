@@ -61,6 +61,8 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 
 		{"-v", nil, 2, []string{"there is no option -v", "a command is missing"}},
 		{"migrate --postgres-url postgres://" + nowhere + "/atlas", nil, 2, []string{"there is no option --postgres-url", "--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL) is required"}},
+		{"migrate", []string{"ATLAS_POSTGRES_SYSTEM_URL=" + s.config.PostgresURL}, 2, []string{"atlas migrate: --postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL): the connection acts as the role atlas_app", "it must act as atlas_system"}},
+		{"workspace list", []string{"ATLAS_POSTGRES_SYSTEM_URL=" + s.config.PostgresURL}, 2, []string{"--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL): the connection acts as the role atlas_app"}},
 		{"search accounts --size 5", service, 2, []string{`did you mean "--limit"?`}},
 		{"search accounts --where city=Calgary", service, 2, []string{`did you mean "--filter"?`}},
 		{"search accounts", []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key + "\n"}, 2, []string{"--api-key (ATLAS_API_KEY): not an API key", "line breaks"}},

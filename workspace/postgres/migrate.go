@@ -49,13 +49,17 @@ var newestVersion = func() int64 {
 
 // Migrate updates the schema to this program's version and returns the migrations
 // it applied, none when the schema was up to date. systemURL is an address of the
-// role atlas_system. Concurrent calls are safe: one migrates, the others wait.
+// role atlas_system; for another one the error wraps a *RoleError. Concurrent calls are
+// safe: one migrates, the others wait.
 func Migrate(ctx context.Context, systemURL string) (applied []string, err error) {
 	config, err := pgx.ParseConfig(systemURL)
 	if err != nil {
 		return nil, fmt.Errorf("the Postgres address: %w", err)
 	}
 	config.RuntimeParams["application_name"] = "atlas-migrate"
+	if err := checkMigrator(ctx, config.Copy()); err != nil {
+		return nil, fmt.Errorf("migrating: %w", err)
+	}
 	db := stdlib.OpenDB(*config)
 	defer closeDB(db, &err)
 	locker, err := lock.NewPostgresSessionLocker()
@@ -75,6 +79,16 @@ func Migrate(ctx context.Context, systemURL string) (applied []string, err error
 		applied = append(applied, r.Source.Path)
 	}
 	return applied, nil
+}
+
+// checkMigrator is for what another role would do: own tables that servers cannot use.
+func checkMigrator(ctx context.Context, config *pgx.ConnConfig) error {
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	return checkRole(ctx, conn, SystemRole, "")
 }
 
 // SchemaDigest returns a digest of all migrations. Tests name their template

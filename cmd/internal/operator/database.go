@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -33,7 +34,16 @@ func withSystem(ctx context.Context, systemURL string, act func(*postgres.System
 		return err
 	}
 	defer system.Close()
-	return cli.Explain(act(system))
+	return wrongRole(cli.Explain(act(system)))
+}
+
+// wrongRole names the option that leads to a wrong role, as atlas serve does. Other errors
+// stay as they are.
+func wrongRole(err error) error {
+	if role, ok := errors.AsType[*postgres.RoleError](err); ok {
+		return cli.ConfigError{"--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL): " + role.Error()}
+	}
+	return err
 }
 
 // answer prints rows under a heading, or value, the same data, as JSON.

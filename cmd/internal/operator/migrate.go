@@ -31,7 +31,7 @@ func (c *Migrate) Run(ctx context.Context, s *cli.Streams) error {
 	if err == nil && len(applied) == 0 {
 		fmt.Fprintln(s.Out, "the schema is up to date")
 	}
-	return err
+	return wrongRole(err)
 }
 
 // prepare creates the roles and the database of the system role's address.

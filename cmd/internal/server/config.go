@@ -2,6 +2,8 @@ package server
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"atlas/cmd/internal/cli"
@@ -63,6 +65,8 @@ func (c Config) Check() error {
 	}
 	if _, err := c.Cursors(); err != nil {
 		f.Add("--cursor-keys (ATLAS_CURSOR_KEYS): %v; openssl rand -hex 16 prints one", err)
+	} else if slices.ContainsFunc(c.CursorKeys, publicKey) {
+		f.Add("--cursor-keys (ATLAS_CURSOR_KEYS): a key that begins with CHANGE stands in an example, where everybody reads it; openssl rand -hex 16 prints one")
 	}
 	for _, origin := range c.CORSOrigins {
 		if err := api.CheckOrigin(origin); err != nil {
@@ -80,6 +84,11 @@ func (c Config) Check() error {
 	f.Duration("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
 	c.checkOperation(&f)
 	return f.Err()
+}
+
+// publicKey reports whether a key is the one of an example, such as deploy/systemd/atlas.yaml.
+func publicKey(key string) bool {
+	return strings.HasPrefix(strings.ToUpper(strings.TrimSpace(key)), "CHANGE")
 }
 
 // Cursors signs and checks cursors with the configured keys.
