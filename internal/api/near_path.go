@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -55,6 +56,7 @@ var notes = []struct {
 }{
 	{"", "", []string{"keys", "apikeys", "api-keys", "api_keys", "tokens"}, "the operator makes API keys: atlas key create (" + DocsPath + "/operators)"},
 	{"", "", []string{"login", "signin", "signup", "auth", "oauth"}, "the Explorer, the page at /, signs users in; programs send Authorization: Bearer <token>"},
+	{"", "", []string{"health", "healthz", "healthcheck", "readyz", "livez"}, "GET " + readyPath + " says whether it can serve, for balancers, and GET " + livePath + " whether it runs"},
 	{"", "", []string{"metrics", "prometheus"}, "metrics have an address of their own, which the operator sets (ATLAS_METRICS_LISTEN)"},
 	{"", "invitations", []string{"resend", "remind"}, `to send it again, POST ` + Version + `/workspace/invitations with the same address and "replace": true`},
 	{"", "workspace", []string{"signals"}, "signals that arrived are found by POST " + Version + "/workspace/signal-queue/search, all by POST " + Version + "/data/signals/search"},
@@ -299,7 +301,8 @@ func filled(wanted, given []string) []string {
 
 // notAllowedText says which methods a path takes, and which path with this method was
 // probably meant. A path that has a name where its pattern has an id is none of a route.
-func notAllowedText(methods map[string][]string, allowed []string, method, path string) string {
+func notAllowedText(methods map[string][]string, allowed []string, method string, address *url.URL) string {
+	path := address.Path
 	others, known := map[string][]string{}, false
 	for pattern, takes := range methods {
 		if same := samePath(pattern, path); same && !misnamed(pattern, path) {
@@ -319,11 +322,29 @@ func notAllowedText(methods map[string][]string, allowed []string, method, path 
 		return fmt.Sprintf("no route takes %.20s at %.100s; %s", method, path, meantText(near))
 	}
 	text := fmt.Sprintf("this path takes %s, not %.20s", strings.Join(allowed, " and "), method)
+	if asked := inBody(address.Query()); method == http.MethodGet && slices.Contains(allowed, http.MethodPost) && asked != "" {
+		return text + "; " + asked
+	}
 	if near != nil && near[0].cost <= spelled {
 		return text + "; " + meantText(near[:1])
 	}
 	if upsert := upsertOf(methods, path); upsert != "" && method != http.MethodDelete && method != http.MethodGet {
 		text += ": what creates and changes is POST " + upsert
+	}
+	return text
+}
+
+// inBody says where the parameters of a query string belong that a body should have; "" if
+// there are none.
+func inBody(params url.Values) string {
+	if params.Del("workspace_id"); len(params) == 0 {
+		return ""
+	}
+	text := "what is asked for goes into the body, as JSON"
+	for name, values := range params {
+		if input.Nearest(name, []string{"query"}) != "" {
+			return text + input.Wrapped(`: {"query":`, input.Value{Kind: input.String, Text: values[0]}, "}")
+		}
 	}
 	return text
 }

@@ -232,7 +232,7 @@ func samePath(pattern, path string) bool {
 func notAllowed(methods map[string][]string, allowed []string) gin.HandlerFunc {
 	return func(ctx *gin.Context) {
 		ctx.Header("Allow", strings.Join(allowed, ", "))
-		callOf(ctx).fail(fault.New(fault.MethodNotAllowed, "%s", notAllowedText(methods, allowed, ctx.Request.Method, ctx.Request.URL.Path)))
+		callOf(ctx).fail(fault.New(fault.MethodNotAllowed, "%s", notAllowedText(methods, allowed, ctx.Request.Method, ctx.Request.URL)))
 	}
 }
 

@@ -51,9 +51,10 @@ func clipTo(name string, end int) string {
 }
 
 // Unrecognized records unknown names at path. The message lists the known names, and
-// beside each unknown one the nearest.
-func (s *Issues) Unrecognized(path, names, known []string) {
-	s.unrecognized("key", path, names, known, nil, nil)
+// beside each unknown one what elsewhere says of it, or the nearest if that is nil or does
+// not know it.
+func (s *Issues) Unrecognized(path, names, known []string, elsewhere func(name string) string) {
+	s.unrecognized("key", path, names, known, nil, elsewhere)
 }
 
 // UnrecognizedParams is Unrecognized for parameters of a query string. elsewhere says

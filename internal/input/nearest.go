@@ -103,8 +103,12 @@ func unmarked(name string) string { return marks.Replace(strings.ToLower(name)) 
 // DidYouMean is the end of a message about an unknown name: the question whether the
 // nearest known name was meant, between before and after, or "" if none is near.
 func DidYouMean(before, name string, known []string, after string) string {
-	if nearest := Nearest(name, known); nearest != "" {
+	switch nearest := Nearest(name, known); {
+	case nearest == "":
+		return ""
+	case nearest == "offset" && unmarked(name) == "page":
+		return before + `did you mean "offset"? It counts records: page 2 has the offset of one limit` + after
+	default:
 		return fmt.Sprintf("%sdid you mean %q?%s", before, nearest, after)
 	}
-	return ""
 }

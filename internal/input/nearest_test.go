@@ -49,7 +49,7 @@ func TestMessagesNameTheNearest(t *testing.T) {
 	t.Parallel()
 	var issues input.Issues
 	known := []string{"stage", "cost"}
-	issues.Unrecognized([]string{"filters"}, []string{"colour", "stag"}, known)
+	issues.Unrecognized([]string{"filters"}, []string{"colour", "stag"}, known, nil)
 	issues.OutsideVocabulary(nil, input.Value{Kind: input.String, Text: "Fild"}, []string{"filed", "approved"})
 	issues.OutsideVocabulary(nil, input.Value{Kind: input.Number, Text: "1"}, []string{"1.0"})
 	for i, want := range []string{
@@ -73,8 +73,8 @@ func TestNearestOfHostileNames(t *testing.T) {
 		names[i] = strings.Repeat("a", 11)
 	}
 	for range 10 * fault.MaxIssues {
-		issues.Unrecognized(nil, []string{strings.Repeat("a", 1<<20)}, []string{strings.Repeat("ab", 50)})
-		issues.Unrecognized(nil, names, []string{"primary_use", "account_type"})
+		issues.Unrecognized(nil, []string{strings.Repeat("a", 1<<20)}, []string{strings.Repeat("ab", 50)}, nil)
+		issues.Unrecognized(nil, names, []string{"primary_use", "account_type"}, nil)
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("%v", took)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"atlas/internal/input"
 )
 
 // ParseDay reads YYYY-MM-DD as 00:00 UTC of that day.
@@ -50,6 +52,40 @@ func period(text string) (first, last string, ok bool) {
 		}
 	}
 	return "", "", false
+}
+
+// wholePeriods is the range of days of a number that is a year, or of an array with years or
+// months as its ends; "" if it is none.
+func wholePeriods(v input.Value) string {
+	ends := v.Items
+	if v.Kind == input.Number {
+		ends = []input.Value{v}
+	}
+	if len(ends) == 1 {
+		ends = []input.Value{ends[0], ends[0]}
+	}
+	if len(ends) != 2 {
+		return ""
+	}
+	found := false
+	var pair [2]string
+	for i, end := range ends {
+		first, last, is := period(end.Text)
+		switch {
+		case is:
+			pair[i], found = input.Quoted([2]string{first, last}[i]), true
+		case end.Kind == input.Null:
+			pair[i] = "null"
+		default:
+			if pair[i] = dayIn(end.Text); pair[i] == "" {
+				return ""
+			}
+		}
+	}
+	if !found {
+		return ""
+	}
+	return "[" + pair[0] + "," + pair[1] + "]"
 }
 
 // DateProblem says what is wrong with a text that is neither ParseDay's nor

@@ -315,7 +315,7 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 	names := map[facetKind]string{valueFacet: "ValueFacet", dateFacet: "DateFacet", numberFacet: "NumberFacet"}
 	readers := map[facetKind]rule.Rule[Facet]{}
 	var shapes []*schema.Schema
-	ofAnyKind := append(measureMember(fields, base),
+	ofAnyKind := append(measureMember(d, base),
 		rule.OptionalFunc("exclude_own", rule.Boolean().Default(true).Described("The facet ignores the request's own filter on its field."), func(f *Facet, exclude bool) { f.CountOwn = !exclude }),
 		rangesOf)
 	for _, kind := range []facetKind{valueFacet, dateFacet, numberFacet} {
@@ -323,7 +323,7 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 			continue
 		}
 		members := slices.Concat([]rule.Field[Facet]{
-			rule.Required("field", fieldRule(byKind[kind]), func(f *Facet) **Field { return &f.Field }),
+			rule.Required("field", fieldRule(byKind[kind], nil), func(f *Facet) **Field { return &f.Field }),
 		}, own[kind], ofAnyKind)
 		readers[kind] = rule.Object(members...)
 		shapes = append(shapes, schema.Named(baseNames[base]+d.Title()+names[kind], readers[kind].Schema))
@@ -351,7 +351,7 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 				*issues = append(*issues, fault.Issue{Code: fault.UnrecognizedKeys, Path: r.Path("field"), Keys: []string{field.Text}, Message: `places are counted by {"geo":{"precision":12}} in place of field`})
 				break
 			}
-			issues.Unrecognized(r.Path("field"), []string{field.Text}, known)
+			issues.Unrecognized(r.Path("field"), []string{field.Text}, known, ofField(d, base, "a field whose values are not counted"))
 		default:
 			issues.WrongType(r.Path("field"), "the name of a field", field)
 		}
@@ -376,8 +376,8 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 	})
 }
 
-// fieldRule reads the key of one of the fields.
-func fieldRule(fields []*Field) rule.Rule[*Field] {
+// fieldRule reads the key of one of the fields. others says what another key is.
+func fieldRule(fields []*Field, others func(key string) string) rule.Rule[*Field] {
 	keys := make([]string, len(fields))
 	for i, f := range fields {
 		keys[i] = f.Key
@@ -385,7 +385,7 @@ func fieldRule(fields []*Field) rule.Rule[*Field] {
 	return rule.New(schema.OneOf(keys...), input.String, "the name of a field", func(issues *input.Issues, v input.Value, path []string) (*Field, bool) {
 		i := slices.Index(keys, v.Text)
 		if i < 0 {
-			issues.Unrecognized(path, []string{v.Text}, keys)
+			issues.Unrecognized(path, []string{v.Text}, keys, others)
 			return nil, false
 		}
 		return fields[i], true
@@ -394,7 +394,8 @@ func fieldRule(fields []*Field) rule.Rule[*Field] {
 
 // measureMember is the member that names a number. In a View a value of the overlay is
 // none, because the searched records may not have it.
-func measureMember(fields []Field, base BaseKind) []rule.Field[Facet] {
+func measureMember(d Dataset, base BaseKind) []rule.Field[Facet] {
+	fields := FilterFields(d, base)
 	var numbers []*Field
 	for i := range fields {
 		if fields[i].Kind == Number && (!fields[i].Overlay || base == Book) {
@@ -405,7 +406,7 @@ func measureMember(fields []Field, base BaseKind) []rule.Field[Facet] {
 		return nil
 	}
 	measure := rule.Object(
-		rule.Required("field", fieldRule(numbers), func(m *Measure) **Field { return &m.Field }),
+		rule.Required("field", fieldRule(numbers, ofField(d, base, "a field that is no number")), func(m *Measure) **Field { return &m.Field }),
 		rule.Required("of", rule.Enum(Sum, Average, Minimum, Maximum), func(m *Measure) *MeasureOf { return &m.Of }),
 	).Described("Adds `measure` to every value or bucket: of the known values of a number, null where there are none.").Instead(func(input.Value) string {
 		return fmt.Sprintf(`{"field":%q,"of":"sum"}`, numbers[0].Key)

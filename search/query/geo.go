@@ -100,6 +100,10 @@ func areaRule(f *Field) rule.Rule[conditions] {
 		}),
 	)
 	return rule.New(schema.Named("Area", either.Schema.Either("near", "within")), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
+		if near := bareNear(v); near != "" {
+			issues.Add(fault.InvalidUnion, path, "a point and its radius stand in near: %s", near)
+			return conditions{}, false
+		}
 		node := either.Read(issues, v, path...).node(f)
 		return conditions{where: All{node}}, node != nil
 	}).Instead(nearPoint)

@@ -147,6 +147,19 @@ func inFilter(f *Field, filter input.Value, m input.Member) string {
 	return ""
 }
 
+// idsFrom says where the ids of a field come from, "" if it is the record's own.
+func idsFrom(f *Field) string {
+	for _, d := range Datasets {
+		if singular, _, _ := strings.Cut(f.Name, "_id"); singular+"s" == string(d) {
+			if slices.Contains(Matched, d) {
+				return fmt.Sprintf("POST /api/v1/data/%s/match finds the ids of names", d)
+			}
+			return fmt.Sprintf("POST /api/v1/data/%s/search finds the ids of names", d)
+		}
+	}
+	return ""
+}
+
 // wrappedFilter is the filter of a value that stands in its place.
 func wrappedFilter(f *Field) func(v input.Value) string {
 	return func(v input.Value) string {
@@ -180,6 +193,27 @@ func nearPoint(v input.Value) string {
 		return nearExample
 	}
 	return fmt.Sprintf(`{"near":{"latitude":%.20s,"longitude":%.20s,"radius_m":1000}}`, latitude, longitude)
+}
+
+// bareNear is the value of a filter by location of the members of a circle without near, as
+// other APIs call them; "" if it has another form.
+func bareNear(v input.Value) string {
+	var circle [3]input.Value
+	for i, name := range []string{"latitude", "longitude", "radius_m"} {
+		for _, m := range v.Members {
+			if m.Name == name || input.Synonym(m.Name, name) {
+				circle[i] = m.Value
+			}
+		}
+	}
+	if circle[0].Kind == input.Absent || circle[1].Kind == input.Absent {
+		return ""
+	}
+	near := nearPoint(input.Value{Kind: input.Array, Items: circle[:2]})
+	if radius := metresIn(circle[2]); radius != "" {
+		near = strings.Replace(near, `"radius_m":1000`, `"radius_m":`+radius, 1)
+	}
+	return near
 }
 
 // joinedTexts is the query of an array of texts, or of an object with one.
@@ -264,19 +298,26 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 			return fmt.Sprintf(`a condition on related records: "relations":{%q:{%q:…}}`, has, name)
 		}
 	}
+	if count := string(d) + "_count"; name == "count" && filterable(count) != nil {
+		return fmt.Sprintf("how many %s there are is the filter %q of %s", d, count, strings.Join(filterable(count), " and "))
+	}
 	if input.Nearest(name, keys(FilterFields(d, base))) != "" {
 		return "" // that one is told
 	}
-	var others []string
-	for _, other := range Datasets {
-		if other != d && slices.Contains(keys(FilterFields(other, Data)), name) {
-			others = append(others, string(other))
+	if others := filterable(name); others != nil {
+		return "only " + strings.Join(others, " and ") + " have it"
+	}
+	return ""
+}
+
+// filterable are the datasets that have a filter.
+func filterable(key string) (all []string) {
+	for _, d := range Datasets {
+		if slices.Contains(keys(FilterFields(d, Data)), key) {
+			all = append(all, string(d))
 		}
 	}
-	if others == nil {
-		return ""
-	}
-	return "only " + strings.Join(others, " and ") + " have it"
+	return all
 }
 
 // outsideRequest is about a member that a search request or a group does not have.
@@ -316,6 +357,16 @@ func outsideRelations(d Dataset) func(m input.Member) string {
 			if related != "" && slices.Contains(keys(FilterFields(d, Data)), key) {
 				return fmt.Sprintf("the filter %q finds by their ids", key)
 			}
+		}
+		return ""
+	}
+}
+
+// ofField says what is known of the fields of a dataset; "" of other names.
+func ofField(d Dataset, base BaseKind, says string) func(name string) string {
+	return func(name string) string {
+		if _, known := FieldNamed(d, name); known || slices.Contains(keys(FilterFields(d, base)), name) {
+			return says
 		}
 		return ""
 	}

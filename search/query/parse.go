@@ -219,7 +219,7 @@ func sortField(d Dataset, base BaseKind) rule.Field[request] {
 				issues.Add(fault.Custom, at, "sorting by relevance needs a query")
 			}
 		case i < 0:
-			issues.Unrecognized(at, []string{field.Text}, keys)
+			issues.Unrecognized(at, []string{field.Text}, keys, ofField(d, base, "a field that nothing is sorted by"))
 		default:
 			into.Sort.Field = fields[i]
 		}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -35,6 +36,15 @@ func rangeRule[T any](f *Field, of rangeReader[T]) rule.Rule[conditions] {
 		Described("An inclusive range: the lowest value, then the highest. One of the two may be null, for an open end."))
 	s := &schema.Schema{OneOf: []*schema.Schema{of.schema, pair}}
 	return rule.New(s, input.Absent, "a value", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
+		if more := len(v.Items); more > 2 {
+			issues.Add(fault.TooBig, path, "must have at most 2 elements, has %d: an array is a range [from, to]; alternatives are groups of any%s", more,
+				input.Wrapped(fmt.Sprintf(`, such as "any":[{"filters":{%q:{"value":`, f.Key), v.Items[0], "}}},…]"))
+			return conditions{}, false
+		}
+		if pair := wholePeriods(v); f.Kind == Date && pair != "" {
+			issues.Add(fault.InvalidFormat, path, "must be a date, YYYY-MM-DD, or a range of dates, such as %s", pair)
+			return conditions{}, false
+		}
 		from, to, ok := of.ends(issues, v, path)
 		if !ok {
 			return conditions{}, false
