@@ -42,6 +42,9 @@ const index = "index.html"
 // screens are the first parts of the addresses of the page (src/shell/screens.ts).
 var screens = []string{"projects", "accounts", "contacts", "signals", "book", "views", "export", "queue", "settings", "invitations"}
 
+// guessed are addresses by the words that the page has for its screens.
+var guessed = map[string]string{"firms": "accounts", "people": "contacts", "map": "projects?look=map"}
+
 // contentTypes are those that package mime does not know by itself.
 var contentTypes = map[string]string{".woff2": "font/woff2"}
 
@@ -105,7 +108,11 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request) bool {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	f, found := s.files[name]
 	if !found {
-		screen, _, _ := strings.Cut(name, "/")
+		screen, rest, _ := strings.Cut(name, "/")
+		if to := guessed[screen]; to != "" && asset.Navigates(r) {
+			http.Redirect(w, r, strings.TrimSuffix("/"+to+"/"+rest, "/"), http.StatusFound)
+			return true
+		}
 		if r.URL.Path != "/" && !(asset.Navigates(r) && slices.Contains(screens, screen)) {
 			return false
 		}

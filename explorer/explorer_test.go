@@ -109,6 +109,20 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// The words of the page lead to its addresses, for who opens them in a browser.
+func TestGuessedAddresses(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{"/firms": "/accounts", "/people/1": "/contacts/1", "/map": "/projects?look=map"} {
+		w := get(t, site(t), http.MethodGet, path, "Accept", "text/html")
+		if w == nil || w.Code != http.StatusFound || w.Header().Get("Location") != want {
+			t.Errorf("%s: %v", path, w)
+		}
+		if get(t, site(t), http.MethodGet, path) != nil {
+			t.Errorf("%s: a client of the API is led to a page", path)
+		}
+	}
+}
+
 func TestWithoutABuild(t *testing.T) {
 	t.Parallel()
 	s, err := read(fstest.MapFS{}, missing)

@@ -71,12 +71,17 @@ test('a request with a key', async ({ page }) => {
 
 test('a request with the session', async ({ page }) => {
   await enter(page)
-  await page.goto('/docs/reference/workspace#get_workspace')
-  const operation = page.locator('#get_workspace')
-  await operation.getByText('Try it').click()
-  await operation.getByLabel('workspace_id').fill(service().workspaces[0]?.id ?? '')
-  await operation.getByRole('button', { name: 'Send' }).click()
-  await expect(operation.locator('[data-answer]')).toContainText('"plan": "pro"')
+  for (const [address, id, answer] of [
+    ['/docs/reference/workspace', 'get_workspace', '"plan": "pro"'],
+    ['/docs/reference/data', 'search_accounts', '"projects_count": '],
+  ] as const) {
+    await page.goto(address)
+    const operation = page.locator(`#${id}`)
+    await operation.getByText('Try it').click()
+    await expect(operation.getByLabel('workspace_id')).toHaveAttribute('placeholder', service().workspaces[0]?.name ?? '')
+    await operation.getByRole('button', { name: 'Send' }).click()
+    await expect(operation.locator('[data-answer]')).toContainText(answer)
+  }
 })
 
 test('search', async ({ page }) => {

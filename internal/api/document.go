@@ -23,7 +23,7 @@ const introduction = `Search over a global dataset of construction (accounts, co
 
 Every answer is ` + "`{ data, metadata }`" + `, or an error: ` + "`{ error: { code, message } }`" + `, and for what is wrong with the request's shape ` + "`{ success: false, error: { name, issues } }`" + `. Check the status first. A method that a path does not take is answered 405 ` + "`method_not_allowed`" + `, and ` + "`Allow`" + ` lists those it takes.
 
-Searches cost 1 credit for each record, gets 1; everything else is free. Each operation says what it costs (` + "`x-credits`" + `), which scope it needs (` + "`x-scope`" + `), who may call it (` + "`x-caller`" + `) and whether a credit ceiling that is used up stops it (` + "`x-throttled`" + `).
+A record that a search, a match or a page of changes returns costs 1 credit, a get 1; everything else is free. Each operation says what it costs (` + "`x-credits`" + `), which scope it needs (` + "`x-scope`" + `), who may call it (` + "`x-caller`" + `) and whether a credit ceiling that is used up stops it (` + "`x-throttled`" + `).
 
 Page through a search with ` + "`search_after`" + `: send ` + "`metadata.search_after`" + ` back with the same sort until it is null.
 

@@ -206,7 +206,7 @@ func (s *Server) router() *gin.Engine {
 		if s.servePage(ctx) {
 			return
 		}
-		callOf(ctx).fail(fault.New(fault.NotFound, "%s", notFoundText(methods, ctx.Request.Method, ctx.Request.URL.Path)))
+		callOf(ctx).notFound(notFoundText(methods, ctx.Request.Method, ctx.Request.URL.Path))
 	})
 	return g
 }

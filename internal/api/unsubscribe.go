@@ -79,7 +79,7 @@ type unsubscribePage struct {
 
 var unsubscribeTemplate = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>E-mails of signals</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1.25rem;color-scheme:light dark}button{font:inherit;padding:.4rem .9rem}</style>
+` + plainStyle + `
 <main>{{if .Unknown}}<h1>This link leads nowhere</h1><p>It is not complete, or not the link of a member of the workspace. Copy it as a whole, from the latest e-mail.</p>{{else}}{{if .Wants}}<h1>E-mails of signals</h1>
 <p>You get e-mails of signals for the workspace <bdi>“{{.Workspace}}”</bdi>.</p><form method="post"><button>Unsubscribe</button></form>{{else}}<h1>You are unsubscribed</h1>
 <p>You get no more e-mails of signals for the workspace <bdi>“{{.Workspace}}”</bdi>. Others in it are not affected.</p><form method="post"><button name="again" value="1">Subscribe again</button></form>{{end}}{{end}}</main></html>
@@ -90,7 +90,7 @@ func (p unsubscribePage) render(ctx *gin.Context, status int) {
 	if err := unsubscribeTemplate.Execute(&text, p); err != nil {
 		panic(err) // the template fits
 	}
-	ctx.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	ctx.Header("Content-Security-Policy", plainPolicy)
 	ctx.Header("Referrer-Policy", "no-referrer")
 	ctx.Data(status, "text/html; charset=utf-8", text.Bytes())
 }

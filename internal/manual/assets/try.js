@@ -2,12 +2,27 @@
 const key = document.querySelector('#key')
 for (const e of document.querySelectorAll('.caller, .try')) e.hidden = false
 
-/** request is what a form says. */
+/** The workspace of who is signed in to the Explorer, for requests without a key. */
+let workspace = ''
+const named = document.querySelectorAll('.try [name=workspace_id]')
+if (named.length > 0) {
+  fetch('/session')
+    .then((response) => response.json())
+    .then(({ data }) => {
+      const all = data.user?.workspaces ?? []
+      const used = all.find(({ id }) => id === localStorage.getItem('atlas-workspace')) ?? all[0]
+      workspace = used?.id ?? ''
+      if (used) for (const input of named) Object.assign(input, { placeholder: used.name, required: false })
+    })
+    .catch(() => {}) // No Explorer, or nobody is signed in.
+}
+
+/** request is what a form says. Without a key, it is that of who is signed in. */
 function request(form) {
   let address = form.dataset.address
   const query = new URLSearchParams()
   for (const input of form.querySelectorAll('[data-in]')) {
-    const value = input.value.trim()
+    const value = input.value.trim() || (input.name === 'workspace_id' && key.value.trim() === '' ? workspace : '')
     if (input.dataset.in === 'path') address = address.replace(`{${input.name}}`, encodeURIComponent(value))
     else if (value !== '') query.append(input.name, value)
   }
