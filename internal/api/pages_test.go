@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"atlas/internal/api"
@@ -34,6 +35,27 @@ func TestPagesBesideTheAPI(t *testing.T) {
 		isPage := w.Body.String() == "page"
 		if w.Code != want && !(path == "/api/v1/workspace" && w.Code >= 400) || isPage != (want == 200 && path != "/docs" && path != "/health/live") {
 			t.Errorf("%s: %d, the page: %v", path, w.Code, isPage)
+		}
+	}
+}
+
+// Who opens an address that is not there in a browser is shown a page; programs, and who
+// opens one of the API, get the API's answer.
+func TestAddressesOfNoPage(t *testing.T) {
+	t.Parallel()
+	h := (&api.Server{Log: slog.New(slog.DiscardHandler)}).Handler()
+	for _, c := range []struct{ path, accept, kind, text string }{
+		{"/healthz", "text/html", "text/html", "did you mean GET /health/"},
+		{"/<b>", "text/html", "text/html", "/&lt;b&gt;"},
+		{"/healthz", "*/*", "application/json", "did you mean GET /health/"},
+		{"/api/v1/none", "text/html", "application/json", "no route is called"},
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path, nil)
+		r.Header.Set("Accept", c.accept)
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusNotFound || !strings.HasPrefix(w.Header().Get("Content-Type"), c.kind) || !strings.Contains(w.Body.String(), c.text) {
+			t.Errorf("%s for %s: %d %v %s", c.path, c.accept, w.Code, w.Header(), w.Body)
 		}
 	}
 }
