@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"atlas/cmd/internal/cli"
 )
@@ -65,13 +67,16 @@ func readDevFile(dir string) (devFile, error) {
 	var f devFile
 	raw, err := os.ReadFile(filepath.Join(dir, devFileName)) // #nosec G304 -- a file that who runs the command names
 	if err != nil {
-		return f, fmt.Errorf("is atlas-dev running? %w", err)
+		return f, fmt.Errorf("scripts/dev does not run: %w", err)
 	}
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return f, err
 	}
 	if len(f.Workspaces) == 0 {
 		return f, fmt.Errorf("%s has no workspaces", filepath.Join(dir, devFileName))
+	}
+	if err := syscall.Kill(f.PID, 0); errors.Is(err, syscall.ESRCH) {
+		return f, fmt.Errorf("scripts/dev does not run any more: start it, or name the folder of another with --dir, not %s", dir)
 	}
 	return f, nil
 }

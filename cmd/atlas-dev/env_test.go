@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -111,6 +112,27 @@ func TestReadmeAfterEnv(t *testing.T) {
 	command.Dir, command.Env = work, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir()}
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A service that has ended is told: nothing is printed that a shell would use.
+func TestEnvAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	ended := exec.CommandContext(t.Context(), "true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := fmt.Sprintf(`{"pid": %d, "workspaces": [{}]}`, ended.Process.Pid)
+	if err := os.WriteFile(filepath.Join(dir, devFileName), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"env", "link"} {
+		var out, errs bytes.Buffer
+		p := cli.Program{Name: "atlas-dev", Commands: &commands{}, Vars: kong.Vars{"accept_url": server.DefaultAcceptURL}}
+		if code := p.Run(t.Context(), []string{command, "--dir", dir}, &out, &errs); code != 1 || out.Len() > 0 || !strings.Contains(errs.String(), "scripts/dev does not run any more: start it") {
+			t.Errorf("%s: status %d, %s%s", command, code, &out, &errs)
+		}
 	}
 }
 

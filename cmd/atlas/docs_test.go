@@ -115,9 +115,6 @@ curl() { command curl --write-out '%{stderr}HTTP %{http_code}\n' "$@"; }
 atlas() { "$ATLAS_PROGRAM" "$@"; }
 `
 
-// settings are the lines of a page that set the address and key of its service.
-var settings = regexp.MustCompile(`(?m)^(BASE|KEY|export ATLAS_URL|export ATLAS_API_KEY)=.*\n`)
-
 // runs matches blocks that call the service. Other blocks start it or load its data.
 var runs = regexp.MustCompile(`(?m)curl |openssl |^atlas (search|facets|export|follow) `)
 
@@ -126,7 +123,7 @@ var httpStatus = regexp.MustCompile(`(?m)^HTTP (\d{3})$`)
 // shell runs a block of a page. Every request must succeed, except the last one if the
 // block's info says `status=N`.
 func (s *docsService) shell(ctx context.Context, b *block) error {
-	command := exec.CommandContext(ctx, "bash", "-c", shellPrelude+settings.ReplaceAllString(b.text, ""))
+	command := exec.CommandContext(ctx, "bash", "-c", shellPrelude+b.text)
 	command.Dir = s.dir
 	command.Env = append(s.environment(), "BASE="+s.base, "KEY="+s.key, runAsAtlas+"=1", "ATLAS_PROGRAM="+os.Args[0])
 	var out, errs bytes.Buffer

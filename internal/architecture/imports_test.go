@@ -80,7 +80,7 @@ var allowed = map[string][]string{
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
 	"internal/manual":          {"internal/api/openapi", "internal/asset", "internal/input", "internal/schema"},
-	"internal/api":             {"internal/manual", "internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/mcp", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/match", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
+	"internal/api":             {"internal/manual", "internal/api/openapi", "internal/asset", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/mcp", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/match", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what
