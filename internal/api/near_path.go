@@ -322,6 +322,9 @@ func notAllowedText(methods map[string][]string, allowed []string, method string
 		return fmt.Sprintf("no route takes %.20s at %.100s; %s", method, path, meantText(near))
 	}
 	text := fmt.Sprintf("this path takes %s, not %.20s", strings.Join(allowed, " and "), method)
+	if method == http.MethodOptions {
+		return text + "; pages of other origins may call the API from a browser where the operator lists theirs: --cors-origins (ATLAS_CORS_ORIGINS)"
+	}
 	if asked := inBody(address.Query()); method == http.MethodGet && slices.Contains(allowed, http.MethodPost) && asked != "" {
 		return text + "; " + asked
 	}

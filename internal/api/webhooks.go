@@ -5,6 +5,7 @@ import (
 
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/search/query"
@@ -24,7 +25,7 @@ func (s *Server) webhookRoutes() []Route {
 			tag: tagWebhooks, summary: "List webhooks, the oldest first",
 			params: pageParams(defaultPeople), data: listOf("webhooks", webhookSchema), metadata: listMetadataSchema,
 		}},
-		{Method: "POST", Path: "/workspace/webhooks/upsert", Operation: "upsert_webhook", Scope: write, Caller: Admins, Secret: true, endpoint: takes(webhookUpsert, s.upsertWebhook), doc: operationDoc{
+		{Method: "POST", Path: "/workspace/webhooks/upsert", Operation: "upsert_webhook", Scope: write, Caller: Admins, Secret: true, endpoint: takes(s.webhookUpsert(), s.upsertWebhook), doc: operationDoc{
 			tag: tagWebhooks, summary: "Create a webhook, or change and enable one",
 			text:  "`secret` is in the answer to creation and rotation only.",
 			data:  oneWebhook,
@@ -113,12 +114,20 @@ func (s *Server) listWebhooks(c *call, m listMetadata) ([]webhooks.Webhook, erro
 // maxEvents leaves room for events that are given twice, which count once.
 const maxEvents = 20
 
-var webhookUpsert = rule.Object(
-	rule.Optional("id", rule.UUID[webhooks.ID]().Described("The webhook to change; omitted: a new one."), func(c *webhooks.Change) *webhooks.ID { return &c.ID }),
-	rule.Required("url", rule.Text(1, webhooks.MaxURL).Example("https://hooks.example/atlas").Described("HTTPS, of a public address, without a user and a fragment."),
-		func(c *webhooks.Change) *string { return &c.URL }),
-	rule.Required("events", rule.Array("events", webhookEvent, 1, maxEvents), func(c *webhooks.Change) *[]webhooks.Event { return &c.Events }),
-).Named("WebhookUpsert")
+func (s *Server) webhookUpsert() rule.Rule[webhooks.Change] {
+	return rule.Object(
+		rule.Optional("id", rule.UUID[webhooks.ID]().Described("The webhook to change; omitted: a new one."), func(c *webhooks.Change) *webhooks.ID { return &c.ID }),
+		rule.Required("url", rule.Text(1, webhooks.MaxURL).Example("https://hooks.example/atlas").Described("HTTPS, of a public address, without a user and a fragment."),
+			func(c *webhooks.Change) *string { return &c.URL }),
+		// Upsert checks it too; here it is told with the other problems.
+		rule.Step(func(issues *input.Issues, body *input.Reader, c *webhooks.Change) {
+			if err := s.People.Webhooks.Guard.Check(c.URL); c.URL != "" && err != nil {
+				issues.Add(fault.Custom, body.Path("url"), "%s", err)
+			}
+		}),
+		rule.Required("events", rule.Array("events", webhookEvent, 1, maxEvents), func(c *webhooks.Change) *[]webhooks.Event { return &c.Events }),
+	).Named("WebhookUpsert")
+}
 
 func (s *Server) upsertWebhook(c *call, change webhooks.Change) (reply, error) {
 	w, err := s.People.Webhooks.Upsert(c.Context(), c.workspace(), change)

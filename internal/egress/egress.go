@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,11 +36,15 @@ const (
 type Guard struct {
 	public, allowed *ssrf.Guardian
 	allow           []netip.Prefix
-	dialer          net.Dialer
+	// local means that the prefixes are addresses of this machine only.
+	local  bool
+	dialer net.Dialer
 }
 
 // errRefused is what a refused address is told with. It does not say which rule it met.
 var errRefused = errors.New("the address is not a public one")
+
+var errPlain = errors.New("must begin with https://: plain HTTP goes to networks alone that the operator permits")
 
 // New returns a Guard that also permits the prefixes, with plain HTTP too. resolver is
 // nil for the usual one.
@@ -58,6 +63,7 @@ func New(allow []netip.Prefix, resolver *net.Resolver) *Guard {
 		allowed: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...),
 			ssrf.WithDeniedV4Prefixes(all4), ssrf.WithDeniedV6Prefixes(all6)),
 		allow:  allow,
+		local:  !slices.ContainsFunc(allow, func(p netip.Prefix) bool { return !p.Addr().IsLoopback() }),
 		dialer: net.Dialer{Timeout: dialTimeout, Resolver: resolver},
 	}
 	return g
@@ -65,7 +71,8 @@ func New(allow []netip.Prefix, resolver *net.Resolver) *Guard {
 
 // Check refuses URLs that are never requested: of another scheme than https, with a
 // password, or with a literal address that is not permitted. The error is for the client.
-// Names are checked when they are dialed.
+// Names are checked when they are dialed; one with plain HTTP must be localhost where
+// nothing but this machine is permitted.
 func (g *Guard) Check(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -83,10 +90,13 @@ func (g *Guard) Check(text string) error {
 			return errors.New("must have a port of 1 to 65535")
 		}
 	}
-	if name := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")); len(g.allow) == 0 && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
-		return errRefused
-	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && g.guardian(u.Scheme).SafeAddr(ip) != nil {
+	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	localhost := name == "localhost" || strings.HasSuffix(name, ".localhost")
+	ip, noIP := netip.ParseAddr(u.Hostname())
+	switch {
+	case noIP != nil && u.Scheme == "http" && g.local && !localhost, noIP == nil && u.Scheme == "http" && g.allowed.SafeAddr(ip) != nil:
+		return errPlain
+	case localhost && len(g.allow) == 0, noIP == nil && g.public.SafeAddr(ip) != nil:
 		return errRefused
 	}
 	return nil

@@ -25,7 +25,8 @@ func TestCheck(t *testing.T) {
 		"https://hooks.example:8443/":               {true, true},
 		"https://93.184.216.34/":                    {true, true},
 		"https://[2606:2800:220:1::1]/":             {true, true},
-		"http://hooks.example/":                     {false, true}, // dialing decides
+		"http://hooks.example/":                     {false, false},
+		"http://localhost:9000/":                    {false, true},
 		"http://127.0.0.1:8080/":                    {false, true},
 		"https://127.0.0.1/":                        {false, true},
 		"http://93.184.216.34/":                     {false, false},
@@ -144,11 +145,12 @@ func TestNamesAreJudgedWhenDialed(t *testing.T) {
 	if reached.Load() != 0 {
 		t.Error("the receiver on loopback was reached")
 	}
-	if err := get(egress.New(loopback, resolver(t, "127.0.0.1")), "http://inner.example:"+port+"/"); err != nil || reached.Load() != 1 {
+	inside := append(loopback, netip.MustParsePrefix("10.0.0.0/8"))
+	if err := get(egress.New(inside, resolver(t, "127.0.0.1")), "http://inner.example:"+port+"/"); err != nil || reached.Load() != 1 {
 		t.Errorf("an allowed network: %v", err)
 	}
 	// Plain HTTP goes to allowed networks alone, also by name.
-	if err := get(egress.New(loopback, resolver(t, "93.184.216.34")), "http://public.example/"); !egress.Refused(err) {
+	if err := get(egress.New(inside, resolver(t, "93.184.216.34")), "http://public.example/"); !egress.Refused(err) {
 		t.Errorf("plain HTTP to a public address: %v", err)
 	}
 }
