@@ -5,11 +5,18 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"atlas/cmd/internal/cli"
+	"atlas/cmd/internal/server"
 )
 
 // said is what a command printed, and its exit status.
@@ -51,6 +58,59 @@ func TestTakenPortsAreNamed(t *testing.T) {
 		if want := "--" + name + " (ATLAS_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "): listen tcp " + other.Addr().String() + ": "; got.status != 1 || !strings.Contains(got.err, want) {
 			t.Errorf("status %d, without %q: %s", got.status, want, got.err)
 		}
+	}
+}
+
+// A server that starts without a backend says which, and which option leads to it, before
+// anybody asks whether it is ready. A shorter pause than the one that was asked for is told.
+func TestServeNamesBackendsItCannotUse(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	s := start(t, 0, func(c *server.Config) {
+		c.ElasticsearchURL, c.RedisURL, c.Drain, c.DrainPause = []string{other.URL}, "redis://127.0.0.1:1", 2*time.Second, 5*time.Second
+	})
+	unused := start(t, 0, func(c *server.Config) {
+		address, err := url.Parse(c.PostgresURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		address.Path = "/nowhere"
+		c.PostgresURL = address.String()
+	})
+	for _, said := range []struct {
+		by                   *service
+		message, key, detail string
+	}{
+		{s, "Elasticsearch cannot be used; the server is not ready", "error", "--elasticsearch-url (ATLAS_ELASTICSEARCH_URL): elasticsearch: what answers there is not Elasticsearch (status 404)"},
+		{s, "Redis cannot be used yet", "error", "--redis-url (ATLAS_REDIS_URL): dial tcp 127.0.0.1:1"},
+		{s, "--drain-pause (ATLAS_DRAIN_PAUSE) is more than half of --drain (ATLAS_DRAIN), and cut to that", "pause", "1s"},
+		{unused, "Postgres cannot be used yet; trying on", "error", "does not exist (SQLSTATE 3D000)"},
+	} {
+		waitFor(t, "the log says: "+said.message, func() bool { return len(said.by.lines(said.message)) > 0 })
+		text, _ := said.by.lines(said.message)[0][said.key].(string)
+		if !strings.Contains(text, said.detail) || strings.Contains(text, "try again") {
+			t.Errorf("%s: %s", said.message, text)
+		}
+	}
+}
+
+// What a taken port interrupts is not told as a fault of its own.
+func TestTakenPortIsTheOnlyFault(t *testing.T) {
+	t.Parallel()
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	s := prepare(t, 0, func(c *server.Config) { c.Listen = other.Addr().String() })
+	for range 5 {
+		if err := server.Run(t.Context(), s.config, cli.Log{}.Logger(s.log), nil); err == nil || !strings.Contains(err.Error(), "--listen") {
+			t.Fatal(err)
+		}
+	}
+	if said := s.log.String(); strings.Contains(said, "cancel") {
+		t.Errorf("it says\n%s", said)
 	}
 }
 

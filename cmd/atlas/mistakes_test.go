@@ -70,6 +70,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"workspace list", append([]string{"ATLAS_POSTGRES=" + secret, "ATLAS_SERVICE_HOST=10.0.0.1", "ATLAS_PORT_80_TCP=x"}, "ATLAS_POSTGRES_SYSTEM_URL=postgres://"+nowhere+"/atlas"), 1, []string{"ATLAS_POSTGRES means nothing: did you mean ATLAS_POSTGRES_URL?", "refused"}},
 		{"serve --webhook-allow 10.0.0.1 --listen :99999 --metrics-listen 9090", nil, 2, []string{"10.0.0.1 is an address: the network of it alone is 10.0.0.1/32", "--listen (ATLAS_LISTEN) must be host:port, such as 127.0.0.1:8080",
 			"--metrics-listen (ATLAS_METRICS_LISTEN) must be host:port", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
+		{"serve --port 9000", completeSettings, 2, []string{`there is no option --port; did you mean "--listen"?`}},
 		{"serve --webhook-allow local", nil, 2, []string{`"local" is no network, such as 10.1.0.0/16`, "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
 		{"search accounts --limti 5", service, 2, []string{"no option --limti", `did you mean "--limit"?`}},
 		{"search acounts", service, 2, []string{"<dataset> must be one of accounts,", `did you mean "accounts"?`}},

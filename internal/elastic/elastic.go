@@ -215,11 +215,11 @@ func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 		return Response{}, away(err)
 	}
 	defer res.Body.Close()
-	if err := c.checkProduct(res); err != nil {
-		return Response{}, away(err)
-	}
 	data, err := bytesOf(res)
 	if err != nil {
+		return Response{}, away(err)
+	}
+	if err := c.checkProduct(res, data); err != nil {
 		return Response{}, away(err)
 	}
 	if res.StatusCode >= 300 && (res.StatusCode != http.StatusNotFound || !r.Missing) {
@@ -228,17 +228,24 @@ func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 	return Response{res.StatusCode, data}, nil
 }
 
-// checkProduct refuses a server that is not Elasticsearch. It checks only the first
-// successful answer.
-func (c *Client) checkProduct(res *http.Response) error {
-	if c.genuine.Load() || res.StatusCode >= 300 {
+// ErrNotElasticsearch is why a call failed that another server answered.
+var ErrNotElasticsearch = errors.New("what answers there is not Elasticsearch")
+
+// checkProduct refuses a server that is not Elasticsearch, until one has said that it is. It
+// lets pass what a proxy before Elasticsearch answers by itself.
+func (c *Client) checkProduct(res *http.Response, body []byte) error {
+	switch status := res.StatusCode; {
+	case c.genuine.Load() || status >= 500:
+		return nil
+	case res.Header.Get("X-Elastic-Product") == "Elasticsearch":
+		c.genuine.Store(true)
+		return nil
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusRequestTimeout,
+		status == http.StatusRequestEntityTooLarge, status == http.StatusTooManyRequests,
+		status >= 300 && newError(status, body).Type != "":
 		return nil
 	}
-	if res.Header.Get("X-Elastic-Product") != "Elasticsearch" {
-		return errors.New("the client noticed that the server is not Elasticsearch and we do not support this unknown product")
-	}
-	c.genuine.Store(true)
-	return nil
+	return fmt.Errorf("%w (status %d)", ErrNotElasticsearch, res.StatusCode)
 }
 
 // Class groups errors by what can be done about them.

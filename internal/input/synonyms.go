@@ -37,5 +37,5 @@ var synonyms = map[string][]string{
 	"list": {"search", "views", "static"}, "all": {"search"}, "run": {"search"}, "execute": {"search"}, "bulk": {"batch"}, "auditlog": {"changes"}, "activity": {"changes"}, "log": {"changes"}, "logs": {"changes"}, "signals": {"inputs"}, "smart": {"dynamic"},
 	"use": {"primary_use"}, "usage": {"primary_use"}, "squarefeet": {"sqft"}, "squarefootage": {"sqft"}, "sqm": {"sqft"}, "date": {"occurred_at", "detected_at", "filed_at", "created_at"}, "ceo": {"executive"}, "cfo": {"executive"}, "president": {"executive"}, "manager": {"project_manager"}, "vp": {"executive"},
 	"countonly": {"dry_run"}, "viewid": {"id"}, "accountid": {"account_ids", "items"}, "contactid": {"contact_ids", "items"}, "projectid": {"record_id", "items"}, "accepturl": {"token"}, "link": {"token"}, "slug": {"locator"}, "body": {"content"}, "instructions": {"content"},
-	"output": {"out"}, "delete": {"remove", "revoke"},
+	"port": {"listen"}, "output": {"out"}, "delete": {"remove", "revoke"},
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -53,7 +54,9 @@ func wireHeld(ctx context.Context, c Config, s *api.Server, engine *search.Engin
 	}
 	prepare, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
-	if err := projector.Prepare(prepare); err != nil {
+	if err := projector.Prepare(prepare); errors.Is(err, elastic.ErrNotElasticsearch) {
+		log.Error("Elasticsearch cannot be used; the server is not ready", "error", blame("--elasticsearch-url (ATLAS_ELASTICSEARCH_URL)", cli.Explain(err)).Error())
+	} else if err != nil {
 		log.Warn("the indices of held records are not there yet", "error", err.Error())
 	}
 	s.Book = &book.Book{Store: store, Global: engine, Limits: c.bounds(), Changed: projector.Wake}

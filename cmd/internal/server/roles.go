@@ -63,7 +63,7 @@ func (p postgresRoles) check(ctx context.Context) (wrong, away error) {
 		if role, ok := errors.AsType[*postgres.RoleError](asked.err); ok {
 			bad.AddError(asked.address(role))
 		} else {
-			away = errors.Join(away, asked.address(asked.err))
+			away = errors.Join(away, asked.address(cli.Explain(asked.err)))
 		}
 	}
 	return bad.Err(), away
@@ -78,7 +78,7 @@ func (p postgresRoles) settle(ctx context.Context, log *slog.Logger) (stop func(
 	if wrong != nil || away == nil {
 		return func() {}, wrong
 	}
-	log.Warn("Postgres does not answer yet", "error", away.Error())
+	log.Warn("Postgres cannot be used yet; trying on", "error", away.Error())
 	return inBackground(func(ctx context.Context) {
 		tick := time.NewTicker(roleInterval)
 		defer tick.Stop()

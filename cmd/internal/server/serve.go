@@ -44,6 +44,9 @@ const (
 // flight finish. listening, when not nil, receives the address.
 func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr string)) error {
 	tuneGC()
+	if pause := c.drainPause(); pause < c.DrainPause {
+		log.Warn("--drain-pause (ATLAS_DRAIN_PAUSE) is more than half of --drain (ATLAS_DRAIN), and cut to that", "pause", pause.String())
+	}
 	metrics := telemetry.New(release.Version())
 	w, err := wire(ctx, c, metrics, log)
 	if err != nil {

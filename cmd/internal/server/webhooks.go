@@ -76,6 +76,8 @@ func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, sign
 func keepJobs(ctx context.Context, system *postgres.System, sealer webhooks.Sealer, log *slog.Logger) {
 	lost, err := system.ResealWebhooks(ctx, sealer)
 	switch {
+	case ctx.Err() != nil:
+		return
 	case err != nil:
 		log.Warn("secrets of webhooks were not sealed with the first key", "error", err.Error())
 	case lost > 0:

@@ -97,6 +97,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err != nil {
 		return nil, err
 	}
+	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { tellRedisAway(ctx, ledger, log) }, log))
 	authConfig := c.auth()
 	authConfig.Log = log
 	gate, err := auth.New(system, authConfig)
@@ -176,6 +177,13 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	w.backends = append(w.backends, closeProjector)
 	gauges{es, background, store, system, client, ledger, running.kinds}.register(metrics)
 	return w, nil
+}
+
+// tellRedisAway says once that Redis does not answer: nobody may ask for readiness.
+func tellRedisAway(ctx context.Context, ledger *credits.Ledger, log *slog.Logger) {
+	if err := ledger.Ready(ctx); err != nil && ctx.Err() == nil {
+		log.Warn("Redis cannot be used yet", "error", blame("--redis-url (ATLAS_REDIS_URL)", err).Error())
+	}
 }
 
 // IndicesReady checks that the alias of each dataset answers with all shards,
