@@ -71,7 +71,7 @@ func (e *Engine) CheckCursor(q query.Query) error {
 func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) {
 	page, err := e.searchPage(ctx, q)
 	if err == nil && page.Total == 0 {
-		page.DidYouMean = e.didYouMean(ctx, q)
+		page.DidYouMean, page.Named = e.help(ctx, q)
 	}
 	return page, err
 }
@@ -93,7 +93,7 @@ func (e *Engine) prepared(ctx context.Context, free bool, searches ...query.Quer
 	return all, nil
 }
 
-// searchPage is Search without Page.DidYouMean.
+// searchPage is Search without Page.DidYouMean and Page.Named.
 func (e *Engine) searchPage(ctx context.Context, q query.Query) (query.Page, error) {
 	position, err := e.Cursors.Read(q)
 	if err != nil {

@@ -263,7 +263,7 @@ func TestDidYouMean(t *testing.T) {
 // they can replace those of the text, and few round trips follow the search.
 func TestDidYouMeanOfManyTerms(t *testing.T) {
 	t.Parallel()
-	var similar, trips atomic.Int64
+	var similar, trips, values atomic.Int64
 	w := newTypoWorld(t, "Garage Homes", "Towers")
 	e := proxied(t, w.engine, func(_ http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body)
@@ -271,7 +271,10 @@ func TestDidYouMeanOfManyTerms(t *testing.T) {
 		if bytes.Contains(body, []byte("max_edits")) {
 			similar.Add(1)
 		}
-		if strings.HasSuffix(r.URL.Path, "/_msearch") {
+		switch {
+		case bytes.Contains(body, []byte(`"parts":{"filters"`)):
+			values.Add(1)
+		case strings.HasSuffix(r.URL.Path, "/_msearch"):
 			trips.Add(1)
 		}
 		return false
@@ -287,11 +290,13 @@ func TestDidYouMeanOfManyTerms(t *testing.T) {
 		{"garage xyzzyx", "", 2, 2},
 		{"one two three four five sixth homse", "", 0, 1},
 		{"aaaa bbbb cccc dddd eeee ffff", "", 0, 1},
+		{"garage homes", "", 0, 0}, // found
 	} {
 		similar.Store(0)
 		trips.Store(0)
+		values.Store(0)
 		page, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q}`, c.text)))
-		if err != nil || page.DidYouMean != c.want || similar.Load() != c.similar || trips.Load() != c.trips {
+		if err != nil || page.DidYouMean != c.want || similar.Load() != c.similar || trips.Load() != c.trips || (values.Load() > 0) != (page.Total == 0) {
 			t.Errorf("%s: did you mean %q, %v; similar terms were asked for %d times, in %d round trips; want %+v", c.text, page.DidYouMean, err, similar.Load(), trips.Load(), c)
 		}
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -40,6 +41,9 @@ func (c *call) search(q query.Query, find func(context.Context, query.Query) (qu
 			return reply{}, 0, err
 		}
 		m := metadataOf(q, p)
+		if strings.Contains(c.gin.GetHeader("Accept"), "csv") {
+			m.Hints = append(m.Hints, "answers are always JSON; atlas export writes CSV")
+		}
 		return reply{data(p), m}, len(p.Rows), c.keepRows(m.free(), whole[:len(p.Rows)])
 	}, func(ctx context.Context, kept keptPage) (reply, error) {
 		rows, metadata, err := kept.rows(q, func(q query.Query) ([]jsontext.Value, error) {
@@ -76,5 +80,5 @@ func (c *call) dryRun(q query.Query, find func(context.Context) (query.Page, err
 		return reply{}, err
 	}
 	p, err := find(c.Context())
-	return reply{dryRunData{p.Total, len(p.Rows)}, countMetadata{DidYouMean: p.DidYouMean, Hints: q.Hints.For(p.Total)}}, err
+	return reply{dryRunData{p.Total, len(p.Rows)}, countMetadata{DidYouMean: p.DidYouMean, Hints: q.Hints.For(p.Total, p.Named)}}, err
 }

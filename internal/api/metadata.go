@@ -78,7 +78,7 @@ var countMetadataSchema = schema.Named("CountMetadata", schema.Object(schema.Req
 
 // metadataOf is the metadata of the page that answers q. Each record costs one credit.
 func metadataOf(q query.Query, p query.Page) pageMetadata {
-	m := pageMetadata{Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows)), DidYouMean: p.DidYouMean, Hints: q.Hints.For(p.Total)}
+	m := pageMetadata{Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows)), DidYouMean: p.DidYouMean, Hints: q.Hints.For(p.Total, p.Named)}
 	if p.Next != "" {
 		m.SearchAfter = &p.Next
 	}

@@ -45,9 +45,9 @@ func TestAddressesOfNoPage(t *testing.T) {
 	t.Parallel()
 	h := (&api.Server{Log: slog.New(slog.DiscardHandler)}).Handler()
 	for _, c := range []struct{ path, accept, kind, text string }{
-		{"/healthz", "text/html", "text/html", "did you mean GET /health/"},
+		{"/healthz", "text/html", "text/html", "GET /health/ready says"},
 		{"/<b>", "text/html", "text/html", "/&lt;b&gt;"},
-		{"/healthz", "*/*", "application/json", "did you mean GET /health/"},
+		{"/healthz", "*/*", "application/json", "GET /health/ready says"},
 		{"/api/v1/none", "text/html", "application/json", "no route is called"},
 	} {
 		w := httptest.NewRecorder()

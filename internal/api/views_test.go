@@ -36,7 +36,7 @@ func (w *world) withViews(t *testing.T) *viewWorld {
 		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i+1), i+1)),
 			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, searchtest.ID("c", i+1), i+1)))
 	}
-	data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P","contact_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("c", 1))))
+	data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P","city":"Red Deer","state":"AB","contact_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("c", 1))))
 	w.load(t, data)
 	ws, other := w.workspace(t, "One", workspace.Pro, 0), w.workspace(t, "Two", workspace.Pro, 0)
 	text := func(n people.NewKey) string { _, text := w.key(t, n); return text }

@@ -18,6 +18,8 @@ func TestHints(t *testing.T) {
 		`{"query":"garage -detached"}`:                      `"-detached" is no more than text; what must not match goes into none`,
 		`{"query":"+garage"}`:                               `"+garage" is`,
 		`{"query":"stage:permitted"}`:                       `"filters":{"stage":{"value":"permitted"}}`,
+		`{"query":"stories:2"}`:                             `"filters":{"stories":{"value":2}}`,
+		`{"query":"cost > 1000000"}`:                        "",
 		`{"filters":{"name":{"value":["a","b*"]}}}`:         `filters.name has no operators`,
 		`{"query":"Suite:12, 50% 3-5 -20 A-B \"x\" AND x"}`: "",
 		`{"filters":{"city":{"value":"Calg"}}}`:             "",
@@ -30,8 +32,17 @@ func TestHints(t *testing.T) {
 		`{"query":"garage OR deck"}`:              `alternatives are groups of any`,
 		`{"filters":{"city":{"value":"Calg"}}}`:   `filters.city is compared with whole values: POST /api/v1/data/projects/suggest`,
 		`{"filters":{"stage":{"value":"filed"}}}`: "",
-		`{"query":"garage and deck or not"}`:      "",
-		`{"filters":{"city":{"known":false}}}`:    "",
+		`{"query":"garage and deck"}`:             "query is searched in name, description, address, and each of its terms must occur there",
+		`{"query":"garage"}`:                      "",
+		`{"query":"cost > 1000000"}`:              `"filters":{"cost":{"value":[1000000,null]}}`,
+		`{"query":"garage cost<=$5k"}`:            `"filters":{"cost":{"value":[null,5000]}}`,
+		`{"query":"filed_at >= 2024-01-31"}`:      `"filters":{"filed_at":{"value":["2024-01-31",null]}}`,
+		`{"query":"Stage = permitted"}`:           `"filters":{"stage":{"value":"permitted"}}`,
+		`{"query":"garage under construction"}`:   `"under construction" is a value of stage: "filters":{"stage":{"value":"under_construction"}}`,
+		`{"query":"city > x"}`:                    `query is searched in`,
+		`{"filters":{"location":{"value":{"near":{"latitude":51,"longitude":114.07,"radius_m":9}}}}}`:  `negative: -114.07`,
+		`{"filters":{"location":{"value":{"near":{"latitude":51,"longitude":-114.07,"radius_m":9}}}}}`: "",
+		`{"filters":{"city":{"known":false}}}`:                                                         "",
 	} {
 		check(t, body, 0, want)
 	}
@@ -44,7 +55,7 @@ func check(t *testing.T, body string, found int, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := strings.Join(q.Hints.For(found), "\n")
+	got := strings.Join(q.Hints.For(found, nil), "\n")
 	if want == "" && got != "" || !strings.Contains(got, want) {
 		t.Errorf("%s, of which %d are found: %q, want %q", body, found, got, want)
 	}

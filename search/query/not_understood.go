@@ -1,9 +1,11 @@
 package query
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"atlas/internal/input"
@@ -14,26 +16,43 @@ import (
 type Hints struct {
 	always []string
 	ifNone []string // for an answer without records
+	text   string
+	base   BaseKind
+	d      Dataset
+	// free means that Private fields are not searched.
+	free bool
 }
 
-// For are the hints of an answer that finds so many records.
-func (h Hints) For(found int) []string {
+// For are the hints of an answer that finds so many records, and if none these values.
+func (h Hints) For(found int, named []Named) []string {
 	if found > 0 {
 		return h.always
 	}
-	return slices.Concat(h.always, h.ifNone)
+	hints := slices.Concat(h.always, h.ifNone)
+	if countTerms(h.text) > 1 {
+		var searched []string
+		for _, f := range Fields(h.d) {
+			if f.Query && !(f.Private && h.free) {
+				searched = append(searched, f.Name)
+			}
+		}
+		hints = append(hints, fmt.Sprintf("query is searched in %s, and each of its terms must occur there", strings.Join(searched, ", ")))
+	}
+	return append(hints, hintsOfNamed(slices.Concat(named, inVocabularies(FilterFields(h.d, h.base), h.text)))...)
 }
 
-// hintsOf are the hints of a request with this query and these filters.
-func hintsOf(d Dataset, base BaseKind, text, filters input.Value) (h Hints) {
+// hintsOf are the hints of a request with this query and these filters. free means that the
+// query does not search Private fields.
+func hintsOf(d Dataset, base BaseKind, free bool, text, filters input.Value) Hints {
+	h := Hints{text: text.Text, d: d, base: base, free: free}
 	const none = "%s has no operators: each of its terms must occur, and %q is no more than text"
 	fields := FilterFields(d, base)
 	if sign := operatorIn(text.Text, fields); sign != "" {
 		hint := fmt.Sprintf(none, "query", sign)
-		key, value, isField := strings.Cut(sign, ":")
+		condition := conditionIn(sign, fields)
 		switch {
-		case isField:
-			hint += `; a condition goes into filters: ` + asFilter(input.Member{Name: key, Value: input.Value{Kind: input.String, Text: strings.Trim(value, `"`)}})
+		case condition != "":
+			hint += "; a condition goes into filters: " + condition
 		case sign[0] == '-' || sign == "NOT":
 			hint += "; what must not match goes into none"
 		case sign == "OR" || sign == "||":
@@ -41,8 +60,8 @@ func hintsOf(d Dataset, base BaseKind, text, filters input.Value) (h Hints) {
 		case sign == "*" || sign == "%":
 			hint += "; POST /api/v1/data/" + string(d) + "/suggest completes words"
 		}
-		// AND may be a word of a name.
-		if strings.Trim(sign, "ADNORT") == "" {
+		// AND, and what has spaces, may be words of a name.
+		if strings.Trim(sign, "ADNORT") == "" || condition != "" && strings.ContainsAny(sign, " \t") {
 			h.ifNone = append(h.ifNone, hint)
 		} else {
 			h.always = append(h.always, hint)
@@ -64,6 +83,16 @@ func hintsOf(d Dataset, base BaseKind, text, filters input.Value) (h Hints) {
 			}
 			h.ifNone = append(h.ifNone, fmt.Sprintf("filters.%s is compared with whole values: POST %s", f.Key, at))
 		}
+		if f.Kind == Geo {
+			h.ifNone = append(h.ifNone, eastward(value)...)
+		}
+		if f.Domains {
+			for _, v := range append(value.Items, value) {
+				if domain := Domain(v.Text); strings.Contains(domain, ".") && domain != Fold(v.Text) {
+					h.ifNone = append(h.ifNone, "domains stand without scheme, www and path: "+asFilter(input.Member{Name: f.Key, Value: input.Value{Kind: input.String, Text: domain}}))
+				}
+			}
+		}
 		if f.Kind != FullText || f.IsID() || f.Dynamic() {
 			continue
 		}
@@ -75,6 +104,48 @@ func hintsOf(d Dataset, base BaseKind, text, filters input.Value) (h Hints) {
 		}
 	}
 	return h
+}
+
+// eastward is the hint of an area in the east, where a minus sign may be missing.
+func eastward(area input.Value) []string {
+	longitude := area.Get("near").Get("longitude")
+	if longitude.Kind == input.Absent {
+		longitude = area.Get("within").Get("west")
+	}
+	if x, err := strconv.ParseFloat(longitude.Text, 64); err != nil || x <= 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("filters.location lies in the east; longitudes in the west are negative: -%.20s", longitude.Text)}
+}
+
+// comparison is a key, a sign and a value.
+var comparison = regexp.MustCompile(`([\pL_]+)\s*(>=|<=|>|<|=|:)\s*("[^"]+"|\S+)`)
+
+// conditionIn is the member `filters` with the condition that a text such as cost > 1000 or
+// stage:filed has, "" if it has none on one of the fields.
+func conditionIn(text string, fields []Field) string {
+	m := comparison.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	key, sign, value := strings.ToLower(m[1]), m[2], strings.Trim(m[3], `"`)
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Key == key })
+	if i < 0 {
+		return ""
+	}
+	literal := map[Kind]func(string) string{Number: numberIn, Date: dayIn}[fields[i].Kind]
+	switch {
+	case literal == nil:
+		value = input.Quoted(value)
+	case sign == "=" || sign == ":":
+		value = cmp.Or(literal(value), input.Quoted(value))
+	default:
+		value = rangeOfText(sign+value, literal)
+	}
+	if value == "" || literal == nil && strings.ContainsAny(sign, "<>") {
+		return ""
+	}
+	return fmt.Sprintf(`"filters":{%q:{"value":%s}}`, key, value)
 }
 
 var (
@@ -98,10 +169,14 @@ func operatorIn(text string, fields []Field) string {
 	if phrase.MatchString(text) {
 		return `"`
 	}
+	for _, m := range comparison.FindAllString(text, -1) {
+		if len(m) < 60 && conditionIn(m, fields) != "" {
+			return m
+		}
+	}
 	for _, word := range strings.Fields(text) {
-		key, value, _ := strings.Cut(word, ":")
 		switch {
-		case value != "" && slices.ContainsFunc(fields, func(f Field) bool { return f.Key == key }), len(word) > 2 && (word[0] == '-' || word[0] == '+') && strings.Trim(word[1:], "+-0123456789.,") != "",
+		case len(word) > 2 && (word[0] == '-' || word[0] == '+') && strings.Trim(word[1:], "+-0123456789.,") != "",
 			slices.Contains([]string{"AND", "OR", "NOT", "&&", "||"}, word):
 			return fmt.Sprintf("%.60s", word)
 		}

@@ -77,6 +77,7 @@ func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
 		rule.Optional("max_bytes", MaxBytesRule, func(r *request) *int { return &r.MaxBytes }),
 		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
+			r.Hints.free = r.DryRun
 			for _, name := range []string{"filters", "relations", "any", "none"} {
 				if r.DryRun {
 					refusePrivate(issues, body.Take(name), body.Path(name))
@@ -117,7 +118,7 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 		rule.Elsewhere[request](outsideRequest(d, base)),
 		rule.Step(boundTypos),
 		rule.Step(func(_ *input.Issues, body *input.Reader, r *request) {
-			r.Hints = hintsOf(d, base, body.Take("query"), body.Take("filters"))
+			r.Hints = hintsOf(d, base, !private, body.Take("query"), body.Take("filters"))
 		}),
 	}
 }

@@ -143,6 +143,8 @@ type Page struct {
 	// DidYouMean is a text that finds records in place of the query's, which finds none;
 	// "" if there is none (docs/api.md, "Typos").
 	DidYouMean string
+	// Named are for Hints.For.
+	Named []Named
 }
 
 // Within is the page without the rows that are beyond so many bytes, whole rows all of

@@ -1,0 +1,86 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"atlas/internal/input"
+)
+
+// Bounds of what a search without records is asked for, in words.
+const (
+	namedWords = 8 // of the text, the first ones
+	namedRun   = 3 // of a value
+	namedHints = 4
+)
+
+// Named are values of a field that were probably meant by a search that finds nothing.
+type Named struct {
+	Field *Field
+	// Text is the part of the query's text that is a value of the field; "": the search
+	// filters by the field, and Values are its most frequent ones.
+	Text   string
+	Values []string
+}
+
+func (n Named) hint() string {
+	if n.Text == "" {
+		texts := make([]string, len(n.Values))
+		for i, v := range n.Values {
+			texts[i] = input.Quoted(v)
+		}
+		return fmt.Sprintf("the most frequent values of %s are %s", n.Field.Key, strings.Join(texts, ", "))
+	}
+	return fmt.Sprintf("%s is a value of %s: %s", input.Quoted(n.Text), n.Field.Key, asFilter(input.Member{Name: n.Field.Key, Value: input.Value{Kind: input.String, Text: n.Values[0]}}))
+}
+
+// Runs are the words of a text and what several of them that stand together are, the
+// longest first.
+func Runs(text string) []string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n,;()\"", r) })
+	words = words[:min(len(words), namedWords)]
+	var runs []string
+	for n := namedRun; n > 0; n-- {
+		for i := range len(words) - n + 1 {
+			runs = append(runs, strings.Join(words[i:i+n], " "))
+		}
+	}
+	return runs
+}
+
+// hintsOfNamed are the hints of the first ones. A word of a value of several words is told
+// with that.
+func hintsOfNamed(all []Named) (hints []string) {
+	for i, n := range all {
+		part := func(of Named) bool { return of.Text != n.Text && strings.Contains(" "+of.Text+" ", " "+n.Text+" ") }
+		if len(hints) < namedHints && (n.Text == "" || !slices.ContainsFunc(all[:i], part)) {
+			hints = append(hints, n.hint())
+		}
+	}
+	return hints
+}
+
+// inVocabularies are the words of a text that are values of closed enums.
+func inVocabularies(fields []Field, text string) (all []Named) {
+	for _, run := range Runs(text) {
+		for i, f := range fields {
+			for _, t := range f.Vocabulary {
+				if strings.EqualFold(run, t.Label) || strings.EqualFold(run, t.Value) {
+					all = append(all, Named{&fields[i], run, []string{t.Value}})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// DynamicFilters are the dynamic enums that a search filters by.
+func (q Query) DynamicFilters() (fields []*Field) {
+	for _, n := range q.Where {
+		if of, is := n.(Terms); is && of.Field.Dynamic() && !of.Field.Overlay && !slices.Contains(fields, of.Field) {
+			fields = append(fields, of.Field)
+		}
+	}
+	return fields
+}
