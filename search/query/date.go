@@ -54,11 +54,11 @@ func period(text string) (first, last string, ok bool) {
 	return "", "", false
 }
 
-// wholePeriods is the range of days of a number that is a year, or of an array with years or
-// months as its ends; "" if it is none.
+// wholePeriods is the range of days of a year or a month, or of an array with these as its
+// ends; "" if it is none.
 func wholePeriods(v input.Value) string {
 	ends := v.Items
-	if v.Kind == input.Number {
+	if v.Kind == input.Number || v.Kind == input.String {
 		ends = []input.Value{v}
 	}
 	if len(ends) == 1 {
@@ -96,8 +96,8 @@ func DateProblem(text string) string {
 			return fmt.Sprintf("must be a date with hyphens, such as %s-%s-%s", d[1], d[2], d[3])
 		}
 	}
-	if first, last, ok := period(text); ok {
-		return fmt.Sprintf("must be a date, YYYY-MM-DD, or a range of dates, such as [%q,%q]", first, last)
+	if first, _, ok := period(text); ok {
+		return "must be a date, YYYY-MM-DD, such as " + first
 	}
 	parts := dayParts.FindStringSubmatch(text)
 	if parts == nil {

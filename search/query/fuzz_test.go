@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"unicode/utf8"
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
@@ -22,7 +23,7 @@ func FuzzParse(f *testing.F) {
 	}
 	for _, body := range []string{
 		`{"filters":{"cost":{"value":-0},"stories":{"value":[-1e300,1e300]},"filed_at":{"value":"9999-12-31T23:59:59.9999Z"}}}`,
-		`{"query":"\u0000","query":1}`, `[]`, ``, `{"limit":1}{"limit":1}`,
+		`{"query":"cost >= 1k, stage: \"under construction\" é=1"}`, `{"query":"\u0000","query":1}`, `[]`, ``, `{"limit":1}{"limit":1}`,
 	} {
 		f.Add("projects", "data", body)
 	}
@@ -45,6 +46,11 @@ func FuzzParse(f *testing.F) {
 		}
 		if q.Limit < 1 || q.Limit > query.MaxLimit || q.Offset < 0 || q.Offset > query.MaxOffset || q.After != "" && q.Offset != 0 {
 			t.Errorf("limit %d, offset %d, after %q", q.Limit, q.Offset, q.After)
+		}
+		for _, hint := range q.Hints.For(0, nil) {
+			if !utf8.ValidString(hint) || len(hint) > 2000 {
+				t.Errorf("hint %q", hint)
+			}
 		}
 		if compiled := search.Compile(q, nil); !json.Valid(compiled) {
 			t.Errorf("compiled to %s", compiled)
