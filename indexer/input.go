@@ -47,7 +47,7 @@ func findInputs(dir string, allowMissing bool) (inputs []input, notes []string, 
 		return nil, nil, fault.New(fault.BadRequest, "%s holds no dataset file: neither %s.ndjson nor %s.ndjson.gz nor %s.ndjson.zst, nor those of the others%s",
 			dir, missing[0], missing[0], missing[0], ndjson.Instead(dir))
 	case len(missing) > 0 && !allowMissing:
-		return nil, nil, fault.New(fault.BadRequest, "%s holds no file of %s; all four datasets are loaded together, and one without a file becomes empty only when that is allowed%s",
+		return nil, nil, fault.New(fault.BadRequest, "%s holds no file of %s; all four datasets are loaded together, and one without a file becomes empty only with --allow-missing%s",
 			dir, strings.Join(missing, ", "), ndjson.Instead(dir))
 	}
 	for _, dataset := range missing {
@@ -63,7 +63,11 @@ func findInputs(dir string, allowMissing bool) (inputs []input, notes []string, 
 			continue
 		}
 		if ignored++; ignored <= maxIgnoredNotes {
-			notes = append(notes, entry.Name()+" is no dataset file and was ignored")
+			note := entry.Name() + " is no dataset file and was ignored"
+			if below := filepath.Join(dir, entry.Name()); entry.IsDir() && ndjson.HasFiles(below) {
+				note = entry.Name() + " is a folder and was ignored; load the files that it has from " + below
+			}
+			notes = append(notes, note)
 		}
 	}
 	if ignored > maxIgnoredNotes {

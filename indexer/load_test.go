@@ -2,6 +2,7 @@ package indexer_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,6 +64,10 @@ func TestLoad(t *testing.T) {
 		),
 		"notes.txt": "not a dataset",
 	})
+	below := filepath.Join(dir, "below")
+	if err := errors.Join(os.Mkdir(below, 0o700), os.WriteFile(filepath.Join(below, "accounts.ndjson"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	var phases []indexer.Phase
 	o := w.options(dir)
 	o.DeadLetters = filepath.Join(t.TempDir(), "rejects.ndjson")
@@ -103,7 +108,7 @@ func TestLoad(t *testing.T) {
 	if diff := cmp.Diff(wantProblems, problems); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"notes.txt is no dataset file and was ignored"}, report.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"below is a folder and was ignored; load the files that it has from " + below, "notes.txt is no dataset file and was ignored"}, report.Notes); diff != "" {
 		t.Error(diff)
 	}
 	wantRejects(t, o.DeadLetters, []int64{8, 9, 10, 11, 12, 13, 14, 15, 16, 17})

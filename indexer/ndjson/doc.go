@@ -7,6 +7,7 @@ package ndjson
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"atlas/internal/fault"
@@ -76,6 +77,14 @@ func Find(dir, dataset string) (string, error) {
 	return found, nil
 }
 
+// HasFiles reports whether a folder has a file of a dataset.
+func HasFiles(dir string) bool {
+	return slices.ContainsFunc(Datasets[:], func(dataset string) bool {
+		path, err := Find(dir, dataset)
+		return path != "" || err != nil
+	})
+}
+
 // Instead says what a folder without a dataset's file has in its place: "" if it has no
 // file of records.
 func Instead(dir string) string {
@@ -86,10 +95,16 @@ func Instead(dir string) string {
 	var names []string
 	for _, e := range entries {
 		base, ending, _ := strings.Cut(e.Name(), ".")
-		if e.IsDir() || ending == "" || len(names) == 5 {
-			continue
+		switch below := filepath.Join(dir, e.Name()); {
+		case len(names) == 5:
+		case e.IsDir() && HasFiles(below):
+			names = append(names, "the folder "+below+" with such files")
+		case e.IsDir() || ending == "":
+		case slices.Contains(Datasets[:], base):
+			names = append(names, e.Name())
+		default:
+			names = append(names, e.Name()+input.DidYouMean(" (", base, Datasets[:], ")"))
 		}
-		names = append(names, e.Name()+input.DidYouMean(" (", base, Datasets[:], ")"))
 	}
 	if names == nil {
 		return "; it is empty"
