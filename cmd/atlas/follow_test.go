@@ -328,7 +328,7 @@ func (f followed) goesOn() {
 	if err := command.Process.Signal(syscall.SIGINT); err != nil {
 		f.t.Fatal(err)
 	}
-	if _ = command.Wait(); command.ProcessState.ExitCode() != 130 || !strings.Contains(said.String(), "interrupted after") {
+	if _ = command.Wait(); command.ProcessState.ExitCode() != 130 || !strings.Contains(said.String(), "interrupted after") || strings.Count(said.String(), "following its changes until it is interrupted\n") != 1 {
 		f.t.Errorf("status %d: %s", command.ProcessState.ExitCode(), said)
 	}
 	f.equal("followed on", nil)

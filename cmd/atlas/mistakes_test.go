@@ -38,6 +38,10 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	headless, part := filepath.Join(dir, "headless.csv"), filepath.Join(dir, "above", "part")
+	if err := errors.Join(os.MkdirAll(part, 0o700), os.WriteFile(filepath.Join(part, "accounts.ndjson"), []byte("{}\n"), 0o600), os.WriteFile(headless, []byte("Company|Town\nAcme|Calgary\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	const nowhere = "127.0.0.1:1"
 	const secret = "verysecretvalue"
 	service := []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key}
@@ -159,6 +163,28 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"key delete x", nil, 2, []string{`did you mean "revoke"?`}},
 		{"serve --traces localhost", nil, 2, []string{"--traces (ATLAS_TRACES) lacks http://: give an address such as http://127.0.0.1:4318", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
 		{"serve", []string{"ATLAS_TLS_CERT=" + secret}, 2, []string{"the variable ATLAS_TLS_CERT means nothing", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
+		// A third list.
+		{"enrich " + list + " --out list.xlsx", service, 2, []string{"list.xlsx is no name for CSV"}},
+		{"enrich " + list + " --out list.xlsx.gz", service, 2, []string{"list.xlsx.gz is no name for CSV"}},
+		{"enrich " + headless + " --out -", service, 2, []string{"if this first row is data already, put a header before it, such as name,city", "separated by commas, semicolons or tabs"}},
+		{"search accounts", append([]string{"ATLAS_TOKEN=" + secret}, service...), 2, []string{"--api-key (ATLAS_API_KEY) and --token (ATLAS_TOKEN) are both given, and exclude each other", "needs --workspace"}},
+		{"search accounts", append([]string{"ATLAS_WORKSPACE=Acme"}, service...), 2, []string{"--workspace (ATLAS_WORKSPACE) must be the id of a workspace", "UUID"}},
+		{"search --view Large", service, 2, []string{"--view must be the id of a View", "UUID"}},
+		{"search book", service, 2, []string{"did you mean --book?"}},
+		{"export accounts --out a.csv --limit 5", service, 2, []string{"--max-credits bounds how many records are read"}},
+		{"search accounts --offset 5", service, 2, []string{"--limit takes up to 10000 records, and atlas export writes all to a file"}},
+		{"search accounts --page=2", service, 2, []string{"--limit takes up to 10000 records"}},
+		{"search accounts --out a.csv", service, 2, []string{"atlas export writes all to a file"}},
+		{"search projects -f stage=", service, 2, []string{`a value is missing; records without one are found by --filter '{"stage":{"known":false}}'`}},
+		{"search projects -f stage=null", service, 2, []string{`--filter '{"stage":{"known":false}}'`}},
+		{"search projects -f stage=permitted|filed", service, 2, []string{"--filter stage=permitted --filter stage=filed"}},
+		{"search projects -f filed_at=2020", service, 2, []string{"the service does not accept the request:", "--filter filed_at must be", "written filed_at=2020-01-01..2020-12-31"}},
+		{"follow projects --postgres postgres://u@" + nowhere + "/x", service, 2, []string{"--table is missing"}},
+		{"key create --name k --workspace Acme", database, 2, []string{"--workspace must be a UUID", "atlas workspace list shows the ids"}},
+		{"member remove anna@example.com --workspace " + s.pro.ID.String(), database, 2, []string{"<user> must be a UUID", "atlas member list shows the ids"}},
+		{"workspace delete", database, 2, []string{`there is no command "delete": create, set, list`, "atlas workspace --help lists what there is"}},
+		{"index load " + part, indexing, 1, []string{"only with --allow-missing; it has accounts.ndjson (nothing"}},
+		{"index load " + filepath.Dir(part), indexing, 1, []string{"it has the folder " + part + " with such files"}},
 		{"facets projects --facet stage,city", service, 2, []string{"--facet stage --facet city"}},
 		{"serve --listen 127.0.0.1:99999", nil, 2, []string{"the port at most 65535", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
 		{"ready --timeout 1h", nil, 2, []string{"--timeout must be 100ms to 1m, not 1h"}},

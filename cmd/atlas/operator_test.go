@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"os"
 	"strings"
@@ -86,7 +87,7 @@ func TestOperatorCommands(t *testing.T) {
 	if out, _ := o.run(0, "member", "release", member.ID.String()); !strings.Contains(out, "olga@example.com") {
 		t.Errorf("released:\n%s", out)
 	}
-	if _, stderr := o.run(1, add...); !strings.Contains(stderr, "member of the workspace already") {
+	if _, stderr := o.run(1, add...); !strings.Contains(stderr, "member of the workspace already; atlas member set-role changes the role") {
 		t.Errorf("again: %s", stderr)
 	}
 
@@ -148,6 +149,15 @@ func TestOperatorCommands(t *testing.T) {
 	out, _ = o.run(0, "key", "create", "--workspace", one.ID.String(), "--name", "all")
 	if !strings.HasPrefix(out, "atlas_") || !strings.Contains(out, "data:read,workspace:read,workspace:write") {
 		t.Errorf("created:\n%s", out)
+	}
+	out, _ = o.run(0, "key", "create", "--workspace", one.ID.String(), "--name", "csv", "--output", "csv")
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || len(rows) != 2 || rows[0][len(rows[0])-1] != "key" || !strings.HasPrefix(rows[1][len(rows[0])-1], "atlas_") {
+		t.Errorf("%v in\n%s", err, out)
+	}
+	// The workspace may be that of the shell.
+	if got := atlasWith(t, []string{"ATLAS_WORKSPACE=" + one.ID.String(), "ATLAS_POSTGRES_SYSTEM_URL=" + d.System}, "member", "list"); got.status != 0 || !strings.Contains(got.out, "olga@example.com") {
+		t.Errorf("%+v", got)
 	}
 
 	// The service accepts a token that was issued by e-mail address, for that user.

@@ -131,7 +131,7 @@ func TestOperatorOfPeople(t *testing.T) {
 		{1, "no Skill with this locator", []string{"skill", "publish", in, "x"}},
 		{1, "no Skill with this locator", []string{"skill", "publish", in, "diary"}},
 		{1, "personal Skills are not published", []string{"skill", "publish", in, "personal/diary"}},
-		{2, "--workspace is required", []string{"skill", "list"}},
+		{2, "--workspace (ATLAS_WORKSPACE) is required", []string{"skill", "list"}},
 	} {
 		if _, stderr := o.run(c.status, c.args...); !strings.Contains(stderr, c.want) {
 			t.Errorf("atlas %v: %s, want %q", c.args, stderr, c.want)

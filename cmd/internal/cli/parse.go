@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"atlas/internal/input"
+	"atlas/workspace"
 )
 
 // parse parses the arguments, with environment and file, and checks the options of the
@@ -45,7 +46,7 @@ func parse(parser *kong.Kong, args []string, file *Problems, exited func() bool)
 				refused = append(refused, fault)
 			}
 			if rest == nil {
-				return nil, refused.Err()
+				return failed.Context, refused.Err()
 			}
 			args = rest
 			continue
@@ -131,7 +132,7 @@ func withoutRefused(k *kong.Context, args []string, after bool) (rest []string, 
 			fault = fmt.Sprintf("%s needs a value; one that begins with a hyphen is written %[1]s=%s", args[i-1], clip(args[i]))
 			return slices.Delete(args, i-1, i+1), fault
 		}
-		return slices.Delete(args, i, i+1), fmt.Sprintf("there is no option %s%s", name, nearestOption(name, node))
+		return slices.Delete(args, i, i+1), fmt.Sprintf("there is no option %s%s", name, cmp.Or(instead(name, node), nearestOption(name, node)))
 	}
 	if m := extraArgument.FindStringSubmatch(text); m != nil {
 		known := names(node.Children)
@@ -175,6 +176,23 @@ func asOption(arg string, node *kong.Node) string {
 		return "; the file is given by --out"
 	case !strings.HasPrefix(arg, "-") && has("--query"):
 		return "; words to find are given by --query"
+	}
+	return ""
+}
+
+// instead says what does what an option of other commands or programs does; "" if nothing is
+// known to.
+func instead(name string, node *kong.Node) string {
+	has := func(option string) bool { return slices.Contains(flagNames(node), option) }
+	switch name {
+	case "--limit":
+		if has("--max-credits") {
+			return "; --max-credits bounds how many records are read"
+		}
+	case "--out", "--offset", "--page":
+		if has("--query") && has("--limit") {
+			return "; --limit takes up to 10000 records, and atlas export writes all to a file"
+		}
 	}
 	return ""
 }
@@ -242,6 +260,8 @@ func option(v *kong.Value) string {
 type values struct {
 	faults map[*kong.Value]string
 	given  map[*kong.Value]bool // by a flag
+	// argument is the last value that is not in the enum of its option.
+	argument string
 }
 
 // record makes the mappers of all options record faults.
@@ -266,6 +286,9 @@ func (v *values) of(k *kong.Context) (found Problems) {
 		if node := path.Node(); node != nil {
 			for _, value := range node.Values() {
 				if fault, ok := v.faults[value]; ok {
+					if before, _, _ := strings.Cut(fault, "; did you mean"); value.Flag == nil && slices.Contains(flagNames(node), "--"+v.argument) {
+						fault = fmt.Sprintf("%s; did you mean --%s?", before, v.argument)
+					}
 					found.Add("%s %s", option(value), fault)
 				}
 			}
@@ -302,7 +325,7 @@ func (r *recorder) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	if err == nil {
 		// The value stays, so that the command does not find it missing.
 		if fault := within(ctx.Value, target); fault != "" && !overridden {
-			r.values.faults[ctx.Value] = fault
+			r.values.faults[ctx.Value], r.values.argument = fault, token.String()
 		}
 		return nil
 	}
@@ -365,6 +388,10 @@ func describe(v *kong.Value, token kong.Token, err error) string {
 			return fmt.Sprintf("%s is an address: the network of it alone is %[1]s/%d", address, address.BitLen())
 		}
 		return fmt.Sprintf("%q is no network, such as 10.1.0.0/16; several are separated by commas", text)
+	case kind == reflect.TypeFor[workspace.ID]():
+		return err.Error() + "; atlas workspace list shows the ids"
+	case kind == reflect.TypeFor[workspace.UserID]():
+		return err.Error() + "; atlas member list shows the ids"
 	case kind.PkgPath() != "": // a type of its own says what is wrong
 		return err.Error()
 	case kind.Kind() == reflect.Bool:

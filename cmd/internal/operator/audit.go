@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/cmd/internal/cli"
-	"atlas/workspace"
 	"atlas/workspace/audit"
 	"atlas/workspace/postgres"
 )
@@ -26,8 +25,8 @@ type auditExportCmd struct {
 
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" required:"" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
 
-	Workspace workspace.ID `required:"" placeholder:"ID" help:"Workspace whose changes to write."`
-	Since     instant      `placeholder:"TIME" help:"Only changes after a time, as 2026-01-31 (its begin in UTC) or 2026-01-31T09:30:00Z."`
+	inWorkspace
+	Since instant `placeholder:"TIME" help:"Only changes after a time, as 2026-01-31 (its begin in UTC) or 2026-01-31T09:30:00Z."`
 
 	headed bool
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
+	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 )
@@ -16,6 +17,11 @@ type database struct {
 	cli.Output
 
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" required:"" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
+}
+
+// inWorkspace is the option of commands that act in one workspace.
+type inWorkspace struct {
+	Workspace workspace.ID `required:"" env:"ATLAS_WORKSPACE" placeholder:"ID" help:"Workspace to act in."`
 }
 
 // with runs an action on the directory and explains its error.

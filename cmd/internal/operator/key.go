@@ -83,6 +83,9 @@ func (c *keyCreateCmd) Run(ctx context.Context, s *cli.Streams) error {
 				Key string `json:"key"`
 			}{keyReport(key), text})
 		}
+		if c.Output.Output == "csv" {
+			return c.Print(s.Out, nil, keyHeading+" KEY", [][]string{append(keyRow(key), text)})
+		}
 		if _, err := fmt.Fprintf(s.Out, "%s\n\nKeep it: it cannot be shown again.\n\n", text); err != nil {
 			return err
 		}
@@ -230,17 +233,23 @@ func keyState(k workspace.Key) string {
 func (o database) answerKeys(s *cli.Streams, value any, all ...workspace.Key) error {
 	var rows [][]string
 	for _, k := range all {
-		var scopes, granted []string
-		for _, scope := range k.Scopes {
-			scopes = append(scopes, string(scope))
-		}
-		for _, id := range k.Workspaces {
-			granted = append(granted, id.String())
-		}
-		rows = append(rows, []string{
-			k.ID.String(), keyState(k), strings.Join(scopes, ","), when(k.ExpiresAt), when(k.LastUsedAt),
-			limit(k.Budget.DailyCredits).String(), limit(k.Budget.RequestsPerSecond).String(), strings.Join(granted, ","), k.Name,
-		})
+		rows = append(rows, keyRow(k))
 	}
-	return o.answer(s.Out, value, "ID STATE SCOPES EXPIRES USED CREDITS/DAY REQUESTS/S WORKSPACES NAME", rows)
+	return o.answer(s.Out, value, keyHeading, rows)
+}
+
+const keyHeading = "ID STATE SCOPES EXPIRES USED CREDITS/DAY REQUESTS/S WORKSPACES NAME"
+
+func keyRow(k workspace.Key) []string {
+	var scopes, granted []string
+	for _, scope := range k.Scopes {
+		scopes = append(scopes, string(scope))
+	}
+	for _, id := range k.Workspaces {
+		granted = append(granted, id.String())
+	}
+	return []string{
+		k.ID.String(), keyState(k), strings.Join(scopes, ","), when(k.ExpiresAt), when(k.LastUsedAt),
+		limit(k.Budget.DailyCredits).String(), limit(k.Budget.RequestsPerSecond).String(), strings.Join(granted, ","), k.Name,
+	}
 }

@@ -2,9 +2,11 @@ package operator
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"atlas/cmd/internal/cli"
+	"atlas/internal/fault"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
@@ -22,17 +24,20 @@ type Member struct {
 
 type memberAddCmd struct {
 	database
-	Workspace workspace.ID     `required:"" placeholder:"ID" help:"Workspace to add to."`
-	Email     string           `required:"" help:"E-mail address."`
-	Name      string           `required:"" help:"Name, 1 to 120 characters."`
-	Role      people.Role      `required:"" enum:"owner,admin,member" help:"owner, admin or member."`
-	User      workspace.UserID `placeholder:"UUID" help:"The user's id, the sub of their tokens (default: that of the known user with the address, else a new one)."`
+	inWorkspace
+	Email string           `required:"" help:"E-mail address."`
+	Name  string           `required:"" help:"Name, 1 to 120 characters."`
+	Role  people.Role      `required:"" enum:"owner,admin,member" help:"owner, admin or member."`
+	User  workspace.UserID `placeholder:"UUID" help:"The user's id, the sub of their tokens (default: that of the known user with the address, else a new one)."`
 }
 
 // Run adds the member and prints it with its id.
 func (c *memberAddCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return c.with(ctx, func(d *people.Directory) error {
 		m, err := d.AddMember(ctx, c.Workspace, people.Member{ID: c.User, Email: c.Email, Name: c.Name, Role: c.Role})
+		if fault.CodeOf(err) == fault.AlreadyMember {
+			return fmt.Errorf("%w; atlas member set-role changes the role, atlas member list shows the ids", cli.Explain(err))
+		}
 		if err != nil {
 			return err
 		}
@@ -42,7 +47,7 @@ func (c *memberAddCmd) Run(ctx context.Context, s *cli.Streams) error {
 
 type memberListCmd struct {
 	database
-	Workspace workspace.ID `required:"" placeholder:"ID" help:"Workspace whose members to list."`
+	inWorkspace
 }
 
 // Run lists the members by role, then address.
@@ -61,9 +66,9 @@ func (c *memberListCmd) Run(ctx context.Context, s *cli.Streams) error {
 
 type memberSetRoleCmd struct {
 	database
-	Workspace workspace.ID     `required:"" placeholder:"ID" help:"Workspace of the member."`
-	User      workspace.UserID `arg:"" help:"The member's id, as atlas member list shows it."`
-	Role      people.Role      `arg:"" enum:"owner,admin,member" help:"owner, admin or member."`
+	inWorkspace
+	User workspace.UserID `arg:"" help:"The member's id, as atlas member list shows it."`
+	Role people.Role      `arg:"" enum:"owner,admin,member" help:"owner, admin or member."`
 }
 
 // Run changes the role and prints the member.
@@ -82,8 +87,8 @@ func (c *memberSetRoleCmd) Run(ctx context.Context, s *cli.Streams) error {
 
 type memberRemoveCmd struct {
 	database
-	Workspace workspace.ID     `required:"" placeholder:"ID" help:"Workspace to remove from."`
-	User      workspace.UserID `arg:"" help:"The member's id, as atlas member list shows it."`
+	inWorkspace
+	User workspace.UserID `arg:"" help:"The member's id, as atlas member list shows it."`
 }
 
 // Run removes the member. It succeeds when there is none.

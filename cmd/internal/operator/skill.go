@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"atlas/cmd/internal/cli"
-	"atlas/workspace"
 	"atlas/workspace/postgres"
 	"atlas/workspace/skills"
 )
@@ -19,7 +18,7 @@ type Skill struct {
 
 type skillListCmd struct {
 	database
-	Workspace workspace.ID `required:"" placeholder:"ID" help:"Workspace whose Skills to list."`
+	inWorkspace
 }
 
 // Run lists the Skills by name.
@@ -38,8 +37,8 @@ func (c *skillListCmd) Run(ctx context.Context, s *cli.Streams) error {
 
 // oneSkill identifies a Skill of a workspace.
 type oneSkill struct {
-	Workspace workspace.ID `required:"" placeholder:"ID" help:"Workspace whose Skill it is."`
-	Skill     string       `arg:"" help:"Its locator, workspace/<slug>, or the slug alone."`
+	inWorkspace
+	Skill string `arg:"" help:"Its locator, workspace/<slug>, or the slug alone."`
 }
 
 type skillPublishCmd struct {

@@ -8,11 +8,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
 	"atlas/client"
 	"atlas/cmd/internal/cli"
+	"atlas/internal/input"
+	"atlas/workspace"
 )
 
 // service is where a service is, and who asks it.
@@ -30,8 +33,14 @@ type apiAccess struct {
 }
 
 func (a apiAccess) Check(f *cli.Problems) {
-	if (a.APIKey == "") == (a.Token == "") {
+	switch {
+	case a.APIKey == "" && a.Token == "":
 		f.Add("give either --api-key (ATLAS_API_KEY) or --token (ATLAS_TOKEN)")
+	case a.APIKey != "" && a.Token != "":
+		f.Add("--api-key (ATLAS_API_KEY) and --token (ATLAS_TOKEN) are both given, and exclude each other: leave one out")
+	}
+	if _, err := workspace.ParseID(a.Workspace); a.Workspace != "" && err != nil {
+		f.Add("--workspace (ATLAS_WORKSPACE) must be the id of a workspace, %s, and not its name", input.UUIDText)
 	}
 	if a.APIKey != "" && (!strings.HasPrefix(a.APIKey, "atlas_") || !printable(a.APIKey)) {
 		f.Add("--api-key (ATLAS_API_KEY): not an API key, which begins with atlas_ and has 86 characters, without quotes and line breaks; a user's access token goes into --token")
@@ -112,7 +121,7 @@ func apiError(to io.Writer, err error) error {
 	case e.Code == client.ErrInvalidInput:
 		lines := []string{"the service does not accept the request:"}
 		for _, issue := range e.Issues {
-			lines = append(lines, strings.TrimSpace(strings.Join(issue.Path, ".")+" "+issue.Message))
+			lines = append(lines, strings.TrimSpace(asOption(issue.Path)+" "+issue.Message+asCondition(issue)))
 		}
 		return say(2, "%s", strings.Join(lines, "\n  "))
 	case e.Status == http.StatusNotFound && e.Code != client.ErrViewNotFound:
@@ -120,6 +129,29 @@ func apiError(to io.Writer, err error) error {
 	}
 	return errors.New(withoutName(e))
 }
+
+// asOption is the option that a member of a request comes from, or the path of the member.
+func asOption(path []string) string {
+	if len(path) > 1 && path[0] == "filters" {
+		rest := path[2:]
+		if len(rest) == 1 && rest[0] == "value" {
+			rest = nil
+		}
+		return strings.Join(append([]string{"--filter " + path[1]}, rest...), ".")
+	}
+	return strings.Join(path, ".")
+}
+
+// asCondition is how --filter has the range that a message shows as JSON.
+func asCondition(issue client.Issue) string {
+	m := rangeInJSON.FindStringSubmatch(issue.Message)
+	if m == nil || len(issue.Path) < 2 || issue.Path[0] != "filters" {
+		return ""
+	}
+	return fmt.Sprintf(", which is written %s=%s..%s", issue.Path[1], m[1], m[2])
+}
+
+var rangeInJSON = regexp.MustCompile(`\["([0-9-]+)","([0-9-]+)"\]$`)
 
 // cause is why a connection failed, without the address.
 func cause(err *url.Error) error {

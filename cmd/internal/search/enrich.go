@@ -21,14 +21,14 @@ type Enrich struct {
 
 	File          string   `arg:"" type:"existingfile" placeholder:"FILE.csv" help:"CSV file in UTF-8 with a header, separated by commas, semicolons or tabs."`
 	Dataset       string   `default:"accounts" enum:"accounts,contacts" help:"What the rows are: accounts (firms) or contacts (persons) (default: accounts)."`
-	Column        []string `sep:"none" placeholder:"MEMBER=HEADER" help:"Column with the name, domain, email, phone, city or state; may be repeated, see below."`
+	Column        []string `sep:"none" placeholder:"MEMBER=HEADER" help:"Column with the name, domain, email, phone, city or state; may be repeated, see above."`
 	Fields        []string `default:"name" placeholder:"NAME,…" help:"Fields of the record to append (default: name)."`
 	MinConfidence float64  `default:"0.8" help:"No record below this confidence is taken, 0 to 1 (default: 0.8)."`
 	Prefix        string   `default:"atlas_" help:"What the names of the appended columns begin with (default: atlas_)."`
 	Out           string   `required:"" type:"path" placeholder:"FILE" help:"File to write, also with .gz or .zst; - is the standard output."`
 	CursorFile    string   `type:"path" placeholder:"FILE" help:"File that remembers how far it is (default: the --out file's name and .cursor)."`
 	Restart       bool     `help:"Begin anew, and replace what is there."`
-	Formulas      bool     `help:"Append texts that begin like a formula as they are, see below."`
+	Formulas      bool     `help:"Append texts that begin like a formula as they are, see above."`
 	Yes           bool     `short:"y" help:"Do not ask before more than 1,000 credits."`
 	JSON          bool     `name:"json" help:"Print a summary as JSON."`
 
@@ -67,7 +67,7 @@ func (c *Enrich) Check() error {
 		f.Add("--cursor-file and --restart are for files: what went to the standard output cannot go on")
 	case c.Out == stdout && c.JSON:
 		f.Add("--json and --out - both write to the standard output: give one")
-	case c.Out != stdout && format != "" && format != "csv":
+	case c.Out != stdout && (format != "" && format != "csv" || slices.Contains(workbooks, strings.ToLower(filepath.Ext(name)))):
 		f.Add("--out: %s is no name for CSV", filepath.Base(c.Out))
 	}
 	if c.CursorFile == "" && c.Out != stdout {
@@ -78,6 +78,9 @@ func (c *Enrich) Check() error {
 	}
 	return f.Err()
 }
+
+// workbooks are endings of files that spreadsheets do not read as CSV.
+var workbooks = []string{".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers"}
 
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)

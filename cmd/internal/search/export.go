@@ -26,7 +26,7 @@ type Export struct {
 	CursorFile string   `type:"path" placeholder:"FILE" help:"File that remembers how far the export is (default: the --out file's name and .cursor)."`
 	Restart    bool     `help:"Begin anew, and replace what is there."`
 	Columns    []string `placeholder:"NAME,…" help:"Columns of a csv or parquet file (default: all)."`
-	Formulas   bool     `help:"Write texts of a csv file that begin like a formula as they are, see below."`
+	Formulas   bool     `help:"Write texts of a csv file that begin like a formula as they are, see above."`
 	Yes        bool     `short:"y" help:"Do not ask before more than 1,000 credits."`
 
 	packing string // the ending of a compressed file, or ""

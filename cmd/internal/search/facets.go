@@ -21,7 +21,7 @@ type Facets struct {
 	conditions
 	cli.Output
 
-	Facet   []string `short:"F" sep:"none" placeholder:"FIELD[:HOW]" help:"Field to count by; up to 12, see below."`
+	Facet   []string `short:"F" sep:"none" placeholder:"FIELD[:HOW]" help:"Field to count by; up to 12, see above."`
 	Measure string   `placeholder:"OF:FIELD" help:"Number to combine for every value or bucket: sum, avg, min or max of a field, such as sum:cost."`
 }
 

@@ -168,7 +168,10 @@ func (s *filterSet) addPair(arg string) error {
 		}
 		return fmt.Errorf("there is no key %s%s; known: %s", key, input.DidYouMean(" (", key, keys, ")"), strings.Join(keys, ", "))
 	}
-	if parts := strings.Split(value, ","); len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
+	if value == "" || value == "null" && fields[i].Kind != client.FieldText {
+		return fmt.Errorf(`a value is missing; records without one are found by --filter '{"%s":{"known":false}}'`, key)
+	}
+	if parts := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == '|' }); len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
 		return !slices.ContainsFunc(fields[i].Values, func(v client.FieldValue) bool { return v.Value == part })
 	}) {
 		return fmt.Errorf("several values are several options: --filter %s=%s", key, strings.Join(parts, " --filter "+key+"="))

@@ -19,7 +19,7 @@ type Follow struct {
 	creditLimit
 
 	Dataset  string   `arg:"" enum:"accounts,contacts,projects,signals" help:"Global dataset: accounts, contacts, projects, signals."`
-	Filter   []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition on a field of the record; may be repeated, see below."`
+	Filter   []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition on a field of the record; may be repeated, see above."`
 	Dir      string   `type:"path" placeholder:"FOLDER" help:"Keep the records in files of FOLDER/DATASET."`
 	Postgres string   `env:"ATLAS_FOLLOW_POSTGRES_URL" placeholder:"URL" help:"Keep the records in a table of this Postgres database instead."`
 	Table    string   `placeholder:"NAME" help:"The table; it is created if it is missing."`
@@ -53,7 +53,9 @@ func (c *Follow) Check() error {
 	var f cli.Problems
 	c.apiAccess.Check(&f)
 	c.creditLimit.Check(&f)
-	if (c.Dir == "") == (c.Table == "") {
+	if c.Dir == "" && c.Table == "" && c.Postgres != "" {
+		f.Add("--table is missing, the name of the table in --postgres (ATLAS_FOLLOW_POSTGRES_URL)")
+	} else if (c.Dir == "") == (c.Table == "") {
 		f.Add("give either --dir or --table")
 	} else if c.Table == "" && c.Postgres != "" {
 		f.Add("--postgres (ATLAS_FOLLOW_POSTGRES_URL) needs --table; --dir keeps the copy in files")

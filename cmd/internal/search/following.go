@@ -105,7 +105,7 @@ func (f *following) read(ctx context.Context) error {
 // follow applies changes. seen, when not nil, is called with each.
 func (f *following) follow(ctx context.Context, seen func(recordID)) error {
 	q := client.ChangesRequest{Records: true, Filters: f.request.Filters}
-	for {
+	for told := false; ; {
 		caughtUp, err := f.next(ctx, q, seen)
 		if f.state.Logged > 0 && (err != nil || caughtUp || f.state.Logged > longestLog) {
 			if err := f.copy.settle(ctx, &f.state); err != nil {
@@ -114,6 +114,10 @@ func (f *following) follow(ctx context.Context, seen func(recordID)) error {
 		}
 		if err != nil || caughtUp && f.once {
 			return err
+		}
+		if caughtUp && !told {
+			f.shown.note("equal to the data after " + cli.Grouped(f.state.Rows) + " rows; following its changes until it is interrupted")
+			told = true
 		}
 		if q.Wait = 0; caughtUp {
 			q.Wait = changesWait

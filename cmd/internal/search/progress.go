@@ -141,6 +141,12 @@ func (p *exportProgress) show(line string) {
 	_, _ = fmt.Fprintln(p.to, line)
 }
 
+// note prints a line that stays.
+func (p *exportProgress) note(line string) {
+	p.clear()
+	_, _ = fmt.Fprintln(p.to, line)
+}
+
 // clear removes the line from the terminal.
 func (p *exportProgress) clear() {
 	p.lock.Lock()

@@ -12,6 +12,7 @@ import (
 	"atlas/client"
 	"atlas/cmd/internal/cli"
 	"atlas/internal/input"
+	"atlas/workspace"
 )
 
 // conditions hold what to search and for what.
@@ -21,9 +22,9 @@ type conditions struct {
 	View    string   `placeholder:"ID" help:"Search a View instead."`
 	Query   string   `short:"q" help:"Text all of whose terms must occur in a record."`
 	Typos   bool     `help:"Let terms of --query match similar ones: one edit away from 4 characters, two from 8."`
-	Filter  []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition; may be repeated, see below."`
-	Any     []string `sep:"none" placeholder:"GROUP" help:"Conditions of which one --any must be met; may be repeated, see below."`
-	None    []string `sep:"none" placeholder:"GROUP" help:"Conditions of which no --none may be met; may be repeated, see below."`
+	Filter  []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition; may be repeated, see above."`
+	Any     []string `sep:"none" placeholder:"GROUP" help:"Conditions of which one --any must be met; may be repeated, see above."`
+	None    []string `sep:"none" placeholder:"GROUP" help:"Conditions of which no --none may be met; may be repeated, see above."`
 }
 
 // searchOptions hold conditions and an order.
@@ -62,6 +63,9 @@ func (o conditions) Check(f *cli.Problems) {
 	}
 	if given != 1 {
 		f.Add("give one of DATASET, --book and --view")
+	}
+	if _, err := workspace.ParseUUID(o.View); o.View != "" && err != nil {
+		f.Add("--view must be the id of a View, %s, and not its name: POST /views/search tells it", input.UUIDText)
 	}
 }
 
