@@ -7,5 +7,5 @@ import "embed"
 // Documents are the pages, and the files that they show or lead to, by their paths in
 // the repository.
 //
-//go:embed CHANGELOG.md CONTRIBUTING.md SECURITY.md docs/*.md docs/decisions/*.md docs/growth/*.svg docs/alerts.yml docs/dashboard.json
+//go:embed README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs/*.md docs/decisions/*.md docs/growth/*.svg docs/alerts.yml docs/dashboard.json
 var Documents embed.FS

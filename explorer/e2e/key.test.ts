@@ -25,6 +25,16 @@ test('an API key signs in, and the page does not keep it', async ({ page }) => {
   await expect(input).toBeVisible()
 })
 
+test('who has no access signs out again', async ({ page }) => {
+  await page.goto(baseURL())
+  const input = page.getByLabel('paste an API key')
+  await input.fill(service().workspaces.find((w) => w.plan === 'free')?.api_key ?? '')
+  await input.press('Enter')
+  await expect(page.getByRole('alert')).toContainText('plan is free')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await expect(input).toBeVisible()
+})
+
 for (const width of [1440, 390]) {
   for (const colorScheme of ['light', 'dark'] as const) {
     test.describe(`${width} px, ${colorScheme}`, () => {

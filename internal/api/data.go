@@ -43,8 +43,8 @@ func (s *Server) dataRoutes() []Route {
 
 // searchExamples are requests of each dataset that show the grammar.
 var searchExamples = map[query.Dataset][]example{
-	query.Accounts: {{"builders", "Builders in Calgary with a project under review", []byte(`{"query":"builders","filters":{"account_type":{"value":["general_contractor","developer"]},"city":{"value":"calgary"}},"relations":{"has_project":{"stage":{"value":"under_review"}}},"sort":{"field":"projects_count","order":"desc"},"limit":10}`)}},
-	query.Contacts: {{"managers", "Project managers of one firm", []byte(`{"filters":{"role":{"value":"project_manager"},"account_id":{"value":"` + schema.SampleID + `"}},"relations":{"without_project":{"stage":{"value":"completed"}}}}`)}},
+	query.Accounts: {{"builders", "Builders in Calgary with a project under construction", []byte(`{"query":"builders","filters":{"account_type":{"value":["general_contractor","developer"]},"city":{"value":"calgary"}},"relations":{"has_project":{"stage":{"value":"under_construction"}}},"sort":{"field":"projects_count","order":"desc"},"limit":10}`)}},
+	query.Contacts: {{"managers", "Project managers without a completed project", []byte(`{"filters":{"role":{"value":"project_manager"}},"relations":{"without_project":{"stage":{"value":"completed"}}},"limit":10}`)}},
 	query.Projects: {{"garages", "Garages that cost 10,000 or more", []byte(`{"query":"garage","filters":{"stage":{"value":["permitted","under_construction"]},"cost":{"value":[10000,null]},"filed_at":{"value":["2015-01-01","2019-12-31"]}},"relations":{"has_signal":{"signal_type":{"value":"permit_issued"}}},"sort":{"field":"cost","order":"desc"},"limit":10}`)}},
 	query.Signals:  {{"issued", "Permits issued since a day", []byte(`{"filters":{"signal_type":{"value":"permit_issued"},"occurred_at":{"value":["2026-01-31",null]}},"limit":100}`)}},
 }

@@ -62,7 +62,7 @@ func (s *Server) mountDocument(g *gin.Engine, methods map[string][]string, docum
 func (s *Server) manual() *manual.Manual {
 	m, err := manual.New(manual.Options{
 		Root: DocsPath, Files: atlas.Documents, Folder: "docs", Index: "docs/README.md",
-		Addresses: map[string]string{"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "reporting.md"},
+		Addresses: map[string]string{"README.md": "start", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "reporting.md"},
 		Made:      map[string][]byte{errorsPage: errorsText()},
 		Document:  s.Document(), DocumentAddress: Version + documentPath, Errors: errorsPage, Version: release.Version(),
 		After: "Use", Beside: "- [Reference](" + referencePath + "): all operations, with forms that send their requests\n" +

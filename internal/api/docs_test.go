@@ -65,6 +65,8 @@ func TestDocumentation(t *testing.T) {
 		}
 		if text := w.Body.String(); strings.Contains(text, "<style") || regexp.MustCompile(`<[^>]* style=|<script>|<[^>]* on[a-z]+=`).MatchString(text) {
 			t.Errorf("%s has a style or a script in its text", path)
+		} else if named := regexp.MustCompile(`<a href="/docs/[^"]*">[\w./-]*\.md</a>`).FindString(text); named != "" {
+			t.Errorf("%s calls a page by its file: %s", path, named)
 		}
 		for _, m := range reference.FindAllStringSubmatch(w.Body.String(), -1) {
 			to, _, _ := strings.Cut(m[1], "#")
@@ -190,11 +192,23 @@ func TestMissingPages(t *testing.T) {
 	}
 }
 
+// A term is the beginning of a word: "rate" is not in "generate".
+func TestDocumentationSearchesWords(t *testing.T) {
+	t.Parallel()
+	text := docsPage(t, http.MethodGet, "/docs/search?q=rate").Body.String()
+	if !strings.Contains(text, "<mark>rate</mark>") && !strings.Contains(text, "<mark>Rate</mark>") {
+		t.Error("no word is found")
+	}
+	if inside := regexp.MustCompile(`(?i)[a-z]<mark>rate</mark>\w*`).FindString(text); inside != "" {
+		t.Errorf("%s is found", inside)
+	}
+}
+
 func TestDocumentationSearch(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
 		"restore": `<a href="/docs/operators#backup-and-restore">`, "idempotency_conflict": `<a href="/docs/errors#idempotency_conflict">`, "search_contacts": `<a href="/docs/reference/data#search_contacts">`,
-		"": "Type words", "zzzqqq": "No section has", "%3Cscript%3E": "&lt;script&gt;", strings.Repeat("%C3%A9", 300): "No section has",
+		"": "Type words", "getting+started": `<a href="/docs/start`, "zzzqqq": "No section has", "%3Cscript%3E": "&lt;script&gt;", strings.Repeat("%C3%A9", 300): "No section has",
 	} {
 		w := docsPage(t, http.MethodGet, "/docs/search?q="+query)
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) || strings.Contains(w.Body.String(), "<script>") {

@@ -2,6 +2,7 @@ package manual
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -228,13 +229,19 @@ func (w *writer) write() []page {
 
 // body is a page's HTML.
 func (w *writer) body(s *markdownSource) template.HTML {
-	var tables, pictures []ast.Node
+	var tables, pictures []ast.Node // pictures for a light and a dark page, which are not in the program
 	_ = ast.Walk(s.doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
 		switch t := n.(type) {
 		case *ast.Link:
+			name, _, _ := strings.Cut(string(t.Destination), "#")
+			if to := w.page(s, name); to != nil && strings.HasSuffix(s.plain(t), ".md") {
+				// The name of a file says nothing where it is a page.
+				t.RemoveChildren(t)
+				t.AppendChild(t, ast.NewString([]byte(to.title)))
+			}
 			if address, file := w.resolve(s, string(t.Destination)); file != "" {
 				t.SetAttributeString(repositoryFile, []byte(file))
 			} else {
@@ -246,7 +253,10 @@ func (w *writer) body(s *markdownSource) template.HTML {
 				w.dead = append(w.dead, s.file+": no picture "+file)
 			}
 			t.Destination = []byte(address)
-			pictures = append(pictures, n)
+		case *ast.HTMLBlock:
+			if bytes.HasPrefix(t.Lines().Value(s.text), []byte("<picture>")) {
+				pictures = append(pictures, n)
+			}
 		case *east.Table:
 			tables = append(tables, n)
 		}
@@ -256,6 +266,9 @@ func (w *writer) body(s *markdownSource) template.HTML {
 		around := &wide{}
 		t.Parent().ReplaceChild(t.Parent(), t, around)
 		around.AppendChild(around, t)
+	}
+	for _, p := range pictures {
+		p.Parent().RemoveChild(p.Parent(), p)
 	}
 	dropContents(s.doc)
 	var b bytes.Buffer
@@ -296,6 +309,12 @@ func dropContents(doc ast.Node) {
 	}
 }
 
+// page is what a path in a file leads to, nil if the manual does not have it.
+func (w *writer) page(from *markdownSource, name string) *markdownSource {
+	name = path.Join(path.Dir(from.file), name)
+	return cmp.Or(w.pages[name], w.pages[path.Join(name, "README.md")])
+}
+
 // resolve is the address that a link of a file leads to, or the file of the repository if
 // the manual does not have it.
 func (w *writer) resolve(from *markdownSource, destination string) (address, file string) {
@@ -316,11 +335,7 @@ func (w *writer) resolve(from *markdownSource, destination string) (address, fil
 	case strings.HasPrefix(u.Path, "/"):
 		return destination, "" // another page of the server
 	}
-	name := path.Join(path.Dir(from.file), u.Path)
-	to := w.pages[name]
-	if to == nil {
-		to = w.pages[path.Join(name, "README.md")]
-	}
+	name, to := path.Join(path.Dir(from.file), u.Path), w.page(from, u.Path)
 	below, inFolder := strings.CutPrefix(name, w.Folder+"/")
 	switch {
 	case to != nil:

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -49,7 +50,7 @@ func (m *Manual) find(query string) []found {
 		f := found{section: s, score: 1}
 		title, page := strings.ToLower(s.title), strings.ToLower(s.page)
 		for _, term := range terms {
-			n := strings.Count(s.folded, term)
+			n := count(s.folded, term)
 			if n == 0 {
 				f.score = 0
 				break
@@ -58,10 +59,10 @@ func (m *Manual) find(query string) []found {
 			switch {
 			case title == term || s.id == term:
 				f.score += 60
-			case strings.Contains(title, term):
+			case count(title, term) > 0:
 				f.score += 25
 			}
-			if strings.Contains(page, term) {
+			if count(page, term) > 0 {
 				f.score += 5
 			}
 		}
@@ -71,6 +72,32 @@ func (m *Manual) find(query string) []found {
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
 	return all
+}
+
+// next is where the next word that begins with term is, from a place on; -1: nowhere. A term
+// that begins with a sign is found anywhere.
+func next(text, term string, from int) int {
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	first, _ := utf8.DecodeRuneInString(term)
+	for {
+		i := strings.Index(text[from:], term)
+		if i < 0 {
+			return -1
+		}
+		i += from
+		if before, _ := utf8.DecodeLastRuneInString(text[:i]); !inWord(first) || !inWord(before) {
+			return i
+		}
+		from = i + len(term)
+	}
+}
+
+// count is the number of words that begin with term.
+func count(text, term string) (n int) {
+	for i := next(text, term, 0); i >= 0; i = next(text, term, i+len(term)) {
+		n++
+	}
+	return n
 }
 
 // search is the page of what a query finds.
@@ -113,7 +140,7 @@ func excerpt(text string, terms []string) string {
 	}
 	for i := range terms {
 		terms[i] = strings.ToLower(terms[i])
-		if n := strings.Index(folded, terms[i]); n >= 0 {
+		if n := next(folded, terms[i], 0); n >= 0 {
 			at = min(at, n)
 		}
 	}
@@ -140,7 +167,7 @@ func excerpt(text string, terms []string) string {
 	for i := from; i < to; {
 		n := 0
 		for _, term := range terms {
-			if strings.HasPrefix(folded[i:to], term) {
+			if strings.HasPrefix(folded[i:to], term) && next(folded, term, i) == i {
 				n = max(n, len(term))
 			}
 		}

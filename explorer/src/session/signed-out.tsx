@@ -2,7 +2,7 @@ import './session.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { RequestError } from '../api/client'
 import { sessionQuery, signInQuery } from '../api/queries'
-import type { User } from '../api/session'
+import { leave, type User } from '../api/session'
 import { useInvitation } from '../invitation/token'
 import { Dialog } from '../ui/dialog'
 import { Mark } from '../ui/mark'
@@ -73,6 +73,11 @@ export function Unreachable({ error, retry }: { error: Error; retry: () => void 
       <div className="sheet">
         <Mark />
         <Notice error={error} retry={retry} />
+        {error instanceof RequestError && error.status === 403 && (
+          <button className="button" onClick={() => void leave()}>
+            Sign out
+          </button>
+        )}
       </div>
     </main>
   )
