@@ -169,7 +169,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"enrich " + headless + " --out -", service, 2, []string{"if this first row is data already, put a header before it, such as name,city", "separated by commas, semicolons or tabs"}},
 		{"search accounts", append([]string{"ATLAS_TOKEN=" + secret}, service...), 2, []string{"--api-key (ATLAS_API_KEY) and --token (ATLAS_TOKEN) are both given, and exclude each other", "needs --workspace"}},
 		{"search accounts", append([]string{"ATLAS_WORKSPACE=Acme"}, service...), 2, []string{"--workspace (ATLAS_WORKSPACE) must be the id of a workspace", "UUID"}},
-		{"search --view Large", service, 2, []string{"--view must be the id of a View", "UUID"}},
+		{"search --view Large", service, 2, []string{"--view must be the id of a View", "GET /workspace/views tells it"}},
 		{"search book", service, 2, []string{"did you mean --book?"}},
 		{"export accounts --out a.csv --limit 5", service, 2, []string{"--max-credits bounds how many records are read"}},
 		{"search accounts --offset 5", service, 2, []string{"--limit takes up to 10000 records, and atlas export writes all to a file"}},

@@ -144,6 +144,8 @@ func (p *exportProgress) show(line string) {
 // note prints a line that stays.
 func (p *exportProgress) note(line string) {
 	p.clear()
+	p.lock.Lock()
+	defer p.lock.Unlock()
 	_, _ = fmt.Fprintln(p.to, line)
 }
 

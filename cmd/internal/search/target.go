@@ -65,7 +65,7 @@ func (o conditions) Check(f *cli.Problems) {
 		f.Add("give one of DATASET, --book and --view")
 	}
 	if _, err := workspace.ParseUUID(o.View); o.View != "" && err != nil {
-		f.Add("--view must be the id of a View, %s, and not its name: POST /views/search tells it", input.UUIDText)
+		f.Add("--view must be the id of a View, %s, and not its name: GET /workspace/views tells it", input.UUIDText)
 	}
 }
 
