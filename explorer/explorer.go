@@ -110,7 +110,7 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request) bool {
 	if !found {
 		screen, rest, _ := strings.Cut(name, "/")
 		if to := guessed[screen]; to != "" && asset.Navigates(r) {
-			http.Redirect(w, r, strings.TrimSuffix("/"+to+"/"+rest, "/"), http.StatusFound)
+			http.Redirect(w, r, strings.TrimSuffix("/"+to+"/"+rest, "/"), http.StatusFound) // #nosec G710 -- to is a screen
 			return true
 		}
 		if r.URL.Path != "/" && !(asset.Navigates(r) && slices.Contains(screens, screen)) {

@@ -22,7 +22,7 @@ var walks = map[string]string{
 import os, sys
 from atlas_client import Atlas, Retry
 failed = []
-atlas = Atlas(os.environ["ATLAS_URL"], api_key=os.environ["ATLAS_API_KEY"], retry=Retry(attempts=300, longest=1),
+atlas = Atlas(os.environ["ATLAS_URL"], api_key=os.environ["ATLAS_API_KEY"], retry=Retry(attempts=300, longest=5),
               observe=lambda a: failed.append(a) if a.error else None)
 pages = atlas.projects.pages(limit=int(os.environ["LIMIT"]), sort={"field": "created_at", "order": "asc"})
 for n, page in enumerate(pages, 1):
@@ -38,7 +38,7 @@ import { createInterface } from "node:readline";
 import { Atlas } from "atlas-client";
 let failed = 0;
 const atlas = new Atlas({ baseUrl: process.env.ATLAS_URL!, apiKey: process.env.ATLAS_API_KEY!,
-  retry: { attempts: 300, longest: 1 }, observe: (a) => { if (a.error) failed++; } });
+  retry: { attempts: 300, longest: 5 }, observe: (a) => { if (a.error) failed++; } });
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 let n = 0;
 for await (const page of atlas.projects.pages({ limit: Number(process.env.LIMIT), sort: { field: "created_at", order: "asc" } })) {
@@ -61,7 +61,7 @@ func walkInGo(ctx context.Context, base, key string, limit int, in io.Reader, ou
 			failed++
 		}
 	}
-	c, err := client.New(base, client.WithAPIKey(key), client.WithRetry(client.Retry{Attempts: 300, Longest: time.Second}), client.WithObserver(observe))
+	c, err := client.New(base, client.WithAPIKey(key), client.WithRetry(client.Retry{Attempts: 300, Longest: 5 * time.Second}), client.WithObserver(observe))
 	if err != nil {
 		return err
 	}
