@@ -78,7 +78,10 @@ test('a request with the session', async ({ page }) => {
     await page.goto(address)
     const operation = page.locator(`#${id}`)
     await operation.getByText('Try it').click()
-    await expect(operation.getByLabel('workspace_id')).toHaveAttribute('placeholder', service().workspaces[0]?.name ?? '')
+    await expect(operation.getByLabel('workspace_id')).toHaveAttribute(
+      'placeholder',
+      service().workspaces[0]?.name ?? '',
+    )
     await operation.getByRole('button', { name: 'Send' }).click()
     await expect(operation.locator('[data-answer]')).toContainText(answer)
   }

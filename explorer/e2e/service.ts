@@ -12,7 +12,13 @@ interface Service {
   postgres_url: string
   elasticsearch_url: string
   redis_url: string
-  workspaces: { id: string; name: string; plan: string; api_key: string; users: { email: string; role: string; token: string }[] }[]
+  workspaces: {
+    id: string
+    name: string
+    plan: string
+    api_key: string
+    users: { email: string; role: string; token: string }[]
+  }[]
 }
 
 export const service = (): Service => JSON.parse(readFileSync(join(dir, 'dev.json'), 'utf8')) as Service

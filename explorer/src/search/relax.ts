@@ -21,7 +21,9 @@ export function relaxationsOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'st
   if (state.query) ways.push({ text: `“${state.query}”`, state: { ...state, query: '' } })
   const words = state.query.includes('"') ? [] : state.query.split(/\s+/).filter(Boolean)
   if (words.length > 1 && words.length <= mostWords) {
-    words.forEach((word, i) => ways.push({ text: `“${word}”`, state: { ...state, query: words.filter((_, at) => at !== i).join(' ') } }))
+    words.forEach((word, i) =>
+      ways.push({ text: `“${word}”`, state: { ...state, query: words.filter((_, at) => at !== i).join(' ') } }),
+    )
   }
   for (const c of clausesOf(search)) {
     // An alternative less finds less.

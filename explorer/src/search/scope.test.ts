@@ -83,7 +83,8 @@ it('offers what a search can give up', () => {
   ])
   expect(conditionsAt(ways[2]?.state ?? empty, inProject)).toEqual({ cost: { kind: 'range', from: '1000000' } })
   expect(ways[5]?.state).not.toHaveProperty('any')
-  const texts = (query: string) => relaxationsOf(words({ ...firms, conditions: {}, query })).map((w) => [w.text, w.state.query])
+  const texts = (query: string) =>
+    relaxationsOf(words({ ...firms, conditions: {}, query })).map((w) => [w.text, w.state.query])
   expect(texts('garage  calgary')).toEqual([
     ['“garage  calgary”', ''],
     ['“garage”', 'calgary'],
