@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -110,7 +111,9 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request) bool {
 	if !found {
 		screen, rest, _ := strings.Cut(name, "/")
 		if to := guessed[screen]; to != "" && asset.Navigates(r) {
-			http.Redirect(w, r, strings.TrimSuffix("/"+to+"/"+rest, "/"), http.StatusFound) // #nosec G710 -- to is a screen
+			to, look, _ := strings.Cut(to, "?")
+			target := url.URL{Path: path.Join("/", to, rest), RawQuery: strings.Trim(look+"&"+r.URL.RawQuery, "&")}
+			http.Redirect(w, r, target.String(), http.StatusFound) // #nosec G710 -- to is a screen
 			return true
 		}
 		if r.URL.Path != "/" && !(asset.Navigates(r) && slices.Contains(screens, screen)) {

@@ -112,7 +112,7 @@ func TestPages(t *testing.T) {
 // The words of the page lead to its addresses, for who opens them in a browser.
 func TestGuessedAddresses(t *testing.T) {
 	t.Parallel()
-	for path, want := range map[string]string{"/firms": "/accounts", "/people/1": "/contacts/1", "/map": "/projects?look=map"} {
+	for path, want := range map[string]string{"/firms": "/accounts", "/people/1": "/contacts/1", "/map?cost=1": "/projects?look=map&cost=1", "/firms?q=x": "/accounts?q=x", "/firms//evil.example": "/accounts/evil.example"} {
 		w := get(t, site(t), http.MethodGet, path, "Accept", "text/html")
 		if w == nil || w.Code != http.StatusFound || w.Header().Get("Location") != want {
 			t.Errorf("%s: %v", path, w)

@@ -45,7 +45,7 @@ func (e *Engine) countFacets(ctx context.Context, s query.FacetSearch) (query.Fa
 	}
 	answer, err := run.answer(ctx)
 	if err == nil && answer.Count == 0 {
-		answer.DidYouMean, answer.Named = e.help(ctx, searches[:len(s.Sets)]...)
+		answer.DidYouMean = e.didYouMean(ctx, searches[:len(s.Sets)]...)
 	}
 	return answer, err
 }

@@ -33,7 +33,7 @@ func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 }
 
 func bytesOfFacets(facets query.Facets) int {
-	bytes := len(facets.DidYouMean) + countBytes*len(facets.Named)
+	bytes := len(facets.DidYouMean)
 	for _, f := range facets.Facets {
 		switch f := f.(type) {
 		case query.ValueCounts:

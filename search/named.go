@@ -20,9 +20,12 @@ func (e *Engine) help(ctx context.Context, sets ...query.Query) (didYouMean stri
 	return didYouMean, named
 }
 
-// named returns the Page.Named of a search that finds nothing, of the global records. It
-// takes one round trip. An error of Elasticsearch is none.
+// named returns the Page.Named of a search of the global records that finds nothing, if its
+// hints are told. It takes one round trip. An error of Elasticsearch is none.
 func (e *Engine) named(ctx context.Context, q query.Query) (all []query.Named) {
+	if q.Base.Kind != query.Data || !q.Hints.Told() {
+		return nil
+	}
 	var parts []query.Named
 	for _, run := range query.Runs(q.Text) {
 		for _, f := range query.DynamicFields(q.Dataset) {

@@ -44,7 +44,7 @@ type Guard struct {
 // errRefused is what a refused address is told with. It does not say which rule it met.
 var errRefused = errors.New("the address is not a public one")
 
-var errPlain = errors.New("must begin with https://: plain HTTP goes only to networks that the operator permits")
+var errPlain = errors.New("must begin with https://: plain HTTP goes only to addresses, or to localhost, that the operator permits")
 
 // New returns a Guard that also permits the prefixes, with plain HTTP too. resolver is
 // nil for the usual one.

@@ -265,6 +265,7 @@ func (r *Reader) records(ctx context.Context, req query.ChangesRequest, ids []st
 	q := req.Query
 	q.Where = append(query.All{query.Terms{Field: &id, Values: ids}}, q.Where...)
 	q.Sort, q.Limit = query.DefaultSort(req.Dataset), len(ids)
+	q.Hints = query.Hints{} // that these records do not match is no mistake
 	page, err := r.Records.Search(ctx, q)
 	if err != nil {
 		return nil, err

@@ -11,9 +11,8 @@ type Facets struct {
 	// Facets are a ValueCounts, a BucketCounts or a CellCounts for each Facet, in their
 	// order.
 	Facets []any `json:"facets"`
-	// DidYouMean and Named are those of Page.
-	DidYouMean string  `json:"-"`
-	Named      []Named `json:"-"`
+	// DidYouMean is that of Page.
+	DidYouMean string `json:"-"`
 }
 
 // ValueCounts are the most frequent values of a field: by count descending, then by

@@ -364,8 +364,15 @@ func outsideRelations(d Dataset) func(m input.Member) string {
 
 // ofField says what is known of the fields of a dataset; "" of other names.
 func ofField(d Dataset, base BaseKind, says string) func(name string) string {
+	if base != Data {
+		says += " here"
+	}
 	return func(name string) string {
-		if _, known := FieldNamed(d, name); known || slices.Contains(keys(FilterFields(d, base)), name) {
+		f, known := FieldNamed(d, name)
+		if known && f.Key != "" && f.Key != name {
+			return "" // it has another key, which is near
+		}
+		if known || slices.Contains(keys(FilterFields(d, base)), name) {
 			return says
 		}
 		return ""

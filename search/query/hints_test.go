@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,10 @@ func TestHints(t *testing.T) {
 		`{"query":"stage:permitted"}`:                       `"filters":{"stage":{"value":"permitted"}}`,
 		`{"query":"stories:2"}`:                             `"filters":{"stories":{"value":2}}`,
 		`{"query":"cost > 1000000"}`:                        "",
+		`{"query":"garage -stage:permitted"}`:               `"-stage:permitted" is no more than text; what must not match goes into none`,
+		`{"query":"location:Calgary"}`:                      "",
+		`{"query":"cost:high"}`:                             "",
+		`{"query":"stage:foo"}`:                             "",
 		`{"filters":{"name":{"value":["a","b*"]}}}`:         `filters.name has no operators`,
 		`{"query":"Suite:12, 50% 3-5 -20 A-B \"x\" AND x"}`: "",
 		`{"filters":{"city":{"value":"Calg"}}}`:             "",
@@ -29,6 +34,9 @@ func TestHints(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"query":"garage AND deck"}`:             `"AND" is`,
+		`{"query":"garage NOT stage:permitted"}`:  `"NOT" is no more than text; what must not match goes into none`,
+		`{"query":"stage == permitted"}`:          `"filters":{"stage":{"value":"permitted"}}`,
+		`{"query":"cost => 1000"}`:                `"filters":{"cost":{"value":[1000,null]}}`,
 		`{"query":"garage OR deck"}`:              `alternatives are groups of any`,
 		`{"filters":{"city":{"value":"Calg"}}}`:   `filters.city is compared with whole values: POST /api/v1/data/projects/suggest`,
 		`{"filters":{"stage":{"value":"filed"}}}`: "",
@@ -45,6 +53,14 @@ func TestHints(t *testing.T) {
 		`{"filters":{"city":{"known":false}}}`:                                                         "",
 	} {
 		check(t, body, 0, want)
+	}
+}
+
+// A word of two small letters is no code of a province or a country.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	if got := query.Runs("addition on ON"); slices.Contains(got, "on") || !slices.Contains(got, "ON") || !slices.Contains(got, "addition on") {
+		t.Error(got)
 	}
 }
 

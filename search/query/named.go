@@ -43,6 +43,9 @@ func Runs(text string) []string {
 	var runs []string
 	for n := namedRun; n > 0; n-- {
 		for i := range len(words) - n + 1 {
+			if w := words[i]; n == 1 && len(w) <= 2 && w != strings.ToUpper(w) {
+				continue // "on" is a word, ON a province
+			}
 			runs = append(runs, strings.Join(words[i:i+n], " "))
 		}
 	}

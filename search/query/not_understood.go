@@ -23,6 +23,9 @@ type Hints struct {
 	free bool
 }
 
+// Told reports whether the answer tells hints.
+func (h Hints) Told() bool { return h.d != "" }
+
 // For are the hints of an answer that finds so many records, and if none these values.
 func (h Hints) For(found int, named []Named) []string {
 	if found > 0 {
@@ -49,7 +52,10 @@ func hintsOf(d Dataset, base BaseKind, free bool, text, filters input.Value) Hin
 	fields := FilterFields(d, base)
 	if sign := operatorIn(text.Text, fields); sign != "" {
 		hint := fmt.Sprintf(none, "query", sign)
-		condition := conditionIn(sign, fields)
+		condition := ""
+		if sign[0] != '-' {
+			condition = conditionIn(sign, fields)
+		}
 		switch {
 		case condition != "":
 			hint += "; a condition goes into filters: " + condition
@@ -119,7 +125,7 @@ func eastward(area input.Value) []string {
 }
 
 // comparison is a key, a sign and a value.
-var comparison = regexp.MustCompile(`([\pL_]+)\s*(>=|<=|>|<|=|:)\s*("[^"]+"|\S+)`)
+var comparison = regexp.MustCompile(`([\pL_]+)\s*(>=|<=|==|=>|=<|>|<|=|:)\s*("[^"]+"|[^\s=<>:]\S*)`)
 
 // conditionIn is the member `filters` with the condition that a text such as cost > 1000 or
 // stage:filed has, "" if it has none on one of the fields.
@@ -129,20 +135,26 @@ func conditionIn(text string, fields []Field) string {
 		return ""
 	}
 	key, sign, value := strings.ToLower(m[1]), m[2], strings.Trim(m[3], `"`)
+	sign = cmp.Or(map[string]string{"==": "=", "=>": ">=", "=<": "<="}[sign], sign)
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Key == key })
 	if i < 0 {
 		return ""
 	}
 	literal := map[Kind]func(string) string{Number: numberIn, Date: dayIn}[fields[i].Kind]
+	equal := sign == "=" || sign == ":"
 	switch {
-	case literal == nil:
+	case fields[i].Kind == Geo || fields[i].IsID(), fields[i].Vocabulary != nil && !slices.ContainsFunc(fields[i].Vocabulary, func(t Term) bool { return t.Value == value }):
+		return "" // a value that would be refused
+	case literal == nil && equal:
 		value = input.Quoted(value)
-	case sign == "=" || sign == ":":
-		value = cmp.Or(literal(value), input.Quoted(value))
+	case literal == nil:
+		return ""
+	case equal:
+		value = literal(value)
 	default:
 		value = rangeOfText(sign+value, literal)
 	}
-	if value == "" || literal == nil && strings.ContainsAny(sign, "<>") {
+	if value == "" {
 		return ""
 	}
 	return fmt.Sprintf(`"filters":{%q:{"value":%s}}`, key, value)
@@ -169,8 +181,9 @@ func operatorIn(text string, fields []Field) string {
 	if phrase.MatchString(text) {
 		return `"`
 	}
-	for _, m := range comparison.FindAllString(text, -1) {
-		if len(m) < 60 && conditionIn(m, fields) != "" {
+	for _, at := range comparison.FindAllStringIndex(text, -1) {
+		m, before := text[at[0]:at[1]], strings.TrimSpace(text[:at[0]])
+		if negated := strings.HasSuffix(before, "NOT") || strings.HasSuffix(text[:at[0]], "-") || strings.HasSuffix(before, "!"); !negated && len(m) < 60 && conditionIn(m, fields) != "" {
 			return m
 		}
 	}

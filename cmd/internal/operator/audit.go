@@ -25,7 +25,7 @@ type auditExportCmd struct {
 
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" required:"" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
 
-	inWorkspace
+	ofWorkspace
 	Since instant `placeholder:"TIME" help:"Only changes after a time, as 2026-01-31 (its begin in UTC) or 2026-01-31T09:30:00Z."`
 
 	headed bool

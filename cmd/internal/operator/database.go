@@ -19,9 +19,15 @@ type database struct {
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" required:"" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
 }
 
-// inWorkspace is the option of commands that act in one workspace.
+// inWorkspace is the option of commands that change something in a workspace, which they
+// are told each time.
 type inWorkspace struct {
-	Workspace workspace.ID `required:"" env:"ATLAS_WORKSPACE" placeholder:"ID" help:"Workspace to act in."`
+	Workspace workspace.ID `required:"" placeholder:"ID" help:"Workspace to act in."`
+}
+
+// ofWorkspace is the option of commands that read one.
+type ofWorkspace struct {
+	Workspace workspace.ID `required:"" env:"ATLAS_WORKSPACE" placeholder:"ID" help:"Workspace to read."`
 }
 
 // with runs an action on the directory and explains its error.

@@ -47,7 +47,7 @@ func (c *memberAddCmd) Run(ctx context.Context, s *cli.Streams) error {
 
 type memberListCmd struct {
 	database
-	inWorkspace
+	ofWorkspace
 }
 
 // Run lists the members by role, then address.

@@ -18,7 +18,7 @@ type Skill struct {
 
 type skillListCmd struct {
 	database
-	inWorkspace
+	ofWorkspace
 }
 
 // Run lists the Skills by name.

@@ -134,7 +134,7 @@ func (s *filterSet) addPair(arg string) error {
 	}
 	key, value, valued := strings.Cut(arg, "=")
 	value, exact := strings.CutPrefix(value, "=")
-	filters, fields := s.filters, s.fields
+	filters, fields, around := s.filters, s.fields, ""
 	if isRelation(key) {
 		name, sub, dotted := strings.Cut(key, ".")
 		i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == name && f.Kind == client.FieldRelation })
@@ -156,7 +156,7 @@ func (s *filterSet) addPair(arg string) error {
 		if !dotted {
 			return nil
 		}
-		filters, fields, key = s.relations[name], fields[i].SubFields, sub
+		filters, fields, key, around = s.relations[name], fields[i].SubFields, sub, name
 	} else if !valued {
 		return fmt.Errorf("must be KEY=VALUE")
 	}
@@ -169,7 +169,11 @@ func (s *filterSet) addPair(arg string) error {
 		return fmt.Errorf("there is no key %s%s; known: %s", key, input.DidYouMean(" (", key, keys, ")"), strings.Join(keys, ", "))
 	}
 	if value == "" || value == "null" && fields[i].Kind != client.FieldText {
-		return fmt.Errorf(`a value is missing; records without one are found by --filter '{"%s":{"known":false}}'`, key)
+		unknown := fmt.Sprintf(`{%q:{"known":false}}`, key)
+		if around != "" {
+			unknown = fmt.Sprintf(`{%q:%s}`, around, unknown)
+		}
+		return fmt.Errorf("a value is missing; records without one are found by --filter '%s'", unknown)
 	}
 	if parts := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == '|' }); len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
 		return !slices.ContainsFunc(fields[i].Values, func(v client.FieldValue) bool { return v.Value == part })

@@ -19,7 +19,7 @@ export function relaxationsOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'st
   const { state } = search
   const ways: { text: string; state: SearchState }[] = []
   if (state.query) ways.push({ text: `“${state.query}”`, state: { ...state, query: '' } })
-  const words = state.query.includes('"') ? [] : state.query.split(/\s+/).filter(Boolean)
+  const words = state.query.includes('"') ? [] : [...new Set(state.query.split(/\s+/).filter(Boolean))]
   if (words.length > 1 && words.length <= mostWords) {
     words.forEach((word, i) =>
       ways.push({ text: `“${word}”`, state: { ...state, query: words.filter((_, at) => at !== i).join(' ') } }),
