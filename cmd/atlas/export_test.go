@@ -137,21 +137,21 @@ func TestSearchAndExport(t *testing.T) {
 	t.Run("atlas suggest", s.suggestCommand)
 	t.Run("refused", func(t *testing.T) {
 		for want, args := range map[string][]string{
-			"give one of DATASET":             {},
-			"must be one of accounts":         {"things"},
-			"relevance":                       {"accounts", "-q", "x", "--sort", "relevance:desc"},
-			"--columns is for --format csv":   {"accounts", "--columns", "id"},
-			"--formulas is for":               {"accounts", "--format", "parquet", "--formulas"},
-			"have no \"colour\"":              {"accounts", "--format", "csv", "--columns", "colour"},
-			"another file than --out":         {"accounts", "--cursor-file", in("x")},
-			"--sort must end":                 {"accounts", "--sort", "name:up"},
-			"there is no key colour":          {"accounts", "--filter", "colour=red"},
-			"filters.stage.value.0 must be":   {"projects", "--filter", "stage=soon"},
-			"sort.field":                      {"projects", "--sort", "colour"},
-			"did you mean \"projects_count\"": {"accounts", "--sort", "project_count:desc"},
-			"give either --api-key":           {"accounts", "--token", "x"},
-			"needs --workspace":               {"accounts", "--token", "x"},
-			"--max-credits must be":           {"accounts", "--max-credits", "0"},
+			"give one of DATASET":                    {},
+			"must be one of accounts":                {"things"},
+			"relevance":                              {"accounts", "-q", "x", "--sort", "relevance:desc"},
+			"--columns is for --format csv":          {"accounts", "--columns", "id"},
+			"--formulas is for":                      {"accounts", "--format", "parquet", "--formulas"},
+			"have no \"colour\"":                     {"accounts", "--format", "csv", "--columns", "colour"},
+			"another file than --out":                {"accounts", "--cursor-file", in("x")},
+			"--sort must end":                        {"accounts", "--sort", "name:up"},
+			"there is no key colour":                 {"accounts", "--filter", "colour=red"},
+			"--filter stage must be one of":          {"projects", "--filter", "stage=soon"},
+			"sort.field":                             {"projects", "--sort", "colour"},
+			"did you mean \"projects_count\"":        {"accounts", "--sort", "project_count:desc"},
+			"are both given, and exclude each other": {"accounts", "--token", "x"},
+			"needs --workspace":                      {"accounts", "--token", "x"},
+			"--max-credits must be":                  {"accounts", "--max-credits", "0"},
 		} {
 			if said := s.export(2, append(args, "--out", in("x"))...); !strings.Contains(said, want) {
 				t.Errorf("%v: %s, want %q", args, said, want)
@@ -361,7 +361,7 @@ func (s *service) searchCommand(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"--limit must be": {"projects", "--limit", "0"}, "give one of DATASET": {"projects", "--book", "accounts"},
-		`have no "colour"`: {"projects", "--columns", "colour"}, "filters.cost.value": {"projects", "--filter", `{"cost":{"value":"x"}}`},
+		`have no "colour"`: {"projects", "--columns", "colour"}, "--filter cost must be a number": {"projects", "--filter", `{"cost":{"value":"x"}}`},
 	} {
 		if status, out, errs := s.atlas(append([]string{"search"}, args...)...); status != 2 || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%v: %d %s%s, want %q", args, status, out, errs, want)

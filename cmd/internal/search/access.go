@@ -134,8 +134,11 @@ func apiError(to io.Writer, err error) error {
 func asOption(path []string) string {
 	if len(path) > 1 && path[0] == "filters" {
 		rest := path[2:]
-		if len(rest) == 1 && rest[0] == "value" {
-			rest = nil
+		if len(rest) > 0 && rest[0] == "value" {
+			rest = rest[1:]
+		}
+		if len(rest) == 1 && strings.Trim(rest[0], "0123456789") == "" {
+			rest = nil // of several values one
 		}
 		return strings.Join(append([]string{"--filter " + path[1]}, rest...), ".")
 	}
