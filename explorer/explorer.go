@@ -44,7 +44,7 @@ const index = "index.html"
 var screens = []string{"projects", "accounts", "contacts", "signals", "book", "views", "export", "queue", "settings", "invitations"}
 
 // guessed are addresses by the words that the page has for its screens.
-var guessed = map[string]string{"firms": "accounts", "people": "contacts", "map": "projects?look=map"}
+var guessed = map[string]url.URL{"firms": {Path: "/accounts"}, "people": {Path: "/contacts"}, "map": {Path: "/projects", RawQuery: "look=map"}}
 
 // contentTypes are those that package mime does not know by itself.
 var contentTypes = map[string]string{".woff2": "font/woff2"}
@@ -110,10 +110,9 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request) bool {
 	f, found := s.files[name]
 	if !found {
 		screen, rest, _ := strings.Cut(name, "/")
-		if to := guessed[screen]; to != "" && asset.Navigates(r) {
-			to, look, _ := strings.Cut(to, "?")
-			target := url.URL{Path: path.Join("/", to, rest), RawQuery: strings.Trim(look+"&"+r.URL.RawQuery, "&")}
-			http.Redirect(w, r, target.String(), http.StatusFound) // #nosec G710 -- to is a screen
+		if to, is := guessed[screen]; is && asset.Navigates(r) {
+			to.Path, to.RawQuery = path.Join(to.Path, rest), strings.Trim(to.RawQuery+"&"+r.URL.RawQuery, "&")
+			http.Redirect(w, r, to.String(), http.StatusFound) // #nosec G710 -- to begins with a screen
 			return true
 		}
 		if r.URL.Path != "/" && !(asset.Navigates(r) && slices.Contains(screens, screen)) {

@@ -20,12 +20,12 @@ import (
 func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	page, err := e.mergedPage(ctx, searches, countOnly)
 	if err == nil && page.Total == 0 {
-		page.DidYouMean, page.Named = e.help(ctx, searches[0], countOnly)
+		page.DidYouMean = e.didYouMean(ctx, searches[0], countOnly)
 	}
 	return page, err
 }
 
-// mergedPage is SearchMerged without Page.DidYouMean and Page.Named.
+// mergedPage is SearchMerged without Page.DidYouMean.
 func (e *Engine) mergedPage(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	q := searches[0]
 	other := searches[1]

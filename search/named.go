@@ -3,22 +3,12 @@ package search
 import (
 	"context"
 	"strconv"
-	"sync"
 
 	"atlas/search/query"
 )
 
 // namedValues is how many of the most frequent values of a field are told.
 const namedValues = 5
-
-// help returns the Page.DidYouMean and the Page.Named of searches that find nothing.
-func (e *Engine) help(ctx context.Context, sets ...query.Query) (didYouMean string, named []query.Named) {
-	var both sync.WaitGroup
-	both.Go(func() { named = e.named(ctx, sets[0]) })
-	didYouMean = e.didYouMean(ctx, sets...)
-	both.Wait()
-	return didYouMean, named
-}
 
 // named returns the Page.Named of a search of the global records that finds nothing, if its
 // hints are told. It takes one round trip. An error of Elasticsearch is none.

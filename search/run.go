@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -71,7 +72,10 @@ func (e *Engine) CheckCursor(q query.Query) error {
 func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) {
 	page, err := e.searchPage(ctx, q)
 	if err == nil && page.Total == 0 {
-		page.DidYouMean, page.Named = e.help(ctx, q)
+		var both sync.WaitGroup
+		both.Go(func() { page.Named = e.named(ctx, q) })
+		page.DidYouMean = e.didYouMean(ctx, q)
+		both.Wait()
 	}
 	return page, err
 }

@@ -3,12 +3,13 @@ import { Suspense, useEffect, useLayoutEffect, useState } from 'react'
 import { keep, useAddress } from './address'
 import { actAs, actIn, RequestError } from './api/client'
 import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
-import { leave, signIn, takeFailure, takeLink, type User } from './api/session'
+import { signIn, takeFailure, takeLink, type User } from './api/session'
 import { InvitationPage } from './invitation/invitation-page'
 import { takeInvitation, useInvitation } from './invitation/token'
 import { NotSavedElsewhere } from './record/not-saved'
 import { screenOf } from './shell/screens'
 import { NoWorkspace } from './session/no-workspace'
+import { SignOut } from './session/sign-out'
 import { OtherUser, SessionOver, SignedOut, Unreachable } from './session/signed-out'
 import { choose, parameter, rememberWorkspace, shortOf } from './session/workspace'
 import { Notice } from './ui/notice'
@@ -108,9 +109,7 @@ function Workspace({ user, retry }: { user: User; retry: () => void }) {
               if (id) void descriptors.refetch()
             }}
           />
-          <button className="button" onClick={() => void leave()}>
-            Sign out
-          </button>
+          <SignOut />
         </div>
       </main>
     )

@@ -78,10 +78,10 @@ func inVocabularies(fields []Field, text string) (all []Named) {
 	return all
 }
 
-// DynamicFilters are the dynamic enums that a search filters by.
+// DynamicFilters are the dynamic enums that a search of the global records filters by.
 func (q Query) DynamicFilters() (fields []*Field) {
 	for _, n := range q.Where {
-		if of, is := n.(Terms); is && of.Field.Dynamic() && !of.Field.Overlay && !slices.Contains(fields, of.Field) {
+		if of, is := n.(Terms); is && of.Field.Dynamic() && !slices.Contains(fields, of.Field) {
 			fields = append(fields, of.Field)
 		}
 	}

@@ -1,6 +1,7 @@
 import './session.css'
-import { leave, type User } from '../api/session'
+import type { User } from '../api/session'
 import { Mark } from '../ui/mark'
+import { SignOut } from './sign-out'
 import { Workspaces } from './workspaces'
 
 /** NoWorkspace is the page of someone who is not in the workspace of the address, or in none. */
@@ -22,9 +23,7 @@ export function NoWorkspace({ user, retry }: { user: User; retry: () => void }) 
           <button className="button" onClick={retry}>
             Try again
           </button>
-          <button className="button" onClick={() => void leave()}>
-            Sign out
-          </button>
+          <SignOut />
         </div>
         <p className="quote">
           Your administrator may ask for your user id: <code>{user.id}</code>

@@ -2,11 +2,12 @@ import './session.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { RequestError } from '../api/client'
 import { sessionQuery, signInQuery } from '../api/queries'
-import { leave, type User } from '../api/session'
+import type { User } from '../api/session'
 import { useInvitation } from '../invitation/token'
 import { Dialog } from '../ui/dialog'
 import { Mark } from '../ui/mark'
 import { KeyForm } from './key-form'
+import { SignOut } from './sign-out'
 import { Notice } from '../ui/notice'
 
 /** failures say why signing in at the provider failed (internal/oidc, Failure). */
@@ -73,11 +74,7 @@ export function Unreachable({ error, retry }: { error: Error; retry: () => void 
       <div className="sheet">
         <Mark />
         <Notice error={error} retry={retry} />
-        {error instanceof RequestError && error.status === 403 && (
-          <button className="button" onClick={() => void leave()}>
-            Sign out
-          </button>
-        )}
+        {error instanceof RequestError && error.status === 403 && <SignOut />}
       </div>
     </main>
   )

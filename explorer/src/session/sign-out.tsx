@@ -1,0 +1,10 @@
+import { leave } from '../api/session'
+
+/** SignOut is the button of a page that has no header. */
+export function SignOut() {
+  return (
+    <button className="button" onClick={() => void leave()}>
+      Sign out
+    </button>
+  )
+}
