@@ -26,8 +26,8 @@ type Facet struct {
 	Field string `json:"field,omitzero"`
 	// Geo counts projects by their location, in place of Field.
 	Geo *GeoGrid `json:"geo,omitzero"`
-	// Limit is how many values are listed, up to 100; 0: 10. Prefix keeps values with a
-	// word that begins with it.
+	// Limit is how many values are listed, up to 100; 0: 10. Prefix keeps values, of
+	// accounts' ids those of their names, with its words, the last perhaps as a beginning.
 	Limit  int    `json:"limit,omitzero"`
 	Prefix string `json:"prefix,omitzero"`
 	// Interval is for dates.

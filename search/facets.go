@@ -37,6 +37,9 @@ func (e *Engine) countFacets(ctx context.Context, s query.FacetSearch) (query.Fa
 		f := &s.Request.Facets[i]
 		run.tallies[i] = tally{facet: f, number: i, ignores: s.Request.IgnoredBy(*f), values: map[string]*bucketSum{}}
 	}
+	if err := run.named(ctx); err != nil {
+		return query.Facets{}, err
+	}
 	if err := run.first(ctx); err != nil {
 		return query.Facets{}, err
 	}
@@ -79,7 +82,9 @@ type tally struct {
 	// values are the counts by spelling, and listed those that are in the answer.
 	values map[string]*bucketSum
 	listed []listedValue
-	other  int64
+	// accounts are those that byName keeps.
+	accounts namedAccounts
+	other    int64
 	// buckets are those of numbers and dates, in their order.
 	buckets []bucketSum
 	known   int64 // records with a value
@@ -136,10 +141,14 @@ func (r *facetRun) first(ctx context.Context) error {
 			}
 			exact = exact && whole
 		}
-		if !exact {
-			if err := r.again(ctx, t, most); err != nil {
-				return err
-			}
+		switch {
+		case !exact:
+			err = r.again(ctx, t, most)
+		case t.accounts.more != nil:
+			err = r.keepNamed(ctx, t)
+		}
+		if err != nil {
+			return err
 		}
 		t.list()
 	}
@@ -269,6 +278,9 @@ func (r *facetRun) again(ctx context.Context, t *tally, listed int) error {
 	if t.facet.Field.List() {
 		t.withValue = t.known
 	}
+	if t.accounts.more != nil {
+		return r.countNamed(ctx, t)
+	}
 	if t.facet.Field.IsID() {
 		for _, perShard := range []int{100 * query.MaxFacetValues, allValues} {
 			t.clear()
@@ -377,31 +389,7 @@ func (r *facetRun) accountNames(ctx context.Context) (map[string]string, error) 
 		}
 	}
 	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	names := make(map[string]string, len(ids))
-	if len(ids) == 0 {
-		return names, nil
-	}
-	id, _ := query.FieldNamed(query.Accounts, "id")
-	c := newCompiler(64 * len(ids))
-	c.raw(`{"query":`)
-	c.terms(Root.ExactPath(&id), ids)
-	c.raw(`,"size":`).integer(len(ids)).raw(`,"_source":["id","name"],"track_total_hits":false}`)
-	res, err := r.engine.multi(ctx, r.engine.global(query.Accounts, c.b))
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range res[0].rows {
-		var account struct {
-			ID   string `json:"id"`
-			Name string `json:"name"`
-		}
-		if err := unmarshal(row.source, &account); err != nil {
-			return nil, err
-		}
-		names[account.ID] = account.Name
-	}
-	return names, nil
+	return r.engine.namesOf(ctx, slices.Compact(ids))
 }
 
 // list orders the values and cuts the list.
@@ -413,7 +401,7 @@ func (t *tally) list() {
 	byValue := map[string]int{}
 	for spelling, sum := range t.values {
 		value := t.facet.Field.FacetValue(spelling)
-		if !t.facet.Keeps(value) {
+		if !t.facet.Field.IsID() && !t.facet.Keeps(value) {
 			continue
 		}
 		i, there := byValue[value]

@@ -110,7 +110,10 @@ func (t *tally) firstAggregations(most int) []aggregation {
 		return all
 	}
 	all := []aggregation{t.allValues(0, 1, most)}
-	if f.IsID() {
+	switch {
+	case t.accounts.more != nil:
+		all[0] = t.allValues(0, 1, min(most, t.accounts.listed))
+	case f.IsID():
 		all[0] = t.topValues(0)
 	}
 	if f.List() {
@@ -136,28 +139,27 @@ func (t *tally) allValues(partition, of, most int) aggregation {
 	return aggregation{t.name(countsName), t.measured(c.raw(`}`))}
 }
 
-// topValues counts the most frequent values. Each shard sends the first perShard, 0 for
-// Elasticsearch's default.
+// topValues counts the most frequent values, of those that the facet keeps. Each shard
+// sends the first perShard, 0 for Elasticsearch's default.
 func (t *tally) topValues(perShard int) aggregation {
+	return t.topAmong(t.accounts.ids, perShard)
+}
+
+// topAmong is topValues of some of the ids that the facet keeps by name.
+func (t *tally) topAmong(ids []string, perShard int) aggregation {
 	c := newCompiler(128)
 	c.raw(`{"terms":{"field":`).text(Root.ExactPath(t.facet.Field)).raw(`,"size":`).integer(t.facet.Limit)
 	if perShard > 0 {
 		c.raw(`,"shard_size":`).integer(perShard)
 	}
-	if t.facet.Prefix != "" {
-		c.raw(`,"include":`).text(idPattern(t.facet.Prefix))
+	if t.byName() {
+		if len(ids) == 0 {
+			ids = []string{"-"} // is no id
+		}
+		c.raw(`,"include":`)
+		c.b = query.AppendStrings(c.b, ids)
 	}
 	return aggregation{t.name(countsName), t.measured(c.raw(`}`))}
-}
-
-// idPattern is a regular expression for the ids with a word that begins with prefix.
-func idPattern(prefix string) string {
-	for _, r := range prefix {
-		if (r < '0' || r > '9') && (r < 'a' || r > 'f') {
-			return "-" // of no id
-		}
-	}
-	return "(.*-)?" + prefix + ".*"
 }
 
 // secondAggregations are those of the second round trip. The lowest and the highest

@@ -215,7 +215,7 @@ func (t *tally) addValues(all map[string]jsontext.Value) (whole bool, err error)
 			t.known += b.Count
 		}
 	}
-	if f.IsID() {
+	if f.IsID() && t.accounts.more == nil {
 		t.other += c.Other
 		return c.Error == 0, nil
 	}

@@ -58,7 +58,7 @@ func describeFacets(w io.Writer, s query.FacetSearch) {
 	}
 	_, _ = fmt.Fprintf(w, "\n%q", s.Request.Own)
 	for _, f := range s.Request.Facets {
-		_, _ = fmt.Fprintf(w, "\n%s %d %q %s %d %d %t", f.Field, f.Limit, f.Prefix, f.Interval, f.Buckets, f.Precision, f.CountOwn)
+		_, _ = fmt.Fprintf(w, "\n%s %d %t %q %s %d %d %t", f.Field, f.Limit, f.Prefix != nil, f.Prefix, f.Interval, f.Buckets, f.Precision, f.CountOwn)
 		for _, r := range f.Ranges {
 			_, _ = fmt.Fprintf(w, " %s:%s", r.From, r.To)
 		}

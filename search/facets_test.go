@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -86,6 +87,9 @@ func TestFacetModel(t *testing.T) {
 		w := searchtest.AnyWorld(t, r, 150)
 		x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: shards})
 		e := &search.Engine{Elastic: x.Client, Names: x.Names, Cursors: newCursors(t), Timeout: search.DefaultTimeout}
+		if shards > 1 { // names are read in several parts
+			e.NamesAtOnce = 5
+		}
 		x.Load(t, w)
 		for _, d := range query.Datasets {
 			model := modelOf(t, e, w, d)
@@ -140,4 +144,64 @@ func containsEmail(v any) bool {
 		}
 	}
 	return false
+}
+
+// A prefix is for typing: of ids it is that of the accounts' names, and of several words
+// only the last may be unfinished.
+func TestFacetPrefix(t *testing.T) {
+	t.Parallel()
+	mattamy, genesis, elm := "735ddd27-7d88-5aa1-a50f-a5008168f31e", "a35ddd27-7d88-5aa1-a50f-a5008168f31e", "b35ddd27-7d88-5aa1-a50f-a5008168f31e"
+	w := searchtest.NewWorld()
+	for id, name := range map[string]string{mattamy: "Mattamy Homes Limited", genesis: "Genesis Homes of Métis", elm: "Elm"} {
+		w.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, id, name)))
+	}
+	for i, record := range []string{
+		`"city":"São Paulo","primary_use":"single_family","account_ids":["` + mattamy + `","` + genesis + `"]`,
+		`"city":"SAO PAULO","primary_use":"single_family","account_ids":["` + mattamy + `"]`,
+		`"city":"São Pedro","primary_use":"mixed_use","account_ids":["` + elm + `","7350dd27-7d88-5aa1-a50f-a5008168f31e"]`,
+		`"city":"Paulo Afonso","primary_use":"multifamily"`,
+	} {
+		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P",%s}`, searchtest.ID("p", i+1), record)))
+	}
+	e, x := newEngine(t)
+	x.Load(t, w)
+	for _, c := range []struct {
+		field, prefix string
+		limit         int
+		want          string
+	}{
+		{"account_ids", "M", 3, "Mattamy Homes Limited 2, Genesis Homes of Métis 1, other 0"},
+		{"account_ids", "m", 1, "Mattamy Homes Limited 2, other 1"},
+		{"account_ids", "mattamy h", 3, "Mattamy Homes Limited 2, other 0"},
+		{"account_ids", "homes mat", 3, "Mattamy Homes Limited 2, other 0"},
+		{"account_ids", "homes", 3, "Mattamy Homes Limited 2, Genesis Homes of Métis 1, other 0"},
+		{"account_ids", "hom met", 3, "other 0"},
+		{"account_ids", "735", 3, "other 0"},
+		{"account_ids", "--", 3, "other 0"},
+		{"city", "são p", 3, "São Paulo 2, São Pedro 1, other 0"},
+		{"city", "sao pau", 3, "São Paulo 2, other 0"},
+		{"city", "paulo", 3, "São Paulo 2, Paulo Afonso 1, other 0"},
+		{"city", "sa p", 3, "other 0"},
+		{"primary_use", "single f", 3, "Single family 2, other 0"},
+		{"primary_use", "mixed_use", 3, "Mixed use 1, other 0"},
+	} {
+		got, err := facets(t, e, query.Projects, map[string]any{"facets": []any{map[string]any{"field": c.field, "prefix": c.prefix, "limit": c.limit}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts, shown := got.Facets[0].(query.ValueCounts), ""
+		for _, v := range counts.Values {
+			label := "?"
+			if v.Label != nil {
+				label = *v.Label
+			}
+			if label == "SAO PAULO" {
+				label = "São Paulo"
+			}
+			shown += fmt.Sprintf("%s %d, ", label, v.Count)
+		}
+		if shown += fmt.Sprintf("other %d", counts.Other); shown != c.want {
+			t.Errorf("%s %q: %s, want %s", c.field, c.prefix, shown, c.want)
+		}
+	}
 }

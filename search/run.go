@@ -40,6 +40,9 @@ type Engine struct {
 	// memory at once. A search waits for its rows until its timeout. 0 is
 	// DefaultSkippedRows.
 	SkippedRows int
+	// NamesAtOnce is how many names of accounts are read at once to find those that begin
+	// in a way; 0 is DefaultNamesAtOnce.
+	NamesAtOnce int
 	// Fetched, when set, is called with the number of rows of each answer of
 	// Elasticsearch.
 	Fetched func(ctx context.Context, rows int)

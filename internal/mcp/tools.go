@@ -335,7 +335,7 @@ func (s *Server) tools(caller Caller) []tool {
 				"of":      oneOf("data: all records. book: those that the workspace keeps.", "data", "book"),
 				"view_id": text("Count a View instead; dataset is its dataset."),
 				"facets": listOf(object{"type": "object", "properties": object{
-					"field": object{"type": "string"}, "limit": integer(1, 100, 10, "Values to list."), "prefix": text("Only values that begin so."),
+					"field": object{"type": "string"}, "limit": integer(1, 100, 10, "Values to list."), "prefix": text("Only values with these words, the last of which may be a beginning; of account_ids the accounts' names."),
 					"interval":    oneOf("Of dates.", "day", "week", "month", "quarter", "year"),
 					"ranges":      object{"type": "array", "description": "Of numbers: [from, to]; one end may be null.", "items": object{"type": "array"}},
 					"buckets":     integer(1, 100, 10, "Of numbers: buckets of equal width."),

@@ -60,10 +60,11 @@ func (s FacetSearch) Searches() []Query {
 // Facet asks for the distribution of one field.
 type Facet struct {
 	Field *Field
-	// Limit is how many values are listed, Prefix, folded, the beginning of one of
-	// their words. They are for enums and ids.
+	// Limit is how many values are listed. Prefix are folded words that the values have,
+	// the last of which may be a beginning; nil: all values are kept. They are for enums
+	// and ids, of which the names have the words.
 	Limit  int
-	Prefix string
+	Prefix []string
 	// Interval is for dates.
 	Interval Interval
 	// Ranges or Buckets, a number of buckets of equal width, are for numbers.
@@ -302,7 +303,7 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 	own := map[facetKind][]rule.Field[Facet]{
 		valueFacet: {
 			rule.Optional("limit", rule.Integer(1, MaxFacetValues).Default(DefaultFacetLimit).Described("How many values are listed, the most frequent ones."), func(f *Facet) *int { return &f.Limit }),
-			rule.OptionalFunc("prefix", rule.Text(1, MaxQuery).Example("cal").Described("Keeps the values one of whose words begins with it, ignoring case and accents."), func(f *Facet, text string) { f.Prefix = Fold(text) }),
+			rule.OptionalFunc("prefix", rule.Text(1, MaxQuery).Example("cal").Described("Keeps the values, of `account_ids` those of the accounts' names, that have its words, the last of which may be the beginning of one, ignoring case and accents."), func(f *Facet, text string) { f.Prefix = append([]string{}, runs(Fold(text))...) }),
 		},
 		dateFacet: {
 			rule.Required("interval", rule.Enum(Day, Week, Month, Quarter, Year).Described("In UTC; weeks begin on Monday. More than 1,000 buckets are an error."), func(f *Facet) *Interval { return &f.Interval }),
@@ -451,13 +452,28 @@ func literal(v input.Value) jsontext.Value {
 	return jsontext.Value(v.Text)
 }
 
-// Keeps reports whether one of the words of a folded value begins with the Prefix. A
-// word is a run of letters, digits and marks.
+// Keeps reports whether a folded value has the words of the Prefix, in any order, the last
+// as the beginning of a word. Without a word it keeps nothing.
 func (f Facet) Keeps(folded string) bool {
-	return f.Prefix == "" || slices.ContainsFunc(strings.FieldsFunc(folded, separates), func(word string) bool {
-		return strings.HasPrefix(word, f.Prefix)
-	})
+	if f.Prefix == nil {
+		return true
+	}
+	words := runs(folded)
+	for i, typed := range f.Prefix {
+		if !slices.ContainsFunc(words, func(word string) bool {
+			return word == typed || i == len(f.Prefix)-1 && strings.HasPrefix(word, typed)
+		}) {
+			return false
+		}
+	}
+	return len(f.Prefix) > 0
 }
+
+// PrefixText is a text with the words of the Prefix.
+func (f Facet) PrefixText() string { return strings.Join(f.Prefix, " ") }
+
+// runs are the words of a folded text, whole: its runs of letters, digits and marks.
+func runs(folded string) []string { return strings.FieldsFunc(folded, separates) }
 
 func separates(r rune) bool {
 	if r < utf8.RuneSelf {

@@ -178,7 +178,13 @@ func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
 	}
 	var values []string
 	for value := range groups {
-		if prefix, given := facet["prefix"].(string); !given || begins(value, query.Fold(prefix)) {
+		prefix, given := facet["prefix"].(string)
+		text := value
+		if f.IsID() {
+			name, _ := m.Name(value)
+			text = query.Fold(name)
+		}
+		if !given || begins(text, query.Fold(prefix)) {
 			values = append(values, value)
 		}
 	}
@@ -260,19 +266,20 @@ func (m FacetModel) edges(facet map[string]any, least, greatest float64) []float
 	return append(edges, float64(at.UnixMilli()))
 }
 
-// begins tells whether a word of a text begins with a prefix.
+// begins tells whether a text has all words of a prefix, the last as a beginning.
 func begins(text, prefix string) bool {
-	inside := false
-	for i, r := range text {
-		letter := unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r)
-		if letter && !inside && strings.HasPrefix(text[i:], prefix) && strings.IndexFunc(prefix, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r)
-		}) < 0 {
-			return true
-		}
-		inside = letter
+	split := func(text string) []string {
+		return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) })
 	}
-	return false
+	typed, of := split(prefix), split(text)
+	for i, word := range typed {
+		if !slices.ContainsFunc(of, func(w string) bool {
+			return w == word || i == len(typed)-1 && strings.HasPrefix(w, word)
+		}) {
+			return false
+		}
+	}
+	return len(typed) > 0
 }
 
 func numeric(v any) (float64, bool) {
@@ -351,10 +358,17 @@ func AnyFacets(r *rand.Rand, fields []query.Field, rows []Row) map[string]any {
 			if r.IntN(2) == 0 {
 				facet["limit"] = float64(1 + r.IntN(4))
 			}
-			if len(all) > 0 && r.IntN(3) == 0 {
+			switch {
+			case f.IsID() && r.IntN(2) == 0:
+				facet["prefix"] = pick([]any{"f", "Firm", "firm 1", "1 FIRM", "fir 1", "9", "-", "a"})
+			case len(all) > 0 && r.IntN(3) == 0:
 				words := strings.FieldsFunc(pick(all).(string), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 				letters := []rune(words[r.IntN(len(words))])
-				facet["prefix"] = string(letters[:1+r.IntN(len(letters))])
+				last := 1 + r.IntN(len(letters))
+				facet["prefix"] = string(letters[:last])
+				if r.IntN(2) == 0 {
+					facet["prefix"] = words[r.IntN(len(words))] + " " + string(letters[:last])
+				}
 			}
 			if len(all) > 0 {
 				filter = pick(all)
