@@ -40,6 +40,9 @@ func (f *Feed) compare(ctx context.Context, from, to string) (bool, error) {
 				Feed: f, dataset: d, writer: to, merges: merges,
 				before: f.Names.Generation(string(d), from), after: f.Names.Generation(string(d), to),
 			}
+			if err := c.refresh(inner); err != nil {
+				return err
+			}
 			if err := c.run(inner); err != nil || !merges {
 				return err
 			}
@@ -62,6 +65,17 @@ type comparison struct {
 	merges        bool // the generation after has merges
 	found         []changes.Change
 	doubtful      []uuid.UUID // records whose documents differ
+}
+
+// refresh makes searchable what the comparison reads: a delta may have been killed before
+// it did so, also in a generation that was served then.
+func (c *comparison) refresh(ctx context.Context) error {
+	for _, index := range []string{c.before, c.after} {
+		if err := c.Retry.Do(ctx, func(ctx context.Context) error { return c.Elastic.Refresh(ctx, index) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *comparison) run(ctx context.Context) error {

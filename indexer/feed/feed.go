@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
+
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
@@ -25,7 +24,7 @@ type Store interface {
 	AppendChanges(ctx context.Context, writer string, list []changes.Change) error
 	UntoldChanges(ctx context.Context, d query.Dataset, after int64, limit int) ([]changes.Entry, error)
 	PreparePublication(ctx context.Context, writer string) (uuid.UUID, error)
-	Publish(ctx context.Context, writer string) error
+	Publish(ctx context.Context, writer string, id uuid.UUID) error
 	EndChanges(ctx context.Context, writer string) error
 	NextArrival(ctx context.Context, now time.Time) (time.Time, error)
 	StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error
@@ -123,28 +122,39 @@ func (f *Feed) Publish(ctx context.Context, writer string) error {
 		return nil
 	}
 	return f.Retry.Do(ctx, func(ctx context.Context) error {
-		state, err := f.Store.FeedState(ctx)
-		if err != nil || state.Writer != writer {
-			return err
+		for {
+			err := f.publish(ctx, writer)
+			if !errors.Is(err, errOtherKept) {
+				return err
+			}
 		}
-		kept, err := f.kept(ctx)
-		switch {
-		case err != nil:
-			return err
-		case state.Restored(kept):
-			return f.startOver(ctx)
-		case state.Tail == state.Head:
-			return f.Store.EndChanges(ctx, writer)
-		}
-		id, err := f.Store.PreparePublication(ctx, writer)
-		if err != nil {
-			return err
-		}
-		if err := f.keep(ctx, id); err != nil {
-			return err
-		}
-		return f.Store.Publish(ctx, writer)
 	})
+}
+
+func (f *Feed) publish(ctx context.Context, writer string) error {
+	state, err := f.Store.FeedState(ctx)
+	if err != nil || state.Writer != writer {
+		return err
+	}
+	kept, err := f.kept(ctx)
+	switch {
+	case err != nil:
+		return err
+	case state.Restored(kept.ID):
+		return f.startOver(ctx)
+	case state.Tail == state.Head:
+		return f.Store.EndChanges(ctx, writer)
+	}
+	id, err := f.Store.PreparePublication(ctx, writer)
+	if err != nil {
+		return err
+	}
+	if id != kept.ID {
+		if err := f.keep(ctx, id, kept); err != nil {
+			return err
+		}
+	}
+	return f.Store.Publish(ctx, writer, id)
 }
 
 // Switching is called before searches are switched between generations. from is "" if
@@ -213,7 +223,7 @@ func (f *Feed) startOver(ctx context.Context) error {
 				}
 			}
 		}
-		return f.Store.StartFeedOver(ctx, uuid.New(), kept, served)
+		return f.Store.StartFeedOver(ctx, uuid.New(), kept.ID, served)
 	})
 }
 
@@ -284,7 +294,7 @@ func (f *Feed) look(ctx context.Context) (is situation, err error) {
 	if err != nil {
 		return is, err
 	}
-	is.restored = is.Restored(kept)
+	is.restored = is.Restored(kept.ID)
 	is.served, err = f.served(ctx)
 	return is, err
 }
@@ -349,42 +359,3 @@ func (f *Feed) correct(ctx context.Context, delta string) error {
 }
 
 const correctPage = 500
-
-// publication is the document that keeps the id of the last publication.
-type publication struct {
-	ID uuid.UUID `json:"publication"`
-}
-
-func (f *Feed) path() string { return "/" + f.Names.Feed() + "/_doc/last" }
-
-// kept returns the id that Elasticsearch has, zero for none.
-func (f *Feed) kept(ctx context.Context) (uuid.UUID, error) {
-	res, err := f.Elastic.Do(ctx, elastic.Request{Method: http.MethodGet, Path: f.path()})
-	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
-		return uuid.Nil, nil
-	}
-	if err != nil {
-		return uuid.Nil, err
-	}
-	var doc struct {
-		Source publication `json:"_source"`
-	}
-	err = json.Unmarshal(res.Body, &doc)
-	return doc.Source.ID, err
-}
-
-// keep stores the id in Elasticsearch.
-func (f *Feed) keep(ctx context.Context, id uuid.UUID) error {
-	body, err := json.Marshal(publication{id})
-	if err != nil {
-		return err
-	}
-	if err := f.Elastic.EnsureIndex(ctx, f.Names.Feed(), []byte(feedIndex)); err != nil {
-		return err
-	}
-	_, err = f.Elastic.Do(ctx, elastic.Request{Method: http.MethodPut, Path: f.path(), Body: body})
-	return err
-}
-
-// feedIndex creates the index of the document, which is read by its id alone.
-const feedIndex = `{"settings":{"index":{"number_of_shards":1,"auto_expand_replicas":"0-1"}},"mappings":{"dynamic":false}}`

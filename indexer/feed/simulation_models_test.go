@@ -8,7 +8,9 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -23,32 +25,47 @@ import (
 
 var names = mappings.Names{Prefix: "model-"}
 
-// victim is killed at a call, or never if at is 0: before the call takes effect, or late,
-// after it.
+// victim is killed at a call, or never if at is the zero point: before the call takes
+// effect, or late, after it.
 type victim struct {
 	kill func(error)
 	late bool
 
-	lock  sync.Mutex
-	at, n int
+	lock   sync.Mutex
+	at     point
+	calls  []string
+	killed bool
+}
+
+// point is a call: the nth of all, or of those of a name. The first is 1.
+type point struct {
+	name string
+	nth  int
 }
 
 func (v *victim) dead() bool {
 	v.lock.Lock()
 	defer v.lock.Unlock()
-	return v.at > 0 && v.n >= v.at
+	return v.killed
 }
 
 // do makes a call.
-func (v *victim) do(call func() error) error {
+func (v *victim) do(name string, call func() error) error {
 	v.lock.Lock()
-	v.n++
-	n, at := v.n, v.at
+	was := v.killed
+	v.calls = append(v.calls, name)
+	if n := len(v.calls); v.at.name == "" {
+		v.killed = v.killed || n == v.at.nth
+	} else if v.at.name == name {
+		v.at.nth--
+		v.killed = v.killed || v.at.nth == 0
+	}
+	is := v.killed
 	v.lock.Unlock()
 	switch {
-	case at == 0 || n < at:
+	case !is:
 		return call()
-	case n == at && v.late:
+	case !was && v.late:
 		_ = call()
 	}
 	v.kill(errKilled)
@@ -62,33 +79,33 @@ type statements struct {
 }
 
 func (s statements) FeedState(ctx context.Context) (state changes.State, err error) {
-	err = s.do(func() error { state, err = s.Store.FeedState(ctx); return err })
+	err = s.do("FeedState", func() error { state, err = s.Store.FeedState(ctx); return err })
 	return state, err
 }
 
 func (s statements) BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error {
-	return s.do(func() error { return s.Store.BeginChanges(ctx, writer, origin, keep) })
+	return s.do("BeginChanges", func() error { return s.Store.BeginChanges(ctx, writer, origin, keep) })
 }
 
 func (s statements) AppendChanges(ctx context.Context, writer string, list []changes.Change) error {
-	return s.do(func() error { return s.Store.AppendChanges(ctx, writer, list) })
+	return s.do("AppendChanges", func() error { return s.Store.AppendChanges(ctx, writer, list) })
 }
 
 func (s statements) PreparePublication(ctx context.Context, writer string) (id uuid.UUID, err error) {
-	err = s.do(func() error { id, err = s.Store.PreparePublication(ctx, writer); return err })
+	err = s.do("PreparePublication", func() error { id, err = s.Store.PreparePublication(ctx, writer); return err })
 	return id, err
 }
 
-func (s statements) Publish(ctx context.Context, writer string) error {
-	return s.do(func() error { return s.Store.Publish(ctx, writer) })
+func (s statements) Publish(ctx context.Context, writer string, id uuid.UUID) error {
+	return s.do("Publish", func() error { return s.Store.Publish(ctx, writer, id) })
 }
 
 func (s statements) EndChanges(ctx context.Context, writer string) error {
-	return s.do(func() error { return s.Store.EndChanges(ctx, writer) })
+	return s.do("EndChanges", func() error { return s.Store.EndChanges(ctx, writer) })
 }
 
 func (s statements) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error {
-	return s.do(func() error { return s.Store.StartFeedOver(ctx, id, accepted, generation) })
+	return s.do("StartFeedOver", func() error { return s.Store.StartFeedOver(ctx, id, accepted, generation) })
 }
 
 // accounts are those of a generation. Searches see them as of the last refresh.
@@ -101,6 +118,7 @@ type cluster struct {
 	generations map[string]*accounts
 	serves      string
 	kept        []byte
+	seqNo       int64 // of kept
 	backup      *cluster
 }
 
@@ -132,10 +150,17 @@ func (c *cluster) write(list []edit) {
 	}
 }
 
-func (c *cluster) refresh() {
+func (c *cluster) refresh() { c.refreshIndex(names.Alias(string(query.Accounts))) }
+
+// refreshIndex refreshes an index, or the one that an alias is of.
+func (c *cluster) refreshIndex(index string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.served().seen = maps.Clone(c.served().live)
+	for name, of := range c.generations {
+		if alias := names.Alias(string(query.Accounts)); index == names.Generation(string(query.Accounts), name) || index == alias && name == c.serves {
+			of.seen = maps.Clone(of.live)
+		}
+	}
 }
 
 // visible are the public records that searches see.
@@ -152,7 +177,7 @@ func (c *cluster) visible() map[string]string {
 func (c *cluster) clone() *cluster {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	twin := &cluster{generations: map[string]*accounts{}, serves: c.serves, kept: c.kept}
+	twin := &cluster{generations: map[string]*accounts{}, serves: c.serves, kept: c.kept, seqNo: c.seqNo}
 	for name, of := range c.generations {
 		twin.generations[name] = &accounts{maps.Clone(of.live), maps.Clone(of.seen)}
 	}
@@ -163,7 +188,7 @@ func (c *cluster) clone() *cluster {
 func (c *cluster) bring(b *cluster) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.generations, c.serves, c.kept, c.backup = b.generations, b.serves, b.kept, nil
+	c.generations, c.serves, c.kept, c.seqNo, c.backup = b.generations, b.serves, b.kept, b.seqNo, nil
 }
 
 // transport answers requests from the model.
@@ -180,7 +205,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	var status int
 	var answer any
-	err := t.do(func() error { status, answer = t.cluster.answer(r.Method, r.URL.Path, body); return nil })
+	err := t.do(r.Method+" "+actionOf(r.URL.Path), func() error { status, answer = t.cluster.answer(r.Method, r.URL, body); return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -191,12 +216,18 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, err
 }
 
+// actionOf is what a path asks for, whichever index it names.
+func actionOf(path string) string {
+	_, action, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return action
+}
+
 type object = map[string]any
 
-func (c *cluster) answer(method, path string, body []byte) (status int, answer any) {
-	target, action, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+func (c *cluster) answer(method string, at *url.URL, body []byte) (status int, answer any) {
+	target, action, _ := strings.Cut(strings.TrimPrefix(at.Path, "/"), "/")
 	if action == "_refresh" {
-		c.refresh()
+		c.refreshIndex(target)
 		return http.StatusOK, object{"_shards": object{"total": 1, "failed": 0}}
 	}
 	c.lock.Lock()
@@ -205,12 +236,15 @@ func (c *cluster) answer(method, path string, body []byte) (status int, answer a
 	case action == "_search":
 		return c.search(target, body)
 	case action == "_doc/last" && method == http.MethodPut:
-		c.kept = body
+		if is := strconv.FormatInt(c.seqNo, 10); c.kept == nil == (at.Query().Get("op_type") == "") || c.kept != nil && at.Query().Get("if_seq_no") != is {
+			return http.StatusConflict, object{"error": object{"type": "version_conflict_engine_exception"}}
+		}
+		c.kept, c.seqNo = body, c.seqNo+1
 		return http.StatusOK, object{}
 	case action == "_doc/last" && c.kept == nil:
 		return http.StatusNotFound, object{"found": false}
 	case action == "_doc/last":
-		return http.StatusOK, object{"_source": json.RawMessage(c.kept)}
+		return http.StatusOK, object{"_seq_no": c.seqNo, "_primary_term": 1, "_source": json.RawMessage(c.kept)}
 	case method == http.MethodPut: // the index of publications
 		return http.StatusOK, object{}
 	}

@@ -67,11 +67,35 @@ type simulation struct {
 	// left are the changes of a killed delta, by its name, which may go on.
 	left map[string][][]edit
 	n    int
+	// longest are how many calls a process of a kind makes, as far as is known: a kill
+	// is at any of them.
+	measured, longest map[string]int
 }
 
+// newSimulation makes a process of each kind that nobody kills, which tells how many
+// calls there are to be killed at.
 func newSimulation(t *testing.T) *simulation {
 	d := pgtest.New(t)
-	return &simulation{system: d.OpenSystem(t, postgres.Options{MaxConns: 6}), store: d.OpenApp(t, postgres.Options{MaxConns: 2})}
+	s := &simulation{system: d.OpenSystem(t, postgres.Options{MaxConns: 6}), store: d.OpenApp(t, postgres.Options{MaxConns: 2}), longest: map[string]int{}}
+	s.begin(t, 0)
+	s.delta(t, s.spared(t, "delta"))
+	first := s.es.serves
+	s.load(t, s.spared(t, "load"))
+	s.switchTo(t, s.spared(t, "switch"), first, true)
+	s.switchTo(t, s.spared(t, "switch"), s.es.newest(), false)
+	s.settle(t)
+	s.measured = maps.Clone(s.longest)
+	return s
+}
+
+// begin is how a history begins: with an empty generation.
+func (s *simulation) begin(t *testing.T, seed uint64) {
+	t.Helper()
+	s.random, s.es, s.said, s.left = rand.New(rand.NewPCG(seed, 0)), newCluster(), nil, map[string][][]edit{}
+	s.es.fill(s.name(), map[string]doc{})
+	s.es.serve(s.es.newest())
+	s.settle(t) // the one before had another cluster
+	s.restart(t)
 }
 
 func (s *simulation) say(format string, args ...any) {
@@ -81,48 +105,53 @@ func (s *simulation) say(format string, args ...any) {
 // history is one seed: 12 steps, and after each the follower has what is served.
 func (s *simulation) history(t *testing.T, seed uint64) {
 	t.Helper()
-	s.random, s.es, s.said, s.left = rand.New(rand.NewPCG(seed, 0)), newCluster(), nil, map[string][][]edit{}
 	defer func() {
 		if t.Failed() {
 			t.Fatalf("seed %d:\n%s", seed, strings.Join(s.said, "\n"))
 		}
 	}()
-	s.es.fill(s.name(), map[string]doc{})
-	s.es.serve(s.es.newest())
-	s.settle(t) // the one before had another cluster
-	s.restart(t)
+	s.longest = maps.Clone(s.measured)
+	s.begin(t, seed)
 	for range 12 {
-		p := s.process(t)
 		switch s.random.IntN(7) {
 		case 0, 1, 2:
-			s.delta(t, p)
+			s.delta(t, s.process(t, "delta"))
 		case 3:
-			s.load(t, p)
+			s.load(t, s.process(t, "load"))
 		case 4:
-			s.switchTo(t, p, s.any(), true)
+			s.switchTo(t, s.process(t, "switch"), s.any(), true)
 		case 5: // by a program that does not know the feed
-			s.switchTo(t, p, s.any(), false)
+			s.switchTo(t, s.process(t, "switch"), s.any(), false)
 		case 6:
 			s.restore()
+		}
+		if s.random.IntN(4) == 0 { // Elasticsearch does so by itself
+			s.es.refresh()
 		}
 		if s.random.IntN(2) == 0 {
 			s.catchUp(t) // between a kill and what settles it
 		}
 		if s.random.IntN(3) == 0 { // a server that is killed
-			p := s.process(t)
-			s.say("a server settles, killed at %d", p.at)
+			p := s.process(t, "settle")
+			s.say("a server settles, killed at %v", p.at)
 			s.ended(t, p, p.feed.Settle(p.ctx, ""))
 		}
 		if s.random.IntN(3) > 0 {
-			s.settle(t)
-			s.catchUp(t)
-			if diff := gocmp.Diff(s.es.visible(), s.copy); diff != "" {
-				t.Errorf("the copy differs (-served +copy):\n%s", diff)
-			}
+			s.compare(t)
 		}
 		if t.Failed() {
 			return
 		}
+	}
+}
+
+// compare settles the feed: a follower has what is served then.
+func (s *simulation) compare(t *testing.T) {
+	t.Helper()
+	s.settle(t)
+	s.catchUp(t)
+	if diff := gocmp.Diff(s.es.visible(), s.copy); diff != "" {
+		t.Errorf("the copy differs (-served +copy):\n%s", diff)
 	}
 }
 
@@ -139,16 +168,14 @@ func (s *simulation) any() string {
 // settle is what a server does that nobody kills.
 func (s *simulation) settle(t *testing.T) {
 	t.Helper()
-	p := s.process(t)
-	p.at = 0
-	if err := p.feed.Settle(t.Context(), ""); err != nil {
-		t.Errorf("settling: %v", err)
-	}
+	p := s.spared(t, "settle")
+	s.ended(t, p, p.feed.Settle(p.ctx, ""))
 }
 
 // ended checks how a process ended: killed, or well.
 func (s *simulation) ended(t *testing.T, p *process, err error) bool {
 	t.Helper()
+	s.longest[p.kind] = max(s.longest[p.kind], len(p.calls))
 	if err != nil && !p.dead() {
 		t.Errorf("%v", err)
 	}
@@ -185,7 +212,7 @@ func (s *simulation) delta(t *testing.T, p *process) {
 		}
 		break
 	}
-	s.say("the delta %s: %v, killed at %d", name, groups, p.at)
+	s.say("the delta %s: %v, killed at %v", name, groups, p.at)
 	if !s.ended(t, p, s.apply(p, name, groups)) {
 		s.left = map[string][][]edit{name: groups}
 	}
@@ -207,14 +234,14 @@ func (s *simulation) apply(p *process, name string, groups [][]edit) error {
 		if err := p.feed.Append(p.ctx, name, list); err != nil {
 			return err
 		}
-		if err := p.do(func() error { s.es.write(group); return nil }); err != nil {
+		if err := p.do("write", func() error { s.es.write(group); return nil }); err != nil {
 			return err
 		}
 		if err := p.feed.Append(p.ctx, name, nil); err != nil { // still the writer
 			return err
 		}
 	}
-	if err := p.do(func() error { s.es.refresh(); return nil }); err != nil {
+	if err := p.do("refresh", func() error { s.es.refresh(); return nil }); err != nil {
 		return err
 	}
 	return p.feed.Publish(p.ctx, name)
@@ -228,7 +255,7 @@ func (s *simulation) load(t *testing.T, p *process) {
 			delete(docs, e.id)
 		}
 	}
-	s.say("the load %s, killed at %d", name, p.at)
+	s.say("the load %s, killed at %v", name, p.at)
 	if _, err := p.feed.Arrive(p.ctx, time.Now()); !s.ended(t, p, err) {
 		return
 	}
@@ -241,18 +268,20 @@ func (s *simulation) switchTo(t *testing.T, p *process, to string, told bool) {
 	if from == to {
 		return
 	}
-	s.say("a switch from %s to %s, told: %t, killed at %d", from, to, told, p.at)
-	s.ended(t, p, func() error {
-		if told {
-			if err := p.feed.Switching(p.ctx, from, to); err != nil {
-				return err
-			}
-		}
-		if err := p.do(func() error { s.es.serve(to); return nil }); err != nil || !told {
+	s.say("a switch from %s to %s, told: %t, killed at %v", from, to, told, p.at)
+	s.ended(t, p, s.switching(p, to, told))
+}
+
+func (s *simulation) switching(p *process, to string, told bool) error {
+	if told {
+		if err := p.feed.Switching(p.ctx, s.es.serves, to); err != nil {
 			return err
 		}
-		return p.feed.Switched(p.ctx, to)
-	}())
+	}
+	if err := p.do("switch", func() error { s.es.serve(to); return nil }); err != nil || !told {
+		return err
+	}
+	return p.feed.Switched(p.ctx, to)
 }
 
 // restore brings an earlier state of Elasticsearch back, or keeps the present one.
@@ -324,24 +353,33 @@ var errKilled = errors.New("killed")
 
 // process is a program that uses the feed, and is killed at one of its calls.
 type process struct {
+	kind string
 	feed *feed.Feed
 	ctx  context.Context
 	*victim
 }
 
-func (s *simulation) process(t *testing.T) *process {
+// process may be killed at any call that a process of its kind makes.
+func (s *simulation) process(t *testing.T, kind string) *process {
+	t.Helper()
+	p := s.spared(t, kind)
+	if p.late = s.random.IntN(2) == 0; s.random.IntN(2) == 0 {
+		p.at.nth = 1 + s.random.IntN(s.longest[kind])
+	}
+	return p
+}
+
+// spared is killed nowhere.
+func (s *simulation) spared(t *testing.T, kind string) *process {
 	t.Helper()
 	ctx, kill := context.WithCancelCause(t.Context())
 	t.Cleanup(func() { kill(nil) })
-	v := &victim{kill: kill, late: s.random.IntN(2) == 0}
-	if s.random.IntN(2) == 0 {
-		v.at = 1 + s.random.IntN(60)
-	}
+	v := &victim{kill: kill}
 	es, err := elastic.New(elastic.Config{Addresses: []string{"http://model"}, Transport: transport{v, s.es}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &process{ctx: ctx, victim: v, feed: &feed.Feed{
+	return &process{kind: kind, ctx: ctx, victim: v, feed: &feed.Feed{
 		Store: statements{s.system, v}, Elastic: es, Names: names, Live: s.es, Window: 3,
 		Retry: elastic.Retry{For: time.Minute, First: time.Microsecond, Max: time.Millisecond},
 	}}

@@ -79,6 +79,9 @@ type State struct {
 	// Latest is the last publication, Publishing the one in progress. Accepted is what
 	// Elasticsearch had as the last one when the feed was started over.
 	Latest, Publishing, Accepted uuid.NullUUID
+	// Abandoned were prepared and given up since the last publication. Elasticsearch may
+	// have one of them.
+	Abandoned []uuid.UUID
 	// Writer has not finished; "" for none. Switch means that it is a generation that
 	// searches are switched to, from the generation Origin, "" for none.
 	Writer, Origin string
@@ -94,5 +97,5 @@ type State struct {
 // the id of the last publication that Elasticsearch has, zero for none.
 func (s State) Restored(kept uuid.UUID) bool {
 	is := uuid.NullUUID{UUID: kept, Valid: true}
-	return is != s.Latest && is != s.Publishing && is != s.Accepted
+	return is != s.Latest && is != s.Publishing && is != s.Accepted && !slices.Contains(s.Abandoned, kept)
 }

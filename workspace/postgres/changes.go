@@ -24,8 +24,8 @@ var errOtherWriter = fault.New(fault.Internal, "another process has gone on with
 // FeedState returns the state of the feed.
 func (s *System) FeedState(ctx context.Context) (state changes.State, err error) {
 	var writer, origin *string
-	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, writer, origin, generation, arrival, arrived FROM data_feed`).
-		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &writer, &origin, &state.Generation, &state.Arrival, &state.Arrived)
+	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, abandoned, writer, origin, generation, arrival, arrived FROM data_feed`).
+		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &state.Abandoned, &writer, &origin, &state.Generation, &state.Arrival, &state.Arrived)
 	if writer != nil {
 		state.Writer = *writer
 	}
@@ -42,8 +42,12 @@ func (s *System) FeedState(ctx context.Context) (state changes.State, err error)
 func (s *System) BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error {
 	state, err := s.FeedState(ctx)
 	switch {
-	case err != nil || keep && state.Writer == writer:
+	case err != nil:
 		return err
+	case keep && state.Writer == writer:
+		// What is told next is more than what it was about to publish.
+		_, err := s.pool.Exec(ctx, `UPDATE data_feed SET `+abandons+` WHERE writer = $1 AND publishing IS NOT NULL`, writer)
+		return toFault(err)
 	case state.Writer != "" && state.Writer != writer && !state.Switch:
 		return errOtherWriter
 	}
@@ -54,13 +58,16 @@ func (s *System) BeginChanges(ctx context.Context, writer string, origin *string
 		}
 	}
 	tag, err := s.pool.Exec(ctx, `
-		UPDATE data_feed SET tail = head, publishing = NULL, writer = $1, origin = $2
+		UPDATE data_feed SET tail = head, writer = $1, origin = $2, `+abandons+`
 		WHERE coalesce(writer, '') = $3 AND tail = $4 AND head = $5`, writer, origin, state.Writer, state.Tail, state.Head)
 	if err == nil && tag.RowsAffected() == 0 {
 		return errOtherWriter
 	}
 	return toFault(err)
 }
+
+// abandons gives up the publication in progress. Elasticsearch may have its id.
+const abandons = `publishing = NULL, abandoned = CASE WHEN publishing IS NULL THEN abandoned ELSE abandoned || publishing END`
 
 // AppendChanges writes changes. They are not told before Publish. Without changes it
 // checks that the caller is the writer.
@@ -115,15 +122,15 @@ func (s *System) PreparePublication(ctx context.Context, writer string) (id uuid
 	return id, toFault(err)
 }
 
-// Publish tells what the writer wrote, under the prepared id, and ends its work.
-func (s *System) Publish(ctx context.Context, writer string) error {
+// Publish tells what the writer wrote, under the id that was prepared, and ends its work.
+func (s *System) Publish(ctx context.Context, writer string, id uuid.UUID) error {
 	return s.inLong(ctx, func(tx pgx.Tx) error {
 		var t told
 		err := tx.QueryRow(ctx, `
 			WITH before AS (SELECT head, origin FROM data_feed WHERE writer = $1 FOR UPDATE)
-			UPDATE data_feed f SET head = f.tail, latest = f.publishing, publishing = NULL, accepted = NULL, `+ended+`
-			FROM before WHERE f.writer = $1 AND f.publishing IS NOT NULL
-			RETURNING before.head, f.head, f.generation, before.origin IS NOT NULL`, writer).Scan(&t.after, &t.upto, &t.generation, &t.switched)
+			UPDATE data_feed f SET head = f.tail, latest = f.publishing, publishing = NULL, accepted = NULL, abandoned = '{}', `+ended+`
+			FROM before WHERE f.writer = $1 AND f.publishing = $2
+			RETURNING before.head, f.head, f.generation, before.origin IS NOT NULL`, writer, id).Scan(&t.after, &t.upto, &t.generation, &t.switched)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errOtherWriter
 		}
@@ -166,7 +173,7 @@ const ended = `writer = NULL, origin = NULL, generation = CASE WHEN f.origin IS 
 
 // EndChanges ends the work of a writer that wrote nothing.
 func (s *System) EndChanges(ctx context.Context, writer string) error {
-	_, err := s.pool.Exec(ctx, `UPDATE data_feed f SET publishing = NULL, `+ended+` WHERE writer = $1 AND head = tail`, writer)
+	_, err := s.pool.Exec(ctx, `UPDATE data_feed f SET `+abandons+`, `+ended+` WHERE writer = $1 AND head = tail`, writer)
 	return toFault(err)
 }
 
@@ -186,7 +193,7 @@ func (s *System) NextArrival(ctx context.Context, now time.Time) (at time.Time, 
 func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error {
 	return s.inLong(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
-			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL, generation = $3,
+			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, accepted = $2, `+abandons+`, writer = NULL, origin = NULL, generation = $3,
 				arrival = `+newest+`, arrived = `+newest,
 			id, accepted, generation); err != nil {
 			return err

@@ -25,9 +25,9 @@ func TestHistoryOfARecord(t *testing.T) {
 	tell := func(list ...changes.Change) {
 		t.Helper()
 		write(list...)
-		_, err := w.system.PreparePublication(t.Context(), "writer")
+		id, err := w.system.PreparePublication(t.Context(), "writer")
 		fatal(t, err)
-		fatal(t, w.system.Publish(t.Context(), "writer"))
+		fatal(t, w.system.Publish(t.Context(), "writer", id))
 	}
 	change := func(id uuid.UUID, op changes.Op, fields ...string) changes.Change {
 		return changes.Change{Dataset: query.Accounts, ID: id, Op: op, Fields: fields}

@@ -272,9 +272,9 @@ func TestMergesThatAreDue(t *testing.T) {
 		if len(due) > 0 {
 			t.Errorf("due before it is told: %v", due)
 		}
-		_, err = w.system.PreparePublication(ctx, "a delta")
+		id, err := w.system.PreparePublication(ctx, "a delta")
 		fatal(t, err)
-		fatal(t, w.system.Publish(ctx, "a delta"))
+		fatal(t, w.system.Publish(ctx, "a delta", id))
 	}
 	due := func(want int) (first postgres.MergeMove) {
 		t.Helper()

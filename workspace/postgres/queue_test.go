@@ -126,7 +126,7 @@ func TestPublishingMayTakeLong(t *testing.T) {
 	fatal(t, err)
 	fatal(t, w.system.BeginChanges(ctx, "a delta", nil, false))
 	fatal(t, w.system.AppendChanges(ctx, "a delta", []changes.Change{{Dataset: query.Signals, ID: signal, Op: changes.Delete}}))
-	_, err = w.system.PreparePublication(ctx, "a delta")
+	id, err := w.system.PreparePublication(ctx, "a delta")
 	fatal(t, err)
 	busy, err := w.system.Pool().Begin(ctx)
 	fatal(t, err)
@@ -135,7 +135,7 @@ func TestPublishingMayTakeLong(t *testing.T) {
 	fatal(t, err)
 	system := w.databases.OpenSystem(t, postgres.Options{MaxConns: 1, StatementTimeout: limit})
 	published := make(chan error, 1)
-	go func() { published <- system.Publish(ctx, "a delta") }()
+	go func() { published <- system.Publish(ctx, "a delta", id) }()
 	for waited := false; !waited && len(published) == 0; {
 		fatal(t, w.system.Pool().QueryRow(ctx, `
 			SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'

@@ -1,0 +1,75 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"atlas/internal/elastic"
+)
+
+// Elasticsearch keeps the id of the last publication in a document. It is replaced only
+// by who has read it: the write of a process that was killed, or lost its lease, may
+// arrive late, and must not undo that of another.
+
+// publication is the document that keeps the id of the last publication.
+type publication struct {
+	ID uuid.UUID `json:"publication"`
+}
+
+// kept is the document as it was read. The zero value means that there is none.
+type kept struct {
+	publication
+	seqNo, term int64
+}
+
+// errOtherKept says that the document is not what was read anymore.
+var errOtherKept = errors.New("another process has written the id of a publication")
+
+func (f *Feed) path() string { return "/" + f.Names.Feed() + "/_doc/last" }
+
+// kept returns what Elasticsearch has.
+func (f *Feed) kept(ctx context.Context) (kept, error) {
+	res, err := f.Elastic.Do(ctx, elastic.Request{Method: http.MethodGet, Path: f.path()})
+	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
+		return kept{}, nil
+	}
+	if err != nil {
+		return kept{}, err
+	}
+	var doc struct {
+		SeqNo  int64       `json:"_seq_no"`
+		Term   int64       `json:"_primary_term"`
+		Source publication `json:"_source"`
+	}
+	err = json.Unmarshal(res.Body, &doc)
+	return kept{doc.Source, doc.SeqNo, doc.Term}, err
+}
+
+// keep stores the id in Elasticsearch, in place of what was read. Error: errOtherKept.
+func (f *Feed) keep(ctx context.Context, id uuid.UUID, was kept) error {
+	body, err := json.Marshal(publication{id})
+	if err != nil {
+		return err
+	}
+	if err := f.Elastic.EnsureIndex(ctx, f.Names.Feed(), []byte(feedIndex)); err != nil {
+		return err
+	}
+	only := url.Values{"op_type": {"create"}}
+	if was != (kept{}) {
+		only = url.Values{"if_seq_no": {strconv.FormatInt(was.seqNo, 10)}, "if_primary_term": {strconv.FormatInt(was.term, 10)}}
+	}
+	_, err = f.Elastic.Do(ctx, elastic.Request{Method: http.MethodPut, Path: f.path(), Query: only, Body: body})
+	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusConflict {
+		return errOtherKept
+	}
+	return err
+}
+
+// feedIndex creates the index of the document, which is read by its id alone.
+const feedIndex = `{"settings":{"index":{"number_of_shards":1,"auto_expand_replicas":"0-1"}},"mappings":{"dynamic":false}}`
