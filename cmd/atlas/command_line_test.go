@@ -125,6 +125,7 @@ func TestServeTellsAllFaultsAtOnce(t *testing.T) {
 		"ATLAS_MAX_REQUESTS=many":          `--max-requests (ATLAS_MAX_REQUESTS) "many" is not a whole number, such as 1024`,
 		"ATLAS_POSTGRES_URL=db:5432/atlas": "--postgres-url (ATLAS_POSTGRES_URL) lacks postgres://: give an address such as postgres://user:password@host:5432/atlas",
 		"ATLAS_REDIS_TIMEOUT=1h":           "--redis-timeout (ATLAS_REDIS_TIMEOUT) must be 1ms to 10s, not 1h",
+		"ATLAS_TRUSTED_PROXIES=balancer":   "--trusted-proxies (ATLAS_TRUSTED_PROXIES): \"balancer\" is no network; write an address or a network, such as 10.0.0.0/8",
 		"ATLAS_FREE_RATE=-1":               "--free-rate (ATLAS_FREE_RATE) must be 0 to 1000000, not -1",
 		"ATLAS_CURSOR_KEYS=short":          "--cursor-keys (ATLAS_CURSOR_KEYS): a cursor key needs at least 16 bytes, this one has 5; openssl rand -hex 16 prints one",
 		"ATLAS_ELASTICSEARCH_INSECURE=si":  `--elasticsearch-insecure (ATLAS_ELASTICSEARCH_INSECURE) "si" is neither true nor false`,

@@ -57,6 +57,9 @@ type call struct {
 	favorites bool
 	// uncredited is set once the request is counted as refused for lack of credits.
 	uncredited bool
+	// client is where the request comes from, stranger its row if it needs no key.
+	client   client
+	stranger *stranger
 	// code is the code of the error in the answer.
 	code fault.Code
 	// abandoned is set if the request failed because its client disconnected.

@@ -188,17 +188,18 @@ func servicePaths() schema.Map[openapi.PathItem] {
 		}})}
 	root := []openapi.Server{{URL: "/"}}
 	failed := schema.Member[openapi.Response]{Name: "500", Value: failure([]fault.Code{fault.Internal}, id)}
+	often := schema.Member[openapi.Response]{Name: "429", Value: failure([]fault.Code{fault.TooManyRequests}, id)}
 	document := &schema.Schema{Type: "object", Required: []string{"openapi", "info", "paths"}, Properties: schema.Map[*schema.Schema]{
 		{Name: "openapi", Value: &schema.Schema{Type: "string"}}, {Name: "info", Value: &schema.Schema{Type: "object"}}, {Name: "paths", Value: &schema.Schema{Type: "object"}},
 	}, Examples: []any{map[string]any{
 		"openapi": openapi.Version, "info": map[string]any{"title": "Atlas", "version": "1.0.0"}, "paths": map[string]any{},
 	}}}
 	return schema.Map[openapi.PathItem]{
-		{Name: documentPath, Value: openapi.PathItem{Operations: get("get_openapi", "Get this document", schema.Named("OpenAPIDocument", document), failed)}},
+		{Name: documentPath, Value: openapi.PathItem{Operations: get("get_openapi", "Get this document", schema.Named("OpenAPIDocument", document), often, failed)}},
 		{Name: "/health/live", Value: openapi.PathItem{Servers: root,
-			Operations: get("get_liveness", "See whether the process answers", schema.Named("Liveness", schema.Object(schema.Required("status", schema.Const("ok")))), failed)}},
+			Operations: get("get_liveness", "See whether the process answers", schema.Named("Liveness", schema.Object(schema.Required("status", schema.Const("ok")))), often, failed)}},
 		{Name: "/health/ready", Value: openapi.PathItem{Servers: root,
-			Operations: get("get_readiness", "See whether every backend serves", ready, schema.Member[openapi.Response]{Name: "503", Value: away}, failed)}},
+			Operations: get("get_readiness", "See whether every backend serves", ready, often, schema.Member[openapi.Response]{Name: "503", Value: away}, failed)}},
 	}
 }
 

@@ -127,7 +127,7 @@ var errorTable = map[fault.Code]errorRow{
 	fault.KeyBudgetUsed: {status: http.StatusTooManyRequests, meaning: "the API key has used its budget of credits", retry: true,
 		advice: "Wait until its credits return, each 24 hours after it was spent, or ask an operator for a higher `--daily-credits`.",
 		sample: "the API key has used its budget of 1000 credits in 24 hours"},
-	fault.TooManyRequests: {status: http.StatusTooManyRequests, meaning: "the caller uses operations that cost nothing too often, or the API key sends more requests a second than it may", retry: true,
+	fault.TooManyRequests: {status: http.StatusTooManyRequests, meaning: "the caller uses operations that cost nothing too often, or the API key sends more requests a second than it may; of what needs no key: an address, or all together, send too many", retry: true,
 		advice: "Wait as long as `Retry-After` says, then go on more slowly.",
 		sample: "too many requests that cost no credits: at most 20 a second, and 100 at once"},
 	fault.Internal: {status: http.StatusInternalServerError, meaning: "a mistake of ours; the request id helps to find it",

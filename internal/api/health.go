@@ -7,14 +7,11 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
 
+	"atlas/internal/fault"
 	"atlas/search/query"
 )
-
-// live answers 200 as long as the process runs.
-func (s *Server) live(ctx *gin.Context) {
-	callOf(ctx).json(http.StatusOK, health{Status: "ok"})
-}
 
 // health is the answer of the health routes.
 type health struct {
@@ -30,18 +27,101 @@ const (
 	livePath     = "/health/live"
 	readyPath    = "/health/ready"
 	probeTimeout = 2 * time.Second
+	// readinessAge is how old what is known of the backends may be, since it was asked.
+	readinessAge = time.Second
 )
 
+func (s *Server) healthRows() (rows []stranger) {
+	// Some load balancers probe with HEAD. net/http drops the body of the answer.
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		rows = append(rows,
+			stranger{method: method, path: livePath, operation: opLive, class: classProbes, handle: s.live},
+			stranger{method: method, path: readyPath, operation: opReady, class: classProbes, handle: s.ready})
+	}
+	return rows
+}
+
+var aliveText = healthText(health{Status: "ok"})
+
+// live answers 200 as long as the process runs.
+func (s *Server) live(ctx *gin.Context) { callOf(ctx).write(http.StatusOK, aliveText) }
+
+var stoppingText = healthText(health{Status: "stopping"})
+
 // ready answers 200 if every backend is available and the server is not stopping,
-// else 503.
+// else 503. Whether it stops is judged for each request, and never from memory.
 func (s *Server) ready(ctx *gin.Context) {
 	c := callOf(ctx)
-	if s.load.draining.Load() {
-		ctx.Header("Retry-After", "1")
-		c.json(http.StatusServiceUnavailable, health{Status: "stopping"})
+	known := readyAnswer{http.StatusServiceUnavailable, stoppingText}
+	var err error
+	if !s.load.draining.Load() {
+		known, err = s.load.readiness.get(c.Context(), s.askBackends)
+	}
+	switch {
+	case s.load.draining.Load():
+		known = readyAnswer{http.StatusServiceUnavailable, stoppingText}
+	case err != nil:
+		c.fail(fault.BackendUnavailable(err, "the request"))
 		return
 	}
-	bounded, cancel := context.WithTimeout(c.Context(), probeTimeout)
+	if known.status != http.StatusOK {
+		ctx.Header("Retry-After", "1")
+	}
+	c.write(known.status, known.body)
+}
+
+// readyAnswer is an answer about the backends, ready to be sent.
+type readyAnswer struct {
+	status int
+	body   []byte
+}
+
+// readiness is what is known of the backends. All requests share it, and the one look at
+// the backends that may be under way, so however many there are, the backends are asked
+// about once a second. A failure is kept no longer than a success.
+type readiness struct {
+	lock  sync.Mutex
+	known readyAnswer
+	asked time.Time     // when known was asked for
+	asks  chan struct{} // closed when the look that is under way ends; nil: there is none
+}
+
+// get returns what is known, from at most readinessAge ago, or from the look that is under
+// way. It is the error of ctx if that ends before.
+func (r *readiness) get(ctx context.Context, ask func() readyAnswer) (readyAnswer, error) {
+	r.lock.Lock()
+	if r.asks == nil && time.Since(r.asked) < readinessAge {
+		defer r.lock.Unlock()
+		return r.known, nil
+	}
+	if r.asks == nil {
+		r.asks = make(chan struct{})
+		go r.look(ask, r.asks)
+	}
+	ends := r.asks
+	r.lock.Unlock()
+	select {
+	case <-ends:
+		r.lock.Lock()
+		defer r.lock.Unlock()
+		return r.known, nil
+	case <-ctx.Done():
+		return readyAnswer{}, ctx.Err()
+	}
+}
+
+func (r *readiness) look(ask func() readyAnswer, ends chan struct{}) {
+	began := time.Now()
+	known := ask()
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.known, r.asked, r.asks = known, began, nil
+	close(ends)
+}
+
+// askBackends asks all backends at once. No request's end interrupts it.
+func (s *Server) askBackends() readyAnswer {
+	bounded, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	h := health{Status: "ok", Backends: map[string]string{}}
 	var lock sync.Mutex
@@ -49,9 +129,7 @@ func (s *Server) ready(ctx *gin.Context) {
 	for name, probe := range s.Probes {
 		group.Go(func() {
 			err := probe(bounded)
-			if ctx.Request.Context().Err() == nil { // else nothing is known
-				s.noteProbe(c, name, err)
-			}
+			s.noteProbe(name, err)
 			lock.Lock()
 			defer lock.Unlock()
 			h.Backends[name] = "ok"
@@ -63,26 +141,33 @@ func (s *Server) ready(ctx *gin.Context) {
 	group.Wait()
 	if s.Filling != nil && h.Backends["postgres"] == "ok" {
 		var err error
-		if h.Filling, err = s.Filling(bounded); err != nil && ctx.Request.Context().Err() == nil {
-			c.log().Warn("which held records are being filled cannot be told", "error", err.Error())
+		if h.Filling, err = s.Filling(bounded); err != nil {
+			s.Log.Warn("which held records are being filled cannot be told", "error", err.Error())
 		}
 	}
 	status := http.StatusOK
 	if h.Status != "ok" {
 		status = http.StatusServiceUnavailable
-		ctx.Header("Retry-After", "1")
 	}
-	c.json(status, h)
+	return readyAnswer{status, healthText(h)}
+}
+
+func healthText(h health) []byte {
+	text, err := json.Marshal(h)
+	if err != nil {
+		panic(err) // texts alone
+	}
+	return text
 }
 
 // noteProbe logs only changes of a probe's result, because load balancers probe
 // every second.
-func (s *Server) noteProbe(c *call, backend string, err error) {
+func (s *Server) noteProbe(backend string, err error) {
 	was, known := s.load.down.Swap(backend, err != nil)
 	switch {
 	case err != nil && was != true:
-		c.log().Warn("backend is not ready", "backend", backend, "error", err.Error())
+		s.Log.Warn("backend is not ready", "backend", backend, "error", err.Error())
 	case err == nil && known && was == true:
-		c.log().Info("backend is ready again", "backend", backend)
+		s.Log.Info("backend is ready again", "backend", backend)
 	}
 }

@@ -14,19 +14,20 @@ const llmsPath = "/llms.txt"
 //go:embed llms.txt
 var llmsText string
 
-// mountLLMs adds the index. It needs no token.
-func (s *Server) mountLLMs(g *gin.Engine, methods map[string][]string) {
+// llmsRows are the index.
+func (s *Server) llmsRows() (rows []stranger) {
 	text := llmsText
 	if s.MCP == nil {
 		before, rest, _ := strings.Cut(text, "## Agents\n")
 		_, after, _ := strings.Cut(rest, "\n## ")
 		text = before + "## " + after
 	}
-	methods[llmsPath] = []string{http.MethodGet, http.MethodHead}
-	for _, method := range methods[llmsPath] {
-		g.Handle(method, llmsPath, func(ctx *gin.Context) {
+	body := []byte(text)
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		rows = append(rows, stranger{method: method, path: llmsPath, operation: "llms", class: classDocuments, handle: func(ctx *gin.Context) {
 			ctx.Header("Cache-Control", "public, max-age=3600")
-			ctx.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
-		})
+			ctx.Data(http.StatusOK, "text/plain; charset=utf-8", body)
+		}})
 	}
+	return rows
 }

@@ -53,6 +53,7 @@ func (s *Server) mountMCP(g *gin.Engine, methods map[string][]string, document [
 		panic(err) // the document is that of this program
 	}
 	methods[mcpPath] = []string{http.MethodPost}
+	s.strangers.keyed[rowKey(http.MethodPost, mcpPath)] = true
 	g.POST(mcpPath, func(ctx *gin.Context) {
 		c := callOf(ctx)
 		c.route = mcpRoute
@@ -70,17 +71,22 @@ func (s *Server) mountMCP(g *gin.Engine, methods map[string][]string, document [
 		c.rawBody = nil
 		handler.ServeHTTP(ctx.Writer, r)
 	})
-	if s.resource() != "" && s.TokenIssuer != "" {
-		for _, path := range []string{resourcePath, resourcePath + mcpPath} {
-			methods[path] = []string{http.MethodGet}
-			g.GET(path, func(ctx *gin.Context) {
-				callOf(ctx).json(http.StatusOK, map[string]any{
-					"resource": s.resource(), "authorization_servers": []string{s.TokenIssuer},
-					"bearer_methods_supported": []string{"header"}, "resource_name": "Atlas",
-				})
-			})
-		}
+}
+
+// metadataRows say where agents get a token.
+func (s *Server) metadataRows() (rows []stranger) {
+	if s.MCP == nil || s.resource() == "" || s.TokenIssuer == "" {
+		return nil
 	}
+	for _, path := range []string{resourcePath, resourcePath + mcpPath} {
+		rows = append(rows, stranger{method: http.MethodGet, path: path, operation: "mcp_metadata", class: classDocuments, handle: func(ctx *gin.Context) {
+			callOf(ctx).json(http.StatusOK, map[string]any{
+				"resource": s.resource(), "authorization_servers": []string{s.TokenIssuer},
+				"bearer_methods_supported": []string{"header"}, "resource_name": "Atlas",
+			})
+		}})
+	}
+	return rows
 }
 
 // resource is the address for agents as they know it, "" if that is not known.

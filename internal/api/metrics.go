@@ -1,12 +1,6 @@
 package api
 
-import (
-	"net/http"
-	"slices"
-	"time"
-
-	"atlas/internal/oidc"
-)
+import "time"
 
 // Meter counts requests. *telemetry.Metrics implements it.
 type Meter interface {
@@ -51,24 +45,13 @@ const (
 	opNone  = "none" // no such route or method
 )
 
-// headed are the operations outside the route table that a HEAD may ask for.
-var headed = []string{opLive, opReady, opDocs}
-
-// outside maps paths outside the route table to the operations of their GET.
-var outside = map[string]string{
-	livePath: opLive, readyPath: opReady,
-	Version + documentPath: "get_openapi", DocsPath: opDocs, llmsPath: "llms", resourcePath: "mcp_metadata", resourcePath + mcpPath: "mcp_metadata", DocsPath + "/*file": opDocs,
-	sessionPath: "get_session", keyPath: "get_session", signInPath: "begin_sign_in", oidc.CallbackPath: "finish_sign_in",
-}
-
 // operation is the name under which the request is counted and logged.
 func (c *call) operation() string {
 	if c.route.Operation != "" {
 		return c.route.Operation
 	}
-	method := c.gin.Request.Method
-	if name, known := outside[c.gin.FullPath()]; known && (method == http.MethodGet || method == http.MethodHead && slices.Contains(headed, name)) {
-		return name
+	if c.stranger != nil {
+		return c.stranger.operation
 	}
 	return opNone
 }

@@ -26,21 +26,12 @@ var notPages = []string{"/api", DocsPath, "/health", "/metrics", sessionPath, mc
 // opExplorer is the operation of files of the Explorer in metrics and logs.
 const opExplorer = "explorer"
 
-// servePage answers a request that no route takes, if it is for the Explorer.
+// servePage answers a request that no route takes, if the Explorer has the page.
 func (s *Server) servePage(ctx *gin.Context) bool {
-	if s.Pages == nil {
-		return false
-	}
-	for _, path := range notPages {
-		if rest, is := strings.CutPrefix(ctx.Request.URL.Path, path); is && (rest == "" || rest[0] == '/') {
-			return false
-		}
-	}
 	ctx.Status(http.StatusOK) // gin sets 404 before
 	if !s.Pages.Serve(ctx.Writer, ctx.Request) {
 		return false
 	}
-	callOf(ctx).route.Operation = opExplorer
 	return true
 }
 

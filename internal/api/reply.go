@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/internal/asset"
 	"atlas/search/query"
 )
 
@@ -100,6 +101,18 @@ func (c *call) json(status int, body any) {
 		panic(err) // all types that come here can be marshalled
 	}
 	c.write(status, b)
+}
+
+// writeFile answers with what was made, and compressed, before.
+func (c *call) writeFile(f asset.File) {
+	body, encoding := f.Encoded(c.gin.Request)
+	h := c.gin.Writer.Header()
+	h.Add("Vary", "Accept-Encoding")
+	if encoding != "" {
+		h.Set("Content-Encoding", encoding)
+	}
+	uncompressed(c.gin)
+	c.write(http.StatusOK, body)
 }
 
 func (c *call) write(status int, body []byte) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -115,6 +116,9 @@ type Server struct {
 	// ETagKey is the key of ETags, the same on all servers; empty: each process has its
 	// own. The key may also be used for other purposes.
 	ETagKey []byte
+	// TrustedProxies are the networks of proxies whose X-Forwarded-For is believed; none:
+	// a client is the peer of its connection.
+	TrustedProxies []netip.Prefix
 	// Origins are those whose pages may call the API from a browser; none: no CORS.
 	Origins []string
 	// MCP serves agents; nil: it does not.
@@ -140,7 +144,8 @@ type Server struct {
 	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
 	PlainCookies bool
 
-	load load
+	load      load
+	strangers strangers
 	// methods are the methods of each path, in gin's syntax.
 	methods map[string][]string
 	tagger  *tagger
@@ -162,15 +167,12 @@ func (s *Server) router() *gin.Engine {
 	if s.Tracing != nil {
 		g.Use(s.Tracing)
 	}
-	g.Use(s.begin)
+	g.Use(s.begin, s.guard)
 	if len(s.Origins) > 0 {
 		g.Use(allowOrigins(s.Origins))
 	}
-	// Some load balancers probe with HEAD. net/http drops the body of the answer.
-	asked := []string{http.MethodGet, http.MethodHead}
-	g.Match(asked, livePath, s.live)
-	g.Match(asked, readyPath, s.ready)
-	methods := map[string][]string{livePath: asked, readyPath: asked}
+	methods := map[string][]string{}
+	s.strangers.keyed = map[string]bool{}
 	for _, r := range s.Routes() {
 		path := Version + r.Path
 		methods[path] = append(methods[path], r.Method)
@@ -178,15 +180,12 @@ func (s *Server) router() *gin.Engine {
 		if !ok {
 			panic("the route " + r.Operation + " has no budget")
 		}
+		s.strangers.keyed[rowKey(r.Method, path)] = true
 		g.Handle(r.Method, path, s.serve(r, budget))
 	}
 	document := encoded(s.Document())
-	s.mountDocument(g, methods, document)
-	s.mountSession(g, methods)
-	s.mountSignIn(g, methods)
-	s.mountUnsubscribe(g, methods)
 	s.mountMCP(g, methods, document, g)
-	s.mountLLMs(g, methods)
+	s.mountStrangers(g, methods, document)
 	s.methods = methods
 	for path, allowed := range methods {
 		refuse := notAllowed(methods, allowed)
@@ -201,9 +200,6 @@ func (s *Server) router() *gin.Engine {
 		// path with a slash too many, so methods that are not registered reach this handler.
 		if allowed := methodsOf(methods, ctx.Request.URL.Path); allowed != nil {
 			notAllowed(methods, allowed)(ctx)
-			return
-		}
-		if s.servePage(ctx) {
 			return
 		}
 		callOf(ctx).notFound(notFoundText(methods, ctx.Request.Method, ctx.Request.URL.Path))

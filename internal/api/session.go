@@ -117,30 +117,38 @@ func sameOrigin(r *http.Request) error {
 // signInBody is the body of a sign-in.
 var signInBody = rule.Only("token", rule.Text(1, 100))
 
-// mountSession adds the routes of the caller's own session.
-func (s *Server) mountSession(g *gin.Engine, methods map[string][]string) {
+// sessionRows are the routes of the caller's own session.
+func (s *Server) sessionRows() []stranger {
 	if s.Sessions == nil {
-		return
+		return nil
 	}
-	route := func(method, path string, run func(ctx *gin.Context) (data any, err error)) {
-		methods[path] = append(methods[path], method)
-		g.Handle(method, path, s.visit(func(ctx *gin.Context) error {
-			if err := sameOrigin(ctx.Request); err != nil {
-				return err
-			}
-			data, err := run(ctx)
-			if err == nil {
-				callOf(ctx).json(http.StatusOK, map[string]any{"data": data})
-			}
-			return err
-		}, func(ctx *gin.Context, err error) { callOf(ctx).fail(err) }))
+	rows := []stranger{
+		sessionRow(http.MethodGet, sessionPath, "get_session", nil, s.getSession),
+		sessionRow(http.MethodPost, sessionPath, "sign_in", takesVisit(signInBody), s.signIn),
+		sessionRow(http.MethodDelete, sessionPath, "sign_out", nil, s.signOut),
 	}
-	route(http.MethodGet, sessionPath, s.getSession)
-	route(http.MethodPost, sessionPath, s.signIn)
-	route(http.MethodDelete, sessionPath, s.signOut)
 	if s.PlainCookies {
-		route(http.MethodPost, keyPath, s.signInByKey)
+		rows = append(rows, sessionRow(http.MethodPost, keyPath, "sign_in_by_key", takesVisit(keyBody), s.signInByKey))
 	}
+	return rows
+}
+
+// sessionRow is a route of sessions. Who may not use it at all is told before it takes
+// anything: the origin is judged, and the body received and read, before it has a place.
+func sessionRow(method, path, operation string, takes func(c *call) error, run func(ctx *gin.Context) (data any, err error)) stranger {
+	look := func(c *call) error {
+		if err := sameOrigin(c.gin.Request); err != nil || takes == nil {
+			return err
+		}
+		return takes(c)
+	}
+	return visit(stranger{method: method, path: path, operation: operation, class: classSignIn, look: look}, func(ctx *gin.Context) error {
+		data, err := run(ctx)
+		if err == nil {
+			callOf(ctx).json(http.StatusOK, map[string]any{"data": data})
+		}
+		return err
+	}, func(ctx *gin.Context, err error) { callOf(ctx).fail(err) })
 }
 
 // sessionAnswer is the answer about a session.

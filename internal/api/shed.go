@@ -45,8 +45,9 @@ type load struct {
 	received, bodies limiter
 	working          limiter
 	// waiting has the requests that wait for a change. They use no place meanwhile.
-	waiting  limiter
-	draining atomic.Bool
+	waiting   limiter
+	draining  atomic.Bool
+	readiness readiness
 	// down maps the name of a backend to whether its last probe failed.
 	down sync.Map
 }

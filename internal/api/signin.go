@@ -39,19 +39,19 @@ const maxFlows = 4 << 10
 // failedFragment is added to the address of the page with the oidc.Failure of a sign-in.
 const failedFragment = "#sign-in-failed="
 
-// mountSignIn adds the routes of signing in at a provider. A browser opens them as pages.
-func (s *Server) mountSignIn(g *gin.Engine, methods map[string][]string) {
+// signInRows are the routes of signing in at a provider. A browser opens them as pages.
+func (s *Server) signInRows() []stranger {
 	if s.SignIn == nil {
-		return
+		return nil
 	}
-	for path, run := range map[string]func(*gin.Context) (to string, err error){signInPath: s.beginSignIn, oidc.CallbackPath: s.finishSignIn} {
-		methods[path] = []string{http.MethodGet}
-		g.GET(path, s.visit(func(ctx *gin.Context) error {
+	row := func(path, operation string, run func(*gin.Context) (to string, err error)) stranger {
+		return visit(stranger{method: http.MethodGet, path: path, operation: operation, class: classSignIn}, func(ctx *gin.Context) error {
 			to, err := run(ctx)
 			leadTo(ctx, to, err)
 			return nil
-		}, func(ctx *gin.Context, err error) { leadTo(ctx, "/", err) }))
+		}, func(ctx *gin.Context, err error) { leadTo(ctx, "/", err) })
 	}
+	return []stranger{row(signInPath, "begin_sign_in", s.beginSignIn), row(oidc.CallbackPath, "finish_sign_in", s.finishSignIn)}
 }
 
 func (s *Server) beginSignIn(ctx *gin.Context) (to string, err error) {

@@ -29,23 +29,36 @@ type MailLinks interface {
 // unsubscribePath is where links of e-mails lead: outside of the contract of the API.
 const unsubscribePath = "/unsubscribe"
 
-// mountUnsubscribe adds the page that ends e-mails. A GET shows it and changes nothing:
+// unsubscribeRows are the page that ends e-mails. A GET shows it and changes nothing:
 // mail programs open links by themselves. A POST ends them, by the button or by a mail
 // program (RFC 8058).
-func (s *Server) mountUnsubscribe(g *gin.Engine, methods map[string][]string) {
+func (s *Server) unsubscribeRows() []stranger {
 	if s.Unsubscribe == nil {
-		return
+		return nil
 	}
-	methods[unsubscribePath] = []string{http.MethodGet, http.MethodPost}
-	for _, method := range methods[unsubscribePath] {
-		g.Handle(method, unsubscribePath, s.visit(s.unsubscribe, func(ctx *gin.Context, err error) {
-			if fault.CodeOf(err) == fault.NotFound {
-				unsubscribePage{Unknown: true}.render(ctx, http.StatusNotFound)
-				return
-			}
-			callOf(ctx).fail(err)
-		}))
+	fail := func(ctx *gin.Context, err error) {
+		if fault.CodeOf(err) == fault.NotFound {
+			unsubscribePage{Unknown: true}.render(ctx, http.StatusNotFound)
+			return
+		}
+		callOf(ctx).fail(err)
 	}
+	// A link that is none takes no place.
+	readsLink := func(c *call) error {
+		_, _, err := s.MailLinks.Read(c.gin.Query("token"))
+		return err
+	}
+	receives := func(c *call) error {
+		if err := readsLink(c); err != nil {
+			return err
+		}
+		return c.receiveVisit()
+	}
+	row := stranger{path: unsubscribePath, operation: "unsubscribe", class: classUnsubscribe}
+	shows, ends := row, row
+	shows.method, shows.look = http.MethodGet, readsLink
+	ends.method, ends.look = http.MethodPost, receives
+	return []stranger{visit(shows, s.unsubscribe, fail), visit(ends, s.unsubscribe, fail)}
 }
 
 func (s *Server) unsubscribe(ctx *gin.Context) error {

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -11,42 +13,49 @@ import (
 	"atlas/internal/rule"
 )
 
-// visitors is the limiter key that all requests about sessions and all attempts to sign in
-// share: anyone can send them.
-type visitors struct{}
-
 // maxVisitBody is the maximum length of the body of a visit, in bytes.
 const maxVisitBody = 4 << 10
 
-// visit runs a request of a visitor when there is room for it, else fail.
-func (s *Server) visit(run func(ctx *gin.Context) error, fail func(ctx *gin.Context, err error)) gin.HandlerFunc {
-	return func(ctx *gin.Context) {
-		c := callOf(ctx)
-		defer c.enter()()
-		err := c.admitVisit()
-		if err == nil {
-			err = run(ctx)
-		}
-		if err != nil {
+// visit is a row of a request that uses backends.
+func visit(row stranger, run func(ctx *gin.Context) error, fail func(ctx *gin.Context, err error)) stranger {
+	row.works, row.fail = true, fail
+	row.handle = func(ctx *gin.Context) {
+		if err := run(ctx); err != nil {
 			fail(ctx, err)
 		}
 	}
+	return row
 }
 
-// admitVisit passes the second and the third phase; in the first there is nothing to check.
-func (c *call) admitVisit() (err error) {
-	if !c.acquireVisit(&c.server.load.receiving, c.server.maxReceiving()) {
-		return c.busy()
+// receiveVisit receives the body. Its time is that of lookAt.
+func (c *call) receiveVisit() error {
+	r := c.gin.Request
+	tooLarge := fault.New(fault.PayloadTooLarge, "the body of this request has at most %d bytes", maxVisitBody)
+	if r.ContentLength > maxVisitBody {
+		return tooLarge
 	}
-	if r := c.gin.Request; r.Method == http.MethodPost {
-		if c.rawBody, err = io.ReadAll(http.MaxBytesReader(c.gin.Writer, r.Body, maxVisitBody)); err != nil {
-			return fault.New(fault.PayloadTooLarge, "the body of a sign-in has at most %d bytes", maxVisitBody)
-		}
+	var err error
+	c.rawBody, err = io.ReadAll(http.MaxBytesReader(c.gin.Writer, r.Body, maxVisitBody))
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
+		return tooLarge
+	case err != nil:
+		return fault.Validation(fault.Issue{Code: fault.Custom, Message: "the body did not arrive to its end in time"})
 	}
-	if !c.acquireVisit(&c.server.load.working, int64(c.server.MaxRequests)) {
-		return c.busy()
-	}
+	// Else the request would end with the time of its body.
+	_ = http.NewResponseController(c.gin.Writer).SetReadDeadline(time.Time{})
 	return nil
+}
+
+// takesVisit receives the body, and checks that the rule takes it.
+func takesVisit[T any](by rule.Rule[T]) func(c *call) error {
+	return func(c *call) error {
+		if err := c.receiveVisit(); err != nil {
+			return err
+		}
+		_, err := readVisit(c.gin, by)
+		return err
+	}
 }
 
 // readVisit reads the body of a visit.
@@ -56,12 +65,4 @@ func readVisit[T any](ctx *gin.Context, by rule.Rule[T]) (in T, err error) {
 		return in, err
 	}
 	return by.Parse(body)
-}
-
-// acquireVisit moves the request to a phase. All visitors may have an eighth of its limit.
-func (c *call) acquireVisit(to *limiter, all int64) bool {
-	before := c.phase
-	c.phase = nil
-	defer before.release()
-	return c.phase.acquire(to, 1, quota{everyone{}, all}, quota{visitors{}, max(all/8, 1)})
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // Cache-Controls: of files whose name has a hash of what they contain, and of others.
@@ -25,6 +27,29 @@ type File struct {
 	Tag string
 }
 
+// Compressed is a file with its gzip, made once for all who ask.
+func Compressed(body []byte) File {
+	f := File{Plain: body}
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
+	_, _ = z.Write(body)
+	if _ = z.Close(); b.Len() < len(body) {
+		f.Gzip = b.Bytes()
+	}
+	return f
+}
+
+// Encoded is the file in the smallest encoding that the client accepts, "" for none.
+func (f File) Encoded(r *http.Request) (body []byte, encoding string) {
+	switch accepted := r.Header.Values("Accept-Encoding"); {
+	case f.Brotli != nil && accepts(accepted, "br"):
+		return f.Brotli, "br"
+	case f.Gzip != nil && accepts(accepted, "gzip"):
+		return f.Gzip, "gzip"
+	}
+	return f.Plain, ""
+}
+
 // Tag is a hash of a file for ETags and names.
 func Tag(body []byte) string {
 	sum := sha256.Sum256(body)
@@ -37,15 +62,9 @@ func (f File) Serve(w http.ResponseWriter, r *http.Request, cacheControl string)
 	h := w.Header()
 	h.Set("Cache-Control", cacheControl)
 	h.Set("Content-Type", f.ContentType)
-	body, encoding := f.Plain, ""
+	body, encoding := f.Encoded(r)
 	if f.Brotli != nil || f.Gzip != nil {
 		h.Set("Vary", "Accept-Encoding")
-	}
-	switch accepted := r.Header.Values("Accept-Encoding"); {
-	case f.Brotli != nil && accepts(accepted, "br"):
-		body, encoding = f.Brotli, "br"
-	case f.Gzip != nil && accepts(accepted, "gzip"):
-		body, encoding = f.Gzip, "gzip"
 	}
 	if encoding != "" {
 		h.Set("Content-Encoding", encoding)

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
-
 	"atlas/internal/api/openapi"
 	"atlas/internal/asset"
 	"atlas/internal/input"
@@ -132,13 +130,8 @@ func New(o Options) (*Manual, error) {
 
 // add adds a file, compressed if that makes it smaller.
 func (m *Manual) add(address string, body []byte) {
-	f := asset.File{Plain: body, ContentType: contentType(address), Tag: asset.Tag(body)}
-	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	_, _ = z.Write(body)
-	if _ = z.Close(); b.Len() < len(body) {
-		f.Gzip = b.Bytes()
-	}
+	f := asset.Compressed(body)
+	f.ContentType, f.Tag = contentType(address), asset.Tag(body)
 	m.files[address] = f
 }
 
@@ -196,6 +189,10 @@ func (m *Manual) addPage(p page) error {
 	return nil
 }
 
+// SearchPath is the address of the search, below Root. It costs more than a page, which is
+// made before.
+const SearchPath = "/search"
+
 // Serve answers a GET or HEAD of a page or file below Root. For what is not there it shows
 // a browser a page that says so, and returns false, without an answer, to other clients.
 func (m *Manual) Serve(w http.ResponseWriter, r *http.Request) bool {
@@ -203,7 +200,7 @@ func (m *Manual) Serve(w http.ResponseWriter, r *http.Request) bool {
 	f, found := m.files[address]
 	h := w.Header()
 	switch {
-	case address == "search":
+	case "/"+address == SearchPath:
 		m.show(w, r, http.StatusOK, m.search(r.URL.Query().Get("q")))
 		return true
 	case found:

@@ -15,20 +15,25 @@ type section struct {
 	page, title, id string
 	address         string // with the anchor
 	text            string
-	folded          string // page, title and text in lower case
+	// In lower case: page and title, and both with the text.
+	foldedPage, foldedTitle, folded string
 }
 
 func (m *Manual) addSection(s section) {
 	s.text = strings.Join(strings.Fields(s.text), " ")
-	s.folded = strings.ToLower(s.page + " " + s.title + " " + s.text)
+	s.foldedPage, s.foldedTitle = strings.ToLower(s.page), strings.ToLower(s.title)
+	s.folded = s.foldedPage + " " + s.foldedTitle + " " + strings.ToLower(s.text)
 	m.sections = append(m.sections, s)
 }
 
-// Limits of a search.
+// Limits of a search. Nobody needs a key for it, so what it may cost is bounded.
 const (
 	longestQuery = 200
 	mostTerms    = 8
 	mostFound    = 40
+	// mostCounted is how many words of a section count for a term. A term that is in every
+	// word would otherwise be looked for in all texts to their end.
+	mostCounted = 5
 )
 
 // found is a section and how well it fits.
@@ -37,32 +42,36 @@ type found struct {
 	score int
 }
 
+// termsOf are the terms of a query that count.
+func termsOf(query string) []string {
+	terms := strings.Fields(strings.ToLower(query))
+	return terms[:min(len(terms), mostTerms)]
+}
+
 // find lists the sections that have all terms, best first: those with a term in their
 // title, then those where it is frequent.
 func (m *Manual) find(query string) []found {
-	terms := strings.Fields(strings.ToLower(query))
-	terms = terms[:min(len(terms), mostTerms)]
+	terms := termsOf(query)
 	if len(terms) == 0 {
 		return nil
 	}
 	var all []found
 	for _, s := range m.sections {
 		f := found{section: s, score: 1}
-		title, page := strings.ToLower(s.title), strings.ToLower(s.page)
 		for _, term := range terms {
 			n := count(s.folded, term)
 			if n == 0 {
 				f.score = 0
 				break
 			}
-			f.score += min(n, 5)
+			f.score += n
 			switch {
-			case title == term || s.id == term:
+			case s.foldedTitle == term || s.id == term:
 				f.score += 60
-			case count(title, term) > 0:
+			case next(s.foldedTitle, term, 0) >= 0:
 				f.score += 25
 			}
-			if count(page, term) > 0 {
+			if next(s.foldedPage, term, 0) >= 0 {
 				f.score += 5
 			}
 		}
@@ -74,27 +83,33 @@ func (m *Manual) find(query string) []found {
 	return all
 }
 
-// next is where the next word that begins with term is, from a place on; -1: nowhere. A term
-// that begins with a sign is found anywhere.
+// next is where the next word that begins with term is, from a place on; -1: nowhere.
 func next(text, term string, from int) int {
-	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	first, _ := utf8.DecodeRuneInString(term)
 	for {
 		i := strings.Index(text[from:], term)
 		if i < 0 {
 			return -1
 		}
 		i += from
-		if before, _ := utf8.DecodeLastRuneInString(text[:i]); !inWord(first) || !inWord(before) {
+		if begins(text, term, i) {
 			return i
 		}
 		from = i + len(term)
 	}
 }
 
-// count is the number of words that begin with term.
+// begins reports whether a word begins where the text has a term. A term that begins with a
+// sign is one anywhere.
+func begins(text, term string, at int) bool {
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	first, _ := utf8.DecodeRuneInString(term)
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	return !inWord(first) || !inWord(before)
+}
+
+// count is the number of words that begin with term, up to mostCounted.
 func count(text, term string) (n int) {
-	for i := next(text, term, 0); i >= 0; i = next(text, term, i+len(term)) {
+	for i := next(text, term, 0); i >= 0 && n < mostCounted; i = next(text, term, i+len(term)) {
 		n++
 	}
 	return n
@@ -124,23 +139,23 @@ func (m *Manual) search(query string) page {
 		b.WriteString(`<ol class="found">`)
 		for _, f := range all[:min(len(all), mostFound)] {
 			fmt.Fprintf(&b, `<li><a href="%s">%s</a> <span class="quiet">%s</span><p>%s</p></li>`,
-				template.HTMLEscapeString(f.address), template.HTMLEscapeString(f.title), template.HTMLEscapeString(f.page), excerpt(f.text, strings.Fields(query)))
+				template.HTMLEscapeString(f.address), template.HTMLEscapeString(f.title), template.HTMLEscapeString(f.page), excerpt(f.text, termsOf(query)))
 		}
 		b.WriteString("</ol>")
 	}
 	return page{address: "search", Title: "Search", Body: template.HTML(b.String()), Query: query, Plain: true} // #nosec G203 -- each part is escaped
 }
 
-// excerpt is the text around the first term, escaped, with the terms marked.
+// excerpt is the text around the first of the terms, which are in lower case, escaped, with
+// the terms marked.
 func excerpt(text string, terms []string) string {
 	const before, length = 60, 220
 	folded, at := strings.ToLower(text), len(text)
 	if len(folded) != len(text) {
 		folded = text // a letter whose lower case has another length: positions would differ
 	}
-	for i := range terms {
-		terms[i] = strings.ToLower(terms[i])
-		if n := next(folded, terms[i], 0); n >= 0 {
+	for _, term := range terms {
+		if n := next(folded, term, 0); n >= 0 {
 			at = min(at, n)
 		}
 	}
@@ -167,7 +182,7 @@ func excerpt(text string, terms []string) string {
 	for i := from; i < to; {
 		n := 0
 		for _, term := range terms {
-			if strings.HasPrefix(folded[i:to], term) && next(folded, term, i) == i {
+			if strings.HasPrefix(folded[i:to], term) && begins(folded, term, i) {
 				n = max(n, len(term))
 			}
 		}

@@ -26,8 +26,7 @@ const (
 	defaultTimeout = 100 * time.Millisecond
 	// awayFor is how long Redis is not asked again after a failed call.
 	awayFor = time.Second
-	// maxLocal limits the buckets of this server. Beyond it those that were not used for
-	// longest are forgotten: their callers get full ones.
+	// maxLocal limits the buckets of this server.
 	maxLocal = 20_000
 )
 
@@ -40,15 +39,13 @@ type Limiter struct {
 	timeout time.Duration
 
 	awayUntil atomic.Int64 // Unix nanoseconds
-	lock      sync.Mutex
-	// recent has the buckets in use since its creation, older those before it. Each has
-	// at most maxLocal/2.
-	recent, older map[string]*rate.Limiter
+	lock      sync.Mutex   // of what own does with a bucket
+	local     *Buckets[string]
 }
 
 // New returns a limiter. All keys in Redis begin with "rate:" and the prefix.
 func New(client redis.UniversalClient, prefix string) *Limiter {
-	return &Limiter{redis: redis_rate.NewLimiter(client), prefix: prefix, timeout: defaultTimeout, recent: map[string]*rate.Limiter{}}
+	return &Limiter{redis: redis_rate.NewLimiter(client), prefix: prefix, timeout: defaultTimeout, local: NewBuckets[string](maxLocal)}
 }
 
 // Limit is what a bucket has: PerSecond tokens each second, up to Burst. Without PerSecond
@@ -134,16 +131,7 @@ func (l *Limiter) shared(ctx context.Context, caller string, limit redis_rate.Li
 func (l *Limiter) own(caller string, limit redis_rate.Limit, now time.Time, tokens int, owes bool) *redis_rate.Result {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	bucket := l.recent[caller]
-	if bucket == nil {
-		if bucket = l.older[caller]; bucket == nil {
-			bucket = rate.NewLimiter(rate.Limit(limit.Rate), limit.Burst)
-		}
-		if len(l.recent) == maxLocal/2 {
-			l.older, l.recent = l.recent, map[string]*rate.Limiter{}
-		}
-		l.recent[caller] = bucket
-	}
+	bucket := l.local.Of(caller, limit.Rate, limit.Burst)
 	bucket.SetLimitAt(now, rate.Limit(limit.Rate))
 	bucket.SetBurstAt(now, limit.Burst)
 	r := &redis_rate.Result{Limit: limit, RetryAfter: -1}

@@ -25,7 +25,7 @@ func TestLocalBucketsAreBounded(t *testing.T) {
 		if r := l.own("one", limit, now, 1, false); r.RetryAfter <= 0 && i >= 3 {
 			t.Fatalf("after %d other callers the empty bucket is full again", i)
 		}
-		if n := len(l.recent) + len(l.older); n > maxLocal {
+		if n := l.local.Len(); n > maxLocal {
 			t.Fatalf("%d buckets", n)
 		}
 	}

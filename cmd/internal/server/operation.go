@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -26,6 +29,7 @@ type Operation struct {
 	MetricsListen  string        `name:"metrics-listen" env:"ATLAS_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Address that Prometheus reads metrics from, at /metrics; empty: none. It asks for no key: keep it inside."`
 	Traces         string        `name:"traces" env:"ATLAS_TRACES" placeholder:"URL" help:"OpenTelemetry collector that takes traces by OTLP over HTTP, http(s)://host:port; default: OTEL_EXPORTER_OTLP_ENDPOINT, and without that there are none. OpenTelemetry's other variables hold too."`
 	MaxRequests    int           `name:"max-requests" env:"ATLAS_MAX_REQUESTS" default:"1024" help:"API requests that are worked on at once, 1 to 100000 (default: 1024); one more is answered 503 at once. Four times as many, and at least 256, may have bodies that are still coming."`
+	TrustedProxies []string      `name:"trusted-proxies" env:"ATLAS_TRUSTED_PROXIES" sep:"," placeholder:"NETWORK" help:"Networks of the proxies before this server, separated by commas, such as 10.0.0.0/8: their X-Forwarded-For says who a client is, for limits by client address (default: none)."`
 	FreeRate       int           `name:"free-rate" env:"ATLAS_FREE_RATE" default:"20" help:"Requests a second of a key or user for operations without cost, such as facets and dry runs, 0 to 1000000 (default: 20); one more is answered 429; 0: no limit."`
 	FreeBurst      int           `name:"free-burst" env:"ATLAS_FREE_BURST" default:"60" help:"Requests of --free-rate at once, 1 to 1000000 (default: 60)."`
 	MaxCalls       int           `name:"elasticsearch-max-calls" env:"ATLAS_ELASTICSEARCH_MAX_CALLS" default:"256" help:"Calls of Elasticsearch under way at once for requests, 1 to 10000 (default: 256); a request that needs one more is answered 503 at once."`
@@ -59,6 +63,9 @@ func (c Config) checkOperation(f *cli.Problems) {
 	if c.MaxRequests < 1 || c.MaxRequests > 100_000 {
 		f.Add("--max-requests (ATLAS_MAX_REQUESTS) must be 1 to 100000, not %d", c.MaxRequests)
 	}
+	if _, err := c.trustedProxies(); err != nil {
+		f.Add("--trusted-proxies (ATLAS_TRUSTED_PROXIES): %v; write an address or a network, such as 10.0.0.0/8", err)
+	}
 	if c.FreeRate < 0 || c.FreeRate > 1_000_000 {
 		f.Add("--free-rate (ATLAS_FREE_RATE) must be 0 to 1000000, not %d", c.FreeRate)
 	}
@@ -77,6 +84,23 @@ func (c Config) checkOperation(f *cli.Problems) {
 	f.Duration("--changes-kept (ATLAS_CHANGES_KEPT)", c.changesKept(), time.Hour, 10*365*24*time.Hour)
 	f.Duration("--drain (ATLAS_DRAIN)", c.Drain, 0, 10*time.Minute)
 	f.Duration("--drain-pause (ATLAS_DRAIN_PAUSE)", c.DrainPause, 0, 5*time.Minute)
+}
+
+// trustedProxies are networks; an address is one by itself.
+func (c Operation) trustedProxies() (all []netip.Prefix, err error) {
+	for _, text := range c.TrustedProxies {
+		text = strings.TrimSpace(text)
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			a, addressErr := netip.ParseAddr(text)
+			if addressErr != nil {
+				return nil, fmt.Errorf("%.50q is no network", text)
+			}
+			p = netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen())
+		}
+		all = append(all, p.Masked())
+	}
+	return all, nil
 }
 
 func (c Operation) changesKept() time.Duration { return cmp.Or(c.ChangesKept, 90*24*time.Hour) }

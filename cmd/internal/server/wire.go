@@ -118,6 +118,10 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err != nil {
 		return nil, err
 	}
+	proxies, err := c.trustedProxies()
+	if err != nil {
+		return nil, err
+	}
 	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
 	signals := &queue.Queue{Store: store, Searcher: engine}
 	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
@@ -162,7 +166,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Tracing:     tracing.Gin(),
 		Meter:       metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
 		ETagKey: c.cursorKeys()[0], Origins: c.CORSOrigins,
-		Pages: pages,
+		Pages: pages, TrustedProxies: proxies,
 	}
 	if c.MCP {
 		w.server.MCP = &api.MCP{MaxBytes: c.MCPMaxBytes, Version: release.Version()}
