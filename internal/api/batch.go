@@ -57,7 +57,7 @@ func (c *call) batchItems(name string, options func(*input.Issues, *input.Reader
 		}
 		return nil, issues.Err()
 	}
-	body = c.withoutMisplaced(body)
+	body = withoutNulls(c.withoutMisplaced(body), c.route.body)
 	r := issues.Object(body)
 	list := r.Take(name)
 	if options != nil {
@@ -74,7 +74,7 @@ func (c *call) batchItems(name string, options func(*input.Issues, *input.Reader
 	}
 	items := make([]sentItem, len(list.Items))
 	for i, v := range list.Items {
-		items[i] = sentItem{v, within[i]}
+		items[i] = sentItem{withoutNulls(v, c.route.item), within[i]}
 	}
 	return items, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/schema"
 )
 
 // MaxBody is the largest request body, in bytes.
@@ -27,8 +28,22 @@ func (c *call) body() (input.Value, error) {
 	}
 	v, issues := input.Decode(data)
 	c.asksDryRun = v.Get("dry_run").Bool
-	v = c.withoutMisplaced(v)
+	v = withoutNulls(c.withoutMisplaced(v), c.route.body)
 	return v, input.Issues(issues).Err()
+}
+
+// explicitOnly are the members that null does not leave out. Who sends one means something by
+// it: without it the request would be charged, or overwrite what another wrote, or keep what
+// it is to clear.
+var explicitOnly = []string{"dry_run", "max_credits", "revision", "replace", "definition", "tags"}
+
+// withoutNulls is an object without the members that are null and might have been left out.
+// Generated clients send null for what nobody has set. Within a member null stays an error.
+func withoutNulls(v input.Value, s *schema.Schema) input.Value {
+	v.Members = slices.DeleteFunc(v.Members, func(m input.Member) bool {
+		return m.Value.Kind == input.Null && !slices.Contains(explicitOnly, m.Name) && s.Omits(m.Name)
+	})
+	return v
 }
 
 // withoutMisplaced is a body without the members that belong elsewhere in the request; of

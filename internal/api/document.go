@@ -29,7 +29,9 @@ Page through a search with ` + "`search_after`" + `: send ` + "`metadata.search_
 
 A record with more than 1,000 related ones of a kind is judged by its newest 1,000; its counts are of all.
 
-Some rules cannot be said in a schema: the lower end of a range must not be above the upper one, all texts of a search may have 2,048 terms together, values of a View's definition must differ in more than case. What breaks them is answered with 400. Texts are trimmed before they are measured.`
+Some rules cannot be said in a schema: the lower end of a range must not be above the upper one, all texts of a search may have 2,048 terms together, values of a View's definition must differ in more than case. What breaks them is answered with 400. Texts are trimmed before they are measured.
+
+A member at the top of a body, or of an item of a batch, that may be left out may be ` + "`null`" + ` as well, which is the same, although the schemas do not say so. It is an error for ` + "`dry_run`, `max_credits`, `revision`, `replace`, `definition` and `tags`" + `, and within a filter, a relation, a group or a View's definition. Where a schema takes null, it means what is described there.`
 
 // Document builds the OpenAPI document from the route table and the field catalog.
 func (s *Server) Document() openapi.Document {

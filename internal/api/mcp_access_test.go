@@ -147,7 +147,10 @@ func TestAgentsMistakes(t *testing.T) {
 		t.Errorf("mistakes cost %d", a.used(t))
 	}
 	me.ok("search_records", `{"dataset":"projects","limit":null,"fields":null,"query":null}`) // as models that fill in everything do
-	me.ok("manage_view", `{"action":"list","view_id":null,"name":null}`)
+	me.ok("manage_view", `{"action":"list","view_id":null,"name":null,"revision":null,"definition":null}`)
+	me.refused("search_records", `{"dataset":"projects","max_credits":null}`, "max_credits", "leave it out")
+	me.refused("search_records", `{"dataset":"projects","filters":{"stage":null}}`, "leave it out")
+	me.refused("manage_view", `{"action":"update","view_id":"`+unknownID+`","name":"E","revision":null}`, "revision", "leave it out")
 	spent := a.workspace(t, "Spent", workspace.Pro, 1)
 	_, key := a.world.key(t, people.NewKey{Workspaces: []workspace.ID{spent}, Scopes: workspace.AllScopes()})
 	poor := a.agent(t, key, nil)

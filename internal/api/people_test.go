@@ -251,7 +251,7 @@ func TestSubscriptionsOverHTTP(t *testing.T) {
 		`{}`:                     `["signal_type"]`,
 		`{"signal_type":"rain"}`: `["signal_type"]`,
 		`{"signal_type":null}`:   `["signal_type"]`,
-		`{"signal_type":"permit_issued","delivery":null}`:                                 `["delivery"]`,
+		`{"signal_type":"permit_issued","delivery":"email"}`:                              `["delivery"]`,
 		`{"signal_type":"permit_issued","delivery":{"channels":[]}}`:                      `["delivery","channels"]`,
 		`{"signal_type":"permit_issued","delivery":{"channels":"email"}}`:                 `["delivery","channels"]`,
 		`{"signal_type":"permit_issued","delivery":{"channels":["in_app","fax"]}}`:        `["delivery","channels","1"]`,

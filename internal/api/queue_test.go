@@ -87,7 +87,7 @@ func TestSignalQueueOverHTTP(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"sort":{"field":"detected_at","order":"desc"}}`: "unrecognized_keys",
 		`{"in_book":"yes"}`:                                 `"in_book"`,
-		`{"dismissed":null}`:                                `"dismissed"`,
+		`{"dismissed":"no"}`:                                `"dismissed"`,
 		`{"relations":{"has_project":{}}}`:                  "unrecognized_keys",
 		`{"filters":{"arrived_at":{"value":"2020-01-01"}}}`: "unrecognized_keys",
 	} {

@@ -399,7 +399,7 @@ func TestFavoritesOverHTTP(t *testing.T) {
 		{"GET", path + "?" + url.Values{"offset": {"x"}}.Encode() + "&" + w.in, "", invalid},
 		{"POST", path + "/upsert", `{}`, invalid},
 		{"POST", path + "/upsert", `{"view_id":"` + ids[3] + `","position":1.5}`, invalid},
-		{"POST", path + "/upsert", `{"view_id":"` + ids[3] + `","position":null}`, invalid},
+		{"POST", path + "/upsert", `{"view_id":"` + ids[3] + `","position":null}`, fine},
 		{"POST", path + "/upsert", `{"view_id":"` + ids[3] + `","position":9007199254740991}`, fine},
 		{"POST", path + "/upsert", `{"view_id":"` + ids[0] + `"}`, noView},
 		{"DELETE", path + "/x", "", invalid},

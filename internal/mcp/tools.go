@@ -48,14 +48,19 @@ type arguments struct {
 	Locator    string   `json:"locator"`
 }
 
-// dropNull removes arguments that are null and cannot be: some models fill in all that a tool
-// has.
+// explicitOnly are the arguments that null does not leave out: what a call may cost, and what
+// keeps it from overwriting another's change.
+var explicitOnly = []string{"max_credits", "revision", "definition"}
+
+// dropNull removes arguments that are null and might have been left out: some models fill in
+// all that a tool has.
 func (t tool) dropNull(given map[string]json.RawMessage) {
 	known := t.input["properties"].(object)
+	unused := string(given["action"]) == `"list"` || string(given["action"]) == `"get"` // it changes nothing
 	maps.DeleteFunc(given, func(name string, value json.RawMessage) bool {
 		s, _ := known[name].(object)
 		_, one := s["type"].(string) // of several types null may be one
-		return one && string(value) == "null"
+		return one && string(value) == "null" && (unused || !slices.Contains(explicitOnly, name))
 	})
 }
 
@@ -114,6 +119,9 @@ func wrongValue(s object, value json.RawMessage, nearest func(name string, known
 		return ""
 	}
 	text, isText := v.(string)
+	if v == nil && s["type"] == "integer" {
+		return "must be an integer, not null: leave it out instead"
+	}
 	switch s["type"] {
 	case "string":
 		values, _ := s["enum"].([]string)

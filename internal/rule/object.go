@@ -92,6 +92,8 @@ func Either[T any](a, b Field[T]) Field[T] {
 
 func (r Rule[T]) member(s *input.Issues, from *input.Reader, name string, required bool) (value T, ok bool) {
 	switch v := from.Take(name); {
+	case v.Kind == input.Null && !required:
+		return r.readNull(s, v, from.Path(name))
 	case v.Kind != input.Absent:
 		return r.read(s, v, from.Path(name))
 	case required:
@@ -119,7 +121,9 @@ func Group[T any](name, description string, instead func(v input.Value) string, 
 		case input.Object:
 			read(s, s.Object(v, r.Path(name)...), into)
 		default:
+			before := len(*s)
 			s.WrongTypeInstead(r.Path(name), "an object", v, form{instead: instead}.Suggestion(v))
+			adviseNull(s, before, v, r.Path(name))
 		}
 	})
 }

@@ -65,6 +65,26 @@ func (r Rule[T]) read(s *input.Issues, v input.Value, path []string) (got T, ok 
 	return got, ok
 }
 
+// readNull reads the value of what can be left out.
+func (r Rule[T]) readNull(s *input.Issues, v input.Value, path []string) (T, bool) {
+	before := len(*s)
+	got, ok := r.read(s, v, path)
+	adviseNull(s, before, v, path)
+	return got, ok
+}
+
+// adviseNull ends the issues at a null since before.
+func adviseNull(s *input.Issues, before int, v input.Value, path []string) {
+	if v.Kind != input.Null {
+		return
+	}
+	for i := before; i < len(*s); i++ {
+		if len((*s)[i].Path) == len(path) {
+			(*s)[i].Message += "; leave it out instead"
+		}
+	}
+}
+
 // Suggestion shows what would be right in place of a value of another type; "" for
 // nothing.
 func (f form) Suggestion(v input.Value) string {
@@ -279,7 +299,7 @@ func Array[T any](want string, each Rule[T], fewest, most int) Rule[[]T] {
 		}
 		elements := make([]T, 0, len(v.Items))
 		for i, item := range v.Items {
-			if got, ok := each.read(s, item, append(slices.Clip(path), strconv.Itoa(i))); ok {
+			if got, ok := each.readNull(s, item, append(slices.Clip(path), strconv.Itoa(i))); ok {
 				elements = append(elements, got)
 			}
 		}

@@ -60,6 +60,44 @@ func (s *Schema) Holder(member string) string {
 	return ""
 }
 
+// Omits reports whether objects may leave a member out that they may have and that is never
+// null.
+func (s *Schema) Omits(member string) bool {
+	has, optional := false, false
+	for _, form := range s.forms() {
+		if m := form.Properties.Get(member); m != nil {
+			if has = true; m.takesNull() {
+				return false
+			}
+		}
+		optional = optional || !slices.Contains(form.Required, member)
+	}
+	return has && optional
+}
+
+// forms are the alternatives of the schema, or itself.
+func (s *Schema) forms() (all []*Schema) {
+	if s.target != nil {
+		s = s.target
+	}
+	alternatives := slices.Concat(s.AnyOf, s.OneOf)
+	if len(alternatives) == 0 || len(s.Properties) > 0 {
+		all = append(all, s)
+	}
+	for _, a := range alternatives {
+		all = append(all, a.forms()...)
+	}
+	return all
+}
+
+func (s *Schema) takesNull() bool {
+	if s.target != nil {
+		s = s.target
+	}
+	several, _ := s.Type.([]string)
+	return s.Type == "null" || slices.Contains(several, "null") || slices.ContainsFunc(slices.Concat(s.AnyOf, s.OneOf), (*Schema).takesNull)
+}
+
 // Has reports whether the schema, or one of its alternatives, has a member.
 func (s *Schema) Has(member string) bool {
 	if s.target != nil {

@@ -248,6 +248,9 @@ func (o *operation) items(sent, got []byte) (problems []string) {
 	}
 	for i, result := range answer.Data.Results {
 		err := o.item.Validate(items[i])
+		if err != nil {
+			err = o.item.Validate(withoutNulls(items[i]))
+		}
 		custom := false
 		for _, issue := range result.Error.Issues {
 			custom = custom || issue.Code == "custom"

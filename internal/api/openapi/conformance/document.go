@@ -320,12 +320,32 @@ func validate(s *jsonschema.Schema, body []byte) error {
 // they fail individually.
 func (o *operation) bodyProblem(body []byte) string {
 	err := validate(o.body, body)
+	if v, broken := jsonschema.UnmarshalJSON(bytes.NewReader(body)); err != nil && broken == nil && o.body != nil && json.Valid(body) {
+		err = o.body.Validate(withoutNulls(v))
+	}
 	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
 	switch {
 	case err == nil, ok && o.item != nil && o.inItem(invalid):
 		return ""
 	}
 	return err.Error()
+}
+
+// withoutNulls is an object without the members that are null, which the API reads as left
+// out although no schema says so (docs/api.md, "Validation errors"), but for those that it
+// does not.
+func withoutNulls(v any) any {
+	all, is := v.(map[string]any)
+	if !is {
+		return v
+	}
+	kept := make(map[string]any, len(all))
+	for name, value := range all {
+		if value != nil || slices.Contains([]string{"dry_run", "max_credits", "revision", "replace", "definition", "tags"}, name) {
+			kept[name] = value
+		}
+	}
+	return kept
 }
 
 // inItem reports whether all causes of an error are within items of a batch.
