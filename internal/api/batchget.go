@@ -131,9 +131,7 @@ func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[u
 			if err := json.Unmarshal(kept.Metadata, &answered); err != nil {
 				return reply{}, err
 			}
-			results, err := get(ctx, min(answered, len(items)), func(id string) bool {
-				return slices.ContainsFunc(kept.IDs, func(k uuid.UUID) bool { return k.String() == id })
-			})
+			results, err := get(ctx, min(answered, len(items)), kept.had())
 			if err != nil {
 				return reply{}, err
 			}

@@ -20,8 +20,9 @@ type Changes interface {
 	Begin(ctx context.Context, r query.ChangesRequest) (changes.Position, error)
 	Wait(ctx context.Context, r query.ChangesRequest, after changes.Position, stop func() bool) (changes.Position, error)
 	Read(ctx context.Context, r query.ChangesRequest, after changes.Position) (changes.Answer, error)
-	// Again is Read of a page that was read before, from and to its cursors.
-	Again(ctx context.Context, r query.ChangesRequest, from, to string) (changes.Answer, error)
+	// Again is Read of a page that was read before, from and to its cursors, with those
+	// records that it had.
+	Again(ctx context.Context, r query.ChangesRequest, from, to string, had func(id string) bool) (changes.Answer, error)
 	History(ctx context.Context, r query.ChangesRequest) (changes.Answer, error)
 }
 
@@ -106,25 +107,45 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 		}
 	}
 	if metered {
-		return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
-			a, err := s.Changes.Read(ctx, r, after)
-			if err != nil {
-				return reply{}, 0, err
-			}
-			m := changesMetadataOf(r.FeedRequest, a)
-			m.Credits = 0
-			return changesReply(r.FeedRequest, a), a.Delivered, c.keep(m, a.From, nil)
-		}, func(ctx context.Context, kept keptPage) (reply, error) {
-			var m changesMetadata
-			if err := json.Unmarshal(kept.Metadata, &m); err != nil {
-				return reply{}, err
-			}
-			a, err := s.Changes.Again(ctx, r, kept.From, m.Next)
-			return reply{renderChanges(a.Items), m}, err
-		})
+		return s.chargeChanges(c, r, after)
 	}
 	a, err := s.Changes.Read(c.Context(), r, after)
 	return changesReply(r.FeedRequest, a), err
+}
+
+// chargeChanges answers with changes and records. Which records is kept.
+func (s *Server) chargeChanges(c *call, r query.ChangesRequest, after changes.Position) (reply, error) {
+	return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
+		a, err := s.Changes.Read(ctx, r, after)
+		if err != nil {
+			return reply{}, 0, err
+		}
+		var ids []uuid.UUID
+		for _, item := range a.Items {
+			if item.Record != nil {
+				id, err := uuid.Parse(item.ID)
+				if err != nil {
+					return reply{}, 0, err
+				}
+				ids = append(ids, id)
+			}
+		}
+		m := changesMetadataOf(r.FeedRequest, a)
+		m.Credits = 0
+		return changesReply(r.FeedRequest, a), a.Delivered, c.keep(m, a.From, ids)
+	}, func(ctx context.Context, kept keptPage) (reply, error) {
+		var m changesMetadata
+		if err := json.Unmarshal(kept.Metadata, &m); err != nil {
+			return reply{}, err
+		}
+		had := kept.had()
+		if !kept.Listed {
+			// Without its records the page would tell a follower that all of them are gone.
+			had = func(string) bool { return true }
+		}
+		a, err := s.Changes.Again(ctx, r, kept.From, m.Next, had)
+		return reply{renderChanges(a.Items), m}, err
+	})
 }
 
 func changesReply(r query.FeedRequest, a changes.Answer) reply {

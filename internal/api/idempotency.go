@@ -134,8 +134,20 @@ type keptPage struct {
 	Metadata jsontext.Value `json:"m,omitzero"`
 	// From is the cursor that a page of changes began at.
 	From string `json:"f,omitzero"`
+	// Listed is false of a page of changes without IDs, as servers of earlier versions keep
+	// it: which records it had is not known.
+	Listed bool `json:"l,omitzero"`
 	// IDs follow in binary.
 	IDs []uuid.UUID `json:"-"`
+}
+
+// had returns whether the answer had a record.
+func (p keptPage) had() func(id string) bool {
+	all := make(map[string]bool, len(p.IDs))
+	for _, id := range p.IDs {
+		all[id.String()] = true
+	}
+	return func(id string) bool { return all[id] }
 }
 
 // keep keeps an answer.
@@ -147,7 +159,7 @@ func (c *call) keep(metadata any, from string, ids []uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(keptPage{Metadata: m, From: from})
+	b, err := json.Marshal(keptPage{Metadata: m, From: from, Listed: from != ""})
 	if err != nil {
 		return err
 	}

@@ -157,12 +157,13 @@ func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Posit
 	if err != nil {
 		return Answer{}, err
 	}
-	return r.answer(ctx, req, after, page)
+	return r.answer(ctx, req, after, page, func(string) bool { return true })
 }
 
 // Again reads a page again, from and to its cursors: what it told, as it is now. A record
-// that was told later since is told there.
-func (r *Reader) Again(ctx context.Context, req query.ChangesRequest, from, to string) (Answer, error) {
+// that was told later since is told there. Only records that the page had are there again,
+// those for which had is true: what did not match then was not paid.
+func (r *Reader) Again(ctx context.Context, req query.ChangesRequest, from, to string, had func(id string) bool) (Answer, error) {
 	after, err := r.open(req.Dataset, from)
 	if err != nil {
 		return Answer{}, err
@@ -179,22 +180,22 @@ func (r *Reader) Again(ctx context.Context, req query.ChangesRequest, from, to s
 		return Answer{}, err
 	}
 	page.Entries = slices.DeleteFunc(page.Entries, func(e Entry) bool { return e.Seq > end.Seq })
-	return r.answer(ctx, req, after, page)
+	return r.answer(ctx, req, after, page, had)
 }
 
-// answer adds the records to a page.
-func (r *Reader) answer(ctx context.Context, req query.ChangesRequest, after Position, page Page) (Answer, error) {
+// answer adds the records to a page, of those that are among.
+func (r *Reader) answer(ctx context.Context, req query.ChangesRequest, after Position, page Page, among func(id string) bool) (Answer, error) {
 	a := Answer{Items: items(req.Dataset, page.Entries), From: r.seal(req.Dataset, after), Next: r.seal(req.Dataset, page.Next), CaughtUp: page.CaughtUp}
 	if !page.CaughtUp {
 		a.Lag = max(0, time.Since(page.Told))
 	}
 	var ids []string
 	for _, item := range a.Items {
-		if item.Op == Upsert {
+		if item.Op == Upsert && among(item.ID) {
 			ids = append(ids, item.ID)
 		}
 	}
-	if len(ids) == 0 || !req.Records && !req.Filtered() {
+	if !req.Records && !req.Filtered() {
 		return a, nil
 	}
 	found, err := r.records(ctx, req, ids)
@@ -258,6 +259,9 @@ func items(d query.Dataset, entries []Entry) []Item {
 // records returns the present records of ids, only those that match the request's
 // filters.
 func (r *Reader) records(ctx context.Context, req query.ChangesRequest, ids []string) (map[string]jsontext.Value, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	if !req.Filtered() {
 		return r.Records.Lookup(ctx, req.Dataset, ids)
 	}
