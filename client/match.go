@@ -67,6 +67,8 @@ type Matches[R any] struct {
 	// Credits is the cost of the call, Window the state of the credits.
 	Credits int
 	Window  Window
+	// Replayed: the answer is that of an earlier call with the same Idempotency-Key.
+	Replayed bool
 }
 
 // Matchable is a dataset whose records can be found from a list of your own: accounts and
@@ -87,5 +89,5 @@ func (d *Matchable[R]) Match(ctx context.Context, q MatchRequest) (*Matches[R], 
 	if err != nil {
 		return nil, err
 	}
-	return &Matches[R]{a.Data.Results, a.Metadata.Remaining, a.Metadata.Credits, windowOf(a.header)}, nil
+	return &Matches[R]{a.Data.Results, a.Metadata.Remaining, a.Metadata.Credits, windowOf(a.header), a.header.Get("Idempotency-Replayed") == "true"}, nil
 }

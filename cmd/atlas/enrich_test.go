@@ -306,3 +306,32 @@ func TestEnrichIsKilled(t *testing.T) {
 		t.Errorf("%d credits for %d rows", used, len(firms))
 	}
 }
+
+// The same list again, with and without the workspace named, costs nothing and is answered;
+// what was loaded since is found, and costs once.
+func TestEnrichAgain(t *testing.T) {
+	t.Parallel()
+	w := startWritable(t)
+	w.load(map[string]string{"accounts": account(1, `,"name":"Bow Valley Builders"`)})
+	in := must(w.client(w.key).Workspace(t.Context()))(t).ID
+	path := filepath.Join(t.TempDir(), "firms.csv")
+	if err := os.WriteFile(path, []byte("name\nBow Valley Builders\nKananaskis Concrete\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(credits, matched int, args ...string) {
+		t.Helper()
+		before := w.used()
+		_, said := w.enrich(0, append([]string{path, "--min-confidence", "0.5"}, args...)...)
+		if used := w.used() - before; used != credits || !strings.Contains(said, fmt.Sprintf("%d matched", matched)) {
+			t.Errorf("%v: %d credits, want %d\n%s", args, used, credits, said)
+		}
+	}
+	out := path + ".out.csv"
+	check(1, 1, "--out", out, "--workspace", in)
+	check(0, 1, "--out", "-")
+	check(0, 1, "--out", out, "--restart")
+	w.index(0, "apply", "--accounts", w.file(account(2, `,"name":"Kananaskis Concrete"`)))
+	check(1, 2, "--out", out, "--restart")
+	check(0, 2, "--out", out, "--restart", "--workspace", in)
+	check(0, 2, "--out", "-")
+}

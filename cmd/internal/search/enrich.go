@@ -43,7 +43,7 @@ Columns are found by usual headers. --column name=Firm names one, --column name=
 
 Each record that is appended costs a credit, that of an ambiguous row included: look at the status. Equal rows near each other are asked for once. The command says the highest price first; on a terminal it asks before it spends more than 1,000 credits.
 
-Whatever ends it before, kill -9 and the end of the credits included, the same command goes on where it stopped. What was asked in the last 24 hours, also by a run whose output is lost, is not charged again, and answered as it was then.
+Whatever ends it before, kill -9 and the end of the credits included, the same command goes on where it stopped. What was found in the last 24 hours, also by a run whose output is lost, is not charged again, and found as it was then. Rows without a record are looked for anew.
 
 Appended texts that begin with = + - @, perhaps after spaces, get a ' before it, so that no spreadsheet runs them as a formula.
 
@@ -127,7 +127,10 @@ func (c *Enrich) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
-	e.workspace = at.Workspace
+	if e.workspace = at.Workspace; e.workspace != "" {
+		// Named or not: the same request, for the key is made of what is asked.
+		e.dataset = api.In(e.workspace).Matchable(client.DatasetName(c.Dataset))
+	}
 	e.sum = in.sum()
 	of, err := json.Marshal(enrichmentOf{at, e.sum, c.Dataset, e.columns, c.Fields, c.MinConfidence, c.Prefix, c.Formulas, c.packing})
 	if err != nil {

@@ -195,8 +195,8 @@ func (e *enriching) step(ctx context.Context) error {
 		if err := e.file.asking(len(b.inputs)); err != nil {
 			return err
 		}
-		if err := e.match(ctx, b, answers, &next.Credits); err != nil {
-			if refused, ok := errors.AsType[*client.Error](err); ok && slices.Contains(unpaid, refused.Code) {
+		if answered, err := e.match(ctx, b, answers, &next.Credits); err != nil {
+			if refused, ok := errors.AsType[*client.Error](err); ok && !answered && slices.Contains(unpaid, refused.Code) {
 				if failed := e.file.asking(0); failed != nil {
 					return failed
 				}
@@ -214,52 +214,81 @@ type enriched struct {
 	record     map[string]json.RawMessage
 }
 
+// mostRepeats bounds how often a batch is asked for again because an earlier run did.
+const mostRepeats = 100
+
 // match asks for the inputs. Those that the service refuses are left out, and the others
-// asked for again.
-func (e *enriching) match(ctx context.Context, b batch, answers []enriched, credits *int) error {
+// asked for again. So are those for which an earlier run found no record: that was not
+// charged, and the record may have been loaded since. answered is true when the service
+// answered some, perhaps for credits.
+func (e *enriching) match(ctx context.Context, b batch, answers []enriched, credits *int) (answered bool, err error) {
 	open := make([]int, len(b.inputs))
 	for i := range open {
 		open[i] = i
 	}
-	for len(open) > 0 {
+	for repeat := 0; len(open) > 0; {
 		q := client.MatchRequest{MinConfidence: &e.ask.MinConfidence, Fields: e.ask.Fields}
 		for _, i := range open {
 			q.Inputs = append(q.Inputs, b.inputs[i])
 		}
-		found, err := e.dataset.Match(client.WithIdempotencyKey(ctx, e.key(q)), q)
+		found, err := e.dataset.Match(client.WithIdempotencyKey(ctx, e.key(q, repeat)), q)
 		if refused := refusedInputs(err); len(refused) > 0 {
-			for _, i := range slices.Backward(slices.Sorted(maps.Keys(refused))) {
-				if i >= len(open) {
-					return err
-				}
-				answers[open[i]].status = refusedRow
-				e.explain(b.lines[open[i]], refused[i])
-				open = slices.Delete(open, i, i+1)
+			if open, err = e.refuse(b, open, refused, answers, err); err != nil {
+				return answered, err
 			}
 			continue
 		}
+		if repeat++; errors.Is(err, client.ErrIdempotencyConflict) && repeat < mostRepeats {
+			continue // another version sent this key with another request
+		}
 		if err != nil {
-			return err
+			return answered, err
 		}
-		if len(found.Results) != len(open) {
-			return fmt.Errorf("the service answered %d results for %d rows", len(found.Results), len(open))
-		}
+		answered = true
 		e.charge(found.Credits, found.Window)
 		*credits += found.Credits
-		for j, i := range open {
-			result := found.Results[j]
-			answers[i].status = string(result.Status)
-			if len(result.Candidates) > 0 {
-				best := result.Candidates[0]
-				answers[i].confidence = best.Confidence
-				if answers[i].record, err = membersOf(best.Record); err != nil {
-					return err
-				}
-			}
+		missed, err := take(found, open, answers)
+		if err != nil || !found.Replayed || repeat == mostRepeats {
+			return answered, err
 		}
-		return nil
+		open = missed
 	}
-	return nil
+	return answered, nil
+}
+
+// refuse notes which of the open inputs the service refuses, and returns the others.
+func (e *enriching) refuse(b batch, open []int, refused map[int]string, answers []enriched, err error) ([]int, error) {
+	for _, i := range slices.Backward(slices.Sorted(maps.Keys(refused))) {
+		if i >= len(open) {
+			return nil, err
+		}
+		answers[open[i]].status = refusedRow
+		e.explain(b.lines[open[i]], refused[i])
+		open = slices.Delete(open, i, i+1)
+	}
+	return open, nil
+}
+
+// take puts the results of the open inputs into answers, and returns the inputs for which
+// there is no record.
+func take(found *client.Matches[json.RawMessage], open []int, answers []enriched) (missed []int, err error) {
+	if len(found.Results) != len(open) {
+		return nil, fmt.Errorf("the service answered %d results for %d rows", len(found.Results), len(open))
+	}
+	for j, i := range open {
+		result := found.Results[j]
+		answers[i].status = string(result.Status)
+		if len(result.Candidates) == 0 {
+			missed = append(missed, i)
+			continue
+		}
+		best := result.Candidates[0]
+		answers[i].confidence = best.Confidence
+		if answers[i].record, err = membersOf(best.Record); err != nil {
+			return nil, err
+		}
+	}
+	return missed, nil
 }
 
 // explain notes why a row is refused.
@@ -297,10 +326,15 @@ func refusedInputs(err error) map[int]string {
 	return inputs
 }
 
-// key is the Idempotency-Key of a request: the same for the same question.
-func (e *enriching) key(q client.MatchRequest) string {
+// key is the Idempotency-Key of a request: the same for the same question, and another one
+// each time that it is repeated because earlier runs asked it.
+func (e *enriching) key(q client.MatchRequest, repeat int) string {
 	body, _ := json.Marshal(q) // texts and numbers
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", e.workspace, e.ask.Dataset, body))
+	text := fmt.Appendf(nil, "%s\n%s\n%s", e.workspace, e.ask.Dataset, body)
+	if repeat > 0 {
+		text = fmt.Appendf(text, "\n%d", repeat)
+	}
+	sum := sha256.Sum256(text)
 	return "enrich-" + hex.EncodeToString(sum[:])
 }
 
