@@ -2,24 +2,20 @@ package auth
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/elliptic"
-	"crypto/rsa"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"atlas/internal/fault"
-	"github.com/MicahParks/jwkset"
-	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
+
+	"atlas/internal/fault"
 )
 
 const (
@@ -44,10 +40,9 @@ type keySet struct {
 	now         func() time.Time
 	log         *slog.Logger
 
-	keys   *jwkset.MemoryJWKSet
-	lookup keyfunc.Keyfunc
-
 	mu          sync.Mutex
+	keys        []PublicKey
+	unusable    string        // of the last document, as it was logged
 	loaded      bool          // true after the first successful read
 	lastErr     error         // of the last read
 	lastRequest time.Time     // when an unknown key last triggered a read
@@ -63,7 +58,6 @@ type keySet struct {
 func newKeySet(c Config) (*keySet, error) {
 	s := &keySet{
 		source: c.JWKS, minInterval: c.JWKSMinInterval, now: c.Now, log: c.Log,
-		keys: jwkset.NewMemoryStorage(),
 		client: &http.Client{
 			Timeout: jwksTimeout,
 			// A redirect could leave https.
@@ -71,11 +65,6 @@ func newKeySet(c Config) (*keySet, error) {
 			Transport:     http.DefaultTransport.(*http.Transport).Clone(),
 		},
 	}
-	lookup, err := keyfunc.New(keyfunc.Options{Storage: s.keys, UseWhitelist: []jwkset.USE{jwkset.UseSig, ""}})
-	if err != nil {
-		return nil, err
-	}
-	s.lookup = lookup
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	<-s.refresh()
 	if err := s.err(); err != nil && !isURL(s.source) {
@@ -136,11 +125,11 @@ func (s *keySet) refreshLocked() <-chan struct{} {
 		ctx, cancel := context.WithTimeout(s.ctx, jwksTimeout)
 		defer cancel()
 		keys, err := s.read(ctx)
-		if err == nil {
-			err = s.keys.KeyReplaceAll(ctx, keys)
-		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if err == nil {
+			s.keys = keys
+		}
 		s.lastErr, s.loaded = err, s.loaded || err == nil
 		if err != nil && s.ctx.Err() == nil {
 			s.log.Error("reading the JWKS failed; known keys stay in force", "source", s.source, "error", err)
@@ -151,7 +140,7 @@ func (s *keySet) refreshLocked() <-chan struct{} {
 	return ended
 }
 
-func (s *keySet) read(ctx context.Context) ([]jwkset.JWK, error) {
+func (s *keySet) read(ctx context.Context) ([]PublicKey, error) {
 	text, err := s.fetch(ctx)
 	if err != nil {
 		return nil, err
@@ -159,20 +148,18 @@ func (s *keySet) read(ctx context.Context) ([]jwkset.JWK, error) {
 	if len(text) > maxJWKS {
 		return nil, fmt.Errorf("the document is larger than %d bytes", maxJWKS)
 	}
-	var document jwkset.JWKSMarshal
-	if err := json.Unmarshal(text, &document); err != nil {
-		return nil, fmt.Errorf("no JWKS document: %w", err)
+	keys, unusable, err := ReadJWKS(text)
+	if err != nil {
+		return nil, err
 	}
-	var keys []jwkset.JWK
-	for _, marshaled := range document.Keys {
-		key, err := jwkset.NewJWKFromMarshal(marshaled, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
-		if err != nil || !usableKey(key.Key()) {
-			// One unsupported key must not invalidate all others.
-			s.log.Warn("a key of the JWKS is not used", "kid", marshaled.KID, "kty", marshaled.KTY.String(), "error", err)
-			continue
+	keys = slices.DeleteFunc(keys, func(k PublicKey) bool {
+		fits := slices.ContainsFunc(DefaultAlgorithms, k.signsAs)
+		if !fits {
+			unusable = append(unusable, fmt.Errorf("kid %.60q: it signs by none of %s", k.ID, strings.Join(DefaultAlgorithms, ", ")))
 		}
-		keys = append(keys, key)
-	}
+		return !fits
+	})
+	s.tell(errors.Join(unusable...))
 	switch {
 	case len(keys) == 0:
 		return nil, errors.New("the document has no key that could be used")
@@ -206,18 +193,18 @@ func (s *keySet) fetch(ctx context.Context) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(response.Body, maxJWKS+1))
 }
 
-// usableKey reports whether a key is a public key of an accepted algorithm. Shared
-// secrets are not: every reader of the document could sign with them.
-func usableKey(key any) bool {
-	switch key := key.(type) {
-	case *rsa.PublicKey:
-		return key.N.BitLen() >= 2048
-	case *ecdsa.PublicKey:
-		return key.Curve == elliptic.P256()
-	case ed25519.PublicKey:
-		return true
+// tell logs which keys are not used, when that changes.
+func (s *keySet) tell(unusable error) {
+	text := ""
+	if unusable != nil {
+		text = unusable.Error()
 	}
-	return false
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text != s.unusable && text != "" {
+		s.log.Warn("keys of the JWKS are not used; the others are", "source", s.source, "error", text)
+	}
+	s.unusable = text
 }
 
 // errRefreshing refuses a token with an unknown key during a read. It counts as load
@@ -226,11 +213,10 @@ const errRefreshing = fault.Shed("the JWKS is being read, and the token's key is
 
 // key returns a function that finds the key of a token.
 func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
-	find := s.lookup.KeyfuncCtx(ctx)
 	return func(token *jwt.Token) (any, error) {
-		key, err := find(token)
-		if !errors.Is(err, jwkset.ErrKeyNotFound) && s.everLoaded() {
-			return key, err
+		keys, err := s.find(token)
+		if !errors.Is(err, errNoKey) && s.everLoaded() {
+			return keys, err
 		}
 		if started, inProgress := s.requestRefresh(); inProgress || started != nil && !waitFor(ctx, started) {
 			return nil, fault.BackendUnavailable(errRefreshing, "jwks")
@@ -239,8 +225,26 @@ func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 			// Without keys no token is known to be invalid.
 			return nil, fault.BackendUnavailable(s.err(), "jwks")
 		}
-		return find(token)
+		return s.find(token)
 	}
+}
+
+var errNoKey = errors.New("the document has no key of this kid and algorithm")
+
+// find returns the keys that may have signed a token, or errNoKey.
+func (s *keySet) find(token *jwt.Token) (any, error) {
+	s.mu.Lock()
+	known := s.keys
+	s.mu.Unlock()
+	fitting, err := candidates(known, token.Header)
+	if err == nil && len(fitting) == 0 {
+		err = errNoKey
+	}
+	set := jwt.VerificationKeySet{}
+	for _, k := range fitting {
+		set.Keys = append(set.Keys, k.Key)
+	}
+	return set, err
 }
 
 // waitFor waits for a read, for at most requestTimeout, and reports whether it ended.
