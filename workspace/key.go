@@ -19,15 +19,19 @@ import (
 // Scope is a permission of a key or token in a workspace.
 type Scope string
 
-// The scopes. A user's token has all of them.
+// The scopes. A user's token has all of them, unless it names some.
 const (
 	DataRead       Scope = "data:read"
 	WorkspaceRead  Scope = "workspace:read"
 	WorkspaceWrite Scope = "workspace:write"
+	// WorkspaceAdmin lets a key with WorkspaceWrite act as an admin on members and
+	// invitations. Without it the key reaches members of that role only. Of users the role
+	// decides.
+	WorkspaceAdmin Scope = "workspace:admin"
 )
 
 // AllScopes returns every scope, in the order of listings.
-func AllScopes() []Scope { return []Scope{DataRead, WorkspaceRead, WorkspaceWrite} }
+func AllScopes() []Scope { return []Scope{DataRead, WorkspaceRead, WorkspaceWrite, WorkspaceAdmin} }
 
 // MaxKeyWorkspaces is the maximum number of workspaces of one key.
 const MaxKeyWorkspaces = 100
@@ -52,7 +56,7 @@ type Key struct {
 	// Workspaces are 1..MaxKeyWorkspaces different workspaces that the key may act
 	// in. The first is the default.
 	Workspaces []ID
-	// Scopes are 1..3 different scopes.
+	// Scopes are different, at least one.
 	Scopes []Scope
 	// Restricted keys are refused until an operator lifts the restriction.
 	Restricted bool
@@ -88,7 +92,7 @@ func (k Key) Validate() error {
 	}
 	for i, scope := range k.Scopes {
 		if !slices.Contains(AllScopes(), scope) {
-			issues = append(issues, NewIssue(fault.InvalidUnion, "scopes", "must be among: data:read, workspace:read, workspace:write"))
+			issues = append(issues, NewIssue(fault.InvalidUnion, "scopes", "must be among: data:read, workspace:read, workspace:write, workspace:admin"))
 			break
 		}
 		if slices.Contains(k.Scopes[:i], scope) {

@@ -126,8 +126,22 @@ func TestOperatorCommands(t *testing.T) {
 		}
 	}
 	budget(key.KeyReport, 0, 0)
-	o.json(&key, "key", "create", "--workspace", one.ID.String(), "--name", "script", "--daily-credits", "500", "--requests-per-second", "20")
+	for expires, life := range map[string]time.Duration{"30d": 30 * 24 * time.Hour, "720h": 720 * time.Hour, "1.5d": 36 * time.Hour} {
+		o.json(&key, "key", "create", "--workspace", one.ID.String(), "--name", "life", "--scope", "data:read", "--expires", expires)
+		if key.ExpiresAt == nil || key.ExpiresAt.Sub(key.CreatedAt) != life {
+			t.Errorf("--expires %s: %v", expires, key.ExpiresAt)
+		}
+	}
+	var endless operator.KeyReport
+	o.json(&endless, "key", "create", "--workspace", one.ID.String(), "--name", "endless", "--scope", "data:read", "--scope", "workspace:read", "--expires", "never")
+	if endless.ExpiresAt != nil || len(endless.Scopes) != 2 {
+		t.Errorf("--expires never: %+v", endless)
+	}
+	o.json(&key, "key", "create", "--workspace", one.ID.String(), "--name", "script", "--scope", "all", "--daily-credits", "500", "--requests-per-second", "20")
 	budget(key.KeyReport, 500, 20)
+	if len(key.Scopes) != len(workspace.AllScopes()) || key.ExpiresAt == nil || key.ExpiresAt.Sub(key.CreatedAt) != 90*24*time.Hour {
+		t.Errorf("without --expires: %+v", key.KeyReport)
+	}
 	for _, step := range []struct {
 		args          []string
 		credits, rate int64
@@ -146,11 +160,11 @@ func TestOperatorCommands(t *testing.T) {
 	if out, _ := o.run(0, "key", "list"); !strings.Contains(out, "CREDITS/DAY  REQUESTS/S") {
 		t.Errorf("keys:\n%s", out)
 	}
-	out, _ = o.run(0, "key", "create", "--workspace", one.ID.String(), "--name", "all")
-	if !strings.HasPrefix(out, "atlas_") || !strings.Contains(out, "data:read,workspace:read,workspace:write") {
+	out, _ = o.run(0, "key", "create", "--workspace", one.ID.String(), "--name", "all", "--scope", "all")
+	if !strings.HasPrefix(out, "atlas_") || !strings.Contains(out, "data:read,workspace:read,workspace:write,workspace:admin") {
 		t.Errorf("created:\n%s", out)
 	}
-	out, _ = o.run(0, "key", "create", "--workspace", one.ID.String(), "--name", "csv", "--output", "csv")
+	out, _ = o.run(0, "key", "create", "--workspace", one.ID.String(), "--name", "csv", "--scope", "all", "--output", "csv")
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
 	if err != nil || len(rows) != 2 || rows[0][len(rows[0])-1] != "key" || !strings.HasPrefix(rows[1][len(rows[0])-1], "atlas_") {
 		t.Errorf("%v in\n%s", err, out)
@@ -191,15 +205,18 @@ func TestOperatorMistakes(t *testing.T) {
 		{1, "ceiling must be at least 1", []string{"workspace", "create", "x", "--ceiling", "0"}},
 		{1, "name must have at least 1", []string{"workspace", "create", " "}},
 		{1, "no workspace with this id", []string{"workspace", "set", unknown, "--plan", "free"}},
-		{1, "no workspace with this id", []string{"key", "create", "--workspace", unknown, "--name", "k"}},
+		{1, "no workspace with this id", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all"}},
+		{2, "--scope is required", []string{"key", "create", "--workspace", unknown, "--name", "k"}},
 		{2, "--workspace is required", []string{"key", "create", "--name", "k"}},
-		{2, "must be one of", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all"}},
+		{2, "must be one of", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "data:write"}},
 		{2, "say what to change", []string{"key", "update", unknown}},
 		{2, "must be a number from 1 on", []string{"key", "update", unknown, "--daily-credits", "0"}},
 		{1, "there is no API key with this id", []string{"key", "update", unknown, "--daily-credits", "none"}},
 		{1, "requests_per_second must be 1 to 1000000", []string{"key", "update", unknown, "--requests-per-second", "1000001"}},
-		{1, "daily_credits must be 1 to", []string{"key", "create", "--workspace", unknown, "--name", "k", "--daily-credits", "1000000000001"}},
-		{1, "expires_at must be in the future", []string{"key", "create", "--workspace", unknown, "--name", "k", "--expires-in=-1h"}},
+		{1, "daily_credits must be 1 to", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--daily-credits", "1000000000001"}},
+		{1, "expires_at must be in the future", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires-in=-1h"}},
+		{2, "or never", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires", "0s"}},
+		{2, "or never", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires", "40000d"}},
 		{1, "no API key with this id", []string{"key", "revoke", unknown}},
 		{2, "must be the id of an API key", []string{"key", "revoke", "atlas_x"}},
 		{1, "no workspace with this id", []string{"member", "list", "--workspace", unknown}},

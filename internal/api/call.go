@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -42,8 +43,10 @@ type call struct {
 	kept []byte
 	// unfinished is set if the answer of a batch tells of an outage: the repetition goes on.
 	unfinished bool
-	// checkedAt is the start of the last check of the caller's access.
+	// checkedAt is the start of the last check of the caller's access. denied is set if the
+	// access ended while the request waited.
 	checkedAt time.Time
+	denied    bool
 	// phase is the grant from the limiter of the current phase.
 	phase grants
 	// reservedBytes is the grant for the body while it is received.
@@ -94,6 +97,9 @@ func (s *Server) begin(ctx *gin.Context) {
 	}
 	ctx.Header(RequestIDHeader, c.id)
 	ctx.Header("X-Content-Type-Options", "nosniff")
+	if strings.HasPrefix(s.PublicURL, "https://") {
+		ctx.Header("Strict-Transport-Security", hstsHeader)
+	}
 	ctx.Header("Cache-Control", "no-store")
 	defer func() {
 		if p := recover(); p != nil {
@@ -208,7 +214,10 @@ func (c *call) admit() error {
 	c.favorites = slices.Contains(params["favorite_only"], "true")
 	given := params["workspace_id"]
 	if c.newcomer() {
-		return checkWorkspaceParam(given)
+		if err := checkWorkspaceParam(given); err != nil {
+			return err
+		}
+		return c.permit(workspace.ID{})
 	}
 	in, err := c.server.Gate.Resolve(c.Context(), c.identity, given, c.route.WorkspaceRequired)
 	if err != nil {
@@ -234,23 +243,27 @@ func checkWorkspaceParam(given []string) error {
 }
 
 // identify authenticates the caller.
-func (c *call) identify() (err error) {
+func (c *call) identify() error {
 	c.checkedAt = time.Now()
-	if c.identity, err = c.server.authenticate(c.gin.Request); err != nil {
-		return err
+	identity, err := c.server.authenticate(c.gin.Request)
+	if err != nil {
+		return err // whoever it was before is who the log and the headers tell of
 	}
+	c.identity = identity
 	c.gin.Request = c.gin.Request.WithContext(workspace.WithAuthor(c.Context(), c.identity.Author()))
 	return nil
 }
 
-// permit checks what the caller may do in the workspace.
-func (c *call) permit(in workspace.ID) (err error) {
+// permit checks what the caller may do in the workspace, which a newcomer has not.
+func (c *call) permit(in workspace.ID) error {
 	if c.newcomer() {
-		return nil
+		return c.identity.RequireScope(c.route.Scope)
 	}
-	if c.principal, err = c.server.Gate.Authorize(c.Context(), c.identity, in); err != nil {
+	principal, err := c.server.Gate.Authorize(c.Context(), c.identity, in)
+	if err != nil {
 		return err
 	}
+	c.principal = principal
 	if c.route.Caller == Users || c.route.Caller == Newcomers || c.route.Caller == UsersForFavorites && c.favorites {
 		if err := c.principal.RequireUser(); err != nil {
 			return err
@@ -284,8 +297,9 @@ func (c *call) answer() error {
 	c.countKey(err)
 	if err != nil {
 		// The context has ended if the client disconnected or did not complete its
-		// body. A request that was refused credits is not checked again.
-		if c.route.Throttling == Metered && !c.reserved() && !c.uncredited && c.Context().Err() == nil {
+		// body. A request that was refused credits is not checked again, nor one whose
+		// caller has no access any more: that comes first.
+		if c.route.Throttling == Metered && !c.reserved() && !c.uncredited && !c.denied && c.Context().Err() == nil {
 			window, ceilingErr := c.check()
 			switch {
 			case ceilingErr == nil:

@@ -94,11 +94,11 @@ func sharedComponents() openapi.Components {
 	c.SecuritySchemes = schema.Map[openapi.SecurityScheme]{
 		{Name: byKey, Value: openapi.SecurityScheme{ // #nosec G101 -- a description of the scheme
 			Type: "http", Scheme: "bearer", BearerFormat: "atlas_<key id>_<secret>",
-			Description: "An API key. It is granted workspaces, the first of which is its default, and scopes: data:read, workspace:read, workspace:write.",
+			Description: "An API key. It is granted workspaces, the first of which is its default, and scopes: data:read, workspace:read, workspace:write, workspace:admin. Without workspace:admin it changes people of the role member only.",
 		}},
 		{Name: byUser, Value: openapi.SecurityScheme{
 			Type: "http", Scheme: "bearer", BearerFormat: "JWT",
-			Description: "A user's access token. A member has all scopes.",
+			Description: "A user's access token. It has all scopes, or those that it names.",
 		}},
 	}
 	return c

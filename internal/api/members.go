@@ -92,8 +92,11 @@ func (s *Server) removeMember(c *call) (reply, error) {
 
 // actor returns the caller in the form that the rules of a workspace take.
 func (c *call) actor() people.Actor {
-	if c.principal.Kind == auth.ByKey {
+	switch {
+	case c.principal.Kind != auth.ByKey:
+		return people.Actor{User: c.principal.User}
+	case c.principal.RequireScope(workspace.WorkspaceAdmin) == nil:
 		return people.KeyActor
 	}
-	return people.Actor{User: c.principal.User}
+	return people.PlainKeyActor
 }

@@ -53,6 +53,7 @@ type Describer interface {
 // implements it.
 type Gate interface {
 	Authenticate(ctx context.Context, header []string) (auth.Identity, error)
+	SignedIn(ctx context.Context, u auth.User, began time.Time) (auth.Identity, error)
 	Resolve(ctx context.Context, i auth.Identity, given []string, required bool) (workspace.ID, error)
 	Authorize(ctx context.Context, i auth.Identity, in workspace.ID) (auth.Principal, error)
 }
@@ -141,6 +142,9 @@ type Server struct {
 	// PublicURL is the origin at which clients reach the service, for links to its
 	// documentation; empty: they are paths.
 	PublicURL string
+	// SecurityContact is the address for reports of vulnerabilities, as a URI; "": that of
+	// the page about them.
+	SecurityContact string
 	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
 	PlainCookies bool
 

@@ -100,7 +100,7 @@ func (s *Server) identityOf(ctx context.Context, found session.Session) (auth.Id
 	if found.Key != "" {
 		return s.Gate.Authenticate(ctx, []string{"Bearer " + found.Key})
 	}
-	return auth.SignedIn(found.User), nil
+	return s.Gate.SignedIn(ctx, found.User, found.Began)
 }
 
 // sameOrigin refuses what a browser sends for a page of another origin. A GET is
@@ -202,6 +202,9 @@ func (s *Server) getSession(ctx *gin.Context) (any, error) {
 func (s *Server) describe(ctx context.Context, found session.Session) (a sessionAnswer, err error) {
 	if found.Key != "" {
 		return s.describeKey(ctx, found)
+	}
+	if _, err := s.identityOf(ctx, found); err != nil {
+		return a, err
 	}
 	u := found.User
 	a.User = &sessionUser{ID: u.ID, Email: u.Email, Name: u.Name}

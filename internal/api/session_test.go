@@ -167,7 +167,9 @@ func TestSession(t *testing.T) {
 	b.want(t, "sign in again", 200, "POST", "/session", link(), nil)
 	first.want(t, "the first session", 401, "GET", workspacePath, "", nil)
 
-	// A removal ends what the session may do. Another sign-out ends the session.
+	// A removal ends what the session may do there. Another sign-out ends the session.
+	_, err := w.directory.AddMember(t.Context(), w.workspace(t, "Second", workspace.Pro, 0), people.Member{ID: m.ID, Email: m.Email, Name: m.Name, Role: people.MemberRole})
+	fatal(t, err)
 	other := &browser{base: base}
 	other.want(t, "a second browser", 200, "POST", "/session", link(), nil)
 	w.call(t, tokenFor(t, owner), "DELETE", "/workspace/members/"+m.ID.String(), "").into(t, nil, nil)

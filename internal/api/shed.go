@@ -136,6 +136,7 @@ func (c *call) wait(idle func() error) error {
 		return err
 	}
 	if err := c.recheckAccess(); err != nil {
+		c.denied = true
 		return err
 	}
 	if !c.acquireWorking() {

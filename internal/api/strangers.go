@@ -124,7 +124,7 @@ var (
 // classUnknown.
 func (s *Server) strangerRows(document []byte) []stranger {
 	return slices.Concat(
-		s.healthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(),
+		s.healthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(),
 		s.sessionRows(), s.signInRows(), s.unsubscribeRows(),
 	)
 }

@@ -39,6 +39,8 @@ type Store interface {
 	Role(ctx context.Context, in workspace.ID, user workspace.UserID) (people.Role, error)
 	// OnlyWorkspace returns the workspace of a user who is a member of exactly one.
 	OnlyWorkspace(ctx context.Context, user workspace.UserID) (workspace.ID, error)
+	// SignedOut returns when the sessions of a user ended last, zero for never.
+	SignedOut(ctx context.Context, user workspace.UserID) (time.Time, error)
 	// TouchKey records a use of a key.
 	TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error
 }
@@ -57,6 +59,7 @@ type Authenticator struct {
 	unknownKeys           *cache[workspace.KeyID, struct{}]
 	roles                 *cache[membership, people.Role]
 	onlyWorkspaces        *cache[workspace.UserID, workspace.ID]
+	signedOut             *cache[workspace.UserID, time.Time]
 	workspaces            *cache[workspace.ID, workspace.Workspace]
 }
 
@@ -83,6 +86,7 @@ func New(store Store, c Config) (*Authenticator, error) {
 		unknownKeys:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now),
 		roles:          newCache[membership, people.Role](maxRoles, c.Now),
 		onlyWorkspaces: newCache[workspace.UserID, workspace.ID](maxOnlyWorkspaces, c.Now),
+		signedOut:      newCache[workspace.UserID, time.Time](maxOnlyWorkspaces, c.Now),
 		workspaces:     newCache[workspace.ID, workspace.Workspace](maxWorkspaces, c.Now),
 	}, nil
 }
@@ -134,9 +138,19 @@ type User struct {
 	Name          string `json:"name"`
 }
 
-// SignedIn returns the identity of the user of a session.
-func SignedIn(u User) Identity {
-	return Identity{Kind: ByUser, user: user{id: u.ID, email: u.Email, name: u.Name, emailVerified: u.EmailVerified}}
+// SignedIn returns the identity of the user of a session that began at a time. Errors:
+// fault.Unauthorized when the user's sessions ended since, fault.Unavailable.
+func (a *Authenticator) SignedIn(ctx context.Context, u User, began time.Time) (Identity, error) {
+	ended, err := loadBounded(ctx, a.signedOut, a.coldMembers, u.ID, func(ctx context.Context) (time.Time, error) {
+		return a.store.SignedOut(ctx, u.ID)
+	})
+	switch {
+	case err != nil:
+		return Identity{}, unavailable(err)
+	case !ended.IsZero() && !began.After(ended):
+		return Identity{}, fault.New(fault.Unauthorized, "the session was ended: sign in again")
+	}
+	return Identity{Kind: ByUser, user: user{id: u.ID, email: u.Email, name: u.Name, emailVerified: u.EmailVerified, scopes: workspace.AllScopes()}}, nil
 }
 
 // User returns the user's id, zero for a key.
@@ -176,6 +190,14 @@ func (i Identity) Name() string { return i.user.name }
 
 // RequireUser returns fault.UserIdentityRequired for an API key.
 func (i Identity) RequireUser() error { return requireUser(i.Kind) }
+
+// RequireScope returns fault.Forbidden for a key or token without the scope.
+func (i Identity) RequireScope(s workspace.Scope) error {
+	if i.Kind == ByKey {
+		return requireScope(i.Kind, i.key.Scopes, s)
+	}
+	return requireScope(i.Kind, i.user.scopes, s)
+}
 
 // Authenticate takes the values of the Authorization header. Errors:
 // fault.Unauthorized, or fault.Unavailable when the token cannot be verified.
@@ -331,7 +353,7 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 		}
 		p.Key, p.Scopes, p.Budget = i.key.ID, i.key.Scopes, i.key.Budget
 	case ByUser:
-		p.User, p.Scopes = i.user.id, workspace.AllScopes()
+		p.User, p.Scopes = i.user.id, i.user.scopes
 		p.Email, p.Name = i.user.email, i.user.name
 		p.Role, err = loadBounded(ctx, a.roles, a.coldMembers, membership{in, i.user.id}, func(ctx context.Context) (people.Role, error) {
 			return a.store.Role(ctx, in, i.user.id)
@@ -373,4 +395,5 @@ func notMember(cause error) error {
 func (a *Authenticator) Forget(in workspace.ID, user workspace.UserID) {
 	a.roles.drop(membership{in, user})
 	a.onlyWorkspaces.drop(user)
+	a.signedOut.drop(user)
 }

@@ -23,6 +23,12 @@ type claims struct {
 	EmailVerified json.RawMessage `json:"email_verified,omitempty"`
 	Name          optionalText    `json:"name,omitempty"`
 	WorkspaceID   json.RawMessage `json:"workspace_id,omitempty"`
+	// Scope and Scp name what the token is for (RFC 9068; some issuers have scp).
+	Scope json.RawMessage `json:"scope,omitempty"`
+	Scp   json.RawMessage `json:"scp,omitempty"`
+	// TokenUse and Type say what kind of token it is, where the issuer sets them.
+	TokenUse json.RawMessage `json:"token_use,omitempty"`
+	Type     json.RawMessage `json:"typ,omitempty"`
 }
 
 // optionalText is a claim for display. A value of another type counts as absent.
@@ -37,12 +43,13 @@ func (t *optionalText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// targets maps the names of claims to fields. Other claims, such as iat and jti, are
-// not read.
+// targets maps the names of claims to fields. Other claims, such as jti, are not read.
 func (c *claims) targets() map[string]any {
 	return map[string]any{
-		"iss": &c.Issuer, "sub": &c.Subject, "aud": &c.Audience, "exp": &c.ExpiresAt, "nbf": &c.NotBefore,
+		"iss": &c.Issuer, "sub": &c.Subject, "aud": &c.Audience,
+		"exp": &date{&c.ExpiresAt}, "nbf": &date{&c.NotBefore}, "iat": &date{&c.IssuedAt},
 		"email": &c.Email, "email_verified": &c.EmailVerified, "name": &c.Name, "workspace_id": &c.WorkspaceID,
+		"scope": &c.Scope, "scp": &c.Scp, "token_use": &c.TokenUse, "typ": &c.Type,
 	}
 }
 

@@ -11,8 +11,12 @@ import (
 	"time"
 )
 
-// Leeway is the tolerated clock difference for exp and nbf.
+// Leeway is the tolerated clock difference for exp, nbf and iat.
 const Leeway = 30 * time.Second
+
+// DefaultMaxLifetime is the longest that an access token may be good for. Providers let
+// it be set to 30 days at most, and to a day by default.
+const DefaultMaxLifetime = 30 * 24 * time.Hour
 
 // MinSecret is the minimum length of a shared secret in bytes, the size of the hash
 // (RFC 7518, 3.2).
@@ -43,6 +47,11 @@ type Config struct {
 	// email_verified: an address without it counts as verified. With a secret it
 	// always does.
 	AbsentEmailVerified bool
+	// RequireScopes: a token without a scope of Atlas has none, instead of all.
+	RequireScopes bool
+	// MaxLifetime is the longest that a token may be good for: exp − iat, or what is
+	// left without iat. 0 means DefaultMaxLifetime.
+	MaxLifetime time.Duration
 	// JWKSRefresh is the interval of reading the document; 0 means 5 min. A token
 	// with an unknown key triggers an earlier read, at most every JWKSMinInterval.
 	JWKSRefresh time.Duration
@@ -75,6 +84,9 @@ func (c Config) Validate() error {
 	faults = append(faults, c.checkRequired("issuer", c.Issuer, c.AnyIssuer), c.checkRequired("audience", c.Audience, c.AnyAudience))
 	if c.AbsentEmailVerified && c.JWKS == "" {
 		faults = append(faults, errors.New("--jwt-absent-email-verified (ATLAS_JWT_ABSENT_EMAIL_VERIFIED) is for --jwks"))
+	}
+	if c.MaxLifetime < 0 {
+		faults = append(faults, errors.New("--jwt-max-lifetime (ATLAS_JWT_MAX_LIFETIME) must not be negative"))
 	}
 	if c.JWKSRefresh < 0 || c.JWKSMinInterval < 0 {
 		faults = append(faults, errors.New("the intervals of reading the JWKS must not be negative"))
@@ -124,6 +136,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Secret != "" {
 		c.Algorithms = []string{"HS256"}
+	}
+	if c.MaxLifetime == 0 {
+		c.MaxLifetime = DefaultMaxLifetime
 	}
 	if c.JWKSRefresh == 0 {
 		c.JWKSRefresh = 5 * time.Minute

@@ -21,6 +21,9 @@ type verifier struct {
 	keys   *keySet // JWKS
 	// verifiedByDefault: an address counts as verified without email_verified.
 	verifiedByDefault bool
+	requireScopes     bool
+	maxLifetime       time.Duration
+	now               func() time.Time
 }
 
 // newVerifier returns nil when the configuration accepts only API keys.
@@ -31,6 +34,7 @@ func newVerifier(c Config) (*verifier, error) {
 	options := []jwt.ParserOption{
 		jwt.WithValidMethods(c.Algorithms),
 		jwt.WithExpirationRequired(),
+		jwt.WithIssuedAt(), // not in the future
 		jwt.WithLeeway(Leeway),
 		jwt.WithTimeFunc(c.Now),
 		jwt.WithStrictDecoding(),
@@ -44,6 +48,7 @@ func newVerifier(c Config) (*verifier, error) {
 	v := &verifier{
 		parser: jwt.NewParser(options...), secret: []byte(c.Secret),
 		verifiedByDefault: c.AbsentEmailVerified || c.Secret != "",
+		requireScopes:     c.RequireScopes, maxLifetime: c.MaxLifetime, now: c.Now,
 	}
 	if c.JWKS != "" {
 		keys, err := newKeySet(c)
@@ -61,6 +66,7 @@ type user struct {
 	email, name   string
 	emailVerified bool
 	workspace     *workspace.ID
+	scopes        []workspace.Scope
 }
 
 var errKeyInHeader = errors.New("the token's header brings its own key, or extensions")
@@ -69,7 +75,7 @@ var errKeyInHeader = errors.New("the token's header brings its own key, or exten
 // fault.Unavailable while the signing keys are not available.
 func (v *verifier) verify(ctx context.Context, token string) (user, error) {
 	var c claims
-	_, err := v.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
+	parsed, err := v.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		for _, name := range []string{"jku", "x5u", "jwk", "crit"} {
 			if _, there := t.Header[name]; there {
 				return nil, errKeyInHeader
@@ -89,7 +95,13 @@ func (v *verifier) verify(ctx context.Context, token string) (user, error) {
 	case err != nil:
 		return user{}, badToken(err)
 	}
+	if err := errors.Join(c.checkKind(parsed.Header["typ"]), c.checkLifetime(v.maxLifetime, v.now())); err != nil {
+		return user{}, badToken(err)
+	}
 	u := user{}
+	if u.scopes, err = c.scopes(v.requireScopes); err != nil {
+		return user{}, badToken(err)
+	}
 	if u.id, err = workspace.ParseUserID(c.Subject); err != nil || u.id.IsZero() {
 		return user{}, badToken(fmt.Errorf("sub %q is no UUID", c.Subject))
 	}

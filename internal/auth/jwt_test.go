@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -126,6 +127,39 @@ var claimCases = map[string]struct {
 	"exp past":                             {map[string]any{"exp": tokenTime.Add(-30 * time.Second).Unix()}, false},
 	"nbf to come, within the leeway":       {map[string]any{"nbf": tokenTime.Add(30 * time.Second).Unix()}, true},
 	"nbf to come":                          {map[string]any{"nbf": tokenTime.Add(31 * time.Second).Unix()}, false},
+	"exp a text that has a number":         {map[string]any{"exp": fmt.Sprint(tokenTime.Add(time.Hour).Unix())}, false},
+	"exp in a list":                        {map[string]any{"exp": []int64{tokenTime.Add(time.Hour).Unix()}}, false},
+	"exp true":                             {map[string]any{"exp": true}, false},
+	"exp with a fraction":                  {map[string]any{"exp": float64(tokenTime.Add(time.Hour).Unix()) + 0.5}, true},
+	"exp in the year 5138":                 {map[string]any{"exp": 99999999999}, false},
+	"exp beyond all years":                 {map[string]any{"exp": json.RawMessage("1e300")}, false},
+	"exp that no number holds":             {map[string]any{"exp": json.RawMessage("1e400")}, false},
+	"exp in milliseconds":                  {map[string]any{"exp": tokenTime.Add(time.Hour).UnixMilli()}, false},
+	"exp after 30 days":                    {map[string]any{"exp": tokenTime.Add(30 * 24 * time.Hour).Unix()}, true},
+	"exp after more":                       {map[string]any{"exp": tokenTime.Add(30*24*time.Hour + time.Second).Unix()}, false},
+	"30 days from iat":                     {map[string]any{"iat": tokenTime.Add(-29 * 24 * time.Hour).Unix(), "exp": tokenTime.Add(24 * time.Hour).Unix()}, true},
+	"more from iat":                        {map[string]any{"iat": tokenTime.Add(-30 * 24 * time.Hour).Unix()}, false},
+	"more from iat, 1970":                  {map[string]any{"iat": 0}, false},
+	"iat now":                              {map[string]any{"iat": tokenTime.Unix()}, true},
+	"iat null":                             {map[string]any{"iat": json.RawMessage("null")}, true},
+	"iat a text":                           {map[string]any{"iat": "yesterday"}, false},
+	"iat a text that has a number":         {map[string]any{"iat": fmt.Sprint(tokenTime.Unix())}, false},
+	"iat to come, within the leeway":       {map[string]any{"iat": tokenTime.Add(30 * time.Second).Unix()}, true},
+	"iat to come":                          {map[string]any{"iat": tokenTime.Add(31 * time.Second).Unix()}, false},
+	"nbf a text that has a number":         {map[string]any{"nbf": fmt.Sprint(tokenTime.Unix())}, false},
+	"nbf beyond all years":                 {map[string]any{"nbf": json.RawMessage("1e300")}, false},
+	"token_use access":                     {map[string]any{"token_use": "access"}, true},
+	"token_use null":                       {map[string]any{"token_use": json.RawMessage("null")}, true},
+	"token_use id":                         {map[string]any{"token_use": "id"}, false},
+	"token_use refresh":                    {map[string]any{"token_use": "refresh"}, false},
+	"token_use a list":                     {map[string]any{"token_use": []string{"access"}}, false},
+	"typ Bearer":                           {map[string]any{"typ": "Bearer"}, true},
+	"typ a number":                         {map[string]any{"typ": 7}, true},
+	"typ ID":                               {map[string]any{"typ": "ID"}, false},
+	"typ Refresh":                          {map[string]any{"typ": "Refresh"}, false},
+	"scope a number":                       {map[string]any{"scope": 7}, false},
+	"scp an object":                        {map[string]any{"scp": map[string]any{"data:read": true}}, false},
+	"scope of numbers":                     {map[string]any{"scope": []int{7}}, false},
 	"no sub":                               {map[string]any{"sub": nil}, false},
 	"sub no UUID":                          {map[string]any{"sub": "alice"}, false},
 	"sub bare hex":                         {map[string]any{"sub": "0197a1b2000070008000000000000001"}, false},

@@ -22,7 +22,7 @@ type Principal struct {
 	Email, Name string
 	// Role is the user's role, "" for a key.
 	Role people.Role
-	// Scopes are the scopes of a key; a user has all.
+	// Scopes are the scopes of a key or a user's token; a session has all.
 	Scopes []workspace.Scope
 }
 
@@ -30,18 +30,28 @@ type Principal struct {
 func (p Principal) RequireUser() error { return requireUser(p.Kind) }
 
 // RequireScope returns fault.Forbidden without the scope.
-func (p Principal) RequireScope(s workspace.Scope) error {
-	if slices.Contains(p.Scopes, s) {
+func (p Principal) RequireScope(s workspace.Scope) error { return requireScope(p.Kind, p.Scopes, s) }
+
+func requireScope(k Kind, has []workspace.Scope, s workspace.Scope) error {
+	if slices.Contains(has, s) {
 		return nil
 	}
-	has := make([]string, len(p.Scopes))
-	for i, scope := range p.Scopes {
-		has[i] = string(scope)
+	token := "API key"
+	if k == ByUser {
+		token = "access token"
 	}
-	return fault.New(fault.Forbidden, "this API key lacks the scope %s; it has %s", s, strings.Join(has, ", "))
+	if len(has) == 0 {
+		return fault.New(fault.Forbidden, "this %s lacks the scope %s; it has none of this API", token, s)
+	}
+	names := make([]string, len(has))
+	for i, scope := range has {
+		names[i] = string(scope)
+	}
+	return fault.New(fault.Forbidden, "this %s lacks the scope %s; it has %s", token, s, strings.Join(names, ", "))
 }
 
-// RequireAdmin returns fault.Forbidden for the role member. A key counts as an admin.
+// RequireAdmin returns fault.Forbidden for the role member. A key passes: what it may
+// change of members and invitations, people.Actor says.
 func (p Principal) RequireAdmin() error {
 	if p.Kind == ByKey || p.Role.Administers() {
 		return nil

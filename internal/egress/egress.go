@@ -57,9 +57,11 @@ func New(allow []netip.Prefix, resolver *net.Resolver) *Guard {
 			v6 = append(v6, p)
 		}
 	}
+	// Every machine at Azure reaches its host there: a public address that is none.
+	azure := netip.MustParsePrefix("168.63.129.16/32")
 	all4, all6 := netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")
 	g := &Guard{
-		public: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...)),
+		public: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...), ssrf.WithDeniedV4Prefixes(azure)),
 		allowed: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...),
 			ssrf.WithDeniedV4Prefixes(all4), ssrf.WithDeniedV6Prefixes(all6)),
 		allow:  allow,

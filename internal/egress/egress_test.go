@@ -33,6 +33,13 @@ func TestCheck(t *testing.T) {
 		"https://10.0.0.1/":                         {false, false},
 		"https://169.254.169.254/latest/meta-data/": {false, false},
 		"https://100.100.100.200/":                  {false, false},
+		"https://168.63.129.16/machine":             {false, false}, // Azure's
+		"https://168.63.129.17/":                    {true, true},
+		"https://192.0.0.192/latest/":               {false, false}, // Oracle's
+		"https://169.254.0.23/latest/":              {false, false}, // Tencent's
+		"https://[::ffff:168.63.129.16]/":           {false, false},
+		"https://[2002:a83f:8110::1]/":              {false, false}, // Azure's by 6to4
+		"https://[64:ff9b::a83f:8110]/":             {false, false}, // and by NAT64
 		"https://[fd00:ec2::254]/":                  {false, false},
 		"https://[::ffff:10.0.0.1]/":                {false, false},
 		"https://[::]/":                             {false, false},

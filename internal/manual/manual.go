@@ -204,7 +204,7 @@ func (m *Manual) Serve(w http.ResponseWriter, r *http.Request) bool {
 		m.show(w, r, http.StatusOK, m.search(r.URL.Query().Get("q")))
 		return true
 	case found:
-		h.Set("Content-Security-Policy", quietPolicy)
+		protect(h)
 		if address == "reference" || strings.HasPrefix(address, "reference/") {
 			h.Set("Content-Security-Policy", livePolicy)
 		}
@@ -227,6 +227,14 @@ func (m *Manual) Serve(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
+// protect sets the headers of every page: no other window reaches into it, and other
+// sites do not learn its address, which may have a search.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", quietPolicy)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Referrer-Policy", "same-origin")
+}
+
 func (m *Manual) has(address string) bool {
 	_, found := m.files[address]
 	return found
@@ -240,7 +248,7 @@ func (m *Manual) show(w http.ResponseWriter, r *http.Request, status int, p page
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Security-Policy", quietPolicy)
+	protect(h)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", contentType(""))
 	w.WriteHeader(status)

@@ -88,6 +88,8 @@ type Grant struct {
 // Session is a session as of one request.
 type Session struct {
 	Grant
+	// Began is when it began, zero for a session of an earlier version.
+	Began time.Time
 	// Ends is the end of its lifetime.
 	Ends time.Time
 }
@@ -95,6 +97,7 @@ type Session struct {
 // entry is what Redis has of a session or a link.
 type entry struct {
 	User   auth.User `json:"user"`
+	Began  time.Time `json:"began,omitzero"`
 	Ends   time.Time `json:"ends"`
 	Issuer string    `json:"issuer,omitempty"`
 	// Renew is when the session is renewed next, zero without a refresh token.
@@ -129,7 +132,8 @@ func (s *Store) key(kind, token string) string {
 // Start begins a session and returns its token. Errors: fault.Unavailable.
 func (s *Store) Start(ctx context.Context, g Grant) (token string, err error) {
 	token = rand.Text()
-	e := entry{User: g.User, Ends: s.o.Now().Add(s.o.Lifetime), Issuer: s.o.Issuer}
+	now := s.o.Now()
+	e := entry{User: g.User, Began: now, Ends: now.Add(s.o.Lifetime), Issuer: s.o.Issuer}
 	if err := s.fill(&e, token, secrets{g.Subject, g.Refresh, g.Key}); err != nil {
 		return "", err
 	}
@@ -174,7 +178,7 @@ func (s *Store) Get(ctx context.Context, token string) (Session, error) {
 		}
 	}
 	n, err := e.open(token)
-	return Session{Grant{e.User, n.Subject, n.Refresh, n.Key}, e.Ends}, err
+	return Session{Grant{e.User, n.Subject, n.Refresh, n.Key}, e.Began, e.Ends}, err
 }
 
 func (s *Store) use(ctx context.Context, token string) (entry, error) {

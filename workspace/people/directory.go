@@ -51,6 +51,8 @@ type UserStore interface {
 	UsersByEmail(ctx context.Context, email string) ([]User, error)
 	// ReleaseUser makes a user claimable: fault.NotFound.
 	ReleaseUser(ctx context.Context, id workspace.UserID) (User, error)
+	// SignOutUser ends the sessions of a user: fault.NotFound.
+	SignOutUser(ctx context.Context, id workspace.UserID) (User, error)
 }
 
 // WorkspaceChange has the fields to change; nil fields are not changed.
@@ -260,6 +262,12 @@ func (d *Directory) AddMember(ctx context.Context, to workspace.ID, m Member) (M
 		return Member{}, err
 	}
 	return d.store.InsertMember(ctx, to, m, byAddress)
+}
+
+// SignOutUser ends all sessions of a user that have begun. They may sign in again.
+// Errors: fault.NotFound.
+func (d *Directory) SignOutUser(ctx context.Context, id workspace.UserID) (User, error) {
+	return d.store.SignOutUser(ctx, id)
 }
 
 // ReleaseUser lets the next who signs in with a user's verified address become this user:

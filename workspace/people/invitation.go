@@ -71,12 +71,12 @@ type InvitationStore interface {
 	// InsertInvitation adds an invitation if guard permits the actor, and returns
 	// when its e-mail is sent under the rates of l (ScheduleEmail). In the same
 	// transaction it revokes an open invitation of the address that expired by
-	// r.CreatedAt, or any with r.Replaces. Errors: fault.AlreadyInvited for one that is pending;
+	// r.CreatedAt, or any with r.Replaces; a pending one is guard's target. Errors: fault.AlreadyInvited for one that is pending;
 	// fault.AlreadyMember; fault.LimitReached when the workspace has
 	// l.OpenInvitations already, also under concurrent calls.
 	InsertInvitation(ctx context.Context, in workspace.ID, by Actor, r InvitationRecord, l workspace.Limits, guard Guard) (EmailSchedule, error)
-	// RevokeInvitation closes an open invitation if guard permits the actor:
-	// fault.NotFound.
+	// RevokeInvitation closes an open invitation, whose role is guard's target, if
+	// guard permits the actor: fault.NotFound.
 	RevokeInvitation(ctx context.Context, in workspace.ID, by Actor, id InvitationID, at time.Time, guard Guard) (Invitation, error)
 }
 
@@ -178,7 +178,9 @@ func (s *Invitations) create(ctx context.Context, in workspace.ID, by Actor, ema
 	}
 	secret := s.Links.secret(r.ID, r.Seed)
 	r.Hash = secret.Hash()
-	schedule, err := s.Store.InsertInvitation(ctx, in, by, r, s.Limits.WithDefaults(), requireAdministrator)
+	schedule, err := s.Store.InsertInvitation(ctx, in, by, r, s.Limits.WithDefaults(), func(l LockedMembers) error {
+		return by.administers(l, role)
+	})
 	if err != nil {
 		return CreatedInvitation{}, err
 	}
@@ -188,7 +190,7 @@ func (s *Invitations) create(ctx context.Context, in workspace.ID, by Actor, ema
 // Revoke closes an open invitation and returns it. Its link stops working at
 // once. Errors: fault.NotFound, fault.Forbidden.
 func (s *Invitations) Revoke(ctx context.Context, in workspace.ID, by Actor, id InvitationID) (Invitation, error) {
-	return s.Store.RevokeInvitation(ctx, in, by, id, s.now(), requireAdministrator)
+	return s.Store.RevokeInvitation(ctx, in, by, id, s.now(), func(l LockedMembers) error { return by.administers(l) })
 }
 
 // Invitee is the user who accepts an invitation, from the claims of their token.

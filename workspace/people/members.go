@@ -23,20 +23,38 @@ type Actor struct {
 	// transaction of the change, because the role that the request was
 	// authorized with may be some seconds old.
 	Role Role
+	// MembersOnly limits the actor to people of the role member and their invitations.
+	MembersOnly bool
 }
 
 // The actors without a user.
 var (
-	KeyActor      = Actor{Role: Admin}
+	// KeyActor is a key with the scopes workspace:write and workspace:admin.
+	KeyActor = Actor{Role: Admin}
+	// PlainKeyActor is a key without workspace:admin. An admin whom a stolen key made
+	// would stay when the key is revoked.
+	PlainKeyActor = Actor{Role: Admin, MembersOnly: true}
 	OperatorActor = Actor{Role: Owner}
 )
+
+// reach returns fault.Forbidden if the actor may not change people of one of the roles.
+// "" is nobody.
+func (a Actor) reach(roles ...Role) error {
+	for _, role := range roles {
+		if a.MembersOnly && role != "" && role != MemberRole {
+			return fault.New(fault.Forbidden, "this API key lacks the scope workspace:admin: it changes people of the role member and their invitations, no owners and admins")
+		}
+	}
+	return nil
+}
 
 // LockedMembers is what a Guard decides on. The rows it was read from stay locked
 // until the end of the transaction.
 type LockedMembers struct {
 	// Actor is the actor's role, "" when they are not a member.
 	Actor Role
-	// Target is the role of the member to change, "" when they are not a member.
+	// Target is the role of the member to change, or of the invitation to close, ""
+	// when there is none.
 	Target Role
 	// Owners is the number of owners of the workspace.
 	Owners int
@@ -80,24 +98,26 @@ func (r *Members) List(ctx context.Context, in workspace.ID, limit, offset int) 
 }
 
 // SetRole changes a member's role. Errors: fault.Forbidden when the actor is
-// neither owner nor admin, or grants or takes ownership without being an owner;
+// neither owner nor admin, does not reach the role, or grants or takes ownership
+// without being an owner;
 // fault.NotFound when the user is not a member; fault.LastOwner when the
 // workspace would have no owner.
 func (r *Members) SetRole(ctx context.Context, in workspace.ID, by Actor, user workspace.UserID, role Role) (Member, error) {
 	if !role.Valid() {
 		return Member{}, fault.Validation(workspace.NewIssue(fault.InvalidUnion, "role", "must be one of: owner, admin, member"))
 	}
-	m, err := r.store.ChangeRole(ctx, in, by, user, role, func(l LockedMembers) error { return checkRoleChange(l, role) })
+	m, err := r.store.ChangeRole(ctx, in, by, user, role, func(l LockedMembers) error { return checkRoleChange(by, l, role) })
 	if err == nil {
 		r.changed(in, user)
 	}
 	return m, err
 }
 
-func checkRoleChange(l LockedMembers, role Role) error {
+func checkRoleChange(by Actor, l LockedMembers, role Role) error {
+	if err := by.administers(l, role); err != nil {
+		return err
+	}
 	switch {
-	case !l.Actor.Administers():
-		return notAdministrator()
 	case role == Owner && l.Actor != Owner:
 		return fault.New(fault.Forbidden, "only an owner may make somebody an owner")
 	case l.Target == "":
@@ -113,21 +133,22 @@ func checkRoleChange(l LockedMembers, role Role) error {
 }
 
 // Remove deletes a membership and reports whether there was one. Errors:
-// fault.Forbidden when the actor is neither owner nor admin;
-// fault.CannotSelfRemove; fault.LastOwner.
+// fault.Forbidden when the actor is neither owner nor admin, or does not reach the
+// member; fault.CannotSelfRemove; fault.LastOwner.
 func (r *Members) Remove(ctx context.Context, in workspace.ID, by Actor, user workspace.UserID) (removed bool, err error) {
 	self := !by.User.IsZero() && by.User == user
-	removed, err = r.store.RemoveMember(ctx, in, by, user, func(l LockedMembers) error { return checkRemoval(l, self) })
+	removed, err = r.store.RemoveMember(ctx, in, by, user, func(l LockedMembers) error { return checkRemoval(by, l, self) })
 	if err == nil {
 		r.changed(in, user)
 	}
 	return removed, err
 }
 
-func checkRemoval(l LockedMembers, self bool) error {
+func checkRemoval(by Actor, l LockedMembers, self bool) error {
+	if err := by.administers(l); err != nil {
+		return err
+	}
 	switch {
-	case !l.Actor.Administers():
-		return notAdministrator()
 	case self:
 		return fault.New(fault.CannotSelfRemove, "nobody can remove themself; another owner or admin can")
 	case l.Target == Owner && l.Owners <= 1:
@@ -136,15 +157,13 @@ func checkRemoval(l LockedMembers, self bool) error {
 	return nil
 }
 
-func requireAdministrator(l LockedMembers) error {
+// administers returns fault.Forbidden unless the actor administers the workspace, and
+// reaches the target and the roles that are given to somebody.
+func (a Actor) administers(l LockedMembers, given ...Role) error {
 	if !l.Actor.Administers() {
-		return notAdministrator()
+		return fault.New(fault.Forbidden, "only an owner or admin of the workspace may do this")
 	}
-	return nil
-}
-
-func notAdministrator() error {
-	return fault.New(fault.Forbidden, "only an owner or admin of the workspace may do this")
+	return a.reach(append(given, l.Target)...)
 }
 
 func lastOwner() error {

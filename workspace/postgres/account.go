@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -39,6 +40,30 @@ func (s *System) ReleaseUser(ctx context.Context, id workspace.UserID) (people.U
 		return fault.Wrap(cause, fault.NotFound, "there is no user with this id")
 	})
 	return u, toFault(err)
+}
+
+// SignOutUser implements people.UserStore.
+func (s *System) SignOutUser(ctx context.Context, id workspace.UserID) (people.User, error) {
+	u := people.User{ID: id}
+	err := s.pool.QueryRow(ctx, `UPDATE users SET signed_out_at = clock_timestamp() WHERE id = $1 RETURNING email, name`, arg(id)).Scan(&u.Email, &u.Name)
+	u, err = orNotFound(u, err, func(cause error) *fault.Error {
+		return fault.Wrap(cause, fault.NotFound, "there is no user with this id")
+	})
+	return u, toFault(err)
+}
+
+// SignedOut returns when the sessions of a user ended last: SignOutUser was called, or
+// their last membership ended. It is zero for never, and for an unknown user.
+func (s *System) SignedOut(ctx context.Context, id workspace.UserID) (time.Time, error) {
+	var at *time.Time
+	err := s.pool.QueryRow(ctx, `SELECT signed_out_at FROM users WHERE id = $1`, arg(id)).Scan(&at)
+	if noRows(err) || err == nil && at == nil {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, toFault(err)
+	}
+	return *at, nil
 }
 
 // Memberships lists the workspaces of a user by name, then id.

@@ -50,7 +50,11 @@ func (s *Store) Invitations(ctx context.Context, in workspace.ID, limit, offset 
 // InsertInvitation implements workspace.InvitationStore.
 func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by people.Actor, r people.InvitationRecord, l workspace.Limits, guard people.Guard) (schedule people.EmailSchedule, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		if err := checkActor(ctx, tx, in, by, guard); err != nil {
+		locked, err := lockActor(ctx, tx, in, by)
+		if err == nil {
+			err = guard(locked)
+		}
+		if err != nil {
 			return err
 		}
 		// The lock of the limit also covers the rates of e-mails.
@@ -60,7 +64,10 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by people
 		folded := workspace.FoldEmail(r.Email)
 		// Lock the open invitation before reading members: this waits for an
 		// acceptance that is in progress, and then sees the new member.
-		if err := revokeFormer(ctx, tx, in, folded, r); err != nil {
+		if err := revokeFormer(ctx, tx, in, folded, r, func(role people.Role) error {
+			locked.Target = role
+			return guard(locked)
+		}); err != nil {
 			return err
 		}
 		var member bool
@@ -97,20 +104,26 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by people
 }
 
 // revokeFormer revokes the invitation that a new one takes the place of. A pending one that
-// it does not is fault.AlreadyInvited.
-func revokeFormer(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, r people.InvitationRecord) error {
+// it does not is fault.AlreadyInvited, and permit decides on one that it does.
+func revokeFormer(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, r people.InvitationRecord, permit func(people.Role) error) error {
 	var id uuid.UUID
 	var expires time.Time
+	var role people.Role
 	err := tx.QueryRow(ctx, `
-		SELECT id, expires_at FROM invitations WHERE workspace_id = $1 AND email_folded = $2 AND `+invitationOpen+` FOR UPDATE`,
-		arg(in), folded).Scan(&id, &expires)
+		SELECT id, expires_at, role FROM invitations WHERE workspace_id = $1 AND email_folded = $2 AND `+invitationOpen+` FOR UPDATE`,
+		arg(in), folded).Scan(&id, &expires, &role)
+	pending := r.CreatedAt.Before(expires)
 	switch {
 	case noRows(err):
 		return nil
 	case err != nil:
 		return err
-	case r.CreatedAt.Before(expires) && !r.Replaces:
+	case pending && !r.Replaces:
 		return alreadyInvited(nil)
+	case pending:
+		if err := permit(role); err != nil {
+			return err
+		}
 	}
 	_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = $3, `+cancelEmail+` WHERE workspace_id = $1 AND id = $2`, arg(in), id, r.CreatedAt)
 	return err
@@ -119,7 +132,16 @@ func revokeFormer(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string
 // RevokeInvitation implements workspace.InvitationStore.
 func (s *Store) RevokeInvitation(ctx context.Context, in workspace.ID, by people.Actor, id people.InvitationID, at time.Time, guard people.Guard) (i people.Invitation, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		if err := checkActor(ctx, tx, in, by, guard); err != nil {
+		locked, err := lockActor(ctx, tx, in, by)
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRow(ctx, `SELECT role FROM invitations WHERE workspace_id = $1 AND id = $2 AND `+invitationOpen+` FOR UPDATE`,
+			arg(in), arg(id)).Scan(&locked.Target)
+		if err != nil && !noRows(err) {
+			return err
+		}
+		if err := guard(locked); err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, `

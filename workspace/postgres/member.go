@@ -117,16 +117,15 @@ func lockMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, by people.Acto
 	return guard(locked)
 }
 
-// checkActor locks the actor's row until the end of the transaction and calls guard
-// with their role.
-func checkActor(ctx context.Context, tx pgx.Tx, in workspace.ID, by people.Actor, guard people.Guard) error {
+// lockActor locks the actor's row until the end of the transaction and returns their role.
+func lockActor(ctx context.Context, tx pgx.Tx, in workspace.ID, by people.Actor) (people.LockedMembers, error) {
 	locked := people.LockedMembers{Actor: by.Role}
 	if !by.User.IsZero() {
 		locked.Actor = ""
 		err := tx.QueryRow(ctx, `SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2 FOR SHARE`, arg(in), arg(by.User)).Scan(&locked.Actor)
 		if err != nil && !noRows(err) {
-			return err
+			return locked, err
 		}
 	}
-	return guard(locked)
+	return locked, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,12 +27,48 @@ type keyCreateCmd struct {
 	database
 	Workspace  []workspace.ID    `required:"" placeholder:"ID" help:"Workspace the key may act in; may be repeated, the first is its default."`
 	Name       string            `required:"" help:"Name, 1 to 120 characters."`
-	Scope      []workspace.Scope `enum:"data:read,workspace:read,workspace:write" help:"What it may do: data:read, workspace:read, workspace:write; may be repeated (default: all)."`
-	ExpiresIn  time.Duration     `placeholder:"720h" help:"Life of the key, for instance 720h (default: no end)."`
+	Scope      []workspace.Scope `required:"" enum:"data:read,workspace:read,workspace:write,workspace:admin,all" help:"What it may do: data:read, workspace:read, workspace:write; with workspace:write, workspace:admin lets it act as an admin; or all. May be repeated."`
+	Expires    expiry            `aliases:"expires-in" default:"90d" placeholder:"90d" help:"Life of the key, such as 90d or 720h, or never (default: 90d)."`
 	Restricted bool              `help:"Create it restricted: refused until atlas key restrict --off."`
 
 	DailyCredits      limit `placeholder:"N" help:"Credits of each workspace that the key may use in 24 hours (default: no budget)."`
 	RequestsPerSecond limit `placeholder:"N" help:"Requests of the key each second, on all servers together (default: no limit)."`
+}
+
+// expiry is the life of a key; 0 is no end.
+type expiry time.Duration
+
+// UnmarshalText reads a duration, also one in days, or "never".
+func (e *expiry) UnmarshalText(text []byte) error {
+	written := string(text)
+	if written == "never" {
+		*e = 0
+		return nil
+	}
+	unit := time.Duration(1)
+	if days, ok := strings.CutSuffix(written, "d"); ok {
+		unit, written = 24, days+"h"
+	}
+	life, err := time.ParseDuration(written)
+	if err != nil || life == 0 || life.Abs() > maxLife/unit {
+		return errors.New("must be a duration such as 90d or 720h, at most 100 years, or never")
+	}
+	*e = expiry(life * unit)
+	return nil
+}
+
+// maxLife is the longest life of a key that has an end.
+const maxLife = 100 * 365 * 24 * time.Hour
+
+// allScopes is every scope, for who asks for it.
+const allScopes workspace.Scope = "all"
+
+// scopes returns the scopes that were asked for.
+func (c *keyCreateCmd) scopes() []workspace.Scope {
+	if slices.Contains(c.Scope, allScopes) {
+		return workspace.AllScopes()
+	}
+	return c.Scope
 }
 
 // limit is a number from 1 on, or "none", which is 0.
@@ -71,7 +108,7 @@ func (l limit) orNil() *int64 {
 func (c *keyCreateCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return c.with(ctx, func(d *people.Directory) error {
 		key, text, err := d.CreateKey(ctx, people.NewKey{
-			Name: c.Name, Workspaces: c.Workspace, Scopes: c.Scope, ExpiresIn: c.ExpiresIn, Restricted: c.Restricted,
+			Name: c.Name, Workspaces: c.Workspace, Scopes: c.scopes(), ExpiresIn: time.Duration(c.Expires), Restricted: c.Restricted,
 			Budget: workspace.KeyBudget{DailyCredits: int64(c.DailyCredits), RequestsPerSecond: int(c.RequestsPerSecond)},
 		})
 		if err != nil {

@@ -19,6 +19,7 @@ type Member struct {
 
 	SetRole memberSetRoleCmd `cmd:"" help:"Change a member's role. Servers follow within 5 s."`
 	Remove  memberRemoveCmd  `cmd:"" help:"Remove a member. Servers follow within 5 s."`
+	SignOut memberSignOutCmd `cmd:"" help:"End all sessions of a user in the Explorer. Servers follow within 5 s."`
 	Release memberReleaseCmd `cmd:"" help:"Let the next who signs in to the Explorer with a user's verified address become this user, in all workspaces."`
 }
 
@@ -109,6 +110,22 @@ func (c *memberRemoveCmd) Run(ctx context.Context, s *cli.Streams) error {
 	})
 }
 
+type memberSignOutCmd struct {
+	database
+	User workspace.UserID `arg:"" help:"The user's id, as atlas member list shows it."`
+}
+
+// Run ends the sessions of the user and prints them.
+func (c *memberSignOutCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, func(d *people.Directory) error {
+		u, err := d.SignOutUser(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		return c.answerUser(s, u)
+	})
+}
+
 type memberReleaseCmd struct {
 	database
 	User workspace.UserID `arg:"" help:"The user's id, as atlas member list shows it."`
@@ -121,13 +138,17 @@ func (c *memberReleaseCmd) Run(ctx context.Context, s *cli.Streams) error {
 		if err != nil {
 			return err
 		}
-		type answer struct {
-			ID    workspace.UserID `json:"id"`
-			Email string           `json:"email"`
-			Name  string           `json:"name"`
-		}
-		return c.answer(s.Out, answer(u), "ID EMAIL NAME", [][]string{{u.ID.String(), u.Email, u.Name}})
+		return c.answerUser(s, u)
 	})
+}
+
+func (o database) answerUser(s *cli.Streams, u people.User) error {
+	type answer struct {
+		ID    workspace.UserID `json:"id"`
+		Email string           `json:"email"`
+		Name  string           `json:"name"`
+	}
+	return o.answer(s.Out, answer(u), "ID EMAIL NAME", [][]string{{u.ID.String(), u.Email, u.Name}})
 }
 
 func (o database) answerMembers(s *cli.Streams, value any, all ...people.Member) error {

@@ -2,8 +2,6 @@ package server
 
 import (
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"atlas/cmd/internal/cli"
@@ -30,6 +28,8 @@ type Config struct {
 	RedisURL          string        `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Redis; or several addresses separated by commas: nodes of a Cluster or, with ?master_name=NAME on the first, Sentinels."`
 	RedisPrefix       string        `name:"redis-prefix" env:"ATLAS_REDIS_PREFIX" default:"atlas:credits:" help:"What the names of all Redis keys begin with (default: atlas:credits:)."`
 	CursorKeys        []string      `name:"cursor-keys" env:"ATLAS_CURSOR_KEYS" sep:"," placeholder:"KEY" help:"Keys that sign cursors and make ETags and the links of invitations, separated by commas, at least 16 bytes each: the first signs, all are accepted."`
+	AcceptExampleKeys bool          `name:"accept-example-keys" env:"ATLAS_ACCEPT_EXAMPLE_KEYS" help:"Accept cursor keys of examples on an address that others reach: only where something else keeps them out, as in docker-compose.yml."`
+	SecurityContact   string        `name:"security-contact" env:"ATLAS_SECURITY_CONTACT" placeholder:"URI" help:"Address for reports of vulnerabilities in /.well-known/security.txt, such as mailto:security@example.com (default: the page /docs/reporting)."`
 	JWTSecret         string        `name:"jwt-secret" env:"ATLAS_JWT_SECRET" help:"Shared secret (HS256) of access tokens, for development."`
 	JWKS              string        `name:"jwks" env:"ATLAS_JWKS" placeholder:"FILE|URL" help:"JWKS document with the keys that sign access tokens of users. Optional: without it and --jwt-secret only API keys are accepted."`
 	JWTAlgorithms     []string      `name:"jwt-algorithms" env:"ATLAS_JWT_ALGORITHMS" sep:"," help:"Signature algorithms accepted with --jwks (default: RS256,ES256,EdDSA)."`
@@ -38,6 +38,8 @@ type Config struct {
 	JWTAnyIssuer      bool          `name:"jwt-accept-any-issuer" env:"ATLAS_JWT_ACCEPT_ANY_ISSUER" help:"Accept access tokens of every issuer whose keys are in --jwks, instead of --jwt-issuer."`
 	JWTAnyAudience    bool          `name:"jwt-accept-any-audience" env:"ATLAS_JWT_ACCEPT_ANY_AUDIENCE" help:"Accept access tokens that the issuer made for other applications, instead of --jwt-audience."`
 	JWTAbsentVerified bool          `name:"jwt-absent-email-verified" env:"ATLAS_JWT_ABSENT_EMAIL_VERIFIED" help:"Take the e-mail address of an access token without email_verified for verified: only for an issuer that verifies every address and never sends the claim."`
+	JWTRequireScopes  bool          `name:"jwt-require-scopes" env:"ATLAS_JWT_REQUIRE_SCOPES" help:"Refuse what an access token does not name in scope or scp; without it a token that names no scope of Atlas has all."`
+	JWTMaxLifetime    time.Duration `name:"jwt-max-lifetime" env:"ATLAS_JWT_MAX_LIFETIME" default:"720h" help:"Refuse access tokens that are good for longer: exp - iat, or what is left without iat (default: 720h)."`
 	CORSOrigins       []string      `name:"cors-origins" env:"ATLAS_CORS_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser, separated by commas, such as https://app.example (default: none)."`
 	SearchTimeout     time.Duration `name:"search-timeout" env:"ATLAS_SEARCH_TIMEOUT" default:"10s" help:"What one search may take, 100ms to 60s (default: 10s)."`
 	RedisTimeout      time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
@@ -65,9 +67,8 @@ func (c Config) Check() error {
 	}
 	if _, err := c.Cursors(); err != nil {
 		f.Add("--cursor-keys (ATLAS_CURSOR_KEYS): %v; openssl rand -hex 16 prints one", err)
-	} else if slices.ContainsFunc(c.CursorKeys, publicKey) {
-		f.Add("--cursor-keys (ATLAS_CURSOR_KEYS): a key that begins with CHANGE stands in an example, where everybody reads it; openssl rand -hex 16 prints one")
 	}
+	c.checkKnown(&f)
 	for _, origin := range c.CORSOrigins {
 		if err := api.CheckOrigin(origin); err != nil {
 			f.Add("--cors-origins (ATLAS_CORS_ORIGINS): %v", err)
@@ -86,11 +87,6 @@ func (c Config) Check() error {
 	return f.Err()
 }
 
-// publicKey reports whether a key is the one of an example, such as deploy/systemd/atlas.yaml.
-func publicKey(key string) bool {
-	return strings.HasPrefix(strings.ToUpper(strings.TrimSpace(key)), "CHANGE")
-}
-
 // Cursors signs and checks cursors with the configured keys.
 func (c Config) Cursors() (*search.Cursors, error) { return search.NewCursors(c.cursorKeys()...) }
 
@@ -106,6 +102,7 @@ func (c Config) auth() auth.Config {
 	return auth.Config{
 		Secret: c.JWTSecret, JWKS: c.JWKS, Algorithms: c.JWTAlgorithms, Issuer: c.JWTIssuer, Audience: c.JWTAudience,
 		AnyIssuer: c.JWTAnyIssuer, AnyAudience: c.JWTAnyAudience, AbsentEmailVerified: c.JWTAbsentVerified,
+		RequireScopes: c.JWTRequireScopes, MaxLifetime: c.JWTMaxLifetime,
 	}
 }
 

@@ -25,14 +25,14 @@ type SignIn struct {
 
 	SessionIdle     time.Duration `name:"session-idle" env:"ATLAS_SESSION_IDLE" default:"12h" help:"How long a session lasts after its last request, 1m to 720h (default: 12h)."`
 	SessionLifetime time.Duration `name:"session-lifetime" env:"ATLAS_SESSION_LIFETIME" default:"168h" help:"How long a session lasts at most, --session-idle to 8760h (default: 168h)."`
-	SessionRenewal  time.Duration `name:"session-renewal" env:"ATLAS_SESSION_RENEWAL" default:"15m" help:"How often a session with a refresh token asks the provider whether it may go on, 1m to 168h (default: 15m)."`
+	SessionRenewal  time.Duration `name:"session-renewal" env:"ATLAS_SESSION_RENEWAL" default:"15m" help:"How often a session with a refresh token asks the provider whether it may go on, 1m to 1h (default: 15m)."`
 }
 
 func (c SignIn) Check(f *cli.Problems) {
 	idle := cmp.Or(c.SessionIdle, session.DefaultIdle)
 	f.Duration("--session-idle (ATLAS_SESSION_IDLE)", idle, time.Minute, 720*time.Hour)
 	f.Duration("--session-lifetime (ATLAS_SESSION_LIFETIME)", cmp.Or(c.SessionLifetime, session.DefaultLifetime), idle, 8760*time.Hour)
-	f.Duration("--session-renewal (ATLAS_SESSION_RENEWAL)", cmp.Or(c.SessionRenewal, session.DefaultRenewal), time.Minute, 168*time.Hour)
+	f.Duration("--session-renewal (ATLAS_SESSION_RENEWAL)", cmp.Or(c.SessionRenewal, session.DefaultRenewal), time.Minute, time.Hour)
 }
 
 func (c Config) oidc() oidc.Config {

@@ -137,7 +137,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		return nil, err
 	}
 	w.server = &api.Server{
-		PublicURL: c.PublicURL,
+		PublicURL: c.PublicURL, SecurityContact: c.SecurityContact,
 		Search:    engine,
 		Facets:    engine,
 		Match:     engine,

@@ -84,7 +84,7 @@ func newIntruders(t *testing.T, r *rig.Rig, s *rig.Server, v *victim) []intruder
 	_, both := w.AddMember("admin", "Both", "both@intruder.example")
 	v.AddMember("member", "Both", "both@intruder.example")
 	var key struct{ Key string }
-	rig.Check(t, r.Print(t.Context(), &key, "key", "create", "--workspace", w.ID, "--workspace", v.ID, "--name", "Both"))
+	rig.Check(t, r.Print(t.Context(), &key, "key", "create", "--workspace", w.ID, "--workspace", v.ID, "--name", "Both", "--scope", "all"))
 	all := []intruder{
 		{name: "key", Caller: rig.Caller{Base: s.Base, Token: w.Key, Workspace: w.ID}},
 		{name: "user", Caller: rig.Caller{Base: s.Base, Token: owner, Workspace: w.ID}},

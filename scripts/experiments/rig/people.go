@@ -33,7 +33,7 @@ func (r *Rig) NewWorkspace(ctx context.Context, name string, ceiling int64) (Wor
 		return w, err
 	}
 	var made struct{ Key string }
-	err := r.Print(ctx, &made, "key", "create", "--workspace", w.ID, "--name", name)
+	err := r.Print(ctx, &made, "key", "create", "--workspace", w.ID, "--name", name, "--scope", "all")
 	w.Key = made.Key
 	return w, err
 }

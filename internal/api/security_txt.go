@@ -1,0 +1,60 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// securityPath tells who found a vulnerability where to report it (RFC 9116).
+const securityPath = "/.well-known/security.txt"
+
+// securityValid is for how long an answer may be relied on; the standard recommends less
+// than a year.
+const securityValid = 180 * 24 * time.Hour
+
+// hstsHeader makes browsers use TLS alone for a year, where it is in front of the service.
+const hstsHeader = "max-age=31536000"
+
+// reportingPath is the page that says how to report a vulnerability, made of SECURITY.md.
+const reportingPath = DocsPath + "/reporting"
+
+// CheckContact returns an error for an address that security.txt cannot have.
+func CheckContact(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || !slices.Contains([]string{"mailto", "https", "tel"}, u.Scheme) || u.Host == "" && u.Opaque == "" || strings.ContainsAny(address, " \r\n") {
+		return fmt.Errorf("%.100q must be an address such as mailto:security@example.com or https://example.com/security", address)
+	}
+	return nil
+}
+
+// securityRows are security.txt.
+func (s *Server) securityRows() (rows []stranger) {
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		rows = append(rows, stranger{method: method, path: securityPath, operation: "security_txt", class: classDocuments, handle: func(ctx *gin.Context) {
+			ctx.Header("Cache-Control", "public, max-age=3600")
+			ctx.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(s.securityText(ctx.Request.Host)))
+		}})
+	}
+	return rows
+}
+
+// securityText is the document. host is where the request was sent to.
+func (s *Server) securityText(host string) string {
+	origin := strings.TrimSuffix(s.PublicURL, "/")
+	at := cmp.Or(origin, "http://"+url.PathEscape(host))
+	text := "Contact: " + cmp.Or(s.SecurityContact, at+reportingPath) + "\n" +
+		"Expires: " + time.Now().UTC().Truncate(24*time.Hour).Add(securityValid).Format(time.RFC3339) + "\n" +
+		"Preferred-Languages: en\n" +
+		"Policy: " + at + reportingPath + "\n"
+	if origin != "" {
+		text += "Canonical: " + origin + securityPath + "\n"
+	}
+	return text
+}
