@@ -114,7 +114,7 @@ func (r *Members) SetRole(ctx context.Context, in workspace.ID, by Actor, user w
 }
 
 func checkRoleChange(by Actor, l LockedMembers, role Role) error {
-	if err := by.administers(l, role); err != nil {
+	if err := by.administers(l); err != nil {
 		return err
 	}
 	switch {
@@ -122,6 +122,11 @@ func checkRoleChange(by Actor, l LockedMembers, role Role) error {
 		return fault.New(fault.Forbidden, "only an owner may make somebody an owner")
 	case l.Target == "":
 		return fault.New(fault.NotFound, "this user is not a member of the workspace")
+	}
+	if err := by.reach(role); err != nil {
+		return err
+	}
+	switch {
 	case l.Target != Owner || role == Owner:
 		return nil
 	case l.Actor != Owner:

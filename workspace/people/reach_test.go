@@ -21,7 +21,7 @@ func TestReachOfAPlainKey(t *testing.T) {
 			switch {
 			case role == MemberRole && target == MemberRole:
 				want = ""
-			case role == MemberRole && target == "":
+			case role != Owner && target == "":
 				want = fault.NotFound
 			}
 			if err := checkRoleChange(PlainKeyActor, locked, role); fault.CodeOf(err) != want {
