@@ -12,7 +12,8 @@ import (
 // ChangesRequest asks what changed of a dataset: docs/api.md, "Changes". The zero value asks for
 // a cursor from now on.
 type ChangesRequest struct {
-	// Cursor is Changes.Next of the page before, Since a time to begin with instead.
+	// Cursor is Changes.Next of the page before, Since a time to begin with instead. The
+	// zero time is none.
 	Cursor string
 	Since  time.Time
 	// Limit of changes, 1 to 1,000; 0: 100.

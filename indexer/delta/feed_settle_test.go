@@ -13,6 +13,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/indexer/delta"
+	"atlas/indexer/generation"
 	feedchanges "atlas/search/changes"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -176,5 +177,25 @@ func TestFeedNoticesARestoredBackendWhilePublishing(t *testing.T) {
 	f.catchUp(t)
 	if f.restarts != 1 {
 		t.Errorf("%d restarts, want 1", f.restarts)
+	}
+}
+
+// Programs that do not know the feed switch to another generation and back before anybody
+// looks. What was read meanwhile is told again, once.
+func TestFeedNoticesASwitchAwayAndBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.followerOfTwo(t)
+	w.apply(t, w.toldDelta(t, lines(`{"id":"`+account(1)+`","name":"Uno"}`)))
+	w.load(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(1) + `","name":"Another"}`)})
+	f.catchUp(t) // reads the other generation
+	_, err := generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names}, "")
+	fatal(t, err)
+	fatal(t, w.feed(t).Keep(t.Context(), w.system))
+	f.catchUp(t)
+	f.wantEqual(t, "away and back")
+	fatal(t, w.feed(t).Keep(t.Context(), w.system))
+	if f.catchUp(t); len(f.told) > 0 || f.restarts > 0 {
+		t.Errorf("told again: %v, %d restarts", f.told, f.restarts)
 	}
 }

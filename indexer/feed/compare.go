@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
@@ -19,8 +20,8 @@ import (
 	"atlas/search/query"
 )
 
-// compare writes the differences of the records of two generations. false: the first
-// one is not there anymore.
+// compare writes the differences of the records of a generation and of those before,
+// joined by commas. false: one of those is not there anymore.
 func (f *Feed) compare(ctx context.Context, from, to string) (bool, error) {
 	if from == "" {
 		return false, nil
@@ -29,6 +30,15 @@ func (f *Feed) compare(ctx context.Context, from, to string) (bool, error) {
 	if err := f.begin(ctx, to, from); err != nil {
 		return false, err
 	}
+	for origin := range strings.SplitSeq(from, ",") {
+		if compared, err := f.compareTwo(ctx, origin, to); err != nil || !compared {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (f *Feed) compareTwo(ctx context.Context, from, to string) (bool, error) {
 	group, inner := errgroup.WithContext(ctx)
 	for _, d := range query.Datasets {
 		group.Go(func() error {

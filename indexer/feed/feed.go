@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"time"
 
@@ -27,6 +28,7 @@ type Store interface {
 	Publish(ctx context.Context, writer string, id uuid.UUID) error
 	EndChanges(ctx context.Context, writer string) error
 	NextArrival(ctx context.Context, now time.Time) (time.Time, error)
+	MarkFeed(ctx context.Context, generations []string) error
 	StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error
 	MergeStore
 }
@@ -166,7 +168,17 @@ func (f *Feed) Switching(ctx context.Context, from, to string) error {
 	if err := f.Settle(ctx, ""); err != nil {
 		return err
 	}
-	return f.begin(ctx, to, from)
+	if err := f.begin(ctx, to, from); err != nil {
+		return err
+	}
+	// The switch marks its aliases. Those of from are marked until then.
+	return f.Retry.Do(ctx, func(ctx context.Context) error {
+		state, err := f.Store.FeedState(ctx)
+		if err != nil || slices.Contains(state.Marked, to) {
+			return err
+		}
+		return f.Store.MarkFeed(ctx, append(state.Marked, to))
+	})
 }
 
 // Switched is called after searches were switched to a generation: it compares it with
@@ -212,7 +224,8 @@ func (f *Feed) startOver(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		served, err := f.served(ctx)
+		all, err := generation.Indices(ctx, f.Elastic, f.Names)
+		served := generation.ServedOf(f.Names, all)
 		if err != nil {
 			return err
 		}
@@ -223,7 +236,10 @@ func (f *Feed) startOver(ctx context.Context) error {
 				}
 			}
 		}
-		return f.Store.StartFeedOver(ctx, uuid.New(), kept.ID, served)
+		if err := f.Store.StartFeedOver(ctx, uuid.New(), kept.ID, served); err != nil {
+			return err
+		}
+		return f.mark(ctx, served)
 	})
 }
 
@@ -240,8 +256,9 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 		return err
 	case is.restored:
 		return f.startOver(ctx)
-	case is.Switch && is.Writer == is.served:
+	case is.Switch && is.Writer == is.served && !is.moved():
 		return f.Switched(ctx, is.served)
+	case is.Switch && is.Writer == is.served:
 	case is.Switch: // it did not happen
 		if err := f.begin(ctx, is.Generation, is.Generation); err != nil {
 			return err
@@ -258,14 +275,18 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 		}
 	}
 	if !is.switched() {
-		return nil
+		return f.Retry.Do(ctx, func(ctx context.Context) error { return f.mark(ctx, is.served) })
 	}
 	// Its signals may have arrived at any time up to now. First, because the next call goes
 	// on behind begin.
 	if _, err := f.nextArrival(ctx, time.Now()); err != nil {
 		return err
 	}
-	if err := f.begin(ctx, is.served, is.Generation); err != nil {
+	if err := f.begin(ctx, is.served, is.origins()); err != nil {
+		return err
+	}
+	// Not before: the missing mark tells of the switch.
+	if err := f.Retry.Do(ctx, func(ctx context.Context) error { return f.mark(ctx, is.served) }); err != nil {
 		return err
 	}
 	return f.Switched(ctx, is.served)
@@ -276,43 +297,15 @@ func (f *Feed) begin(ctx context.Context, to, from string) error {
 	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, to, &from, false) })
 }
 
-// situation is what there is to settle.
-type situation struct {
-	changes.State
-	served   string // the generation that searches use, "" if they use several or none
-	restored bool
-}
-
-// switched reports whether searches use another generation than the feed was told of.
-func (s situation) switched() bool { return s.served != "" && s.served != s.Generation }
-
-func (f *Feed) look(ctx context.Context) (is situation, err error) {
-	if is.State, err = f.Store.FeedState(ctx); err != nil {
-		return is, err
-	}
-	kept, err := f.kept(ctx)
-	if err != nil {
-		return is, err
-	}
-	is.restored = is.Restored(kept.ID)
-	is.served, err = f.served(ctx)
-	return is, err
-}
-
 // Keep settles the feed if a writer left it unfinished, a switch was not announced, or a
 // backend was restored. It does nothing while somebody has the lease. Servers call it now
 // and then.
 func (f *Feed) Keep(ctx context.Context, lease generation.Lease) error {
 	is, err := f.look(ctx)
-	if err != nil || is.Writer == "" && !is.restored && !is.switched() {
+	if err != nil || is.Writer == "" && !is.restored && !is.switched() && !is.newlyMarked() {
 		return err
 	}
 	return generation.WithLease(ctx, lease, func(ctx context.Context) error { return f.Settle(ctx, "") })
-}
-
-func (f *Feed) served(ctx context.Context) (string, error) {
-	all, err := generation.Indices(ctx, f.Elastic, f.Names)
-	return generation.ServedOf(f.Names, all), err
 }
 
 // correct writes what became of the records that an abandoned delta was about to change,

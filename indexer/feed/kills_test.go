@@ -25,6 +25,7 @@ func TestEveryKill(t *testing.T) {
 		"settling a switch":                (*simulation).aSwitchToSettle,
 		"settling a switch of a stranger":  (*simulation).aStrangersSwitch,
 		"settling a switch that went back": (*simulation).aSwitchThatWentBack,
+		"settling a switch away and back":  (*simulation).aSwitchAwayAndBack,
 		"settling what was published":      (*simulation).aPublicationToSettle,
 		"settling a restored backend":      (*simulation).aRestore,
 	} {
@@ -140,7 +141,17 @@ func (s *simulation) aSwitchThatWentBack(t *testing.T) func(*process) error {
 	p := s.spared(t, "switch")
 	p.at, p.late = point{"PUT _doc/last", 1}, true
 	s.ended(t, p, s.switching(p, s.another(), true))
-	s.es.serve(first)
+	s.es.serve(first, false)
+	return s.settling
+}
+
+// Somebody who does not know the feed switches away and back.
+func (s *simulation) aSwitchAwayAndBack(t *testing.T) func(*process) error {
+	s.delta(t, s.spared(t, "delta"))
+	first := s.es.serves
+	s.es.serve(s.another(), false)
+	s.catchUp(t)
+	s.es.serve(first, false)
 	return s.settling
 }
 
@@ -179,4 +190,29 @@ func TestComparesWhatIsNotSearchableYet(t *testing.T) {
 	}
 	s.es.refresh()
 	s.compare(t)
+}
+
+// Somebody who does not know the feed switches away and back before a server looks. What
+// a follower read meanwhile is put right.
+func TestSwitchedAwayAndBack(t *testing.T) {
+	t.Parallel()
+	s := newSimulation(t)
+	for name, way := range map[string][]bool{"nobody was told": {false, false}, "the way there was announced": {true, false}} {
+		s.begin(t, 1)
+		first, second := s.es.serves, s.another()
+		s.delta(t, s.spared(t, "delta"))
+		s.settle(t)
+		id := "10000000-0000-4000-8000-000000000002"
+		p := s.spared(t, "delta")
+		s.ended(t, p, s.apply(p, s.name(), [][]edit{{{id, newDoc(id, 1, 0)}}}))
+		p = s.spared(t, "switch")
+		p.at, p.late = point{"switch", 1}, true
+		s.ended(t, p, s.switching(p, second, way[0]))
+		s.catchUp(t) // reads what is served now
+		s.switchTo(t, s.spared(t, "switch"), first, way[1])
+		s.compare(t)
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
 }

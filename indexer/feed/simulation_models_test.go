@@ -87,6 +87,10 @@ func (s statements) BeginChanges(ctx context.Context, writer string, origin *str
 	return s.do("BeginChanges", func() error { return s.Store.BeginChanges(ctx, writer, origin, keep) })
 }
 
+func (s statements) MarkFeed(ctx context.Context, generations []string) error {
+	return s.do("MarkFeed", func() error { return s.Store.MarkFeed(ctx, generations) })
+}
+
 func (s statements) AppendChanges(ctx context.Context, writer string, list []changes.Change) error {
 	return s.do("AppendChanges", func() error { return s.Store.AppendChanges(ctx, writer, list) })
 }
@@ -117,6 +121,7 @@ type cluster struct {
 	lock        sync.Mutex
 	generations map[string]*accounts
 	serves      string
+	marked      bool // the aliases are
 	kept        []byte
 	seqNo       int64 // of kept
 	backup      *cluster
@@ -134,10 +139,10 @@ func (c *cluster) fill(name string, docs map[string]doc) {
 	c.generations[name] = &accounts{docs, maps.Clone(docs)}
 }
 
-func (c *cluster) serve(name string) {
+func (c *cluster) serve(name string, marked bool) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.serves = name
+	c.serves, c.marked = name, marked
 }
 
 func (c *cluster) write(list []edit) {
@@ -177,7 +182,7 @@ func (c *cluster) visible() map[string]string {
 func (c *cluster) clone() *cluster {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	twin := &cluster{generations: map[string]*accounts{}, serves: c.serves, kept: c.kept, seqNo: c.seqNo}
+	twin := &cluster{generations: map[string]*accounts{}, serves: c.serves, marked: c.marked, kept: c.kept, seqNo: c.seqNo}
 	for name, of := range c.generations {
 		twin.generations[name] = &accounts{maps.Clone(of.live), maps.Clone(of.seen)}
 	}
@@ -188,7 +193,7 @@ func (c *cluster) clone() *cluster {
 func (c *cluster) bring(b *cluster) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.generations, c.serves, c.kept, c.seqNo, c.backup = b.generations, b.serves, b.kept, b.seqNo, nil
+	c.generations, c.serves, c.marked, c.kept, c.seqNo, c.backup = b.generations, b.serves, b.marked, b.kept, b.seqNo, nil
 }
 
 // transport answers requests from the model.
@@ -233,6 +238,12 @@ func (c *cluster) answer(method string, at *url.URL, body []byte) (status int, a
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	switch {
+	case at.Path == "/_aliases":
+		if !bytes.Contains(body, []byte(names.Generation(string(query.Accounts), c.serves)+`"`)) {
+			return http.StatusNotFound, object{"error": object{"type": "aliases_not_found_exception"}}
+		}
+		c.marked = true
+		return http.StatusOK, object{}
 	case action == "_search":
 		return c.search(target, body)
 	case action == "_doc/last" && method == http.MethodPut:
@@ -254,7 +265,7 @@ func (c *cluster) answer(method string, at *url.URL, body []byte) (status int, a
 			if alias := names.Alias(string(d)); target == alias+"*" {
 				aliases := object{}
 				if name == c.serves {
-					aliases[alias] = object{}
+					aliases[alias] = object{"is_write_index": c.marked}
 				}
 				indices[names.Generation(string(d), name)] = object{"aliases": aliases}
 			}

@@ -93,7 +93,7 @@ func (s *simulation) begin(t *testing.T, seed uint64) {
 	t.Helper()
 	s.random, s.es, s.said, s.left = rand.New(rand.NewPCG(seed, 0)), newCluster(), nil, map[string][][]edit{}
 	s.es.fill(s.name(), map[string]doc{})
-	s.es.serve(s.es.newest())
+	s.es.serve(s.es.newest(), false)
 	s.settle(t) // the one before had another cluster
 	s.restart(t)
 }
@@ -278,7 +278,7 @@ func (s *simulation) switching(p *process, to string, told bool) error {
 			return err
 		}
 	}
-	if err := p.do("switch", func() error { s.es.serve(to); return nil }); err != nil || !told {
+	if err := p.do("switch", func() error { s.es.serve(to, told); return nil }); err != nil || !told {
 		return err
 	}
 	return p.feed.Switched(p.ctx, to)

@@ -42,8 +42,9 @@ const deltaMark = "-delta-"
 type Index struct {
 	Dataset query.Dataset
 	Name    string
-	// Served means that the dataset's alias points to it.
-	Served bool
+	// Served means that the dataset's alias points to it, Marked that the switch was made,
+	// or is known, by a program that keeps the feed of changes.
+	Served, Marked bool
 	// Loaded means that a load made it, Unfinished that the load did not finish it.
 	Loaded, Unfinished bool
 	// Deltas are the names of unfinished deltas on it.
@@ -56,18 +57,20 @@ func Indices(ctx context.Context, es *elastic.Client, names mappings.Names) ([]I
 	var all []Index
 	for _, d := range query.Datasets {
 		alias := names.Alias(string(d))
-		indices, err := es.Aliases(ctx, alias+"*")
+		indices, err := es.Indices(ctx, alias+"*")
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range slices.Sorted(maps.Keys(indices)) {
+			aliases := indices[name].Aliases
 			in := Index{
 				Dataset: d, Name: name,
-				Served:     slices.Contains(indices[name], alias),
+				Served:     slices.Contains(aliases, alias),
+				Marked:     slices.Contains(indices[name].Marked, alias),
 				Loaded:     generationName.MatchString(names.GenerationOf(string(d), name)),
-				Unfinished: slices.Contains(indices[name], LoadingAlias(name)),
+				Unfinished: slices.Contains(aliases, LoadingAlias(name)),
 			}
-			for _, alias := range indices[name] {
+			for _, alias := range aliases {
 				if delta, ok := strings.CutPrefix(alias, name+deltaMark); ok {
 					in.Deltas = append(in.Deltas, delta)
 				}
@@ -78,6 +81,33 @@ func Indices(ctx context.Context, es *elastic.Client, names mappings.Names) ([]I
 		}
 	}
 	return all, nil
+}
+
+// Marks are the changes that mark the search aliases of served indices. They fail if
+// searches use others by now.
+func Marks(names mappings.Names, all []Index) (changes []elastic.AliasChange) {
+	for _, in := range all {
+		if in.Served && !in.Marked {
+			alias := names.Alias(string(in.Dataset))
+			changes = append(changes, elastic.AliasChange{Index: in.Name, Alias: alias, Remove: true}, elastic.AliasChange{Index: in.Name, Alias: alias, Mark: true})
+		}
+	}
+	return changes
+}
+
+// OthersThan returns the generations that could be served, but for one.
+func OthersThan(names mappings.Names, all []Index, generation string) (others []string) {
+	datasets := map[string]int{}
+	for _, in := range all {
+		name := names.GenerationOf(string(in.Dataset), in.Name)
+		if !in.Loaded || in.Unfinished || name == generation {
+			continue
+		}
+		if datasets[name]++; datasets[name] == len(query.Datasets) {
+			others = append(others, name)
+		}
+	}
+	return others
 }
 
 // ServedOf returns the generation of the served indices, "" if they are of several or

@@ -9,6 +9,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
+	"atlas/search/query"
 )
 
 // Options say where generations are and who else may write. Elastic is required.
@@ -65,7 +66,7 @@ func (o Options) Switch(ctx context.Context, changes []elastic.AliasChange, to [
 	if err := o.announce(ctx, to); err != nil {
 		return false, err
 	}
-	err := o.Elastic.ChangeAliases(ctx, changes)
+	err := o.Elastic.ChangeAliases(ctx, o.mark(changes))
 	if err == nil {
 		return true, nil
 	}
@@ -94,6 +95,19 @@ func (o Options) announce(ctx context.Context, to []string) error {
 		return fault.New(fault.Internal, "the index %s is gone", to[0])
 	}
 	return o.Feed.Switching(ctx, ServedOf(o.Names, now), o.Names.GenerationOf(string(now[i].Dataset), to[0]))
+}
+
+// mark marks the search aliases that are added, so that the feed can tell whether somebody
+// who does not know it has moved them since.
+func (o Options) mark(changes []elastic.AliasChange) []elastic.AliasChange {
+	if o.Feed == nil {
+		return changes
+	}
+	marked := slices.Clone(changes)
+	for i, c := range marked {
+		marked[i].Mark = !c.Remove && slices.ContainsFunc(query.Datasets, func(d query.Dataset) bool { return c.Alias == o.Names.Alias(string(d)) })
+	}
+	return marked
 }
 
 // areServed reports whether searches of the datasets use these indices.

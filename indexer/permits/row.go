@@ -96,6 +96,8 @@ func (c *cells) text(column string, limit int) string {
 	return s
 }
 
+// date returns the zero time for no date, and for 0001-01-01, which exports of .NET have
+// for it.
 func (c *cells) date(column string) time.Time {
 	s := c.fields[c.at[column]]
 	if s == "" {

@@ -116,6 +116,8 @@ type Index struct {
 	UUID string
 	// Aliases are sorted.
 	Aliases []string
+	// Marked are those that were added with a mark.
+	Marked []string
 }
 
 // Indices returns the indices whose names match one of the patterns (`*` matches
@@ -131,7 +133,9 @@ func (c *Client) Indices(ctx context.Context, patterns ...string) (map[string]In
 		return nil, err
 	}
 	var answer map[string]struct {
-		Aliases  map[string]any `json:"aliases"`
+		Aliases map[string]struct {
+			WriteIndex bool `json:"is_write_index"`
+		} `json:"aliases"`
 		Settings struct {
 			Index struct {
 				UUID string `json:"uuid"`
@@ -143,7 +147,13 @@ func (c *Client) Indices(ctx context.Context, patterns ...string) (map[string]In
 	}
 	indices := make(map[string]Index, len(answer))
 	for name, a := range answer {
-		indices[name] = Index{UUID: a.Settings.Index.UUID, Aliases: slices.Sorted(maps.Keys(a.Aliases))}
+		index := Index{UUID: a.Settings.Index.UUID, Aliases: slices.Sorted(maps.Keys(a.Aliases))}
+		for _, alias := range index.Aliases {
+			if a.Aliases[alias].WriteIndex {
+				index.Marked = append(index.Marked, alias)
+			}
+		}
+		indices[name] = index
 	}
 	return indices, nil
 }
@@ -167,14 +177,19 @@ type AliasChange struct {
 	Index, Alias string
 	// Remove means that the alias is removed. It must exist.
 	Remove bool
+	// Mark adds the alias with a mark, which is gone once somebody else has removed the
+	// alias and added it again. It is that of the index that an alias writes to, so an
+	// alias of one index behaves the same with and without it.
+	Mark bool
 }
 
 // ChangeAliases makes all changes in one step, or none.
 func (c *Client) ChangeAliases(ctx context.Context, changes []AliasChange) error {
 	type target struct {
-		Index     string `json:"index"`
-		Alias     string `json:"alias"`
-		MustExist bool   `json:"must_exist,omitzero"`
+		Index      string `json:"index"`
+		Alias      string `json:"alias"`
+		MustExist  bool   `json:"must_exist,omitzero"`
+		WriteIndex bool   `json:"is_write_index,omitzero"`
 	}
 	actions := make([]map[string]target, 0, len(changes))
 	for _, change := range changes {
@@ -182,7 +197,7 @@ func (c *Client) ChangeAliases(ctx context.Context, changes []AliasChange) error
 		if change.Remove {
 			verb = "remove"
 		}
-		actions = append(actions, map[string]target{verb: {change.Index, change.Alias, change.Remove}})
+		actions = append(actions, map[string]target{verb: {change.Index, change.Alias, change.Remove, change.Mark}})
 	}
 	body, err := json.Marshal(map[string]any{"actions": actions})
 	if err != nil {

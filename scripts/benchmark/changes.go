@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/procfs"
 
 	"atlas/client"
@@ -290,9 +291,9 @@ func (s timedStore) AppendChanges(ctx context.Context, writer string, list []cha
 	return s.Store.AppendChanges(ctx, writer, list)
 }
 
-func (s timedStore) Publish(ctx context.Context, writer string) error {
+func (s timedStore) Publish(ctx context.Context, writer string, id uuid.UUID) error {
 	defer s.add(time.Now())
-	return s.Store.Publish(ctx, writer)
+	return s.Store.Publish(ctx, writer, id)
 }
 
 // follow measures how long after `atlas index apply` its follower has the changes.

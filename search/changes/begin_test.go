@@ -3,9 +3,12 @@ package changes_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
+	"atlas/internal/fault"
+	"atlas/internal/input"
 	"atlas/search/changes"
 	"atlas/search/query"
 )
@@ -47,5 +50,27 @@ func TestBeginningNow(t *testing.T) {
 	}
 	if then := ask(query.ChangesRequest{FeedRequest: query.FeedRequest{Cursor: now.Next}}); len(then.Items) != 1 {
 		t.Errorf("%+v", then)
+	}
+}
+
+// FeedAt has nothing told since any time.
+func (m *moving) FeedAt(_ context.Context, at time.Time) (changes.Position, bool, error) {
+	return changes.Position{Seq: 1}, at.Year() > 1, nil
+}
+
+// Each date is a place to begin, also the first day there is, which .NET sends for no date:
+// it is never taken for a request from now on.
+func TestBeginningAtTheFirstDay(t *testing.T) {
+	t.Parallel()
+	r := &changes.Reader{Store: &moving{quiet{at: changes.Position{Publication: uuid.New(), Seq: 7}}}, Cursors: plain{}}
+	for _, day := range []string{"0001-01-01", "0001-01-01T00:00:00Z", "0001-01-02"} {
+		body, _ := input.Decode([]byte(`{"since":"` + day + `"}`))
+		req, err := query.ChangesRule(query.Accounts).Parse(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Begin(t.Context(), req); fault.CodeOf(err) != fault.CursorTooOld || !req.Begins() {
+			t.Errorf("%s: %v", day, err)
+		}
 	}
 }

@@ -83,11 +83,14 @@ type State struct {
 	// have one of them.
 	Abandoned []uuid.UUID
 	// Writer has not finished; "" for none. Switch means that it is a generation that
-	// searches are switched to, from the generation Origin, "" for none.
+	// searches are switched to, from the generation Origin, "" for none: of several, joined
+	// by commas, each may have been served meanwhile.
 	Writer, Origin string
 	Switch         bool
 	// Generation is the one that the feed was last switched to, "" for none.
 	Generation string
+	// Marked are the generations whose search aliases have a mark while they are served.
+	Marked []string
 	// Arrival is the last arrival that a writer was given for its new signals. Searches
 	// see all signals that arrived up to Arrived.
 	Arrival, Arrived time.Time

@@ -88,8 +88,8 @@ func (r *Reader) Begin(ctx context.Context, req query.ChangesRequest) (Position,
 	switch {
 	case req.Cursor != "":
 		return r.open(req.Dataset, req.Cursor)
-	case !req.Since.IsZero():
-		p, known, err := r.Store.FeedAt(ctx, req.Since)
+	case req.Since != nil:
+		p, known, err := r.Store.FeedAt(ctx, *req.Since)
 		if err == nil && !known {
 			err = errTooOld
 		}

@@ -21,9 +21,11 @@ const (
 
 // FeedRequest asks for a part of a feed of changes.
 type FeedRequest struct {
-	// Cursor or Since is where to begin. Without either the request asks for the end.
+	// Cursor or Since is where to begin. Without either the request asks for the end. Every
+	// Since is a time to begin with, also the zero time: who sends 0001-01-01, which some
+	// libraries have for no date, gets all that is kept or an error, never silently nothing.
 	Cursor string
-	Since  time.Time
+	Since  *time.Time
 	// Wait is how long to wait for a change if there is none.
 	Wait time.Duration
 	// History, if set, asks for the changes of this id instead, newest first.
@@ -31,7 +33,7 @@ type FeedRequest struct {
 }
 
 // Begins reports whether the request has a place to begin.
-func (r FeedRequest) Begins() bool { return r.Cursor != "" || !r.Since.IsZero() }
+func (r FeedRequest) Begins() bool { return r.Cursor != "" || r.Since != nil }
 
 // ChangesRequest asks what changed of a dataset (docs/api.md, "Changes").
 type ChangesRequest struct {
@@ -111,7 +113,7 @@ func feedFields[T any](feed func(*T) *FeedRequest, limit func(*T) *int) []rule.F
 	return []rule.Field[T]{
 		rule.Optional("cursor", rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return cmp.Or(v.Text, "-"), true }).
 			Described("`metadata.next` of the page before."), func(r *T) *string { return &feed(r).Cursor }),
-		rule.Optional("since", TimeRule().Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *T) *time.Time { return &feed(r).Since }),
+		rule.OptionalFunc("since", TimeRule().Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *T, at time.Time) { feed(r).Since = &at }),
 		rule.Optional("limit", rule.Integer(1, MaxChanges).Default(DefaultChanges), limit),
 		rule.Optional("wait_s", rule.Map(rule.Integer(0, int(MaxChangesWait/time.Second)).Default(0), func(s int) time.Duration { return time.Duration(s) * time.Second }).
 			Described("Seconds to wait for a change if there is none."), func(r *T) *time.Duration { return &feed(r).Wait }),

@@ -56,8 +56,8 @@ func (r *Reader) Begin(ctx context.Context, in workspace.ID, req query.FeedReque
 	switch {
 	case req.Cursor != "":
 		return r.open(in, req.Cursor)
-	case !req.Since.IsZero():
-		p, known, err := r.Store.ChangesSince(ctx, in, req.Since)
+	case req.Since != nil:
+		p, known, err := r.Store.ChangesSince(ctx, in, *req.Since)
 		if err == nil && !known {
 			err = errTooOld
 		}

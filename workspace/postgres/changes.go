@@ -24,10 +24,14 @@ var errOtherWriter = fault.New(fault.Internal, "another process has gone on with
 // FeedState returns the state of the feed.
 func (s *System) FeedState(ctx context.Context) (state changes.State, err error) {
 	var writer, origin *string
-	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, abandoned, writer, origin, generation, arrival, arrived FROM data_feed`).
-		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &state.Abandoned, &writer, &origin, &state.Generation, &state.Arrival, &state.Arrived)
+	var marked string
+	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, abandoned, writer, origin, generation, marked, arrival, arrived FROM data_feed`).
+		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &state.Abandoned, &writer, &origin, &state.Generation, &marked, &state.Arrival, &state.Arrived)
 	if writer != nil {
 		state.Writer = *writer
+	}
+	if marked != "" {
+		state.Marked = strings.Split(marked, ",")
 	}
 	if origin != nil {
 		state.Switch, state.Origin = true, *origin
@@ -68,6 +72,13 @@ func (s *System) BeginChanges(ctx context.Context, writer string, origin *string
 
 // abandons gives up the publication in progress. Elasticsearch may have its id.
 const abandons = `publishing = NULL, abandoned = CASE WHEN publishing IS NULL THEN abandoned ELSE abandoned || publishing END`
+
+// MarkFeed stores which generations have marks on their search aliases while they are
+// served.
+func (s *System) MarkFeed(ctx context.Context, generations []string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE data_feed SET marked = $1`, strings.Join(generations, ","))
+	return toFault(err)
+}
 
 // AppendChanges writes changes. They are not told before Publish. Without changes it
 // checks that the caller is the writer.

@@ -3,6 +3,6 @@
 -- publication: Elasticsearch may have one of them.
 ALTER TABLE data_feed ADD COLUMN IF NOT EXISTS abandoned uuid[] NOT NULL DEFAULT '{}';
 
--- marked is the generation whose search aliases the feed has marked. An alias that was
--- moved away and back by somebody else has no mark.
+-- marked are the generations, joined by commas, whose search aliases have a mark while
+-- they are served. An alias that somebody else has moved away and back has none.
 ALTER TABLE data_feed ADD COLUMN IF NOT EXISTS marked text NOT NULL DEFAULT '';

@@ -1,0 +1,99 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"atlas/indexer/generation"
+	"atlas/internal/elastic"
+	"atlas/search/changes"
+)
+
+// A program that does not know the feed may switch searches. If it does so twice, away and
+// back, between two looks, the same generation is served, but followers may have read
+// records of another. So Atlas marks the search aliases with each switch that it makes: a
+// switch by anybody else leaves them without.
+
+// situation is what there is to settle.
+type situation struct {
+	changes.State
+	served   string   // the generation that searches use, "" if they use several or none
+	others   []string // that could be served
+	marked   bool     // the aliases of the served one are
+	restored bool
+}
+
+// switched reports whether searches use another generation than the feed was told of, or
+// may have used another meanwhile.
+func (s situation) switched() bool {
+	return s.served != "" && (s.served != s.Generation || s.moved())
+}
+
+// moved reports whether somebody else has moved the aliases to the served generation after
+// Atlas had.
+func (s situation) moved() bool { return !s.marked && slices.Contains(s.Marked, s.served) }
+
+// newlyMarked reports whether the feed does not know yet that the aliases are marked.
+func (s situation) newlyMarked() bool {
+	return s.marked && (len(s.Marked) != 1 || s.Marked[0] != s.served)
+}
+
+// origins are the generations that followers may have read after a switch that nobody
+// announced, joined by commas: the last one that was told, and those that may have been
+// served in between. "" if it is not known.
+func (s situation) origins() string {
+	list := slices.Clone(s.others)
+	switch {
+	case s.Generation == "":
+		return ""
+	case s.Generation != s.served && !slices.Contains(list, s.Generation):
+		list = append(list, s.Generation)
+	}
+	return strings.Join(list, ",")
+}
+
+func (f *Feed) look(ctx context.Context) (is situation, err error) {
+	if is.State, err = f.Store.FeedState(ctx); err != nil {
+		return is, err
+	}
+	kept, err := f.kept(ctx)
+	if err != nil {
+		return is, err
+	}
+	is.restored = is.Restored(kept.ID)
+	all, err := generation.Indices(ctx, f.Elastic, f.Names)
+	is.served = generation.ServedOf(f.Names, all)
+	is.others = generation.OthersThan(f.Names, all, is.served)
+	is.marked = is.served != "" && len(generation.Marks(f.Names, all)) == 0
+	return is, err
+}
+
+// mark marks the aliases of a generation, if it is served and the marker may, and
+// remembers whether they are.
+func (f *Feed) mark(ctx context.Context, served string) error {
+	is, err := f.look(ctx)
+	if err != nil || served == "" || is.served != served {
+		return err
+	}
+	if !is.marked {
+		all, err := generation.Indices(ctx, f.Elastic, f.Names)
+		if err != nil {
+			return err
+		}
+		err = f.Elastic.ChangeAliases(ctx, generation.Marks(f.Names, all))
+		// Servers need not have the right to. Nor is it done if somebody else has switched.
+		if answer, ok := errors.AsType[*elastic.Error](err); err != nil && (!ok || answer.Class() != elastic.Rejected) {
+			return err
+		}
+		is.marked = err == nil
+	}
+	switch {
+	case is.newlyMarked():
+		return f.Store.MarkFeed(ctx, []string{is.served})
+	case !is.marked && len(is.Marked) > 0:
+		return f.Store.MarkFeed(ctx, nil)
+	}
+	return nil
+}
