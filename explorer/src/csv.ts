@@ -6,13 +6,15 @@
  */
 const likeFormula = /^(?:[\t\r\n]|[\u0000-\u0020\u00a0\u3000\ufeff]*[=+\-@＝＋－＠])/
 
-/** cellOf is a value as text: nothing for what is unknown, a list with ; between its texts. */
+/** textOf is a value as text: nothing for what is unknown, a list with ; between its texts. */
+export function textOf(value: unknown): string {
+  return Array.isArray(value) ? value.map((v) => String(v).replace(/[\\;]/g, '\\$&')).join(';') : String(value ?? '')
+}
+
+/** cellOf is textOf, with an apostrophe before what looks like a formula. */
 export function cellOf(value: unknown): string {
-  if (typeof value === 'number') return String(value)
-  const text = Array.isArray(value)
-    ? value.map((v) => String(v).replace(/[\\;]/g, '\\$&')).join(';')
-    : String(value ?? '')
-  return likeFormula.test(text) ? `'${text}` : text
+  const text = textOf(value)
+  return typeof value !== 'number' && likeFormula.test(text) ? `'${text}` : text
 }
 
 /** row joins cells, quoted where necessary. A single empty cell would be an empty line, which readers skip. */

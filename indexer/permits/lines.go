@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 const (
@@ -21,17 +24,37 @@ const (
 // rows reads CSV rows. An error affects only its own row: encoding/csv by itself
 // reads from a stray quote to the next one, over any number of good rows.
 type rows struct {
-	from  *bufio.Reader
-	ahead [][]byte // lines read, not yet used
-	next  int64    // number of the first line of ahead
-	end   error    // why there are no lines after ahead
-	width int      // fields of a row, 0 while not known
+	from   *bufio.Reader
+	ahead  [][]byte // lines read, not yet used
+	next   int64    // number of the first line of ahead
+	end    error    // why there are no lines after ahead
+	width  int      // fields of a row, 0 while not known
+	ending byte     // of a line
+	comma  rune     // between the fields of a row
 }
 
+// newRows reads a file as programs save them: in UTF-8, or UTF-16 with a byte order mark;
+// with lines that end in LF, CRLF or CR alone; with commas, semicolons, tabs or bars; and
+// with a first line sep=; or none.
 func newRows(from io.Reader) *rows {
-	r := &rows{from: bufio.NewReaderSize(from, 64<<10), next: 1}
-	if bom, _ := r.from.Peek(3); bytes.Equal(bom, []byte("\xEF\xBB\xBF")) {
-		_, _ = r.from.Discard(3)
+	const ahead = 64 << 10
+	r := &rows{from: bufio.NewReaderSize(transform.NewReader(from, unicode.BOMOverride(transform.Nop)), ahead), next: 1, ending: '\n', comma: ','}
+	first, _ := r.from.Peek(ahead)
+	if bytes.IndexByte(first, '\n') < 0 && bytes.IndexByte(first, '\r') >= 0 {
+		r.ending = '\r'
+	}
+	line, _, whole := bytes.Cut(first, []byte{r.ending})
+	if told, is := bytes.CutPrefix(bytes.TrimSpace(line), []byte("sep=")); is && whole && len(told) == 1 {
+		r.comma = rune(told[0])
+		_, _ = r.from.Discard(len(line) + 1)
+		r.next++
+		return r
+	}
+	most := bytes.Count(line, []byte(","))
+	for _, separator := range ";\t|" {
+		if n := bytes.Count(line, []byte(string(separator))); n > most {
+			r.comma, most = separator, n
+		}
 	}
 	return r
 }
@@ -70,7 +93,7 @@ func (r *rows) read() (int64, []string, error) {
 		if quotes += bytes.Count(line, []byte(`"`)); quotes%2 != 0 {
 			continue
 		}
-		fields, err := parseRow(text)
+		fields, err := parseRow(text, r.comma)
 		if err != nil {
 			if n > 0 {
 				break
@@ -91,8 +114,9 @@ func (r *rows) read() (int64, []string, error) {
 	return at, nil, &rowError{reason: "a quote is not closed"}
 }
 
-func parseRow(text []byte) ([]string, error) {
+func parseRow(text []byte, comma rune) ([]string, error) {
 	parser := csv.NewReader(bytes.NewReader(text))
+	parser.Comma = comma
 	parser.FieldsPerRecord = -1
 	fields, err := parser.Read()
 	if err != nil {
@@ -130,7 +154,7 @@ func (r *rows) peek(n int) ([]byte, bool) {
 func (r *rows) readLine() ([]byte, error) {
 	var line []byte
 	for {
-		part, err := r.from.ReadSlice('\n')
+		part, err := r.from.ReadSlice(r.ending)
 		if len(line) <= maxRow {
 			line = append(line, part...)
 		}

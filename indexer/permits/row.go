@@ -64,6 +64,9 @@ func parseHeader(fields []string) (header, error) {
 	if len(fields) > 0 && strings.HasPrefix(fields[0], ndjson.ZipMagic) {
 		return h, fault.New(fault.BadRequest, "this is a workbook, such as of Excel: save it as CSV")
 	}
+	if named := slices.DeleteFunc(slices.Clone(fields), func(name string) bool { return name == "" }); len(named) == 1 && len(missing) > 0 {
+		return h, fault.New(fault.BadRequest, "this is not a permits file: its first row names one column, %.100q; delete titles above the row that names the columns", named[0])
+	}
 	if len(missing) > 0 {
 		return h, fault.New(fault.BadRequest, "this is not a permits file: its first row lacks the columns %s", strings.Join(missing, ", "))
 	}

@@ -15,6 +15,7 @@ type csvRows struct {
 	columns  []string // chosen by begin, unless given
 	members  []string // fields of the record type in this version
 	formulas bool
+	bom      bool // a byte order mark before the header
 
 	// missed are fields without a column. It stays empty when the columns were
 	// given.
@@ -41,7 +42,11 @@ func (c *csvRows) begin(first []json.RawMessage) ([]byte, []string, error) {
 		}
 		c.columns = append(slices.Clone(c.members), slices.Sorted(maps.Keys(more))...)
 	}
-	return c.row(nil, c.columns), c.columns, nil
+	var head []byte
+	if c.bom {
+		head = []byte(byteOrderMark)
+	}
+	return c.row(head, c.columns), c.columns, nil
 }
 
 func (c *csvRows) resume(columns []string) {

@@ -10,6 +10,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -29,9 +30,13 @@ type csvInput struct {
 	file      *os.File
 	reader    *csv.Reader
 	separator rune
-	header    []string
-	rows      int // that were read, with the header
-	line      int // where the last one begins
+	// skipped is how many bytes come before the header: a byte order mark, a line sep=;.
+	skipped int
+	// linesBefore is how many lines they have.
+	linesBefore int
+	header      []string
+	rows        int // that were read, with the header
+	line        int // where the last one begins
 	// head is the first row with its line end, and what is before it.
 	head csvRow
 	// unread are the bytes that the reader took and that no row has, from offset on.
@@ -83,21 +88,81 @@ func (in *csvInput) start() error {
 	case !bytes.Contains(first, []byte("\n")) && bytes.Contains(first, []byte("\r")):
 		return fmt.Errorf("%s has lines that end in CR alone: save it with LF or CRLF", in.path)
 	}
-	in.separator = separatorOf(first)
+	text := bytes.TrimPrefix(first, []byte(byteOrderMark))
+	if line := separatorLine.Find(text); line != nil {
+		in.separator, text, in.linesBefore = rune(line[len("sep=")]), text[len(line):], 1
+	} else {
+		in.separator = separatorOf(text)
+	}
+	in.skipped = n - len(text)
+	if err := in.refuseTitle(text); err != nil {
+		return err
+	}
 	return in.rewind()
 }
 
-// separatorOf is the one of comma, semicolon and tab that makes most columns of the header.
+// separatorLine is a first line that tells Excel the separator.
+var separatorLine = regexp.MustCompile(`^sep=[,;|\t]\r?\n`)
+
+// separators are those that files have, the most usual one first.
+const separators = ",;\t|"
+
+// separatorOf is the one that makes most columns of the header, or else of a row below it.
 func separatorOf(first []byte) rune {
-	best, most := ',', 1
-	for _, separator := range ",;\t" {
-		r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(first, []byte(byteOrderMark))))
-		r.Comma = separator
-		if header, err := r.Read(); err == nil && len(header) > most {
-			best, most = separator, len(header)
+	for rows := 1; rows <= titleRows; rows += titleRows - 1 {
+		best, most := ',', 1
+		for _, separator := range separators {
+			for _, cells := range firstRows(first, separator, rows) {
+				if len(cells) > most {
+					best, most = separator, len(cells)
+				}
+			}
+		}
+		if most > 1 {
+			return best
 		}
 	}
-	return best
+	return ','
+}
+
+// titleRows is among how many rows a header below titles is looked for.
+const titleRows = 10
+
+// firstRows are up to n rows, whatever number of cells they have.
+func firstRows(first []byte, separator rune, n int) (rows [][]string) {
+	r := csv.NewReader(bytes.NewReader(first))
+	r.Comma, r.FieldsPerRecord, r.LazyQuotes = separator, -1, true
+	for len(rows) < n {
+		cells, err := r.Read()
+		if err != nil {
+			return rows
+		}
+		rows = append(rows, cells)
+	}
+	return rows
+}
+
+// refuseTitle refuses a file whose first row is a title above the header: it has fewer
+// cells than the rows below, or text in one of them alone.
+func (in *csvInput) refuseTitle(first []byte) error {
+	rows := firstRows(first, in.separator, titleRows)
+	if len(rows) < 2 {
+		return nil
+	}
+	named := func(cells []string) (n int) {
+		for _, cell := range cells {
+			if strings.TrimSpace(cell) != "" {
+				n++
+			}
+		}
+		return n
+	}
+	for i, row := range rows[1:] {
+		if width := len(rows[0]); named(rows[0]) <= 1 && (width == 1 || width > 2) && named(row) > 1 && len(row) >= width {
+			return fmt.Errorf("%s: %.100q is no header, for it names one column and row %d has %d: delete the lines above the row that names the columns, or put cells with a %q in quotes", in.path, strings.TrimSpace(strings.Join(rows[0], " ")), i+2, named(row), in.separator)
+		}
+	}
+	return nil
 }
 
 // rewind goes back to the first row after the header.
@@ -111,16 +176,11 @@ func (in *csvInput) rewind() error {
 	in.reader = csv.NewReader((*teeing)(in))
 	in.reader.Comma = in.separator
 	in.rows, in.line = 0, 0
-	var before []byte
-	mark := make([]byte, len(byteOrderMark))
-	if n, err := in.file.ReadAt(mark, 0); err == nil && n == len(mark) && string(mark) == byteOrderMark {
-		// The reader does not see it.
-		in.digest.Write(mark)
-		before = mark
-		if _, err := in.file.Seek(int64(len(mark)), io.SeekStart); err != nil {
-			return err
-		}
+	before := make([]byte, in.skipped) // the reader does not see it
+	if _, err := io.ReadFull(in.file, before); err != nil {
+		return err
 	}
+	in.digest.Write(before)
 	head, err := in.next()
 	if err != nil {
 		return err
@@ -157,6 +217,7 @@ func (in *csvInput) next() (csvRow, error) {
 		return row, in.explain(err, len(cells))
 	}
 	row.line, _ = in.reader.FieldPos(0)
+	row.line += in.linesBefore
 	if row.line == 1 && strings.HasPrefix(cells[0], ndjson.ZipMagic) {
 		return row, fmt.Errorf("%s is a workbook, such as of Excel: save it as CSV in UTF-8", in.path)
 	}
@@ -179,6 +240,10 @@ func (in *csvInput) next() (csvRow, error) {
 // explain says what is wrong with a row, and in which line.
 func (in *csvInput) explain(err error, cells int) error {
 	e, ok := errors.AsType[*csv.ParseError](err)
+	if ok {
+		e.StartLine += in.linesBefore
+		e.Line += in.linesBefore
+	}
 	switch {
 	case !ok:
 		return fmt.Errorf("%s: %w", in.path, err)

@@ -27,6 +27,7 @@ type Export struct {
 	Restart    bool     `help:"Begin anew, and replace what is there."`
 	Columns    []string `placeholder:"NAME,…" help:"Columns of a csv or parquet file (default: all)."`
 	Formulas   bool     `help:"Write texts of a csv file that begin like a formula as they are, see above."`
+	BOM        bool     `help:"Begin a csv file with a byte order mark, by which Excel knows that it is UTF-8."`
 	Yes        bool     `short:"y" help:"Do not ask before more than 1,000 credits."`
 
 	packing string // the ending of a compressed file, or ""
@@ -40,7 +41,7 @@ Goes to the end of a search. Whatever ends it before, kill -9 and the end of the
 
 On a terminal it asks before it spends more than 1,000 credits, and shows percent and remaining time. What goes to the standard output (--out -) cannot go on after an end.
 
-In a csv file a list is written as a;b, with \ before a ; or \ of an element, an unknown value as nothing, and a text that begins with = + - @, perhaps after spaces, gets a ' before it, so that no spreadsheet runs it as a formula. Numbers are left as they are.
+In a csv file a list is written as a;b, with \ before a ; or \ of an element, an unknown value as nothing, and a text that begins with = + - @, perhaps after spaces, gets a ' before it, so that no spreadsheet runs it as a formula. Numbers are left as they are. Excel takes a csv file for UTF-8 if it begins with a byte order mark: --bom.
 
 A parquet file has the types of the records: texts, lists of texts, 64-bit integers, doubles and times in UTC with milliseconds; an unknown value is null. It is compressed with zstd. While the export goes on, its rows are in FILE.ndjson.
 
@@ -61,6 +62,9 @@ func (c *Export) Check() error {
 	}
 	if c.Format != "csv" && c.Formulas {
 		f.Add("--formulas is for --format csv")
+	}
+	if c.Format != "csv" && c.BOM {
+		f.Add("--bom is for --format csv")
 	}
 	if c.CursorFile == "" && c.Out != stdout {
 		c.CursorFile = c.Out + ".cursor"
@@ -90,6 +94,7 @@ type exportOf struct {
 	Format     string          `json:"format,omitzero"`
 	Columns    []string        `json:"columns,omitzero"`
 	Formulas   bool            `json:"formulas,omitzero"`
+	BOM        bool            `json:"bom,omitzero"`
 	Packing    string          `json:"compression,omitzero"` // ".gz" or ".zst"
 }
 
@@ -169,7 +174,7 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	of, err := c.describe(ctx, api, exportOf{
 		Dataset: c.Dataset, Book: c.Book, View: c.View, Definition: t.definition,
-		Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas, Packing: c.packing,
+		Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas, BOM: c.BOM, Packing: c.packing,
 	})
 	if err != nil {
 		return apiError(s.Err, err)
@@ -198,7 +203,7 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 		}
 	}
 	if c.Format == "csv" {
-		e.rows = &csvRows{columns: c.Columns, members: t.members(), formulas: c.Formulas}
+		e.rows = &csvRows{columns: c.Columns, members: t.members(), formulas: c.Formulas, bom: c.BOM}
 	}
 	if !file.state.Done {
 		err = e.price(ctx, c.Yes)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { row } from '../csv'
-import { csv, ndjson } from './format'
+import { csv, csvHead, ndjson } from './format'
 import { elements, members } from './raw-json'
 
 const columns = ['id', 'name', 'tags', 'cost']
@@ -37,6 +37,12 @@ test('ndjson keeps a record as it came, in one line', () =>
   expect(ndjson('{"a": 1.50,\r\n "b":"\\u003c\\n"}')).toBe('{"a": 1.50, "b":"\\u003c\\n"}\n'))
 
 describe('raw JSON', () => {
+  test('choices of CSV', () => {
+    const record = '{"id":"=1+1","tags":["@x"],"cost":-1}'
+    expect(csv(record, ['id', 'tags', 'cost'], { formulas: true })).toBe('=1+1,@x,-1\n')
+    expect(csvHead(['id', 'name'], { excel: true })).toBe('\ufeffid,name\n')
+    expect(csvHead(['id', 'name'])).toBe('id,name\n')
+  })
   test('lists', () => {
     expect(elements(' [ {"a":[1,{"b":"}]"}]} , "x,\\"y" ,null,-1.50e3,[] ] ')).toEqual([
       '{"a":[1,{"b":"}]"}]}',

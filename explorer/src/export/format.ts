@@ -1,4 +1,4 @@
-import { cellOf, row } from '../csv'
+import { cellOf, row, textOf } from '../csv'
 import { elements, members } from './raw-json'
 
 export type Format = 'csv' | 'ndjson'
@@ -8,14 +8,28 @@ export type Format = 'csv' | 'ndjson'
 /** ndjson is a record as it came, in one line. */
 export const ndjson = (record: string) => `${record.replace(/[\n\r]/g, '')}\n`
 
-/** csv is a row with the columns of a record. */
-export function csv(record: string, columns: string[]): string {
-  const values = members(record)
-  return row(columns.map((name) => cell(values.get(name) ?? 'null')))
+/** What a person may choose of a CSV file. */
+export interface CSVOptions {
+  /** The file begins with a byte order mark, by which Excel knows that it is UTF-8. */
+  excel?: boolean
+  /** Texts that look like formulas stay as they are. */
+  formulas?: boolean
 }
 
-const cell = (raw: string) =>
-  /^[-\d]/.test(raw) ? raw : cellOf(raw.startsWith('[') ? elements(raw).map(plain) : plain(raw))
+/** csvHead is the row with the names of the columns. */
+export const csvHead = (columns: string[], { excel }: CSVOptions = {}) => (excel ? '\ufeff' : '') + row(columns)
+
+/** csv is a row with the columns of a record. */
+export function csv(record: string, columns: string[], { formulas }: CSVOptions = {}): string {
+  const values = members(record)
+  return row(columns.map((name) => cell(values.get(name) ?? 'null', formulas)))
+}
+
+function cell(raw: string, formulas?: boolean) {
+  if (/^[-\d]/.test(raw)) return raw
+  const value = raw.startsWith('[') ? elements(raw).map(plain) : plain(raw)
+  return formulas ? textOf(value) : cellOf(value)
+}
 
 /** plain is the characters of a text, nothing for null, and the JSON of all else. */
 function plain(raw: string): string {

@@ -31,7 +31,7 @@ export function useCount(workspace: string, { dataset, body, ids }: Source) {
 }
 
 const formats: { format: Format; label: string; text: string }[] = [
-  { format: 'csv', label: 'CSV', text: 'for spreadsheets; a text that looks like a formula gets a ’ in front' },
+  { format: 'csv', label: 'CSV', text: 'for spreadsheets' },
   { format: 'ndjson', label: 'NDJSON', text: 'for programs; each record as Atlas has it, one a line' },
 ]
 
@@ -53,6 +53,8 @@ export function NewExport({ workspace, source, id, back }: Props) {
   const window = useQuery(creditsQuery).data
   const count = useCount(workspace, source)
   const [format, setFormat] = useState<Format>('csv')
+  const [excel, setExcel] = useState(false)
+  const [formulas, setFormulas] = useState(false)
   const [left, setLeft] = useState<string[]>([])
   const [first, setFirst] = useState<string>()
   const known = useMemo(() => loaded(client, workspace, dataset, ids), [client, workspace, dataset, ids])
@@ -73,6 +75,7 @@ export function NewExport({ workspace, source, id, back }: Props) {
         dataset,
         format,
         columns: format === 'csv' ? columns : [],
+        ...(format === 'csv' && { excel, formulas }),
         total: uncounted && most ? most : rows,
         capped: !uncounted || most !== undefined,
       }
@@ -113,6 +116,24 @@ export function NewExport({ workspace, source, id, back }: Props) {
           </label>
         ))}
       </fieldset>
+      {format === 'csv' && (
+        <fieldset>
+          <legend>CSV</legend>
+          <label className="choice">
+            <input type="checkbox" checked={excel} onChange={() => setExcel(!excel)} />
+            <span>
+              <b>For Excel</b> <span className="quiet">a mark at the beginning says that the text is UTF-8</span>
+            </span>
+          </label>
+          <label className="choice">
+            <input type="checkbox" checked={formulas} onChange={() => setFormulas(!formulas)} />
+            <span>
+              <b>Keep formulas</b>{' '}
+              <span className="quiet">otherwise a text that looks like one gets a ’ in front, so that none runs</span>
+            </span>
+          </label>
+        </fieldset>
+      )}
       <fieldset>
         <legend>Rows</legend>
         <label className="choice">

@@ -5,8 +5,7 @@ import { assertUnchanged, sessionOver, sessionQuery, ViewChanged, workspaceQuery
 import { nouns } from '../datasets'
 import { formatNumber } from '../format'
 import { notify } from '../ui/toast'
-import { row } from '../csv'
-import { csv, ndjson } from './format'
+import { csv, csvHead, ndjson, type CSVOptions } from './format'
 import { readPage, type Page } from './page'
 import { saveExport } from './save'
 import {
@@ -78,7 +77,8 @@ export function useElsewhere({ id, state }: Job): boolean {
   return state === 'running' && !here && data === true
 }
 
-export type Plan = Pick<Job, 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'total' | 'capped'>
+export type Plan = CSVOptions &
+  Pick<Job, 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'total' | 'capped'>
 
 /** newExport begins an export. */
 export async function newExport(client: QueryClient, plan: Plan, source: Source, known: Known): Promise<void> {
@@ -173,8 +173,8 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
       await unchanged()
       sure = true
       failures = 0
-      const head = job.pages === 0 && job.format === 'csv' ? row(job.columns) : ''
-      const lines = page.records.map((r) => (job.format === 'csv' ? csv(r, job.columns) : ndjson(r)))
+      const head = job.pages === 0 && job.format === 'csv' ? csvHead(job.columns, job) : ''
+      const lines = page.records.map((r) => (job.format === 'csv' ? csv(r, job.columns, job) : ndjson(r)))
       const blob = new Blob([head, ...lines])
       const { cursor: _, ...rest } = job
       const rows = job.rows + page.records.length

@@ -1,7 +1,7 @@
 import { createStore, del, delMany, get, getMany, keys, set, setMany } from 'idb-keyval'
 import type { AnyRecord, Dataset } from '../datasets'
 import type { Body, Sort } from '../api/queries'
-import type { Format } from './format'
+import type { CSVOptions, Format } from './format'
 
 /** Source is what is exported: the records of a search, or those with ids. */
 export interface Source {
@@ -15,7 +15,7 @@ export interface Source {
 }
 
 /** Job is an export, and how far it is. The browser keeps it, and each page of its file. */
-export interface Job {
+export interface Job extends CSVOptions {
   id: string
   /** Exports are those of one user in one workspace. */
   user: string
