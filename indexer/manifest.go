@@ -21,10 +21,12 @@ import (
 // same.
 type manifest struct {
 	// Format identifies the format of the sorted files and of the documents.
-	Format     string       `json:"format"`
-	Generation string       `json:"generation"`
-	Started    time.Time    `json:"started"` // the time of records that have none
-	Inputs     []inputStamp `json:"inputs"`
+	Format string `json:"format"`
+	// Folding is that of the documents; 0 is query.CaseFolding.
+	Folding    query.Folding `json:"folding"`
+	Generation string        `json:"generation"`
+	Started    time.Time     `json:"started"` // the time of records that have none
+	Inputs     []inputStamp  `json:"inputs"`
 
 	Prefix       string `json:"index_prefix"`
 	Shards       int    `json:"shards"`
@@ -104,7 +106,7 @@ func (s inputStamp) checkUnchanged() error {
 // newManifest describes the load of the options.
 func (l *load) newManifest() (manifest, error) {
 	m := manifest{
-		Format: format(), Generation: generation.NewName(l.started), Started: l.started,
+		Format: format(), Folding: query.NewestFolding, Generation: generation.NewName(l.started), Started: l.started,
 		Prefix: l.Names.Prefix, Shards: l.Settings.Shards, Replicas: l.Settings.Replicas,
 		AllowMissing: l.AllowMissing, DeadLetters: l.DeadLetters,
 	}
@@ -124,7 +126,7 @@ const formatVersion = 1
 
 func format() string {
 	hash := sha256.New()
-	fmt.Fprintln(hash, formatVersion, query.FoldVersion)
+	fmt.Fprintln(hash, formatVersion)
 	for _, d := range query.Datasets {
 		for _, f := range query.Fields(d) {
 			fmt.Fprintln(hash, d, f.Name, f.Type, f.Kind, f.Derive != nil, f.Required, f.Query, f.Sort)
@@ -153,6 +155,9 @@ func (m manifest) changes(now manifest) []string {
 	var all []string
 	if m.Format != now.Format {
 		all = append(all, "another version of Atlas began it, whose records or documents look different")
+	}
+	if m.Folding != now.Folding {
+		all = append(all, fmt.Sprintf("texts are folded by version %d now, and were by version %d", now.Folding, max(m.Folding, query.CaseFolding)))
 	}
 	for i, was := range m.Inputs {
 		is := now.Inputs[i]

@@ -6,6 +6,7 @@
 package mappings
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -18,6 +19,8 @@ import (
 type Settings struct {
 	Shards   int // primary shards, default 1
 	Replicas int // copies of each, default 0
+	// Folding is that of the documents, default query.NewestFolding.
+	Folding query.Folding
 }
 
 // MaxResultWindow is how deep `from` and `size` may reach: the largest offset,
@@ -50,7 +53,7 @@ func body(dataset string, s Settings, define func(query.Dataset) definition) ([]
 	return json.Marshal(map[string]any{
 		"settings": map[string]any{"index": index},
 		"mappings": map[string]any{
-			"_meta":   map[string]any{"version": d.version()},
+			"_meta":   map[string]any{"version": d.version(), "folding": cmp.Or(s.Folding, query.NewestFolding)},
 			"dynamic": "strict",
 			// The stored source is the record that clients get. It excludes values
 			// that only searches need, so that a page is passed on without

@@ -84,6 +84,8 @@ func (s answer) result() (r result) {
 func (s answer) hit() (h hit) {
 	s.Members(func(name []byte) {
 		switch string(name) {
+		case "_index":
+			h.index = s.Value()
 		case "_source":
 			h.source = s.Value()
 		case "sort":

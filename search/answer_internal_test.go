@@ -43,6 +43,7 @@ func FuzzAnswer(f *testing.F) {
 					Value *int `json:"value"`
 				} `json:"total"`
 				Hits []struct {
+					Index  jsontext.Value `json:"_index"`
 					Source jsontext.Value `json:"_source"`
 					Sort   jsontext.Value `json:"sort"`
 				} `json:"hits"`
@@ -62,7 +63,7 @@ func FuzzAnswer(f *testing.F) {
 			expected.total = want.Hits.Total.Value
 		}
 		for _, h := range want.Hits.Hits {
-			expected.rows = append(expected.rows, hit{h.Source, h.Sort})
+			expected.rows = append(expected.rows, hit{h.Index, h.Source, h.Sort})
 		}
 		if diff := cmp.Diff(expected, got, cmp.AllowUnexported(result{}, hit{})); diff != "" {
 			t.Errorf("%s (-parser +scanner):\n%s", text, diff)

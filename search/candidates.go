@@ -46,7 +46,15 @@ func (e *Engine) FindMatches(ctx context.Context, r query.MatchRequest) ([]Found
 			subjects = append(subjects, match.New(r.Dataset, in))
 		}
 	}
-	results, err := e.decide(ctx, r, subjects)
+	var asked query.Any // what inputs are searched for by
+	for in := range positions {
+		for _, text := range []string{in.Name, in.City, in.Email} {
+			asked = append(asked, query.MatchRecord{Text: text})
+		}
+	}
+	results, err := inFoldings(ctx, e, false, []query.Query{{Dataset: r.Dataset, Where: query.All{asked}}}, func(folded []query.Query) ([]match.Result, error) {
+		return e.decide(ctx, r, subjects, folded[0].Folding)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +93,7 @@ func withRecords(r match.Result, records map[string]jsontext.Value) FoundMatch {
 
 // decide decides each input: those that nothing is found for by their words once more, by
 // similar ones.
-func (e *Engine) decide(ctx context.Context, r query.MatchRequest, subjects []*match.Subject) ([]match.Result, error) {
+func (e *Engine) decide(ctx context.Context, r query.MatchRequest, subjects []*match.Subject, by query.Folding) ([]match.Result, error) {
 	results := make([]match.Result, len(subjects))
 	records := make([][]match.Record, len(subjects))
 	open := make([]int, len(subjects))
@@ -96,7 +104,7 @@ func (e *Engine) decide(ctx context.Context, r query.MatchRequest, subjects []*m
 		var searched []int
 		var searches []request
 		for _, i := range open {
-			body, err := candidateSearch(r.Dataset, subjects[i].Blocks(), loosely)
+			body, err := candidateSearch(r.Dataset, subjects[i].Blocks(by), loosely)
 			if err != nil {
 				return nil, err
 			}

@@ -31,7 +31,7 @@ func (e *Engine) Children(ctx context.Context, d query.Dataset, ids []string) (m
 	families := make(map[string]*family, len(ids))
 	all := make(map[string]document.Children, len(ids))
 	for _, id := range ids {
-		families[id] = &family{map[query.Dataset]int64{}, map[query.Dataset][]document.Child{}}
+		families[id] = &family{map[query.Dataset]int64{}, map[query.Dataset][]document.Record{}, query.NewestFolding}
 		all[id] = families[id]
 	}
 	var pending []childSearch
@@ -60,14 +60,31 @@ type childSearch struct {
 // family is the children of one record.
 type family struct {
 	counts map[query.Dataset]int64
-	newest map[query.Dataset][]document.Child
+	newest map[query.Dataset][]document.Record
+	by     query.Folding
 }
+
+var _ document.Foldable = (*family)(nil)
 
 // Count implements document.Children.
 func (f *family) Count(child query.Dataset) int64 { return f.counts[child] }
 
 // Newest implements document.Children.
-func (f *family) Newest(child query.Dataset) []document.Child { return f.newest[child] }
+func (f *family) Newest(child query.Dataset) []document.Child {
+	all := make([]document.Child, len(f.newest[child]))
+	for i, r := range f.newest[child] {
+		r.Folding = f.by
+		all[i] = document.Child{DetectedAt: r.Millis("detected_at"), Fragment: document.Fragment(r)}
+	}
+	return all
+}
+
+// In implements document.Foldable.
+func (f *family) In(by query.Folding) document.Children {
+	of := *f
+	of.by = by
+	return &of
+}
 
 // size is the maximum number of children that the search returns.
 func (c childSearch) size() int {
@@ -144,12 +161,11 @@ func (c childSearch) collect(res result, into map[string]*family) error {
 	return nil
 }
 
-// childOf makes the nested object of a public record, and returns the ids of its
-// parents.
-func childOf(rel query.Relation, public jsontext.Value) (document.Child, []string, error) {
+// childOf reads a public record, and returns the ids of its parents.
+func childOf(rel query.Relation, public jsontext.Value) (document.Record, []string, error) {
 	record, err := document.FromPublic(rel.Child, public)
 	if err != nil {
-		return document.Child{}, nil, fault.Wrap(err, fault.Internal, "a record could not be read")
+		return document.Record{}, nil, fault.Wrap(err, fault.Internal, "a record could not be read")
 	}
-	return document.Child{DetectedAt: record.Millis("detected_at"), Fragment: document.Fragment(record)}, record.Parents(rel), nil
+	return record, record.Parents(rel), nil
 }

@@ -82,6 +82,8 @@ type compiler struct {
 	// public are the fields that a text is searched in where nothing is charged; nil: all.
 	public []*query.Field
 	border map[query.Circle][]string // query.Query.Border
+	// folding is that of the index.
+	folding query.Folding
 }
 
 var _ query.Visitor = (*compiler)(nil)
@@ -139,7 +141,7 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	if q.DryRun {
 		c.public = query.PublicText(q.Dataset)
 	}
-	c.border = q.Border
+	c.border, c.folding = q.Border, q.Folding
 	start := len(c.b)
 	c.raw(`{"bool":{"filter":[`)
 	first := len(c.b)
@@ -154,7 +156,7 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	if seek != nil {
 		c.b = append(append(c.b, seek...), ',')
 	}
-	text := query.MatchRecord{Text: query.Fold(q.Text)}
+	text := query.MatchRecord{Text: q.Folding.Fold(q.Text)}
 	if q.Text != "" && (!scored || q.Typos) {
 		if q.Typos {
 			c.nearly(q, text.Text)
@@ -228,7 +230,16 @@ func (c *compiler) VisitNot(n query.Not) {
 	c.raw(`]}}`)
 }
 
-func (c *compiler) VisitTerms(n query.Terms) { c.terms(c.at.ExactPath(n.Field), n.Values) }
+func (c *compiler) VisitTerms(n query.Terms) {
+	values := n.Values
+	if n.Field.Folded() {
+		values = make([]string, len(n.Values))
+		for i, v := range n.Values {
+			values[i] = query.ExactValue(*n.Field, c.folding.Fold(v))
+		}
+	}
+	c.terms(c.at.ExactPath(n.Field), values)
+}
 
 func (c *compiler) terms(path string, values []string) {
 	switch len(values) {
@@ -251,11 +262,14 @@ func (c *compiler) term(path, value string) *compiler {
 	return c.raw(`{"term":{`).text(path).raw(`:`).text(value).raw(`}}`)
 }
 
-func (c *compiler) VisitMatch(n query.Match) { c.match(c.at.TextPath(n.Field), n.Text) }
+func (c *compiler) VisitMatch(n query.Match) {
+	c.match(c.at.TextPath(n.Field), c.folding.Fold(n.Text))
+}
 
 func (c *compiler) VisitMatchRecord(n query.MatchRecord) {
+	text := c.folding.Fold(n.Text)
 	if c.public == nil {
-		c.match(QueryPath, n.Text)
+		c.match(QueryPath, text)
 		return
 	}
 	c.raw(`{"multi_match":{"type":"cross_fields","operator":"and","fields":[`)
@@ -263,7 +277,7 @@ func (c *compiler) VisitMatchRecord(n query.MatchRecord) {
 		c.text(c.at.TextPath(f)).raw(`,`)
 	}
 	c.b[len(c.b)-1] = ']'
-	c.raw(`,"query":`).text(n.Text).raw(`}}`)
+	c.raw(`,"query":`).text(text).raw(`}}`)
 }
 
 func (c *compiler) match(path, text string) {

@@ -50,12 +50,16 @@ func (e *Engine) Coverage(ctx context.Context, workspace string, c query.Coverag
 		size: func(values []CoverageValue) int {
 			return len(values) * len(query.FilterFields(c.Dataset, query.Data)) * countBytes
 		},
-		run: func(ctx context.Context) ([]CoverageValue, error) { return e.coverageOf(ctx, c) },
+		run: func(ctx context.Context) ([]CoverageValue, error) {
+			return inFoldings(ctx, e, c.By.Dynamic(), []query.Query{{Dataset: c.Dataset}}, func(folded []query.Query) ([]CoverageValue, error) {
+				return e.coverageOf(ctx, c, folded[0].Folding)
+			})
+		},
 	})
 }
 
 // coverageOf is Coverage without the results that are kept.
-func (e *Engine) coverageOf(ctx context.Context, c query.Coverage) ([]CoverageValue, error) {
+func (e *Engine) coverageOf(ctx context.Context, c query.Coverage, in query.Folding) ([]CoverageValue, error) {
 	path := Root.ExactPath(&c.By)
 	terms := object{"field": path, "size": c.Limit, "shard_size": valuesOfShard}
 	top, err := e.coverage(ctx, c, terms, object{})
@@ -85,7 +89,7 @@ func (e *Engine) coverageOf(ctx context.Context, c query.Coverage) ([]CoverageVa
 	}
 	list := make([]CoverageValue, len(buckets))
 	for i, b := range buckets {
-		list[i] = b.coverage(c.By)
+		list[i] = b.coverage(c.By, in)
 	}
 	// Elasticsearch orders a value of over 512 bytes by its digest. It also cuts the
 	// list there, among values of as many records.
@@ -149,11 +153,11 @@ func (e *Engine) coverage(ctx context.Context, c query.Coverage, terms, aggs obj
 	return answer.Values.Buckets, nil
 }
 
-func (b coverageBucket) coverage(by query.Field) CoverageValue {
+func (b coverageBucket) coverage(by query.Field, in query.Folding) CoverageValue {
 	v := CoverageValue{Value: b.Key, Label: by.Vocabulary.Label(b.Key), Records: b.Records, Known: make(map[string]float64, len(b.Known.Buckets))}
 	if len(b.Spelling.Buckets) > 0 {
 		v.Label = b.Spelling.Buckets[0].Key
-		v.Value = query.Fold(v.Label) // the key of a long value is a digest
+		v.Value = in.Fold(v.Label) // the key of a long value is a digest
 	}
 	v.Newest = timeOf(b.Newest.Value)
 	for key, known := range b.Known.Buckets {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -58,6 +59,8 @@ type Position struct {
 	After json.RawMessage
 	// Passed is the number of rows on the preceding pages, as they were returned.
 	Passed int
+	// Folding is that of the index of the preceding row, if the sort depends on it.
+	Folding query.Folding
 }
 
 // Make returns the cursor of a position in q's results.
@@ -65,14 +68,15 @@ func (c *Cursors) Make(q query.Query, p Position) string {
 	signed := append(binary.AppendUvarint(nil, uint64(max(0, p.Passed))), p.After...)
 	b := make([]byte, 0, 1+signatureLen+len(signed))
 	b = append(b, cursorVersion)
-	b = append(b, sign(c.keys[0], q, signed)...)
+	b = append(b, sign(c.keys[0], q, p.Folding, signed)...)
 	b = append(b, signed...)
 	return encoding.EncodeToString(b)
 }
 
 // Read returns the position of q's cursor, the beginning when q has none. Error:
 // BadRequest for a cursor that was made for another base, dataset, sort or, by
-// relevance, text and typos, or of which any bit was changed.
+// relevance, text and typos, or of which any bit was changed. Engine.Search refuses
+// cursors of a Folding that no index has any more.
 func (c *Cursors) Read(q query.Query) (Position, error) {
 	if q.After == "" {
 		return Position{}, nil
@@ -84,9 +88,11 @@ func (c *Cursors) Read(q query.Query) (Position, error) {
 	}
 	signature, signed := b[1:1+signatureLen], b[1+signatureLen:]
 	for _, key := range c.keys {
-		if hmac.Equal(signature, sign(key, q, signed)) {
-			passed, n := binary.Uvarint(signed)
-			return Position{After: json.RawMessage(signed[n:]), Passed: int(passed)}, nil // #nosec G115 -- signed by us
+		for _, folding := range foldings(q.Sort) {
+			if hmac.Equal(signature, sign(key, q, folding, signed)) {
+				passed, n := binary.Uvarint(signed)
+				return Position{After: json.RawMessage(signed[n:]), Passed: int(passed), Folding: folding}, nil // #nosec G115 -- signed by us
+			}
 		}
 	}
 	return Position{}, errCursor
@@ -122,15 +128,29 @@ func seal(key []byte, purpose string, data []byte) []byte {
 
 var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send metadata.search_after as it was answered, with the same dataset, workspace, sort (and, sorted by relevance, query), or leave it out to begin at the first page")
 
+// foldings are those that positions of a sort may have, the newest first. Where the sort
+// values are not folded, they are all the first one, which cursors of before had.
+func foldings(s query.Sort) []query.Folding {
+	if !dependsOnFolding(s) {
+		return []query.Folding{query.CaseFolding}
+	}
+	return []query.Folding{query.MarkFolding, query.CaseFolding}
+}
+
+func dependsOnFolding(s query.Sort) bool { return s.Relevance() || s.Field.Folded() }
+
 // sign binds a position to the search that it belongs to. Each part is preceded
 // by its length, so that no two searches have the same signature.
-func sign(key []byte, q query.Query, position []byte) []byte {
+func sign(key []byte, q query.Query, folding query.Folding, position []byte) []byte {
+	if !dependsOnFolding(q.Sort) {
+		folding = query.CaseFolding
+	}
 	mac := hmac.New(sha256.New, key)
 	part := func(s string) {
 		mac.Write(binary.BigEndian.AppendUint32(nil, uint32(len(s)))) // #nosec G115 -- a request is shorter
 		mac.Write([]byte(s))
 	}
-	mac.Write([]byte{cursorVersion, query.FoldVersion})
+	mac.Write([]byte{cursorVersion, byte(cmp.Or(folding, query.NewestFolding))})
 	part(string(q.Base.Kind))
 	part(q.Base.Workspace)
 	part(q.Base.View)

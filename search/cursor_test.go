@@ -229,7 +229,7 @@ func TestIssuedCursors(t *testing.T) {
 		{dataBase, `{"query":"acme"}`, "AiXIuB13GFT0k8cRl7t6ZWOBrdngHjc56O0UlTXKiVgLrAJbImFjbWUiLDEsMl0"},
 	} {
 		q := parse(t, query.Accounts, issued.base, issued.body)
-		if got := c.Make(q, search.Position{After: json.RawMessage(`["acme",1,2]`), Passed: 300}); got != issued.cursor {
+		if got := c.Make(q, search.Position{After: json.RawMessage(`["acme",1,2]`), Passed: 300, Folding: query.CaseFolding}); got != issued.cursor {
 			t.Errorf("%s: %s, want %s", issued.body, got, issued.cursor)
 		}
 	}

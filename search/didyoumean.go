@@ -41,7 +41,7 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 	}
 	// The terms of a text are nearly always its words, so one round trip has all that a
 	// text without a similar one needs.
-	first := termsRequest{text: query.Fold(q.Text)}
+	first := termsRequest{text: q.Folding.Fold(q.Text)}
 	first.counted = distinct(query.Words(first.text))
 	switch n := len(first.counted); {
 	case n == 1: // surely not found
@@ -324,7 +324,7 @@ func (e *Engine) withTerms(ctx context.Context, q query.Query) (query.Query, err
 	if q.Text == "" || !q.Typos || query.PublicText(q.Dataset) == nil {
 		return q, nil
 	}
-	terms, _, err := e.ask(ctx, termsRequest{text: query.Fold(q.Text)}, q)
+	terms, _, err := e.ask(ctx, termsRequest{text: q.Folding.Fold(q.Text)}, q)
 	for _, t := range terms {
 		q.Terms = append(q.Terms, t.Text)
 	}

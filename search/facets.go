@@ -131,10 +131,12 @@ func (r *facetRun) first(ctx context.Context) error {
 	for i := range r.tallies {
 		t := &r.tallies[i]
 		exact := true
+		var foldings []query.Folding
 		for search, answer := range answers {
 			if !r.on(t, search) {
 				continue
 			}
+			foldings = append(foldings, r.searches[search].Folding)
 			whole, err := t.addFirst(answer[t.ignores].aggregations)
 			if err != nil {
 				return err
@@ -150,7 +152,7 @@ func (r *facetRun) first(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.list()
+		t.list(oldest(foldings))
 	}
 	return nil
 }
@@ -392,16 +394,17 @@ func (r *facetRun) accountNames(ctx context.Context) (map[string]string, error) 
 	return r.engine.namesOf(ctx, slices.Compact(ids))
 }
 
-// list orders the values and cuts the list.
-func (t *tally) list() {
+// list orders the values, folded by a version, and cuts the list.
+func (t *tally) list(by query.Folding) {
 	if !t.facet.Field.Faceted() {
 		return
 	}
 	t.listed = t.listed[:0]
 	byValue := map[string]int{}
 	for spelling, sum := range t.values {
-		value := t.facet.Field.FacetValue(spelling)
-		if !t.facet.Field.IsID() && !t.facet.Keeps(value) {
+		value := t.facet.Field.FacetValue(spelling, by)
+		// What was typed is compared in memory, by the newest folding.
+		if !t.facet.Field.IsID() && !t.facet.Keeps(t.facet.Field.FacetValue(spelling, query.NewestFolding)) {
 			continue
 		}
 		i, there := byValue[value]

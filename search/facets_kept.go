@@ -28,7 +28,11 @@ func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 	}
 	return resultOf(ctx, e, operation[query.Facets]{
 		workspace: s.Workspace, key: keyOf(version, func(w io.Writer) { describeFacets(w, s) }), counts: true, size: bytesOfFacets,
-		run: func(ctx context.Context) (query.Facets, error) { return e.facets(ctx, s) },
+		run: func(ctx context.Context) (query.Facets, error) {
+			// Values are told as the index folds them.
+			return inFoldings(ctx, e, slices.ContainsFunc(s.Request.Facets, func(f query.Facet) bool { return f.Field.Folded() }), s.Searches(),
+				func(folded []query.Query) (query.Facets, error) { return e.facets(ctx, s.In(folded)) })
+		},
 	})
 }
 
@@ -54,7 +58,7 @@ func bytesOfFacets(facets query.Facets) int {
 
 func describeFacets(w io.Writer, s query.FacetSearch) {
 	for _, q := range s.Searches() {
-		_, _ = fmt.Fprintf(w, "\n%s %t %q %q %s %q %t", q.Dataset, q.Held, q.Generation, q.Base.Workspace, q.Where, query.Fold(q.Text), q.Typos)
+		_, _ = fmt.Fprintf(w, "\n%s %t %q %q %s %q %t", q.Dataset, q.Held, q.Generation, q.Base.Workspace, q.Where, query.FoldCase(q.Text), q.Typos)
 	}
 	_, _ = fmt.Fprintf(w, "\n%q", s.Request.Own)
 	for _, f := range s.Request.Facets {

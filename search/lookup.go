@@ -73,18 +73,26 @@ func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, value
 	if !known {
 		return nil, fmt.Errorf("search: %s has no field %s", d, field)
 	}
+	asked := query.Query{Dataset: d, Where: query.All{query.Terms{Field: &f, Values: values}}}
+	return inFoldings(ctx, e, false, []query.Query{asked}, func(folded []query.Query) ([][]jsontext.Value, error) {
+		return e.match(ctx, d, f, values, folded[0].Folding)
+	})
+}
+
+// match is Match in an index of a Folding.
+func (e *Engine) match(ctx context.Context, d query.Dataset, f query.Field, values []string, by query.Folding) ([][]jsontext.Value, error) {
 	searches := make([]request, len(values))
 	for i, v := range values {
 		// An older index does not have DomainsPath, but some of its whole values are
 		// in the same form.
-		terms := []object{{"term": object{Root.ExactPath(&f): query.ExactValue(f, query.Fold(v))}}}
+		terms := []object{{"term": object{Root.ExactPath(&f): query.ExactValue(f, by.Fold(v))}}}
 		if f.Domains {
 			terms = append(terms, object{"term": object{DomainsPath: v}})
 		}
 		body, err := json.Marshal(object{
 			"query": object{"bool": object{"filter": object{"bool": object{"should": terms}}}},
 			"size":  MaxMatches, "sort": []object{{"id": object{"order": "asc"}}}, "track_total_hits": false,
-			"_source": []string{"id", field},
+			"_source": []string{"id", f.Name},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("search: %w", err)

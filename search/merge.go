@@ -18,11 +18,13 @@ import (
 // sort must not be by relevance, whose scores differ between indices. Errors are
 // those of Search.
 func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
-	page, err := e.mergedPage(ctx, searches, countOnly)
-	if err == nil && page.Total == 0 {
-		page.DidYouMean = e.didYouMean(ctx, searches[0], countOnly)
-	}
-	return page, err
+	return inFoldings(ctx, e, false, []query.Query{searches[0], searches[1], countOnly}, func(folded []query.Query) (query.Page, error) {
+		page, err := e.mergedPage(ctx, [2]query.Query(folded[:2]), folded[2])
+		if err == nil && page.Total == 0 {
+			page.DidYouMean = e.didYouMean(ctx, folded[0], folded[2])
+		}
+		return page, err
+	})
 }
 
 // mergedPage is SearchMerged without Page.DidYouMean.
@@ -33,7 +35,7 @@ func (e *Engine) mergedPage(ctx context.Context, searches [2]query.Query, countO
 		q.Limit != other.Limit || q.Offset != other.Offset || q.After != other.After {
 		return query.Page{}, fault.New(fault.Internal, "two searches that cannot be merged")
 	}
-	position, err := e.Cursors.Read(q)
+	position, err := e.position(ctx, q)
 	if err != nil {
 		return query.Page{}, err
 	}
@@ -64,6 +66,15 @@ func (e *Engine) mergedPage(ctx context.Context, searches [2]query.Query, countO
 	if err != nil {
 		return query.Page{}, err
 	}
+	if dependsOnFolding(q.Sort) {
+		found := make([]hit, len(rows))
+		for i, r := range rows {
+			found[i].index = r.index
+		}
+		if position.Folding, err = e.foldingOfRows(ctx, found); err != nil {
+			return query.Page{}, err
+		}
+	}
 	p := pageOf(q, total)
 	p.After = func(i int) string {
 		return e.Cursors.Make(q, position.next(q, i+1, json.RawMessage(rows[i].key.sort)))
@@ -81,8 +92,8 @@ func (e *Engine) mergedPage(ctx context.Context, searches [2]query.Query, countO
 
 // mergedRow is one row of either search.
 type mergedRow struct {
-	source jsontext.Value
-	key    sortKey
+	index, source jsontext.Value
+	key           sortKey
 }
 
 // merge is one round trip of SearchMerged: it finds the first rows of both
@@ -131,7 +142,7 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 			if err != nil {
 				return nil, 0, fault.BackendUnavailable(err, "elasticsearch")
 			}
-			rows = append(rows, mergedRow{row.source, key})
+			rows = append(rows, mergedRow{row.index, row.source, key})
 		}
 	}
 	desc := m.searches[0].Sort.Desc

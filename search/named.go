@@ -33,7 +33,7 @@ func (e *Engine) named(ctx context.Context, q query.Query) (all []query.Named) {
 	if parts != nil {
 		c.raw(`"parts":{"filters":{"filters":[`)
 		for _, p := range parts {
-			c.term(Root.ExactPath(p.Field), query.ExactValue(*p.Field, query.Fold(p.Text))).raw(`,`)
+			c.term(Root.ExactPath(p.Field), query.ExactValue(*p.Field, q.Folding.Fold(p.Text))).raw(`,`)
 		}
 		c.closeList().raw(`]}},`)
 	}

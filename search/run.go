@@ -50,6 +50,7 @@ type Engine struct {
 	frequent frequentValues
 	fronts   fronts
 	kept     keptResults
+	foldings keptFoldings
 	values   keptValues
 	skipped  rowBudget
 	matching countSlots
@@ -73,14 +74,17 @@ func (e *Engine) CheckCursor(q query.Query) error {
 // q's; Unavailable when Elasticsearch cannot be reached, is too slow, or returns
 // only a part of the page.
 func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) {
-	page, err := e.searchPage(ctx, q)
-	if err == nil && page.Total == 0 {
-		var both sync.WaitGroup
-		both.Go(func() { page.Named = e.named(ctx, q) })
-		page.DidYouMean = e.didYouMean(ctx, q)
-		both.Wait()
-	}
-	return page, err
+	return inFoldings(ctx, e, false, []query.Query{q}, func(folded []query.Query) (query.Page, error) {
+		q := folded[0]
+		page, err := e.searchPage(ctx, q)
+		if err == nil && page.Total == 0 {
+			var both sync.WaitGroup
+			both.Go(func() { page.Named = e.named(ctx, q) })
+			page.DidYouMean = e.didYouMean(ctx, q)
+			both.Wait()
+		}
+		return page, err
+	})
 }
 
 // prepared returns searches with what their bodies need from other round trips: the
@@ -102,7 +106,7 @@ func (e *Engine) prepared(ctx context.Context, free bool, searches ...query.Quer
 
 // searchPage is Search without Page.DidYouMean and Page.Named.
 func (e *Engine) searchPage(ctx context.Context, q query.Query) (query.Page, error) {
-	position, err := e.Cursors.Read(q)
+	position, err := e.position(ctx, q)
 	if err != nil {
 		return query.Page{}, err
 	}
@@ -142,7 +146,16 @@ func (e *Engine) searchPage(ctx context.Context, q query.Query) (query.Page, err
 	if err := res.complete(q); err != nil {
 		return query.Page{}, err
 	}
-	return e.page(q, position, res, *res.total), nil
+	return e.page(ctx, q, position, res, *res.total)
+}
+
+// position reads q's cursor. Errors: BadRequest; Unavailable.
+func (e *Engine) position(ctx context.Context, q query.Query) (Position, error) {
+	p, err := e.Cursors.Read(q)
+	if err == nil {
+		err = e.checkFolding(ctx, q, p)
+	}
+	return p, err
 }
 
 // expectedRows is the number of rows of q's first page and of one row more, where
@@ -173,9 +186,14 @@ func (r result) complete(q query.Query) error {
 
 // page makes the page at a position from the rows found and the number of
 // matches.
-func (e *Engine) page(q query.Query, at Position, res result, total int) query.Page {
-	p := pageOf(q, total)
+func (e *Engine) page(ctx context.Context, q query.Query, at Position, res result, total int) (p query.Page, err error) {
+	p = pageOf(q, total)
 	rows := res.rows
+	if dependsOnFolding(q.Sort) {
+		if at.Folding, err = e.foldingOfRows(ctx, rows); err != nil {
+			return query.Page{}, err
+		}
+	}
 	p.After = func(i int) string { return e.Cursors.Make(q, at.next(q, i+1, json.RawMessage(rows[i].sort))) }
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
@@ -185,13 +203,13 @@ func (e *Engine) page(q query.Query, at Position, res result, total int) query.P
 	for i, row := range rows {
 		p.Rows[i] = row.source
 	}
-	return p
+	return p, nil
 }
 
 // next is the position of the page after q's first rows, the last of which has these
 // sort values.
 func (p Position) next(q query.Query, rows int, last json.RawMessage) Position {
-	return Position{After: last, Passed: p.Passed + q.Offset + rows}
+	return Position{After: last, Passed: p.Passed + q.Offset + rows, Folding: p.Folding}
 }
 
 // result is the used part of the answer of one search. Its values share the bytes
@@ -213,7 +231,7 @@ type result struct {
 
 // hit is a row of an answer.
 type hit struct {
-	source, sort jsontext.Value
+	index, source, sort jsontext.Value
 }
 
 func (e *Engine) search(ctx context.Context, r request, preference string) (result, error) {

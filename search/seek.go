@@ -88,5 +88,6 @@ func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek
 		return query.Page{}, false, err
 	}
 	whole := len(found.rows) > q.Limit || q.After == "" && len(found.rows) == expectedRows(q, *counted.total)
-	return e.page(q, p, found, *counted.total), last || whole, nil
+	page, err = e.page(ctx, q, p, found, *counted.total)
+	return page, last || whole, err
 }

@@ -75,7 +75,7 @@ func (e *Engine) suggestNames(ctx context.Context, r query.SuggestRequest) ([]su
 		name, _ := record[f.Name].(string)
 		id, _ := record["id"].(string)
 		count, _ := record[by.Name].(float64)
-		names[i] = suggestion{query.Suggestion{Field: f.Key, Value: name, ID: id, Count: int64(count)}, query.Fold(name)}
+		names[i] = suggestion{query.Suggestion{Field: f.Key, Value: name, ID: id, Count: int64(count)}, r.Folding.Fold(name)}
 	}
 	return names, nil
 }

@@ -34,7 +34,13 @@ func (e *Engine) Suggest(ctx context.Context, r query.SuggestRequest) ([]query.S
 	}
 	return resultOf(ctx, e, operation[[]query.Suggestion]{
 		workspace: r.Workspace, key: keyOf(version, func(w io.Writer) { describeSuggest(w, r) }), size: bytesOfSuggestions,
-		run: func(ctx context.Context) ([]query.Suggestion, error) { return e.suggest(ctx, r, version) },
+		run: func(ctx context.Context) ([]query.Suggestion, error) {
+			return inFoldings(ctx, e, true, []query.Query{r.Query}, func(folded []query.Query) ([]query.Suggestion, error) {
+				in := r
+				in.Query, in.Typed = folded[0], query.TypedWords(r.Prefix, folded[0].Folding)
+				return e.suggest(ctx, in, version)
+			})
+		},
 	})
 }
 
@@ -50,7 +56,7 @@ func describeSuggest(w io.Writer, r query.SuggestRequest) {
 	for _, f := range r.Fields {
 		_, _ = fmt.Fprintf(w, " %s", f)
 	}
-	for _, word := range r.Typed {
+	for _, word := range query.TypedWords(r.Prefix, query.CaseFolding) {
 		_, _ = fmt.Fprintf(w, " %q", word.Text)
 	}
 }
@@ -62,7 +68,7 @@ func (e *Engine) allValues(ctx context.Context, r query.SuggestRequest, version 
 		return values, nil
 	}
 	shared, err := e.kept.runs.do(ctx, r.Workspace+string(r.Dataset)+string(version), func(ctx context.Context) (any, error) {
-		whole := query.SuggestRequest{Query: query.Query{Dataset: r.Dataset}, Workspace: r.Workspace}
+		whole := query.SuggestRequest{Query: query.Query{Dataset: r.Dataset, Folding: r.Folding}, Workspace: r.Workspace}
 		values, err := e.countValues(ctx, whole, query.DynamicFields(r.Dataset))
 		if err == nil {
 			e.values.put(r.Dataset, version, values)

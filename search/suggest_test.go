@@ -94,7 +94,7 @@ func TestSuggestModel(t *testing.T) {
 					body["filters"] = filters[r.IntN(len(filters))]
 				}
 				got, err := suggest(t, e, d, body)
-				if len(query.TypedWords(body["prefix"].(string))) == 0 {
+				if len(query.TypedWords(body["prefix"].(string), query.NewestFolding)) == 0 {
 					if err == nil {
 						t.Errorf("%s %v: no words, no error", d, body)
 					}

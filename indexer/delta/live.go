@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,7 +52,28 @@ func (a *apply) findLive(ctx context.Context) (live, error) {
 	}
 	slices.Sort(l.marks)
 	l.marks = slices.Compact(l.marks)
-	return l, nil
+	return l, a.checkFolding(ctx, l)
+}
+
+// checkFolding refuses a generation whose texts another version folded: the documents of
+// a delta would not be found as the others are.
+func (a *apply) checkFolding(ctx context.Context, l live) error {
+	var all map[string]elastic.MappingMeta
+	err := a.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		all, err = a.Elastic.MappingMeta(ctx, slices.Collect(maps.Values(l.indices))...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, index := range l.indices {
+		if is := query.FoldingNamed(all[index].Folding); is != query.NewestFolding {
+			return fault.New(fault.BadRequest,
+				"the generation %s has texts folded by version %d, and this version of Atlas folds by version %d: load all records with atlas index load, then apply the delta",
+				l.generation, is, query.NewestFolding)
+		}
+	}
+	return nil
 }
 
 // setMarks adds the alias of a delta to the indices or, with remove, removes the

@@ -1,11 +1,13 @@
 package delta_test
 
 import (
+	"net/http"
 	"os"
 	"strings"
 	"testing"
 
 	"atlas/indexer/delta"
+	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
@@ -31,4 +33,23 @@ func TestWorkFolderOfTheVersionBefore(t *testing.T) {
 		t.Errorf("%v %+v", err, report)
 	}
 	w.wantClean(t)
+}
+
+// A delta would fold texts as this version does. So it refuses a generation of another
+// folding, and touches nothing.
+func TestDeltaOfAnotherFolding(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.load(t, nil)
+	indices, err := w.elastic.Aliases(t.Context(), w.names.Alias(string(query.Accounts))+"-*")
+	fatal(t, err)
+	for index := range indices { // as the version before made it
+		_, err := w.elastic.Do(t.Context(), elastic.Request{Method: http.MethodPut, Path: "/" + index + "/_mapping", Body: []byte(`{"_meta":{"version":"x"}}`)})
+		fatal(t, err)
+	}
+	_, err = delta.Apply(t.Context(), w.options(t, firms(1)))
+	if fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "folded by version 1") || !strings.Contains(err.Error(), "atlas index load") {
+		t.Errorf("%v", err)
+	}
+	w.wantAccounts(t, 0, "after a delta that was refused")
 }

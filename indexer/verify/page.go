@@ -13,6 +13,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/search/document"
+	"atlas/search/query"
 )
 
 // indexed is a document in the index.
@@ -108,6 +109,16 @@ func (v *verification) hasDigests(ctx context.Context, index string) (has bool, 
 		return nil
 	})
 	return has, err
+}
+
+// foldsAlike reports whether the documents of an index are folded as they are built here.
+func (v *verification) foldsAlike(ctx context.Context, index string) (alike bool, err error) {
+	err = v.Retry.Do(ctx, func(ctx context.Context) error {
+		all, err := v.Elastic.MappingMeta(ctx, index)
+		alike = query.FoldingNamed(all[index].Folding) == query.NewestFolding
+		return err
+	})
+	return alike, err
 }
 
 // countIndex compares the documents that were read with the count of the index:

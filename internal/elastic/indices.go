@@ -215,28 +215,44 @@ func joined(indices []string) string {
 	return strings.Join(escaped, ",")
 }
 
-// MappingVersion is mappings._meta.version of the only index of an alias; "" when
-// it has none.
-func (c *Client) MappingVersion(ctx context.Context, alias string) (version string, err error) {
+// MappingMeta is mappings._meta of an index.
+type MappingMeta struct {
+	Version string `json:"version"`
+	Folding int    `json:"folding"`
+}
+
+// MappingMeta returns mappings._meta of the indices that names, aliases or patterns stand
+// for, by the names of the indices.
+func (c *Client) MappingMeta(ctx context.Context, names ...string) (map[string]MappingMeta, error) {
 	res, err := c.Do(ctx, Request{
-		Method: http.MethodGet, Path: "/" + url.PathEscape(alias) + "/_mapping",
-		Query: url.Values{"filter_path": {"*.mappings._meta.version"}},
+		Method: http.MethodGet, Path: "/" + joined(names) + "/_mapping",
+		// What every index has is asked for too, so that those without _meta are told.
+		Query: url.Values{"filter_path": {"*.mappings._meta,*.mappings.dynamic"}},
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var answer map[string]struct {
 		Mappings struct {
-			Meta struct {
-				Version string `json:"version"`
-			} `json:"_meta"`
+			Meta MappingMeta `json:"_meta"`
 		} `json:"mappings"`
 	}
 	if err := json.Unmarshal(res.Body, &answer); err != nil {
-		return "", fmt.Errorf("elasticsearch answered with no mapping: %w", err)
+		return nil, fmt.Errorf("elasticsearch answered with no mapping: %w", err)
 	}
-	for _, index := range answer {
-		version = index.Mappings.Meta.Version
+	all := make(map[string]MappingMeta, len(answer))
+	for name, index := range answer {
+		all[name] = index.Mappings.Meta
 	}
-	return version, nil
+	return all, nil
+}
+
+// MappingVersion is mappings._meta.version of the only index of an alias; "" when
+// it has none.
+func (c *Client) MappingVersion(ctx context.Context, alias string) (version string, err error) {
+	all, err := c.MappingMeta(ctx, alias)
+	for _, meta := range all {
+		version = meta.Version
+	}
+	return version, err
 }

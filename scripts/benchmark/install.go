@@ -193,7 +193,7 @@ func mappingsDigest() string {
 	for _, d := range query.Datasets {
 		sum.Write(must(mappings.Index(string(d), mappings.Settings{})))
 	}
-	fmt.Fprint(sum, query.FoldVersion)
+	fmt.Fprint(sum, query.NewestFolding)
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 

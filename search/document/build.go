@@ -25,6 +25,13 @@ type Child struct {
 	Fragment []byte
 }
 
+// Foldable are Children whose fragments are made for any index.
+type Foldable interface {
+	Children
+	// In are the children for an index of a Folding.
+	In(by query.Folding) Children
+}
+
 // None is the Children of a record without related records.
 type None struct{}
 
@@ -206,10 +213,10 @@ func (r Record) fold() [][]string {
 		first := len(texts)
 		switch v := r.values[i].(type) {
 		case string:
-			texts = append(texts, query.Fold(v))
+			texts = append(texts, r.Folding.Fold(v))
 		case []string:
 			for _, e := range v {
-				texts = append(texts, query.Fold(e))
+				texts = append(texts, r.Folding.Fold(e))
 			}
 		default:
 			continue

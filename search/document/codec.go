@@ -58,7 +58,7 @@ func appendText(b []byte, f *query.Field, s string) []byte {
 // DecodeBinary reads the form of AppendBinary. The record does not alias b.
 func DecodeBinary(d query.Dataset, b []byte) (Record, error) {
 	fields := schemas[d].fields
-	r := Record{d, make([]any, len(fields))}
+	r := Record{Dataset: d, values: make([]any, len(fields))}
 	c := cursor{bytes: b, text: string(b)}
 	if c.take(4); c.bad {
 		return Record{}, errCodec

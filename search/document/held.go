@@ -27,9 +27,12 @@ type Overlay interface {
 // `held`. The record must have its derived fields (FromPublic), and they are kept, so
 // that all global fields are equal to those of the global document.
 func BuildHeld(r Record, children Children, h Held) []byte {
+	if foldable, is := children.(Foldable); is {
+		children = foldable.In(r.Folding)
+	}
 	b := r.build(make([]byte, 0, 2048), r.fold(), children)
 	b = append(b[:len(b)-1], `,"`+HeldBlock+`":`...)
-	b = h.append(b, r.Dataset)
+	b = h.append(b, r)
 	return append(b, '}')
 }
 
@@ -47,28 +50,28 @@ func WithVersion(doc []byte, version int64) []byte {
 	return append(b, "}}"...)
 }
 
-func (h Held) append(b []byte, d query.Dataset) []byte {
+func (h Held) append(b []byte, r Record) []byte {
 	b = query.AppendString(append(b, `{"`+WorkspaceID+`":`...), h.Workspace)
 	b = strconv.AppendBool(append(b, `,"`+InBook+`":`...), h.Overlay != nil)
 	b = query.AppendStrings(append(b, `,"`+ViewIDs+`":`...), slices.Sorted(slices.Values(h.Views)))
 	if h.Overlay == nil {
 		return append(b, '}')
 	}
-	fields := query.OverlayFields(d)
+	fields := query.OverlayFields(r.Dataset)
 	for i := range fields {
 		f := &fields[i]
 		if value := h.Overlay.Value(f); f.Kind != query.Plain && (!f.Folded() || f.Faceted()) && value != nil && value != "" {
 			b = query.AppendValue(appendName(append(b, ','), f.Name), f, value)
 		}
 	}
-	b = h.appendFolded(append(b, `,"`+TextGroup+`":{`...), fields, false)
-	b = h.appendFolded(append(b, `,"`+ExactGroup+`":{`...), fields, true)
+	b = h.appendFolded(append(b, `,"`+TextGroup+`":{`...), fields, false, r.Folding)
+	b = h.appendFolded(append(b, `,"`+ExactGroup+`":{`...), fields, true, r.Folding)
 	return append(b, '}')
 }
 
 // appendFolded appends the members of the group `text` or `exact` and its closing
 // brace.
-func (h Held) appendFolded(b []byte, fields []query.Field, exact bool) []byte {
+func (h Held) appendFolded(b []byte, fields []query.Field, exact bool, by query.Folding) []byte {
 	start := len(b)
 	for i := range fields {
 		f := &fields[i]
@@ -81,14 +84,14 @@ func (h Held) appendFolded(b []byte, fields []query.Field, exact bool) []byte {
 			if v == "" {
 				continue
 			}
-			value = foldedValue(f, v, exact)
+			value = foldedValue(f, v, exact, by)
 		case []string:
 			if len(v) == 0 {
 				continue
 			}
 			list := make([]string, len(v))
 			for i, text := range v {
-				list[i] = foldedValue(f, text, exact)
+				list[i] = foldedValue(f, text, exact, by)
 			}
 			value = list
 		default:
@@ -103,9 +106,9 @@ func (h Held) appendFolded(b []byte, fields []query.Field, exact bool) []byte {
 	return b
 }
 
-func foldedValue(f *query.Field, text string, exact bool) string {
+func foldedValue(f *query.Field, text string, exact bool, by query.Folding) string {
 	if exact {
-		return query.ExactValue(*f, query.Fold(text))
+		return query.ExactValue(*f, by.Fold(text))
 	}
-	return query.Fold(text)
+	return by.Fold(text)
 }

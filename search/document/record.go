@@ -24,6 +24,8 @@ import (
 // milliseconds since 1970.
 type Record struct {
 	Dataset query.Dataset
+	// Folding is that of the index which its document is for.
+	Folding query.Folding
 	values  []any
 }
 
@@ -80,7 +82,7 @@ func FromPublic(d query.Dataset, public []byte) (Record, error) {
 
 func parse(d query.Dataset, line []byte, loadedAt time.Time, derived bool) (Record, []Problem) {
 	s := schemas[d]
-	r := Record{d, make([]any, len(s.fields))}
+	r := Record{Dataset: d, values: make([]any, len(s.fields))}
 	p := lineParser{schema: s, derived: derived}
 	if !p.scan(line, r.values) || len(p.problems) > 0 {
 		return p.decode(r, line, loadedAt)

@@ -22,7 +22,7 @@ func wantScanned(t interface {
 	at := time.UnixMilli(1_700_000_000_000)
 	s := schemas[d]
 	p := lineParser{schema: s, derived: derived}
-	want, wantProblems := p.decode(Record{d, make([]any, len(s.fields))}, []byte(line), at)
+	want, wantProblems := p.decode(Record{Dataset: d, values: make([]any, len(s.fields))}, []byte(line), at)
 	got, problems := parse(d, []byte(line), at, derived)
 	if diff := cmp.Diff(wantProblems, problems); diff != "" {
 		t.Fatalf("%q: %s", line, diff)

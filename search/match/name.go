@@ -38,8 +38,11 @@ type form struct {
 type name []form
 
 // firm takes the name of a firm apart. Words of cities, as folded texts, are places.
-func firm(text string, cities ...string) name {
-	tokens := tokensOf(query.Fold(text))
+func firm(text string, cities ...string) name { return firmOf(query.Fold(text), cities...) }
+
+// firmOf is firm of a folded name.
+func firmOf(folded string, cities ...string) name {
+	tokens := tokensOf(folded)
 	var n name
 	add := func(tokens []string) {
 		if f := firmForm(tokens, cities); len(f.words) > 0 && len(n) < maxForms {
@@ -62,9 +65,11 @@ func firm(text string, cities ...string) name {
 }
 
 // person takes the name of a person apart.
-func person(text string) name {
+func person(text string) name { return personOf(query.Fold(text)) }
+
+// personOf is person of a folded name.
+func personOf(folded string) name {
 	var f form
-	folded := query.Fold(text)
 	if family, given, found := strings.Cut(folded, ","); found {
 		folded = given + " " + family // "Doe, Jane"
 	}

@@ -112,6 +112,18 @@ func (s *Subject) nameAt(city string) name {
 	return n
 }
 
+// nameBy is the name in another Folding than the newest.
+func (s *Subject) nameBy(by query.Folding) name {
+	switch folded := by.Fold(s.given.Name); {
+	case folded == query.Fold(s.given.Name):
+		return s.nameAt("")
+	case s.dataset == query.Contacts:
+		return personOf(folded)
+	default:
+		return firmOf(folded, s.city)
+	}
+}
+
 // Features of a comparison beside those of names.
 const (
 	fNoName = featureCount + iota // no names were compared
@@ -341,9 +353,10 @@ type Blocks struct {
 // maxBlockWords bounds the words of a search.
 const maxBlockWords = 16
 
-// Blocks returns them. None of a name that has no words.
-func (s *Subject) Blocks() Blocks {
-	b := Blocks{Phone: s.phone, City: s.city}
+// Blocks returns them, as an index of a Folding has them. None of a name that has no
+// words.
+func (s *Subject) Blocks(by query.Folding) Blocks {
+	b := Blocks{Phone: s.phone, City: by.Fold(s.given.City)}
 	for _, d := range []string{s.domain, s.emailDomain} {
 		if d != "" {
 			b.Domains = append(b.Domains, d, registrable(d), "www."+d)
@@ -352,9 +365,9 @@ func (s *Subject) Blocks() Blocks {
 	slices.Sort(b.Domains)
 	b.Domains = slices.Compact(b.Domains)
 	if s.dataset == query.Contacts {
-		b.Email = s.email
+		b.Email = by.Fold(s.given.Email)
 	}
-	for _, f := range s.nameAt("") {
+	for _, f := range s.nameBy(by) {
 		for i, w := range f.words {
 			if w.class == core || w.class == number {
 				b.Core = append(b.Core, w.as)
@@ -372,7 +385,7 @@ func (s *Subject) Blocks() Blocks {
 		*words = (*words)[:min(len(*words), maxBlockWords)]
 	}
 	if len(b.Core) > 0 {
-		b.Name = query.Fold(s.given.Name)
+		b.Name = by.Fold(s.given.Name)
 	}
 	return b
 }

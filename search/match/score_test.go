@@ -83,7 +83,7 @@ func TestStrangeTexts(t *testing.T) {
 						t.Errorf("%.40q, %.40q: %+v", a, b, r)
 					}
 				}
-				s.Blocks()
+				s.Blocks(query.NewestFolding)
 				KeysOf(d, Record{Name: b, Domains: []string{b}, Email: b, Phone: b, City: b})
 			}
 		}

@@ -26,9 +26,11 @@ func exactDigest(folded string) string {
 }
 
 // countTerms returns an upper bound of the number of terms that the tokenizer makes
-// of a text: a term is a run of letters and digits, and each character beyond the
+// of a text, by whichever Folding: a term is a run of letters and digits, and each character beyond the
 // alphabets (Han, kana, emoji) is a term of its own.
-func countTerms(s string) int {
+func countTerms(s string) int { return max(countTermsOf(s), countTermsOf(Fold(s))) }
+
+func countTermsOf(s string) int {
 	n := 0
 	inside := false
 	for _, r := range s {

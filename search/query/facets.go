@@ -57,6 +57,15 @@ func (s FacetSearch) Searches() []Query {
 	return append(slices.Clip(s.Sets), *s.Overlay)
 }
 
+// In is the search with others in the place of its Searches.
+func (s FacetSearch) In(searches []Query) FacetSearch {
+	if s.Overlay != nil {
+		s.Overlay = &searches[len(s.Sets)]
+	}
+	s.Sets = searches[:len(s.Sets)]
+	return s
+}
+
 // Facet asks for the distribution of one field.
 type Facet struct {
 	Field *Field
@@ -281,10 +290,10 @@ func (f Field) facetKind() facetKind {
 // Faceted reports whether facets list the field's values.
 func (f Field) Faceted() bool { return f.facetKind() == valueFacet }
 
-// FacetValue is the value that facets list for a spelling.
-func (f Field) FacetValue(spelling string) string {
+// FacetValue is the value that facets list for a spelling in an index of a Folding.
+func (f Field) FacetValue(spelling string, by Folding) string {
 	if f.Folded() {
-		return Fold(spelling)
+		return by.Fold(spelling)
 	}
 	return spelling
 }

@@ -187,7 +187,7 @@ func wholeRule(f *Field, value rule.Rule[string]) rule.Rule[conditions] {
 }
 
 func wholeText(f *Field, example string) rule.Rule[conditions] {
-	return wholeRule(f, rule.Map(foldedRule(longest(*f), example), func(folded string) string { return ExactValue(*f, folded) }))
+	return wholeRule(f, foldedRule(longest(*f), example))
 }
 
 // termsRule reads one text or several; all terms of any of them may match.
@@ -205,13 +205,13 @@ func termsRule(f *Field, example string) rule.Rule[conditions] {
 	})
 }
 
-// foldedRule reads a text of up to most characters and folds it.
+// foldedRule reads a text of up to most characters and folds its case.
 func foldedRule(most int, example string) rule.Rule[string] {
 	return rule.New(schema.Free(most).Example(example), input.String, "a string", func(issues *input.Issues, v input.Value, path []string) (string, bool) {
 		if n := utf8.RuneCountInString(v.Text); n > most {
 			issues.Add(fault.TooBig, path, "must have at most %d characters, has %d", most, n)
 			return "", false
 		}
-		return Fold(v.Text), true
+		return FoldCase(v.Text), true
 	})
 }

@@ -10,10 +10,45 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// FoldVersion changes whenever Fold gives another result for some text. Folded
-// text is in the index and in cursors: a new version needs a new load, and
-// cursors of the old one are refused.
-const FoldVersion = 1
+// Folding is a version of folding. A generation is built by one, which its indices
+// name, and is asked by it as long as it exists. The zero Folding is the newest.
+type Folding uint8
+
+// The versions. Each refines the one before: texts that were equal stay equal, and
+// v.Fold(FoldCase(s)) is v.Fold(s). So conditions keep texts as FoldCase makes them,
+// and are folded on for the index that they ask. Change no version: add one.
+const (
+	// CaseFolding ignores case and accents. Indices that name no version have it.
+	CaseFolding Folding = 1
+	// MarkFolding also ignores how marks are typed, what is invisible, and width.
+	MarkFolding Folding = 2
+	// NewestFolding is that of new generations, and of what is compared in memory.
+	NewestFolding = MarkFolding
+)
+
+// Fold folds a text by the version.
+func (v Folding) Fold(s string) string {
+	if v == CaseFolding {
+		return FoldCase(s)
+	}
+	return foldMarks(FoldCase(s))
+}
+
+// FoldingNamed is the version that an index names, CaseFolding if it names none.
+func FoldingNamed(number int) Folding {
+	return max(CaseFolding, Folding(number)) // #nosec G115 -- versions are few
+}
+
+// Varies reports whether the versions fold a text differently.
+func Varies(s string) bool {
+	folded := FoldCase(s)
+	return foldMarks(folded) != folded
+}
+
+// Fold makes texts equal that people take for the same (docs/api.md, "Folding"), by the
+// newest version. Indexing and queries both fold, so it is here and not an analyzer of
+// the index.
+func Fold(s string) string { return NewestFolding.Fold(s) }
 
 // plainLetters replaces letters with a stroke and ligatures, which Unicode does not
 // decompose although people type the plain letters. Case is folded before.
@@ -24,9 +59,8 @@ var plainLetters = strings.NewReplacer(
 
 var foldCase = cases.Fold()
 
-// Fold makes texts equal that differ in case and accents only. Indexing and queries
-// both use it, so it is here and not an analyzer of the index.
-func Fold(s string) string {
+// FoldCase makes texts equal that differ in case and accents only: CaseFolding.
+func FoldCase(s string) string {
 	for i := range len(s) {
 		c := s[i]
 		if 'A' <= c && c <= 'Z' && plainASCII(s[i:]) {
@@ -79,7 +113,7 @@ func foldWestern(s string) (string, bool) {
 	return string(b), true
 }
 
-// foldAny is Fold without the fast paths.
+// foldAny is FoldCase without the fast paths.
 func foldAny(s string) string {
 	s = strings.Map(dropAccent, norm.NFD.String(s))
 	s = foldCase.String(s)

@@ -12,7 +12,7 @@ import (
 // FuzzFold: folding twice is folding once, the short cuts fold as the long way
 // does, and what comes out can be indexed.
 func FuzzFold(f *testing.F) {
-	for _, s := range []string{"", "Łódź", "STRAẞE", "ΐ", "Cafe\u0301", "\u13f8", "\ufb01le", "a\u0300\u0315", "\u1e9e", "—’", "\u0345", "\U0001F600"} {
+	for _, s := range []string{"", "Łódź", "STRAẞE", "ΐ", "Cafe\u0301", "\u13f8", "\ufb01le", "a\u0300\u0315", "\u1e9e", "—’", "\u0345", "\U0001F600", "か\u200b\u3099", "ﾊﾟ", "o’de\u00adll", "５ｍ²", "ŉ…"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -23,8 +23,12 @@ func FuzzFold(f *testing.F) {
 		if again := Fold(once); again != once {
 			t.Errorf("Fold(%+q) = %+q, then %+q", s, once, again)
 		}
-		if long := foldAny(s); long != once {
-			t.Errorf("Fold(%+q) = %+q, the long way %+q", s, once, long)
+		first := FoldCase(s)
+		if long := foldAny(s); long != first {
+			t.Errorf("FoldCase(%+q) = %+q, the long way %+q", s, first, long)
+		}
+		if refined := Fold(first); refined != once {
+			t.Errorf("Fold(%+q) = %+q, of what FoldCase makes of it %+q", s, once, refined)
 		}
 		if !utf8.ValidString(once) || strings.ContainsRune(once, 0) != strings.ContainsRune(s, 0) {
 			t.Errorf("Fold(%+q) = %+q", s, once)

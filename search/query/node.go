@@ -17,6 +17,8 @@ type Node interface {
 	// parts returns the field that the condition itself is on, or nil, and the nodes
 	// in it.
 	parts() (on *Field, nodes []Node)
+	// texts are those of the condition itself that an index has folded.
+	texts() []string
 	simplify() Node
 }
 
@@ -27,20 +29,21 @@ type (
 	Any []Node
 	// Not matches when the node in it does not.
 	Not struct{ Node Node }
-	// Terms matches when the field has one of the values, whole. Values are as
-	// they are compared: those of a Folded field are ExactValues.
+	// Terms matches when the field has one of the values, whole. Those of a Folded
+	// field are as FoldCase makes them.
 	Terms struct {
 		Field  *Field
 		Values []string
 	}
-	// Match matches when the text field has every term of Text, which is folded.
+	// Match matches when the text field has every term of Text, which is as FoldCase
+	// makes it.
 	// A Text without a term matches nothing.
 	Match struct {
 		Field *Field
 		Text  string
 	}
-	// MatchRecord matches when every term of Text, which is folded, is in one of
-	// the fields that `query` searches. A Text without a term matches nothing.
+	// MatchRecord matches when every term of Text, which is as FoldCase makes it, is in
+	// one of the fields that `query` searches. A Text without a term matches nothing.
 	MatchRecord struct{ Text string }
 	// Range matches when the field has a value from From to To, both inclusive;
 	// one of them may be open. An unknown value is in no Range.

@@ -57,6 +57,8 @@ type Query struct {
 	Text string
 	// Typos means that the terms of Text also match those within MaxEdits of them.
 	Typos bool
+	// Folding is that of the index that is searched. Package search sets it.
+	Folding Folding
 	// Terms are those of Text. Only a search with Typos in several fields has them.
 	Terms []string
 	// Where are conditions that must all match.

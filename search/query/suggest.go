@@ -21,7 +21,9 @@ type SuggestRequest struct {
 	Query
 	// Fields are what is suggested of.
 	Fields []*Field
-	// Typed are the words that a suggestion has, at least one.
+	// Prefix has the words that a suggestion has, at least one.
+	Prefix string
+	// Typed are these words, as the index has them. Package search sets it.
 	Typed []TypedWord
 	Limit int
 	// Workspace is the caller's. A server counts only some of its requests at once.
@@ -65,17 +67,17 @@ var suggestRules = byDataset(suggestRule)
 type suggestRequest struct {
 	request
 	field *Field
-	typed []TypedWord
+	typed string
 	limit int
 }
 
 func suggestRule(d Dataset) rule.Rule[SuggestRequest] {
 	suggested := suggestFields(d)
-	typed := rule.Map(rule.Text(1, MaxSuggestPrefix).Example("gar").Described("What the user has typed. Each of its words must begin a word of the suggestion, case, accents and typos aside."), TypedWords).
-		Check(func(words []TypedWord) bool { return len(words) > 0 }, fault.Custom, "has no letter and no digit")
+	typed := rule.Text(1, MaxSuggestPrefix).Example("gar").Described("What the user has typed. Each of its words must begin a word of the suggestion, case, accents and typos aside.").
+		Check(func(text string) bool { return len(Words(Fold(text))) > 0 }, fault.Custom, "has no letter and no digit")
 	body := rule.Object(
 		rule.Optional("field", fieldRule(suggested, ofField(d, Data, "a field whose values are not suggested")).Described("Suggests only values of this field. By default all names and dynamic enums."), func(r *suggestRequest) **Field { return &r.field }),
-		rule.Required("prefix", typed, func(r *suggestRequest) *[]TypedWord { return &r.typed }),
+		rule.Required("prefix", typed, func(r *suggestRequest) *string { return &r.typed }),
 		rule.Within(rule.OptionalFunc("filters", filtersRule(d, Data), (*request).add), func(r *suggestRequest) *request { return &r.request }),
 		rule.Optional("limit", rule.Integer(1, MaxSuggestions).Default(DefaultSuggestions), func(r *suggestRequest) *int { return &r.limit }),
 		rule.Within(boundTerms, func(r *suggestRequest) *request { return &r.request }),
@@ -84,7 +86,7 @@ func suggestRule(d Dataset) rule.Rule[SuggestRequest] {
 		v = refusePrivate(issues, v, path)
 		before := len(*issues)
 		read := body.Read(issues, v, path...)
-		out := SuggestRequest{Query: Query{Dataset: d, Where: read.where}, Fields: suggested, Typed: read.typed, Limit: read.limit}
+		out := SuggestRequest{Query: Query{Dataset: d, Where: read.where}, Fields: suggested, Prefix: read.typed, Limit: read.limit}
 		if read.field != nil {
 			out.Fields = []*Field{read.field}
 		}

@@ -1,6 +1,9 @@
 package query
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Walk goes through a tree: a node comes before the nodes in it.
 func Walk(root Node) iter.Seq[Node] {
@@ -37,6 +40,16 @@ func OfOverlay(n Node) bool {
 	return f != nil && f.Overlay
 }
 
+// VariesIn reports whether the versions fold a text of the tree differently.
+func VariesIn(root Node) bool {
+	for n := range Walk(root) {
+		if slices.ContainsFunc(n.texts(), Varies) {
+			return true
+		}
+	}
+	return false
+}
+
 func (n All) parts() (*Field, []Node)         { return nil, n }
 func (n Any) parts() (*Field, []Node)         { return nil, n }
 func (n Not) parts() (*Field, []Node)         { return nil, []Node{n.Node} }
@@ -51,3 +64,23 @@ func (n Nested) parts() (*Field, []Node)      { return nil, []Node{n.Node} }
 func (n InBook) parts() (*Field, []Node)      { return nil, nil }
 func (n InView) parts() (*Field, []Node)      { return nil, nil }
 func (n InAnyView) parts() (*Field, []Node)   { return nil, nil }
+
+func (n Terms) texts() []string {
+	if n.Field.Folded() {
+		return n.Values
+	}
+	return nil
+}
+func (n Match) texts() []string       { return []string{n.Text} }
+func (n MatchRecord) texts() []string { return []string{n.Text} }
+func (n All) texts() []string         { return nil }
+func (n Any) texts() []string         { return nil }
+func (n Not) texts() []string         { return nil }
+func (n Range) texts() []string       { return nil }
+func (n Near) texts() []string        { return nil }
+func (n InBox) texts() []string       { return nil }
+func (n Exists) texts() []string      { return nil }
+func (n Nested) texts() []string      { return nil }
+func (n InBook) texts() []string      { return nil }
+func (n InView) texts() []string      { return nil }
+func (n InAnyView) texts() []string   { return nil }

@@ -65,8 +65,8 @@ type TypedWord struct {
 }
 
 // TypedWords lists the distinct words of a text.
-func TypedWords(text string) []TypedWord {
-	words := Words(Fold(text))
+func TypedWords(text string, by Folding) []TypedWord {
+	words := Words(by.Fold(text))
 	slices.Sort(words)
 	words = slices.Compact(words)
 	typed := make([]TypedWord, len(words))

@@ -93,6 +93,8 @@ type Generation struct {
 	// LostMarked: the rows whose documents were lost with the previous index are
 	// marked. Until then no workspace's documents can be assumed to be present.
 	LostMarked bool
+	// Folding is that of its documents.
+	Folding query.Folding
 }
 
 // Status says how far the held documents are behind their rows.

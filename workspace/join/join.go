@@ -148,7 +148,7 @@ func inExisting(existing []views.ID) query.Node {
 func Definition(d views.Definition) query.All {
 	where := query.All{}
 	if d.Q != "" {
-		where = append(where, query.MatchRecord{Text: query.Fold(d.Q)})
+		where = append(where, query.MatchRecord{Text: query.FoldCase(d.Q)})
 	}
 	for i := range d.Fields {
 		where = append(where, condition(&d.Fields[i]))
@@ -174,7 +174,7 @@ func condition(c *views.Condition) query.Node {
 	for i, v := range c.Values {
 		values[i] = v
 		if f.Folded() {
-			values[i] = query.ExactValue(*f, query.Fold(v))
+			values[i] = query.FoldCase(v)
 		}
 	}
 	return query.Terms{Field: f, Values: values}

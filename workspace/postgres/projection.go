@@ -99,10 +99,10 @@ func collectHeld(rows pgx.Rows) (records []held.Record, err error) {
 	return records, err
 }
 
-const selectGenerations = `SELECT dataset, generation, serving, coalesce(index_uuid, ''), marked FROM held_generations ORDER BY dataset, generation`
+const selectGenerations = `SELECT dataset, generation, serving, coalesce(index_uuid, ''), marked, folding FROM held_generations ORDER BY dataset, generation`
 
 func collectGeneration(row pgx.CollectableRow) (g held.Generation, err error) {
-	return g, row.Scan(&g.Dataset, &g.Generation, &g.Serving, &g.IndexUUID, &g.LostMarked)
+	return g, row.Scan(&g.Dataset, &g.Generation, &g.Serving, &g.IndexUUID, &g.LostMarked, &g.Folding)
 }
 
 // lockHeld locks rows in the order that every writer uses.

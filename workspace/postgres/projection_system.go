@@ -85,8 +85,8 @@ func (s *System) HeldGenerations(ctx context.Context) ([]held.Generation, error)
 // Records that are projected with a version above since are in it.
 func (s *System) RegisterGeneration(ctx context.Context, g held.Generation) (since int64, err error) {
 	if _, err := s.pool.Exec(ctx, `
-		INSERT INTO held_generations (dataset, generation, serving, index_uuid, created_at) VALUES ($1, $2, false, $3, now())`,
-		string(g.Dataset), g.Generation, g.IndexUUID); err != nil {
+		INSERT INTO held_generations (dataset, generation, serving, index_uuid, folding, created_at) VALUES ($1, $2, false, $3, $4, now())`,
+		string(g.Dataset), g.Generation, g.IndexUUID, max(g.Folding, query.CaseFolding)); err != nil {
 		return 0, toFault(err)
 	}
 	// A separate statement: a projector that read the generations without this one
@@ -104,8 +104,8 @@ func (s *System) ReplaceGenerations(ctx context.Context, g held.Generation) erro
 			return err
 		}
 		_, err := tx.Exec(ctx, `
-			INSERT INTO held_generations (dataset, generation, serving, index_uuid, marked, created_at) VALUES ($1, $2, true, $3, false, now())`,
-			string(g.Dataset), g.Generation, g.IndexUUID)
+			INSERT INTO held_generations (dataset, generation, serving, index_uuid, marked, folding, created_at) VALUES ($1, $2, true, $3, false, $4, now())`,
+			string(g.Dataset), g.Generation, g.IndexUUID, max(g.Folding, query.CaseFolding))
 		return err
 	}))
 }

@@ -140,6 +140,9 @@ func (s *Store) InsertView(ctx context.Context, in workspace.ID, v views.View, l
 		if err != nil {
 			return err
 		}
+		if err := refuseEqualName(ctx, tx, in, v); err != nil {
+			return err
+		}
 		_, err = tx.Exec(ctx, `
 			INSERT INTO views (workspace_id, id, dataset, view_type, name, name_folded, definition, presentation, revision,
 			                   created_by, updated_by, created_at, updated_at)
@@ -183,11 +186,18 @@ func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id views.ID, vi
 		if err != nil {
 			return err
 		}
+		// A name that stays may be equal to another's: folding once took them for two.
+		if v.FoldedName() != stored.FoldedName() {
+			if err := refuseEqualName(ctx, tx, in, v); err != nil {
+				return err
+			}
+		}
 		_, err = tx.Exec(ctx, `
-			UPDATE views SET name = $3, name_folded = $4, definition = $5, presentation = $6, revision = $7, updated_by = $8,
+			UPDATE views SET name = $3, name_folded = CASE WHEN $10 THEN name_folded ELSE $4 END, definition = $5, presentation = $6, revision = $7, updated_by = $8,
 			                 updated_at = $9
 			WHERE workspace_id = $1 AND id = $2`,
-			arg(in), arg(id), v.Name, v.FoldedName(), definition, presentation, v.Revision, nullable(v.UpdatedBy), v.UpdatedAt)
+			arg(in), arg(id), v.Name, v.FoldedName(), definition, presentation, v.Revision, nullable(v.UpdatedBy), v.UpdatedAt,
+			v.FoldedName() == stored.FoldedName())
 		return err
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -158,7 +159,7 @@ func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *held
 
 // createGeneration creates the index of a new generation with its write alias.
 func (p *Projector) createGeneration(ctx context.Context, d query.Dataset) (held.Generation, error) {
-	g := held.Generation{Dataset: d, Generation: newGeneration()}
+	g := held.Generation{Dataset: d, Generation: newGeneration(), Folding: cmp.Or(p.Settings.Folding, query.NewestFolding)}
 	raw, err := mappings.Held(string(d), p.Settings)
 	if err != nil {
 		return g, err

@@ -24,8 +24,10 @@ import (
 
 // draft is the intended document of a record.
 type draft struct {
-	record    held.Record
-	doc       []byte // without its version; nil when it cannot be made
+	record held.Record
+	doc    []byte // without its version; nil when it cannot be made
+	// build makes doc for an index of a Folding. The digest is that of the newest.
+	build     func(query.Folding) []byte
 	projected held.ProjectionResult
 }
 
@@ -132,14 +134,19 @@ func newDraft(in workspace.ID, r held.Record, public []byte, children document.C
 		held.Overlay = &overlay
 	}
 	if public == nil {
-		d.doc = document.Stub(r.Record.String())
+		d.build = func(query.Folding) []byte { return document.Stub(r.Record.String()) }
 	} else {
 		record, err := document.FromPublic(r.Dataset, public)
 		if err != nil {
 			return nil, fault.Wrap(err, fault.Internal, "a global record could not be read")
 		}
-		d.doc = document.BuildHeld(record, children, held)
+		d.build = func(by query.Folding) []byte {
+			record := record
+			record.Folding = by
+			return document.BuildHeld(record, children, held)
+		}
 	}
+	d.doc = d.build(query.NewestFolding)
 	digest := sha256.Sum256(d.doc)
 	d.projected.Digest = digest[:]
 	return d, nil
@@ -222,7 +229,11 @@ func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g held
 	var sent []*draft
 	for i, draft := range drafts {
 		if r := draft.record; draft.doc != nil {
-			batch.IndexAt(documentID(in, r.Record), in.String(), r.Version, document.WithVersion(draft.doc, r.Version))
+			doc := draft.doc
+			if g.Folding != query.NewestFolding {
+				doc = draft.build(g.Folding)
+			}
+			batch.IndexAt(documentID(in, r.Record), in.String(), r.Version, document.WithVersion(doc, r.Version))
 			sent = append(sent, draft)
 		}
 		if batch.Len() == 0 || batch.Size() < bulkBytes && i < len(drafts)-1 {

@@ -129,6 +129,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	running := &runners{queue: system, log: log, options: jobs.Options{
 		Log: log, Tried: func(kind jobs.Kind, outcome string, _ time.Duration) { metrics.JobDone(string(kind), outcome) },
 	}}
+	running.run(refold(system, log))
 	hooks, used := wireWebhooks(c, store, system, arrived, running, metrics, log)
 	persons.Webhooks = hooks
 	err = wireEmails(c, system, links, arrived, running, log)

@@ -1,0 +1,158 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"atlas/search/query"
+)
+
+// keptFoldings keeps which Folding an index was built with, by its name, which no other
+// index gets. The zero value is ready.
+type keptFoldings struct {
+	lock sync.Mutex
+	of   map[string]query.Folding
+}
+
+// maxFoldings bounds keptFoldings. A load makes an index for each dataset.
+const maxFoldings = 1_000
+
+func (f *keptFoldings) get(index string) (query.Folding, bool) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	folding, known := f.of[index]
+	return folding, known
+}
+
+func (f *keptFoldings) put(all map[string]query.Folding) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if f.of == nil || len(f.of) > maxFoldings {
+		f.of = map[string]query.Folding{}
+	}
+	maps.Copy(f.of, all)
+}
+
+// readFoldings reads those of the indices that names, aliases or patterns stand for.
+func (e *Engine) readFoldings(ctx context.Context, names ...string) (map[string]query.Folding, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	all := map[string]query.Folding{}
+	read, err := e.Elastic.MappingMeta(ctx, names...)
+	if err != nil {
+		return nil, searchFault(err)
+	}
+	for index, meta := range read {
+		all[index] = query.FoldingNamed(meta.Folding)
+	}
+	e.foldings.put(all)
+	return all, nil
+}
+
+// foldingsOf reads the Folding of the index that each search asks at present.
+func (e *Engine) foldingsOf(ctx context.Context, searches []query.Query) ([]query.Folding, error) {
+	found := make([]query.Folding, len(searches))
+	byName := map[string]query.Folding{}
+	for i, q := range searches {
+		name := e.at(q, nil).index
+		if _, known := byName[name]; !known {
+			all, err := e.readFoldings(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			byName[name] = oldest(slices.Collect(maps.Values(all)))
+		}
+		found[i] = byName[name]
+	}
+	return found, nil
+}
+
+func oldest(all []query.Folding) query.Folding {
+	if len(all) == 0 {
+		return query.NewestFolding
+	}
+	return slices.Min(all)
+}
+
+// foldingOfRows is the oldest of the indices of rows.
+func (e *Engine) foldingOfRows(ctx context.Context, rows []hit) (query.Folding, error) {
+	var all []query.Folding
+	var last []byte
+	for _, row := range rows {
+		if index := textOf(row.index); len(index) > 0 && !bytes.Equal(index, last) {
+			last = index
+			folding, known := e.foldings.get(string(index))
+			if !known {
+				read, err := e.readFoldings(ctx, string(index))
+				if err != nil {
+					return 0, err
+				}
+				folding = read[string(index)]
+			}
+			all = append(all, folding)
+		}
+	}
+	return oldest(all), nil
+}
+
+// inFoldings runs searches with the Folding of the indices that they ask. Reading these
+// takes two round trips, one before and one after, since searches may move to another
+// index meanwhile. They are left out if all versions fold the texts alike, unless always
+// is set. Errors: those of run; Unavailable.
+func inFoldings[T any](ctx context.Context, e *Engine, always bool, searches []query.Query, run func([]query.Query) (T, error)) (none T, err error) {
+	if !always && !slices.ContainsFunc(searches, varies) {
+		return run(searches)
+	}
+	before, err := e.foldingsOf(ctx, searches)
+	if err != nil {
+		return none, err
+	}
+	for range 3 {
+		folded := slices.Clone(searches)
+		for i := range folded {
+			folded[i].Folding = before[i]
+		}
+		found, err := run(folded)
+		if err != nil {
+			return none, err
+		}
+		after, err := e.foldingsOf(ctx, searches)
+		if err != nil {
+			return none, err
+		}
+		if slices.Equal(before, after) {
+			return found, nil
+		}
+		before = after
+	}
+	return none, changed()
+}
+
+// varies reports whether the versions fold the texts of a search differently.
+func varies(q query.Query) bool { return query.Varies(q.Text) || query.VariesIn(q.Where) }
+
+// checkFolding refuses a cursor whose position an older version folded, after the last
+// index of that version is gone. Errors: BadRequest; Unavailable.
+func (e *Engine) checkFolding(ctx context.Context, q query.Query, p Position) error {
+	if !dependsOnFolding(q.Sort) || p.Folding == 0 || p.Folding == query.NewestFolding {
+		return nil
+	}
+	served := e.Names.Alias(string(q.Dataset))
+	names := []string{served, served + "-*"}
+	if slices.Contains(query.Held, q.Dataset) {
+		names = append(names, e.Names.Held(string(q.Dataset))+"-*")
+	}
+	all, err := e.readFoldings(ctx, names...)
+	if err != nil {
+		return err
+	}
+	for _, folding := range all {
+		if folding == p.Folding {
+			return nil
+		}
+	}
+	return errCursor
+}

@@ -1,0 +1,159 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/views"
+)
+
+// Names are kept folded, to be searched and sorted by. When folding grows (query.Folding),
+// two names may become equal. Both stay: the folded name of the second one is followed by
+// twinMark, of the third by two, as the constraint wants them to differ. Nothing is found
+// by the mark, which folding removes.
+const twinMark = "\u200b"
+
+var errEqualName = errors.New("another View has a name that is equal when folded")
+
+// refuseEqualName refuses a View whose name another one of its dataset has, by the newest
+// folding. The constraint views_name knows those that were folded by it only.
+func refuseEqualName(ctx context.Context, tx pgx.Tx, in workspace.ID, v views.View) error {
+	rows, err := tx.Query(ctx, `SELECT name FROM views WHERE workspace_id = $1 AND dataset = $2 AND id <> $3`, arg(in), string(v.Dataset), arg(v.ID))
+	if err != nil {
+		return err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return query.Fold(name) == v.FoldedName() }) {
+		return viewNameConflict(errEqualName)
+	}
+	return nil
+}
+
+// EqualNames are Views of one dataset whose names are equal.
+type EqualNames struct {
+	Dataset query.Dataset
+	Views   []views.ID
+}
+
+// RefoldNames folds the names of a workspace's Views and Skills by the newest version. It
+// changes no name, and returns the Views whose names are equal.
+func (s *System) RefoldNames(ctx context.Context, in workspace.ID) (equal []EqualNames, err error) {
+	if err := in.Check(); err != nil {
+		return nil, err
+	}
+	err = toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if equal, err = refoldViews(ctx, tx, in); err != nil {
+			return err
+		}
+		return refoldSkills(ctx, tx, in)
+	}))
+	return equal, err
+}
+
+// namedView is a View while its name is folded.
+type namedView struct {
+	ID      uuid.UUID
+	Dataset query.Dataset
+	Name    string
+	Folded  string
+}
+
+func refoldViews(ctx context.Context, tx pgx.Tx, in workspace.ID) (equal []EqualNames, err error) {
+	rows, err := tx.Query(ctx, `
+		SELECT id, dataset, name, name_folded FROM views WHERE workspace_id = $1 ORDER BY dataset, created_at, id FOR NO KEY UPDATE`, arg(in))
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[namedView])
+	if err != nil {
+		return nil, err
+	}
+	type group struct {
+		dataset query.Dataset
+		name    string
+	}
+	var order []group
+	groups := map[group][]namedView{}
+	for _, v := range all {
+		of := group{v.Dataset, query.Fold(v.Name)}
+		if groups[of] == nil {
+			order = append(order, of)
+		}
+		groups[of] = append(groups[of], v)
+	}
+	for _, of := range order {
+		same := groups[of]
+		if err := refoldEqual(ctx, tx, in, of.name, same); err != nil {
+			return nil, err
+		}
+		if len(same) < 2 {
+			continue
+		}
+		e := EqualNames{Dataset: of.dataset}
+		for _, v := range same {
+			e.Views = append(e.Views, views.ID(v.ID))
+		}
+		equal = append(equal, e)
+	}
+	return equal, nil
+}
+
+// refoldEqual gives Views with equal names folded names that differ. One that has such a
+// name keeps it, so that no two have the same in between.
+func refoldEqual(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, same []namedView) error {
+	free := make([]string, len(same))
+	for i := range same {
+		free[i] = folded + strings.Repeat(twinMark, i)
+	}
+	same = slices.Clone(same)
+	same = slices.DeleteFunc(same, func(v namedView) bool {
+		i := slices.Index(free, v.Folded)
+		if i >= 0 {
+			free = slices.Delete(free, i, i+1)
+		}
+		return i >= 0
+	})
+	for i, v := range same {
+		if _, err := tx.Exec(ctx, `UPDATE views SET name_folded = $3 WHERE workspace_id = $1 AND id = $2`, arg(in), v.ID, free[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func refoldSkills(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
+	type skill struct {
+		ID                                 uuid.UUID
+		Name, Description, Folded, Details string
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT id, name, description, name_folded, description_folded FROM skills WHERE workspace_id = $1 ORDER BY id FOR UPDATE`, arg(in))
+	if err != nil {
+		return err
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[skill])
+	if err != nil {
+		return err
+	}
+	for _, k := range all {
+		name, description := query.Fold(k.Name), query.Fold(k.Description)
+		if name == k.Folded && description == k.Details {
+			continue
+		}
+		if _, err := tx.Exec(ctx, `UPDATE skills SET name_folded = $3, description_folded = $4 WHERE workspace_id = $1 AND id = $2`,
+			arg(in), k.ID, name, description); err != nil {
+			return err
+		}
+	}
+	return nil
+}
