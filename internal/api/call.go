@@ -286,8 +286,11 @@ func (c *call) answer() error {
 	if c.route.Throttling == Metered {
 		c.gin.Header(headerCharged, "0")
 	}
-	if c.route.Throttling != Never {
-		if err := c.takeTurn(); err != nil {
+	if err := c.takeTurn(); err != nil {
+		return err
+	}
+	if c.route.Paced {
+		if err := c.takeUnthrottled(); err != nil {
 			return err
 		}
 	}

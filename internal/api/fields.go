@@ -15,7 +15,7 @@ const tagFields = "Fields and usage"
 
 func (s *Server) fieldRoutes() []Route {
 	return []Route{
-		{Method: "POST", Path: "/data/fields/search", Operation: "search_fields", Scope: workspace.DataRead, Throttling: Never, WorkspaceRequired: true, endpoint: takes(query.FieldSearchRule, s.searchFields), doc: operationDoc{
+		{Method: "POST", Path: "/data/fields/search", Operation: "search_fields", Scope: workspace.DataRead, Throttling: Never, Paced: true, WorkspaceRequired: true, endpoint: takes(query.FieldSearchRule, s.searchFields), doc: operationDoc{
 			tag: tagFields, summary: "Find out what can be filtered by",
 			text: "An empty body answers every descriptor. With `keys`, `kind` and `query` do not count.",
 			examples: []example{
@@ -24,7 +24,7 @@ func (s *Server) fieldRoutes() []Route {
 			},
 			data: schema.Array(descriptorSchema(), 0, 0), metadata: fieldMetadataSchema,
 		}},
-		{Method: "GET", Path: "/data/fields/:dataset/:key", Operation: "get_field", Scope: workspace.DataRead, Throttling: Never, WorkspaceRequired: true, Conditional: true, endpoint: noBody(s.getField), doc: operationDoc{
+		{Method: "GET", Path: "/data/fields/:dataset/:key", Operation: "get_field", Scope: workspace.DataRead, Throttling: Never, Paced: true, WorkspaceRequired: true, Conditional: true, endpoint: noBody(s.getField), doc: operationDoc{
 			tag: tagFields, summary: "Get the descriptor of one field",
 			params: []openapi.Parameter{
 				{Name: "dataset", In: "path", Required: true, Schema: query.DescriptorDatasetRule.Schema, Example: "projects"},
@@ -74,30 +74,32 @@ var fieldMetadataSchema = schema.Named("FieldMetadata", schema.Object(
 ))
 
 func (s *Server) searchFields(c *call, wanted query.FieldSearch) (reply, error) {
-	found, notFound, err := s.selectFields(c, wanted)
+	from, chosen, notFound, err := s.selectFields(c, wanted)
 	if err != nil {
 		return reply{}, err
 	}
-	metadata := fieldMetadata{Total: len(found)}
+	metadata := fieldMetadata{Total: len(chosen)}
+	if wanted.Keys == nil && wanted.Query == "" {
+		answer, err := from.whole(wanted, chosen, metadata)
+		return reply{data: answer}, err
+	}
 	if wanted.Keys != nil {
 		metadata.NotFound = notFound
+	}
+	found, size := make(records, len(chosen)), 0
+	for i, at := range chosen {
+		found[i] = from.texts[at]
+		size += len(found[i])
+	}
+	if size > largestFields {
+		uncompressed(c.gin)
 	}
 	return reply{found, metadata}, nil
 }
 
-// selectFields asks Elasticsearch only if a selected descriptor lists values of the
-// dataset, so that an outage does not affect other descriptors.
-func (s *Server) selectFields(c *call, wanted query.FieldSearch) (found []query.Descriptor, notFound []string, err error) {
-	found, notFound = wanted.Select(query.Descriptors(nil))
-	if slices.ContainsFunc(found, query.Descriptor.Open) {
-		frequent, err := s.Search.FrequentValues(c.Context())
-		if err != nil {
-			return nil, nil, err
-		}
-		found, notFound = wanted.Select(query.Descriptors(frequent))
-	}
-	return found, notFound, nil
-}
+// largestFields is the size of descriptors above which an answer that is not ready is not
+// compressed, in bytes: that would cost more than all else.
+const largestFields = 64 << 10
 
 func (s *Server) getField(c *call) (reply, error) {
 	dataset, key := c.gin.Param("dataset"), c.gin.Param("key")
@@ -106,17 +108,17 @@ func (s *Server) getField(c *call) (reply, error) {
 		issues.OutsideVocabulary([]string{"dataset"}, input.Value{Kind: input.String, Text: dataset}, all)
 		return reply{}, issues.Err()
 	}
-	found, _, err := s.selectFields(c, query.FieldSearch{Dataset: dataset, Keys: []string{key}})
+	from, chosen, _, err := s.selectFields(c, query.FieldSearch{Dataset: dataset, Keys: []string{key}})
 	if err != nil {
 		return reply{}, err
 	}
-	if len(found) == 0 {
+	if len(chosen) == 0 {
 		var known []string
-		all, _ := query.FieldSearch{Dataset: dataset}.Select(query.Descriptors(nil))
+		all, _ := query.FieldSearch{Dataset: dataset}.Select(from.all)
 		for _, f := range all {
 			known = append(known, f.Key)
 		}
 		return reply{}, fault.New(fault.NotFound, "%s has no field with the key %.100q%s", dataset, key, input.DidYouMean("; ", key, known, ""))
 	}
-	return free(found[0]), nil
+	return free(from.texts[chosen[0]]), nil
 }

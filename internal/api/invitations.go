@@ -37,7 +37,7 @@ func (s *Server) invitationRoutes() []Route {
 			codes: []fault.Code{fault.NotFound},
 		}},
 		// The caller is in no workspace yet, so no ceiling applies.
-		{Method: "POST", Path: "/workspace/invitations/accept", Operation: "accept_invitation", Scope: write, Throttling: Never, Caller: Newcomers, endpoint: takes(acceptance, s.acceptInvitation), doc: operationDoc{
+		{Method: "POST", Path: "/workspace/invitations/accept", Operation: "accept_invitation", Scope: write, Throttling: Never, Paced: true, Caller: Newcomers, endpoint: takes(acceptance, s.acceptInvitation), doc: operationDoc{
 			tag: tagPeople, summary: "Accept an invitation",
 			text:  "With the token of `accept_url`, and an access token whose `email` is the invited address. A token that names scopes needs `workspace:write` among them.",
 			data:  schema.Object(schema.Required("workspace_id", schema.UUID()), schema.Required("member", memberSchema)),

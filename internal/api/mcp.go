@@ -139,6 +139,9 @@ func (c *call) admitAgent() (mcp.Caller, error) {
 	if err != nil {
 		return mcp.Caller{}, err
 	}
+	if err := c.takeMessage(); err != nil {
+		return mcp.Caller{}, err
+	}
 	if !c.acquireReceivingOf(in) || !c.receive() {
 		return mcp.Caller{}, c.busy()
 	}

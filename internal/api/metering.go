@@ -63,6 +63,31 @@ func (c *call) takeTurn() error {
 	return err
 }
 
+// What a caller may ask of routes that are never throttled by credits, and of /mcp.
+var unthrottled = ratelimit.Limit{PerSecond: 100, Burst: 300, Of: "requests of operations that are never throttled"}
+
+// takeUnthrottled draws on the bucket of routes that are Paced: fault.TooManyRequests.
+func (c *call) takeUnthrottled() error {
+	_, err := c.server.Limiter.Take(c.Context(), "unthrottled:"+c.identity.Subject().String(), unthrottled)
+	return err
+}
+
+// leastHandshake is the lowest number of messages that an agent may send at once: it sends
+// several before its first request, whatever its key's rate.
+const leastHandshake = 10
+
+// takeMessage refuses a message of an agent that asks too often. The requests of its tools
+// take turns of their own, so a message has buckets of its own.
+func (c *call) takeMessage() error {
+	if err := c.takeUnthrottled(); err != nil {
+		return err
+	}
+	perSecond := c.principal.Budget.RequestsPerSecond
+	_, err := c.server.Limiter.Take(c.Context(), "messages:"+c.principal.Key.String(),
+		ratelimit.Limit{PerSecond: perSecond, Burst: max(perSecond, leastHandshake), Of: "messages of this API key"})
+	return err
+}
+
 // takeToken draws on the token bucket of the caller: fault.TooManyRequests.
 func (c *call) takeToken() error {
 	bucket, err := c.server.Limiter.Take(c.Context(), c.bucket(), c.freeLimit())

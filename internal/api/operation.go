@@ -87,7 +87,7 @@ func (r Route) codes() []fault.Code {
 			codes = append(codes, fault.KeyBudgetUsed)
 		}
 	}
-	if r.drawsTokens() || r.Throttling != Never && byKey {
+	if r.drawsTokens() || r.Paced || byKey {
 		codes = append(codes, fault.TooManyRequests)
 	}
 	if r.body != nil {

@@ -41,6 +41,10 @@ func (c *call) render(r reply) error {
 		c.writeNotModified()
 		return nil
 	}
+	if ready, is := r.data.(asset.File); is {
+		c.writeFile(ready)
+		return nil
+	}
 	buffer := bodies.Get().(*[]byte)
 	b, err := r.append((*buffer)[:0])
 	if err != nil {
@@ -64,8 +68,11 @@ func (c *call) render(r reply) error {
 
 // append appends the answer to b.
 func (r reply) append(b []byte) ([]byte, error) {
-	if whole, is := r.data.(rendered); is {
+	switch whole := r.data.(type) {
+	case rendered:
 		return append(b, whole...), nil
+	case asset.File:
+		return append(b, whole.Plain...), nil
 	}
 	metadata, err := json.Marshal(r.metadata)
 	if err != nil {

@@ -20,6 +20,9 @@ type Route struct {
 	Scope workspace.Scope
 	// Throttling says how the credit ceiling applies to the route.
 	Throttling Throttling
+	// Paced is set for Never throttled routes whose calls draw on a bucket of their own:
+	// they cost the server something. The others tell what is left, and are always told.
+	Paced bool
 	// WorkspaceRequired means that a user must give the query parameter
 	// workspace_id.
 	WorkspaceRequired bool

@@ -150,6 +150,7 @@ type Server struct {
 
 	load      load
 	strangers strangers
+	fields    readyFields
 	// methods are the methods of each path, in gin's syntax.
 	methods map[string][]string
 	tagger  *tagger

@@ -100,7 +100,7 @@ func (s *Server) Handler() (http.Handler, error) {
 		}
 		return &auth.TokenInfo{UserID: caller.ID, Scopes: caller.Scopes, Extra: map[string]any{"caller": caller}}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
-	return identified(h), nil
+	return identified(&ready{next: h}), nil
 }
 
 // callerOf is who sent a request.

@@ -111,22 +111,33 @@ var FieldSearchRule = rule.Object(
 )
 
 func distinct(keys []string) []string {
-	each := make([]string, 0, len(keys))
+	each, seen := make([]string, 0, len(keys)), map[string]bool{}
 	for _, key := range keys {
-		if !slices.Contains(each, key) {
+		if !seen[key] {
 			each = append(each, key)
 		}
+		seen[key] = true
 	}
 	return each
 }
 
 // Select returns the requested descriptors, and the keys that no descriptor has.
 func (s FieldSearch) Select(all []Descriptor) (found []Descriptor, notFound []string) {
-	found, notFound = []Descriptor{}, []string{}
+	chosen, notFound := s.Choose(all)
+	found = []Descriptor{}
+	for _, i := range chosen {
+		found = append(found, all[i])
+	}
+	return found, notFound
+}
+
+// Choose is Select with the places of the descriptors in all.
+func (s FieldSearch) Choose(all []Descriptor) (chosen []int, notFound []string) {
+	notFound = []string{}
 	seen := map[string]bool{}
-	for _, d := range all {
+	for i, d := range all {
 		if (s.Dataset == "" || s.Dataset == d.Dataset) && s.matches(d) {
-			found = append(found, d)
+			chosen = append(chosen, i)
 			seen[d.Key] = true
 		}
 	}
@@ -135,7 +146,7 @@ func (s FieldSearch) Select(all []Descriptor) (found []Descriptor, notFound []st
 			notFound = append(notFound, key)
 		}
 	}
-	return found, notFound
+	return chosen, notFound
 }
 
 func (s FieldSearch) matches(d Descriptor) bool {

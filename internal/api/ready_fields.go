@@ -1,0 +1,126 @@
+package api
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/asset"
+	"atlas/search/query"
+)
+
+// readyFields has the descriptors of fields as they are answered. They change only with the
+// most frequent values, once a minute, and there are half a megabyte of them.
+type readyFields struct {
+	lock sync.Mutex
+	// closed are those without values of the dataset, open those with the values of
+	// vocabularies.
+	closed, open *fieldTexts
+	vocabularies []query.Vocabulary
+}
+
+// fieldTexts are all descriptors and the JSON of each.
+type fieldTexts struct {
+	all   []query.Descriptor
+	texts []jsontext.Value
+	lock  sync.Mutex
+	// answers are those without keys and query: one for each dataset and kind.
+	answers map[fieldsOf]asset.File
+}
+
+// fieldsOf are the fields of a dataset and of a kind, "" for all.
+type fieldsOf struct {
+	dataset string
+	kind    query.Kind
+}
+
+func newFieldTexts(frequent query.FrequentValues) (*fieldTexts, error) {
+	t := &fieldTexts{all: query.Descriptors(frequent), answers: map[fieldsOf]asset.File{}}
+	for _, d := range t.all {
+		text, err := json.Marshal(d, json.Deterministic(true))
+		if err != nil {
+			return nil, err
+		}
+		t.texts = append(t.texts, text)
+	}
+	return t, nil
+}
+
+// whole is the answer of a search for a dataset or a kind, or for everything, compressed.
+func (t *fieldTexts) whole(wanted query.FieldSearch, chosen []int, metadata fieldMetadata) (asset.File, error) {
+	key := fieldsOf{wanted.Dataset, wanted.Kind}
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if ready, is := t.answers[key]; is {
+		return ready, nil
+	}
+	found := make(records, len(chosen))
+	for i, at := range chosen {
+		found[i] = t.texts[at]
+	}
+	body, err := reply{found, metadata}.append(nil)
+	if err != nil {
+		return asset.File{}, err
+	}
+	ready := asset.Compressed(body)
+	t.answers[key] = ready
+	return ready, nil
+}
+
+// closedFields are the descriptors without values of the dataset.
+func (f *readyFields) closedFields() (*fieldTexts, error) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	var err error
+	if f.closed == nil {
+		f.closed, err = newFieldTexts(nil)
+	}
+	return f.closed, err
+}
+
+// openFields are the descriptors with values.
+func (f *readyFields) openFields(frequent query.FrequentValues) (*fieldTexts, error) {
+	var now []query.Vocabulary
+	for _, d := range query.Datasets {
+		for _, field := range query.Fields(d) {
+			if field.Dynamic() {
+				now = append(now, frequent(d, field))
+			}
+		}
+	}
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if f.open != nil && slices.EqualFunc(f.vocabularies, now, sameVocabulary) {
+		return f.open, nil
+	}
+	made, err := newFieldTexts(frequent)
+	if err == nil {
+		f.open, f.vocabularies = made, now
+	}
+	return made, err
+}
+
+// sameVocabulary reports whether two vocabularies are one and the same in memory. Nobody
+// changes one that was read.
+func sameVocabulary(a, b query.Vocabulary) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// selectFields asks Elasticsearch only if a selected descriptor lists values of the
+// dataset, so that an outage does not affect other descriptors.
+func (s *Server) selectFields(c *call, wanted query.FieldSearch) (from *fieldTexts, chosen []int, notFound []string, err error) {
+	if from, err = s.fields.closedFields(); err != nil {
+		return nil, nil, nil, err
+	}
+	chosen, notFound = wanted.Choose(from.all)
+	if !slices.ContainsFunc(chosen, func(i int) bool { return from.all[i].Open() }) {
+		return from, chosen, notFound, nil
+	}
+	frequent, err := s.Search.FrequentValues(c.Context())
+	if err == nil {
+		from, err = s.fields.openFields(frequent) // the same descriptors, in the same order
+	}
+	return from, chosen, notFound, err
+}
