@@ -68,7 +68,11 @@ func newProvider(t *testing.T) *provider {
 			return
 		}
 		b64 := base64.RawURLEncoding.EncodeToString
-		reply(w, 200, map[string]any{"keys": []any{map[string]string{"kty": "EC", "crv": "P-256", "kid": "k", "use": "sig", "alg": "ES256", "x": b64(raw[1:33]), "y": b64(raw[33:])}}})
+		reply(w, 200, map[string]any{"keys": []any{
+			// As some publish them: with a certificate that is none, beside what is no key.
+			"key", map[string]any{"kty": "RSA", "kid": "k", "n": "!", "e": "AQAB"},
+			map[string]any{"kty": "EC", "crv": "P-256", "kid": "k", "use": "sig", "alg": "ES256", "x": b64(raw[1:33]), "y": b64(raw[33:]), "x5t": "AAAA", "x5c": []string{"MIIB"}},
+		}})
 	})
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil {

@@ -213,6 +213,8 @@ func (s *SignIn) read(ctx context.Context) (*provider, error) {
 	var more struct {
 		EndSession  string   `json:"end_session_endpoint"`
 		AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+		Keys        string   `json:"jwks_uri"`
+		Algorithms  []string `json:"id_token_signing_alg_values_supported"`
 	}
 	if err := found.Claims(&more); err != nil {
 		return nil, err
@@ -222,7 +224,9 @@ func (s *SignIn) read(ctx context.Context) (*provider, error) {
 	if len(more.AuthMethods) > 0 && !slices.Contains(more.AuthMethods, "client_secret_basic") {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
-	checks := &oidc.Config{ClientID: s.c.ClientID, Now: s.c.Now}
+	// Of an empty list the verifier makes RS256.
+	algorithms := slices.DeleteFunc(more.Algorithms, func(a string) bool { return !slices.Contains(signing, a) })
+	checks := &oidc.Config{ClientID: s.c.ClientID, Now: s.c.Now, SupportedSigningAlgs: algorithms}
 	unsigned := *checks
 	unsigned.InsecureSkipSignatureCheck = true
 	return &provider{
@@ -231,9 +235,14 @@ func (s *SignIn) read(ctx context.Context) (*provider, error) {
 			ClientID: s.c.ClientID, ClientSecret: s.c.ClientSecret, Scopes: s.c.Scopes,
 			Endpoint: endpoint, RedirectURL: s.c.PublicURL + CallbackPath,
 		},
-		verifier: found.VerifierContext(s.with(context.Background()), checks),
+		verifier: oidc.NewVerifier(s.c.Issuer, &keySet{address: more.Keys, client: s.client}, checks),
 		renewed:  found.VerifierContext(s.with(context.Background()), &unsigned),
 	}, nil
+}
+
+// signing are the algorithms of ID tokens with public keys.
+var signing = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
 }
 
 // with makes calls of the provider use the client of s.
