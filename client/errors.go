@@ -29,6 +29,7 @@ const (
 	ErrCursorTooOld          Code = "cursor_too_old"
 	ErrMethodNotAllowed      Code = "method_not_allowed"
 	ErrPayloadTooLarge       Code = "payload_too_large"
+	ErrURITooLong            Code = "uri_too_long"
 	ErrUnsupportedMediaType  Code = "unsupported_media_type"
 	ErrRateLimited           Code = "rate_limited"    // see OutOfCreditsError
 	ErrKeyBudgetUsed         Code = "key_budget_used" // see Error.RetryAfter

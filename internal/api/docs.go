@@ -37,10 +37,10 @@ const (
 // and compressed once.
 func (s *Server) documentRows(document []byte) []stranger {
 	pages := sync.OnceValue(s.manual) // with the first request for one
-	rows := []stranger{
-		{method: http.MethodGet, path: Version + documentPath, operation: "get_openapi", class: classDocuments, cost: costOpenAPI, handle: s.openAPI(document)},
-	}
+	var rows []stranger
+	whole := s.openAPI(document)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		rows = append(rows, stranger{method: method, path: Version + documentPath, operation: "get_openapi", class: classDocuments, cost: costOpenAPI, handle: whole})
 		show := func(ctx *gin.Context) { showPage(ctx, pages()) }
 		rows = append(rows,
 			stranger{method: method, path: DocsPath, operation: opDocs, class: classDocuments, handle: show},

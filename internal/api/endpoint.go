@@ -149,7 +149,7 @@ func (c *call) checkPath() {
 	}
 	for _, name := range c.route.pathIDs() {
 		if _, ok := input.ReadUUID(c.gin.Param(name)); !ok {
-			c.pathIssues.Add(fault.InvalidFormat, []string{name}, "%s", notIDText(c.server.methods, c.gin.Request.Method, c.gin.Request.URL.Path, c.gin.Param(name)))
+			c.pathIssues.Add(fault.InvalidFormat, []string{name}, "%s", c.server.paths.notIDText(c.gin.Request.Method, c.gin.Request.URL.Path, c.gin.Param(name)))
 		}
 	}
 	if len(c.params) == 0 {

@@ -118,6 +118,9 @@ var errorTable = map[fault.Code]errorRow{
 	fault.PayloadTooLarge: {status: http.StatusRequestEntityTooLarge, meaning: fmt.Sprintf("a body of over %d bytes", MaxBody),
 		advice: "Send less at once: split a batch.",
 		sample: fmt.Sprintf(tooLargeText, MaxBody)},
+	fault.URITooLong: {status: http.StatusRequestURITooLong, meaning: fmt.Sprintf("a path of over %d bytes or %d segments", maxPath, maxSegments),
+		advice: "Look at how the address is put together. What is searched for belongs in the query string or the body.",
+		sample: fmt.Sprintf(pathTooLongText, maxPath, maxSegments)},
 	fault.UnsupportedMediaType: {status: http.StatusUnsupportedMediaType, meaning: "a body that is not `application/json`",
 		advice: "Send `Content-Type: application/json`, in UTF-8, not compressed.",
 		sample: "send the body with Content-Type: application/json, not \"text/plain\""},
@@ -215,7 +218,7 @@ var docURLSchema = schema.String(errorsPath + "#not_found").Described("Where the
 var anyError = func() *schema.Schema {
 	detail := schema.Object(
 		schema.Required("code", schema.Named("ErrorCode", errorCodes(func(code fault.Code, row errorRow) bool {
-			return code != fault.MethodNotAllowed && row.status != itemOnly
+			return code != fault.MethodNotAllowed && code != fault.URITooLong && row.status != itemOnly
 		}))),
 		schema.Required("message", messageSchema),
 		schema.Required("doc_url", docURLSchema),

@@ -79,12 +79,14 @@ func (s *Server) metadataRows() (rows []stranger) {
 		return nil
 	}
 	for _, path := range []string{resourcePath, resourcePath + mcpPath} {
-		rows = append(rows, stranger{method: http.MethodGet, path: path, operation: "mcp_metadata", class: classDocuments, handle: func(ctx *gin.Context) {
-			callOf(ctx).json(http.StatusOK, map[string]any{
-				"resource": s.resource(), "authorization_servers": []string{s.TokenIssuer},
-				"bearer_methods_supported": []string{"header"}, "resource_name": "Atlas",
-			})
-		}})
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			rows = append(rows, stranger{method: method, path: path, operation: "mcp_metadata", class: classDocuments, handle: func(ctx *gin.Context) {
+				callOf(ctx).json(http.StatusOK, map[string]any{
+					"resource": s.resource(), "authorization_servers": []string{s.TokenIssuer},
+					"bearer_methods_supported": []string{"header"}, "resource_name": "Atlas",
+				})
+			}})
+		}
 	}
 	return rows
 }

@@ -42,6 +42,9 @@ const (
 	opLive  = "get_liveness"
 	opReady = "get_readiness"
 	opDocs  = "docs"
+	opOpen  = "get_openapi"
+	opLLMs  = "llms"
+	opAgent = "mcp_metadata"
 	opNone  = "none" // no such route or method
 )
 

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -15,7 +14,7 @@ import (
 )
 
 // notFoundText says that no route has a path, and which one was probably meant.
-func notFoundText(methods map[string][]string, method, path string) string {
+func (p *paths) notFoundText(method, path string) string {
 	text := fmt.Sprintf("no route is called %.100s", path)
 	if get := withInclude(path); get != "" {
 		return text + "; did you mean GET " + get + "?"
@@ -23,7 +22,7 @@ func notFoundText(methods map[string][]string, method, path string) string {
 	if note := noteOn(method, path); note != "" {
 		return text + ": " + note
 	}
-	near := nearestPaths(methods, method, path)
+	near := p.nearest(method, path, nil)
 	if near != nil && near[0].path == strings.TrimRight(path, "/") {
 		return text + ": leave out the slash at the end, " + near[0].String()
 	}
@@ -32,8 +31,8 @@ func notFoundText(methods map[string][]string, method, path string) string {
 	}
 	change := ""
 	if method != http.MethodGet && method != http.MethodDelete {
-		if change = upsertOf(methods, strings.TrimRight(path, "/")); change == "" && near != nil {
-			change = upsertOf(methods, near[0].path)
+		if change = p.upsertOf(strings.TrimRight(path, "/")); change == "" && near != nil {
+			change = p.upsertOf(near[0].path)
 		}
 	}
 	switch {
@@ -134,9 +133,10 @@ const (
 // mostNear is how many paths are offered that are equally near.
 const mostNear = 5
 
-// nearestPaths returns the path of a route that was probably meant, and the method for
-// it; nil if none is near. If others are as near which end alike, it returns these too.
-func nearestPaths(methods map[string][]string, method, path string) []candidate {
+// nearest returns the path of a route that was probably meant, and the method for it, among
+// the patterns that are wanted; nil if none is near. If others are as near which end alike,
+// it returns these too.
+func (p *paths) nearest(method, path string, wanted func(pattern) bool) []candidate {
 	given, suffix := segmentsOf(path), ""
 	if len(given) > 1 && isID(given[1]) && input.Nearest(given[0], []string{"workspace"}) != "" {
 		suffix = "?workspace_id=" + given[1]
@@ -146,22 +146,15 @@ func nearestPaths(methods map[string][]string, method, path string) []candidate 
 	if len(given) == 0 {
 		return nil
 	}
-	known := spellings{names: map[string]bool{}, near: map[[2]string]bool{}}
-	for pattern := range methods {
-		for _, name := range segmentsOf(pattern) {
-			known.names[name] = true
-		}
-	}
+	known := p.spellings(given)
 	var all []candidate
-	for pattern, takes := range methods {
-		below, isAPI := strings.CutPrefix(pattern, Version+"/")
-		if !isAPI {
-			below = strings.TrimPrefix(pattern, "/")
+	for _, one := range p.all {
+		if wanted != nil && !wanted(one) {
+			continue
 		}
-		wanted := strings.Split(below, "/")
-		c := candidate{method: takes[0], cost: otherMethod}
+		c := candidate{method: one.methods[0], cost: otherMethod}
 		missingID := tooFar // who asks for one of many names it
-		if slices.Contains(takes, method) {
+		if slices.Contains(one.methods, method) {
 			c.method, c.cost = method, 0
 			if method == http.MethodDelete || method == http.MethodPatch {
 				missingID = otherLength // nothing else can be meant
@@ -171,9 +164,9 @@ func nearestPaths(methods map[string][]string, method, path string) []candidate 
 		} else if method == http.MethodDelete || method == http.MethodPatch {
 			c.cost += otherMethod // those two say what is wanted
 		}
-		c.cost += known.distance(wanted, given, missingID)
-		if c.cost < tooFar && strings.IndexByte(pattern, '*') < 0 {
-			c.path = strings.TrimSuffix(pattern, below) + strings.Join(filled(wanted, given), "/") + suffix
+		c.cost += known.distance(one.below, missingID)
+		if c.cost < tooFar && strings.IndexByte(one.text, '*') < 0 {
+			c.path = one.before + strings.Join(filled(one.below, known), "/") + suffix
 			all = append(all, c)
 		}
 	}
@@ -193,11 +186,12 @@ func nearestPaths(methods map[string][]string, method, path string) []candidate 
 	return near
 }
 
+var batches = strings.NewReplacer("-batch", "/batch", "_batch", "/batch", "/data/workspace_", "/workspace/")
+
 // segmentsOf are the segments of a path below the version, which may be missing, another
 // one, or there twice.
 func segmentsOf(path string) []string {
-	path = strings.NewReplacer("-batch", "/batch", "_batch", "/batch", "/data/workspace_", "/workspace/").Replace(path)
-	given := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	given := strings.FieldsFunc(batches.Replace(path), func(r rune) bool { return r == '/' })
 	for len(given) > 0 && (given[0] == "api" || len(given[0]) == 2 && given[0][0] == 'v') {
 		given = given[1:]
 	}
@@ -205,16 +199,27 @@ func segmentsOf(path string) []string {
 	return given[:min(len(given), most)]
 }
 
-// spellings compares segments of one path with those of patterns.
+// spellings compares the segments of one path with those of patterns.
 type spellings struct {
+	given []string
+	ids   []bool // which of them are ids
 	// names are those that patterns have, and near what is known of pairs of segments.
 	names map[string]bool
 	near  map[[2]string]bool
 }
 
-// distance is the cost of making the segments of a path those of a pattern. missingID is
+func (p *paths) spellings(given []string) spellings {
+	k := spellings{given: given, ids: make([]bool, len(given)), names: p.names, near: map[[2]string]bool{}}
+	for i, g := range given {
+		k.ids[i] = isID(g)
+	}
+	return k
+}
+
+// distance is the cost of making the segments of the path those of a pattern. missingID is
 // the cost of an id that is not there.
-func (k spellings) distance(wanted, given []string, missingID int) int {
+func (k spellings) distance(wanted []segment, missingID int) int {
+	given := k.given
 	rows := [3][]int{} // the last three
 	for i := range rows {
 		rows[i] = make([]int, len(given)+1)
@@ -226,14 +231,14 @@ func (k spellings) distance(wanted, given []string, missingID int) int {
 		rows[0], rows[1], rows[2] = rows[1], rows[2], rows[0]
 		missing := otherLength
 		switch {
-		case w[0] == ':' && strings.HasSuffix(strings.ToLower(w), "id"):
+		case w.id:
 			missing = missingID
-		case i == 0 && len(wanted) > 1, i == len(wanted)-1 && i > 0 && searches(w):
+		case i == 0 && len(wanted) > 1, i == len(wanted)-1 && i > 0 && searches(w.name):
 			missing = goesWithout
 		}
 		rows[2][0] = rows[1][0] + missing
 		for j, g := range given {
-			other := k.difference(w, g)
+			other := k.difference(w, j)
 			// The last name says what is to be done: it is no slip if it is one.
 			if other == tooFar && k.names[g] && i < len(wanted)-1 && j < len(given)-1 {
 				if other = otherName; j == 0 {
@@ -245,7 +250,7 @@ func (k spellings) distance(wanted, given []string, missingID int) int {
 				extra = saidTwice
 			}
 			cost := min(rows[2][j]+extra, rows[1][j+1]+missing, rows[1][j]+other)
-			if i > 0 && j > 0 && w == given[j-1] && wanted[i-1] == g {
+			if i > 0 && j > 0 && w.name == given[j-1] && wanted[i-1].name == g {
 				cost = min(cost, rows[0][j-1]+swapped)
 			}
 			rows[2][j+1] = cost
@@ -254,18 +259,19 @@ func (k spellings) distance(wanted, given []string, missingID int) int {
 	return rows[2][len(given)]
 }
 
-func (k spellings) difference(wanted, given string) int {
-	id := isID(given)
+// difference is the cost of a segment of the path in place of one of a pattern.
+func (k spellings) difference(wanted segment, j int) int {
+	given, id := k.given[j], k.ids[j]
 	switch {
-	case wanted == given:
+	case wanted.name == given:
 		return 0
-	case wanted[0] == ':' && id:
+	case wanted.parameter && id:
 		return 0
-	case wanted[0] == ':' && !strings.HasSuffix(strings.ToLower(wanted), "id"):
-		return spelled
-	case wanted[0] == ':':
+	case wanted.id:
 		return otherID
-	case !id && len(given) <= 2*len(wanted) && k.meant(given, wanted):
+	case wanted.parameter:
+		return spelled
+	case !id && len(given) <= 2*len(wanted.name) && k.meant(given, wanted.name):
 		return spelled
 	}
 	return tooFar
@@ -284,16 +290,18 @@ func (k spellings) meant(given, name string) bool {
 }
 
 // filled is a pattern with the ids of a path in place of its parameters.
-func filled(wanted, given []string) []string {
-	ids := slices.DeleteFunc(slices.Clone(given), func(g string) bool { return !isID(g) })
-	path := slices.Clone(wanted)
-	for i, w := range path {
-		if w[0] != ':' {
+func filled(wanted []segment, of spellings) []string {
+	next, path := 0, make([]string, len(wanted))
+	for i, w := range wanted {
+		if path[i] = w.name; !w.parameter {
 			continue
 		}
-		path[i] = "{" + w[1:] + "}"
-		if len(ids) > 0 {
-			path[i], ids = ids[0], ids[1:]
+		for next < len(of.given) && !of.ids[next] {
+			next++
+		}
+		if path[i] = "{" + w.name[1:] + "}"; next < len(of.given) {
+			path[i] = of.given[next]
+			next++
 		}
 	}
 	return path
@@ -301,23 +309,16 @@ func filled(wanted, given []string) []string {
 
 // notAllowedText says which methods a path takes, and which path with this method was
 // probably meant. A path that has a name where its pattern has an id is none of a route.
-func notAllowedText(methods map[string][]string, allowed []string, method string, address *url.URL) string {
+func (p *paths) notAllowedText(allowed []string, method string, address *url.URL) string {
 	path := address.Path
-	others, known := map[string][]string{}, false
-	for pattern, takes := range methods {
-		if same := samePath(pattern, path); same && !misnamed(pattern, path) {
-			known = true
-		} else if !same && slices.Contains(takes, method) {
-			others[pattern] = takes
-		}
-	}
+	given := strings.Split(path, "/")
+	known := slices.ContainsFunc(p.sized[len(given)], func(one pattern) bool { return one.fits(given) && !one.misnamed(given) })
 	if note := noteOn(method, path); note != "" {
 		return fmt.Sprintf("no route takes %.20s at %.100s: %s", method, path, note)
 	}
-	near := nearestPaths(others, method, path)
-	if !known {
-		near = nearestPaths(withoutPath(methods, path), method, path) // with other methods too
-	}
+	near := p.nearest(method, path, func(one pattern) bool {
+		return !one.fits(given) && (!known || slices.Contains(one.methods, method)) // else with other methods too
+	})
 	if !known && near != nil {
 		return fmt.Sprintf("no route takes %.20s at %.100s; %s", method, path, meantText(near))
 	}
@@ -331,7 +332,7 @@ func notAllowedText(methods map[string][]string, allowed []string, method string
 	if near != nil && near[0].cost <= spelled {
 		return text + "; " + meantText(near[:1])
 	}
-	if upsert := upsertOf(methods, path); upsert != "" && method != http.MethodDelete && method != http.MethodGet {
+	if upsert := p.upsertOf(path); upsert != "" && method != http.MethodDelete && method != http.MethodGet {
 		text += ": what creates and changes is POST " + upsert
 	}
 	return text
@@ -352,47 +353,17 @@ func inBody(params url.Values) string {
 	return text
 }
 
-// withoutPath are the routes but those of a path.
-func withoutPath(methods map[string][]string, path string) map[string][]string {
-	others := maps.Clone(methods)
-	maps.DeleteFunc(others, func(pattern string, _ []string) bool { return samePath(pattern, path) })
-	return others
-}
-
 // notIDText is about a name that stands where a path has an id.
-func notIDText(methods map[string][]string, method, path, given string) string {
+func (p *paths) notIDText(method, path, given string) string {
 	text := "must be " + input.UUIDText
 	if strings.ContainsAny(given, "0123456789") {
 		return text
 	}
-	if near := nearestPaths(withoutPath(methods, path), method, path); near != nil && near[0].cost <= spelled+otherMethod {
+	segments := strings.Split(path, "/")
+	if near := p.nearest(method, path, func(one pattern) bool { return !one.fits(segments) }); near != nil && near[0].cost <= spelled+otherMethod {
 		text += "; " + meantText(near[:1])
 	}
 	return text
-}
-
-// upsertOf is the path that creates and changes what a path names, or what that is in;
-// "" if there is none.
-func upsertOf(methods map[string][]string, path string) string {
-	for of := path; of != ""; of = of[:strings.LastIndexByte(of, '/')] {
-		for _, action := range []string{"/upsert", "/add"} {
-			if slices.Contains(methodsOf(methods, of+action), http.MethodPost) {
-				return of + action
-			}
-		}
-	}
-	return ""
-}
-
-// misnamed reports whether a path has something else where its pattern has an id.
-func misnamed(pattern, path string) bool {
-	wanted, given := strings.Split(pattern, "/"), strings.Split(path, "/")
-	for i, w := range wanted {
-		if strings.HasPrefix(w, ":") && strings.HasSuffix(strings.ToLower(w), "id") && !isID(given[i]) {
-			return true
-		}
-	}
-	return false
 }
 
 // searches reports whether a name of a path says no more than GET does.

@@ -151,13 +151,12 @@ type Server struct {
 	load      load
 	strangers strangers
 	fields    readyFields
-	// methods are the methods of each path, in gin's syntax.
-	methods map[string][]string
-	tagger  *tagger
+	paths     *paths
+	tagger    *tagger
 }
 
 // Handler returns the whole API.
-func (s *Server) Handler() http.Handler { return compressed(s.router()) }
+func (s *Server) Handler() http.Handler { return bounded(compressed(s.router())) }
 
 // router has all routes. Each path of the table answers every other method with 405,
 // even if a path with a parameter would match.
@@ -189,52 +188,36 @@ func (s *Server) router() *gin.Engine {
 		g.Handle(r.Method, path, s.serve(r, budget))
 	}
 	document := encoded(s.Document())
-	s.mountMCP(g, methods, document, g)
+	s.mountMCP(g, methods, document, bounded(g))
 	s.mountStrangers(g, methods, document)
-	s.methods = methods
+	s.paths = indexed(methods)
 	for path, allowed := range methods {
-		refuse := notAllowed(methods, allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
 			if !slices.Contains(allowed, m) {
-				g.Handle(m, path, refuse)
+				g.Handle(m, path, func(ctx *gin.Context) { callOf(ctx).notAllowed(allowed) })
 			}
 		}
 	}
 	g.NoRoute(func(ctx *gin.Context) {
-		// gin's own 405 (HandleMethodNotAllowed) can panic in version 1.12 on a
-		// path with a slash too many, so methods that are not registered reach this handler.
-		if allowed := methodsOf(methods, ctx.Request.URL.Path); allowed != nil {
-			notAllowed(methods, allowed)(ctx)
+		c := callOf(ctx)
+		if c.refusePath() {
 			return
 		}
-		callOf(ctx).notFound(notFoundText(methods, ctx.Request.Method, ctx.Request.URL.Path))
+		// gin's own 405 (HandleMethodNotAllowed) can panic in version 1.12 on a
+		// path with a slash too many, so methods that are not registered reach this handler.
+		if allowed := s.paths.methodsOf(ctx.Request.URL.Path); allowed != nil {
+			c.notAllowed(allowed)
+			return
+		}
+		c.notFound(s.paths.notFoundText(ctx.Request.Method, ctx.Request.URL.Path))
 	})
 	return g
 }
 
-// methodsOf returns the methods of a path: those of the matching pattern with the
-// fewest parameters, nil if none matches.
-func methodsOf(methods map[string][]string, path string) []string {
-	best := ""
-	for pattern := range methods {
-		if samePath(pattern, path) && (best == "" || strings.Count(pattern, ":") < strings.Count(best, ":")) {
-			best = pattern
-		}
-	}
-	return methods[best]
-}
-
-// samePath reports whether a path matches a pattern in gin's syntax.
-func samePath(pattern, path string) bool {
-	wanted, given := strings.Split(pattern, "/"), strings.Split(path, "/")
-	return slices.EqualFunc(wanted, given, func(w, g string) bool { return w == g || strings.HasPrefix(w, ":") && g != "" })
-}
-
-func notAllowed(methods map[string][]string, allowed []string) gin.HandlerFunc {
-	return func(ctx *gin.Context) {
-		ctx.Header("Allow", strings.Join(allowed, ", "))
-		callOf(ctx).fail(fault.New(fault.MethodNotAllowed, "%s", notAllowedText(methods, allowed, ctx.Request.Method, ctx.Request.URL)))
-	}
+// notAllowed answers a method that a path does not take.
+func (c *call) notAllowed(allowed []string) {
+	c.gin.Header("Allow", strings.Join(allowed, ", "))
+	c.fail(fault.New(fault.MethodNotAllowed, "%s", c.server.paths.notAllowedText(allowed, c.gin.Request.Method, c.gin.Request.URL)))
 }
 
 // RequestIDHeader carries the id that identifies the request in the log.

@@ -26,6 +26,7 @@ const (
 	CursorTooOld          Code = "cursor_too_old"
 	MethodNotAllowed      Code = "method_not_allowed"
 	PayloadTooLarge       Code = "payload_too_large"
+	URITooLong            Code = "uri_too_long"
 	UnsupportedMediaType  Code = "unsupported_media_type"
 	RateLimited           Code = "rate_limited"
 	KeyBudgetUsed         Code = "key_budget_used"

@@ -85,6 +85,9 @@ type Manual struct {
 	files                map[string]asset.File // by address below root
 	sections             []section
 	addresses            []string // of pages
+	// ends are the last parts of addresses, which say most, and byEnd the addresses.
+	ends  []string
+	byEnd map[string]string
 	// Problems are links that lead nowhere.
 	Problems []string
 	// Outside are the files of the repository that pages name and do not have.
@@ -124,6 +127,11 @@ func New(o Options) (*Manual, error) {
 		}
 	}
 	m.addresses = slices.DeleteFunc(slices.Sorted(maps.Keys(m.files)), func(a string) bool { return a == "" || path.Ext(a) != "" })
+	m.byEnd = map[string]string{}
+	for _, a := range m.addresses {
+		m.byEnd[path.Base(a)] = a
+	}
+	m.ends = slices.Sorted(maps.Keys(m.byEnd))
 	m.Problems, m.Outside = w.problems(pages), slices.Compact(slices.Sorted(slices.Values(w.outside)))
 	return m, nil
 }
@@ -267,11 +275,8 @@ func (m *Manual) Nearest(address string) string {
 	if m.has(address) {
 		return m.root + "/" + address
 	}
-	last, names := path.Base(address), map[string]string{} // the last part of an address says most
-	for _, a := range m.addresses {
-		names[path.Base(a)] = a
-	}
-	if page, known := names[last]; known {
+	last := path.Base(address)
+	if page, known := m.byEnd[last]; known {
 		return m.root + "/" + page
 	}
 	for _, s := range m.sections {
@@ -281,7 +286,7 @@ func (m *Manual) Nearest(address string) string {
 	}
 	near := input.Nearest(address, m.addresses)
 	if near == "" {
-		near = names[input.Nearest(last, slices.Sorted(maps.Keys(names)))]
+		near = m.byEnd[input.Nearest(last, m.ends)]
 	}
 	if near == "" {
 		return ""

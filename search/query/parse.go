@@ -117,7 +117,10 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 		rule.Step(boundGroups),
 		rule.Elsewhere[request](outsideRequest(d, base)),
 		rule.Step(boundTypos),
-		rule.Step(func(_ *input.Issues, body *input.Reader, r *request) {
+		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
+			if len(*issues) > 0 {
+				return // nobody gets them, and the texts may be as long as the body
+			}
 			r.Hints = hintsOf(d, base, !private, body.Take("query"), body.Take("filters"))
 		}),
 	}

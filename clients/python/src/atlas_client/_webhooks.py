@@ -33,9 +33,11 @@ class WebhookEvent:
     data: Any
 
 
-def read_webhook(secret: str, headers: Mapping[str, str], body: bytes) -> WebhookEvent:
-    """Checks the signature of a request and reads its body. Respond with 2xx once the event is kept: without
-    it, the event comes again. Raises WebhookSignatureError."""
+def read_webhook(secret: str, headers: Mapping[str, str], body: bytes | str) -> WebhookEvent:
+    """Checks the signature of a request and reads its body, as it came: bytes, or their text in UTF-8. Respond
+    with 2xx once the event is kept: without it, the event comes again. Raises WebhookSignatureError."""
+    if isinstance(body, str):
+        body = body.encode(errors="surrogatepass")  # what is no UTF-8 was not signed
     given = {name.lower(): value for name, value in headers.items()}
     id, at = given.get("webhook-id", ""), given.get("webhook-timestamp", "")
     if not id or not at.isascii() or not at.isdigit() or abs(time.time() - int(at)) > TOLERANCE:
