@@ -136,7 +136,7 @@ func TestServeTellsAllFaultsAtOnce(t *testing.T) {
 	}
 	got := atlasWith(t, env, "serve")
 	lines := strings.Split(strings.TrimSpace(got.err), "\n")
-	if got.status != 2 || got.out != "" || len(lines) != 1+len(wrong)+1 || lines[0] != "atlas serve: 9 things are wrong:" {
+	if got.status != 2 || got.out != "" || len(lines) != 1+len(wrong)+1 || lines[0] != "atlas serve: 10 things are wrong:" {
 		t.Errorf("status %d, %q, and\n%s", got.status, got.out, got.err)
 	}
 	for setting, want := range wrong {
