@@ -13,6 +13,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/schema"
+	"atlas/search/query"
 )
 
 // MaxBody is the largest request body, in bytes.
@@ -29,6 +30,7 @@ func (c *call) body() (input.Value, error) {
 	v, issues := input.Decode(data)
 	c.asksDryRun = v.Get("dry_run").Bool
 	v = withoutNulls(c.withoutMisplaced(v), c.route.body)
+	v, _ = query.ResolveDates(v, c.began)
 	return v, input.Issues(issues).Err()
 }
 

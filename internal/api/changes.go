@@ -166,8 +166,12 @@ func changesMetadataOf(r query.FeedRequest, a changes.Answer) changesMetadata {
 
 // feedHints are the hints of a request for changes.
 func feedHints(r query.FeedRequest) []string {
-	if !r.Since.After(time.Now()) {
-		return nil
+	var hints []string
+	if r.Resolved != "" {
+		hints = append(hints, r.Resolved)
 	}
-	return []string{"since is in the future: nothing was told after it, and next begins now"}
+	if r.Since.After(time.Now()) {
+		hints = append(hints, "since is in the future: nothing was told after it, and next begins now")
+	}
+	return hints
 }

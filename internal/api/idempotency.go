@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,9 @@ const (
 	headerIdempotencyKey = "Idempotency-Key"
 	headerReplayed       = "Idempotency-Replayed"
 )
+
+// mayBeRelative matches bodies that may have relative dates.
+var mayBeRelative = regexp.MustCompile(`"(now|today|\d{4}-[Qq])|\\u`)
 
 // maxIdempotencyKey is the maximum length of a key, in characters.
 const maxIdempotencyKey = 255
@@ -71,9 +75,19 @@ func (c *call) identifyRequest() {
 	if key == "" || c.bodyErr != nil {
 		return
 	}
+	// What a relative date means is a part of the request: tomorrow it is another one.
+	var dates []string
+	if mayBeRelative.Match(c.rawBody) {
+		body, _ := input.Decode(c.rawBody)
+		_, dates = query.ResolveDates(body, c.began)
+	}
+	parts := [][]byte{[]byte(c.gin.Request.URL.EscapedPath()), []byte(c.gin.Request.URL.RawQuery), c.rawBody}
+	if len(dates) > 0 {
+		parts = append(parts, []byte(strings.Join(dates, "\n")))
+	}
 	c.once = workspace.Once{
 		Key:     digest([]byte(c.identity.Subject().String()), []byte(c.route.Operation), []byte(key)),
-		Request: digest([]byte(c.gin.Request.URL.EscapedPath()), []byte(c.gin.Request.URL.RawQuery), c.rawBody),
+		Request: digest(parts...),
 	}
 }
 

@@ -46,6 +46,9 @@ type Value struct {
 	Text    string // a string's content, or a number's literal
 	Items   []Value
 	Members []Member
+	// Resolved says what text a relative date had before it was replaced, and by what; ""
+	// of other values.
+	Resolved string
 }
 
 // Member is a name and value of an object. Members keep the order of the input.

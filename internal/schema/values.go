@@ -116,10 +116,12 @@ func Domain(most int) *Schema {
 	return &Schema{Type: "string", Pattern: aDomain, MinLength: 1, MaxLength: most}
 }
 
-// DayOrInstant is a Day or an Instant.
+// DayOrInstant is a Day, an Instant or a relative date.
 func DayOrInstant() *Schema {
-	s := &Schema{Type: "string", Pattern: `^` + day + `(` + clock + `(\.[0-9]+)?` + offset + `)?$`, Examples: []any{sampleDay}}
-	return s.When(&Schema{Pattern: "T"}, &Schema{Format: "date-time"}, &Schema{Format: "date"})
+	const relative = `now|today|now[+-][0-9]{1,4}[hdwMy]|today[+-][0-9]{1,4}[dwMy]|[0-9]{4}-[Qq][1-4]`
+	s := &Schema{Type: "string", Pattern: `^(` + day + `(` + clock + `(\.[0-9]+)?` + offset + `)?|` + relative + `)$`, Examples: []any{sampleDay}}
+	absolute := (&Schema{}).When(&Schema{Pattern: "T"}, &Schema{Format: "date-time"}, &Schema{Format: "date"})
+	return s.When(&Schema{Pattern: "^(" + relative + ")$"}, nil, absolute)
 }
 
 // Email is an e-mail address. It allows less than the standards do, but every

@@ -26,6 +26,8 @@ type FeedRequest struct {
 	// libraries have for no date, gets all that is kept or an error, never silently nothing.
 	Cursor string
 	Since  *time.Time
+	// Resolved says what a relative Since was, for hints; "" if it was none.
+	Resolved string
 	// Wait is how long to wait for a change if there is none.
 	Wait time.Duration
 	// History, if set, asks for the changes of this id instead, newest first.
@@ -114,6 +116,7 @@ func feedFields[T any](feed func(*T) *FeedRequest, limit func(*T) *int) []rule.F
 		rule.Optional("cursor", rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return cmp.Or(v.Text, "-"), true }).
 			Described("`metadata.next` of the page before."), func(r *T) *string { return &feed(r).Cursor }),
 		rule.OptionalFunc("since", TimeRule().Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *T, at time.Time) { feed(r).Since = &at }),
+		rule.Step(func(_ *input.Issues, body *input.Reader, r *T) { feed(r).Resolved = body.Take("since").Resolved }),
 		rule.Optional("limit", rule.Integer(1, MaxChanges).Default(DefaultChanges), limit),
 		rule.Optional("wait_s", rule.Map(rule.Integer(0, int(MaxChangesWait/time.Second)).Default(0), func(s int) time.Duration { return time.Duration(s) * time.Second }).
 			Described("Seconds to wait for a change if there is none."), func(r *T) *time.Duration { return &feed(r).Wait }),

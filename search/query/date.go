@@ -91,6 +91,9 @@ func wholePeriods(v input.Value) string {
 // DateProblem says what is wrong with a text that is neither ParseDay's nor
 // ParseInstant's, and what would be right.
 func DateProblem(text string) string {
+	if problem := notRelative(text); problem != "" {
+		return problem
+	}
 	if d := plainDay.FindStringSubmatch(text); d != nil {
 		if _, ok := ParseDay(d[1] + "-" + d[2] + "-" + d[3]); ok {
 			return fmt.Sprintf("must be a date with hyphens, such as %s-%s-%s", d[1], d[2], d[3])

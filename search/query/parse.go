@@ -122,6 +122,7 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 				return // nobody gets them, and the texts may be as long as the body
 			}
 			r.Hints = hintsOf(d, base, !private, body.Take("query"), body.Take("filters"))
+			r.Hints.always = append(resolvedIn(body.Take("filters"), body.Take("relations"), body.Take("any"), body.Take("none")), r.Hints.always...)
 		}),
 	}
 }

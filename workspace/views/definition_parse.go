@@ -284,6 +284,9 @@ func (g *grammarReader) day(at string, v input.Value) (string, int64) {
 	day, ok := query.ParseDay(v.Text)
 	if v.Kind != input.String || !ok {
 		problem := "must be a day of the calendar, YYYY-MM-DD, such as 2026-01-31"
+		if v.Kind == input.String && query.IsRelative(v.Text) {
+			problem = "must be a day, YYYY-MM-DD, such as 2026-01-31: relative dates are for requests, and a stored definition has none"
+		}
 		if p := query.DateProblem(v.Text); v.Kind == input.String && strings.HasPrefix(p, "there is no") {
 			problem = p
 		}
