@@ -372,5 +372,7 @@ const (
 	KindMember       ChangeKind = "member"
 	KindInvitation   ChangeKind = "invitation"
 	KindSubscription ChangeKind = "subscription"
+	KindWebhook      ChangeKind = "webhook"
+	KindSkill        ChangeKind = "skill"
 	KindSetting      ChangeKind = "setting"
 )

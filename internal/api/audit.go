@@ -35,7 +35,7 @@ func (s *Server) auditRoutes() []Route {
 
 var workspaceChangeSchema = schema.Named("WorkspaceChange", schema.Object(
 	schema.Required("op", rule.Enum(audit.Upsert, audit.Delete).Schema.Described("`upsert`: it is new or has other values; `delete`: it is gone.")),
-	schema.Required("kind", rule.Enum(audit.Kinds()...).Schema.Described("What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View.")),
+	schema.Required("kind", rule.Enum(audit.Kinds()...).Schema.Described("What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View; `skill`: a Skill of the workspace, not a personal one.")),
 	schema.Required("id", schema.UUID().Described("The record of an `overlay` or a `membership`, the user of a `member`, the workspace of a `setting`, else its own id.")),
 	schema.Optional("dataset", rule.Enum(query.Held...).Schema.Described("Of an `overlay`, a `membership` and a `view`.")),
 	schema.Optional("view_id", schema.UUID().Described("Of a `membership`.")),

@@ -26,12 +26,14 @@ const (
 	Member       Kind = "member"
 	Invitation   Kind = "invitation"
 	Subscription Kind = "subscription"
+	Webhook      Kind = "webhook"
+	Skill        Kind = "skill" // the workspace's; a personal one is its owner's alone
 	Setting      Kind = "setting"
 )
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{Overlay, Membership, View, Member, Invitation, Subscription, Setting}
+	return []Kind{Overlay, Membership, View, Member, Invitation, Subscription, Webhook, Skill, Setting}
 }
 
 // Op is what became of it.

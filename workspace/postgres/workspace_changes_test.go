@@ -347,7 +347,7 @@ func TestTriggersOfChangesAreNotLed(t *testing.T) {
 	if got, _ := w.told(t, in, at, 10); len(got) != 1 || got[0].Kind != audit.Member || got[0].Op != audit.Delete {
 		t.Errorf("told %+v", got)
 	}
-	for _, of := range []string{"overlays", "view_records", "views", "members", "invitations", "signal_subscriptions", "users", "workspaces"} {
+	for _, of := range []string{"overlays", "view_records", "views", "members", "invitations", "signal_subscriptions", "webhooks", "skills", "users", "workspaces"} {
 		var denied *pgconn.PgError
 		err := w.store.InWorkspace(t.Context(), in, func(tx pgx.Tx) error {
 			_, err := tx.Exec(t.Context(), `

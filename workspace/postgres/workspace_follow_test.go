@@ -26,6 +26,8 @@ const stateOf = `
 		UNION ALL SELECT 'view', id, dataset, NULL, name FROM views WHERE workspace_id = $1
 		UNION ALL SELECT 'subscription', id, '', NULL, concat_ws('|', signal_type, channels::text, frequency) FROM signal_subscriptions WHERE workspace_id = $1
 		UNION ALL SELECT 'invitation', id, '', NULL, concat_ws('|', email, role) FROM invitations WHERE workspace_id = $1 AND accepted_at IS NULL AND revoked_at IS NULL
+		UNION ALL SELECT 'webhook', id, '', NULL, concat_ws('|', url, events::text, enabled, old_until) FROM webhooks WHERE workspace_id = $1
+		UNION ALL SELECT 'skill', id, '', NULL, concat_ws('|', slug, status, name, description, content) FROM skills WHERE workspace_id = $1 AND owner_id IS NULL
 		UNION ALL SELECT 'member', user_id, '', NULL, role FROM members WHERE workspace_id = $1
 		UNION ALL SELECT 'setting', id, '', NULL, name FROM workspaces WHERE id = $1
 	) all_of_it WHERE $2::uuid IS NULL OR id = $2`
@@ -57,7 +59,7 @@ func randomWrite(ctx context.Context, tx pgx.Tx, in uuid.UUID, r *rand.Rand) err
 	text := fmt.Sprint(r.IntN(4))
 	d := string(query.Held[r.IntN(2)+1])
 	var err error
-	switch r.IntN(12) {
+	switch r.IntN(17) {
 	case 0, 1, 2:
 		_, err = tx.Exec(ctx, `
 			INSERT INTO overlays (workspace_id, dataset, record_id, notes, tags, created_at, updated_at)
@@ -87,6 +89,22 @@ func randomWrite(ctx context.Context, tx pgx.Tx, in uuid.UUID, r *rand.Rand) err
 			ON CONFLICT ON CONSTRAINT signal_subscriptions_pkey DO UPDATE SET channels = '{email}'`, in, id("subscription", 3))
 	case 11:
 		_, err = tx.Exec(ctx, `DELETE FROM signal_subscriptions WHERE workspace_id = $1 AND id = $2`, in, id("subscription", 3))
+	case 12:
+		_, err = tx.Exec(ctx, `
+			INSERT INTO webhooks (workspace_id, id, url, events, enabled, secret, created_at)
+			VALUES ($1, $2, $3, '{load.switched}', true, '', now())
+			ON CONFLICT ON CONSTRAINT webhooks_pkey DO UPDATE SET url = excluded.url, signals_after = now()`, in, id("webhook", 3), text)
+	case 13:
+		_, err = tx.Exec(ctx, `UPDATE webhooks SET enabled = NOT enabled, old_secret = secret, old_until = now() WHERE workspace_id = $1 AND id = $2`, in, id("webhook", 3))
+	case 14:
+		_, err = tx.Exec(ctx, `DELETE FROM webhooks WHERE workspace_id = $1 AND id = $2`, in, id("webhook", 3))
+	case 15:
+		_, err = tx.Exec(ctx, `
+			INSERT INTO skills (workspace_id, id, scope, slug, status, name, description, content, name_folded, description_folded, revision, created_at, updated_at)
+			VALUES ($1, $2, 'workspace', $2::text, 'draft', $3, 'd', 'c', $3, 'd', 1, now(), now())
+			ON CONFLICT ON CONSTRAINT skills_pkey DO UPDATE SET name = excluded.name`, in, id("skill", 3), text)
+	case 16:
+		_, err = tx.Exec(ctx, `DELETE FROM skills WHERE workspace_id = $1 AND id = $2`, in, id("skill", 3))
 	}
 	return err
 }
