@@ -17,8 +17,11 @@ import (
 
 // Webhook is an address that is told of events.
 type Webhook struct {
-	ID        string    `json:"id"`
+	ID string `json:"id"`
+	// URL has neither path nor query for a key without workspace:write. URLDigest is the
+	// SHA-256 of the whole URL, in hexadecimal.
 	URL       string    `json:"url"`
+	URLDigest string    `json:"url_digest"`
 	Events    []Event   `json:"events"`
 	Enabled   bool      `json:"enabled"`
 	CreatedAt time.Time `json:"created_at"`

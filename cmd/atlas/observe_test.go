@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"atlas/cmd/internal/server"
+	"atlas/internal/auth"
 	"atlas/search/query"
+	"atlas/workspace"
 	"atlas/workspace/people"
 )
 
@@ -70,7 +72,13 @@ func (s *service) lines(message string) []map[string]any {
 func TestRequestLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1000)
-	owner := s.user(people.Owner)
+	var userID string
+	owner := s.user(people.Owner, func(c *auth.Claims) { userID = c.User.String() })
+	parsed, _, err := workspace.ParseKey(s.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyID := parsed.String()
 	in := "?workspace_id=" + s.pro.ID.String()
 	project := s.search(query.Projects, `{"limit": 1}`).ids(t)[0]
 	record := string(s.call("GET", "/data/projects/"+project, s.key, "", "X-Request-Id", "the-get").raw)
@@ -95,14 +103,14 @@ func TestRequestLines(t *testing.T) {
 		byID[id] = line
 	}
 	for id, want := range map[string]map[string]any{
-		"the-get": {"operation": "get_project", "method": "GET", "path": "/api/v1/data/projects/:id", "status": 200.0, "principal": "key",
+		"the-get": {"operation": "get_project", "method": "GET", "path": "/api/v1/data/projects/:id", "status": 200.0, "principal": "key", "client": "127.0.0.1", "key": keyID, "user": nil,
 			"workspace": s.pro.ID.String(), "credits": 1.0, "code": nil},
 		"the-upsert":     {"operation": "upsert_workspace_project", "status": 200.0, "credits": nil},
-		"the-invitation": {"operation": "create_invitation", "status": 200.0, "principal": "user", "elasticsearch_ms": nil, "redis_ms": positive},
+		"the-invitation": {"operation": "create_invitation", "status": 200.0, "principal": "user", "user": userID, "key": nil, "elasticsearch_ms": nil, "redis_ms": positive},
 		"the-search":     {"operation": "search_workspace_projects", "status": 200.0, "duration_ms": positive, "elasticsearch_ms": positive, "postgres_ms": positive, "redis_ms": positive},
 		"the-bad-one":    {"operation": "search_projects", "status": 400.0, "code": "invalid_input", "credits": 0.0, "elasticsearch_ms": nil},
-		"the-lost-one":   {"operation": "none", "path": "", "status": 404.0, "code": "not_found", "workspace": nil},
-		"the-stranger":   {"operation": "get_usage", "status": 401.0, "code": "unauthorized", "workspace": nil, "principal": nil},
+		"the-lost-one":   {"operation": "none", "path": "", "status": 404.0, "code": "not_found", "workspace": nil, "client": "127.0.0.1", "key": nil},
+		"the-stranger":   {"operation": "get_usage", "status": 401.0, "code": "unauthorized", "workspace": nil, "principal": nil, "client": "127.0.0.1", "key": nil, "user": nil},
 	} {
 		line := byID[id]
 		for field, value := range want {

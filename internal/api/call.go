@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -22,9 +21,11 @@ import (
 
 // call is a request of a route.
 type call struct {
-	gin       *gin.Context
-	server    *Server
-	id        string
+	gin    *gin.Context
+	server *Server
+	id     string
+	// address is where the request comes from.
+	address   string
 	began     time.Time
 	route     Route
 	budget    Budget
@@ -81,8 +82,6 @@ func (c *call) Context() context.Context { return c.gin.Request.Context() }
 // workspace is the workspace of the call.
 func (c *call) workspace() workspace.ID { return c.principal.Workspace.ID }
 
-func (c *call) log() *slog.Logger { return c.server.Log.With("request_id", c.id) }
-
 // begin wraps every request. It sets the id and the timeout, recovers from panics, and
 // writes the log line.
 func (s *Server) begin(ctx *gin.Context) {
@@ -90,6 +89,7 @@ func (s *Server) begin(ctx *gin.Context) {
 	bounded, cancel := context.WithTimeout(ctx.Request.Context(), s.RequestTimeout)
 	defer cancel()
 	bounded, c.spent = telemetry.WithSpent(bounded)
+	bounded, c.address = withClientAddress(bounded, ctx.Request)
 	ctx.Request = ctx.Request.WithContext(bounded)
 	ctx.Set(callKey, c)
 	if s.load.draining.Load() {

@@ -4,9 +4,45 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 )
+
+// log returns a logger whose lines say which request they are of, from where, and who
+// sent it.
+func (c *call) log() *slog.Logger {
+	by := c.identity.Author()
+	attrs := []any{slog.String("request_id", c.id), slog.String("client", c.address)}
+	switch {
+	case !by.Key.IsZero():
+		attrs = append(attrs, slog.String("key", by.Key.String()))
+	case !by.User.IsZero():
+		attrs = append(attrs, slog.String("user", by.User.String()))
+	}
+	return c.server.Log.With(attrs...)
+}
+
+// clientAddress is the address of the client of a request: the peer of its connection.
+func clientAddress(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+type addressKey struct{}
+
+// withClientAddress returns the client's address, and a context with it: the requests of
+// an agent's tools have no connection, and come from where the agent is.
+func withClientAddress(ctx context.Context, r *http.Request) (context.Context, string) {
+	if address, known := ctx.Value(addressKey{}).(string); known {
+		return ctx, address
+	}
+	address := clientAddress(r)
+	return context.WithValue(ctx, addressKey{}, address), address
+}
 
 // end counts and logs a request. The log line has the path of the route table. It has
 // no client input (ids, query, body, headers) except the request id (docs/operators.md,

@@ -190,6 +190,7 @@ func (s *Server) getSession(ctx *gin.Context) (any, error) {
 	var answer any
 	found, err := s.Sessions.Get(ctx.Request.Context(), token)
 	if err == nil {
+		s.noteCaller(ctx, found)
 		answer, err = s.describe(ctx.Request.Context(), found)
 	}
 	if fault.CodeOf(err) == fault.Unauthorized {
@@ -222,22 +223,23 @@ func (s *Server) signIn(ctx *gin.Context) (any, error) {
 	}
 	token, err := s.Sessions.Redeem(ctx.Request.Context(), link)
 	if err != nil {
-		return nil, err
+		return nil, refusedSignIn(ctx, byLink, err)
 	}
-	return s.welcome(ctx, token)
+	return s.welcome(ctx, token, byLink)
 }
 
 // welcome enters a session and describes it.
-func (s *Server) welcome(ctx *gin.Context, token string) (any, error) {
-	found, err := s.enter(ctx, token)
+func (s *Server) welcome(ctx *gin.Context, token, by string) (any, error) {
+	found, err := s.enter(ctx, token, by)
 	if err != nil {
 		return nil, err
 	}
 	return s.describe(ctx.Request.Context(), found)
 }
 
-// enter puts a new session in the place of the one that the caller has.
-func (s *Server) enter(ctx *gin.Context, token string) (session.Session, error) {
+// enter puts a new session in the place of the one that the caller has. by is the way in
+// which they signed in.
+func (s *Server) enter(ctx *gin.Context, token, by string) (session.Session, error) {
 	if old := s.sessionToken(ctx.Request); old != "" {
 		if err := s.Sessions.End(ctx.Request.Context(), old); err != nil {
 			return session.Session{}, err
@@ -246,8 +248,30 @@ func (s *Server) enter(ctx *gin.Context, token string) (session.Session, error) 
 	found, err := s.Sessions.Get(ctx.Request.Context(), token)
 	if err == nil {
 		s.setCookie(ctx, "", token, int(time.Until(found.Ends).Seconds()))
+		s.noteCaller(ctx, found)
+		callOf(ctx).log().Info("signed in", "by", by)
 	}
 	return found, err
+}
+
+// The ways of signing in, as the log has them.
+const (
+	byLink     = "link"
+	byProvider = "provider"
+	byAPIKey   = "key"
+)
+
+// noteCaller makes the log lines of a request say whose session it is.
+func (s *Server) noteCaller(ctx *gin.Context, found session.Session) {
+	if i, err := s.identityOf(ctx.Request.Context(), found); err == nil {
+		callOf(ctx).identity = i
+	}
+}
+
+// refusedSignIn logs that somebody did not get in, and returns the reason.
+func refusedSignIn(ctx *gin.Context, by string, err error) error {
+	callOf(ctx).log().Info("signing in was refused", "by", by, "code", string(fault.CodeOf(err)))
+	return err
 }
 
 // signOut ends the session. It succeeds also without one.
@@ -260,6 +284,10 @@ func (s *Server) signOut(ctx *gin.Context) (any, error) {
 		}
 		if err := s.Sessions.End(ctx.Request.Context(), token); err != nil {
 			return nil, err
+		}
+		if err == nil {
+			s.noteCaller(ctx, found)
+			callOf(ctx).log().Info("signed out")
 		}
 	}
 	s.setCookie(ctx, "", "", -1)

@@ -25,18 +25,18 @@ func (s *Server) signInByKey(ctx *gin.Context) (any, error) {
 		return nil, err
 	}
 	if !workspace.LooksLikeKey(key) {
-		return nil, fault.New(fault.Unauthorized, "this is not an API key")
+		return nil, refusedSignIn(ctx, byAPIKey, fault.New(fault.Unauthorized, "this is not an API key"))
 	}
 	grant := session.Grant{Key: key}
 	// A key that is refused begins no session.
 	if _, err := s.identityOf(ctx.Request.Context(), session.Session{Grant: grant}); err != nil {
-		return nil, err
+		return nil, refusedSignIn(ctx, byAPIKey, err)
 	}
 	token, err := s.Sessions.Start(ctx.Request.Context(), grant)
 	if err != nil {
 		return nil, err
 	}
-	return s.welcome(ctx, token)
+	return s.welcome(ctx, token, byAPIKey)
 }
 
 // describeKey describes the session of a key, which is nobody's, in its first workspace.

@@ -90,11 +90,12 @@ func (s *Server) finishSignIn(ctx *gin.Context) (to string, err error) {
 	}
 	grant, back, err := s.SignIn.Finish(ctx.Request.Context(), cookie, ctx.Request.URL.Query())
 	if err != nil {
+		callOf(ctx).log().Info("signing in was refused", "by", byProvider, "failure", string(oidc.FailureOf(err)))
 		return back, err
 	}
 	token, err := s.Sessions.Start(ctx.Request.Context(), grant)
 	if err == nil {
-		_, err = s.enter(ctx, token)
+		_, err = s.enter(ctx, token, byProvider)
 	}
 	return back, err
 }

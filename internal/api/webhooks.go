@@ -23,6 +23,7 @@ func (s *Server) webhookRoutes() []Route {
 	return []Route{
 		{Method: "GET", Path: "/workspace/webhooks", Operation: "list_webhooks", Scope: read, Caller: Admins, endpoint: lists("webhooks", defaultPeople, s.listWebhooks), doc: operationDoc{
 			tag: tagWebhooks, summary: "List webhooks, the oldest first",
+			text:   "An API key without `workspace:write`, which may not manage webhooks, gets `url` without path and query.",
 			params: pageParams(defaultPeople), data: listOf("webhooks", webhookSchema), metadata: listMetadataSchema,
 		}},
 		{Method: "POST", Path: "/workspace/webhooks/upsert", Operation: "upsert_webhook", Scope: write, Caller: Admins, Secret: true, endpoint: takes(s.webhookUpsert(), s.upsertWebhook), doc: operationDoc{
@@ -73,6 +74,7 @@ var webhookEvent = rule.Enum(webhooks.Events()...).Named("WebhookEvent")
 var webhookSchema = schema.Named("Webhook", schema.Object(
 	schema.Required("id", schema.UUID()),
 	schema.Required("url", schema.String("https://hooks.example/atlas")),
+	schema.Required("url_digest", schema.String("d3020ea88224231384b6588974416d677ccf32b860bfd1ae7fad1c85669d674c").Described("The SHA-256 of the whole URL, in hexadecimal.")),
 	schema.Required("events", schema.Array(webhookEvent.Schema, 1, len(webhooks.Events()))),
 	schema.Required("enabled", schema.Boolean().Described("False once the receiver answered 410, or failed for 24 hours. An upsert enables it.")),
 	schema.Required("created_at", schema.Time()),
@@ -108,7 +110,13 @@ func (d webhookData) withoutSecrets() (any, []string) {
 }
 
 func (s *Server) listWebhooks(c *call, m listMetadata) ([]webhooks.Webhook, error) {
-	return s.People.Webhooks.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+	page, err := s.People.Webhooks.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+	if c.principal.RequireScope(workspace.WorkspaceWrite) != nil {
+		for i, w := range page {
+			page[i] = w.WithoutPath()
+		}
+	}
+	return page, err
 }
 
 // maxEvents leaves room for events that are given twice, which count once.

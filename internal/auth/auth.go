@@ -41,8 +41,8 @@ type Store interface {
 	OnlyWorkspace(ctx context.Context, user workspace.UserID) (workspace.ID, error)
 	// SignedOut returns when the sessions of a user ended last, zero for never.
 	SignedOut(ctx context.Context, user workspace.UserID) (time.Time, error)
-	// TouchKey records a use of a key.
-	TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error
+	// TouchKey records a use of a key, and reports whether it is the first one.
+	TouchKey(ctx context.Context, id workspace.KeyID) (first bool, err error)
 }
 
 // Authenticator authenticates and authorizes requests. It is safe for concurrent use.

@@ -86,11 +86,11 @@ func (g *gate) OnlyWorkspace(ctx context.Context, user workspace.UserID) (worksp
 	return g.System.OnlyWorkspace(ctx, user)
 }
 
-func (g *gate) TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error {
+func (g *gate) TouchKey(ctx context.Context, id workspace.KeyID) (bool, error) {
 	if err := g.pass("TouchKey"); err != nil {
-		return err
+		return false, err
 	}
-	return g.System.TouchKey(ctx, id, at)
+	return g.System.TouchKey(ctx, id)
 }
 
 // clock is a manual clock.

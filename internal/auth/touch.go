@@ -21,11 +21,11 @@ const (
 // key is recorded instead.
 type toucher struct {
 	store interface {
-		TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error
+		TouchKey(ctx context.Context, id workspace.KeyID) (first bool, err error)
 	}
 	now  func() time.Time
 	log  *slog.Logger
-	work chan touch
+	work chan workspace.KeyID
 	done chan struct{}
 
 	mu          sync.Mutex
@@ -33,15 +33,10 @@ type toucher struct {
 	lastTouched map[workspace.KeyID]time.Time
 }
 
-type touch struct {
-	key workspace.KeyID
-	at  time.Time
-}
-
 func newToucher(store Store, now func() time.Time, log *slog.Logger) *toucher {
 	t := &toucher{
 		store: store, now: now, log: log,
-		work: make(chan touch, touchQueue), done: make(chan struct{}),
+		work: make(chan workspace.KeyID, touchQueue), done: make(chan struct{}),
 		lastTouched: map[workspace.KeyID]time.Time{},
 	}
 	go t.run()
@@ -57,7 +52,7 @@ func (t *toucher) touch(id workspace.KeyID) {
 		return
 	}
 	select {
-	case t.work <- touch{id, now}:
+	case t.work <- id:
 	default:
 		return
 	}
@@ -71,10 +66,13 @@ func (t *toucher) touch(id workspace.KeyID) {
 
 func (t *toucher) run() {
 	defer close(t.done)
-	for next := range t.work {
+	for key := range t.work {
 		ctx, cancel := context.WithTimeout(context.Background(), touchTimeout)
-		if err := t.store.TouchKey(ctx, next.key, next.at); err != nil {
-			t.log.Warn("noting the use of an API key failed", "key_id", next.key.String(), "error", err)
+		switch first, err := t.store.TouchKey(ctx, key); {
+		case err != nil:
+			t.log.Warn("noting the use of an API key failed", "key_id", key.String(), "error", err)
+		case first:
+			t.log.Info("an API key is used for the first time", "key_id", key.String())
 		}
 		cancel()
 	}

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -42,11 +41,17 @@ func (s *System) OnlyWorkspace(ctx context.Context, user workspace.UserID) (work
 	return ids[0], nil
 }
 
-// TouchKey records a use of a key. It writes nothing when any server recorded a
-// use less than a minute before at.
-func (s *System) TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error {
-	_, err := s.pool.Exec(ctx, `
-		UPDATE api_keys SET last_used_at = $2
-		WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $2::timestamptz - interval '1 minute')`, arg(id), at.UTC())
-	return toFault(err)
+// TouchKey records a use of a key, and reports whether it is the first one. It writes
+// nothing when any server recorded a use less than a minute before. The time is that of
+// Postgres: a server whose clock is ahead would stop the records of all.
+func (s *System) TouchKey(ctx context.Context, id workspace.KeyID) (first bool, err error) {
+	err = s.pool.QueryRow(ctx, `
+		UPDATE api_keys k SET last_used_at = clock_timestamp()
+		FROM (SELECT id, last_used_at FROM api_keys WHERE id = $1 FOR UPDATE) before
+		WHERE k.id = before.id AND (before.last_used_at IS NULL OR before.last_used_at NOT BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp())
+		RETURNING before.last_used_at IS NULL`, arg(id)).Scan(&first)
+	if noRows(err) {
+		return false, nil
+	}
+	return first, toFault(err)
 }

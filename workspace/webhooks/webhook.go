@@ -4,9 +4,13 @@
 package webhooks
 
 import (
+	"cmp"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"time"
 
@@ -63,8 +67,10 @@ const (
 // Webhook is an address that is told of events.
 type Webhook struct {
 	ID ID
-	// URL is that of Guard.Check.
+	// URL is that of Guard.Check; WithoutPath leaves its host.
 	URL string
+	// URLDigest is the Digest of the whole URL after WithoutPath, else "".
+	URLDigest string
 	// Events are different ones of Events(), in their order, at least one.
 	Events []Event
 	// Enabled ends when the receiver is gone or failed too long.
@@ -79,11 +85,30 @@ func (w Webhook) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		ID        ID      `json:"id"`
 		URL       string  `json:"url"`
+		URLDigest string  `json:"url_digest"`
 		Events    []Event `json:"events"`
 		Enabled   bool    `json:"enabled"`
 		CreatedAt *string `json:"created_at"`
 		Secret    string  `json:"secret,omitempty"`
-	}{w.ID, w.URL, w.Events, w.Enabled, workspace.FormatTime(&w.CreatedAt), w.Secret})
+	}{w.ID, w.URL, cmp.Or(w.URLDigest, Digest(w.URL)), w.Events, w.Enabled, workspace.FormatTime(&w.CreatedAt), w.Secret})
+}
+
+// Digest returns the SHA-256 of a URL, in hexadecimal.
+func Digest(url string) string {
+	sum := sha256.Sum256([]byte(url))
+	return hex.EncodeToString(sum[:])
+}
+
+// WithoutPath returns the webhook as those see it who may not manage it: of its URL scheme
+// and host alone. Many receivers take the rest for a password.
+func (w Webhook) WithoutPath() Webhook {
+	w.URLDigest = Digest(w.URL)
+	if u, err := url.Parse(w.URL); err == nil {
+		w.URL = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String()
+	} else {
+		w.URL = ""
+	}
+	return w
 }
 
 // Status is where a delivery is.
