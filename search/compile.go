@@ -157,12 +157,18 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 		c.b = append(append(c.b, seek...), ',')
 	}
 	text := query.MatchRecord{Text: q.Folding.Fold(q.Text)}
-	if q.Text != "" && (!scored || q.Typos) {
+	onlyPublic := q.WithoutPrivate && query.HasPrivate(q.Dataset)
+	if q.Text != "" && (!scored || q.Typos || onlyPublic) {
+		ofViews := c.public
+		if onlyPublic { // the scores stay those of pages without an offset
+			c.public = query.PublicText(q.Dataset)
+		}
 		if q.Typos {
 			c.nearly(q, text.Text)
 		} else {
 			c.VisitMatchRecord(text)
 		}
+		c.public = ofViews
 		c.raw(`,`)
 	}
 	filtered := len(c.b) > first

@@ -52,6 +52,9 @@ var compiled = []struct {
 }{
 	{"everything", query.Accounts, dataBase, `{}`, ""},
 	{"offset", query.Contacts, dataBase, `{"offset":50,"limit":10}`, ""},
+	{"offset_query", query.Contacts, dataBase, `{"query":"ada@firm.example","offset":50,"limit":10}`, ""},
+	{"offset_query_by_name", query.Contacts, bookBase, `{"query":"ada","offset":50,"limit":10,"sort":{"field":"name","order":"asc"}}`, ""},
+	{"offset_query_typos", query.Contacts, dataBase, `{"query":"ada","typos":"auto","offset":50,"limit":10}`, ""},
 	{"last_page", query.Signals, dataBase, `{"offset":10000,"limit":100}`, ""},
 	{"cursor", query.Projects, dataBase, `{"limit":10,"search_after":"x"}`, `[9223372036854775807,1,-2]`},
 	{"sort_double", query.Projects, dataBase, `{"sort":{"field":"cost","order":"asc"}}`, ""},

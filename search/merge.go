@@ -42,7 +42,7 @@ func (e *Engine) mergedPage(ctx context.Context, searches [2]query.Query, countO
 	// All round trips and waiting together have the timeout of one search.
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	prepared, err := e.prepared(ctx, q.DryRun, searches[0], searches[1], countOnly)
+	prepared, err := e.prepared(ctx, q.DryRun || q.WithoutPrivate, searches[0], searches[1], countOnly)
 	if err != nil {
 		return query.Page{}, err
 	}

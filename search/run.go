@@ -113,7 +113,7 @@ func (e *Engine) searchPage(ctx context.Context, q query.Query) (query.Page, err
 	if q.Held && q.Base.Workspace == "" {
 		return query.Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
 	}
-	prepared, err := e.prepared(ctx, q.DryRun, q)
+	prepared, err := e.prepared(ctx, q.DryRun || q.WithoutPrivate, q)
 	if err != nil {
 		return query.Page{}, err
 	}

@@ -98,7 +98,7 @@ func upsertCodes(d query.Dataset) []fault.Code {
 func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
 	in := c.workspace()
 	q.Base.Workspace = in.String()
-	return c.search(q, func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchBook(ctx, in, q) }, recordsOf)
+	return c.search(q, q.ReadsPrivate(), func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchBook(ctx, in, q) }, recordsOf)
 }
 
 func (s *Server) getBook(d query.Dataset) handler {

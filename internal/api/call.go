@@ -89,7 +89,7 @@ func (s *Server) begin(ctx *gin.Context) {
 	bounded, cancel := context.WithTimeout(ctx.Request.Context(), s.RequestTimeout)
 	defer cancel()
 	bounded, c.spent = telemetry.WithSpent(bounded)
-	bounded, c.address = withClientAddress(bounded, ctx.Request)
+	bounded, c.address = s.withClientAddress(bounded, ctx.Request)
 	ctx.Request = ctx.Request.WithContext(bounded)
 	ctx.Set(callKey, c)
 	if s.load.draining.Load() {

@@ -115,7 +115,7 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 
 // chargeChanges answers with changes and records. Which records is kept.
 func (s *Server) chargeChanges(c *call, r query.ChangesRequest, after changes.Position) (reply, error) {
-	return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
+	page := func(ctx context.Context) (reply, int, error) {
 		a, err := s.Changes.Read(ctx, r, after)
 		if err != nil {
 			return reply{}, 0, err
@@ -133,6 +133,9 @@ func (s *Server) chargeChanges(c *call, r query.ChangesRequest, after changes.Po
 		m := changesMetadataOf(r.FeedRequest, a)
 		m.Credits = 0
 		return changesReply(r.FeedRequest, a), a.Delivered, c.keep(m, a.From, ids)
+	}
+	return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
+		return c.guarded(r.ReadsPrivate(), func() (reply, int, error) { return page(ctx) })
 	}, func(ctx context.Context, kept keptPage) (reply, error) {
 		var m changesMetadata
 		if err := json.Unmarshal(kept.Metadata, &m); err != nil {

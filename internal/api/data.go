@@ -50,7 +50,7 @@ var searchExamples = map[query.Dataset][]example{
 }
 
 func (s *Server) searchData(c *call, q query.Query) (reply, error) {
-	return c.search(q, s.Search.Search, recordsOf)
+	return c.search(q, q.ReadsPrivate(), s.Search.Search, recordsOf)
 }
 
 func (s *Server) getData(d query.Dataset) handler {

@@ -27,11 +27,12 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 ))
 
 // search answers a search whose page find returns, or says what the page would cost.
-func (c *call) search(q query.Query, find func(context.Context, query.Query) (query.Page, error), data func(query.Page) any) (reply, error) {
+// reads says that it reads e-mail addresses.
+func (c *call) search(q query.Query, reads bool, find func(context.Context, query.Query) (query.Page, error), data func(query.Page) any) (reply, error) {
 	if q.DryRun {
 		return c.dryRun(q, func(ctx context.Context) (query.Page, error) { return find(ctx, q) })
 	}
-	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
+	page := func(ctx context.Context) (reply, int, error) {
 		p, err := find(ctx, q)
 		if err != nil {
 			return reply{}, 0, err
@@ -45,6 +46,9 @@ func (c *call) search(q query.Query, find func(context.Context, query.Query) (qu
 			m.Hints = append(m.Hints, "answers are always JSON; atlas export writes CSV")
 		}
 		return reply{data(p), m}, len(p.Rows), c.keepRows(m.free(), whole[:len(p.Rows)])
+	}
+	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
+		return c.guarded(reads, func() (reply, int, error) { return page(ctx) })
 	}, func(ctx context.Context, kept keptPage) (reply, error) {
 		rows, metadata, err := kept.rows(q, func(q query.Query) ([]jsontext.Value, error) {
 			p, err := find(ctx, q)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
@@ -23,24 +23,31 @@ func (c *call) log() *slog.Logger {
 	return c.server.Log.With(attrs...)
 }
 
-// clientAddress is the address of the client of a request: the peer of its connection.
-func clientAddress(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+// clientAddress is the whole address of the client of a request: the peer of its
+// connection, or whom a trusted proxy names.
+func (s *Server) clientAddress(r *http.Request) string {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
-	return host
+	address := plain(peer.Addr())
+	if s.trusts(address) {
+		if given := s.forwardedFor(r.Header); given.IsValid() {
+			return given.String()
+		}
+	}
+	return address.String()
 }
 
 type addressKey struct{}
 
 // withClientAddress returns the client's address, and a context with it: the requests of
 // an agent's tools have no connection, and come from where the agent is.
-func withClientAddress(ctx context.Context, r *http.Request) (context.Context, string) {
+func (s *Server) withClientAddress(ctx context.Context, r *http.Request) (context.Context, string) {
 	if address, known := ctx.Value(addressKey{}).(string); known {
 		return ctx, address
 	}
-	address := clientAddress(r)
+	address := s.clientAddress(r)
 	return context.WithValue(ctx, addressKey{}, address), address
 }
 

@@ -108,6 +108,9 @@ type Server struct {
 	// nothing, each of FreeLimit; nil: no limits.
 	Limiter   *ratelimit.Limiter
 	FreeLimit ratelimit.Limit
+	// AddressesHourly is how many searches in an hour a caller has that read e-mail addresses
+	// and find nothing; 0 means DefaultAddressesHourly.
+	AddressesHourly int
 	// MaxRequests limits the requests that are being handled; any more are answered
 	// 503 at once. 0 means DefaultMaxRequests. Four times as many may still be
 	// sending their bodies.
@@ -163,6 +166,7 @@ func (s *Server) Handler() http.Handler { return bounded(compressed(s.router()))
 func (s *Server) router() *gin.Engine {
 	s.MaxRequests = cmp.Or(s.MaxRequests, DefaultMaxRequests)
 	s.RequestTimeout = cmp.Or(s.RequestTimeout, DefaultRequestTimeout)
+	s.AddressesHourly = cmp.Or(s.AddressesHourly, DefaultAddressesHourly)
 	s.Meter = cmp.Or[Meter](s.Meter, unmetered{})
 	s.tagger = newTagger(s.ETagKey)
 	gin.SetMode(gin.ReleaseMode)

@@ -32,6 +32,8 @@ type Credits struct {
 	// Made, when not nil, is called when there may be deliveries to send.
 	Made func()
 	Log  *slog.Logger
+	// Now is the clock of what Notices keeps; nil is time.Now.
+	Now func() time.Time
 
 	mu    sync.Mutex
 	asked map[notice]time.Time
@@ -73,7 +75,7 @@ func (c *Credits) due(n notice) bool {
 func (c *Credits) tell(in workspace.ID, percent int, used, ceiling int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
 	defer cancel()
-	if err := c.Notices.NoticeCredits(ctx, in, percent, used, ceiling, workspace.StoredTime(time.Now()), noticeWindow); err != nil {
+	if err := c.Notices.NoticeCredits(ctx, in, percent, used, ceiling, workspace.Clock(c.Now)(), noticeWindow); err != nil {
 		c.Log.Warn("webhooks were not told of used credits; trying on", "workspace", in.String(), "percent", percent, "error", err.Error())
 		c.mu.Lock()
 		delete(c.asked, notice{in, percent})

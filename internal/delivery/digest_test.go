@@ -228,3 +228,49 @@ func attempts(t *testing.T, w *world) (n int) {
 	}
 	return n
 }
+
+// What one look of a server whose clock is a year ahead put off comes at its time, once
+// another server looks, whose clock is that of Postgres.
+func TestDigestsAfterALookFromTheFuture(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, err := w.directory.AddMember(t.Context(), w.in, people.Member{Email: "ann@example.com", Name: "Ann", Role: people.MemberRole})
+	fatal(t, err)
+	subs := subscriptions.NewSubscriptions(w.databases.OpenApp(t, postgres.Options{MaxConns: 2}), nil)
+	for kind, f := range map[string]subscriptions.Frequency{"permit_issued": digest.Instant, "permit_filed": digest.Daily, "cost_changed": digest.Weekly} {
+		_, err := subs.Upsert(t.Context(), w.in, subscriptions.Change{SignalType: kind, Frequency: f, Channels: []subscriptions.Channel{"email"}})
+		fatal(t, err)
+	}
+	m := &mailed{through: time.Unix(1_800_000_000, 0)}
+	look := func(now func() time.Time) {
+		t.Helper()
+		digester := &delivery.Digester{Store: w.system, Signals: m, Log: slog.New(slog.DiscardHandler), Now: now}
+		fatal(t, digester.Look(t.Context()))
+	}
+	look(func() time.Time { return time.Now().AddDate(1, 0, 0) })
+	for _, kind := range []string{"permit_issued", "permit_filed", "cost_changed"} {
+		m.arrive(w.in, kind, "A tower")
+	}
+	look(w.system.Clock().Now)
+	made, err := w.system.Jobs(t.Context(), postgres.JobFilter{Kind: digest.Kind}, 100)
+	fatal(t, err)
+	frequencies := map[string]bool{}
+	for _, j := range made {
+		for _, f := range []string{"instant", "daily", "weekly"} {
+			if strings.Contains(string(j.Payload), `"`+f+`"`) {
+				frequencies[f] = true
+			}
+		}
+		if j.RunAt.After(time.Now().Add(time.Minute)) {
+			t.Errorf("a digest is due at %v", j.RunAt)
+		}
+	}
+	if len(frequencies) != 3 {
+		t.Errorf("made: %v of three frequencies", frequencies)
+	}
+	next, err := w.system.DueDigests(t.Context(), m.through.Add(time.Second), time.Now().AddDate(0, 0, 8))
+	fatal(t, err)
+	if len(next) != 3 {
+		t.Errorf("within 8 days %d digests are due again, want 3", len(next))
+	}
+}

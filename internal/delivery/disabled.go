@@ -69,6 +69,6 @@ Atlas disabled a webhook of the workspace "%s", because %s.
 
 Receiver: %s
 
-Once it works again, open the settings of webhooks and save the webhook, which enables it. What was not delivered is in its log for 30 days and can be replayed.
+Once it works again, open the settings of webhooks and save the webhook, which enables it. What could not be delivered before it was disabled is in its log for 30 days and can be replayed. What happens until it is enabled is not: read the changes of the data and of the workspace instead.
 `, l.WorkspaceName, reason, host)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,18 +50,27 @@ type Dispatcher struct {
 	Now func() time.Time
 }
 
-// Run dispatches until ctx ends.
+// Run dispatches until ctx ends. Arrived signals have a loop of their own: after a load
+// there may be as many as the load has, which are read from Elasticsearch page by page, and
+// other events do not wait for that.
 func (d *Dispatcher) Run(ctx context.Context) {
+	var loops sync.WaitGroup
+	loops.Go(func() { d.loop(ctx, "events", d.changes) })
+	loops.Go(func() { d.loop(ctx, "signals", d.signals) })
+	loops.Wait()
+}
+
+func (d *Dispatcher) loop(ctx context.Context, what string, look func(context.Context) error) {
 	failing := false
 	for timer.Sleep(ctx, interval) == nil {
-		err := d.Look(ctx)
+		err := look(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !failing:
-			d.Log.Warn("events are not dispatched to webhooks; trying on", "error", err.Error())
+			d.Log.Warn("events are not dispatched to webhooks; trying on", "of", what, "error", err.Error())
 		case err == nil && failing:
-			d.Log.Info("events are dispatched to webhooks again")
+			d.Log.Info("events are dispatched to webhooks again", "of", what)
 		}
 		failing = err != nil
 		d.ran(err)
@@ -79,6 +89,11 @@ func (d *Dispatcher) ran(err error) {
 
 // Look dispatches everything that happened.
 func (d *Dispatcher) Look(ctx context.Context) error {
+	return errors.Join(d.changes(ctx), d.signals(ctx))
+}
+
+// changes makes the deliveries of changes of records and of switches.
+func (d *Dispatcher) changes(ctx context.Context) error {
 	steps := map[string]func(context.Context, time.Time) (webhooks.Dispatched, error){"load": d.Events.DispatchSwitch}
 	for _, dataset := range query.Held {
 		steps[string(dataset)] = func(ctx context.Context, now time.Time) (webhooks.Dispatched, error) {
@@ -89,7 +104,7 @@ func (d *Dispatcher) Look(ctx context.Context) error {
 	for source, step := range steps {
 		failed = errors.Join(failed, d.all(ctx, source, step))
 	}
-	return errors.Join(failed, d.signals(ctx))
+	return failed
 }
 
 // signals makes the deliveries of signals that arrived, for each webhook in a

@@ -352,3 +352,94 @@ func TestSignalsAreToldInBatches(t *testing.T) {
 		t.Errorf("%v of %d signals", sizes, len(seen))
 	}
 }
+
+// stuck is a queue of signals that takes as long to read as ctx lives.
+type stuck struct{ reading chan struct{} }
+
+func (s stuck) ArrivedThrough(context.Context) (time.Time, error) { return time.Now(), nil }
+
+func (s stuck) Arrived(ctx context.Context, _ workspace.ID, _ queue.Arrivals) ([]queue.Signal, string, error) {
+	select {
+	case s.reading <- struct{}{}:
+	default:
+	}
+	<-ctx.Done()
+	return nil, "", ctx.Err()
+}
+
+// Reading the signals of a large load holds up no other event.
+func TestSignalsDoNotHoldUpOtherEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mine := uuid.New()
+	w.save(t, w.in, mine)
+	signals, changes := w.hookOf(t, w.in, webhooks.SignalArrived), w.hookOf(t, w.in, webhooks.RecordChanged)
+	w.exec(t, `UPDATE webhooks SET signals_after = 'epoch' WHERE id = $1`, signals.ID.String())
+	d, _ := w.dispatcher()
+	fatal(t, d.Look(t.Context())) // it begins
+	source := stuck{make(chan struct{}, 1)}
+	d.Signals = source
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); d.Run(ctx) }()
+	defer func() { stop(); <-done }()
+	<-source.reading
+	w.tell(t, change{record: mine, op: "upsert"})
+	for until := time.Now().Add(30 * time.Second); len(w.told(t, changes)) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("a change of a record waits for signals")
+		}
+	}
+}
+
+// What arrives between the creation of a webhook and the first look is told, what arrived
+// before is not; the same when it chooses signals later, and when it is enabled again.
+func TestSignalsRightAfterTheCreation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := time.Unix(1_800_000_000, 0)
+	arrive := func(seconds int) {
+		at = at.Add(time.Duration(seconds) * time.Second)
+		w.exec(t, `UPDATE data_feed SET generation = 'g', arrival = $1, arrived = $1`, at)
+	}
+	arrive(0)
+	told := func(h webhooks.Webhook) (n int) {
+		t.Helper()
+		d, _ := w.dispatcher()
+		d.Signals = &arriving{through: at}
+		fatal(t, d.Look(t.Context()))
+		all, err := w.system.Jobs(t.Context(), postgres.JobFilter{Kind: webhooks.Kind}, 100)
+		fatal(t, err)
+		for _, j := range all {
+			var p struct{ Data struct{ IDs []string } }
+			fatal(t, json.Unmarshal(j.Payload, &p))
+			n += len(p.Data.IDs)
+		}
+		w.exec(t, `DELETE FROM jobs`)
+		return n
+	}
+	h := w.hookOf(t, w.in, webhooks.SignalArrived)
+	arrive(3)
+	if n := told(h); n != 3 {
+		t.Errorf("told of %d signals after the creation, want 3", n)
+	}
+	w.exec(t, `UPDATE webhooks SET enabled = false`)
+	arrive(5) // while it is disabled
+	upsert := func(events ...webhooks.Event) {
+		t.Helper()
+		_, err := w.hooks.Upsert(t.Context(), w.in, webhooks.Change{ID: h.ID, URL: h.URL, Events: events})
+		fatal(t, err)
+	}
+	upsert(webhooks.SignalArrived)
+	arrive(2)
+	if n := told(h); n != 2 {
+		t.Errorf("told of %d signals after it was enabled, want 2", n)
+	}
+	upsert(webhooks.LoadSwitched)
+	arrive(4)
+	upsert(webhooks.LoadSwitched, webhooks.SignalArrived)
+	arrive(1)
+	if n := told(h); n != 1 {
+		t.Errorf("told of %d signals after it chose them, want 1", n)
+	}
+}

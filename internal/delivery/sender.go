@@ -41,9 +41,10 @@ const (
 type Targets interface {
 	// WebhookTarget returns fault.NotFound for a webhook that is gone.
 	WebhookTarget(ctx context.Context, in workspace.ID, id webhooks.ID) (webhooks.Target, error)
-	// WebhookFailing sets FailingSince where it is nil. Like those that follow it changes
-	// nothing if the webhook has another URL than the one that was tried.
-	WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, since time.Time) error
+	// WebhookFailing counts a failed attempt, and returns those since one that succeeded.
+	// Like those that follow it changes nothing if the webhook has another URL than the one
+	// that was tried.
+	WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, at time.Time) (webhooks.Failures, error)
 	// WebhookWorks clears FailingSince.
 	WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.ID, url string) error
 	// DisableWebhook disables a webhook, and adds a job of the kind webhooks.DisabledKind for each
@@ -232,12 +233,12 @@ func (s *Sender) judge(ctx context.Context, j jobs.Job, target webhooks.Target, 
 		err = s.targets.WebhookWorks(ctx, j.Workspace, id, target.URL)
 	case r.Status == http.StatusGone:
 		err = s.targets.DisableWebhook(ctx, j.Workspace, id, target.URL, webhooks.GoneReceiver, now)
-	case target.FailingSince == nil:
-		err = s.targets.WebhookFailing(ctx, j.Workspace, id, target.URL, now)
-	case now.Sub(*target.FailingSince) >= webhooks.FailingFor:
-		err = s.targets.DisableWebhook(ctx, j.Workspace, id, target.URL, webhooks.FailedReceiver, now)
 	default:
-		return
+		var failed webhooks.Failures
+		failed, err = s.targets.WebhookFailing(ctx, j.Workspace, id, target.URL, now)
+		if err == nil && failed.Dead(now) {
+			err = s.targets.DisableWebhook(ctx, j.Workspace, id, target.URL, webhooks.FailedReceiver, now)
+		}
 	}
 	if err != nil {
 		s.log.Warn("the state of a webhook was not kept", "webhook", id.String(), "workspace", j.Workspace.String(), "error", err)

@@ -308,3 +308,20 @@ func TestDeliveriesOfARecordComeInOrder(t *testing.T) {
 		}
 	}
 }
+
+// Two failures a day apart say nothing of the time between: a webhook to which little is
+// sent is not disabled for them.
+func TestTwoFailuresADayApartDisableNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := receive(t, func(rw http.ResponseWriter, _ message) { rw.WriteHeader(500) })
+	h := w.hook(t, r.URL)
+	w.attempt(t, h)
+	w.move(webhooks.FailingFor + time.Hour)
+	if w.attempt(t, h); !w.stored(t, h).Enabled {
+		t.Error("disabled after two attempts")
+	}
+	if w.attempt(t, h); w.stored(t, h).Enabled {
+		t.Error("not disabled after three that failed in more than a day")
+	}
+}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/time/rate"
 
 	"atlas/internal/fault"
 )
@@ -52,6 +51,8 @@ func New(client redis.UniversalClient, prefix string) *Limiter {
 // there is no limit.
 type Limit struct {
 	PerSecond, Burst int
+	// Per is the time in which PerSecond tokens flow in, if it is another than a second.
+	Per time.Duration
 	// Of is what is limited, for messages: "requests of this API key".
 	Of string
 }
@@ -81,13 +82,13 @@ func (l *Limiter) Owe(ctx context.Context, caller string, limit Limit, tokens in
 	if l == nil || limit.PerSecond == 0 {
 		return Bucket{}
 	}
-	of := redis_rate.Limit{Rate: limit.PerSecond, Burst: math.MaxInt32, Period: time.Second}
+	of := redis_rate.Limit{Rate: limit.PerSecond, Burst: math.MaxInt32, Period: limit.period()}
 	r := l.shared(ctx, caller, of, tokens)
 	if r == nil {
 		of.Burst = limit.Burst
 		r = l.own(caller, of, time.Now(), tokens, true)
 	}
-	gone := int(math.Ceil(r.ResetAfter.Seconds() * float64(limit.PerSecond)))
+	gone := int(math.Ceil(r.ResetAfter.Seconds() * float64(limit.PerSecond) / limit.period().Seconds()))
 	return Bucket{Limit: limit.Burst, Remaining: max(limit.Burst-gone, 0), Reset: r.ResetAfter}
 }
 
@@ -95,14 +96,14 @@ func (l *Limiter) take(ctx context.Context, caller string, limit Limit, tokens i
 	if l == nil || limit.PerSecond == 0 {
 		return Bucket{}, nil
 	}
-	of := redis_rate.Limit{Rate: limit.PerSecond, Burst: limit.Burst, Period: time.Second}
+	of := redis_rate.Limit{Rate: limit.PerSecond, Burst: limit.Burst, Period: limit.period()}
 	r := l.shared(ctx, caller, of, tokens)
 	if r == nil {
 		r = l.own(caller, of, time.Now(), tokens, false)
 	}
 	b := Bucket{Limit: r.Limit.Burst, Remaining: r.Remaining, Reset: r.ResetAfter}
 	if r.RetryAfter > 0 {
-		err := fault.New(fault.TooManyRequests, "too many %s: at most %d a second, and %d at once", limit.Of, r.Limit.Rate, r.Limit.Burst)
+		err := fault.New(fault.TooManyRequests, "too many %s: at most %d %s, and %d at once", limit.Of, r.Limit.Rate, limit.each(), r.Limit.Burst)
 		err.RetryAfter = r.RetryAfter
 		return b, err
 	}
@@ -132,7 +133,7 @@ func (l *Limiter) own(caller string, limit redis_rate.Limit, now time.Time, toke
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	bucket := l.local.Of(caller, limit.Rate, limit.Burst)
-	bucket.SetLimitAt(now, rate.Limit(limit.Rate))
+	bucket.SetLimitAt(now, perSecond(limit))
 	bucket.SetBurstAt(now, limit.Burst)
 	r := &redis_rate.Result{Limit: limit, RetryAfter: -1}
 	refused := bucket.TokensAt(now) < float64(tokens)
@@ -140,10 +141,13 @@ func (l *Limiter) own(caller string, limit redis_rate.Limit, now time.Time, toke
 		for left := tokens; left > 0; left -= limit.Burst { // at most a full bucket at once
 			bucket.ReserveN(now, min(left, limit.Burst))
 		}
+		if tokens < 0 { // they are given back
+			bucket.ReserveN(now, tokens)
+		}
 	}
 	there := bucket.TokensAt(now) // negative if the caller owes some
 	until := func(n float64) time.Duration {
-		return time.Duration((n - there) / float64(limit.Rate) * float64(time.Second))
+		return time.Duration((n - there) / float64(limit.Rate) * float64(limit.Period))
 	}
 	r.Remaining, r.ResetAfter = int(math.Floor(max(there, 0))), until(float64(limit.Burst))
 	if refused && !owes {

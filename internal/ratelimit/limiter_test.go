@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -128,6 +129,43 @@ func TestOff(t *testing.T) {
 	for range 100 {
 		if b, err := l.Take(t.Context(), "two", ratelimit.Limit{Burst: 60}); err != nil || b != (ratelimit.Bucket{}) {
 			t.Fatalf("%+v, %v", b, err)
+		}
+	}
+}
+
+// What is given back can be taken again, of Redis and of the server's own buckets, and a
+// bucket never has more than it holds.
+func TestGivingBack(t *testing.T) {
+	t.Parallel()
+	limit := ratelimit.Limit{PerSecond: 3, Burst: 3, Per: time.Hour, Of: "tries"}
+	for name, l := range map[string]*ratelimit.Limiter{
+		"Redis": ratelimit.New(open(t, backends.Redis(t)), fmt.Sprint(t.Name(), time.Now().UnixNano(), ":")).Patient(),
+		"own":   ratelimit.New(open(t, "redis://127.0.0.1:1/0"), ""),
+	} {
+		take := func() error { _, err := l.Take(t.Context(), "caller", limit); return err }
+		for range 3 {
+			if err := take(); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if err := take(); fault.CodeOf(err) != fault.TooManyRequests || !strings.Contains(err.Error(), "3 an hour") {
+			t.Errorf("%s: the fourth: %v", name, err)
+		}
+		l.GiveBack(t.Context(), "caller", limit)
+		if err := take(); err != nil {
+			t.Errorf("%s: after one is given back: %v", name, err)
+		}
+		if err := take(); err == nil {
+			t.Errorf("%s: one given back is two", name)
+		}
+		for range 10 {
+			l.GiveBack(t.Context(), "caller", limit)
+		}
+		taken := 0
+		for ; take() == nil; taken++ {
+		}
+		if taken != 2 && taken != 3 { // a full bucket's last one flows in by itself
+			t.Errorf("%s: %d taken of a full bucket", name, taken)
 		}
 	}
 }

@@ -70,14 +70,15 @@ func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
 	cursor.MinLength = 1
 	return []rule.Field[request]{
 		rule.Optional("limit", rule.Integer(1, MaxLimit).Default(DefaultLimit).Advise(fault.TooBig, "search_after leads to the next page"), func(r *request) *int { return &r.Limit }),
-		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`.").Advise(fault.TooBig, "search_after leads to any further page: send metadata.search_after of the page before"), func(r *request) *int { return &r.Offset }),
+		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`. From 1 on `query` does not search e-mail addresses.").Advise(fault.TooBig, "search_after leads to any further page: send metadata.search_after of the page before"), func(r *request) *int { return &r.Offset }),
 		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor, which is metadata.search_after of the page before", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
 		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
 		rule.Optional("max_bytes", MaxBytesRule, func(r *request) *int { return &r.MaxBytes }),
 		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
-			r.Hints.free = r.DryRun
+			r.WithoutPrivate = r.Offset > 0 && r.Text != "" && HasPrivate(d)
+			r.Hints.free = r.DryRun || r.WithoutPrivate
 			for _, name := range []string{"filters", "relations", "any", "none"} {
 				if r.DryRun {
 					refusePrivate(issues, body.Take(name), body.Path(name))

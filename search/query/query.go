@@ -59,6 +59,9 @@ type Query struct {
 	Typos bool
 	// Folding is that of the index that is searched. Package search sets it.
 	Folding Folding
+	// WithoutPrivate means that Text is not searched in Private fields: from an offset on a
+	// page without rows would tell for nothing whether an address is there.
+	WithoutPrivate bool
 	// Terms are those of Text. Only a search with Typos in several fields has them.
 	Terms []string
 	// Where are conditions that must all match.

@@ -32,6 +32,23 @@ func MaxEdits(term string) int {
 	return 0
 }
 
+// ReadsPrivate reports whether the search reads Private fields: by a condition at any depth,
+// or by a text over a dataset that has some.
+func (q Query) ReadsPrivate() bool {
+	if OnPrivate(q.Where) {
+		return true
+	}
+	if !HasPrivate(q.Dataset) {
+		return false
+	}
+	for n := range Walk(q.Where) {
+		if _, text := n.(MatchRecord); text {
+			return true
+		}
+	}
+	return q.Text != "" && !q.WithoutPrivate
+}
+
 // OnPrivate reports whether a condition of the tree is on a Private field.
 func OnPrivate(root Node) bool {
 	for n := range Walk(root) {

@@ -2,8 +2,11 @@ package jobs
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -257,7 +260,7 @@ func (r *Runner) begin(ctx context.Context, j Job, claimed time.Time) {
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.handler.Timeout)
 		defer cancel()
 		began := time.Now()
-		result := r.handler.Run(attempt, j)
+		result := r.runSafely(attempt, j)
 		took := time.Since(began)
 		if time.Since(claimed) > r.o.Hold {
 			r.o.Log.Warn("a job took longer than its lease; it may be done twice", "kind", j.Kind, "id", j.ID.String())
@@ -277,6 +280,18 @@ func (r *Runner) begin(ctx context.Context, j Job, claimed time.Time) {
 		r.mu.Unlock()
 		r.Wake()
 	})
+}
+
+// runSafely makes an attempt. A panic is a failed one: it ends neither the server nor the
+// attempts of other jobs.
+func (r *Runner) runSafely(ctx context.Context, j Job) (result Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.o.Log.Error("a job panicked", "kind", j.Kind, "id", j.ID.String(), "workspace", j.Workspace.String(), "error", fmt.Sprint(p), "stack", string(debug.Stack()))
+			result = Result{Err: errors.New("an error in the service")}
+		}
+	}()
+	return r.handler.Run(ctx, j)
 }
 
 func outcome(r Result, s State) string {

@@ -20,7 +20,8 @@ import (
 const mailed = `'email' = ANY (s.channels)`
 
 // DueDigests returns the digests that are due, of signals that arrived up to through, and
-// those that begin. It forgets where those are that nobody subscribes to.
+// those that begin. A digest is due too that is further away than any can be: a server
+// whose clock was ahead put it off. It forgets where those are that nobody subscribes to.
 func (s *System) DueDigests(ctx context.Context, through, now time.Time) ([]digest.Digests, error) {
 	if _, err := s.pool.Exec(ctx, `
 		DELETE FROM signal_digests d WHERE NOT EXISTS (
@@ -43,7 +44,7 @@ func (s *System) DueDigests(ctx context.Context, through, now time.Time) ([]dige
 		SELECT s.workspace_id, s.frequency, w.time_zone, array_agg(s.signal_type ORDER BY s.signal_type), d.through, d.next_at, bool_and(s.updated_at = s.created_at)
 		FROM signal_subscriptions s JOIN workspaces w ON w.id = s.workspace_id
 		LEFT JOIN signal_digests d ON d.workspace_id = s.workspace_id AND d.frequency = s.frequency
-		WHERE `+mailed+` AND (d.through IS NULL OR d.next_at <= $2 AND (s.frequency <> 'instant' OR d.through < $1))
+		WHERE `+mailed+` AND (d.through IS NULL OR (d.next_at <= $2 OR d.next_at > $2::timestamptz + interval '8 days') AND (s.frequency <> 'instant' OR d.through < $1))
 		GROUP BY s.workspace_id, s.frequency, w.time_zone, d.through, d.next_at`, through, now)
 }
 

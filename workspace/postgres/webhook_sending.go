@@ -33,22 +33,30 @@ func (s *System) WebhookTarget(ctx context.Context, in workspace.ID, id webhooks
 	return t, toFault(err)
 }
 
-// WebhookFailing keeps since when every attempt fails, if that is not known yet. It is
-// told of the URL that was tried: another one is judged by its own attempts.
-func (s *System) WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, since time.Time) error {
-	return s.setFailing(ctx, in, id, url, &since, `AND failing_since IS NULL`)
+// WebhookFailing counts a failed attempt, and returns how many have failed and since when.
+// It is told of the URL that was tried: another one is judged by its own attempts. Of one
+// that is gone or has another URL it returns none.
+func (s *System) WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, at time.Time) (f webhooks.Failures, err error) {
+	if err := in.Check(); err != nil {
+		return f, err
+	}
+	err = s.pool.QueryRow(ctx, `
+		UPDATE webhooks SET failing_since = coalesce(failing_since, $3), failures = failures + 1
+		WHERE workspace_id = $1 AND id = $2 AND url = $4 RETURNING failing_since, failures`, arg(in), arg(id), at, url).Scan(&f.Since, &f.Count)
+	if noRows(err) {
+		return f, nil
+	}
+	return f, toFault(err)
 }
 
 // WebhookWorks ends what WebhookFailing began.
 func (s *System) WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.ID, url string) error {
-	return s.setFailing(ctx, in, id, url, nil, `AND failing_since IS NOT NULL`)
-}
-
-func (s *System) setFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, since *time.Time, condition string) error {
 	if err := in.Check(); err != nil {
 		return err
 	}
-	_, err := s.pool.Exec(ctx, `UPDATE webhooks SET failing_since = $3 WHERE workspace_id = $1 AND id = $2 AND url = $4 `+condition, arg(in), arg(id), since, url)
+	_, err := s.pool.Exec(ctx, `
+		UPDATE webhooks SET failing_since = NULL, failures = 0
+		WHERE workspace_id = $1 AND id = $2 AND url = $3 AND failing_since IS NOT NULL`, arg(in), arg(id), url)
 	return toFault(err)
 }
 

@@ -44,18 +44,23 @@ func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.W
 			return err
 		}
 		_, err := tx.Exec(ctx, `
-			INSERT INTO webhooks (workspace_id, id, url, events, enabled, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			INSERT INTO webhooks (workspace_id, id, url, events, enabled, secret, created_at, signals_after) VALUES ($1, $2, $3, $4, $5, $6, $7, `+arrivedSoFar+`)`,
 			arg(in), arg(w.ID), w.URL, w.Events, w.Enabled, secret, w.CreatedAt)
 		return err
 	})
 }
+
+// arrivedSoFar is where a webhook begins that chooses arrived signals: what arrives right
+// after it was made it is told of. Null before the first load, when a look says it.
+const arrivedSoFar = `(SELECT arrived FROM data_feed WHERE generation <> '')`
 
 // UpdateWebhook implements webhooks.Store.
 func (s *Store) UpdateWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook) (webhooks.Webhook, error) {
 	w, err := changeOne(ctx, s, in, collectWebhook, `
 		UPDATE webhooks SET url = $3, events = $4, enabled = true,
 			failing_since = CASE WHEN enabled AND url = $3 THEN failing_since END,
-			signals_after = CASE WHEN enabled AND 'signal.arrived' = ANY (events) THEN signals_after END
+			failures = CASE WHEN enabled AND url = $3 THEN failures ELSE 0 END,
+			signals_after = coalesce(CASE WHEN enabled AND 'signal.arrived' = ANY (events) THEN signals_after END, `+arrivedSoFar+`)
 		WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, arg(in), arg(w.ID), w.URL, w.Events)
 	return orNotFound(w, err, unknownWebhook)
 }

@@ -93,7 +93,10 @@ func TestForeignWorkspaceGetsNothingOfWebhooks(t *testing.T) {
 	}
 	// These change nothing, and say nothing.
 	for name, call := range map[string]func(workspace.ID) error{
-		"WebhookFailing": func(in workspace.ID) error { return w.system.WebhookFailing(setUp, in, h.ID, h.URL, w.now) },
+		"WebhookFailing": func(in workspace.ID) error {
+			_, err := w.system.WebhookFailing(setUp, in, h.ID, h.URL, w.now)
+			return err
+		},
 		"WebhookWorks":   func(in workspace.ID) error { return w.system.WebhookWorks(setUp, in, h.ID, h.URL) },
 		"DisableWebhook": func(in workspace.ID) error {
 			return w.system.DisableWebhook(setUp, in, h.ID, h.URL, webhooks.GoneReceiver, w.now)

@@ -20,6 +20,17 @@ type Target struct {
 	FailingSince *time.Time
 }
 
+// Failures are the attempts that failed since the last one that did not.
+type Failures struct {
+	Since time.Time
+	Count int
+}
+
+// Dead reports whether a webhook is disabled for them at a time.
+func (f Failures) Dead(at time.Time) bool {
+	return f.Count >= FailingAttempts && at.Sub(f.Since) >= FailingFor
+}
+
 // Disabled is why a webhook was disabled.
 type Disabled string
 

@@ -55,6 +55,9 @@ const (
 	OldSecretFor = 24 * time.Hour
 	// FailingFor is how long every attempt may fail until a webhook is disabled.
 	FailingFor = 24 * time.Hour
+	// FailingAttempts is how many attempts must have failed in that time: of a receiver to
+	// which little is sent, two failures a day apart say nothing of the time between.
+	FailingAttempts = 3
 	// Kept is how long deliveries are kept.
 	Kept = 30 * 24 * time.Hour
 	// MaxNotices is how many e-mails about disabled webhooks of a workspace a user gets in

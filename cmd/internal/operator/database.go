@@ -36,7 +36,7 @@ func (o database) with(ctx context.Context, act func(*people.Directory) error) e
 }
 
 func withDirectory(ctx context.Context, systemURL string, act func(*people.Directory) error) error {
-	return withSystem(ctx, systemURL, func(s *postgres.System) error { return act(people.NewDirectory(s, nil)) })
+	return withSystem(ctx, systemURL, func(s *postgres.System) error { return act(people.NewDirectory(s, s.Clock().Now)) })
 }
 
 // withSystem runs an action as the system role and explains its error.

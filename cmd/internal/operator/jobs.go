@@ -45,7 +45,7 @@ func (c someJobs) tellUnknown(ctx context.Context, s *cli.Streams, system *postg
 	if c.Kind == "" {
 		return nil
 	}
-	counts, err := system.CountJobs(ctx, postgres.JobFilter{}, time.Now())
+	counts, err := system.CountJobs(ctx, postgres.JobFilter{}, system.Clock().Now())
 	var kinds []string
 	for _, n := range counts {
 		if n.Kind == jobs.Kind(c.Kind) {
@@ -66,7 +66,7 @@ type jobsCountCmd struct{ someJobs }
 // Run counts the jobs.
 func (c *jobsCountCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
-		counts, err := system.CountJobs(ctx, c.filter(), time.Now())
+		counts, err := system.CountJobs(ctx, c.filter(), system.Clock().Now())
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (c *jobsRetryCmd) Run(ctx context.Context, s *cli.Streams) error {
 		return errors.New("choose jobs with --kind, --state, --workspace or --id, or say --all")
 	}
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
-		n, err := system.RetryJobs(ctx, f, time.Now())
+		n, err := system.RetryJobs(ctx, f, system.Clock().Now())
 		if err == nil && n == 0 {
 			err = c.tellUnknown(ctx, s, system)
 		}

@@ -34,11 +34,11 @@ func wireEmails(c Config, system *postgres.System, links *people.InvitationLinks
 		log.Warn("invitations are mailed, and their links lead to this machine: set ATLAS_ACCEPT_URL", "accept_url", DefaultAcceptURL)
 	}
 	r.run(delivery.DisabledHandler(system, post))
-	r.run(delivery.Invitations{Emails: system, Links: links, Post: post, Daily: c.bounds().WithDefaults().EmailsDaily, Log: log}.Handler())
+	r.run(delivery.Invitations{Emails: system, Links: links, Post: post, Daily: c.bounds().WithDefaults().EmailsDaily, Now: r.options.Now, Log: log}.Handler())
 	if c.mailsDigests() {
 		digests := delivery.Digests{Recipients: system, Signals: signals, Post: post, Links: digest.Links{Cursors: cursors}, PublicURL: c.PublicURL}
 		mailing := r.run(digests.Handler())
-		digester := &delivery.Digester{Store: system, Signals: signals, Made: mailing.Wake, Log: log}
+		digester := &delivery.Digester{Store: system, Signals: signals, Made: mailing.Wake, Log: log, Now: r.options.Now}
 		r.background(digester.Run)
 	}
 	return nil

@@ -47,16 +47,16 @@ func (c Mail) acceptURL() string {
 const backgroundStop = 5 * time.Second
 
 // wirePeople wires members, invitations, subscriptions and Skills.
-func wirePeople(c Config, store *postgres.Store, system *postgres.System, links *people.InvitationLinks, gate *auth.Authenticator) api.People {
+func wirePeople(c Config, store *postgres.Store, system *postgres.System, links *people.InvitationLinks, gate *auth.Authenticator, now func() time.Time) api.People {
 	invitations := &people.Invitations{
-		Store: store, Acceptances: system, Links: links, Limits: c.bounds(), Accepted: gate.Forget, Emails: c.mail().Enabled(),
+		Store: store, Acceptances: system, Links: links, Limits: c.bounds(), Accepted: gate.Forget, Emails: c.mail().Enabled(), Now: now,
 	}
-	skills := skills.NewSkills(store, nil)
+	skills := skills.NewSkills(store, now)
 	skills.Limits = c.bounds()
 	return api.People{
 		Members:       people.NewMembers(store, gate.Forget),
 		Invitations:   invitations,
-		Subscriptions: subscriptions.NewSubscriptions(store, nil),
+		Subscriptions: subscriptions.NewSubscriptions(store, now),
 		Skills:        skills,
 	}
 }

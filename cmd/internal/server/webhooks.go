@@ -58,17 +58,17 @@ func (r *runners) background(run func(context.Context)) {
 func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, signals delivery.Signals, r *runners, metrics *telemetry.Metrics, log *slog.Logger) (*webhooks.Webhooks, *delivery.Credits) {
 	guard := egress.New(c.Webhooks.Allow, nil)
 	sealer := webhooks.Sealer{Keys: c.cursorKeys()}
-	sender := delivery.NewSender(system, sealer, guard, nil, log)
+	sender := delivery.NewSender(system, sealer, guard, r.options.Now, log)
 	r.stop = append(r.stop, sender.Close)
 	sending := r.run(sender.Handler())
 	dispatcher := &delivery.Dispatcher{
-		Events: system, Signals: signals, Made: sending.Wake, Log: log,
+		Events: system, Signals: signals, Made: sending.Wake, Log: log, Now: r.options.Now,
 		Ran: func(outcome string) { metrics.JobDone(telemetry.JobEvents, outcome) },
 	}
 	r.background(dispatcher.Run)
 	r.background(func(ctx context.Context) { keepJobs(ctx, system, sealer, log) })
-	return &webhooks.Webhooks{Store: store, Guard: guard, Sealer: sealer, Limits: c.bounds(), Queued: sending.Wake},
-		&delivery.Credits{Notices: system, Made: sending.Wake, Log: log}
+	return &webhooks.Webhooks{Store: store, Guard: guard, Sealer: sealer, Limits: c.bounds(), Queued: sending.Wake, Now: r.options.Now},
+		&delivery.Credits{Notices: system, Made: sending.Wake, Log: log, Now: r.options.Now}
 }
 
 // keepJobs deletes old jobs until ctx ends, and first seals secrets again whose key was

@@ -109,7 +109,8 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	persons := wirePeople(c, store, system, links, gate)
+	clock := system.Clock()
+	persons := wirePeople(c, store, system, links, gate, clock.Now)
 	cursors, err := c.Cursors()
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
 	arrived := &queue.Queue{Store: store, Searcher: unhurried}
 	running := &runners{queue: system, log: log, options: jobs.Options{
-		Log: log, Tried: func(kind jobs.Kind, outcome string, _ time.Duration) { metrics.JobDone(string(kind), outcome) },
+		Now: clock.Now, Log: log, Tried: func(kind jobs.Kind, outcome string, _ time.Duration) { metrics.JobDone(string(kind), outcome) },
 	}}
 	running.run(refold(system, log))
 	hooks, used := wireWebhooks(c, store, system, arrived, running, metrics, log)

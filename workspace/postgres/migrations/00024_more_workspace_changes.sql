@@ -6,6 +6,9 @@
 
 -- +goose NO TRANSACTION
 -- +goose Up
+-- failures: how many attempts failed of those that failing_since begins.
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS failures integer NOT NULL DEFAULT 0;
+
 -- Makes the triggers of a table anew. A migration calls it after it adds a column that the
 -- API answers: SELECT follow_changes_of('overlays').
 -- +goose StatementBegin
@@ -61,7 +64,7 @@ BEGIN
         kind := 'webhook'; id := 'id'; keys := ARRAY['workspace_id', 'id'];
         -- A rotation sets old_until too. secret alone changes when it is sealed under
         -- another key of the servers.
-        hidden := hidden || ARRAY['secret', 'old_secret', 'failing_since', 'signals_after'];
+        hidden := hidden || ARRAY['secret', 'old_secret', 'failing_since', 'failures', 'signals_after'];
         renamed := '{"old_until": "secret"}';
     WHEN 'skills' THEN
         kind := 'skill'; id := 'id'; keys := ARRAY['workspace_id', 'id'];
