@@ -97,7 +97,7 @@ func TestForeignWorkspaceGetsNothingOfWebhooks(t *testing.T) {
 			_, err := w.system.WebhookFailing(setUp, in, h.ID, h.URL, w.now)
 			return err
 		},
-		"WebhookWorks":   func(in workspace.ID) error { return w.system.WebhookWorks(setUp, in, h.ID, h.URL) },
+		"WebhookWorks": func(in workspace.ID) error { return w.system.WebhookWorks(setUp, in, h.ID, h.URL) },
 		"DisableWebhook": func(in workspace.ID) error {
 			return w.system.DisableWebhook(setUp, in, h.ID, h.URL, webhooks.GoneReceiver, w.now)
 		},
