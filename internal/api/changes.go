@@ -173,7 +173,7 @@ func feedHints(r query.FeedRequest) []string {
 	if r.Resolved != "" {
 		hints = append(hints, r.Resolved)
 	}
-	if r.Since.After(time.Now()) {
+	if r.Since != nil && r.Since.After(time.Now()) {
 		hints = append(hints, "since is in the future: nothing was told after it, and next begins now")
 	}
 	return hints
