@@ -66,10 +66,19 @@ func (s *Server) mountMCP(g *gin.Engine, methods map[string][]string, document [
 			c.fail(err)
 			return
 		}
+		if !acceptsJSON(ctx.Request.Header.Values("Accept")) {
+			c.fail(fault.New(fault.BadRequest, "answers to agents are application/json, which Accept leaves out: name it, or leave Accept out"))
+			return
+		}
 		r := ctx.Request.Clone(mcp.WithCaller(c.Context(), caller))
+		r.Header.Set("Accept", "application/json, text/event-stream") // what the protocol asks of clients, and many do not say
 		r.Body = io.NopCloser(bytes.NewReader(c.rawBody))
 		c.rawBody = nil
-		handler.ServeHTTP(ctx.Writer, r)
+		w := &plainErrors{ResponseWriter: ctx.Writer}
+		handler.ServeHTTP(w, r)
+		if err := w.err(); err != nil {
+			c.fail(err)
+		}
 	})
 }
 
@@ -89,6 +98,64 @@ func (s *Server) metadataRows() (rows []stranger) {
 		}
 	}
 	return rows
+}
+
+// acceptsJSON reports whether a client takes JSON, by its Accept headers: also one that sends
+// none, as programs and scripts do.
+func acceptsJSON(headers []string) bool {
+	if len(headers) == 0 {
+		return true
+	}
+	for media := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		name, _, _ := strings.Cut(media, ";")
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "application/json", "application/*", "*/*":
+			return true
+		}
+	}
+	return false
+}
+
+// plainErrors holds back errors that the protocol's library answers as plain text, for
+// clients that read JSON.
+type plainErrors struct {
+	gin.ResponseWriter
+	status int // of the error; 0: none
+	text   []byte
+}
+
+func (w *plainErrors) WriteHeader(status int) {
+	if status >= http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		w.status = status
+		w.Header().Del("Content-Type")
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *plainErrors) Write(b []byte) (int, error) {
+	if w.status != 0 {
+		w.text = append(w.text, b...)
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets a http.ResponseController find what can flush.
+func (w *plainErrors) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// err is the error that was held back.
+func (w *plainErrors) err() error {
+	text := strings.TrimSpace(string(w.text))
+	switch w.status {
+	case 0:
+		return nil
+	case http.StatusUnsupportedMediaType:
+		return fault.New(fault.UnsupportedMediaType, "%s", text)
+	case http.StatusBadRequest:
+		return fault.New(fault.BadRequest, "%s", text)
+	}
+	return fault.New(fault.Internal, "agents: %d %s", w.status, text)
 }
 
 // resource is the address for agents as they know it, "" if that is not known.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -97,14 +98,10 @@ func TestAgentsMistakes(t *testing.T) {
 	me.refused("search_records", `{"dataset":"companies"}`, `did you mean "accounts"?`)
 	me.refused("search_records", `{"dataset":["projects"]}`, "a text, not an array")
 	me.refused("search_records", `{"Dataset":"projects"}`, `did you mean "dataset"?`)
-	me.refused("search_records", `{"dataset":"projects","filters":"{\"stage\":{\"value\":\"filed\"}}"}`, "without the quotes")
 	me.refused("search_records", `{"dataset":"projects","fields":"name"}`, `fields must be an array, such as ["name"]`)
-	me.refused("search_records", `{"dataset":"projects","fields":"[\"name\"]"}`, "without the quotes")
-	me.refused("search_records", `{"dataset":"projects","limit":"10"}`, "limit must be an integer, 10 without quotes")
 	me.refused("search_records", `{"dataset":"projects","max_credits":10.5}`, "max_credits must be an integer")
 	me.refused("get_records", `{"dataset":"projects","ids":{"id":"x"}}`, "ids must be an array", "not an object")
 	me.refused("search_view", `{"view_id":["x"]}`, "view_id must be a text, not an array")
-	me.refused("match_records", `{"dataset":"accounts","inputs":"[]"}`, "without the quotes")
 	me.refused("credits", `{"days":7}`, "It has none")
 	me.refused("manage_view", `{"action":"rename"}`, "action is one of list, get, create")
 	me.refused("manage_view", `{"action":"create","dataset":"project","view_type":"static","name":"x","definition":{"version":1},"record_ids":["`+unknownID+`"]}`, "the action create does not take record_ids", "add_records")
@@ -180,6 +177,58 @@ func (a *agents) post(t *testing.T, token, params, body string, header http.Head
 	return res, err
 }
 
+// Arguments whose meaning is certain are taken in other forms too, as models send them, and
+// mean the same; what is not certain is refused.
+func TestAgentsArgumentsAreMeant(t *testing.T) {
+	t.Parallel()
+	a := newAgents(t, 0)
+	me := a.agent(t, a.key, accept)
+	one := searchtest.ID("a", 1)
+	for _, c := range []struct{ tool, as, plain string }{
+		{"search_records", `{"dataset":"projects","limit":2,"filters":"{\"stage\":{\"value\":\"under_construction\"}}"}`, `{"dataset":"projects","limit":2,"filters":{"stage":{"value":"under_construction"}}}`},
+		{"search_records", `{"dataset":"projects","limit":2,"filters":{"stage":" {\"value\":\"under_construction\"} "}}`, `{"dataset":"projects","limit":2,"filters":{"stage":{"value":"under_construction"}}}`},
+		{"search_records", `{"dataset":"projects","limit":2,"relations":"{\"without_signal\":{\"signal_type\":{\"value\":\"permit_filed\"}}}"}`, `{"dataset":"projects","limit":2,"relations":{"without_signal":{"signal_type":{"value":"permit_filed"}}}}`},
+		{"search_records", `{"dataset":"accounts","limit":"2","fields":"[\"name\"]","sort":"{\"field\":\"name\",\"order\":\"desc\"}"}`, `{"dataset":"accounts","limit":2,"fields":["name"],"sort":{"field":"name","order":"desc"}}`},
+		{"search_records", `{"dataset":"accounts","limit":2.0,"max_credits":5.00}`, `{"dataset":"accounts","limit":2,"max_credits":5}`},
+		{"search_records", `{"dataset":"projects","limit":2,"filters":{"residential_units":{"value":[2.0,null]}}}`, `{"dataset":"projects","limit":2,"filters":{"residential_units":{"value":[2,null]}}}`},
+		{"search_records", `{"dataset":"projects","limit":2,"any":["{\"filters\":{\"stage\":{\"known\":true}}}"],"none":null,"relations":null,"sort":null,"search_after":null}`, `{"dataset":"projects","limit":2,"any":[{"filters":{"stage":{"known":true}}}]}`},
+		{"search_records", `{"dataset":"accounts","limit":2,"filters":{"name":{"value":"firm 01","exact_match":"false"}}}`, `{"dataset":"accounts","limit":2,"filters":{"name":{"value":"firm 01","exact_match":false}}}`},
+		{"count_and_facets", `{"dataset":"projects","facets":"[{\"field\":\"stage\",\"limit\":\"5\"}]"}`, `{"dataset":"projects","facets":[{"field":"stage","limit":5}]}`},
+		{"count_and_facets", `{"dataset":"projects","facets":[{"field":"stage","limit":5.0,"prefix":null,"interval":null,"ranges":null,"geo":null,"measure":null}]}`, `{"dataset":"projects","facets":[{"field":"stage","limit":5}]}`},
+		{"get_records", fmt.Sprintf(`{"dataset":"accounts","ids":"[\"%s\"]","include":null}`, one), fmt.Sprintf(`{"dataset":"accounts","ids":[%q]}`, one)},
+		{"match_records", `{"dataset":"accounts","candidates":"2","min_confidence":"0.5","inputs":["{\"ref\":\"1\",\"name\":\"firm 07\"}"]}`, `{"dataset":"accounts","candidates":2,"min_confidence":0.5,"inputs":[{"ref":"1","name":"firm 07"}]}`},
+		{"match_records", `{"dataset":"accounts","candidates":1.0,"inputs":[{"ref":"1","name":"firm 07","phone":null,"city":null}]}`, `{"dataset":"accounts","inputs":[{"ref":"1","name":"firm 07"}]}`},
+		{"update_book", fmt.Sprintf(`{"dataset":"accounts","action":"upsert","items":"[{\"account_id\":\"%s\",\"notes\":null}]"}`, one), fmt.Sprintf(`{"dataset":"accounts","action":"upsert","items":[{"account_id":%q,"notes":null}]}`, one)},
+		{"manage_view", `{"action":"list","limit":5.0,"offset":"0","view_id":null}`, `{"action":"list","limit":5,"offset":0}`},
+	} {
+		as, plain := me.ok(c.tool, c.as), me.ok(c.tool, c.plain)
+		if string(as.Data) != string(plain.Data) || as.Metadata.Credits != plain.Metadata.Credits {
+			t.Errorf("%s %s: %s, want %s", c.tool, c.as, as.Data, plain.Data)
+		}
+	}
+	me.ok("manage_view", `{"action":"create","dataset":"project","view_type":"dynamic","name":"As text","definition":"{\"version\":1.0,\"q\":\"\",\"fields\":{}}"}`)
+	used := a.used(t)
+	for _, c := range []struct{ tool, arguments, says string }{
+		{"search_records", `{"dataset":"projects","filters":"stage=filed"}`, "filters"},
+		{"search_records", `{"dataset":"projects","filters":"{\"stage\":"}`, "filters"},
+		{"search_records", `{"dataset":"projects","filters":"[]"}`, "filters"},
+		{"search_records", `{"dataset":"projects","filters":{"stage":null}}`, "known"},
+		{"search_records", `{"dataset":"projects","filters":{"stage":{"value":null}}}`, "known"},
+		{"search_records", `{"dataset":"projects","any":[null]}`, "any"},
+		{"search_records", `{"dataset":"projects","fields":"name,city"}`, "fields must be an array"},
+		{"search_records", `{"dataset":"projects","limit":"2 or 3"}`, "limit must be an integer"},
+		{"search_records", `{"dataset":"projects","limit":2.5}`, "limit must be an integer"},
+		{"search_records", `{"dataset":"projects","limit":"2.5"}`, "limit must be an integer"},
+		{"search_records", `{"dataset":null}`, "dataset is required"},
+		{"search_records", `{"dataset":"projects","limit":true}`, "limit must be an integer"},
+	} {
+		me.refused(c.tool, c.arguments, c.says)
+	}
+	if a.used(t) != used {
+		t.Errorf("what is refused cost %d", a.used(t)-used)
+	}
+}
+
 // Who may not call is answered as HTTP has it, before a message is read.
 func TestAgentsAtTheDoor(t *testing.T) {
 	t.Parallel()
@@ -204,6 +253,12 @@ func TestAgentsAtTheDoor(t *testing.T) {
 		"another header":   {a.key, "", list, http.Header{"X-Workspace-Id": {unknownID}}, 400},
 		"a batch":          {a.key, "", " [" + list + "," + list + "]", http.Header{"Mcp-Protocol-Version": {"2025-03-26"}}, 400},
 		"a long body":      {a.key, "", strings.Repeat(" ", 1<<20) + list, nil, 413},
+		"only JSON":        {a.key, "", list, http.Header{"Accept": {"application/json"}}, 200},
+		"JSON, of a kind":  {a.key, "", list, http.Header{"Accept": {"text/html, application/json;q=0.9"}}, 200},
+		"anything":         {a.key, "", list, http.Header{"Accept": {"*/*"}}, 200},
+		"no Accept":        {a.key, "", list, http.Header{"Accept": {}}, 200},
+		"only a stream":    {a.key, "", list, http.Header{"Accept": {"text/event-stream"}}, 400},
+		"a later version":  {a.key, "", list, http.Header{"Mcp-Protocol-Version": {"2001-01-01"}}, 400},
 		"another type":     {a.key, "", list, http.Header{"Content-Type": {"text/plain"}}, 415},
 	} {
 		res, err := a.post(t, c.token, c.params, c.body, c.header)
@@ -217,6 +272,9 @@ func TestAgentsAtTheDoor(t *testing.T) {
 		}
 		if res.Header.Get("X-Request-Id") == "" {
 			t.Errorf("%s: no request id", name)
+		}
+		if got := res.Header.Get("Content-Type"); !strings.HasPrefix(got, "application/json") {
+			t.Errorf("%s: answered as %s", name, got)
 		}
 	}
 	for path, want := range map[string]int{"/mcp": 405, "/.well-known/oauth-protected-resource/mcp": 200, "/.well-known/oauth-protected-resource": 200} {

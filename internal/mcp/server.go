@@ -178,6 +178,7 @@ func (s *Server) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk
 	if err := json.Unmarshal(raw, &given); err != nil {
 		return failed("Error invalid_input: the arguments are no JSON object."), nil
 	}
+	given = t.meant(given)
 	t.dropNull(given)
 	if problem := t.problem(given, s.Nearest); problem != "" {
 		return failed(problem), nil
@@ -192,6 +193,9 @@ func (s *Server) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk
 		}
 	}
 	in := arguments{}
+	if raw, err = json.Marshal(given); err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return failed("Error invalid_input: " + oneLine(strings.ReplaceAll(err.Error(), "Go struct field arguments.", ""))), nil
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -137,9 +136,6 @@ func wrongValue(s object, value json.RawMessage, nearest func(name string, known
 		}
 	case "integer":
 		if n, isNumber := v.(float64); !isNumber || n != float64(int(n)) {
-			if number, err := strconv.Atoi(text); isText && err == nil {
-				return fmt.Sprintf("must be an integer, %d without quotes", number)
-			}
 			return "must be an integer, not " + typeOf(v)
 		}
 	case "array":
@@ -147,7 +143,7 @@ func wrongValue(s object, value json.RawMessage, nearest func(name string, known
 			example := ""
 			switch {
 			case isText && strings.HasPrefix(text, "["):
-				return "must be an array, not a text that has it: send it without the quotes"
+				return "must be an array, and the text is none: it is not valid JSON"
 			case isText && !strings.HasPrefix(text, "{"):
 				example = ", such as " + encodedText([]string{text})
 			case !isText:

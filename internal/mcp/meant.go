@@ -1,0 +1,127 @@
+package mcp
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// fillable are the arguments in whose items null stands for what is left out, as in the
+// rows of a list. In a filter, a View or the values of a book null is a mistake, or it
+// means something.
+var fillable = map[string]bool{"facets": true, "inputs": true}
+
+// meant are arguments in the form that the schema asks for, where their meaning is certain:
+// models send objects and arrays as a text that has them, numbers as "10" or 10.0, and null
+// for what they leave out of an item. Everything else stays as it is, and is refused.
+func (t tool) meant(given map[string]json.RawMessage) map[string]json.RawMessage {
+	known := t.input["properties"].(object)
+	all := make(map[string]json.RawMessage, len(given))
+	for name, value := range given {
+		schema, _ := known[name].(object)
+		all[name] = json.RawMessage(meant(schema, jsontext.Value(value), fillable[name]))
+	}
+	return all
+}
+
+// isAbsent reports whether a value is null where the schema has one type, which null is not.
+func isAbsent(schema object, value jsontext.Value) bool {
+	_, one := schema["type"].(string)
+	return one && value.Kind() == 'n'
+}
+
+// meant is a value in the form that its schema asks for. fill drops members that are null.
+func meant(schema object, value jsontext.Value, fill bool) jsontext.Value {
+	switch value.Kind() {
+	case '"':
+		if inner := within(schema, value); inner != nil {
+			return meant(schema, inner, fill)
+		}
+	case '0':
+		return whole(value)
+	case '[':
+		items, _ := schema["items"].(object)
+		return rewritten(value, func(_ string, item jsontext.Value) jsontext.Value { return meant(items, item, fill) })
+	case '{':
+		properties, _ := schema["properties"].(object)
+		others, _ := schema["additionalProperties"].(object)
+		return rewritten(value, func(name string, member jsontext.Value) jsontext.Value {
+			of, is := properties[name].(object)
+			if !is {
+				of = others
+			}
+			if fill && isAbsent(of, member) {
+				return nil
+			}
+			return meant(of, member, fill)
+		})
+	}
+	return value
+}
+
+// within is the JSON in a text, if it is of the one type that the schema asks for and a text
+// is not; else nil.
+func within(schema object, value jsontext.Value) jsontext.Value {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return nil
+	}
+	inner := jsontext.Value(strings.TrimSpace(text))
+	kinds := map[any]string{"object": "{", "array": "[", "integer": "0", "number": "0", "boolean": "tf"}[schema["type"]]
+	if kind := inner.Kind(); kind == 0 || !strings.ContainsRune(kinds, rune(kind)) || !inner.IsValid() {
+		return nil
+	}
+	return inner
+}
+
+// wholeNumber is a whole number as languages write it that have no other ones.
+var wholeNumber = regexp.MustCompile(`^(-?[0-9]{1,15})\.0+$`)
+
+// whole is a number without a fraction of zeros: to JSON 2.0 is 2.
+func whole(value jsontext.Value) jsontext.Value {
+	if m := wholeNumber.FindSubmatch(value); m != nil {
+		return m[1]
+	}
+	return value
+}
+
+// rewritten is an object or an array with what f makes of each value, without those of which
+// it makes nil. One that f does not change, or that is not valid, is returned itself.
+func rewritten(value jsontext.Value, f func(name string, value jsontext.Value) jsontext.Value) jsontext.Value {
+	in := jsontext.NewDecoder(strings.NewReader(string(value)), jsontext.AllowDuplicateNames(true)) // the API refuses those
+	if _, err := in.ReadToken(); err != nil {
+		return value
+	}
+	out := jsontext.Value{value[0]}
+	changed := false
+	for in.PeekKind() != '}' && in.PeekKind() != ']' {
+		var key jsontext.Value
+		var name string
+		if value[0] == '{' {
+			read, err := in.ReadValue()
+			if err != nil || json.Unmarshal(read, &name) != nil {
+				return value
+			}
+			key = append(read.Clone(), ':')
+		}
+		read, err := in.ReadValue()
+		if err != nil {
+			return value
+		}
+		item := read.Clone()
+		made := f(name, item)
+		if changed = changed || string(made) != string(item); made == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(out, key...), made...)
+	}
+	if !changed {
+		return value
+	}
+	return append(out, map[byte]byte{'{': '}', '[': ']'}[value[0]])
+}
