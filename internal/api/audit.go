@@ -43,7 +43,7 @@ var workspaceChangeSchema = schema.Named("WorkspaceChange", schema.Object(
 	schema.Required("by", schema.Object(
 		schema.Optional("user_id", schema.UUID()),
 		schema.Optional("key_id", schema.UUID()),
-		schema.Optional("operator", schema.Const(true).Described("The operator of the service, or the service itself.")),
+		schema.Optional("operator", schema.Only(true).Described("The operator of the service, or the service itself: always `true`.")),
 	).Described("Who made the latest change of it on this page: one of the three.")),
 	schema.Required("changed", schema.Array(schema.String("notes"), 0, 0).Described("The fields of an `upsert` that have other values; of a new one those that have a value.")),
 ))

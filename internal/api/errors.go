@@ -227,7 +227,7 @@ var anyError = func() *schema.Schema {
 		schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("All problems of the request's shape; only with `invalid_input`.")),
 	)
 	return schema.Named("Error", schema.Object(
-		schema.Optional("success", schema.Const(false).Described("Only with `invalid_input`.")),
+		schema.Optional("success", schema.Only(false).Described("Only with `invalid_input`: always `false`.")),
 		schema.Required("error", schema.Named("ErrorDetail", detail)),
 	).When(schema.Is("code", string(fault.InvalidInput)).At("error"), schema.Requires("success").And(schema.Requires("name", "issues").At("error")), schema.Never().At("success")).
 		Titled("ErrorResponse").Described("`code` and `message`; if the request's shape is wrong, also `name` and `issues`, and `success`."))

@@ -30,7 +30,7 @@ func (s *Server) invitationRoutes() []Route {
 		{Method: "DELETE", Path: "/workspace/invitations/:id", Operation: "revoke_invitation", Scope: write, Caller: Admins, endpoint: noBody(s.revokeInvitation), doc: operationDoc{
 			tag: tagPeople, summary: "Revoke an invitation",
 			data: schema.Object(
-				schema.Required("deleted", schema.Const(true)),
+				schema.Required("deleted", schema.Only(true)),
 				schema.Required("id", schema.UUID()),
 				schema.Required("email", schema.String("grace@example.com")),
 			),

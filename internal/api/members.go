@@ -72,7 +72,7 @@ type deleted struct {
 
 // deletedSchema is the answer of a deletion that is also true if there was nothing
 // to delete.
-var deletedSchema = schema.Named("Deletion", schema.Object(schema.Required("deleted", schema.Const(true))))
+var deletedSchema = schema.Named("Deletion", schema.Object(schema.Required("deleted", schema.Only(true))))
 
 func (s *Server) listMembers(c *call, m listMetadata) ([]people.Member, error) {
 	return s.People.Members.List(c.Context(), c.workspace(), m.Limit, m.Offset)

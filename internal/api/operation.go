@@ -53,7 +53,8 @@ func linkByID(target, parameter, pointer string) schema.Member[openapi.Link] {
 // in the answer.
 func linkByBody(target, member, pointer string) schema.Member[openapi.Link] {
 	return schema.Member[openapi.Link]{Name: target, Value: openapi.Link{
-		OperationID: target, RequestBody: schema.Map[string]{{Name: member, Value: "$response.body#" + pointer}}}}
+		OperationID: target, Description: "`" + member + "` of the body is `" + pointer + "` of this answer.",
+		Body: schema.Map[string]{{Name: member, Value: "$response.body#" + pointer}}}}
 }
 
 // example is a request body that the document shows.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -173,12 +174,13 @@ func OneOf[S ~string](texts ...S) *Schema {
 	return s
 }
 
-// Const is exactly one text or boolean.
-func Const[T ~string | ~bool](value T) *Schema {
-	if reflect.TypeFor[T]().Kind() == reflect.String {
-		return &Schema{Type: "string", Const: value}
-	}
-	return &Schema{Type: "boolean", Const: value}
+// Const is exactly one text.
+func Const[T ~string](value T) *Schema { return &Schema{Type: "string", Const: value} }
+
+// Only is a boolean that is always the same. It is no Const: of those openapi-generator makes
+// Java that does not compile.
+func Only(value bool) *Schema {
+	return Boolean().Described(fmt.Sprintf("Always `%t`.", value)).Example(value)
 }
 
 // Never is the schema that no value meets.
@@ -307,6 +309,13 @@ func (s *Schema) Titled(text string) *Schema {
 func (s *Schema) Example(value any) *Schema {
 	c := *s
 	c.Examples = []any{value}
+	return &c
+}
+
+// Formatted is the schema with another format; "": with none, but for its pattern.
+func (s *Schema) Formatted(format string) *Schema {
+	c := *s
+	c.Format = format
 	return &c
 }
 

@@ -1,7 +1,7 @@
 """What Schemathesis cannot read from the OpenAPI document of Atlas.
 
 Some rules cannot be said in a schema, some depend on what is stored and some on
-who calls. Two hooks tell them; no check is switched off.
+who calls. Hooks tell them; no check is switched off.
 """
 
 import json
@@ -42,6 +42,17 @@ def settle(value):
     elif isinstance(value, list):
         for element in value:
             settle(element)
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema):
+    # Where a link's body comes from is an extension: generators refuse it in its place.
+    for item in raw_schema["paths"].values():
+        for operation in item.values():
+            for response in operation.get("responses", {}).values() if isinstance(operation, dict) else ():
+                for link in response.get("links", {}).values():
+                    if "x-request-body" in link:
+                        link["requestBody"] = link.pop("x-request-body")
 
 
 @schemathesis.hook

@@ -77,7 +77,9 @@ func filterRule(f *Field) rule.Rule[conditions] {
 		value := f.Vocabulary.Rule()
 		return filter(f, value.Schema.Name()+"Filter", wholeRule(f, value), "")
 	case f.IsID():
-		id := wholeRule(f, rule.Map(rule.UUID[uuid.UUID]().Advise(fault.InvalidFormat, idsFrom(f)), uuid.UUID.String))
+		one := rule.UUID[uuid.UUID]().Advise(fault.InvalidFormat, idsFrom(f))
+		one.Schema = one.Schema.Formatted("") // of one UUID or several openapi-generator makes Java that does not compile
+		id := wholeRule(f, rule.Map(one, uuid.UUID.String))
 		return exactFilter(f, "IdFilter", filterSchema(id, schema.Optional("exact_match", exactMatch.Schema.Described("Ids are always matched whole."))), id, &id)
 	case f.Dynamic():
 		return filter(f, lengths[longest(*f)]+"ValueFilter", wholeText(f, "Calgary"),

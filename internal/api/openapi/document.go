@@ -125,12 +125,14 @@ type Response struct {
 	Links       schema.Map[Link]      `json:"links,omitempty"`
 }
 
-// Link is an operation that goes on with an answer: where its parameters, or its
-// body, come from.
+// Link is an operation that goes on with an answer: where its parameters come from, or
+// members of its body. Those are an extension: in requestBody the standard has expressions
+// for a whole body alone, and generators refuse an object there.
 type Link struct {
 	OperationID string             `json:"operationId"`
+	Description string             `json:"description,omitzero"`
 	Parameters  schema.Map[string] `json:"parameters,omitempty"`
-	RequestBody any                `json:"requestBody,omitzero"`
+	Body        schema.Map[string] `json:"x-request-body,omitempty"`
 }
 
 // ResponseRef refers to a response of the components.
