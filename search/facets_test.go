@@ -81,7 +81,10 @@ func modelOf(t testing.TB, e *search.Engine, w *searchtest.World, d query.Datase
 // from the records that searches find.
 func TestFacetModel(t *testing.T) {
 	t.Parallel()
-	const requests = 60
+	requests := 60
+	if testing.Short() {
+		requests = 12
+	}
 	for _, shards := range []int{1, 3} {
 		r := rand.New(rand.NewPCG(uint64(shards), 19)) // #nosec G404 -- not a secret
 		w := searchtest.AnyWorld(t, r, 150)

@@ -134,8 +134,12 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 				for _, order := range []string{"asc", "desc"} {
 					t.Run(fmt.Sprint(d, " ", f.Name, " ", order), func(t *testing.T) {
 						t.Parallel()
+						limit := 37
+						if testing.Short() {
+							limit = 100
+						}
 						body := fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, f.Name, order)
-						checkSteady(t, w, d, searchtest.Walk(t, d, []byte(body), 37, -1, find), f, order == "desc")
+						checkSteady(t, w, d, searchtest.Walk(t, d, []byte(body), limit, -1, find), f, order == "desc")
 					})
 				}
 			}

@@ -52,7 +52,10 @@ func suggestTo(t testing.TB, e *search.Engine, workspace string, d query.Dataset
 // TestSuggestModel compares suggestions of random records with those of a model.
 func TestSuggestModel(t *testing.T) {
 	t.Parallel()
-	const requests = 150
+	requests := 150
+	if testing.Short() {
+		requests = 30
+	}
 	for _, shards := range []int{1, 3} {
 		r := rand.New(rand.NewPCG(uint64(shards), 3)) // #nosec G404 -- not a secret
 		w := searchtest.NamedWorld(t, r, 400)

@@ -84,7 +84,10 @@ func (w *world) facets(kind query.BaseKind, d query.Dataset, body map[string]any
 // model computes from the records that searches find.
 func TestFacetModel(t *testing.T) {
 	t.Parallel()
-	const requests = 25
+	requests := 25
+	if testing.Short() {
+		requests = 6
+	}
 	r := rand.New(rand.NewPCG(7, 19)) // #nosec G404 -- not a secret
 	data := searchtest.AnyWorld(t, r, 40)
 	w := newWorld(t, data)

@@ -1,7 +1,6 @@
 package simulation_test
 
 import (
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,6 +12,8 @@ import (
 const (
 	firstSeed = 1
 	seeds     = 2_000
+	// shortSeeds are those of go test -short.
+	shortSeeds = 300
 	// racedSeeds run with the race detector. It is several times slower and wakes
 	// goroutines in another order each time.
 	racedSeeds = 60
@@ -21,16 +22,14 @@ const (
 // Whatever faults occur, documents end consistent with Postgres and the global records,
 // and no answered search misses a write.
 func TestSeeds(t *testing.T) {
-	if raced {
+	switch {
+	case raced:
 		few(t, racedSeeds)
-		// All seeds without it, in a separate process.
-		command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=20m", "-run=^TestSeeds", ".")
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Errorf("without the race detector: %v\n%s", err, out)
-		}
-		return
+	case testing.Short():
+		few(t, shortSeeds)
+	default:
+		few(t, seeds)
 	}
-	few(t, seeds)
 }
 
 func few(t *testing.T, seeds int) {
@@ -53,10 +52,14 @@ func few(t *testing.T, seeds int) {
 // run one after the other.
 func TestSeedsRunTheSameWay(t *testing.T) {
 	if raced {
-		t.Log("the race detector wakes goroutines in another order each time; TestSeeds runs this one without it too")
+		t.Log("the race detector wakes goroutines in another order each time")
 		return
 	}
-	for seed := range uint64(60) {
+	same := uint64(60)
+	if testing.Short() {
+		same = 15
+	}
+	for seed := range same {
 		one, other := simulation.Run(t, seed), simulation.Run(t, seed)
 		if one.Digest != other.Digest {
 			t.Errorf("seed %d: %d steps, and %d the next time", seed, one.Steps, other.Steps)
