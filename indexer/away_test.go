@@ -14,6 +14,7 @@ import (
 	"atlas/indexer"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/search/searchtest"
 )
 
@@ -180,7 +181,7 @@ func TestEveryCallIsTriedAgain(t *testing.T) {
 			return false
 		}
 		if asked[key] == 1 && (r.Method == http.MethodPut || r.URL.Path == "/_aliases") {
-			if _, err := w.elastic.Do(r.Context(), elastic.Request{Method: r.Method, Path: r.URL.Path, Body: body}); err != nil {
+			if _, err := w.elastic.Do(r.Context(), elastictest.Request{Method: r.Method, Path: r.URL.Path, Body: body}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -22,6 +22,7 @@ import (
 	"atlas/indexer/generate"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/mappings"
 	"atlas/search/searchtest"
 )
@@ -135,7 +136,7 @@ func (w world) trySearch(ctx context.Context, datasets, body string) (answer, er
 	for d := range strings.SplitSeq(datasets, ",") {
 		aliases = append(aliases, w.names.Alias(d))
 	}
-	res, err := w.elastic.Do(ctx, elastic.Request{
+	res, err := w.elastic.Do(ctx, elastictest.Request{
 		Method: http.MethodPost, Path: "/" + strings.Join(aliases, ",") + "/_search", Body: []byte(body),
 		Query: url.Values{"track_total_hits": {"true"}},
 	})

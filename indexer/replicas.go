@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/go-json-experiment/json"
 
 	"atlas/internal/elastic"
@@ -47,13 +45,10 @@ func (l *load) awaitReplicas(ctx context.Context, replicas int) error {
 	}
 	var names []string
 	for _, d := range query.Datasets {
-		names = append(names, url.PathEscape(l.indexName(d)))
+		names = append(names, l.indexName(d))
 	}
 	return l.Retry.Do(ctx, func(ctx context.Context) error {
-		_, err := l.Elastic.Do(ctx, elastic.Request{
-			Method: http.MethodGet, Path: "/_cluster/health/" + strings.Join(names, ","),
-			Query: url.Values{"wait_for_status": {"green"}, "timeout": {strconv.Itoa(int(replicaTimeout.Seconds())) + "s"}},
-		})
+		_, err := l.Elastic.Do(ctx, esapi.ClusterHealthRequest{Index: names, WaitForStatus: "green", Timeout: replicaTimeout})
 		if e, ok := errors.AsType[*elastic.Error](err); ok && e.Status == http.StatusRequestTimeout {
 			l.Log.Warn("not all copies of the new indices have a node; the loss of one may end the load", "replicas", replicas)
 			return nil
@@ -64,7 +59,7 @@ func (l *load) awaitReplicas(ctx context.Context, replicas int) error {
 
 // dataNodes is the number of nodes that can hold shards.
 func dataNodes(ctx context.Context, es *elastic.Client) (int, error) {
-	res, err := es.Do(ctx, elastic.Request{Method: http.MethodGet, Path: "/_cluster/health"})
+	res, err := es.Do(ctx, esapi.ClusterHealthRequest{})
 	if err != nil {
 		return 0, err
 	}

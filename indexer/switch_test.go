@@ -18,6 +18,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
@@ -180,7 +181,7 @@ func TestSegmentsAreMerged(t *testing.T) {
 	}, nil)
 	segments := func(generation string) int {
 		var answer []struct{ Segment string }
-		res, err := w.elastic.Do(t.Context(), elastic.Request{
+		res, err := w.elastic.Do(t.Context(), elastictest.Request{
 			Method: http.MethodGet, Path: "/_cat/segments/" + w.names.Generation("accounts", generation), Query: url.Values{"format": {"json"}, "h": {"segment"}},
 		})
 		if err != nil {
@@ -194,7 +195,7 @@ func TestSegmentsAreMerged(t *testing.T) {
 	o.Listener = &listener{check: func(generation string) {
 		index := w.names.Generation("accounts", generation)
 		for range 3 { // a segment each
-			_, err := w.elastic.Do(t.Context(), elastic.Request{Method: http.MethodPost, Path: "/" + index + "/_doc", Query: url.Values{"refresh": {"true"}}, Body: []byte(`{}`)})
+			_, err := w.elastic.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + index + "/_doc", Query: url.Values{"refresh": {"true"}}, Body: []byte(`{}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -371,7 +372,7 @@ func TestLostAnswerOfTheSwitch(t *testing.T) {
 			return false
 		}
 		if !lost.Swap(true) {
-			if _, err := w.elastic.Do(r.Context(), elastic.Request{Method: r.Method, Path: r.URL.Path, Body: body}); err != nil {
+			if _, err := w.elastic.Do(r.Context(), elastictest.Request{Method: r.Method, Path: r.URL.Path, Body: body}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -441,13 +442,13 @@ func TestRefusedDocuments(t *testing.T) {
 	w := newWorld(t)
 	// New projects' indices take two nested children a document.
 	template := "/_index_template/" + w.names.Prefix + "few"
-	_, err := w.elastic.Do(t.Context(), elastic.Request{Method: http.MethodPut, Path: template, Body: []byte(
+	_, err := w.elastic.Do(t.Context(), elastictest.Request{Method: http.MethodPut, Path: template, Body: []byte(
 		`{"index_patterns":["` + w.names.Prefix + `projects-*"],"priority":500,"template":{"settings":{"index.mapping.nested_objects.limit":2}}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := w.elastic.Do(context.Background(), elastic.Request{Method: http.MethodDelete, Path: template}); err != nil {
+		if _, err := w.elastic.Do(context.Background(), elastictest.Request{Method: http.MethodDelete, Path: template}); err != nil {
 			t.Error(err)
 		}
 	})

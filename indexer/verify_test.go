@@ -17,7 +17,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/indexer/verify"
-	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
@@ -49,24 +49,20 @@ func (w world) put(t *testing.T, dataset query.Dataset, documents map[string]str
 			fmt.Fprintf(&body, "{\"index\":{\"_id\":%q}}\n%s\n", id, doc)
 		}
 	}
-	answer := w.do(t, http.MethodPost, "/"+w.names.Alias(string(dataset))+"/_bulk", body.String(), true)
+	answer := w.do(t, http.MethodPost, "/"+w.names.Alias(string(dataset))+"/_bulk", body.String())
 	if strings.Contains(answer, `"errors":true`) {
 		t.Fatal(answer)
 	}
 }
 
 // do sends a request to Elasticsearch.
-func (w world) do(t *testing.T, method, path, body string, ndjson bool) string {
+func (w world) do(t *testing.T, method, path, body string) string {
 	t.Helper()
-	res, err := w.elastic.Do(t.Context(), elasticRequest(method, path, body, ndjson))
+	res, err := w.elastic.Do(t.Context(), elastictest.Request{Method: method, Path: path, Body: []byte(body)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(res.Body)
-}
-
-func elasticRequest(method, path, body string, ndjson bool) elastic.Request {
-	return elastic.Request{Method: method, Path: path, Body: []byte(body), NDJSON: ndjson}
 }
 
 // relatedFiles is a folder in which each record is related to others; suffix ends
@@ -219,8 +215,7 @@ func (w world) withoutItem(t *testing.T, rw http.ResponseWriter, r *http.Request
 	if len(left) > 0 {
 		path, query := r.URL.Path, r.URL.Query()
 		query.Del("filter_path")
-		request := elasticRequest(r.Method, path, strings.Join(left, "\n")+"\n", true)
-		request.Query = query
+		request := elastictest.Request{Method: r.Method, Path: path, Query: query, Body: []byte(strings.Join(left, "\n") + "\n")}
 		if res, err := w.elastic.Do(r.Context(), request); err != nil || strings.Contains(string(res.Body), `"errors":true`) {
 			t.Errorf("%s %v", res.Body, err)
 		}

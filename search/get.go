@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -22,7 +23,7 @@ import (
 func (e *Engine) Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodGet, Path: "/" + e.Names.Alias(string(d)) + "/_source/" + id})
+	res, err := e.Elastic.Do(ctx, esapi.GetSourceRequest{Index: e.Names.Alias(string(d)), DocumentID: id})
 	if err != nil {
 		return nil, getFault(err, d, id)
 	}

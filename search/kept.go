@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
@@ -133,9 +133,9 @@ func keyOf(version []byte, describe func(io.Writer)) string {
 func (e *Engine) versionOf(ctx context.Context, indices ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	res, err := e.Elastic.Do(ctx, elastic.Request{
-		Method: http.MethodGet, Path: "/" + strings.Join(indices, ",") + "/_stats/refresh",
-		Query: url.Values{"level": {"shards"}, "filter_path": {"_shards.failed,indices.*.uuid,indices.*.shards.*.routing.node,indices.*.shards.*.refresh.external_total"}},
+	res, err := e.Elastic.Do(ctx, esapi.IndicesStatsRequest{
+		Index: indices, Metric: []string{"refresh"}, Level: "shards",
+		FilterPath: []string{"_shards.failed", "indices.*.uuid", "indices.*.shards.*.routing.node", "indices.*.shards.*.refresh.external_total"},
 	})
 	if refused, ok := errors.AsType[*elastic.Error](err); ok && refused.Status == http.StatusForbidden {
 		return nil, nil

@@ -1,13 +1,14 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -32,9 +33,7 @@ func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	res, err := e.Elastic.Do(ctx, elastic.Request{
-		Method: http.MethodPost, Path: "/" + e.Names.Alias(string(d)) + "/_mget", Body: body,
-	})
+	res, err := e.Elastic.Do(ctx, esapi.MgetRequest{Index: e.Names.Alias(string(d)), Body: bytes.NewReader(body)})
 	if err != nil {
 		return nil, elastic.FaultOf(err)
 	}

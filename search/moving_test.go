@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -88,8 +88,8 @@ func (m *mover) round(t testing.TB) error {
 			fmt.Fprintf(&body, `{"index":{"_id":%q}}`+"\n%s\n", id, doc)
 		}
 	}
-	_, err := m.indices.Client.Do(t.Context(), elastic.Request{
-		Method: http.MethodPost, Path: "/" + m.indices.Names.Alias(string(d)) + "/_bulk", NDJSON: true,
+	_, err := m.indices.Client.Do(t.Context(), elastictest.Request{
+		Method: http.MethodPost, Path: "/" + m.indices.Names.Alias(string(d)) + "/_bulk",
 		Query: map[string][]string{"refresh": {"true"}}, Body: []byte(body.String()),
 	})
 	return err

@@ -1,12 +1,13 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"net/http"
-	"net/url"
+	"time"
 
-	"atlas/internal/elastic"
+	"github.com/elastic/go-elasticsearch/v8/esapi"
+
 	"atlas/internal/scan"
 	"atlas/search/query"
 )
@@ -59,13 +60,13 @@ func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, erro
 // send runs searches in one round trip. With rowsLater the rows have only sort values
 // and are left unread.
 func (e *Engine) send(ctx context.Context, rowsLater bool, requests ...request) ([]result, error) {
-	var params url.Values
+	var paths []string
 	if rowsLater {
-		params = rankedPaths
+		paths = rankedPaths
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: multiBody(requests, e.timeout(ctx)), Query: params})
+	res, err := e.Elastic.Do(ctx, esapi.MsearchRequest{Body: bytes.NewReader(multiBody(requests, e.timeout(ctx))), FilterPath: paths})
 	if err != nil {
 		return nil, searchFault(err)
 	}
@@ -75,14 +76,14 @@ func (e *Engine) send(ctx context.Context, rowsLater bool, requests ...request) 
 
 // multiBody is the body of an _msearch. The timeout is in each search, because
 // _msearch has no parameter for it.
-func multiBody(requests []request, timeout string) []byte {
+func multiBody(requests []request, timeout time.Duration) []byte {
 	var body []byte
 	for _, r := range requests {
 		body = fmt.Appendf(body, `{"index":%q,`, r.index)
 		if r.routing != "" {
 			body = fmt.Appendf(body, `"routing":%q,`, r.routing)
 		}
-		body = fmt.Appendf(body, "\"allow_partial_search_results\":false}\n{\"timeout\":%q,", timeout)
+		body = fmt.Appendf(body, "\"allow_partial_search_results\":false}\n{\"timeout\":\"%dms\",", timeout.Milliseconds())
 		body = append(append(body, r.body[1:]...), '\n')
 	}
 	return body

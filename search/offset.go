@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 
 	"atlas/internal/fault"
@@ -122,7 +121,9 @@ func nthOf(a, b *rankedRows, nth int, desc bool) (json.RawMessage, error) {
 }
 
 // rankedPaths limit the answers of searches whose rows have only sort values.
-var rankedPaths = url.Values{"filter_path": {"responses.error,responses.status,responses.timed_out,responses._shards.failed,responses.hits.total.value,responses.hits.hits.sort"}}
+var rankedPaths = []string{
+	"responses.error", "responses.status", "responses.timed_out", "responses._shards.failed", "responses.hits.total.value", "responses.hits.hits.sort",
+}
 
 // rankedRows reads the sort values of rows one by one.
 type rankedRows struct {

@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
@@ -98,11 +95,10 @@ func (e *Engine) Release(ctx context.Context) (Release, error) {
 func (e *Engine) servedIndices(ctx context.Context) (map[query.Dataset]servedIndex, error) {
 	var aliases []string
 	for _, d := range query.Datasets {
-		aliases = append(aliases, url.PathEscape(e.Names.Alias(string(d))))
+		aliases = append(aliases, e.Names.Alias(string(d)))
 	}
-	res, err := e.Elastic.Do(ctx, elastic.Request{
-		Method: http.MethodGet, Path: "/" + strings.Join(aliases, ","),
-		Query: url.Values{"filter_path": {"*.aliases,*.settings.index.creation_date,*.settings.index.number_of_shards"}},
+	res, err := e.Elastic.Do(ctx, esapi.IndicesGetRequest{
+		Index: aliases, FilterPath: []string{"*.aliases", "*.settings.index.creation_date", "*.settings.index.number_of_shards"},
 	})
 	if err != nil {
 		return nil, searchFault(err)
@@ -142,11 +138,11 @@ func (e *Engine) servedIndices(ctx context.Context) (map[query.Dataset]servedInd
 func (e *Engine) writes(ctx context.Context, served map[query.Dataset]servedIndex) (map[query.Dataset]int64, error) {
 	var names []string
 	for _, d := range query.Datasets {
-		names = append(names, url.PathEscape(served[d].name))
+		names = append(names, served[d].name)
 	}
-	res, err := e.Elastic.Do(ctx, elastic.Request{
-		Method: http.MethodGet, Path: "/" + strings.Join(names, ",") + "/_stats/docs",
-		Query: url.Values{"level": {"shards"}, "filter_path": {"indices.*.shards.*.routing.primary,indices.*.shards.*.seq_no.max_seq_no"}},
+	res, err := e.Elastic.Do(ctx, esapi.IndicesStatsRequest{
+		Index: names, Metric: []string{"docs"}, Level: "shards",
+		FilterPath: []string{"indices.*.shards.*.routing.primary", "indices.*.shards.*.seq_no.max_seq_no"},
 	})
 	if err != nil {
 		return nil, searchFault(err)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"sync"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/elastic"
@@ -237,18 +238,15 @@ type hit struct {
 func (e *Engine) search(ctx context.Context, r request, preference string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	params := url.Values{
-		"timeout": {e.timeout(ctx)},
+	search := esapi.SearchRequest{
+		Index: []string{r.index}, Body: bytes.NewReader(r.body), Preference: preference, Timeout: e.timeout(ctx),
 		// A failed shard must fail the page, not shorten it.
-		"allow_partial_search_results": {"false"},
-	}
-	if preference != "" {
-		params.Set("preference", preference)
+		AllowPartialSearchResults: esapi.BoolPtr(false),
 	}
 	if r.routing != "" {
-		params.Set("routing", r.routing)
+		search.Routing = []string{r.routing}
 	}
-	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/" + r.index + "/_search", Query: params, Body: r.body})
+	res, err := e.Elastic.Do(ctx, search)
 	if err != nil {
 		return result{}, searchFault(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"atlas/indexer/generation"
 	"atlas/internal/devstack"
 	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/mappings"
 	"atlas/scripts/experiments/figures"
 	"atlas/workspace/postgres/pgtest"
@@ -174,7 +175,7 @@ func primariesOn(t *testing.T, es *elastic.Client, node int) (n int) {
 
 func askJSON(t *testing.T, es *elastic.Client, path string, into any) {
 	t.Helper()
-	res, err := es.Do(t.Context(), elastic.Request{Method: http.MethodGet, Path: path})
+	res, err := es.Do(t.Context(), elastictest.Request{Method: http.MethodGet, Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}

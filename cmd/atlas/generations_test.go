@@ -21,6 +21,7 @@ import (
 	"atlas/indexer/verify"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
@@ -77,7 +78,7 @@ func TestLookingAfterGenerations(t *testing.T) {
 		t.Errorf("%+v", verified)
 	}
 	lost := someID(t, es, prefix+"signals")
-	if _, err := es.Do(t.Context(), elastic.Request{Method: http.MethodDelete, Path: "/" + prefix + "signals-" + second.Generation + "/_doc/" + lost}); err != nil {
+	if _, err := es.Do(t.Context(), elastictest.Request{Method: http.MethodDelete, Path: "/" + prefix + "signals-" + second.Generation + "/_doc/" + lost}); err != nil {
 		t.Fatal(err)
 	}
 	list := filepath.Join(t.TempDir(), "differences.ndjson")
@@ -137,7 +138,7 @@ func TestLookingAfterGenerations(t *testing.T) {
 // someID returns the id of a record of an index.
 func someID(t *testing.T, es *elastic.Client, index string) string {
 	t.Helper()
-	res, err := es.Do(t.Context(), elastic.Request{Method: http.MethodGet, Path: "/" + index + "/_search?size=1&sort=id"})
+	res, err := es.Do(t.Context(), elastictest.Request{Method: http.MethodGet, Path: "/" + index + "/_search?size=1&sort=id"})
 	if err != nil {
 		t.Fatal(err)
 	}

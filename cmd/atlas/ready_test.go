@@ -7,7 +7,7 @@ import (
 
 	"atlas/cmd/internal/server"
 	"atlas/internal/devstack/backends"
-	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/mappings"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -22,7 +22,7 @@ func TestReadyWithTheRightFieldsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, body := range []string{`{"_meta":{"version":"of before"}}`, `{"_meta":{}}`} {
-		_, err := x.Client.Do(t.Context(), elastic.Request{
+		_, err := x.Client.Do(t.Context(), elastictest.Request{
 			Method: http.MethodPut, Path: "/" + x.Names.Alias(string(query.Signals)) + "/_mapping", Body: []byte(body),
 		})
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"atlas/indexer/generate"
 	"atlas/internal/devstack"
 	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -79,7 +80,7 @@ func (n securedNode) key(t *testing.T, name, privileges string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := es.Do(t.Context(), elastic.Request{
+	res, err := es.Do(t.Context(), elastictest.Request{
 		Method: http.MethodPost, Path: "/_security/api_key",
 		Body: fmt.Appendf(nil, `{"name":%q,"role_descriptors":{"atlas":%s}}`, name, privileges),
 	})

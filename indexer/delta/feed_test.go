@@ -24,7 +24,7 @@ import (
 	"atlas/indexer/delta"
 	"atlas/indexer/feed"
 	"atlas/indexer/generation"
-	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/internal/fault"
 	feedchanges "atlas/search/changes"
 	"atlas/search/document"
@@ -362,7 +362,7 @@ func (w *world) exec(t *testing.T, sql string) {
 
 func (w *world) keepPublication(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	_, err := w.elastic.Do(t.Context(), elastic.Request{Method: http.MethodPut, Path: "/" + w.names.Feed() + "/_doc/last", Body: []byte(`{"publication":"` + id.String() + `"}`)})
+	_, err := w.elastic.Do(t.Context(), elastictest.Request{Method: http.MethodPut, Path: "/" + w.names.Feed() + "/_doc/last", Body: []byte(`{"publication":"` + id.String() + `"}`)})
 	fatal(t, err)
 }
 

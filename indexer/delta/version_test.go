@@ -1,13 +1,13 @@
 package delta_test
 
 import (
-	"net/http"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
+
 	"atlas/indexer/delta"
-	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
@@ -44,7 +44,7 @@ func TestDeltaOfAnotherFolding(t *testing.T) {
 	indices, err := w.elastic.Aliases(t.Context(), w.names.Alias(string(query.Accounts))+"-*")
 	fatal(t, err)
 	for index := range indices { // as the version before made it
-		_, err := w.elastic.Do(t.Context(), elastic.Request{Method: http.MethodPut, Path: "/" + index + "/_mapping", Body: []byte(`{"_meta":{"version":"x"}}`)})
+		_, err := w.elastic.Do(t.Context(), esapi.IndicesPutMappingRequest{Index: []string{index}, Body: strings.NewReader(`{"_meta":{"version":"x"}}`)})
 		fatal(t, err)
 	}
 	_, err = delta.Apply(t.Context(), w.options(t, firms(1)))

@@ -1,12 +1,12 @@
 package feed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"strconv"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
@@ -31,11 +31,11 @@ type kept struct {
 // errOtherKept says that the document is not what was read anymore.
 var errOtherKept = errors.New("another process has written the id of a publication")
 
-func (f *Feed) path() string { return "/" + f.Names.Feed() + "/_doc/last" }
+const keptID = "last"
 
 // kept returns what Elasticsearch has.
 func (f *Feed) kept(ctx context.Context) (kept, error) {
-	res, err := f.Elastic.Do(ctx, elastic.Request{Method: http.MethodGet, Path: f.path()})
+	res, err := f.Elastic.Do(ctx, esapi.GetRequest{Index: f.Names.Feed(), DocumentID: keptID})
 	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
 		return kept{}, nil
 	}
@@ -60,11 +60,12 @@ func (f *Feed) keep(ctx context.Context, id uuid.UUID, was kept) error {
 	if err := f.Elastic.EnsureIndex(ctx, f.Names.Feed(), []byte(feedIndex)); err != nil {
 		return err
 	}
-	only := url.Values{"op_type": {"create"}}
+	write := esapi.IndexRequest{Index: f.Names.Feed(), DocumentID: keptID, Body: bytes.NewReader(body), OpType: "create"}
 	if was != (kept{}) {
-		only = url.Values{"if_seq_no": {strconv.FormatInt(was.seqNo, 10)}, "if_primary_term": {strconv.FormatInt(was.term, 10)}}
+		seqNo, term := int(was.seqNo), int(was.term)
+		write.OpType, write.IfSeqNo, write.IfPrimaryTerm = "", &seqNo, &term
 	}
-	_, err = f.Elastic.Do(ctx, elastic.Request{Method: http.MethodPut, Path: f.path(), Query: only, Body: body})
+	_, err = f.Elastic.Do(ctx, write)
 	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusConflict {
 		return errOtherKept
 	}

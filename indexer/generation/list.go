@@ -3,11 +3,10 @@ package generation
 import (
 	"cmp"
 	"context"
-	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/go-json-experiment/json"
 
 	"atlas/internal/elastic"
@@ -204,16 +203,13 @@ func Sizes(ctx context.Context, es *elastic.Client, names mappings.Names) (map[s
 // readStats returns the statistics of all indices of records. written counts
 // operations, because the document count includes nested children.
 func readStats(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]indexStats, error) {
-	pattern := ""
+	var patterns []string
 	for _, d := range query.Datasets {
-		if pattern != "" {
-			pattern += ","
-		}
-		pattern += url.PathEscape(names.Alias(string(d))) + "-*"
+		patterns = append(patterns, names.Alias(string(d))+"-*")
 	}
-	res, err := es.Do(ctx, elastic.Request{
-		Method: http.MethodGet, Path: "/" + pattern + "/_stats/store,indexing",
-		Query: url.Values{"ignore_unavailable": {"true"}, "expand_wildcards": {"all"}, "filter_path": {"indices.*.primaries.store.size_in_bytes,indices.*.primaries.indexing.index_total,indices.*.health"}},
+	res, err := es.Do(ctx, esapi.IndicesStatsRequest{
+		Index: patterns, Metric: []string{"store", "indexing"}, ExpandWildcards: "all",
+		FilterPath: []string{"indices.*.primaries.store.size_in_bytes", "indices.*.primaries.indexing.index_total", "indices.*.health"},
 	})
 	if err != nil {
 		return nil, err

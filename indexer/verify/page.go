@@ -2,12 +2,11 @@ package verify
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"runtime"
 	"strconv"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -93,9 +92,7 @@ func (v *verification) page(ctx context.Context, index, after, upto string) ([]i
 // hasDigests reports whether the mapping of an index has digests.
 func (v *verification) hasDigests(ctx context.Context, index string) (has bool, err error) {
 	err = v.Retry.Do(ctx, func(ctx context.Context) error {
-		res, err := v.Elastic.Do(ctx, elastic.Request{
-			Method: http.MethodGet, Path: "/" + url.PathEscape(index) + "/_mapping/field/" + document.DigestField,
-		})
+		res, err := v.Elastic.Do(ctx, esapi.IndicesGetFieldMappingRequest{Index: []string{index}, Fields: []string{document.DigestField}})
 		if err != nil {
 			return err
 		}

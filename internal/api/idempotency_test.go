@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/search"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -125,7 +125,7 @@ func TestRepetitionsReadAnew(t *testing.T) {
 
 	// A record that is gone is missing.
 	engine := w.server.Search.(*search.Engine)
-	_, err := engine.Elastic.Do(t.Context(), elastic.Request{Method: http.MethodDelete, Path: "/" + engine.Names.Alias(string(query.Accounts)) + "/_doc/" + rows[1].ID + "?refresh=true"})
+	_, err := engine.Elastic.Do(t.Context(), elastictest.Request{Method: http.MethodDelete, Path: "/" + engine.Names.Alias(string(query.Accounts)) + "/_doc/" + rows[1].ID + "?refresh=true"})
 	fatal(t, err)
 	again := w.keyed(t, key, "k", "POST", path, body)
 	replayed(t, "after a deletion", again)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/search"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -151,7 +151,7 @@ func TestMaxBytesOfRepetitions(t *testing.T) {
 	engine := w.server.Search.(*search.Engine)
 	for _, id := range ids {
 		body := fmt.Sprintf(`{"doc":{"description":%q}}`, strings.Repeat("x", 400))
-		_, err := engine.Elastic.Do(t.Context(), elastic.Request{Method: http.MethodPost, Path: "/" + engine.Names.Alias(string(query.Accounts)) + "/_update/" + id + "?refresh=true", Body: []byte(body)})
+		_, err := engine.Elastic.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + engine.Names.Alias(string(query.Accounts)) + "/_update/" + id + "?refresh=true", Body: []byte(body)})
 		fatal(t, err)
 	}
 	for _, r := range requests {

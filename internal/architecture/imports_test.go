@@ -85,10 +85,10 @@ var allowed = map[string][]string{
 
 // anything may be imported by the binary, by what only tests use, and by what
 // only developers run.
-var unrestricted = []string{"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/devstack/backends", "internal/mail/mailtest", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest", "search/match/labelled"}
+var unrestricted = []string{"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/devstack/backends", "internal/elastic/elastictest", "internal/mail/mailtest", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest", "search/match/labelled"}
 
 // testsOnly are packages that no serving code may import.
-var testsOnly = []string{"internal/api/openapi/conformance", "internal/devstack/backends", "internal/mail/mailtest", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest", "search/match/labelled"}
+var testsOnly = []string{"internal/api/openapi/conformance", "internal/devstack/backends", "internal/elastic/elastictest", "internal/mail/mailtest", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest", "search/match/labelled"}
 
 type pkg struct {
 	ImportPath string

@@ -26,12 +26,12 @@ func bufferBody(res *http.Response) error {
 	return err
 }
 
-// bytesOf is the body of an answer.
-func bytesOf(res *http.Response) ([]byte, error) {
-	if whole, ok := res.Body.(*bufferedBody); ok {
+// bytesOf are the bytes of the body of an answer.
+func bytesOf(body io.Reader) ([]byte, error) {
+	if whole, ok := body.(*bufferedBody); ok {
 		return whole.data, nil
 	}
-	return io.ReadAll(res.Body) // the library replaced the body
+	return io.ReadAll(body) // the library replaced the body
 }
 
 // buffers are reused to read bodies.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"regexp"
-	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"atlas/internal/fault"
 )
@@ -63,7 +64,7 @@ func (c *Client) MaxCalls() int { return int(c.bound.limit) }
 func (c *Client) MaxConnections() int { return c.connections }
 
 // acquire counts a call; done ends it and calls the observer.
-func (c *Client) acquire(ctx context.Context, r Request) (done func(error), err error) {
+func (c *Client) acquire(ctx context.Context, r esapi.Request) (done func(error), err error) {
 	began := time.Now()
 	if !c.bound.acquire() {
 		c.observe(ctx, Call{Operation: operation(r), Outcome: Shed})
@@ -93,21 +94,34 @@ func outcome(ctx context.Context, err error) Outcome {
 	}
 }
 
-// operations are the names of calls, by the part of the path that identifies them.
-var operations = map[string]string{
-	"_search": "search", "_msearch": "msearch", "_source": "get", "_mget": "mget", "_bulk": "bulk", "_doc": "write",
-	"_refresh": "refresh", "_count": "count", "_aliases": "aliases", "_alias": "aliases", "_settings": "settings", "_mapping": "mapping",
-}
-
-// operation names a request. All others are "other", so that the number of names is
-// bounded.
-func operation(r Request) string {
-	for part := range strings.SplitSeq(r.Path, "/") {
-		if name, known := operations[part]; known {
-			return name
-		}
+// operation names a request. Most are "other", so that the number of names is bounded.
+func operation(r esapi.Request) string {
+	switch r.(type) {
+	case esapi.SearchRequest:
+		return "search"
+	case esapi.MsearchRequest:
+		return "msearch"
+	case esapi.GetSourceRequest:
+		return "get"
+	case esapi.MgetRequest:
+		return "mget"
+	case esapi.BulkRequest:
+		return "bulk"
+	case esapi.GetRequest, esapi.IndexRequest, esapi.DeleteRequest:
+		return "write"
+	case esapi.IndicesRefreshRequest:
+		return "refresh"
+	case esapi.CountRequest:
+		return "count"
+	case esapi.IndicesUpdateAliasesRequest:
+		return "aliases"
+	case esapi.IndicesPutSettingsRequest:
+		return "settings"
+	case esapi.IndicesGetMappingRequest, esapi.IndicesGetFieldMappingRequest:
+		return "mapping"
+	default:
+		return "other"
 	}
-	return "other"
 }
 
 // quoted matches where the reason of an error shows a value of a document or a

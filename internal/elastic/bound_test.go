@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/internal/elastic"
@@ -48,7 +49,7 @@ func TestCallsPastTheBoundAreRefusedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func() error {
-		_, err := c.Do(t.Context(), elastic.Request{Method: http.MethodPost, Path: "/things/_search", Body: []byte("{}")})
+		_, err := c.Do(t.Context(), esapi.SearchRequest{Index: []string{"things"}, Body: strings.NewReader("{}")})
 		return err
 	}
 	var group sync.WaitGroup
@@ -118,23 +119,24 @@ func TestOutcomesAndOperations(t *testing.T) {
 	defer cancel()
 	left, leave := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, leave)
+	x := []string{"x"}
 	for _, call := range []struct {
 		ctx       context.Context
-		path      string
+		request   esapi.Request
 		operation string
 		outcome   elastic.Outcome
 	}{
-		{t.Context(), "/x/_search", "search", elastic.OK},
-		{t.Context(), "/x/_bulk", "bulk", elastic.OK},
-		{t.Context(), "/x/_source/1", "get", elastic.Refused},
-		{t.Context(), "/_msearch", "msearch", elastic.Failed},
-		{t.Context(), "/_cat/indices", "other", elastic.Failed},
-		{short, "/x/_count", "count", elastic.TimedOut},
-		{left, "/x/_mget", "mget", elastic.Abandoned},
+		{t.Context(), esapi.SearchRequest{Index: x}, "search", elastic.OK},
+		{t.Context(), esapi.BulkRequest{Index: "x", Body: strings.NewReader("")}, "bulk", elastic.OK},
+		{t.Context(), esapi.GetSourceRequest{Index: "x", DocumentID: "1"}, "get", elastic.Refused},
+		{t.Context(), esapi.MsearchRequest{Body: strings.NewReader("")}, "msearch", elastic.Failed},
+		{t.Context(), esapi.CatIndicesRequest{}, "other", elastic.Failed},
+		{short, esapi.CountRequest{Index: x}, "count", elastic.TimedOut},
+		{left, esapi.MgetRequest{Index: "x", Body: strings.NewReader("{}")}, "mget", elastic.Abandoned},
 	} {
-		_, _ = c.Do(call.ctx, elastic.Request{Method: http.MethodGet, Path: call.path})
+		_, _ = c.Do(call.ctx, call.request)
 		if got := seen.calls[len(seen.calls)-1]; got.Operation != call.operation || got.Outcome != call.outcome {
-			t.Errorf("%s: %+v, want %s %s", call.path, got, call.operation, call.outcome)
+			t.Errorf("%T: %+v, want %s %s", call.request, got, call.operation, call.outcome)
 		}
 	}
 }
@@ -154,7 +156,7 @@ func TestErrorsShowNoValues(t *testing.T) {
 			_, _ = w.Write([]byte(`{"error":{"type":"some_exception","reason":"` + reason + `"},"status":400}`))
 		}))
 		defer server.Close()
-		_, err := client(t, server.URL).Do(t.Context(), elastic.Request{Method: http.MethodPut, Path: "/x/_doc/1", Body: []byte("{}")})
+		_, err := client(t, server.URL).Do(t.Context(), esapi.IndexRequest{Index: "x", DocumentID: "1", Body: strings.NewReader("{}")})
 		e, ok := errors.AsType[*elastic.Error](err)
 		if !ok || e.Type != "some_exception" {
 			t.Fatal(err)

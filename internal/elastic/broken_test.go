@@ -9,6 +9,8 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 )
 
 // A node that dies in the middle of an answer is left out, and another one is
@@ -28,7 +30,7 @@ func TestAnswersThatBreakOff(t *testing.T) {
 		t.Cleanup(server.Close)
 		return server.URL
 	}
-	search := elastic.Request{Method: http.MethodPost, Path: "/things/_search", Body: []byte("{}")}
+	search := esapi.SearchRequest{Index: []string{"things"}, Body: strings.NewReader("{}")}
 
 	broken, whole := node(true), node(false)
 	c, err := elastic.New(elastic.Config{Addresses: []string{broken, whole}})

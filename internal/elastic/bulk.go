@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -250,10 +250,9 @@ type bulkOutcome struct {
 // bulkOnce sends a request. It returns for how many items Elasticsearch answered, and
 // their outcomes, which are nil if all are acknowledged.
 func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte) (int, []bulkOutcome, error) {
-	res, err := c.Do(ctx, Request{
-		Method: http.MethodPost, Path: "/" + url.PathEscape(alias) + "/_bulk", NDJSON: true, Body: body, Timeout: bulkTimeout,
-		Query: url.Values{"require_alias": {"true"}, "filter_path": {"items.*.status,items.*.error"}},
-	})
+	res, err := c.Do(ctx, esapi.BulkRequest{
+		Index: alias, Body: bytes.NewReader(body), RequireAlias: esapi.BoolPtr(true), FilterPath: []string{"items.*.status", "items.*.error"},
+	}, Within(bulkTimeout))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -1,24 +1,22 @@
-// Package elastic is a client of Elasticsearch: requests and answers are bytes,
-// errors have classes. It does not know what the indices mean.
+// Package elastic is a client of Elasticsearch: it sends the requests of the official
+// client (esapi) and returns bytes; errors have classes. It does not know what the indices
+// mean.
 package elastic
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/elastic/elastic-transport-go/v8/elastictransport"
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -43,7 +41,7 @@ type Config struct {
 	// DialTimeout bounds connecting to a node, default 2 s.
 	DialTimeout time.Duration
 	// CallTimeout bounds a call with all its attempts, unless its context ends
-	// earlier; default 90 s. Request.Timeout overrides it. It bounds the wait for a
+	// earlier; default 90 s. Within overrides it. It bounds the wait for a
 	// node that accepts connections and never answers.
 	CallTimeout time.Duration
 	// OnTimeout, when set, is called for every call that CallTimeout ended.
@@ -150,82 +148,83 @@ func (c Config) tls() (*tls.Config, error) {
 }
 
 // Response is the answer of a request that Elasticsearch accepted (status 2xx,
-// or 404 where Request.Missing allows it).
+// or 404 with OrMissing).
 type Response struct {
 	Status int
 	Body   []byte
 }
 
-// Request is one call of the REST API.
-type Request struct {
-	Method string
-	Path   string // absolute, escaped
-	Query  url.Values
-	Body   []byte
-	// NDJSON means that the body is newline-delimited (`_bulk`, `_msearch`).
-	NDJSON bool
-	// Missing means that 404 is an answer, not an error.
-	Missing bool
-	// Timeout, when set, replaces Config.CallTimeout for a call that takes longer.
-	Timeout time.Duration
+// Option changes how a call is made.
+type Option func(*options)
+
+type options struct {
+	missing bool
+	timeout time.Duration
 }
 
-// Do sends a request. An error is an *Error when Elasticsearch answered, and
+// OrMissing takes 404 as an answer, not as an error.
+func OrMissing(o *options) { o.missing = true }
+
+// Within replaces Config.CallTimeout, for a call that takes longer.
+func Within(timeout time.Duration) Option { return func(o *options) { o.timeout = timeout } }
+
+// Do sends a request, whose names of indices need no escapes. An error is an *Error when Elasticsearch answered, and
 // fault.Unavailable when it did not answer in time. FaultOf converts the first into
 // the second, for callers that cannot handle it better.
-func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
+func (c *Client) Do(ctx context.Context, r esapi.Request, change ...Option) (_ Response, err error) {
+	o := options{timeout: c.timeout}
+	for _, f := range change {
+		f(&o)
+	}
 	done, err := c.acquire(ctx, r)
 	if err != nil {
 		return Response{}, err
 	}
 	defer func() { done(err) }()
-	caller, limit := ctx, cmp.Or(r.Timeout, c.timeout)
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	caller := ctx
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	away := func(err error) error {
 		if caller.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			c.onTimeout(caller, operation(r), limit)
-			err = fmt.Errorf("it gave no answer within %v: %w", limit, context.DeadlineExceeded)
+			c.onTimeout(caller, operation(r), o.timeout)
+			err = fmt.Errorf("it gave no answer within %v: %w", o.timeout, context.DeadlineExceeded)
 		}
 		return fault.BackendUnavailable(err, "elasticsearch")
 	}
 	ctx, end := c.span(ctx, r)
-	var req *http.Request
-	defer func() { end(req, err) }()
-	target := r.Path
-	if len(r.Query) > 0 {
-		target += "?" + r.Query.Encode()
+	sent := &performed{Transport: c.es}
+	defer func() { end(sent.request, err) }()
+	res, err := r.Do(ctx, sent)
+	if err != nil && sent.request == nil {
+		return Response{}, fmt.Errorf("elasticsearch: %w", err) // the request itself cannot be made
 	}
-	var body io.Reader
-	if r.Body != nil {
-		body = bytes.NewReader(r.Body)
-	}
-	req, err = http.NewRequestWithContext(ctx, r.Method, target, body)
-	if err != nil {
-		return Response{}, fmt.Errorf("elasticsearch: %w", err)
-	}
-	if r.Body != nil {
-		req.Header.Set("Content-Type", "application/json")
-		if r.NDJSON {
-			req.Header.Set("Content-Type", "application/x-ndjson")
-		}
-	}
-	res, err := c.es.Perform(req)
 	if err != nil {
 		return Response{}, away(err)
 	}
 	defer res.Body.Close()
-	data, err := bytesOf(res)
+	data, err := bytesOf(res.Body)
 	if err != nil {
 		return Response{}, away(err)
 	}
 	if err := c.checkProduct(res, data); err != nil {
 		return Response{}, away(err)
 	}
-	if res.StatusCode >= 300 && (res.StatusCode != http.StatusNotFound || !r.Missing) {
+	if res.StatusCode >= 300 && (res.StatusCode != http.StatusNotFound || !o.missing) {
 		return Response{}, newError(res.StatusCode, data)
 	}
 	return Response{res.StatusCode, data}, nil
+}
+
+// performed is a transport that keeps the request that it has sent.
+type performed struct {
+	esapi.Transport
+	request *http.Request
+}
+
+// Perform implements esapi.Transport.
+func (p *performed) Perform(r *http.Request) (*http.Response, error) {
+	p.request = r
+	return p.Transport.Perform(r)
 }
 
 // ErrNotElasticsearch is why a call failed that another server answered.
@@ -233,7 +232,7 @@ var ErrNotElasticsearch = errors.New("what answers there is not Elasticsearch")
 
 // checkProduct refuses a server that is not Elasticsearch, until one has said that it is. It
 // lets pass what a proxy before Elasticsearch answers by itself.
-func (c *Client) checkProduct(res *http.Response, body []byte) error {
+func (c *Client) checkProduct(res *esapi.Response, body []byte) error {
 	switch status := res.StatusCode; {
 	case c.genuine.Load() || status >= 500:
 		return nil

@@ -1,12 +1,12 @@
 package elastic
 
 import (
+	"bytes"
 	"context"
-	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -49,10 +49,7 @@ func Hits[S any](ctx context.Context, c *Client, index string, search any) ([]Hi
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.Do(ctx, Request{
-		Method: http.MethodPost, Path: "/" + url.PathEscape(index) + "/_search", Body: body,
-		Query: url.Values{"allow_partial_search_results": {"false"}},
-	})
+	res, err := c.Do(ctx, esapi.SearchRequest{Index: []string{index}, Body: bytes.NewReader(body), AllowPartialSearchResults: esapi.BoolPtr(false)})
 	if err != nil {
 		return nil, err
 	}

@@ -1,23 +1,22 @@
 package elastic
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/go-json-experiment/json"
 )
 
 // CreateIndex creates an index from a body with settings, mappings, aliases.
 func (c *Client) CreateIndex(ctx context.Context, index string, body []byte) error {
-	_, err := c.Do(ctx, Request{Method: http.MethodPut, Path: "/" + url.PathEscape(index), Body: body})
+	_, err := c.Do(ctx, esapi.IndicesCreateRequest{Index: index, Body: bytes.NewReader(body)})
 	return err
 }
 
@@ -35,10 +34,7 @@ func (c *Client) DeleteIndices(ctx context.Context, indices ...string) error {
 	if len(indices) == 0 {
 		return nil
 	}
-	_, err := c.Do(ctx, Request{
-		Method: http.MethodDelete, Path: "/" + joined(indices), Missing: true,
-		Query: url.Values{"ignore_unavailable": {"true"}, "expand_wildcards": {"none"}},
-	})
+	_, err := c.Do(ctx, esapi.IndicesDeleteRequest{Index: indices, IgnoreUnavailable: esapi.BoolPtr(true), ExpandWildcards: "none"}, OrMissing)
 	return err
 }
 
@@ -48,7 +44,7 @@ func (c *Client) PutIndexSettings(ctx context.Context, settings map[string]any, 
 	if err != nil {
 		return err
 	}
-	_, err = c.Do(ctx, Request{Method: http.MethodPut, Path: "/" + joined(indices) + "/_settings", Body: body})
+	_, err = c.Do(ctx, esapi.IndicesPutSettingsRequest{Index: indices, Body: bytes.NewReader(body)})
 	return err
 }
 
@@ -58,7 +54,7 @@ const refreshTimeout = 2 * time.Minute
 // Refresh makes everything that was written to the indices searchable. A shard
 // that fails is an error.
 func (c *Client) Refresh(ctx context.Context, indices ...string) error {
-	res, err := c.Do(ctx, Request{Method: http.MethodPost, Path: "/" + joined(indices) + "/_refresh", Timeout: refreshTimeout})
+	res, err := c.Do(ctx, esapi.IndicesRefreshRequest{Index: indices}, Within(refreshTimeout))
 	if err != nil {
 		return err
 	}
@@ -68,17 +64,14 @@ func (c *Client) Refresh(ctx context.Context, indices ...string) error {
 // MergeSegments has the segments of every shard of an index merged to at most this
 // number, in the background.
 func (c *Client) MergeSegments(ctx context.Context, index string, most int) error {
-	_, err := c.Do(ctx, Request{
-		Method: http.MethodPost, Path: "/" + url.PathEscape(index) + "/_forcemerge",
-		Query: url.Values{"max_num_segments": {strconv.Itoa(most)}, "wait_for_completion": {"false"}},
-	})
+	_, err := c.Do(ctx, esapi.IndicesForcemergeRequest{Index: []string{index}, MaxNumSegments: &most, WaitForCompletion: esapi.BoolPtr(false)})
 	return err
 }
 
 // Count returns how many documents an index or alias has, as of its last
 // refresh. A shard that fails is an error, never a smaller count.
 func (c *Client) Count(ctx context.Context, index string) (int64, error) {
-	res, err := c.Do(ctx, Request{Method: http.MethodGet, Path: "/" + url.PathEscape(index) + "/_count"})
+	res, err := c.Do(ctx, esapi.CountRequest{Index: []string{index}})
 	if err != nil {
 		return 0, err
 	}
@@ -123,12 +116,9 @@ type Index struct {
 // Indices returns the indices whose names match one of the patterns (`*` matches
 // anything), by name.
 func (c *Client) Indices(ctx context.Context, patterns ...string) (map[string]Index, error) {
-	res, err := c.Do(ctx, Request{
-		Method: http.MethodGet, Path: "/" + joined(patterns), Missing: true,
-		Query: url.Values{
-			"expand_wildcards": {"all"}, "ignore_unavailable": {"true"}, "filter_path": {"*.aliases,*.settings.index.uuid"},
-		},
-	})
+	res, err := c.Do(ctx, esapi.IndicesGetRequest{
+		Index: patterns, ExpandWildcards: "all", IgnoreUnavailable: esapi.BoolPtr(true), FilterPath: []string{"*.aliases", "*.settings.index.uuid"},
+	}, OrMissing)
 	if err != nil || res.Status == http.StatusNotFound {
 		return nil, err
 	}
@@ -203,16 +193,8 @@ func (c *Client) ChangeAliases(ctx context.Context, changes []AliasChange) error
 	if err != nil {
 		return err
 	}
-	_, err = c.Do(ctx, Request{Method: http.MethodPost, Path: "/_aliases", Body: body})
+	_, err = c.Do(ctx, esapi.IndicesUpdateAliasesRequest{Body: bytes.NewReader(body)})
 	return err
-}
-
-func joined(indices []string) string {
-	escaped := make([]string, len(indices))
-	for i, index := range indices {
-		escaped[i] = url.PathEscape(index)
-	}
-	return strings.Join(escaped, ",")
 }
 
 // MappingMeta is mappings._meta of an index.
@@ -224,11 +206,8 @@ type MappingMeta struct {
 // MappingMeta returns mappings._meta of the indices that names, aliases or patterns stand
 // for, by the names of the indices.
 func (c *Client) MappingMeta(ctx context.Context, names ...string) (map[string]MappingMeta, error) {
-	res, err := c.Do(ctx, Request{
-		Method: http.MethodGet, Path: "/" + joined(names) + "/_mapping",
-		// What every index has is asked for too, so that those without _meta are told.
-		Query: url.Values{"filter_path": {"*.mappings._meta,*.mappings.dynamic"}},
-	})
+	// What every index has is asked for too, so that those without _meta are reported.
+	res, err := c.Do(ctx, esapi.IndicesGetMappingRequest{Index: names, FilterPath: []string{"*.mappings._meta", "*.mappings.dynamic"}})
 	if err != nil {
 		return nil, err
 	}

@@ -3,11 +3,13 @@ package elastic
 import (
 	"context"
 	"net/http"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 )
 
 // span starts the span of a call, named by its operation; end ends it. It contains
 // neither the query nor documents.
-func (c *Client) span(ctx context.Context, r Request) (_ context.Context, end func(*http.Request, error)) {
+func (c *Client) span(ctx context.Context, r esapi.Request) (_ context.Context, end func(*http.Request, error)) {
 	if c.spans == nil {
 		return ctx, func(*http.Request, error) {}
 	}

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/elastic"
@@ -139,7 +139,7 @@ func (w *bookWriter) bare(ids, items []string) time.Duration {
 		ON CONFLICT (account_id) DO UPDATE SET icp_tier = excluded.icp_tier, workspace_status = excluded.workspace_status,
 			notes = excluded.notes, tags = excluded.tags, updated_at = excluded.updated_at`, string(list)))
 	if len(items) == 1 {
-		must(w.es.Do(w.ctx, elastic.Request{Method: http.MethodPut, Path: "/" + bareAlias + "/_doc/" + url.PathEscape(ids[0]), Body: w.docs[ids[0]]}))
+		must(w.es.Do(w.ctx, esapi.IndexRequest{Index: bareAlias, DocumentID: ids[0], Body: bytes.NewReader(w.docs[ids[0]])}))
 	} else if refused := must(w.es.Bulk(w.ctx, bareAlias, &batch, elastic.Retry{})); len(refused) > 0 {
 		failf("elasticsearch refused %d documents: %s", len(refused), refused[0].Reason)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/query"
@@ -182,7 +183,7 @@ type heldDoc struct {
 func (w *world) documents(t *testing.T, index string) map[string]heldDoc {
 	t.Helper()
 	fatal(t, w.indices.Client.Refresh(t.Context(), index))
-	res, err := w.indices.Client.Do(t.Context(), elastic.Request{
+	res, err := w.indices.Client.Do(t.Context(), elastictest.Request{
 		Method: http.MethodPost, Path: "/" + index + "/_search",
 		Body: []byte(`{"size":10000,"version":true,"docvalue_fields":["held.workspace_id","held.in_book","held.view_ids","held.icp_tier","held.atlas_score",
 			"held.updated_at","held.exact.tags","held.version"]}`),

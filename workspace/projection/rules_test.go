@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -57,7 +58,7 @@ func TestLateWriteAfterDeletion(t *testing.T) {
 	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a}))
 	w.settled(t)
 	// A flush drops the tombstones of Elasticsearch.
-	_, err := w.indices.Client.Do(t.Context(), elastic.Request{Method: http.MethodPost, Path: "/" + held + "/_flush"})
+	_, err := w.indices.Client.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + held + "/_flush"})
 	fatal(t, err)
 	// The stub is too young and must stay.
 	fatal(t, w.projector.Purge(t.Context(), projection.StubAge))
@@ -192,7 +193,7 @@ func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
 	index := w.indices.Names.Generation("accounts", "2")
 	w.copyIndex(t, w.indices.Names.Generation("accounts", "1"), index)
 	w.putAccount(t, id("a", 1), "Renamed")
-	_, err := w.indices.Client.Do(t.Context(), elastic.Request{Method: http.MethodDelete, Path: "/" + index + "/_doc/" + id("a", 2).String()})
+	_, err := w.indices.Client.Do(t.Context(), elastictest.Request{Method: http.MethodDelete, Path: "/" + index + "/_doc/" + id("a", 2).String()})
 	fatal(t, err)
 	fatal(t, w.projector.Switched(t.Context(), "2"))
 	w.settled(t)
@@ -220,7 +221,7 @@ func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
 func (w *world) copyIndex(t *testing.T, from, to string) {
 	t.Helper()
 	client := w.indices.Client
-	for _, r := range []elastic.Request{
+	for _, r := range []elastictest.Request{
 		{Method: http.MethodPut, Path: "/" + from + "/_block/write"},
 		{Method: http.MethodPost, Path: "/" + from + "/_clone/" + to, Body: []byte(`{"settings":{"index.blocks.write":null}}`)},
 	} {
@@ -234,7 +235,7 @@ func (w *world) copyIndex(t *testing.T, from, to string) {
 	})
 	alias := w.indices.Names.Alias("accounts")
 	eventually(t, "the copy can be written", func() bool {
-		res, err := client.Do(t.Context(), elastic.Request{Method: http.MethodGet, Path: "/_cluster/health/" + to})
+		res, err := client.Do(t.Context(), elastictest.Request{Method: http.MethodGet, Path: "/_cluster/health/" + to})
 		fatal(t, err)
 		return !strings.Contains(string(res.Body), `"status":"red"`)
 	})

@@ -14,7 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -359,7 +359,7 @@ func TestARecordThatIsGone(t *testing.T) {
 	}
 	check("both there", "$a1", "$a2")
 	documents := data.Documents()[query.Accounts]
-	_, err := w.indices.Client.Do(t.Context(), elastic.Request{
+	_, err := w.indices.Client.Do(t.Context(), elastictest.Request{
 		Method: http.MethodDelete, Path: "/" + w.indices.Names.Alias("accounts") + "/_doc/" + ids[0],
 	})
 	fatal(t, err)

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"atlas/cmd/internal/cli"
 	"atlas/explorer"
@@ -199,10 +200,9 @@ func IndicesReady(ctx context.Context, es *elastic.Client, names mappings.Names)
 	for i, d := range query.Datasets {
 		aliases[i] = names.Alias(string(d))
 	}
-	_, err := es.Do(ctx, elastic.Request{
-		Method: http.MethodPost, Path: "/" + strings.Join(aliases, ",") + "/_search",
-		Query: url.Values{"allow_partial_search_results": {"false"}, "filter_path": {"_shards.failed"}},
-		Body:  []byte(`{"size":0,"track_total_hits":false,"terminate_after":1}`),
+	_, err := es.Do(ctx, esapi.SearchRequest{
+		Index: aliases, AllowPartialSearchResults: esapi.BoolPtr(false), FilterPath: []string{"_shards.failed"},
+		Body: strings.NewReader(`{"size":0,"track_total_hits":false,"terminate_after":1}`),
 	})
 	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
 		return ErrNotLoaded

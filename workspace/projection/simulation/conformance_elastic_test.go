@@ -19,6 +19,7 @@ import (
 
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/internal/elastic/elastictest"
 	"atlas/search/searchtest"
 )
 
@@ -70,7 +71,7 @@ func realCluster(t *testing.T) *searchCluster {
 	})
 	c.visible = func(t *testing.T, index string) (list []string) {
 		t.Helper()
-		res, err := c.Do(t.Context(), elastic.Request{Method: http.MethodPost, Path: "/" + index + "/_search", Body: []byte(`{"size":100,"version":true}`)})
+		res, err := c.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + index + "/_search", Body: []byte(`{"size":100,"version":true}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,7 @@ func realCluster(t *testing.T) *searchCluster {
 	}
 	c.flush = func(t *testing.T, index string) {
 		t.Helper()
-		if _, err := c.Do(t.Context(), elastic.Request{Method: http.MethodPost, Path: "/" + index + "/_flush", Missing: true}); err != nil {
+		if _, err := c.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + index + "/_flush"}, elastic.OrMissing); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -197,7 +198,7 @@ func (c *searchCluster) describe(t *testing.T, index string) string {
 	if _, there := indices[index]; !there {
 		return b.String()
 	}
-	res, err := c.Do(t.Context(), elastic.Request{
+	res, err := c.Do(t.Context(), elastictest.Request{
 		Method: http.MethodPost, Path: "/" + index + "/_search", Query: url.Values{"filter_path": {"hits.hits.sort"}},
 		Body: []byte(`{"size":1,"track_total_hits":false,"_source":false,"sort":[{"held.version":{"order":"desc","missing":"_last"}}]}`),
 	})
