@@ -3,13 +3,13 @@ package search
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf16"
 
-	"atlas/internal/edits"
 	"atlas/search/query"
 )
 
@@ -42,8 +42,9 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 	// The terms of a text are nearly always its words, so one round trip has all that a
 	// text without a similar one needs.
 	first := termsRequest{text: q.Folding.Fold(q.Text)}
-	first.counted = distinct(query.Words(first.text))
-	switch n := len(first.counted); {
+	words := distinct(query.Words(first.text))
+	first.counted = withSpellings(words)
+	switch n := len(words); {
 	case n == 1: // surely not found
 		first.similar = "always"
 	case n <= replacedTerms:
@@ -58,28 +59,41 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 	for i, t := range terms {
 		all[i], options[t.Text] = t.Text, t.options()
 	}
-	if all = distinct(all); !slices.Equal(all, first.counted) {
-		if _, counts, err = e.ask(ctx, termsRequest{counted: all}, sets...); err != nil {
+	if all = distinct(all); !slices.Equal(all, words) {
+		first.counted = withSpellings(all)
+		if _, counts, err = e.ask(ctx, termsRequest{counted: first.counted}, sets...); err != nil {
 			return ""
 		}
 		if first.similar != "always" {
 			clear(options)
 		}
 	}
+	count := map[string]termCount{}
+	for i, text := range first.counted {
+		count[text] = counts[i]
+	}
 	var found, unsure []string
 	replaced := map[string]string{}
-	for i, term := range all {
-		if counts[i].matching > 0 {
+	for _, term := range all {
+		if count[term].matching > 0 {
 			found = append(found, term)
 			continue
 		}
-		if replaced[term] = ""; query.MaxEdits(term) == 0 || len(replaced) > replacedTerms {
+		var known []string
+		for _, spelling := range spellings(term) {
+			if n, counted := count[spelling]; !counted || n.matching > 0 {
+				known = append(known, spelling)
+			}
+		}
+		short := query.MaxEdits(term) == 0
+		if replaced[term] = ""; short && known == nil || len(replaced) > replacedTerms {
 			return ""
 		}
 		// With "missing", shards that have the term tell of no similar ones.
-		if first.similar != "always" && (counts[i].anywhere > 0 || len(options[term]) == 0) {
+		if !short && first.similar != "always" && (count[term].anywhere > 0 || len(options[term]) == 0) {
 			unsure = append(unsure, term)
 		}
+		options[term] = append(options[term], known...)
 	}
 	if len(replaced) == 0 {
 		return ""
@@ -90,14 +104,15 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 			return ""
 		}
 		for _, t := range similar {
-			options[t.Text] = t.options()
+			options[t.Text] = append(options[t.Text], t.options()...)
 		}
 	}
+	given := utf16.Encode([]rune(first.text))
 	for _, t := range terms {
 		if with, unknown := replaced[t.Text]; !unknown || with != "" {
 			continue
 		}
-		similar, err := e.nearest(ctx, t.Text, options[t.Text], found, sets...)
+		similar, err := e.nearest(ctx, wantedOf(t, given), options[t.Text], found, sets...)
 		if err != nil || similar == "" {
 			return ""
 		}
@@ -105,11 +120,11 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 		found = append(found, similar)
 	}
 	units, end := []uint16{}, 0
-	given := utf16.Encode([]rune(first.text))
 	for _, t := range terms {
 		if with := replaced[t.Text]; with != "" {
-			units = append(append(units, given[end:t.Offset]...), utf16.Encode([]rune(with))...)
-			end = t.Offset + t.Length
+			from, to := t.withWildcards(given)
+			units = append(append(units, given[end:from]...), utf16.Encode([]rune(with))...)
+			end = to
 		}
 	}
 	return string(utf16.Decode(append(units, given[end:]...)))
@@ -120,14 +135,19 @@ func distinct(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// nearest returns the option with the fewest edits, then the most records with it and
-// all terms found, then the first by code point; "" if no record has one.
-func (e *Engine) nearest(ctx context.Context, text string, options, found []string, sets ...query.Query) (string, error) {
-	most := query.MaxEdits(text)
-	options = slices.DeleteFunc(options, func(o string) bool { return edits.Distance(text, o, most) > most })
-	if len(options) == 0 {
+// nearest returns the option that is the least far, then the one with the most records that
+// also have all terms found, then the first by code point; "" if no record has one.
+func (e *Engine) nearest(ctx context.Context, w wanted, options, found []string, sets ...query.Query) (string, error) {
+	far := map[string]int{}
+	for _, o := range options {
+		if n, near := w.far(o); near {
+			far[o] = n
+		}
+	}
+	if len(far) == 0 {
 		return "", nil
 	}
+	options = slices.Sorted(maps.Keys(far))
 	_, counts, err := e.ask(ctx, termsRequest{required: found, counted: options}, sets...)
 	if err != nil {
 		return "", err
@@ -135,9 +155,8 @@ func (e *Engine) nearest(ctx context.Context, text string, options, found []stri
 	best := -1
 	for i, o := range options {
 		if counts[i].matching > 0 && (best < 0 || cmp.Or(
-			cmp.Compare(edits.Distance(text, o, most), edits.Distance(text, options[best], most)),
-			cmp.Compare(counts[best].matching, counts[i].matching),
-			cmp.Compare(o, options[best])) < 0) {
+			cmp.Compare(far[o], far[options[best]]),
+			cmp.Compare(counts[best].matching, counts[i].matching)) < 0) {
 			best = i
 		}
 	}

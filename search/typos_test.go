@@ -259,6 +259,53 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
+// TestDidYouMeanSpellings: another spelling of the same name is nearer than any other word,
+// and a beginning or an end that someone types is never replaced by a word that has another.
+func TestDidYouMeanSpellings(t *testing.T) {
+	t.Parallel()
+	w := newTypoWorld(t, "WADE'S Homes", "Made Homes", "Made Towers", "Made Garage", "Joe's Homes", "Jo Homes", "O'Neill Homes", "Oneilo Homes", "Oneilo Towers",
+		"U.S.A. Homes", "Hadley Homes", "Zara Homes", "Zara Towers", "Colons Homes", "Colin's Homes", "Colons Towers", "Room 1.25 Homes")
+	for text, want := range map[string]string{
+		"wade":            "wade's",
+		"Wade homes":      "wade's homes",
+		"wade’s towers":   "", // each is found
+		"wades":           "wade's",
+		"Made's":          "made",
+		"joe":             "joe's", // shorter than similar words are
+		"JOES":            "joe's",
+		"oneill":          "o'neill",
+		"oneill towers":   "oneilo towers", // together only that is found
+		"usa":             "u.s.a",
+		"USA homse":       "u.s.a homes",
+		"USA hadly":       "", // no record has both
+		"hadley's":        "hadley",
+		"h'adley":         "hadley",
+		"colins":          "colin's",
+		"colin":           "colin's",
+		"125":             "", // another number
+		"gara":            "zara",
+		"gara*":           "garage",
+		"(gara*) homes":   "",
+		"gara* made":      "garage made",
+		"zar* made":       "",
+		"gara%":           "garage",
+		"*neil":           "",
+		"*arage":          "garage",
+		"zarab*":          "",
+		"hadly*":          "",
+		"hom*":            "",
+		"xyz homes":       "",
+		"joe wade":        "",
+		"one two joe":     "",
+		"made towers wad": "",
+	} {
+		page, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q}`, text)))
+		if err != nil || page.Total != 0 || page.DidYouMean != want {
+			t.Errorf("%s: %d matches, did you mean %q, %v; want %q", text, page.Total, page.DidYouMean, err, want)
+		}
+	}
+}
+
 // TestDidYouMeanOfManyTerms: similar terms, which take long to find, are asked for only if
 // they can replace those of the text, and few round trips follow the search.
 func TestDidYouMeanOfManyTerms(t *testing.T) {
