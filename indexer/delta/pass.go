@@ -328,10 +328,10 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 func (it *item) change(d query.Dataset, again bool) (c changes.Change, changed bool) {
 	c = changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Upsert}
 	switch {
-	case it.outcome == merged, again && it.old == nil && it.outcome != created && it.into != recordID{}:
-		c.Op, c.Into = changes.Merge, uuid.UUID(it.into)
-	case it.outcome == deleted, again && it.old == nil && it.outcome != created:
+	case it.outcome == deleted:
 		c.Op = changes.Delete
+	case it.outcome == merged, again && it.old == nil && it.outcome != created:
+		return it.gone(d), true
 	case again:
 	case it.doc == nil:
 		return c, false
@@ -340,6 +340,15 @@ func (it *item) change(d query.Dataset, again bool) (c changes.Change, changed b
 		return c, c.Fields != nil
 	}
 	return c, true
+}
+
+// gone is the change of an item whose record is not there: a merge keeps being told.
+func (it *item) gone(d query.Dataset) changes.Change {
+	c := changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Delete}
+	if it.into != (recordID{}) {
+		c.Op, c.Into = changes.Merge, uuid.UUID(it.into)
+	}
+	return c
 }
 
 // markDependents adds the record to those that are reported to the listener. It

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"atlas/indexer/generation"
@@ -85,7 +84,7 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 			continue
 		}
 		if it.outcome == created { // it was announced
-			announced = append(announced, changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Delete})
+			announced = append(announced, it.gone(d))
 		}
 		*it.outcome.counter(counts)--
 		counts.Refused++

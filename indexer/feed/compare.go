@@ -153,10 +153,8 @@ func (c *comparison) flush(ctx context.Context) error {
 		}
 		c.doubtful = c.doubtful[:0]
 	}
-	if c.merges {
-		if err := c.setMerges(ctx); err != nil {
-			return err
-		}
+	if err := c.setMerges(ctx); err != nil {
+		return err
 	}
 	err := c.Append(ctx, c.writer, c.found)
 	c.found = c.found[:0]

@@ -339,6 +339,10 @@ func (f *Feed) correct(ctx context.Context, delta string) error {
 						corrections = append(corrections, changes.Change{Dataset: d, ID: e.ID, Op: is})
 					}
 				}
+				// A record that had become another and did not come back still is that one.
+				if err := setMerges(ctx, d, corrections, f.Store.Merges); err != nil {
+					return err
+				}
 				after = list[len(list)-1].Seq
 				// The corrections come behind, are read again, and are right then.
 				return f.Store.AppendChanges(ctx, delta, corrections)

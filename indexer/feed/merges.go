@@ -51,25 +51,36 @@ func (f *Feed) hasMerges(ctx context.Context, d query.Dataset, to string) (has b
 	return has, err
 }
 
-// setMerges makes merges of the deletions that are merges in the generation after.
+// setMerges makes merges of the deletions that are merges in the generation after, or were
+// told as merges: somebody else may have switched to a generation that has the record, and
+// back.
 func (c *comparison) setMerges(ctx context.Context) error {
+	if c.merges {
+		of := func(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+			return c.Store.GenerationMerges(ctx, c.writer, d, ids)
+		}
+		if err := c.Retry.Do(ctx, func(ctx context.Context) error { return setMerges(ctx, c.dataset, c.found, of) }); err != nil {
+			return err
+		}
+	}
+	return c.Retry.Do(ctx, func(ctx context.Context) error { return setMerges(ctx, c.dataset, c.found, c.Store.Merges) })
+}
+
+// setMerges makes merges of those deletions in a list whose records became others.
+func setMerges(ctx context.Context, d query.Dataset, list []changes.Change, merges func(context.Context, query.Dataset, []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)) error {
 	var gone []uuid.UUID
-	for _, found := range c.found {
-		if found.Op == changes.Delete {
-			gone = append(gone, found.ID)
+	for _, c := range list {
+		if c.Op == changes.Delete {
+			gone = append(gone, c.ID)
 		}
 	}
 	if len(gone) == 0 {
 		return nil
 	}
-	var merges map[uuid.UUID]uuid.UUID
-	err := c.Retry.Do(ctx, func(ctx context.Context) (err error) {
-		merges, err = c.Store.GenerationMerges(ctx, c.writer, c.dataset, gone)
-		return err
-	})
-	for i, found := range c.found {
-		if into, merged := merges[found.ID]; merged && found.Op == changes.Delete {
-			c.found[i].Op, c.found[i].Into = changes.Merge, into
+	became, err := merges(ctx, d, gone)
+	for i, c := range list {
+		if into, merged := became[c.ID]; merged && c.Op == changes.Delete {
+			list[i].Op, list[i].Into = changes.Merge, into
 		}
 	}
 	return err

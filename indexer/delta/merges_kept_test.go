@@ -1,0 +1,104 @@
+package delta_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"testing"
+
+	"atlas/indexer"
+	"atlas/indexer/delta"
+	"atlas/indexer/generation"
+	feedchanges "atlas/search/changes"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+)
+
+// mergedTwo is a world in which the account 2 became 1, with a follower that knows.
+func mergedTwo(t *testing.T) (*world, *follower) {
+	t.Helper()
+	w := newWorld(t)
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(1, 2)}))
+	fatal(t, err)
+	f := w.follower(t)
+	w.apply(t, w.toldDelta(t, lines(mergeLine(account(2), account(1)))))
+	f.catchUp(t)
+	f.wantKept(t, "merged")
+	return w, f
+}
+
+// wantKept fails unless account 2 is gone and is known to have become 1, by the table of
+// merges as by what the feed told.
+func (f *follower) wantKept(t *testing.T, when string) {
+	t.Helper()
+	f.wantEqual(t, when)
+	f.wantMerges(t, when)
+	wantSame(t, when, map[string]string{account(2): account(1)}, f.into(t, 1, 2))
+}
+
+// comesBack is a delta that makes account 2 a record again.
+func (w *world) comesBack(t *testing.T, name string) delta.Options {
+	t.Helper()
+	return w.toldDelta(t, lines(`{"id":"`+account(2)+`","name":"`+name+`","updated_at":"2124-01-02"}`))
+}
+
+// A merge ends when its record is there again, not when a delta has only announced it.
+func TestMergesOutliveADeltaThatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	w, f := mergedTwo(t)
+	o := w.comesBack(t, "Back")
+	if _, err := w.interrupted(t, o, isBulk, false); !errors.Is(err, errStopped) {
+		t.Fatal(err)
+	}
+	fatal(t, w.feed(t).Settle(t.Context(), ""))
+	f.catchUp(t)
+	f.wantKept(t, "settled")
+	if len(f.told) == 0 {
+		t.Error("nothing was announced: the delta was interrupted too early")
+	}
+	w.apply(t, o) // goes on
+	f.catchUp(t)
+	f.wantEqual(t, "gone on with")
+	f.wantMerges(t, "gone on with")
+	wantSame(t, "gone on with", map[string]string{}, f.into(t, 1, 2))
+}
+
+// Nor when Elasticsearch refuses the record that was announced.
+func TestMergesOutliveARefusedRecord(t *testing.T) {
+	t.Parallel()
+	w, f := mergedTwo(t)
+	o := w.comesBack(t, "Poison")
+	o.Elastic = searchtest.NewClient(t, proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
+		if !isBulk(r) {
+			return body
+		}
+		return bytes.ReplaceAll(body, []byte(`"name":"Poison"`), []byte(`"name":{"of":"poison"}`))
+	}, nil))
+	if report := w.apply(t, o); len(report.Problems) != 1 {
+		t.Fatalf("%+v", report)
+	}
+	f.catchUp(t)
+	f.wantKept(t, "refused")
+}
+
+// Nor when programs that do not know the feed switch to a generation that has the record,
+// and back to one that lacks it and whose load said nothing of the merge.
+func TestMergesOutliveASwitchAwayAndBack(t *testing.T) {
+	t.Parallel()
+	w, f := mergedTwo(t)
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(1)}))
+	fatal(t, err)
+	f.catchUp(t)
+	f.wantKept(t, "loaded without the merge")
+	w.load(t, map[query.Dataset]string{query.Accounts: accountsOf(1, 2)})
+	_, err = generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names}, "")
+	fatal(t, err)
+	fatal(t, w.feed(t).Keep(t.Context(), w.system))
+	f.catchUp(t)
+	f.wantKept(t, "away and back")
+	for _, e := range f.told {
+		if e.Op == feedchanges.Delete {
+			t.Errorf("%s is told as deleted", e.ID)
+		}
+	}
+}
