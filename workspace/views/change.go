@@ -92,8 +92,9 @@ func (c Change) reportDefinition(issues *input.Issues, body input.Value) {
 	if t == "" {
 		t = Dynamic
 	}
-	if g.definition(c.Definition, t); len(g.problems) > 0 {
-		issues.Add(fault.Custom, []string{"definition"}, "%s", g.text())
+	g.definition(c.Definition, t)
+	for _, p := range g.problems {
+		issues.Add(fault.Custom, p.path(), "%s", p.text)
 	}
 }
 

@@ -47,42 +47,24 @@ type grammarReader struct {
 	stored  bool
 	// anyFields leaves the conditions unread.
 	anyFields bool
-	problems  []string
+	problems  []problem
 }
-
-func (g *grammarReader) fail(at, format string, args ...any) {
-	g.problems = append(g.problems, at+": "+fmt.Sprintf(format, args...))
-}
-
-// text joins the first problems.
-func (g *grammarReader) text() string {
-	const most = 5
-	if len(g.problems) <= most {
-		return strings.Join(g.problems, "; ")
-	}
-	return strings.Join(g.problems[:most], "; ") + fmt.Sprintf("; and %d more", len(g.problems)-most)
-}
-
-const inDefinition = "definition"
 
 func (g *grammarReader) definition(v input.Value, t Type) Definition {
 	if v.Kind != input.Object {
-		g.fail(inDefinition, "must be an object, not %s", written(v))
+		g.mustBe(whole, "an object", v)
 		return Definition{}
 	}
 	if t == Static {
 		if v.Get("q").Kind != input.Absent || v.Get("fields").Kind != input.Absent {
-			g.fail(inDefinition, `of a static View is {"version":%d}: only a dynamic View has "q" and "fields"`, DefinitionVersion)
+			g.fail(whole, `a static View takes only {"version":%d}; "q" and "fields" are those of a dynamic View`, DefinitionVersion)
 			return Definition{}
 		}
-		g.keys(inDefinition, v, "version")
+		g.keys(whole, v, "version")
 		g.version(v)
 		return Definition{}
 	}
-	g.keys(inDefinition, v, "version", "q", "fields")
-	if filters := v.Get("filters"); filters.Kind != input.Absent {
-		g.fail(inDefinition, "conditions go into fields%s", input.Wrapped(`, such as "fields":`, plainFields(filters), ""))
-	}
+	g.keys(whole, v, "version", "q", "fields")
 	g.version(v)
 	return Definition{Dynamic: true, Q: g.q(v.Get("q")), Fields: g.fields(v.Get("fields"))}
 }
@@ -94,6 +76,8 @@ func (g *grammarReader) keys(at string, v input.Value, known ...string) {
 			problem := fmt.Sprintf("unknown key %.100q%s; known here: %s", m.Name, input.DidYouMean(" (", m.Name, known, ")"), strings.Join(known, ", "))
 			location, located := query.Location(g.dataset)
 			switch {
+			case m.Name == "filters" && slices.Contains(known, "fields"):
+				problem += "; conditions go into fields" + input.Wrapped(`, such as "fields":`, g.plainFields(m.Value), "")
 			case m.Name == "any" || m.Name == "none":
 				problem += fmt.Sprintf("; version %d has no groups, its fields must all match: give groups in searches of the View", DefinitionVersion)
 			case m.Name == "sort", located && m.Name == location.Key:
@@ -108,13 +92,13 @@ func (g *grammarReader) version(v input.Value) {
 	version := v.Get("version")
 	n, err := strconv.ParseFloat(version.Text, 64)
 	if version.Kind != input.Number || err != nil || n != DefinitionVersion {
-		g.fail("version", "must be the number %d, not %s", DefinitionVersion, written(version))
+		g.mustBe("version", fmt.Sprintf("the number %d", DefinitionVersion), version)
 	}
 }
 
 func (g *grammarReader) q(v input.Value) string {
 	if v.Kind != input.String {
-		g.fail("q", `must be a string, "" for none, not %s`, written(v))
+		g.mustBe("q", `a string, "" for no text`, v)
 		return ""
 	}
 	q := strings.TrimSpace(v.Text)
@@ -126,7 +110,7 @@ func (g *grammarReader) q(v input.Value) string {
 
 func (g *grammarReader) fields(v input.Value) []Condition {
 	if v.Kind != input.Object {
-		g.fail("fields", "must be an object, {} for no conditions, not %s", written(v))
+		g.mustBe("fields", "an object, {} for no conditions", v)
 		return nil
 	}
 	if g.anyFields {
@@ -152,9 +136,9 @@ func (g *grammarReader) condition(k DefinitionKey, v input.Value) Condition {
 	}
 	switch k.Shape {
 	case NumberRange:
-		c.From, c.To = g.span(at, v, k.Shape.Ends(), g.digits)
+		c.From, c.To = g.span(at, v, k, g.digits)
 	case DateRange:
-		c.From, c.To = g.span(at, v, k.Shape.Ends(), g.day)
+		c.From, c.To = g.span(at, v, k, g.day)
 	case Known:
 		c.Values = g.only(at, v, ValueKnown+" or "+ValueUnknown, func(s string) (string, bool) {
 			return s, s == ValueKnown || s == ValueUnknown
@@ -162,7 +146,7 @@ func (g *grammarReader) condition(k DefinitionKey, v input.Value) Condition {
 	case OneID:
 		c.Values = g.only(at, v, "a UUID", input.ParseUUID)
 	default:
-		c.Values = g.values(at, v, k.Field)
+		c.Values = g.values(at, v, k)
 	}
 	return c
 }
@@ -181,25 +165,25 @@ func (g *grammarReader) sayKnown() string {
 // only reads an array of exactly one text.
 func (g *grammarReader) only(at string, v input.Value, want string, check func(string) (string, bool)) []string {
 	if v.Kind != input.Array || len(v.Items) != 1 {
-		g.fail(at, "must be an array of exactly one string, %s, not %s", want, written(v))
+		g.mustBe(at, "an array of exactly one string, "+want, v)
 		return nil
 	}
 	item := v.Items[0]
 	value, ok := check(item.Text)
 	if item.Kind != input.String || !ok {
-		g.fail(at+".0", "must be %s, not %s", want, written(item))
+		g.mustBe(at+".0", want, item)
 	}
 	return []string{value}
 }
 
 // values reads an array of distinct values of an enum.
-func (g *grammarReader) values(at string, v input.Value, f query.Field) []string {
+func (g *grammarReader) values(at string, v input.Value, k DefinitionKey) []string {
 	switch {
 	case v.Kind != input.Array:
-		g.fail(at, "must be an array of strings%s, not %s", input.Wrapped(", such as ", listOf(v), ""), written(v))
+		g.mustBe(at, "an array of strings"+g.such(k, listOf(v)), v)
 		return nil
 	case len(v.Items) == 0:
-		g.fail(at, "must have at least 1 value")
+		g.fail(at, "must have at least 1 value; leave it out for any value")
 	case len(v.Items) > MaxDefinitionValues:
 		g.fail(at, "must have at most %d values, has %d", MaxDefinitionValues, len(v.Items))
 		return nil
@@ -207,10 +191,10 @@ func (g *grammarReader) values(at string, v input.Value, f query.Field) []string
 	var values []string
 	seen := map[string]bool{}
 	for i, item := range v.Items {
-		value, reason := g.value(item, f)
+		value, reason := g.value(item, k.Field)
 		folded := query.Fold(strings.TrimSpace(value))
 		if reason == "" && seen[folded] && !g.stored {
-			reason = "is in the list already, but for case and accents"
+			reason = "is in the list already: case and accents do not count"
 		}
 		if reason != "" {
 			g.fail(at+"."+strconv.Itoa(i), "%s", reason)
@@ -242,10 +226,15 @@ func (g *grammarReader) value(item input.Value, f query.Field) (value, reason st
 }
 
 // span reads a range with at least one end.
-func (g *grammarReader) span(at string, v input.Value, ends []string, read func(at string, v input.Value) (string, int64)) (a, b string) {
+func (g *grammarReader) span(at string, v input.Value, k DefinitionKey, read func(at string, v input.Value) (string, int64)) (a, b string) {
+	ends := k.Shape.Ends()
 	from, to := ends[0], ends[1]
 	if v.Kind != input.Object {
-		g.fail(at, "must be an object with %s, %s or both%s, not %s", from, to, input.Wrapped(", such as ", spanOf(v, ends), ""), written(v))
+		such := g.such(k, spanOf(v, ends))
+		if such == "" {
+			such = g.such(k, spanOf(input.Value{}, ends))
+		}
+		g.mustBe(at, fmt.Sprintf("an object with %s, %s or both%s", from, to, such), v)
 		return "", ""
 	}
 	before := len(g.problems)
@@ -269,15 +258,20 @@ func (g *grammarReader) span(at string, v input.Value, ends []string, read func(
 
 func (g *grammarReader) digits(at string, v input.Value) (string, int64) {
 	n, err := strconv.ParseInt(v.Text, 10, 64)
-	if v.Kind != input.String || len(v.Text) > MaxDigits || strings.Trim(v.Text, "0123456789") != "" || err != nil {
+	if v.Kind != input.String || !digitsOnly(v.Text) || err != nil {
 		instead := ""
 		text := strings.NewReplacer(",", "", " ", "", "_", "", "$", "").Replace(v.Text)
-		if text, _, _ = strings.Cut(text, "."); text != "" && strings.Trim(text, "0123456789") == "" {
+		if text, _, _ = strings.Cut(text, "."); digitsOnly(text) {
 			instead = input.Wrapped(", such as ", input.Value{Kind: input.String, Text: text}, "")
 		}
-		g.fail(at, "must be a string of 1 to %d digits%s, not %s", MaxDigits, instead, written(v))
+		g.mustBe(at, fmt.Sprintf("a string of 1 to %d digits%s", MaxDigits, instead), v)
 	}
 	return v.Text, n
+}
+
+// digitsOnly reports whether a text is a number of a definition.
+func digitsOnly(text string) bool {
+	return text != "" && len(text) <= MaxDigits && strings.Trim(text, "0123456789") == ""
 }
 
 func (g *grammarReader) day(at string, v input.Value) (string, int64) {
@@ -293,77 +287,4 @@ func (g *grammarReader) day(at string, v input.Value) (string, int64) {
 		g.fail(at, "%s, not %s", problem, written(v))
 	}
 	return v.Text, day.Unix()
-}
-
-// plainFields is fields of a definition in place of filters of a search.
-func plainFields(filters input.Value) input.Value {
-	fields := input.Value{Kind: input.Object}
-	for _, m := range filters.Members {
-		if list := listOf(m.Value); list.Kind == input.Array {
-			fields.Members = append(fields.Members, input.Member{Name: m.Name, Value: list})
-		}
-	}
-	return fields
-}
-
-// listOf is the list of a text, or of the value of a filter of a search; Absent if it is
-// neither.
-func listOf(v input.Value) input.Value {
-	if v.Kind == input.Object {
-		v = v.Get("value")
-	}
-	switch v.Kind {
-	case input.String:
-		return input.Value{Kind: input.Array, Items: []input.Value{v}}
-	case input.Array:
-		return v
-	}
-	return input.Value{}
-}
-
-// spanOf is the object with these ends of a pair of values, or an example.
-func spanOf(v input.Value, ends []string) input.Value {
-	example := map[string]string{"min": "1000", "max": "2000", "after": "2026-01-01", "before": "2026-01-31"}
-	span := input.Value{Kind: input.Object}
-	for i, end := range ends {
-		text := example[end]
-		if v.Kind == input.Array && len(v.Items) == len(ends) {
-			text = v.Items[i].Text
-		}
-		if text != "" {
-			span.Members = append(span.Members, input.Member{Name: end, Value: input.Value{Kind: input.String, Text: text}})
-		}
-	}
-	return span
-}
-
-// written formats a value for a message: quoted if it is short, else its kind and keys.
-func written(v input.Value) string {
-	const most = 60
-	switch v.Kind {
-	case input.Absent:
-		return "left out"
-	case input.Null:
-		return "null"
-	case input.Bool:
-		return strconv.FormatBool(v.Bool)
-	case input.Number:
-		return fmt.Sprintf("%.*s", most, v.Text)
-	case input.String:
-		return fmt.Sprintf("%.*q", most, v.Text)
-	case input.Array:
-		return fmt.Sprintf("an array of %d", len(v.Items))
-	}
-	if len(v.Members) == 0 {
-		return "an empty object"
-	}
-	var names []string
-	for i, m := range v.Members {
-		if i == 5 {
-			names = append(names, "…")
-			break
-		}
-		names = append(names, fmt.Sprintf("%.*q", most, m.Name))
-	}
-	return "an object with the keys " + strings.Join(names, ", ")
 }
