@@ -1,6 +1,10 @@
 package match
 
-import "strings"
+import (
+	"strings"
+
+	"atlas/search/query"
+)
 
 // class says what a word of a firm's name tells.
 type class uint8
@@ -15,24 +19,7 @@ const (
 )
 
 // forms are legal forms, by their spellings; equal ones have one value.
-var forms = table(`
-inc: inc incorporated
-ltd: ltd limited ltee limitee ltda
-corp: corp corporation
-co: co company cie compagnie
-llc: llc
-llp: llp
-lp: lp
-gp: gp
-ulc: ulc
-plc: plc
-gmbh: gmbh
-pc: pc
-ag: ag
-sa: sa sarl sas
-bv: bv
-jv: jv
-`)
+var forms = query.LegalForms
 
 // canonical are words that are written in several ways, by their spellings. What they
 // have in common comes before the colon.

@@ -56,6 +56,51 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// A name that finds nothing is pointed to match, which finds it however it is written.
+func TestHintsOfNames(t *testing.T) {
+	t.Parallel()
+	const firm = `POST /api/v1/data/accounts/match finds the account that a name means, however it is written: {"inputs":[{"ref":"1","name":"Mattamy Homes Calgary Ltd."}]}`
+	const other = `POST /api/v1/data/accounts/match finds the firm that a name means, however it is written: {"inputs":[{"ref":"1","name":"Mattamy Homes Calgary Ltd."}]}; the filter `
+	for _, c := range []struct {
+		dataset    query.Dataset
+		body, want string
+	}{
+		{query.Accounts, `{"query":"Mattamy Homes Calgary Ltd."}`, firm},
+		{query.Accounts, `{"query":" Mattamy Homes Calgary Ltd. ","filters":{"city":{"value":"Calgary"}}}`, firm},
+		{query.Accounts, `{"filters":{"name":{"value":"Mattamy Homes Calgary Ltd."}}}`, firm},
+		{query.Accounts, `{"filters":{"name":{"value":["Mattamy Homes Calgary Ltd.","Trico"],"exact_match":true}}}`, firm},
+		{query.Accounts, `{"query":"Mattamyy"}`, `"name":"Mattamyy"`},
+		{query.Accounts, `{"query":"` + strings.Repeat("Mattamy ", 60) + `"}`, `/accounts/match finds the account`},
+		{query.Accounts, `{"query":"---"}`, ""},
+		{query.Accounts, `{"query":"mattam*"}`, ""},
+		{query.Accounts, `{"query":"jane@acme.example"}`, ""},
+		{query.Accounts, `{"filters":{"name":{"value":"matt*"}}}`, ""},
+		{query.Accounts, `{"filters":{"city":{"value":"Calgary Ltd."}}}`, ""},
+		{query.Projects, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_ids" finds the projects of its id`},
+		{query.Signals, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_ids" finds the signals of its id`},
+		{query.Contacts, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_id" finds the contacts of its id`},
+		{query.Contacts, `{"query":"Jane Q. Doe"}`, `POST /api/v1/data/contacts/match finds the contact that a name means, however it is written: {"inputs":[{"ref":"1","name":"Jane Q. Doe"}]}`},
+		{query.Contacts, `{"query":"Jane jane@acme.example"}`, ""},
+		{query.Projects, `{"query":"Trico Incorporated (Alberta)"}`, "/accounts/match"},
+		{query.Projects, `{"query":"limited access garage"}`, ""},
+		{query.Projects, `{"query":"detached garage"}`, ""},
+		{query.Projects, `{"query":"Ltd"}`, ""},
+	} {
+		v, _ := input.Decode([]byte(c.body))
+		q, err := query.Parse(v, c.dataset, query.Base{Kind: query.Data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(q.Hints.For(0, nil), "\n")
+		if !strings.Contains(got, c.want) || c.want == "" && strings.Contains(got, "/match") || strings.Count(got, "/match ") > 1 {
+			t.Errorf("%s of %s: %q, want %q", c.body, c.dataset, got, c.want)
+		}
+		if found := strings.Join(q.Hints.For(1, nil), "\n"); strings.Contains(found, "/match") {
+			t.Errorf("%s of %s, which finds: %q", c.body, c.dataset, found)
+		}
+	}
+}
+
 // A word of two small letters is no code of a province or a country.
 func TestRuns(t *testing.T) {
 	t.Parallel()

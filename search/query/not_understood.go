@@ -41,6 +41,11 @@ func (h Hints) For(found int, named []Named) []string {
 		}
 		hints = append(hints, fmt.Sprintf("query is searched in %s, and each of its terms must occur there", strings.Join(searched, ", ")))
 	}
+	if operatorIn(h.text, FilterFields(h.d, h.base)) == "" {
+		if hint := byMatch(h.d, h.text); hint != "" {
+			hints = append(hints, hint)
+		}
+	}
 	return append(hints, hintsOfNamed(slices.Concat(named, inVocabularies(FilterFields(h.d, h.base), h.text)))...)
 }
 
@@ -106,6 +111,10 @@ func hintsOf(d Dataset, base BaseKind, free bool, text, filters input.Value) Hin
 			if sign := wildcardIn(v.Text); sign != "" {
 				h.always = append(h.always, fmt.Sprintf(none, "filters."+f.Key, sign))
 				break
+			}
+			if hint := byMatch(d, v.Text); hint != "" && f.Headline && !slices.Contains(h.ifNone, hint) {
+				h.ifNone = append(h.ifNone, hint)
+				break // one is enough to see how
 			}
 		}
 	}

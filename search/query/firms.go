@@ -1,0 +1,75 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"atlas/internal/input"
+)
+
+// LegalForms are legal forms of firms, by their folded spellings; equal ones have one value.
+var LegalForms = func() map[string]string {
+	of := map[string]string{}
+	for line := range strings.Lines(`inc: inc incorporated
+ltd: ltd limited ltee limitee ltda
+corp: corp corporation
+co: co company cie compagnie
+llc: llc
+llp: llp
+lp: lp
+gp: gp
+ulc: ulc
+plc: plc
+gmbh: gmbh
+pc: pc
+ag: ag
+sa: sa sarl sas
+bv: bv
+jv: jv
+`) {
+		form, spellings, _ := strings.Cut(line, ":")
+		for _, s := range strings.Fields(spellings) {
+			of[s] = form
+		}
+	}
+	return of
+}()
+
+// namesFirm reports whether a text is probably the name of a firm: it ends with a legal
+// form, or has one that is no other word.
+func namesFirm(text string) bool {
+	words := Words(Fold(text))
+	for i, w := range words {
+		form := LegalForms[w]
+		last := i == len(words)-1
+		if i > 0 && form != "" && (last || len(w) > 2 && w != "company" && w != "limited") {
+			return true
+		}
+	}
+	return false
+}
+
+// byMatch is the hint that match finds what a text names, of a search of a dataset that
+// finds nothing; "" if the text is probably no name.
+func byMatch(d Dataset, text string) string {
+	text = strings.TrimSpace(text)
+	if words := len(Words(Fold(text))); strings.Contains(text, "@") || words == 0 || words == 1 && d != Accounts {
+		return ""
+	}
+	body := cmp.Or(input.Wrapped(`{"inputs":[{"ref":"1","name":`, input.Value{Kind: input.String, Text: text}, `}]}`), `{"inputs":[`+exampleMatchInput+`]}`)
+	of, finds, then := d, "the "+d.Singular()+" that a name means, however it is written", ""
+	if d != Accounts && namesFirm(text) {
+		of, finds = Accounts, "the firm that a name means, however it is written"
+		for _, key := range []string{"account_ids", "account_id"} {
+			if slices.Contains(keys(FilterFields(d, Data)), key) {
+				then = fmt.Sprintf(`; the filter %q finds the %s of its id`, key, d)
+			}
+		}
+	}
+	if !slices.Contains(Matched, of) {
+		return ""
+	}
+	return fmt.Sprintf("POST /api/v1/data/%s/match finds %s: %s%s", of, finds, body, then)
+}
