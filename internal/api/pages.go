@@ -29,10 +29,7 @@ const opExplorer = "explorer"
 // servePage answers a request that no route takes, if the Explorer has the page.
 func (s *Server) servePage(ctx *gin.Context) bool {
 	ctx.Status(http.StatusOK) // gin sets 404 before
-	if !s.Pages.Serve(ctx.Writer, ctx.Request) {
-		return false
-	}
-	return true
+	return s.Pages.Serve(ctx.Writer, ctx.Request)
 }
 
 // plainStyle is the look of a page that stands alone, as Content-Security-Policy allows it.
