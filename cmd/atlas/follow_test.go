@@ -6,11 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -188,7 +193,7 @@ func TestFollow(t *testing.T) {
 			t.Error(said)
 		}
 		f.damage(spreadID(7), spreadID(7)[:35]+"9", spreadID(0))
-		if said := f.follow(3, "--verify"); !strings.Contains(said, "missing 1, extra 1, different 1") {
+		if said := f.follow(3, "--verify", "--wait", "0s"); !strings.Contains(said, "missing 1, extra 1, different 1") {
 			t.Errorf("%s: %s", f.name, said)
 		}
 		if f.name == "folder" {
@@ -242,6 +247,63 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// Searches see what a delta does before its changes are told: --verify waits for them.
+func TestFollowVerifiesWhileADeltaIsApplied(t *testing.T) {
+	t.Parallel()
+	w := startWritable(t)
+	w.load(map[string]string{"accounts": strings.Join(spread(0, 20, ""), "\n")})
+	f := w.folder("verified")
+	f.follow(0, "--once")
+
+	writing, publish := make(chan struct{}), make(chan struct{})
+	var held sync.Once
+	through := w
+	through.config.ElasticsearchURL = []string{holding(t, w.config.ElasticsearchURL[0], func(r *http.Request) {
+		if r.Method == http.MethodPut && strings.HasPrefix(r.URL.Path, "/"+w.config.Names().Feed()+"/") {
+			held.Do(func() { close(writing) })
+			<-publish
+		}
+	})}
+	applied := make(chan struct{})
+	go func() {
+		defer close(applied)
+		through.index(0, "apply", "--accounts", w.file(
+			`{"id":"`+spreadID(1)+`","name":"Uno","updated_at":"2024-02-01"}`,
+			`{"id":"`+spreadID(2)+`","deleted":true,"updated_at":"2024-02-01"}`,
+			`{"id":"`+spreadID(30)+`","name":"New","updated_at":"2024-02-01"}`))
+	}()
+	select {
+	case <-writing:
+	case <-applied:
+		t.Fatal("the delta was not held before its publication")
+	}
+	for _, want := range []string{"missing 1, extra 1, different 1", "no change of that was told within 1ms", "while a load or a delta is under way, give more --wait"} {
+		if said := f.follow(3, "--verify", "--wait", "1ms"); !strings.Contains(said, want) {
+			t.Errorf("%q is not in %s", want, said)
+		}
+	}
+	command, said := f.process("--verify")
+	w.eventually("it waits", func() bool { return strings.Contains(said.String(), "3 rows differ; waiting up to 2m0s") })
+	close(publish)
+	<-applied
+	if err := command.Wait(); err != nil {
+		t.Errorf("%v: %s", err, said)
+	}
+	f.equal("published", nil)
+}
+
+// holding is the address of a proxy that calls wait before each request.
+func holding(t *testing.T, address string, wait func(*http.Request)) string {
+	t.Helper()
+	proxy := httputil.NewSingleHostReverseProxy(must(url.Parse(address))(t))
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		wait(r)
+		proxy.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // A run that is killed or interrupted at any point goes on: the copy ends equal.
 func TestFollowIsKilled(t *testing.T) {
 	t.Parallel()
@@ -291,9 +353,9 @@ func TestFollowIsKilled(t *testing.T) {
 }
 
 // process starts `atlas follow accounts` as a process.
-func (f followed) process() (*exec.Cmd, *syncBuffer) {
+func (f followed) process(args ...string) (*exec.Cmd, *syncBuffer) {
 	f.t.Helper()
-	command := exec.CommandContext(f.t.Context(), os.Args[0], append([]string{"follow", "accounts"}, f.args...)...)
+	command := exec.CommandContext(f.t.Context(), os.Args[0], slices.Concat([]string{"follow", "accounts"}, f.args, args)...)
 	command.Env = append(os.Environ(), runAsAtlas+"=1", "ATLAS_URL="+f.base, "ATLAS_API_KEY="+f.key)
 	said := &syncBuffer{}
 	command.Stderr = said
@@ -339,8 +401,8 @@ func TestFollowRefuses(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
 	w.load(map[string]string{"accounts": strings.Join(spread(0, 3, ""), "\n")})
-	status, _, said := w.atlas("follow", "things", "--table", "No-Name", "--max-credits", "0", "--filter", `{"has_project":{}}`, "--filter", `{"a`)
-	for _, want := range []string{"<dataset> must be one of accounts", "--postgres", "--table must be", "--max-credits must be", "no changes of related records", `--filter {"a`} {
+	status, _, said := w.atlas("follow", "things", "--table", "No-Name", "--max-credits", "0", "--wait", "25h", "--filter", `{"has_project":{}}`, "--filter", `{"a`)
+	for _, want := range []string{"<dataset> must be one of accounts", "--postgres", "--table must be", "--max-credits must be", "--wait must be 0s to 24h", "no changes of related records", `--filter {"a`} {
 		if status != 2 || !strings.Contains(said, want) {
 			t.Errorf("%d, %q is not in %s", status, want, said)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"time"
 
 	"atlas/client"
 	"atlas/cmd/internal/cli"
@@ -18,15 +19,16 @@ type Follow struct {
 	apiAccess
 	creditLimit
 
-	Dataset  string   `arg:"" enum:"accounts,contacts,projects,signals" help:"Global dataset: accounts, contacts, projects, signals."`
-	Filter   []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition on a field of the record; may be repeated, see above."`
-	Dir      string   `type:"path" placeholder:"FOLDER" help:"Keep the records in files of FOLDER/DATASET."`
-	Postgres string   `env:"ATLAS_FOLLOW_POSTGRES_URL" placeholder:"URL" help:"Keep the records in a table of this Postgres database instead."`
-	Table    string   `placeholder:"NAME" help:"The table; it is created if it is missing."`
-	Once     bool     `help:"End when the copy is equal to the data, instead of following on."`
-	Verify   bool     `help:"Then read all records again, compare them with the copy, and end."`
-	Restart  bool     `help:"Read all records anew, and replace what is there."`
-	Yes      bool     `short:"y" help:"Do not ask before reading many records."`
+	Dataset  string        `arg:"" enum:"accounts,contacts,projects,signals" help:"Global dataset: accounts, contacts, projects, signals."`
+	Filter   []string      `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition on a field of the record; may be repeated, see above."`
+	Dir      string        `type:"path" placeholder:"FOLDER" help:"Keep the records in files of FOLDER/DATASET."`
+	Postgres string        `env:"ATLAS_FOLLOW_POSTGRES_URL" placeholder:"URL" help:"Keep the records in a table of this Postgres database instead."`
+	Table    string        `placeholder:"NAME" help:"The table; it is created if it is missing."`
+	Once     bool          `help:"End when the copy is equal to the data, instead of following on."`
+	Verify   bool          `help:"Then read all records again, compare them with the copy, and end."`
+	Wait     time.Duration `default:"2m" placeholder:"DURATION" help:"How long --verify waits, where it finds a difference, for changes that a load or a delta has made and not told yet, 0s to 24h (default: 2m)."`
+	Restart  bool          `help:"Read all records anew, and replace what is there."`
+	Yes      bool          `short:"y" help:"Do not ask before reading many records."`
 }
 
 // Exit statuses of atlas follow.
@@ -66,6 +68,9 @@ func (c *Follow) Check() error {
 			f.Add("--table must be NAME or SCHEMA.NAME of a-z, 0-9 and _, a name of at most 56 characters")
 		}
 	}
+	if c.Wait < 0 || c.Wait > 24*time.Hour {
+		f.Add("--wait must be 0s to 24h")
+	}
 	// Forms that need no description of fields are checked here, so that all problems
 	// are told at once.
 	for _, text := range c.Filter {
@@ -103,7 +108,7 @@ func (c *Follow) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
-	f := following{budget: c.budget(), source: api.Dataset(client.DatasetName(c.Dataset)), request: q, target: t, shown: shown, once: c.Once || c.Verify}
+	f := following{budget: c.budget(), source: api.Dataset(client.DatasetName(c.Dataset)), request: q, target: t, shown: shown, once: c.Once || c.Verify, wait: c.Wait}
 	f.agree = func(ctx context.Context) error { return c.agree(ctx, s.Err, &f) }
 	place, err := c.openCopy(ctx, &f)
 	if err != nil {
@@ -179,12 +184,15 @@ func (f *following) finish(to io.Writer, place string, err error) error {
 	f.shown.clear()
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(to, format+"\n", args...) }
 	spent, done := f.spending(f.state.Credits), fmt.Sprintf("%s rows and %s changes", cli.Grouped(f.state.Rows), cli.Grouped(f.state.Changes))
-	_, isDifferent := errors.AsType[*differentError](err)
+	different, isDifferent := errors.AsType[*differentError](err)
 	_, isDamaged := errors.AsType[*damagedError](err)
 	switch {
 	case err == nil:
 		say("%s is equal to %s: %s read; %s", place, f.target.name, done, spent)
-	case isDifferent, isDamaged:
+	case isDifferent:
+		say("%s is not equal to %s, and no change of that was told within %v: %v; %s; while a load or a delta is under way, give more --wait, or verify again when it has ended; else --restart mends it", place, f.target.name, different.waited, err, spent)
+		return cli.ExitError(differentStatus)
+	case isDamaged:
 		say("%s is not equal to %s: %v; %s; --restart mends it", place, f.target.name, err, spent)
 		return cli.ExitError(differentStatus)
 	case errors.Is(err, errDeclined):

@@ -29,6 +29,9 @@ type following struct {
 	state   followState
 	shown   *exportProgress
 	once    bool
+	// wait is how long a verification that finds a difference waits for changes that are
+	// made and not told yet.
+	wait time.Duration
 	// agree says what a reading of all records costs, and may ask.
 	agree func(context.Context) error
 }
@@ -72,7 +75,7 @@ func (f *following) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return f.follow(ctx, nil)
+	return f.follow(ctx, 0, nil)
 }
 
 // read stages one page.
@@ -102,9 +105,10 @@ func (f *following) read(ctx context.Context) error {
 	return nil
 }
 
-// follow applies changes. seen, when not nil, is called with each.
-func (f *following) follow(ctx context.Context, seen func(recordID)) error {
-	q := client.ChangesRequest{Records: true, Filters: f.request.Filters}
+// follow applies changes. The first request waits for one if there is none. seen, when not
+// nil, is called with each.
+func (f *following) follow(ctx context.Context, wait time.Duration, seen func(recordID)) error {
+	q := client.ChangesRequest{Records: true, Filters: f.request.Filters, Wait: wait}
 	for told := false; ; {
 		caughtUp, err := f.next(ctx, q, seen)
 		if f.state.Logged > 0 && (err != nil || caughtUp || f.state.Logged > longestLog) {
@@ -187,70 +191,4 @@ func digestOf(record json.RawMessage) (digest, error) {
 	canonical, err := json.Marshal(value)
 	sum := sha256.Sum256(canonical)
 	return digest(sum[:16]), err
-}
-
-// differentError says how a copy differs from the data.
-type differentError struct{ missing, extra, different int }
-
-func (e *differentError) Error() string {
-	return fmt.Sprintf("missing %s, extra %s, different %s", cli.Grouped(e.missing), cli.Grouped(e.extra), cli.Grouped(e.different))
-}
-
-// verify reads all records again and compares them with the copy. It leaves out those of
-// which a change is told meanwhile. Errors: differentError.
-func (f *following) verify(ctx context.Context) error {
-	if err := f.agree(ctx); err != nil {
-		return err
-	}
-	copied, err := f.copy.digests(ctx)
-	if err != nil {
-		return err
-	}
-	missing, different, read := map[recordID]bool{}, map[recordID]bool{}, map[recordID]bool{}
-	f.shown.begin(0)
-	for cursor := ""; ; {
-		page, err := f.search(ctx, &f.source.Source, f.request, cursor)
-		if err != nil {
-			return err
-		}
-		f.state.Credits += page.Credits
-		for _, record := range page.Records {
-			id, err := idOf(record)
-			if err != nil {
-				return err
-			}
-			is, err := digestOf(record)
-			if err != nil {
-				return err
-			}
-			read[id] = true
-			if was, ok := copied[id]; !ok {
-				missing[id] = true
-			} else if was != is {
-				different[id] = true
-			}
-		}
-		f.shown.page(len(read), f.spent, page.Window)
-		if cursor = page.Next; cursor == "" {
-			break
-		}
-	}
-	extra := map[recordID]bool{}
-	for id := range copied {
-		if !read[id] {
-			extra[id] = true
-		}
-	}
-	err = f.follow(ctx, func(id recordID) {
-		delete(missing, id)
-		delete(different, id)
-		delete(extra, id)
-	})
-	if err == nil {
-		err = f.copy.write(ctx, nil, &f.state) // keeps the credits
-	}
-	if err == nil && len(missing)+len(extra)+len(different) > 0 {
-		err = &differentError{len(missing), len(extra), len(different)}
-	}
-	return err
 }
