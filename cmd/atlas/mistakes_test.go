@@ -39,7 +39,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		}
 	}
 	headless, part := filepath.Join(dir, "headless.csv"), filepath.Join(dir, "above", "part")
-	if err := errors.Join(os.MkdirAll(part, 0o700), os.WriteFile(filepath.Join(part, "accounts.ndjson"), []byte("{}\n"), 0o600), os.WriteFile(headless, []byte("Company|Town\nAcme|Calgary\n"), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(part, 0o700), os.WriteFile(filepath.Join(part, "accounts.ndjson"), []byte("{}\n"), 0o600), os.WriteFile(headless, []byte("Company^Town\nAcme^Calgary\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	const nowhere = "127.0.0.1:1"
@@ -166,7 +166,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		// A third list.
 		{"enrich " + list + " --out list.xlsx", service, 2, []string{"list.xlsx is no name for CSV"}},
 		{"enrich " + list + " --out list.xlsx.gz", service, 2, []string{"list.xlsx.gz is no name for CSV"}},
-		{"enrich " + headless + " --out -", service, 2, []string{"if this first row is data already, put a header before it, such as name,city", "separated by commas, semicolons or tabs"}},
+		{"enrich " + headless + " --out -", service, 2, []string{"if this first row is data already, put a header before it, such as name,city", "separated by commas, semicolons, tabs or |"}},
 		{"search accounts", append([]string{"ATLAS_TOKEN=" + secret}, service...), 2, []string{"--api-key (ATLAS_API_KEY) and --token (ATLAS_TOKEN) are both given, and exclude each other", "needs --workspace"}},
 		{"search accounts", append([]string{"ATLAS_WORKSPACE=Acme"}, service...), 2, []string{"--workspace (ATLAS_WORKSPACE) must be the id of a workspace", "UUID"}},
 		{"search --view Large", service, 2, []string{"--view must be the id of a View", "GET /workspace/views tells it"}},

@@ -19,7 +19,7 @@ type Enrich struct {
 	apiAccess
 	creditLimit
 
-	File          string   `arg:"" type:"existingfile" placeholder:"FILE.csv" help:"CSV file in UTF-8 with a header, separated by commas, semicolons or tabs."`
+	File          string   `arg:"" type:"existingfile" placeholder:"FILE.csv" help:"CSV file in UTF-8 with a header, separated by commas, semicolons, tabs or |."`
 	Dataset       string   `default:"accounts" enum:"accounts,contacts" help:"What the rows are: accounts (firms) or contacts (persons) (default: accounts)."`
 	Column        []string `sep:"none" placeholder:"MEMBER=HEADER" help:"Column with the name, domain, email, phone, city or state; may be repeated, see above."`
 	Fields        []string `default:"name" placeholder:"NAME,…" help:"Fields of the record to append (default: name)."`

@@ -99,7 +99,7 @@ func chooseColumns(header, given []string, dataset string) (chosenColumns, error
 	if findable == 0 && f.Err() == nil {
 		found := "the columns are " + shownHeader(header)
 		if len(header) == 1 {
-			found += "; columns are separated by commas, semicolons or tabs"
+			found += "; columns are separated by commas, semicolons, tabs or |"
 		}
 		f.Add("no column is known as the name, domain, email or phone of %s; say which, such as --column name=%q; %s; if this first row is data already, put a header before it, such as name,city", dataset, cli.ShownText(header[0]), found)
 	}

@@ -26,7 +26,11 @@ func (r Request) Do(ctx context.Context, transport esapi.Transport) (*esapi.Resp
 	if r.Body != nil {
 		body = bytes.NewReader(r.Body)
 	}
-	request, err := http.NewRequestWithContext(ctx, r.Method, r.Path+"?"+r.Query.Encode(), body)
+	target := r.Path
+	if len(r.Query) > 0 {
+		target += "?" + r.Query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, r.Method, target, body)
 	if err != nil {
 		return nil, err
 	}
