@@ -249,7 +249,7 @@ func (o *operation) items(sent, got []byte) (problems []string) {
 	for i, result := range answer.Data.Results {
 		err := o.item.Validate(items[i])
 		if err != nil {
-			err = o.item.Validate(withoutNulls(items[i]))
+			err = o.item.Validate(withoutNulls(o.item, items[i]))
 		}
 		custom := false
 		for _, issue := range result.Error.Issues {

@@ -321,7 +321,7 @@ func validate(s *jsonschema.Schema, body []byte) error {
 func (o *operation) bodyProblem(body []byte) string {
 	err := validate(o.body, body)
 	if v, broken := jsonschema.UnmarshalJSON(bytes.NewReader(body)); err != nil && broken == nil && o.body != nil && json.Valid(body) {
-		err = o.body.Validate(withoutNulls(v))
+		err = o.body.Validate(withoutNulls(o.body, v))
 	}
 	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
 	switch {
@@ -331,21 +331,35 @@ func (o *operation) bodyProblem(body []byte) string {
 	return err.Error()
 }
 
-// withoutNulls is an object without the members that are null, which the API reads as left
-// out although no schema says so (docs/api.md, "Validation errors"), but for those that it
-// does not.
-func withoutNulls(v any) any {
+// withoutNulls is an object without the members of its schema that are null, which the API
+// reads as left out although no schema says so (docs/api.md, "Validation errors"), but for
+// those that it does not.
+func withoutNulls(s *jsonschema.Schema, v any) any {
 	all, is := v.(map[string]any)
 	if !is {
 		return v
 	}
-	kept := make(map[string]any, len(all))
+	kept, known := make(map[string]any, len(all)), map[string]bool{}
+	addProperties(known, s)
 	for name, value := range all {
-		if value != nil || slices.Contains([]string{"dry_run", "max_credits", "revision", "replace", "definition", "tags"}, name) {
+		if value != nil || !known[name] || slices.Contains([]string{"dry_run", "max_credits", "revision", "replace", "definition", "tags"}, name) {
 			kept[name] = value
 		}
 	}
 	return kept
+}
+
+// addProperties adds the names of the members that a schema knows.
+func addProperties(known map[string]bool, s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	for name := range s.Properties {
+		known[name] = true
+	}
+	for _, part := range slices.Concat([]*jsonschema.Schema{s.Ref, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf) {
+		addProperties(known, part)
+	}
 }
 
 // inItem reports whether all causes of an error are within items of a batch.
