@@ -200,8 +200,21 @@ func TestFeedFollows(t *testing.T) {
 
 func walk(t *testing.T, random *rand.Rand) {
 	w := newWorld(t)
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
+	// How many requests a delta and a load make, as far as is known: calls are stopped at
+	// any of them. The first of each is not stopped.
+	deltas, loads := int64(0), int64(0)
+	counted := func(into *int64, n *atomic.Int64) { *into = max(*into, n.Load()) }
+	var requests atomic.Int64
+	count := func(*http.Request) bool { requests.Add(1); return false }
+	fatal(t, w.interruptedLoad(t, w.loadOptions(t, nil), count))
+	counted(&loads, &requests)
+	requests.Store(0)
+	measured, _ := drawn(random.Int())
+	o := w.options(t, byDataset(measured))
+	o.Feed, o.Page = w.feed(t), 2
+	_, err := w.interrupted(t, o, count, false)
 	fatal(t, err)
+	counted(&deltas, &requests)
 	f := w.follower(t)
 	arrivals := w.arrivals(t)
 	unfinished := false // an interrupted delta is left
@@ -217,15 +230,19 @@ func walk(t *testing.T, random *rand.Rand) {
 		now := time.UnixMilli(day(at % 7))
 		o.Now = func() time.Time { return now }
 		var n atomic.Int64
-		stopAt := 1 + random.Int64N(40)
-		stop := func(*http.Request) bool { return n.Add(1) == stopAt }
 		action := random.IntN(6)
+		stopAt := 1 + random.Int64N(deltas)
+		if action > 2 {
+			stopAt = 1 + random.Int64N(loads)
+		}
+		stop := func(*http.Request) bool { return n.Add(1) == stopAt }
 		said = append(said, fmt.Sprintf("round %d: action %d, stopped at %d, seed %d", round, action, stopAt, seed))
 		when := strings.Join(said, "\n")
 		stopped := false
 		switch action {
 		case 0, 1: // a delta, interrupted perhaps, and gone on with perhaps
 			_, err := w.interrupted(t, o, stop, random.IntN(2) == 0)
+			counted(&deltas, &n)
 			if errors.Is(err, errStopped) && random.IntN(2) == 0 {
 				f.catchUp(t)
 				_, err = delta.Apply(t.Context(), o)
@@ -237,13 +254,14 @@ func walk(t *testing.T, random *rand.Rand) {
 			_, err := delta.Apply(t.Context(), o)
 			fatal(t, err)
 		case 3: // a load of some of the records, with others
-			_, err := indexer.Load(t.Context(), w.loadOptions(t, withMerges(random, f.files(changed))))
-			fatal(t, err)
+			fatal(t, w.interruptedLoad(t, w.loadOptions(t, withMerges(random, f.files(changed))), func(*http.Request) bool { n.Add(1); return false }))
+			counted(&loads, &n)
 		case 4: // a load that is interrupted, and gone on with perhaps
 			lo := w.loadOptions(t, withMerges(random, f.files(changed)))
 			err := w.interruptedLoad(t, lo, func(r *http.Request) bool {
 				return stop(r) || stopAt < 10 && strings.HasSuffix(r.URL.Path, "/_aliases") && r.Method == http.MethodPost
 			})
+			counted(&loads, &n)
 			if errors.Is(err, errStopped) && random.IntN(2) == 0 {
 				f.catchUp(t)
 				_, err = indexer.Load(t.Context(), lo)
