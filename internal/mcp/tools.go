@@ -261,7 +261,7 @@ func conditionsOfTool(name string) object {
 
 func conditionsBy(filters, relations string) object {
 	filter := object{"type": "object", "properties": object{
-		"value":       object{"description": "A value; an array of values, any of which matches; of numbers and dates a range [from, to], either end of which may be null."},
+		"value":       object{"description": "A value; an array of values, any of which matches; of numbers and dates a range [from, to], either end of which may be null. A date may be relative, in UTC: today, now-30d (h, d, w, M, y), 2026-Q1."},
 		"exact_match": object{"type": "boolean", "description": "Compare the whole text."},
 		"known":       object{"type": "boolean", "description": "In place of value: whether there is a value."},
 	}}
@@ -398,7 +398,7 @@ func (s *Server) tools(caller Caller) []tool {
 			name: "changes_since", title: "Changes", scope: dataRead, hints: readOnly,
 			text: "Tells which records of a dataset changed since a time or a cursor: ids and names of changed fields. Free. Without since and cursor it answers a cursor from now on, metadata.next. get_records has the records.",
 			input: takes([]string{"dataset"}, inDataset(datasets...), object{
-				"since": text("A time or a day, such as 2026-02-14."), "cursor": text("metadata.next of the answer before."),
+				"since": text("A time, a day such as 2026-02-14, or a relative date such as now-7d."), "cursor": text("metadata.next of the answer before."),
 				"limit": integer(1, maxLimit, 20, "Changes to tell."), "filters": conditionsOfTool("search_records")["filters"],
 			}),
 			output: s.changesOutput(), run: changesSince,

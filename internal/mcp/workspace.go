@@ -199,7 +199,7 @@ func (s *Server) viewTool(caller Caller) tool {
 		more["view_type"] = oneOf("Of create and list.", "dynamic", "static")
 		more["name"] = text("Of create and update: unique in its dataset.")
 		more["revision"] = object{"type": "integer", "description": "Of update: the revision that it changes, so that nobody's change is lost."}
-		more["definition"] = object{"type": "object", "description": "Of a dynamic View: {\"version\": 1, \"q\": text or \"\", \"fields\": conditions}. Lists are arrays of texts; numbers {\"min\": \"10\"}, texts of digits; days {\"after\": \"2026-01-31\"}. Keys of fields of " + s.definitionKeys() + "."}
+		more["definition"] = object{"type": "object", "description": "Of a dynamic View: {\"version\": 1, \"q\": text or \"\", \"fields\": conditions}. Lists are arrays of texts; numbers {\"min\": \"10\"}, texts of digits; days {\"after\": \"2026-01-31\"}, none relative. Keys of fields of " + s.definitionKeys() + "."}
 		more["record_ids"] = listOf(object{"type": "string", "format": "uuid"}, maxItems, "Of add_records and remove_records.")
 		more[asked] = page("")[asked]
 	}

@@ -38,6 +38,7 @@ const filterHelp = `Conditions must all be met:
   stage=permitted           a value; repeated for the same key, any of them
   name=garage               terms of a text; name==garage is the whole text
   cost=1000..50000          a range of numbers or dates; one end may be left out
+  detected_at=now-90d..     a relative date: today, now, now-30d (or h, w, M, y), 2026-Q1, in UTC
   location=51.04,-114.07,2km            near a point: latitude, longitude, radius in m or km
   location=50.84..51.21,-114.3..-113.9  within a box: south..north,west..east
   has_signal.stage=filed    a related record; all conditions on one relation meet in one record

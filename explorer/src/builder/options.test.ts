@@ -27,12 +27,12 @@ it('finds fields by name, then by description, and values', () => {
   expect(keys('xyz')).toEqual([])
 })
 
-it('writes presets as days', () => {
+it('writes the last days as relative dates and years as days', () => {
   expect(presetsOf(new Date('2024-03-01T23:59:00Z'))).toEqual([
-    { label: 'Last 7 days', from: '2024-02-23' },
-    { label: 'Last 30 days', from: '2024-01-31' },
-    { label: 'Last 90 days', from: '2023-12-02' },
-    { label: 'Last 365 days', from: '2023-03-02' },
+    { label: 'Last 7 days', from: 'now-7d' },
+    { label: 'Last 30 days', from: 'now-30d' },
+    { label: 'Last 90 days', from: 'now-90d' },
+    { label: 'Last 365 days', from: 'now-365d' },
     { label: 'This year', from: '2024-01-01', to: '2024-12-31' },
     { label: 'Last year', from: '2023-01-01', to: '2023-12-31' },
   ])

@@ -6,6 +6,7 @@ import { barsOf, rangeOf } from '../search/buckets'
 import type { Condition } from '../search/conditions'
 import { useSearch } from '../search/context'
 import { Ends } from '../search/range-facet'
+import { daysOf } from '../search/relative'
 import { Histogram } from '../ui/histogram'
 import { presetsOf } from './presets'
 
@@ -53,7 +54,7 @@ export function RangeEditor({ dataset, field, kind, body, range, set }: Props) {
             <Histogram
               label={labelOf(field)}
               bars={bars}
-              {...(range ? { from: range.from, to: range.to } : {})}
+              {...daysOf(range)}
               numeric={!isDate}
               onBrush={(first, last) => set(rangeOf(bars, first, last))}
             />

@@ -34,6 +34,8 @@ describe('the address', () => {
     '/projects?location=51.04,-114.07,2km',
     '/projects?location=51.04,-114.07,500m',
     '/projects?location=50.84..51.21,-114.3..-113.9',
+    '/accounts?filed_at=now-90d..&any=filed_at=2026-Q1;cost=5',
+    '/accounts?filed_at=today',
     '/accounts?any=city=calgary;name=builders&any=has_project.cost=..5;unknown=name&none=city=airdrie',
     '/accounts?none=without_project&sort=name:asc',
     '/accounts?city=a;b&any=city=a;;b;name=%26%3D'.replace('%3D', '='),
@@ -45,7 +47,10 @@ describe('the address', () => {
     ['a field nobody knows', 'colour=red&known=colour&any=colour=red&has_project.colour=red'],
     ['a relation of another dataset', 'has_house.stage=filed&has_house&without_'],
     ['names of objects', '__proto__=1&constructor=1&any=__proto__=1&has_project.__proto__.x=1&known=__proto__'],
-    ['numbers and days that are none', 'cost=abc&cost=1..x&cost=1e999&cost=0x10&filed_at=2023-02-31&filed_at=today..'],
+    [
+      'numbers and days that are none',
+      'cost=abc&cost=1..x&cost=1e999&cost=0x10&filed_at=2023-02-31&filed_at=todays..&filed_at=now-30x..&filed_at=today-2h..&filed_at=2026-Q5',
+    ],
     [
       'areas that are none',
       'location=1,2&location=91,0,2km&location=1,2,3&location=1,2,0m&location=5..1,0..1&location=',

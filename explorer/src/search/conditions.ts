@@ -1,11 +1,12 @@
 import { relationOf, type Dataset, type FieldKind } from '../datasets'
 import { formatPlace, parsePlace, placeValue, type Place } from './place'
+import { dayOf } from './relative'
 
 /** Condition is what a search wants of one field or relation. */
 export type Condition =
   /** One of the values, or with unknown none at all. Exact: a text is the whole value. */
   | { kind: 'values'; values: string[]; unknown?: boolean; exact?: boolean }
-  /** Inclusive; an end that is missing is open. Dates are YYYY-MM-DD. */
+  /** Inclusive; an end that is missing is open. Dates are YYYY-MM-DD or relative. */
   | { kind: 'range'; from?: string; to?: string }
   | { kind: 'known'; known: boolean }
   | Place
@@ -97,7 +98,7 @@ function parseRange(kind: 'number' | 'date', text: string): Condition | undefine
 
 /** rangeBetween is the condition between two ends in either order; an empty one is open. */
 export function rangeBetween(kind: FieldKind, one: string, other: string): Condition | undefined {
-  const place = (end: string) => (kind === 'number' ? readNumber(end) : readTime(end))
+  const place = (end: string) => (kind === 'number' ? readNumber(end) : readTime(dayOf(end, 'from')))
   if ([one, other].some((end) => end !== '' && place(end) === undefined) || (!one && !other)) return undefined
   const swapped = one !== '' && other !== '' && (place(one) ?? 0) > (place(other) ?? 0)
   const [from, to] = swapped ? [other, one] : [one, other]

@@ -1,5 +1,6 @@
 import type { Body, Sort } from '../api/queries'
 import type { Dataset } from '../datasets'
+import { isRelative } from './relative'
 
 /** text is a literal of Go: one of JSON, without what Go does not take. */
 const text = (value: string) =>
@@ -7,7 +8,7 @@ const text = (value: string) =>
     .replaceAll(/\\(?:u(d[89a-f]..)|.)/g, (escape, surrogate) => (surrogate ? '\\ufffd' : escape))
     .replaceAll('\ufeff', '\\ufeff')
 
-const isDay = (value: unknown) => typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value)
+const isDay = (value: unknown) => typeof value === 'string' && (/^\d{4}-\d\d-\d\d/.test(value) || isRelative(value))
 const isScalar = (value: unknown) => typeof value === 'string' || typeof value === 'number'
 const number = (n: number) => (Number.isInteger(n) && !Number.isSafeInteger(n) ? n.toExponential() : String(n))
 const scalar = (value: unknown) => {

@@ -9,6 +9,7 @@ import { Histogram, type Bar } from '../ui/histogram'
 import { barsOf, rangeOf } from './buckets'
 import { useSearch } from './context'
 import { railOf } from '../source'
+import { daysOf } from './relative'
 import { bodyOf, format, isEmpty, parse, withCondition } from './state'
 
 const OverviewMap = lazy(() => import('../map/overview-map'))
@@ -78,7 +79,7 @@ function Months({ field }: { field: string }) {
             tall
             label={`${labelOf(field)} by month`}
             bars={bars}
-            {...(range ? { from: range.from, to: range.to } : {})}
+            {...daysOf(range)}
             onBrush={(first, last) => change(withCondition(state, field, rangeOf(bars, first, last)))}
           />
           <p className="quiet">

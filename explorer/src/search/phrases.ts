@@ -3,6 +3,7 @@ import { formatDay, formatNumber } from '../format'
 import type { Condition, Conditions } from './conditions'
 import type { Search } from './context'
 import { phrasePlace } from './place'
+import { daysOf, phraseRelative } from './relative'
 
 type Words = Pick<Search, 'kindOf' | 'valueLabel' | 'state'>
 
@@ -17,7 +18,7 @@ export function phrase(words: Words, key: string, c: Condition, dataset = words.
     case 'values':
       return `${verbOf(words, key, c, dataset)} ${listOf(words, key, c, dataset)}`
     case 'range':
-      return between(c, words.kindOf(dataset, key) === 'date')
+      return phraseRelative(c) ?? between(daysOf(c), words.kindOf(dataset, key) === 'date')
     case 'place':
       return phrasePlace(c)
     case 'related':

@@ -6,6 +6,7 @@ import { Histogram } from '../ui/histogram'
 import { barsOf, rangeOf } from './buckets'
 import { rangeBetween } from './conditions'
 import { useSearch } from './context'
+import { daysOf } from './relative'
 import { withCondition, type Condition } from './state'
 
 /** RangeFacet brushes a histogram of dates or numbers; two inputs do the same. */
@@ -32,7 +33,7 @@ export function RangeFacet({ field, facet }: { field: RailField; facet: Schemas[
       <Histogram
         label={labelOf(field.key)}
         bars={bars}
-        {...(range ? { from: range.from, to: range.to } : {})}
+        {...daysOf(range)}
         numeric={field.kind === 'number'}
         onBrush={(first, last) => set(rangeOf(bars, first, last))}
       />
@@ -66,13 +67,14 @@ export function Ends({ field, range, set }: EndsProps) {
     if (valid) set(condition)
     return valid
   }
+  const shown = daysOf(range)
   return (
     <div className="ends">
       <End
         label={`${labelOf(field.key)}, from`}
         placeholder="from"
         kind={field.kind}
-        value={range?.from}
+        value={shown.from}
         put={(from) => put(from, range?.to)}
       />
       <span aria-hidden="true">–</span>
@@ -80,7 +82,7 @@ export function Ends({ field, range, set }: EndsProps) {
         label={`${labelOf(field.key)}, up to`}
         placeholder="up to"
         kind={field.kind}
-        value={range?.to}
+        value={shown.to}
         put={(to) => put(range?.from, to)}
       />
     </div>

@@ -59,6 +59,14 @@ describe('the definition of a search', () => {
     expect(keys(dropped)).toEqual(['name', 'disposition', 'permitted_at', 'sqft', 'stage', 'cost'])
   })
 
+  it('keeps the days that relative dates are today, and says so', () => {
+    const { definition, dropped, widened } = translate(
+      search({ detected_at: { kind: 'range', from: '2026-Q1', to: '2026-Q1' } }),
+    )
+    expect(definition.fields).toEqual({ detected: { after: '2026-01-01', before: '2026-03-31' } })
+    expect([keys(dropped), keys(widened)]).toEqual([[], ['detected_at']])
+  })
+
   it('drops relations, groups and places', () => {
     const stage: Condition = { kind: 'values', values: ['filed'] }
     const { definition, kept, dropped } = translate(

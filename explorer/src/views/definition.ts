@@ -2,6 +2,7 @@ import type { Book } from '../api/book'
 import type { View } from '../api/views'
 import { isOwn, type Source } from '../source'
 import { same } from '../search/conditions'
+import { daysOf, isRelative } from '../search/relative'
 import { isMixed, type Condition, type SearchState } from '../search/state'
 
 // Definition grammar v1 of docs/api.md (View definitions), and what of a search it can say.
@@ -96,9 +97,15 @@ export function toDefinition(state: SearchState, book: Book): Translation {
         dropped.push({ key, reason: most === 1 ? 'Views take one value of this' : `Views take ${most} values` })
       } else keep(key, field, { ...c, values }, values)
     } else if (field.kind === 'date') {
-      if (![c.from, c.to].every((end) => end === undefined || day.test(end))) {
+      const days: Condition & { kind: 'range' } = { kind: 'range', ...daysOf(c) }
+      if (![days.from, days.to].every((end) => end === undefined || day.test(end))) {
         dropped.push({ key, reason: 'Views take whole days' })
-      } else keep(key, field, c, ends('after', c.from, 'before', c.to))
+      } else {
+        if ([c.from, c.to].some((end) => end !== undefined && isRelative(end))) {
+          widened.push({ key, reason: 'Views keep the days that these are today' })
+        }
+        keep(key, field, days, ends('after', days.from, 'before', days.to))
+      }
     } else {
       const from = digits(c.from, Math.floor)
       const to = digits(c.to, Math.ceil)
@@ -204,6 +211,7 @@ function intersection(a: Condition, b: Condition): Condition | undefined {
 function extreme(a: string | undefined, b: string | undefined, sign: 1 | -1): string | undefined {
   if (a === undefined || b === undefined) return a ?? b
   // Days compare as texts.
-  const first = day.test(a) ? a > b : Number(a) > Number(b)
+  const [one = a, other = b] = [daysOf({ from: a }).from, daysOf({ from: b }).from]
+  const first = day.test(one) ? one > other : Number(one) > Number(other)
   return first === (sign === 1) ? a : b
 }
