@@ -248,9 +248,10 @@ func TestMergesOfAFirstLoad(t *testing.T) {
 // as if nothing had happened.
 func TestMergesWhereverInterrupted(t *testing.T) {
 	t.Parallel()
-	for range 4 {
-		for _, loads := range []bool{false, true} {
-			stopAt, after, settles := 1+rand.Int64N(40), rand.IntN(2) == 0, rand.IntN(2) == 0
+	for _, loads := range []bool{false, true} {
+		requests := interruptMerges(t, loads, -1, false, false)
+		for range 4 {
+			stopAt, after, settles := 1+rand.Int64N(requests), rand.IntN(2) == 0, rand.IntN(2) == 0
 			t.Run(fmt.Sprintf("load %v, request %d, after it %v, settled %v", loads, stopAt, after, settles), func(t *testing.T) {
 				t.Parallel()
 				interruptMerges(t, loads, stopAt, after, settles)
@@ -260,8 +261,9 @@ func TestMergesWhereverInterrupted(t *testing.T) {
 }
 
 // interruptMerges stops a load or a delta before or after a request, has somebody else
-// settle the feed perhaps, and goes on.
-func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool) {
+// settle the feed perhaps, and goes on. It returns how many requests the first call made.
+func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool) (requests int64) {
+	t.Helper()
 	w := newWorld(t)
 	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(upTo(20)...)}))
 	fatal(t, err)
@@ -270,7 +272,7 @@ func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool
 	var n atomic.Int64
 	stop := func(*http.Request) bool { return n.Add(1) == stopAt }
 	between := func(err error) {
-		if err != nil && !errors.Is(err, errStopped) {
+		if requests = n.Load(); err != nil && !errors.Is(err, errStopped) {
 			t.Fatal(err)
 		}
 		if settles {
@@ -302,6 +304,7 @@ func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool
 	f.wantEqual(t, "in the end")
 	wantSame(t, "kept", mergesAtTheEnd, f.into(t, upTo(41)...))
 	wantSame(t, "left out", mergesLeftOut, leftOut(t, path))
+	return requests
 }
 
 // drawnMerges are random lines of merges by dataset.
