@@ -353,7 +353,7 @@ func (s *Server) tools(caller Caller) []tool {
 			name: "search_records", title: "Search records", scope: dataRead, hints: readOnly,
 			text:   "Finds records of a dataset. 1 credit for each record returned. Filters by id link datasets: contacts by account_id, projects by account_ids, signals by project_id.",
 			input:  takes([]string{"dataset"}, inDataset(datasets...), s.conditions(searches, datasets), page(s.sorts(searches, datasets))),
-			output: d.output(slices.Collect(maps.Values(searches))...), run: searchRecords,
+			output: d.output(slices.Sorted(maps.Values(searches))...), run: searchRecords,
 		}, {
 			name: "get_records", title: "Get records", scope: dataRead, hints: readOnly,
 			text: "Gets records by id. 1 credit for each record found. metadata.remaining says how many ids, the last ones, did not fit: ask for them again.",
@@ -377,7 +377,7 @@ func (s *Server) tools(caller Caller) []tool {
 			name: "search_book", title: "Search the book", scope: workspaceRead, hints: readOnly,
 			text:   "Finds records that the workspace keeps, with its status, notes, tags and tier. 1 credit for each record returned.",
 			input:  takes([]string{"dataset"}, inDataset(books...), s.conditions(ofBook, books), page(s.sorts(ofBook, books))),
-			output: d.output(slices.Collect(maps.Values(ofBook))...), run: searchBook,
+			output: d.output(slices.Sorted(maps.Values(ofBook))...), run: searchBook,
 		}, {
 			name: "search_view", title: "Search a View", scope: workspaceRead, hints: readOnly,
 			text:   "Finds records of a View, a list or a stored search of the workspace. 1 credit for each record returned. manage_view lists the Views.",
