@@ -21,7 +21,7 @@ func TestGroupsFindWhatTheModelFinds(t *testing.T) {
 	find := dataSearch(e)
 	for _, d := range query.Datasets {
 		some, none := 0, 0
-		rapid.Check(t, func(r *rapid.T) {
+		searchtest.CheckAll(t, func(r *rapid.T) {
 			c := model.Draw(r, d, query.Data)
 			want := model.Find(d, query.Data, c, nil)
 			got, err := find(t.Context(), d, c.Body())

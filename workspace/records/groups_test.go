@@ -46,7 +46,7 @@ func TestGroupsOfOverlays(t *testing.T) {
 			visible = func(id string) bool { return slices.Contains(linked, id) || inBook(id) || inView[id] }
 		}
 		overlaid := 0
-		rapid.Check(t, func(r *rapid.T) {
+		searchtest.CheckAll(t, func(r *rapid.T) {
 			c := model.Draw(r, d, query.View)
 			if c.OnOverlay(d, query.View) {
 				overlaid++

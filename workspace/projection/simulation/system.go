@@ -183,6 +183,7 @@ func (db *database) register(g held.Generation) error {
 }
 
 func (db *database) insert(g held.Generation) {
+	g.Folding = max(g.Folding, query.CaseFolding)
 	db.registered = append(slices.Clone(db.registered), g)
 	slices.SortStableFunc(db.registered, func(a, b held.Generation) int { return strings.Compare(string(a.Dataset), string(b.Dataset)) })
 }
