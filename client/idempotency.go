@@ -17,7 +17,8 @@ type idempotencyKeyOf struct{}
 // printable ASCII characters, instead of a random one. A program that stores the key before
 // the call can repeat it within 24 hours, also after a restart, and gets the first answer
 // again. Further requests with the context, such as those of the pages of All, have the key
-// and their number. With the key of another call a call fails with ErrIdempotencyConflict.
+// and their number. With the key of another
+// call of the same operation a call fails with ErrIdempotencyConflict.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKeyOf{}, &idempotencyKey{text: key})
 }

@@ -126,7 +126,7 @@ func seal(key []byte, purpose string, data []byte) []byte {
 	return mac.Sum(nil)
 }
 
-var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send metadata.search_after as it was answered, with the same dataset, workspace, sort (and, sorted by relevance, query), or leave it out to begin at the first page")
+var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send metadata.search_after as it was answered, with the same dataset, workspace and sort (and, when sorted by relevance, the same query), or leave it out to begin at the first page")
 
 // foldings are those that positions of a sort may have, the newest first. Where the sort
 // values are not folded, they are all the first one, which cursors of before had.

@@ -123,7 +123,7 @@ func TestServeTellsAllFaultsAtOnce(t *testing.T) {
 		"ATLAS_LISTEN=nowhere":             "--listen (ATLAS_LISTEN) must be host:port, such as 127.0.0.1:8080",
 		"ATLAS_LOG_LEVEL=inof":             `--log-level (ATLAS_LOG_LEVEL) must be one of debug, info, warn, error, not "inof"; did you mean "info"?`,
 		"ATLAS_MAX_REQUESTS=many":          `--max-requests (ATLAS_MAX_REQUESTS) "many" is not a whole number, such as 1024`,
-		"ATLAS_POSTGRES_URL=db:5432/atlas": "--postgres-url (ATLAS_POSTGRES_URL) lacks postgres://: give an address such as postgres://user:password@host:5432/atlas",
+		"ATLAS_POSTGRES_URL=db:5432/atlas": "--postgres-url (ATLAS_POSTGRES_URL) must begin with postgres:// or postgresql://, such as postgres://user:password@host:5432/atlas",
 		"ATLAS_REDIS_TIMEOUT=1h":           "--redis-timeout (ATLAS_REDIS_TIMEOUT) must be 1ms to 10s, not 1h",
 		"ATLAS_TRUSTED_PROXIES=balancer":   "--trusted-proxies (ATLAS_TRUSTED_PROXIES): \"balancer\" is no network; write an address or a network, such as 10.0.0.0/8",
 		"ATLAS_FREE_RATE=-1":               "--free-rate (ATLAS_FREE_RATE) must be 0 to 1000000, not -1",

@@ -137,7 +137,7 @@ func TestSearchAndExport(t *testing.T) {
 	t.Run("atlas suggest", s.suggestCommand)
 	t.Run("refused", func(t *testing.T) {
 		for want, args := range map[string][]string{
-			"give one of DATASET":                    {},
+			"say what to read: DATASET":              {},
 			"must be one of accounts":                {"things"},
 			"relevance":                              {"accounts", "-q", "x", "--sort", "relevance:desc"},
 			"--columns is for --format csv":          {"accounts", "--columns", "id"},
@@ -360,7 +360,7 @@ func (s *service) searchCommand(t *testing.T) {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
 	for want, args := range map[string][]string{
-		"--limit must be": {"projects", "--limit", "0"}, "give one of DATASET": {"projects", "--book", "accounts"},
+		"--limit must be": {"projects", "--limit", "0"}, "give only one of DATASET": {"projects", "--book", "accounts"},
 		`have no "colour"`: {"projects", "--columns", "colour"}, "--filter cost must be a number": {"projects", "--filter", `{"cost":{"value":"x"}}`},
 	} {
 		if status, out, errs := s.atlas(append([]string{"search"}, args...)...); status != 2 || out != "" || !strings.Contains(errs, want) {

@@ -53,7 +53,7 @@ func (c *call) batchItems(name string, options func(*input.Issues, *input.Reader
 	}
 	if len(issues) > 0 {
 		if body.Kind == input.Array {
-			issues[0].Message += fmt.Sprintf(": {%q:[…]}", name)
+			issues[0].Message += fmt.Sprintf("; send {%q:[…]}", name)
 		}
 		return nil, issues.Err()
 	}

@@ -174,7 +174,7 @@ func feedHints(r query.FeedRequest) []string {
 		hints = append(hints, r.Resolved)
 	}
 	if r.Since != nil && r.Since.After(time.Now()) {
-		hints = append(hints, "since is in the future: nothing was told after it, and next begins now")
+		hints = append(hints, "since is in the future, where there are no changes yet: next begins now")
 	}
 	return hints
 }

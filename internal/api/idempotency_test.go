@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,6 +91,53 @@ func TestRepetitionsOfReads(t *testing.T) {
 		conflict := w.keyed(t, key, once, request.method, request.path, request.body+" ")
 		if conflict.status != http.StatusUnprocessableEntity || conflict.code() != "idempotency_conflict" {
 			t.Errorf("%s: another body: %d %s", request.path, conflict.status, conflict.text)
+		}
+	}
+}
+
+// A key belongs to one operation, and every text about its conflict says so.
+func TestKeyBelongsToOneOperation(t *testing.T) {
+	t.Parallel()
+	w, key := gets(t, 1000)
+	w.holds(t)
+	a1, a2 := searchtest.ID("a", 1), searchtest.ID("a", 2)
+	first := w.keyed(t, key, "k", "GET", "/data/accounts/"+a1, "")
+	if first.status != http.StatusOK {
+		t.Fatalf("%d %s", first.status, first.text)
+	}
+	texts := map[string]string{}
+	for name, path := range map[string]string{"another id in the path": "/data/accounts/" + a2, "another query string": "/data/accounts/" + a1 + "?fields=name"} {
+		a := w.keyed(t, key, "k", "GET", path, "")
+		if a.status != http.StatusUnprocessableEntity || a.code() != "idempotency_conflict" {
+			t.Errorf("%s: %d %s", name, a.status, a.text)
+		}
+		texts["the answer"] = a.text
+	}
+	for _, path := range []string{"/data/accounts/search", "/data/accounts/facets", "/workspace/accounts/upsert"} {
+		body := map[bool]string{true: fmt.Sprintf(`{"account_id":%q}`, a1), false: `{}`}[strings.HasPrefix(path, "/workspace")]
+		if a := w.keyed(t, key, "k", "POST", path, body); a.status != http.StatusOK || a.header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("another operation, %s: %d %v %s", path, a.status, a.header, a.text)
+		}
+	}
+
+	page, err := os.ReadFile("../../docs/api.md")
+	fatal(t, err)
+	told := 0
+	for line := range strings.Lines(string(page)) {
+		switch {
+		case strings.Contains(line, "`idempotency_conflict`"):
+			told++
+			texts["docs/api.md: "+line] = line
+		case strings.Contains(line, "422") && strings.Contains(line, "Idempotency-Key"), strings.Contains(line, "another path"):
+			texts["docs/api.md: "+line] = line
+		}
+	}
+	if told != 2 || !strings.Contains(string(page), "In another operation it is a key of its own.") {
+		t.Errorf("docs/api.md has %d lines about the conflict, or does not say that another operation has keys of its own", told)
+	}
+	for where, text := range texts {
+		if !strings.Contains(text, "same operation") && !strings.Contains(text, "this operation") || strings.Contains(text, "another path") {
+			t.Errorf("%s says of a conflict: %s", where, text)
 		}
 	}
 }

@@ -37,11 +37,11 @@ func (p *paths) notFoundText(method, path string) string {
 	}
 	switch {
 	case change != "" && near == nil:
-		return text + ": what creates and changes is POST " + change
+		return text + ": POST " + change + " creates and changes"
 	case change != "" && near[0].path != change:
-		return text + " What creates and changes is POST " + change
+		return text + " POST " + change + " creates and changes"
 	case near == nil:
-		return text + "; " + referencePath + " lists all, which begin with " + Version
+		return text + "; " + referencePath + " lists all routes; they begin with " + Version
 	}
 	return text
 }
@@ -333,7 +333,7 @@ func (p *paths) notAllowedText(allowed []string, method string, address *url.URL
 		return text + "; " + meantText(near[:1])
 	}
 	if upsert := p.upsertOf(path); upsert != "" && method != http.MethodDelete && method != http.MethodGet {
-		text += ": what creates and changes is POST " + upsert
+		text += ": POST " + upsert + " creates and changes"
 	}
 	return text
 }

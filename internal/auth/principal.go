@@ -71,5 +71,5 @@ func requireUser(k Kind) error {
 	if k == ByUser {
 		return nil
 	}
-	return fault.New(fault.UserIdentityRequired, "this needs a user's access token; an API key is nobody's")
+	return fault.New(fault.UserIdentityRequired, "this needs a user's access token: an API key belongs to no user")
 }

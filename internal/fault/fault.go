@@ -180,7 +180,7 @@ func BackendUnavailable(cause error, backend string) *Error {
 
 // KeyConflict is the error of a request whose Idempotency-Key is that of another request.
 func KeyConflict() *Error {
-	return New(IdempotencyConflict, "this Idempotency-Key was used for a request with another path, query or body: use a new key for each request")
+	return New(IdempotencyConflict, "this Idempotency-Key is that of another request of this operation, with another id in the path, query string or body: use a new key for each request")
 }
 
 // KeyInProgress is the error of a request whose first one is still running.

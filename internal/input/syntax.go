@@ -28,7 +28,7 @@ func syntaxReason(data []byte, d *jsontext.Decoder, err error) string {
 	}
 	at := s.ByteOffset
 	if at < int64(len(data)) && data[at] < ' ' && withinText(data[:at]) {
-		return fmt.Sprintf("at %s a text has a line break or another control character: write it \\n, \\t or \\u00…", position(data, at))
+		return fmt.Sprintf("a string has a line break or another control character at %s: write it as \\n, \\t or \\u00…", position(data, at))
 	}
 	if rest := bytes.TrimLeft(data[at:], ", \t\r\n"); at < int64(len(data)) && data[at] == ',' && len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
 		at = int64(len(data) - len(rest)) // the comma is the mistake, what follows it is seen
@@ -40,7 +40,7 @@ func syntaxReason(data []byte, d *jsontext.Decoder, err error) string {
 	if at == int64(len(data)) {
 		return endReason(d)
 	}
-	return fmt.Sprintf("at %s stands %s: %s", position(data, at), shown(data[at:]), expected(data, at, s.Err))
+	return fmt.Sprintf("unexpected %s at %s: %s", shown(data[at:]), position(data, at), expected(data, at, s.Err))
 }
 
 // encodingOf says that bytes are compressed, or in another encoding than UTF-8; "" if they
@@ -116,13 +116,13 @@ func expected(data []byte, at int64, err error) string {
 	afterValue := last == '"' || last == '}' || last == ']' || isWordByte(last)
 	switch {
 	case (c == '}' || c == ']') && last == ',':
-		return "the comma before it is one too many"
+		return "leave out the comma before it"
 	case mended[word] != "":
-		return "JSON writes it " + mended[word]
+		return "write " + mended[word]
 	case c == '\'', strings.ContainsRune("“”„‘’«»", first(data[at:])):
-		return `names and texts have double quotes, "`
+		return `put names and strings in double quotes, "`
 	case c == '\\' && withinText(data[:at]):
-		return `in a text, a backslash is written \\`
+		return `in a string, write a backslash as \\`
 	case c == '+':
 		return "a number has no plus sign"
 	case c == '/' || c == '#':
@@ -136,7 +136,7 @@ func expected(data []byte, at int64, err error) string {
 	case last == '0' && c >= '0' && c <= '9':
 		return "a number has no leading zero"
 	case isWordByte(c) && c > '9' && strings.IndexByte("{[,:", last) >= 0:
-		return "names and texts have double quotes"
+		return "put names and strings in double quotes"
 	}
 	return err.Error()
 }

@@ -78,7 +78,7 @@ func changesRule(d Dataset) rule.Rule[ChangesRequest] {
 		rule.OptionalFunc("filters", filtersRule(d, Data).Described("Follow only the records that match. A record that changed and does not match is a `leave`."), func(r *changesRequest, c conditions) { r.add(c) }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *changesRequest) {
 			if r.fields && !r.Records {
-				issues.Add(fault.Custom, body.Path("fields"), `changes have no fields without "records": true`)
+				issues.Add(fault.Custom, body.Path("fields"), `needs "records": true: without it, changes have no records`)
 			}
 			if !r.Records {
 				refusePrivate(issues, body.Take("filters"), body.Path("filters"))

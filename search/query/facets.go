@@ -358,7 +358,7 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 		switch field := r.Take("field"); field.Kind {
 		case input.String:
 			if located && field.Text == "location" {
-				*issues = append(*issues, fault.Issue{Code: fault.UnrecognizedKeys, Path: r.Path("field"), Keys: []string{field.Text}, Message: `places are counted by {"geo":{"precision":12}} in place of field`})
+				*issues = append(*issues, fault.Issue{Code: fault.UnrecognizedKeys, Path: r.Path("field"), Keys: []string{field.Text}, Message: `to count by map tiles, give {"geo":{"precision":12}} instead`})
 				break
 			}
 			issues.Unrecognized(r.Path("field"), []string{field.Text}, known, ofField(d, base, "a field whose values are not counted"))

@@ -181,9 +181,12 @@ var lengths = func() map[int]string {
 	return names
 }()
 
+// withoutFilter is the advice about a filter without a value.
+const withoutFilter = "leave the filter out to match every record"
+
 // wholeRule reads one value or several, any of which may match as a whole.
 func wholeRule(f *Field, value rule.Rule[string]) rule.Rule[conditions] {
-	return rule.Map(rule.OneOrMore(value, MaxValues), func(values []string) conditions {
+	return rule.Map(rule.OneOrMore(value, MaxValues).Advise(fault.TooSmall, withoutFilter), func(values []string) conditions {
 		return conditions{where: All{Terms{f, distinct(values)}}}
 	})
 }
@@ -194,7 +197,7 @@ func wholeText(f *Field, example string) rule.Rule[conditions] {
 
 // termsRule reads one text or several; all terms of any of them may match.
 func termsRule(f *Field, example string) rule.Rule[conditions] {
-	return rule.Map(rule.OneOrMore(foldedRule(MaxQuery, example), MaxValues), func(texts []string) (c conditions) {
+	return rule.Map(rule.OneOrMore(foldedRule(MaxQuery, example), MaxValues).Advise(fault.TooSmall, withoutFilter), func(texts []string) (c conditions) {
 		var matches Any
 		for _, text := range texts {
 			c.terms += countTerms(text)

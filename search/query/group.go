@@ -19,7 +19,7 @@ const (
 
 // groupsRule reads the groups of `any` or of `none`.
 func groupsRule(d Dataset, base BaseKind) rule.Rule[[]conditions] {
-	return rule.Array("groups", groupRule(d, base), 1, MaxGroups)
+	return rule.Array("groups", groupRule(d, base), 1, MaxGroups).Advise(fault.TooSmall, "leave it out if there are no groups")
 }
 
 // addAny adds groups one of which must match.

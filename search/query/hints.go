@@ -355,7 +355,7 @@ func outsideRelations(d Dataset) func(m input.Member) string {
 		_, related, _ := strings.Cut(m.Name, "_")
 		for _, key := range []string{related + "_ids", related + "_id"} {
 			if related != "" && slices.Contains(keys(FilterFields(d, Data)), key) {
-				return fmt.Sprintf("the filter %q finds by their ids", key)
+				return fmt.Sprintf("use the filter %q, which takes ids", key)
 			}
 		}
 		return ""

@@ -70,9 +70,9 @@ func matchRule(d Dataset) rule.Rule[MatchRequest] {
 			switch {
 			case given(body, "name") || given(body, "email") || given(body, "phone"):
 			case d == Contacts:
-				issues.Add(fault.Custom, body.Path(), "needs name, email or phone to be found by")
+				issues.Add(fault.Custom, body.Path(), "must have one of name, email or phone")
 			case !given(body, "domain"):
-				issues.Add(fault.Custom, body.Path(), "needs name, domain, email or phone to be found by")
+				issues.Add(fault.Custom, body.Path(), "must have one of name, domain, email or phone")
 			}
 		}),
 	).Instead(func(v input.Value) string {

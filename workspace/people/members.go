@@ -155,7 +155,7 @@ func checkRemoval(by Actor, l LockedMembers, self bool) error {
 	}
 	switch {
 	case self:
-		return fault.New(fault.CannotSelfRemove, "nobody can remove themself; another owner or admin can")
+		return fault.New(fault.CannotSelfRemove, "you cannot remove yourself: another owner or admin can")
 	case l.Target == Owner && l.Owners <= 1:
 		return lastOwner()
 	}

@@ -23,7 +23,7 @@ func viewNotFound(cause error) *fault.Error {
 }
 
 func viewNameConflict(cause error) *fault.Error {
-	return fault.Wrap(cause, fault.ViewNameConflict, "the workspace has a View of this dataset with this name already, but for case and accents")
+	return fault.Wrap(cause, fault.ViewNameConflict, "the workspace has a View of this dataset with this name already: case and accents do not count")
 }
 
 // viewQuery reads Views of a workspace ($1) as a viewer ($2, null for none) sees

@@ -256,7 +256,7 @@ func (s Skill) validate(slugFromName bool) error {
 // requireUser rejects an API key for personal Skills.
 func requireUser(viewer workspace.UserID, scope Scope) error {
 	if scope == PersonalSkill && viewer.IsZero() {
-		return fault.New(fault.UserIdentityRequired, "personal Skills need a user's access token; an API key is nobody's")
+		return fault.New(fault.UserIdentityRequired, "personal Skills need a user's access token: an API key belongs to no user")
 	}
 	return nil
 }

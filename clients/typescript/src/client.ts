@@ -299,7 +299,7 @@ export class Atlas {
    * This client for one call that has this Idempotency-Key, 1 to 200 printable ASCII characters. A program that
    * stores the key before the call can repeat it within 24 hours, also after a restart, and gets the first answer
    * again. Further requests, such as those of `pages`, have the key and their number. With the key of another call
-   * a call throws APIError `idempotency_conflict`.
+   * of the same operation a call throws APIError `idempotency_conflict`.
    */
   withIdempotencyKey(key: string): Atlas {
     return new Atlas(this.options, key);

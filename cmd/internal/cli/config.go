@@ -70,12 +70,10 @@ func (p *Problems) URLLike(option, value, such string, schemes ...string) {
 	switch {
 	case value == "":
 		p.Add("%s is required, such as %s", option, such)
-	case err == nil && u.Host == "" && !slices.Contains(schemes, u.Scheme):
-		p.Add("%s lacks %s://: give an address such as %s", option, schemes[0], such)
+	case err == nil && !slices.Contains(schemes, u.Scheme):
+		p.Add("%s must begin with %s://, such as %s", option, strings.Join(schemes, ":// or "), such)
 	case err != nil || u.Host == "" && u.Path == "":
 		p.Add("%s is not an address: give one such as %s", option, such)
-	case !slices.Contains(schemes, u.Scheme):
-		p.Add("%s must begin with %s://, such as %s", option, strings.Join(schemes, ":// or "), such)
 	}
 }
 

@@ -385,7 +385,7 @@ func describe(v *kong.Value, token kong.Token, err error) string {
 		return fmt.Sprintf("%q is not a duration: a number with a unit%s", text, cmp.Or(example(v), ", such as 30s or 5m"))
 	case kind == reflect.TypeFor[netip.Prefix]():
 		if address, err := netip.ParseAddr(token.String()); err == nil {
-			return fmt.Sprintf("%s is an address: the network of it alone is %[1]s/%d", address, address.BitLen())
+			return fmt.Sprintf("%s is an address, not a network: for this address alone write %[1]s/%d", address, address.BitLen())
 		}
 		return fmt.Sprintf("%q is no network, such as 10.1.0.0/16; several are separated by commas", text)
 	case kind == reflect.TypeFor[workspace.ID]():

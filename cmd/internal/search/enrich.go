@@ -68,13 +68,13 @@ func (c *Enrich) Check() error {
 	case c.Out == stdout && c.JSON:
 		f.Add("--json and --out - both write to the standard output: give one")
 	case c.Out != stdout && (format != "" && format != "csv" || slices.Contains(workbooks, strings.ToLower(filepath.Ext(name)))):
-		f.Add("--out: %s is no name for CSV", filepath.Base(c.Out))
+		f.Add("--out: %s is not the name of a CSV file, such as list.csv", filepath.Base(c.Out))
 	}
 	if c.CursorFile == "" && c.Out != stdout {
 		c.CursorFile = c.Out + ".cursor"
 	}
 	if sameFile(c.Out, c.File) || sameFile(c.Out, c.CursorFile) || sameFile(c.CursorFile, c.File) {
-		f.Add("--out must be another file than FILE and --cursor-file, and they two files")
+		f.Add("FILE, --out and --cursor-file must be three different files")
 	}
 	return f.Err()
 }

@@ -248,11 +248,11 @@ func (in *csvInput) explain(err error, cells int) error {
 	case !ok:
 		return fmt.Errorf("%s: %w", in.path, err)
 	case errors.Is(e.Err, csv.ErrFieldCount):
-		return fmt.Errorf("%s, line %d: the row has %d cells, the header %d; a cell with a %q in it stands in quotes", in.path, e.StartLine, cells, len(in.header), in.separator)
+		return fmt.Errorf("%s, line %d: the row has %d cells, the header %d; put a cell that has a %q in double quotes", in.path, e.StartLine, cells, len(in.header), in.separator)
 	case e.StartLine != e.Line:
 		return fmt.Errorf("%s, line %d, in the row that begins in line %d: %w; a quote within quotes is doubled", in.path, e.Line, e.StartLine, e.Err)
 	}
-	return fmt.Errorf("%s, line %d: %w; a cell with quotes in it stands in quotes, and they are doubled", in.path, e.Line, e.Err)
+	return fmt.Errorf("%s, line %d: %w; put a cell that has double quotes in double quotes, and double those in it", in.path, e.Line, e.Err)
 }
 
 // sum is the SHA-256 of the file, when all rows are read.

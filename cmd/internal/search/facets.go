@@ -126,7 +126,7 @@ func parseFacet(arg string, describe func() ([]client.Field, error)) (f client.F
 			keys = append(keys, f.Key)
 		}
 		if several := strings.Split(key, ","); len(several) > 1 {
-			return f, cli.ConfigError{"several facets are several options: --facet " + strings.Join(several, " --facet ")}
+			return f, cli.ConfigError{"give each facet its own option: --facet " + strings.Join(several, " --facet ")}
 		}
 		return f, cli.ConfigError{fmt.Sprintf("--facet %s: there is no key %s%s", arg, key, input.DidYouMean("; ", key, keys, ""))}
 	}

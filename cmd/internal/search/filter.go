@@ -178,7 +178,7 @@ func (s *filterSet) addPair(arg string) error {
 	if parts := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == '|' }); len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
 		return !slices.ContainsFunc(fields[i].Values, func(v client.FieldValue) bool { return v.Value == part })
 	}) {
-		return fmt.Errorf("several values are several options: --filter %s=%s", key, strings.Join(parts, " --filter "+key+"="))
+		return fmt.Errorf("give each value its own option: --filter %s=%s", key, strings.Join(parts, " --filter "+key+"="))
 	}
 	f, err := pairFilter(fields[i].Kind, value, exact, filters[key])
 	if err != nil && fields[i].Kind == client.FieldNumber {

@@ -62,11 +62,14 @@ func (o conditions) Check(f *cli.Problems) {
 			given++
 		}
 	}
-	if given != 1 {
-		f.Add("give one of DATASET, --book and --view")
+	switch {
+	case given == 0:
+		f.Add("say what to read: DATASET, such as accounts, or --book or --view")
+	case given > 1:
+		f.Add("give only one of DATASET, --book and --view")
 	}
 	if _, err := workspace.ParseUUID(o.View); o.View != "" && err != nil {
-		f.Add("--view must be the id of a View, %s, and not its name: GET /workspace/views tells it", input.UUIDText)
+		f.Add("--view must be the id of a View, %s, and not its name: GET /workspace/views lists the ids", input.UUIDText)
 	}
 }
 
@@ -85,7 +88,7 @@ func (o searchOptions) sort() (*client.Sort, error) {
 	case !ok:
 		return client.Asc(field), nil
 	case order != "asc" && order != "desc":
-		return nil, fmt.Errorf("must end in :asc or :desc, if in anything%s", input.DidYouMean("; ", order, []string{"asc", "desc"}, ""))
+		return nil, fmt.Errorf("must be FIELD, FIELD:asc or FIELD:desc%s", input.DidYouMean("; ", order, []string{"asc", "desc"}, ""))
 	}
 	return &client.Sort{Field: field, Order: client.Order(order)}, nil
 }

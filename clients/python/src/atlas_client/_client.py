@@ -360,7 +360,8 @@ class Atlas:
         """This client for one call that has this Idempotency-Key, 1 to 200 printable ASCII characters. A
         program that stores the key before the call can repeat it within 24 hours, also after a restart, and
         gets the first answer again. Further requests, such as those of ``pages``, have the key and their
-        number. With the key of another call a call raises APIError ``idempotency_conflict``."""
+        number. With the key of another call of the same operation a call raises APIError
+        ``idempotency_conflict``."""
         return self._sharing(workspace=self._connection.workspace, key=key)
 
     def _sharing(self, **own: str | None) -> Atlas:
