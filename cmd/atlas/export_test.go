@@ -137,21 +137,21 @@ func TestSearchAndExport(t *testing.T) {
 	t.Run("atlas suggest", s.suggestCommand)
 	t.Run("refused", func(t *testing.T) {
 		for want, args := range map[string][]string{
-			"say what to read: DATASET":              {},
-			"must be one of accounts":                {"things"},
-			"relevance":                              {"accounts", "-q", "x", "--sort", "relevance:desc"},
-			"--columns is for --format csv":          {"accounts", "--columns", "id"},
-			"--formulas is for":                      {"accounts", "--format", "parquet", "--formulas"},
-			"have no \"colour\"":                     {"accounts", "--format", "csv", "--columns", "colour"},
-			"another file than --out":                {"accounts", "--cursor-file", in("x")},
-			"--sort must end":                        {"accounts", "--sort", "name:up"},
-			"there is no key colour":                 {"accounts", "--filter", "colour=red"},
-			"--filter stage must be one of":          {"projects", "--filter", "stage=soon"},
-			"sort.field":                             {"projects", "--sort", "colour"},
-			"did you mean \"projects_count\"":        {"accounts", "--sort", "project_count:desc"},
-			"are both given, and exclude each other": {"accounts", "--token", "x"},
-			"needs --workspace":                      {"accounts", "--token", "x"},
-			"--max-credits must be":                  {"accounts", "--max-credits", "0"},
+			"say what to read: DATASET":                     {},
+			"must be one of accounts":                       {"things"},
+			"relevance":                                     {"accounts", "-q", "x", "--sort", "relevance:desc"},
+			"--columns is for --format csv":                 {"accounts", "--columns", "id"},
+			"--formulas is for":                             {"accounts", "--format", "parquet", "--formulas"},
+			"have no \"colour\"":                            {"accounts", "--format", "csv", "--columns", "colour"},
+			"another file than --out":                       {"accounts", "--cursor-file", in("x")},
+			"--sort must be FIELD, FIELD:asc or FIELD:desc": {"accounts", "--sort", "name:up"},
+			"there is no key colour":                        {"accounts", "--filter", "colour=red"},
+			"--filter stage must be one of":                 {"projects", "--filter", "stage=soon"},
+			"sort.field":                                    {"projects", "--sort", "colour"},
+			"did you mean \"projects_count\"":               {"accounts", "--sort", "project_count:desc"},
+			"are both given, and exclude each other":        {"accounts", "--token", "x"},
+			"needs --workspace":                             {"accounts", "--token", "x"},
+			"--max-credits must be":                         {"accounts", "--max-credits", "0"},
 		} {
 			if said := s.export(2, append(args, "--out", in("x"))...); !strings.Contains(said, want) {
 				t.Errorf("%v: %s, want %q", args, said, want)
