@@ -428,8 +428,8 @@ class WorkspaceChangeBy(BaseModel):
     )
     user_id: str | None = None
     key_id: str | None = None
-    operator: Literal[True] | None = Field(
-        None, description="The operator of the service, or the service itself."
+    operator: bool | None = Field(
+        None, description="The operator of the service, or the service itself: always `true`."
     )
 
 
@@ -953,6 +953,7 @@ class Webhook(BaseModel):
     )
     id: str
     url: str
+    url_digest: str = Field(..., description="The SHA-256 of the whole URL, in hexadecimal.")
     events: list[str]
     enabled: bool = Field(
         ..., description="False once the receiver answered 410, or failed for 24 hours. An upsert enables it."
@@ -971,7 +972,7 @@ class WorkspaceChange(BaseModel):
     op: str = Field(..., description="`upsert`: it is new or has other values; `delete`: it is gone.")
     kind: str = Field(
         ...,
-        description="What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View.",
+        description="What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View; `skill`: a Skill of the workspace, not a personal one.",
     )
     id: str = Field(
         ...,
