@@ -119,17 +119,29 @@ export class Installation {
     return stdout
   }
 
-  /** add adds a person to a workspace by address. */
-  async add(workspace: string, { email, name }: Account): Promise<void> {
-    await this.atlas('member', 'add', '--workspace', workspace, '--email', email, '--name', name, '--role', 'member')
+  /** add adds a person to a workspace by address, or by the id of who has signed in already. */
+  async add(workspace: string, { email, name }: Account, user?: string): Promise<void> {
+    const known = user ? ['--user', user] : []
+    await this.atlas(
+      'member',
+      'add',
+      '--workspace',
+      workspace,
+      '--email',
+      email,
+      '--name',
+      name,
+      '--role',
+      'member',
+      ...known,
+    )
   }
 
-  /** remove removes a member and returns their id. */
-  async remove(workspace: string, email: string): Promise<string> {
+  /** remove removes a member. */
+  async remove(workspace: string, email: string): Promise<void> {
     const list = await this.atlas('member', 'list', '--workspace', workspace, '--json')
     const id = (JSON.parse(list) as { id: string; email: string }[]).find((m) => m.email === email)?.id ?? ''
     await this.atlas('member', 'remove', '--workspace', workspace, id)
-    return id
   }
 
   /** person is somebody whom the provider knows and no workspace. */

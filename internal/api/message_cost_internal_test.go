@@ -1,3 +1,6 @@
+// The race detector makes the work of some answers ten times as much, and of others not.
+//go:build !race
+
 package api
 
 import (
@@ -51,7 +54,7 @@ func workOf(enough time.Duration, f func()) (least time.Duration) {
 	return least
 }
 
-// The budget of an answer without the race detector; answers take a tenth of it.
+// The budget of an answer; answers take a tenth of it.
 const (
 	// mostWork is that of a request without a body.
 	mostWork = 5 * time.Millisecond
@@ -78,7 +81,7 @@ func asks(method, path, params, body string, header ...string) *http.Request {
 // costs sends a request as often as workOf does, and reports what is over the budget.
 func costs(t *testing.T, h http.Handler, name string, method, path, params, body string, header ...string) (took time.Duration, status int) {
 	t.Helper()
-	most := raceSlows * (mostWork + time.Duration(len(params)+len(body))*workPerByte)
+	most := mostWork + time.Duration(len(params)+len(body))*workPerByte
 	took = workOf(most, func() {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, asks(method, path, params, body, header...))
