@@ -16,7 +16,6 @@ import (
 func addressWorld(t *testing.T) (w *world, in workspace.ID, key, view string) {
 	t.Helper()
 	w = newWorld(t)
-	w.holds(t)
 	account, project := searchtest.ID("a", 1), searchtest.ID("p", 1)
 	data := searchtest.NewWorld()
 	data.Add(
@@ -24,6 +23,7 @@ func addressWorld(t *testing.T) (w *world, in workspace.ID, key, view string) {
 		searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower","account_ids":[%q],"contact_ids":[%q]}`, project, account, searchtest.ID("c", 1))),
 		searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada","email":"ada@secret.example","account_id":%q}`, searchtest.ID("c", 1), account)))
 	w.load(t, data)
+	w.holds(t)
 	in = w.workspace(t, "A", workspace.Pro, 100_000)
 	_, key = w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
 	var made struct{ View struct{ ID string } }

@@ -16,7 +16,6 @@ import (
 func TestMatchByDomain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.holds(t)
 	data := searchtest.NewWorld()
 	stored := []string{
 		"plain.example", "https://www.path.example/about/us?x=1#y", "http://port.example:8080", "WWW.CASE.example.",
@@ -29,6 +28,7 @@ func TestMatchByDomain(t *testing.T) {
 	}
 	data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"None","domains":["https://","  /  "]}`, searchtest.ID("a", 99))))
 	w.load(t, data)
+	w.holds(t)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 0)}})
 	upsert := func(domain string) answer {
 		body, err := json.Marshal(map[string]any{"match": map[string]string{"domain": domain}})

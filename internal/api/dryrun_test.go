@@ -33,7 +33,6 @@ func (w *world) freeLimit(t *testing.T, perSecond, burst int) {
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.holds(t)
 	const accounts = 1_030
 	data := searchtest.NewWorld()
 	for i := range accounts {
@@ -41,6 +40,7 @@ func TestDryRun(t *testing.T) {
 	}
 	data.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada","email":"ada@firm.example"}`, searchtest.ID("c", 1))))
 	w.load(t, data)
+	w.holds(t)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 1_000)}, Scopes: workspace.AllScopes()})
 	w.freeLimit(t, 1, 30)
 	for i := range 3 {

@@ -15,12 +15,11 @@ import (
 // TestLocationsOverHTTP checks locations and maps of the Data API, a book and a View.
 func TestLocationsOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).withViews(t)
 	data := searchtest.NewWorld()
 	for i, at := range []string{`,"latitude":51.04,"longitude":-114.07`, `,"latitude":51.05,"longitude":-114.07`, `,"latitude":-33.8,"longitude":151.2`, `,"latitude":91,"longitude":0`} {
 		data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","cost":%d,"permitted_at":"2024-01-0%d"%s}`, searchtest.ID("p", i+1), i+1, i, 4-i, at)))
 	}
-	w.load(t, data)
+	w := newWorld(t).withViews(t, viewRecords(t), data)
 	if a := w.call(t, w.key, "POST", "/workspace/projects/upsert", `{"project_id":"`+searchtest.ID("p", 2)+`","tags":["VIP"]}`); a.status != 200 {
 		t.Fatal(a.text)
 	}
@@ -103,7 +102,6 @@ func TestLocationsOverHTTP(t *testing.T) {
 // nothing, show nothing to other workspaces, and say nothing about e-mail addresses.
 func TestFacetsOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).withViews(t)
 	data := searchtest.NewWorld()
 	for i := 1; i <= 3; i++ {
 		data.Add(
@@ -112,7 +110,7 @@ func TestFacetsOverHTTP(t *testing.T) {
 			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","stage":"filed","cost":%d,"account_ids":[%q],"contact_ids":[%q],"filed_at":"2024-01-0%d"}`,
 				searchtest.ID("p", i), i, i*1000, searchtest.ID("a", 1+i/3*8), searchtest.ID("c", i), i)))
 	}
-	w.load(t, data)
+	w := newWorld(t).withViews(t, viewRecords(t), data)
 	ask := func(token, path, body string) (got any) {
 		t.Helper()
 		a := w.call(t, token, "POST", path, body)

@@ -19,10 +19,8 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/egress"
-	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/changes"
-	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/audit"
 	"atlas/workspace/people"
@@ -34,7 +32,7 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-func TestMain(m *testing.M) { backends.Main(m) }
+func TestMain(m *testing.M) { backends.Main(sharing{m}) }
 
 const (
 	secret   = "a development secret of 32 bytes, or more"
@@ -43,7 +41,8 @@ const (
 	linkBase = "https://app.example/join"
 )
 
-// world is the API on the real backends, with empty indices.
+// world is the API on the real backends. Its global indices are empty ones that other
+// worlds read too, until load.
 type world struct {
 	server    *api.Server
 	base      string
@@ -53,6 +52,7 @@ type world struct {
 	system    *postgres.System
 	ledger    *credits.Ledger
 	config    auth.Config
+	loaded    bool // into global indices of its own
 
 	mu    sync.Mutex
 	ahead time.Duration
@@ -90,7 +90,8 @@ func newWorld(t *testing.T) *world {
 	fatal(t, err)
 	links, err := people.NewInvitationLinks(linkBase, []byte("a key of the servers"))
 	fatal(t, err)
-	indices := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})
+	indices := emptyIndices.Indices(t, backends.Elasticsearch(t))
+	indices.Names.HeldPrefix = "test-" + uuid.NewString() + "-"
 	engine := &search.Engine{Elastic: indices.Client, Names: indices.Names, Cursors: cursors, Timeout: 30 * time.Second}
 	w.server = &api.Server{
 		Search:     engine,

@@ -24,13 +24,13 @@ import (
 func TestGeneratedClients(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.holds(t)
 	data := searchtest.NewWorld()
 	data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"One","domains":["one.example"]}`, searchtest.ID("a", 1))))
 	for i, p := range []string{`"cost":20000,"stage":"permitted"`, `"cost":30000,"stage":"under_construction"`, `"cost":5000,"stage":"permitted"`, `"cost":40000,"stage":"filed"`} {
 		data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Project",%s}`, searchtest.ID("b", i+1), p)))
 	}
 	w.load(t, data)
+	w.holds(t)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 0)}})
 	want := map[string]any{
 		"search_projects":          []any{searchtest.ID("b", 2), searchtest.ID("b", 1)},

@@ -2,10 +2,15 @@ package api_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
 	"atlas/internal/api"
+	"atlas/internal/devstack/backends"
+	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -47,9 +52,42 @@ func (w *world) holds(t *testing.T) {
 	w.server.Records = &records.Records{Searcher: engine, Faceter: engine, Freshness: p, Overlays: store, Views: store}
 }
 
-// load puts a world's records into the global indices.
+// emptyIndices and viewIndices are the global indices of tests that only read them: an
+// index costs a node 0.1 s of the processor.
+var (
+	emptyIndices searchtest.Shared
+	viewIndices  = searchtest.Shared{Records: viewRecords}
+)
+
+// sharing deletes the shared indices after the tests.
+type sharing struct{ m *testing.M }
+
+func (s sharing) Run() int {
+	code := s.m.Run()
+	if err := errors.Join(emptyIndices.Delete(), viewIndices.Delete()); err != nil {
+		fmt.Fprintln(os.Stderr, "deleting the shared indices:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// load puts a world's records into global indices of its own. The first time comes
+// before holds: the projector has the names of then.
 func (w *world) load(t *testing.T, data *searchtest.World) {
 	t.Helper()
 	engine := w.server.Search.(*search.Engine)
+	if !w.loaded {
+		w.globals(t, searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{}))
+		w.loaded = true
+	}
 	searchtest.Indices{Client: engine.Elastic, Names: engine.Names}.Load(t, data)
+}
+
+// globals gives a world other global indices.
+func (w *world) globals(t *testing.T, x searchtest.Indices) {
+	t.Helper()
+	if w.server.Book != nil {
+		t.Fatal("the records are loaded after the world holds records")
+	}
+	w.server.Search.(*search.Engine).Names.Prefix = x.Names.Prefix
 }

@@ -187,9 +187,9 @@ func turns() []turn {
 func TestInterleavedRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.holds(t)
 	w.server.MaxRequests = 8_192 // more than all requests of a caller or a workspace
 	w.load(t, globals(t))
+	w.holds(t)
 	seen := &watched{Gate: w.server.Gate, Metrics: telemetry.New("test")}
 	w.server.Gate, w.server.Meter = seen, seen
 	w.server.RequestTimeout = 10 * time.Minute // a slow machine must not fail the test

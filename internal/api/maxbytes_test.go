@@ -24,7 +24,6 @@ func TestMaxBytes(t *testing.T) {
 	t.Parallel()
 	const n, most = 12, 1000
 	w := newWorld(t)
-	w.holds(t)
 	in := w.workspace(t, "Acme", workspace.Pro, 1_000)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
 	data := searchtest.NewWorld()
@@ -40,6 +39,7 @@ func TestMaxBytes(t *testing.T) {
 		}
 	}
 	w.load(t, data)
+	w.holds(t)
 	w.call(t, key, "POST", "/workspace/contacts/upsert/batch", `{"inputs":[`+strings.Join(saved, ",")+`]}`).into(t, nil, nil)
 	var view struct{ View struct{ ID string } }
 	// It reads global and held records, and merges them.

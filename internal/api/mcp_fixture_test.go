@@ -41,7 +41,6 @@ const agentFirms = 30
 func newAgents(t *testing.T, maxBytes int, change ...func(*api.Server)) *agents {
 	t.Helper()
 	w := newWorld(t)
-	w.holds(t)
 	data := searchtest.NewWorld()
 	for i := range agentFirms {
 		data.Add(
@@ -53,6 +52,7 @@ func newAgents(t *testing.T, maxBytes int, change ...func(*api.Server)) *agents 
 	fatal(t, err)
 	data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%s,"city":"Elsewhere"}`, searchtest.ID("a", agentFirms), name)))
 	w.load(t, data)
+	w.holds(t)
 	in := w.workspace(t, "Acme", workspace.Pro, 10_000)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
 	var turn atomic.Int64

@@ -13,13 +13,12 @@ import (
 // answer says which; stored definitions refuse them.
 func TestRelativeDates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).withViews(t)
 	data := searchtest.NewWorld()
 	day := func(ago int) string { return time.Now().UTC().AddDate(0, 0, -ago).Format(time.DateOnly) }
 	for i, filed := range []string{day(0), day(20), day(40), "2020-02-29"} {
 		data.Add(searchtest.Record(t, query.Projects, `{"id":"`+searchtest.ID("p", i+1)+`","name":"P","filed_at":"`+filed+`"}`))
 	}
-	w.load(t, data)
+	w := newWorld(t).withViews(t, viewRecords(t), data)
 	filtered := func(value string) string { return `{"filters":{"filed_at":{"value":` + value + `}}}` }
 	for value, want := range map[string]int{`["now-30d",null]`: 2, `"today"`: 1, `"2020-Q1"`: 1, `[null,"now-30d"]`: 2, `["now-24h","now"]`: 1} {
 		for _, path := range []string{"/data/projects/search", "/data/projects/facets"} {

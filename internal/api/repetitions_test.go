@@ -92,8 +92,8 @@ func recordsIn(v any) (n int) {
 func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.holds(t)
 	w.load(t, recordsNamed(t, "First 1", "Other 2", "Other 3"))
+	w.holds(t)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 10_000)}, Scopes: workspace.AllScopes()})
 	create := func(path, body string, into any) { t.Helper(); w.call(t, key, "POST", path, body).into(t, into, nil) }
 	tag := func(n int, tags string) {

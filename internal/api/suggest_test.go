@@ -20,7 +20,6 @@ type suggestions struct {
 // addresses are not suggested, and what is refused.
 func TestSuggestOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).withViews(t)
 	data := searchtest.NewWorld()
 	for i, name := range []string{"Calgary Garage Works", "Garage Łódź", "Gärage", "Works"} {
 		data.Add(
@@ -30,7 +29,7 @@ func TestSuggestOverHTTP(t *testing.T) {
 	for i := 1; i <= 5; i++ {
 		data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Garage %d","account_ids":[%q]}`, searchtest.ID("p", i), i, searchtest.ID("a", 1+i/4))))
 	}
-	w.load(t, data)
+	w := newWorld(t).withViews(t, viewRecords(t), data)
 	ask := func(path, body string) (got suggestions) {
 		t.Helper()
 		a := w.call(t, w.key, "POST", path, body)

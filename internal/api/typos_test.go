@@ -14,7 +14,6 @@ import (
 // matches is never of another workspace, of notes or of an address.
 func TestTyposOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).withViews(t)
 	data := searchtest.NewWorld()
 	for i, name := range []string{"Garage Homes", "Towers", "Bungalows"} {
 		data.Add(
@@ -22,7 +21,7 @@ func TestTyposOverHTTP(t *testing.T) {
 			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":%q,"email":"secretive@hidden.example"}`, searchtest.ID("c", i+1), name)),
 			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":%q,"contact_ids":[%q]}`, searchtest.ID("p", i+1), name, searchtest.ID("c", i/2+1))))
 	}
-	w.load(t, data)
+	w := newWorld(t).withViews(t, viewRecords(t), data)
 	_, other := w.world.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "B", workspace.Pro, 1_000)}, Scopes: workspace.AllScopes()})
 	upsert := func(key, id, notes string) {
 		t.Helper()

@@ -10,13 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/internal/devstack/backends"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
 
-// viewWorld is a world with Views, a few records and the callers of one workspace.
+// viewWorld is a world with Views, the callers of one workspace, and viewRecords unless
+// others are given.
 type viewWorld struct {
 	*world
 	member, admin, key, reader, stranger string
@@ -28,16 +30,28 @@ func newViewWorld(t *testing.T) *viewWorld {
 	return newWorld(t).withViews(t)
 }
 
-func (w *world) withViews(t *testing.T) *viewWorld {
+// viewRecords are three accounts, three contacts, and a project.
+func viewRecords(t testing.TB) *searchtest.World {
 	t.Helper()
-	w.holds(t)
 	data := searchtest.NewWorld()
 	for i := range 3 {
 		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i+1), i+1)),
 			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, searchtest.ID("c", i+1), i+1)))
 	}
 	data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P","city":"Red Deer","state":"AB","contact_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("c", 1))))
-	w.load(t, data)
+	return data
+}
+
+// withViews makes a viewWorld. With records it has those and global indices of its own.
+func (w *world) withViews(t *testing.T, records ...*searchtest.World) *viewWorld {
+	t.Helper()
+	if len(records) == 0 {
+		w.globals(t, viewIndices.Indices(t, backends.Elasticsearch(t)))
+	}
+	for _, r := range records {
+		w.load(t, r)
+	}
+	w.holds(t)
 	ws, other := w.workspace(t, "One", workspace.Pro, 0), w.workspace(t, "Two", workspace.Pro, 0)
 	text := func(n people.NewKey) string { _, text := w.key(t, n); return text }
 	return &viewWorld{

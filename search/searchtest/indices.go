@@ -23,17 +23,28 @@ type Indices struct {
 // the test ends.
 func NewIndices(t testing.TB, url string, s mappings.Settings) Indices {
 	t.Helper()
-	client := NewClient(t, url)
-	x := Indices{client, mappings.Names{Prefix: "test-" + uuid.NewString() + "-"}}
-	var created []string
+	x := newNames(t, url)
+	created := x.create(t, s)
 	t.Cleanup(func() {
 		// The context of the test is done by now.
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		if err := client.DeleteIndices(ctx, created...); err != nil {
+		if err := x.Client.DeleteIndices(ctx, created...); err != nil {
 			t.Error(err)
 		}
 	})
+	return x
+}
+
+// newNames returns names that no other test has, of indices that do not exist yet.
+func newNames(t testing.TB, url string) Indices {
+	t.Helper()
+	return Indices{NewClient(t, url), mappings.Names{Prefix: "test-" + uuid.NewString() + "-"}}
+}
+
+// create creates the indices and their aliases, and returns the names of the indices.
+func (x Indices) create(t testing.TB, s mappings.Settings) (created []string) {
+	t.Helper()
 	var aliases []elastic.AliasChange
 	for _, d := range query.Datasets {
 		body, err := mappings.Index(string(d), s)
@@ -41,16 +52,16 @@ func NewIndices(t testing.TB, url string, s mappings.Settings) Indices {
 			t.Fatal(err)
 		}
 		index := x.Names.Generation(string(d), "1")
-		if err := client.CreateIndex(t.Context(), index, body); err != nil {
+		if err := x.Client.CreateIndex(t.Context(), index, body); err != nil {
 			t.Fatal(err)
 		}
 		created = append(created, index)
 		aliases = append(aliases, elastic.AliasChange{Index: index, Alias: x.Names.Alias(string(d))})
 	}
-	if err := client.ChangeAliases(t.Context(), aliases); err != nil {
+	if err := x.Client.ChangeAliases(t.Context(), aliases); err != nil {
 		t.Fatal(err)
 	}
-	return x
+	return created
 }
 
 // maxBatch bounds a bulk request, in bytes.
