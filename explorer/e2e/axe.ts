@@ -16,13 +16,17 @@ export async function findings(page: Page): Promise<string[]> {
   return results.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`)
 }
 
-/** everywhere makes tests at both widths of the page, in light and in dark. */
+/**
+ * everywhere makes tests at both widths of the page, in light and in dark. A short run has
+ * each width and each colour scheme once.
+ */
 export function everywhere(tests: (width: number) => void): void {
-  for (const [width, height] of [
-    [1440, 900],
-    [390, 844],
+  const short = process.env.ATLAS_TEST_SHORT === '1'
+  for (const [width, height, schemes] of [
+    [1440, 900, short ? ['light'] : ['light', 'dark']],
+    [390, 844, short ? ['dark'] : ['light', 'dark']],
   ] as const) {
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const colorScheme of schemes as readonly ('light' | 'dark')[]) {
       test.describe(`${width} px, ${colorScheme}`, () => {
         test.use({ viewport: { width, height }, colorScheme })
         tests(width)

@@ -13,9 +13,17 @@ import (
 
 // alone answers a request without backends.
 func alone(s *api.Server, method, path string) *httptest.ResponseRecorder {
+	return answered(withoutBackends(s), method, path)
+}
+
+func withoutBackends(s *api.Server) http.Handler {
 	s.Log = slog.New(slog.DiscardHandler)
+	return s.Handler()
+}
+
+func answered(h http.Handler, method, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
 	return w
 }
 
@@ -55,12 +63,16 @@ func TestSecurityTxt(t *testing.T) {
 // they are not, because they would not come back.
 func TestTransportAndIsolationOfPages(t *testing.T) {
 	t.Parallel()
+	secure, others := withoutBackends(&api.Server{PublicURL: "https://atlas.example"}), map[string]http.Handler{}
+	for _, public := range []string{"", "http://127.0.0.1:8080"} {
+		others[public] = withoutBackends(&api.Server{PublicURL: public})
+	}
 	for _, path := range []string{"/docs", "/docs/security", "/docs/reference", "/docs/nothing", "/docs/search?q=key", "/api/v1/openapi.json", "/health/live", "/nothing"} {
-		if got := alone(&api.Server{PublicURL: "https://atlas.example"}, "GET", path).Header().Get("Strict-Transport-Security"); got != "max-age=31536000" {
+		if got := answered(secure, "GET", path).Header().Get("Strict-Transport-Security"); got != "max-age=31536000" {
 			t.Errorf("%s: %q", path, got)
 		}
-		for _, public := range []string{"", "http://127.0.0.1:8080"} {
-			h := alone(&api.Server{PublicURL: public}, "GET", path).Header()
+		for public, other := range others {
+			h := answered(other, "GET", path).Header()
 			if got := h.Get("Strict-Transport-Security"); got != "" {
 				t.Errorf("%s at %q: %q", path, public, got)
 			}
