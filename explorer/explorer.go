@@ -85,12 +85,18 @@ func read(folder fs.FS, otherwise []byte) (*Site, error) {
 			f.Brotli = body
 		default:
 			f.Plain = body
-			f.ContentType = cmp.Or(mime.TypeByExtension(path.Ext(name)), contentTypes[path.Ext(name)], "application/octet-stream")
 			f.Tag = asset.Tag(body)
 		}
 		s.files[base] = f
 		return nil
 	})
+	for name, f := range s.files {
+		f.ContentType = cmp.Or(mime.TypeByExtension(path.Ext(name)), contentTypes[path.Ext(name)], "application/octet-stream")
+		if f.Plain == nil && f.Gzip != nil {
+			f.Unpacked, f.Tag = asset.Unpack(f.Gzip), asset.Tag(f.Gzip)
+		}
+		s.files[name] = f
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -69,6 +69,26 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// Of a file of assets the binary has the copies alone. Who takes neither gets it unpacked.
+func TestPackedFiles(t *testing.T) {
+	t.Parallel()
+	packed := asset.Compressed([]byte(strings.Repeat("plain ", 100)))
+	s, err := read(fstest.MapFS{
+		"index.html":            {Data: []byte("<title>page</title>")},
+		"assets/app-1a2b.js.gz": {Data: packed.Gzip},
+		"assets/app-1a2b.js.br": {Data: []byte("brotli")},
+	}, missing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for accepted, want := range map[string]string{"": string(packed.Plain), "gzip": string(packed.Gzip), "br": "brotli"} {
+		w := get(t, s, http.MethodGet, "/assets/app-1a2b.js", "Accept-Encoding", accepted)
+		if w == nil || w.Body.String() != want || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") || w.Header().Get("ETag") == `""` {
+			t.Errorf("%q: %+v", accepted, w)
+		}
+	}
+}
+
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := site(t)

@@ -1,5 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip, constants } from 'node:zlib'
 import react from '@vitejs/plugin-react'
@@ -7,7 +7,8 @@ import { defineConfig, type Plugin } from 'vite'
 import { outlines } from './outlines.ts'
 
 // precompress writes a gzip and a brotli copy beside each text file, so that the binary
-// compresses nothing while it serves.
+// compresses nothing while it serves. Of files in assets it keeps the copies alone: the
+// binary would be 4 MB larger, and hardly a client takes neither.
 function precompress(): Plugin {
   return {
     name: 'precompress',
@@ -19,6 +20,7 @@ function precompress(): Plugin {
         const source = await readFile(path)
         await writeFile(`${path}.br`, await promisify(brotliCompress)(source, options))
         await writeFile(`${path}.gz`, await promisify(gzip)(source, { level: 9 }))
+        if (dirname(path).endsWith('assets')) await rm(path)
       }
       const texts = Object.keys(bundle).filter((name) => /\.(m?js|css|html|svg)$/.test(name))
       await Promise.all(texts.map((name) => compress(join(dir, name))))

@@ -50,7 +50,7 @@ func TestReadmeAfterEnv(t *testing.T) {
 			t.Errorf("atlas-dev dev: status %d\n%s", code, served)
 		}
 	}()
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-o", bin+"/", "../atlas")
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack,grpcnotrace", "-o", bin+"/", "../atlas")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as scripts/build, whose packages need not be compiled again
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -21,10 +23,28 @@ const (
 
 // File is a file in all encodings that it has.
 type File struct {
+	// Plain is nil if Unpacked makes it, when the first client asks for it.
 	Plain, Gzip, Brotli []byte
+	Unpacked            func() []byte
 	ContentType         string
-	// Tag is that of Plain, without quotes.
+	// Tag is a hash of the file, without quotes.
 	Tag string
+}
+
+// Unpack returns a function that unpacks a gzip once. A gzip that is not whole gives
+// nothing, so it must be one of the binary.
+func Unpack(packed []byte) func() []byte {
+	return sync.OnceValue(func() []byte {
+		z, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil
+		}
+		plain, err := io.ReadAll(z) // #nosec G110 -- a file of the binary
+		if err != nil {
+			return nil
+		}
+		return plain
+	})
 }
 
 // Compressed is a file with its gzip, made once for all who ask.
@@ -46,6 +66,8 @@ func (f File) Encoded(r *http.Request) (body []byte, encoding string) {
 		return f.Brotli, "br"
 	case f.Gzip != nil && accepts(accepted, "gzip"):
 		return f.Gzip, "gzip"
+	case f.Plain == nil && f.Unpacked != nil:
+		return f.Unpacked(), ""
 	}
 	return f.Plain, ""
 }
