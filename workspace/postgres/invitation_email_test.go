@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -204,44 +203,5 @@ func TestEmailsToAnAddressArePaced(t *testing.T) {
 	p.now = p.now.Add(people.AddressEmailWindow)
 	if to := p.sendDue(t, daily); len(to) != 1 {
 		t.Errorf("beside the second of that day: e-mails to %v", to)
-	}
-}
-
-// What a server of the version before queues becomes a job, also what is there when the
-// database is migrated.
-func TestQueuedInvitationsBecomeJobs(t *testing.T) {
-	t.Parallel()
-	p := newPeople(t)
-	ctx := t.Context()
-	exec := func(sql string, args ...any) {
-		t.Helper()
-		_, err := p.system.Pool().Exec(ctx, sql, args...)
-		fatal(t, err)
-	}
-	p.schedule(t, p.one.ID, "before@example.com")
-	p.schedule(t, p.one.ID, "after@example.com")
-	p.schedule(t, p.one.ID, "expired@example.com")
-	exec(`DELETE FROM jobs`)
-	exec(`ALTER TABLE invitations DISABLE TRIGGER queue_invitation`)
-	exec(`UPDATE invitations SET next_attempt_at = $1, expires_at = clock_timestamp() + interval '1 day' WHERE email <> 'after@example.com'`, p.now)
-	exec(`UPDATE invitations SET expires_at = '2000-01-02', created_at = '2000-01-01' WHERE email = 'expired@example.com'`)
-	exec(`DELETE FROM goose_db_version WHERE version_id >= 22`)
-	_, err := postgres.Migrate(ctx, p.databases.System)
-	fatal(t, err)
-	counts, err := p.system.CountJobs(ctx, postgres.JobFilter{Kind: people.InvitationKind}, p.now)
-	if err != nil || len(counts) != 1 || counts[0].Count != 1 {
-		t.Errorf("%+v, %v", counts, err)
-	}
-	if to := p.sendDue(t, 3); !slices.Equal(to, []string{"before@example.com"}) {
-		t.Errorf("e-mails to %v", to)
-	}
-	exec(`UPDATE invitations SET next_attempt_at = $1 WHERE email = 'after@example.com'`, p.now)
-	if to := p.sendDue(t, 3); !slices.Equal(to, []string{"after@example.com"}) {
-		t.Errorf("e-mails to %v", to)
-	}
-	var left int
-	fatal(t, p.system.Pool().QueryRow(ctx, `SELECT count(*) FROM invitations WHERE next_attempt_at IS NOT NULL`).Scan(&left))
-	if left != 0 {
-		t.Errorf("%d wait for a server of the version before", left)
 	}
 }

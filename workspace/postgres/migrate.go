@@ -29,35 +29,44 @@ func migrations() fs.FS {
 	return sub
 }
 
-// newestVersion is the version of the newest embedded migration.
-var newestVersion = func() int64 {
+// firstVersion and newestVersion are the versions of the first and the newest embedded
+// migration.
+var firstVersion, newestVersion = func() (first, newest int64) {
 	files, err := fs.ReadDir(migrationFiles, "migrations")
 	if err != nil {
 		panic(err) // embedded above
 	}
-	var top int64
-	for _, f := range files {
+	for i, f := range files {
 		number, _, _ := strings.Cut(f.Name(), "_")
 		version, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
 			panic("a migration's name does not begin with its version: " + f.Name())
 		}
-		top = max(top, version)
+		if i == 0 {
+			first = version
+		}
+		newest = max(newest, version)
 	}
-	return top
+	return first, newest
 }()
+
+// tooOld is the error for a schema of a version that no migration here continues.
+func tooOld(version int64) error {
+	return fmt.Errorf("the schema has version %d, of a development build: migrate it to version %d with the last of these, or use an empty database", version, firstVersion)
+}
 
 // Migrate updates the schema to this program's version and returns the migrations
 // it applied, none when the schema was up to date. systemURL is an address of the
-// role atlas_system; for another one the error wraps a *RoleError. Concurrent calls are
-// safe: one migrates, the others wait.
+// role atlas_system; for another one the error wraps a *RoleError. A schema from before
+// the first embedded migration is refused. Concurrent calls are safe: one migrates, the
+// others wait.
 func Migrate(ctx context.Context, systemURL string) (applied []string, err error) {
 	config, err := pgx.ParseConfig(systemURL)
 	if err != nil {
 		return nil, fmt.Errorf("the Postgres address: %w", err)
 	}
 	config.RuntimeParams["application_name"] = "atlas-migrate"
-	if err := checkMigrator(ctx, config.Copy()); err != nil {
+	if err := checkSchema(ctx, config.Copy()); err != nil {
 		return nil, fmt.Errorf("migrating: %w", err)
 	}
 	db := stdlib.OpenDB(*config)
@@ -81,15 +90,32 @@ func Migrate(ctx context.Context, systemURL string) (applied []string, err error
 	return applied, nil
 }
 
-// checkMigrator is for what another role would do: own tables that servers cannot use.
-func checkMigrator(ctx context.Context, config *pgx.ConnConfig) error {
+// checkSchema refuses another role, which would own tables that servers cannot use, and a
+// schema that no migration here continues.
+func checkSchema(ctx context.Context, config *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	return checkRole(ctx, conn, SystemRole, "")
+	if err := checkRole(ctx, conn, SystemRole, ""); err != nil {
+		return err
+	}
+	var empty bool
+	if err := conn.QueryRow(ctx, `SELECT to_regclass('goose_db_version') IS NULL`).Scan(&empty); err != nil || empty {
+		return err
+	}
+	var version int64
+	if err := conn.QueryRow(ctx, schemaVersion).Scan(&version); err != nil {
+		return err
+	}
+	if version > 0 && version < firstVersion {
+		return tooOld(version)
+	}
+	return nil
 }
+
+const schemaVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
 
 // SchemaDigest returns a digest of all migrations. Tests name their template
 // database by it.

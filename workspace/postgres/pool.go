@@ -113,10 +113,12 @@ func (d database) Ready(ctx context.Context) error {
 		return err
 	}
 	var version int64
-	err := d.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
+	err := d.pool.QueryRow(ctx, schemaVersion).Scan(&version)
 	switch {
 	case err != nil:
 		return toFault(err)
+	case version > 0 && version < firstVersion:
+		return fault.BackendUnavailable(tooOld(version), backend)
 	// A newer schema is accepted: in a rolling update the first new server migrates
 	// while old servers go on.
 	case version < newestVersion:

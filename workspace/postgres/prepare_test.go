@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"atlas/internal/fault"
@@ -45,8 +44,8 @@ func TestPrepareAndMigrateByManyAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if applied["00001_workspaces.sql"] != 1 {
-		t.Errorf("the first migration was applied %d times", applied["00001_workspaces.sql"])
+	if applied["00022_schema.sql"] != 1 {
+		t.Errorf("the first migration was applied %d times", applied["00022_schema.sql"])
 	}
 	for name, times := range applied {
 		if times != 1 {
@@ -58,33 +57,6 @@ func TestPrepareAndMigrateByManyAtOnce(t *testing.T) {
 		t.Errorf("again: %v, %v", files, err)
 	}
 	fatal(t, d.OpenApp(t, postgres.Options{}).Ready(ctx))
-}
-
-// A migration without a transaction runs again after an interruption, before its end or
-// before it was recorded. Later migrations run again too, so they must be repeatable.
-func TestInterruptedMigrationIsDoneAgain(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	ctx := t.Context()
-	for _, interrupted := range []string{
-		`DELETE FROM goose_db_version WHERE version_id >= 7`,
-		`DROP INDEX invitations_letters_to; DROP TABLE book_additions; DELETE FROM goose_db_version WHERE version_id >= 7`,
-	} {
-		_, err := w.system.Pool().Exec(ctx, interrupted, pgx.QueryExecModeSimpleProtocol)
-		fatal(t, err)
-		files, err := postgres.Migrate(ctx, w.databases.System)
-		if err != nil || len(files) == 0 || files[0] != "00007_bounds.sql" {
-			t.Errorf("again: %v, %v", files, err)
-		}
-		var indices int
-		fatal(t, w.system.Pool().QueryRow(ctx, `
-			SELECT count(*) FROM pg_index JOIN pg_class c ON c.oid = indexrelid
-			WHERE indisvalid AND c.relname IN ('invitations_letters', 'invitations_letters_to', 'book_additions_pkey')`).Scan(&indices))
-		if indices != 3 {
-			t.Errorf("%d of 3 indices", indices)
-		}
-		fatal(t, w.app.Ready(ctx))
-	}
 }
 
 func TestNotReady(t *testing.T) {
