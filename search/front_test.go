@@ -18,7 +18,11 @@ import (
 // other times. Pages are searched for among a few records first, and some of them are
 // not full there.
 func checkFront(t *testing.T, e *search.Engine, w *searchtest.World) {
-	for _, rows := range []int{1, 2} {
+	sizes := []int{1, 2}
+	if testing.Short() {
+		sizes = sizes[:1]
+	}
+	for _, rows := range sizes {
 		var fronts, plain atomic.Int64
 		client, err := elastic.New(elastic.Config{
 			Addresses: []string{backends.Elasticsearch(t)},

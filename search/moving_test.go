@@ -130,8 +130,12 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 	}
 	t.Run("sorts", func(t *testing.T) {
 		for _, d := range query.Datasets {
-			for _, f := range query.SortFields(d, query.Data) {
-				for _, order := range []string{"asc", "desc"} {
+			for i, f := range query.SortFields(d, query.Data) {
+				orders := []string{"asc", "desc"}
+				if testing.Short() { // by turns: a walk reads the same pages either way
+					orders = orders[i%2 : i%2+1]
+				}
+				for _, order := range orders {
 					t.Run(fmt.Sprint(d, " ", f.Name, " ", order), func(t *testing.T) {
 						t.Parallel()
 						limit := 37

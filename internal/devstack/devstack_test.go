@@ -34,7 +34,7 @@ func TestKilledStarterIsCleanedUpAndDataKept(t *testing.T) {
 	if got, want := len(alive(left)), 3; got != want {
 		t.Fatalf("after the kill run %v, want all three: nothing to clean up otherwise", alive(left))
 	}
-	second := start(t, Options{Dir: dir, Local: true})
+	second := start(t, Options{Dir: dir, Local: true, FastStart: true})
 	if got := alive(left); got != nil {
 		t.Errorf("the next start left %v of the killed one running", got)
 	}

@@ -65,7 +65,7 @@ func starterMain(options string) int {
 		return 1
 	}
 	stack, err := Start(context.Background(), Options{
-		Dir: o.Dir, ElasticsearchURL: o.ElasticsearchURL, outlive: o.Outlive, Local: true,
+		Dir: o.Dir, ElasticsearchURL: o.ElasticsearchURL, outlive: o.Outlive, Local: true, FastStart: true,
 	})
 	if err != nil {
 		fmt.Println("error:", err)
