@@ -133,7 +133,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"workspace list", []string{"ATLAS_POSTGRES_SYSTEM_URL=postgres://u:" + secret + "@" + nowhere + "/atlas"}, 1, []string{nowhere, "refused"}},
 		{"audit export --workspace " + s.pro.ID.String() + " --since yesterday", database, 2, []string{"--since must be a day, 2026-01-31"}},
 		{"token", nil, 2, []string{"--jwt-secret (ATLAS_JWT_SECRET) is required"}},
-		{"ready --url nonsense", nil, 2, []string{"--url (ATLAS_READY_URL) must begin with http://", "such as"}},
+		{"ready --url nonsense", nil, 2, []string{"--url (ATLAS_READY_URL) must begin with http://", "such as http://127.0.0.1:8080"}},
 
 		// A second list: those of 138 that were poor or silent.
 		{"search projects --sort -cost", service, 2, []string{"--sort needs a value; one that begins with a hyphen is written --sort=-cost"}},
@@ -158,7 +158,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"index permits " + workbook + " --out " + dir, nil, 1, []string{"a workbook, such as of Excel: save it as CSV"}},
 		{"index load " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1, []string{`it has index.ndjson, project.ndjson (did you mean "projects"?)`}},
 		{"index apply " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1, []string{"none of accounts, contacts, projects, signals", "it has index.ndjson"}},
-		{"workspace set " + s.pro.ID.String(), database, 2, []string{"say what to change: --plan, --ceiling, --name or --time-zone"}},
+		{"workspace set " + s.pro.ID.String(), database, 2, []string{"atlas workspace set: say what to change: --plan, --ceiling, --name or --time-zone"}},
 		{"follow projects --dir " + misnamed, append([]string{"ATLAS_FOLLOW_POSTGRES_URL=postgres://u:" + secret + "@" + nowhere + "/x"}, service...), 2, []string{"--postgres (ATLAS_FOLLOW_POSTGRES_URL) needs --table"}},
 		{"key delete x", nil, 2, []string{`did you mean "revoke"?`}},
 		{"serve --traces localhost", nil, 2, []string{"--traces (ATLAS_TRACES) must begin with http:// or https://, such as http://127.0.0.1:4318", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},

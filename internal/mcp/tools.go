@@ -121,6 +121,9 @@ func wrongValue(s object, value json.RawMessage, nearest func(name string, known
 	if v == nil && s["type"] == "integer" {
 		return "must be an integer, not null: leave it out instead"
 	}
+	if v == nil && s["type"] == "array" {
+		return "must be an array, not null: leave it out instead"
+	}
 	switch s["type"] {
 	case "string":
 		values, _ := s["enum"].([]string)

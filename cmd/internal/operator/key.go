@@ -173,8 +173,8 @@ type keyUpdateCmd struct {
 	RequestsPerSecond *limit      `placeholder:"N" help:"Requests of the key each second, on all servers together, or none: no limit."`
 }
 
-// Validate implements kong's interface.
-func (c *keyUpdateCmd) Validate() error {
+// Check refuses a change of nothing.
+func (c *keyUpdateCmd) Check() error {
 	if c.DailyCredits == nil && c.RequestsPerSecond == nil {
 		return errors.New("say what to change: --daily-credits or --requests-per-second")
 	}

@@ -50,8 +50,8 @@ type workspaceSetCmd struct {
 	TimeZone *string `name:"time-zone" placeholder:"ZONE" help:"Time zone by whose clock daily and weekly e-mails are sent, such as America/Edmonton."`
 }
 
-// Validate implements kong's interface.
-func (c *workspaceSetCmd) Validate() error {
+// Check refuses a change of nothing.
+func (c *workspaceSetCmd) Check() error {
 	if c.Plan == nil && c.Ceiling == nil && c.Name == nil && c.TimeZone == nil {
 		return errors.New("say what to change: --plan, --ceiling, --name or --time-zone")
 	}

@@ -24,7 +24,7 @@ type Ready struct {
 func (c *Ready) Check() error {
 	var f cli.Problems
 	if c.URL != "" {
-		f.URL("--url (ATLAS_READY_URL)", c.URL, "http", "https")
+		f.URLLike("--url (ATLAS_READY_URL)", c.URL, "http://127.0.0.1:8080", "http", "https")
 	} else if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		f.Add("ATLAS_LISTEN must be host:port, such as 127.0.0.1:8080")
 	}
