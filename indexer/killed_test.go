@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,4 +140,85 @@ func TestDeadLettersOutliveAnEndWhileIndicesAreMade(t *testing.T) {
 	if letters := readDeadLetters(t, report.DeadLetters); len(letters) != 1 || letters[0] == "" {
 		t.Errorf("%q", letters)
 	}
+}
+
+// A load that is killed at any of its requests, before it arrives or after it was done,
+// leaves what was served or serves all of its own, and the next load succeeds and leaves
+// nothing of it. The kills follow the length of the run: they end with the request that a
+// load does not make any more.
+func TestLoadKilledAtAnyRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	served := w.load(t, w.options(folder(t, simple(2)))).Generation
+	step := 1
+	if testing.Short() {
+		step = 17
+	}
+	loads, kills := 0, 0
+	for _, done := range []bool{false, true} {
+		first := 1
+		if testing.Short() {
+			first += rand.IntN(step)
+		}
+		for at := first; ; at += step {
+			loads++
+			o := w.options(folder(t, simple(2+loads)))
+			o.Now = func() time.Time { return loadedAt.Add(time.Duration(loads) * time.Minute) }
+			if !killedAt(t, w, o.Dir, at, done) {
+				_, served = w.generations(t)
+				break
+			}
+			kills++
+			what := fmt.Sprintf("killed at request %d, done: %v", at, done)
+			all, now := w.generations(t)
+			if !slices.Contains(all, now) || len(all) > 3 { // the one before, the served, the killed
+				t.Errorf("%s: %q of %v is served, before it %q", what, now, all, served)
+			}
+			report := w.load(t, o)
+			documents := 0
+			for _, d := range report.Datasets {
+				documents += int(d.Documents)
+			}
+			if all, served = w.generations(t); served != report.Generation || len(all) > 2 || documents != 2+loads {
+				t.Errorf("%s: then %q of %v is served, and the load made %q with %d records", what, served, all, report.Generation, documents)
+			}
+			if t.Failed() {
+				return
+			}
+		}
+	}
+	t.Logf("%d kills", kills)
+}
+
+// killedAt loads a folder in another process and kills it at a request, before Elasticsearch
+// gets it or before it gets the answer. It returns false if the load ends before that.
+func killedAt(t *testing.T, w world, dir string, at int, done bool) bool {
+	t.Helper()
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	var requests, answers atomic.Int64
+	address := proxy(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+		if done || requests.Add(1) != int64(at) {
+			return ctx.Err() != nil
+		}
+		kill()
+		<-r.Context().Done()
+		return true
+	}, func(r *http.Request, answer []byte) []byte {
+		if done && answers.Add(1) == int64(at) {
+			kill()
+			<-r.Context().Done()
+		}
+		return answer
+	})
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), victimDir+"="+dir, victimElastic+"="+address, victimPrefix+"="+w.names.Prefix, victimTemp+"="+w.temp)
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return true
+	}
+	if string(out) != "not killed: <nil>\n" {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return false
 }

@@ -150,8 +150,9 @@ func viewDataset(n int) query.Dataset {
 }
 
 // loader applies deltas to the global records and switches their generations, one
-// after the other, as the lease of loads enforces.
-func (a *actor) loader(process *process) {
+// after the other, as the lease of loads enforces. Its process may be killed; then the next
+// one goes on, as an operator who repeats the command.
+func (a *actor) loader(loader *server) {
 	const delta, load = 0, 1
 	jobs := slices.Concat(slices.Repeat([]int{delta}, a.plan.deltas), slices.Repeat([]int{load}, a.plan.switches))
 	a.random.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
@@ -161,19 +162,19 @@ func (a *actor) loader(process *process) {
 		}
 		time.Sleep(upTo(a.random, 2*maxThinkTime))
 		if job == delta {
-			a.delta(process)
+			a.delta(loader)
 		} else {
-			a.load(process)
+			a.load(loader)
 		}
 	}
 }
 
 // delta changes a global record and later calls Changed until that succeeds:
 // searches see a change before the delta ends.
-func (a *actor) delta(process *process) {
+func (a *actor) delta(loader *server) {
 	d, id := query.Held[a.random.IntN(len(query.Held))], a.randomID(a.records)
 	kind := a.random.IntN(8)
-	scenario(process.link, fmt.Sprintf("delta %s %s", d, short(id)), func() {
+	scenario(loader.running().link, fmt.Sprintf("delta %s %s", d, short(id)), func() {
 		r := a.cluster.indicesOf(a.names.Alias(string(d)))[0].global[id.String()]
 		a.revisions++
 		r.revision = a.revisions
@@ -189,13 +190,15 @@ func (a *actor) delta(process *process) {
 		a.setGlobal(d, id, &r)
 	})
 	time.Sleep(upTo(a.random, 4*maxThinkTime))
-	a.retryUntilDone(func(ctx context.Context) error { return process.projector.Changed(ctx, d, []string{id.String()}) })
+	a.retryUntilDone(func(ctx context.Context) error {
+		return loader.running().projector.Changed(ctx, d, []string{id.String()})
+	})
 }
 
 // load switches to a generation with other records, and may end before Switched.
-func (a *actor) load(process *process) {
+func (a *actor) load(loader *server) {
 	seed := a.random.Uint64()
-	scenario(process.link, "load", func() {
+	scenario(loader.running().link, "load", func() {
 		random := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- a seed must repeat
 		a.switchGlobal(func(_ query.Dataset, _ uuid.UUID, r globalRecord) globalRecord {
 			if random.IntN(2) == 0 {
@@ -208,7 +211,7 @@ func (a *actor) load(process *process) {
 	if a.random.IntN(2) == 0 {
 		ctx, cancel := a.requestContext(requestTimeout)
 		defer cancel()
-		_ = process.projector.Switched(ctx, "") // otherwise the sweep detects it
+		_ = loader.running().projector.Switched(ctx, "") // otherwise the sweep detects it
 	}
 }
 

@@ -71,6 +71,10 @@ type plan struct {
 	page, bumpPage             int
 	lease                      time.Duration
 
+	// faultSpan is the time over which faults are spread. Runs take from seconds to
+	// minutes, so it is short in some, for many faults, and longer than the run in others,
+	// so that each of its points is reached.
+	faultSpan time.Duration
 	// How often each happens; 0 for never.
 	kills, partitions, losses, restores, flushes, clockJumps, deltas, switches, rebuilds, timeSkips int
 	// prepared: the indices exist at the start.
@@ -90,7 +94,8 @@ func newPlan(r *rand.Rand) plan {
 		page: 1 + r.IntN(3), bumpPage: 1 + r.IntN(4), lease: pickDuration(r, 1, 3, 8) * time.Second,
 		kills: sometimes(r, 3), partitions: sometimes(r, 4), losses: sometimes(r, 2), restores: sometimes(r, 1), flushes: sometimes(r, 3), clockJumps: sometimes(r, 4),
 		deltas: sometimes(r, 6), switches: sometimes(r, 2), rebuilds: sometimes(r, 2), timeSkips: sometimes(r, 1),
-		prepared: r.IntN(3) > 0, flicker: r.IntN(2) == 0, poisoned: r.IntN(10) == 0,
+		faultSpan: pickDuration(r, 5, 25, 100, 400) * time.Second,
+		prepared:  r.IntN(3) > 0, flicker: r.IntN(2) == 0, poisoned: r.IntN(10) == 0,
 	}
 	if r.IntN(2) == 0 {
 		// The indices stay, and all load is on few records.

@@ -25,6 +25,9 @@ type Outcome struct {
 	Simulated, Lag time.Duration
 	// Answered and Refused count the searches of clients.
 	Answered, Refused int64
+	// Killed says of each process when faults killed it: at which share, 0 to 1, of the
+	// round that it was in.
+	Killed map[string][]float64
 	// Violations of invariants; none if the run passed.
 	Violations []string
 
@@ -42,9 +45,6 @@ func Run(t *testing.T, seed uint64) (out Outcome) {
 	})
 	return out
 }
-
-// faultSpan is the time over which faults are spread.
-const faultSpan = 25 * time.Second
 
 func (w *world) run() (out Outcome) {
 	if w.plan.prepared {
@@ -67,6 +67,7 @@ func (w *world) run() (out Outcome) {
 	out.Lag = w.awaitConvergence()
 	w.stopServers()
 	w.runUntil(time.Minute, func() bool { return len(w.pendingCalls) == 0 })
+	out.Killed = w.shares
 	out.Answered, out.Refused = w.answered.Load(), w.refused.Load()
 	out.Steps, out.Digest, out.Simulated, out.Violations, out.history = w.history.steps, w.history.digest, w.now(), w.violations, w.history
 	return out
@@ -90,14 +91,16 @@ func (w *world) round(number int) {
 		actors.Go(client.client)
 	}
 	loader := &server{world: w, name: "loader"}
-	loading := loader.start(false)
+	loader.start(false)
 	load := w.actor("loader", 100, number)
-	actors.Go(func() { load.loader(loading) })
+	actors.Go(func() { load.loader(loader) })
 	operator := w.actor("operator", 101, number)
 	rebuilding := &server{world: w, name: "operator"}
 	actors.Go(func() { operator.operator(rebuilding) })
 	w.rounds, w.faultsOn = w.rounds+1, true
-	w.scheduleFaults(rebuilding)
+	began := w.now()
+	w.killed = nil
+	w.scheduleFaults(loader, rebuilding)
 	done := make(chan struct{})
 	go func() {
 		actors.Wait()
@@ -114,25 +117,31 @@ func (w *world) round(number int) {
 		w.violation("clients, loader and operator have not ended after an hour")
 	}
 	w.faultsOn = false
+	for _, k := range w.killed {
+		w.shares[k.process] = append(w.shares[k.process], (k.at-began).Seconds()/max((w.now()-began).Seconds(), 1e-9))
+	}
 	loader.stop()
 	rebuilding.stop()
 }
 
 // scheduleFaults schedules the faults that do not belong to single calls.
-func (w *world) scheduleFaults(rebuilding *server) {
+func (w *world) scheduleFaults(loader, rebuilding *server) {
 	r := w.random
 	soon := func(times int, what func()) {
 		for range times {
-			w.duringRound(upTo(r, faultSpan), what)
+			w.duringRound(upTo(r, w.plan.faultSpan), what)
 		}
 	}
 	soon(w.plan.kills, func() {
-		if n := r.IntN(len(w.servers) + 1); n < len(w.servers) {
+		switch n := r.IntN(len(w.servers) + 2); n - len(w.servers) {
+		case 0:
+			w.killRunning(rebuilding)
+		case 1:
+			loader.stop()
+		default:
 			s := w.servers[n]
 			s.stop()
-			w.duringRound(upTo(r, faultSpan/2), s.startIfStopped)
-		} else {
-			rebuilding.stop()
+			w.duringRound(upTo(r, w.plan.faultSpan/2), s.startIfStopped)
 		}
 	})
 	soon(w.plan.partitions, func() {
@@ -154,7 +163,7 @@ func (w *world) scheduleFaults(rebuilding *server) {
 		}
 		old := held[r.IntN(len(held))]
 		live := maps.Clone(old.live)
-		w.duringRound(upTo(r, faultSpan/2), func() {
+		w.duringRound(upTo(r, w.plan.faultSpan/2), func() {
 			if now := w.cluster.indices[old.name]; now != nil {
 				w.history.add(w.now(), "", "the index "+w.indexName(old.name)+" is restored", "")
 				w.cluster.restore(now, live)
@@ -173,6 +182,15 @@ func (w *world) scheduleFaults(rebuilding *server) {
 	if w.plan.poisoned {
 		soon(1, func() { w.poison.Store(&w.workspaces[0]) })
 	}
+}
+
+// killRunning kills a process that does not run all the time: now or later, while it runs.
+func (w *world) killRunning(s *server) {
+	if s.current.Load() != nil && w.random.IntN(3) == 0 {
+		s.stop()
+		return
+	}
+	w.duringRound(1+upTo(w.random, time.Second), func() { w.killRunning(s) })
 }
 
 // duringRound schedules a fault unless the round has ended by then.

@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,35 @@ func few(t *testing.T, seeds int) {
 	})
 	t.Logf("%d seeds, %d steps, %v simulated in %v; %d searches answered, %d refused; in line again after %v at most",
 		sum.Seeds, sum.Steps, sum.Simulated, sum.Took, sum.Answered, sum.Refused, sum.Lag)
+}
+
+// Faults kill servers, the loader and the operator, each of them in every part of a round.
+func TestKillsReachEveryPoint(t *testing.T) {
+	if raced {
+		t.Log("the race detector wakes goroutines in another order each time")
+		return
+	}
+	const parts = 5
+	killed := map[string]*[parts]int{}
+	simulation.Many(t, firstSeed, shortSeeds, 1, func(o simulation.Outcome) {
+		for process, at := range o.Killed {
+			if killed[process] == nil {
+				killed[process] = &[parts]int{}
+			}
+			for _, share := range at {
+				killed[process][min(parts-1, int(share*parts))]++
+			}
+		}
+	})
+	for _, process := range []string{"s1", "s2", "loader", "operator"} {
+		in := killed[process]
+		if in == nil || slices.Contains(in[:], 0) {
+			t.Errorf("%s is killed in the parts of rounds %v times", process, in)
+		}
+	}
+	for process, in := range killed {
+		t.Log(process, *in)
+	}
 }
 
 // A seed runs the same way each time: with one processor, the goroutines of a bubble

@@ -34,6 +34,10 @@ type world struct {
 	servers    []*server
 	rounds     int
 	faultsOn   bool
+	// killed are the processes that faults have killed in this round, shares those of all
+	// rounds by name, with the share of its round that was over.
+	killed []kill
+	shares map[string][]float64
 	// poison is the workspace whose rows cannot be read, nil for none.
 	poison atomic.Pointer[workspace.ID]
 
@@ -53,9 +57,16 @@ type world struct {
 	violations []string
 }
 
+// kill is the end of a process by a fault.
+type kill struct {
+	process string
+	at      time.Duration
+}
+
 func newWorld(seed uint64) *world {
 	random := rand.New(rand.NewPCG(seed, 0x61746c6173)) // #nosec G404 -- a seed must repeat
 	w := &world{
+		shares: map[string][]float64{},
 		scheduler: &scheduler{
 			bus: &bus{wake: make(chan struct{}, 1), fingerprints: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), pendingCalls: map[*call]bool{},
 			history: history{lock: new(sync.Mutex)},
@@ -158,6 +169,14 @@ func (s *server) startIfStopped() {
 	}
 }
 
+// running is the process of a command, a new one if the last was killed.
+func (s *server) running() *process {
+	if p := s.current.Load(); p != nil {
+		return p
+	}
+	return s.start(false)
+}
+
 func (w *world) startServers() {
 	for _, s := range w.servers {
 		s.startIfStopped()
@@ -177,6 +196,9 @@ func (s *server) stop() {
 		return
 	}
 	s.world.history.add(s.world.now(), s.name, "is killed", "")
+	if s.world.faultsOn {
+		s.world.killed = append(s.world.killed, kill{s.name, s.world.now()})
+	}
 	s.world.kill(p.link)
 	p.end()
 	p.ended.Go(p.projector.Close)
