@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { datasets } from '../datasets'
 import { defaults, formatColumns, moved, normal, parseColumns, remember, remembered } from './choice'
 import { fieldOf, fieldsOf } from './fields'
@@ -66,6 +66,7 @@ describe('what is remembered', () => {
       removeItem: (k: string) => kept.delete(k),
     })
   })
+  afterEach(() => vi.unstubAllGlobals())
 
   it('is the names and widths of the columns of a dataset', () => {
     remember('projects', [{ key: 'name' }, { key: 'cost', width: 140 }])
