@@ -78,11 +78,12 @@ func compileBorder(n query.Near) []byte {
 	return c.b
 }
 
-// distance is that of two points on the earth in metres, by the haversine formula.
+// distance is that of two points on the earth in metres: the haversine formula, and beside
+// it that of the antipode, without which a point there would be up to 0.1 m off.
 func distance(latitude1, longitude1, latitude2, longitude2 float64) float64 {
-	const degree = math.Pi / 180
-	y := math.Sin((latitude2 - latitude1) * degree / 2)
-	x := math.Sin((longitude2 - longitude1) * degree / 2)
-	h := y*y + math.Cos(latitude1*degree)*math.Cos(latitude2*degree)*x*x
-	return 2 * query.EarthRadius * math.Asin(math.Sqrt(math.Min(1, h)))
+	const half = math.Pi / 180 / 2
+	cosines := math.Cos(latitude1*2*half) * math.Cos(latitude2*2*half)
+	y, antipodeY := math.Sin((latitude2-latitude1)*half), math.Sin((latitude2+latitude1)*half)
+	x, antipodeX := math.Sincos((longitude2 - longitude1) * half)
+	return 2 * query.EarthRadius * math.Atan2(math.Sqrt(y*y+cosines*x*x), math.Sqrt(antipodeY*antipodeY+cosines*antipodeX*antipodeX))
 }
