@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/alecthomas/chroma/v2"
+	"github.com/alecthomas/chroma/v2/lexers"
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/renderer"
@@ -139,7 +140,7 @@ func coloured(language, text string) string {
 	}
 	lexer, found := known.Load(language)
 	if !found {
-		lexer = languages().Get(language)
+		lexer = lexers.Get(language)
 		known.Store(language, lexer)
 	}
 	if lexer == nil {
