@@ -132,6 +132,41 @@ func TestSchemasHaveNames(t *testing.T) {
 	}
 }
 
+// TestFiltersRequireAMember: every form of a filter requires a member. If all may be left
+// out, TypeScript takes {"stage": "permitted"} for a filter.
+func TestFiltersRequireAMember(t *testing.T) {
+	t.Parallel()
+	schemas := at(read(t), "components", "schemas")
+	filters := map[string]bool{}
+	for name := range schemas.(map[string]any) {
+		if !strings.HasSuffix(name, "Filters") {
+			continue
+		}
+		for member, p := range at(schemas, name, "properties").(map[string]any) {
+			ref, ok := at(p, "$ref").(string)
+			if !ok {
+				t.Errorf("%s.%s is no component", name, member)
+			}
+			filters[strings.TrimPrefix(ref, "#/components/schemas/")] = true
+		}
+	}
+	for name := range filters {
+		forms, _ := at(schemas, name, "oneOf").([]any)
+		if len(forms) != 2 {
+			t.Errorf("%s has %d forms, not 2", name, len(forms))
+		}
+		for _, form := range forms {
+			component := strings.TrimPrefix(at(form, "$ref").(string), "#/components/schemas/")
+			if required, _ := at(schemas, component, "required").([]any); len(required) == 0 {
+				t.Errorf("%s, a form of %s, requires no member", component, name)
+			}
+		}
+	}
+	if len(filters) < 10 {
+		t.Errorf("there are %d filters", len(filters))
+	}
+}
+
 // TestDocumentHasEveryRoute compares the document with the routes of the router.
 func TestDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()

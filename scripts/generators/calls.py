@@ -15,7 +15,7 @@ from atlas_client.models import (
     ErrorResponse,
     GetProjectResponseBody,
     IcpTier,
-    NumberFilter,
+    NumberFilterByValue,
     ProjectFilters,
     ProjectSearchRequest,
     ProjectSort,
@@ -26,7 +26,7 @@ from atlas_client.models import (
     SearchProjectsResponseBody,
     SearchViewRecordsResponseBody,
     Stage,
-    StageFilter,
+    StageFilterByValue,
     UpsertViewResponseBody,
     UpsertWorkspaceAccountResponseBody,
     ViewProjectRecords,
@@ -40,8 +40,8 @@ found = search_projects.sync(
     client=client,
     body=ProjectSearchRequest(
         filters=ProjectFilters(
-            cost=NumberFilter(value=[10_000, None]),
-            stage=StageFilter(value=[Stage.PERMITTED, Stage.UNDER_CONSTRUCTION]),
+            cost=NumberFilterByValue(value=[10_000, None]),
+            stage=StageFilterByValue(value=[Stage.PERMITTED, Stage.UNDER_CONSTRUCTION]),
         ),
         sort=ProjectSort(field=ProjectSortField.COST, order=ProjectSortOrder.DESC),
     ),

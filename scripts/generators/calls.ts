@@ -8,6 +8,10 @@ type Schemas = components["schemas"];
 // Bodies that the service refuses.
 // @ts-expect-error: no such stage
 export const stage: Schemas["ProjectSearchRequest"] = { filters: { stage: { value: "nonsense" } } };
+// @ts-expect-error: a value without its filter
+export const bare: Schemas["ProjectSearchRequest"] = { filters: { stage: "permitted" } };
+// @ts-expect-error: a filter without a value
+export const empty: Schemas["ProjectSearchRequest"] = { filters: { stage: {} } };
 // @ts-expect-error: no such filter
 export const filter: Schemas["ProjectSearchRequest"] = { filters: { colour: { value: "red" } } };
 // @ts-expect-error: a number is no text
@@ -25,6 +29,24 @@ const client = createClient<paths>({
   baseUrl: process.env.ATLAS_BASE,
   headers: { Authorization: `Bearer ${process.env.ATLAS_TOKEN}` },
 });
+
+// The same in calls, none of which is made: openapi-fetch infers their types from what is
+// given.
+export const refused = () => {
+  const search = "/data/projects/search";
+  // @ts-expect-error: a value without its filter
+  void client.POST(search, { body: { filters: { stage: "permitted" } } });
+  // @ts-expect-error: several values without their filter
+  void client.POST(search, { body: { filters: { stage: ["permitted"] } } });
+  // @ts-expect-error: a number without its filter
+  void client.POST(search, { body: { filters: { cost: 10_000 } } });
+  // @ts-expect-error: a filter without a value
+  void client.POST(search, { body: { filters: { stage: {} } } });
+  // @ts-expect-error: no such member of a filter
+  void client.POST(search, { body: { filters: { stage: { valu: "permitted" } } } });
+  // @ts-expect-error: no such stage
+  void client.POST(search, { body: { filters: { stage: { value: "nonsense" } } } });
+};
 
 const found = await client.POST("/data/projects/search", {
   body: {

@@ -115,18 +115,27 @@ var (
 	hasValue   = rule.Boolean()
 )
 
-// orKnown adds { known } to the schema of { value, exact_match? }.
-func orKnown(s *schema.Schema) *schema.Schema {
-	valued := schema.Requires("value").When(s.If, s.Then, s.Else)
-	both := schema.Object(schema.Optional("known", hasValue.Schema.Described("In place of `value`. `true`: the field has a value, a list at least one. `false`: it has none.")))
-	both.Properties = slices.Concat(s.Properties, both.Properties)
-	return both.When(schema.Requires("known"), schema.Never().At("value").And(schema.Never().At("exact_match")), valued).Described(s.Description)
+// knownSchema is the second form of a filter, which is the same for all of them.
+var knownSchema = schema.Named("KnownFilter", schema.Object(schema.Required("known",
+	hasValue.Schema.Described("In place of `value`. `true`: the field has a value, a list at least one. `false`: it has none."))))
+
+// orKnown is the schema of a filter: { value, exact_match? }, which is s, or { known }.
+// Each form requires a member. A type whose members are all optional takes a bare value
+// in TypeScript: {"stage": "permitted"} would compile.
+func orKnown(name string, s *schema.Schema) *schema.Schema {
+	valued := *s
+	valued.Description, valued.Properties = "", slices.Clone(s.Properties)
+	for i, p := range valued.Properties {
+		valued.Properties[i].Value = p.Value.Part(name + schema.Identifier(p.Name))
+	}
+	either := &schema.Schema{OneOf: []*schema.Schema{schema.Named(name+"ByValue", &valued), knownSchema}}
+	return schema.Named(name, either.Described(s.Description))
 }
 
 // exactFilter reads { value, exact_match? } or { known }. whole reads the value of an
 // exact match; nil: the filter has no `exact_match`. s is the schema of the first form.
 func exactFilter(f *Field, name string, s *schema.Schema, value rule.Rule[conditions], whole *rule.Rule[conditions]) rule.Rule[conditions] {
-	return rule.New(schema.Named(name, orKnown(s)), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
+	return rule.New(orKnown(name, s), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
 		r := issues.Object(v, path...)
 		r.Elsewhere(func(m input.Member) string { return inFilter(f, v, m) })
 		given := r.Take("value").Kind

@@ -29,17 +29,12 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lowest := 10_000.0
-	var cost client.NumberFilter_Value
-	if err := cost.FromNumberRange(client.NumberRange{&lowest, nil}); err != nil {
-		return err
-	}
-	var stage client.StageFilter_Value
-	if err := stage.FromStageFilterValueMany([]client.Stage{client.Permitted, client.UnderConstruction}); err != nil {
+	filters, err := filters()
+	if err != nil {
 		return err
 	}
 	found, err := c.SearchProjectsWithResponse(ctx, nil, client.ProjectSearchRequest{
-		Filters: &client.ProjectFilters{Cost: &client.NumberFilter{Value: &cost}, Stage: &client.StageFilter{Value: &stage}},
+		Filters: filters,
 		Sort:    &client.ProjectSort{Field: client.ProjectSortFieldCost, Order: client.ProjectSortOrderDesc},
 	})
 	if err != nil {
@@ -97,4 +92,26 @@ func run(ctx context.Context) error {
 		"search_projects": ids, "get_project": missing.JSON404.Error.Code, "upsert_workspace_account": account.JSON200.Data.IcpTier,
 		"upsert_view": view.JSON200.Data.View.Definition.Fields.Stage, "search_view_records": listed,
 	})
+}
+
+// filters are a cost of 10,000 and more, and two stages.
+func filters() (*client.ProjectFilters, error) {
+	lowest := 10_000.0
+	var from client.NumberFilterByValue_Value
+	if err := from.FromNumberRange(client.NumberRange{&lowest, nil}); err != nil {
+		return nil, err
+	}
+	var cost client.NumberFilter
+	if err := cost.FromNumberFilterByValue(client.NumberFilterByValue{Value: from}); err != nil {
+		return nil, err
+	}
+	var stages client.StageFilterByValue_Value
+	if err := stages.FromStageFilterValueMany([]client.Stage{client.Permitted, client.UnderConstruction}); err != nil {
+		return nil, err
+	}
+	var stage client.StageFilter
+	if err := stage.FromStageFilterByValue(client.StageFilterByValue{Value: stages}); err != nil {
+		return nil, err
+	}
+	return &client.ProjectFilters{Cost: &cost, Stage: &stage}, nil
 }

@@ -373,6 +373,10 @@ IdFilterValueMany: TypeAlias = list[IdFilterValueManyItem]
 IdFilterValueOne: TypeAlias = str
 
 
+class KnownFilter(TypedDict, closed=True):
+    known: bool
+
+
 class ListSkillsRequest(TypedDict, closed=True):
     scope: NotRequired[Literal["workspace", "personal"]]
     status: NotRequired[Literal["draft", "published"]]
@@ -1194,9 +1198,8 @@ class AccountNumberFacetByRanges(TypedDict, closed=True):
     exclude_own: NotRequired[bool]
 
 
-class AccountTypeFilter(TypedDict, closed=True):
-    value: NotRequired[AccountType | AccountTypeFilterValueMany]
-    known: NotRequired[bool]
+class AccountTypeFilterByValue(TypedDict, closed=True):
+    value: AccountType | AccountTypeFilterValueMany
 
 
 class AccountValueFacet(TypedDict, closed=True):
@@ -1252,14 +1255,12 @@ class ContactNumberFacetByRanges(TypedDict, closed=True):
     exclude_own: NotRequired[bool]
 
 
-class ContactRoleFilter(TypedDict, closed=True):
-    value: NotRequired[ContactRole | ContactRoleFilterValueMany]
-    known: NotRequired[bool]
+class ContactRoleFilterByValue(TypedDict, closed=True):
+    value: ContactRole | ContactRoleFilterValueMany
 
 
-class ContactStatusFilter(TypedDict, closed=True):
-    value: NotRequired[ContactStatus | ContactStatusFilterValueMany]
-    known: NotRequired[bool]
+class ContactStatusFilterByValue(TypedDict, closed=True):
+    value: ContactStatus | ContactStatusFilterValueMany
 
 
 class ContactValueFacet(TypedDict, closed=True):
@@ -1287,14 +1288,12 @@ An inclusive range: the lowest value, then the highest. One of the two may be nu
 """
 
 
-class DispositionFilter(TypedDict, closed=True):
-    value: NotRequired[Disposition | DispositionFilterValueMany]
-    known: NotRequired[bool]
+class DispositionFilterByValue(TypedDict, closed=True):
+    value: Disposition | DispositionFilterValueMany
 
 
-class GCStatusFilter(TypedDict, closed=True):
-    value: NotRequired[GCStatus | GCStatusFilterValueMany]
-    known: NotRequired[bool]
+class GCStatusFilterByValue(TypedDict, closed=True):
+    value: GCStatus | GCStatusFilterValueMany
 
 
 class GetProjectsBatchRequest(TypedDict, closed=True):
@@ -1311,44 +1310,27 @@ class GetSignalsBatchRequest(TypedDict, closed=True):
     max_bytes: NotRequired[int]
 
 
-class IcpTierFilter(TypedDict, closed=True):
-    value: NotRequired[IcpTier | IcpTierFilterValueMany]
-    known: NotRequired[bool]
+class IcpTierFilterByValue(TypedDict, closed=True):
+    value: IcpTier | IcpTierFilterValueMany
 
 
-class IdFilter(TypedDict, closed=True):
-    value: NotRequired[IdFilterValueOne | IdFilterValueMany]
+class IdFilterByValue(TypedDict, closed=True):
+    value: IdFilterValueOne | IdFilterValueMany
     exact_match: NotRequired[bool]
-    known: NotRequired[bool]
 
 
-class LongTextFilter(TypedDict, closed=True):
-    """
-    Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter. Without `exact_match` a text has at most 500 characters.
-    """
-
-    value: NotRequired[LongTextFilterValueOne | LongTextFilterValueMany]
+class LongTextFilterByValue(TypedDict, closed=True):
+    value: LongTextFilterValueOne | LongTextFilterValueMany
     exact_match: NotRequired[bool]
-    known: NotRequired[bool]
 
 
-class NotesTextFilter(TypedDict, closed=True):
-    """
-    Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter. Without `exact_match` a text has at most 500 characters.
-    """
-
-    value: NotRequired[NotesTextFilterValueOne | NotesTextFilterValueMany]
+class NotesTextFilterByValue(TypedDict, closed=True):
+    value: NotesTextFilterValueOne | NotesTextFilterValueMany
     exact_match: NotRequired[bool]
-    known: NotRequired[bool]
 
 
-class NumberFilter(TypedDict, closed=True):
-    """
-    A number, or an inclusive range `[lowest, highest]` one end of which may be null; the lowest must not be above the highest. An unknown value is in no range.
-    """
-
-    value: NotRequired[NumberFilterValueOne | NumberRange]
-    known: NotRequired[bool]
+class NumberFilterByValue(TypedDict, closed=True):
+    value: NumberFilterValueOne | NumberRange
 
 
 class Presentation(TypedDict, closed=True):
@@ -1361,9 +1343,8 @@ class Presentation(TypedDict, closed=True):
     column_visibility: dict[str, bool]
 
 
-class PrimaryUseFilter(TypedDict, closed=True):
-    value: NotRequired[PrimaryUse | PrimaryUseFilterValueMany]
-    known: NotRequired[bool]
+class PrimaryUseFilterByValue(TypedDict, closed=True):
+    value: PrimaryUse | PrimaryUseFilterValueMany
 
 
 class ProjectDateFacet(TypedDict, closed=True):
@@ -1428,23 +1409,13 @@ class ProjectViewDefinitionFields(TypedDict, closed=True):
     detected: NotRequired[ViewDateRange]
 
 
-class ShortTextFilter(TypedDict, closed=True):
-    """
-    Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter.
-    """
-
-    value: NotRequired[ShortTextFilterValueOne | ShortTextFilterValueMany]
+class ShortTextFilterByValue(TypedDict, closed=True):
+    value: ShortTextFilterValueOne | ShortTextFilterValueMany
     exact_match: NotRequired[bool]
-    known: NotRequired[bool]
 
 
-class ShortValueFilter(TypedDict, closed=True):
-    """
-    A value of up to 500 characters, or several of which any may match, compared without case and accents.
-    """
-
-    value: NotRequired[ShortValueFilterValueOne | ShortValueFilterValueMany]
-    known: NotRequired[bool]
+class ShortValueFilterByValue(TypedDict, closed=True):
+    value: ShortValueFilterValueOne | ShortValueFilterValueMany
 
 
 SignalFacet: TypeAlias = SignalValueFacet | SignalDateFacet
@@ -1455,37 +1426,25 @@ class SignalSubscriptionUpsert(TypedDict, closed=True):
     delivery: NotRequired[SignalSubscriptionUpsertDelivery]
 
 
-class SignalTypeFilter(TypedDict, closed=True):
-    value: NotRequired[SignalType | SignalTypeFilterValueMany]
-    known: NotRequired[bool]
+class SignalTypeFilterByValue(TypedDict, closed=True):
+    value: SignalType | SignalTypeFilterValueMany
 
 
-class StageFilter(TypedDict, closed=True):
-    value: NotRequired[Stage | StageFilterValueMany]
-    known: NotRequired[bool]
+class StageFilterByValue(TypedDict, closed=True):
+    value: Stage | StageFilterValueMany
 
 
-class TextFilter(TypedDict, closed=True):
-    """
-    Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter. Without `exact_match` a text has at most 500 characters.
-    """
-
-    value: NotRequired[TextFilterValueOne | TextFilterValueMany]
+class TextFilterByValue(TypedDict, closed=True):
+    value: TextFilterValueOne | TextFilterValueMany
     exact_match: NotRequired[bool]
-    known: NotRequired[bool]
 
 
 class UpsertWorkspaceProjectsBatchRequest(TypedDict, closed=True):
     inputs: list[WorkspaceProjectUpsert]
 
 
-class ValueFilter(TypedDict, closed=True):
-    """
-    A value of up to 1000 characters, or several of which any may match, compared without case and accents.
-    """
-
-    value: NotRequired[ValueFilterValueOne | ValueFilterValueMany]
-    known: NotRequired[bool]
+class ValueFilterByValue(TypedDict, closed=True):
+    value: ValueFilterValueOne | ValueFilterValueMany
 
 
 class ViewAccountDateFacet(TypedDict, closed=True):
@@ -1741,6 +1700,9 @@ class WorkspaceProjectValueFacet(TypedDict, closed=True):
 AccountNumberFacet: TypeAlias = AccountNumberFacetByRanges | AccountNumberFacetByBuckets
 
 
+AccountTypeFilter: TypeAlias = AccountTypeFilterByValue | KnownFilter
+
+
 class AccountViewDefinition(TypedDict, closed=True):
     version: Literal[1]
     q: str
@@ -1751,6 +1713,12 @@ Area: TypeAlias = AreaByNear | AreaByWithin
 
 
 ContactNumberFacet: TypeAlias = ContactNumberFacetByRanges | ContactNumberFacetByBuckets
+
+
+ContactRoleFilter: TypeAlias = ContactRoleFilterByValue | KnownFilter
+
+
+ContactStatusFilter: TypeAlias = ContactStatusFilterByValue | KnownFilter
 
 
 class CreateDynamicAccountView(TypedDict, closed=True):
@@ -1780,22 +1748,143 @@ class CreateStaticView(TypedDict, closed=True):
     revision: NotRequired[int]
 
 
-class DateFilter(TypedDict, closed=True):
-    """
-    A day or an instant, or an inclusive range `[after, before]` one end of which may be null; the first must not be later than the last. An unknown value is in no range.
-    """
-
-    value: NotRequired[DayOrInstant | DateRange]
-    known: NotRequired[bool]
+class DateFilterByValue(TypedDict, closed=True):
+    value: DayOrInstant | DateRange
 
 
-class LocationFilter(TypedDict, closed=True):
+DispositionFilter: TypeAlias = DispositionFilterByValue | KnownFilter
+
+
+GCStatusFilter: TypeAlias = GCStatusFilterByValue | KnownFilter
+
+
+IcpTierFilter: TypeAlias = IcpTierFilterByValue | KnownFilter
+
+
+IdFilter: TypeAlias = IdFilterByValue | KnownFilter
+
+
+class LocationFilterByValue(TypedDict, closed=True):
+    value: Area
+
+
+LongTextFilter: TypeAlias = LongTextFilterByValue | KnownFilter
+
+
+NotesTextFilter: TypeAlias = NotesTextFilterByValue | KnownFilter
+
+
+NumberFilter: TypeAlias = NumberFilterByValue | KnownFilter
+
+
+PrimaryUseFilter: TypeAlias = PrimaryUseFilterByValue | KnownFilter
+
+
+ProjectNumberFacet: TypeAlias = ProjectNumberFacetByRanges | ProjectNumberFacetByBuckets
+
+
+class ProjectViewDefinition(TypedDict, closed=True):
+    version: Literal[1]
+    q: str
+    fields: ProjectViewDefinitionFields
+
+
+ShortTextFilter: TypeAlias = ShortTextFilterByValue | KnownFilter
+
+
+ShortValueFilter: TypeAlias = ShortValueFilterByValue | KnownFilter
+
+
+SignalTypeFilter: TypeAlias = SignalTypeFilterByValue | KnownFilter
+
+
+StageFilter: TypeAlias = StageFilterByValue | KnownFilter
+
+
+TextFilter: TypeAlias = TextFilterByValue | KnownFilter
+
+
+class UpsertWorkspaceAccountsBatchRequest(TypedDict, closed=True):
+    inputs: list[WorkspaceAccountUpsert]
+
+
+class UpsertWorkspaceContactsBatchRequest(TypedDict, closed=True):
+    inputs: list[WorkspaceContactUpsert]
+
+
+ValueFilter: TypeAlias = ValueFilterByValue | KnownFilter
+
+
+ViewAccountNumberFacet: TypeAlias = ViewAccountNumberFacetByRanges | ViewAccountNumberFacetByBuckets
+
+
+ViewContactNumberFacet: TypeAlias = ViewContactNumberFacetByRanges | ViewContactNumberFacetByBuckets
+
+
+class ViewDefinition(TypedDict, closed=True):
     """
-    Near a point or within a box. A record has a point if its latitude and longitude are known and valid.
+    `version` alone for a Static View; with `q` and `fields` for a Dynamic one, whose conditions are those of its dataset.
     """
 
-    value: NotRequired[Area]
-    known: NotRequired[bool]
+    version: Literal[1]
+    q: NotRequired[str]
+    fields: NotRequired[ViewDefinitionFields]
+
+
+ViewProjectNumberFacet: TypeAlias = ViewProjectNumberFacetByRanges | ViewProjectNumberFacetByBuckets
+
+
+WorkspaceAccountNumberFacet: TypeAlias = (
+    WorkspaceAccountNumberFacetByRanges | WorkspaceAccountNumberFacetByBuckets
+)
+
+
+WorkspaceContactNumberFacet: TypeAlias = (
+    WorkspaceContactNumberFacetByRanges | WorkspaceContactNumberFacetByBuckets
+)
+
+
+WorkspaceProjectNumberFacet: TypeAlias = (
+    WorkspaceProjectNumberFacetByRanges | WorkspaceProjectNumberFacetByBuckets
+)
+
+
+AccountFacet: TypeAlias = AccountValueFacet | AccountDateFacet | AccountNumberFacet
+
+
+class ChangeView(TypedDict, closed=True):
+    """
+    What is left out stays as it is.
+    """
+
+    id: str
+    dataset: NotRequired[ViewDataset]
+    view_type: NotRequired[ViewType]
+    name: NotRequired[str]
+    definition: NotRequired[ViewDefinition]
+    presentation: NotRequired[Presentation]
+    revision: NotRequired[int]
+
+
+ContactFacet: TypeAlias = ContactValueFacet | ContactDateFacet | ContactNumberFacet
+
+
+class CreateDynamicProjectView(TypedDict, closed=True):
+    dataset: Literal["project"]
+    view_type: Literal["dynamic"]
+    name: str
+    definition: ProjectViewDefinition
+    presentation: NotRequired[Presentation]
+    revision: NotRequired[int]
+
+
+DateFilter: TypeAlias = DateFilterByValue | KnownFilter
+
+
+LocationFilter: TypeAlias = LocationFilterByValue | KnownFilter
+
+
+ProjectFacet: TypeAlias = ProjectValueFacet | ProjectDateFacet | ProjectNumberFacet | ProjectGeoFacet
 
 
 class ProjectFilters(TypedDict, closed=True):
@@ -1830,20 +1919,11 @@ class ProjectFilters(TypedDict, closed=True):
     updated_at: NotRequired[DateFilter]
 
 
-ProjectNumberFacet: TypeAlias = ProjectNumberFacetByRanges | ProjectNumberFacetByBuckets
-
-
 class ProjectSuggestRequest(TypedDict, closed=True):
     field: NotRequired[Literal["name", "city", "state", "country"]]
     prefix: str
     filters: NotRequired[ProjectFilters]
     limit: NotRequired[int]
-
-
-class ProjectViewDefinition(TypedDict, closed=True):
-    version: Literal[1]
-    q: str
-    fields: ProjectViewDefinitionFields
 
 
 class SignalFilters(TypedDict, closed=True):
@@ -1913,31 +1993,15 @@ class SignalSuggestRequest(TypedDict, closed=True):
     limit: NotRequired[int]
 
 
-class UpsertWorkspaceAccountsBatchRequest(TypedDict, closed=True):
-    inputs: list[WorkspaceAccountUpsert]
+ViewAccountFacet: TypeAlias = ViewAccountValueFacet | ViewAccountDateFacet | ViewAccountNumberFacet
 
 
-class UpsertWorkspaceContactsBatchRequest(TypedDict, closed=True):
-    inputs: list[WorkspaceContactUpsert]
+ViewContactFacet: TypeAlias = ViewContactValueFacet | ViewContactDateFacet | ViewContactNumberFacet
 
 
-ViewAccountNumberFacet: TypeAlias = ViewAccountNumberFacetByRanges | ViewAccountNumberFacetByBuckets
-
-
-ViewContactNumberFacet: TypeAlias = ViewContactNumberFacetByRanges | ViewContactNumberFacetByBuckets
-
-
-class ViewDefinition(TypedDict, closed=True):
-    """
-    `version` alone for a Static View; with `q` and `fields` for a Dynamic one, whose conditions are those of its dataset.
-    """
-
-    version: Literal[1]
-    q: NotRequired[str]
-    fields: NotRequired[ViewDefinitionFields]
-
-
-ViewProjectNumberFacet: TypeAlias = ViewProjectNumberFacetByRanges | ViewProjectNumberFacetByBuckets
+ViewProjectFacet: TypeAlias = (
+    ViewProjectValueFacet | ViewProjectDateFacet | ViewProjectNumberFacet | ViewProjectGeoFacet
+)
 
 
 class ViewRecordsSearchRequestAnyFilters(TypedDict, closed=True):
@@ -2069,6 +2133,20 @@ class ViewRecordsSearchRequestNoneFilters(TypedDict, closed=True):
     location: NotRequired[LocationFilter]
 
 
+ViewUpsert: TypeAlias = (
+    CreateDynamicAccountView
+    | CreateDynamicContactView
+    | CreateDynamicProjectView
+    | CreateStaticView
+    | ChangeView
+)
+
+
+WorkspaceAccountFacet: TypeAlias = (
+    WorkspaceAccountValueFacet | WorkspaceAccountDateFacet | WorkspaceAccountNumberFacet
+)
+
+
 class WorkspaceAccountFilters(TypedDict, closed=True):
     """
     Conditions that must all be met.
@@ -2094,8 +2172,8 @@ class WorkspaceAccountFilters(TypedDict, closed=True):
     atlas_score: NotRequired[NumberFilter]
 
 
-WorkspaceAccountNumberFacet: TypeAlias = (
-    WorkspaceAccountNumberFacetByRanges | WorkspaceAccountNumberFacetByBuckets
+WorkspaceContactFacet: TypeAlias = (
+    WorkspaceContactValueFacet | WorkspaceContactDateFacet | WorkspaceContactNumberFacet
 )
 
 
@@ -2120,8 +2198,11 @@ class WorkspaceContactFilters(TypedDict, closed=True):
     updated_at: NotRequired[DateFilter]
 
 
-WorkspaceContactNumberFacet: TypeAlias = (
-    WorkspaceContactNumberFacetByRanges | WorkspaceContactNumberFacetByBuckets
+WorkspaceProjectFacet: TypeAlias = (
+    WorkspaceProjectValueFacet
+    | WorkspaceProjectDateFacet
+    | WorkspaceProjectNumberFacet
+    | WorkspaceProjectGeoFacet
 )
 
 
@@ -2160,14 +2241,6 @@ class WorkspaceProjectFilters(TypedDict, closed=True):
     updated_at: NotRequired[DateFilter]
 
 
-WorkspaceProjectNumberFacet: TypeAlias = (
-    WorkspaceProjectNumberFacetByRanges | WorkspaceProjectNumberFacetByBuckets
-)
-
-
-AccountFacet: TypeAlias = AccountValueFacet | AccountDateFacet | AccountNumberFacet
-
-
 class AccountFilters(TypedDict, closed=True):
     """
     Conditions that must all be met.
@@ -2193,23 +2266,6 @@ class AccountSuggestRequest(TypedDict, closed=True):
     prefix: str
     filters: NotRequired[AccountFilters]
     limit: NotRequired[int]
-
-
-class ChangeView(TypedDict, closed=True):
-    """
-    What is left out stays as it is.
-    """
-
-    id: str
-    dataset: NotRequired[ViewDataset]
-    view_type: NotRequired[ViewType]
-    name: NotRequired[str]
-    definition: NotRequired[ViewDefinition]
-    presentation: NotRequired[Presentation]
-    revision: NotRequired[int]
-
-
-ContactFacet: TypeAlias = ContactValueFacet | ContactDateFacet | ContactNumberFacet
 
 
 class ContactFilters(TypedDict, closed=True):
@@ -2246,15 +2302,6 @@ class ContactSuggestRequest(TypedDict, closed=True):
     limit: NotRequired[int]
 
 
-class CreateDynamicProjectView(TypedDict, closed=True):
-    dataset: Literal["project"]
-    view_type: Literal["dynamic"]
-    name: str
-    definition: ProjectViewDefinition
-    presentation: NotRequired[Presentation]
-    revision: NotRequired[int]
-
-
 class ProjectChangesRequest(TypedDict, closed=True):
     cursor: NotRequired[str]
     since: NotRequired[DayOrInstant]
@@ -2264,9 +2311,6 @@ class ProjectChangesRequest(TypedDict, closed=True):
     records: NotRequired[bool]
     fields: NotRequired[list[ProjectField]]
     filters: NotRequired[ProjectFilters]
-
-
-ProjectFacet: TypeAlias = ProjectValueFacet | ProjectDateFacet | ProjectNumberFacet | ProjectGeoFacet
 
 
 class ProjectRelations(TypedDict, closed=True):
@@ -2299,15 +2343,8 @@ class SignalFacetRequest(TypedDict, closed=True):
     facets: NotRequired[list[SignalFacet]]
 
 
-ViewAccountFacet: TypeAlias = ViewAccountValueFacet | ViewAccountDateFacet | ViewAccountNumberFacet
-
-
-ViewContactFacet: TypeAlias = ViewContactValueFacet | ViewContactDateFacet | ViewContactNumberFacet
-
-
-ViewProjectFacet: TypeAlias = (
-    ViewProjectValueFacet | ViewProjectDateFacet | ViewProjectNumberFacet | ViewProjectGeoFacet
-)
+class UpsertViewsBatchRequest(TypedDict, closed=True):
+    inputs: list[ViewUpsert]
 
 
 class ViewRecordsSearchRequestAnyRelations(TypedDict, closed=True):
@@ -2337,25 +2374,6 @@ class ViewRecordsSearchRequestRelations(TypedDict, closed=True):
     without_contact: NotRequired[ContactFilters]
 
 
-ViewUpsert: TypeAlias = (
-    CreateDynamicAccountView
-    | CreateDynamicContactView
-    | CreateDynamicProjectView
-    | CreateStaticView
-    | ChangeView
-)
-
-
-WorkspaceAccountFacet: TypeAlias = (
-    WorkspaceAccountValueFacet | WorkspaceAccountDateFacet | WorkspaceAccountNumberFacet
-)
-
-
-WorkspaceContactFacet: TypeAlias = (
-    WorkspaceContactValueFacet | WorkspaceContactDateFacet | WorkspaceContactNumberFacet
-)
-
-
 class WorkspaceContactGroup(TypedDict, closed=True):
     """
     At least one condition. All must be met.
@@ -2379,14 +2397,6 @@ class WorkspaceContactSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[WorkspaceContactRowField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
-
-
-WorkspaceProjectFacet: TypeAlias = (
-    WorkspaceProjectValueFacet
-    | WorkspaceProjectDateFacet
-    | WorkspaceProjectNumberFacet
-    | WorkspaceProjectGeoFacet
-)
 
 
 class WorkspaceProjectGroup(TypedDict, closed=True):
@@ -2497,10 +2507,6 @@ class ProjectSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[ProjectField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
-
-
-class UpsertViewsBatchRequest(TypedDict, closed=True):
-    inputs: list[ViewUpsert]
 
 
 class ViewContactFacetRequest(TypedDict, closed=True):
