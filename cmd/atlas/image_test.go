@@ -19,6 +19,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/jackc/pgx/v5"
+	"github.com/moby/patternmatcher"
+	"github.com/moby/patternmatcher/ignorefile"
 	"go.yaml.in/yaml/v3"
 
 	"atlas/cmd/internal/cli"
@@ -180,46 +182,75 @@ func TestImageBuildsTheProgram(t *testing.T) {
 		!strings.Contains(string(build), "-X atlas/internal/release.stamped=") {
 		t.Error("the image does not know its version")
 	}
+}
 
-	ignored, err := os.ReadFile(filepath.Join(repository, ".dockerignore"))
+// TestImageHasItsSources: .dockerignore sends to the builder what the programs that the
+// Dockerfile builds consist of, embedded files included.
+func TestImageHasItsSources(t *testing.T) {
+	t.Parallel()
+	kept, err := os.Open(filepath.Join(repository, ".dockerignore"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := strings.Split(string(ignored), "\n")
-	if !slices.Contains(sent, "!scripts/build") {
-		t.Error("scripts/build is needed, and .dockerignore keeps it back")
-	}
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,EmbedFiles", "atlas/cmd/atlas").Output()
+	defer kept.Close()
+	patterns, err := ignorefile.ReadAll(kept)
 	if err != nil {
 		t.Fatal(err)
 	}
-	packages := 0
+	ignores, err := patternmatcher.New(patterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []string{"go.mod", "go.sum", "client/go.mod", "scripts/build", "scripts/explorer", "explorer/package-lock.json"}
+	files = append(files, sources(t, "atlas/cmd/atlas", "atlas/scripts/openapi")...)
+	for _, f := range files {
+		if strings.HasPrefix(f, "explorer/dist/app/") {
+			continue // another stage makes them
+		}
+		ignored, err := ignores.MatchesOrParentMatches(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ignored {
+			t.Errorf("%s is needed, and .dockerignore keeps it back", f)
+		}
+	}
+	if len(files) < 200 {
+		t.Errorf("the programs consist of %d files", len(files))
+	}
+}
+
+// sources are the files of this repository that programs consist of.
+func sources(t *testing.T, programs ...string) (files []string) {
+	t.Helper()
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-json=Dir,GoFiles,EmbedFiles"}, programs...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var p struct {
-			ImportPath string
-			EmbedFiles []string
+			Dir                 string
+			GoFiles, EmbedFiles []string
 		}
 		if err := d.Decode(&p); err != nil {
 			t.Fatal(err)
 		}
-		path, isOurs := strings.CutPrefix(p.ImportPath, "atlas/")
-		if !isOurs {
+		if p.Dir != root && !strings.HasPrefix(p.Dir, root+string(filepath.Separator)) {
 			continue
 		}
-		packages++
-		top, _, _ := strings.Cut(path, "/")
-		if !slices.Contains(sent, "!"+top) {
-			t.Errorf("%s is needed, and .dockerignore keeps it back", p.ImportPath)
-		}
-		for _, f := range p.EmbedFiles {
-			if strings.Contains(f, "testdata/") || strings.HasSuffix(f, "_test.go") {
-				t.Errorf("%s embeds %s, which .dockerignore keeps back", p.ImportPath, f)
+		for _, f := range slices.Concat(p.GoFiles, p.EmbedFiles) {
+			path, err := filepath.Rel(root, filepath.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
 			}
+			files = append(files, filepath.ToSlash(path))
 		}
 	}
-	if packages < 20 {
-		t.Errorf("the program has %d packages of its own", packages)
-	}
+	return files
 }
 
 func TestReadyCommand(t *testing.T) {
