@@ -64,6 +64,7 @@ type metadata struct {
 	Offset        int      `json:"offset"`
 	SearchAfter   string   `json:"search_after"`
 	DidYouMean    string   `json:"did_you_mean"`
+	Missing       []string `json:"missing"`
 	Hints         []string `json:"hints"`
 	LeftOut       []string `json:"left_out"`
 	Succeeded     int      `json:"succeeded"`

@@ -169,6 +169,15 @@ const (
 	FieldRelation FieldKind = "relation"
 )
 
+// Words is how the words of a query match. A newer service may answer others.
+type Words string
+
+// The values of Words.
+const (
+	WordsForms Words = "forms"
+	WordsExact Words = "exact"
+)
+
 // Typos is whether a query also finds similar terms. A newer service may answer others.
 type Typos string
 

@@ -11,6 +11,7 @@ import (
 // refused.
 type FacetRequest struct {
 	Query     string    `json:"query,omitzero"`
+	Words     Words     `json:"words,omitzero"`
 	Typos     Typos     `json:"typos,omitzero"`
 	Filters   Filters   `json:"filters,omitzero"`
 	Relations Relations `json:"relations,omitzero"`

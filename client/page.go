@@ -28,6 +28,9 @@ type Page[R any] struct {
 	// DidYouMean is a Query that finds records, if this one finds none and such a query
 	// is known.
 	DidYouMean string
+	// Missing are the words of Query that no record has in any form which meets the other
+	// conditions, if nothing is found.
+	Missing []string
 	// Hints are sentences on what of the search was probably meant otherwise.
 	Hints []string
 	// LeftOut are the ids of records, the last ones of the page, that are not in Records:
@@ -73,7 +76,7 @@ func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
 	}
 	return &Page[R]{
 		Records: records, Total: m.Total, TotalIsCapped: m.TotalIsCapped, Limit: m.Limit, Offset: m.Offset,
-		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Hints: m.Hints, LeftOut: m.LeftOut, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
+		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Missing: m.Missing, Hints: m.Hints, LeftOut: m.LeftOut, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
 	}
 }
 

@@ -16,9 +16,12 @@ import (
 //		Sort:      client.Desc("cost"),
 //	}
 type Search struct {
-	// Query is text. All its terms must occur in the record; up to 500
-	// characters.
+	// Query is text. All its words must occur in the record, in any form or as a synonym;
+	// up to 500 characters. "…", OR, - and * are operators (docs/api.md, "Words").
 	Query string `json:"query,omitzero"`
+	// Words "exact" finds records that have all terms of Query as typed, without
+	// operators.
+	Words Words `json:"words,omitzero"`
 	// Typos "auto" also finds records whose terms are similar to those of Query: one
 	// edit away from 4 characters, two from 8.
 	Typos Typos `json:"typos,omitzero"`

@@ -37,6 +37,7 @@ var enums = []enum{
 	{"Trend", "Trend", "where the signals of a company go", query.Trends, ""},
 	{"DatasetName", "Dataset", "the name of a dataset, or of the fields of a book", nil, "DescriptorDataset"},
 	{"FieldKind", "Field", "the kind of a field, which decides what its filter takes", nil, "Descriptor.kind"},
+	{"Words", "Words", "how the words of a query match", nil, "AccountSearchRequest.words"},
 	{"Typos", "Typos", "whether a query also finds similar terms", nil, "AccountSearchRequest.typos"},
 	{"Order", "Order", "the direction of a sort", nil, "AccountSort.order"},
 	{"MeasureOf", "Measure", "how a Measure combines numbers", nil, "AccountValueFacetMeasure.of"},

@@ -36,6 +36,7 @@ func global(d query.Dataset) definition {
 	fields := query.Fields(d)
 	ix := properties{
 		document.QueryText:  {"type": "text", "index_options": "freqs"},
+		document.Words:      words,
 		document.DigestName: {"type": "long", "index": false},
 		document.IDHigh:     {"type": "long", "index": false},
 		document.IDLow:      {"type": "long", "index": false},
@@ -103,6 +104,7 @@ func held(d query.Dataset) definition {
 		document.Version:     {"type": "long", "index": false},
 		document.InBook:      {"type": "boolean"},
 		document.ViewIDs:     {"type": "keyword"},
+		document.Words:       words,
 	}
 	var fields []query.Field
 	for _, d := range query.Held {
@@ -178,6 +180,10 @@ func folded(to properties, fields []query.Field) {
 	}
 	to[document.TextGroup], to[document.ExactGroup] = property{"properties": text}, property{"properties": exact}
 }
+
+// words defines words that are made already, with their places for phrases. A score does
+// not depend on how many there are.
+var words = property{"type": "text", "analyzer": "whitespace", "norms": false}
 
 // ownTerms defines the terms of one field.
 var ownTerms = property{"type": "text", "index_options": "docs", "norms": false}

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/search/query"
+	"atlas/search/words"
 )
 
 // TotalCap is the highest total that a search counts exactly, unless it is a dry run.
@@ -84,6 +85,8 @@ type compiler struct {
 	border map[query.Circle][]string // query.Query.Border
 	// folding is that of the index.
 	folding query.Folding
+	dataset query.Dataset
+	base    query.BaseKind
 }
 
 var _ query.Visitor = (*compiler)(nil)
@@ -141,7 +144,7 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	if q.DryRun {
 		c.public = query.PublicText(q.Dataset)
 	}
-	c.border, c.folding = q.Border, q.Folding
+	c.border, c.folding, c.dataset = q.Border, q.Folding, q.Dataset
 	start := len(c.b)
 	c.raw(`{"bool":{"filter":[`)
 	first := len(c.b)
@@ -156,9 +159,14 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	if seek != nil {
 		c.b = append(append(c.b, seek...), ',')
 	}
+	var w wordSearch
+	if c.base = q.Base.Kind; q.Text != "" && !q.Exact {
+		w = c.wordsOf(words.Published.Read(q.Text, q.Folding.Fold), q.DryRun || q.WithoutPrivate, q)
+		c.filterWords(w, scored)
+	}
 	text := query.MatchRecord{Text: q.Folding.Fold(q.Text)}
 	onlyPublic := q.WithoutPrivate && query.HasPrivate(q.Dataset)
-	if q.Text != "" && (!scored || q.Typos || onlyPublic) {
+	if q.Text != "" && q.Exact && (!scored || q.Typos || onlyPublic) {
 		ofViews := c.public
 		if onlyPublic { // the scores stay those of pages without an offset
 			c.public = query.PublicText(q.Dataset)
@@ -185,9 +193,12 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 		if filtered {
 			c.raw(`,`)
 		}
-		if q.Typos {
+		switch {
+		case !q.Exact:
+			return c.scoreWords(w, q.Dataset, text.Text).raw(`}}`)
+		case q.Typos:
 			c.raw(`"should":[`).scoreNearly(q.Dataset, text.Text)
-		} else {
+		default:
 			c.raw(`"must":[`).VisitMatchRecord(text)
 			c.raw(`],"should":[`)
 		}

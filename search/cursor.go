@@ -13,6 +13,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/search/query"
+	"atlas/search/words"
 )
 
 // Cursors creates and parses the `search_after` of a page: the sort values of its
@@ -75,7 +76,7 @@ func (c *Cursors) Make(q query.Query, p Position) string {
 
 // Read returns the position of q's cursor, the beginning when q has none. Error:
 // BadRequest for a cursor that was made for another base, dataset, sort or, by
-// relevance, text and typos, or of which any bit was changed. Engine.Search refuses
+// relevance, text, words and typos, or of which any bit was changed. Engine.Search refuses
 // cursors of a Folding that no index has any more.
 func (c *Cursors) Read(q query.Query) (Position, error) {
 	if q.After == "" {
@@ -126,7 +127,7 @@ func seal(key []byte, purpose string, data []byte) []byte {
 	return mac.Sum(nil)
 }
 
-var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send metadata.search_after as it was answered, with the same dataset, workspace and sort (and, when sorted by relevance, the same query), or leave it out to begin at the first page")
+var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send metadata.search_after as it was answered, with the same dataset, workspace and sort (and, when sorted by relevance, the same query and words), or leave it out to begin at the first page")
 
 // foldings are those that positions of a sort may have, the newest first. Where the sort
 // values are not folded, they are all the first one, which cursors of before had.
@@ -134,7 +135,7 @@ func foldings(s query.Sort) []query.Folding {
 	if !dependsOnFolding(s) {
 		return []query.Folding{query.CaseFolding}
 	}
-	return []query.Folding{query.MarkFolding, query.CaseFolding}
+	return []query.Folding{query.WordFolding, query.MarkFolding, query.CaseFolding}
 }
 
 func dependsOnFolding(s query.Sort) bool { return s.Relevance() || s.Field.Folded() }
@@ -160,6 +161,9 @@ func sign(key []byte, q query.Query, folding query.Folding, position []byte) []b
 		part(q.Text)
 		if q.Typos {
 			part("typos")
+		}
+		if !q.Exact {
+			part("words " + words.Version)
 		}
 	}
 	part(string(position))

@@ -226,7 +226,7 @@ func TestIssuedCursors(t *testing.T) {
 	}{
 		{dataBase, `{"sort":{"field":"updated_at","order":"asc"}}`, "AjJeYF9Ku4Jlvhamh4tOOcgKF2rFVd-MKDxJZNHIpQyWrAJbImFjbWUiLDEsMl0"},
 		{bookBase, `{"sort":{"field":"updated_at","order":"desc"}}`, "AuVDg5fcE8w8qU2zX_L7JGdBUF5i0LMPrGKL6URfC-IjrAJbImFjbWUiLDEsMl0"},
-		{dataBase, `{"query":"acme"}`, "AiXIuB13GFT0k8cRl7t6ZWOBrdngHjc56O0UlTXKiVgLrAJbImFjbWUiLDEsMl0"},
+		{dataBase, `{"query":"acme","words":"exact"}`, "AiXIuB13GFT0k8cRl7t6ZWOBrdngHjc56O0UlTXKiVgLrAJbImFjbWUiLDEsMl0"},
 	} {
 		q := parse(t, query.Accounts, issued.base, issued.body)
 		if got := c.Make(q, search.Position{After: json.RawMessage(`["acme",1,2]`), Passed: 300, Folding: query.CaseFolding}); got != issued.cursor {

@@ -24,21 +24,34 @@ const (
 	didYouMeanWithin = time.Second
 )
 
-// didYouMean returns the Page.DidYouMean of searches that together find nothing. They
-// have the same text. Private fields are neither searched nor offered: who searches
+// notFound returns the NotFound of searches that together find nothing. They have the same
+// text. Private fields are neither searched nor offered: who searches
 // without a result pays nothing. An error of Elasticsearch is no text.
-func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
+func (e *Engine) notFound(ctx context.Context, sets ...query.Query) query.NotFound {
 	q := sets[0]
 	private := func(q query.Query) bool { return query.OnPrivate(q.Where) }
 	if q.Text == "" || q.Typos || slices.ContainsFunc(sets, private) {
-		return ""
+		return query.NotFound{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, didYouMeanWithin)
 	defer cancel()
 	sets, err := e.withBorders(ctx, sets...)
-	if err != nil {
-		return ""
+	switch {
+	case err != nil:
+		return query.NotFound{}
+	case q.Exact:
+		return query.NotFound{DidYouMean: e.similarTerms(ctx, sets)}
 	}
+	found, err := e.missingWords(ctx, sets)
+	if err != nil {
+		return query.NotFound{}
+	}
+	return found
+}
+
+// similarTerms is the text with similar terms, "" if there is none.
+func (e *Engine) similarTerms(ctx context.Context, sets []query.Query) string {
+	q := sets[0]
 	// The terms of a text are nearly always its words, so one round trip has all that a
 	// text without a similar one needs.
 	first := termsRequest{text: q.Folding.Fold(q.Text)}
@@ -210,6 +223,17 @@ type termsRequest struct {
 	similar string
 	// counted are the terms to count records with. Those have all terms required, too.
 	required, counted []string
+	// words are conditions to count records with in place of counted, met those that all
+	// records counted meet. Similar terms are then those of words.
+	words, met []clause
+}
+
+// paths are the paths of the terms.
+func (r termsRequest) paths(d query.Dataset) []string {
+	if r.words != nil {
+		return []string{WordsPath}
+	}
+	return textPaths(d)
 }
 
 // termCount is how many records have a term.
@@ -233,7 +257,7 @@ func (e *Engine) ask(ctx context.Context, r termsRequest, of ...query.Query) ([]
 		return nil, nil, err
 	}
 	var terms []term
-	counts := make([]termCount, len(r.counted))
+	counts := make([]termCount, max(len(r.counted), len(r.words)))
 	for _, result := range results {
 		if r.text != "" {
 			var byPath map[string][]term
@@ -244,7 +268,7 @@ func (e *Engine) ask(ctx context.Context, r termsRequest, of ...query.Query) ([]
 				terms = merged(terms, more)
 			}
 		}
-		if len(r.counted) > 0 {
+		if len(counts) > 0 {
 			var found struct {
 				Terms    termFilters `json:"terms"`
 				Anywhere struct {
@@ -288,7 +312,7 @@ func merged(terms, more []term) []term {
 
 // body is the request for the index of a search.
 func (r termsRequest) body(q query.Query) []byte {
-	paths := textPaths(q.Dataset)
+	paths := r.paths(q.Dataset)
 	c := newCompiler(2048)
 	c.raw(`{"size":0,"track_total_hits":false`)
 	if r.text != "" {
@@ -304,13 +328,24 @@ func (r termsRequest) body(q query.Query) []byte {
 		}
 		c.raw(`}`)
 	}
-	if len(r.counted) > 0 {
+	if len(r.counted)+len(r.words) > 0 {
 		q.Text, q.DryRun, q.CountOnly = "", true, true
 		c.raw(`,"query":{"bool":{"filter":[`).condition(q, nil)
 		for _, t := range r.required {
 			c.raw(`,`).inOneOf(paths, t)
 		}
-		c.raw(`]}},"aggs":{`).countEach(paths, r.counted)
+		for _, one := range r.met {
+			c.b = append(append(c.b, ','), one...)
+		}
+		c.raw(`]}},"aggs":{`)
+		if r.words != nil {
+			c.raw(`"terms":{"filters":{"filters":[`)
+			for _, one := range r.words {
+				c.b = append(append(c.b, one...), ',')
+			}
+			return c.closeList().raw(`]}}}}`).b
+		}
+		c.countEach(paths, r.counted)
 		if r.similar == "missing" {
 			c.raw(`,"anywhere":{"global":{},"aggs":{`).countEach(paths, r.counted).raw(`}}`)
 		}
@@ -340,7 +375,7 @@ func (c *compiler) inOneOf(paths []string, term string) *compiler {
 // withTerms gives q the terms of its text if a search in several fields needs them.
 // Errors: Unavailable.
 func (e *Engine) withTerms(ctx context.Context, q query.Query) (query.Query, error) {
-	if q.Text == "" || !q.Typos || query.PublicText(q.Dataset) == nil {
+	if q.Text == "" || !q.Exact || !q.Typos || query.PublicText(q.Dataset) == nil {
 		return q, nil
 	}
 	terms, _, err := e.ask(ctx, termsRequest{text: q.Folding.Fold(q.Text)}, q)

@@ -48,7 +48,10 @@ func (e *Engine) countFacets(ctx context.Context, s query.FacetSearch) (query.Fa
 	}
 	answer, err := run.answer(ctx)
 	if err == nil && answer.Count == 0 {
-		answer.DidYouMean = e.didYouMean(ctx, searches[:len(s.Sets)]...)
+		if err := e.checkWords(ctx, searches...); err != nil {
+			return query.Facets{}, err
+		}
+		answer.NotFound = e.notFound(ctx, searches[:len(s.Sets)]...)
 	}
 	return answer, err
 }

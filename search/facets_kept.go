@@ -38,6 +38,9 @@ func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 
 func bytesOfFacets(facets query.Facets) int {
 	bytes := len(facets.DidYouMean)
+	for _, word := range facets.Missing {
+		bytes += countBytes + len(word)
+	}
 	for _, f := range facets.Facets {
 		switch f := f.(type) {
 		case query.ValueCounts:
@@ -58,7 +61,7 @@ func bytesOfFacets(facets query.Facets) int {
 
 func describeFacets(w io.Writer, s query.FacetSearch) {
 	for _, q := range s.Searches() {
-		_, _ = fmt.Fprintf(w, "\n%s %t %q %q %s %q %t", q.Dataset, q.Held, q.Generation, q.Base.Workspace, q.Where, query.FoldCase(q.Text), q.Typos)
+		_, _ = fmt.Fprintf(w, "\n%s %t %q %q %s %q %t %t", q.Dataset, q.Held, q.Generation, q.Base.Workspace, q.Where, q.Text, q.Typos, q.Exact)
 	}
 	_, _ = fmt.Fprintf(w, "\n%q", s.Request.Own)
 	for _, f := range s.Request.Facets {

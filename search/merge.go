@@ -21,13 +21,16 @@ func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, coun
 	return inFoldings(ctx, e, false, []query.Query{searches[0], searches[1], countOnly}, func(folded []query.Query) (query.Page, error) {
 		page, err := e.mergedPage(ctx, [2]query.Query(folded[:2]), folded[2])
 		if err == nil && page.Total == 0 {
-			page.DidYouMean = e.didYouMean(ctx, folded[0], folded[2])
+			if err := e.checkWords(ctx, folded...); err != nil {
+				return query.Page{}, err
+			}
+			page.NotFound = e.notFound(ctx, folded[0], folded[2])
 		}
 		return page, err
 	})
 }
 
-// mergedPage is SearchMerged without Page.DidYouMean.
+// mergedPage is SearchMerged without Page.NotFound.
 func (e *Engine) mergedPage(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	q := searches[0]
 	other := searches[1]

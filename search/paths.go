@@ -64,6 +64,7 @@ func (p FieldPrefix) TextPath(f *query.Field) string {
 // Paths that are not fields of the record.
 const (
 	QueryPath   = document.IX + "." + document.QueryText
+	WordsPath   = document.IX + "." + document.Words
 	RankPath    = document.IX + "." + document.Rank
 	DomainsPath = document.IX + "." + document.Domains
 	phonePath   = document.IX + "." + document.Phone
@@ -72,6 +73,7 @@ const (
 
 	workspacePath = document.HeldBlock + "." + document.WorkspaceID
 	inBookPath    = document.HeldBlock + "." + document.InBook
+	heldWordsPath = document.HeldBlock + "." + document.Words
 	viewsPath     = document.HeldBlock + "." + document.ViewIDs
 )
 

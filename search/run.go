@@ -79,9 +79,12 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) 
 		q := folded[0]
 		page, err := e.searchPage(ctx, q)
 		if err == nil && page.Total == 0 {
+			if err := e.checkWords(ctx, q); err != nil {
+				return query.Page{}, err
+			}
 			var both sync.WaitGroup
 			both.Go(func() { page.Named = e.named(ctx, q) })
-			page.DidYouMean = e.didYouMean(ctx, q)
+			page.NotFound = e.notFound(ctx, q)
 			both.Wait()
 		}
 		return page, err
@@ -89,7 +92,7 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) 
 }
 
 // prepared returns searches with what their bodies need from other round trips: the
-// records at the borders of circles and, where nothing is charged, the terms of texts with
+// records at the borders of circles and, where nothing is charged, the terms of exact texts with
 // typos.
 func (e *Engine) prepared(ctx context.Context, free bool, searches ...query.Query) ([]query.Query, error) {
 	searches, err := e.withBorders(ctx, searches...)
@@ -105,7 +108,7 @@ func (e *Engine) prepared(ctx context.Context, free bool, searches ...query.Quer
 	return all, nil
 }
 
-// searchPage is Search without Page.DidYouMean and Page.Named.
+// searchPage is Search without Page.NotFound and Page.Named.
 func (e *Engine) searchPage(ctx context.Context, q query.Query) (query.Page, error) {
 	position, err := e.position(ctx, q)
 	if err != nil {

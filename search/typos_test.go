@@ -165,7 +165,7 @@ func TestTyposFindWhatTheModelFinds(t *testing.T) {
 	offered := 0
 	for _, text := range texts {
 		for _, d := range []query.Dataset{query.Accounts, query.Contacts} {
-			for _, body := range []string{`{"query":%q,"limit":100,"typos":"auto"}`, `{"query":%q,"limit":100,"sort":{"field":"name","order":"asc"},"typos":"auto"}`, `{"query":%q,"typos":"auto","dry_run":true}`, `{"query":%q,"limit":100,"typos":"off"}`} {
+			for _, body := range []string{`{"query":%q,"words":"exact","limit":100,"typos":"auto"}`, `{"query":%q,"words":"exact","limit":100,"sort":{"field":"name","order":"asc"},"typos":"auto"}`, `{"query":%q,"words":"exact","typos":"auto","dry_run":true}`, `{"query":%q,"words":"exact","limit":100,"typos":"off"}`} {
 				q := parse(t, d, dataBase, fmt.Sprintf(body, text))
 				want := w.find(d, text, q.Typos)
 				if text == "---" {
@@ -192,7 +192,7 @@ func TestTyposFindWhatTheModelFinds(t *testing.T) {
 				}
 			}
 			for _, typos := range []string{"auto", "off"} {
-				f, err := w.engine.Facets(t.Context(), facetSearch(t, d, fmt.Sprintf(`{"query":%q,"typos":%q}`, text, typos)))
+				f, err := w.engine.Facets(t.Context(), facetSearch(t, d, fmt.Sprintf(`{"query":%q,"words":"exact","typos":%q}`, text, typos)))
 				want := int64(len(w.find(d, text, typos == "auto")))
 				if text == "---" {
 					want = 0
@@ -303,7 +303,7 @@ func TestDidYouMeanSpellings(t *testing.T) {
 		"one two joe":     "",
 		"made towers wad": "",
 	} {
-		page, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q}`, text)))
+		page, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q,"words":"exact"}`, text)))
 		if err != nil || page.Total != 0 || page.DidYouMean != want {
 			t.Errorf("%s: %d matches, did you mean %q, %v; want %q", text, page.Total, page.DidYouMean, err, want)
 		}
@@ -346,7 +346,7 @@ func TestDidYouMeanOfManyTerms(t *testing.T) {
 		similar.Store(0)
 		trips.Store(0)
 		values.Store(0)
-		page, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q}`, c.text)))
+		page, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q,"words":"exact"}`, c.text)))
 		if err != nil || page.DidYouMean != c.want || similar.Load() != c.similar || trips.Load() != c.trips || (values.Load() > 0) != (page.Total == 0) {
 			t.Errorf("%s: did you mean %q, %v; similar terms were asked for %d times, in %d round trips; want %+v", c.text, page.DidYouMean, err, similar.Load(), trips.Load(), c)
 		}

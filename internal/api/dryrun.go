@@ -40,5 +40,5 @@ func (c *call) dryRun(q query.Query, find func(context.Context) (query.Page, err
 		return reply{}, err
 	}
 	p, err := find(c.Context())
-	return reply{dryRunData{p.Total, len(p.Rows)}, countMetadata{DidYouMean: p.DidYouMean, Hints: q.Hints.For(p.Total, p.Named)}}, err
+	return reply{dryRunData{p.Total, len(p.Rows)}, countMetadata{NotFound: p.NotFound, Hints: q.Hints.For(p.Total, p.Named)}}, err
 }

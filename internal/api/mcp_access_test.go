@@ -137,7 +137,7 @@ func TestAgentsMistakes(t *testing.T) {
 	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "search"}); err == nil || !strings.Contains(err.Error(), `did you mean "search_records"?`) {
 		t.Errorf("the tool search: %v", err)
 	}
-	if answer := me.ok("search_records", `{"dataset":"projects","query":"gara*ge"}`); !strings.Contains(answer.text, "query has no operators") {
+	if answer := me.ok("search_records", `{"dataset":"projects","query":"gara*ge"}`); !strings.Contains(answer.text, "is no more than text") {
 		t.Errorf("an operator is not told of: %s", answer.text)
 	}
 	if a.used(t) != 0 {

@@ -28,14 +28,14 @@ func free(data any) reply { return reply{data, creditsOnly{}} }
 
 // pageMetadata is the metadata of a search.
 type pageMetadata struct {
-	Total         int      `json:"total"`
-	TotalIsCapped bool     `json:"total_is_capped"`
-	Limit         int      `json:"limit"`
-	Offset        int      `json:"offset"`
-	SearchAfter   *string  `json:"search_after"`
-	Credits       int64    `json:"credits"`
-	DidYouMean    string   `json:"did_you_mean,omitempty"`
-	Hints         []string `json:"hints,omitempty"`
+	Total         int     `json:"total"`
+	TotalIsCapped bool    `json:"total_is_capped"`
+	Limit         int     `json:"limit"`
+	Offset        int     `json:"offset"`
+	SearchAfter   *string `json:"search_after"`
+	Credits       int64   `json:"credits"`
+	query.NotFound
+	Hints []string `json:"hints,omitempty"`
 }
 
 // free is the metadata of the same answer without a charge.
@@ -54,7 +54,7 @@ var pageMetadataProperties = []schema.Property{
 	schema.Required("search_after", schema.Nullable(schema.Cursor()).
 		Described("The cursor of the next page; null on the last.").Example("AQEKBWFjY291bnRz")),
 	schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("1 for each record.").Example(1)),
-	didYouMean, hints, leftOut,
+	didYouMean, missing, hints, leftOut,
 }
 
 // leftOut is what keptPage.leavingOut writes.
@@ -63,22 +63,25 @@ var leftOut = schema.Optional("left_out", schema.Array(schema.UUID(), 1, query.M
 
 var didYouMean = schema.Optional("did_you_mean", schema.String("garage").Described("Only where nothing matches and `typos` is not `auto`: `query` with similar terms, which finds records."))
 
+var missing = schema.Optional("missing", schema.Array(schema.String("jacuzzi"), 1, 0).
+	Described("Only where nothing matches and `typos` is not `auto`: the words and phrases of `query` that no record has which meets the other conditions, in no form. Without them records may match."))
+
 // hints are what query.Hints says.
 var hints = schema.Optional("hints", schema.Array(schema.String("query has no operators: each of its terms must occur, and \"*\" is no more than text"), 1, 0).
 	Described("Sentences on what of the request was probably meant otherwise, where something is."))
 
 // countMetadata is the metadata of what counts records and costs nothing.
 type countMetadata struct {
-	Credits    int64    `json:"credits"`
-	DidYouMean string   `json:"did_you_mean,omitempty"`
-	Hints      []string `json:"hints,omitempty"`
+	Credits int64 `json:"credits"`
+	query.NotFound
+	Hints []string `json:"hints,omitempty"`
 }
 
-var countMetadataSchema = schema.Named("CountMetadata", schema.Object(schema.Required("credits", schema.Always(0)), didYouMean, hints))
+var countMetadataSchema = schema.Named("CountMetadata", schema.Object(schema.Required("credits", schema.Always(0)), didYouMean, missing, hints))
 
 // metadataOf is the metadata of the page that answers q. Each record costs one credit.
 func metadataOf(q query.Query, p query.Page) pageMetadata {
-	m := pageMetadata{Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows)), DidYouMean: p.DidYouMean, Hints: q.Hints.For(p.Total, p.Named)}
+	m := pageMetadata{Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows)), NotFound: p.NotFound, Hints: q.Hints.For(p.Total, p.Named)}
 	if p.Next != "" {
 		m.SearchAfter = &p.Next
 	}

@@ -52,7 +52,7 @@ func TestTyposOverHTTP(t *testing.T) {
 		{w.key, "/data/contacts", "hiden.example", 0, ""},
 		{w.key, "/data/contacts", "seccretive", 0, ""},
 	} {
-		body := func(more string) string { return fmt.Sprintf(`{"query":%q%s}`, c.query, more) }
+		body := func(more string) string { return fmt.Sprintf(`{"query":%q,"words":"exact"%s}`, c.query, more) }
 		var counted struct{ Count int }
 		for path, more := range map[string]string{"/search": `,"typos":"auto","dry_run":true`, "/facets": `,"typos":"auto"`} {
 			var m map[string]any
@@ -69,8 +69,31 @@ func TestTyposOverHTTP(t *testing.T) {
 			}
 		}
 	}
+	// In all forms notes are searched too, of the own book alone, and pieces of addresses never.
+	for _, c := range []struct {
+		key, path, query string
+		count            int
+		offered          string
+	}{
+		{w.key, "/workspace/contacts", "bungalowish", 1, ""},
+		{w.key, "/workspace/contacts", "bungalow", 0, "bungalow*"},
+		{other, "/workspace/contacts", "bungalowish", 0, "bungalows"},
+		{other, "/workspace/contacts", "garage", 1, ""},
+		{w.key, "/data/contacts", "bungalowish", 0, "bungalows"},
+		{w.key, "/data/contacts", "bungalow", 1, ""},
+		{w.key, inView, "bungalow", 0, ""},
+		{w.key, inView, "bungalowish", 0, ""},
+		{w.key, "/data/contacts", "secretive", 0, ""},
+		{w.key, "/workspace/contacts", "hidden.example", 0, ""},
+	} {
+		var m map[string]any
+		w.call(t, c.key, "POST", c.path+"/search", fmt.Sprintf(`{"query":%q}`, c.query)).into(t, nil, &m)
+		if offered, _ := m["did_you_mean"].(string); m["total"] != float64(c.count) || offered != c.offered {
+			t.Errorf("%s of %s in all forms: %v, want %+v", c.path, c.query, m, c)
+		}
+	}
 	var found map[string]any // what is charged for searches addresses too
-	w.call(t, w.key, "POST", "/data/contacts/search", `{"query":"seccretive","typos":"auto"}`).into(t, nil, &found)
+	w.call(t, w.key, "POST", "/data/contacts/search", `{"query":"seccretive","words":"exact","typos":"auto"}`).into(t, nil, &found)
 	if found["credits"] != 3.0 {
 		t.Errorf("by address: %v", found)
 	}

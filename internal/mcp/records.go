@@ -27,7 +27,7 @@ func (s *Server) rowOf(operation string) object {
 }
 
 // conditionsOf are the arguments that the API gets as they are.
-var conditionsOf = []string{"query", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include", "since", "cursor", "inputs", "candidates", "min_confidence"}
+var conditionsOf = []string{"query", "words", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include", "since", "cursor", "inputs", "candidates", "min_confidence"}
 
 // body is the body of a request with the arguments that the API reads.
 func (c *call) body() object {

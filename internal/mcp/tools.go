@@ -271,7 +271,8 @@ func conditionsBy(filters, relations string) object {
 	byKey := object{"type": "object", "additionalProperties": object{"type": "object"}}
 	group := object{"type": "object", "properties": object{"filters": byKey, "relations": byKey}}
 	return object{
-		"query":     text("Every term must occur in the name, the description or the like."),
+		"query":     text("Every word must occur in the name, the description, the place or the like, in any form or as a synonym. Operators: \"a phrase\", one OR other, -without, beginning*."),
+		"words":     oneOf("exact: words match as typed only, and there are no operators.", "forms", "exact"),
 		"typos":     oneOf("auto: similar spellings match too.", "off", "auto"),
 		"filters":   object{"type": "object", "additionalProperties": filter, "description": "All must match. " + filters},
 		"relations": object{"type": "object", "additionalProperties": byKey, "description": "A related record that matches all filters in it exists (has_…) or does not (without_…). " + relations},

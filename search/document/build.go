@@ -2,10 +2,12 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 
 	"atlas/search/query"
+	"atlas/search/words"
 )
 
 // Children provides the related records of the record that is built.
@@ -125,8 +127,12 @@ func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 	b = r.AppendPublic(b)
 	b = append(b[:len(b)-1], beginIX...)
 	b = r.appendQueryText(b, folded)
+	b = append(b, ']')
+	if cmp.Or(r.Folding, query.NewestFolding) >= query.WordFolding {
+		b = r.appendWords(b, folded)
+	}
 	high, low := tie(IDBytes(r.ID()))
-	b = strconv.AppendInt(append(b, `],"`+IDHigh+`":`...), high, 10)
+	b = strconv.AppendInt(append(b, `,"`+IDHigh+`":`...), high, 10)
 	b = strconv.AppendInt(append(b, `,"`+IDLow+`":`...), low, 10)
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
@@ -280,6 +286,60 @@ func (r Record) appendQueryText(b []byte, folded [][]string) []byte {
 		}
 	}
 	return b[:max(start, len(b)-1)]
+}
+
+// appendWords appends the words of the record's values, each different text once.
+func (r Record) appendWords(b []byte, folded [][]string) []byte {
+	b = append(b, `,"`+Words+`":[`...)
+	start := len(b)
+	fields := schemas[r.Dataset].fields
+	var seen []string
+	add := func(text string) {
+		if !slices.Contains(seen, text) {
+			seen = append(seen, text)
+			b = appendTokens(b, text)
+		}
+	}
+	for i := range fields {
+		f := &fields[i]
+		switch {
+		case !f.InWords():
+		case f.Vocabulary == nil:
+			for _, text := range folded[i] {
+				add(text)
+			}
+		default:
+			for _, value := range textsOf(r.values[i]) {
+				add(r.Folding.Fold(f.Vocabulary.Label(value)))
+			}
+		}
+	}
+	return append(b[:max(start, len(b)-1)], ']')
+}
+
+// appendTokens appends the words of a folded text as a string of JSON with a comma, or
+// nothing where there are none. Words need no escapes.
+func appendTokens(b []byte, folded string) []byte {
+	start := len(b)
+	for _, t := range words.Tokens(folded) {
+		b = append(append(b, ' '), t.Text...)
+	}
+	if len(b) == start {
+		return b
+	}
+	b[start] = '"'
+	return append(b, `",`...)
+}
+
+// textsOf are the texts of a value: none, one or a list.
+func textsOf(value any) []string {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []string:
+		return v
+	}
+	return nil
 }
 
 func appendName(b []byte, name string) []byte {

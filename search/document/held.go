@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -64,9 +65,26 @@ func (h Held) append(b []byte, r Record) []byte {
 			b = query.AppendValue(appendName(append(b, ','), f.Name), f, value)
 		}
 	}
+	if cmp.Or(r.Folding, query.NewestFolding) >= query.WordFolding {
+		b = h.appendWords(b, fields)
+	}
 	b = h.appendFolded(append(b, `,"`+TextGroup+`":{`...), fields, false, r.Folding)
 	b = h.appendFolded(append(b, `,"`+ExactGroup+`":{`...), fields, true, r.Folding)
 	return append(b, '}')
+}
+
+// appendWords appends the words of the overlay's texts.
+func (h Held) appendWords(b []byte, fields []query.Field) []byte {
+	b = append(b, `,"`+Words+`":[`...)
+	start := len(b)
+	for i := range fields {
+		if fields[i].Words {
+			for _, text := range textsOf(h.Overlay.Value(&fields[i])) {
+				b = appendTokens(b, query.Fold(text))
+			}
+		}
+	}
+	return append(b[:max(start, len(b)-1)], ']')
 }
 
 // appendFolded appends the members of the group `text` or `exact` and its closing

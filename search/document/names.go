@@ -18,6 +18,9 @@ const (
 
 	// QueryText is the folded text of all fields that `query` searches.
 	QueryText = "query"
+	// Words are the words of the fields that `query` searches in all forms, a text for each
+	// value. HeldBlock has those of the overlay's.
+	Words = "words"
 	// IDHigh and IDLow are the two halves of the record's id, as numbers in the order
 	// of ids.
 	IDHigh, IDLow = "id_high", "id_low"

@@ -114,6 +114,8 @@ type Field struct {
 	Phones bool
 	// Query means that `query` searches the field.
 	Query bool
+	// Words means that `query` in all forms searches the field too: of a vocabulary the labels.
+	Words bool
 	// Private means that only what charges for records searches the field: free routes
 	// refuse filters on it, and their `query` leaves it out. Otherwise they would tell
 	// for nothing whether a value exists.
@@ -201,6 +203,9 @@ func (f Field) Nullable() bool {
 
 // Folded reports whether the field is searched through folded copies.
 func (f Field) Folded() bool { return f.Dynamic() || f.Kind == FullText && !f.IsID() }
+
+// InWords reports whether `query` in all forms searches the field's words.
+func (f Field) InWords() bool { return f.Query && !f.Private || f.Words }
 
 // Rank is the first eight bytes of a folded text as a number: texts of different
 // ranks sort as their ranks do.

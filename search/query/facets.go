@@ -196,7 +196,7 @@ func (r facetRequest) split(d Dataset, base BaseKind, body rule.Rule[facetReques
 		}
 		r = body.Read(&none, v)
 	}
-	out.Text, out.Typos, out.Where = r.Text, r.Typos, slices.Clip(r.where)
+	out.Text, out.Exact, out.Typos, out.Where = r.Text, r.Exact, r.Typos, slices.Clip(r.where)
 	for _, m := range own {
 		of := filtersRule(d, base).Read(&none, input.Value{Kind: input.Object, Members: []input.Member{m}})
 		out.Own, out.Where = append(out.Own, m.Name), append(out.Where, of.where)
@@ -223,6 +223,18 @@ var publicText = func() map[Dataset][]*Field {
 	}
 	return all
 }()
+
+// AddressField is the field of a dataset that a word with an @ is compared with, nil if there
+// is none.
+func AddressField(d Dataset) *Field {
+	fields := catalog[d]
+	for i := range fields {
+		if fields[i].Private {
+			return &fields[i]
+		}
+	}
+	return nil
+}
 
 // HasPrivate reports whether a dataset has a Private field.
 func HasPrivate(d Dataset) bool {

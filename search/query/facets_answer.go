@@ -10,9 +10,8 @@ type Facets struct {
 	ExportCredits int64 `json:"export_credits"`
 	// Facets are a ValueCounts, a BucketCounts or a CellCounts for each Facet, in their
 	// order.
-	Facets []any `json:"facets"`
-	// DidYouMean is that of Page.
-	DidYouMean string `json:"-"`
+	Facets   []any `json:"facets"`
+	NotFound `json:"-"`
 }
 
 // ValueCounts are the most frequent values of a field: by count descending, then by

@@ -6,7 +6,7 @@ package query
 var catalog = map[Dataset][]Field{
 	Accounts: rows(
 		name("The firm's name", Ascending),
-		Field{Name: "account_types", Key: "account_type", Type: Strings, Kind: Enum, Vocabulary: AccountTypes, Rows: AllRows, Description: "What the firm does"},
+		Field{Name: "account_types", Key: "account_type", Type: Strings, Kind: Enum, Vocabulary: AccountTypes, Words: true, Rows: AllRows, Description: "What the firm does"},
 		Field{Name: "domains", Type: Strings, Kind: FullText, Domains: true, Query: true, MaxChars: ShortChars, Rows: BookRows, Match: "domain",
 			Description: "The firm's internet domains", Example: []any{"bow-valley-builders.example"}},
 		Field{Name: "website", Type: String, MaxChars: ShortChars, Rows: BookRows, Example: "https://bow-valley-builders.example"},
@@ -29,9 +29,9 @@ var catalog = map[Dataset][]Field{
 		shown(city("City of the project")),
 		shown(state("State or province of the project")),
 		country("Country of the project"),
-		shown(enum("stage", Stages, "How far the project is")),
-		enum("disposition", Dispositions, "Whether the project goes ahead"),
-		shown(enum("primary_use", PrimaryUses, "What it is built for")),
+		shown(labelled("stage", Stages, "How far the project is")),
+		labelled("disposition", Dispositions, "Whether the project goes ahead"),
+		shown(labelled("primary_use", PrimaryUses, "What it is built for")),
 		Field{Name: "residential_units", Type: Integer, Kind: Number, Sort: true, Rows: AllRows, Description: "Number of dwellings", Example: 1},
 		Field{Name: "sqft", Type: Double, Kind: Number, Sort: true, Description: "Floor area in square feet", Example: 2350.5},
 		Field{Name: "stories", Type: Integer, Kind: Number, Sort: true, Description: "Number of storeys", Example: 2},
@@ -55,7 +55,7 @@ var catalog = map[Dataset][]Field{
 		Field{Name: "title", Type: String, Kind: FullText, Query: true, MaxChars: ShortChars, Rows: AllRows, Description: "Position in the firm", Example: "Project manager"},
 		Field{Name: "email", Type: String, Kind: FullText, Query: true, Private: true, MaxChars: ShortChars, Rows: AllRows, Match: "email", Description: "E-mail address", Example: "ada@bow-valley-builders.example"},
 		phone(),
-		enum("role", ContactRoles, "What the person does"),
+		labelled("role", ContactRoles, "What the person does"),
 		enum("status", ContactStatuses, "Whether the position is current"),
 		Field{Name: "account_id", Type: UUID, Kind: FullText, Rows: AllRows, Description: "The person's firm, by id"},
 		Field{Name: "account_name", Type: String, Query: true, OwnTerms: true, MaxChars: ShortChars, Example: "Bow Valley Builders"},
@@ -66,7 +66,7 @@ var catalog = map[Dataset][]Field{
 		updated(),
 	),
 	Signals: rows(
-		Field{Name: "signal_type", Type: String, Kind: Enum, Vocabulary: SignalTypes, Required: true, Description: "What happened"},
+		Field{Name: "signal_type", Type: String, Kind: Enum, Vocabulary: SignalTypes, Words: true, Required: true, Description: "What happened"},
 		Field{Name: "title", Type: String, Kind: FullText, Query: true, Headline: true, Required: true, MaxChars: ShortChars, Description: "The signal in one line", Example: "Project manager"},
 		Field{Name: "summary", Type: String, Kind: FullText, Query: true, MaxChars: LongChars, Description: "The signal in a few sentences", Example: "A building permit was issued."},
 		Field{Name: "project_id", Type: UUID, Kind: FullText, Description: "The project it happened to, by id"},
@@ -74,7 +74,7 @@ var catalog = map[Dataset][]Field{
 		Field{Name: "account_ids", Type: UUIDs, Kind: FullText, Description: "Firms it names, by id"},
 		city("City of the project when it happened"),
 		state("State or province of the project when it happened"),
-		enum("stage", Stages, "Stage of the project when it happened"),
+		labelled("stage", Stages, "Stage of the project when it happened"),
 		Field{Name: "occurred_at", Type: Time, Kind: Date, Sort: true, Required: true, Description: "When it happened"},
 		Field{Name: "detected_at", Type: Time, Kind: Date, Sort: true, DefaultSort: Descending, LoadTime: true, Description: "When it was detected"},
 		Field{Name: "source", Type: String, MaxChars: ShortChars, Example: "City of Calgary building permits"},
@@ -94,11 +94,11 @@ var overlayCatalog = overlays(
 		WriteNote:   "A new tier schedules a recomputation of `atlas_score`, which follows within seconds."},
 	Field{Name: "atlas_score", Only: Accounts, Type: Integer, Kind: Number, Sort: true, Max: 100, Rows: AllRows,
 		Description: "Computed score of the account for the workspace, 0 to 100", Example: 73},
-	Field{Name: "workspace_status", Type: String, Kind: FullText, MinChars: 1, MaxChars: 100, Written: true, Rows: AllRows,
+	Field{Name: "workspace_status", Type: String, Kind: FullText, Words: true, MinChars: 1, MaxChars: 100, Written: true, Rows: AllRows,
 		Description: "The workspace's own status of the record", Example: "in talks"},
-	Field{Name: "notes", Type: String, Kind: FullText, MaxChars: 10_000, Written: true, Rows: BookRows,
+	Field{Name: "notes", Type: String, Kind: FullText, Words: true, MaxChars: 10_000, Written: true, Rows: BookRows,
 		Description: "The workspace's notes on the record", Example: "Met at the fair."},
-	Field{Name: "tags", Type: Strings, Kind: Enum, MinChars: 1, MaxChars: 64, MaxItems: 50, Written: true, Rows: AllRows,
+	Field{Name: "tags", Type: Strings, Kind: Enum, Words: true, MinChars: 1, MaxChars: 64, MaxItems: 50, Written: true, Rows: AllRows,
 		Description: "The workspace's tags of the record", Example: []any{"north", "priority"}},
 	Field{Name: "atlas_trend", Only: Accounts, Type: String, Vocabulary: Trends, Rows: BookRows},
 	Field{Name: "updated_at", Type: Time, Kind: Date, Sort: true, Rows: SearchRows,
@@ -142,11 +142,18 @@ func state(description string) Field   { return place("state", description, "AB"
 func country(description string) Field { return place("country", description, "CA") }
 
 func place(name, description, example string) Field {
-	return Field{Name: name, Type: String, Kind: Enum, MaxChars: ShortChars, Description: description, Example: example}
+	return Field{Name: name, Type: String, Kind: Enum, Words: true, MaxChars: ShortChars, Description: description, Example: example}
 }
 
 func enum(name string, v Vocabulary, description string) Field {
 	return Field{Name: name, Type: String, Kind: Enum, Vocabulary: v, Description: description}
+}
+
+// labelled is an enum whose labels are among the words.
+func labelled(name string, v Vocabulary, description string) Field {
+	f := enum(name, v, description)
+	f.Words = true
+	return f
 }
 
 func created() Field {

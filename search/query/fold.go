@@ -22,8 +22,10 @@ const (
 	CaseFolding Folding = 1
 	// MarkFolding also ignores how marks are typed, what is invisible, and width.
 	MarkFolding Folding = 2
+	// WordFolding folds like MarkFolding. Its documents have words (docs/api.md, "Words").
+	WordFolding Folding = 3
 	// NewestFolding is that of new generations, and of what is compared in memory.
-	NewestFolding = MarkFolding
+	NewestFolding = WordFolding
 )
 
 // Fold folds a text by the version.

@@ -66,6 +66,9 @@ func (e *evaluator) VisitMatchRecord(n query.MatchRecord) {
 	e.met = e.record.has(n.Text, "text", "tags")
 }
 
+// Letters have no other forms.
+func (e *evaluator) VisitMatchWords(n query.MatchWords) { e.VisitMatchRecord(query.MatchRecord(n)) }
+
 // has tells whether every term of a text is in one of the fields.
 func (r record) has(text string, fields ...string) bool {
 	terms := strings.Fields(text)
@@ -177,6 +180,7 @@ func drawNode(t *rapid.T, depth int, related bool) query.Node {
 	if !related {
 		kinds = append(kinds,
 			func() query.Node { return query.MatchRecord{Text: strings.Join(texts(), " ")} },
+			func() query.Node { return query.MatchWords{Text: strings.Join(texts(), " ")} },
 			func() query.Node { return query.InBook{} },
 			func() query.Node { return query.InView{IDs: texts()} },
 			func() query.Node { return query.InAnyView{} })
@@ -248,6 +252,7 @@ func TestSimplify(t *testing.T) {
 		{query.Terms{Field: tags, Values: []string{`"`}}, `(terms overlay.tags "\"")`},
 		{query.Match{Field: text, Text: ""}, `(match text "")`},
 		{query.MatchRecord{Text: "x y"}, `(match_record "x y")`},
+		{query.MatchWords{Text: "x y"}, `(match_words "x y")`},
 		{query.Range{Field: text}, "(exists text)"},
 		{query.Range{Field: text, From: query.DoubleBound(0.5)}, "(range text 0.5 *)"},
 		{query.Range{Field: text, To: query.TimeBound(1)}, `(range text * "1970-01-01T00:00:00.001Z")`},
@@ -271,14 +276,14 @@ func TestWalk(t *testing.T) {
 	text, tags := modelFields[0], modelFields[4]
 	inner := query.Terms{Field: text, Values: []string{"x"}}
 	tree := query.All{
-		query.Any{query.Match{Field: text}, query.MatchRecord{}}, query.Not{Node: query.Range{Field: text}},
+		query.Any{query.Match{Field: text}, query.MatchRecord{}, query.MatchWords{}}, query.Not{Node: query.Range{Field: text}},
 		query.Nested{Relation: modelRelation, Node: inner}, query.InBook{}, query.InView{}, query.InAnyView{}, query.Exists{Field: tags},
 	}
 	var kinds []string
 	for n := range query.Walk(tree) {
 		kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", n), "query."))
 	}
-	want := strings.Fields("All Any Match MatchRecord Not Range Nested Terms InBook InView InAnyView Exists")
+	want := strings.Fields("All Any Match MatchRecord MatchWords Not Range Nested Terms InBook InView InAnyView Exists")
 	if diff := gocmp.Diff(want, kinds); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -45,6 +45,9 @@ type (
 	// MatchRecord matches when every term of Text, which is as FoldCase makes it, is in
 	// one of the fields that `query` searches. A Text without a term matches nothing.
 	MatchRecord struct{ Text string }
+	// MatchWords matches when Text, which is as FoldCase makes it, matches in all forms
+	// (docs/api.md, "Words"), without operators. A Text without a word matches nothing.
+	MatchWords struct{ Text string }
 	// Range matches when the field has a value from From to To, both inclusive;
 	// one of them may be open. An unknown value is in no Range.
 	Range struct {
@@ -89,6 +92,7 @@ type Visitor interface {
 	VisitTerms(n Terms)
 	VisitMatch(n Match)
 	VisitMatchRecord(n MatchRecord)
+	VisitMatchWords(n MatchWords)
 	VisitRange(n Range)
 	VisitNear(n Near)
 	VisitInBox(n InBox)
@@ -105,6 +109,7 @@ func (n Not) Accept(v Visitor)         { v.VisitNot(n) }
 func (n Terms) Accept(v Visitor)       { v.VisitTerms(n) }
 func (n Match) Accept(v Visitor)       { v.VisitMatch(n) }
 func (n MatchRecord) Accept(v Visitor) { v.VisitMatchRecord(n) }
+func (n MatchWords) Accept(v Visitor)  { v.VisitMatchWords(n) }
 func (n Range) Accept(v Visitor)       { v.VisitRange(n) }
 func (n Near) Accept(v Visitor)        { v.VisitNear(n) }
 func (n InBox) Accept(v Visitor)       { v.VisitInBox(n) }

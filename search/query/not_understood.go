@@ -21,6 +21,8 @@ type Hints struct {
 	d      Dataset
 	// free means that Private fields are not searched.
 	free bool
+	// exact is Query.Exact.
+	exact bool
 }
 
 // Told reports whether the answer tells hints.
@@ -35,13 +37,17 @@ func (h Hints) For(found int, named []Named) []string {
 	if countTerms(h.text) > 1 {
 		var searched []string
 		for _, f := range Fields(h.d) {
-			if f.Query && !(f.Private && h.free) {
+			if f.Query && !(f.Private && h.free) || f.Words && !h.exact {
 				searched = append(searched, f.Name)
 			}
 		}
-		hints = append(hints, fmt.Sprintf("query is searched in %s, and each of its terms must occur there", strings.Join(searched, ", ")))
+		terms := "words"
+		if h.exact {
+			terms = "terms"
+		}
+		hints = append(hints, fmt.Sprintf("query is searched in %s, and each of its %s must occur there", strings.Join(searched, ", "), terms))
 	}
-	if operatorIn(h.text, FilterFields(h.d, h.base)) == "" {
+	if operatorIn(h.text, FilterFields(h.d, h.base), true) == "" {
 		if hint := byMatch(h.d, h.text); hint != "" {
 			hints = append(hints, hint)
 		}
@@ -51,12 +57,15 @@ func (h Hints) For(found int, named []Named) []string {
 
 // hintsOf are the hints of a request with this query and these filters. free means that the
 // query does not search Private fields.
-func hintsOf(d Dataset, base BaseKind, free bool, text, filters input.Value) Hints {
-	h := Hints{text: text.Text, d: d, base: base, free: free}
+func hintsOf(d Dataset, base BaseKind, free, exact bool, text, filters input.Value) Hints {
+	h := Hints{text: text.Text, d: d, base: base, free: free, exact: exact}
 	const none = "%s has no operators: each of its terms must occur, and %q is no more than text"
 	fields := FilterFields(d, base)
-	if sign := operatorIn(text.Text, fields); sign != "" {
+	if sign := operatorIn(text.Text, fields, exact); sign != "" {
 		hint := fmt.Sprintf(none, "query", sign)
+		if !exact {
+			hint = fmt.Sprintf("query has the operators \"…\", OR, - and *, and %q is no more than text", sign)
+		}
 		condition := ""
 		if sign[0] != '-' {
 			condition = conditionIn(sign, fields)
@@ -64,6 +73,8 @@ func hintsOf(d Dataset, base BaseKind, free bool, text, filters input.Value) Hin
 		switch {
 		case condition != "":
 			hint += "; a condition goes into filters: " + condition
+		case sign == "NOT" && !exact:
+			hint += "; a minus before a word excludes it"
 		case sign[0] == '-' || sign == "NOT":
 			hint += "; what must not match goes into none"
 		case sign == "OR" || sign == "||":
@@ -108,7 +119,7 @@ func hintsOf(d Dataset, base BaseKind, free bool, text, filters input.Value) Hin
 			continue
 		}
 		for _, v := range append(value.Items, value) {
-			if sign := wildcardIn(v.Text); sign != "" {
+			if sign := wildcardIn(v.Text, true); sign != "" {
 				h.always = append(h.always, fmt.Sprintf(none, "filters."+f.Key, sign))
 				break
 			}
@@ -170,24 +181,31 @@ func conditionIn(text string, fields []Field) string {
 }
 
 var (
-	wildcard = regexp.MustCompile(`\*|[\pL]%|(?:^|\s)%`)
-	phrase   = regexp.MustCompile(`"[^"\s]+ [^"]+"`)
+	innerWildcard = regexp.MustCompile(`\*[\pL\pN]|[\pL]%|(?:^|\s)%`)
+	wildcard      = regexp.MustCompile(`\*|[\pL]%|(?:^|\s)%`)
+	phrase        = regexp.MustCompile(`"[^"\s]+ [^"]+"`)
 )
 
-// wildcardIn is the first wildcard of a text, "" if there is none.
-func wildcardIn(text string) string {
-	found := wildcard.FindString(text)
-	return found[max(0, len(found)-1):]
+// wildcardIn is the first wildcard of a text, "" if there is none. One that ends a word is an
+// operator, unless the text is exact.
+func wildcardIn(text string, exact bool) string {
+	of := innerWildcard
+	if exact {
+		of = wildcard
+	}
+	found := of.FindString(text)
+	at := max(0, strings.IndexAny(found, "*%"))
+	return found[at:min(len(found), at+1)]
 }
 
-// operatorIn is what other services take for an operator in a text: a wildcard, a quoted
+// operatorIn is what other services take for an operator in a text, and Atlas does not: a wildcard, a quoted
 // phrase, a sign before a word, a field before a value, AND and its like; "" if there is
 // none.
-func operatorIn(text string, fields []Field) string {
-	if sign := wildcardIn(text); sign != "" {
+func operatorIn(text string, fields []Field, exact bool) string {
+	if sign := wildcardIn(text, exact); sign != "" {
 		return sign
 	}
-	if phrase.MatchString(text) {
+	if exact && phrase.MatchString(text) {
 		return `"`
 	}
 	for _, at := range comparison.FindAllStringIndex(text, -1) {
@@ -198,6 +216,7 @@ func operatorIn(text string, fields []Field) string {
 	}
 	for _, word := range strings.Fields(text) {
 		switch {
+		case !exact && (word[0] == '-' || word == "OR"):
 		case len(word) > 2 && (word[0] == '-' || word[0] == '+') && strings.Trim(word[1:], "+-0123456789.,") != "",
 			slices.Contains([]string{"AND", "OR", "NOT", "&&", "||"}, word):
 			return fmt.Sprintf("%.60s", word)

@@ -108,8 +108,9 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 	}
 	return []rule.Field[request]{
 		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").Instead(joinedTexts).Advise(fault.TooSmall, "without query all records match").
-			Described("Every term must occur in one of the fields "+strings.Join(searched, ", ")+". Case and accents do not matter."),
+			Described("Every word must occur in one of the fields "+strings.Join(searched, ", ")+", in the labels of others or as a synonym; see `words`. Case and accents do not matter. `\"…\"` is a phrase, `OR` stands between alternatives, `-` before what must not occur, `*` after the beginning of a word."),
 			func(r *request) *string { return &r.Text }),
+		rule.OptionalFunc("words", wordsRule, func(r *request, text string) { r.Exact = text == wordsExact }),
 		rule.OptionalFunc("typos", typosRule, func(r *request, text string) { r.Typos = text == typosAuto }),
 		rule.OptionalFunc("filters", filtersRule(d, base), (*request).add),
 		rule.OptionalFunc("relations", relationsRule(d), (*request).add),
@@ -122,7 +123,7 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 			if len(*issues) > 0 {
 				return // nobody gets them, and the texts may be as long as the body
 			}
-			r.Hints = hintsOf(d, base, !private, body.Take("query"), body.Take("filters"))
+			r.Hints = hintsOf(d, base, !private, r.Exact, body.Take("query"), body.Take("filters"))
 			r.Hints.always = append(resolvedIn(body.Take("filters"), body.Take("relations"), body.Take("any"), body.Take("none")), r.Hints.always...)
 		}),
 	}

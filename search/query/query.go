@@ -55,6 +55,9 @@ type Query struct {
 	// Text is what the user typed, trimmed. Every term of it must be in one of the
 	// fields that `query` searches. Empty: no condition.
 	Text string
+	// Exact means that Text is a list of terms, each of which must occur as typed. Otherwise
+	// it is read in all forms (docs/api.md, "Words").
+	Exact bool
 	// Typos means that the terms of Text also match those within MaxEdits of them.
 	Typos bool
 	// Folding is that of the index that is searched. Package search sets it.
@@ -102,6 +105,19 @@ func (q Query) Among(ids []string) Query {
 	return Query{Dataset: q.Dataset, Base: q.Base, Where: All{Terms{Field: &id, Values: ids}}, Sort: sort, Limit: len(ids)}
 }
 
+// ByWords reports whether a text of the search is read in all forms.
+func (q Query) ByWords() bool {
+	if q.Text != "" && !q.Exact {
+		return true
+	}
+	for n := range Walk(q.Where) {
+		if _, is := n.(MatchWords); is {
+			return true
+		}
+	}
+	return false
+}
+
 // ErrIndexGone is in the chain of the error of a search whose index does not exist.
 var ErrIndexGone = errors.New("the index is gone")
 
@@ -145,11 +161,19 @@ type Page struct {
 	Next string
 	// After returns the cursor of the page that begins after a row, an index into Rows.
 	After func(row int) string
-	// DidYouMean is a text that finds records in place of the query's, which finds none;
-	// "" if there is none (docs/api.md, "Typos").
-	DidYouMean string
+	NotFound
 	// Named are for Hints.For.
 	Named []Named
+}
+
+// NotFound says what else could be asked where nothing is found (docs/api.md, "Nothing
+// found"). The zero value says nothing.
+type NotFound struct {
+	// DidYouMean is a text that finds records in place of the query's, "" if there is none.
+	DidYouMean string `json:"did_you_mean,omitempty"`
+	// Missing are the words and phrases of the query that no record has which meets the other
+	// conditions of the search, folded.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Within is the page without the rows that are beyond so many bytes, whole rows all of

@@ -101,6 +101,7 @@ func (n InView) simplify() Node {
 
 func (n Match) simplify() Node       { return n }
 func (n MatchRecord) simplify() Node { return n }
+func (n MatchWords) simplify() Node  { return n }
 func (n Near) simplify() Node        { return n }
 func (n InBox) simplify() Node       { return n }
 func (n Exists) simplify() Node      { return n }

@@ -33,6 +33,10 @@ func (n MatchRecord) String() string {
 	return expression("match_record", strconv.Quote(n.Text))
 }
 
+func (n MatchWords) String() string {
+	return expression("match_words", strconv.Quote(n.Text))
+}
+
 func (n Range) String() string {
 	return expression("range", n.Field.String(), n.From.String(), n.To.String())
 }

@@ -9,6 +9,12 @@ import (
 // typosAuto is the value of `typos` that sets Query.Typos (docs/api.md, "Typos").
 const typosAuto = "auto"
 
+// wordsExact is the value of `words` that sets Query.Exact (docs/api.md, "Words").
+const wordsExact = "exact"
+
+var wordsRule = rule.Enum("forms", wordsExact).Default("forms").
+	Described("`forms`: words of `query` also match in other forms and as synonyms, and `\"…\"`, `OR`, `-` and `*` are operators. `exact`: each term must occur as typed, and there are no operators.")
+
 var typosRule = rule.Enum("off", typosAuto).Default("off").
 	Described("`auto`: terms of `query` of 4 or more characters also match terms of the record within one edit, of 8 or more within two. An edit inserts, deletes or replaces a character, or swaps two neighbours. Such a `query` has at most 100 characters.")
 
@@ -42,7 +48,8 @@ func (q Query) ReadsPrivate() bool {
 		return false
 	}
 	for n := range Walk(q.Where) {
-		if _, text := n.(MatchRecord); text {
+		switch n.(type) {
+		case MatchRecord, MatchWords:
 			return true
 		}
 	}

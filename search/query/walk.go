@@ -56,6 +56,7 @@ func (n Not) parts() (*Field, []Node)         { return nil, []Node{n.Node} }
 func (n Terms) parts() (*Field, []Node)       { return n.Field, nil }
 func (n Match) parts() (*Field, []Node)       { return n.Field, nil }
 func (n MatchRecord) parts() (*Field, []Node) { return nil, nil }
+func (n MatchWords) parts() (*Field, []Node)  { return nil, nil }
 func (n Range) parts() (*Field, []Node)       { return n.Field, nil }
 func (n Near) parts() (*Field, []Node)        { return n.Field, nil }
 func (n InBox) parts() (*Field, []Node)       { return n.Field, nil }
@@ -73,6 +74,7 @@ func (n Terms) texts() []string {
 }
 func (n Match) texts() []string       { return []string{n.Text} }
 func (n MatchRecord) texts() []string { return []string{n.Text} }
+func (n MatchWords) texts() []string  { return []string{n.Text} }
 func (n All) texts() []string         { return nil }
 func (n Any) texts() []string         { return nil }
 func (n Not) texts() []string         { return nil }

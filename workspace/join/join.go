@@ -148,7 +148,7 @@ func inExisting(existing []views.ID) query.Node {
 func Definition(d views.Definition) query.All {
 	where := query.All{}
 	if d.Q != "" {
-		where = append(where, query.MatchRecord{Text: query.FoldCase(d.Q)})
+		where = append(where, query.MatchWords{Text: query.FoldCase(d.Q)})
 	}
 	for i := range d.Fields {
 		where = append(where, condition(&d.Fields[i]))

@@ -17,6 +17,8 @@ export interface Page<R> {
   next: string | undefined;
   /** A query that finds records, if this one finds none. */
   didYouMean: string | undefined;
+  /** The words of the query that no record has in any form which meets the other conditions, if nothing is found. */
+  missing: string[];
   credits: Credits;
   requestId: string;
   /** Of the queue of signals: how many of all are not dismissed. */
@@ -83,7 +85,7 @@ export interface Options {
 
 interface SearchAnswer<R> {
   data: R[] | { records: R[] };
-  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string; hints?: string[]; unread?: number; left_out?: string[] };
+  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string; missing?: string[]; hints?: string[]; unread?: number; left_out?: string[] };
 }
 
 interface Paged {
@@ -125,6 +127,7 @@ export class Searchable<R, Q extends object> {
       totalIsCapped: body.metadata.total_is_capped,
       next: body.metadata.search_after ?? undefined,
       didYouMean: body.metadata.did_you_mean,
+      missing: body.metadata.missing ?? [],
       credits: creditsOf(response),
       requestId: response.headers.get("X-Request-Id") ?? "",
       unread: body.metadata.unread,

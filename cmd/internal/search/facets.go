@@ -66,7 +66,7 @@ func (c *Facets) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
-	request := client.FacetRequest{Query: q.Query, Typos: q.Typos, Filters: q.Filters, Relations: q.Relations, Any: q.Any, None: q.None}
+	request := client.FacetRequest{Query: q.Query, Words: q.Words, Typos: q.Typos, Filters: q.Filters, Relations: q.Relations, Any: q.Any, None: q.None}
 	if request.Facets, err = c.facets(describe); err != nil {
 		return apiError(s.Err, err)
 	}

@@ -69,6 +69,11 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	q.Fields = c.Fields
 	found, err := gather(ctx, t, q, c.Limit)
+	if err == nil && len(found.records) == 0 && found.didYouMean != "" && c.Output.Output == "table" {
+		_, _ = fmt.Fprintf(s.Err, "nothing for %q; this is for %q:\n", q.Query, found.didYouMean)
+		q.Query = found.didYouMean
+		found, err = gather(ctx, t, q, c.Limit)
+	}
 	if err == nil || len(found.records) > 0 { // print what was paid for, whatever failed later
 		if printErr := c.print(s, t, found.records); printErr != nil {
 			return printErr
@@ -85,6 +90,9 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 		cli.Grouped(len(found.records)), total, t.name, cli.Grouped(found.credits), cli.Grouped(found.window.Remaining))
 	for _, hint := range found.hints {
 		_, _ = fmt.Fprintln(s.Err, hint)
+	}
+	if found.missing != nil {
+		_, _ = fmt.Fprintf(s.Err, "no record that meets the other conditions has %s\n", strings.Join(found.missing, ", "))
 	}
 	if found.didYouMean != "" {
 		_, _ = fmt.Fprintf(s.Err, "did you mean %q?\n", found.didYouMean)
@@ -116,7 +124,8 @@ type found struct {
 	window  client.Window
 	// didYouMean is a query that finds records, if this one found none.
 	didYouMean string
-	hints      []string
+	// missing are the words of the query that no record has.
+	missing, hints []string
 }
 
 // gather fetches pages up to limit records. The last page is no larger than
@@ -131,7 +140,7 @@ func gather(ctx context.Context, t target, q client.Search, limit int) (found, e
 		}
 		f.records = append(f.records, page.Records...)
 		f.credits += page.Credits
-		f.total, f.capped, f.window, f.didYouMean, f.hints = page.Total, page.TotalIsCapped, page.Window, page.DidYouMean, page.Hints
+		f.total, f.capped, f.window, f.didYouMean, f.missing, f.hints = page.Total, page.TotalIsCapped, page.Window, page.DidYouMean, page.Missing, page.Hints
 		if q.SearchAfter = page.Next; page.Next == "" || len(f.records) >= limit {
 			return f, nil
 		}

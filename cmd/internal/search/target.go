@@ -21,6 +21,7 @@ type conditions struct {
 	Book    string   `default:"" enum:",accounts,contacts,projects" placeholder:"DATASET" help:"Search the workspace's book of accounts, contacts or projects instead."`
 	View    string   `placeholder:"ID" help:"Search a View instead."`
 	Query   string   `short:"q" help:"Text all of whose terms must occur in a record."`
+	Words   string   `enum:"forms,exact" default:"forms" help:"How --query is read: forms (default) finds words also in other forms and as synonyms, and knows \"…\", OR, - and *; exact finds what is typed."`
 	Typos   bool     `help:"Let terms of --query match similar ones: one edit away from 4 characters, two from 8."`
 	Filter  []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition; may be repeated, see above."`
 	Any     []string `sep:"none" placeholder:"GROUP" help:"Conditions of which one --any must be met; may be repeated, see above."`
@@ -210,6 +211,9 @@ func (t target) described(ctx context.Context, c *client.Client) func() ([]clien
 // request builds the search from the conditions, without an order and a page.
 func (o conditions) request(describe func() ([]client.Field, error)) (client.Search, error) {
 	q := client.Search{Query: o.Query}
+	if o.Words == "exact" {
+		q.Words = client.WordsExact
+	}
 	if o.Typos {
 		q.Typos = "auto"
 	}

@@ -112,7 +112,7 @@ export function facetsQuery(workspace: string, dataset: Dataset, body: Body, fac
         signal,
       })
       const { data, metadata } = await answer(request)
-      return { ...data, didYouMean: metadata.did_you_mean, atMost: !isCountable(body) }
+      return { ...data, didYouMean: metadata.did_you_mean, missing: metadata.missing, atMost: !isCountable(body) }
     },
   })
 }
@@ -121,6 +121,8 @@ export function facetsQuery(workspace: string, dataset: Dataset, body: Body, fac
 export type Counts = Schemas['FacetCounts'] & {
   /** A similar query that finds records, if nothing matches. */
   didYouMean: string | undefined
+  /** The words that no record has in any form, if nothing matches. */
+  missing: string[] | undefined
   /** The search may find less: it asks for e-mail addresses, which are not counted. */
   atMost: boolean
 }

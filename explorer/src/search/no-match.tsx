@@ -1,12 +1,13 @@
 import { useQueries } from '@tanstack/react-query'
-import { facetsQuery } from '../api/queries'
+import { type Counts, facetsQuery } from '../api/queries'
 import { counted, nouns } from '../datasets'
 import { useSearch } from './context'
 import { relaxationsOf } from './relax'
 import { bodyOf, cleared } from './state'
 
-/** NoMatch offers a similar text, and says which condition to give up and what that would find. */
-export function NoMatch({ didYouMean }: { didYouMean: string | undefined }) {
+/** NoMatch names the words that no record has, offers a similar text, and says which condition to give up and what that would find. */
+export function NoMatch({ nothing }: { nothing: Counts | undefined }) {
+  const { didYouMean, missing = [] } = nothing ?? {}
   const search = useSearch()
   const { workspace, state, kindOf, change } = search
   const relaxed = relaxationsOf(search)
@@ -21,7 +22,11 @@ export function NoMatch({ didYouMean }: { didYouMean: string | undefined }) {
   return (
     <div className="notice">
       <h2>No {nouns[state.dataset].many} match</h2>
-      {state.query && !didYouMean && <p>A search finds whole words, in any order.</p>}
+      {missing.length > 0 && (
+        <p>
+          None that meets the other conditions has <b>{missing.join(', ')}</b>, in any form.
+        </p>
+      )}
       {didYouMean && (
         <p>
           Did you mean{' '}

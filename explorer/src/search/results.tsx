@@ -85,7 +85,7 @@ export function Results({ counts, counting, error, retry }: Props) {
     )
   }
   const name = JSON.stringify([state.dataset, body, state.sort])
-  if (query.data?.pages[0]?.ids.length === 0) return <NoMatch didYouMean={counts?.didYouMean} />
+  if (query.data?.pages[0]?.ids.length === 0) return <NoMatch nothing={counts} />
   // Another search begins at its top.
   if (query.data) return <Table key={name} name={name} count={counts?.atMost ? undefined : counts?.count} />
   if (query.isFetching) return <GridSkeleton />
@@ -95,7 +95,7 @@ export function Results({ counts, counting, error, retry }: Props) {
   if (counts?.count === 0 && state.source && isEmpty(state)) return <EmptyPlace />
   if (counts?.count === 0) {
     const address = state.dataset === 'contacts' && state.query.includes('@')
-    return address ? <Address load={more} busy={query.isFetching} /> : <NoMatch didYouMean={counts?.didYouMean} />
+    return address ? <Address load={more} busy={query.isFetching} /> : <NoMatch nothing={counts} />
   }
   const load = () => {
     focusRow()

@@ -143,6 +143,7 @@ func (e *evaluation) VisitInAnyView(query.InAnyView)       { e.met = len(e.docum
 func (e *evaluation) VisitTerms(n query.Terms)             { e.unsupported(n) }
 func (e *evaluation) VisitMatch(n query.Match)             { e.unsupported(n) }
 func (e *evaluation) VisitMatchRecord(n query.MatchRecord) { e.unsupported(n) }
+func (e *evaluation) VisitMatchWords(n query.MatchWords)   { e.unsupported(n) }
 func (e *evaluation) VisitRange(n query.Range)             { e.unsupported(n) }
 func (e *evaluation) VisitNear(n query.Near)               { e.unsupported(n) }
 func (e *evaluation) VisitInBox(n query.InBox)             { e.unsupported(n) }

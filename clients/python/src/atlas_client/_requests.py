@@ -1955,6 +1955,7 @@ class SignalGroup(TypedDict, closed=True):
 
 class SignalQueueSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[SignalFilters]
     relations: NotRequired[SignalRelations]
@@ -1972,6 +1973,7 @@ class SignalQueueSearchRequest(TypedDict, closed=True):
 
 class SignalSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[SignalFilters]
     relations: NotRequired[SignalRelations]
@@ -2335,6 +2337,7 @@ class SignalChangesRequest(TypedDict, closed=True):
 
 class SignalFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[SignalFilters]
     relations: NotRequired[SignalRelations]
@@ -2385,6 +2388,7 @@ class WorkspaceContactGroup(TypedDict, closed=True):
 
 class WorkspaceContactSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceContactFilters]
     relations: NotRequired[ContactRelations]
@@ -2410,6 +2414,7 @@ class WorkspaceProjectGroup(TypedDict, closed=True):
 
 class WorkspaceProjectSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceProjectFilters]
     relations: NotRequired[ProjectRelations]
@@ -2470,6 +2475,7 @@ class ContactGroup(TypedDict, closed=True):
 
 class ContactSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[ContactFilters]
     relations: NotRequired[ContactRelations]
@@ -2495,6 +2501,7 @@ class ProjectGroup(TypedDict, closed=True):
 
 class ProjectSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[ProjectFilters]
     relations: NotRequired[ProjectRelations]
@@ -2511,6 +2518,7 @@ class ProjectSearchRequest(TypedDict, closed=True):
 
 class ViewContactFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceContactFilters]
     relations: NotRequired[ContactRelations]
@@ -2521,6 +2529,7 @@ class ViewContactFacetRequest(TypedDict, closed=True):
 
 class ViewContactSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceContactFilters]
     relations: NotRequired[ContactRelations]
@@ -2537,6 +2546,7 @@ class ViewContactSearchRequest(TypedDict, closed=True):
 
 class ViewProjectFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceProjectFilters]
     relations: NotRequired[ProjectRelations]
@@ -2547,6 +2557,7 @@ class ViewProjectFacetRequest(TypedDict, closed=True):
 
 class ViewProjectSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceProjectFilters]
     relations: NotRequired[ProjectRelations]
@@ -2582,6 +2593,7 @@ class WorkspaceAccountGroup(TypedDict, closed=True):
 
 class WorkspaceAccountSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceAccountFilters]
     relations: NotRequired[AccountRelations]
@@ -2598,6 +2610,7 @@ class WorkspaceAccountSearchRequest(TypedDict, closed=True):
 
 class WorkspaceContactFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceContactFilters]
     relations: NotRequired[ContactRelations]
@@ -2608,6 +2621,7 @@ class WorkspaceContactFacetRequest(TypedDict, closed=True):
 
 class WorkspaceProjectFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceProjectFilters]
     relations: NotRequired[ProjectRelations]
@@ -2627,6 +2641,7 @@ class AccountGroup(TypedDict, closed=True):
 
 class AccountSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[AccountFilters]
     relations: NotRequired[AccountRelations]
@@ -2643,6 +2658,7 @@ class AccountSearchRequest(TypedDict, closed=True):
 
 class ContactFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[ContactFilters]
     relations: NotRequired[ContactRelations]
@@ -2653,6 +2669,7 @@ class ContactFacetRequest(TypedDict, closed=True):
 
 class ProjectFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[ProjectFilters]
     relations: NotRequired[ProjectRelations]
@@ -2663,6 +2680,7 @@ class ProjectFacetRequest(TypedDict, closed=True):
 
 class ViewAccountFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceAccountFilters]
     relations: NotRequired[AccountRelations]
@@ -2673,6 +2691,7 @@ class ViewAccountFacetRequest(TypedDict, closed=True):
 
 class ViewAccountSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceAccountFilters]
     relations: NotRequired[AccountRelations]
@@ -2698,6 +2717,7 @@ class ViewRecordsSearchRequest(TypedDict, closed=True):
     """
 
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[ViewRecordsSearchRequestFilters]
     relations: NotRequired[ViewRecordsSearchRequestRelations]
@@ -2736,6 +2756,7 @@ class ViewRecordsSearchRequest(TypedDict, closed=True):
 
 class WorkspaceAccountFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[WorkspaceAccountFilters]
     relations: NotRequired[AccountRelations]
@@ -2746,6 +2767,7 @@ class WorkspaceAccountFacetRequest(TypedDict, closed=True):
 
 class AccountFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
     filters: NotRequired[AccountFilters]
     relations: NotRequired[AccountRelations]

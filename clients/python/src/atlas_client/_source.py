@@ -62,6 +62,8 @@ class Page(Generic[R]):
     left_out: tuple[str, ...] = ()
     """Ids of records, the last ones of the page, that are not in ``records``: the answer repeats an earlier
     one, and records have become too long for ``max_bytes`` since. ``pages`` and ``all`` fetch them."""
+    missing: list[str] = field(default_factory=list)
+    """The words of the query that no record has in any form which meets the other conditions, if nothing is found."""
 
     def to_pandas(self) -> Any:
         """The records as a DataFrame. Needs the extra ``pandas``."""
@@ -190,6 +192,7 @@ class Searchable(Generic[R]):
             metadata.get("unread"),
             metadata.get("hints", []),
             tuple(metadata.get("left_out", ())),
+            metadata.get("missing", []),
         )
 
     def pages(self, query: str | None = None, *, limit: int = MAX_PAGE, **search: Any) -> Iterator[Page[R]]:

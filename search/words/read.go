@@ -1,0 +1,353 @@
+package words
+
+import (
+	"slices"
+	"strings"
+)
+
+// Bounds of a query.
+const (
+	// MaxExpanded is how many words take forms and synonyms. Later ones match as typed.
+	MaxExpanded = 64
+	// MaxBeginnings is how many beginnings a query has. Later ones are plain text.
+	MaxBeginnings = 5
+	// minBeginning is how many letters a beginning has at least.
+	minBeginning = 2
+)
+
+// Kind is why an Option matches.
+type Kind uint8
+
+// The kinds, best first.
+const (
+	Typed Kind = iota
+	Form
+	Synonym
+)
+
+// Option is one way to match a Term: a word, or several in their order.
+type Option struct {
+	Kind  Kind
+	Words []string
+}
+
+// Term is a word, a phrase or a beginning. A record has it if it has one of the options.
+type Term struct {
+	// Text is the folded word as typed, for a phrase its words with spaces between.
+	Text    string
+	Options []Option
+	// Beginning means that words that begin with the text match, and there are no options.
+	Beginning bool
+	// Address means that the text is an e-mail address, which matches whole.
+	Address bool
+	// Quoted means that the text matches as typed.
+	Quoted bool
+}
+
+// Choice is what stands between two OR: all its terms.
+type Choice []Term
+
+// Clause is met by one of its choices. Without OR it has one.
+type Clause []Choice
+
+// Word is the term of a clause that is one plain word.
+func (c Clause) Word() (t Term, ok bool) {
+	if len(c) == 1 && len(c[0]) == 1 {
+		t = c[0][0]
+	}
+	return t, len(t.Options) > 0 && !t.Quoted && len(t.Options[0].Words) == 1
+}
+
+// String is the clause as it was typed, folded.
+func (c Clause) String() string {
+	choices := make([]string, len(c))
+	for i, choice := range c {
+		terms := make([]string, len(choice))
+		for j, t := range choice {
+			if terms[j] = t.Text; t.Beginning {
+				terms[j] += "*"
+			} else if t.Quoted {
+				terms[j] = `"` + t.Text + `"`
+			}
+		}
+		choices[i] = strings.Join(terms, " ")
+	}
+	return strings.Join(choices, " OR ")
+}
+
+// Reading is how a query is read.
+type Reading struct {
+	// Must are to be met, all of them.
+	Must []Clause
+	// Rank need not be met: function and light words.
+	Rank []Clause
+	// Not must not be met: the words without synonyms.
+	Not []Clause
+}
+
+// Word is a folded word in all its forms.
+func (t *Tables) Word(text string) Term {
+	term := Term{Text: text, Options: []Option{{Typed, []string{text}}}}
+	t.expand(&term, true)
+	return term
+}
+
+// ReadPlain reads a text without operators.
+func (t *Tables) ReadPlain(text string, fold func(string) string) Reading {
+	return t.reading(plain(text), nil, fold)
+}
+
+// item is a part of a query between spaces, or between quotes.
+type item struct {
+	text                   string
+	quoted, not, beginning bool
+}
+
+// Read reads a query. fold folds its texts for the index that is asked. No text is an
+// error: what does not fit the grammar is plain.
+func (t *Tables) Read(query string, fold func(string) string) Reading {
+	items, or := parse(query)
+	r := t.reading(items, or, fold)
+	if len(r.Must) == 0 { // exclusions only, or "OR" between nothing
+		r = t.reading(plain(query), nil, fold)
+	}
+	return r
+}
+
+// parse splits a query into its items. or has the indices of items that OR joins to the
+// next one.
+func parse(query string) (items []item, or map[int]bool) {
+	or = map[int]bool{}
+	beginnings := 0
+	for rest := strings.TrimLeft(query, " \t\r\n"); rest != ""; rest = strings.TrimLeft(rest, " \t\r\n") {
+		var it item
+		if after, ok := strings.CutPrefix(rest, "-"); ok && after != "" && (after[0] == '"' || begins(after)) {
+			it.not, rest = true, after
+		}
+		if text, after, ok := quoted(rest); ok {
+			it.text, it.quoted = text, true
+			items, rest = append(items, it), after
+			continue
+		}
+		end := strings.IndexAny(rest, " \t\r\n")
+		if end < 0 {
+			end = len(rest)
+		}
+		it.text, rest = rest[:end], rest[end:]
+		if it.text == "OR" && !it.not && len(items) > 0 && !items[len(items)-1].not && strings.TrimSpace(rest) != "" && !strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), "-") {
+			or[len(items)-1] = true
+			continue
+		}
+		if word, ok := strings.CutSuffix(it.text, "*"); ok && beginnings < MaxBeginnings {
+			if tokens := Tokens(word); len(tokens) > 0 && tokens[len(tokens)-1].To == len(word) && len([]rune(tokens[len(tokens)-1].Text)) >= minBeginning {
+				it.text, it.beginning = word, true
+				beginnings++
+			}
+		}
+		items = append(items, it)
+	}
+	return items, or
+}
+
+// plain are the items of a query without operators.
+func plain(query string) []item {
+	var items []item
+	for _, text := range strings.Fields(query) {
+		items = append(items, item{text: text})
+	}
+	return items
+}
+
+// quoted reads a text in quotes that is a phrase: a space or the end follows it, and it has
+// a word.
+func quoted(s string) (text, after string, ok bool) {
+	inner, begun := strings.CutPrefix(s, `"`)
+	if !begun {
+		return "", "", false
+	}
+	text, after, ok = strings.Cut(inner, `"`)
+	if !ok || after != "" && !strings.ContainsAny(after[:1], " \t\r\n") || len(Tokens(text)) == 0 {
+		return "", "", false
+	}
+	return text, after, true
+}
+
+func begins(s string) bool {
+	tokens := Tokens(s)
+	return len(tokens) > 0 && tokens[0].From == 0
+}
+
+// reading makes clauses of items.
+func (t *Tables) reading(items []item, or map[int]bool, fold func(string) string) Reading {
+	var r Reading
+	type place struct {
+		clause, choice int
+	}
+	var clauses []Clause
+	var not []bool
+	var sequence []*Term // the plain words in their order, for synonyms of several words
+	joined := false
+	for i, it := range items {
+		choice := t.choice(it, fold)
+		if len(choice) == 0 {
+			continue
+		}
+		if joined && len(clauses) > 0 {
+			clauses[len(clauses)-1] = append(clauses[len(clauses)-1], choice)
+		} else if it.quoted || it.not || it.beginning || or[i] {
+			clauses, not = append(clauses, Clause{choice}), append(not, it.not)
+		} else {
+			for _, term := range choice { // each word by itself
+				clauses, not = append(clauses, Clause{Choice{term}}), append(not, false)
+			}
+		}
+		joined = or[i]
+	}
+	for i := range clauses {
+		for j := range clauses[i] {
+			for k := range clauses[i][j] {
+				term := &clauses[i][j][k]
+				sequence = append(sequence, term)
+				if len(clauses[i]) > 1 || not[i] || !isWord(term) {
+					sequence = append(sequence[:len(sequence)-1], nil) // ends a run
+				}
+			}
+		}
+	}
+	expanded := 0
+	for i := range clauses {
+		for j := range clauses[i] {
+			for k := range clauses[i][j] {
+				if term := &clauses[i][j][k]; isWord(term) && expanded < MaxExpanded {
+					expanded++
+					t.expand(term, !not[i])
+				}
+			}
+		}
+	}
+	t.together(sequence[:min(len(sequence), MaxExpanded)])
+	content := slices.ContainsFunc(clauses, func(c Clause) bool { return !t.needless(c) })
+	for i, c := range clauses {
+		switch {
+		case not[i]:
+			r.Not = append(r.Not, c)
+		case content && t.needless(c):
+			r.Rank = append(r.Rank, c)
+		default:
+			r.Must = append(r.Must, c)
+		}
+	}
+	return r
+}
+
+// choice is what an item asks for, without forms.
+func (t *Tables) choice(it item, fold func(string) string) Choice {
+	folded := fold(it.text)
+	if !it.quoted && strings.Contains(strings.Trim(it.text, "@"), "@") {
+		return Choice{{Text: folded, Address: true}}
+	}
+	tokens := Tokens(folded)
+	texts := make([]string, len(tokens))
+	for i, token := range tokens {
+		texts[i] = token.Text
+	}
+	if it.quoted && len(texts) > 0 {
+		return Choice{{Text: strings.Join(texts, " "), Options: []Option{{Typed, texts}}, Quoted: true}}
+	}
+	var choice Choice
+	for i, text := range texts {
+		term := Term{Text: text, Options: []Option{{Typed, []string{text}}}}
+		if it.beginning && i == len(texts)-1 {
+			term.Beginning, term.Options = true, nil
+		}
+		choice = append(choice, term)
+	}
+	if it.not && len(choice) > 1 { // -row-house excludes the words together
+		return Choice{{Text: strings.Join(texts, " "), Options: []Option{{Typed, texts}}}}
+	}
+	return choice
+}
+
+// isWord reports whether a term is a word that takes forms.
+func isWord(t *Term) bool {
+	return !t.Quoted && len(t.Options) == 1 && len(t.Options[0].Words) == 1
+}
+
+// expand adds the forms of a word, and its synonyms.
+func (t *Tables) expand(term *Term, synonyms bool) {
+	forms := t.Forms(term.Text)
+	for _, f := range forms[1:] {
+		term.add(Form, f)
+	}
+	if !synonyms {
+		return
+	}
+	for _, f := range forms {
+		for _, s := range t.synonyms[f] {
+			t.addSynonym(term, s)
+		}
+	}
+}
+
+// addSynonym adds a synonym with the forms of its last word.
+func (t *Tables) addSynonym(term *Term, synonym string) {
+	words := strings.Fields(synonym)
+	last := len(words) - 1
+	for _, form := range t.Forms(words[last]) {
+		term.add(Synonym, append(slices.Clone(words[:last]), form)...)
+	}
+}
+
+func (t *Term) add(kind Kind, words ...string) {
+	if !slices.ContainsFunc(t.Options, func(o Option) bool { return slices.Equal(o.Words, words) }) {
+		t.Options = append(t.Options, Option{kind, words})
+	}
+}
+
+// together lets words that stand one after the other match what they mean together: a
+// synonym of them, or the word that they are written as in one (row house, rowhouse).
+func (t *Tables) together(words []*Term) {
+	for i := range words {
+		for n := 2; n <= t.longest && i+n <= len(words); n++ {
+			run := words[i : i+n]
+			if slices.Contains(run, nil) {
+				break
+			}
+			if n == 2 {
+				for _, form := range t.Forms(run[0].Text + run[1].Text) {
+					run[0].add(Form, form)
+					run[1].add(Form, form)
+				}
+			}
+			for _, term := range t.terms(run) {
+				for _, s := range t.synonyms[term] {
+					for _, w := range run {
+						t.addSynonym(w, s)
+					}
+				}
+			}
+		}
+	}
+}
+
+// terms are the ways to write a run of words as a term of a table: its last word in any form.
+func (t *Tables) terms(run []*Term) []string {
+	var before []string
+	for _, w := range run[:len(run)-1] {
+		before = append(before, w.Text)
+	}
+	var all []string
+	for _, last := range t.Forms(run[len(run)-1].Text) {
+		all = append(all, strings.Join(append(slices.Clone(before), last), " "))
+	}
+	return all
+}
+
+// needless reports whether a clause need not be found where another one is.
+func (t *Tables) needless(c Clause) bool {
+	if len(c) != 1 || len(c[0]) != 1 {
+		return false
+	}
+	term := c[0][0]
+	return !term.Quoted && !term.Beginning && (t.function[term.Text] || t.light[term.Text])
+}

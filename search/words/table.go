@@ -1,0 +1,150 @@
+package words
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A table has a line for each group of terms, separated by commas. A term is one word or
+// several, folded. A line that begins with # is a comment; each table names its source.
+
+//go:embed tables/*.txt
+var files embed.FS
+
+// Tables are what a query is read by.
+type Tables struct {
+	// forms are the other forms of a word that no rule gives.
+	forms map[string][]string
+	// whole are words whose last s is no plural.
+	whole map[string]bool
+	// synonyms are the other terms of a term's groups, by its words with spaces between.
+	synonyms map[string][]string
+	// longest is how many words a term of synonyms has at most.
+	longest int
+	// function and light words need not be found.
+	function, light map[string]bool
+}
+
+// Version names what queries are read by: the tables, and the rules of this package, whose
+// number grows with each change of what they find or of its order.
+var Version = func() string {
+	const rules = 1
+	sum := sha256.New()
+	fmt.Fprintln(sum, rules)
+	names, _ := fs.Glob(files, "tables/*.txt")
+	for _, name := range names {
+		raw, _ := files.ReadFile(name) // embedded
+		sum.Write(raw)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}()
+
+// Published are the tables of this release.
+var Published = func() *Tables {
+	t, err := newTables(files)
+	if err != nil {
+		panic(err) // embedded, and read by a test
+	}
+	return t
+}()
+
+func newTables(files fs.FS) (*Tables, error) {
+	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, function: map[string]bool{}, light: map[string]bool{}}
+	spellings := map[string][]string{}
+	for _, s := range []struct {
+		name string
+		add  func(group []string)
+	}{
+		{"forms", func(g []string) { addGroup(t.forms, g) }},
+		{"whole", func(g []string) { addAll(t.whole, g) }},
+		{"function", func(g []string) { addAll(t.function, g) }},
+		{"light", func(g []string) { addAll(t.light, g) }},
+		{"numbers", t.addSynonyms}, {"streets", t.addSynonyms}, {"permits", t.addSynonyms},
+		{"spellings", func(g []string) { addGroup(spellings, g); t.addSynonyms(g) }},
+	} {
+		raw, err := fs.ReadFile(files, "tables/"+s.name+".txt")
+		if err != nil {
+			return nil, err
+		}
+		groups, err := ParseTable(string(raw))
+		if err != nil {
+			return nil, fmt.Errorf("tables/%s.txt: %w", s.name, err)
+		}
+		for _, g := range groups {
+			s.add(g)
+		}
+	}
+	t.close(spellings)
+	return t, nil
+}
+
+// ParseTable reads the groups of a table. Terms are those of Tokens.
+func ParseTable(text string) ([][]string, error) {
+	var groups [][]string
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		var group []string
+		for term := range strings.SplitSeq(line, ",") {
+			var words []string
+			for _, t := range Tokens(term) {
+				words = append(words, t.Text)
+			}
+			if words == nil {
+				return nil, fmt.Errorf("line %d has an empty term", number)
+			}
+			group = append(group, strings.Join(words, " "))
+		}
+		groups = append(groups, group)
+	}
+	return groups, nil
+}
+
+func (t *Tables) addSynonyms(group []string) {
+	addGroup(t.synonyms, group)
+	for _, term := range group {
+		t.longest = max(t.longest, strings.Count(term, " ")+1)
+	}
+}
+
+// close gives a term the synonyms of its other spellings, and the other spellings of its
+// synonyms.
+func (t *Tables) close(spellings map[string][]string) {
+	for _, term := range slices.Sorted(maps.Keys(t.synonyms)) {
+		for _, spelled := range append([]string{term}, spellings[term]...) {
+			for _, s := range slices.Clone(t.synonyms[spelled]) {
+				for _, other := range append([]string{s}, spellings[s]...) {
+					if other != term && !slices.Contains(t.synonyms[term], other) {
+						t.synonyms[term] = append(t.synonyms[term], other)
+					}
+				}
+			}
+		}
+	}
+}
+
+func addGroup(to map[string][]string, group []string) {
+	for _, term := range group {
+		for _, other := range group {
+			if other != term && !slices.Contains(to[term], other) {
+				to[term] = append(to[term], other)
+			}
+		}
+	}
+}
+
+func addAll(to map[string]bool, words []string) {
+	for _, w := range words {
+		to[w] = true
+	}
+}

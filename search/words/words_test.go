@@ -1,0 +1,160 @@
+package words
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func texts(s string) string {
+	var all []string
+	for _, t := range Tokens(s) {
+		all = append(all, t.Text)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestTokens(t *testing.T) {
+	for in, want := range map[string]string{
+		"row-house":                "row house",
+		"wade's o'neil":            "wades oneil",
+		"1,440 1,44 2.5 1.000.000": "1440 1 44 2.5 1.000.000",
+		"l.l.c. u.s.a":             "llc usa",
+		"at&t 12\" pipe":           "at t 12 pipe",
+		"東京タワー":                    "東 京 タワー",
+		"กรุงเทพ":                  "ก รุ ง เ ท พ",
+		"---":                      "",
+		"🏗️ crane©":                "🏗️ crane",
+		"info@a-b.example":         "info a b example",
+		strings.Repeat("x", 300):   strings.Repeat("x", 100),
+		strings.Repeat("é", 300):   strings.Repeat("é", 100),
+	} {
+		if got := texts(in); got != want {
+			t.Errorf("Tokens(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Words that must stay apart, although stemmers take them for one.
+func TestApart(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"university", "universe"}, {"general", "generator"}, {"organic", "organ"}, {"addition", "additional"},
+		{"development", "developer"}, {"building", "builder"}, {"gas", "ga"}, {"news", "new"}, {"business", "busine"},
+		{"glass", "glas"}, {"dwelling", "dwell"}, {"parking", "park"}, {"siding", "side"}, {"flooring", "floor"}, {"fencing", "fence"},
+	} {
+		for _, p := range [][2]string{pair, {pair[1], pair[0]}} {
+			if slices.Contains(Published.Forms(p[0]), p[1]) {
+				t.Errorf("%s is a form of %s", p[1], p[0])
+			}
+		}
+	}
+}
+
+func TestForms(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"garages", "garage"}, {"facilities", "facility"}, {"churches", "church"}, {"boxes", "box"}, {"men", "man"},
+		{"38th", "38"}, {"21st", "21"}, {"demolish", "demolishing"},
+	} {
+		for _, p := range [][2]string{pair, {pair[1], pair[0]}} {
+			if !slices.Contains(Published.Forms(p[0]), p[1]) {
+				t.Errorf("%s is no form of %s", p[1], p[0])
+			}
+		}
+	}
+}
+
+func (r Reading) String() string {
+	var b strings.Builder
+	write := func(sign string, clauses []Clause) {
+		for _, c := range clauses {
+			b.WriteString(sign)
+			for i, choice := range c {
+				if i > 0 {
+					b.WriteString("|")
+				}
+				for j, term := range choice {
+					if j > 0 {
+						b.WriteString("+")
+					}
+					switch {
+					case term.Quoted:
+						b.WriteString(`"` + term.Text + `"`)
+					case term.Beginning:
+						b.WriteString(term.Text + "*")
+					case term.Address:
+						b.WriteString("<" + term.Text + ">")
+					default:
+						b.WriteString(term.Text)
+					}
+				}
+			}
+			b.WriteString(" ")
+		}
+	}
+	write("", r.Must)
+	write("~", r.Rank)
+	write("-", r.Not)
+	return strings.TrimSpace(b.String())
+}
+
+func TestRead(t *testing.T) {
+	for in, want := range map[string]string{
+		"garage":                     "garage",
+		`"hot tub" deck`:             `"hot tub" deck`,
+		"warehouse -office":          "warehouse -office",
+		`warehouse -"head office"`:   `warehouse -"head office"`,
+		"gara*":                      "gara*",
+		"g*":                         "g",
+		"hotel OR motel calgary":     "hotel|motel calgary",
+		"A OR":                       "a or",
+		"OR a":                       "or a",
+		"-office":                    "office",
+		"- - -":                      "",
+		"*":                          "",
+		`12" pipe`:                   "12 pipe",
+		"row-house":                  "row house",
+		"-row-house deck":            "deck -row house",
+		"contractors in calgary":     "contractors calgary ~in",
+		"building permit":            "building permit",
+		"the":                        "the",
+		"ada@a.example":              "<ada@a.example>",
+		`"a`:                         "a",
+		`""`:                         "",
+		"a* OR b* OR ca* OR da* fa*": "a|b|ca*|da* fa*",
+	} {
+		if got := Published.Read(in, strings.ToLower).String(); got != want {
+			t.Errorf("Read(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// FuzzRead: no text is an error, and readings stay within their bounds.
+func FuzzRead(f *testing.F) {
+	for _, s := range []string{`"hot tub" -office gara* OR b`, "--a", `-"`, `"" OR ""`, "a OR -b OR c", "row house 38th st", "@", "a@b -a@b \"a@b\" a@b*", "\xff", "O'Neil"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if !utf8.ValidString(s) || len(s) > 2_000 {
+			return
+		}
+		r := Published.Read(s, strings.ToLower)
+		if len(Tokens(strings.ToLower(s))) > 0 && len(r.Must) == 0 {
+			t.Fatalf("%q asks for nothing: %s", s, r)
+		}
+		beginnings, options := 0, 0
+		for _, c := range slices.Concat(r.Must, r.Rank, r.Not) {
+			for _, choice := range c {
+				for _, term := range choice {
+					if term.Beginning {
+						beginnings++
+					}
+					options += len(term.Options)
+				}
+			}
+		}
+		if beginnings > MaxBeginnings || options > 64*60+2_000 {
+			t.Fatalf("%q has %d beginnings and %d options", s, beginnings, options)
+		}
+	})
+}
