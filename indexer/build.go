@@ -15,18 +15,23 @@ import (
 // own links to its parents, starting at the last checkpoint. The links of its
 // children must be complete. When it returns, its own links are complete, and the
 // last documents may still be in flight.
-func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sorter, p *pipeline) error {
-	state := l.state.Datasets[d]
+func (l *load) build(ctx context.Context, d query.Dataset, sorted map[query.Dataset]*extsort.Sorter, p *pipeline) error {
+	records, state := sorted[d], l.state.Datasets[d]
 	if state.Indexed {
 		return nil
 	}
 	after := state.after()
-	if err := l.compact(ctx, records, p, func() { state.Runs = records.Runs() }); err != nil {
+	if err := l.compactRecords(ctx, d, records, p); err != nil {
 		return err
 	}
 	if err := l.findUnmerged(ctx, d, records, p); err != nil {
 		return err
 	}
+	firms, done, err := l.firmNames(ctx, d, after, sorted, p)
+	if err != nil {
+		return err
+	}
+	defer done()
 	entries, err := records.IterateAfter(ctx, after)
 	if err != nil {
 		return err
@@ -50,12 +55,12 @@ func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sort
 		defer links.Close()
 		streams = append(streams, newLinkStream(r, links))
 	}
-	return l.joinAndBuild(ctx, d, entries, unmerged, streams, after, p)
+	return l.joinAndBuild(ctx, d, entries, unmerged, streams, firms, after, p)
 }
 
 // joinAndBuild runs one goroutine that joins records with their children, and
 // Workers that build documents and links.
-func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries, unmerged *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
+func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries, unmerged *extsort.Iterator, streams []*linkStream, firms *linkStream, after []byte, p *pipeline) error {
 	up := l.parentLinks(d)
 	digests := l.digests[d]
 	group, ctx := errgroup.WithContext(ctx)
@@ -64,7 +69,7 @@ func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries, unmer
 	chunks, free := make(chan *chunk, l.Workers), make(chan *chunk, 2*l.Workers+1)
 	group.Go(func() error {
 		defer close(chunks)
-		j := &joiner{load: l, of: l.newRange(d), records: entries, unmerged: unmerged, hasUnmerged: unmerged.Next(), links: streams, arrivals: arrivals, full: chunks, free: free, id: after}
+		j := &joiner{load: l, of: l.newRange(d), records: entries, unmerged: unmerged, hasUnmerged: unmerged.Next(), links: streams, firms: firms, arrivals: arrivals, full: chunks, free: free, id: after}
 		return j.run(ctx)
 	})
 	for range l.Workers {
@@ -75,6 +80,11 @@ func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries, unmer
 		group.Go(func() error { return b.run(ctx, chunks, free, up) })
 	}
 	return group.Wait()
+}
+
+// compactRecords is compact for the records of a dataset.
+func (l *load) compactRecords(ctx context.Context, d query.Dataset, records *extsort.Sorter, p *pipeline) error {
+	return l.compact(ctx, records, p, func() { l.state.Datasets[d].Runs = records.Runs() })
 }
 
 // compact merges files until they can be read at once. takeOver stores the merged
@@ -215,6 +225,9 @@ func (b *builder) build(c *chunk, it item) error {
 	record, err := document.DecodeBinary(b.dataset, c.bytes[it.record.start:it.record.end])
 	if err != nil {
 		return fault.Wrap(err, fault.Internal, "a temporary file of %s holds something else", b.dataset)
+	}
+	for _, name := range c.firms[it.firms.start:it.firms.end] {
+		record.Firms = append(record.Firms, string(c.bytes[name.start:name.end]))
 	}
 	b.children.set(c, it)
 	// The nested object of a link holds values that building the document derives.

@@ -18,6 +18,7 @@ type chunk struct {
 	bytes    []byte
 	items    []item
 	children []span
+	firms    []span // names
 }
 
 type span struct{ start, end int }
@@ -29,6 +30,7 @@ type item struct {
 	line     int64
 	counts   [maxRelations]int64
 	children [maxRelations]span
+	firms    span  // in chunk.firms
 	arrived  int64 // 0: unknown, or no signal
 }
 
@@ -53,7 +55,9 @@ func (c *chunk) recycle(free chan<- *chunk) {
 	}
 }
 
-func (c *chunk) reset() { c.bytes, c.items, c.children = c.bytes[:0], c.items[:0], c.children[:0] }
+func (c *chunk) reset() {
+	c.bytes, c.items, c.children, c.firms = c.bytes[:0], c.items[:0], c.children[:0], c.firms[:0]
+}
 
 func (c *chunk) add(payload []byte) span {
 	start := len(c.bytes)
@@ -74,6 +78,7 @@ type joiner struct {
 	of       *idRange // the one being filled
 	records  *extsort.Iterator
 	links    []*linkStream
+	firms    *linkStream // names of firms; nil: the records have none
 	arrivals *arrivals
 	// unmerged has the merges that cannot be applied, by id.
 	unmerged    *extsort.Iterator
@@ -138,6 +143,11 @@ func (j *joiner) add(key []byte) {
 		})
 		it.children[i] = span{first, len(c.children)}
 	}
+	if j.firms != nil {
+		first := len(c.firms)
+		j.firms.childrenOf(j.id, func(name []byte) { c.firms = append(c.firms, c.add(name)) })
+		it.firms = span{first, len(c.firms)}
+	}
 	c.items = append(c.items, it)
 	j.count++
 	j.bytes += int64(len(c.bytes) - before)
@@ -157,6 +167,9 @@ func (j *joiner) endRange(ctx context.Context, last bool) error {
 			j.of.dangling[s.relation.Child] += s.dangling
 			s.dangling = 0
 		}
+	}
+	if j.firms != nil && j.firms.entries.Err() != nil {
+		return j.firms.entries.Err()
 	}
 	if err := j.arrivals.err(); err != nil {
 		return err

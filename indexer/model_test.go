@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"runtime"
@@ -52,6 +53,7 @@ func newModel(t *testing.T, files map[string]string) model {
 	indexed := map[query.Dataset][]document.Record{}
 	for _, d := range query.Datasets {
 		for _, r := range m.records[d] {
+			r.SetFirms(searchtest.FirmNames(maps.Values(m.records[query.Accounts])))
 			m.docs[r.ID()] = string(document.Build(r, searchtest.Children{Parent: d, ID: r.ID(), Records: func(child query.Dataset) iter.Seq[document.Record] { return slices.Values(indexed[child]) }}))
 			indexed[d] = append(indexed[d], r)
 			for _, rel := range query.Relations {

@@ -42,7 +42,7 @@ func (l *load) indexAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		defer close(p.requests)
 		l.committed = time.Now()
 		for _, d := range query.Datasets {
-			if err := l.build(ctx, d, sorted[d], p); err != nil {
+			if err := l.build(ctx, d, sorted, p); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -49,6 +50,42 @@ func (e *Engine) Children(ctx context.Context, d query.Dataset, ids []string) (m
 		pending = append(split, pending[len(now):]...)
 	}
 	return all, nil
+}
+
+// projectsAtOnce is how many ids of projects ProjectsOf reads in a round trip.
+const projectsAtOnce = 5_000
+
+// ProjectsOf calls take with the ids of the projects that name one of the accounts, as of the
+// last refresh of the served index, page by page. Errors: those of take; Unavailable.
+func (e *Engine) ProjectsOf(ctx context.Context, accounts []string, take func(ids []string) error) error {
+	link, _ := query.FirmsField(query.Projects)
+	for some := range slices.Chunk(accounts, maxParents) {
+		id, _ := query.FieldNamed(query.Projects, "id")
+		q := query.Query{Dataset: query.Projects, Where: query.All{query.Terms{Field: &link, Values: some}}, Sort: query.Sort{Field: id}, Limit: projectsAtOnce - 1}
+		var after json.RawMessage
+		for {
+			res, err := e.search(ctx, e.request(q, options{after: after}), "")
+			if err != nil {
+				return err
+			}
+			ids := make([]string, 0, len(res.rows))
+			for _, row := range res.rows {
+				record, err := document.FromPublic(query.Projects, row.source)
+				if err != nil {
+					return fault.Wrap(err, fault.Internal, "a record could not be read")
+				}
+				ids = append(ids, record.ID())
+			}
+			if err := take(ids); err != nil {
+				return err
+			}
+			if len(res.rows) < projectsAtOnce {
+				break
+			}
+			after = json.RawMessage(res.rows[len(res.rows)-1].sort)
+		}
+	}
+	return nil
 }
 
 // childSearch searches for the children of some parents in one relation.

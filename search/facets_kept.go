@@ -61,7 +61,7 @@ func bytesOfFacets(facets query.Facets) int {
 
 func describeFacets(w io.Writer, s query.FacetSearch) {
 	for _, q := range s.Searches() {
-		_, _ = fmt.Fprintf(w, "\n%s %t %q %q %s %q %t %t", q.Dataset, q.Held, q.Generation, q.Base.Workspace, q.Where, q.Text, q.Typos, q.Exact)
+		_, _ = fmt.Fprintf(w, "\n%s %s %t %q %q %s %q %t %t", q.Dataset, q.Base.Kind, q.Held, q.Generation, q.Base.Workspace, q.Where, q.Text, q.Typos, q.Exact)
 	}
 	_, _ = fmt.Fprintf(w, "\n%q", s.Request.Own)
 	for _, f := range s.Request.Facets {

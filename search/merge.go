@@ -20,10 +20,10 @@ import (
 func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	return inFoldings(ctx, e, false, []query.Query{searches[0], searches[1], countOnly}, func(folded []query.Query) (query.Page, error) {
 		page, err := e.mergedPage(ctx, [2]query.Query(folded[:2]), folded[2])
+		if err == nil { // one of both may have no words
+			err = e.checkWords(ctx, folded...)
+		}
 		if err == nil && page.Total == 0 {
-			if err := e.checkWords(ctx, folded...); err != nil {
-				return query.Page{}, err
-			}
 			page.NotFound = e.notFound(ctx, folded[0], folded[2])
 		}
 		return page, err

@@ -17,6 +17,9 @@ import (
 func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (query.NotFound, error) {
 	var none query.NotFound
 	q := sets[0]
+	if strings.Contains(q.Folding.Fold(q.Text), "@") && query.HasPrivate(q.Dataset) {
+		return none, nil // nothing is said of addresses
+	}
 	w := newCompiler(0).wordsOf(words.Published.Read(q.Text, q.Folding.Fold), true, q)
 	if len(w.Must) == 0 {
 		return none, nil
@@ -61,10 +64,30 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (query.No
 			return answer, err
 		}
 		with[t.Text] = similar
-		met = append(met, newCompiler(64).oneOf(w.term(replacement(similar), false)).b)
+		met = append(met, newCompiler(64).oneOf(w.term(replacement(similar))).b)
 	}
-	answer.DidYouMean = replaced(q.Text, q.Folding.Fold, with)
+	if text := replaced(q.Text, q.Folding.Fold, with); asks(w.Reading, with, words.Published.Read(text, q.Folding.Fold)) {
+		answer.DidYouMean = text
+	}
 	return answer, nil
+}
+
+// asks reports whether a text is read as what was counted: the former text with words replaced.
+// An operator can come to stand where it means something else.
+func asks(before words.Reading, with map[string]string, now words.Reading) bool {
+	list := func(all []words.Clause, with map[string]string) (texts []string) {
+		for _, c := range all {
+			text := c.String()
+			if other, is := with[text]; is {
+				text = other
+			}
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+		return texts
+	}
+	return slices.Equal(list(before.Must, with), list(now.Must, nil)) && slices.Equal(list(before.Not, nil), list(now.Not, nil))
 }
 
 // minBegun is how many letters a word has that is replaced by its beginning.
@@ -111,7 +134,7 @@ func (e *Engine) similarWord(ctx context.Context, w wordSearch, t words.Term, me
 	}
 	count := termsRequest{met: met}
 	for _, o := range near {
-		count.words = append(count.words, newCompiler(64).oneOf(w.term(replacement(o), false)).b)
+		count.words = append(count.words, newCompiler(64).oneOf(w.term(replacement(o))).b)
 	}
 	_, counts, err := e.ask(ctx, count, sets...)
 	if err != nil {
@@ -144,9 +167,13 @@ func replaced(text string, fold func(string) string, with map[string]string) str
 			}
 			b.WriteString(strings.TrimRight(folded[end:t.From], wildcards))
 			b.WriteString(other)
+			changed = true
 			end = t.To + len(folded[t.To:]) - len(strings.TrimLeft(folded[t.To:], wildcards))
-			if changed = true; strings.HasSuffix(other, "*") && end < len(folded) {
+			if rest := words.Tokens(folded[end:]); strings.HasSuffix(other, "*") && rest != nil {
 				b.WriteString(" ") // the end of a word
+				end += rest[0].From
+			} else if strings.HasSuffix(other, "*") {
+				end = len(folded)
 			}
 		}
 		if changed {

@@ -57,6 +57,8 @@ func (c *compiler) filterWords(w wordSearch, scored bool) {
 			c.oneOf(w.clause(one)).raw(`,`)
 		}
 	}
+	w.address = nil // exclusions would tell whether somebody has it
+	w.typos = false
 	for _, one := range w.Not {
 		c.raw(`{"bool":{"must_not":[`).oneOf(w.clause(one)).raw(`]}},`)
 	}
@@ -87,17 +89,21 @@ func (c *compiler) oneOf(all []clause) *compiler {
 
 // clause are the conditions of which one is to be met.
 func (w wordSearch) clause(one words.Clause) []clause {
-	typos := w.typos && len(one) == 1
+	w.typos = w.typos && len(one) == 1 // alternatives are operators
+	return w.choices(one)
+}
+
+func (w wordSearch) choices(one []words.Choice) []clause {
 	var all []clause
 	for _, choice := range one {
 		if len(choice) == 1 {
-			all = append(all, w.term(choice[0], typos)...)
+			all = append(all, w.term(choice[0])...)
 			continue
 		}
 		c := newCompiler(256)
 		c.raw(`{"bool":{"filter":[`)
 		for _, term := range choice {
-			c.oneOf(w.term(term, typos)).raw(`,`)
+			c.oneOf(w.term(term)).raw(`,`)
 		}
 		c.closeList().raw(`]}}`)
 		all = append(all, c.b)
@@ -106,7 +112,7 @@ func (w wordSearch) clause(one words.Clause) []clause {
 }
 
 // term are the conditions of which one is to be met.
-func (w wordSearch) term(t words.Term, typos bool) []clause {
+func (w wordSearch) term(t words.Term) []clause {
 	var all []clause
 	add := func(c *compiler) { all = append(all, c.b) }
 	switch {
@@ -122,7 +128,7 @@ func (w wordSearch) term(t words.Term, typos bool) []clause {
 		return all
 	}
 	all = w.options(t, func(words.Kind) bool { return true })
-	if typos && !t.Quoted && len(t.Options[0].Words) == 1 {
+	if w.typos && !t.Quoted && len(t.Options[0].Words) == 1 {
 		for _, path := range w.paths {
 			add(newCompiler(128).raw(`{"fuzzy":{`).text(path).raw(`:{` + nearTerms + `"rewrite":"constant_score","value":`).text(t.Text).raw(`}}}`))
 		}
@@ -217,10 +223,11 @@ const maxInOrder = 16
 
 // scoreClause scores how a clause is met.
 func (c *compiler) scoreClause(w wordSearch, one words.Clause) *compiler {
+	w.typos = w.typos && len(one) == 1
 	var scored []clause
 	for _, choice := range one {
 		if len(choice) != 1 || len(choice[0].Options) == 0 {
-			scored = append(scored, newCompiler(256).constant(kindScores[words.Typed], w.clause(words.Clause{choice})).b)
+			scored = append(scored, newCompiler(256).constant(kindScores[words.Typed], w.choices([]words.Choice{choice})).b)
 			continue
 		}
 		t := choice[0]
@@ -229,8 +236,8 @@ func (c *compiler) scoreClause(w wordSearch, one words.Clause) *compiler {
 				scored = append(scored, newCompiler(256).constant(kindScores[kind], all).b)
 			}
 		}
-		if w.typos && len(one) == 1 {
-			scored = append(scored, newCompiler(256).constant("1", w.term(t, true)).b)
+		if w.typos {
+			scored = append(scored, newCompiler(256).constant("1", w.term(t)).b)
 		}
 	}
 	return c.best(scored)

@@ -186,6 +186,29 @@ func TestWordsFindWhatTheModelFinds(t *testing.T) {
 	}
 }
 
+// TestFirmsOfProjects: a project is found by the names of its firms, together with its own
+// words, and by no name that is not there.
+func TestFirmsOfProjects(t *testing.T) {
+	t.Parallel()
+	data := searchtest.NewWorld()
+	data.Add(
+		searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Mattamy Homes"}`, searchtest.ID("a", 1))),
+		searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Norr Architects"}`, searchtest.ID("a", 2))),
+		searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Lot 1","description":"garage","account_ids":[%q,%q]}`, searchtest.ID("p", 1), searchtest.ID("a", 2), searchtest.ID("a", 1))),
+		searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Lot 2","account_ids":[%q,%q]}`, searchtest.ID("p", 2), searchtest.ID("a", 1), searchtest.ID("a", 9))),
+		searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Mattamy street"}`, searchtest.ID("p", 3))))
+	e, x := newEngine(t)
+	x.Load(t, data)
+	for text, want := range map[string]int{
+		"mattamy homes": 2, "mattamy home garages": 1, "norr mattamy": 1, `"mattamy homes"`: 2, `"architects mattamy"`: 0, `"homes norr"`: 0, "garage -norr": 0, "matt*": 3,
+	} {
+		page, err := e.Search(t.Context(), parse(t, query.Projects, dataBase, fmt.Sprintf(`{"query":%q}`, text)))
+		if err != nil || page.Total != want {
+			t.Errorf("%s: %d, %v; want %d", text, page.Total, err, want)
+		}
+	}
+}
+
 // TestOrderOfWords: as typed before a form before a synonym, the name before elsewhere,
 // together before apart, and the whole name first.
 func TestOrderOfWords(t *testing.T) {
@@ -234,7 +257,7 @@ func TestMeantByWords(t *testing.T) {
 		{query.Projects, "hospital -wing", "", "hospital"},
 		{query.Projects, `"zara wing" hospitl`, "", `"zara wing", hospitl`},
 		{query.Projects, "xyz OR abc deck", "", "xyz OR abc"},
-		{query.Contacts, "hidden@firm.exampl", "", "hidden@firm.exampl"},
+		{query.Contacts, "hidden@firm.exampl", "", ""}, // nothing is said of addresses
 		{query.Contacts, "hidde", "", "hidde"},
 		{query.Contacts, "firm", "", "firm"},
 	} {
@@ -259,6 +282,7 @@ func TestAddressesByWords(t *testing.T) {
 		`{"query":"ada.love*"}`:                                0,
 		`{"query":"lovelace@firm.example"}`:                    0,
 		`{"query":"example -ada.lovelace@firm.example"}`:       1,
+		`{"query":"ada -ada.lovelace@firm.example"}`:           1,
 		`{"query":"ada -lovelace"}`:                            1,
 		`{"query":"\"ada.lovelace@firm.example\""}`:            0,
 		`{"query":"firm.example","words":"exact"}`:             1,

@@ -66,6 +66,7 @@ type apply struct {
 	deadLettersAt string // path of the file of a finished delta, "" if there is none
 	dirty         map[query.Dataset]*idLog
 	changed       map[query.Dataset]*idLog
+	renamed       *idLog   // projects whose firms have other names
 	processed     int64    // records dealt with in this call
 	arrival       int64    // of new signals, in milliseconds since 1970
 	begun         recordID // state.Begun when the pass began
@@ -181,6 +182,10 @@ func (a *apply) execute(ctx context.Context, s *state, l live) (err error) {
 			into[d] = log
 		}
 	}
+	if a.renamed, err = openIDLog(a.folder.renamed()); err != nil {
+		return err
+	}
+	defer a.renamed.close()
 	if s.Stage != done {
 		if err := a.applyAll(ctx, s, l); err != nil {
 			return err
@@ -215,7 +220,7 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 			return err
 		}
 	}
-	for s.Stage == applying {
+	for s.Stage == applying || s.Stage == naming {
 		if err := a.pass(ctx, s.Dataset, l); err != nil {
 			return err
 		}
@@ -241,6 +246,9 @@ func (a *apply) chooseStart(s *state, l live) error {
 		// A new delta.
 	default:
 		a.note(fmt.Sprintf("the generation %s is served now instead of %s: the delta starts over", l.generation, s.Generation))
+		if err := a.renamed.clear(); err != nil {
+			return err
+		}
 		for _, d := range query.Datasets {
 			if err := errors.Join(a.dirty[d].clear(), a.changed[d].clear()); err != nil {
 				return err
@@ -268,6 +276,9 @@ func (a *apply) save() error {
 		if err := errors.Join(a.dirty[d].sync(), a.changed[d].sync()); err != nil {
 			return err
 		}
+	}
+	if err := a.renamed.sync(); err != nil {
+		return err
 	}
 	return a.folder.write(a.state)
 }

@@ -29,7 +29,7 @@ type mergeIterator struct {
 	hasUnmerged         bool
 }
 
-func (a *apply) newMergeIterator(ctx context.Context, s *state, d query.Dataset, dirty *idLog) (*mergeIterator, error) {
+func (a *apply) newMergeIterator(ctx context.Context, s *state, d query.Dataset, listed map[query.Dataset]extsort.Run, dirty *idLog) (*mergeIterator, error) {
 	sorter := extsort.New(extsort.Options{Dir: a.folder.scratch(), Name: string(d) + "-dirty", KeySize: idSize, Memory: sortMemory})
 	w := sorter.Writer()
 	err := dirty.each(4096, func(ids []recordID) error {
@@ -55,7 +55,7 @@ func (a *apply) newMergeIterator(ctx context.Context, s *state, d query.Dataset,
 		return nil, err
 	}
 	var runs []extsort.Run
-	if run, has := s.Lists[d]; has {
+	if run, has := listed[d]; has {
 		runs = append(runs, run)
 	}
 	if it.list, err = extsort.Open(ctx, extsort.Options{Dir: a.folder.path, KeySize: idSize, Keep: true}, runs, processed); err != nil {

@@ -172,6 +172,7 @@ func (m *model) documents() map[query.Dataset]map[string]stored {
 	for _, d := range query.Datasets { // children first: their derived values are in their fragments
 		all[d] = map[string]stored{}
 		for id, r := range m.records[d] {
+			r.SetFirms(searchtest.FirmNames(maps.Values(m.records[query.Accounts])))
 			digest, _ := document.Digest(document.Build(r, searchtest.Children{Parent: d, ID: id, Records: func(child query.Dataset) iter.Seq[document.Record] { return maps.Values(m.records[child]) }}))
 			all[d][id] = stored{string(r.AppendPublic(nil)), digest}
 		}

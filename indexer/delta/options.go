@@ -29,6 +29,9 @@ type Live interface {
 	// Children returns the related records of records as of the last refresh. Every
 	// id has an entry.
 	Children(ctx context.Context, d query.Dataset, ids []string) (map[string]document.Children, error)
+	// ProjectsOf calls take with the ids of the projects that name one of the accounts, as
+	// of the last refresh, page by page. One can come more than once.
+	ProjectsOf(ctx context.Context, accounts []string, take func(ids []string) error) error
 }
 
 // Tombstones remember deleted records for some days, with the updated_at of the

@@ -36,10 +36,13 @@ const groupChildren = 10_000
 // other.
 func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 	s := a.state
-	if err := a.findUnmerged(ctx, d); err != nil {
+	listed, dirty := s.Lists, a.dirty[d]
+	if s.Stage == naming {
+		listed, dirty = nil, a.renamed
+	} else if err := a.findUnmerged(ctx, d); err != nil {
 		return err
 	}
-	merged, err := a.newMergeIterator(ctx, s, d, a.dirty[d])
+	merged, err := a.newMergeIterator(ctx, s, d, listed, dirty)
 	if err != nil {
 		return err
 	}
@@ -65,9 +68,13 @@ func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 		return err
 	}
 	s.Done, s.Begun, s.Unmerged = recordID{}, recordID{}, nil
+	now := s.Stage
 	s.Stage, s.Dataset = notifying, ""
+	if now == applying && d == query.Accounts && a.renamed.size > 0 {
+		s.Stage, s.Dataset = naming, query.Projects
+	}
 	for i, one := range query.Datasets[:len(query.Datasets)-1] {
-		if one == d {
+		if one == d && now == applying {
 			s.Stage, s.Dataset = applying, query.Datasets[i+1]
 		}
 	}
@@ -77,10 +84,10 @@ func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 	if err := a.refresh(ctx, l.indices[d]); err != nil {
 		return err
 	}
-	if now, err := a.findLive(ctx); err != nil {
+	if served, err := a.findLive(ctx); err != nil {
 		return err
-	} else if now.generation != l.generation {
-		return fault.New(fault.Internal, "the generation %s was replaced by %s while the delta was being applied to it", l.generation, now.generation)
+	} else if served.generation != l.generation {
+		return fault.New(fault.Internal, "the generation %s was replaced by %s while the delta was being applied to it", l.generation, served.generation)
 	}
 	return a.save()
 }
@@ -216,6 +223,11 @@ func (it *item) children() int64 {
 func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items []*item) error {
 	s := a.state
 	last := items[len(items)-1].id
+	if d == query.Accounts {
+		if err := a.markRenamed(ctx, items); err != nil {
+			return err
+		}
+	}
 	var sent []*item
 	var told []changes.Change
 	for _, it := range items {
@@ -294,13 +306,10 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 		}
 	}
 	var alike []*item
+	var records []document.Record
 	for _, it := range items {
 		if !it.builds() {
 			continue
-		}
-		var of document.Children = document.None{}
-		if found := children[it.id.String()]; found != nil {
-			of = found
 		}
 		// Decoded again, because Build replaces the derived values of its record,
 		// and old must keep those of the old version.
@@ -311,6 +320,27 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 			}
 			it.record = record
 		}
+		records = append(records, it.record)
+	}
+	firms, err := document.ReadFirms(records, func(ids []string) (found map[string]jsontext.Value, err error) {
+		err = a.Retry.Do(ctx, func(ctx context.Context) (err error) {
+			found, err = a.Live.Lookup(ctx, query.Accounts, ids)
+			return err
+		})
+		return found, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		if !it.builds() {
+			continue
+		}
+		var of document.Children = document.None{}
+		if found := children[it.id.String()]; found != nil {
+			of = found
+		}
+		it.record.SetFirms(firms)
 		it.doc = document.Build(it.record, of)
 		if it.old != nil && !it.late && equalValues(it.record, *it.old, true) {
 			alike = append(alike, it)
@@ -381,6 +411,38 @@ func (a *apply) markDependents(d query.Dataset, it *item) {
 			a.markParents(rel, it.record)
 		}
 	}
+}
+
+// markRenamed marks the projects of accounts that have other names than before, or whose
+// names appeared or went. The pass of the projects is over, and wrote the names of then.
+func (a *apply) markRenamed(ctx context.Context, items []*item) error {
+	var ids []string
+	for _, it := range items {
+		if !it.outcome.changes() {
+			continue
+		}
+		var before, after any
+		if it.old != nil {
+			before = it.old.Value("name")
+		}
+		if !it.outcome.gone() {
+			after = it.record.Value("name")
+		}
+		if before != after {
+			ids = append(ids, it.id.String())
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return a.Retry.Do(ctx, func(ctx context.Context) error {
+		return a.Live.ProjectsOf(ctx, ids, func(projects []string) error {
+			for _, id := range projects {
+				a.renamed.add(document.IDBytes(id))
+			}
+			return nil
+		})
+	})
 }
 
 func (a *apply) markParents(rel query.Relation, r document.Record) {

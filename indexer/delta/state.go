@@ -23,6 +23,7 @@ import (
 //	<dataset>.list  the entries that count, sorted by id
 //	<dataset>.unmerged  merges of the list that cannot be applied, and why
 //	<dataset>.dirty records of the dataset whose related records changed
+//	renamed.dirty   projects whose firms have other names
 //	<dataset>.told  records of the dataset that changed, for the listener
 //	letters.ndjson  dead letters
 //	scratch/        temporary files
@@ -31,9 +32,11 @@ import (
 type stage string
 
 const (
-	applying  stage = "apply" // records are being written
-	notifying stage = "tell"  // all are written and found by searches
-	done      stage = "done"  // only cleaning up is left
+	applying stage = "apply" // records are being written
+	// naming: all are written. Projects whose firms have other names are written again.
+	naming    stage = "name"
+	notifying stage = "tell" // all are written and found by searches
+	done      stage = "done" // only cleaning up is left
 )
 
 // state is the checkpoint. It is replaced as a whole.
@@ -144,6 +147,7 @@ func (f *folder) unmerged(d query.Dataset) string {
 }
 func (f *folder) dirty(d query.Dataset) string   { return filepath.Join(f.path, string(d)+".dirty") }
 func (f *folder) changed(d query.Dataset) string { return filepath.Join(f.path, string(d)+".told") }
+func (f *folder) renamed() string                { return filepath.Join(f.path, "renamed.dirty") }
 func (f *folder) deadLetters() string            { return filepath.Join(f.path, "letters.ndjson") }
 func (f *folder) stateFile() string              { return filepath.Join(f.path, "state.json") }
 
@@ -192,6 +196,7 @@ func (f *folder) clear() error {
 		_ = os.Remove(f.dirty(d))
 		_ = os.Remove(f.changed(d))
 	}
+	_ = os.Remove(f.renamed())
 	_ = os.Remove(f.deadLetters())
 	return nil
 }

@@ -159,7 +159,7 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return c.search(q, q.ReadsPrivate() || v.Definition.Q != "" && query.HasPrivate(v.Dataset), func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchView(ctx, v, q) },
+	return c.search(q, q.ReadsPrivate() || query.HasAddress(v.Definition.Q) && query.HasPrivate(v.Dataset), func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchView(ctx, v, q) },
 		func(p query.Page) any { return rowsData{v.Dataset.Singular(), rowsOf(p)} })
 }
 

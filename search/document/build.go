@@ -314,6 +314,9 @@ func (r Record) appendWords(b []byte, folded [][]string) []byte {
 			}
 		}
 	}
+	for _, name := range r.Firms {
+		add(r.Folding.Fold(name))
+	}
 	return append(b[:max(start, len(b)-1)], ']')
 }
 

@@ -26,7 +26,9 @@ type Record struct {
 	Dataset query.Dataset
 	// Folding is that of the index which its document is for.
 	Folding query.Folding
-	values  []any
+	// Firms are the present names of the accounts of FirmIDs, in the order of these.
+	Firms  []string
+	values []any
 }
 
 // Problem is a reason why a line is not a valid record.
@@ -358,6 +360,54 @@ func (r Record) Parents(rel query.Relation) []string {
 		return unique
 	}
 	return nil
+}
+
+// FirmIDs are the distinct ids of the accounts whose names are among the words of the
+// record, in their order.
+func (r Record) FirmIDs() []string {
+	f, has := query.FirmsField(r.Dataset)
+	if !has {
+		return nil
+	}
+	ids, _ := r.Value(f.Name).([]string)
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// SetFirms sets Firms from the names of accounts by id. An account that is not there has none.
+func (r *Record) SetFirms(names map[string]string) {
+	r.Firms = nil
+	for _, id := range r.FirmIDs() {
+		if name, there := names[id]; there {
+			r.Firms = append(r.Firms, name)
+		}
+	}
+}
+
+// ReadFirms reads the names of the accounts of records, by id. lookup is asked for at most
+// 1,000 at once.
+func ReadFirms(records []Record, lookup func(ids []string) (map[string]jsontext.Value, error)) (map[string]string, error) {
+	var ids []string
+	for _, r := range records {
+		ids = append(ids, r.FirmIDs()...)
+	}
+	slices.Sort(ids)
+	names := map[string]string{}
+	for some := range slices.Chunk(slices.Compact(ids), 1_000) {
+		found, err := lookup(some)
+		if err != nil {
+			return nil, err
+		}
+		for id, public := range found {
+			account, err := FromPublic(query.Accounts, public)
+			if err != nil {
+				return nil, err
+			}
+			names[id], _ = account.Value("name").(string)
+		}
+	}
+	return names, nil
 }
 
 // Differences yields the names of the fields of which two records of a dataset have

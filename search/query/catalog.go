@@ -116,6 +116,9 @@ type Field struct {
 	Query bool
 	// Words means that `query` in all forms searches the field too: of a vocabulary the labels.
 	Words bool
+	// FirmNames means that `query` in all forms searches the present names of the accounts
+	// whose ids these are.
+	FirmNames bool
 	// Private means that only what charges for records searches the field: free routes
 	// refuse filters on it, and their `query` leaves it out. Otherwise they would tell
 	// for nothing whether a value exists.
@@ -203,6 +206,11 @@ func (f Field) Nullable() bool {
 
 // Folded reports whether the field is searched through folded copies.
 func (f Field) Folded() bool { return f.Dynamic() || f.Kind == FullText && !f.IsID() }
+
+// FirmsField is the field of a dataset with FirmNames; false: it has none.
+func FirmsField(d Dataset) (Field, bool) {
+	return fieldWhere(d, func(f *Field) bool { return f.FirmNames })
+}
 
 // InWords reports whether `query` in all forms searches the field's words.
 func (f Field) InWords() bool { return f.Query && !f.Private || f.Words }

@@ -43,7 +43,7 @@ var catalog = map[Dataset][]Field{
 		Field{Name: "detected_at", Type: Time, Kind: Date, Sort: true, LoadTime: true, Description: "When the project was first seen"},
 		Field{Name: "last_signal_at", Type: Time, Kind: Date, Sort: true, HeldSort: true, DefaultSort: Descending, Derive: newest(Signals), Rows: AllRows, Description: "When the project's latest signal was detected"},
 		Field{Name: "signals_count", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Derive: count(Signals), Description: "How many signals the project has", Example: 27},
-		Field{Name: "account_ids", Type: UUIDs, Kind: FullText, Description: "Firms that take part, by id"},
+		Field{Name: "account_ids", Type: UUIDs, Kind: FullText, FirmNames: true, Description: "Firms that take part, by id"},
 		Field{Name: "contact_ids", Type: UUIDs, Kind: FullText, Description: "Contacts of the project, by id"},
 		Field{Name: Latitude, Type: Double, Example: 51.0447},
 		Field{Name: Longitude, Type: Double, Example: -114.0719},

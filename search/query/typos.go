@@ -1,6 +1,7 @@
 package query
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"atlas/internal/rule"
@@ -48,13 +49,20 @@ func (q Query) ReadsPrivate() bool {
 		return false
 	}
 	for n := range Walk(q.Where) {
-		switch n.(type) {
-		case MatchRecord, MatchWords:
+		switch n := n.(type) {
+		case MatchRecord:
 			return true
+		case MatchWords:
+			if HasAddress(n.Text) {
+				return true
+			}
 		}
 	}
-	return q.Text != "" && !q.WithoutPrivate
+	return q.Text != "" && !q.WithoutPrivate && (q.Exact || HasAddress(q.Text))
 }
+
+// HasAddress reports whether a text read in all forms may have an e-mail address.
+func HasAddress(text string) bool { return strings.Contains(Fold(text), "@") }
 
 // OnPrivate reports whether a condition of the tree is on a Private field.
 func OnPrivate(root Node) bool {

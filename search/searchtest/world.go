@@ -2,6 +2,7 @@ package searchtest
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -38,8 +39,10 @@ type Document struct {
 func (w *World) Documents() map[query.Dataset][]Document {
 	all := map[query.Dataset][]Document{}
 	related := links{}
+	firms := FirmNames(slices.Values(w.records[query.Accounts]))
 	for _, d := range query.Datasets { // children before parents
 		for i, r := range w.records[d] {
+			r.SetFirms(firms)
 			doc := document.Build(r, children{related, d, r.ID()})
 			if d == query.Signals {
 				doc = document.WithArrival(doc, time.Date(2100, 1, 1, 0, 0, 0, i*1_000_000, time.UTC).UnixMilli())
@@ -50,6 +53,15 @@ func (w *World) Documents() map[query.Dataset][]Document {
 		related.sort(d)
 	}
 	return all
+}
+
+// FirmNames are the names of accounts by id.
+func FirmNames(accounts iter.Seq[document.Record]) map[string]string {
+	names := map[string]string{}
+	for r := range accounts {
+		names[r.ID()], _ = r.Value("name").(string)
+	}
+	return names
 }
 
 // link is the key of the children of one parent in one dataset.

@@ -114,27 +114,38 @@ func (t *Tables) Read(query string, fold func(string) string) Reading {
 	return r
 }
 
+const spaces = " \t\r\n"
+
+// typed writes marks and spaces as keyboards have them: folding makes them equal too.
+var typed = strings.NewReplacer(
+	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`,
+	"–", "-", "—", "-", "−", "-", "‐", "-", "‑", "-", "‒", "-", "―", "-",
+	"\u00a0", " ", "\u2007", " ", "\u2009", " ", "\u202f", " ", "\u3000", " ",
+)
+
 // parse splits a query into its items. or has the indices of items that OR joins to the
 // next one.
 func parse(query string) (items []item, or map[int]bool) {
 	or = map[int]bool{}
 	beginnings := 0
-	for rest := strings.TrimLeft(query, " \t\r\n"); rest != ""; rest = strings.TrimLeft(rest, " \t\r\n") {
+	for rest := strings.TrimLeft(typed.Replace(query), spaces); rest != ""; rest = strings.TrimLeft(rest, spaces) {
 		var it item
-		if after, ok := strings.CutPrefix(rest, "-"); ok && after != "" && (after[0] == '"' || begins(after)) {
-			it.not, rest = true, after
+		if after, ok := strings.CutPrefix(rest, "-"); ok {
+			if _, _, phrase := quoted(after); phrase || begins(after) {
+				it.not, rest = true, after
+			}
 		}
 		if text, after, ok := quoted(rest); ok {
 			it.text, it.quoted = text, true
 			items, rest = append(items, it), after
 			continue
 		}
-		end := strings.IndexAny(rest, " \t\r\n")
+		end := strings.IndexAny(rest, spaces)
 		if end < 0 {
 			end = len(rest)
 		}
 		it.text, rest = rest[:end], rest[end:]
-		if it.text == "OR" && !it.not && len(items) > 0 && !items[len(items)-1].not && strings.TrimSpace(rest) != "" && !strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), "-") {
+		if it.text == "OR" && !it.not && len(items) > 0 && !items[len(items)-1].not && strings.TrimSpace(rest) != "" && !strings.HasPrefix(strings.TrimLeft(rest, spaces), "-") {
 			or[len(items)-1] = true
 			continue
 		}
@@ -166,7 +177,7 @@ func quoted(s string) (text, after string, ok bool) {
 		return "", "", false
 	}
 	text, after, ok = strings.Cut(inner, `"`)
-	if !ok || after != "" && !strings.ContainsAny(after[:1], " \t\r\n") || len(Tokens(text)) == 0 {
+	if !ok || after != "" && !strings.ContainsAny(after[:1], spaces) || len(Tokens(text)) == 0 {
 		return "", "", false
 	}
 	return text, after, true
@@ -190,6 +201,7 @@ func (t *Tables) reading(items []item, or map[int]bool, fold func(string) string
 	for i, it := range items {
 		choice := t.choice(it, fold)
 		if len(choice) == 0 {
+			joined = false
 			continue
 		}
 		if joined && len(clauses) > 0 {
@@ -226,25 +238,58 @@ func (t *Tables) reading(items []item, or map[int]bool, fold func(string) string
 		}
 	}
 	t.together(sequence[:min(len(sequence), MaxExpanded)])
-	content := slices.ContainsFunc(clauses, func(c Clause) bool { return !t.needless(c) })
+	if !addressed(clauses) {
+		t.withoutAmbiguous(clauses)
+	}
+	content := false
+	for i, c := range clauses {
+		content = content || !not[i] && !t.needless(c)
+	}
 	for i, c := range clauses {
 		switch {
 		case not[i]:
-			r.Not = append(r.Not, c)
+			r.Not = add(r.Not, c)
 		case content && t.needless(c):
-			r.Rank = append(r.Rank, c)
+			r.Rank = add(r.Rank, c)
 		default:
-			r.Must = append(r.Must, c)
+			r.Must = add(r.Must, c)
 		}
 	}
 	return r
 }
 
+// add adds a clause, unless it is there.
+func add(to []Clause, c Clause) []Clause {
+	text := c.String()
+	if slices.ContainsFunc(to, func(other Clause) bool { return other.String() == text }) {
+		return to
+	}
+	return append(to, c)
+}
+
+// addressed reports whether a query may be a street address: it has a number.
+func addressed(clauses []Clause) bool {
+	return slices.ContainsFunc(clauses, func(c Clause) bool { return strings.ContainsAny(c.String(), "0123456789") })
+}
+
+// withoutAmbiguous leaves out the abbreviations that are such in addresses alone.
+func (t *Tables) withoutAmbiguous(clauses []Clause) {
+	for _, c := range clauses {
+		for _, choice := range c {
+			for i := range choice {
+				choice[i].Options = slices.DeleteFunc(choice[i].Options, func(o Option) bool {
+					return o.Kind == Synonym && len(o.Words) == 1 && t.ambiguous[o.Words[0]]
+				})
+			}
+		}
+	}
+}
+
 // choice is what an item asks for, without forms.
 func (t *Tables) choice(it item, fold func(string) string) Choice {
 	folded := fold(it.text)
-	if !it.quoted && strings.Contains(strings.Trim(it.text, "@"), "@") {
-		return Choice{{Text: folded, Address: true}}
+	if address, is := addressIn(folded); is && !it.quoted && !it.not && !it.beginning {
+		return Choice{{Text: address, Address: true}}
 	}
 	tokens := Tokens(folded)
 	texts := make([]string, len(tokens))
@@ -266,6 +311,13 @@ func (t *Tables) choice(it item, fold func(string) string) Choice {
 		return Choice{{Text: strings.Join(texts, " "), Options: []Option{{Typed, texts}}}}
 	}
 	return choice
+}
+
+// addressIn is a folded text without what stands around an e-mail address.
+func addressIn(folded string) (address string, is bool) {
+	address = strings.TrimFunc(strings.TrimPrefix(strings.TrimLeft(folded, "<("), "mailto:"), func(r rune) bool { return !inWord(r) && r != '_' })
+	at := strings.IndexByte(address, '@')
+	return address, at > 0 && at < len(address)-1
 }
 
 // isWord reports whether a term is a word that takes forms.
@@ -313,7 +365,7 @@ func (t *Tables) together(words []*Term) {
 			if slices.Contains(run, nil) {
 				break
 			}
-			if n == 2 {
+			if n == 2 && !strings.ContainsAny(run[0].Text+run[1].Text, "0123456789") {
 				for _, form := range t.Forms(run[0].Text + run[1].Text) {
 					run[0].add(Form, form)
 					run[1].add(Form, form)

@@ -29,6 +29,8 @@ type Tables struct {
 	longest int
 	// function and light words need not be found.
 	function, light map[string]bool
+	// ambiguous are abbreviations that mean something else outside of addresses.
+	ambiguous map[string]bool
 }
 
 // Version names what queries are read by: the tables, and the rules of this package, whose
@@ -55,7 +57,7 @@ var Published = func() *Tables {
 }()
 
 func newTables(files fs.FS) (*Tables, error) {
-	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, function: map[string]bool{}, light: map[string]bool{}}
+	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{}}
 	spellings := map[string][]string{}
 	for _, s := range []struct {
 		name string
@@ -65,6 +67,7 @@ func newTables(files fs.FS) (*Tables, error) {
 		{"whole", func(g []string) { addAll(t.whole, g) }},
 		{"function", func(g []string) { addAll(t.function, g) }},
 		{"light", func(g []string) { addAll(t.light, g) }},
+		{"ambiguous", func(g []string) { addAll(t.ambiguous, g) }},
 		{"numbers", t.addSynonyms}, {"streets", t.addSynonyms}, {"permits", t.addSynonyms},
 		{"spellings", func(g []string) { addGroup(spellings, g); t.addSynonyms(g) }},
 	} {

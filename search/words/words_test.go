@@ -113,6 +113,18 @@ func TestRead(t *testing.T) {
 		"- - -":                      "",
 		"*":                          "",
 		`12" pipe`:                   "12 pipe",
+		"permit -office":             "permit -office",
+		"the -garage":                "the -garage",
+		"“hot tub” –office":          `"hot tub" -office`,
+		"hot\u00a0tub":               "hot tub",
+		"garage -\"hot tub":          "garage hot tub",
+		"hotel OR & calgary":         "hotel calgary",
+		"garage -row-hou*":           "garage -row hou",
+		"<Ada@firm.example>,":        "<ada@firm.example>",
+		"mailto:ada@firm.example":    "<ada@firm.example>",
+		"ada@firm.example*":          "ada+firm+example*",
+		"deck -ada@firm.example":     "deck -ada firm example",
+		"ss ss garage ss":            "ss garage",
 		"row-house":                  "row house",
 		"-row-house deck":            "deck -row house",
 		"contractors in calgary":     "contractors calgary ~in",
@@ -125,6 +137,31 @@ func TestRead(t *testing.T) {
 	} {
 		if got := Published.Read(in, strings.ToLower).String(); got != want {
 			t.Errorf("Read(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestOptions: what a word of a query is met by, and is not.
+func TestOptions(t *testing.T) {
+	options := func(query string, at int) (all []string) {
+		for _, o := range Published.Read(query, strings.ToLower).Must[at][0][0].Options {
+			all = append(all, strings.Join(o.Words, " "))
+		}
+		return all
+	}
+	for _, c := range []struct {
+		query string
+		at    int
+		has   string
+		want  bool
+	}{
+		{"38 street sw", 1, "st", true}, {"8 st se", 1, "street", true}, {"8 st se", 1, "8", false}, {"8 st se", 1, "8th", false},
+		{"12 3 av", 0, "123", false}, {"3 rd se", 1, "3", false}, {"row house", 0, "rowhouse", true}, {"day cares", 1, "daycare", true},
+		{"tennis court", 1, "co", false}, {"12 hills court", 2, "co", true}, {"west garage", 0, "w", false}, {"hot tubs", 0, "spa", true},
+		{"spa", 0, "hot tub", true}, {"homes", 0, "homeses", false}, {"three storey", 0, "3", true}, {"basement", 0, "bsmt", true},
+	} {
+		if got := slices.Contains(options(c.query, c.at), c.has); got != c.want {
+			t.Errorf("word %d of %q is met by %q: %v", c.at, c.query, c.has, got)
 		}
 	}
 }

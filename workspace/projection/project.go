@@ -92,11 +92,15 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 	if err := reads.Wait(); err != nil {
 		return nil, err
 	}
+	firms, err := p.firms(ctx, d, global)
+	if err != nil {
+		return nil, err
+	}
 	drafts := make([]*draft, len(records))
 	for i, r := range records {
 		id := r.Record.String()
 		var err error
-		if drafts[i], err = newDraft(in, r, global[id], children[id], signals[id], now); err != nil {
+		if drafts[i], err = newDraft(in, r, global[id], children[id], firms, signals[id], now); err != nil {
 			// The next attempt would fail too. No other record waits for this one.
 			p.Log.Error("a held document cannot be made; it stays as it was", "workspace", in.String(), "dataset", d, "record", id, "error", err.Error())
 			drafts[i] = &draft{record: r, projected: held.ProjectionResult{
@@ -107,9 +111,26 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 	return drafts, nil
 }
 
+// firms are the names of the accounts of public records, by id. A record that cannot be read
+// has none: newDraft says so.
+func (p *Projector) firms(ctx context.Context, d query.Dataset, public map[string]jsontext.Value) (map[string]string, error) {
+	if _, has := query.FirmsField(d); !has {
+		return nil, nil
+	}
+	var records []document.Record
+	for _, one := range public {
+		if r, err := document.FromPublic(d, one); err == nil {
+			records = append(records, r)
+		}
+	}
+	return document.ReadFirms(records, func(ids []string) (map[string]jsontext.Value, error) {
+		return p.Global.Lookup(ctx, query.Accounts, ids)
+	})
+}
+
 // newDraft decides what a record's document is. public is nil if the global dataset
 // does not have the record, or nothing holds it.
-func newDraft(in workspace.ID, r held.Record, public []byte, children document.Children, signals [2]int64, now time.Time) (*draft, error) {
+func newDraft(in workspace.ID, r held.Record, public []byte, children document.Children, firms map[string]string, signals [2]int64, now time.Time) (*draft, error) {
 	d := &draft{record: r, projected: held.ProjectionResult{
 		Dataset: r.Dataset, Record: r.Record, Version: r.Version,
 		Unheld: r.Overlay == nil && len(r.Views) == 0, Present: public != nil,
@@ -140,6 +161,7 @@ func newDraft(in workspace.ID, r held.Record, public []byte, children document.C
 		if err != nil {
 			return nil, fault.Wrap(err, fault.Internal, "a global record could not be read")
 		}
+		record.SetFirms(firms)
 		d.build = func(by query.Folding) []byte {
 			record := record
 			record.Folding = by

@@ -1,0 +1,131 @@
+package indexer
+
+import (
+	"bytes"
+	"context"
+
+	"atlas/indexer/extsort"
+	"atlas/internal/fault"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// Documents of projects have the names of their firms, against the direction of a load, which
+// builds children first. So a first pass over the sorted records makes the names of each
+// project: links of projects are sorted by account, joined with the accounts, and what that
+// gives is sorted by project. It is made again when a load is resumed.
+
+// firmKeySize is the size of the keys of both: two ids.
+const firmKeySize = 2 * idSize
+
+// firmNames starts to read the names of the firms of a dataset's records after an id (nil:
+// all), nil if the dataset has none. The key is the record's id and the account's.
+func (l *load) firmNames(ctx context.Context, d query.Dataset, after []byte, sorted map[query.Dataset]*extsort.Sorter, p *pipeline) (*linkStream, func(), error) {
+	if _, has := query.FirmsField(d); !has {
+		return nil, func() {}, nil
+	}
+	if err := l.compactRecords(ctx, query.Accounts, sorted[query.Accounts], p); err != nil {
+		return nil, nil, err
+	}
+	links, names := l.firmSorter(d, "links"), l.firmSorter(d, "names")
+	if err := l.linkFirms(ctx, d, sorted[d], links); err != nil {
+		return nil, nil, err
+	}
+	if err := l.nameFirms(ctx, links, sorted[query.Accounts], names); err != nil {
+		return nil, nil, err
+	}
+	entries, err := names.IterateAfter(ctx, after)
+	if err != nil {
+		return nil, nil, err
+	}
+	return newLinkStream(query.Relation{}, entries), entries.Close, nil
+}
+
+func (l *load) firmSorter(d query.Dataset, of string) *extsort.Sorter {
+	return extsort.New(extsort.Options{Dir: l.dir, Name: string(d) + "-firm-" + of, KeySize: firmKeySize, Memory: l.SortMemory / 4})
+}
+
+// linkFirms adds the links of a dataset's records: keys of account and record.
+func (l *load) linkFirms(ctx context.Context, d query.Dataset, records, links *extsort.Sorter) error {
+	w := links.Writer()
+	err := l.eachRecord(ctx, records, func(id []byte, payload []byte) error {
+		record, err := document.DecodeBinary(d, payload)
+		if err != nil {
+			return fault.Wrap(err, fault.Internal, "a temporary file of %s holds something else", d)
+		}
+		for _, firm := range record.FirmIDs() {
+			account := document.IDBytes(firm)
+			if err := w.Add(append(account[:], id...), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// nameFirms adds the name of each link's account: keys of record and account.
+func (l *load) nameFirms(ctx context.Context, links, accounts, names *extsort.Sorter) error {
+	linked, err := links.Iterate(ctx)
+	if err != nil {
+		return err
+	}
+	defer linked.Close()
+	w := names.Writer()
+	has := linked.Next()
+	err = l.eachRecord(ctx, accounts, func(id []byte, payload []byte) error {
+		for has && bytes.Compare(linked.Key()[:idSize], id) < 0 {
+			has = linked.Next()
+		}
+		if !has || !sameID(linked.Key(), id) {
+			return nil
+		}
+		account, err := document.DecodeBinary(query.Accounts, payload)
+		if err != nil {
+			return fault.Wrap(err, fault.Internal, "a temporary file of accounts holds something else")
+		}
+		name, _ := account.Value("name").(string)
+		for ; has && sameID(linked.Key(), id); has = linked.Next() {
+			if err := w.Add(append(bytes.Clone(linked.Key()[idSize:]), id...), []byte(name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = linked.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// eachRecord calls take with the records that count, without those that became others.
+func (l *load) eachRecord(ctx context.Context, records *extsort.Sorter, take func(id, payload []byte) error) error {
+	it, err := extsort.Open(ctx, extsort.Options{Dir: l.dir, KeySize: recordKeySize, Keep: true}, records.Runs(), nil)
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	var last []byte
+	for n := 0; it.Next(); n++ {
+		if n%65536 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if last != nil && sameID(last, it.Key()) {
+			continue // a newer line counts
+		}
+		last = append(last[:0], it.Key()[:idSize]...)
+		if _, merged := document.DecodeMergeBinary(it.Payload()); merged {
+			continue
+		}
+		if err := take(last, it.Payload()); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}
