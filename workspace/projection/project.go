@@ -82,11 +82,11 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 		children map[string]document.Children
 		signals  map[string][2]int64
 	)
-	reads, ctx := errgroup.WithContext(ctx)
-	reads.Go(func() (err error) { global, err = p.Global.Lookup(ctx, d, ids); return err })
-	reads.Go(func() (err error) { children, err = p.Global.Children(ctx, d, ids); return err })
+	reads, reading := errgroup.WithContext(ctx)
+	reads.Go(func() (err error) { global, err = p.Global.Lookup(reading, d, ids); return err })
+	reads.Go(func() (err error) { children, err = p.Global.Children(reading, d, ids); return err })
 	reads.Go(func() (err error) {
-		signals, err = p.Global.SignalCounts(ctx, accounts, now, book.TrendSpan)
+		signals, err = p.Global.SignalCounts(reading, accounts, now, book.TrendSpan)
 		return err
 	})
 	if err := reads.Wait(); err != nil {
