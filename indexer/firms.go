@@ -106,26 +106,10 @@ func (l *load) nameFirms(ctx context.Context, links, accounts, names *extsort.So
 
 // eachRecord calls take with the records that count, without those that became others.
 func (l *load) eachRecord(ctx context.Context, records *extsort.Sorter, take func(id, payload []byte) error) error {
-	it, err := extsort.Open(ctx, extsort.Options{Dir: l.dir, KeySize: recordKeySize, Keep: true}, records.Runs(), nil)
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	var last []byte
-	for n := 0; it.Next(); n++ {
-		if n%65536 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
+	return eachCounting(ctx, l.reread(records), func(id, payload []byte) error {
+		if _, merged := document.DecodeMergeBinary(payload); merged {
+			return nil
 		}
-		if last != nil && sameID(last, it.Key()) {
-			continue // a newer line counts
-		}
-		last = append(last[:0], it.Key()[:idSize]...)
-		if _, merged := document.DecodeMergeBinary(it.Payload()); merged {
-			continue
-		}
-		if err := take(last, it.Payload()); err != nil {
-			return err
-		}
-	}
-	return it.Err()
+		return take(id, payload)
+	})
 }

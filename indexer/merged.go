@@ -31,9 +31,7 @@ func (l *load) findUnmerged(ctx context.Context, d query.Dataset, records *extso
 	}
 	w := bad.Writer()
 	good := noted{load: l, dataset: d}
-	entries := func(ctx context.Context) (*extsort.Iterator, error) {
-		return extsort.Open(ctx, extsort.Options{Dir: l.dir, KeySize: recordKeySize, Keep: true}, records.Runs(), nil)
-	}
+	entries := l.reread(records)
 	r := merges.Resolver{
 		Dir: l.dir, Name: string(d), Memory: l.SortMemory / 4, Entries: entries,
 		Fates: func(ctx context.Context, all []merges.Candidate) ([]merges.Fate, error) { return l.fates(ctx, d, all) },
@@ -59,8 +57,27 @@ func (l *load) findUnmerged(ctx context.Context, d query.Dataset, records *extso
 	})
 }
 
+// reread opens sorted records from the beginning, and keeps their files.
+func (l *load) reread(records *extsort.Sorter) func(context.Context) (*extsort.Iterator, error) {
+	return func(ctx context.Context) (*extsort.Iterator, error) {
+		return extsort.Open(ctx, extsort.Options{Dir: l.dir, KeySize: recordKeySize, Keep: true}, records.Runs(), nil)
+	}
+}
+
 // eachMerge calls take with the records that became others.
 func eachMerge(ctx context.Context, entries func(context.Context) (*extsort.Iterator, error), take func(merges.Merge) error) error {
+	return eachCounting(ctx, entries, func(id, payload []byte) error {
+		into, merged := document.DecodeMergeBinary(payload)
+		if !merged {
+			return nil
+		}
+		return take(merges.Merge{ID: uuid.UUID(id), Into: into})
+	})
+}
+
+// eachCounting calls take with the line of each id that counts, in the order of the ids. What
+// it gets is valid until it returns.
+func eachCounting(ctx context.Context, entries func(context.Context) (*extsort.Iterator, error), take func(id, payload []byte) error) error {
 	records, err := entries(ctx)
 	if err != nil {
 		return err
@@ -75,10 +92,8 @@ func eachMerge(ctx context.Context, entries func(context.Context) (*extsort.Iter
 			continue // a newer line says something else
 		}
 		last = append(last[:0], records.Key()[:idSize]...)
-		if into, merged := document.DecodeMergeBinary(records.Payload()); merged {
-			if err := take(merges.Merge{ID: uuid.UUID(last), Into: into}); err != nil {
-				return err
-			}
+		if err := take(last, records.Payload()); err != nil {
+			return err
 		}
 	}
 	return records.Err()

@@ -86,7 +86,6 @@ type compiler struct {
 	// folding is that of the index.
 	folding query.Folding
 	dataset query.Dataset
-	base    query.BaseKind
 }
 
 var _ query.Visitor = (*compiler)(nil)
@@ -160,8 +159,8 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 		c.b = append(append(c.b, seek...), ',')
 	}
 	var w wordSearch
-	if c.base = q.Base.Kind; q.Text != "" && !q.Exact {
-		w = c.wordsOf(words.Published.Read(q.Text, q.Folding.Fold), q.DryRun || q.WithoutPrivate, q)
+	if q.Text != "" && !q.Exact {
+		w = wordsOf(words.Published.Read(q.Text, q.Folding.Fold), q.DryRun || q.WithoutPrivate, q)
 		c.filterWords(w, scored)
 	}
 	text := query.MatchRecord{Text: q.Folding.Fold(q.Text)}

@@ -173,7 +173,7 @@ func (e *Engine) checkWords(ctx context.Context, searches ...query.Query) error 
 	}
 	for i, is := range foldings {
 		switch {
-		case is >= query.WordFolding:
+		case is.HasWords():
 		case by[i].Held:
 			return fault.New(fault.Unavailable, `the records that workspaces hold were indexed by a version of Atlas that has no words: run atlas projection rebuild; until then "words": "exact" answers`)
 		default:

@@ -17,17 +17,14 @@ import (
 func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (query.NotFound, error) {
 	var none query.NotFound
 	q := sets[0]
-	if strings.Contains(q.Folding.Fold(q.Text), "@") && query.HasPrivate(q.Dataset) {
+	if query.HasAddress(q.Text) && query.HasPrivate(q.Dataset) {
 		return none, nil // nothing is said of addresses
 	}
-	w := newCompiler(0).wordsOf(words.Published.Read(q.Text, q.Folding.Fold), true, q)
+	w := wordsOf(words.Published.Read(q.Text, q.Folding.Fold), true, q)
 	if len(w.Must) == 0 {
 		return none, nil
 	}
-	count := termsRequest{}
-	for _, one := range w.Not {
-		count.met = append(count.met, newCompiler(256).raw(`{"bool":{"must_not":[`).oneOf(w.clause(one)).raw(`]}}`).b)
-	}
+	count := termsRequest{met: w.exclusions()}
 	for _, one := range w.Must {
 		count.words = append(count.words, newCompiler(256).oneOf(w.clause(one)).b)
 	}
@@ -43,13 +40,8 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (query.No
 			met = append(met, count.words[i])
 			continue
 		}
-		if text := one.String(); !slices.Contains(answer.Missing, text) {
-			answer.Missing = append(answer.Missing, text)
-		}
+		answer.Missing = append(answer.Missing, one.String()) // no clause is there twice
 		t, plain := one.Word()
-		if slices.ContainsFunc(open, func(o words.Term) bool { return o.Text == t.Text }) {
-			continue
-		}
 		if open = append(open, t); !plain || len(open) > replacedTerms {
 			replaceable = false
 		}

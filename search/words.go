@@ -34,7 +34,7 @@ type wordSearch struct {
 }
 
 // wordsOf is a reading for the record of the search. free means that nothing is charged.
-func (c *compiler) wordsOf(r words.Reading, free bool, q query.Query) wordSearch {
+func wordsOf(r words.Reading, free bool, q query.Query) wordSearch {
 	w := wordSearch{Reading: r, paths: []string{WordsPath}, typos: q.Typos}
 	if q.Base.Kind == query.Book && q.Text != "" {
 		w.paths = append(w.paths, heldWordsPath)
@@ -57,16 +57,25 @@ func (c *compiler) filterWords(w wordSearch, scored bool) {
 			c.oneOf(w.clause(one)).raw(`,`)
 		}
 	}
-	w.address = nil // exclusions would tell whether somebody has it
-	w.typos = false
-	for _, one := range w.Not {
-		c.raw(`{"bool":{"must_not":[`).oneOf(w.clause(one)).raw(`]}},`)
+	for _, one := range w.exclusions() {
+		c.b = append(append(c.b, one...), ',')
 	}
+}
+
+// exclusions are the conditions that nothing of Not is met.
+func (w wordSearch) exclusions() []clause {
+	w.address = nil // they would tell whether somebody has it
+	w.typos = false
+	var all []clause
+	for _, one := range w.Not {
+		all = append(all, newCompiler(256).raw(`{"bool":{"must_not":[`).oneOf(w.clause(one)).raw(`]}}`).b)
+	}
+	return all
 }
 
 // VisitMatchWords implements query.Visitor.
 func (c *compiler) VisitMatchWords(n query.MatchWords) {
-	w := c.wordsOf(words.Published.ReadPlain(n.Text, c.folding.Fold), c.public != nil, query.Query{Dataset: c.dataset})
+	w := wordsOf(words.Published.ReadPlain(n.Text, c.folding.Fold), c.public != nil, query.Query{Dataset: c.dataset})
 	c.raw(`{"bool":{"filter":[`).filterWords(w, false)
 	c.closeList().raw(`]}}`)
 }
@@ -120,7 +129,7 @@ func (w wordSearch) term(t words.Term) []clause {
 		if w.address != nil {
 			add(newCompiler(128).term(Root.ExactPath(w.address), query.ExactValue(*w.address, t.Text)))
 		}
-		return append(all, w.phrase(wordsIn(t.Text))...)
+		return append(all, w.phrase(words.Texts(t.Text))...)
 	case t.Beginning:
 		for _, path := range w.paths {
 			add(newCompiler(64).raw(`{"prefix":{`).text(path).raw(`:`).text(t.Text).raw(`}}`))
@@ -177,14 +186,6 @@ func (w wordSearch) phrase(together []string) []clause {
 	return all
 }
 
-func wordsIn(folded string) []string {
-	var all []string
-	for _, t := range words.Tokens(folded) {
-		all = append(all, t.Text)
-	}
-	return all
-}
-
 // scoreWords appends the members `must` and `should` of a bool. folded is the text.
 func (c *compiler) scoreWords(w wordSearch, d query.Dataset, folded string) *compiler {
 	c.raw(`"must":[`)
@@ -209,7 +210,7 @@ func (c *compiler) scoreWords(w wordSearch, d query.Dataset, folded string) *com
 		c.constant(needlessScore, w.clause(one)).raw(`,`)
 	}
 	if len(typed) > 1 && len(w.Must)+len(w.Rank) < maxInOrder {
-		c.constant(phraseScore, w.phrase(wordsIn(folded))).raw(`,`)
+		c.constant(phraseScore, w.phrase(words.Texts(folded))).raw(`,`)
 	}
 	if len(typed) > 0 {
 		c.raw(`{"match":{`).text(name.paths[0]).raw(`:{"boost":` + rareScore + `,"query":`).text(strings.Join(typed, " ")).raw(`}}},`)

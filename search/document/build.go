@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strconv"
 
@@ -128,7 +127,7 @@ func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 	b = append(b[:len(b)-1], beginIX...)
 	b = r.appendQueryText(b, folded)
 	b = append(b, ']')
-	if cmp.Or(r.Folding, query.NewestFolding) >= query.WordFolding {
+	if r.Folding.HasWords() {
 		b = r.appendWords(b, folded)
 	}
 	high, low := tie(IDBytes(r.ID()))

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 
@@ -65,7 +64,7 @@ func (h Held) append(b []byte, r Record) []byte {
 			b = query.AppendValue(appendName(append(b, ','), f.Name), f, value)
 		}
 	}
-	if cmp.Or(r.Folding, query.NewestFolding) >= query.WordFolding {
+	if r.Folding.HasWords() {
 		b = h.appendWords(b, fields)
 	}
 	b = h.appendFolded(append(b, `,"`+TextGroup+`":{`...), fields, false, r.Folding)

@@ -36,6 +36,9 @@ func (v Folding) Fold(s string) string {
 	return foldMarks(FoldCase(s))
 }
 
+// HasWords reports whether documents of the version have words.
+func (v Folding) HasWords() bool { return v == 0 || v >= WordFolding }
+
 // FoldingNamed is the version that an index names, CaseFolding if it names none.
 func FoldingNamed(number int) Folding {
 	return max(CaseFolding, Folding(number)) // #nosec G115 -- versions are few

@@ -191,9 +191,6 @@ func begins(s string) bool {
 // reading makes clauses of items.
 func (t *Tables) reading(items []item, or map[int]bool, fold func(string) string) Reading {
 	var r Reading
-	type place struct {
-		clause, choice int
-	}
 	var clauses []Clause
 	var not []bool
 	var sequence []*Term // the plain words in their order, for synonyms of several words
@@ -291,11 +288,7 @@ func (t *Tables) choice(it item, fold func(string) string) Choice {
 	if address, is := addressIn(folded); is && !it.quoted && !it.not && !it.beginning {
 		return Choice{{Text: address, Address: true}}
 	}
-	tokens := Tokens(folded)
-	texts := make([]string, len(tokens))
-	for i, token := range tokens {
-		texts[i] = token.Text
-	}
+	texts := Texts(folded)
 	if it.quoted && len(texts) > 0 {
 		return Choice{{Text: strings.Join(texts, " "), Options: []Option{{Typed, texts}}, Quoted: true}}
 	}

@@ -99,10 +99,7 @@ func ParseTable(text string) ([][]string, error) {
 		}
 		var group []string
 		for term := range strings.SplitSeq(line, ",") {
-			var words []string
-			for _, t := range Tokens(term) {
-				words = append(words, t.Text)
-			}
+			words := Texts(term)
 			if words == nil {
 				return nil, fmt.Errorf("line %d has an empty term", number)
 			}

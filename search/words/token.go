@@ -38,6 +38,15 @@ func Tokens(folded string) []Token {
 	return all
 }
 
+// Texts are the texts of Tokens.
+func Texts(folded string) []string {
+	var all []string
+	for _, t := range Tokens(folded) {
+		all = append(all, t.Text)
+	}
+	return all
+}
+
 // word reads the word that begins at a byte, and where it ends.
 func word(s string, from int) (text string, end int) {
 	var b []byte
