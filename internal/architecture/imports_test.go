@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 	"search/query":             {"internal/edits", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
 	"search/words":             {},
 	"search/document":          {"search/query", "search/words", "internal/input"},
-	"search/match":             {"search/query", "internal/edits"},
+	"search/match":             {"search/query", "search/words", "internal/edits"},
 	"search":                   {"search/document", "search/match", "search/query", "search/words", "mappings", "internal/edits", "internal/elastic", "internal/fault", "internal/scan"},
 	"workspace":                {"internal/fault", "internal/input", "internal/rule", "internal/schema"},
 	"workspace/people":         {"workspace", "workspace/jobs", "internal/fault"},

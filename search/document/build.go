@@ -299,6 +299,7 @@ func (r Record) appendWords(b []byte, folded [][]string) []byte {
 			b = appendTokens(b, text)
 		}
 	}
+	var country, state string
 	for i := range fields {
 		f := &fields[i]
 		switch {
@@ -306,12 +307,21 @@ func (r Record) appendWords(b []byte, folded [][]string) []byte {
 		case f.Vocabulary == nil:
 			for _, text := range folded[i] {
 				add(text)
+				switch f.Name {
+				case "country":
+					country = text
+				case "state":
+					state = text
+				}
 			}
 		default:
 			for _, value := range textsOf(r.values[i]) {
 				add(r.Folding.Fold(f.Vocabulary.Label(value)))
 			}
 		}
+	}
+	for _, name := range words.Published.PlaceNames(country, state) {
+		add(name)
 	}
 	for _, name := range r.Firms {
 		add(r.Folding.Fold(name))

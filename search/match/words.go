@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"atlas/search/query"
+	tables "atlas/search/words"
 )
 
 // class says what a word of a firm's name tells.
@@ -104,15 +105,7 @@ geomatics survey surveying environmental environment mining oil petroleum pipeli
 var places = words(`alberta ab bc ontario quebec qc manitoba saskatchewan yukon nunavut canada usa america british columbia nova scotia brunswick newfoundland`)
 
 // states are provinces and states, by their spellings.
-var states = func() map[string]string {
-	of := map[string]string{}
-	for pair := range strings.SplitSeq("ab alberta,bc british columbia,mb manitoba,nb new brunswick,nl newfoundland and labrador,ns nova scotia,nt northwest territories,nu nunavut,on ontario,pe prince edward island,qc quebec,sk saskatchewan,yt yukon,"+
-		"al alabama,ak alaska,az arizona,ar arkansas,ca california,co colorado,ct connecticut,de delaware,fl florida,ga georgia,hi hawaii,id idaho,il illinois,in indiana,ia iowa,ks kansas,ky kentucky,la louisiana,me maine,md maryland,ma massachusetts,mi michigan,mn minnesota,ms mississippi,mo missouri,mt montana,ne nebraska,nv nevada,nh new hampshire,nj new jersey,nm new mexico,ny new york,nc north carolina,nd north dakota,oh ohio,ok oklahoma,or oregon,pa pennsylvania,ri rhode island,sc south carolina,sd south dakota,tn tennessee,tx texas,ut utah,vt vermont,va virginia,wa washington,wv west virginia,wi wisconsin,wy wyoming", ",") {
-		code, name, _ := strings.Cut(pair, " ")
-		of[code], of[name] = code, code
-	}
-	return of
-}()
+var states = tables.Published.StateSymbols()
 
 // publicHosts are domains of mail and web pages of anybody: they say nothing of a firm.
 var publicHosts = words(`gmail.com googlemail.com hotmail.com hotmail.ca outlook.com live.com live.ca msn.com yahoo.com yahoo.ca ymail.com icloud.com me.com mac.com

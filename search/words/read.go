@@ -234,10 +234,10 @@ func (t *Tables) reading(items []item, or map[int]bool, fold func(string) string
 			}
 		}
 	}
-	t.together(sequence[:min(len(sequence), MaxExpanded)])
-	if !addressed(clauses) {
-		t.withoutAmbiguous(clauses)
-	}
+	sequence = sequence[:min(len(sequence), MaxExpanded)]
+	t.together(sequence)
+	t.besides(sequence)
+	t.withoutAmbiguous(clauses)
 	content := false
 	for i, c := range clauses {
 		content = content || !not[i] && !t.needless(c)
@@ -264,19 +264,56 @@ func add(to []Clause, c Clause) []Clause {
 	return append(to, c)
 }
 
-// addressed reports whether a query may be a street address: it has a number.
-func addressed(clauses []Clause) bool {
-	return slices.ContainsFunc(clauses, func(c Clause) bool { return strings.ContainsAny(c.String(), "0123456789") })
+// besides lets ambiguous abbreviations match beside the words that stand beside theirs:
+// those of `mahogany manor` are met by `mahogany mr`, not by any `mr`. Directions stand on
+// either side.
+func (t *Tables) besides(sequence []*Term) {
+	for i, term := range sequence {
+		if term == nil {
+			continue
+		}
+		for _, o := range slices.Clone(term.Options) {
+			if !t.isAmbiguous(o) {
+				continue
+			}
+			if i > 0 {
+				for _, before := range t.plainly(sequence[i-1]) {
+					term.add(Synonym, before, o.Words[0])
+				}
+			}
+			if i+1 < len(sequence) && len(o.Words[0]) == 1 {
+				for _, after := range t.plainly(sequence[i+1]) {
+					term.add(Synonym, o.Words[0], after)
+				}
+			}
+		}
+	}
 }
 
-// withoutAmbiguous leaves out the abbreviations that are such in addresses alone.
+// plainly are the single words that meet a term, ambiguous ones left out.
+func (t *Tables) plainly(term *Term) (all []string) {
+	if term == nil {
+		return nil
+	}
+	for _, o := range term.Options {
+		if len(o.Words) == 1 && !t.isAmbiguous(o) {
+			all = append(all, o.Words[0])
+		}
+	}
+	return all
+}
+
+// isAmbiguous reports whether an option is an abbreviation that may mean something else.
+func (t *Tables) isAmbiguous(o Option) bool {
+	return o.Kind == Synonym && len(o.Words) == 1 && t.ambiguous[o.Words[0]]
+}
+
+// withoutAmbiguous leaves out ambiguous abbreviations that stand alone.
 func (t *Tables) withoutAmbiguous(clauses []Clause) {
 	for _, c := range clauses {
 		for _, choice := range c {
 			for i := range choice {
-				choice[i].Options = slices.DeleteFunc(choice[i].Options, func(o Option) bool {
-					return o.Kind == Synonym && len(o.Words) == 1 && t.ambiguous[o.Words[0]]
-				})
+				choice[i].Options = slices.DeleteFunc(choice[i].Options, t.isAmbiguous)
 			}
 		}
 	}
@@ -334,12 +371,28 @@ func (t *Tables) expand(term *Term, synonyms bool) {
 	}
 }
 
-// addSynonym adds a synonym with the forms of its last word.
+// addSynonym adds a synonym in all spellings of its words and the forms of its last one.
 func (t *Tables) addSynonym(term *Term, synonym string) {
 	words := strings.Fields(synonym)
 	last := len(words) - 1
-	for _, form := range t.Forms(words[last]) {
-		term.add(Synonym, append(slices.Clone(words[:last]), form)...)
+	spelled := [][]string{nil}
+	for i, word := range words {
+		written := append([]string{word}, t.spelled[word]...)
+		if i == last {
+			for _, w := range written {
+				written = append(written, t.Forms(w)[1:]...)
+			}
+		}
+		var longer [][]string
+		for _, before := range spelled {
+			for _, w := range written {
+				longer = append(longer, append(slices.Clone(before), w))
+			}
+		}
+		spelled = longer
+	}
+	for _, words := range spelled {
+		term.add(Synonym, words...)
 	}
 }
 
@@ -375,17 +428,24 @@ func (t *Tables) together(words []*Term) {
 	}
 }
 
-// terms are the ways to write a run of words as a term of a table: its last word in any form.
+// terms are the terms of tables that a run of words is, each word in any form and spelling.
 func (t *Tables) terms(run []*Term) []string {
-	var before []string
-	for _, w := range run[:len(run)-1] {
-		before = append(before, w.Text)
+	begun := []string{""}
+	for i, w := range run {
+		var longer []string
+		for _, form := range t.Forms(w.Text) {
+			for _, spelled := range append([]string{form}, t.spelled[form]...) {
+				for _, begin := range begun {
+					next := strings.TrimPrefix(begin+" "+spelled, " ")
+					if (i < len(run)-1 && t.begins[next] || i == len(run)-1 && t.synonyms[next] != nil) && !slices.Contains(longer, next) {
+						longer = append(longer, next)
+					}
+				}
+			}
+		}
+		begun = longer
 	}
-	var all []string
-	for _, last := range t.Forms(run[len(run)-1].Text) {
-		all = append(all, strings.Join(append(slices.Clone(before), last), " "))
-	}
-	return all
+	return begun
 }
 
 // needless reports whether a clause need not be found where another one is.

@@ -25,10 +25,16 @@ type Tables struct {
 	whole map[string]bool
 	// synonyms are the other terms of a term's groups, by its words with spaces between.
 	synonyms map[string][]string
+	// spelled are the other spellings of a word.
+	spelled map[string][]string
+	// begins are the words that terms of several words begin with, with spaces between.
+	begins map[string]bool
 	// longest is how many words a term of synonyms has at most.
 	longest int
 	// function and light words need not be found.
 	function, light map[string]bool
+	// places are the names of countries and states, by symbols: `ca`, `ca ab`.
+	places map[string][]string
 	// ambiguous are abbreviations that mean something else outside of addresses.
 	ambiguous map[string]bool
 }
@@ -57,7 +63,7 @@ var Published = func() *Tables {
 }()
 
 func newTables(files fs.FS) (*Tables, error) {
-	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{}}
+	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, spelled: map[string][]string{}, begins: map[string]bool{}, function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{}, places: map[string][]string{}}
 	spellings := map[string][]string{}
 	for _, s := range []struct {
 		name string
@@ -69,6 +75,8 @@ func newTables(files fs.FS) (*Tables, error) {
 		{"light", func(g []string) { addAll(t.light, g) }},
 		{"ambiguous", func(g []string) { addAll(t.ambiguous, g) }},
 		{"numbers", t.addSynonyms}, {"streets", t.addSynonyms}, {"permits", t.addSynonyms},
+		{"trades", t.addSynonyms}, {"titles", t.addSynonyms},
+		{"places", t.addPlaces},
 		{"spellings", func(g []string) { addGroup(spellings, g); t.addSynonyms(g) }},
 	} {
 		raw, err := fs.ReadFile(files, "tables/"+s.name+".txt")
@@ -114,12 +122,53 @@ func (t *Tables) addSynonyms(group []string) {
 	addGroup(t.synonyms, group)
 	for _, term := range group {
 		t.longest = max(t.longest, strings.Count(term, " ")+1)
+		for i, r := range term {
+			if r == ' ' {
+				t.begins[term[:i]] = true
+			}
+		}
 	}
+}
+
+func (t *Tables) addPlaces(group []string) { t.places[group[0]] = group[1:] }
+
+// PlaceNames are the folded names of a record's country and state, whose folded symbols are
+// given. A state without a country is one of Canada or the United States.
+func (t *Tables) PlaceNames(country, state string) []string {
+	names := slices.Clone(t.places[country])
+	if state == "" {
+		return names
+	}
+	if country != "" {
+		return append(names, t.places[country+" "+state]...)
+	}
+	return append(t.places["ca "+state], t.places["us "+state]...)
+}
+
+// StateSymbols are the folded symbols of states by their folded symbols and names.
+func (t *Tables) StateSymbols() map[string]string {
+	of := map[string]string{}
+	for place, names := range t.places {
+		if _, symbol, is := strings.Cut(place, " "); is {
+			of[symbol] = symbol
+			for _, name := range names {
+				of[name] = symbol
+			}
+		}
+	}
+	return of
 }
 
 // close gives a term the synonyms of its other spellings, and the other spellings of its
 // synonyms.
 func (t *Tables) close(spellings map[string][]string) {
+	for _, word := range slices.Sorted(maps.Keys(spellings)) {
+		for _, other := range spellings[word] {
+			if !strings.Contains(word+other, " ") {
+				t.spelled[word] = append(t.spelled[word], other)
+			}
+		}
+	}
 	for _, term := range slices.Sorted(maps.Keys(t.synonyms)) {
 		for _, spelled := range append([]string{term}, spellings[term]...) {
 			for _, s := range slices.Clone(t.synonyms[spelled]) {
@@ -131,6 +180,16 @@ func (t *Tables) close(spellings map[string][]string) {
 			}
 		}
 	}
+}
+
+// Words are the single words that tables have forms or synonyms of.
+func (t *Tables) Words() []string {
+	all := slices.Collect(maps.Keys(t.forms))
+	for term := range t.synonyms {
+		all = append(all, strings.Fields(term)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func addGroup(to map[string][]string, group []string) {

@@ -157,7 +157,10 @@ func TestOptions(t *testing.T) {
 	}{
 		{"38 street sw", 1, "st", true}, {"8 st se", 1, "street", true}, {"8 st se", 1, "8", false}, {"8 st se", 1, "8th", false},
 		{"12 3 av", 0, "123", false}, {"3 rd se", 1, "3", false}, {"row house", 0, "rowhouse", true}, {"day cares", 1, "daycare", true},
-		{"tennis court", 1, "co", false}, {"12 hills court", 2, "co", true}, {"west garage", 0, "w", false}, {"hot tubs", 0, "spa", true},
+		{"tennis court", 1, "co", false}, {"tennis court", 1, "tennis co", true}, {"court", 0, "co", false},
+		{"12 hills court", 2, "hills co", true}, {"north 4th street", 0, "n 4", true}, {"mahogany manor", 0, "mr", false},
+		{"fitness centers", 0, "gym", true}, {"doctors offices", 0, "medical clinic", true}, {"gym", 0, "fitness center", true},
+		{"roofers", 0, "roofing", true}, {"renovated", 0, "alterations", true}, {"builders", 0, "building", false}, {"ceo", 0, "chief executive officer", true}, {"west garage", 0, "w", false}, {"hot tubs", 0, "spa", true},
 		{"spa", 0, "hot tub", true}, {"homes", 0, "homeses", false}, {"three storey", 0, "3", true}, {"basement", 0, "bsmt", true},
 	} {
 		if got := slices.Contains(options(c.query, c.at), c.has); got != c.want {
