@@ -9,6 +9,7 @@ WORKDIR /src
 # By themselves, so that they are fetched again only when they change.
 COPY go.mod go.sum ./
 COPY client/go.mod client/
+COPY third_party third_party
 RUN go mod download
 COPY . .
 

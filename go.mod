@@ -59,6 +59,7 @@ require (
 	golang.org/x/term v0.47.0
 	golang.org/x/text v0.43.0
 	gonum.org/v1/plot v0.17.0
+	maragu.dev/gomponents v1.2.0
 	pgregory.net/rapid v1.3.0
 )
 
@@ -191,3 +192,5 @@ require (
 tool honnef.co/go/tools/cmd/staticcheck
 
 replace atlas/client => ./client
+
+replace github.com/alecthomas/kong => ./third_party/kong

@@ -2,11 +2,12 @@ package api
 
 import (
 	"bytes"
-	"html/template"
 	"net/http"
 	"strings"
 
 	"github.com/gin-gonic/gin"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"atlas/internal/asset"
 	"atlas/internal/fault"
@@ -38,11 +39,22 @@ const (
 	plainPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 
-var nowhere = template.Must(template.New("").Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Atlas: no such page</title>
-` + plainStyle + `
-<main><h1>There is no such page</h1><p>{{.}}.</p><p>Go on in <a href="/">the Explorer</a> or in <a href="` + DocsPath + `">the documentation</a>.</p></main></html>
-`))
+// plainPage is a page that stands alone, with nodes in its head and its main part.
+func plainPage(title string, head g.Node, main ...g.Node) []byte {
+	var page bytes.Buffer
+	_ = h.Doctype(h.HTML(h.Lang("en"),
+		h.Head(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width")),
+			head,
+			h.TitleEl(g.Text(title)),
+			g.Raw(plainStyle),
+		),
+		h.Body(h.Main(main...)),
+	)).Render(&page) // a buffer takes everything
+	page.WriteByte('\n')
+	return page.Bytes()
+}
 
 // notFound answers a request that leads nowhere: as the API does, or a page for who opens an
 // address outside of it in a browser.
@@ -51,11 +63,11 @@ func (c *call) notFound(text string) {
 		c.fail(fault.New(fault.NotFound, "%s", text))
 		return
 	}
-	var page bytes.Buffer
-	if err := nowhere.Execute(&page, text); err != nil {
-		panic(err) // the template fits
-	}
+	page := plainPage("Atlas: no such page", nil,
+		h.H1(g.Text("There is no such page")), h.P(g.Text(text+".")),
+		h.P(g.Text("Go on in "), h.A(h.Href("/"), g.Text("the Explorer")),
+			g.Text(" or in "), h.A(h.Href(DocsPath), g.Text("the documentation")), g.Text(".")))
 	c.code = fault.NotFound
 	c.gin.Header("Content-Security-Policy", plainPolicy)
-	c.gin.Data(http.StatusNotFound, "text/html; charset=utf-8", page.Bytes())
+	c.gin.Data(http.StatusNotFound, "text/html; charset=utf-8", page)
 }

@@ -1,13 +1,13 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"html/template"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"atlas/internal/fault"
 	"atlas/workspace"
@@ -90,20 +90,25 @@ type unsubscribePage struct {
 	Unknown bool
 }
 
-var unsubscribeTemplate = template.Must(template.New("").Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>E-mails of signals</title>
-` + plainStyle + `
-<main>{{if .Unknown}}<h1>This link leads nowhere</h1><p>It is not complete, or not the link of a member of the workspace. Copy it as a whole, from the latest e-mail.</p>{{else}}{{if .Wants}}<h1>E-mails of signals</h1>
-<p>You get e-mails of signals for the workspace <bdi>“{{.Workspace}}”</bdi>.</p><form method="post"><button>Unsubscribe</button></form>{{else}}<h1>You are unsubscribed</h1>
-<p>You get no more e-mails of signals for the workspace <bdi>“{{.Workspace}}”</bdi>. Others in it are not affected.</p><form method="post"><button name="again" value="1">Subscribe again</button></form>{{end}}{{end}}</main></html>
-`))
+// main says what is so, with the button that changes it.
+func (p unsubscribePage) main() []g.Node {
+	name := g.El("bdi", g.Text("“"+p.Workspace+"”"))
+	button := func(nodes ...g.Node) g.Node { return h.Form(h.Method("post"), h.Button(nodes...)) }
+	switch {
+	case p.Unknown:
+		return []g.Node{h.H1(g.Text("This link leads nowhere")),
+			h.P(g.Text("It is not complete, or not the link of a member of the workspace. Copy it as a whole, from the latest e-mail."))}
+	case p.Wants:
+		return []g.Node{h.H1(g.Text("E-mails of signals")),
+			h.P(g.Text("You get e-mails of signals for the workspace "), name, g.Text(".")), button(g.Text("Unsubscribe"))}
+	}
+	return []g.Node{h.H1(g.Text("You are unsubscribed")),
+		h.P(g.Text("You get no more e-mails of signals for the workspace "), name, g.Text(". Others in it are not affected.")),
+		button(h.Name("again"), h.Value("1"), g.Text("Subscribe again"))}
+}
 
 func (p unsubscribePage) render(ctx *gin.Context, status int) {
-	var text bytes.Buffer
-	if err := unsubscribeTemplate.Execute(&text, p); err != nil {
-		panic(err) // the template fits
-	}
 	ctx.Header("Content-Security-Policy", plainPolicy)
 	ctx.Header("Referrer-Policy", "no-referrer")
-	ctx.Data(status, "text/html; charset=utf-8", text.Bytes())
+	ctx.Data(status, "text/html; charset=utf-8", plainPage("E-mails of signals", h.Meta(h.Name("robots"), h.Content("noindex")), p.main()...))
 }

@@ -1,10 +1,8 @@
 package manual
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"maps"
 	"mime"
@@ -46,7 +44,6 @@ type Options struct {
 // entry is a line of the navigation.
 type entry struct {
 	Title, Address string
-	Current        bool
 }
 
 // group is a part of the navigation.
@@ -55,11 +52,11 @@ type group struct {
 	Links []entry
 }
 
-// page is what the template shows.
+// page is what is shown.
 type page struct {
 	address  string // below Root; "" is the first page
 	Title    string
-	Body     template.HTML
+	Body     markup
 	Headings []heading
 	// Live means that the page sends requests by a script.
 	Live bool
@@ -75,6 +72,8 @@ type heading struct {
 	Level     int
 	ID, Title string
 }
+
+func (h heading) class() string { return fmt.Sprintf("level%d", h.Level) }
 
 // Manual serves the pages. It is safe for concurrent use.
 type Manual struct {
@@ -94,7 +93,7 @@ type Manual struct {
 	Outside []string
 }
 
-//go:embed assets
+//go:embed assets/*.css assets/*.js assets/*.svg
 var assets embed.FS
 
 // Policies of pages: without scripts, and of the reference.
@@ -122,9 +121,7 @@ func New(o Options) (*Manual, error) {
 	pages := append(w.write(), reference(o, m)...)
 	m.navigation = w.navigation()
 	for _, p := range pages {
-		if err := m.addPage(p); err != nil {
-			return nil, err
-		}
+		m.add(p.address, m.render(p))
 	}
 	m.addresses = slices.DeleteFunc(slices.Sorted(maps.Keys(m.files)), func(a string) bool { return a == "" || path.Ext(a) != "" })
 	m.byEnd = map[string]string{}
@@ -157,26 +154,6 @@ func contentType(address string) string {
 	}
 }
 
-var templates = template.Must(template.New("").ParseFS(assets, "assets/*.html"))
-
-// render is a page as HTML.
-func (m *Manual) render(p page) ([]byte, error) {
-	navigation := make([]group, len(m.navigation))
-	for i, g := range m.navigation {
-		navigation[i] = group{g.Title, slices.Clone(g.Links)}
-		for j, l := range g.Links {
-			here := m.root + "/" + p.address
-			navigation[i].Links[j].Current = here == l.Address || strings.HasPrefix(here, l.Address+"/")
-		}
-	}
-	var b bytes.Buffer
-	err := templates.ExecuteTemplate(&b, "page.html", map[string]any{
-		"Page": p, "Navigation": navigation, "Root": m.root, "Version": m.version,
-		"Styles": m.root + "/" + m.styles, "Script": m.root + "/" + m.script, "Icon": m.root + "/" + m.icon, "Contents": contents(p.Headings),
-	})
-	return b.Bytes(), err
-}
-
 // contents are the headings of a table of contents: those of level 2, and of level 3 on
 // pages of a length that one can see at once.
 func contents(all []heading) []heading {
@@ -186,15 +163,6 @@ func contents(all []heading) []heading {
 		upTo = 2
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(h heading) bool { return h.Level < 2 || h.Level > upTo })
-}
-
-func (m *Manual) addPage(p page) error {
-	body, err := m.render(p)
-	if err != nil {
-		return fmt.Errorf("the page %s: %w", p.address, err)
-	}
-	m.add(p.address, body)
-	return nil
 }
 
 // SearchPath is the address of the search, below Root. It costs more than a page, which is
@@ -250,18 +218,13 @@ func (m *Manual) has(address string) bool {
 
 // show answers a page that is made for the request.
 func (m *Manual) show(w http.ResponseWriter, r *http.Request, status int, p page) {
-	body, err := m.render(p)
-	if err != nil {
-		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
-		return
-	}
 	h := w.Header()
 	protect(h)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", contentType(""))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body)
+		_, _ = w.Write(m.render(p))
 	}
 }
 
@@ -301,10 +264,10 @@ func (m *Manual) missing(address string) page {
 		address = strings.ToValidUTF8(address[:most], "") + "…"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "<h1>There is no such page</h1><p>Nothing is at <code>%s</code>.", template.HTMLEscapeString(m.root+"/"+address))
+	fmt.Fprintf(&b, "<h1>There is no such page</h1><p>Nothing is at <code>%s</code>.", escaped(m.root+"/"+address))
 	if near := m.Nearest(address); near != "" {
-		fmt.Fprintf(&b, ` Did you mean <a href="%[1]s">%[1]s</a>?`, template.HTMLEscapeString(near))
+		fmt.Fprintf(&b, ` Did you mean <a href="%[1]s">%[1]s</a>?`, escaped(near))
 	}
-	fmt.Fprintf(&b, `</p><p>Search above, or begin at <a href="%s">the first page</a>.</p>`, template.HTMLEscapeString(m.root))
-	return page{address: "-", Title: "Not found", Body: template.HTML(b.String()), Plain: true} // #nosec G203 -- each part is escaped
+	fmt.Fprintf(&b, `</p><p>Search above, or begin at <a href="%s">the first page</a>.</p>`, escaped(m.root))
+	return page{address: "-", Title: "Not found", Body: markup(b.String()), Plain: true}
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"net/url"
 	"path"
@@ -228,7 +227,7 @@ func (w *writer) write() []page {
 }
 
 // body is a page's HTML.
-func (w *writer) body(s *markdownSource) template.HTML {
+func (w *writer) body(s *markdownSource) markup {
 	var tables, pictures []ast.Node // pictures for a light and a dark page, which are not in the program
 	_ = ast.Walk(s.doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -275,16 +274,16 @@ func (w *writer) body(s *markdownSource) template.HTML {
 	if err := markdown.Renderer().Render(&b, s.text, s.doc); err != nil {
 		panic(err) // a buffer takes everything
 	}
-	return template.HTML(b.String()) // #nosec G203 -- files of the program
+	return markup(b.String())
 }
 
 // inline is a text of several paragraphs as HTML, for parts of a page.
-func inline(text string) template.HTML {
+func inline(text string) markup {
 	var b bytes.Buffer
 	if err := markdown.Convert([]byte(text), &b); err != nil {
 		panic(err)
 	}
-	return template.HTML(b.String()) // #nosec G203 -- texts of the program
+	return markup(b.String())
 }
 
 // dropContents takes out a line of links to the headings below it, which the page has

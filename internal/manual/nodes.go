@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/alecthomas/chroma/v2"
-	"github.com/alecthomas/chroma/v2/lexers"
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/renderer"
@@ -140,7 +139,7 @@ func coloured(language, text string) string {
 	}
 	lexer, found := known.Load(language)
 	if !found {
-		lexer = lexers.Get(language)
+		lexer = languages().Get(language)
 		known.Store(language, lexer)
 	}
 	if lexer == nil {

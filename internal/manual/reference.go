@@ -1,9 +1,7 @@
 package manual
 
 import (
-	"bytes"
 	"fmt"
-	"html/template"
 	"net/http"
 	"regexp"
 	"slices"
@@ -15,12 +13,12 @@ import (
 	"atlas/internal/api/openapi"
 )
 
-// operation is what the template of the reference shows.
+// operation is what the reference shows of one.
 type operation struct {
 	ID, Method, Path, Summary string
 	// Address is the path on the server, with its parameters in braces.
 	Address    string
-	Text       template.HTML
+	Text       markup
 	Cost       string
 	Open       bool // needs no key
 	Parameters []parameter
@@ -32,14 +30,14 @@ type operation struct {
 type parameter struct {
 	Name, In   string
 	Required   bool
-	Type, Text template.HTML
+	Type, Text markup
 	// Tried means that the form has a field for it.
 	Tried bool
 }
 
 type body struct {
 	Required bool
-	Type     template.HTML
+	Type     markup
 	Fields   []field
 	Examples []example
 }
@@ -50,12 +48,12 @@ type example struct{ Title, Text string }
 type field struct {
 	Name       string
 	Required   bool
-	Type, Text template.HTML
+	Type, Text markup
 }
 
 type answer struct {
 	Status               string
-	Text, Type, Examples template.HTML
+	Text, Type, Examples markup
 }
 
 type failure struct {
@@ -66,7 +64,7 @@ type failure struct {
 // tagged are the operations of a tag of the document.
 type tagged struct {
 	Title, Address, Anchor string
-	Text                   template.HTML
+	Text                   markup
 	Operations             []operation
 }
 
@@ -93,25 +91,17 @@ func reference(o Options, m *Manual) []page {
 			m.addSection(section{page: "Reference", title: op.Summary, id: op.ID, address: group.Address + "#" + op.ID,
 				text: op.Method + " " + op.Path + " " + op.ID + " " + withoutTags(op.Text)})
 		}
-		p.Body = executed("reference.html", map[string]any{"Group": group, "Errors": r.errors})
+		p.Body = r.ofTag(group)
 		first.Headings = append(first.Headings, heading{2, slug(t.Name), t.Name})
 		all, pages = append(all, group), append(pages, p)
 	}
-	first.Body = executed("overview.html", map[string]any{"Text": inline(o.Document.Info.Description), "Groups": all, "Types": r.root + "/types", "Document": m.document})
+	first.Body = r.overview(all, m.document)
 	return append(pages, first, r.types())
-}
-
-func executed(name string, data any) template.HTML {
-	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
-		panic(err) // a defect of the template: a test makes all pages
-	}
-	return template.HTML(b.String()) // #nosec G203 -- of html/template
 }
 
 var htmlTag = regexp.MustCompile(`<[^>]*>`)
 
-func withoutTags(text template.HTML) string { return htmlTag.ReplaceAllString(string(text), "") }
+func withoutTags(text markup) string { return htmlTag.ReplaceAllString(string(text), "") }
 
 func (r *referencer) operations(tag string) []operation {
 	var all []operation
@@ -198,7 +188,7 @@ func (r *referencer) answer(op *operation, status string, a openapi.Response) {
 		for _, e := range media.Value.Examples {
 			b.WriteString(code("json", indented(e.Value.Value)))
 		}
-		shown.Examples = template.HTML(b.String()) // #nosec G203 -- each part is escaped
+		shown.Examples = markup(b.String())
 	}
 	op.Answers = append(op.Answers, shown)
 }

@@ -3,7 +3,6 @@ package manual
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 	"unicode"
@@ -127,7 +126,7 @@ func (m *Manual) search(query string) page {
 	case strings.TrimSpace(query) == "":
 		b.WriteString("<p>Type words into the field above. Sections that have all of them are found.</p>")
 	case len(all) == 0:
-		fmt.Fprintf(&b, "<p>No section has <strong>%s</strong>.</p>", template.HTMLEscapeString(query))
+		fmt.Fprintf(&b, "<p>No section has <strong>%s</strong>.</p>", escaped(query))
 	case len(all) == 1:
 		b.WriteString("<p>1 section</p>")
 	case len(all) > mostFound:
@@ -139,11 +138,11 @@ func (m *Manual) search(query string) page {
 		b.WriteString(`<ol class="found">`)
 		for _, f := range all[:min(len(all), mostFound)] {
 			fmt.Fprintf(&b, `<li><a href="%s">%s</a> <span class="quiet">%s</span><p>%s</p></li>`,
-				template.HTMLEscapeString(f.address), template.HTMLEscapeString(f.title), template.HTMLEscapeString(f.page), excerpt(f.text, termsOf(query)))
+				escaped(f.address), escaped(f.title), escaped(f.page), excerpt(f.text, termsOf(query)))
 		}
 		b.WriteString("</ol>")
 	}
-	return page{address: "search", Title: "Search", Body: template.HTML(b.String()), Query: query, Plain: true} // #nosec G203 -- each part is escaped
+	return page{address: "search", Title: "Search", Body: markup(b.String()), Query: query, Plain: true}
 }
 
 // excerpt is the text around the first of the terms, which are in lower case, escaped, with
@@ -187,12 +186,12 @@ func excerpt(text string, terms []string) string {
 			}
 		}
 		if n > 0 {
-			b.WriteString("<mark>" + template.HTMLEscapeString(text[i:i+n]) + "</mark>")
+			b.WriteString("<mark>" + escaped(text[i:i+n]) + "</mark>")
 			i += n
 			continue
 		}
 		_, size := utf8.DecodeRuneInString(text[i:])
-		b.WriteString(template.HTMLEscapeString(text[i : i+size]))
+		b.WriteString(escaped(text[i : i+size]))
 		i += size
 	}
 	if to < len(text) {

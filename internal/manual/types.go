@@ -3,33 +3,32 @@ package manual
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 
 	"atlas/internal/schema"
 )
 
-// described is a type on the page of types.
-type described struct {
+// shape is a type on the page of types.
+type shape struct {
 	Name       string
-	Text, Type template.HTML
+	Text, Type markup
 	Fields     []field
 }
 
 // types is the page of all types, by name.
 func (r *referencer) types() page {
-	var all []described
+	var all []shape
 	for _, c := range r.Components.Schemas {
 		s := c.Value
-		d := described{Name: c.Name, Text: inline(s.Description), Fields: r.fields(s)}
+		d := shape{Name: c.Name, Text: inline(s.Description), Fields: r.fields(s)}
 		if len(d.Fields) == 0 {
 			d.Type = r.typeOf(s)
 		}
 		all = append(all, d)
 	}
-	slices.SortFunc(all, func(a, b described) int { return cmp.Compare(a.Name, b.Name) })
-	p := page{address: "reference/types", Title: "Types", Body: executed("types.html", all)}
+	slices.SortFunc(all, func(a, b shape) int { return cmp.Compare(a.Name, b.Name) })
+	p := page{address: "reference/types", Title: "Types", Body: ofTypes(all)}
 	for _, d := range all {
 		if letter := d.Name[:1]; len(p.Headings) == 0 || p.Headings[len(p.Headings)-1].Title != letter {
 			p.Headings = append(p.Headings, heading{2, d.Name, letter})
@@ -59,11 +58,11 @@ func (r *referencer) fields(s *schema.Schema) []field {
 }
 
 // typeOf says in a few words what a schema takes. Types with a name are links.
-func (r *referencer) typeOf(s *schema.Schema) template.HTML {
+func (r *referencer) typeOf(s *schema.Schema) markup {
 	if s == nil {
 		return ""
 	}
-	return template.HTML(r.words(s)) // #nosec G203 -- each part is escaped
+	return markup(r.words(s))
 }
 
 func (r *referencer) words(s *schema.Schema) string {
