@@ -116,32 +116,48 @@ func (s *substitution) matching(ctx context.Context, conditions []clause) ([]int
 // keptTerms is how many words of a text records have when others are replaced, at most.
 const keptTerms = 16
 
-// together keeps the words that records have together, in their order, and replaces the
-// others or leaves them out. It reports whether that is possible.
+// together keeps the words that records have together. If they have no such records without
+// one of them, it is replaced or left out: of several the one that most records have. If
+// that is not enough, the rarest words stay. It reports whether something stays.
 func (s *substitution) together(ctx context.Context, all []words.Clause) (bool, error) {
 	if len(all) > keptTerms {
 		return false, nil
 	}
-	for len(all) > 0 {
-		conditions, before := make([]clause, len(all)), newCompiler(1024)
-		for i, one := range all {
-			before.b = append(append(before.b, s.condition(one)...), ',')
-			conditions[i] = []byte(`{"bool":{"filter":[` + strings.TrimSuffix(string(before.b), ",") + `]}}`)
+	without := []clause{s.all(all)}
+	for i := range all {
+		without = append(without, s.all(slices.Delete(slices.Clone(all), i, i+1)))
+	}
+	counts, err := s.matching(ctx, without)
+	if err != nil {
+		return false, err
+	}
+	if counts[0] > 0 || len(all) == 0 {
+		s.keep(all...)
+		return true, nil
+	}
+	var one []int // of words each of which the others can do without
+	for i := range all {
+		if _, plain := all[i].Word(); plain && len(all) > 1 && counts[i+1] > 0 {
+			one = append(one, i)
 		}
-		counts, err := s.matching(ctx, conditions)
-		if err != nil {
+	}
+	if len(one) > 0 {
+		return true, s.replaceOne(ctx, all, one[max(0, len(one)-replacedTerms):])
+	}
+	for len(all) > 0 {
+		begins := make([]clause, len(all))
+		for i := range all {
+			begins[i] = s.all(all[:i+1])
+		}
+		if counts, err = s.matching(ctx, begins); err != nil {
 			return false, err
 		}
 		apart := slices.Index(counts, 0)
 		if apart < 0 {
-			apart = len(all)
-		}
-		for _, one := range all[:apart] {
-			s.met = append(s.met, s.condition(one))
-		}
-		if apart == len(all) {
+			s.keep(all...)
 			return true, nil
 		}
+		s.keep(all[:apart]...)
 		if _, plain := all[apart].Word(); !plain || len(s.with) == replacedTerms {
 			return false, nil
 		}
@@ -151,6 +167,43 @@ func (s *substitution) together(ctx context.Context, all []words.Clause) (bool, 
 		all = all[apart+1:]
 	}
 	return true, nil
+}
+
+// replaceOne replaces one of some words, the rarest that something is similar to, or leaves
+// out the most frequent.
+func (s *substitution) replaceOne(ctx context.Context, all []words.Clause, some []int) error {
+	met := s.met
+	for _, i := range some {
+		s.met = met
+		s.keep(slices.Delete(slices.Clone(all), i, i+1)...)
+		if err := s.replace(ctx, all[i], false); err != nil {
+			return err
+		}
+		t, _ := all[i].Word()
+		if s.with[t.Text] != "" {
+			return nil
+		}
+		if i != some[len(some)-1] {
+			delete(s.with, t.Text)
+		}
+	}
+	return nil
+}
+
+// all is the condition that all clauses are met.
+func (s *substitution) all(of []words.Clause) clause {
+	c := newCompiler(1024).raw(`{"bool":{"filter":[`)
+	for _, one := range of {
+		c.b = append(append(c.b, s.condition(one)...), ',')
+	}
+	return c.closeList().raw(`]}}`).b
+}
+
+// keep lets clauses stay.
+func (s *substitution) keep(all ...words.Clause) {
+	for _, one := range all {
+		s.met = append(s.met, s.condition(one))
+	}
 }
 
 // replace replaces a word by what is similar, or leaves it out. A word that records have is
@@ -165,25 +218,6 @@ func (s *substitution) replace(ctx context.Context, one words.Clause, missing bo
 		s.met = append(s.met, newCompiler(64).oneOf(s.search.term(replacement(similar))).b)
 	}
 	return nil
-}
-
-// asks reports whether a text is read as what was counted: the former text with words replaced.
-// An operator can come to stand where it means something else.
-func asks(before words.Reading, with map[string]string, now words.Reading) bool {
-	list := func(all []words.Clause, with map[string]string) (texts []string) {
-		for _, c := range all {
-			text := c.String()
-			if other, is := with[text]; is {
-				text = other
-			}
-			if text != "" && !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-		}
-		return texts
-	}
-	must := list(now.Must, nil)
-	return len(must) > 0 && slices.Equal(list(before.Must, with), must) && slices.Equal(list(before.Not, nil), list(now.Not, nil))
 }
 
 // minBegun is how many letters a word has that is replaced by its beginning.
@@ -205,6 +239,7 @@ func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bo
 	if missing && len([]rune(t.Text)) >= minBegun {
 		options = append(options, t.Text+"*")
 	}
+	indexed := len(options) // options before it are words of the index
 	most := query.MaxEdits(t.Text)
 	if !missing {
 		most = min(most, 1)
@@ -217,14 +252,18 @@ func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bo
 		for _, found := range terms {
 			options = append(options, found.options()...)
 		}
+		indexed = len(options)
 		options = append(options, words.Published.Words()...)
 	}
 	// The nearest first, however many there are.
-	far := map[string]int{}
+	far, ofTables := map[string]int{}, map[string]int{}
 	near := options[:0]
-	for _, o := range options {
+	for i, o := range options {
 		if _, twice := far[o]; twice {
 			continue
+		}
+		if i >= indexed {
+			ofTables[o] = 1
 		}
 		if far[o] = edits.Distance(t.Text, o, most); strings.HasSuffix(o, "*") {
 			far[o] = 0
@@ -246,7 +285,7 @@ func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bo
 	}
 	best := -1
 	for i, o := range near {
-		if counts[i] > 0 && (best < 0 || cmp.Or(cmp.Compare(far[o], far[near[best]]), cmp.Compare(counts[best], counts[i]), cmp.Compare(o, near[best])) < 0) {
+		if counts[i] > 0 && (best < 0 || cmp.Or(cmp.Compare(far[o], far[near[best]]), cmp.Compare(counts[best], counts[i]), cmp.Compare(ofTables[o], ofTables[near[best]]), cmp.Compare(o, near[best])) < 0) {
 			best = i
 		}
 	}
@@ -255,42 +294,3 @@ func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bo
 	}
 	return near[best], nil
 }
-
-// replaced is the text with words replaced, each where it stands, or left out. Its case is
-// that of the text elsewhere.
-func replaced(text string, fold func(string) string, with map[string]string) string {
-	var parts []string
-	for _, part := range strings.Fields(text) {
-		folded := fold(part)
-		var b strings.Builder
-		end, changed := 0, false
-		for _, t := range words.Tokens(folded) {
-			other, is := with[t.Text]
-			if !is {
-				continue
-			}
-			b.WriteString(strings.TrimRight(folded[end:t.From], wildcards))
-			b.WriteString(other)
-			changed = true
-			end = t.To + len(folded[t.To:]) - len(strings.TrimLeft(folded[t.To:], wildcards))
-			if rest := words.Tokens(folded[end:]); strings.HasSuffix(other, "*") && rest != nil {
-				b.WriteString(" ") // the end of a word
-				end += rest[0].From
-			} else if strings.HasSuffix(other, "*") {
-				end = len(folded)
-			}
-		}
-		if changed {
-			b.WriteString(folded[end:])
-			part = b.String()
-			if len(words.Tokens(part)) == 0 {
-				continue
-			}
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, " ")
-}
-
-// wildcards are what people write for the rest of a word.
-const wildcards = "*%"

@@ -223,10 +223,10 @@ func TestDidYouMean(t *testing.T) {
 		{query.Accounts, `{"query":"garabe","filters":{"city":{"value":"nowhere"}}}`, ""},
 		{query.Accounts, `{"query":"garabe homse"}`, "garade homes"},
 		{query.Accounts, `{"query":"Garabe, (Homse)! Garabe"}`, "garade, (homes)! garade"},
-		{query.Accounts, `{"query":"garage towers"}`, ""}, // each is found
-		{query.Accounts, `{"query":"garade xyzzyx"}`, ""},
+		{query.Accounts, `{"query":"garage towers"}`, "garade towers"}, // each is found, not together
+		{query.Accounts, `{"query":"garade xyzzyx"}`, "garade"},
 		{query.Accounts, `{"query":"ber"}`, ""},
-		{query.Accounts, `{"query":"ÜBERBAUE 𐐀 ZÜRIHC"}`, ""},
+		{query.Accounts, `{"query":"ÜBERBAUE 𐐀 ZÜRIHC"}`, "uberbau zurich"},
 		{query.Accounts, `{"query":"ÜBERBAUE ZÜRIHC"}`, "uberbau zurich"},
 		{query.Accounts, `{"query":"ÜBERBAUEN"}`, "uberbau"},
 		{query.Accounts, `{"query":"XUBERBAU"}`, "uberbau"},
@@ -239,7 +239,7 @@ func TestDidYouMean(t *testing.T) {
 		{query.Contacts, `{"query":"garabe homse","dry_run":true}`, "garade homes"},
 		{query.Contacts, `{"query":"hiddenfirme"}`, ""},
 		{query.Contacts, `{"query":"secretive7"}`, ""},
-		{query.Contacts, `{"query":"garabe secretive0"}`, ""}, // whether secretive0 exists costs a credit
+		{query.Contacts, `{"query":"garabe secretive0"}`, "garade"}, // whether secretive0 exists costs a credit
 		{query.Contacts, `{"query":"garabe","filters":{"email":{"value":"secretive0"}}}`, ""},
 		{query.Contacts, `{"query":"garabe","none":[{"filters":{"email":{"value":"nobody"}}}]}`, ""},
 		{query.Accounts, `{"query":"garabe","relations":{"without_contact":{"email":{"value":"nobody"}}}}`, ""},

@@ -7,21 +7,6 @@ import (
 	"atlas/search/words"
 )
 
-// The parts of the score of a search by words (docs/relevance.md). Every match has all
-// words, so what counts is how: as typed, as a form or as a synonym, in the name or
-// elsewhere, together or apart.
-var (
-	kindScores     = map[words.Kind]string{words.Typed: "4", words.Form: "3.6", words.Synonym: "2"}
-	headlineScores = map[words.Kind]string{words.Typed: "1.5", words.Form: "1.3", words.Synonym: "0.6"}
-)
-
-const (
-	phraseScore   = "1"   // all words together and in their order
-	wholeScore    = "4"   // the text is the name
-	needlessScore = "0.5" // a word that need not be found
-	rareScore     = "0.1" // times the weight by how rare a word is in names
-)
-
 // wordSearch is a text read in all forms, and where it is searched.
 type wordSearch struct {
 	words.Reading
@@ -184,93 +169,4 @@ func (w wordSearch) phrase(together []string) []clause {
 		all = append(all, c.b)
 	}
 	return all
-}
-
-// scoreWords appends the members `must` and `should` of a bool. folded is the text.
-func (c *compiler) scoreWords(w wordSearch, d query.Dataset, folded string) *compiler {
-	c.raw(`"must":[`)
-	for _, one := range w.Must {
-		c.scoreClause(w, one).raw(`,`)
-	}
-	c.closeList().raw(`],"should":[`)
-	f := query.Headline(d)
-	name := wordSearch{paths: []string{Root.TextPath(&f)}, alone: true}
-	var typed []string
-	for _, one := range w.Must {
-		for _, choice := range one {
-			for _, t := range choice {
-				c.scoreName(name, t)
-				if len(one) == 1 && !t.Quoted && !t.Beginning && !t.Address {
-					typed = append(typed, t.Text)
-				}
-			}
-		}
-	}
-	for _, one := range w.Rank {
-		c.constant(needlessScore, w.clause(one)).raw(`,`)
-	}
-	if len(typed) > 1 && len(w.Must)+len(w.Rank) < maxInOrder {
-		c.constant(phraseScore, w.phrase(words.Texts(folded))).raw(`,`)
-	}
-	if len(typed) > 0 {
-		c.raw(`{"match":{`).text(name.paths[0]).raw(`:{"boost":` + rareScore + `,"query":`).text(strings.Join(typed, " ")).raw(`}}},`)
-	}
-	c.raw(`{"term":{`).text(Root.ExactPath(&f)).raw(`:{"boost":` + wholeScore + `,"value":`).text(query.ExactValue(f, folded))
-	return c.raw(`}}}]`)
-}
-
-// maxInOrder is how many words are compared in their order.
-const maxInOrder = 16
-
-// scoreClause scores how a clause is met.
-func (c *compiler) scoreClause(w wordSearch, one words.Clause) *compiler {
-	w.typos = w.typos && len(one) == 1
-	var scored []clause
-	for _, choice := range one {
-		if len(choice) != 1 || len(choice[0].Options) == 0 {
-			scored = append(scored, newCompiler(256).constant(kindScores[words.Typed], w.choices([]words.Choice{choice})).b)
-			continue
-		}
-		t := choice[0]
-		for kind := words.Typed; kind <= words.Synonym; kind++ {
-			if all := w.options(t, func(k words.Kind) bool { return k == kind }); all != nil {
-				scored = append(scored, newCompiler(256).constant(kindScores[kind], all).b)
-			}
-		}
-		if w.typos {
-			scored = append(scored, newCompiler(256).constant("1", w.term(t)).b)
-		}
-	}
-	return c.best(scored)
-}
-
-// scoreName scores a term in the name, with a comma.
-func (c *compiler) scoreName(name wordSearch, t words.Term) {
-	var scored []clause
-	for kind := words.Typed; kind <= words.Synonym; kind++ {
-		if all := name.options(t, func(k words.Kind) bool { return k == kind }); all != nil {
-			scored = append(scored, newCompiler(256).constant(headlineScores[kind], all).b)
-		}
-	}
-	if scored != nil {
-		c.best(scored).raw(`,`)
-	}
-}
-
-// constant scores one of the conditions with a number.
-func (c *compiler) constant(score string, of []clause) *compiler {
-	return c.raw(`{"constant_score":{"boost":` + score + `,"filter":`).oneOf(of).raw(`}}`)
-}
-
-// best has the highest score of the conditions.
-func (c *compiler) best(scored []clause) *compiler {
-	if len(scored) == 1 {
-		c.b = append(c.b, scored[0]...)
-		return c
-	}
-	c.raw(`{"dis_max":{"queries":[`)
-	for _, one := range scored {
-		c.b = append(append(c.b, one...), ',')
-	}
-	return c.closeList().raw(`]}}`)
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // Forms lists a word and its other forms: singular and plural, the possessive, what the
-// table of forms has, and the ordinal of a number. The word itself is the first.
+// tables of forms, numbers, spellings and trades have, and the ordinal of a number. The word
+// itself is the first.
 func (t *Tables) Forms(word string) []string {
 	all := []string{word}
 	add := func(forms ...string) {
@@ -18,8 +19,20 @@ func (t *Tables) Forms(word string) []string {
 	}
 	if number, ok := strings.CutSuffix(word, suffix(word)); ok && isNumber(number) {
 		add(number, number+ordinal(number))
+		add(t.forms[word]...)
 		return all
 	}
+	t.addForms(word, add)
+	for _, form := range slices.Clone(all) {
+		for _, other := range t.families[form] {
+			t.addForms(other, add)
+		}
+	}
+	return all
+}
+
+// addForms adds the forms of a word itself.
+func (t *Tables) addForms(word string, add func(...string)) {
 	bases := t.bases(word)
 	for i, base := range bases {
 		add(base)
@@ -30,11 +43,9 @@ func (t *Tables) Forms(word string) []string {
 				}
 			}
 		}
-		for _, form := range t.forms[base] {
-			add(form)
-		}
+		add(t.forms[base]...)
+		add(t.spelled[base]...)
 	}
-	return all
 }
 
 // bases are what a word may be a form of: itself, and the singulars that it may be the

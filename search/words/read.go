@@ -83,6 +83,9 @@ type Reading struct {
 	Rank []Clause
 	// Not must not be met: the words without synonyms.
 	Not []Clause
+	// Order are the plain words as they follow each other; a term without options stands
+	// where something else does.
+	Order []Term
 }
 
 // Word is a folded word in all its forms.
@@ -238,6 +241,12 @@ func (t *Tables) reading(items []item, or map[int]bool, fold func(string) string
 	t.together(sequence)
 	t.besides(sequence)
 	t.withoutAmbiguous(clauses)
+	for _, term := range sequence {
+		if term == nil {
+			term = &Term{}
+		}
+		r.Order = append(r.Order, *term)
+	}
 	content := false
 	for i, c := range clauses {
 		content = content || !not[i] && !t.needless(c)

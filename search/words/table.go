@@ -19,14 +19,13 @@ var files embed.FS
 
 // Tables are what a query is read by.
 type Tables struct {
-	// forms are the other forms of a word that no rule gives.
-	forms map[string][]string
+	// forms are the other forms of a word that no rule gives, spelled its other spellings,
+	// and families the words of one stem that take forms of their own.
+	forms, spelled, families map[string][]string
 	// whole are words whose last s is no plural.
 	whole map[string]bool
 	// synonyms are the other terms of a term's groups, by its words with spaces between.
 	synonyms map[string][]string
-	// spelled are the other spellings of a word.
-	spelled map[string][]string
 	// begins are the words that terms of several words begin with, with spaces between.
 	begins map[string]bool
 	// longest is how many words a term of synonyms has at most.
@@ -63,7 +62,7 @@ var Published = func() *Tables {
 }()
 
 func newTables(files fs.FS) (*Tables, error) {
-	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, spelled: map[string][]string{}, begins: map[string]bool{}, function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{}, places: map[string][]string{}}
+	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, spelled: map[string][]string{}, families: map[string][]string{}, begins: map[string]bool{}, function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{}, places: map[string][]string{}}
 	spellings := map[string][]string{}
 	for _, s := range []struct {
 		name string
@@ -74,8 +73,9 @@ func newTables(files fs.FS) (*Tables, error) {
 		{"function", func(g []string) { addAll(t.function, g) }},
 		{"light", func(g []string) { addAll(t.light, g) }},
 		{"ambiguous", func(g []string) { addAll(t.ambiguous, g) }},
-		{"numbers", t.addSynonyms}, {"streets", t.addSynonyms}, {"permits", t.addSynonyms},
-		{"trades", t.addSynonyms}, {"titles", t.addSynonyms},
+		{"numbers", func(g []string) { addGroup(t.forms, g) }},
+		{"trades", func(g []string) { addGroup(t.families, g) }},
+		{"streets", t.addSynonyms}, {"permits", t.addSynonyms}, {"titles", t.addSynonyms},
 		{"places", t.addPlaces},
 		{"spellings", func(g []string) { addGroup(spellings, g); t.addSynonyms(g) }},
 	} {
@@ -184,7 +184,7 @@ func (t *Tables) close(spellings map[string][]string) {
 
 // Words are the single words that tables have forms or synonyms of.
 func (t *Tables) Words() []string {
-	all := slices.Collect(maps.Keys(t.forms))
+	all := slices.Concat(slices.Collect(maps.Keys(t.forms)), slices.Collect(maps.Keys(t.families)))
 	for term := range t.synonyms {
 		all = append(all, strings.Fields(term)...)
 	}
