@@ -61,7 +61,7 @@ var pageMetadataProperties = []schema.Property{
 var leftOut = schema.Optional("left_out", schema.Array(schema.UUID(), 1, query.MaxLimit-1).
 	Described("Only of a repetition with `max_bytes`: the records of the first answer, the last ones, that do not fit anymore because records have become longer. Gets have them."))
 
-var didYouMean = schema.Optional("did_you_mean", schema.String("garage").Described("Only where nothing matches and `typos` is not `auto`: `query` with similar terms, which finds records."))
+var didYouMean = schema.Optional("did_you_mean", schema.String("garage").Described("Only where nothing matches and `typos` is not `auto`: `query` with words replaced by similar ones or left out, which finds records."))
 
 var missing = schema.Optional("missing", schema.Array(schema.String("jacuzzi"), 1, 0).
 	Described("Only where nothing matches and `typos` is not `auto`: the words and phrases of `query` that no record has which meets the other conditions, in no form. Without them records may match."))
