@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"atlas/internal/edits"
 	"atlas/search/query"
@@ -223,12 +224,29 @@ func (s *substitution) replace(ctx context.Context, one words.Clause, missing bo
 // minBegun is how many letters a word has that is replaced by its beginning.
 const minBegun = 3
 
-// replacement is a word that is similar, or begins with what is before "*".
+// minSplit is how many letters each of the two words has at least that a word is split into.
+const minSplit = 3
+
+// replacement is a word that is similar, two that stand together, or what begins with what
+// is before "*".
 func replacement(text string) words.Term {
 	if begin, is := strings.CutSuffix(text, "*"); is {
 		return words.Term{Text: begin, Beginning: true}
 	}
+	if together := strings.Fields(text); len(together) > 1 {
+		return words.Term{Text: text, Options: []words.Option{{Words: together}}}
+	}
 	return words.Published.Word(text)
+}
+
+// splits are the ways to read a word as two.
+func splits(word string) (all []string) {
+	for i := range word {
+		if utf8.RuneCountInString(word[:i]) >= minSplit && utf8.RuneCountInString(word[i:]) >= minSplit {
+			all = append(all, word[:i]+" "+word[i:])
+		}
+	}
+	return all
 }
 
 // similarWord is what replaces a word so that records have it which meet conditions, "" if
@@ -236,8 +254,9 @@ func replacement(text string) words.Term {
 // tables.
 func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bool) (string, error) {
 	options := []string{}
-	if missing && len([]rune(t.Text)) >= minBegun {
+	if missing && utf8.RuneCountInString(t.Text) >= minBegun {
 		options = append(options, t.Text+"*")
+		options = append(options, splits(t.Text)...)
 	}
 	indexed := len(options) // options before it are words of the index
 	most := query.MaxEdits(t.Text)
@@ -265,7 +284,7 @@ func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bo
 		if i >= indexed {
 			ofTables[o] = 1
 		}
-		if far[o] = edits.Distance(t.Text, o, most); strings.HasSuffix(o, "*") {
+		if far[o] = edits.Distance(t.Text, o, most); strings.ContainsAny(o, "* ") {
 			far[o] = 0
 		}
 		if far[o] <= most && o != t.Text {

@@ -55,12 +55,14 @@ const wildcards = "*%"
 func asks(before words.Reading, with map[string]string, now words.Reading) bool {
 	list := func(all []words.Clause, with map[string]string) (texts []string) {
 		for _, c := range all {
-			text := c.String()
-			if other, is := with[text]; is {
-				text = other
+			part := []string{c.String()}
+			if other, is := with[part[0]]; is {
+				part = strings.Fields(other)
 			}
-			if text != "" && !slices.Contains(texts, text) {
-				texts = append(texts, text)
+			for _, text := range part {
+				if !slices.Contains(texts, text) {
+					texts = append(texts, text)
+				}
 			}
 		}
 		return texts

@@ -251,6 +251,8 @@ func TestMeantByWords(t *testing.T) {
 		{query.Projects, "gara", "gara*", "gara"},
 		{query.Projects, "GARA%", "gara*", "gara"},
 		{query.Projects, "(hospitl) wings", "(hospital) wings", "hospitl"},
+		{query.Projects, "zaragarage", "zara garage", "zaragarage"},
+		{query.Projects, "garagezara", "", "garagezara"}, // not in this order
 		{query.Projects, "hospitl xyzzyx", "hospital", "hospitl, xyzzyx"},
 		{query.Projects, "zara deck", "deck", ""}, // each is found: the more frequent is left out
 		{query.Projects, "hospital wing xyzzyx zara", "hospital wing", "xyzzyx"},

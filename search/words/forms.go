@@ -23,6 +23,11 @@ func (t *Tables) Forms(word string) []string {
 		return all
 	}
 	t.addForms(word, add)
+	for _, form := range slices.Clone(all) { // first, 1st, 1
+		if number, ok := strings.CutSuffix(form, suffix(form)); ok && isNumber(number) {
+			add(number)
+		}
+	}
 	for _, form := range slices.Clone(all) {
 		for _, other := range t.families[form] {
 			t.addForms(other, add)

@@ -41,7 +41,7 @@ func TestApart(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"university", "universe"}, {"general", "generator"}, {"organic", "organ"}, {"addition", "additional"},
 		{"development", "developer"}, {"building", "builder"}, {"gas", "ga"}, {"news", "new"}, {"business", "busine"},
-		{"glass", "glas"}, {"dwelling", "dwell"}, {"parking", "park"}, {"siding", "side"}, {"flooring", "floor"},
+		{"glass", "glas"}, {"design", "designation"}, {"dwelling", "dwell"}, {"parking", "park"}, {"siding", "side"}, {"flooring", "floor"},
 	} {
 		for _, p := range [][2]string{pair, {pair[1], pair[0]}} {
 			if slices.Contains(Published.Forms(p[0]), p[1]) {
@@ -54,7 +54,7 @@ func TestApart(t *testing.T) {
 func TestForms(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"garages", "garage"}, {"facilities", "facility"}, {"churches", "church"}, {"boxes", "box"}, {"men", "man"},
-		{"38th", "38"}, {"21st", "21"}, {"demolish", "demolishing"},
+		{"38th", "38"}, {"21st", "21"}, {"three", "3"}, {"third", "3rd"}, {"center", "centre"}, {"demolish", "demolishing"},
 	} {
 		for _, p := range [][2]string{pair, {pair[1], pair[0]}} {
 			if !slices.Contains(Published.Forms(p[0]), p[1]) {
