@@ -238,6 +238,19 @@ func simple(size int) map[string]string {
 	return files
 }
 
+// related is a folder with size records of each dataset, linked to each other.
+func related(size int) map[string]string {
+	files := map[string]string{}
+	for i := range size {
+		firm, person, site := account(i), contact(i), project(i)
+		files["accounts"] += fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`+"\n", firm, i)
+		files["contacts"] += fmt.Sprintf(`{"id":%q,"name":"Person %d","account_id":%q}`+"\n", person, i, firm)
+		files["projects"] += fmt.Sprintf(`{"id":%q,"name":"Site %d","account_ids":[%q],"contact_ids":[%q]}`+"\n", site, i, firm, person)
+		files["signals"] += fmt.Sprintf(`{"id":%q,"signal_type":"permit_filed","title":"Permit %d","project_id":%q,"occurred_at":"2024-01-01","detected_at":"2024-01-01"}`+"\n", signal(i), i, site)
+	}
+	return files
+}
+
 // through returns a client whose traffic passes a function on its way to
 // Elasticsearch; it tells whether it has dealt with the request itself. after
 // may change an answer.

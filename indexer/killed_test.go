@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"atlas/indexer"
 	"atlas/internal/elastic"
 	"atlas/mappings"
+	"atlas/search/query"
 )
 
 // The environment of a test program that is to load and to be killed.
@@ -73,6 +75,43 @@ func TestKilledLoadIsResumed(t *testing.T) {
 	if _, served = w.generations(t); served != second.Generation {
 		t.Errorf("%q is served", served)
 	}
+}
+
+// Files that a killed load had not finished, or not read, are not in the way of the next one,
+// whichever step makes them.
+func TestFilesOfAKilledLoadAreCleared(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := folder(t, related(20))
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	address := proxy(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+		if isBulk(r) {
+			kill()
+			<-r.Context().Done()
+		}
+		return isBulk(r)
+	}, nil)
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), victimDir+"="+dir, victimElastic+"="+address, victimPrefix+"="+w.names.Prefix, victimTemp+"="+w.temp)
+	if out, err := cmd.CombinedOutput(); err == nil || len(out) > 0 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"projects-firm-links", "projects-firm-names", "accounts-mergea", "projects-unmerged", "accounts-digests", "projects-accounts"} {
+		for n := range 4 {
+			path := filepath.Join(w.workDirs(t)[0], fmt.Sprintf("%s-%05d.run", name, n+1))
+			if _, err := os.Stat(path); err == nil {
+				continue // one that the checkpoint names
+			}
+			write(t, path, []byte("half"))
+		}
+	}
+	o := w.options(dir)
+	o.Now = func() time.Time { return loadedAt.Add(time.Second) }
+	if report := w.load(t, o); report.Resumed != 1 || report.Documents() != 80 {
+		t.Errorf("resumed %d times, %d documents", report.Resumed, report.Documents())
+	}
+	w.wantClean(t)
 }
 
 // A load that is killed is not gone on with when another folder is loaded; its
@@ -149,7 +188,7 @@ func TestDeadLettersOutliveAnEndWhileIndicesAreMade(t *testing.T) {
 func TestLoadKilledAtAnyRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	served := w.load(t, w.options(folder(t, simple(2)))).Generation
+	served := w.load(t, w.options(folder(t, related(2)))).Generation
 	step := 1
 	if testing.Short() {
 		step = 17
@@ -162,7 +201,7 @@ func TestLoadKilledAtAnyRequest(t *testing.T) {
 		}
 		for at := first; ; at += step {
 			loads++
-			o := w.options(folder(t, simple(2+loads)))
+			o := w.options(folder(t, related(2+loads)))
 			o.Now = func() time.Time { return loadedAt.Add(time.Duration(loads) * time.Minute) }
 			if !killedAt(t, w, o.Dir, at, done) {
 				_, served = w.generations(t)
@@ -179,7 +218,7 @@ func TestLoadKilledAtAnyRequest(t *testing.T) {
 			for _, d := range report.Datasets {
 				documents += int(d.Documents)
 			}
-			if all, served = w.generations(t); served != report.Generation || len(all) > 2 || documents != 2+loads {
+			if all, served = w.generations(t); served != report.Generation || len(all) > 2 || documents != len(query.Datasets)*(2+loads) {
 				t.Errorf("%s: then %q of %v is served, and the load made %q with %d records", what, served, all, report.Generation, documents)
 			}
 			if t.Failed() {

@@ -35,7 +35,9 @@ const (
 	deadLettersName = "dead-letters.ndjson"
 )
 
-var temporaryFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals|mergea|mergeb|unmerged|digests))?-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
+// temporaryFile matches what a load makes on its way: files of any sorter, whose names begin
+// with a dataset, dead letters that are collected, and halves of files that are replaced.
+var temporaryFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-[a-z]+)*-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
 
 // defaultWorkDir is the default work folder for a folder of records and a prefix.
 // It is the same each time, so that a load finds the previous one.

@@ -32,25 +32,35 @@ type faultyElastic struct {
 	poison      map[string]query.Dataset
 	client      http.Client
 
-	mu       sync.Mutex
-	random   *rand.Rand
-	process  *os.Process
-	point    killPoint
-	bulks    int
+	mu      sync.Mutex
+	random  *rand.Rand
+	process *os.Process
+	point   killPoint
+	// run counts the requests of the process, and longest those of a load that nothing
+	// disturbs: points reach to its end.
+	run, longest loadRequests
+	// calm: nothing fails, and nobody is killed.
+	calm     bool
 	failures int
+}
+
+// loadRequests counts the requests of a load: before the switch, and from the switch on.
+// Those publish what changed.
+type loadRequests struct {
+	before, since int
+	took          time.Duration
 }
 
 // killPoint is the point at which a process is killed.
 type killPoint struct {
 	delay    time.Duration // after its start, if not 0
-	bulks    int           // at its _bulk request of this number
+	before   int           // at its request of this number, before the switch
+	since    int           // at its request of this number, of which the switch is 1
 	creating bool          // when it creates an index
 	// after: Elasticsearch has executed the request, but the process has no answer.
 	after bool
 	none  bool
 }
-
-func (p killPoint) atSwitch() bool { return p.delay == 0 && p.bulks == 0 && !p.creating }
 
 func (p killPoint) String() string {
 	when := "before"
@@ -64,10 +74,12 @@ func (p killPoint) String() string {
 		return fmt.Sprintf("killed after %v", p.delay)
 	case p.creating:
 		return "killed " + when + " making an index"
-	case p.bulks > 0:
-		return fmt.Sprintf("killed %s writing batch %d", when, p.bulks)
-	default:
+	case p.before > 0:
+		return fmt.Sprintf("killed %s request %d", when, p.before)
+	case p.since == 1:
 		return "killed " + when + " the switch"
+	default:
+		return fmt.Sprintf("killed %s request %d from the switch on", when, p.since)
 	}
 }
 
@@ -84,25 +96,35 @@ func newFaultyElastic(t *testing.T, random *rand.Rand, poison map[string]query.D
 	return f
 }
 
+// measured takes the requests since the last call for those of a load that nothing
+// disturbed.
+func (f *faultyElastic) measured(took time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.longest, f.calm = f.run, false
+	f.longest.took = took
+}
+
 // choose chooses where the next process is killed. The last but one is killed at the
-// switch, after Elasticsearch executed it. The last is not killed.
+// switch, after Elasticsearch executed it, or when it publishes. The last is not killed.
 func (f *faultyElastic) choose(attempt, kills int) killPoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.bulks, f.process = 0, nil
+	f.run, f.process = loadRequests{}, nil
 	f.point = killPoint{after: f.random.IntN(2) == 0}
 	switch n := f.random.IntN(10); {
 	case attempt == kills:
 		f.point.none = true
 	case attempt == kills-1:
-		f.point.after = true
+		f.point.since = 1 + f.random.IntN(f.longest.since)
+		f.point.after = f.point.after || f.point.since == 1
 	case attempt == 0 || n < 3:
-		f.point.delay = time.Duration(50+f.random.IntN(400)) * time.Millisecond
+		f.point.delay = time.Duration(1 + f.random.Int64N(int64(f.longest.took)))
 	case n == 3:
 		f.point.creating = true
 		fallthrough // if it has no index to create
 	default:
-		f.point.bulks = 1 + f.random.IntN(6)
+		f.point.before = 1 + f.random.IntN(f.longest.before)
 	}
 	return f.point
 }
@@ -123,29 +145,33 @@ func (f *faultyElastic) failed() int {
 	return f.failures
 }
 
-// number returns the number of the process's _bulk request, 0 for another request.
-func (f *faultyElastic) number(r *http.Request) int {
-	if !isBulk(r) {
-		return 0
-	}
+// count counts a request and returns how many there are.
+func (f *faultyElastic) count(r *http.Request) loadRequests {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.bulks++
-	return f.bulks
+	if f.run.since > 0 || isSwitch(r) {
+		f.run.since++
+	} else {
+		f.run.before++
+	}
+	return f.run
 }
 
 func isBulk(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/_bulk") }
 
-// strikes kills the process if this is its kill point. A switch always kills it. If another
-// point was planned and missed, it is not executed: the next process has it to do.
-func (f *faultyElastic) strikes(r *http.Request, bulk int, after bool) bool {
+func isSwitch(r *http.Request) bool { return r.URL.Path == "/_aliases" && r.Method == http.MethodPost }
+
+// strikes kills the process if this is its kill point. A switch always kills it unless the
+// point is later. If another point was planned and missed, it is not executed: the next
+// process has it to do.
+func (f *faultyElastic) strikes(r *http.Request, n loadRequests, after bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.point.after == after &&
-		(bulk > 0 && bulk == f.point.bulks ||
-			f.point.creating && r.Method == http.MethodPut && strings.Count(r.URL.Path, "/") == 1) ||
-		r.URL.Path == "/_aliases" && f.point.atSwitch() == after
-	if now = now && !f.point.none && f.process != nil; now {
+	creates := r.Method == http.MethodPut && strings.Count(r.URL.Path, "/") == 1
+	now := f.point.after == after && (n.since == 0 && n.before == f.point.before ||
+		n.since > 0 && n.since == f.point.since || f.point.creating && creates) ||
+		isSwitch(r) && f.point.since == 0 && !after
+	if now = now && !f.calm && !f.point.none && f.process != nil; now {
 		_ = f.process.Kill()
 	}
 	return now
@@ -167,13 +193,13 @@ func (f *faultyElastic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	number := f.number(r)
+	number := f.count(r)
 	if f.strikes(r, number, false) {
 		panic(http.ErrAbortHandler)
 	}
 	var status int
 	var answer []byte
-	switch bulk := number > 0; {
+	switch bulk := isBulk(r) && !f.calm; {
 	case bulk && f.chance(2):
 		status, answer = http.StatusTooManyRequests, []byte(`{"error":{"type":"es_rejected_execution_exception","reason":"later"}}`)
 	case bulk:

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -20,8 +21,10 @@ import (
 	"atlas/indexer/generate"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/search/changes"
 	"atlas/search/query"
 	"atlas/search/searchtest"
+	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
 
@@ -34,49 +37,46 @@ func TestKilledLoads(t *testing.T) {
 // killLoads runs atlas index load in a process of its own and kills it repeatedly, at
 // points that the seed selects, while items and requests fail and three documents are
 // always rejected. The result must equal that of an undisturbed load, except for these
-// three documents.
+// three documents: what is served, and what the feed says that changed.
 func killLoads(t *testing.T, seed uint64, records int64, kills int) (report indexer.Report, failures int) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	database := pgtest.New(t)
-	dir, temp := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
 	if _, err := generate.Generate(t.Context(), generate.Options{Records: records, Seed: seed, Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	bad := spoil(t, dir)
 	faulty := newFaultyElastic(t, random, poison(t, random, dir))
-	prefix, cleanPrefix := ownPrefix(t), ownPrefix(t)
-	load := []string{"index", "load", dir, "--json", "--checkpoint-records", "100", "--senders", "3"}
+	clean, killed := newLoader(t, faulty, dir), newLoader(t, faulty, dir)
+
+	// What is loaded first has no generation before it, and publishes nothing.
+	faulty.calm = true
+	before := half(t, dir)
+	for _, l := range []*loader{clean, killed} {
+		l.dir = before
+		l.loads(t)
+		l.dir = dir
+		l.follow(t)
+	}
+	faulty.choose(kills, kills)
+	began := time.Now()
+	undisturbed := clean.loads(t)
+	faulty.measured(time.Since(began))
+	t.Logf("not disturbed: %d requests before the switch and %d from it on, in %v", faulty.longest.before, faulty.longest.since, faulty.longest.took)
 
 	for attempt := range kills + 1 {
 		point := faulty.choose(attempt, kills)
-		cmd := exec.CommandContext(t.Context(), os.Args[0], append(load, "--temp-dir", temp,
-			"--elasticsearch-url", faulty.url, "--index-prefix", prefix, "--postgres-system-url", database.System)...)
-		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "ATLAS_") }), runAsAtlas+"=1")
-		var out bytes.Buffer
-		var errs syncBuffer // its progress and its log
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+		r, state, errs := killed.run(t)
+		t.Logf("attempt %d, %s: %v; %s", attempt+1, point, state, lastLine(errs))
+		switch {
+		case strings.Contains(errs, "waiting:"):
+			t.Errorf("the lease of the process that was killed was waited for: %s", errs)
+		case attempt < kills && state.ExitCode() != -1:
+			t.Fatalf("was not killed: %s", errs)
+		case attempt == kills && state.ExitCode() != 0:
+			t.Fatalf("%v\n%s", state, errs)
 		}
-		faulty.watch(cmd.Process)
-		err := cmd.Wait()
-		t.Logf("attempt %d, %s: %v; %s", attempt+1, point, err, lastLine(errs.String()))
-		if strings.Contains(errs.String(), "waiting:") {
-			t.Errorf("the lease of the process that was killed was waited for: %s", &errs)
-		}
-		if attempt < kills {
-			if err == nil || cmd.ProcessState.ExitCode() != -1 {
-				t.Fatalf("was not killed: %v\n%s%s", err, &out, &errs)
-			}
-			continue
-		}
-		if err != nil {
-			t.Fatalf("%v\n%s%s", err, &out, &errs)
-		}
-		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
-			t.Fatalf("%v in %s", err, &out)
-		}
+		report = r
 	}
 	if !report.Switched || report.Resumed == 0 {
 		t.Errorf("switched %v, resumed %d times", report.Switched, report.Resumed)
@@ -87,11 +87,7 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) (report inde
 		t.Logf("%d items and requests failed", failures)
 	}
 
-	// The same folder, loaded without faults.
-	var clean indexer.Report
-	cleanTemp := t.TempDir()
-	operatorCLI{t, database.System}.json(&clean, append(load, "--temp-dir", cleanTemp, "--elasticsearch-url", faulty.direct, "--index-prefix", cleanPrefix)...)
-	want := slices.Clone(clean.Datasets)
+	want := slices.Clone(undisturbed.Datasets)
 	for i := range want {
 		n := int64(0)
 		for _, p := range faulty.poison {
@@ -116,12 +112,121 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) (report inde
 	letters = slices.DeleteFunc(letters, func(l string) bool {
 		return slices.ContainsFunc(keys(faulty.poison), func(id string) bool { return strings.Contains(l, of(id)) })
 	})
-	if diff := cmp.Diff(deadLetters(t, clean.DeadLetters), letters); diff != "" || len(letters) != bad {
+	if diff := cmp.Diff(deadLetters(t, undisturbed.DeadLetters), letters); diff != "" || len(letters) != bad {
 		t.Errorf("%d dead letters of %d bad lines: %s", len(letters), bad, diff)
 	}
-	faulty.compare(t, cleanPrefix, prefix)
-	faulty.verify(t, dir, prefix)
+	faulty.compare(t, clean.prefix, killed.prefix)
+	faulty.verify(t, dir, killed.prefix)
+	changed, told := clean.changed(t), killed.changed(t)
+	for id := range faulty.poison {
+		delete(changed, id)
+		delete(told, id)
+	}
+	if diff := cmp.Diff(changed, told); diff != "" || len(changed) == 0 {
+		t.Errorf("the feed has, of %d changes (-undisturbed +killed): %s", len(changed), diff)
+	}
 	return report, failures
+}
+
+// loader runs atlas index load on an installation of its own.
+type loader struct {
+	faulty            *faultyElastic
+	database          *pgtest.Databases
+	dir, temp, prefix string
+	at                changes.Position
+}
+
+func newLoader(t *testing.T, faulty *faultyElastic, dir string) *loader {
+	t.Helper()
+	return &loader{faulty: faulty, database: pgtest.New(t), dir: dir, temp: t.TempDir(), prefix: ownPrefix(t)}
+}
+
+// run returns the report of a process, how it ended, and its progress and log.
+func (l *loader) run(t *testing.T) (report indexer.Report, state *os.ProcessState, errs string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "index", "load", l.dir, "--json", "--checkpoint-records", "100", "--senders", "3", "--temp-dir", l.temp,
+		"--elasticsearch-url", l.faulty.url, "--index-prefix", l.prefix, "--postgres-system-url", l.database.System)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "ATLAS_") }), runAsAtlas+"=1")
+	var out bytes.Buffer
+	var log syncBuffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l.faulty.watch(cmd.Process)
+	_ = cmd.Wait() // its state says it
+	if cmd.ProcessState.Success() {
+		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+			t.Fatalf("%v in %s", err, &out)
+		}
+	}
+	return report, cmd.ProcessState, log.String()
+}
+
+// loads is a load that nobody kills.
+func (l *loader) loads(t *testing.T) indexer.Report {
+	t.Helper()
+	report, state, errs := l.run(t)
+	if !state.Success() {
+		t.Fatalf("%v\n%s", state, errs)
+	}
+	return report
+}
+
+// follow takes the end of the feed, from which changed reads.
+func (l *loader) follow(t *testing.T) {
+	t.Helper()
+	var err error
+	if l.at, _, err = l.store(t).FeedHead(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *loader) store(t *testing.T) *postgres.Store {
+	t.Helper()
+	return l.database.OpenApp(t, postgres.Options{MaxConns: 2})
+}
+
+// changed is what the feed says of each record since follow, which it has to know still.
+func (l *loader) changed(t *testing.T) map[string]changes.Op {
+	t.Helper()
+	all, store := map[string]changes.Op{}, l.store(t)
+	for _, d := range query.Datasets {
+		at := l.at
+		for caughtUp := false; !caughtUp; {
+			page, known, err := store.ChangesAfter(t.Context(), d, at, 1_000)
+			if err != nil || !known {
+				t.Fatalf("the feed of %s: starts over %v, %v", d, !known, err)
+			}
+			for _, e := range page.Entries {
+				all[e.ID.String()] = e.Op
+			}
+			at, caughtUp = page.Next, page.CaughtUp
+		}
+	}
+	return all
+}
+
+// half is a folder with every second line of each file.
+func half(t *testing.T, dir string) string {
+	t.Helper()
+	into := t.TempDir()
+	for _, d := range query.Datasets {
+		raw, err := os.ReadFile(filepath.Join(dir, string(d)+".ndjson"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var some []string
+		for i, line := range strings.SplitAfter(string(raw), "\n") {
+			if i%2 == 0 {
+				some = append(some, line)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(into, string(d)+".ndjson"), []byte(strings.Join(some, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return into
 }
 
 // spoil adds invalid lines and returns their number.
