@@ -75,7 +75,7 @@ func newTables(files fs.FS) (*Tables, error) {
 		{"ambiguous", func(g []string) { addAll(t.ambiguous, g) }},
 		{"numbers", func(g []string) { addGroup(t.forms, g) }},
 		{"trades", func(g []string) { addGroup(t.families, g) }},
-		{"streets", t.addSynonyms}, {"permits", t.addSynonyms}, {"titles", t.addSynonyms},
+		{"streets", t.addSynonyms}, {"permits", t.addSynonyms}, {"titles", t.addSynonyms}, {"french", t.addSynonyms},
 		{"places", t.addPlaces},
 		{"spellings", func(g []string) { addGroup(spellings, g); t.addSynonyms(g) }},
 	} {
