@@ -21,7 +21,7 @@ const (
 	similarTerms = 1_000
 	// didYouMeanWithin bounds the time for the text of an answer, which is complete
 	// without it.
-	didYouMeanWithin = time.Second
+	didYouMeanWithin = 2 * time.Second
 )
 
 // notFound returns the NotFound of searches that together find nothing. They have the same

@@ -24,21 +24,22 @@ import (
 )
 
 type cli struct {
-	Search   searchCmd   `cmd:"" help:"Searches through Atlas beside the same ones sent straight to Elasticsearch."`
-	Views    viewsCmd    `cmd:"" help:"Large Static Views beside small ones, Dynamic Views beside the same Data searches."`
-	Book     bookCmd     `cmd:"" help:"Upserts beside bare writes, searches of a large book beside those of a small one."`
-	Index    indexCmd    `cmd:"" help:"A load beside sending the same documents, built beforehand, by a bare loop and by the client library's indexer."`
-	Credits  creditsCmd  `cmd:"" help:"The ledger beside the least commands of Redis that count."`
-	Growth   growthCmd   `cmd:"" help:"How cost grows with records, connections, the size of a book and the depth of a page; tables and pictures."`
-	Service  serviceCmd  `cmd:"" help:"Memory, goroutines and connections of a server at rest and with many searches at once, and how fast it starts."`
-	Tails    tailsCmd    `cmd:"" help:"Latencies at 30, 60 and 80 % of saturation, and what the slowest requests have in common."`
-	Peers    peersCmd    `cmd:"" help:"Atlas beside what users would pick instead: Postgres full text, Elasticsearch by hand, Searchkit."`
-	Kinds    kindsCmd    `cmd:"" help:"What each kind of search costs Elasticsearch, by the number of records, or of nodes."`
-	Facets   facetsCmd   `cmd:"" help:"Facets through Atlas beside the same aggregations sent straight to Elasticsearch."`
-	Changes  changesCmd  `cmd:"" help:"What the feed of changes adds to loads and deltas, and how fast it is read and followed."`
-	Webhooks webhooksCmd `cmd:"" help:"How fast one server delivers webhooks to a local receiver."`
-	All      allCmd      `cmd:"" help:"search, book, views, credits and index, one after the other, in less than an hour."`
-	Send     sendCmd     `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`
+	Search    searchCmd    `cmd:"" help:"Searches through Atlas beside the same ones sent straight to Elasticsearch."`
+	Views     viewsCmd     `cmd:"" help:"Large Static Views beside small ones, Dynamic Views beside the same Data searches."`
+	Book      bookCmd      `cmd:"" help:"Upserts beside bare writes, searches of a large book beside those of a small one."`
+	Index     indexCmd     `cmd:"" help:"A load beside sending the same documents, built beforehand, by a bare loop and by the client library's indexer."`
+	Credits   creditsCmd   `cmd:"" help:"The ledger beside the least commands of Redis that count."`
+	Growth    growthCmd    `cmd:"" help:"How cost grows with records, connections, the size of a book and the depth of a page; tables and pictures."`
+	Service   serviceCmd   `cmd:"" help:"Memory, goroutines and connections of a server at rest and with many searches at once, and how fast it starts."`
+	Tails     tailsCmd     `cmd:"" help:"Latencies at 30, 60 and 80 % of saturation, and what the slowest requests have in common."`
+	Peers     peersCmd     `cmd:"" help:"Atlas beside what users would pick instead: Postgres full text, Elasticsearch by hand, Searchkit."`
+	Kinds     kindsCmd     `cmd:"" help:"What each kind of search costs Elasticsearch, by the number of records, or of nodes."`
+	Facets    facetsCmd    `cmd:"" help:"Facets through Atlas beside the same aggregations sent straight to Elasticsearch."`
+	Changes   changesCmd   `cmd:"" help:"What the feed of changes adds to loads and deltas, and how fast it is read and followed."`
+	Webhooks  webhooksCmd  `cmd:"" help:"How fast one server delivers webhooks to a local receiver."`
+	Relevance relevanceCmd `cmd:"" help:"How good the results of judged queries are, beside Postgres, MiniSearch and Elasticsearch."`
+	All       allCmd       `cmd:"" help:"search, book, views, credits and index, one after the other, in less than an hour."`
+	Send      sendCmd      `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`
 }
 
 func main() {

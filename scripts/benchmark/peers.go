@@ -173,20 +173,27 @@ func tunedPostgres(i *installation, fresh bool) peers.Postgres {
 	for _, s := range peers.PostgresSettings {
 		must(admin.Exec(i.ctx, "ALTER SYSTEM SET "+s))
 	}
-	if fresh {
-		must(admin.Exec(i.ctx, "DROP DATABASE IF EXISTS "+peersDatabase))
-		must(admin.Exec(i.ctx, "CREATE DATABASE "+peersDatabase))
-	}
 	check(admin.Close(i.ctx))
 	i.Halt(devstack.Postgres)
 	i.Resume(devstack.Postgres)
+	return peers.Postgres{Pool: peersPool(i, fresh)}
+}
+
+// peersPool connects to the database of the peers, which it creates if it is to be fresh.
+func peersPool(i *installation, fresh bool) *pgxpool.Pool {
+	if fresh {
+		admin := must(pgx.Connect(i.ctx, i.Postgres))
+		must(admin.Exec(i.ctx, "DROP DATABASE IF EXISTS "+peersDatabase))
+		must(admin.Exec(i.ctx, "CREATE DATABASE "+peersDatabase))
+		check(admin.Close(i.ctx))
+	}
 	address := must(url.Parse(i.Postgres))
 	address.Path = "/" + peersDatabase
 	config := must(pgxpool.ParseConfig(address.String()))
 	config.MaxConns = connections
 	pool := must(pgxpool.NewWithConfig(i.ctx, config))
 	i.Cleanup(pool.Close)
-	return peers.Postgres{Pool: pool}
+	return pool
 }
 
 // fillsFile keeps what loading took, beside the data.

@@ -3,9 +3,7 @@ package peers
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"atlas/scripts/benchmark/load"
 )
@@ -35,9 +32,6 @@ type Searchkit struct {
 //go:embed searchkit
 var searchkitFiles embed.FS
 
-// installWithin bounds the time of npm.
-const installWithin = 3 * time.Minute
-
 // StartSearchkit installs the package in the user's cache folder, once per version,
 // and starts the server. The error says what
 // is missing.
@@ -46,7 +40,7 @@ func StartSearchkit(ctx context.Context, e *Elasticsearch, client load.Client) (
 	if err != nil {
 		return nil, err
 	}
-	dir, err := installSearchkit(ctx)
+	dir, err := installNode(ctx, searchkitFiles, "searchkit")
 	if err != nil {
 		return nil, err
 	}
@@ -71,49 +65,6 @@ func StartSearchkit(ctx context.Context, e *Elasticsearch, client load.Client) (
 	}
 	s.url, err = url.Parse("http://127.0.0.1:" + strings.TrimSpace(port))
 	return s, err
-}
-
-// installSearchkit returns the folder with the server and its packages.
-func installSearchkit(ctx context.Context) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.New()
-	files := map[string][]byte{}
-	for _, name := range []string{"package.json", "package-lock.json", "server.mjs"} {
-		raw, err := searchkitFiles.ReadFile("searchkit/" + name)
-		if err != nil {
-			return "", err
-		}
-		files[name] = raw
-		sum.Write(raw)
-	}
-	dir := filepath.Join(cache, "atlas", "benchmark-searchkit-"+hex.EncodeToString(sum.Sum(nil)[:6]))
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
-		return "", err
-	}
-	aside, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(aside)
-	for name, raw := range files {
-		if err := os.WriteFile(filepath.Join(aside, name), raw, 0o600); err != nil {
-			return "", err
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, installWithin)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = aside, os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("npm ci of @searchkit/api: %w", err) // a report has no paths and hosts
-	}
-	return dir, os.Rename(aside, dir)
 }
 
 // PID of the server.

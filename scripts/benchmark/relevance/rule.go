@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -83,14 +85,19 @@ func (r Rule) Meets(t Texts) bool {
 	return len(r.any) == 0
 }
 
-// own are the texts of the record itself, each on a line.
+// own are the texts of the record itself.
 func (t Texts) own() string {
+	own := maps.Clone(t)
+	delete(own, firms)
+	return own.All()
+}
+
+// All are all texts, each on a line.
+func (t Texts) All() string {
 	var b strings.Builder
-	for name, text := range t {
-		if name != firms {
-			b.WriteString(text)
-			b.WriteByte('\n')
-		}
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		b.WriteString(t[name])
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

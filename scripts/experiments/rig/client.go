@@ -100,6 +100,7 @@ type Metadata struct {
 	Capped      bool    `json:"total_is_capped"`
 	SearchAfter *string `json:"search_after"`
 	Credits     int64   `json:"credits"`
+	DidYouMean  string  `json:"did_you_mean"`
 }
 
 // Metadata of the answer; zero where it has none.
