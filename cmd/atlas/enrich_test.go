@@ -183,6 +183,7 @@ func TestEnrich(t *testing.T) {
 			{"name,city\nA \"B\" C,D\n", "line 2: bare", 1},
 			{"name,city\nCaf\xe9,D\n", "line 2: the text of column 1 is not UTF-8", 1},
 			{"\xff\xfen\x00a\x00", "is UTF-16", 1},
+			{"n\x00a\x00m\x00e\x00\n\x00A\x00", "has NUL characters, as a file in UTF-16", 1},
 			{"name,city\rA,B\r", "CR alone", 1},
 			{"Our customers\n\nname,city\nA,B\n", `"Our customers" is no header, for it names one column and row 2 has 2: delete the lines above`, 1},
 			{"Our customers;;\n;;\nname;city;phone\nA;B;1\n", `is no header`, 1},

@@ -154,6 +154,8 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"search projects garage", service, 2, []string{"one argument too many; words to find are given by --query"}},
 		{"export projects out.csv", service, 2, []string{"the file is given by --out", "--out is required"}},
 		{"export projects --output out.csv", service, 2, []string{`did you mean "--out"?`, "--out is required"}},
+		{"enrich contacts list.csv --out -", service, 2, []string{`"list.csv" is one argument too many; the dataset is given by --dataset`}},
+		{"search projects --url http://127.0.0.1:9", service, 2, []string{`must end in /api/v1: write "http://127.0.0.1:9/api/v1"` + "\n"}},
 		{"enrich " + workbook + " --out -", service, 1, []string{"a workbook, such as of Excel: save it as CSV in UTF-8"}},
 		{"index permits " + workbook + " --out " + dir, nil, 1, []string{"a workbook, such as of Excel: save it as CSV"}},
 		{"index load " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1, []string{`it has index.ndjson, project.ndjson (did you mean "projects"?)`}},

@@ -121,7 +121,9 @@ func (g *grammarReader) fields(v input.Value) []Condition {
 	for _, k := range DefinitionKeys(g.dataset) {
 		names = append(names, k.Key)
 		if value := v.Get(k.Key); value.Kind != input.Absent {
+			before := len(g.problems)
 			conditions = append(conditions, g.condition(k, value))
+			g.adviseNull(before, value)
 		}
 	}
 	g.keys("fields", v, names...)
@@ -243,13 +245,17 @@ func (g *grammarReader) span(at string, v input.Value, k DefinitionKey, read fun
 	if lowest.Kind == input.Absent && highest.Kind == input.Absent {
 		g.fail(at, "must have %s, %s or both", from, to)
 	}
-	var least, most int64
-	if lowest.Kind != input.Absent {
-		a, least = read(at+"."+from, lowest)
+	end := func(name string, v input.Value) (text string, n int64) {
+		if v.Kind == input.Absent {
+			return "", 0
+		}
+		before := len(g.problems)
+		text, n = read(at+"."+name, v)
+		g.adviseNull(before, v)
+		return text, n
 	}
-	if highest.Kind != input.Absent {
-		b, most = read(at+"."+to, highest)
-	}
+	a, least := end(from, lowest)
+	b, most := end(to, highest)
 	if len(g.problems) == before && a != "" && b != "" && least > most {
 		g.fail(at, "%s must not be above %s", from, to)
 	}

@@ -44,6 +44,16 @@ func (g *grammarReader) mustBe(at, want string, v input.Value) {
 	g.fail(at, "must be %s, not %s", want, written(v))
 }
 
+// adviseNull ends the problems since before, of a null of what can be left out.
+func (g *grammarReader) adviseNull(before int, v input.Value) {
+	if v.Kind != input.Null {
+		return
+	}
+	for i := before; i < len(g.problems); i++ {
+		g.problems[i].text += "; leave it out instead"
+	}
+}
+
 // text joins the first problems.
 func (g *grammarReader) text() string {
 	const most = 5

@@ -266,6 +266,8 @@ func TestWhatMessagesOfDefinitionsPropose(t *testing.T) {
 		dynamic(`"cost":[1,2]`):                           `such as {"min":"1","max":"2"}, not an array of 2`,
 		dynamic(`"detected":["2024-13-01","2024-01-02"]`): `such as {"after":"2026-01-01","before":"2026-01-31"}, not an array of 2`,
 		dynamic(`"stage":"finished"`):                     `fields.stage: must be an array of strings, not "finished"`,
+		dynamic(`"stage":null`):                           `fields.stage: must be an array of strings, not null; leave it out instead`,
+		dynamic(`"sqft":{"min":null,"max":"1"}`):          `fields.sqft.min: must be a string of 1 to 15 digits, not null; leave it out instead`,
 		dynamic(`"stage":{"value":[]}`):                   `fields.stage: must be an array of strings, not an object with the keys "value"`,
 		dynamic(`"stage":[]`):                             `fields.stage: must have at least 1 value; leave it out for any value`,
 		dynamic(`"city":["Calgary","calgary"]`):           `fields.city.1: is in the list already: case and accents do not count`,

@@ -172,6 +172,8 @@ func asOption(arg string, node *kong.Node) string {
 	switch {
 	case strings.Contains(arg, "=") && has("--filter"):
 		return "; conditions are given by --filter"
+	case strings.Contains(arg, ".") && has("--out") && has("--dataset"):
+		return "; the dataset is given by --dataset"
 	case strings.Contains(arg, ".") && has("--out"):
 		return "; the file is given by --out"
 	case !strings.HasPrefix(arg, "-") && has("--query"):

@@ -53,7 +53,11 @@ func (a apiAccess) Check(f *cli.Problems) {
 	}
 	f.Duration("--retry-for", a.RetryFor, 0, 24*time.Hour)
 	if _, err := a.open(nil); err != nil && !errors.Is(err, client.ErrNoCredentials) {
-		f.Add("--url (ATLAS_URL): %s; give one such as http://127.0.0.1:8080/api/v1", withoutName(err))
+		text := withoutName(err)
+		if !strings.Contains(text, ": write ") { // which says what would be right
+			text += "; give one such as http://127.0.0.1:8080/api/v1"
+		}
+		f.Add("--url (ATLAS_URL): %s", text)
 	}
 }
 

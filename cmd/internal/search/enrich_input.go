@@ -83,6 +83,10 @@ func (in *csvInput) start() error {
 	switch {
 	case bytes.HasPrefix(first, []byte{0xff, 0xfe}), bytes.HasPrefix(first, []byte{0xfe, 0xff}):
 		return fmt.Errorf("%s is UTF-16: save it as CSV in UTF-8", in.path)
+	case bytes.HasPrefix(first, []byte(ndjson.ZipMagic)):
+		return fmt.Errorf("%s is a workbook, such as of Excel: save it as CSV in UTF-8", in.path)
+	case bytes.IndexByte(first, 0) >= 0:
+		return fmt.Errorf("%s has NUL characters, as a file in UTF-16 or of another kind than text has: save it as CSV in UTF-8", in.path)
 	case len(bytes.TrimSpace(bytes.TrimPrefix(first, []byte(byteOrderMark)))) == 0:
 		return fmt.Errorf("%s has no header: its first row names the columns", in.path)
 	case !bytes.Contains(first, []byte("\n")) && bytes.Contains(first, []byte("\r")):
@@ -218,9 +222,6 @@ func (in *csvInput) next() (csvRow, error) {
 	}
 	row.line, _ = in.reader.FieldPos(0)
 	row.line += in.linesBefore
-	if row.line == 1 && strings.HasPrefix(cells[0], ndjson.ZipMagic) {
-		return row, fmt.Errorf("%s is a workbook, such as of Excel: save it as CSV in UTF-8", in.path)
-	}
 	for i, cell := range cells {
 		if !utf8.ValidString(cell) {
 			return row, fmt.Errorf("%s, line %d: the text of column %d is not UTF-8, perhaps Windows-1252: save the file as CSV in UTF-8", in.path, row.line, i+1)
