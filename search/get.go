@@ -99,7 +99,7 @@ func (e *Engine) relatedSearches(record jsontext.Value, id string, includes []qu
 	}
 	searches := make([]request, len(includes))
 	for i, inc := range includes {
-		name, values := "id", linked(fields[inc.Link])
+		name, values := "id", stringsIn(fields[inc.Link])
 		if inc.Inward {
 			name, values = inc.Link, []string{id}
 		}
@@ -112,8 +112,8 @@ func (e *Engine) relatedSearches(record jsontext.Value, id string, includes []qu
 	return searches, nil
 }
 
-// linked reads a link field: null, an id, or an array of ids.
-func linked(v jsontext.Value) []string {
+// stringsIn reads a field: null, a text or an array of texts.
+func stringsIn(v jsontext.Value) []string {
 	ids := []string{}
 	var one string
 	if jsonv2.Unmarshal(v, &ids) != nil && jsonv2.Unmarshal(v, &one) == nil {

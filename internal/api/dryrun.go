@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"atlas/internal/schema"
+	"atlas/search"
 	"atlas/search/query"
 )
 
@@ -11,6 +12,8 @@ import (
 type dryRunData struct {
 	Count   int `json:"count"`
 	Credits int `json:"credits"`
+	// Explanation is there with explain, if the search has a text.
+	Explanation *search.Explanation `json:"explanation,omitempty"`
 }
 
 // dryRunAnswer is the answer of a search with dry_run.
@@ -18,6 +21,7 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 	schema.Required("data", schema.Object(
 		schema.Required("count", schema.Count().Described("All matches, counted exactly.").Example(1311)),
 		schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("What this page would cost.").Example(query.DefaultLimit)),
+		schema.Optional("explanation", explanation),
 	)),
 	schema.Required("metadata", countMetadataSchema),
 ))
@@ -40,5 +44,9 @@ func (c *call) dryRun(q query.Query, find func(context.Context) (query.Page, err
 		return reply{}, err
 	}
 	p, err := find(c.Context())
-	return reply{dryRunData{p.Total, len(p.Rows)}, countMetadata{NotFound: p.NotFound, Hints: q.Hints.For(p.Total, p.Named)}}, err
+	data := dryRunData{Count: p.Total, Credits: len(p.Rows)}
+	if q.Explain {
+		data.Explanation = search.Explain(q)
+	}
+	return reply{data, countMetadata{NotFound: p.NotFound, Hints: q.Hints.For(p.Total, p.Named)}}, err
 }

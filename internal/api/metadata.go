@@ -10,6 +10,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/highlight"
 	"atlas/search/query"
 )
 
@@ -35,12 +36,14 @@ type pageMetadata struct {
 	SearchAfter   *string `json:"search_after"`
 	Credits       int64   `json:"credits"`
 	query.NotFound
-	Hints []string `json:"hints,omitempty"`
+	Hints      []string        `json:"hints,omitempty"`
+	Highlights []highlight.Row `json:"highlights,omitempty"`
 }
 
-// free is the metadata of the same answer without a charge.
+// free is the metadata of the same answer without a charge, as it is kept: without texts of
+// records.
 func (m pageMetadata) free() pageMetadata {
-	m.Credits = 0
+	m.Credits, m.Highlights = 0, nil
 	return m
 }
 
@@ -54,8 +57,18 @@ var pageMetadataProperties = []schema.Property{
 	schema.Required("search_after", schema.Nullable(schema.Cursor()).
 		Described("The cursor of the next page; null on the last.").Example("AQEKBWFjY291bnRz")),
 	schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("1 for each record.").Example(1)),
-	didYouMean, missing, hints, leftOut,
+	didYouMean, missing, hints, leftOut, highlights,
 }
+
+// highlights are what search.Engine.Highlights finds.
+var highlights = schema.Optional("highlights", schema.Array(schema.Named("Highlight", schema.Object(
+	schema.Required("id", schema.UUID().Described("The record.")),
+	schema.Required("fields", schema.ByKey(schema.Array(schema.Named("Fragment", schema.Object(
+		schema.Required("text", schema.String("Private Detached Garage").Described("A part of the field's text, or of one of its texts.")),
+		schema.Required("from", schema.Count().Described("Where it begins in the text, in code points.").Example(0)),
+		schema.Required("marks", schema.Array(schema.Array(schema.Count(), 2, 2), 1, 0).Described("What matches: begin and end in `text`, in code points, the end excluded.").Example([][]int{{17, 23}})),
+	)), 1, 0)).Described("By field; `firms` are names of a project's firms, and enumerations have their labels.")),
+)), 1, query.MaxLimit).Described("Only with `highlight`: for each record in their order, what matches `query`."))
 
 // leftOut is what keptPage.leavingOut writes.
 var leftOut = schema.Optional("left_out", schema.Array(schema.UUID(), 1, query.MaxLimit-1).

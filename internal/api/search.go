@@ -2,11 +2,13 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/search/highlight"
 	"atlas/search/query"
 )
 
@@ -26,6 +28,9 @@ func (c *call) search(q query.Query, reads bool, find func(context.Context, quer
 			return reply{}, 0, err
 		}
 		m := metadataOf(q, p)
+		if m.Highlights, err = c.highlights(ctx, q, p.Rows); err != nil {
+			return reply{}, 0, err
+		}
 		if strings.Contains(c.gin.GetHeader("Accept"), "csv") {
 			m.Hints = append(m.Hints, "answers are always JSON; atlas export writes CSV")
 		}
@@ -38,6 +43,9 @@ func (c *call) search(q query.Query, reads bool, find func(context.Context, quer
 			p, err := find(ctx, q)
 			return p.Rows, err
 		})
+		if err == nil && q.Highlight {
+			metadata, err = c.withHighlights(ctx, q, rows, metadata)
+		}
 		return reply{data(query.Page{Rows: rows}), metadata}, err
 	})
 }
@@ -48,4 +56,27 @@ func shown(q query.Query, p query.Page) (_ query.Page, err error) {
 		return query.Page{}, err
 	}
 	return p.Within(q.MaxBytes), nil
+}
+
+// highlights say what of rows matches the text of q, if q asks for it.
+func (c *call) highlights(ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error) {
+	if !q.Highlight || len(rows) == 0 {
+		return nil, nil
+	}
+	return c.server.Search.Highlights(ctx, q, rows)
+}
+
+// withHighlights adds the highlights of the rows of a repetition. They are not kept: they
+// have texts of the records.
+func (c *call) withHighlights(ctx context.Context, q query.Query, rows []jsontext.Value, metadata jsontext.Value) (jsontext.Value, error) {
+	all, err := c.highlights(ctx, q, rows)
+	if err != nil || all == nil {
+		return metadata, err
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	metadata = append(slices.Clone(metadata[:len(metadata)-1]), `,"highlights":`...)
+	return append(append(metadata, b...), '}'), nil
 }

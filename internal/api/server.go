@@ -19,6 +19,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/ratelimit"
 	"atlas/search"
+	"atlas/search/highlight"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -29,6 +30,8 @@ type Searcher interface {
 	Search(ctx context.Context, q query.Query) (query.Page, error)
 	// CheckCursor refuses a cursor that is not q's: fault.BadRequest.
 	CheckCursor(q query.Query) error
+	// Highlights says what of rows matches the text of q.
+	Highlights(ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error)
 	Getter
 	Describer
 	Suggester

@@ -76,7 +76,12 @@ func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
 		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
 		rule.Optional("max_bytes", MaxBytesRule, func(r *request) *int { return &r.MaxBytes }),
 		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
+		rule.Optional("highlight", rule.Boolean().Described("Say in `metadata.highlights` what of each record matches `query`. It costs nothing."), func(r *request) *bool { return &r.Highlight }),
+		rule.Optional("explain", rule.Boolean().Described("With `dry_run`: say how `query` is read and what raises a record."), func(r *request) *bool { return &r.Explain }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
+			if r.Explain && !r.DryRun {
+				issues.Add(fault.Custom, []string{"explain"}, "is for a dry run; add \"dry_run\": true")
+			}
 			r.WithoutPrivate = r.Offset > 0 && r.Text != "" && HasPrivate(d)
 			r.Hints.free = r.DryRun || r.WithoutPrivate
 			for _, name := range []string{"filters", "relations", "any", "none"} {

@@ -92,6 +92,10 @@ type Query struct {
 	Hints Hints
 	// MaxBytes ends the page that the caller shows (Page.Within); 0: it is not limited.
 	MaxBytes int
+	// Highlight means that the caller shows what of the rows matches Text.
+	Highlight bool
+	// Explain means that the caller shows how Text is read.
+	Explain bool
 }
 
 // Among is the search of the same base for some of its records, whatever the conditions and

@@ -1,0 +1,125 @@
+package search
+
+import (
+	"context"
+	"slices"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/fault"
+	"atlas/search/highlight"
+	"atlas/search/query"
+	"atlas/search/words"
+)
+
+// Bounds of the highlights of a page.
+const (
+	// MaxHighlightBytes is how many bytes of texts a row has, at most.
+	MaxHighlightBytes = 2_000
+	// highlightedFirms are the firms of a record whose names are read.
+	highlightedFirms = 20
+)
+
+// FirmsHighlight is the field of highlights that has the names of a project's firms.
+const FirmsHighlight = "firms"
+
+// Highlights finds what of rows matches the text of q, in the fields that the rows show, and
+// where they show the firms of projects in the names of these. Errors: Unavailable.
+func (e *Engine) Highlights(ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error) {
+	records := make([]map[string]jsontext.Value, len(rows))
+	for i, row := range rows {
+		if err := jsonv2.Unmarshal(row, &records[i]); err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "a record could not be read")
+		}
+	}
+	firms, err := e.firmNames(ctx, q.Dataset, records)
+	if err != nil {
+		return nil, err
+	}
+	marker := highlight.New(q.Typos, reading(q))
+	all := make([]highlight.Row, len(rows))
+	for i, record := range records {
+		all[i] = highlighted(marker, q, record, firms)
+	}
+	return all, nil
+}
+
+// reading is how the text of q is read: as typed, or in all forms.
+func reading(q query.Query) words.Reading {
+	if !q.Exact {
+		return words.Published.Read(q.Text, query.Fold)
+	}
+	var r words.Reading
+	for _, text := range words.Texts(query.Fold(q.Text)) {
+		r.Must = append(r.Must, words.Clause{{{Text: text, Options: []words.Option{{Words: []string{text}}}}}})
+	}
+	return r
+}
+
+// firmNames are the names of the firms of records, by id.
+func (e *Engine) firmNames(ctx context.Context, d query.Dataset, records []map[string]jsontext.Value) (map[string]string, error) {
+	f, has := query.FirmsField(d)
+	if !has {
+		return nil, nil
+	}
+	var ids []string
+	for _, record := range records {
+		of := stringsIn(record[f.Name])
+		ids = append(ids, of[:min(len(of), highlightedFirms)]...)
+	}
+	slices.Sort(ids)
+	found, err := e.Lookup(ctx, query.Accounts, slices.Compact(ids))
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(found))
+	for id, account := range found {
+		var a struct {
+			Name string `json:"name"`
+		}
+		if err := jsonv2.Unmarshal(account, &a); err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "a record could not be read")
+		}
+		names[id] = a.Name
+	}
+	return names, nil
+}
+
+// highlighted is what matches in a record, up to MaxHighlightBytes.
+func highlighted(m *highlight.Marker, q query.Query, record map[string]jsontext.Value, firms map[string]string) highlight.Row {
+	row := highlight.Row{Fields: map[string][]highlight.Fragment{}}
+	_ = jsonv2.Unmarshal(record["id"], &row.ID) // every row has its id
+	left := MaxHighlightBytes
+	add := func(field, text string) {
+		for _, f := range m.Fragments(text) {
+			if left -= len(f.Text); left >= 0 {
+				row.Fields[field] = append(row.Fields[field], f)
+			}
+		}
+	}
+	fields := query.Fields(q.Dataset)
+	if q.Base.Kind == query.Book && !q.Exact {
+		fields = slices.Concat(fields, query.OverlayFields(q.Dataset))
+	}
+	for _, f := range fields {
+		switch {
+		case q.Exact && !f.Query:
+		case f.FirmNames:
+			of := stringsIn(record[f.Name])
+			for _, id := range of[:min(len(of), highlightedFirms)] {
+				add(FirmsHighlight, firms[id])
+			}
+		case !f.InWords():
+		case f.Vocabulary != nil:
+			for _, value := range stringsIn(record[f.Name]) {
+				add(f.Name, f.Vocabulary.Label(value))
+			}
+		default:
+			for _, text := range stringsIn(record[f.Name]) {
+				add(f.Name, text)
+			}
+		}
+	}
+	return row
+}
