@@ -31,7 +31,7 @@ func (c *devCmd) fill(ctx context.Context, config server.Config, say func(string
 	}
 	defer os.RemoveAll(dir)
 	if !c.Empty {
-		if _, err := permits.Convert(ctx, permits.Calgary(), permits.Options{Dir: dir, Sample: time.Now()}); err != nil {
+		if _, err := permits.Sample(ctx, dir, time.Now()); err != nil {
 			return fmt.Errorf("the sample: %w", err)
 		}
 	}

@@ -62,9 +62,16 @@ func TestPermitsCommand(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
 		t.Fatalf("%s: %v", stdout.String(), err)
 	}
-	want := permits.Report{Rows: 2, Records: ndjson.Counts{Accounts: 1, Projects: 1, Signals: 1}, UnknownStatuses: map[string]int64{"Lost": 1},
-		RefusedRows: 1, Refused: []permits.Refusal{{Line: 3, Field: "applieddate", Reason: `"yesterday" is not a date`}}}
-	if diff := cmp.Diff(want, report); diff != "" {
+	type brief struct {
+		Source        string
+		Rows, Permits int64
+		Records       ndjson.Counts
+		Unknown       map[string]int64
+		Refused       []permits.Refusal
+	}
+	want := brief{"calgary", 2, 1, ndjson.Counts{Accounts: 1, Projects: 1, Signals: 1}, map[string]int64{"Lost": 1},
+		[]permits.Refusal{{Line: 3, Field: "applieddate", Reason: `"yesterday" is not a date`}}}
+	if diff := cmp.Diff(want, brief{report.Source, report.Rows, report.Permits, report.Records, report.UnknownStatuses, report.Refused}); diff != "" {
 		t.Error(diff)
 	}
 	stdout.Reset()

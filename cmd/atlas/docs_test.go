@@ -82,7 +82,7 @@ type docsService struct {
 
 func startDocs(t *testing.T) *docsService {
 	dir, prefix := t.TempDir(), "e2e-"+strings.ToLower(uuid.NewString()[:8])+"-"
-	must(permits.Convert(t.Context(), permits.Calgary(), permits.Options{Dir: dir, Sample: time.Now()}))(t)
+	must(permits.Sample(t.Context(), dir, time.Now()))(t)
 	es := must(elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}}))(t)
 	report := must(indexer.Load(t.Context(), indexer.Options{Dir: dir, Elastic: es, Names: mappings.Names{Prefix: prefix}}))(t)
 	t.Cleanup(func() { // when nobody searches them: one node should not keep all of them

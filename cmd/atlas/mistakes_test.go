@@ -56,7 +56,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 	}{
 		{"serach accounts", nil, 2, []string{`no command "serach"`, `did you mean "search"?`}},
 		{"index laod data", nil, 2, []string{`no command "laod"`, `did you mean "load"?`}},
-		{"index", nil, 2, []string{"a command is missing: permits, load, apply"}},
+		{"index", nil, 2, []string{"a command is missing: permits, sources, source, load, apply"}},
 		{"help serach", nil, 2, []string{`did you mean "search"?`}},
 		{"dev", nil, 2, []string{"atlas-dev"}},
 		{"completion ksh", nil, 2, []string{"must be one of bash, zsh, fish"}},
@@ -157,7 +157,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"enrich contacts list.csv --out -", service, 2, []string{`"list.csv" is one argument too many; the dataset is given by --dataset`}},
 		{"search projects --url http://127.0.0.1:9", service, 2, []string{`must end in /api/v1: write "http://127.0.0.1:9/api/v1"` + "\n"}},
 		{"enrich " + workbook + " --out -", service, 1, []string{"a workbook, such as of Excel: save it as CSV in UTF-8"}},
-		{"index permits " + workbook + " --out " + dir, nil, 1, []string{"a workbook, such as of Excel: save it as CSV"}},
+		{"index permits " + workbook + " --out " + dir, nil, 1, []string{"is a damaged .zip"}},
 		{"index load " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1, []string{`it has index.ndjson, project.ndjson (did you mean "projects"?)`}},
 		{"index apply " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1, []string{"none of accounts, contacts, projects, signals", "it has index.ndjson"}},
 		{"workspace set " + s.pro.ID.String(), database, 2, []string{"atlas workspace set: say what to change: --plan, --ceiling, --name or --time-zone"}},

@@ -71,6 +71,12 @@ func (o *Object) Int(key string, value int64) {
 	o.b = strconv.AppendInt(o.b, value, 10)
 }
 
+// Bool adds true or false.
+func (o *Object) Bool(key string, value bool) {
+	o.key(key)
+	o.b = strconv.AppendBool(o.b, value)
+}
+
 // Float adds a number in its shortest form without an exponent. It omits NaN and
 // infinities, which JSON does not have.
 func (o *Object) Float(key string, value float64) {

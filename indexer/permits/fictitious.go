@@ -25,7 +25,6 @@ const (
 )
 
 const (
-	day = 24 * time.Hour
 	// firmsOfType is how many fictitious firms there are of each type. Multiplied by
 	// stemStep it is the number of stems, so that the names of a type differ.
 	firmsOfType = 8
@@ -98,12 +97,13 @@ func (c *converter) inventFirms() map[string][]*firm {
 	for t, kind := range query.AccountTypes.Values() {
 		for i := range firmsOfType {
 			name := stems[(t*5+i*stemStep)%len(stems)] + " " + trades[kind][i%len(trades[kind])] + mark
-			f := &firm{id: id("accounts", "fictitious/"+name), key: firmKey(name), name: name, types: []string{kind},
-				city: towns[(t+i*5)%len(towns)].name, description: "Made up for the sample."}
+			f := &firm{id: c.source.ID("accounts", "fictitious/"+name), key: firmKey(name), name: name, types: []string{kind},
+				city: towns[(t+i*5)%len(towns)].name, state: province, country: country, description: "Made up for the sample."}
 			if other := asWell[kind]; other != "" && i%4 == 1 {
 				f.is(other)
 			}
-			c.add(f)
+			c.firms.add(f)
+			c.join(f)
 			f.phone = fiction.Phone(f.people.random, 403)
 			firms[kind] = append(firms[kind], f)
 		}
@@ -191,7 +191,7 @@ func (c *converter) writeFictitious(r *rand.Rand, p *fictitious, firms map[strin
 		f.works(p.at[preFiling], p.end)
 		accounts = append(accounts, f.id)
 	}
-	project := id("projects", p.key)
+	project := c.source.ID("projects", p.key)
 	stage := query.Stages[p.stage].Value
 
 	o := &c.object
@@ -223,9 +223,9 @@ func (c *converter) writeFictitious(r *rand.Rand, p *fictitious, firms map[strin
 	if err := c.out.Projects.Write(o.Line()); err != nil {
 		return err
 	}
-	of := subject{key: p.key, id: project, name: p.name, city: p.town}
+	of := subject{key: p.key, id: project, name: p.name, city: p.town, state: province}
 	for _, e := range p.events(r) {
-		if err := c.signal(of, e, accounts); err != nil {
+		if err := c.out.Signals.Write(signalLine(&c.object, c.source, of, e, accounts)); err != nil {
 			return err
 		}
 	}

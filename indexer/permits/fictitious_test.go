@@ -71,7 +71,7 @@ func TestSampleHasEveryValue(t *testing.T) {
 // signals of the last months, in several places.
 func TestSampleAnswersTheFirstQuestion(t *testing.T) {
 	t.Parallel()
-	_, got := convert(t, strings.NewReader(head), today)
+	_, got := convert(t, text(head), today)
 	people, recent := map[string]int{}, map[string]int{}
 	for _, c := range got["contacts"] {
 		people[c["account_id"].(string)]++
@@ -106,9 +106,9 @@ func TestSampleAnswersTheFirstQuestion(t *testing.T) {
 func TestFictitiousRecords(t *testing.T) {
 	t.Parallel()
 	// No permits: all records are made up.
-	_, got := convert(t, strings.NewReader(head), today)
+	_, got := convert(t, text(head), today)
 	const later = 9
-	_, next := convert(t, strings.NewReader(head), today.AddDate(0, 0, later))
+	_, next := convert(t, text(head), today.AddDate(0, 0, later))
 	now := today.Format(time.RFC3339)
 	for dataset, records := range got {
 		seen := map[string]bool{}

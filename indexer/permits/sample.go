@@ -1,6 +1,8 @@
 package permits
 
 import (
+	"context"
+	_ "embed"
 	"hash/fnv"
 	"math/rand/v2"
 	"strconv"
@@ -9,6 +11,67 @@ import (
 
 	"atlas/indexer/generate/fiction"
 	"atlas/indexer/ndjson"
+	"atlas/indexer/source"
+	"atlas/indexer/source/permit"
+)
+
+//go:embed calgary-permits.csv
+var calgary []byte
+
+// Calgary are the permits that come with the program (README.md beside this file has
+// their licence).
+func Calgary() Input { return Memory("calgary-permits.csv", calgary) }
+
+// Sample writes the sample: the permits of Calgary, with what they lack, plainly made up,
+// whose dates lead up to a day. Errors: those of Convert.
+func Sample(ctx context.Context, dir string, today time.Time) (*Report, error) {
+	return ConvertSample(ctx, Options{Inputs: []Input{Calgary()}, Dir: dir}, today)
+}
+
+// ConvertSample is Convert of permits in the form of Calgary, with the additions of Sample.
+func ConvertSample(ctx context.Context, options Options, today time.Time) (*Report, error) {
+	d, err := source.Open("calgary")
+	if err != nil {
+		return nil, err
+	}
+	options.Source, options.sample = d, today
+	return Convert(ctx, options)
+}
+
+// derivedEvents returns what has happened according to the permit, which does not say
+// when: they have the day of issue, by which the contractor must be known, and after
+// which work may begin.
+func derivedEvents(p *permit.Permit, title string) []event {
+	if p.Permitted.IsZero() {
+		return nil
+	}
+	source := title + " (day assumed)"
+	var list []event
+	var applicant, builder string
+	for _, y := range p.Parties {
+		if y.Type == contractor {
+			builder = y.Name
+		} else {
+			applicant = y.Name
+		}
+	}
+	if builder != "" && firmKey(builder) != firmKey(applicant) {
+		list = append(list, event{kind: "gc_assigned", at: p.Permitted, stage: "permitted", source: source,
+			summary: "The permit names " + builder + " as its contractor."})
+	}
+	if p.Stage == "under_construction" {
+		list = append(list, event{kind: "construction_started", at: p.Permitted, stage: p.Stage, source: source,
+			summary: "The permit waits for an inspection on site: " + p.Status + "."})
+	}
+	return list
+}
+
+// Where the fictitious firms and projects are.
+const (
+	calgaryCity      = "Calgary"
+	province         = "AB"
+	country          = "CA"
+	fictitiousSource = "Made up for the sample (fictitious)"
 )
 
 // mark ends the names of fictitious firms and projects, and the titles of fictitious
@@ -25,6 +88,7 @@ const (
 // cast adds fictitious domains and people to firms. They depend only on the permits
 // read so far, so equal input gives equal people.
 type cast struct {
+	source *permit.Source
 	slugs  map[string]bool
 	firms  []*firm
 	people int
@@ -112,7 +176,7 @@ func (c *cast) hire(f *firm, at time.Time) *member {
 	}
 	t.boxes[box] = true
 	m := &member{
-		id:      id("contacts", f.key+"/"+strconv.Itoa(len(t.members)+1)),
+		id:      c.source.ID("contacts", f.key+"/"+strconv.Itoa(len(t.members)+1)),
 		name:    first + " " + last,
 		email:   box + "@" + t.domains[0],
 		phone:   fiction.Phone(r, 403),
@@ -151,7 +215,7 @@ func (m *member) line(o *ndjson.Object, f *firm) []byte {
 	o.Text("account_id", f.id)
 	o.Text("account_name", f.name)
 	o.Text("city", f.city)
-	o.Text("state", province)
+	o.Text("state", f.state)
 	o.Time("created_at", m.created)
 	o.Time("updated_at", m.updated)
 	return o.Line()

@@ -4,7 +4,9 @@ package index
 
 // Commands is `atlas index`.
 type Commands struct {
-	Permits    Permits    `cmd:"" help:"Turn a file of building permits into records."`
+	Permits    Permits    `cmd:"" help:"Turn files of building permits into records."`
+	Sources    Sources    `cmd:"" help:"List the sources of building permits that Atlas knows."`
+	Source     Source     `cmd:"" help:"Describe a source of building permits, and try the description."`
 	Load       Load       `cmd:"" help:"Load a folder of records into new generations and switch to them."`
 	Apply      Apply      `cmd:"" help:"Change single records of the generation that is served."`
 	Retry      Retry      `cmd:"" help:"Apply records that were left out and are mended."`

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -15,7 +13,6 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/generate"
 	"atlas/indexer/ndjson"
-	"atlas/indexer/permits"
 )
 
 // Generate is `atlas generate`: a synthetic dataset.
@@ -43,66 +40,6 @@ func (c *Generate) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	if c.JSON {
 		return cli.PrintJSON(s.Out, report)
-	}
-	return printCounts(s.Out, c.Out, report.Records)
-}
-
-// Permits is `atlas index permits`: records from a file of building permits.
-type Permits struct {
-	File   string `arg:"" type:"existingfile" help:"CSV file of City of Calgary building permits."`
-	Out    string `required:"" type:"path" help:"Folder of the files; made when it is not there."`
-	Sample bool   `help:"Add what permits lack, plainly fictitious: domains and contacts, and firms and projects that lead up to today."`
-	JSON   bool   `name:"json" help:"Print the report as JSON."`
-}
-
-// maxShown limits the problems that are printed without --json.
-const maxShown = 20
-
-// Run writes the files and prints the counts of rows. Rejected rows do not make
-// it fail.
-func (c *Permits) Run(ctx context.Context, s *cli.Streams) error {
-	file, err := os.Open(c.File)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	m := newMeter(s.Err, "bytes", info.Size(), true)
-	defer m.clear()
-	options := permits.Options{Dir: c.Out, Progress: m.set}
-	if c.Sample {
-		options.Sample = time.Now()
-	}
-	report, err := permits.Convert(ctx, file, options)
-	m.clear()
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
-	}
-	if c.JSON {
-		return cli.PrintJSON(s.Out, report)
-	}
-	for i, r := range report.Refused {
-		if i == maxShown {
-			_, _ = fmt.Fprintf(s.Err, "… and %d more; --json shows them\n", report.RefusedRows-maxShown)
-			break
-		}
-		field := ""
-		if r.Field != "" {
-			field = r.Field + ": "
-		}
-		_, _ = fmt.Fprintf(s.Err, "%s:%d: left out: %s%s\n", c.File, r.Line, field, r.Reason)
-	}
-	for _, status := range slices.Sorted(maps.Keys(report.UnknownStatuses)) {
-		_, _ = fmt.Fprintf(s.Err, "unknown status %q taken as filed, rows: %d\n", status, report.UnknownStatuses[status])
-	}
-	if report.RepeatedPermits > 0 {
-		_, _ = fmt.Fprintf(s.Err, "rows with a permit number of an earlier row: %d\n", report.RepeatedPermits)
-	}
-	if _, err := fmt.Fprintf(s.Out, "rows read %d, left out %d\n", report.Rows, report.RefusedRows); err != nil {
-		return err
 	}
 	return printCounts(s.Out, c.Out, report.Records)
 }

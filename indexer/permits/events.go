@@ -1,0 +1,53 @@
+package permits
+
+import (
+	"time"
+
+	"atlas/indexer/source/permit"
+	"atlas/search/query"
+)
+
+// event is one thing that happened to a project.
+type event struct {
+	kind            string // a signal type
+	nth             string // tells events of a kind apart, "" for the first
+	at              time.Time
+	detected        time.Time // zero: at once
+	stage           string    // the project's when it happened
+	summary, source string
+}
+
+// title is a signal's title.
+func (e event) title(project string) string {
+	return query.SignalTypes.Label(e.kind) + ": " + project
+}
+
+// stops are the dispositions that are events.
+var stops = map[string]string{
+	"cancelled": "project_cancelled",
+	"on_hold":   "project_on_hold",
+	"expired":   "permit_expired",
+}
+
+// events returns what the dates of a permit tell.
+func events(p *permit.Permit, source string) []event {
+	var list []event
+	add := func(kind string, at time.Time, stage string) {
+		if !at.IsZero() {
+			list = append(list, event{kind: kind, at: at, stage: stage, source: source, summary: p.Description})
+		}
+	}
+	add("permit_filed", p.Filed, "filed")
+	add("permit_issued", p.Permitted, "permitted")
+	if p.Stage == "completed" {
+		add("project_completed", p.Ended, "completed")
+	}
+	if kind, ok := stops[p.Disposition]; ok {
+		at := p.Ended
+		if at.IsZero() {
+			at = p.Latest()
+		}
+		add(kind, at, p.Stage)
+	}
+	return list
+}

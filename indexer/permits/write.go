@@ -1,0 +1,253 @@
+package permits
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/indexer/ndjson"
+	"atlas/indexer/source/permit"
+)
+
+// write writes the records, or what changed of them, and the state.
+func (r *run) write(ctx context.Context) (err error) {
+	if r.out, err = ndjson.CreateFolder(r.options.Dir, r.options.Compression); err != nil {
+		return err
+	}
+	defer r.out.Abort()
+	head := stateHead{Version: stateVersion, Source: r.source.Name, Firms: len(r.firms.order)}
+	if at := r.stateDay(); !at.IsZero() {
+		head.AsOf = at.Format(time.DateOnly)
+	}
+	if r.next, err = newStateWriter(r.options.State, head); err != nil {
+		return err
+	}
+	defer r.next.abort()
+	if err := r.writeAccounts(); err != nil {
+		return err
+	}
+	if err := r.spool.each(ctx, r.permit); err != nil {
+		return err
+	}
+	if err := r.absentUntil(""); err != nil {
+		return err
+	}
+	if err := r.next.finish(); err != nil {
+		return err
+	}
+	if err := r.out.Commit(); err != nil {
+		return err
+	}
+	r.report.Records = r.out.Counts()
+	// Last: whoever is interrupted before it writes the same delta again.
+	return r.next.publish()
+}
+
+// stateDay is the day that the state is of.
+func (r *run) stateDay() time.Time {
+	if r.older {
+		return r.old.asOf
+	}
+	return r.asOf
+}
+
+// permit writes what the rows of one permit say.
+func (r *run) permit(id uuid.UUID, rows []*permit.Permit) error {
+	r.report.Permits++
+	r.report.RepeatedPermits += int64(len(rows) - 1)
+	if err := r.absentUntil(id.String()); err != nil {
+		return err
+	}
+	var before *keptPermit
+	if r.old != nil && r.old.ahead != nil && r.old.ahead.ID == id.String() {
+		before, r.old.ahead = r.old.ahead, nil
+	}
+	p := join(rows, r.source.Repeats)
+	switch {
+	case before == nil:
+		return r.created(id.String(), p)
+	case r.older:
+		r.report.Changes.Older++
+		return r.carry(before)
+	}
+	return r.compared(before, p)
+}
+
+// firmsOf are the own ids of the firms of a permit, and its general contractor.
+func (r *run) firmsOf(p *permit.Permit) (ids []string, gc string) {
+	for _, y := range p.Parties {
+		f := r.firms.byKey[firmKey(y.Name)]
+		if f == nil {
+			continue
+		}
+		if !slices.Contains(ids, f.id) {
+			ids = append(ids, f.id)
+		}
+		if y.Type == contractor && gc == "" {
+			gc = f.id
+		}
+	}
+	return ids, gc
+}
+
+// created writes a permit that there was not before.
+func (r *run) created(id string, p *permit.Permit) error {
+	accounts, gc := r.firmsOf(p)
+	kept := &keptPermit{ID: id, Key: p.Key, GC: gc}
+	line := slices.Clone(projectLine(&r.object, r.source, p, accounts, nil))
+	if r.old != nil { // its deletion may be remembered
+		line = redated(line, later(p.Latest(), r.asOf))
+		r.report.Changes.New++
+	}
+	if err := r.project(kept, line); err != nil {
+		return err
+	}
+	if !r.older {
+		for _, e := range events(p, r.source.Title) {
+			line := slices.Clone(signalLine(&r.object, r.source, subjectOf(r.source, p), e, accounts))
+			if r.old != nil {
+				line = redated(line, later(e.at, r.asOf))
+				r.report.Changes.Signals[e.kind]++
+			}
+			if err := r.signal(kept, line); err != nil {
+				return err
+			}
+		}
+	}
+	return r.next.add(kept)
+}
+
+// compared writes what changed of a permit, and the signals of that.
+func (r *run) compared(before *keptPermit, p *permit.Permit) error {
+	accounts, gc := r.firmsOf(p)
+	kept := &keptPermit{ID: before.ID, Key: p.Key, GC: gc}
+	line := slices.Clone(projectLine(&r.object, r.source, p, accounts, nil))
+	was, wasUpdated := dated(r.resolve(before.Project, r.wasLinked))
+	is, updated := dated(r.resolve(line, r.linked))
+	changed := string(was) != string(is) || updated.After(wasUpdated)
+	if !changed {
+		r.report.Changes.Unchanged++
+		kept.Project = before.Project
+	} else {
+		r.report.Changes.Changed++
+		if err := r.project(kept, redated(line, later(updated, r.asOf))); err != nil {
+			return err
+		}
+	}
+	kept.Signals = before.Signals
+	if err := r.relinked(kept); err != nil {
+		return err
+	}
+	if changed {
+		for _, e := range r.differences(before, p, gc) {
+			line := slices.Clone(signalLine(&r.object, r.source, subjectOf(r.source, p), e, accounts))
+			if err := r.happened(kept, e.kind, line); err != nil {
+				return err
+			}
+		}
+	}
+	return r.next.add(kept)
+}
+
+// happened writes a signal of a difference. One that was told on the same day is replaced.
+func (r *run) happened(kept *keptPermit, kind string, line []byte) error {
+	id := idOf(line)
+	kept.Signals = slices.DeleteFunc(slices.Clone(kept.Signals), func(s jsontext.Value) bool { return idOf(s) == id })
+	r.report.Changes.Signals[kind]++
+	return r.signal(kept, line)
+}
+
+// project writes the line of a project, with the accounts that its firms are.
+func (r *run) project(kept *keptPermit, line []byte) error {
+	kept.Project = line
+	return r.out.Projects.Write(r.resolve(line, r.linked))
+}
+
+func (r *run) signal(kept *keptPermit, line []byte) error {
+	kept.Signals = append(kept.Signals, line)
+	return r.out.Signals.Write(r.resolve(line, r.linked))
+}
+
+// relinked writes the signals again whose firms are other accounts now.
+func (r *run) relinked(kept *keptPermit) error {
+	for i, line := range kept.Signals {
+		if string(r.resolve(line, r.wasLinked)) == string(r.resolve(line, r.linked)) {
+			continue
+		}
+		_, updated := dated(line)
+		line = redated(line, later(updated, r.asOf))
+		kept.Signals[i] = line
+		if err := r.out.Signals.Write(r.resolve(line, r.linked)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carry keeps a permit as it was, but for the accounts that its firms are.
+func (r *run) carry(kept *keptPermit) error {
+	if string(r.resolve(kept.Project, r.wasLinked)) != string(r.resolve(kept.Project, r.linked)) {
+		_, updated := dated(kept.Project)
+		if err := r.project(kept, redated(kept.Project, later(updated, r.asOf))); err != nil {
+			return err
+		}
+	}
+	if err := r.relinked(kept); err != nil {
+		return err
+	}
+	return r.next.add(kept)
+}
+
+// absentUntil deals with the permits of the state before an id that the files do not have.
+func (r *run) absentUntil(id string) error {
+	for {
+		k, err := r.old.until(id)
+		if err != nil || k == nil {
+			return err
+		}
+		if k.ID == id {
+			r.old.ahead = k
+			return nil
+		}
+		if r.source.Changes.Complete && !r.options.Part && !r.older {
+			err = r.gone(k)
+		} else {
+			err = r.carry(k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// gone deletes a permit that a complete file lacks.
+func (r *run) gone(k *keptPermit) error {
+	r.report.Changes.Gone++
+	for _, s := range k.Signals {
+		if err := r.out.Signals.Write(r.deletion(s)); err != nil {
+			return err
+		}
+	}
+	return r.out.Projects.Write(r.deletion(k.Project))
+}
+
+func (r *run) deletion(line []byte) []byte {
+	_, updated := dated(line)
+	r.object.Reset()
+	r.object.Text("id", idOf(line))
+	r.object.Bool("deleted", true)
+	r.object.Time("updated_at", later(updated, r.asOf))
+	return r.object.Line()
+}
+
+// idOf is the id of a line, which begins with it.
+func idOf(line []byte) string {
+	const begin = `{"id":"`
+	if len(line) < len(begin)+36 {
+		return ""
+	}
+	return string(line[len(begin) : len(begin)+36])
+}

@@ -1,0 +1,71 @@
+package people
+
+import (
+	"regexp"
+	"strings"
+
+	"atlas/search/query"
+)
+
+// Split takes a cell apart that has more than one name, by its form: person-firm ("Jane Doe,
+// Acme Inc"), firm-person, list (separated by semicolons, bars or line ends). Other forms
+// are one name.
+func Split(cell, form string, trade bool) []string {
+	switch form {
+	case "person-firm":
+		return []string{firmSide(cell, trade, false)}
+	case "firm-person":
+		return []string{firmSide(cell, trade, true)}
+	case "list":
+		return strings.FieldsFunc(cell, func(r rune) bool { return r == ';' || r == '|' || r == '\n' || r == '\r' })
+	}
+	return []string{cell}
+}
+
+// firmSide is the side of a comma on which the firm is; the whole if there is no comma, or
+// if only a legal form is on the other side ("Carl Electric Co., Inc").
+func firmSide(cell string, trade, firmFirst bool) string {
+	at := strings.IndexByte(cell, ',')
+	if firmFirst {
+		at = strings.LastIndexByte(cell, ',')
+	}
+	if at < 0 {
+		return cell
+	}
+	left, right := strings.TrimSpace(cell[:at]), strings.TrimSpace(cell[at+1:])
+	if isLegalForm(right) || left == "" || right == "" {
+		return strings.Trim(strings.TrimSpace(cell), ",")
+	}
+	leftFirm, rightFirm := KindOf(left, false) == Firm, KindOf(right, false) == Firm
+	switch {
+	case leftFirm && rightFirm:
+		return cell
+	case leftFirm:
+		return left
+	case rightFirm:
+		return right
+	case firmFirst:
+		return left
+	}
+	return right
+}
+
+func isLegalForm(text string) bool {
+	for _, w := range strings.Fields(query.Fold(text)) {
+		if _, legal := query.LegalForms[strings.Trim(strings.ReplaceAll(w, ".", ""), ",")]; !legal {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// care begins who takes a firm's mail: "Acme Inc % Jane Doe".
+var care = regexp.MustCompile(`(?i)\s+(?:%|c/o|c/-|attn:?|attention:?|in care of)\s+`)
+
+// WithoutCare is a name without who takes its mail.
+func WithoutCare(name string) string {
+	if at := care.FindStringIndex(name); at != nil && at[0] > 0 {
+		return strings.TrimRight(name[:at[0]], " ,")
+	}
+	return name
+}

@@ -1,0 +1,94 @@
+package people
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Removed stands where something was taken out of a text.
+const Removed = "[…]"
+
+var (
+	email = regexp.MustCompile(`[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*\.[A-Za-z]{2,24}`)
+	phone = regexp.MustCompile(`(?:\+?\b1[-. ]{1,2})?(?:\(\d{3}\)[-. ]{0,2}|\b\d{3}[-. ]{1,3})\d{3}[-. ]{1,3}\d{4}\b(?:\s*(?i:x|ext\.?)\s*\d{1,6})?`)
+	// Numbers that a word before them says are phones.
+	called = regexp.MustCompile(`(?i)\b(?:phone|tel|telephone|cell|mobile|fax|ph)\b\s*(?:no\.?|number|#)?\s*[:.#=-]?\s*\+?[\d(][\d() .-]{5,18}\d`)
+	// Names that a label before them says are of persons.
+	labelled = regexp.MustCompile(`(?i:\b(?:contact|owner|applicant|attn|attention|homeowner|home owner|tenant|resident|agent|caller|requester|submitted by|contact person|contact name|owner name|owners? rep|superintendent|project manager|site super|pm)\b\s*(?:name)?\s*[:=]\s*|\b(?:c/o|attn\.?|sales rep|contact person)\s+)([A-Z](?:\.|[\w'’-]{0,30})(?:[ ,]{1,2}(?:&\s|and\s)?[A-Z](?:\.|[\w'’-]{0,30})){0,3})`)
+)
+
+// Scrub takes phone numbers, e-mail addresses and labelled names of persons out of a text.
+// changed is false for most texts.
+func Scrub(text string) (scrubbed string, changed bool) {
+	scrubbed = text
+	if strings.IndexByte(scrubbed, '@') >= 0 {
+		scrubbed = email.ReplaceAllString(scrubbed, Removed)
+	}
+	if mayHavePhone(scrubbed) {
+		scrubbed = phone.ReplaceAllString(scrubbed, Removed)
+		scrubbed = called.ReplaceAllString(scrubbed, Removed)
+	}
+	if mayHaveLabel(scrubbed) {
+		scrubbed = withoutNames(scrubbed)
+	}
+	return scrubbed, scrubbed != text
+}
+
+// mayHavePhone spares most texts the expressions for phones, which need seven digits that
+// nothing but marks separates.
+func mayHavePhone(s string) bool {
+	digits := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			if digits++; digits >= 7 {
+				return true
+			}
+		case c != ' ' && c != '-' && c != '.' && c != '(' && c != ')':
+			digits = 0
+		}
+	}
+	return false
+}
+
+// Labels that a colon follows, and those that say so by themselves.
+var (
+	labels     = []string{"contact", "owner", "applicant", "attn", "attention", "tenant", "resident", "agent", "caller", "requester", "submitted", "rep", "super", "manager", "pm"}
+	plainLabel = []string{"c/o", "attn", "sales rep", "contact person"}
+)
+
+// mayHaveLabel spares most texts the expression for names.
+func mayHaveLabel(s string) bool {
+	marked := strings.ContainsAny(s, ":=")
+	lower := strings.ToLower(s)
+	within := func(label string) bool { return strings.Contains(lower, label) }
+	return slices.ContainsFunc(plainLabel, within) || marked && slices.ContainsFunc(labels, within)
+}
+
+func withoutNames(text string) string {
+	found := labelled.FindAllStringSubmatchIndex(text, -1)
+	if found == nil {
+		return text
+	}
+	var b strings.Builder
+	last := 0
+	for _, at := range found {
+		name := text[at[2]:at[3]]
+		if kind := KindOf(name, false); kind != Person && kind != Doubtful {
+			continue
+		}
+		b.WriteString(text[last:at[2]])
+		b.WriteString(Removed)
+		last = at[3]
+	}
+	b.WriteString(text[last:])
+	return b.String()
+}
+
+// Private reports whether a cell that nobody marked looks as if it were of a person, so that
+// no report shows it.
+func Private(cell string) bool {
+	_, changed := Scrub(cell)
+	return changed
+}
