@@ -70,9 +70,7 @@ func (d *decoder) check(s *Description) {
 			d.bad(at, "needs either is or is_not")
 		}
 	}
-	for _, c := range s.Columns {
-		d.checkValue("columns."+c.Name, c.Value, nil)
-	}
+	d.checkColumns(s.Columns)
 	d.checkValue("as_of", s.AsOf, nil)
 	d.checkProject(s.Project)
 	d.checkPersonal(s)
@@ -83,6 +81,28 @@ func (d *decoder) check(s *Description) {
 		d.bad("changes.cost", "%v", err)
 	}
 	d.checkPull(s.Pull)
+}
+
+// checkColumns checks columns made of others: they can name those before them.
+func (d *decoder) checkColumns(all []Column) {
+	later := map[string]bool{}
+	for _, c := range all {
+		later[value.ColumnKey(c.Name)] = true
+	}
+	for _, c := range all {
+		at := "columns." + c.Name
+		d.checkValue(at, c.Value, nil)
+		for _, t := range c.Value.templates() {
+			named := value.Columns{}
+			_, _ = value.ParseTemplate(t, &named) // checkValue told its error
+			for _, n := range named.Names {
+				if later[value.ColumnKey(n)] {
+					d.bad(at, "names the column %q, which is made here or later", n)
+				}
+			}
+		}
+		delete(later, value.ColumnKey(c.Name))
+	}
 }
 
 func (d *decoder) checkReading(s *Description) {

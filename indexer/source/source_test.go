@@ -93,6 +93,7 @@ func TestProblemsHavePlaces(t *testing.T) {
 		small + "firms: {name: \"{x}\", type: boss}\n":                 `firms.0.type is "boss"`,
 		small + "firms: {name: \"{x}\", type: owner, persons: keep}\n": `must say what allows`,
 		small + "values: {zone: Mars}\n":                               `values.zone is no time zone`,
+		small + "columns: {a: \"{b}\", b: \"{a}\"}\n":                  `columns.a names the column "b", which is made here or later`,
 		small + "columns: {a: {of: \"{b}\", match: \"(\"}}\n":          `columns.a.match is no regular expression`,
 		"version: 1\n\tsource: x":                                      `2:1: is no YAML`,
 		"version: 2\n":                                                 `1:1: needs the key source`,

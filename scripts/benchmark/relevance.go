@@ -79,7 +79,7 @@ func (c *relevanceCmd) on(i *installation) {
 		fill func(dir string) error
 	}{
 		{relevance.Sample, func(dir string) error {
-			_, err := permits.Convert(i.ctx, permits.Calgary(), permits.Options{Dir: dir, Sample: time.Now()})
+			_, err := permits.Sample(i.ctx, dir, time.Now())
 			return err
 		}},
 		{relevance.Generated, func(dir string) error {

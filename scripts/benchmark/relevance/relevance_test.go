@@ -39,7 +39,7 @@ func TestRelevance(t *testing.T) {
 		measured float64 // nDCG
 	}{
 		{relevance.Sample, func(dir string) error {
-			_, err := permits.Convert(t.Context(), permits.Calgary(), permits.Options{Dir: dir, Sample: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)})
+			_, err := permits.Sample(t.Context(), dir, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))
 			return err
 		}, 0.95},
 		{relevance.Generated, func(dir string) error {
