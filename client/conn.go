@@ -57,24 +57,25 @@ type envelope[T any] struct {
 }
 
 type metadata struct {
-	Credits       int      `json:"credits"`
-	Total         int      `json:"total"`
-	TotalIsCapped bool     `json:"total_is_capped"`
-	Limit         int      `json:"limit"`
-	Offset        int      `json:"offset"`
-	SearchAfter   string   `json:"search_after"`
-	DidYouMean    string   `json:"did_you_mean"`
-	Missing       []string `json:"missing"`
-	Hints         []string `json:"hints"`
-	LeftOut       []string `json:"left_out"`
-	Succeeded     int      `json:"succeeded"`
-	Failed        int      `json:"failed"`
-	NotFound      []string `json:"not_found"`
-	Next          string   `json:"next"`
-	CaughtUp      bool     `json:"caught_up"`
-	Unread        int      `json:"unread"`
-	Remaining     int      `json:"remaining"`
-	Lag           float64  `json:"lag_s"`
+	Credits       int         `json:"credits"`
+	Total         int         `json:"total"`
+	TotalIsCapped bool        `json:"total_is_capped"`
+	Limit         int         `json:"limit"`
+	Offset        int         `json:"offset"`
+	SearchAfter   string      `json:"search_after"`
+	DidYouMean    string      `json:"did_you_mean"`
+	Missing       []string    `json:"missing"`
+	Highlights    []Highlight `json:"highlights"`
+	Hints         []string    `json:"hints"`
+	LeftOut       []string    `json:"left_out"`
+	Succeeded     int         `json:"succeeded"`
+	Failed        int         `json:"failed"`
+	NotFound      []string    `json:"not_found"`
+	Next          string      `json:"next"`
+	CaughtUp      bool        `json:"caught_up"`
+	Unread        int         `json:"unread"`
+	Remaining     int         `json:"remaining"`
+	Lag           float64     `json:"lag_s"`
 }
 
 // call sends a request, with retries, and decodes its response.

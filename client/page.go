@@ -31,6 +31,8 @@ type Page[R any] struct {
 	// Missing are the words of Query that no record has in any form which meets the other
 	// conditions, if nothing is found.
 	Missing []string
+	// Highlights are what of each record matches, if Search.Highlight asked for it.
+	Highlights []Highlight
 	// Hints are sentences on what of the search was probably meant otherwise.
 	Hints []string
 	// LeftOut are the ids of records, the last ones of the page, that are not in Records:
@@ -67,7 +69,14 @@ func (s *Source[R]) Search(ctx context.Context, q Search) (*Page[R], error) {
 // Cost counts the matches of a search exactly, and returns what its page would cost.
 // It costs nothing. Errors: ErrTooManyRequests.
 func (s *Source[R]) Cost(ctx context.Context, q Search) (Cost, error) {
-	return data[Cost](ctx, s.conn, request{method: http.MethodPost, path: s.path + "/search", body: dryRun{q, true}})
+	return data[Cost](ctx, s.conn, request{method: http.MethodPost, path: s.path + "/search", body: dryRun{q, true, false}})
+}
+
+// Explain says how the Query of a search is read, nil if it has none. It costs nothing.
+// Errors: ErrTooManyRequests.
+func (s *Source[R]) Explain(ctx context.Context, q Search) (*Explanation, error) {
+	a, err := data[struct{ Explanation *Explanation }](ctx, s.conn, request{method: http.MethodPost, path: s.path + "/search", body: dryRun{q, true, true}})
+	return a.Explanation, err
 }
 
 func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
@@ -76,7 +85,7 @@ func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
 	}
 	return &Page[R]{
 		Records: records, Total: m.Total, TotalIsCapped: m.TotalIsCapped, Limit: m.Limit, Offset: m.Offset,
-		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Missing: m.Missing, Hints: m.Hints, LeftOut: m.LeftOut, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
+		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Missing: m.Missing, Highlights: m.Highlights, Hints: m.Hints, LeftOut: m.LeftOut, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
 	}
 }
 

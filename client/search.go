@@ -50,6 +50,8 @@ type Search struct {
 	// MaxBytes ends a page before the record with which its records would have more
 	// bytes, 1,000 to 10,000,000; 0: it is not limited. One record is always there.
 	MaxBytes int `json:"max_bytes,omitzero"`
+	// Highlight asks for Page.Highlights.
+	Highlight bool `json:"highlight,omitzero"`
 }
 
 // Cost says how many records match a search, and what its page would cost.
@@ -58,10 +60,57 @@ type Cost struct {
 	Credits int `json:"credits"`
 }
 
-// dryRun is the body of Source.Cost.
+// dryRun is the body of Source.Cost and Source.Explain.
 type dryRun struct {
 	Search
-	DryRun bool `json:"dry_run"`
+	DryRun  bool `json:"dry_run"`
+	Explain bool `json:"explain,omitzero"`
+}
+
+// Explanation says how a Query is read.
+type Explanation struct {
+	// Must are to be found, all of them; Ranked only raise records; Excluded must not be there.
+	Must     []Explained `json:"must"`
+	Ranked   []Explained `json:"ranked"`
+	Excluded []Explained `json:"excluded"`
+	// Fields are searched; "firms" are the names of a project's firms.
+	Fields []string `json:"fields"`
+	// Weights are the parts of the score.
+	Weights []Weight `json:"weights"`
+	// Sentences say the same for people.
+	Sentences []string `json:"sentences"`
+}
+
+// Explained is a word, phrase or beginning of a Query, or alternatives of them.
+type Explained struct {
+	Text     string      `json:"text"`
+	As       string      `json:"as"`
+	Forms    []string    `json:"forms"`
+	Synonyms []string    `json:"synonyms"`
+	AnyOf    []Explained `json:"any_of"`
+}
+
+// Weight is a part of the score.
+type Weight struct {
+	For   string  `json:"for"`
+	Score float64 `json:"score"`
+}
+
+// Highlight is what of a record matches the Query.
+type Highlight struct {
+	ID string `json:"id"`
+	// Fields are parts of the record's texts, by field; "firms" are names of a project's
+	// firms.
+	Fields map[string][]Fragment `json:"fields"`
+}
+
+// Fragment is a part of a text.
+type Fragment struct {
+	Text string `json:"text"`
+	// From is where it begins in the text, in code points.
+	From int `json:"from"`
+	// Marks are what matches: begin and end in Text, in code points, the end excluded.
+	Marks [][2]int `json:"marks"`
 }
 
 // Filters are conditions on the record's own fields, by key. Fields lists the

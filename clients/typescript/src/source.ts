@@ -19,6 +19,8 @@ export interface Page<R> {
   didYouMean: string | undefined;
   /** The words of the query that no record has in any form which meets the other conditions, if nothing is found. */
   missing: string[];
+  /** What of each record matches the query, if `highlight` asked for it. */
+  highlights: Schemas["Highlight"][];
   credits: Credits;
   requestId: string;
   /** Of the queue of signals: how many of all are not dismissed. */
@@ -85,7 +87,7 @@ export interface Options {
 
 interface SearchAnswer<R> {
   data: R[] | { records: R[] };
-  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string; missing?: string[]; hints?: string[]; unread?: number; left_out?: string[] };
+  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string; missing?: string[]; highlights?: Schemas["Highlight"][]; hints?: string[]; unread?: number; left_out?: string[] };
 }
 
 interface Paged {
@@ -128,6 +130,7 @@ export class Searchable<R, Q extends object> {
       next: body.metadata.search_after ?? undefined,
       didYouMean: body.metadata.did_you_mean,
       missing: body.metadata.missing ?? [],
+      highlights: body.metadata.highlights ?? [],
       credits: creditsOf(response),
       requestId: response.headers.get("X-Request-Id") ?? "",
       unread: body.metadata.unread,
@@ -175,6 +178,13 @@ export class Searchable<R, Q extends object> {
   cost(request: Q, options: Options = {}): Promise<{ count: number; credits: number }> {
     const body = { ...request, dry_run: true };
     return this.connection.data("POST", `${this.path}/search`, { body, signal: options.signal });
+  }
+
+  /** How the query is read, undefined without one. It is free. */
+  async explain(request: Q, options: Options = {}): Promise<Schemas["Explanation"] | undefined> {
+    const body = { ...request, dry_run: true, explain: true };
+    const data = await this.connection.data<Schemas["DryRun"]["data"]>("POST", `${this.path}/search`, { body, signal: options.signal });
+    return data.explanation;
   }
 }
 

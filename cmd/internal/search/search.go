@@ -21,6 +21,7 @@ type Search struct {
 
 	Limit   int      `default:"25" help:"Records to show, 1 to 10000 (default: 25). Each costs a credit."`
 	DryRun  bool     `name:"dry-run" help:"Print how many records match and what the search would cost, and charge nothing."`
+	Explain bool     `help:"Print how --query is read and what raises a record, and charge nothing."`
 	Columns []string `placeholder:"NAME,…" help:"Columns of the table."`
 	Fields  []string `placeholder:"NAME,…" help:"Members of the records to fetch, beside the id (default: all)."`
 }
@@ -46,6 +47,9 @@ func (c *Search) Check() error {
 			f.Add("--columns: %q is not among --fields", name)
 		}
 	}
+	if c.Explain && c.Query == "" {
+		f.Add("--explain needs --query")
+	}
 	return f.Err()
 }
 
@@ -64,10 +68,14 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 			return apiError(s.Err, err)
 		}
 	}
+	if c.Explain {
+		return c.printExplanation(ctx, s, t, q)
+	}
 	if c.DryRun {
 		return c.printCost(ctx, s, t, q)
 	}
 	q.Fields = c.Fields
+	q.Highlight = q.Query != "" && c.Output.Output == "table" && marksShown(s.Out)
 	found, err := gather(ctx, t, q, c.Limit)
 	if err == nil && len(found.records) == 0 && found.didYouMean != "" && c.Output.Output == "table" {
 		_, _ = fmt.Fprintf(s.Err, "nothing for %q; this is for %q:\n", q.Query, found.didYouMean)
@@ -75,7 +83,7 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 		found, err = gather(ctx, t, q, c.Limit)
 	}
 	if err == nil || len(found.records) > 0 { // print what was paid for, whatever failed later
-		if printErr := c.print(s, t, found.records); printErr != nil {
+		if printErr := c.print(s, t, found); printErr != nil {
 			return printErr
 		}
 	}
@@ -115,13 +123,39 @@ func (c *Search) printCost(ctx context.Context, s *cli.Streams, t target, q clie
 	return err
 }
 
+// printExplanation prints how the query is read.
+func (c *Search) printExplanation(ctx context.Context, s *cli.Streams, t target, q client.Search) error {
+	explanation, err := t.source.Explain(ctx, q)
+	if err != nil {
+		return apiError(s.Err, err)
+	}
+	if c.JSON {
+		return json.NewEncoder(s.Out).Encode(explanation)
+	}
+	for _, sentence := range explanation.Sentences {
+		if _, err := fmt.Fprintln(s.Out, sentence); err != nil {
+			return err
+		}
+	}
+	var rows [][]string
+	for _, w := range explanation.Weights {
+		rows = append(rows, []string{fmt.Sprint(w.Score), w.For})
+	}
+	if rows == nil {
+		return nil
+	}
+	return cli.PrintTable(s.Out, "SCORE FOR", rows)
+}
+
 // found is the result of a search.
 type found struct {
 	records []json.RawMessage
-	total   int
-	capped  bool
-	credits int
-	window  client.Window
+	// highlights are what matches, by record.
+	highlights map[string]client.Highlight
+	total      int
+	capped     bool
+	credits    int
+	window     client.Window
 	// didYouMean is a query that finds records, if this one found none.
 	didYouMean string
 	// missing are the words of the query that no record has.
@@ -139,6 +173,12 @@ func gather(ctx context.Context, t target, q client.Search, limit int) (found, e
 			return f, err
 		}
 		f.records = append(f.records, page.Records...)
+		for _, h := range page.Highlights {
+			if f.highlights == nil {
+				f.highlights = map[string]client.Highlight{}
+			}
+			f.highlights[h.ID] = h
+		}
 		f.credits += page.Credits
 		f.total, f.capped, f.window, f.didYouMean, f.missing, f.hints = page.Total, page.TotalIsCapped, page.Window, page.DidYouMean, page.Missing, page.Hints
 		if q.SearchAfter = page.Next; page.Next == "" || len(f.records) >= limit {
@@ -147,7 +187,8 @@ func gather(ctx context.Context, t target, q client.Search, limit int) (found, e
 	}
 }
 
-func (c *Search) print(s *cli.Streams, t target, records []json.RawMessage) error {
+func (c *Search) print(s *cli.Streams, t target, f found) error {
+	records := f.records
 	if c.JSON {
 		for _, r := range records {
 			if _, err := fmt.Fprintf(s.Out, "%s\n", r); err != nil {
@@ -168,17 +209,19 @@ func (c *Search) print(s *cli.Streams, t target, records []json.RawMessage) erro
 	if c.Output.Output == "csv" {
 		return printCSV(s.Out, &csvRows{columns: columns, members: t.members()}, records)
 	}
-	rows := make([][]string, len(records))
+	rows, marks := make([][]string, len(records)), make([][]marked, len(records))
 	for i, r := range records {
 		members, err := membersOf(r)
 		if err != nil {
 			return err
 		}
 		for _, name := range columns {
-			rows[i] = append(rows[i], shownCell(members[name]))
+			cell := shownCell(members[name])
+			rows[i] = append(rows[i], cell)
+			marks[i] = append(marks[i], marked{cell, f.highlights[plainText(members["id"], "")].Fields[name]})
 		}
 	}
-	return cli.PrintTable(s.Out, strings.ToUpper(strings.Join(columns, " ")), rows)
+	return printMarked(s.Out, strings.ToUpper(strings.Join(columns, " ")), rows, marks)
 }
 
 // printCSV prints records as atlas export writes them.

@@ -1967,6 +1967,8 @@ class SignalQueueSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[SignalField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
     in_book: NotRequired[bool]
     dismissed: NotRequired[bool]
 
@@ -1986,6 +1988,8 @@ class SignalSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[SignalField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 class SignalSuggestRequest(TypedDict, closed=True):
@@ -2401,6 +2405,8 @@ class WorkspaceContactSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[WorkspaceContactRowField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 class WorkspaceProjectGroup(TypedDict, closed=True):
@@ -2427,6 +2433,8 @@ class WorkspaceProjectSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[WorkspaceProjectRowField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 class AccountChangesRequest(TypedDict, closed=True):
@@ -2488,6 +2496,8 @@ class ContactSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[ContactField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 class ProjectGroup(TypedDict, closed=True):
@@ -2514,6 +2524,8 @@ class ProjectSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[ProjectField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 class ViewContactFacetRequest(TypedDict, closed=True):
@@ -2542,6 +2554,8 @@ class ViewContactSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[ViewContactRowField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 class ViewProjectFacetRequest(TypedDict, closed=True):
@@ -2570,6 +2584,8 @@ class ViewProjectSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[ViewProjectRowField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 class ViewRecordsSearchRequestAny(TypedDict, closed=True):
@@ -2606,6 +2622,8 @@ class WorkspaceAccountSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[WorkspaceAccountRowField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 class WorkspaceContactFacetRequest(TypedDict, closed=True):
@@ -2654,6 +2672,8 @@ class AccountSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[AccountField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 class ContactFacetRequest(TypedDict, closed=True):
@@ -2704,6 +2724,8 @@ class ViewAccountSearchRequest(TypedDict, closed=True):
     fields: NotRequired[list[ViewAccountRowField]]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 ViewRecordsFacetRequest: TypeAlias = (
@@ -2752,6 +2774,8 @@ class ViewRecordsSearchRequest(TypedDict, closed=True):
     ]
     max_bytes: NotRequired[int]
     dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
 
 
 class WorkspaceAccountFacetRequest(TypedDict, closed=True):

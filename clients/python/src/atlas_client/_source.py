@@ -64,6 +64,8 @@ class Page(Generic[R]):
     one, and records have become too long for ``max_bytes`` since. ``pages`` and ``all`` fetch them."""
     missing: list[str] = field(default_factory=list)
     """The words of the query that no record has in any form which meets the other conditions, if nothing is found."""
+    highlights: list[dict[str, Any]] = field(default_factory=list)
+    """What of each record matches the query, if ``highlight=True`` asked for it. ``docs/api.md``, "Highlights"."""
 
     def to_pandas(self) -> Any:
         """The records as a DataFrame. Needs the extra ``pandas``."""
@@ -193,6 +195,7 @@ class Searchable(Generic[R]):
             metadata.get("hints", []),
             tuple(metadata.get("left_out", ())),
             metadata.get("missing", []),
+            metadata.get("highlights", []),
         )
 
     def pages(self, query: str | None = None, *, limit: int = MAX_PAGE, **search: Any) -> Iterator[Page[R]]:
@@ -228,6 +231,11 @@ class Searchable(Generic[R]):
         body = without_none(query=query, **search, dry_run=True)
         data = self._connection.data("POST", self._path + "/search", body=body)
         return Cost(data["count"], data["credits"])
+
+    def explain(self, query: str, **search: Any) -> dict[str, Any]:
+        """How the query is read: words, forms, synonyms, weights, and sentences for people. It is free."""
+        body = without_none(query=query, **search, dry_run=True, explain=True)
+        return dict(self._connection.data("POST", self._path + "/search", body=body)["explanation"])
 
 
 class Source(Searchable[R]):

@@ -1,0 +1,85 @@
+package search
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"atlas/client"
+	"atlas/cmd/internal/cli"
+)
+
+// marked is a cell of a table with what of it matches.
+type marked struct {
+	cell      string
+	fragments []client.Fragment
+}
+
+// Escape sequences of terminals for bold text.
+const (
+	bold   = "\x1b[1m"
+	normal = "\x1b[22m"
+)
+
+// marksShown reports whether what matches is shown in bold: on a terminal, unless NO_COLOR
+// is set.
+func marksShown(to io.Writer) bool {
+	file, is := to.(*os.File)
+	return is && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == ""
+}
+
+// printMarked prints a table as cli.PrintTable does, with marks.
+func printMarked(to io.Writer, heading string, rows [][]string, marks [][]marked) error {
+	var b bytes.Buffer
+	if err := cli.PrintTable(&b, heading, rows); err != nil {
+		return err
+	}
+	var out strings.Builder
+	i := -1 // the heading
+	for line := range strings.Lines(b.String()) {
+		if i >= 0 && i < len(marks) {
+			line = markLine(line, marks[i])
+		}
+		out.WriteString(line)
+		i++
+	}
+	_, err := io.WriteString(to, out.String())
+	return err
+}
+
+// markLine marks the cells of a line, which stand in it in their order.
+func markLine(line string, cells []marked) string {
+	var b strings.Builder
+	for _, c := range cells {
+		at := strings.Index(line, c.cell)
+		if at < 0 {
+			break
+		}
+		b.WriteString(line[:at])
+		b.WriteString(c.bold())
+		line = line[at+len(c.cell):]
+	}
+	return b.String() + line
+}
+
+// bold is the cell with what matches in bold. A cell has the characters of its text, up to
+// its length; of a list the places are not known.
+func (c marked) bold() string {
+	text := []rune(c.cell)
+	var b strings.Builder
+	end := 0
+	for _, f := range c.fragments {
+		for _, m := range f.Marks {
+			from, to := f.From+m[0], min(f.From+m[1], len(text))
+			if from < end || from >= to || !strings.HasPrefix(f.Text[len(string([]rune(f.Text)[:m[0]])):], string(text[from:from+1])) {
+				continue
+			}
+			b.WriteString(string(text[end:from]) + bold + string(text[from:to]) + normal)
+			end = to
+		}
+	}
+	return b.String() + string(text[end:])
+}
