@@ -62,13 +62,13 @@ var pageMetadataProperties = []schema.Property{
 
 // highlights are what search.Engine.Highlights finds.
 var highlights = schema.Optional("highlights", schema.Array(schema.Named("Highlight", schema.Object(
-	schema.Required("id", schema.UUID().Described("The record.")),
+	schema.Required("id", schema.UUID()),
 	schema.Required("fields", schema.ByKey(schema.Array(schema.Named("Fragment", schema.Object(
-		schema.Required("text", schema.String("Private Detached Garage").Described("A part of the field's text, or of one of its texts.")),
-		schema.Required("from", schema.Count().Described("Where it begins in the text, in code points.").Example(0)),
-		schema.Required("marks", schema.Array(schema.Array(schema.Count(), 2, 2), 1, 0).Described("What matches: begin and end in `text`, in code points, the end excluded.").Example([][]int{{17, 23}})),
-	)), 1, 0)).Described("By field; `firms` are names of a project's firms, and enumerations have their labels.")),
-)), 1, query.MaxLimit).Described("Only with `highlight`: for each record in their order, what matches `query`."))
+		schema.Required("text", schema.String("Private Detached Garage").Described("A part of a text of the field.")),
+		schema.Required("from", schema.Count().Described("Its begin, in code points.").Example(0)),
+		schema.Required("marks", schema.Array(schema.Array(schema.Count(), 2, 2), 1, 0).Described("Begin and end of matches in the part, the end excluded.").Example([][]int{{17, 23}})),
+	)), 1, 0)).Described("By field; `firms` are names of a project's firms.")),
+)), 1, query.MaxLimit).Described("With `highlight`: what of each record matches."))
 
 // leftOut is what keptPage.leavingOut writes.
 var leftOut = schema.Optional("left_out", schema.Array(schema.UUID(), 1, query.MaxLimit-1).

@@ -156,6 +156,8 @@ func (d document) local(s any, defs object, answer bool) any {
 			_, nested := value.(object) // a property of this name
 			_, isList := value.([]any)
 			switch {
+			case answer && nested && slices.Contains(notOffered, name):
+				continue
 			case nested && !(answer && slices.Contains(conditional, name)):
 			case isList && name == "examples", answer && isList && (name == "required" || name == "enum"):
 				continue
@@ -195,5 +197,6 @@ func (d document) local(s any, defs object, answer bool) any {
 var (
 	silent      = []string{"pattern", "description", "title"}
 	conditional = []string{"if", "then", "else"}
+	notOffered  = []string{"highlights", "explanation"} // of answers: no tool asks for them
 	bounds      = append(slices.Clone(conditional), "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "format", "default", "additionalProperties")
 )

@@ -76,8 +76,8 @@ func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
 		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
 		rule.Optional("max_bytes", MaxBytesRule, func(r *request) *int { return &r.MaxBytes }),
 		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
-		rule.Optional("highlight", rule.Boolean().Described("Say in `metadata.highlights` what of each record matches `query`. It costs nothing."), func(r *request) *bool { return &r.Highlight }),
-		rule.Optional("explain", rule.Boolean().Described("With `dry_run`: say how `query` is read and what raises a record."), func(r *request) *bool { return &r.Explain }),
+		rule.Optional("highlight", rule.Boolean().Described("Add `metadata.highlights`: what of each record matches `query`."), func(r *request) *bool { return &r.Highlight }),
+		rule.Optional("explain", rule.Boolean().Described("With `dry_run`: say how `query` is read."), func(r *request) *bool { return &r.Explain }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
 			if r.Explain && !r.DryRun {
 				issues.Add(fault.Custom, []string{"explain"}, "is for a dry run; add \"dry_run\": true")
@@ -113,7 +113,7 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 	}
 	return []rule.Field[request]{
 		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").Instead(joinedTexts).Advise(fault.TooSmall, "without query all records match").
-			Described("Every word must occur in one of the fields "+strings.Join(searched, ", ")+", in the labels of others or as a synonym; see `words`. Case and accents do not matter. `\"…\"` is a phrase, `OR` stands between alternatives, `-` before what must not occur, `*` after the beginning of a word."),
+			Described("Every word must occur in one of the fields "+strings.Join(searched, ", ")+", in the labels of others or as a synonym. Case and accents do not matter. `\"…\"` is a phrase, `OR` stands between alternatives, `-` before what must not occur, `*` after the beginning of a word."),
 			func(r *request) *string { return &r.Text }),
 		rule.OptionalFunc("words", wordsRule, func(r *request, text string) { r.Exact = text == wordsExact }),
 		rule.OptionalFunc("typos", typosRule, func(r *request, text string) { r.Typos = text == typosAuto }),
