@@ -88,6 +88,9 @@ type Project struct {
 	SignalsCount     int         `json:"signals_count"`
 	AccountIDs       []string    `json:"account_ids"`
 	ContactIDs       []string    `json:"contact_ids"`
+	Source           string      `json:"source"`
+	SourceID         string      `json:"source_id"`
+	SourceURL        string      `json:"source_url"`
 	Latitude         *float64    `json:"latitude"`
 	Longitude        *float64    `json:"longitude"`
 	CreatedAt        time.Time   `json:"created_at"`
@@ -116,6 +119,7 @@ type Signal struct {
 	OccurredAt  time.Time  `json:"occurred_at"`
 	DetectedAt  time.Time  `json:"detected_at"`
 	Source      string     `json:"source"`
+	SourceID    string     `json:"source_id"`
 	SourceURL   string     `json:"source_url"`
 	CreatedAt   time.Time  `json:"created_at"`
 	UpdatedAt   time.Time  `json:"updated_at"`

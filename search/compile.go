@@ -161,6 +161,7 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	var w wordSearch
 	if q.Text != "" && !q.Exact {
 		w = wordsOf(words.Published.Read(q.Text, q.Folding.Fold), q.DryRun || q.WithoutPrivate, q)
+		w.code = codeOf(q, w)
 		c.filterWords(w, scored)
 	}
 	text := query.MatchRecord{Text: q.Folding.Fold(q.Text)}

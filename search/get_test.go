@@ -162,10 +162,12 @@ func checkFrequentValues(t *testing.T, e *search.Engine) {
 		"projects city":    "Calgary 2 records, Quebec 2 records, Łódź 1 record",
 		"projects state":   "AB 2 records, QC 2 records",
 		"projects country": "CA 4 records, PL 1 record",
+		"projects source":  "City of Bow 1 record",
 		"contacts city":    "Calgary 1 record, Québec 1 record",
 		"contacts state":   "AB 1 record, QC 1 record",
 		"signals city":     "Calgary 4 records, Québec 1 record",
 		"signals state":    "AB 4 records, QC 1 record",
+		"signals source":   "City 1 record",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("frequent values (-want +got):\n%s", diff)

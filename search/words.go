@@ -16,6 +16,9 @@ type wordSearch struct {
 	typos   bool
 	// alone means that the paths have no places of words, so that there are no phrases.
 	alone bool
+	// code is the condition that the text as a whole is the record's code, nil where it cannot
+	// be one.
+	code clause
 }
 
 // wordsOf is a reading for the record of the search. free means that nothing is charged.
@@ -37,7 +40,13 @@ func (c *compiler) filterWords(w wordSearch, scored bool) {
 		c.raw(`{"match_none":{}},`)
 		return
 	}
-	if !scored {
+	if !scored && w.code != nil {
+		all := newCompiler(256).raw(`{"bool":{"filter":[`)
+		for _, one := range w.Must {
+			all.oneOf(w.clause(one)).raw(`,`)
+		}
+		c.oneOf([]clause{all.closeList().raw(`]}}`).b, w.code}).raw(`,`)
+	} else if !scored {
 		for _, one := range w.Must {
 			c.oneOf(w.clause(one)).raw(`,`)
 		}
@@ -61,8 +70,19 @@ func (w wordSearch) exclusions() []clause {
 // VisitMatchWords implements query.Visitor.
 func (c *compiler) VisitMatchWords(n query.MatchWords) {
 	w := wordsOf(words.Published.ReadPlain(n.Text, c.folding.Fold), c.public != nil, query.Query{Dataset: c.dataset})
+	w.code = codeOf(query.Query{Dataset: c.dataset, Text: n.Text, Folding: c.folding}, w)
 	c.raw(`{"bool":{"filter":[`).filterWords(w, false)
 	c.closeList().raw(`]}}`)
+}
+
+// codeOf is the condition that the text is the record's code, such as the number of a permit
+// with blanks where it has hyphens; nil if it cannot be one.
+func codeOf(q query.Query, w wordSearch) clause {
+	f, has := query.CodeField(q.Dataset)
+	if !has || len(w.Not) > 0 || !query.MayBeCode(q.Text) {
+		return nil
+	}
+	return newCompiler(128).term(Root.ExactPath(&f), query.ExactValue(f, q.Folding.Fold(q.Text))).b
 }
 
 // oneOf appends a condition that one of the others is met.

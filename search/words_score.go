@@ -24,6 +24,7 @@ const (
 	wholeScore    = "4"   // the text is the name
 	labelScore    = "1.5" // a label of the record, such as its stage, whole
 	needlessScore = "0.5" // a word that need not be found
+	codeScore     = "30"  // the text is the record's code, such as a permit's number
 	rareScore     = "0.1" // times the weight by how rare a word is in names
 )
 
@@ -32,6 +33,13 @@ const maxInOrder = 16
 
 // scoreWords appends the members `must` and `should` of a bool. folded is the text.
 func (c *compiler) scoreWords(w wordSearch, d query.Dataset, folded string) *compiler {
+	if w.code != nil {
+		code := newCompiler(128).constant(codeScore, []clause{w.code}).b
+		w.code = nil
+		c.raw(`"must":[{"bool":{"should":[{"bool":{`).scoreWords(w, d, folded).raw(`}},`)
+		c.b = append(c.b, code...)
+		return c.raw(`]}}]`)
+	}
 	c.raw(`"must":[`)
 	for _, one := range w.Must {
 		c.scoreClause(w, one).raw(`,`)
@@ -107,7 +115,7 @@ func textsOf(d query.Dataset) []textPath {
 	name := query.Headline(d)
 	texts := []textPath{{Root.TextPath(&name), nameScores}}
 	for _, f := range query.Fields(d) {
-		if f.Kind == query.FullText && f.Query && !f.Private && !f.Domains && !f.Headline {
+		if f.Kind == query.FullText && f.Query && !f.Private && !f.Domains && !f.Code && !f.Headline {
 			texts = append(texts, textPath{Root.TextPath(&f), textScores})
 		}
 	}

@@ -216,6 +216,7 @@ func (c *converter) writeFictitious(r *rand.Rand, p *fictitious, firms map[strin
 	o.Time("detected_at", p.at[preFiling])
 	o.List("account_ids", accounts)
 	o.List("contact_ids", c.cast.work(p.at[preFiling], team))
+	o.Text("source", fictitiousSource)
 	o.Float("latitude", p.latitude)
 	o.Float("longitude", p.longitude)
 	o.Time("created_at", p.at[preFiling])

@@ -31,6 +31,9 @@ func projectLine(o *ndjson.Object, s *permit.Source, p *permit.Permit, accounts,
 	o.Time("detected_at", first(p))
 	o.List("account_ids", accounts)
 	o.List("contact_ids", contacts)
+	o.Text("source", s.Title)
+	o.Text("source_id", p.Number)
+	o.Text("source_url", p.URL)
 	optional(o, "latitude", p.Latitude)
 	optional(o, "longitude", p.Longitude)
 	o.Time("created_at", first(p))
@@ -77,10 +80,11 @@ func accountLine(o *ndjson.Object, f *firm, updated time.Time) []byte {
 // subject is the project of a signal.
 type subject struct {
 	key, id, name, city, state string
+	number, url                string
 }
 
 func subjectOf(s *permit.Source, p *permit.Permit) subject {
-	return subject{p.Key, s.ID("projects", p.Key), p.Name, p.City, p.State}
+	return subject{p.Key, s.ID("projects", p.Key), p.Name, p.City, p.State, p.Number, p.URL}
 }
 
 // signalLine makes the line of an event.
@@ -103,6 +107,8 @@ func signalLine(o *ndjson.Object, s *permit.Source, of subject, e event, account
 	o.Time("occurred_at", e.at)
 	o.Time("detected_at", detected)
 	o.Text("source", e.source)
+	o.Text("source_id", of.number)
+	o.Text("source_url", of.url)
 	o.Time("created_at", detected)
 	o.Time("updated_at", detected)
 	return o.Line()

@@ -73,11 +73,11 @@ var full = map[query.Dataset]string{
 		"domains":["büro.example","buero.example"],"website":"https://büro.example/<a>","phone":"+1 (403) 555-0100","description":"We \"build\"\nhouses.","city":"Québec","state":"QC","country":"CA","projects_count":99}`,
 	query.Projects: `{"id":"` + id1 + `","name":"Tower Ä","description":"A tower","address":"1 Main St.","city":"Calgary","state":"AB","country":"CA","stage":"permitted","disposition":"active",
 		"primary_use":"office","residential_units":0,"sqft":1234.5,"stories":12,"cost":1e21,"gc_status":"assigned","filed_at":"2024-01-01","permitted_at":"2024-01-02T03:04:05Z","completed_at":"2024-01-03",
-		"detected_at":"2024-01-01","account_ids":["` + id2 + `"],"contact_ids":["` + id2 + `","` + id1 + `"],"latitude":51.0447,"longitude":-114.0719,"created_at":"2024-01-01","updated_at":"2024-01-03"}`,
+		"detected_at":"2024-01-01","account_ids":["` + id2 + `"],"contact_ids":["` + id2 + `","` + id1 + `"],"source":"City","source_id":"BP2024-00001","source_url":"https://x.example/1","latitude":51.0447,"longitude":-114.0719,"created_at":"2024-01-01","updated_at":"2024-01-03"}`,
 	query.Contacts: `{"id":"` + id1 + `","name":"Zoë Ångström","title":"Project Manager","email":"Zoe@Example.com","phone":"555","role":"project_manager","status":"active","account_id":"` + id2 + `",
 		"account_name":"Büro","city":"Calgary","state":"AB","created_at":"2024-01-01","updated_at":"2024-01-03"}`,
 	query.Signals: `{"id":"` + id2 + `","signal_type":"permit_filed","title":"Permit filed: Tower Ä","summary":"A tower","project_id":"` + id1 + `","project_name":"Tower Ä","account_ids":["` + id2 + `"],
-		"city":"Calgary","state":"AB","stage":"filed","occurred_at":"2024-01-01","detected_at":"2024-01-01T00:00:00.001Z","source":"City","source_url":"https://x.example/1","created_at":"2024-01-01","updated_at":"2024-01-03"}`,
+		"city":"Calgary","state":"AB","stage":"filed","occurred_at":"2024-01-01","detected_at":"2024-01-01T00:00:00.001Z","source":"City","source_id":"BP 2024-00001","source_url":"https://x.example/1","created_at":"2024-01-01","updated_at":"2024-01-03"}`,
 }
 
 func TestBuild(t *testing.T) {

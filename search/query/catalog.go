@@ -109,6 +109,9 @@ type Field struct {
 	// Domains means that the values are internet domains. Searches also find them
 	// in the form that Domain returns.
 	Domains bool
+	// Code means that the values are numbers or codes, such as of permits, which are compared
+	// whole and in the form that Code returns. A `query` that is one finds it as well.
+	Code bool
 	// Phones means that the values are phone numbers, which match in the form that Phone
 	// returns.
 	Phones bool
@@ -206,6 +209,11 @@ func (f Field) Nullable() bool {
 
 // Folded reports whether the field is searched through folded copies.
 func (f Field) Folded() bool { return f.Dynamic() || f.Kind == FullText && !f.IsID() }
+
+// CodeField is the field of a dataset whose values are codes; false: it has none.
+func CodeField(d Dataset) (Field, bool) {
+	return fieldWhere(d, func(f *Field) bool { return f.Code })
+}
 
 // FirmsField is the field of a dataset with FirmNames; false: it has none.
 func FirmsField(d Dataset) (Field, bool) {

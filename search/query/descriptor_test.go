@@ -160,7 +160,7 @@ func TestFieldSearch(t *testing.T) {
 		notFound []string
 	}{
 		{`{}`, "accounts.name accounts.account_type", len(all), nil},
-		{`{"dataset":"signals"}`, "signals.signal_type signals.title", 11, nil},
+		{`{"dataset":"signals"}`, "signals.signal_type signals.title", 13, nil},
 		{`{"dataset":"signals","kind":"date"}`, "signals.occurred_at signals.detected_at signals.created_at", 3, nil},
 		{`{"kind":"relation"}`, "accounts.has_project", 6 + 2 + 2 + 6 + 2 + 2, nil},
 		{`{"dataset":"signals","kind":"relation"}`, "", 0, nil},

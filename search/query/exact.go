@@ -12,8 +12,11 @@ import (
 const maxExactBytes = 512
 
 // ExactValue is the form in which a whole folded value is indexed and compared: the
-// text, or a digest of a long text. Fields that can be sorted by keep the text.
+// text, of a code without what does not matter, or a digest of a long text. Fields that can be sorted by keep the text.
 func ExactValue(f Field, folded string) string {
+	if f.Code {
+		folded = Code(folded)
+	}
 	if f.Sort || len(folded) <= maxExactBytes {
 		return folded
 	}

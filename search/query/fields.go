@@ -45,6 +45,9 @@ var catalog = map[Dataset][]Field{
 		Field{Name: "signals_count", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Derive: count(Signals), Description: "How many signals the project has", Example: 27},
 		Field{Name: "account_ids", Type: UUIDs, Kind: FullText, FirmNames: true, Description: "Firms that take part, by id"},
 		Field{Name: "contact_ids", Type: UUIDs, Kind: FullText, Description: "Contacts of the project, by id"},
+		source(),
+		sourceID("Number of the permit in its source"),
+		sourceURL(),
 		Field{Name: Latitude, Type: Double, Example: 51.0447},
 		Field{Name: Longitude, Type: Double, Example: -114.0719},
 		created(),
@@ -77,8 +80,9 @@ var catalog = map[Dataset][]Field{
 		labelled("stage", Stages, "Stage of the project when it happened"),
 		Field{Name: "occurred_at", Type: Time, Kind: Date, Sort: true, Required: true, Description: "When it happened"},
 		Field{Name: "detected_at", Type: Time, Kind: Date, Sort: true, DefaultSort: Descending, LoadTime: true, Description: "When it was detected"},
-		Field{Name: "source", Type: String, MaxChars: ShortChars, Example: "City of Calgary building permits"},
-		Field{Name: "source_url", Type: String, MaxChars: ShortChars, Example: "https://permits.example/BP2026-00001"},
+		source(),
+		sourceID("Number of the project's permit in its source"),
+		sourceURL(),
 		created(),
 		Field{Name: "updated_at", Type: Time, LoadTime: true},
 	),
@@ -143,6 +147,18 @@ func country(description string) Field { return place("country", description, "C
 
 func place(name, description, example string) Field {
 	return Field{Name: name, Type: String, Kind: Enum, Words: true, MaxChars: ShortChars, Description: description, Example: example}
+}
+
+func source() Field {
+	return Field{Name: "source", Type: String, Kind: Enum, MaxChars: ShortChars, Description: "Where the record is from", Example: "City of Calgary building permits"}
+}
+
+func sourceID(description string) Field {
+	return Field{Name: "source_id", Type: String, Kind: FullText, Code: true, Query: true, MaxChars: ShortChars, Description: description, Example: "BP2026-00001"}
+}
+
+func sourceURL() Field {
+	return Field{Name: "source_url", Type: String, MaxChars: ShortChars, Example: "https://permits.example/BP2026-00001"}
 }
 
 func enum(name string, v Vocabulary, description string) Field {

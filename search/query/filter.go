@@ -81,6 +81,10 @@ func filterRule(f *Field) rule.Rule[conditions] {
 		one.Schema = one.Schema.Formatted("") // of one UUID or several openapi-generator makes Java that does not compile
 		id := wholeRule(f, rule.Map(one, uuid.UUID.String))
 		return exactFilter(f, "IdFilter", filterSchema(id, schema.Optional("exact_match", exactMatch.Schema.Described("Ids are always matched whole."))), id, &id)
+	case f.Code:
+		code := wholeText(f, "BP2026-00001")
+		return exactFilter(f, "CodeFilter", filterSchema(code, schema.Optional("exact_match", exactMatch.Schema.Described("Codes are always matched whole."))).
+			Described("A code, or several of which any may match, compared whole and without case, accents, blanks and hyphens."), code, &code)
 	case f.Dynamic():
 		return filter(f, lengths[longest(*f)]+"ValueFilter", wholeText(f, "Calgary"),
 			fmt.Sprintf("A value of up to %d characters, or several of which any may match, compared without case and accents.", longest(*f)))

@@ -44,7 +44,7 @@ func TestHints(t *testing.T) {
 		`{"query":"garage OR deck"}`:              "query is searched in",
 		`{"filters":{"city":{"value":"Calg"}}}`:   `filters.city is compared with whole values: POST /api/v1/data/projects/suggest`,
 		`{"filters":{"stage":{"value":"filed"}}}`: "",
-		`{"query":"garage and deck"}`:             "query is searched in name, description, address, city, state, country, stage, disposition, primary_use, and each of its words must occur there",
+		`{"query":"garage and deck"}`:             "query is searched in name, description, address, city, state, country, stage, disposition, primary_use, source_id, and each of its words must occur there",
 		`{"query":"garage"}`:                      "",
 		`{"query":"cost > 1000000"}`:              `"filters":{"cost":{"value":[1000000,null]}}`,
 		`{"query":"garage cost<=$5k"}`:            `"filters":{"cost":{"value":[null,5000]}}`,

@@ -182,7 +182,7 @@ func drawFilter(t *rapid.T, f query.Field) Filter {
 	if rapid.Bool().Draw(t, "one") {
 		filter.Value = of()
 	}
-	if f.Kind == query.FullText && !f.IsID() {
+	if f.Kind == query.FullText && !f.IsID() && !f.Code {
 		filter.Exact = rapid.Bool().Draw(t, "exact")
 	}
 	return filter
@@ -293,14 +293,16 @@ func (filter Filter) met(f query.Field, values []any) bool {
 		return len(values) > 0 && within(values[0], filter.Value)
 	}
 	return slices.ContainsFunc(elements(filter.Value), func(wanted any) bool {
-		if f.Kind == query.FullText && !f.IsID() && !filter.Exact {
+		if f.Kind == query.FullText && !f.IsID() && !f.Code && !filter.Exact {
 			var words []string
 			for _, v := range values {
 				words = append(words, strings.Fields(lower(v))...)
 			}
 			return !slices.ContainsFunc(strings.Fields(lower(wanted)), func(term string) bool { return !slices.Contains(words, term) })
 		}
-		return slices.ContainsFunc(values, func(v any) bool { return lower(v) == lower(wanted) })
+		return slices.ContainsFunc(values, func(v any) bool {
+			return lower(v) == lower(wanted) || f.Code && query.Code(lower(v)) == query.Code(lower(wanted))
+		})
 	})
 }
 
