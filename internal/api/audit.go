@@ -24,12 +24,15 @@ type Audit interface {
 
 func (s *Server) auditRoutes() []Route {
 	return []Route{
-		{Method: "POST", Path: "/workspace/changes", Operation: "read_workspace_changes", Scope: workspace.WorkspaceWrite, Throttling: Limited, Caller: Admins, ReadOnly: true, endpoint: takes(query.WorkspaceChangesRule, s.readWorkspaceChanges), doc: operationDoc{
-			tag: tagWorkspace, summary: "Follow the changes of the workspace",
-			text:     "What changed in the workspace, who changed it, and when: owners, admins and API keys may ask. A page has each thing once, in its latest state. `{}` answers no changes, and a cursor from now on. Changes are kept for 90 days, unless the operator says otherwise.",
-			examples: []example{{"now", "A cursor from now on", []byte(`{}`)}, {"history", "What changed of one record", []byte(`{"history":"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"}`)}},
-			data:     schema.Array(workspaceChangeSchema, 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
-		}},
+		{Method: "POST", Path: "/workspace/changes", Operation: "read_workspace_changes",
+			Scope: workspace.WorkspaceWrite, Throttling: Limited, Caller: Admins, ReadOnly: true, Budget: Budget{placesChanges, 0, 128},
+			endpoint: takes(query.WorkspaceChangesRule, s.readWorkspaceChanges),
+			doc: operationDoc{
+				tag: tagWorkspace, summary: "Follow the changes of the workspace",
+				text:     "What changed in the workspace, who changed it, and when: owners, admins and API keys may ask. A page has each thing once, in its latest state. `{}` answers no changes, and a cursor from now on. Changes are kept for 90 days, unless the operator says otherwise.",
+				examples: []example{{"now", "A cursor from now on", []byte(`{}`)}, {"history", "What changed of one record", []byte(`{"history":"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"}`)}},
+				data:     schema.Array(workspaceChangeSchema, 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
+			}},
 	}
 }
 

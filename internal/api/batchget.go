@@ -40,7 +40,8 @@ var getBatchMetadata = schema.Named("GetBatchMetadata", schema.Object(
 
 // getBatchRoute is the route of a dataset that gets several records.
 func (s *Server) getBatchRoute(d query.Dataset) Route {
-	return Route{Method: "POST", Path: "/data/" + string(d) + "/get/batch", Operation: "get_" + string(d) + "_batch", Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true,
+	return Route{Method: "POST", Path: "/data/" + string(d) + "/get/batch", Operation: "get_" + string(d) + "_batch",
+		Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Budget: Budget{placesGetBatch, rowsGet(d), 1024},
 		endpoint: takesBatchWith("ids", rule.UUID[uuid.UUID](), getBatchOptions(d), s.getDataBatch(d)), doc: operationDoc{
 			tag: tagData, summary: "Get several " + string(d),
 			text:     "An id that is given twice is answered, and costs, twice. `fields` and `include` apply to all records.",

@@ -34,34 +34,52 @@ func (s *Server) bookRoutes() []Route {
 		path, many, one := "/workspace/"+string(d), "workspace_"+string(d), "workspace_"+d.Singular()
 		upsert, record := book.UpsertRule(d), bookRecord(d)
 		routes = append(routes,
-			Route{Method: "POST", Path: path + "/search", Operation: "search_" + many, Scope: read, Throttling: Metered, endpoint: takes(query.SearchRule(d, query.Book), s.searchBook), doc: operationDoc{
-				tag: tagBook, summary: "Search the " + string(d) + " of the book",
-				examples: []example{{"tagged", "Those with a tag, changed last first", []byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`)}},
-				data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true,
-				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
-			}},
-			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one, Scope: read, Throttling: Metered, Conditional: true, endpoint: noBody(s.getBook(d)), doc: operationDoc{
-				tag: tagBook, summary: "Get one " + d.Singular() + " of the book", params: []openapi.Parameter{fieldsParam(d, fieldsOfBook[d])},
-				data: record, metadata: getMetadata, codes: []fault.Code{fault.NotFound},
-			}},
-			Route{Method: "POST", Path: path + "/upsert", Operation: "upsert_" + one, Scope: write, endpoint: takes(upsert, s.upsertBook(d)).answering(s.bookAgain(d, false)), doc: operationDoc{
-				tag: tagBook, summary: "Put " + article(d) + " into the book, or change what is said of it",
-				examples: upsertExamples[d], data: record, codes: upsertCodes(d),
-				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/id"), linkByID("delete_"+one, "id", "/data/id")},
-			}},
-			Route{Method: "POST", Path: path + "/upsert/batch", Operation: "upsert_" + many + "_batch", Scope: write, endpoint: takesBatch("inputs", upsert, s.upsertBookBatch(d)).answering(s.bookAgain(d, true)), doc: operationDoc{
-				tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
-				data: resultsData(batchResults(book.IDKey(d), record, batchCodes(upsertCodes(d)...)...)),
-			}},
-			Route{Method: "DELETE", Path: path + "/:id", Operation: "delete_" + one, Scope: write, endpoint: noBody(s.deleteBook(d)), doc: operationDoc{
-				tag: tagBook, summary: "Take " + article(d) + " out of the book",
-				text: "What the workspace says of it is deleted; the global record stays. One that is not in the book is fine.",
-				data: deletedSchema,
-			}},
-			Route{Method: "POST", Path: path + "/delete/batch", Operation: "delete_" + many + "_batch", Scope: write, endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.deleteBookBatch(d)), doc: operationDoc{
-				tag: tagBook, summary: "Take several " + string(d) + " out of the book",
-				data: resultsData(batchResults(book.IDKey(d), nil, batchCodes()...)),
-			}},
+			Route{Method: "POST", Path: path + "/search", Operation: "search_" + many,
+				Scope: read, Throttling: Metered, Budget: Budget{placesSearch, rowsSearch, 256},
+				endpoint: takes(query.SearchRule(d, query.Book), s.searchBook),
+				doc: operationDoc{
+					tag: tagBook, summary: "Search the " + string(d) + " of the book",
+					examples: []example{{"tagged", "Those with a tag, changed last first", []byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`)}},
+					data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true,
+					links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
+				}},
+			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one,
+				Scope: read, Throttling: Metered, Conditional: true, Budget: Budget{placesSearch, 1, 64},
+				endpoint: noBody(s.getBook(d)),
+				doc: operationDoc{
+					tag: tagBook, summary: "Get one " + d.Singular() + " of the book", params: []openapi.Parameter{fieldsParam(d, fieldsOfBook[d])},
+					data: record, metadata: getMetadata, codes: []fault.Code{fault.NotFound},
+				}},
+			Route{Method: "POST", Path: path + "/upsert", Operation: "upsert_" + one,
+				Scope: write, Budget: Budget{placesRecords, rowsMatched, 64},
+				endpoint: takes(upsert, s.upsertBook(d)).answering(s.bookAgain(d, false)),
+				doc: operationDoc{
+					tag: tagBook, summary: "Put " + article(d) + " into the book, or change what is said of it",
+					examples: upsertExamples[d], data: record, codes: upsertCodes(d),
+					links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/id"), linkByID("delete_"+one, "id", "/data/id")},
+				}},
+			Route{Method: "POST", Path: path + "/upsert/batch", Operation: "upsert_" + many + "_batch",
+				Scope: write, Budget: Budget{placesRecords, maxBatch * rowsMatched, 512},
+				endpoint: takesBatch("inputs", upsert, s.upsertBookBatch(d)).answering(s.bookAgain(d, true)),
+				doc: operationDoc{
+					tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
+					data: resultsData(batchResults(book.IDKey(d), record, batchCodes(upsertCodes(d)...)...)),
+				}},
+			Route{Method: "DELETE", Path: path + "/:id", Operation: "delete_" + one,
+				Scope: write, Budget: Budget{placesRecords, 0, 32},
+				endpoint: noBody(s.deleteBook(d)),
+				doc: operationDoc{
+					tag: tagBook, summary: "Take " + article(d) + " out of the book",
+					text: "What the workspace says of it is deleted; the global record stays. One that is not in the book is fine.",
+					data: deletedSchema,
+				}},
+			Route{Method: "POST", Path: path + "/delete/batch", Operation: "delete_" + many + "_batch",
+				Scope: write, Budget: Budget{placesRecords, 0, 64},
+				endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.deleteBookBatch(d)),
+				doc: operationDoc{
+					tag: tagBook, summary: "Take several " + string(d) + " out of the book",
+					data: resultsData(batchResults(book.IDKey(d), nil, batchCodes()...)),
+				}},
 		)
 	}
 	return routes

@@ -1,35 +1,17 @@
 package api
 
 import (
-	"maps"
-	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"atlas/internal/auth"
 	"atlas/workspace"
 )
 
-// TestEveryOperationHasItsBudget compares the budgets with the OpenAPI document.
-func TestEveryOperationHasItsBudget(t *testing.T) {
+func TestEveryRouteHasItsBudget(t *testing.T) {
 	t.Parallel()
-	outside := []string{"get_openapi", opLive, opReady} // without a caller or places
-	var documented []string
-	for _, path := range (&Server{}).Document().Paths {
-		for _, operation := range path.Value.Operations {
-			if !slices.Contains(outside, operation.Value.ID) {
-				documented = append(documented, operation.Value.ID)
-			}
-		}
-	}
-	slices.Sort(documented)
-	if diff := cmp.Diff(documented, slices.Sorted(maps.Keys(Budgets))); diff != "" {
-		t.Errorf("operations (-document +budgets):\n%s", diff)
-	}
-	for operation, b := range Budgets {
-		if b.Places < 1 || b.Places > placesSearch || b.Heap < 1 {
-			t.Errorf("%s: %+v", operation, b)
+	for _, r := range (&Server{}).Routes() {
+		if b := r.Budget; b.Places < 1 || b.Places > placesSearch || b.Heap < 1 {
+			t.Errorf("%s: %+v", r.Operation, b)
 		}
 	}
 }
@@ -42,7 +24,7 @@ func TestNobodyHoldsMoreThanTheBudget(t *testing.T) {
 	s := &Server{MaxRequests: DefaultMaxRequests, Meter: unmetered{}}
 	for _, r := range s.Routes() {
 		by := func(kind auth.Kind, in workspace.ID) *call {
-			return &call{server: s, route: r, budget: Budgets[r.Operation], identity: auth.Identity{Kind: kind},
+			return &call{server: s, route: r, identity: auth.Identity{Kind: kind},
 				principal: auth.Principal{Workspace: workspace.Workspace{ID: in}}}
 		}
 		own, other := workspace.NewID(), workspace.NewID()
@@ -54,7 +36,7 @@ func TestNobodyHoldsMoreThanTheBudget(t *testing.T) {
 			}
 			held = append(held, c)
 		}
-		if want := DefaultMaxRequests * Budgets[r.Operation].Places / 64; len(held) != want {
+		if want := DefaultMaxRequests * r.Budget.Places / 64; len(held) != want {
 			t.Errorf("%s: one caller holds %d of %d places, want %d", r.Operation, len(held), DefaultMaxRequests, want)
 		}
 		if c := by(auth.ByKey, other); !c.acquireWorking() {

@@ -28,7 +28,6 @@ type call struct {
 	address   string
 	began     time.Time
 	route     Route
-	budget    Budget
 	identity  auth.Identity
 	principal auth.Principal
 	charged   int64
@@ -117,10 +116,10 @@ func (s *Server) begin(ctx *gin.Context) {
 }
 
 // serve handles a route in the order of docs/api.md, "Order of checks".
-func (s *Server) serve(r Route, b Budget) gin.HandlerFunc {
+func (s *Server) serve(r Route) gin.HandlerFunc {
 	return func(ctx *gin.Context) {
 		c := callOf(ctx)
-		c.route, c.budget = r, b
+		c.route = r
 		if r.Secret {
 			uncompressed(ctx)
 		}

@@ -29,13 +29,16 @@ type Changes interface {
 func (s *Server) changesRoutes() []Route {
 	var routes []Route
 	for _, d := range catalogOrder {
-		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/changes", Operation: "read_" + string(d) + "_changes", Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: takes(query.ChangesRule(d), s.readChanges), doc: operationDoc{
-			tag: tagData, summary: "Follow the changes of " + string(d),
-			text:     "What changed of the global records, in the order in which searches saw it: new, changed, deleted and merged records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are kept for 90 days, unless the operator says otherwise.",
-			free:     "Without `records` it",
-			examples: []example{{"now", "A cursor from now on", []byte(`{}`)}, {"since", "What was told since a day, with two fields of each record", []byte(`{"since":"2026-01-31","records":true,"fields":["id","updated_at"],"limit":50}`)}},
-			data:     schema.Array(changeSchema(d), 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
-		}})
+		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/changes", Operation: "read_" + string(d) + "_changes",
+			Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Budget: Budget{placesChanges, 1 + query.MaxChanges, 512},
+			endpoint: takes(query.ChangesRule(d), s.readChanges),
+			doc: operationDoc{
+				tag: tagData, summary: "Follow the changes of " + string(d),
+				text:     "What changed of the global records, in the order in which searches saw it: new, changed, deleted and merged records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are kept for 90 days, unless the operator says otherwise.",
+				free:     "Without `records` it",
+				examples: []example{{"now", "A cursor from now on", []byte(`{}`)}, {"since", "What was told since a day, with two fields of each record", []byte(`{"since":"2026-01-31","records":true,"fields":["id","updated_at"],"limit":50}`)}},
+				data:     schema.Array(changeSchema(d), 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
+			}})
 	}
 	return routes
 }

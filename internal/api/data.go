@@ -27,14 +27,20 @@ func (s *Server) dataRoutes() []Route {
 			links = append(links, linkByBody("upsert_workspace_"+d.Singular(), book.IDKey(d), "/data/0/id"))
 		}
 		routes = append(routes,
-			Route{Method: "POST", Path: "/data/" + string(d) + "/search", Operation: "search_" + string(d), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: takes(query.SearchRule(d, query.Data), s.searchData), doc: operationDoc{
-				tag: tagData, summary: "Search " + string(d), examples: searchExamples[d],
-				data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true, links: links,
-			}},
-			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Conditional: true, endpoint: noBody(s.getData(d)), doc: operationDoc{
-				tag: tagData, summary: "Get one " + d.Singular(), params: []openapi.Parameter{includeParam(d), fieldsParam(d, fieldsOfRecord[d])},
-				data: recordWithRelated(d), metadata: getMetadata, codes: []fault.Code{fault.NotFound},
-			}},
+			Route{Method: "POST", Path: "/data/" + string(d) + "/search", Operation: "search_" + string(d),
+				Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Budget: Budget{placesSearch, rowsSearch, 256},
+				endpoint: takes(query.SearchRule(d, query.Data), s.searchData),
+				doc: operationDoc{
+					tag: tagData, summary: "Search " + string(d), examples: searchExamples[d],
+					data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true, links: links,
+				}},
+			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(),
+				Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Conditional: true, Budget: Budget{placesSearch, rowsGet(d), 256},
+				endpoint: noBody(s.getData(d)),
+				doc: operationDoc{
+					tag: tagData, summary: "Get one " + d.Singular(), params: []openapi.Parameter{includeParam(d), fieldsParam(d, fieldsOfRecord[d])},
+					data: recordWithRelated(d), metadata: getMetadata, codes: []fault.Code{fault.NotFound},
+				}},
 			s.getBatchRoute(d),
 		)
 	}

@@ -25,25 +25,34 @@ func (s *Server) facetRoutes() []Route {
 	var routes []Route
 	var bodies []*schema.Schema
 	for _, d := range catalogOrder {
-		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/facets", Operation: "facet_" + string(d), Scope: workspace.DataRead, Throttling: facetThrottling, WorkspaceRequired: true, endpoint: takes(query.FacetRule(d, query.Data), s.facetData), doc: operationDoc{
-			tag: tagData, summary: "Count " + string(d), text: facetText, examples: facetExamples[d], data: facetsSchema, metadata: countMetadataSchema,
-		}})
+		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/facets", Operation: "facet_" + string(d),
+			Scope: workspace.DataRead, Throttling: facetThrottling, WorkspaceRequired: true, Budget: Budget{placesSearch, rowsNamed, 256},
+			endpoint: takes(query.FacetRule(d, query.Data), s.facetData),
+			doc: operationDoc{
+				tag: tagData, summary: "Count " + string(d), text: facetText, examples: facetExamples[d], data: facetsSchema, metadata: countMetadataSchema,
+			}})
 	}
 	for _, d := range query.Held {
 		bodies = append(bodies, query.FacetRule(d, query.View).Schema)
-		routes = append(routes, Route{Method: "POST", Path: "/workspace/" + string(d) + "/facets", Operation: "facet_workspace_" + string(d), Scope: read, Throttling: facetThrottling, endpoint: takes(query.FacetRule(d, query.Book), s.facetBook), doc: operationDoc{
-			tag: tagBook, summary: "Count the " + string(d) + " of the book", text: facetText,
-			examples: []example{{"tags", "The most frequent tags", []byte(`{"facets":[{"field":"tags","limit":20},{"field":"updated_at","interval":"week"}]}`)}},
-			data:     facetsSchema, metadata: countMetadataSchema,
-		}})
+		routes = append(routes, Route{Method: "POST", Path: "/workspace/" + string(d) + "/facets", Operation: "facet_workspace_" + string(d),
+			Scope: read, Throttling: facetThrottling, Budget: Budget{placesSearch, rowsNamed, 256},
+			endpoint: takes(query.FacetRule(d, query.Book), s.facetBook),
+			doc: operationDoc{
+				tag: tagBook, summary: "Count the " + string(d) + " of the book", text: facetText,
+				examples: []example{{"tags", "The most frequent tags", []byte(`{"facets":[{"field":"tags","limit":20},{"field":"updated_at","interval":"week"}]}`)}},
+				data:     facetsSchema, metadata: countMetadataSchema,
+			}})
 	}
-	return append(routes, Route{Method: "POST", Path: "/workspace/views/:id/records/facets", Operation: "facet_view_records", Scope: read, Throttling: facetThrottling, endpoint: endpoint{body: schema.Named("ViewRecordsFacetRequest", &schema.Schema{AnyOf: bodies}), bodyOptional: true, handle: s.facetView}, doc: operationDoc{
-		tag: tagViews, summary: "Count the records of a View",
-		text:     facetText + "\n\nThe request is one of the View's dataset. A facet of a value of the book counts records outside the book as unknown; a filter on one restricts to the book, also where its own facet ignores it.",
-		depends:  "the View's dataset",
-		examples: []example{{"status", "By status in the book", []byte(`{"facets":[{"field":"workspace_status"}]}`)}},
-		data:     facetsSchema, metadata: countMetadataSchema, codes: []fault.Code{fault.ViewNotFound},
-	}})
+	return append(routes, Route{Method: "POST", Path: "/workspace/views/:id/records/facets", Operation: "facet_view_records",
+		Scope: read, Throttling: facetThrottling, Budget: Budget{placesSearch, rowsNamed, 256},
+		endpoint: endpoint{body: schema.Named("ViewRecordsFacetRequest", &schema.Schema{AnyOf: bodies}), bodyOptional: true, handle: s.facetView},
+		doc: operationDoc{
+			tag: tagViews, summary: "Count the records of a View",
+			text:     facetText + "\n\nThe request is one of the View's dataset. A facet of a value of the book counts records outside the book as unknown; a filter on one restricts to the book, also where its own facet ignores it.",
+			depends:  "the View's dataset",
+			examples: []example{{"status", "By status in the book", []byte(`{"facets":[{"field":"workspace_status"}]}`)}},
+			data:     facetsSchema, metadata: countMetadataSchema, codes: []fault.Code{fault.ViewNotFound},
+		}})
 }
 
 var facetExamples = map[query.Dataset][]example{

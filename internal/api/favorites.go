@@ -14,32 +14,47 @@ const tagFavorites = "Favorites"
 func (s *Server) favoriteRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{Method: "GET", Path: "/workspace/favorite-views", Operation: "list_favorite_views", Scope: read, WorkspaceRequired: true, Caller: Users, endpoint: lists("views", defaultViews, s.listFavorites), doc: operationDoc{
-			tag: tagFavorites, summary: "List one's Favorites, in their order",
-			params: pageParams(defaultViews), data: listOf("views", viewSchema), metadata: listMetadataSchema,
-		}},
-		{Method: "POST", Path: "/workspace/favorite-views/upsert", Operation: "upsert_favorite_view", Scope: write, Caller: Users, endpoint: takes(favoriteChange, s.upsertFavorite), doc: operationDoc{
-			tag: tagFavorites, summary: "Make a View a Favorite, or move it",
-			examples: []example{
-				{"first", "At the first place", []byte(`{"view_id":"` + schema.SampleID + `","position":0}`)},
-				{"append", "Where it is, or at the end", []byte(`{"view_id":"` + schema.SampleID + `"}`)},
-			},
-			data: viewDataSchema, codes: []fault.Code{fault.ViewNotFound},
-			links: schema.Map[openapi.Link]{linkByID("delete_favorite_view", "viewId", "/data/view/id")},
-		}},
-		{Method: "POST", Path: "/workspace/favorite-views/upsert/batch", Operation: "upsert_favorite_views_batch", Scope: write, Caller: Users, endpoint: takesBatch("inputs", favoriteChange, s.upsertFavorites), doc: operationDoc{
-			tag: tagFavorites, summary: "Reorder Favorites",
-			text: "Of several inputs for one View the last valid one counts; those with positions are placed together, lowest first.",
-			data: resultsData(batchResults(viewIDKey, viewDataSchema, batchCodes(fault.ViewNotFound)...)),
-		}},
-		{Method: "DELETE", Path: "/workspace/favorite-views/:viewId", Operation: "delete_favorite_view", Scope: write, Caller: Users, endpoint: noBody(s.deleteFavorite), doc: operationDoc{
-			tag: tagFavorites, summary: "Make a View no Favorite",
-			text: "Also fine when it was none. The View itself stays.", data: deletedSchema,
-		}},
-		{Method: "POST", Path: "/workspace/favorite-views/delete/batch", Operation: "delete_favorite_views_batch", Scope: write, Caller: Users, endpoint: takesBatch("ids", rule.UUID[views.ID](), s.deleteFavorites), doc: operationDoc{
-			tag: tagFavorites, summary: "Make several Views no Favorites",
-			data: resultsData(batchResults(viewIDKey, nil, batchCodes()...)),
-		}},
+		{Method: "GET", Path: "/workspace/favorite-views", Operation: "list_favorite_views",
+			Scope: read, WorkspaceRequired: true, Caller: Users, Budget: Budget{placesRecords, 0, 128},
+			endpoint: lists("views", defaultViews, s.listFavorites),
+			doc: operationDoc{
+				tag: tagFavorites, summary: "List one's Favorites, in their order",
+				params: pageParams(defaultViews), data: listOf("views", viewSchema), metadata: listMetadataSchema,
+			}},
+		{Method: "POST", Path: "/workspace/favorite-views/upsert", Operation: "upsert_favorite_view",
+			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 64},
+			endpoint: takes(favoriteChange, s.upsertFavorite),
+			doc: operationDoc{
+				tag: tagFavorites, summary: "Make a View a Favorite, or move it",
+				examples: []example{
+					{"first", "At the first place", []byte(`{"view_id":"` + schema.SampleID + `","position":0}`)},
+					{"append", "Where it is, or at the end", []byte(`{"view_id":"` + schema.SampleID + `"}`)},
+				},
+				data: viewDataSchema, codes: []fault.Code{fault.ViewNotFound},
+				links: schema.Map[openapi.Link]{linkByID("delete_favorite_view", "viewId", "/data/view/id")},
+			}},
+		{Method: "POST", Path: "/workspace/favorite-views/upsert/batch", Operation: "upsert_favorite_views_batch",
+			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 128},
+			endpoint: takesBatch("inputs", favoriteChange, s.upsertFavorites),
+			doc: operationDoc{
+				tag: tagFavorites, summary: "Reorder Favorites",
+				text: "Of several inputs for one View the last valid one counts; those with positions are placed together, lowest first.",
+				data: resultsData(batchResults(viewIDKey, viewDataSchema, batchCodes(fault.ViewNotFound)...)),
+			}},
+		{Method: "DELETE", Path: "/workspace/favorite-views/:viewId", Operation: "delete_favorite_view",
+			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.deleteFavorite),
+			doc: operationDoc{
+				tag: tagFavorites, summary: "Make a View no Favorite",
+				text: "Also fine when it was none. The View itself stays.", data: deletedSchema,
+			}},
+		{Method: "POST", Path: "/workspace/favorite-views/delete/batch", Operation: "delete_favorite_views_batch",
+			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 64},
+			endpoint: takesBatch("ids", rule.UUID[views.ID](), s.deleteFavorites),
+			doc: operationDoc{
+				tag: tagFavorites, summary: "Make several Views no Favorites",
+				data: resultsData(batchResults(viewIDKey, nil, batchCodes()...)),
+			}},
 	}
 }
 

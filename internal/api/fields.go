@@ -15,23 +15,29 @@ const tagFields = "Fields and usage"
 
 func (s *Server) fieldRoutes() []Route {
 	return []Route{
-		{Method: "POST", Path: "/data/fields/search", Operation: "search_fields", Scope: workspace.DataRead, Throttling: Never, Paced: true, WorkspaceRequired: true, endpoint: takes(query.FieldSearchRule, s.searchFields), doc: operationDoc{
-			tag: tagFields, summary: "Find out what can be filtered by",
-			text: "An empty body answers every descriptor. With `keys`, `kind` and `query` do not count.",
-			examples: []example{
-				{"keys", "Two fields of projects", []byte(`{"dataset":"projects","keys":["stage","cost"]}`)},
-				{"kind", "All enumerations of signals", []byte(`{"dataset":"signals","kind":"enum"}`)},
-			},
-			data: schema.Array(descriptorSchema(), 0, 0), metadata: fieldMetadataSchema,
-		}},
-		{Method: "GET", Path: "/data/fields/:dataset/:key", Operation: "get_field", Scope: workspace.DataRead, Throttling: Never, Paced: true, WorkspaceRequired: true, Conditional: true, endpoint: noBody(s.getField), doc: operationDoc{
-			tag: tagFields, summary: "Get the descriptor of one field",
-			params: []openapi.Parameter{
-				{Name: "dataset", In: "path", Required: true, Schema: query.DescriptorDatasetRule.Schema, Example: "projects"},
-				{Name: "key", In: "path", Required: true, Schema: &schema.Schema{Type: "string", MinLength: 1}, Example: "stage"},
-			},
-			data: descriptorSchema(), codes: []fault.Code{fault.NotFound},
-		}},
+		{Method: "POST", Path: "/data/fields/search", Operation: "search_fields",
+			Scope: workspace.DataRead, Throttling: Never, Paced: true, WorkspaceRequired: true, Budget: Budget{placesRecords, 0, 128},
+			endpoint: takes(query.FieldSearchRule, s.searchFields),
+			doc: operationDoc{
+				tag: tagFields, summary: "Find out what can be filtered by",
+				text: "An empty body answers every descriptor. With `keys`, `kind` and `query` do not count.",
+				examples: []example{
+					{"keys", "Two fields of projects", []byte(`{"dataset":"projects","keys":["stage","cost"]}`)},
+					{"kind", "All enumerations of signals", []byte(`{"dataset":"signals","kind":"enum"}`)},
+				},
+				data: schema.Array(descriptorSchema(), 0, 0), metadata: fieldMetadataSchema,
+			}},
+		{Method: "GET", Path: "/data/fields/:dataset/:key", Operation: "get_field",
+			Scope: workspace.DataRead, Throttling: Never, Paced: true, WorkspaceRequired: true, Conditional: true, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.getField),
+			doc: operationDoc{
+				tag: tagFields, summary: "Get the descriptor of one field",
+				params: []openapi.Parameter{
+					{Name: "dataset", In: "path", Required: true, Schema: query.DescriptorDatasetRule.Schema, Example: "projects"},
+					{Name: "key", In: "path", Required: true, Schema: &schema.Schema{Type: "string", MinLength: 1}, Example: "stage"},
+				},
+				data: descriptorSchema(), codes: []fault.Code{fault.NotFound},
+			}},
 	}
 }
 

@@ -12,37 +12,49 @@ import (
 func (s *Server) invitationRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{Method: "GET", Path: "/workspace/invitations", Operation: "list_invitations", Scope: read, endpoint: lists("invitations", defaultPeople, s.listInvitations), doc: operationDoc{
-			tag: tagPeople, summary: "List open invitations, newest first",
-			params: pageParams(defaultPeople), data: listOf("invitations", invitationSchema), metadata: listMetadataSchema,
-		}},
-		{Method: "POST", Path: "/workspace/invitations", Operation: "create_invitation", Scope: write, Caller: Admins, Secret: true, endpoint: takes(newInvitation, s.createInvitation), doc: operationDoc{
-			tag: tagPeople, summary: "Invite somebody",
-			text: "`accept_url` is in this answer only. An expired invitation of the address is replaced.",
-			data: schema.Object(
-				schema.Required("invitation", invitationSchema),
-				schema.Optional("accept_url", schema.String("https://app.example/join?token=…").Described("Missing in the answer to a repetition. With `replace`, the invitation can be made again.")),
-				schema.Required("letter", emailScheduleSchema),
-			),
-			codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached},
-			links: schema.Map[openapi.Link]{linkByID("revoke_invitation", "id", "/data/invitation/id")},
-		}},
-		{Method: "DELETE", Path: "/workspace/invitations/:id", Operation: "revoke_invitation", Scope: write, Caller: Admins, endpoint: noBody(s.revokeInvitation), doc: operationDoc{
-			tag: tagPeople, summary: "Revoke an invitation",
-			data: schema.Object(
-				schema.Required("deleted", schema.Only(true)),
-				schema.Required("id", schema.UUID()),
-				schema.Required("email", schema.String("grace@example.com")),
-			),
-			codes: []fault.Code{fault.NotFound},
-		}},
+		{Method: "GET", Path: "/workspace/invitations", Operation: "list_invitations",
+			Scope: read, Budget: Budget{placesRecords, 0, 64},
+			endpoint: lists("invitations", defaultPeople, s.listInvitations),
+			doc: operationDoc{
+				tag: tagPeople, summary: "List open invitations, newest first",
+				params: pageParams(defaultPeople), data: listOf("invitations", invitationSchema), metadata: listMetadataSchema,
+			}},
+		{Method: "POST", Path: "/workspace/invitations", Operation: "create_invitation",
+			Scope: write, Caller: Admins, Secret: true, Budget: Budget{placesRecords, 0, 32},
+			endpoint: takes(newInvitation, s.createInvitation),
+			doc: operationDoc{
+				tag: tagPeople, summary: "Invite somebody",
+				text: "`accept_url` is in this answer only. An expired invitation of the address is replaced.",
+				data: schema.Object(
+					schema.Required("invitation", invitationSchema),
+					schema.Optional("accept_url", schema.String("https://app.example/join?token=…").Described("Missing in the answer to a repetition. With `replace`, the invitation can be made again.")),
+					schema.Required("letter", emailScheduleSchema),
+				),
+				codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached},
+				links: schema.Map[openapi.Link]{linkByID("revoke_invitation", "id", "/data/invitation/id")},
+			}},
+		{Method: "DELETE", Path: "/workspace/invitations/:id", Operation: "revoke_invitation",
+			Scope: write, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.revokeInvitation),
+			doc: operationDoc{
+				tag: tagPeople, summary: "Revoke an invitation",
+				data: schema.Object(
+					schema.Required("deleted", schema.Only(true)),
+					schema.Required("id", schema.UUID()),
+					schema.Required("email", schema.String("grace@example.com")),
+				),
+				codes: []fault.Code{fault.NotFound},
+			}},
 		// The caller is in no workspace yet, so no ceiling applies.
-		{Method: "POST", Path: "/workspace/invitations/accept", Operation: "accept_invitation", Scope: write, Throttling: Never, Paced: true, Caller: Newcomers, endpoint: takes(acceptance, s.acceptInvitation), doc: operationDoc{
-			tag: tagPeople, summary: "Accept an invitation",
-			text:  "With the token of `accept_url`, and an access token whose `email` is the invited address. A token that names scopes needs `workspace:write` among them.",
-			data:  schema.Object(schema.Required("workspace_id", schema.UUID()), schema.Required("member", memberSchema)),
-			codes: []fault.Code{fault.NotFound, fault.AlreadyMember},
-		}},
+		{Method: "POST", Path: "/workspace/invitations/accept", Operation: "accept_invitation",
+			Scope: write, Throttling: Never, Paced: true, Caller: Newcomers, Budget: Budget{placesOutsiders, 0, 32},
+			endpoint: takes(acceptance, s.acceptInvitation),
+			doc: operationDoc{
+				tag: tagPeople, summary: "Accept an invitation",
+				text:  "With the token of `accept_url`, and an access token whose `email` is the invited address. A token that names scopes needs `workspace:write` among them.",
+				data:  schema.Object(schema.Required("workspace_id", schema.UUID()), schema.Required("member", memberSchema)),
+				codes: []fault.Code{fault.NotFound, fault.AlreadyMember},
+			}},
 	}
 }
 

@@ -25,13 +25,16 @@ type Matcher interface {
 func (s *Server) matchRoutes() []Route {
 	var routes []Route
 	for _, d := range query.Matched {
-		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/match", Operation: "match_" + string(d), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: takes(query.MatchRule(d), s.match), doc: operationDoc{
-			tag: tagData, summary: "Find the " + string(d) + " of your own list",
-			text:     matchTexts[d] + " The inputs of a call may be 100. A record of another domain than the input's is never returned, and none below `min_confidence`. Each record returned costs 1 credit; each input without one draws on the token bucket of the caller, after the answer is known. While the caller owes it tokens, the call is refused.",
-			examples: matchExamples[d],
-			data:     schema.Object(schema.Required("results", schema.Array(matchSchema(d), 1, query.MaxMatchInputs).Described("One for each input, in their order."))), metadata: matchMetadata,
-			codes: []fault.Code{fault.TooManyRequests},
-		}})
+		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/match", Operation: "match_" + string(d),
+			Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Budget: Budget{placesGetBatch, search.MatchRows + query.MaxMatchCandidates, 512},
+			endpoint: takes(query.MatchRule(d), s.match),
+			doc: operationDoc{
+				tag: tagData, summary: "Find the " + string(d) + " of your own list",
+				text:     matchTexts[d] + " The inputs of a call may be 100. A record of another domain than the input's is never returned, and none below `min_confidence`. Each record returned costs 1 credit; each input without one draws on the token bucket of the caller, after the answer is known. While the caller owes it tokens, the call is refused.",
+				examples: matchExamples[d],
+				data:     schema.Object(schema.Required("results", schema.Array(matchSchema(d), 1, query.MaxMatchInputs).Described("One for each input, in their order."))), metadata: matchMetadata,
+				codes: []fault.Code{fault.TooManyRequests},
+			}})
 	}
 	return routes
 }

@@ -45,7 +45,7 @@ func (s *Server) mountMCP(g *gin.Engine, methods map[string][]string, document [
 		return
 	}
 	agents := &mcp.Server{
-		API: api, Base: Version, Document: document, Key: s.tagger.key,
+		API: api, Base: Version, Advice: agentAdvice(), Document: document, Key: s.tagger.key,
 		MaxBytes: s.MCP.MaxBytes, Nearest: input.Nearest, Version: s.MCP.Version, Timeout: s.RequestTimeout, Log: s.Log,
 	}
 	handler, err := agents.Handler()

@@ -30,23 +30,32 @@ const defaultPeople = 100
 func (s *Server) memberRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{Method: "GET", Path: "/workspace/members", Operation: "list_members", Scope: read, endpoint: lists("members", defaultPeople, s.listMembers), doc: operationDoc{
-			tag: tagPeople, summary: "List members, by role, then address",
-			params: pageParams(defaultPeople), data: listOf("members", memberSchema), metadata: listMetadataSchema,
-		}},
-		{Method: "PATCH", Path: "/workspace/members/:userId", Operation: "update_member", Scope: write, Caller: Admins, endpoint: takes(roleChange, s.updateMember), doc: operationDoc{
-			tag: tagPeople, summary: "Change a member's role",
-			text:     "Only an owner makes somebody an owner, or takes that from them.",
-			examples: []example{{"admin", "", []byte(`{"role":"admin"}`)}},
-			data:     schema.Object(schema.Required("member", memberSchema)),
-			codes:    []fault.Code{fault.NotFound, fault.LastOwner},
-		}},
-		{Method: "DELETE", Path: "/workspace/members/:userId", Operation: "remove_member", Scope: write, Caller: Admins, endpoint: noBody(s.removeMember), doc: operationDoc{
-			tag: tagPeople, summary: "Remove a member",
-			text:  "`deleted` is false when there was no such member.",
-			data:  schema.Object(schema.Required("deleted", schema.Boolean())),
-			codes: []fault.Code{fault.CannotSelfRemove, fault.LastOwner},
-		}},
+		{Method: "GET", Path: "/workspace/members", Operation: "list_members",
+			Scope: read, Budget: Budget{placesRecords, 0, 64},
+			endpoint: lists("members", defaultPeople, s.listMembers),
+			doc: operationDoc{
+				tag: tagPeople, summary: "List members, by role, then address",
+				params: pageParams(defaultPeople), data: listOf("members", memberSchema), metadata: listMetadataSchema,
+			}},
+		{Method: "PATCH", Path: "/workspace/members/:userId", Operation: "update_member",
+			Scope: write, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
+			endpoint: takes(roleChange, s.updateMember),
+			doc: operationDoc{
+				tag: tagPeople, summary: "Change a member's role",
+				text:     "Only an owner makes somebody an owner, or takes that from them.",
+				examples: []example{{"admin", "", []byte(`{"role":"admin"}`)}},
+				data:     schema.Object(schema.Required("member", memberSchema)),
+				codes:    []fault.Code{fault.NotFound, fault.LastOwner},
+			}},
+		{Method: "DELETE", Path: "/workspace/members/:userId", Operation: "remove_member",
+			Scope: write, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.removeMember),
+			doc: operationDoc{
+				tag: tagPeople, summary: "Remove a member",
+				text:  "`deleted` is false when there was no such member.",
+				data:  schema.Object(schema.Required("deleted", schema.Boolean())),
+				codes: []fault.Code{fault.CannotSelfRemove, fault.LastOwner},
+			}},
 	}
 }
 

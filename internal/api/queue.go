@@ -25,24 +25,33 @@ type Queue interface {
 func (s *Server) queueRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{Method: "POST", Path: "/workspace/signal-queue/search", Operation: "search_signal_queue", Scope: read, Throttling: Metered, endpoint: takes(query.QueueRule, s.searchQueue), doc: operationDoc{
-			tag: tagSignals, summary: "Search the queue of signals",
-			text: "The signals of the subscribed types that arrived after their subscription began, without the dismissed ones; newest arrival first. A signal arrives when Atlas first has it, whatever its `detected_at`. A dry run without conditions counts what is unread.",
-			examples: []example{
-				{"unread", "How many signals are unread", []byte(`{"dry_run":true}`)},
-				{"book", "Those of the accounts and projects in the book", []byte(`{"in_book":true,"limit":50}`)},
-			},
-			data: schema.Array(recordSchema(query.Signals), 0, query.MaxLimit), metadata: queueMetadataSchema, dryRun: true,
-		}},
-		{Method: "POST", Path: "/workspace/signal-queue/dismiss/batch", Operation: "dismiss_signals_batch", Scope: write, endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.dismissSignals), doc: operationDoc{
-			tag: tagSignals, summary: "Dismiss signals of the queue, for the workspace",
-			text: "One that is dismissed already is fine. At most 10,000 of a queue can be dismissed.",
-			data: resultsData(batchResults("id", nil, batchCodes(fault.NotFound, fault.LimitReached)...)),
-		}},
-		{Method: "POST", Path: "/workspace/signal-queue/restore/batch", Operation: "restore_signals_batch", Scope: write, endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.restoreSignals), doc: operationDoc{
-			tag: tagSignals, summary: "Take dismissed signals back into the queue", text: "One that is not dismissed is fine.",
-			data: resultsData(batchResults("id", nil, batchCodes()...)),
-		}},
+		{Method: "POST", Path: "/workspace/signal-queue/search", Operation: "search_signal_queue",
+			Scope: read, Throttling: Metered, Budget: Budget{placesRecords, rowsSearch, 512},
+			endpoint: takes(query.QueueRule, s.searchQueue),
+			doc: operationDoc{
+				tag: tagSignals, summary: "Search the queue of signals",
+				text: "The signals of the subscribed types that arrived after their subscription began, without the dismissed ones; newest arrival first. A signal arrives when Atlas first has it, whatever its `detected_at`. A dry run without conditions counts what is unread.",
+				examples: []example{
+					{"unread", "How many signals are unread", []byte(`{"dry_run":true}`)},
+					{"book", "Those of the accounts and projects in the book", []byte(`{"in_book":true,"limit":50}`)},
+				},
+				data: schema.Array(recordSchema(query.Signals), 0, query.MaxLimit), metadata: queueMetadataSchema, dryRun: true,
+			}},
+		{Method: "POST", Path: "/workspace/signal-queue/dismiss/batch", Operation: "dismiss_signals_batch",
+			Scope: write, Budget: Budget{placesRecords, maxBatch, 256},
+			endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.dismissSignals),
+			doc: operationDoc{
+				tag: tagSignals, summary: "Dismiss signals of the queue, for the workspace",
+				text: "One that is dismissed already is fine. At most 10,000 of a queue can be dismissed.",
+				data: resultsData(batchResults("id", nil, batchCodes(fault.NotFound, fault.LimitReached)...)),
+			}},
+		{Method: "POST", Path: "/workspace/signal-queue/restore/batch", Operation: "restore_signals_batch",
+			Scope: write, Budget: Budget{placesRecords, 0, 64},
+			endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.restoreSignals),
+			doc: operationDoc{
+				tag: tagSignals, summary: "Take dismissed signals back into the queue", text: "One that is not dismissed is fine.",
+				data: resultsData(batchResults("id", nil, batchCodes()...)),
+			}},
 	}
 }
 

@@ -10,15 +10,21 @@ import (
 
 func (s *Server) releaseRoutes() []Route {
 	return []Route{
-		{Method: "GET", Path: "/data/release", Operation: "get_release", Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, Conditional: true, endpoint: noBody(s.getRelease), doc: operationDoc{
-			tag: tagData, summary: "Get the state of the global dataset", data: releaseSchema(),
-		}},
-		{Method: "POST", Path: "/data/coverage", Operation: "get_coverage", Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, endpoint: takes(query.CoverageRule, s.getCoverage), doc: operationDoc{
-			tag: tagData, summary: "Find out which fields are known, by the values of one",
-			text:     "Counts all global records, whatever the workspace. All counts are exact.",
-			examples: []example{{"cities", "Projects of the ten largest cities", []byte(`{"dataset":"projects","by":"city"}`)}},
-			data:     coverageSchema(),
-		}},
+		{Method: "GET", Path: "/data/release", Operation: "get_release",
+			Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, Conditional: true, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.getRelease),
+			doc: operationDoc{
+				tag: tagData, summary: "Get the state of the global dataset", data: releaseSchema(),
+			}},
+		{Method: "POST", Path: "/data/coverage", Operation: "get_coverage",
+			Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, Budget: Budget{placesRecords, 0, 64},
+			endpoint: takes(query.CoverageRule, s.getCoverage),
+			doc: operationDoc{
+				tag: tagData, summary: "Find out which fields are known, by the values of one",
+				text:     "Counts all global records, whatever the workspace. All counts are exact.",
+				examples: []example{{"cities", "Projects of the ten largest cities", []byte(`{"dataset":"projects","by":"city"}`)}},
+				data:     coverageSchema(),
+			}},
 	}
 }
 

@@ -32,6 +32,7 @@ type Route struct {
 	Conditional bool
 	// Secret means that the answer has a secret beside text that the caller chooses.
 	Secret bool
+	Budget Budget
 	// ReadOnly routes change nothing, although they need the scope to write.
 	ReadOnly bool
 

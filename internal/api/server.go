@@ -187,12 +187,8 @@ func (s *Server) router() *gin.Engine {
 	for _, r := range s.Routes() {
 		path := Version + r.Path
 		methods[path] = append(methods[path], r.Method)
-		budget, ok := Budgets[r.Operation]
-		if !ok {
-			panic("the route " + r.Operation + " has no budget")
-		}
 		s.strangers.keyed[rowKey(r.Method, path)] = true
-		g.Handle(r.Method, path, s.serve(r, budget))
+		g.Handle(r.Method, path, s.serve(r))
 	}
 	document := encoded(s.Document())
 	s.mountMCP(g, methods, document, bounded(g))

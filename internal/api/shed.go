@@ -114,7 +114,7 @@ func (c *call) acquireWorking() bool {
 	most := all - all/4
 	quotas := []quota{
 		{everyone{}, all}, {caller, most},
-		{callerRoute{caller, c.route.Operation}, c.budget.places(all)},
+		{callerRoute{caller, c.route.Operation}, c.route.Budget.places(all)},
 	}
 	if c.newcomer() {
 		quotas = append(quotas, quota{newcomers{}, max(all/16, 1)})

@@ -17,25 +17,37 @@ func (s *Server) skillRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	const personal = fault.UserIdentityRequired // an API key asks for something that belongs to a user
 	return []Route{
-		{Method: "POST", Path: "/workspace/skills/find", Operation: "find_skills", Scope: read, endpoint: takes(skillQuery, s.findSkills), doc: operationDoc{
-			tag: tagSkills, summary: "Find published Skills, and one's own personal ones",
-			data: listOf("skills", listedSkillSchema), metadata: listMetadataSchema, codes: []fault.Code{personal},
-		}},
-		{Method: "POST", Path: "/workspace/skills/list", Operation: "list_skills", Scope: read, endpoint: takes(skillFilter, s.listSkills), doc: operationDoc{
-			tag: tagSkills, summary: "List all Skills that the caller may see",
-			data: listOf("skills", listedSkillSchema), metadata: listMetadataSchema, codes: []fault.Code{personal},
-		}},
-		{Method: "POST", Path: "/workspace/skills/get", Operation: "get_skill", Scope: read, endpoint: takes(skillLocator, s.getSkill), doc: operationDoc{
-			tag: tagSkills, summary: "Get one Skill, with its content",
-			data:  skillDataSchema,
-			codes: []fault.Code{personal, fault.SkillNotFound},
-		}},
-		{Method: "POST", Path: "/workspace/skills/create", Operation: "create_skill", Scope: write, endpoint: takes(newSkill, s.createSkill), doc: operationDoc{
-			tag: tagSkills, summary: "Create a Skill, as a draft",
-			data:  skillDataSchema,
-			codes: []fault.Code{personal, fault.SkillConflict, fault.LimitReached},
-			links: schema.Map[openapi.Link]{linkByBody("get_skill", "locator", "/data/skill/locator")},
-		}},
+		{Method: "POST", Path: "/workspace/skills/find", Operation: "find_skills",
+			Scope: read, Budget: Budget{placesRecords, 0, 128},
+			endpoint: takes(skillQuery, s.findSkills),
+			doc: operationDoc{
+				tag: tagSkills, summary: "Find published Skills, and one's own personal ones",
+				data: listOf("skills", listedSkillSchema), metadata: listMetadataSchema, codes: []fault.Code{personal},
+			}},
+		{Method: "POST", Path: "/workspace/skills/list", Operation: "list_skills",
+			Scope: read, Budget: Budget{placesRecords, 0, 128},
+			endpoint: takes(skillFilter, s.listSkills),
+			doc: operationDoc{
+				tag: tagSkills, summary: "List all Skills that the caller may see",
+				data: listOf("skills", listedSkillSchema), metadata: listMetadataSchema, codes: []fault.Code{personal},
+			}},
+		{Method: "POST", Path: "/workspace/skills/get", Operation: "get_skill",
+			Scope: read, Budget: Budget{placesRecords, 0, 128},
+			endpoint: takes(skillLocator, s.getSkill),
+			doc: operationDoc{
+				tag: tagSkills, summary: "Get one Skill, with its content",
+				data:  skillDataSchema,
+				codes: []fault.Code{personal, fault.SkillNotFound},
+			}},
+		{Method: "POST", Path: "/workspace/skills/create", Operation: "create_skill",
+			Scope: write, Budget: Budget{placesRecords, 0, 128},
+			endpoint: takes(newSkill, s.createSkill),
+			doc: operationDoc{
+				tag: tagSkills, summary: "Create a Skill, as a draft",
+				data:  skillDataSchema,
+				codes: []fault.Code{personal, fault.SkillConflict, fault.LimitReached},
+				links: schema.Map[openapi.Link]{linkByBody("get_skill", "locator", "/data/skill/locator")},
+			}},
 	}
 }
 

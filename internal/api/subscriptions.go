@@ -17,18 +17,27 @@ const tagSignals = "Signal subscriptions"
 func (s *Server) subscriptionRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{Method: "GET", Path: "/workspace/signal-subscriptions", Operation: "list_signal_subscriptions", Scope: read, endpoint: lists("subscriptions", defaultPeople, s.listSubscriptions), doc: operationDoc{
-			tag: tagSignals, summary: "List signal subscriptions, by type",
-			params: pageParams(defaultPeople), data: listOf("subscriptions", subscriptionSchema), metadata: listMetadataSchema,
-		}},
-		{Method: "POST", Path: "/workspace/signal-subscriptions/upsert", Operation: "upsert_signal_subscription", Scope: write, endpoint: takes(subscriptionUpsert, s.upsertSubscription), doc: operationDoc{
-			tag: tagSignals, summary: "Subscribe to a type of signal, or change how",
-			data:  schema.Object(schema.Required("subscription", subscriptionSchema)),
-			links: schema.Map[openapi.Link]{linkByID("delete_signal_subscription", "id", "/data/subscription/id")},
-		}},
-		{Method: "DELETE", Path: "/workspace/signal-subscriptions/:id", Operation: "delete_signal_subscription", Scope: write, endpoint: noBody(s.deleteSubscription), doc: operationDoc{
-			tag: tagSignals, summary: "End a signal subscription", text: "One that is gone is fine.", data: deletedSchema,
-		}},
+		{Method: "GET", Path: "/workspace/signal-subscriptions", Operation: "list_signal_subscriptions",
+			Scope: read, Budget: Budget{placesRecords, 0, 64},
+			endpoint: lists("subscriptions", defaultPeople, s.listSubscriptions),
+			doc: operationDoc{
+				tag: tagSignals, summary: "List signal subscriptions, by type",
+				params: pageParams(defaultPeople), data: listOf("subscriptions", subscriptionSchema), metadata: listMetadataSchema,
+			}},
+		{Method: "POST", Path: "/workspace/signal-subscriptions/upsert", Operation: "upsert_signal_subscription",
+			Scope: write, Budget: Budget{placesRecords, 0, 32},
+			endpoint: takes(subscriptionUpsert, s.upsertSubscription),
+			doc: operationDoc{
+				tag: tagSignals, summary: "Subscribe to a type of signal, or change how",
+				data:  schema.Object(schema.Required("subscription", subscriptionSchema)),
+				links: schema.Map[openapi.Link]{linkByID("delete_signal_subscription", "id", "/data/subscription/id")},
+			}},
+		{Method: "DELETE", Path: "/workspace/signal-subscriptions/:id", Operation: "delete_signal_subscription",
+			Scope: write, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.deleteSubscription),
+			doc: operationDoc{
+				tag: tagSignals, summary: "End a signal subscription", text: "One that is gone is fine.", data: deletedSchema,
+			}},
 	}
 }
 

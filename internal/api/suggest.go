@@ -16,11 +16,14 @@ type Suggester interface {
 func (s *Server) suggestRoutes() []Route {
 	var routes []Route
 	for _, d := range catalogOrder {
-		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/suggest", Operation: "suggest_" + string(d), Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, endpoint: takes(query.SuggestRule(d), s.suggest), doc: operationDoc{
-			tag: tagData, summary: "Complete what a user types, from " + string(d), text: suggestTexts[d],
-			examples: []example{{"typed", "What begins with three letters", []byte(`{"prefix":"cal","limit":5}`)}},
-			data:     suggestionsSchema,
-		}})
+		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/suggest", Operation: "suggest_" + string(d),
+			Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, Budget: Budget{placesSearch, rowsSuggest(d), 256},
+			endpoint: takes(query.SuggestRule(d), s.suggest),
+			doc: operationDoc{
+				tag: tagData, summary: "Complete what a user types, from " + string(d), text: suggestTexts[d],
+				examples: []example{{"typed", "What begins with three letters", []byte(`{"prefix":"cal","limit":5}`)}},
+				data:     suggestionsSchema,
+			}})
 	}
 	return routes
 }

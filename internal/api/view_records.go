@@ -40,35 +40,50 @@ func (s *Server) viewRecordRoutes() []Route {
 		)))
 	}
 	return []Route{
-		{Method: "POST", Path: "/workspace/views/:id/records/add", Operation: "add_view_record", Scope: write, endpoint: takes(recordToAdd, s.addViewRecord), doc: operationDoc{
-			tag: tagViews, summary: "Put a record into a Static View",
-			text: "Answers 200 with its one result, also when the record is refused. " + visible + " Asking to add a contact does not make it visible.",
-			data: membersDataSchema(ofAdded...), metadata: batchMetadataSchema, codes: ofStatic,
-		}},
-		{Method: "POST", Path: "/workspace/views/:id/records/add/batch", Operation: "add_view_records_batch", Scope: write, endpoint: takesBatch("inputs", recordToAdd, s.addViewRecords), doc: operationDoc{
-			tag: tagViews, summary: "Put several records into a Static View", text: visible,
-			data: membersDataSchema(batchCodes(ofAdded...)...), codes: ofStatic,
-		}},
-		{Method: "DELETE", Path: "/workspace/views/:id/records/:recordId", Operation: "remove_view_record", Scope: write, endpoint: noBody(s.removeViewRecord), doc: operationDoc{
-			tag: tagViews, summary: "Take a record out of a Static View",
-			text: "One that is not in it is fine.",
-			data: membersDataSchema(), metadata: batchMetadataSchema, codes: ofStatic,
-		}},
-		{Method: "POST", Path: "/workspace/views/:id/records/delete/batch", Operation: "remove_view_records_batch", Scope: write, endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.removeViewRecords), doc: operationDoc{
-			tag: tagViews, summary: "Take several records out of a Static View",
-			data: membersDataSchema(batchCodes()...), codes: ofStatic,
-		}},
-		{Method: "POST", Path: "/workspace/views/:id/records/search", Operation: "search_view_records", Scope: read, Throttling: Metered, endpoint: endpoint{body: schema.Named("ViewRecordsSearchRequest", schema.AnyOfObjects(bodies...).Described("A search request of the View's dataset.")), bodyOptional: true, handle: s.searchViewRecords}, doc: operationDoc{
-			tag: tagViews, summary: "Search the records of a View",
-			text:    "The request is one of the View's dataset; its conditions narrow the View for this call. One on a value of the book restricts the result to the book. The presentation's sorting is not used. " + visible,
-			depends: "the View's dataset",
-			examples: []example{
-				{"all", "All records", []byte(`{}`)},
-				{"accounts", "Of a View of accounts, those of a tier", []byte(`{"filters":{"icp_tier":{"value":"tier_1"}},"sort":{"field":"created_at","order":"desc"}}`)},
-				{"projects", "Of a View of projects, the large ones", []byte(`{"filters":{"sqft":{"value":[10000,null]}},"limit":100}`)},
-			},
-			data: schema.Named("ViewRecords", schema.OneOfObjects("dataset", answers...)), metadata: pageMetadataSchema, dryRun: true, codes: []fault.Code{fault.ViewNotFound},
-		}},
+		{Method: "POST", Path: "/workspace/views/:id/records/add", Operation: "add_view_record",
+			Scope: write, Budget: Budget{placesRecords, 1, 32},
+			endpoint: takes(recordToAdd, s.addViewRecord),
+			doc: operationDoc{
+				tag: tagViews, summary: "Put a record into a Static View",
+				text: "Answers 200 with its one result, also when the record is refused. " + visible + " Asking to add a contact does not make it visible.",
+				data: membersDataSchema(ofAdded...), metadata: batchMetadataSchema, codes: ofStatic,
+			}},
+		{Method: "POST", Path: "/workspace/views/:id/records/add/batch", Operation: "add_view_records_batch",
+			Scope: write, Budget: Budget{placesRecords, maxBatch, 512},
+			endpoint: takesBatch("inputs", recordToAdd, s.addViewRecords),
+			doc: operationDoc{
+				tag: tagViews, summary: "Put several records into a Static View", text: visible,
+				data: membersDataSchema(batchCodes(ofAdded...)...), codes: ofStatic,
+			}},
+		{Method: "DELETE", Path: "/workspace/views/:id/records/:recordId", Operation: "remove_view_record",
+			Scope: write, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.removeViewRecord),
+			doc: operationDoc{
+				tag: tagViews, summary: "Take a record out of a Static View",
+				text: "One that is not in it is fine.",
+				data: membersDataSchema(), metadata: batchMetadataSchema, codes: ofStatic,
+			}},
+		{Method: "POST", Path: "/workspace/views/:id/records/delete/batch", Operation: "remove_view_records_batch",
+			Scope: write, Budget: Budget{placesRecords, 0, 64},
+			endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.removeViewRecords),
+			doc: operationDoc{
+				tag: tagViews, summary: "Take several records out of a Static View",
+				data: membersDataSchema(batchCodes()...), codes: ofStatic,
+			}},
+		{Method: "POST", Path: "/workspace/views/:id/records/search", Operation: "search_view_records",
+			Scope: read, Throttling: Metered, Budget: Budget{placesSearch, rowsMerged, 512},
+			endpoint: endpoint{body: schema.Named("ViewRecordsSearchRequest", schema.AnyOfObjects(bodies...).Described("A search request of the View's dataset.")), bodyOptional: true, handle: s.searchViewRecords},
+			doc: operationDoc{
+				tag: tagViews, summary: "Search the records of a View",
+				text:    "The request is one of the View's dataset; its conditions narrow the View for this call. One on a value of the book restricts the result to the book. The presentation's sorting is not used. " + visible,
+				depends: "the View's dataset",
+				examples: []example{
+					{"all", "All records", []byte(`{}`)},
+					{"accounts", "Of a View of accounts, those of a tier", []byte(`{"filters":{"icp_tier":{"value":"tier_1"}},"sort":{"field":"created_at","order":"desc"}}`)},
+					{"projects", "Of a View of projects, the large ones", []byte(`{"filters":{"sqft":{"value":[10000,null]}},"limit":100}`)},
+				},
+				data: schema.Named("ViewRecords", schema.OneOfObjects("dataset", answers...)), metadata: pageMetadataSchema, dryRun: true, codes: []fault.Code{fault.ViewNotFound},
+			}},
 	}
 }
 

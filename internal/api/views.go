@@ -30,41 +30,59 @@ func (s *Server) viewRoutes() []Route {
 		fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition, fault.RevisionConflict, fault.ViewNameConflict, fault.LimitReached,
 	}
 	return []Route{
-		{Method: "GET", Path: "/workspace/views", Operation: "list_views", Scope: read, WorkspaceRequired: true, Caller: UsersForFavorites, endpoint: noBody(s.listViews), doc: operationDoc{
-			tag: tagViews, summary: "List Views, by name",
-			params: append(viewFilterParams(), pageParams(defaultViews)...), data: listOf("views", viewSchema), metadata: listMetadataSchema,
-		}},
-		{Method: "GET", Path: "/workspace/views/:id", Operation: "get_view", Scope: read, endpoint: noBody(s.getView), doc: operationDoc{
-			tag: tagViews, summary: "Get one View",
-			data: viewDataSchema, codes: []fault.Code{fault.ViewNotFound},
-		}},
-		{Method: "POST", Path: "/workspace/views/upsert", Operation: "upsert_view", Scope: write, endpoint: endpoint{body: viewUpsert, handle: s.upsertView}, doc: operationDoc{
-			tag: tagViews, summary: "Create or change a View",
-			text: "Without `id` it creates; with `id` it changes what is given.",
-			examples: []example{
-				{"dynamic", "A Dynamic View", []byte(`{"dataset":"project","view_type":"dynamic","name":"Towers in Calgary","definition":{"version":1,"q":"tower","fields":{"city":["Calgary"],"stories":{"min":"10"},"detected":{"after":"2026-01-31"}}}}`)},
-				{"static", "A Static View", []byte(`{"dataset":"account","view_type":"static","name":"To visit"}`)},
-				{"rename", "Another name, if nobody changed it meanwhile", []byte(`{"id":"` + schema.SampleID + `","name":"To visit in spring","revision":1}`)},
-			},
-			data: viewDataSchema, codes: upsertCodes,
-			links: schema.Map[openapi.Link]{
-				linkByID("get_view", "id", "/data/view/id"), linkByID("search_view_records", "id", "/data/view/id"), linkByID("delete_view", "id", "/data/view/id"),
-				linkByBody("upsert_favorite_view", viewIDKey, "/data/view/id"),
-			},
-		}},
-		{Method: "POST", Path: "/workspace/views/upsert/batch", Operation: "upsert_views_batch", Scope: write, endpoint: endpoint{body: batchBody("inputs", viewUpsert), item: viewUpsert, items: "inputs", handle: s.upsertViews}, doc: operationDoc{
-			tag: tagViews, summary: "Create or change several Views",
-			data: resultsData(batchResults(viewIDKey, viewDataSchema, batchCodes(upsertCodes...)...)),
-		}},
-		{Method: "DELETE", Path: "/workspace/views/:id", Operation: "delete_view", Scope: write, endpoint: noBody(s.deleteView), doc: operationDoc{
-			tag: tagViews, summary: "Delete a View, for everybody",
-			text: "Its memberships and Favorites go with it.",
-			data: deletedSchema, codes: []fault.Code{fault.ViewNotFound},
-		}},
-		{Method: "POST", Path: "/workspace/views/delete/batch", Operation: "delete_views_batch", Scope: write, endpoint: takesBatch("ids", rule.UUID[views.ID](), s.deleteViews), doc: operationDoc{
-			tag: tagViews, summary: "Delete several Views",
-			data: resultsData(batchResults(viewIDKey, nil, batchCodes(fault.ViewNotFound)...)),
-		}},
+		{Method: "GET", Path: "/workspace/views", Operation: "list_views",
+			Scope: read, WorkspaceRequired: true, Caller: UsersForFavorites, Budget: Budget{placesRecords, 0, 128},
+			endpoint: noBody(s.listViews),
+			doc: operationDoc{
+				tag: tagViews, summary: "List Views, by name",
+				params: append(viewFilterParams(), pageParams(defaultViews)...), data: listOf("views", viewSchema), metadata: listMetadataSchema,
+			}},
+		{Method: "GET", Path: "/workspace/views/:id", Operation: "get_view",
+			Scope: read, Budget: Budget{placesRecords, 0, 64},
+			endpoint: noBody(s.getView),
+			doc: operationDoc{
+				tag: tagViews, summary: "Get one View",
+				data: viewDataSchema, codes: []fault.Code{fault.ViewNotFound},
+			}},
+		{Method: "POST", Path: "/workspace/views/upsert", Operation: "upsert_view",
+			Scope: write, Budget: Budget{placesRecords, 0, 64},
+			endpoint: endpoint{body: viewUpsert, handle: s.upsertView},
+			doc: operationDoc{
+				tag: tagViews, summary: "Create or change a View",
+				text: "Without `id` it creates; with `id` it changes what is given.",
+				examples: []example{
+					{"dynamic", "A Dynamic View", []byte(`{"dataset":"project","view_type":"dynamic","name":"Towers in Calgary","definition":{"version":1,"q":"tower","fields":{"city":["Calgary"],"stories":{"min":"10"},"detected":{"after":"2026-01-31"}}}}`)},
+					{"static", "A Static View", []byte(`{"dataset":"account","view_type":"static","name":"To visit"}`)},
+					{"rename", "Another name, if nobody changed it meanwhile", []byte(`{"id":"` + schema.SampleID + `","name":"To visit in spring","revision":1}`)},
+				},
+				data: viewDataSchema, codes: upsertCodes,
+				links: schema.Map[openapi.Link]{
+					linkByID("get_view", "id", "/data/view/id"), linkByID("search_view_records", "id", "/data/view/id"), linkByID("delete_view", "id", "/data/view/id"),
+					linkByBody("upsert_favorite_view", viewIDKey, "/data/view/id"),
+				},
+			}},
+		{Method: "POST", Path: "/workspace/views/upsert/batch", Operation: "upsert_views_batch",
+			Scope: write, Budget: Budget{placesRecords, 0, 512},
+			endpoint: endpoint{body: batchBody("inputs", viewUpsert), item: viewUpsert, items: "inputs", handle: s.upsertViews},
+			doc: operationDoc{
+				tag: tagViews, summary: "Create or change several Views",
+				data: resultsData(batchResults(viewIDKey, viewDataSchema, batchCodes(upsertCodes...)...)),
+			}},
+		{Method: "DELETE", Path: "/workspace/views/:id", Operation: "delete_view",
+			Scope: write, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.deleteView),
+			doc: operationDoc{
+				tag: tagViews, summary: "Delete a View, for everybody",
+				text: "Its memberships and Favorites go with it.",
+				data: deletedSchema, codes: []fault.Code{fault.ViewNotFound},
+			}},
+		{Method: "POST", Path: "/workspace/views/delete/batch", Operation: "delete_views_batch",
+			Scope: write, Budget: Budget{placesRecords, 0, 64},
+			endpoint: takesBatch("ids", rule.UUID[views.ID](), s.deleteViews),
+			doc: operationDoc{
+				tag: tagViews, summary: "Delete several Views",
+				data: resultsData(batchResults(viewIDKey, nil, batchCodes(fault.ViewNotFound)...)),
+			}},
 	}
 }
 

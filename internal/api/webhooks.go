@@ -21,51 +21,75 @@ func (s *Server) webhookRoutes() []Route {
 	oneWebhook := schema.Object(schema.Required("webhook", webhookSchema))
 	oneDelivery := schema.Object(schema.Required("delivery", deliverySchema))
 	return []Route{
-		{Method: "GET", Path: "/workspace/webhooks", Operation: "list_webhooks", Scope: read, Caller: Admins, endpoint: lists("webhooks", defaultPeople, s.listWebhooks), doc: operationDoc{
-			tag: tagWebhooks, summary: "List webhooks, the oldest first",
-			text:   "An API key without `workspace:write`, which may not manage webhooks, gets `url` without path and query.",
-			params: pageParams(defaultPeople), data: listOf("webhooks", webhookSchema), metadata: listMetadataSchema,
-		}},
-		{Method: "POST", Path: "/workspace/webhooks/upsert", Operation: "upsert_webhook", Scope: write, Caller: Admins, Secret: true, endpoint: takes(s.webhookUpsert(), s.upsertWebhook), doc: operationDoc{
-			tag: tagWebhooks, summary: "Create a webhook, or change and enable one",
-			text:  "`secret` is in the answer to creation and rotation only.",
-			data:  oneWebhook,
-			codes: []fault.Code{fault.NotFound, fault.LimitReached},
-			links: schema.Map[openapi.Link]{
-				linkByID("delete_webhook", "id", "/data/webhook/id"),
-				linkByID("test_webhook", "id", "/data/webhook/id"),
-			},
-		}},
-		{Method: "DELETE", Path: "/workspace/webhooks/:id", Operation: "delete_webhook", Scope: write, Caller: Admins, endpoint: noBody(s.deleteWebhook), doc: operationDoc{
-			tag: tagWebhooks, summary: "Delete a webhook", text: "What waits for it is not delivered.",
-			data: deletedSchema, codes: []fault.Code{fault.NotFound},
-		}},
-		{Method: "POST", Path: "/workspace/webhooks/:id/test", Operation: "test_webhook", Scope: write, Caller: Admins, Throttling: Limited, endpoint: noBody(s.testWebhook), doc: operationDoc{
-			tag: tagWebhooks, summary: "Send `webhook.test` to a webhook", text: "A disabled webhook gets it too. It is sent in the background: the log of deliveries shows the outcome.",
-			data: oneDelivery, codes: []fault.Code{fault.NotFound},
-		}},
-		{Method: "POST", Path: "/workspace/webhooks/:id/rotate", Operation: "rotate_webhook", Scope: write, Caller: Admins, Secret: true, endpoint: noBody(s.rotateWebhook), doc: operationDoc{
-			tag: tagWebhooks, summary: "Give a webhook a new secret", text: "For 24 hours deliveries are signed with the secret before too.",
-			data: oneWebhook, codes: []fault.Code{fault.NotFound},
-		}},
-		{Method: "GET", Path: "/workspace/webhooks/:id/deliveries", Operation: "list_webhook_deliveries", Scope: read, Caller: Admins, endpoint: lists("deliveries", defaultPeople, s.listDeliveries), doc: operationDoc{
-			tag: tagWebhooks, summary: "List the deliveries of a webhook, the newest first", text: "Those of the last 30 days.",
-			params: pageParams(defaultPeople), data: listOf("deliveries", deliverySchema), metadata: listMetadataSchema,
-			codes: []fault.Code{fault.NotFound},
-		}},
-		{Method: "POST", Path: "/workspace/webhooks/:id/deliveries/:deliveryId/replay", Operation: "replay_webhook_delivery", Scope: write, Caller: Admins, Throttling: Limited, endpoint: noBody(s.replayDelivery), doc: operationDoc{
-			tag: tagWebhooks, summary: "Deliver again", text: "With the same `webhook-id`. A delivery that is pending stays as it is.",
-			data: oneDelivery, codes: []fault.Code{fault.NotFound, fault.WebhookDisabled},
-		}},
-		{Method: "POST", Path: "/workspace/webhooks/:id/replay", Operation: "replay_webhook", Scope: write, Caller: Admins, Throttling: Limited, endpoint: takes(replaySpan, s.replayWebhook), doc: operationDoc{
-			tag: tagWebhooks, summary: "Deliver again what was made in a span of time",
-			text: "From `from` to before `to`, delivered or failed, the oldest first, at most 10,000: `next` is the `from` of the next call, null when nothing is left.",
-			data: schema.Object(
-				schema.Required("replayed", schema.Integer(0, webhooks.MaxReplay)),
-				schema.Required("next", schema.Nullable(schema.Time())),
-			),
-			codes: []fault.Code{fault.NotFound, fault.WebhookDisabled},
-		}},
+		{Method: "GET", Path: "/workspace/webhooks", Operation: "list_webhooks",
+			Scope: read, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
+			endpoint: lists("webhooks", defaultPeople, s.listWebhooks),
+			doc: operationDoc{
+				tag: tagWebhooks, summary: "List webhooks, the oldest first",
+				text:   "An API key without `workspace:write`, which may not manage webhooks, gets `url` without path and query.",
+				params: pageParams(defaultPeople), data: listOf("webhooks", webhookSchema), metadata: listMetadataSchema,
+			}},
+		{Method: "POST", Path: "/workspace/webhooks/upsert", Operation: "upsert_webhook",
+			Scope: write, Caller: Admins, Secret: true, Budget: Budget{placesRecords, 0, 32},
+			endpoint: takes(s.webhookUpsert(), s.upsertWebhook),
+			doc: operationDoc{
+				tag: tagWebhooks, summary: "Create a webhook, or change and enable one",
+				text:  "`secret` is in the answer to creation and rotation only.",
+				data:  oneWebhook,
+				codes: []fault.Code{fault.NotFound, fault.LimitReached},
+				links: schema.Map[openapi.Link]{
+					linkByID("delete_webhook", "id", "/data/webhook/id"),
+					linkByID("test_webhook", "id", "/data/webhook/id"),
+				},
+			}},
+		{Method: "DELETE", Path: "/workspace/webhooks/:id", Operation: "delete_webhook",
+			Scope: write, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.deleteWebhook),
+			doc: operationDoc{
+				tag: tagWebhooks, summary: "Delete a webhook", text: "What waits for it is not delivered.",
+				data: deletedSchema, codes: []fault.Code{fault.NotFound},
+			}},
+		{Method: "POST", Path: "/workspace/webhooks/:id/test", Operation: "test_webhook",
+			Scope: write, Caller: Admins, Throttling: Limited, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.testWebhook),
+			doc: operationDoc{
+				tag: tagWebhooks, summary: "Send `webhook.test` to a webhook", text: "A disabled webhook gets it too. It is sent in the background: the log of deliveries shows the outcome.",
+				data: oneDelivery, codes: []fault.Code{fault.NotFound},
+			}},
+		{Method: "POST", Path: "/workspace/webhooks/:id/rotate", Operation: "rotate_webhook",
+			Scope: write, Caller: Admins, Secret: true, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.rotateWebhook),
+			doc: operationDoc{
+				tag: tagWebhooks, summary: "Give a webhook a new secret", text: "For 24 hours deliveries are signed with the secret before too.",
+				data: oneWebhook, codes: []fault.Code{fault.NotFound},
+			}},
+		{Method: "GET", Path: "/workspace/webhooks/:id/deliveries", Operation: "list_webhook_deliveries",
+			Scope: read, Caller: Admins, Budget: Budget{placesRecords, 0, 64},
+			endpoint: lists("deliveries", defaultPeople, s.listDeliveries),
+			doc: operationDoc{
+				tag: tagWebhooks, summary: "List the deliveries of a webhook, the newest first", text: "Those of the last 30 days.",
+				params: pageParams(defaultPeople), data: listOf("deliveries", deliverySchema), metadata: listMetadataSchema,
+				codes: []fault.Code{fault.NotFound},
+			}},
+		{Method: "POST", Path: "/workspace/webhooks/:id/deliveries/:deliveryId/replay", Operation: "replay_webhook_delivery",
+			Scope: write, Caller: Admins, Throttling: Limited, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.replayDelivery),
+			doc: operationDoc{
+				tag: tagWebhooks, summary: "Deliver again", text: "With the same `webhook-id`. A delivery that is pending stays as it is.",
+				data: oneDelivery, codes: []fault.Code{fault.NotFound, fault.WebhookDisabled},
+			}},
+		{Method: "POST", Path: "/workspace/webhooks/:id/replay", Operation: "replay_webhook",
+			Scope: write, Caller: Admins, Throttling: Limited, Budget: Budget{placesRecords, 0, 64},
+			endpoint: takes(replaySpan, s.replayWebhook),
+			doc: operationDoc{
+				tag: tagWebhooks, summary: "Deliver again what was made in a span of time",
+				text: "From `from` to before `to`, delivered or failed, the oldest first, at most 10,000: `next` is the `from` of the next call, null when nothing is left.",
+				data: schema.Object(
+					schema.Required("replayed", schema.Integer(0, webhooks.MaxReplay)),
+					schema.Required("next", schema.Nullable(schema.Time())),
+				),
+				codes: []fault.Code{fault.NotFound, fault.WebhookDisabled},
+			}},
 	}
 }
 

@@ -81,7 +81,7 @@ func (d *Digester) Look(ctx context.Context) error {
 func (d *Digester) make(ctx context.Context, one digest.Digests, through, now time.Time) error {
 	next := digest.Next(one.Frequency, one.TimeZone, now)
 	if !one.Began {
-		if one.Frequency == digest.Instant {
+		if one.Frequency == subscriptions.Instant {
 			next = now // the first one waits for nothing
 		}
 		return d.Store.BeginDigests(ctx, one, next)
@@ -93,7 +93,7 @@ func (d *Digester) make(ctx context.Context, one digest.Digests, through, now ti
 			return err
 		}
 	}
-	if len(signals) == 0 && one.Frequency == digest.Instant {
+	if len(signals) == 0 && one.Frequency == subscriptions.Instant {
 		next = now
 	}
 	added, err := d.Store.AdvanceDigests(ctx, one, through, next, len(signals) > 0, now)

@@ -110,9 +110,9 @@ func TestDigests(t *testing.T) {
 		_, err := subs.Upsert(t.Context(), in, subscriptions.Change{SignalType: kind, Frequency: f, Channels: channels})
 		fatal(t, err)
 	}
-	subscribe(w.in, "permit_issued", digest.Instant, "email")
-	subscribe(w.in, "permit_filed", digest.Daily, "email", "in_app")
-	subscribe(other, "permit_issued", digest.Instant, "in_app")
+	subscribe(w.in, "permit_issued", subscriptions.Instant, "email")
+	subscribe(w.in, "permit_filed", subscriptions.Daily, "email", "in_app")
+	subscribe(other, "permit_issued", subscriptions.Instant, "in_app")
 
 	cursors, err := search.NewCursors([]byte("a key that signs cursors"))
 	fatal(t, err)
@@ -237,7 +237,7 @@ func TestDigestsAfterALookFromTheFuture(t *testing.T) {
 	_, err := w.directory.AddMember(t.Context(), w.in, people.Member{Email: "ann@example.com", Name: "Ann", Role: people.MemberRole})
 	fatal(t, err)
 	subs := subscriptions.NewSubscriptions(w.databases.OpenApp(t, postgres.Options{MaxConns: 2}), nil)
-	for kind, f := range map[string]subscriptions.Frequency{"permit_issued": digest.Instant, "permit_filed": digest.Daily, "cost_changed": digest.Weekly} {
+	for kind, f := range map[string]subscriptions.Frequency{"permit_issued": subscriptions.Instant, "permit_filed": subscriptions.Daily, "cost_changed": subscriptions.Weekly} {
 		_, err := subs.Upsert(t.Context(), w.in, subscriptions.Change{SignalType: kind, Frequency: f, Channels: []subscriptions.Channel{"email"}})
 		fatal(t, err)
 	}

@@ -139,33 +139,6 @@ type failure struct {
 	MergedInto string `json:"merged_into"`
 }
 
-// advice says what an agent can do about an error, by its code.
-var advice = map[string]string{
-	"bad_request":             "If search_after or cursor is meant: begin again without it, or send it as it was answered, with the same arguments.",
-	"invalid_input":           "Correct the arguments that the issues name, and call again. describe_fields lists keys, kinds and values.",
-	"invalid_view_definition": "Correct the definition as the message says, and call again.",
-	"unauthorized":            "The token is not valid. Ask the user for another; do not try again.",
-	"forbidden":               "This caller may not do that. Do not try again; tell the user.",
-	"not_found":               "There is nothing with this id. Search for it instead; do not guess ids.",
-	"view_not_found":          "manage_view with the action list shows the Views and their ids.",
-	"skill_not_found":         "find_skills lists the locators.",
-	"view_name_conflict":      "Choose another name, or change the View that has it.",
-	"view_type_mismatch":      "A Dynamic View finds its records by its definition: change that with the action update.",
-	"revision_conflict":       "Somebody changed the View meanwhile. Get it, and decide again.",
-	"rate_limited":            "The credits of the workspace are used up for now. Stop, and tell the user. Nothing was charged.",
-	"key_budget_used":         "The credits of this key are used up for now. Stop, and tell the user. Nothing was charged.",
-	"too_many_requests":       "Wait as long as Retry-After says, and call again.",
-	"cursor_too_old":          "Call without cursor and since for a new cursor, and read the records again.",
-	"limit_reached":           "The workspace has as much as it may have. Tell the user.",
-	"unavailable":             "The service is busy or a part of it is away. Nothing was charged. Wait a few seconds, and call again.",
-	"internal":                "This is a mistake of the service. Call again once; then tell the user the request id.",
-	"user_identity_required":  "This needs a person's access token, not an API key. Do not try again.",
-	"ambiguous_match":         "Name the record by its id.",
-	"payload_too_large":       "Send fewer items.",
-	"idempotency_conflict":    "The user's agreement was used for this call in another spelling: call without confirm to be asked again. Or the client used an Idempotency-Key twice.",
-	"idempotency_in_progress": "The same call is under way. Wait a few seconds, and call again.",
-}
-
 // failure is the error that the API answered.
 func (a answer) failure() failure {
 	var body struct{ Error failure }
@@ -174,7 +147,7 @@ func (a answer) failure() failure {
 }
 
 // problem is the error that the API answered, as a text for an agent.
-func (a answer) problem() string {
+func (s *Server) problem(a answer) string {
 	f := a.failure()
 	if f.Name == "ValidationError" {
 		f.Code = "invalid_input"
@@ -187,7 +160,7 @@ func (a answer) problem() string {
 	for _, issue := range f.Issues {
 		fmt.Fprintf(&text, "\n- %s (%s): %s", oneLine(strings.Join(issue.Path, ".")), issue.Code, oneLine(issue.Message))
 	}
-	if what := advice[f.Code]; what != "" {
+	if what := s.Advice[f.Code]; what != "" {
 		fmt.Fprintf(&text, "\nWhat to do: %s", what)
 	}
 	if f.MergedInto != "" {

@@ -89,7 +89,7 @@ func (s *Server) read(ctx context.Context, kind resource, r *sdk.ReadResourceReq
 	case a.status == http.StatusNotFound:
 		return nil, sdk.ResourceNotFoundError(uri)
 	case a.status != http.StatusOK:
-		return nil, errors.New(a.problem())
+		return nil, errors.New(s.problem(a))
 	}
 	if kind.template.Name == "fields" {
 		short, err := s.described(a.body, false, 0)
@@ -135,7 +135,7 @@ func (s *Server) listPrompts(ctx context.Context, r *sdk.ListPromptsRequest) (*s
 		return nil, err
 	}
 	if a.status != http.StatusOK {
-		return nil, errors.New(a.problem())
+		return nil, errors.New(s.problem(a))
 	}
 	var got struct {
 		Data struct {
@@ -162,7 +162,7 @@ func (s *Server) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.G
 		return nil, err
 	}
 	if a.status != http.StatusOK {
-		return nil, errors.New(a.problem())
+		return nil, errors.New(s.problem(a))
 	}
 	var got skill
 	if err := json.Unmarshal(a.body, &got); err != nil {

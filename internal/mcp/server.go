@@ -31,6 +31,8 @@ type Server struct {
 	API http.Handler
 	// Base is what the paths of the API begin with.
 	Base string
+	// Advice says what an agent can do about an error of the API, by its code.
+	Advice map[string]string
 	// Document is the OpenAPI document of the API.
 	Document []byte
 	// Key signs what users agree to, the same on all servers. It may also be used for
@@ -221,14 +223,14 @@ func (c *call) send(ctx context.Context, r request) (answer, *sdk.CallToolResult
 		f := a.failure()
 		wait, err := strconv.Atoi(a.header.Get("Retry-After"))
 		if f.Code != "idempotency_in_progress" || err != nil {
-			return a, failed(a.problem()), nil
+			return a, failed(c.server.problem(a)), nil
 		}
 		pause := time.NewTimer(time.Duration(wait) * time.Second)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return a, failed(a.problem()), nil
+			return a, failed(c.server.problem(a)), nil
 		}
 	}
 }

@@ -18,13 +18,6 @@ import (
 // Kind is the kind of the job that sends a digest to a member.
 const Kind jobs.Kind = "signals.digest"
 
-// The frequencies of subscriptions.
-const (
-	Instant subscriptions.Frequency = "instant"
-	Daily   subscriptions.Frequency = "daily"
-	Weekly  subscriptions.Frequency = "weekly"
-)
-
 const (
 	// Bundle is how long after an instant digest the next one comes at the earliest.
 	Bundle = 5 * time.Minute
@@ -52,7 +45,7 @@ type Digests struct {
 // Next is when the digest after one at a time is due: 5 minutes later, or at 8 o'clock of
 // the next day or Monday in the time zone. An unknown zone is UTC.
 func Next(f subscriptions.Frequency, zone string, at time.Time) time.Time {
-	if f == Instant {
+	if f == subscriptions.Instant {
 		return at.Add(Bundle)
 	}
 	location, err := time.LoadLocation(zone)
@@ -62,7 +55,7 @@ func Next(f subscriptions.Frequency, zone string, at time.Time) time.Time {
 	local := at.In(location)
 	for days := 0; ; days++ {
 		next := time.Date(local.Year(), local.Month(), local.Day()+days, hour, 0, 0, 0, location)
-		if next.After(at) && (f == Daily || next.Weekday() == weekday) {
+		if next.After(at) && (f == subscriptions.Daily || next.Weekday() == weekday) {
 			return next.UTC()
 		}
 	}

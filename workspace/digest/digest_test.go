@@ -17,18 +17,18 @@ func TestNext(t *testing.T) {
 		f              subscriptions.Frequency
 		zone, at, want string
 	}{
-		{digest.Instant, "UTC", "2026-03-04T12:00:00Z", "2026-03-04T12:05:00Z"},
-		{digest.Daily, "UTC", "2026-03-04T07:59:59Z", "2026-03-04T08:00:00Z"},
-		{digest.Daily, "UTC", "2026-03-04T08:00:00Z", "2026-03-05T08:00:00Z"},
-		{digest.Daily, "America/Edmonton", "2026-01-04T14:00:00Z", "2026-01-04T15:00:00Z"},
-		{digest.Daily, "America/Edmonton", "2026-03-07T16:00:00Z", "2026-03-08T14:00:00Z"}, // summer time begins
-		{digest.Daily, "America/Edmonton", "2026-10-31T15:00:00Z", "2026-11-01T15:00:00Z"}, // and ends
-		{digest.Daily, "Pacific/Auckland", "2026-01-04T18:00:00Z", "2026-01-04T19:00:00Z"},
-		{digest.Daily, "Nowhere/Else", "2026-03-04T07:00:00Z", "2026-03-04T08:00:00Z"},
-		{digest.Weekly, "UTC", "2026-03-04T12:00:00Z", "2026-03-09T08:00:00Z"},
-		{digest.Weekly, "UTC", "2026-03-09T07:00:00Z", "2026-03-09T08:00:00Z"},
-		{digest.Weekly, "UTC", "2026-03-09T08:00:00Z", "2026-03-16T08:00:00Z"},
-		{digest.Weekly, "Pacific/Auckland", "2026-03-08T12:00:00Z", "2026-03-08T19:00:00Z"},
+		{subscriptions.Instant, "UTC", "2026-03-04T12:00:00Z", "2026-03-04T12:05:00Z"},
+		{subscriptions.Daily, "UTC", "2026-03-04T07:59:59Z", "2026-03-04T08:00:00Z"},
+		{subscriptions.Daily, "UTC", "2026-03-04T08:00:00Z", "2026-03-05T08:00:00Z"},
+		{subscriptions.Daily, "America/Edmonton", "2026-01-04T14:00:00Z", "2026-01-04T15:00:00Z"},
+		{subscriptions.Daily, "America/Edmonton", "2026-03-07T16:00:00Z", "2026-03-08T14:00:00Z"}, // summer time begins
+		{subscriptions.Daily, "America/Edmonton", "2026-10-31T15:00:00Z", "2026-11-01T15:00:00Z"}, // and ends
+		{subscriptions.Daily, "Pacific/Auckland", "2026-01-04T18:00:00Z", "2026-01-04T19:00:00Z"},
+		{subscriptions.Daily, "Nowhere/Else", "2026-03-04T07:00:00Z", "2026-03-04T08:00:00Z"},
+		{subscriptions.Weekly, "UTC", "2026-03-04T12:00:00Z", "2026-03-09T08:00:00Z"},
+		{subscriptions.Weekly, "UTC", "2026-03-09T07:00:00Z", "2026-03-09T08:00:00Z"},
+		{subscriptions.Weekly, "UTC", "2026-03-09T08:00:00Z", "2026-03-16T08:00:00Z"},
+		{subscriptions.Weekly, "Pacific/Auckland", "2026-03-08T12:00:00Z", "2026-03-08T19:00:00Z"},
 	} {
 		at, err := time.Parse(time.RFC3339, c.at)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/workspace"
 	"atlas/workspace/digest"
+	"atlas/workspace/subscriptions"
 )
 
 // A digest goes to members of its workspace alone, and unsubscribing from one workspace
@@ -16,11 +17,11 @@ func TestDigestsOfAnotherWorkspace(t *testing.T) {
 	one, two := w.one.ID, w.two.ID
 	user := w.members[one][0].ID
 	fatal(t, w.system.SetWantsMail(t.Context(), two, user, false, w.now))
-	if r, err := w.system.DigestRecipient(t.Context(), one, user, digest.Daily); err != nil || r.Email != w.members[one][0].Email {
+	if r, err := w.system.DigestRecipient(t.Context(), one, user, subscriptions.Daily); err != nil || r.Email != w.members[one][0].Email {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for _, in := range []workspace.ID{two, workspace.NewID()} {
-		if r, err := w.system.DigestRecipient(t.Context(), in, user, digest.Daily); fault.CodeOf(err) != fault.NotFound {
+		if r, err := w.system.DigestRecipient(t.Context(), in, user, subscriptions.Daily); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("another workspace: %+v, %v", r, err)
 		}
 	}
@@ -30,7 +31,7 @@ func TestDigestsOfAnotherWorkspace(t *testing.T) {
 		}
 	}
 	var none workspace.ID
-	_, recipient := w.system.DigestRecipient(t.Context(), none, user, digest.Daily)
+	_, recipient := w.system.DigestRecipient(t.Context(), none, user, subscriptions.Daily)
 	_, _, wants := w.system.WantsMail(t.Context(), none, user)
 	_, advance := w.system.AdvanceDigests(t.Context(), digest.Digests{}, w.now, w.now, true, w.now)
 	for name, err := range map[string]error{

@@ -25,11 +25,21 @@ type Channel string
 // Frequency is how often alerts are delivered.
 type Frequency string
 
+// The channels, and the frequencies.
+const (
+	InApp Channel = "in_app"
+	Email Channel = "email"
+
+	Instant Frequency = "instant"
+	Daily   Frequency = "daily"
+	Weekly  Frequency = "weekly"
+)
+
 // Channels returns every Channel.
-func Channels() []Channel { return []Channel{"in_app", "email"} }
+func Channels() []Channel { return []Channel{InApp, Email} }
 
 // Frequencies returns every Frequency.
-func Frequencies() []Frequency { return []Frequency{"instant", "daily", "weekly"} }
+func Frequencies() []Frequency { return []Frequency{Instant, Daily, Weekly} }
 
 // Subscription says that a workspace tracks one type of signal, and how its
 // alerts are delivered.
@@ -132,7 +142,7 @@ func (s *Subscriptions) Upsert(ctx context.Context, in workspace.ID, c Change) (
 	c.Channels = slices.Compact(c.Channels)
 	now := s.now()
 	fresh := Subscription{
-		ID: ID(workspace.NewUUID()), SignalType: c.SignalType, Channels: []Channel{"in_app"}, Frequency: "instant",
+		ID: ID(workspace.NewUUID()), SignalType: c.SignalType, Channels: []Channel{InApp}, Frequency: Instant,
 		QueueStartedAt: now, CreatedAt: now, UpdatedAt: now,
 	}
 	if c.Channels != nil {
