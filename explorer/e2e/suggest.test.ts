@@ -118,12 +118,26 @@ test('what the service suggests is text', async ({ page }) => {
   await expect(page).toHaveTitle(/ · Atlas$/)
 })
 
-test('a text that nothing has offers a similar one', async ({ page }) => {
+test('a text that nothing has is searched as a similar one, and says so', async ({ page }) => {
   const before = await used()
   await enter(page, '/projects?q=garrage&stage=completed')
+  const instead = page.locator('.instead')
+  await expect(instead).toContainText('Showing results for garage; nothing for “garrage”')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^[1-9]/)
+  // What was typed stays, and can be had.
+  await expect(page.getByRole('combobox', { name: 'Search projects' })).toHaveValue('garrage')
+  await instead.getByRole('button', { name: 'Search only for “garrage”' }).click()
   await expect(page.getByRole('heading', { name: 'No projects match' })).toBeVisible()
   await page.getByRole('button', { name: 'garage', exact: true }).click()
   await expect(page).toHaveURL('/projects?q=garage&stage=completed')
   await expect(page.getByRole('heading', { level: 1 })).not.toHaveText(/^0 /)
   expect(await used()).toBe(before)
+})
+
+test('rows mark what matches, in any form', async ({ page }) => {
+  await enter(page, '/projects?q=detached+garages')
+  await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  const first = page.getByRole('grid').locator('[data-index="0"]')
+  await expect(first.locator('mark').first()).toHaveText('Detached')
+  await expect(first.locator('mark').nth(1)).toHaveText('Garage')
 })

@@ -1,6 +1,10 @@
 import { deflateSync, inflateSync, strFromU8, strToU8 } from 'fflate'
 import type { InfiniteData, QueryClient } from '@tanstack/react-query'
 import type { AnyRecord } from '../datasets'
+import type { Schemas } from './client'
+
+/** Marks are what of a record matches the search, by field. */
+export type Marks = Schemas['Highlight']['fields']
 
 /** How many rows are kept unpacked. */
 const maxUnpacked = 2000
@@ -27,12 +31,15 @@ function keep(page: Page, rows: AnyRecord[]) {
 export class Page {
   readonly ids: readonly string[]
   readonly #packed: Uint8Array
+  readonly #marks: ReadonlyMap<string, Marks>
 
   constructor(
     rows: AnyRecord[],
     /** The cursor of the next page. */
     readonly next: string | undefined,
+    readonly highlights: Schemas['Highlight'][] = [],
   ) {
+    this.#marks = new Map(highlights.map((h) => [h.id, h.fields]))
     this.ids = rows.map((r) => r.id)
     // A copy without what the packer allocated beyond its end.
     this.#packed = deflateSync(strToU8(JSON.stringify(rows))).slice()
@@ -43,6 +50,10 @@ export class Page {
     const rows = unpacked.get(this) ?? (JSON.parse(strFromU8(inflateSync(this.#packed))) as AnyRecord[])
     keep(this, rows)
     return rows
+  }
+
+  marks(id: string): Marks | undefined {
+    return this.#marks.get(id)
   }
 }
 
@@ -63,6 +74,13 @@ export class Rows {
   at(index: number): AnyRecord | undefined {
     const [page, i] = this.#find(index)
     return page?.rows[i]
+  }
+
+  /** marks returns what of a record matches the search. */
+  marks(index: number): Marks | undefined {
+    const [page, i] = this.#find(index)
+    const id = page?.ids[i]
+    return id === undefined ? undefined : page?.marks(id)
   }
 
   id(index: number): string | undefined {
@@ -111,7 +129,8 @@ export function changeRows(
   const before = client.getQueriesData<InfiniteData<Page>>({ queryKey })
   const after = client.setQueriesData<InfiniteData<Page>>(
     { queryKey },
-    (data) => data && { ...data, pages: data.pages.map((page) => new Page(change(page.rows), page.next)) },
+    (data) =>
+      data && { ...data, pages: data.pages.map((page) => new Page(change(page.rows), page.next, page.highlights)) },
   )
   return () => {
     for (const [i, [key, changed]] of after.entries()) {

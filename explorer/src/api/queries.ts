@@ -173,6 +173,7 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
         params: { query: { workspace_id: workspace } },
         body: {
           ...conditions,
+          ...(conditions.query ? { highlight: true } : {}),
           limit: pageSize,
           ...(sort ? { sort } : {}),
           ...(pageParam ? { search_after: pageParam } : {}),
@@ -184,7 +185,7 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
         metadata: Schemas['PageMetadata']
       }
       const rows = Array.isArray(page.data) ? page.data : page.data.records
-      return new Page(rows, page.metadata.search_after ?? undefined)
+      return new Page(rows, page.metadata.search_after ?? undefined, page.metadata.highlights)
     },
     getNextPageParam: (page) => page.next,
   })

@@ -15,6 +15,7 @@ import { clausesOf } from './clauses'
 import { SearchContext, useSearchOfAddress } from './context'
 import { CopySearch } from './copy-search'
 import { FacetRail, facetRequests } from './facet-rail'
+import { Instead, useOffered } from './instead'
 import { Looks } from './looks'
 import { Results } from './results'
 import { SearchBox } from './search-box'
@@ -31,10 +32,12 @@ interface Props extends ScreenProps {
 
 /** SearchScreen searches Data, the book or a View, as the address says. */
 export function SearchScreen({ workspace, descriptors, view, head }: Props) {
-  const search = useSearchOfAddress(workspace, descriptors, { view })
+  const typed = useSearchOfAddress(workspace, descriptors, { view })
+  const fields = fieldsOf(typed.state)
+  const requests = facetRequests(fields)
+  const { search, offered, refuse } = useOffered(typed, requests)
   const { state, body } = search
-  const fields = fieldsOf(state)
-  const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, facetRequests(fields)))
+  const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, requests))
   // Counts of the former tab do not stand under the new one.
   const stale = facets.isPlaceholderData && facets.data?.facets[0]?.field !== fields[0]?.key
   const counts = stale ? undefined : facets.data
@@ -52,7 +55,9 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
     <SearchContext value={search}>
       <div className="screen">
         <Top workspace={workspace}>
-          <SearchBox key={state.dataset} />
+          <SearchContext value={typed}>
+            <SearchBox key={state.dataset} />
+          </SearchContext>
         </Top>
         {head ?? <Tabs count={counts?.count} />}
         <div className="columns">
@@ -74,6 +79,7 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
               {!counts?.atMost && <ExportLink count={counts?.count} />}
               <CopySearch />
             </div>
+            {offered && <Instead typed={typed.state.query} offered={offered} refuse={refuse} />}
             <Results
               counts={counts}
               counting={facets.isPlaceholderData}

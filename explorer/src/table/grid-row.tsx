@@ -1,13 +1,16 @@
 import { memo } from 'react'
 import { link } from '../address'
 import type { AnyRecord } from '../datasets'
-import { nameOf, type Column } from '../search/columns'
+import type { Marks } from '../api/pages'
+import { nameOf, valueOf, type Column } from '../search/columns'
+import { Marked } from './marked'
 
 export const rowID = (row: number) => `row-${row}`
 export const cellID = (row: number, column: number) => `cell-${row}-${column}`
 
 interface Props {
   record: AnyRecord
+  marks: Marks | undefined
   index: number
   /** In pixels. */
   top: number
@@ -20,8 +23,31 @@ interface Props {
   picked: boolean
 }
 
+/** cell is what a record says in a column, with what matches the search marked in its texts. */
+function cell(column: Column, record: AnyRecord, marks: Marks | undefined) {
+  const fragments = marks?.[column.key]
+  const value = valueOf(record, column.key)
+  const isText = column.kind === 'name' || column.kind === 'text'
+  return fragments && isText && typeof value === 'string' ? (
+    <Marked text={value} fragments={fragments} />
+  ) : (
+    column.cell(record)
+  )
+}
+
 /** Row is a row of the grid, which listens for what one does with it. */
-export const Row = memo(function Row({ record, index, top, height, columns, hrefOf, active, open, picked }: Props) {
+export const Row = memo(function Row({
+  record,
+  marks,
+  index,
+  top,
+  height,
+  columns,
+  hrefOf,
+  active,
+  open,
+  picked,
+}: Props) {
   const name = nameOf(record)
   return (
     <div
@@ -51,10 +77,10 @@ export const Row = memo(function Row({ record, index, top, height, columns, href
         >
           {i === 0 ? (
             <a tabIndex={-1} {...link(hrefOf(record.id))} title={name}>
-              {c.cell(record)}
+              {cell(c, record, marks)}
             </a>
           ) : (
-            c.cell(record)
+            cell(c, record, marks)
           )}
         </div>
       ))}

@@ -246,6 +246,7 @@ export function Grid({ name, rows, total, loading, picked, pickedRows, onPick, o
                 <Row
                   key={record.id}
                   record={record}
+                  marks={rows.marks(item.index)}
                   index={item.index}
                   top={item.start}
                   height={item.size}

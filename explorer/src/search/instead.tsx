@@ -1,0 +1,51 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { facetsQuery, type Counts, type FacetRequest } from '../api/queries'
+import type { Search } from './context'
+import { bodyOf } from './state'
+
+interface Offered {
+  /** What is searched: what was typed, or where that finds nothing what the service offers. */
+  search: Search
+  /** What the service offers, with the words that no record has, if it is searched instead. */
+  offered: Pick<Counts, 'didYouMean' | 'missing'> | undefined
+  /** Searches for what was typed and nothing else. */
+  refuse: () => void
+}
+
+/** useOffered searches for a similar text where the one typed finds nothing. The address and the box keep what was typed. */
+export function useOffered(typed: Search, requests: FacetRequest[]): Offered {
+  const { workspace, state, body, kindOf } = typed
+  const [refused, setRefused] = useState<string>()
+  const { data, isPlaceholderData } = useQuery(facetsQuery(workspace.id, state.dataset, body, requests))
+  const found = data && !isPlaceholderData && data.count === 0 && refused !== state.query ? data : undefined
+  const text = found?.didYouMean
+  const search = useMemo(() => {
+    if (!text) return typed
+    const other = { ...state, query: text }
+    return { ...typed, state: other, body: bodyOf(other, kindOf) }
+  }, [typed, state, kindOf, text])
+  return { search, offered: text ? found : undefined, refuse: () => setRefused(state.query) }
+}
+
+/** Instead says that the results are not for what was typed. */
+export function Instead({
+  typed,
+  offered,
+  refuse,
+}: {
+  typed: string
+  offered: NonNullable<Offered['offered']>
+  refuse: () => void
+}) {
+  const { didYouMean, missing = [] } = offered
+  return (
+    <p className="instead" role="status">
+      Showing results for <b>{didYouMean}</b>; nothing for “{typed}”
+      {missing.length > 0 && <>: no record that meets the other conditions has {missing.join(', ')}</>}.{' '}
+      <button className="link" onClick={refuse}>
+        Search only for “{typed}”
+      </button>
+    </p>
+  )
+}
