@@ -1,6 +1,6 @@
 import { memo } from 'react'
 import { link } from '../address'
-import type { AnyRecord } from '../datasets'
+import { capital, type AnyRecord } from '../datasets'
 import type { Marks } from '../api/pages'
 import { nameOf, valueOf, type Column } from '../search/columns'
 import { Marked } from './marked'
@@ -33,6 +33,13 @@ function cell(column: Column, record: AnyRecord, marks: Marks | undefined) {
   ) : (
     column.cell(record)
   )
+}
+
+/** elsewhere says what matches in fields that are no columns, such as the names of firms. */
+function elsewhere(columns: Column[], marks: Marks = {}): string[] {
+  return Object.entries(marks)
+    .filter(([key]) => columns.every((c) => c.key !== key))
+    .map(([key, fragments]) => `${capital(key.replaceAll('_', ' '))}: ${fragments.map((f) => f.text).join(', ')}`)
 }
 
 /** Row is a row of the grid, which listens for what one does with it. */
@@ -76,7 +83,7 @@ export const Row = memo(function Row({
           data-column={i}
         >
           {i === 0 ? (
-            <a tabIndex={-1} {...link(hrefOf(record.id))} title={name}>
+            <a tabIndex={-1} {...link(hrefOf(record.id))} title={[name, ...elsewhere(columns, marks)].join('\n')}>
               {cell(c, record, marks)}
             </a>
           ) : (
