@@ -14,7 +14,7 @@ import (
 
 // unbrief are the members of records that brief rows leave out: long texts, and what only
 // programs need.
-var unbrief = []string{"id", "description", "summary", "notes", "website", "source", "source_url", "country", "latitude", "longitude", "contact_ids", "detected_at", "created_at", "updated_at"}
+var unbrief = []string{"id", "description", "summary", "notes", "website", "source", "source_id", "source_url", "country", "latitude", "longitude", "contact_ids", "detected_at", "created_at", "updated_at"}
 
 // brief are the members of a brief row, given the schema of a whole one.
 func (s *Server) brief(row object) []string {

@@ -360,7 +360,7 @@ func (s *Server) tools(caller Caller) []tool {
 			output: d.output(slices.Sorted(maps.Values(searches))...), run: searchRecords,
 		}, {
 			name: "get_records", title: "Get records", scope: dataRead, hints: readOnly,
-			text: "Gets records by id. 1 credit for each record found. metadata.remaining says how many ids, the last ones, did not fit: ask for them again.",
+			text: "Gets records by id. 1 credit for each record found. metadata.remaining ids, the last ones, did not fit: ask again.",
 			input: takes([]string{"dataset", "ids"}, inDataset(datasets...), object{
 				"ids": listOf(object{"type": "string", "format": "uuid"}, maxLimit, "Ids of records."), "fields": page("")["fields"],
 				"include":     listOf(object{"type": "string"}, 3, "Related records to embed, up to 25 of each: accounts have projects, signals, contacts; projects accounts, contacts, signals; contacts account, projects; signals project, accounts."),
@@ -369,10 +369,10 @@ func (s *Server) tools(caller Caller) []tool {
 			output: d.output(each(datasets, "get_%s_batch")...), run: getRecords,
 		}, {
 			name: "match_records", title: "Match records", scope: dataRead, hints: readOnly,
-			text: "Finds the firm or the person that a row of the user's own list means, however it is written, with how sure that is and why. 1 credit for each record returned, candidates included. metadata.remaining says how many inputs, the last ones, did not fit: send them again.",
+			text: "Finds the firm or person that a row of the user's list means, however it is written, how surely and why. 1 credit for each record returned, candidates included. metadata.remaining inputs, the last ones, did not fit: send them again.",
 			input: takes([]string{"dataset", "inputs"}, inDataset(matched...), object{
-				"inputs":         listOf(d.local(input, object{}, false).(object), maxLimit, "Rows of the list; inputs times candidates are at most 50."),
-				"candidates":     integer(1, 5, 1, "Records of an input that may be returned."),
+				"inputs":         listOf(d.local(input, object{}, false).(object), maxLimit, "Rows; inputs times candidates are at most 50."),
+				"candidates":     integer(1, 5, 1, "Records that an input may return."),
 				"min_confidence": object{"type": "number", "minimum": 0, "maximum": 1, "description": "Records below are not returned (0.8)."},
 				"fields":         page("")["fields"], "max_credits": page("")["max_credits"], asked: page("")[asked],
 			}),
@@ -390,7 +390,7 @@ func (s *Server) tools(caller Caller) []tool {
 		}, {
 			name: "update_book", title: "Update the book", scope: workspaceWrite,
 			hints: sdk.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: no},
-			text:  "Adds records to the workspace's book and changes its status, notes, tags and tiers of them (upsert), or takes them out, which deletes those values (delete). Free. Above 10 records the user is asked first. Items apply one by one; see the status of each.",
+			text:  "Adds records to the workspace's book and changes its status, notes, tags and tiers of them (upsert), or takes them out, which deletes those values (delete). Free. Above 10 records the user is asked first. Items apply one by one: see each status.",
 			input: takes([]string{"dataset", "action"}, inDataset(books...), object{
 				"action": oneOf("upsert needs items, delete needs ids.", "upsert", "delete"),
 				"items":  listOf(object{"type": "object"}, maxItems, "Of upsert: what is left out stays as it is. Members: "+s.upserts()+"."),
@@ -400,7 +400,7 @@ func (s *Server) tools(caller Caller) []tool {
 			output: s.batchOutput(slices.Concat(each(books, "upsert_workspace_%s_batch"), each(books, "delete_workspace_%s_batch"))...), run: updateBook,
 		}, s.viewTool(caller), {
 			name: "changes_since", title: "Changes", scope: dataRead, hints: readOnly,
-			text: "Tells which records of a dataset changed since a time or a cursor: ids and names of changed fields. Free. Without since and cursor it answers a cursor from now on, metadata.next. get_records has the records.",
+			text: "Tells which records of a dataset changed since a time or a cursor: ids and names of changed fields. Free. Without both it answers a cursor from now on, metadata.next. get_records has the records.",
 			input: takes([]string{"dataset"}, inDataset(datasets...), object{
 				"since": text("A time, a day such as 2026-02-14, or a relative date such as now-7d."), "cursor": text("metadata.next of the answer before."),
 				"limit": integer(1, maxLimit, 20, "Changes to tell."), "filters": conditionsOfTool("search_records")["filters"],

@@ -46,7 +46,7 @@ var catalog = map[Dataset][]Field{
 		Field{Name: "account_ids", Type: UUIDs, Kind: FullText, FirmNames: true, Description: "Firms that take part, by id"},
 		Field{Name: "contact_ids", Type: UUIDs, Kind: FullText, Description: "Contacts of the project, by id"},
 		source(),
-		sourceID("Number of the permit in its source"),
+		sourceID(),
 		sourceURL(),
 		Field{Name: Latitude, Type: Double, Example: 51.0447},
 		Field{Name: Longitude, Type: Double, Example: -114.0719},
@@ -81,7 +81,7 @@ var catalog = map[Dataset][]Field{
 		Field{Name: "occurred_at", Type: Time, Kind: Date, Sort: true, Required: true, Description: "When it happened"},
 		Field{Name: "detected_at", Type: Time, Kind: Date, Sort: true, DefaultSort: Descending, LoadTime: true, Description: "When it was detected"},
 		source(),
-		sourceID("Number of the project's permit in its source"),
+		sourceID(),
 		sourceURL(),
 		created(),
 		Field{Name: "updated_at", Type: Time, LoadTime: true},
@@ -150,11 +150,11 @@ func place(name, description, example string) Field {
 }
 
 func source() Field {
-	return Field{Name: "source", Type: String, Kind: Enum, MaxChars: ShortChars, Description: "Where the record is from", Example: "City of Calgary building permits"}
+	return Field{Name: "source", Type: String, Kind: Enum, MaxChars: ShortChars, Description: "Data source", Example: "City of Calgary building permits"}
 }
 
-func sourceID(description string) Field {
-	return Field{Name: "source_id", Type: String, Kind: FullText, Code: true, Query: true, MaxChars: ShortChars, Description: description, Example: "BP2026-00001"}
+func sourceID() Field {
+	return Field{Name: "source_id", Type: String, Kind: FullText, Code: true, Query: true, MaxChars: ShortChars, Description: "Permit number", Example: "BP2026-00001"}
 }
 
 func sourceURL() Field {
