@@ -132,7 +132,7 @@ type Firm struct {
 	Name     Value  `key:"name" required:"true" doc:"The name. With numbered, # in columns is the number: {CONTRACTOR_#_NAME}."`
 	Type     Value  `key:"type" required:"true" doc:"Account type: a constant, or a table of the city's roles. none is nobody who takes part."`
 	Numbered int    `key:"numbered" doc:"How many columns of this kind there are: # in the templates of this entry is 1, 2, … up to it."`
-	Cell     string `key:"cell" enum:"name,firm,person-firm,firm-person,list" doc:"What is in the cell: name (default) is a firm or a person, which rules tell apart; firm is always a firm; person-firm is 'Jane Doe, Acme Inc'; firm-person the other way round; list has several, separated by semicolons, bars or line ends."`
+	Cell     string `key:"cell" enum:"name,firm,person-firm,firm-person,list,labelled" doc:"What is in the cell: name (default) is a firm or a person, which rules tell apart; firm is always a firm; person-firm is 'Jane Doe, Acme Inc'; firm-person the other way round; list has several, separated by semicolons, bars or line ends; labelled is a list in which each has its role, 'Contractor: Acme Inc', which the table of type is asked for."`
 	Phone    Value  `key:"phone" doc:"Phone of the firm; of persons none is kept."`
 	City     Value  `key:"city" doc:"City of the firm; that of the projects by default only if it says so."`
 	State    Value  `key:"state" doc:"State or province of the firm."`

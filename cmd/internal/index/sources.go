@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,6 +14,8 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/permits"
 	"atlas/indexer/source"
+	"atlas/indexer/source/guess"
+	"atlas/indexer/source/read"
 )
 
 // Sources is `atlas index sources`.
@@ -51,9 +54,59 @@ func (c *Sources) Run(s *cli.Streams) error {
 
 // Source is `atlas index source`: commands for descriptions.
 type Source struct {
+	Guess  SourceGuess  `cmd:"" help:"Write a description of a file that nobody has described."`
 	Check  SourceCheck  `cmd:"" help:"Show what a description makes of a file, without writing."`
 	Show   SourceShow   `cmd:"" help:"Print the description of a source that ships, to copy."`
 	Schema SourceSchema `cmd:"" help:"Print the JSON Schema of descriptions, for editors."`
+}
+
+// SourceGuess is `atlas index source guess`.
+type SourceGuess struct {
+	File  string `arg:"" type:"existingfile" help:"A file of building permits, in any form that atlas index permits reads."`
+	Name  string `placeholder:"NAME" help:"Name of the source: lower-case letters, digits and hyphens (default: my-city)."`
+	Title string `placeholder:"TEXT" help:"Name that projects and signals carry."`
+	Near  string `placeholder:"LAT,LON" help:"A place of the city in degrees, by which the system of projected coordinates is found."`
+	Path  string `placeholder:"PATH" help:"Where the array of rows is in a JSON file, such as d.results."`
+	Sheet string `placeholder:"NAME" help:"Sheet of a workbook; the first by default."`
+	JSON  bool   `name:"json" help:"Print the description as a JSON string, with how much of it is unsure."`
+}
+
+// Help is shown below the options.
+func (SourceGuess) Help() string {
+	return `It reads the names of the columns and up to 50,000 rows, and writes YAML with comments: UNSURE marks what to look at. It shows no cell of a column of persons. Next: atlas index source check.`
+}
+
+func (c *SourceGuess) Check() error {
+	var f cli.Problems
+	if c.Near != "" {
+		if _, _, err := source.ParsePoint(c.Near); err != nil {
+			f.Add("--near must be a latitude and a longitude, such as 30.27,-97.74")
+		}
+	}
+	return f.Err()
+}
+
+// Run prints the description.
+func (c *SourceGuess) Run(s *cli.Streams) error {
+	file, err := read.Open(c.File, read.Options{Path: c.Path, Sheet: c.Sheet})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	o := guess.Options{Name: c.Name, Title: c.Title, Path: c.Path, Sheet: c.Sheet}
+	if c.Near != "" {
+		latitude, longitude, _ := source.ParsePoint(c.Near) // Check read it
+		o.Near = &guess.Near{Latitude: latitude, Longitude: longitude}
+	}
+	text, err := guess.Describe(file, o)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return cli.PrintJSON(s.Out, map[string]any{"description": string(text), "unsure": strings.Count(string(text), "UNSURE")})
+	}
+	_, err = s.Out.Write(text)
+	return err
 }
 
 // SourceShow is `atlas index source show`.

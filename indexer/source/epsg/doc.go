@@ -17,8 +17,9 @@ import (
 )
 
 // systems has a line for each projection: its method, latitude and longitude of origin,
-// scale or the two standard parallels, false easting and northing in metres, unit, and the
-// codes that use it. The parameters are those of the EPSG dataset.
+// scale or the two standard parallels, false easting and northing in metres, unit, the codes
+// that use it, the south, west, north and east of its area of use, and its name. The
+// parameters are those of the EPSG dataset.
 //
 //go:embed systems.txt
 var systems string
@@ -35,6 +36,11 @@ const Degrees = 4326
 
 // System is a projected coordinate system.
 type System struct {
+	Code int
+	Name string
+	// South, West, North and East are the ends of its area of use, in degrees.
+	South, West, North, East float64
+
 	unit    float64 // metres
 	inverse func(x, y float64) (latitude, longitude float64)
 }
@@ -42,11 +48,19 @@ type System struct {
 // units are the lengths of the units, in metres.
 var units = map[string]float64{"m": 1, "ft": 0.3048, "ftUS": 1200.0 / 3937}
 
+// The fields of a line.
+const (
+	unitField  = 7
+	codesField = 8
+	areaField  = 9
+	nameField  = 13
+)
+
 var lines = sync.OnceValue(func() map[int]string {
 	of := map[int]string{}
 	for line := range strings.Lines(systems) {
 		line = strings.TrimSpace(line)
-		for code := range strings.SplitSeq(line[strings.LastIndexByte(line, ' ')+1:], ",") {
+		for code := range strings.SplitSeq(strings.Fields(line)[codesField], ",") {
 			n, _ := strconv.Atoi(code) // a test reads all of them
 			of[n] = line
 		}
@@ -57,7 +71,7 @@ var lines = sync.OnceValue(func() map[int]string {
 // Find returns the system of a code.
 func Find(code int) (*System, error) {
 	if code == WebMercator || code == esriWebMercator {
-		return &System{unit: 1, inverse: webMercator}, nil
+		return &System{Code: code, Name: "Web Mercator", South: -85, West: -180, North: 85, East: 180, unit: 1, inverse: webMercator}, nil
 	}
 	line, known := lines()[code]
 	if !known {
@@ -65,14 +79,17 @@ func Find(code int) (*System, error) {
 	}
 	fields := strings.Fields(line)
 	var p parameters
-	for i, at := range []*float64{&p.latitude, &p.longitude, &p.first, &p.second, &p.easting, &p.northing} {
-		value, err := strconv.ParseFloat(fields[i+1], 64)
+	s := &System{Code: code, Name: strings.Join(fields[nameField:], " "), unit: units[fields[unitField]]}
+	for at, field := range map[*float64]int{
+		&p.latitude: 1, &p.longitude: 2, &p.first: 3, &p.second: 4, &p.easting: 5, &p.northing: 6,
+		&s.South: areaField, &s.West: areaField + 1, &s.North: areaField + 2, &s.East: areaField + 3,
+	} {
+		value, err := strconv.ParseFloat(fields[field], 64)
 		if err != nil {
 			return nil, fmt.Errorf("EPSG:%d: %w", code, err)
 		}
 		*at = value
 	}
-	s := &System{unit: units[fields[7]]}
 	switch fields[0] {
 	case "tm":
 		s.inverse = transverseMercator(grs80, p)
@@ -82,6 +99,21 @@ func Find(code int) (*System, error) {
 		s.inverse = lambertOneParallel(grs80, p)
 	}
 	return s, nil
+}
+
+// Systems lists the known systems, each once, by the lowest of its codes.
+func Systems() []*System {
+	var all []*System
+	seen := map[string]bool{}
+	for _, code := range slices.Sorted(maps.Keys(lines())) {
+		if line := lines()[code]; !seen[line] {
+			seen[line] = true
+			if s, err := Find(code); err == nil { // a test finds all
+				all = append(all, s)
+			}
+		}
+	}
+	return all
 }
 
 // Codes lists the known codes.

@@ -8,15 +8,15 @@ import (
 )
 
 // Split takes a cell apart that has more than one name, by its form: person-firm ("Jane Doe,
-// Acme Inc"), firm-person, list (separated by semicolons, bars or line ends). Other forms
-// are one name.
+// Acme Inc"), firm-person, list and labelled (separated by semicolons, bars or line
+// ends). Other forms are one name.
 func Split(cell, form string, trade bool) []string {
 	switch form {
 	case "person-firm":
 		return []string{firmSide(cell, trade, false)}
 	case "firm-person":
 		return []string{firmSide(cell, trade, true)}
-	case "list":
+	case "list", "labelled":
 		return strings.FieldsFunc(cell, func(r rune) bool { return r == ';' || r == '|' || r == '\n' || r == '\r' })
 	}
 	return []string{cell}
@@ -68,4 +68,13 @@ func WithoutCare(name string) string {
 		return strings.TrimRight(name[:at[0]], " ,")
 	}
 	return name
+}
+
+// Label cuts the label off a name that has one: "Contractor: Acme Inc".
+func Label(text string) (label, name string) {
+	label, name, found := strings.Cut(text, ":")
+	if !found || strings.TrimSpace(name) == "" {
+		return "", strings.TrimSpace(text)
+	}
+	return strings.TrimSpace(label), strings.TrimSpace(name)
 }

@@ -64,6 +64,7 @@ func TestScrub(t *testing.T) {
 		"Owner: Acme Homes Inc":                        "Owner: Acme Homes Inc",
 		"refer# 2015-154108-BP":                        "refer# 2015-154108-BP",
 		"First tenant: fit out":                        "First tenant: fit out",
+		"17-10-318-034-0000":                           "17-10-318-034-0000",
 		"JOB # 330-00547-02":                           "JOB # 330-00547-02",
 		"Lot: 1 Block: C":                              "Lot: 1 Block: C",
 		"tel 5550142, 1,200 sq ft":                     "[…], 1,200 sq ft",

@@ -26,13 +26,35 @@ func Scrub(text string) (scrubbed string, changed bool) {
 		scrubbed = email.ReplaceAllString(scrubbed, Removed)
 	}
 	if mayHavePhone(scrubbed) {
-		scrubbed = phone.ReplaceAllString(scrubbed, Removed)
+		scrubbed = withoutPhones(scrubbed)
 		scrubbed = called.ReplaceAllString(scrubbed, Removed)
 	}
 	if mayHaveLabel(scrubbed) {
 		scrubbed = withoutNames(scrubbed)
 	}
 	return scrubbed, scrubbed != text
+}
+
+// withoutPhones takes out what is written like a phone, but not parts of longer numbers, such
+// as 17-10-318-034-0000.
+func withoutPhones(text string) string {
+	found := phone.FindAllStringIndex(text, -1)
+	if found == nil {
+		return text
+	}
+	const joins = "-./0123456789"
+	var b strings.Builder
+	last := 0
+	for _, at := range found {
+		if at[0] > 0 && strings.IndexByte(joins, text[at[0]-1]) >= 0 || at[1]+1 < len(text) && text[at[1]] != '.' && strings.IndexByte(joins, text[at[1]]) >= 0 {
+			continue
+		}
+		b.WriteString(text[last:at[0]])
+		b.WriteString(Removed)
+		last = at[1]
+	}
+	b.WriteString(text[last:])
+	return b.String()
 }
 
 // mayHavePhone spares most texts the expressions for phones, which need seven digits that

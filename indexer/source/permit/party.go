@@ -66,22 +66,40 @@ func (s *Source) readParties(p *Permit) {
 		if name == "" {
 			continue
 		}
-		role := y.kind.read(s.row.cell)
-		if role.unmapped {
-			p.unmapped("role", role.cell, s.columnOf(y.kind), s)
-		}
-		if role.text == "" || role.text == source.None {
+		if y.cell == "labelled" {
+			for _, one := range people.Split(name, y.cell, true) {
+				label, of := people.Label(one)
+				s.addRole(p, y, of, y.kind.result(label))
+			}
 			continue
 		}
-		for _, one := range people.Split(name, y.cell, inBusiness(role.text)) {
-			s.addParty(p, y, people.WithoutCare(strings.TrimSpace(one)), role.text)
-		}
+		s.addRole(p, y, name, y.kind.read(s.row.cell))
+	}
+}
+
+// addRole adds those whose names are in a cell, who have one role.
+func (s *Source) addRole(p *Permit, y *party, cell string, role result) {
+	if role.unmapped {
+		p.unmapped("role", role.cell, s.columnOf(y.kind), s)
+	}
+	if role.text == "" || role.text == source.None {
+		return
+	}
+	names := []string{cell}
+	if y.cell != "labelled" {
+		names = people.Split(cell, y.cell, inBusiness(role.text))
+	}
+	for _, one := range names {
+		s.addParty(p, y, people.WithoutCare(strings.TrimSpace(one)), role.text)
 	}
 }
 
 func (s *Source) addParty(p *Permit, y *party, name, role string) {
 	kind := people.Firm
 	if y.cell != "firm" {
+		if clean, changed := people.Scrub(name); changed {
+			name = strings.Trim(strings.ReplaceAll(clean, people.Removed, ""), " ,;-()")
+		}
 		kind = s.kindOf(name, inBusiness(role))
 	}
 	if kind == people.Nobody {
@@ -108,9 +126,6 @@ func (s *Source) addParty(p *Permit, y *party, name, role string) {
 			return
 		}
 		name = mended(name, maxText)
-	}
-	if clean, changed := people.Scrub(name); changed && y.cell != "firm" {
-		name = strings.TrimSpace(strings.ReplaceAll(clean, people.Removed, ""))
 	}
 	if name == "" {
 		return

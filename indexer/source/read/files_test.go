@@ -40,7 +40,7 @@ func TestFormsOfJSON(t *testing.T) {
 		"ArcGIS":        {`{"fields":[{"name":"id"}],"features":[{"attributes":{"id":1},"geometry":{"x":-79.5,"y":43}}]}`, Options{}, rows{{"id": "1", "geometry.x": "-79.5", "geometry.y": "43"}}},
 		"GeoJSON":       {`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"id":1},"geometry":{"type":"Point","coordinates":[-79.5,43]}}]}`, Options{}, rows{{"type": "Feature", "id": "1", "geometry.x": "-79.5", "geometry.y": "43"}}},
 		"a polygon":     {`[{"geometry":{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,4],[0,0]]]}}]`, Options{}, rows{{"geometry.x": "1", "geometry.y": "2"}}},
-		"lists":         {`[{"firms":[{"name":"A","type":"gc"},{"name":"B"}]}]`, Options{}, rows{{"firms.0.name": "A", "firms.0.type": "gc", "firms.1.name": "B"}}},
+		"lists":         {`[{"firms":[{"name":"A","type":"gc"},{"name":"B"}]}]`, Options{}, rows{{"firms.1.name": "A", "firms.1.type": "gc", "firms.2.name": "B"}}},
 		"a bom":         {"\ufeff[" + objects + "]", Options{}, same},
 		"UTF-16":        {inUTF16("["+objects+"]", false, true), Options{}, same},
 		"empty array":   {"[]", Options{}, nil},

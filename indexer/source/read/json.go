@@ -214,8 +214,8 @@ func (b *budget) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// flat gives a column to each value of an object: a.b for a member of a member, a.0.b for
-// one of an element. Lists of plain values are one cell.
+// flat gives a column to each value of an object: a.b for a member of a member, a.1.b for
+// one of the first element. Lists of plain values are one cell.
 type flat struct {
 	names []string
 	at    map[string]int
@@ -285,7 +285,7 @@ func (f *flat) array(d *jsontext.Decoder, name string, depth int) {
 		case n >= maxElements:
 			_ = d.SkipValue()
 		case kind == '{':
-			f.object(d, joined(name, strconv.Itoa(n)), depth)
+			f.object(d, joined(name, strconv.Itoa(n+1)), depth)
 		case kind == '[' || kind == 'n':
 			_ = d.SkipValue()
 		default:
