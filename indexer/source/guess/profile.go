@@ -202,7 +202,7 @@ func (c *column) judge() {
 			privates++
 		}
 	}
-	c.private = c.private || privates*2 > c.judged
+	c.private = c.private || c.long < 50 && privates*2 > c.judged
 }
 
 // values are the distinct values, the most frequent first.
