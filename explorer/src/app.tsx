@@ -7,6 +7,7 @@ import { signIn, takeFailure, takeLink, type User } from './api/session'
 import { InvitationPage } from './invitation/invitation-page'
 import { takeInvitation, useInvitation } from './invitation/token'
 import { NotSavedElsewhere } from './record/not-saved'
+import { components } from './screens'
 import { screenOf } from './shell/screens'
 import { NoWorkspace } from './session/no-workspace'
 import { SignOut } from './session/sign-out'
@@ -81,7 +82,7 @@ export function App() {
 
 function Workspace({ user, retry }: { user: User; retry: () => void }) {
   const { path, search } = useAddress()
-  const { screen: Screen } = screenOf(path)
+  const Screen = components[screenOf(path).path]
   const memberships = user.workspaces
   const chosen = memberships && choose(memberships, search)
   // Before any request of this page or of a part of it.

@@ -1,6 +1,6 @@
 import { relationOf } from '../datasets'
 import type { Parts } from '../search/conditions'
-import type { Body } from './queries'
+import type { Body } from './body'
 
 // What is free does not say which e-mail addresses exist: the service refuses conditions on them.
 

@@ -6,7 +6,7 @@ import {
   type QueryClient,
 } from '@tanstack/react-query'
 import type { AnyRecord, Dataset } from '../datasets'
-import type { Parts } from '../search/conditions'
+import type { Body } from './body'
 import { answer, api, type Schemas } from './client'
 import { countable, isCountable } from './countable'
 import { Page } from './pages'
@@ -15,15 +15,6 @@ import { routeOf, type Source } from '../source'
 import { definitionOf, viewQuery } from './views'
 
 export const pageSize = 25
-
-/** Body is what a search, a count and a facet share. */
-export interface Body extends Parts {
-  /** Where it looks: all of Data if absent. It chooses the route and is not sent. */
-  source?: Source
-  query?: string
-  any?: Parts[]
-  none?: Parts[]
-}
 
 /** Measure is what a facet says of a number, beside the counts. */
 export interface Measure {

@@ -4,10 +4,10 @@ import { useEffect, useRef, useState } from 'react'
 import { capital, counted, labelOf, nouns, relationOf } from '../datasets'
 import { useSearch } from '../search/context'
 import type { Page } from '../search/scope'
-import { addFilter } from '../search/sentence'
 import { bodyOf, limitOf, type SearchState } from '../search/state'
 import { FieldEditor } from './field-editor'
 import { Groups } from './groups'
+import { addFilter } from './page'
 import { Picker } from './picker'
 import { Related } from './related'
 
@@ -17,17 +17,6 @@ interface Props {
   left: number
   count: number | undefined
   close: () => void
-}
-
-/** PageProps are those of each page of the builder. */
-export interface PageProps<P = Page> {
-  page: P
-  /** Changes the search, or says why not. */
-  change: (next: SearchState) => boolean
-  /** Shows another page, and comes back from it. */
-  open: (page: Page) => void
-  /** Shows another page in place of this. */
-  replace: (page: Page) => void
 }
 
 /** Builder adds and changes conditions. What is changed takes effect at once. */

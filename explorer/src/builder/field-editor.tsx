@@ -11,7 +11,7 @@ import {
   withExclusion,
   type Page,
 } from '../search/scope'
-import type { PageProps } from './builder'
+import type { PageProps } from './page'
 import { modeLabel, modeOf, modesOf, type Mode } from './modes'
 import { PlaceEditor } from './place-editor'
 import { RangeEditor } from './range-editor'

@@ -1,7 +1,7 @@
 import { Plus, X } from 'lucide-react'
 import { useSearch } from '../search/context'
 import { withConditionsAt, type Page, type Scope } from '../search/scope'
-import type { PageProps } from './builder'
+import type { PageProps } from './page'
 import { Rows } from './rows'
 
 const texts = {

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { nouns } from '../datasets'
 import { useSearch } from '../search/context'
 import { conditionsAt, datasetAt, withConditionAt, type Page } from '../search/scope'
-import type { PageProps } from './builder'
+import type { PageProps } from './page'
 import { Choices } from './choices'
 import { optionsOf, type Target } from './options'
 

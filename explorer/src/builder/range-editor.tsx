@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { facetsQuery, type Body } from '../api/queries'
+import type { Body } from '../api/body'
+import { facetsQuery } from '../api/queries'
 import { labelOf, rangesOf, type Dataset, type FieldKind } from '../datasets'
 import { formatDay, formatNumber } from '../format'
 import { barsOf, rangeOf } from '../search/buckets'

@@ -5,7 +5,7 @@ import { formatNumber } from '../format'
 import { partsOf } from '../search/conditions'
 import { useSearch } from '../search/context'
 import { conditionsAt, withConditionAt, type Page } from '../search/scope'
-import type { PageProps } from './builder'
+import type { PageProps } from './page'
 import { Rows } from './rows'
 
 /** Related says what one related record must meet, or that none may. */

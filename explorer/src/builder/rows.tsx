@@ -2,7 +2,7 @@ import { Plus, X } from 'lucide-react'
 import { useSearch } from '../search/context'
 import { clause } from '../search/phrases'
 import { conditionsAt, datasetAt, withConditionAt, type Scope } from '../search/scope'
-import type { PageProps } from './builder'
+import type { PageProps } from './page'
 
 interface Props extends Pick<PageProps, 'change' | 'open'> {
   scope: Scope

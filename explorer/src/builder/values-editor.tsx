@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
-import { facetsQuery, type Body } from '../api/queries'
+import type { Body } from '../api/body'
+import { facetsQuery } from '../api/queries'
 import type { Dataset } from '../datasets'
 import { maxValues, same } from '../search/conditions'
 import { useSearch } from '../search/context'

@@ -1,6 +1,7 @@
 import { createStore, del, delMany, get, getMany, keys, set, setMany } from 'idb-keyval'
 import type { AnyRecord, Dataset } from '../datasets'
-import type { Body, Sort } from '../api/queries'
+import type { Body } from '../api/body'
+import type { Sort } from '../api/queries'
 import type { CSVOptions, Format } from './format'
 
 /** Source is what is exported: the records of a search, or those with ids. */

@@ -1,5 +1,6 @@
 import { queryOptions, type QueryClient } from '@tanstack/react-query'
-import { facetsQuery, type Body } from '../api/queries'
+import type { Body } from '../api/body'
+import { facetsQuery } from '../api/queries'
 import { findExtent, inBox } from './tiles'
 
 /** cellsRequest counts cells of the search itself, its own place included. */

@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client'
-import type { Body } from '../api/queries'
+import type { Body } from '../api/body'
 import type { AnyRecord } from '../datasets'
 import type { Box } from '../search/place'
 

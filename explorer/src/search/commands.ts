@@ -1,4 +1,4 @@
-import type { Body } from '../api/queries'
+import type { Body } from '../api/body'
 import { routeOf } from '../source'
 import { isExact, isMixed, write, type Condition, type Pair } from './conditions'
 import type { SearchState } from './state'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Body } from '../api/queries'
+import type { Body } from '../api/body'
 import { goOf } from './go-program'
 
 // The programs are files that a test in Go compiles; `npx vitest run -u` writes them anew.

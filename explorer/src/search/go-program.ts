@@ -1,4 +1,5 @@
-import type { Body, Sort } from '../api/queries'
+import type { Body } from '../api/body'
+import type { Sort } from '../api/queries'
 import type { Dataset } from '../datasets'
 import { isRelative } from './relative'
 

@@ -1,4 +1,4 @@
-import type { Body } from '../api/queries'
+import type { Body } from '../api/body'
 import { relationOf, type Dataset } from '../datasets'
 import { onlyOf, partsOf, type Condition, type Conditions, type KindOf } from './conditions'
 import { bodyOf, withGroups, type SearchState } from './state'

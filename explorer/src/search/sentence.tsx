@@ -1,5 +1,6 @@
 import { Plus, X } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
+import { addFilter } from '../builder/page'
 import { capital, counted, nouns } from '../datasets'
 import { placeName } from '../source'
 import { clausesOf, type Clause } from './clauses'
@@ -8,9 +9,6 @@ import type { Page } from './scope'
 import type { SearchState } from './state'
 
 const Builder = lazy(() => import('../builder/builder').then((m) => ({ default: m.Builder })))
-
-/** addFilter is the id of the button that opens the builder. */
-export const addFilter = 'add-filter'
 
 /** Sentence says what the search is, each condition as a chip that can be changed and removed. */
 export function Sentence({ count, atMost }: { count: number | undefined; atMost?: boolean | undefined }) {

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react'
-import { addFilter } from './sentence'
+import { addFilter } from '../builder/page'
 
 const keys: [string, [string, string][]][] = [
   [

@@ -1,4 +1,4 @@
-import type { Body } from '../api/queries'
+import type { Body } from '../api/body'
 import type { Dataset } from '../datasets'
 import { pathOf, scopeOf, type Scope } from '../source'
 import { formatColumns, parseColumns, type Chosen } from '../table/choice'

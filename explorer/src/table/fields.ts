@@ -1,6 +1,6 @@
 import type { Book } from '../api/book'
-import type { Schemas } from '../api/client'
-import { labelOf, type Dataset, type Records } from '../datasets'
+import { rows, sorts, type TableName, type Type } from '../api/rows'
+import { labelOf, type Dataset } from '../datasets'
 import { bookOf, type Source } from '../source'
 
 /** Kind is how a value is shown. */
@@ -20,8 +20,8 @@ export type Kind =
   | 'ids'
   | 'id'
 
-/** TableName names what a table has rows of. Those of the book and of Views have members of their own. */
-export type TableName = Dataset | `${'book' | 'view'} ${Book}`
+/** What a table has rows of. Those of the book and of Views have members of their own. */
+export type { TableName }
 
 export function tableOf({ dataset, source }: { dataset: Dataset; source?: Source | undefined }): TableName {
   const book = source && bookOf(dataset)
@@ -39,155 +39,89 @@ export interface Field {
   sorts: boolean
 }
 
-// The types of the API make these lists complete: a member that a record gains, or another
-// sort, fails the build until it is here.
-
-const kinds: { [D in Dataset]: Record<keyof Records[D], Kind> } = {
-  projects: {
-    name: 'name',
-    stage: 'badge',
-    primary_use: 'words',
-    cost: 'number',
-    residential_units: 'number',
-    permitted_at: 'date',
-    last_signal_at: 'date',
-    disposition: 'words',
-    gc_status: 'words',
-    sqft: 'number',
-    stories: 'number',
-    filed_at: 'date',
-    completed_at: 'date',
-    detected_at: 'date',
-    signals_count: 'number',
-    account_ids: 'ids',
-    contact_ids: 'ids',
-    address: 'text',
-    city: 'text',
-    state: 'text',
-    country: 'text',
-    latitude: 'coordinate',
-    longitude: 'coordinate',
-    description: 'text',
-    source: 'text',
-    source_id: 'text',
-    source_url: 'text',
-    created_at: 'date',
-    updated_at: 'date',
-    id: 'id',
-  },
-  accounts: {
-    name: 'name',
-    account_types: 'list',
-    city: 'text',
-    projects_count: 'number',
-    contacts_count: 'number',
-    signals_count: 'number',
-    last_activity_at: 'date',
-    state: 'text',
-    country: 'text',
-    domains: 'list',
-    website: 'text',
-    phone: 'text',
-    description: 'text',
-    created_at: 'date',
-    updated_at: 'date',
-    id: 'id',
-  },
-  contacts: {
-    name: 'name',
-    title: 'text',
-    role: 'words',
-    account_name: 'text',
-    status: 'badge',
-    projects_count: 'number',
-    email: 'text',
-    phone: 'text',
-    city: 'text',
-    state: 'text',
-    created_at: 'date',
-    updated_at: 'date',
-    account_id: 'id',
-    id: 'id',
-  },
-  signals: {
-    title: 'name',
-    signal_type: 'words',
-    stage: 'badge',
-    city: 'text',
-    occurred_at: 'date',
-    detected_at: 'date',
-    summary: 'text',
-    project_name: 'text',
-    account_ids: 'ids',
-    state: 'text',
-    source: 'text',
-    source_id: 'text',
-    source_url: 'text',
-    created_at: 'date',
-    updated_at: 'date',
-    project_id: 'id',
-    id: 'id',
-  },
+/** The fields that come first. The others follow as rows have them, and then those of last. */
+const first: Record<Dataset | `book ${Book}`, string[]> = {
+  projects: [
+    'name',
+    'stage',
+    'primary_use',
+    'cost',
+    'residential_units',
+    'permitted_at',
+    'last_signal_at',
+    'disposition',
+    'gc_status',
+    'sqft',
+    'stories',
+    'filed_at',
+    'completed_at',
+    'detected_at',
+    'signals_count',
+    'account_ids',
+    'contact_ids',
+    'address',
+    'city',
+    'state',
+    'country',
+    'latitude',
+    'longitude',
+  ],
+  accounts: [
+    'name',
+    'account_types',
+    'city',
+    'projects_count',
+    'contacts_count',
+    'signals_count',
+    'last_activity_at',
+    'state',
+    'country',
+  ],
+  contacts: ['name', 'title', 'role', 'account_name', 'status', 'projects_count'],
+  signals: ['title', 'signal_type', 'stage', 'city', 'occurred_at', 'detected_at'],
+  'book projects': [
+    'name',
+    'workspace_status',
+    'tags',
+    'stage',
+    'primary_use',
+    'residential_units',
+    'last_signal_at',
+    'updated_at',
+    'notes',
+  ],
+  'book accounts': [
+    'name',
+    'workspace_status',
+    'tags',
+    'icp_tier',
+    'atlas_score',
+    'account_types',
+    'updated_at',
+    'notes',
+    'atlas_trend',
+  ],
+  'book contacts': ['name', 'workspace_status', 'tags', 'title', 'email', 'updated_at', 'notes'],
 }
+const last = ['created_at', 'updated_at', 'project_id', 'account_id', 'id']
 
-interface BookRows {
-  projects: Schemas['WorkspaceProjectRow']
-  accounts: Schemas['WorkspaceAccountRow']
-  contacts: Schemas['WorkspaceContactRow']
+/** How a value of a type is shown, unless its key says it. */
+const kindOfType: Record<Type, Kind> = {
+  id: 'id',
+  ids: 'ids',
+  date: 'date',
+  number: 'number',
+  enum: 'words',
+  list: 'list',
+  text: 'text',
 }
-interface ViewRows {
-  projects: Schemas['ViewProjectRow']
-  accounts: Schemas['ViewAccountRow']
-  contacts: Schemas['ViewContactRow']
-}
-
-const bookKinds: { [B in Book]: Record<keyof BookRows[B], Kind> } = {
-  projects: {
-    name: 'name',
-    workspace_status: 'text',
-    tags: 'tags',
-    stage: 'badge',
-    primary_use: 'words',
-    residential_units: 'number',
-    last_signal_at: 'date',
-    updated_at: 'date',
-    notes: 'text',
-    city: 'text',
-    state: 'text',
-    id: 'id',
-  },
-  accounts: {
-    name: 'name',
-    workspace_status: 'text',
-    tags: 'tags',
-    icp_tier: 'badge',
-    atlas_score: 'number',
-    account_types: 'list',
-    updated_at: 'date',
-    notes: 'text',
-    atlas_trend: 'words',
-    domains: 'list',
-    website: 'text',
-    id: 'id',
-  },
-  contacts: {
-    name: 'name',
-    workspace_status: 'text',
-    tags: 'tags',
-    title: 'text',
-    email: 'text',
-    updated_at: 'date',
-    notes: 'text',
-    account_id: 'id',
-    id: 'id',
-  },
-}
-
-/** What rows of the book say and those of Views do not. */
-const notInViews: { [B in Book]: Record<Exclude<keyof BookRows[B], keyof ViewRows[B]>, true> } = {
-  projects: { notes: true },
-  accounts: { notes: true, atlas_trend: true, domains: true, website: true },
-  contacts: { notes: true },
+const kindOfKey: Record<string, Kind> = {
+  stage: 'badge',
+  status: 'badge',
+  icp_tier: 'badge',
+  tags: 'tags',
+  latitude: 'coordinate',
+  longitude: 'coordinate',
 }
 
 /** How many of the fields, from the first, are columns unless others are chosen. */
@@ -202,44 +136,6 @@ const shown: Record<TableName, number> = {
   'view projects': 8,
   'view accounts': 7,
   'view contacts': 6,
-}
-
-type Sorts<S> = S extends { field: infer K extends string } ? Record<Exclude<K, 'relevance'>, true> : never
-const sorts: {
-  projects: Sorts<Schemas['ProjectSort']>
-  accounts: Sorts<Schemas['AccountSort']>
-  contacts: Sorts<Schemas['ContactSort']>
-  signals: Sorts<Schemas['SignalSort']>
-  'book projects': Sorts<Schemas['WorkspaceProjectSort']>
-  'book accounts': Sorts<Schemas['WorkspaceAccountSort']>
-  'book contacts': Sorts<Schemas['WorkspaceContactSort']>
-  'view projects': Sorts<Schemas['ViewProjectSort']>
-  'view accounts': Sorts<Schemas['ViewAccountSort']>
-  'view contacts': Sorts<Schemas['ViewContactSort']>
-} = {
-  projects: {
-    name: true,
-    residential_units: true,
-    sqft: true,
-    stories: true,
-    cost: true,
-    filed_at: true,
-    permitted_at: true,
-    detected_at: true,
-    last_signal_at: true,
-    signals_count: true,
-    created_at: true,
-    updated_at: true,
-  },
-  accounts: { name: true, projects_count: true, last_activity_at: true, created_at: true, updated_at: true },
-  contacts: { name: true, projects_count: true, created_at: true, updated_at: true },
-  signals: { occurred_at: true, detected_at: true, created_at: true },
-  'book projects': { name: true, last_signal_at: true, signals_count: true, created_at: true, updated_at: true },
-  'book accounts': { name: true, projects_count: true, created_at: true, updated_at: true, atlas_score: true },
-  'book contacts': { name: true, projects_count: true, created_at: true, updated_at: true },
-  'view projects': { name: true, last_signal_at: true, signals_count: true, created_at: true },
-  'view accounts': { name: true, projects_count: true, created_at: true },
-  'view contacts': { name: true, projects_count: true, created_at: true },
 }
 
 const widths: Record<Kind, [number, number]> = {
@@ -290,38 +186,36 @@ const ownLabels: Record<string, string> = {
 
 const bookLabels: Record<string, string> = { updated_at: 'Changed by us' }
 
-const fieldFor = (dataset: Dataset, key: string, kind: Kind, sorts: object): Field => ({
-  key,
-  label: ownLabels[`${dataset}.${key}`] ?? labelOf(key),
-  kind,
-  width: ownWidths[`${dataset}.${key}`] ?? widths[kind],
-  sorts: key in sorts,
-})
-
-const fieldsFor = (dataset: Dataset): Field[] =>
-  Object.entries<Kind>(kinds[dataset]).map(([key, kind]) => fieldFor(dataset, key, kind, sorts[dataset]))
-
-function bookFields(place: 'book' | 'view', book: Book): Field[] {
-  return Object.entries<Kind>(bookKinds[book])
-    .filter(([key]) => place === 'book' || !(key in notInViews[book]))
-    .map(([key, kind]) => {
-      const field = fieldFor(book, key, kind, sorts[`${place} ${book}`])
-      return { ...field, label: bookLabels[key] ?? field.label, width: bookWidths[key] ?? field.width }
-    })
+function fieldFor(table: TableName, dataset: Dataset, key: string, kind: Kind): Field {
+  const own = table === dataset
+  return {
+    key,
+    label: (own ? undefined : bookLabels[key]) ?? ownLabels[`${dataset}.${key}`] ?? labelOf(key),
+    kind,
+    width: (own ? undefined : bookWidths[key]) ?? ownWidths[`${dataset}.${key}`] ?? widths[kind],
+    sorts: sorts[table].includes(key),
+  }
 }
 
-const all: Record<TableName, Field[]> = {
-  projects: fieldsFor('projects'),
-  accounts: fieldsFor('accounts'),
-  contacts: fieldsFor('contacts'),
-  signals: fieldsFor('signals'),
-  'book projects': bookFields('book', 'projects'),
-  'book accounts': bookFields('book', 'accounts'),
-  'book contacts': bookFields('book', 'contacts'),
-  'view projects': bookFields('view', 'projects'),
-  'view accounts': bookFields('view', 'accounts'),
-  'view contacts': bookFields('view', 'contacts'),
+function fieldsFor(table: TableName): Field[] {
+  const dataset = table.split(' ').at(-1) as Dataset
+  const leading = first[table.replace('view', 'book') as keyof typeof first]
+  const row = rows[table]
+  const keys = Object.keys(row)
+  const order = [
+    ...leading.filter((key) => key in row),
+    ...keys.filter((key) => !leading.includes(key) && !last.includes(key)),
+    ...last.filter((key) => key in row && !leading.includes(key)),
+  ]
+  return order.map((key) =>
+    fieldFor(table, dataset, key, key === leading[0] ? 'name' : (kindOfKey[key] ?? kindOfType[row[key] ?? 'text'])),
+  )
 }
+
+const all = Object.fromEntries(Object.keys(rows).map((table) => [table, fieldsFor(table as TableName)])) as Record<
+  TableName,
+  Field[]
+>
 
 /** fieldsOf returns everything that a row says; the first field names the record. */
 export const fieldsOf = (table: TableName): Field[] => all[table]
