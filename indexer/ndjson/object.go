@@ -77,6 +77,12 @@ func (o *Object) Bool(key string, value bool) {
 	o.b = strconv.AppendBool(o.b, value)
 }
 
+// JSON adds a value that is JSON already.
+func (o *Object) JSON(key string, value []byte) {
+	o.key(key)
+	o.b = append(o.b, value...)
+}
+
 // Float adds a number in its shortest form without an exponent. It omits NaN and
 // infinities, which JSON does not have.
 func (o *Object) Float(key string, value float64) {

@@ -31,7 +31,10 @@ func sorted(ctx context.Context, options Options, s *permit.Source, from *scan) 
 	}
 	defer r.old.close()
 	from.days = &days{counts: map[time.Time]int{}}
-	if err := from.inputs(ctx, options.Inputs, r.spoolRow); err != nil {
+	read := func(ctx context.Context, emit func(*permit.Permit) error) error {
+		return from.inputs(ctx, options.Inputs, emit)
+	}
+	if err := pipeline(ctx, read, r.spoolRow); err != nil {
 		return err
 	}
 	r.asOf = asOf(options, from.days)
@@ -176,9 +179,15 @@ func (s *spool) add(id uuid.UUID, p *permit.Permit) error {
 	return s.writer.Add(key[:], payload)
 }
 
+// rowsOf are the rows of one permit, and the id of its project.
+type rowsOf struct {
+	id   uuid.UUID
+	rows []*permit.Permit
+}
+
 // each passes the rows of each permit on, permits in the order of their ids and rows as the
 // files have them.
-func (s *spool) each(ctx context.Context, do func(id uuid.UUID, rows []*permit.Permit) error) error {
+func (s *spool) each(ctx context.Context, do func(rowsOf) error) error {
 	if err := s.writer.Close(); err != nil {
 		return err
 	}
@@ -195,10 +204,10 @@ func (s *spool) each(ctx context.Context, do func(id uuid.UUID, rows []*permit.P
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := do(id, rows); err != nil {
+			if err := do(rowsOf{id, rows}); err != nil {
 				return err
 			}
-			rows = rows[:0]
+			rows = nil
 		}
 		id = next
 		p := &permit.Permit{}
@@ -215,7 +224,7 @@ func (s *spool) each(ctx context.Context, do func(id uuid.UUID, rows []*permit.P
 		return err
 	}
 	if len(rows) > 0 {
-		return do(id, rows)
+		return do(rowsOf{id, rows})
 	}
 	return nil
 }

@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/zstd"
 
+	"atlas/indexer/ndjson"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
 )
@@ -169,6 +171,7 @@ type stateWriter struct {
 	file   *os.File
 	packed *zstd.Encoder
 	buf    *bufio.Writer
+	object ndjson.Object
 }
 
 func newStateWriter(path string, head stateHead) (*stateWriter, error) {
@@ -202,6 +205,34 @@ func (w *stateWriter) add(v any) error {
 		return notWritten(err, w.path)
 	}
 	return nil
+}
+
+// addPermit is add of a permit, whose lines are JSON already.
+func (w *stateWriter) addPermit(k *keptPermit) error {
+	if w == nil {
+		return nil
+	}
+	o := &w.object
+	o.Reset()
+	o.Text("id", k.ID)
+	o.Text("key", k.Key)
+	o.Text("gc", k.GC)
+	o.JSON("project", k.Project)
+	if len(k.Signals) > 0 {
+		o.JSON("signals", slices.Concat([]byte("["), bytes.Join(asBytes(k.Signals), []byte(",")), []byte("]")))
+	}
+	if _, err := w.buf.Write(append(o.Line(), '\n')); err != nil {
+		return notWritten(err, w.path)
+	}
+	return nil
+}
+
+func asBytes(values []jsontext.Value) [][]byte {
+	all := make([][]byte, len(values))
+	for i, v := range values {
+		all[i] = v
+	}
+	return all
 }
 
 // finish makes the file durable, under its temporary name.

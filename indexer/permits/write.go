@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
 
 	"atlas/indexer/ndjson"
 	"atlas/indexer/source/permit"
@@ -29,7 +28,7 @@ func (r *run) write(ctx context.Context) (err error) {
 	if err := r.writeAccounts(); err != nil {
 		return err
 	}
-	if err := r.spool.each(ctx, r.permit); err != nil {
+	if err := pipeline(ctx, r.spool.each, r.permit); err != nil {
 		return err
 	}
 	if err := r.absentUntil(""); err != nil {
@@ -55,20 +54,21 @@ func (r *run) stateDay() time.Time {
 }
 
 // permit writes what the rows of one permit say.
-func (r *run) permit(id uuid.UUID, rows []*permit.Permit) error {
+func (r *run) permit(of rowsOf) error {
+	id, rows := of.id.String(), of.rows
 	r.report.Permits++
 	r.report.RepeatedPermits += int64(len(rows) - 1)
-	if err := r.absentUntil(id.String()); err != nil {
+	if err := r.absentUntil(id); err != nil {
 		return err
 	}
 	var before *keptPermit
-	if r.old != nil && r.old.ahead != nil && r.old.ahead.ID == id.String() {
+	if r.old != nil && r.old.ahead != nil && r.old.ahead.ID == id {
 		before, r.old.ahead = r.old.ahead, nil
 	}
 	p := join(rows, r.source.Repeats)
 	switch {
 	case before == nil:
-		return r.created(id.String(), p)
+		return r.created(id, p)
 	case r.older:
 		r.report.Changes.Older++
 		return r.carry(before)
@@ -117,7 +117,7 @@ func (r *run) created(id string, p *permit.Permit) error {
 			}
 		}
 	}
-	return r.next.add(kept)
+	return r.next.addPermit(kept)
 }
 
 // compared writes what changed of a permit, and the signals of that.
@@ -149,7 +149,7 @@ func (r *run) compared(before *keptPermit, p *permit.Permit) error {
 			}
 		}
 	}
-	return r.next.add(kept)
+	return r.next.addPermit(kept)
 }
 
 // happened writes a signal of a difference. One that was told on the same day is replaced.
@@ -198,7 +198,7 @@ func (r *run) carry(kept *keptPermit) error {
 	if err := r.relinked(kept); err != nil {
 		return err
 	}
-	return r.next.add(kept)
+	return r.next.addPermit(kept)
 }
 
 // absentUntil deals with the permits of the state before an id that the files do not have.
