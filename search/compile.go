@@ -85,6 +85,7 @@ type compiler struct {
 	border map[query.Circle][]string // query.Query.Border
 	// folding is that of the index.
 	folding query.Folding
+	words   *words.Tables // query.Query.Words
 	dataset query.Dataset
 }
 
@@ -143,7 +144,7 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	if q.DryRun {
 		c.public = query.PublicText(q.Dataset)
 	}
-	c.border, c.folding, c.dataset = q.Border, q.Folding, q.Dataset
+	c.border, c.folding, c.words, c.dataset = q.Border, q.Folding, q.Words, q.Dataset
 	start := len(c.b)
 	c.raw(`{"bool":{"filter":[`)
 	first := len(c.b)
@@ -160,7 +161,7 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	}
 	var w wordSearch
 	if q.Text != "" && !q.Exact {
-		w = wordsOf(words.Published.Read(q.Text, q.Folding.Fold), q.DryRun || q.WithoutPrivate, q)
+		w = wordsOf(tablesOf(q).Read(q.Text, q.Folding.Fold), q.DryRun || q.WithoutPrivate, q)
 		w.code = codeOf(q, w)
 		c.filterWords(w, scored)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/search/query"
-	"atlas/search/words"
 )
 
 // Cursors creates and parses the `search_after` of a page: the sort values of its
@@ -163,7 +162,7 @@ func sign(key []byte, q query.Query, folding query.Folding, position []byte) []b
 			part("typos")
 		}
 		if !q.Exact {
-			part("words " + words.Version)
+			part("words " + tablesOf(q).Version)
 		}
 	}
 	part(string(position))

@@ -52,32 +52,33 @@ type Weight struct {
 }
 
 // Explain explains the text of a search, nil if it has none.
-func Explain(q query.Query) *Explanation {
+func (e *Engine) Explain(q query.Query) *Explanation {
 	if q.Text == "" {
 		return nil
 	}
+	q.Words = e.Words
 	r := reading(q)
-	e := Explanation{Must: explained(r.Must), Ranked: explained(r.Rank), Excluded: explained(r.Not), Fields: searchedFields(q)}
-	for _, one := range e.Must {
-		e.say("A record must have %s.", one.said())
+	x := Explanation{Must: explained(r.Must), Ranked: explained(r.Rank), Excluded: explained(r.Not), Fields: searchedFields(q)}
+	for _, one := range x.Must {
+		x.say("A record must have %s.", one.said())
 	}
-	for _, one := range e.Ranked {
-		e.say("%s need not be there: it raises records that have it.", quoted(one.Text))
+	for _, one := range x.Ranked {
+		x.say("%s need not be there: it raises records that have it.", quoted(one.Text))
 	}
-	for _, one := range e.Excluded {
-		e.say("Records with %s are left out.", one.said())
+	for _, one := range x.Excluded {
+		x.say("Records with %s are left out.", one.said())
 	}
 	if q.Typos {
-		e.say("Words that are spelled nearly as a word typed match too.")
+		x.say("Words that are spelled nearly as a word typed match too.")
 	}
-	e.say("Searched are %s.", strings.Join(e.Fields, ", "))
+	x.say("Searched are %s.", strings.Join(x.Fields, ", "))
 	if q.Sort.Relevance() && !q.Exact {
-		e.Weights = weights()
-		e.say("Records that fit best come first: see the weights.")
+		x.Weights = weights()
+		x.say("Records that fit best come first: see the weights.")
 	} else if !q.Sort.Relevance() {
-		e.say("The order is by %s, whatever fits how well.", q.Sort)
+		x.say("The order is by %s, whatever fits how well.", q.Sort)
 	}
-	return &e
+	return &x
 }
 
 func (e *Explanation) say(format string, args ...any) {

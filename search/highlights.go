@@ -37,6 +37,7 @@ func (e *Engine) Highlights(ctx context.Context, q query.Query, rows []jsontext.
 	if err != nil {
 		return nil, err
 	}
+	q.Words = e.Words
 	marker := highlight.New(q.Typos, reading(q))
 	all := make([]highlight.Row, len(rows))
 	for i, record := range records {
@@ -48,7 +49,7 @@ func (e *Engine) Highlights(ctx context.Context, q query.Query, rows []jsontext.
 // reading is how the text of q is read: as typed, or in all forms.
 func reading(q query.Query) words.Reading {
 	if !q.Exact {
-		return words.Published.Read(q.Text, query.Fold)
+		return tablesOf(q).Read(q.Text, query.Fold)
 	}
 	var r words.Reading
 	for _, text := range words.Texts(query.Fold(q.Text)) {

@@ -80,14 +80,14 @@ func TestExplain(t *testing.T) {
 		`{"query":"garages","words":"exact"`:                                      {"A record must have “garages”.", "Searched are name, description, address"},
 		`{"query":"garage","sort":{"field":"cost","order":"desc"},"typos":"auto"`: {"spelled nearly", "The order is by cost desc"},
 	} {
-		got := strings.Join(search.Explain(parse(t, query.Projects, dataBase, body+`,"dry_run":true,"explain":true}`)).Sentences, "\n")
+		got := strings.Join(new(search.Engine).Explain(parse(t, query.Projects, dataBase, body+`,"dry_run":true,"explain":true}`)).Sentences, "\n")
 		for _, part := range want {
 			if !strings.Contains(got, part) {
 				t.Errorf("%s: %s\nlacks %q", body, got, part)
 			}
 		}
 	}
-	if search.Explain(parse(t, query.Projects, dataBase, `{"dry_run":true,"explain":true}`)) != nil {
+	if new(search.Engine).Explain(parse(t, query.Projects, dataBase, `{"dry_run":true,"explain":true}`)) != nil {
 		t.Error("a search without a text is explained")
 	}
 }

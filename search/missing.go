@@ -21,7 +21,7 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (query.No
 	if query.HasAddress(q.Text) && query.HasPrivate(q.Dataset) {
 		return answer, nil // nothing is said of addresses
 	}
-	s := substitution{engine: e, sets: sets, search: wordsOf(words.Published.Read(q.Text, q.Folding.Fold), true, q), with: map[string]string{}}
+	s := substitution{engine: e, sets: sets, search: wordsOf(tablesOf(q).Read(q.Text, q.Folding.Fold), true, q), with: map[string]string{}}
 	if len(s.search.Must) == 0 {
 		return answer, nil
 	}
@@ -50,7 +50,7 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (query.No
 			return answer, err
 		}
 	}
-	if text := replaced(q.Text, q.Folding.Fold, s.with); asks(s.search.Reading, s.with, words.Published.Read(text, q.Folding.Fold)) {
+	if text := replaced(q.Text, q.Folding.Fold, s.with); asks(s.search.Reading, s.with, tablesOf(q).Read(text, q.Folding.Fold)) {
 		answer.DidYouMean = text
 	}
 	return answer, nil
@@ -216,7 +216,7 @@ func (s *substitution) replace(ctx context.Context, one words.Clause, missing bo
 		return err
 	}
 	if s.with[t.Text] = similar; similar != "" {
-		s.met = append(s.met, newCompiler(64).oneOf(s.search.term(replacement(similar))).b)
+		s.met = append(s.met, newCompiler(64).oneOf(s.search.term(s.replacement(similar))).b)
 	}
 	return nil
 }
@@ -229,14 +229,14 @@ const minSplit = 3
 
 // replacement is a word that is similar, two that stand together, or what begins with what
 // is before "*".
-func replacement(text string) words.Term {
+func (s *substitution) replacement(text string) words.Term {
 	if begin, is := strings.CutSuffix(text, "*"); is {
 		return words.Term{Text: begin, Beginning: true}
 	}
 	if together := strings.Fields(text); len(together) > 1 {
 		return words.Term{Text: text, Options: []words.Option{{Words: together}}}
 	}
-	return words.Published.Word(text)
+	return tablesOf(s.sets[0]).Word(text)
 }
 
 // splits are the ways to read a word as two.
@@ -272,7 +272,7 @@ func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bo
 			options = append(options, found.options()...)
 		}
 		indexed = len(options)
-		options = append(options, words.Published.Words()...)
+		options = append(options, tablesOf(s.sets[0]).Words()...)
 	}
 	// The nearest first, however many there are.
 	far, ofTables := map[string]int{}, map[string]int{}
@@ -296,7 +296,7 @@ func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bo
 	}
 	conditions := make([]clause, len(near))
 	for i, o := range near {
-		conditions[i] = newCompiler(64).oneOf(s.search.term(replacement(o))).b
+		conditions[i] = newCompiler(64).oneOf(s.search.term(s.replacement(o))).b
 	}
 	counts, err := s.matching(ctx, conditions)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"atlas/internal/scan"
 	"atlas/mappings"
 	"atlas/search/query"
+	"atlas/search/words"
 )
 
 // Engine runs searches. It is safe for concurrent use.
@@ -31,6 +32,8 @@ type Engine struct {
 	// Timeout bounds one search in Elasticsearch. After it the answer would be
 	// partial, which is an error.
 	Timeout time.Duration
+	// Words are the tables that texts are read by; nil: words.Published.
+	Words *words.Tables
 	// SeekRows is how many rows lie before the first page that is searched for with
 	// a seekFilter; 0 is DefaultSeekRows.
 	SeekRows int
@@ -66,6 +69,7 @@ const grace = time.Second
 // CheckCursor returns the error of Search for a cursor that is not q's:
 // BadRequest.
 func (e *Engine) CheckCursor(q query.Query) error {
+	q.Words = e.Words
 	_, err := e.Cursors.Read(q)
 	return err
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"strings"
 
 	"atlas/search/query"
@@ -67,9 +68,12 @@ func (w wordSearch) exclusions() []clause {
 	return all
 }
 
+// tablesOf are the tables that the text of a search is read by.
+func tablesOf(q query.Query) *words.Tables { return cmp.Or(q.Words, words.Published) }
+
 // VisitMatchWords implements query.Visitor.
 func (c *compiler) VisitMatchWords(n query.MatchWords) {
-	w := wordsOf(words.Published.ReadPlain(n.Text, c.folding.Fold), c.public != nil, query.Query{Dataset: c.dataset})
+	w := wordsOf(cmp.Or(c.words, words.Published).ReadPlain(n.Text, c.folding.Fold), c.public != nil, query.Query{Dataset: c.dataset})
 	w.code = codeOf(query.Query{Dataset: c.dataset, Text: n.Text, Folding: c.folding}, w)
 	c.raw(`{"bool":{"filter":[`).filterWords(w, false)
 	c.closeList().raw(`]}}`)

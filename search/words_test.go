@@ -272,6 +272,37 @@ func TestMeantByWords(t *testing.T) {
 	}
 }
 
+// TestOwnSynonyms: an engine reads texts by the tables that it is given, and takes no
+// relevance cursor of others.
+func TestOwnSynonyms(t *testing.T) {
+	t.Parallel()
+	w := newWordWorld(t, []map[string]string{{"name": "Hangar one"}, {"name": "Hangar two"}}, nil)
+	own := *w.engine
+	var err error
+	if own.Words, err = words.Extend("hangar, aircraft shed", query.Fold); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(e *search.Engine, body string) (query.Page, error) {
+		return e.Search(t.Context(), parse(t, query.Projects, dataBase, body))
+	}
+	first, err := ask(&own, `{"query":"aircraft sheds","limit":1}`)
+	if err != nil || first.Total != 2 {
+		t.Fatal(first, err)
+	}
+	if page, err := ask(&own, `{"query":"aircraft sheds","limit":1,"search_after":"`+first.Next+`"}`); err != nil || len(page.Rows) != 1 {
+		t.Error(page, err)
+	}
+	if err := own.CheckCursor(parse(t, query.Projects, dataBase, `{"query":"aircraft sheds","limit":1,"search_after":"`+first.Next+`"}`)); err != nil {
+		t.Error(err)
+	}
+	if _, err := ask(w.engine, `{"query":"aircraft sheds","limit":1,"search_after":"`+first.Next+`"}`); fault.CodeOf(err) != fault.BadRequest {
+		t.Error(err)
+	}
+	if page, err := ask(w.engine, `{"query":"aircraft sheds"}`); err != nil || page.Total != 0 {
+		t.Error(page, err)
+	}
+}
+
 // TestAddressesByWords: an e-mail address matches a word that equals it, where it is charged.
 func TestAddressesByWords(t *testing.T) {
 	t.Parallel()

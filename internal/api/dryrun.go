@@ -46,7 +46,7 @@ func (c *call) dryRun(q query.Query, find func(context.Context) (query.Page, err
 	p, err := find(c.Context())
 	data := dryRunData{Count: p.Total, Credits: len(p.Rows)}
 	if q.Explain {
-		data.Explanation = search.Explain(q)
+		data.Explanation = c.server.Search.Explain(q)
 	}
 	return reply{data, countMetadata{NotFound: p.NotFound, Hints: q.Hints.For(p.Total, p.Named)}}, err
 }

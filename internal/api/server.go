@@ -30,6 +30,8 @@ type Searcher interface {
 	Search(ctx context.Context, q query.Query) (query.Page, error)
 	// CheckCursor refuses a cursor that is not q's: fault.BadRequest.
 	CheckCursor(q query.Query) error
+	// Explain says how the text of q is read, nil if it has none.
+	Explain(q query.Query) *search.Explanation
 	// Highlights says what of rows matches the text of q.
 	Highlights(ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error)
 	Getter

@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"client":                   {}, // of the standard library alone
 	"clients":                  {},
 	"mappings":                 {"search/document", "search/query"},
-	"search/query":             {"internal/edits", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
+	"search/query":             {"internal/edits", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema", "search/words"},
 	"search/highlight":         {"search/query", "search/words", "internal/edits"},
 	"search/words":             {},
 	"search/document":          {"search/query", "search/words", "internal/input"},

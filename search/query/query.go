@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/search/words"
 )
 
 // Bounds of a search request.
@@ -62,6 +64,8 @@ type Query struct {
 	Typos bool
 	// Folding is that of the index that is searched. Package search sets it.
 	Folding Folding
+	// Words are the tables that Text is read by. Package search sets them.
+	Words *words.Tables
 	// WithoutPrivate means that Text is not searched in Private fields: from an offset on a
 	// page without rows would tell for nothing whether an address is there.
 	WithoutPrivate bool

@@ -12,9 +12,9 @@ import (
 // code point. More would make the index larger and find hardly anything else.
 const MaxWordLetters = 20
 
-// words calls yield for each word of a folded text: its runs of letters, marks and
+// eachWord calls yield for each word of a folded text: its runs of letters, marks and
 // digits, cut to MaxWordLetters.
-func words(folded string, yield func(word string)) {
+func eachWord(folded string, yield func(word string)) {
 	start, end, letters := 0, 0, 0
 	for i, r := range folded {
 		switch {
@@ -38,14 +38,14 @@ func words(folded string, yield func(word string)) {
 // Words lists the words of a folded text.
 func Words(folded string) []string {
 	var all []string
-	words(folded, func(word string) { all = append(all, word) })
+	eachWord(folded, func(word string) { all = append(all, word) })
 	return all
 }
 
 // AppendBeginnings appends each beginning of each word of a folded text with a space
 // after it. JSON needs no escapes for them.
 func AppendBeginnings(b []byte, folded string) []byte {
-	words(folded, func(word string) {
+	eachWord(folded, func(word string) {
 		for i := range word {
 			if i > 0 {
 				b = append(append(b, word[:i]...), ' ')

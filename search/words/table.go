@@ -5,7 +5,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +18,9 @@ var files embed.FS
 
 // Tables are what a query is read by.
 type Tables struct {
+	// Version names the tables, and the rules of this package, whose number grows with each
+	// change of what they find or of its order.
+	Version string
 	// forms are the other forms of a word that no rule gives, spelled its other spellings,
 	// and families the words of one stem that take forms of their own.
 	forms, spelled, families map[string][]string
@@ -38,31 +40,56 @@ type Tables struct {
 	ambiguous map[string]bool
 }
 
-// Version names what queries are read by: the tables, and the rules of this package, whose
-// number grows with each change of what they find or of its order.
-var Version = func() string {
-	const rules = 1
-	sum := sha256.New()
-	fmt.Fprintln(sum, rules)
-	names, _ := fs.Glob(files, "tables/*.txt")
-	for _, name := range names {
-		raw, _ := files.ReadFile(name) // embedded
-		sum.Write(raw)
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:8])
-}()
+// rules is the number of the rules in Version.
+const rules = 1
 
 // Published are the tables of this release.
 var Published = func() *Tables {
-	t, err := newTables(files)
+	t, err := newTables("")
 	if err != nil {
 		panic(err) // embedded, and read by a test
 	}
 	return t
 }()
 
-func newTables(files fs.FS) (*Tables, error) {
+// Bounds of a table of an operator.
+const (
+	MaxTable  = 1 << 20 // bytes
+	maxGroups = 10_000
+	maxTerms  = 50 // of a group
+	maxWords  = 6  // of a term
+)
+
+// Extend returns the published tables with groups of synonyms of an operator, in the format
+// of the tables. fold folds their terms. Errors name the line.
+func Extend(table string, fold func(string) string) (*Tables, error) {
+	if len(table) > MaxTable {
+		return nil, fmt.Errorf("more than %d bytes", MaxTable)
+	}
+	groups, err := ParseTable(fold(table))
+	if err != nil {
+		return nil, err
+	}
+	if len(groups) > maxGroups {
+		return nil, fmt.Errorf("%d groups, which may be %d", len(groups), maxGroups)
+	}
+	for _, g := range groups {
+		if len(g) < 2 || len(g) > maxTerms {
+			return nil, fmt.Errorf("the group %q has %d terms; give 2 to %d, separated by commas", g[0], len(g), maxTerms)
+		}
+		for _, term := range g {
+			if strings.Count(term, " ") >= maxWords {
+				return nil, fmt.Errorf("%q has more than %d words", term, maxWords)
+			}
+		}
+	}
+	return newTables(fold(table))
+}
+
+func newTables(own string) (*Tables, error) {
 	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, spelled: map[string][]string{}, families: map[string][]string{}, begins: map[string]bool{}, function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{}, places: map[string][]string{}}
+	sum := sha256.New()
+	fmt.Fprintln(sum, rules)
 	spellings := map[string][]string{}
 	for _, s := range []struct {
 		name string
@@ -79,10 +106,11 @@ func newTables(files fs.FS) (*Tables, error) {
 		{"places", t.addPlaces},
 		{"spellings", func(g []string) { addGroup(spellings, g); t.addSynonyms(g) }},
 	} {
-		raw, err := fs.ReadFile(files, "tables/"+s.name+".txt")
+		raw, err := files.ReadFile("tables/" + s.name + ".txt")
 		if err != nil {
 			return nil, err
 		}
+		sum.Write(raw)
 		groups, err := ParseTable(string(raw))
 		if err != nil {
 			return nil, fmt.Errorf("tables/%s.txt: %w", s.name, err)
@@ -91,6 +119,15 @@ func newTables(files fs.FS) (*Tables, error) {
 			s.add(g)
 		}
 	}
+	groups, err := ParseTable(own)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		t.addSynonyms(g)
+	}
+	sum.Write([]byte(own))
+	t.Version = hex.EncodeToString(sum.Sum(nil)[:8])
 	t.close(spellings)
 	return t, nil
 }

@@ -198,3 +198,30 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestExtend: an operator's groups are synonyms beside the published ones, and another version.
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	own, err := Extend("# ours\nHangar, aircraft shed\n", strings.ToLower)
+	if err != nil || own.Version == Published.Version {
+		t.Fatal(own, err)
+	}
+	var options []string
+	for _, o := range own.Read("hangars", strings.ToLower).Must[0][0][0].Options {
+		options = append(options, strings.Join(o.Words, " "))
+	}
+	if !slices.Contains(options, "aircraft shed") || !slices.Contains(options, "hangar") {
+		t.Error(options)
+	}
+	if len(own.Read("garage", strings.ToLower).Must[0][0][0].Options) != len(Published.Read("garage", strings.ToLower).Must[0][0][0].Options) {
+		t.Error("a word of no group of its own has other options")
+	}
+	for bad, want := range map[string]string{
+		"one": "2 to 50", "a, ,b": "line 1", "a b c d e f g, h": "6 words", strings.Repeat("x", MaxTable+1): "bytes", strings.Repeat("a, b\n", maxGroups+1): "groups",
+		"a" + strings.Repeat(", b", maxTerms): "2 to 50",
+	} {
+		if _, err := Extend(bad, strings.ToLower); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v, want %q", bad, err, want)
+		}
+	}
+}

@@ -2,13 +2,18 @@ package server
 
 import (
 	"errors"
+	"io"
+	"os"
 	"time"
+	"unicode/utf8"
 
 	"atlas/cmd/internal/cli"
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/search"
+	"atlas/search/query"
+	"atlas/search/words"
 )
 
 // Config is everything `atlas serve` needs.
@@ -42,6 +47,7 @@ type Config struct {
 	JWTMaxLifetime    time.Duration `name:"jwt-max-lifetime" env:"ATLAS_JWT_MAX_LIFETIME" default:"720h" help:"Refuse access tokens that are good for longer: exp - iat, or what is left without iat (default: 720h)."`
 	CORSOrigins       []string      `name:"cors-origins" env:"ATLAS_CORS_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser, separated by commas, such as https://app.example (default: none)."`
 	SearchTimeout     time.Duration `name:"search-timeout" env:"ATLAS_SEARCH_TIMEOUT" default:"10s" help:"What one search may take, 100ms to 60s (default: 10s)."`
+	Synonyms          string        `name:"synonyms" env:"ATLAS_SYNONYMS" type:"path" placeholder:"FILE" help:"Synonyms of your own: groups of terms separated by commas, one in a line. All servers need the same."`
 	RedisTimeout      time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
 
 	// DevelopmentSessions lets links of atlas-dev sign in to the Explorer, without TLS.
@@ -84,7 +90,30 @@ func (c Config) Check() error {
 	f.Duration("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)
 	f.Duration("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
 	c.checkOperation(&f)
+	if _, err := c.tables(); err != nil {
+		f.Add("--synonyms (ATLAS_SYNONYMS): %v", err)
+	}
 	return f.Err()
+}
+
+// tables are those that texts are read by.
+func (c Config) tables() (*words.Tables, error) {
+	if c.Synonyms == "" {
+		return words.Published, nil
+	}
+	f, err := os.Open(c.Synonyms)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	raw, err := io.ReadAll(io.LimitReader(f, words.MaxTable+1))
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(raw) {
+		return nil, errors.New("the file is not UTF-8")
+	}
+	return words.Extend(string(raw), query.Fold)
 }
 
 // Cursors signs and checks cursors with the configured keys.

@@ -48,7 +48,7 @@ const prepareTimeout = 10 * time.Second
 func wireHeld(ctx context.Context, c Config, s *api.Server, engine *search.Engine, background *elastic.Client, store *postgres.Store, system *postgres.System, metrics *telemetry.Metrics, log *slog.Logger) (stopSweep, closeProjector func()) {
 	projector := &projection.Projector{
 		Rows: store, System: system, Elastic: background, Names: c.Names(), Settings: c.Held.Settings(), Log: log,
-		Global: &search.Engine{Elastic: background, Names: engine.Names, Cursors: engine.Cursors, Timeout: engine.Timeout},
+		Global: &search.Engine{Elastic: background, Names: engine.Names, Cursors: engine.Cursors, Words: engine.Words, Timeout: engine.Timeout},
 		Swept:  countSweeps(metrics),
 		Waited: metrics.OwnWrites,
 	}

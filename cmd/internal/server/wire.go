@@ -124,9 +124,13 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
+	tables, err := c.tables()
+	if err != nil {
+		return nil, err
+	}
+	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Words: tables, Timeout: c.SearchTimeout}
 	signals := &queue.Queue{Store: store, Searcher: engine}
-	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
+	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Words: tables, Timeout: c.SearchTimeout}
 	arrived := &queue.Queue{Store: store, Searcher: unhurried}
 	running := &runners{queue: system, log: log, options: jobs.Options{
 		Now: clock.Now, Log: log, Tried: func(kind jobs.Kind, outcome string, _ time.Duration) { metrics.JobDone(string(kind), outcome) },
