@@ -56,7 +56,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 	}{
 		{"serach accounts", nil, 2, []string{`no command "serach"`, `did you mean "search"?`}},
 		{"index laod data", nil, 2, []string{`no command "laod"`, `did you mean "load"?`}},
-		{"index", nil, 2, []string{"a command is missing: permits, sources, source, load, apply"}},
+		{"index", nil, 2, []string{"a command is missing: permits, sources, source, pull, load, apply"}},
 		{"help serach", nil, 2, []string{`did you mean "search"?`}},
 		{"dev", nil, 2, []string{"atlas-dev"}},
 		{"completion ksh", nil, 2, []string{"must be one of bash, zsh, fish"}},

@@ -82,6 +82,7 @@ var allowed = map[string][]string{
 	"indexer/source/guess":     {"indexer/source", "indexer/source/epsg", "indexer/source/people", "indexer/source/read", "indexer/source/value", "internal/fault"},
 	"indexer/source/people":    {"search/query"},
 	"indexer/source/permit":    {"indexer/source", "indexer/source/epsg", "indexer/source/people", "indexer/source/read", "indexer/source/value", "internal/edits", "internal/fault"},
+	"indexer/source/pull":      {"indexer/source", "internal/durable", "internal/fault", "internal/release", "internal/timer"},
 	"indexer/source/read":      {"internal/fault"},
 	"indexer/source/value":     {},
 	"indexer/permits":          {"indexer/extsort", "indexer/generate/fiction", "indexer/ndjson", "indexer/source", "indexer/source/people", "indexer/source/permit", "indexer/source/read", "search/match", "search/query", "internal/durable", "internal/fault"},

@@ -1,0 +1,85 @@
+package pull
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/indexer/source"
+)
+
+// soda is Socrata's SODA, version 2: the rows of a data set as JSON, in pages by offset. Its
+// order by :id is stable.
+type soda struct {
+	client *client
+	of     source.Pull
+}
+
+const (
+	sodaPage    = 5000
+	sodaChanged = ":updated_at"
+)
+
+func (s *soda) page(ctx context.Context, offset int64, since string) (page, error) {
+	size := sodaPage
+	if s.of.Page > 0 {
+		size = s.of.Page
+	}
+	changed := sodaChanged
+	if s.of.Changed != "" {
+		changed = s.of.Changed
+	}
+	query := url.Values{"$select": {":*,*"}, "$order": {":id"}, "$limit": {strconv.Itoa(size)}, "$offset": {strconv.FormatInt(offset, 10)}}
+	var conditions []string
+	if s.of.Where != "" {
+		conditions = append(conditions, "("+s.of.Where+")")
+	}
+	if since != "" {
+		conditions = append(conditions, changed+" >= '"+strings.ReplaceAll(since, "'", "")+"'")
+	}
+	if conditions != nil {
+		query.Set("$where", strings.Join(conditions, " AND "))
+	}
+	path := ""
+	if !strings.HasSuffix(s.client.base.Path, ".json") {
+		path = ".json"
+	}
+	var found page
+	err := s.client.get(ctx, path, query, func(body []byte) error {
+		found = page{}
+		if err := json.Unmarshal(body, &found.rows, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+			return err // cut off: it is asked for again
+		}
+		for i, row := range found.rows {
+			found.rows[i] = compacted(row)
+			found.newest = max(found.newest, member(row, changed))
+		}
+		found.more = len(found.rows) == size
+		return nil
+	})
+	return found, err
+}
+
+// member is a text of an object, "" if it has none of that name.
+func member(object jsontext.Value, name string) string {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(object, &members, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(members[name], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// compacted is a value on one line.
+func compacted(v jsontext.Value) jsontext.Value {
+	v = v.Clone()
+	_ = v.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // it was read
+	return v
+}
