@@ -289,3 +289,22 @@ func TestOtherColumns(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The report on a source counts what is wrong with its rows.
+func TestMeasure(t *testing.T) {
+	t.Parallel()
+	d, err := source.Parse("here.yaml", []byte(strings.ReplaceAll(described, "%REPEATS%", "latest")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := permits.Measure(t.Context(), d, []permits.Input{permits.Memory("permits-2016-02-01.csv", []byte(describedHead+
+		"1,House,1 A ST,,Done,-5,,1/5/2016,1/4/2016,1/3/2016,,,,\n"+
+		"1,House,1 A ST,,Odd,2000000000,,1/5/2016,1/6/2016,3/3/2016,,,Jane Doe,\n"))}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q.Rows != 2 || q.Permits != 1 || q.RepeatedPermits != 1 || q.IssuedBeforeFiled != 1 || q.CompletedBeforeIssued != 1 || q.Future != 1 || q.CostsNotPositive != 1 || q.CostsHuge != 1 ||
+		q.WithoutPlace != 2 || q.AsOf != "2016-02-01" || q.First != "2016-01-03" || q.Unknown["latitude"] != 1 || q.Unknown["name"] != 0 || q.Names.Persons != 1 {
+		t.Errorf("%+v, %+v", q, q.Report)
+	}
+}
