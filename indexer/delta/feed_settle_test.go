@@ -153,7 +153,7 @@ func TestFeedHasOneWriter(t *testing.T) {
 			t.Error("another writer is let in")
 		}
 	}
-	if list, err := w.system.UntoldChanges(t.Context(), query.Accounts, 0, 10); err != nil || len(list) != 1 {
+	if list, err := w.system.UnpublishedChanges(t.Context(), query.Accounts, 0, 10); err != nil || len(list) != 1 {
 		t.Errorf("%v %v", list, err)
 	}
 }

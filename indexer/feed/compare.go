@@ -119,7 +119,7 @@ func (c *comparison) run(ctx context.Context) error {
 			}
 		}
 	}
-	// A walk that failed looks like a complete one. What was written is not told then.
+	// A walk that failed looks like a complete one. What was written is not published then.
 	if err := cmp.Or(before.Err(), after.Err()); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type Store interface {
 	FeedState(ctx context.Context) (changes.State, error)
 	BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error
 	AppendChanges(ctx context.Context, writer string, list []changes.Change) error
-	UntoldChanges(ctx context.Context, d query.Dataset, after int64, limit int) ([]changes.Entry, error)
+	UnpublishedChanges(ctx context.Context, d query.Dataset, after int64, limit int) ([]changes.Entry, error)
 	PreparePublication(ctx context.Context, writer string) (uuid.UUID, error)
 	Publish(ctx context.Context, writer string, id uuid.UUID) error
 	EndChanges(ctx context.Context, writer string) error
@@ -94,7 +94,7 @@ func (f *Feed) nextArrival(ctx context.Context, now time.Time) (at time.Time, er
 	return at, err
 }
 
-// Arriving reports whether the arrival is the last one, and not told of yet.
+// Arriving reports whether the arrival is the last one, and not published yet.
 func (f *Feed) Arriving(ctx context.Context, at time.Time) (is bool, err error) {
 	if f == nil {
 		return true, nil
@@ -117,7 +117,7 @@ func (f *Feed) Append(ctx context.Context, delta string, list []changes.Change) 
 	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.AppendChanges(ctx, delta, list) })
 }
 
-// Publish tells what the writer wrote. Searches must see it. Published changes are not
+// Publish publishes what the writer wrote. Searches must see it. Published changes are not
 // published again. If a backend was restored meanwhile, the feed starts over instead.
 func (f *Feed) Publish(ctx context.Context, writer string) error {
 	if f == nil {
@@ -182,7 +182,7 @@ func (f *Feed) Switching(ctx context.Context, from, to string) error {
 }
 
 // Switched is called after searches were switched to a generation: it compares it with
-// the one before and tells the differences. Called again, it goes on where a process was
+// the one before and publishes the differences. Called again, it goes on where a process was
 // killed.
 func (f *Feed) Switched(ctx context.Context, to string) error {
 	if f == nil {
@@ -243,7 +243,7 @@ func (f *Feed) startOver(ctx context.Context) error {
 	})
 }
 
-// Settle ends what a writer other than next left unfinished, tells of a switch that was
+// Settle ends what a writer other than next left unfinished, publishes a switch that was
 // not announced, and starts the feed over if a backend was restored to an earlier time.
 func (f *Feed) Settle(ctx context.Context, next string) error {
 	var is situation
@@ -285,7 +285,7 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 	if err := f.begin(ctx, is.served, is.origins()); err != nil {
 		return err
 	}
-	// Not before: the missing mark tells of the switch.
+	// Not before: the missing mark shows the switch.
 	if err := f.Retry.Do(ctx, func(ctx context.Context) error { return f.mark(ctx, is.served) }); err != nil {
 		return err
 	}
@@ -317,7 +317,7 @@ func (f *Feed) correct(ctx context.Context, delta string) error {
 		}
 		for after, more := int64(0), true; more; {
 			err := f.Retry.Do(ctx, func(ctx context.Context) error {
-				list, err := f.Store.UntoldChanges(ctx, d, after, correctPage)
+				list, err := f.Store.UnpublishedChanges(ctx, d, after, correctPage)
 				if more = len(list) == correctPage; err != nil || len(list) == 0 {
 					return err
 				}

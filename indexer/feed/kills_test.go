@@ -12,7 +12,7 @@ import (
 var all = flag.Bool("all", false, "TestEveryKill kills at each call, also at those between the first and the last of the same kind")
 
 // A process is killed at each of its calls, before and after the call took effect, until
-// it makes no more. Whoever settles what it left tells all of it, and starts nothing over
+// it makes no more. Whoever settles what it left publishes all of it, and starts nothing over
 // unless a backend was restored. Random kills find the last calls of a long run seldom;
 // here none is left out.
 func TestEveryKill(t *testing.T) {
@@ -134,7 +134,7 @@ func (s *simulation) aStrangersSwitch(t *testing.T) func(*process) error {
 	return s.settling
 }
 
-// Somebody who does not know the feed takes a switch back before it is told.
+// Somebody who does not know the feed takes a switch back before it is published.
 func (s *simulation) aSwitchThatWentBack(t *testing.T) func(*process) error {
 	s.delta(t, s.spared(t, "delta"))
 	first := s.es.serves
@@ -197,7 +197,7 @@ func TestComparesWhatIsNotSearchableYet(t *testing.T) {
 func TestSwitchedAwayAndBack(t *testing.T) {
 	t.Parallel()
 	s := newSimulation(t)
-	for name, way := range map[string][]bool{"nobody was told": {false, false}, "the way there was announced": {true, false}} {
+	for name, way := range map[string][]bool{"nobody announced it": {false, false}, "the way there was announced": {true, false}} {
 		s.begin(t, 1)
 		first, second := s.es.serves, s.another()
 		s.delta(t, s.spared(t, "delta"))

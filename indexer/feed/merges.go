@@ -10,19 +10,19 @@ import (
 	"atlas/search/query"
 )
 
-// MergeStore keeps which records became others, as the feed told it, and of each
+// MergeStore keeps which records became others, as the feed published it, and of each
 // generation. What a record became may have become another again.
 type MergeStore interface {
 	Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
 	GenerationMerges(ctx context.Context, generation string, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
 	HasGenerationMerges(ctx context.Context, generation string, d query.Dataset) (bool, error)
-	UntoldMerges(ctx context.Context, generation string, d query.Dataset, after uuid.UUID, limit int) ([]changes.Change, error)
+	UnpublishedMerges(ctx context.Context, generation string, d query.Dataset, after uuid.UUID, limit int) ([]changes.Change, error)
 	NoteMerges(ctx context.Context, generation string, d query.Dataset, merges []changes.Change, first bool) error
 	ForgetGenerationMerges(ctx context.Context, but []string) error
 }
 
 // Merges returns what those of the records became that became others, by merges that
-// were told.
+// were published.
 func (f *Feed) Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (merges map[uuid.UUID]uuid.UUID, err error) {
 	if f == nil || len(ids) == 0 {
 		return nil, nil
@@ -35,7 +35,7 @@ func (f *Feed) Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (me
 }
 
 // NoteMerges stores merges of a generation before searches are switched to it; the switch
-// tells them. The first call for a generation and dataset says first.
+// publishes them. The first call for a generation and dataset says first.
 func (f *Feed) NoteMerges(ctx context.Context, to string, d query.Dataset, merges []changes.Change, first bool) error {
 	if f == nil {
 		return nil
@@ -52,7 +52,7 @@ func (f *Feed) hasMerges(ctx context.Context, d query.Dataset, to string) (has b
 }
 
 // setMerges makes merges of the deletions that are merges in the generation after, or were
-// told as merges: somebody else may have switched to a generation that has the record, and
+// published as merges: somebody else may have switched to a generation that has the record, and
 // back.
 func (c *comparison) setMerges(ctx context.Context) error {
 	if c.merges {
@@ -87,12 +87,12 @@ func setMerges(ctx context.Context, d query.Dataset, list []changes.Change, merg
 }
 
 // appendMerges writes the merges of a generation whose records the generation before did
-// not have either, unless they were told.
+// not have either, unless they were published.
 func (f *Feed) appendMerges(ctx context.Context, d query.Dataset, to string) error {
 	for after, more := uuid.Nil, true; more; {
 		var list []changes.Change
 		err := f.Retry.Do(ctx, func(ctx context.Context) (err error) {
-			list, err = f.Store.UntoldMerges(ctx, to, d, after, writeAtOnce)
+			list, err = f.Store.UnpublishedMerges(ctx, to, d, after, writeAtOnce)
 			return err
 		})
 		if err != nil || len(list) == 0 {

@@ -72,7 +72,7 @@ type simulation struct {
 	measured, longest map[string]int
 }
 
-// newSimulation makes a process of each kind that nobody kills, which tells how many
+// newSimulation makes a process of each kind that nobody kills, which shows how many
 // calls there are to be killed at.
 func newSimulation(t *testing.T) *simulation {
 	d := pgtest.New(t)
@@ -199,7 +199,7 @@ func (s *simulation) edits() (list []edit) {
 	return list
 }
 
-// delta announces, writes and tells groups of changes, as indexer/delta does. One that was
+// delta announces, writes and publishes groups of changes, as indexer/delta does. One that was
 // killed may go on.
 func (s *simulation) delta(t *testing.T, p *process) {
 	name, groups := s.name(), [][]edit{}
@@ -263,22 +263,22 @@ func (s *simulation) load(t *testing.T, p *process) {
 	s.switchTo(t, p, name, true)
 }
 
-func (s *simulation) switchTo(t *testing.T, p *process, to string, told bool) {
+func (s *simulation) switchTo(t *testing.T, p *process, to string, announced bool) {
 	from := s.es.serves
 	if from == to {
 		return
 	}
-	s.say("a switch from %s to %s, told: %t, killed at %v", from, to, told, p.at)
-	s.ended(t, p, s.switching(p, to, told))
+	s.say("a switch from %s to %s, announced: %t, killed at %v", from, to, announced, p.at)
+	s.ended(t, p, s.switching(p, to, announced))
 }
 
-func (s *simulation) switching(p *process, to string, told bool) error {
-	if told {
+func (s *simulation) switching(p *process, to string, announced bool) error {
+	if announced {
 		if err := p.feed.Switching(p.ctx, s.es.serves, to); err != nil {
 			return err
 		}
 	}
-	if err := p.do("switch", func() error { s.es.serve(to, told); return nil }); err != nil || !told {
+	if err := p.do("switch", func() error { s.es.serve(to, announced); return nil }); err != nil || !announced {
 		return err
 	}
 	return p.feed.Switched(p.ctx, to)

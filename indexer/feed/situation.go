@@ -25,7 +25,7 @@ type situation struct {
 	restored bool
 }
 
-// switched reports whether searches use another generation than the feed was told of, or
+// switched reports whether searches use another generation than the feed knows of, or
 // may have used another meanwhile.
 func (s situation) switched() bool {
 	return s.served != "" && (s.served != s.Generation || s.moved())
@@ -41,7 +41,7 @@ func (s situation) newlyMarked() bool {
 }
 
 // origins are the generations that followers may have read after a switch that nobody
-// announced, joined by commas: the last one that was told, and those that may have been
+// announced, joined by commas: the last one that was published, and those that may have been
 // served in between. "" if it is not known.
 func (s situation) origins() string {
 	list := slices.Clone(s.others)

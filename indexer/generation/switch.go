@@ -20,7 +20,7 @@ type Options struct {
 	Lease Lease
 	// Listener is notified of a switch. Nil means none.
 	Listener Listener
-	// Feed tells the differences of the generations. Nil means none.
+	// Feed publishes the differences of the generations. Nil means none.
 	Feed Feed
 	// Retry bounds how long Elasticsearch may be unavailable or busy.
 	Retry elastic.Retry
@@ -34,7 +34,7 @@ type Listener interface {
 	Switched(ctx context.Context, generation string) error
 }
 
-// Feed tells how the records of two generations differ. *feed.Feed implements it.
+// Feed publishes how the records of two generations differ. *feed.Feed implements it.
 type Feed interface {
 	// Switching is called before a switch. from is "" if the served indices are not
 	// those of one generation.
@@ -42,9 +42,9 @@ type Feed interface {
 	// Switched is called after the switch, again if it failed.
 	Switched(ctx context.Context, to string) error
 	// Arrive returns when the new signals of a load arrive: now, but later than all that
-	// is told.
+	// is published.
 	Arrive(ctx context.Context, now time.Time) (time.Time, error)
-	// Arriving reports whether that is still so: nobody else has got an arrival, or told
+	// Arriving reports whether that is still so: nobody else has got an arrival, or published
 	// of a switch, since.
 	Arriving(ctx context.Context, at time.Time) (bool, error)
 }
@@ -81,7 +81,7 @@ func (o Options) Switch(ctx context.Context, changes []elastic.AliasChange, to [
 	}
 }
 
-// announce tells the feed of a switch before it is made.
+// announce announces a switch to the feed before it is made.
 func (o Options) announce(ctx context.Context, to []string) error {
 	if o.Feed == nil {
 		return nil
@@ -97,7 +97,7 @@ func (o Options) announce(ctx context.Context, to []string) error {
 	return o.Feed.Switching(ctx, ServedOf(o.Names, now), o.Names.GenerationOf(string(now[i].Dataset), to[0]))
 }
 
-// mark marks the search aliases that are added, so that the feed can tell whether somebody
+// mark marks the search aliases that are added, so that the feed can see whether somebody
 // who does not know it has moved them since.
 func (o Options) mark(changes []elastic.AliasChange) []elastic.AliasChange {
 	if o.Feed == nil {
@@ -136,9 +136,9 @@ func (o Options) RemoveAliases(from []Index) []elastic.AliasChange {
 }
 
 // NotifySwitched calls the listener after a switch, even when ctx is cancelled: the
-// switch has happened. Then it has the feed tell the differences.
+// switch has happened. Then it has the feed publish the differences.
 func (o Options) NotifySwitched(ctx context.Context, generation string) error {
-	const failed = "the generation %s is served, but those who keep copies of its records could not be told"
+	const failed = "the generation %s is served, but what follows its records could not be notified"
 	if o.Listener != nil {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()

@@ -13,7 +13,7 @@ import (
 	"atlas/search/query"
 )
 
-// moving is a feed that tells a change right after each look for its end.
+// moving is a feed that publishes a change right after each look for its end.
 type moving struct{ quiet }
 
 func (m *moving) ChangesAfter(context.Context, query.Dataset, changes.Position, int) (changes.Page, bool, error) {
@@ -53,7 +53,7 @@ func TestBeginningNow(t *testing.T) {
 	}
 }
 
-// FeedAt has nothing told since any time.
+// FeedAt has nothing published since any time.
 func (m *moving) FeedAt(_ context.Context, at time.Time) (changes.Position, bool, error) {
 	return changes.Position{Seq: 1}, at.Year() > 1, nil
 }

@@ -50,11 +50,11 @@ type Entry struct {
 	Change
 	// Seq is the place in the feed.
 	Seq int64
-	// At is when the change was told.
+	// At is when the change was published.
 	At time.Time
 }
 
-// Position is a place in the feed: everything up to Seq was told. Publication is the
+// Position is a place in the feed: everything up to Seq is published. Publication is the
 // last one at the time; it is unknown after Postgres was restored to an earlier time.
 type Position struct {
 	Publication uuid.UUID
@@ -66,15 +66,15 @@ type Position struct {
 type Page struct {
 	Entries []Entry
 	Next    Position
-	// CaughtUp means that nothing after the page is told yet.
+	// CaughtUp means that nothing after the page is published yet.
 	CaughtUp bool
-	// Told is when the changes up to Next were told; zero if nothing was.
-	Told time.Time
+	// PublishedAt is when the changes up to Next were published; zero if nothing was.
+	PublishedAt time.Time
 }
 
 // State is the state of the feed as its writer sees it.
 type State struct {
-	// Head is the last change that is told, Tail the last one that is written.
+	// Head is the last change that is published, Tail the last one that is written.
 	Head, Tail int64
 	// Latest is the last publication, Publishing the one in progress. Accepted is what
 	// Elasticsearch had as the last one when the feed was started over.

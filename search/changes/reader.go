@@ -19,7 +19,7 @@ import (
 
 // Store has the feed. *postgres.Store implements it.
 type Store interface {
-	// FeedHead is the end of the feed, and when it was told.
+	// FeedHead is the end of the feed, and when it was published.
 	FeedHead(ctx context.Context) (Position, time.Time, error)
 	// FeedAt is the place of a time; known is false if it was forgotten.
 	FeedAt(ctx context.Context, at time.Time) (p Position, known bool, err error)
@@ -58,7 +58,7 @@ type Item struct {
 	Op Op
 	// Into is what the record of a Merge became, else "".
 	Into string
-	// At is when it was told.
+	// At is when it was published.
 	At time.Time
 	// Changed are the names of the fields of an Upsert that have other values.
 	Changed []string
@@ -72,7 +72,7 @@ type Answer struct {
 	// From and Next are the cursors of the page and of what follows it.
 	From, Next string
 	CaughtUp   bool
-	// Lag is how long ago the last change before Next was told; 0 if there is no later
+	// Lag is how long ago the last change before Next was published; 0 if there is no later
 	// one.
 	Lag time.Duration
 	// Delivered is the number of records.
@@ -102,7 +102,7 @@ func (r *Reader) Begin(ctx context.Context, req query.ChangesRequest) (Position,
 // waitEvery is how often Wait looks.
 const waitEvery = 500 * time.Millisecond
 
-// Wait waits until a change of the dataset is told after the position, for as long as the
+// Wait waits until a change of the dataset is published after the position, for as long as the
 // request says, or until stop says so. It returns the position or a later one before the
 // change.
 func (r *Reader) Wait(ctx context.Context, req query.ChangesRequest, after Position, stop func() bool) (Position, error) {
@@ -145,7 +145,7 @@ func (r *Reader) recentHead(ctx context.Context) (Position, error) {
 }
 
 // Read answers a request from a position on. One that does not begin anywhere gets the
-// position alone, even if something was told after it meanwhile.
+// position alone, even if something was published after it meanwhile.
 func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Position) (Answer, error) {
 	if !req.Begins() {
 		return Answer{Items: []Item{}, Next: r.seal(req.Dataset, after), CaughtUp: true}, nil
@@ -160,8 +160,8 @@ func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Posit
 	return r.answer(ctx, req, after, page, func(string) bool { return true })
 }
 
-// Again reads a page again, from and to its cursors: what it told, as it is now. A record
-// that was told later since is told there. Only records that the page had are there again,
+// Again reads a page again, from and to its cursors, as it is now. A record
+// that was published again since is not in it. Only records that the page had are there again,
 // those for which had is true: what did not match then was not paid.
 func (r *Reader) Again(ctx context.Context, req query.ChangesRequest, from, to string, had func(id string) bool) (Answer, error) {
 	after, err := r.open(req.Dataset, from)
@@ -187,7 +187,7 @@ func (r *Reader) Again(ctx context.Context, req query.ChangesRequest, from, to s
 func (r *Reader) answer(ctx context.Context, req query.ChangesRequest, after Position, page Page, among func(id string) bool) (Answer, error) {
 	a := Answer{Items: items(req.Dataset, page.Entries), From: r.seal(req.Dataset, after), Next: r.seal(req.Dataset, page.Next), CaughtUp: page.CaughtUp}
 	if !page.CaughtUp {
-		a.Lag = max(0, time.Since(page.Told))
+		a.Lag = max(0, time.Since(page.PublishedAt))
 	}
 	var ids []string
 	for _, item := range a.Items {
@@ -202,7 +202,7 @@ func (r *Reader) answer(ctx context.Context, req query.ChangesRequest, after Pos
 	if err != nil {
 		return Answer{}, err
 	}
-	gone := Delete // since; the feed will tell it
+	gone := Delete // since; the feed will say it
 	if req.Filtered() {
 		gone = Leave
 	}

@@ -13,7 +13,7 @@ import (
 	"atlas/search/query"
 )
 
-// quiet is a feed of which nothing is told. It counts how often it is asked.
+// quiet is a feed in which nothing is published. It counts how often it is asked.
 type quiet struct {
 	at    changes.Position
 	asked atomic.Int64

@@ -49,7 +49,7 @@ func (s *System) BeginChanges(ctx context.Context, writer string, origin *string
 	case err != nil:
 		return err
 	case keep && state.Writer == writer:
-		// What is told next is more than what it was about to publish.
+		// What is published next is more than what it was about to publish.
 		_, err := s.pool.Exec(ctx, `UPDATE data_feed SET `+abandons+` WHERE writer = $1 AND publishing IS NOT NULL`, writer)
 		return toFault(err)
 	case state.Writer != "" && state.Writer != writer && !state.Switch:
@@ -80,7 +80,7 @@ func (s *System) MarkFeed(ctx context.Context, generations []string) error {
 	return toFault(err)
 }
 
-// AppendChanges writes changes. They are not told before Publish. Without changes it
+// AppendChanges writes changes. They are not published before Publish. Without changes it
 // checks that the caller is the writer.
 func (s *System) AppendChanges(ctx context.Context, writer string, list []changes.Change) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -112,9 +112,9 @@ func (s *System) AppendChanges(ctx context.Context, writer string, list []change
 	}))
 }
 
-// UntoldChanges returns changes of a dataset that are not published, at most limit after
+// UnpublishedChanges returns changes of a dataset that are not published, at most limit after
 // a place.
-func (s *System) UntoldChanges(ctx context.Context, d query.Dataset, after int64, limit int) ([]changes.Entry, error) {
+func (s *System) UnpublishedChanges(ctx context.Context, d query.Dataset, after int64, limit int) ([]changes.Entry, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (e changes.Entry, err error) {
 		e.Dataset = d
 		err = row.Scan(&e.Seq, &e.ID, &e.Op)
@@ -133,10 +133,10 @@ func (s *System) PreparePublication(ctx context.Context, writer string) (id uuid
 	return id, toFault(err)
 }
 
-// Publish tells what the writer wrote, under the id that was prepared, and ends its work.
+// Publish publishes what the writer wrote, under the id that was prepared, and ends its work.
 func (s *System) Publish(ctx context.Context, writer string, id uuid.UUID) error {
 	return s.inLong(ctx, func(tx pgx.Tx) error {
-		var t told
+		var t publication
 		err := tx.QueryRow(ctx, `
 			WITH before AS (SELECT head, origin FROM data_feed WHERE writer = $1 FOR UPDATE)
 			UPDATE data_feed f SET head = f.tail, latest = f.publishing, publishing = NULL, accepted = NULL, abandoned = '{}', `+ended+`
@@ -177,7 +177,7 @@ func (s *System) inLong(ctx context.Context, do func(pgx.Tx) error) error {
 // publishLatest adds the publication that the feed has as its latest.
 const publishLatest = `INSERT INTO data_publications (id, head, published_at) SELECT latest, head, clock_timestamp() FROM data_feed`
 
-// ended ends the work of the writer. A switch is told then. All that arrived is seen, but
+// ended ends the work of the writer. A switch is published then. All that arrived is seen, but
 // for a switch that was not made: its load may go on.
 const ended = `writer = NULL, origin = NULL, generation = CASE WHEN f.origin IS NULL THEN f.generation ELSE f.writer END,
 	arrived = CASE WHEN f.origin = f.writer THEN f.arrived ELSE f.arrival END`
@@ -222,7 +222,7 @@ func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, gene
 // newest is a time that is not before any arrival.
 const newest = `greatest(date_trunc('milliseconds', clock_timestamp()), arrival + interval '1 millisecond')`
 
-// ForgetChanges deletes changes that were told longer ago than age, and those before the
+// ForgetChanges deletes changes that were published longer ago than age, and those before the
 // feed was last started over.
 func (s *System) ForgetChanges(ctx context.Context, age time.Duration) error {
 	// The last publication of that age: a cursor from then still has all that followed.

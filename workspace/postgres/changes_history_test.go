@@ -11,7 +11,7 @@ import (
 	"atlas/search/query"
 )
 
-// The history of a record has what was told of it and is kept, the latest first.
+// The history of a record has what was published of it and is kept, the latest first.
 func TestHistoryOfARecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -22,7 +22,7 @@ func TestHistoryOfARecord(t *testing.T) {
 		fatal(t, w.system.BeginChanges(t.Context(), "writer", nil, false))
 		fatal(t, w.system.AppendChanges(t.Context(), "writer", list))
 	}
-	tell := func(list ...changes.Change) {
+	publish := func(list ...changes.Change) {
 		t.Helper()
 		write(list...)
 		id, err := w.system.PreparePublication(t.Context(), "writer")
@@ -32,28 +32,28 @@ func TestHistoryOfARecord(t *testing.T) {
 	change := func(id uuid.UUID, op changes.Op, fields ...string) changes.Change {
 		return changes.Change{Dataset: query.Accounts, ID: id, Op: op, Fields: fields}
 	}
-	history := func(limit int, want ...changes.Change) (told []time.Time) {
+	history := func(limit int, want ...changes.Change) (published []time.Time) {
 		t.Helper()
 		entries, err := w.app.ChangesOf(t.Context(), query.Accounts, id, limit)
 		fatal(t, err)
 		var got []changes.Change
 		for _, e := range entries {
-			got, told = append(got, e.Change), append(told, e.At)
+			got, published = append(got, e.Change), append(published, e.At)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("history (-want +got):\n%s", diff)
 		}
-		return told
+		return published
 	}
 	before := time.Now().Add(-time.Minute)
-	tell(change(id, changes.Upsert))
-	tell(change(other, changes.Upsert), change(id, changes.Upsert, "name"), changes.Change{Dataset: query.Projects, ID: id, Op: changes.Delete})
-	tell(change(id, changes.Delete))
-	write(change(id, changes.Upsert)) // not told yet
-	told := history(10, change(id, changes.Delete), change(id, changes.Upsert, "name"), change(id, changes.Upsert))
-	for i, at := range told {
-		if at.Before(before) || i > 0 && at.After(told[i-1]) {
-			t.Errorf("told at %v", told)
+	publish(change(id, changes.Upsert))
+	publish(change(other, changes.Upsert), change(id, changes.Upsert, "name"), changes.Change{Dataset: query.Projects, ID: id, Op: changes.Delete})
+	publish(change(id, changes.Delete))
+	write(change(id, changes.Upsert)) // not published yet
+	published := history(10, change(id, changes.Delete), change(id, changes.Upsert, "name"), change(id, changes.Upsert))
+	for i, at := range published {
+		if at.Before(before) || i > 0 && at.After(published[i-1]) {
+			t.Errorf("published at %v", published)
 		}
 	}
 	history(1, change(id, changes.Delete))

@@ -11,15 +11,15 @@ import (
 	"atlas/search/query"
 )
 
-// FeedHead returns the end of the feed, and when it was told: zero if nothing was.
+// FeedHead returns the end of the feed, and when it was published: zero if nothing was.
 func (s *Store) FeedHead(ctx context.Context) (changes.Position, time.Time, error) {
 	return s.position(ctx, `SELECT f.latest, f.head, p.published_at FROM data_feed f LEFT JOIN data_publications p ON p.id = f.latest`)
 }
 
-// FeedAt returns the place in the feed of a time, and whether it is known: what was told
-// before is behind it, what was told later after it.
+// FeedAt returns the place in the feed of a time, and whether it is known: what was published
+// before is behind it, what was published later after it.
 func (s *Store) FeedAt(ctx context.Context, at time.Time) (p changes.Position, known bool, err error) {
-	// The one before the first that was told later, because a clock may have been set back.
+	// The one before the first that was published later, because a clock may have been set back.
 	p, _, err = s.position(ctx, `
 		SELECT id, head, published_at FROM data_publications
 		WHERE head < coalesce((SELECT min(head) FROM data_publications WHERE published_at > $1), 9223372036854775807) ORDER BY head DESC LIMIT 1`, at)
@@ -30,28 +30,28 @@ func (s *Store) FeedAt(ctx context.Context, at time.Time) (p changes.Position, k
 	return p, err == nil, err
 }
 
-func (s *Store) position(ctx context.Context, sql string, args ...any) (p changes.Position, told time.Time, err error) {
+func (s *Store) position(ctx context.Context, sql string, args ...any) (p changes.Position, published time.Time, err error) {
 	var id uuid.NullUUID
 	var at *time.Time
 	err = s.pool.QueryRow(ctx, sql, args...).Scan(&id, &p.Seq, &at)
 	p.Publication = id.UUID
 	if at != nil {
-		told = *at
+		published = *at
 	}
 	if noRows(err) {
-		return p, told, err
+		return p, published, err
 	}
-	return p, told, toFault(err)
+	return p, published, toFault(err)
 }
 
 // ChangesAfter returns the part of a dataset's feed after a position, of at most limit
 // changes. known is false if the feed does not have all that followed the position.
 func (s *Store) ChangesAfter(ctx context.Context, d query.Dataset, after changes.Position, limit int) (page changes.Page, known bool, err error) {
-	head, told, err := s.FeedHead(ctx)
+	head, published, err := s.FeedHead(ctx)
 	if err != nil {
 		return page, false, err
 	}
-	page.Next, page.CaughtUp, page.Told = head, true, told
+	page.Next, page.CaughtUp, page.PublishedAt = head, true, published
 	if after.Seq < head.Seq {
 		if err := s.readChanges(ctx, d, after, head, limit, &page); err != nil {
 			return page, false, err
@@ -64,7 +64,7 @@ func (s *Store) ChangesAfter(ctx context.Context, d query.Dataset, after changes
 	return page, known, toFault(err)
 }
 
-// readChanges reads the rows of the page. What became of their records later is told
+// readChanges reads the rows of the page. What became of their records later is published
 // later, but for that a record is gone, or there again.
 func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head changes.Position, limit int, page *changes.Page) error {
 	rows, err := s.pool.Query(ctx, `
@@ -90,14 +90,14 @@ func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head ch
 	if err != nil || count == 0 {
 		return toFault(err)
 	}
-	if err := s.setTold(ctx, page); err != nil {
+	if err := s.setPublished(ctx, page); err != nil {
 		return err
 	}
 	if count < limit || e.Seq == head.Seq {
 		return nil
 	}
-	page.Next.Seq, page.CaughtUp, page.Told = e.Seq, false, page.Entries[len(page.Entries)-1].At
-	var gone, there []uuid.UUID // as the page tells of them
+	page.Next.Seq, page.CaughtUp, page.PublishedAt = e.Seq, false, page.Entries[len(page.Entries)-1].At
+	var gone, there []uuid.UUID // as the page has them
 	for _, e := range page.Entries {
 		if e.Op == changes.Upsert {
 			there = append(there, e.ID)
@@ -130,8 +130,8 @@ func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head ch
 // ChangesOf returns what is kept of the changes of a record, the latest first.
 func (s *Store) ChangesOf(ctx context.Context, d query.Dataset, id uuid.UUID, limit int) ([]changes.Entry, error) {
 	rows, err := s.pool.Query(ctx, `
-		SELECT c.seq, c.op, c.into_id, c.changed, told.published_at FROM data_feed f JOIN data_changes c ON c.seq > f.forgotten AND c.seq <= f.head
-		CROSS JOIN LATERAL (SELECT published_at FROM data_publications WHERE head >= c.seq ORDER BY head LIMIT 1) told
+		SELECT c.seq, c.op, c.into_id, c.changed, p.published_at FROM data_feed f JOIN data_changes c ON c.seq > f.forgotten AND c.seq <= f.head
+		CROSS JOIN LATERAL (SELECT published_at FROM data_publications WHERE head >= c.seq ORDER BY head LIMIT 1) p
 		WHERE c.dataset = $1 AND c.record_id = $2 ORDER BY c.seq DESC LIMIT $3`, string(d), id, limit)
 	if err != nil {
 		return nil, toFault(err)
@@ -145,8 +145,8 @@ func (s *Store) ChangesOf(ctx context.Context, d query.Dataset, id uuid.UUID, li
 	return list, toFault(err)
 }
 
-// setTold sets when the entries were told.
-func (s *Store) setTold(ctx context.Context, page *changes.Page) error {
+// setPublished sets when the entries were published.
+func (s *Store) setPublished(ctx context.Context, page *changes.Page) error {
 	first, last := page.Entries[0].Seq, page.Entries[len(page.Entries)-1].Seq
 	rows, err := s.pool.Query(ctx, `
 		SELECT head, published_at FROM data_publications

@@ -19,19 +19,19 @@ import (
 
 // MergeMove is a merge after which workspaces may still hold the record that is gone.
 type MergeMove struct {
-	Dataset query.Dataset
-	Record  uuid.UUID
-	Told    time.Time
+	Dataset   query.Dataset
+	Record    uuid.UUID
+	Published time.Time
 }
 
-// mergeGrace is how long after a merge was told workspaces are looked at again: a request
+// mergeGrace is how long after a merge was published workspaces are looked at again: a request
 // that began before can end later.
 const mergeGrace = 5 * time.Minute
 
 // MergeMoves lists merges that are due, at most limit.
 func (s *System) MergeMoves(ctx context.Context, limit int) ([]MergeMove, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (m MergeMove, err error) {
-		return m, row.Scan(&m.Dataset, &m.Record, &m.Told)
+		return m, row.Scan(&m.Dataset, &m.Record, &m.Published)
 	}, `SELECT dataset, record_id, told_at FROM data_merge_moves WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT $1`, limit)
 }
 
@@ -54,7 +54,7 @@ func (s *System) EndMergeMove(ctx context.Context, m MergeMove) error {
 		)
 		UPDATE data_merge_moves SET due_at = told_at + $4::interval
 		WHERE dataset = $1 AND record_id = $2 AND told_at = $3 AND NOT EXISTS (SELECT FROM over)`,
-		string(m.Dataset), m.Record, m.Told, mergeGrace)
+		string(m.Dataset), m.Record, m.Published, mergeGrace)
 	return toFault(err)
 }
 
@@ -62,7 +62,7 @@ func (s *System) EndMergeMove(ctx context.Context, m MergeMove) error {
 func (s *System) PutMergeMoveOff(ctx context.Context, m MergeMove, pause time.Duration) error {
 	_, err := s.pool.Exec(ctx, `
 		UPDATE data_merge_moves SET due_at = clock_timestamp() + $4::interval WHERE dataset = $1 AND record_id = $2 AND told_at = $3`,
-		string(m.Dataset), m.Record, m.Told, pause)
+		string(m.Dataset), m.Record, m.Published, pause)
 	return toFault(err)
 }
 

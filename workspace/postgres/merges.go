@@ -13,46 +13,46 @@ import (
 // Merges of global records: what a record became that is gone. The feed tells them, and
 // its publications keep the table of them.
 
-// told is a publication: the changes after a place, up to another, on a generation.
-type told struct {
+// publication is a part of the feed that is published at once: the changes after a place, up to another, on a generation.
+type publication struct {
 	after, upto int64
 	generation  string
 	switched    bool // a switch of generations, not a delta
 }
 
 // keepMerges brings the tables of merges up to a publication: a merge ends when its record
-// is told of again.
-func keepMerges(ctx context.Context, tx pgx.Tx, t told) error {
-	const toldOf = `EXISTS (SELECT FROM data_changes c
+// is published again.
+func keepMerges(ctx context.Context, tx pgx.Tx, t publication) error {
+	const publishedOf = `EXISTS (SELECT FROM data_changes c
 		WHERE c.dataset = m.dataset AND c.record_id = m.record_id AND c.seq > $1 AND c.seq <= $2 AND c.op <> 'merge')`
-	if _, err := tx.Exec(ctx, `DELETE FROM data_merges m WHERE `+toldOf, t.after, t.upto); err != nil {
+	if _, err := tx.Exec(ctx, `DELETE FROM data_merges m WHERE `+publishedOf, t.after, t.upto); err != nil {
 		return err
 	}
 	if !t.switched {
-		if _, err := tx.Exec(ctx, `DELETE FROM data_generation_merges m WHERE m.generation = $3 AND `+toldOf, t.after, t.upto, t.generation); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM data_generation_merges m WHERE m.generation = $3 AND `+publishedOf, t.after, t.upto, t.generation); err != nil {
 			return err
 		}
 	}
 	_, err := tx.Exec(ctx, `
-		WITH told AS MATERIALIZED (
+		WITH merged AS MATERIALIZED (
 			SELECT DISTINCT ON (c.dataset, c.record_id) c.dataset, c.record_id, c.into_id FROM data_changes c
 			WHERE c.dataset = ANY($5) AND c.op = 'merge' AND c.seq > $1 AND c.seq <= $2 AND NOT EXISTS (
 				SELECT FROM data_changes l WHERE l.dataset = c.dataset AND l.record_id = c.record_id AND l.seq > c.seq AND l.seq <= $2 AND l.op <> 'merge')
 			ORDER BY c.dataset, c.record_id, c.seq DESC
 		), of_generation AS (
 			INSERT INTO data_generation_merges AS m (generation, dataset, record_id, into_id)
-			SELECT $3, dataset, record_id, into_id FROM told WHERE NOT $4
+			SELECT $3, dataset, record_id, into_id FROM merged WHERE NOT $4
 			ON CONFLICT ON CONSTRAINT data_generation_merges_pkey DO UPDATE SET into_id = excluded.into_id
 		), kept AS (
 			INSERT INTO data_merges AS m (dataset, record_id, into_id, merged_at)
-			SELECT dataset, record_id, into_id, clock_timestamp() FROM told `+mergeAgain+`
+			SELECT dataset, record_id, into_id, clock_timestamp() FROM merged `+mergeAgain+`
 		)
-		`+toMove+` FROM told WHERE dataset <> 'signals' `+moveAgain,
+		`+toMove+` FROM merged WHERE dataset <> 'signals' `+moveAgain,
 		t.after, t.upto, t.generation, t.switched, datasetNames())
 	return err
 }
 
-// takeMergesOf makes the merges of a generation known that the feed has not told: it was
+// takeMergesOf makes the merges of a generation known that the feed has not published: it was
 // started over.
 func takeMergesOf(ctx context.Context, tx pgx.Tx, generation string) error {
 	_, err := tx.Exec(ctx, `
@@ -136,9 +136,9 @@ func (s *System) HasGenerationMerges(ctx context.Context, generation string, d q
 	return has, toFault(err)
 }
 
-// UntoldMerges returns merges of a generation that the feed has neither told nor written,
+// UnpublishedMerges returns merges of a generation that the feed has neither published nor written,
 // at most limit.
-func (s *System) UntoldMerges(ctx context.Context, generation string, d query.Dataset, after uuid.UUID, limit int) (list []changes.Change, err error) {
+func (s *System) UnpublishedMerges(ctx context.Context, generation string, d query.Dataset, after uuid.UUID, limit int) (list []changes.Change, err error) {
 	err = s.inLong(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT g.record_id, g.into_id FROM data_generation_merges g
 			WHERE g.generation = $1 AND g.dataset = $2 AND g.record_id > $3

@@ -23,7 +23,7 @@ const (
 
 // inDispatch runs fn in a transaction that has locked the position of a source. If
 // another server has it, fn does not run. A source that is new begins at its end, which
-// fn is told by begun.
+// fn learns it from begun.
 func (s *System) inDispatch(ctx context.Context, source string, fn func(tx pgx.Tx, p dispatchPosition) error) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `INSERT INTO webhook_positions (source) VALUES ($1) ON CONFLICT DO NOTHING`, source)
@@ -155,8 +155,8 @@ func dispatchChanges(ctx context.Context, tx pgx.Tx, d query.Dataset, after, hea
 	return to, err
 }
 
-// matchChanges returns the changes of a span and the webhooks that are told of them, in
-// the order of the feed. A merge is told to who has either record: what a workspace has
+// matchChanges returns the changes of a span and the webhooks that get them, in
+// the order of the feed. A merge goes to who has either record: what a workspace has
 // of the one that is gone moves to the other before or after.
 func matchChanges(ctx context.Context, tx pgx.Tx, d query.Dataset, after, to int64, limit int) ([]matchedChange, error) {
 	rows, err := tx.Query(ctx, `
@@ -250,8 +250,8 @@ func nullableWorkspace(in workspace.ID) *uuid.UUID {
 	return &u
 }
 
-// SignalWebhooks returns the enabled webhooks that are told of arrived signals and were
-// not told of those up to an arrival.
+// SignalWebhooks returns the enabled webhooks that get arrived signals and did
+// not get those up to an arrival.
 func (s *System) SignalWebhooks(ctx context.Context, through time.Time) ([]webhooks.SignalWebhook, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (w webhooks.SignalWebhook, err error) {
 		err = row.Scan((*uuid.UUID)(&w.Workspace), (*uuid.UUID)(&w.ID), &w.After)

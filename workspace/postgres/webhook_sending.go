@@ -34,7 +34,7 @@ func (s *System) WebhookTarget(ctx context.Context, in workspace.ID, id webhooks
 }
 
 // WebhookFailing counts a failed attempt, and returns how many have failed and since when.
-// It is told of the URL that was tried: another one is judged by its own attempts. Of one
+// It gets the URL that was tried: another one is judged by its own attempts. Of one
 // that is gone or has another URL it returns none.
 func (s *System) WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, at time.Time) (f webhooks.Failures, err error) {
 	if err := in.Check(); err != nil {
@@ -60,8 +60,8 @@ func (s *System) WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.
 	return toFault(err)
 }
 
-// DisableWebhook disables a webhook, and adds a job for each owner and admin to be told, who
-// was not told webhooks.MaxNotices times in a day.
+// DisableWebhook disables a webhook, and adds a job for each owner and admin to be notified, who
+// was not notified webhooks.MaxNotices times in a day.
 // It changes nothing if the webhook is disabled or gone, or has another URL.
 func (s *System) DisableWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, url string, why webhooks.Disabled, now time.Time) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
@@ -106,7 +106,7 @@ func (s *System) DisabledLetter(ctx context.Context, in workspace.ID, n webhooks
 		JOIN users u ON u.id = m.user_id
 		WHERE h.workspace_id = $1 AND h.id = $2 AND NOT h.enabled`, arg(in), arg(n.Webhook), arg(n.User)).Scan(&l.WorkspaceName, &l.Email, &l.URL)
 	if noRows(err) {
-		return l, fault.Wrap(err, fault.NotFound, "nobody has to be told")
+		return l, fault.Wrap(err, fault.NotFound, "nobody has to be notified")
 	}
 	return l, toFault(err)
 }

@@ -51,7 +51,7 @@ func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.W
 }
 
 // arrivedSoFar is where a webhook begins that chooses arrived signals: what arrives right
-// after it was made it is told of. Null before the first load, when a look says it.
+// after it was made it gets. Null before the first load, when a look says it.
 const arrivedSoFar = `(SELECT arrived FROM data_feed WHERE generation <> '')`
 
 // UpdateWebhook implements webhooks.Store.

@@ -15,10 +15,10 @@ import (
 
 var _ audit.Store = (*Store)(nil)
 
-// toldChanges selects the changes of a workspace ($1) that are told: those of
-// transactions before every one that is in progress. What is told later is after them in
-// the order of (xid, seq). A transaction that takes long delays what is told.
-const toldChanges = `FROM workspace_changes WHERE workspace_id = $1 AND xid < pg_snapshot_xmin(pg_current_snapshot())`
+// visibleChanges selects the changes of a workspace ($1) that readers see: those of
+// transactions before every one that is in progress. What becomes visible later is after them in
+// the order of (xid, seq). A transaction that takes long delays the changes after it.
+const visibleChanges = `FROM workspace_changes WHERE workspace_id = $1 AND xid < pg_snapshot_xmin(pg_current_snapshot())`
 
 const (
 	changePosition = `xid, seq, at`
@@ -55,7 +55,7 @@ func collectPosition(row pgx.CollectableRow) (p audit.Position, err error) {
 
 // LastChange implements audit.Store.
 func (s *Store) LastChange(ctx context.Context, in workspace.ID) (audit.Position, error) {
-	p, err := queryOne(ctx, s, in, collectPosition, `SELECT `+changePosition+` `+toldChanges+newestFirst+` LIMIT 1`, arg(in))
+	p, err := queryOne(ctx, s, in, collectPosition, `SELECT `+changePosition+` `+visibleChanges+newestFirst+` LIMIT 1`, arg(in))
 	if noRows(err) {
 		return audit.Position{}, nil
 	}
@@ -70,8 +70,8 @@ func (s *Store) ChangesSince(ctx context.Context, in workspace.ID, at time.Time)
 	var seq *int64
 	err = s.queryRow(ctx, in, `
 		SELECT f.xid, p.* FROM (VALUES (1)) one
-		LEFT JOIN LATERAL (SELECT xid, seq `+toldChanges+` AND at > $2 `+oldestFirst+` LIMIT 1) f ON true
-		LEFT JOIN LATERAL (SELECT `+changePosition+` `+toldChanges+`
+		LEFT JOIN LATERAL (SELECT xid, seq `+visibleChanges+` AND at > $2 `+oldestFirst+` LIMIT 1) f ON true
+		LEFT JOIN LATERAL (SELECT `+changePosition+` `+visibleChanges+`
 			AND (xid, seq) < (coalesce(f.xid, '18446744073709551615'), coalesce(f.seq, 9223372036854775807)) `+newestFirst+` LIMIT 1) p ON true`,
 		[]any{arg(in), at}, &first, &transaction, &seq, &before)
 	switch {
@@ -92,7 +92,7 @@ func (s *Store) WorkspaceChanges(ctx context.Context, in workspace.ID, after aud
 	var rows []changeRow
 	var batch pgx.Batch
 	batch.Queue(setWorkspace, in.String(), "")
-	batch.Queue(`SELECT `+changeColumns+` `+toldChanges+` AND (xid, seq) > ($2, $3) `+oldestFirst+` LIMIT $4`, arg(in), after.Transaction, after.Seq, limit+1).
+	batch.Queue(`SELECT `+changeColumns+` `+visibleChanges+` AND (xid, seq) > ($2, $3) `+oldestFirst+` LIMIT $4`, arg(in), after.Transaction, after.Seq, limit+1).
 		Query(func(found pgx.Rows) (err error) {
 			rows, err = pgx.CollectRows(found, collectChange)
 			return err
@@ -147,7 +147,7 @@ func (s *Store) setLatest(ctx context.Context, in workspace.ID, page audit.Page)
 		ids[i], places[c.Subject] = c.ID, i
 	}
 	later, err := queryAll(ctx, s, in, collectChange, `
-		SELECT DISTINCT ON (kind, id, dataset, view_id) `+changeColumns+` `+toldChanges+` AND id = ANY($2) AND (xid, seq) > ($3, $4)
+		SELECT DISTINCT ON (kind, id, dataset, view_id) `+changeColumns+` `+visibleChanges+` AND id = ANY($2) AND (xid, seq) > ($3, $4)
 		ORDER BY kind, id, dataset, view_id, xid DESC, seq DESC`, arg(in), ids, page.Next.Transaction, page.Next.Seq)
 	for _, c := range later {
 		if i, ok := places[c.Subject]; ok && page.Changes[i].Op != c.Op {
@@ -159,7 +159,7 @@ func (s *Store) setLatest(ctx context.Context, in workspace.ID, page audit.Page)
 
 // WorkspaceHistory implements audit.Store.
 func (s *Store) WorkspaceHistory(ctx context.Context, in workspace.ID, id uuid.UUID, limit int) ([]audit.Change, error) {
-	rows, err := queryAll(ctx, s, in, collectChange, `SELECT `+changeColumns+` `+toldChanges+` AND id = $2 `+newestFirst+` LIMIT $3`, arg(in), id, limit)
+	rows, err := queryAll(ctx, s, in, collectChange, `SELECT `+changeColumns+` `+visibleChanges+` AND id = $2 `+newestFirst+` LIMIT $3`, arg(in), id, limit)
 	return changesOf(rows), err
 }
 
@@ -177,7 +177,7 @@ func (s *System) KeptChanges(ctx context.Context, in workspace.ID, since time.Ti
 	if err := in.Check(); err != nil {
 		return nil, after, err
 	}
-	rows, err := collect(ctx, s, collectChange, `SELECT `+changeColumns+` `+toldChanges+` AND at > $2 AND (xid, seq) > ($3, $4) `+oldestFirst+` LIMIT $5`,
+	rows, err := collect(ctx, s, collectChange, `SELECT `+changeColumns+` `+visibleChanges+` AND at > $2 AND (xid, seq) > ($3, $4) `+oldestFirst+` LIMIT $5`,
 		arg(in), since, after.Transaction, after.Seq, limit)
 	if len(rows) > 0 {
 		after = rows[len(rows)-1].place
