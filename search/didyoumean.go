@@ -44,7 +44,7 @@ func (e *Engine) notFound(ctx context.Context, sets ...query.Query) query.NotFou
 	}
 	found, err := e.missingWords(ctx, sets)
 	if err != nil {
-		return query.NotFound{}
+		return query.NotFound{Missing: found.Missing}
 	}
 	return found
 }
@@ -221,6 +221,8 @@ type termsRequest struct {
 	// asks for none. Similar terms are within one edit, or within two and begin with the
 	// same character: Elasticsearch suggests no others.
 	similar string
+	// edits are how many edits similar terms are away at most, 1 or 2; 0 is 2.
+	edits int
 	// counted are the terms to count records with. Those have all terms required, too.
 	required, counted []string
 	// words are conditions to count records with in place of counted, met those that all
@@ -324,7 +326,7 @@ func (r termsRequest) body(q query.Query) []byte {
 				continue
 			}
 			c.raw(`,"suggest_mode":`).text(r.similar)
-			c.raw(`,"max_edits":2,"prefix_length":0,"min_word_length":` + strconv.Itoa(query.OneEditFrom) + `,"max_term_freq":1000000000,"size":`).integer(similarTerms).raw(`,"shard_size":`).integer(similarTerms).raw(`}}`)
+			c.raw(`,"max_edits":`).integer(cmp.Or(r.edits, 2)).raw(`,"prefix_length":0,"min_word_length":` + strconv.Itoa(query.OneEditFrom) + `,"max_term_freq":1000000000,"size":`).integer(similarTerms).raw(`,"shard_size":`).integer(similarTerms).raw(`}}`)
 		}
 		c.raw(`}`)
 	}

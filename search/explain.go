@@ -58,6 +58,9 @@ func (e *Engine) Explain(q query.Query) *Explanation {
 	}
 	q.Words = e.Words
 	r := reading(q)
+	if query.AddressField(q.Dataset) == nil {
+		withoutAddresses(r.Must)
+	}
 	x := Explanation{Must: explained(r.Must), Ranked: explained(r.Rank), Excluded: explained(r.Not), Fields: searchedFields(q)}
 	for _, one := range x.Must {
 		x.say("A record must have %s.", one.said())
@@ -76,9 +79,23 @@ func (e *Engine) Explain(q query.Query) *Explanation {
 		x.Weights = weights()
 		x.say("Records that fit best come first: see the weights.")
 	} else if !q.Sort.Relevance() {
-		x.say("The order is by %s, whatever fits how well.", q.Sort)
+		x.say("The order is by %s, not by how well records fit.", q.Sort)
 	}
 	return &x
+}
+
+// withoutAddresses makes phrases of e-mail addresses, as which they are searched where no
+// field has any.
+func withoutAddresses(clauses []words.Clause) {
+	for _, c := range clauses {
+		for _, choice := range c {
+			for i, t := range choice {
+				if together := words.Texts(t.Text); t.Address && len(together) > 0 {
+					choice[i] = words.Term{Text: strings.Join(together, " "), Options: []words.Option{{Words: together}}, Quoted: true}
+				}
+			}
+		}
+	}
 }
 
 func (e *Explanation) say(format string, args ...any) {
@@ -193,6 +210,7 @@ func weights() []Weight {
 	add(phraseScore, "all words as typed, together")
 	add(labelScore, "a label of the record that the query has whole, such as its stage")
 	add(needlessScore, "a word that need not be there")
+	add(codeScore, "a number of a permit that is the query")
 	add(wholeScore, "the name is the query, times how rare the name is")
 	add(rareScore, "a word in the name, times how rare it is in names")
 	return all

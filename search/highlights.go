@@ -17,8 +17,10 @@ import (
 const (
 	// MaxHighlightBytes is how many bytes of texts a row has, at most.
 	MaxHighlightBytes = 2_000
-	// highlightedFirms are the firms of a record whose names are read.
-	highlightedFirms = 20
+	// highlightedFirms are the firms of a record whose names are shown, at most.
+	highlightedFirms = 3
+	// readFirms are the firms of a record whose names are read.
+	readFirms = 20
 )
 
 // FirmsHighlight is the field of highlights that has the names of a project's firms.
@@ -34,11 +36,11 @@ func (e *Engine) Highlights(ctx context.Context, q query.Query, rows []jsontext.
 		}
 	}
 	firms, err := e.firmNames(ctx, q.Dataset, records)
-	if err != nil {
+	if err != nil && ctx.Err() != nil {
 		return nil, err
-	}
+	} // otherwise a help, without which the page is whole
 	q.Words = e.Words
-	marker := highlight.New(q.Typos, reading(q))
+	marker := highlight.New(reading(q), q.Typos)
 	all := make([]highlight.Row, len(rows))
 	for i, record := range records {
 		all[i] = highlighted(marker, q, record, firms)
@@ -52,7 +54,7 @@ func reading(q query.Query) words.Reading {
 		return tablesOf(q).Read(q.Text, query.Fold)
 	}
 	var r words.Reading
-	for _, text := range words.Texts(query.Fold(q.Text)) {
+	for _, text := range query.Words(query.Fold(q.Text)) {
 		r.Must = append(r.Must, words.Clause{{{Text: text, Options: []words.Option{{Words: []string{text}}}}}})
 	}
 	return r
@@ -67,7 +69,7 @@ func (e *Engine) firmNames(ctx context.Context, d query.Dataset, records []map[s
 	var ids []string
 	for _, record := range records {
 		of := stringsIn(record[f.Name])
-		ids = append(ids, of[:min(len(of), highlightedFirms)]...)
+		ids = append(ids, of[:min(len(of), readFirms)]...)
 	}
 	slices.Sort(ids)
 	found, err := e.Lookup(ctx, query.Accounts, slices.Compact(ids))
@@ -108,8 +110,10 @@ func highlighted(m *highlight.Marker, q query.Query, record map[string]jsontext.
 		case q.Exact && !f.Query:
 		case f.FirmNames:
 			of := stringsIn(record[f.Name])
-			for _, id := range of[:min(len(of), highlightedFirms)] {
-				add(FirmsHighlight, firms[id])
+			for _, id := range of[:min(len(of), readFirms)] {
+				if len(row.Fields[FirmsHighlight]) < highlightedFirms {
+					add(FirmsHighlight, firms[id])
+				}
 			}
 		case !f.InWords():
 		case f.Vocabulary != nil:

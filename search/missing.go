@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,25 +14,23 @@ import (
 )
 
 // missingWords finds the words of a text that no record has, and a text that finds records:
-// words that no record has, or not together with the others, are replaced or left out.
-// Errors: Unavailable.
-func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (query.NotFound, error) {
-	var answer query.NotFound
+// words that no record has, or not together with the others, are replaced or left out. Of an
+// error the words are known that were found before. Errors: Unavailable.
+func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (answer query.NotFound, err error) {
 	q := sets[0]
 	if query.HasAddress(q.Text) && query.HasPrivate(q.Dataset) {
 		return answer, nil // nothing is said of addresses
 	}
-	s := substitution{engine: e, sets: sets, search: wordsOf(tablesOf(q).Read(q.Text, q.Folding.Fold), true, q), with: map[string]string{}}
-	if len(s.search.Must) == 0 {
+	s := substitution{engine: e, sets: sets, reading: tablesOf(q).Read(q.Text, q.Folding.Fold), with: map[string]string{}}
+	if len(s.reading.Must) == 0 {
 		return answer, nil
 	}
-	s.met = s.search.exclusions()
-	counts, err := s.count(ctx, s.search.Must)
+	counts, err := s.each(ctx)
 	if err != nil {
 		return answer, err
 	}
 	var found, missing []words.Clause
-	for i, one := range s.search.Must {
+	for i, one := range s.reading.Must {
 		if counts[i] == 0 {
 			answer.Missing = append(answer.Missing, one.String()) // no clause is there twice
 			missing = append(missing, one)
@@ -39,30 +38,31 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (query.No
 			found = append(found, one)
 		}
 	}
-	if !replaceable(missing) {
+	if len(missing) > replacedTerms || len(found) > keptTerms || slices.ContainsFunc(missing, func(c words.Clause) bool { _, plain := c.Word(); return !plain }) {
 		return answer, nil
 	}
-	if ok, err := s.together(ctx, rarestFirst(s.search.Must, found, counts)); err != nil || !ok {
+	for _, one := range missing {
+		s.with[one.String()] = ""
+	}
+	if err := s.together(ctx, rarestFirst(s.reading.Must, found, counts)); err != nil || len(s.with) > replacedTerms {
 		return answer, err
 	}
 	for _, one := range missing {
-		if err := s.replace(ctx, one, true); err != nil {
+		if err := s.replace(ctx, one, query.MaxEdits(one.String()), true); err != nil {
 			return answer, err
 		}
 	}
-	if text := replaced(q.Text, q.Folding.Fold, s.with); asks(s.search.Reading, s.with, tablesOf(q).Read(text, q.Folding.Fold)) {
-		answer.DidYouMean = text
+	if err := s.restore(ctx, &answer.Missing); err != nil {
+		return answer, err
+	}
+	if _, asks := s.condition(s.with); asks && len(s.with) > 0 {
+		answer.DidYouMean = s.text(s.with)
 	}
 	return answer, nil
 }
 
-// replaceable reports whether clauses are a few plain words.
-func replaceable(all []words.Clause) bool {
-	return len(all) <= replacedTerms && !slices.ContainsFunc(all, func(c words.Clause) bool {
-		_, plain := c.Word()
-		return !plain
-	})
-}
+// keptTerms is how many words of a text records have when others are replaced, at most.
+const keptTerms = 16
 
 // rarestFirst orders clauses: what is no plain word first, which is never left out, then
 // those that the fewest records have.
@@ -78,32 +78,28 @@ func rarestFirst(all, some []words.Clause, counts []int) []words.Clause {
 	return some
 }
 
-// substitution looks for what to put in place of words.
+// substitution looks for what to put in place of words. It counts what whole texts find: a
+// word can mean something else beside others.
 type substitution struct {
-	engine *Engine
-	sets   []query.Query
-	search wordSearch
-	// met are conditions that records meet together: exclusions, and the words that stay.
-	met []clause
+	engine  *Engine
+	sets    []query.Query
+	reading words.Reading
 	// with is what words are replaced by, "" if they are left out.
 	with map[string]string
 }
 
-// count counts the records that meet clauses, each by itself, and all of met.
-func (s *substitution) count(ctx context.Context, of []words.Clause) ([]int, error) {
-	conditions := make([]clause, len(of))
-	for i, one := range of {
-		conditions[i] = s.condition(one)
+// each counts the records that meet each clause, and no exclusion.
+func (s *substitution) each(ctx context.Context) ([]int, error) {
+	w := wordsOf(s.reading, true, s.sets[0])
+	conditions := make([]clause, len(s.reading.Must))
+	for i, one := range s.reading.Must {
+		conditions[i] = newCompiler(256).oneOf(w.clause(one)).b
 	}
-	return s.matching(ctx, conditions)
+	return s.matching(ctx, w.exclusions(), conditions)
 }
 
-func (s *substitution) condition(one words.Clause) clause {
-	return newCompiler(256).oneOf(s.search.clause(one)).b
-}
-
-func (s *substitution) matching(ctx context.Context, conditions []clause) ([]int, error) {
-	_, counts, err := s.engine.ask(ctx, termsRequest{met: s.met, words: conditions}, s.sets...)
+func (s *substitution) matching(ctx context.Context, met, conditions []clause) ([]int, error) {
+	_, counts, err := s.engine.ask(ctx, termsRequest{met: met, words: conditions}, s.sets...)
 	if err != nil {
 		return nil, err
 	}
@@ -114,130 +110,139 @@ func (s *substitution) matching(ctx context.Context, conditions []clause) ([]int
 	return n, nil
 }
 
-// keptTerms is how many words of a text records have when others are replaced, at most.
-const keptTerms = 16
-
-// together keeps the words that records have together. If they have no such records without
-// one of them, it is replaced or left out: of several the one that most records have. If
-// that is not enough, the rarest words stay. It reports whether something stays.
-func (s *substitution) together(ctx context.Context, all []words.Clause) (bool, error) {
-	if len(all) > keptTerms {
-		return false, nil
-	}
-	without := []clause{s.all(all)}
-	for i := range all {
-		without = append(without, s.all(slices.Delete(slices.Clone(all), i, i+1)))
-	}
-	counts, err := s.matching(ctx, without)
-	if err != nil {
-		return false, err
-	}
-	if counts[0] > 0 || len(all) == 0 {
-		s.keep(all...)
-		return true, nil
-	}
-	var one []int // of words each of which the others can do without
-	for i := range all {
-		if _, plain := all[i].Word(); plain && len(all) > 1 && counts[i+1] > 0 {
-			one = append(one, i)
-		}
-	}
-	if len(one) > 0 {
-		return true, s.replaceOne(ctx, all, one[max(0, len(one)-replacedTerms):])
-	}
-	for len(all) > 0 {
-		begins := make([]clause, len(all))
-		for i := range all {
-			begins[i] = s.all(all[:i+1])
-		}
-		if counts, err = s.matching(ctx, begins); err != nil {
-			return false, err
-		}
-		apart := slices.Index(counts, 0)
-		if apart < 0 {
-			s.keep(all...)
-			return true, nil
-		}
-		s.keep(all[:apart]...)
-		if _, plain := all[apart].Word(); !plain || len(s.with) == replacedTerms {
-			return false, nil
-		}
-		if err := s.replace(ctx, all[apart], false); err != nil {
-			return false, err
-		}
-		all = all[apart+1:]
-	}
-	return true, nil
+// text is the text with words replaced.
+func (s *substitution) text(with map[string]string) string {
+	return replaced(s.sets[0].Text, s.sets[0].Folding.Fold, with)
 }
 
-// replaceOne replaces one of some words, the rarest that something is similar to, or leaves
-// out the most frequent.
-func (s *substitution) replaceOne(ctx context.Context, all []words.Clause, some []int) error {
-	met := s.met
-	for _, i := range some {
-		s.met = met
-		s.keep(slices.Delete(slices.Clone(all), i, i+1)...)
-		if err := s.replace(ctx, all[i], false); err != nil {
+// condition is that a record is found by the text with words replaced. It is false if that
+// asks for something else than the former text with these words.
+func (s *substitution) condition(with map[string]string) (clause, bool) {
+	r := tablesOf(s.sets[0]).Read(s.text(with), s.sets[0].Folding.Fold)
+	if !asks(s.reading, with, r) {
+		return nil, false
+	}
+	w := wordsOf(r, true, s.sets[0])
+	c := newCompiler(1024).raw(`{"bool":{"filter":[`)
+	c.filterWords(w, false)
+	return c.closeList().raw(`]}}`).b, true
+}
+
+// count counts the records that texts find, none of a text that asks for something else.
+func (s *substitution) count(ctx context.Context, texts []map[string]string) ([]int, error) {
+	counts := make([]int, len(texts))
+	var conditions []clause
+	var of []int
+	for i, with := range texts {
+		if c, asks := s.condition(with); asks {
+			conditions, of = append(conditions, c), append(of, i)
+		}
+	}
+	if conditions == nil {
+		return counts, nil
+	}
+	found, err := s.matching(ctx, nil, conditions)
+	for i, n := range found {
+		counts[of[i]] = n
+	}
+	return counts, err
+}
+
+// without is what replaces words so far, without some clauses.
+func (s *substitution) without(some ...words.Clause) map[string]string {
+	with := maps.Clone(s.with)
+	for _, one := range some {
+		with[one.String()] = ""
+	}
+	return with
+}
+
+// restore takes words back that records have beside what others were replaced by: an
+// abbreviation counts beside the right word alone. They are not missing.
+func (s *substitution) restore(ctx context.Context, missing *[]string) error {
+	if len(*missing) < 2 {
+		return nil
+	}
+	for _, word := range slices.Clone(*missing) {
+		if s.with[word] != "" {
+			continue
+		}
+		back := maps.Clone(s.with)
+		delete(back, word)
+		counts, err := s.count(ctx, []map[string]string{back})
+		if err != nil {
 			return err
 		}
-		t, _ := all[i].Word()
-		if s.with[t.Text] != "" {
-			return nil
-		}
-		if i != some[len(some)-1] {
-			delete(s.with, t.Text)
+		if counts[0] > 0 {
+			s.with = back
+			*missing = slices.DeleteFunc(*missing, func(m string) bool { return m == word })
 		}
 	}
 	return nil
 }
 
-// all is the condition that all clauses are met.
-func (s *substitution) all(of []words.Clause) clause {
-	c := newCompiler(1024).raw(`{"bool":{"filter":[`)
-	for _, one := range of {
-		c.b = append(append(c.b, s.condition(one)...), ',')
-	}
-	return c.closeList().raw(`]}}`).b
-}
+// tried is how many words that records have are looked at for similar ones.
+const tried = 2
 
-// keep lets clauses stay.
-func (s *substitution) keep(all ...words.Clause) {
+// together makes what stays of a text find records. If that takes one word less, one is
+// replaced by what is one edit away, the rarest that has it, or the most frequent is left out.
+// Otherwise the rarest words stay that records have together. The clauses are the rarest first.
+func (s *substitution) together(ctx context.Context, all []words.Clause) error {
+	if len(all) < 2 {
+		return nil
+	}
+	texts := []map[string]string{s.with}
 	for _, one := range all {
-		s.met = append(s.met, s.condition(one))
+		texts = append(texts, s.without(one))
 	}
-}
-
-// replace replaces a word by what is similar, or leaves it out. A word that records have is
-// replaced by what is one edit away alone.
-func (s *substitution) replace(ctx context.Context, one words.Clause, missing bool) error {
-	t, _ := one.Word()
-	similar, err := s.similarWord(ctx, t, missing)
-	if err != nil {
+	for i := 1; i < len(all); i++ {
+		texts = append(texts, s.without(all[i:]...))
+	}
+	counts, err := s.count(ctx, texts)
+	if err != nil || counts[0] > 0 {
 		return err
 	}
-	if s.with[t.Text] = similar; similar != "" {
-		s.met = append(s.met, newCompiler(64).oneOf(s.search.term(s.replacement(similar))).b)
+	var one []words.Clause // of words each of which the others can do without
+	for i, c := range all {
+		if _, plain := c.Word(); plain && counts[1+i] > 0 {
+			one = append(one, c)
+		}
 	}
-	return nil
+	for _, c := range one[:min(tried, len(one))] {
+		if err := s.replace(ctx, c, min(1, query.MaxEdits(c.String())), false); err != nil {
+			return err
+		}
+		if s.with[c.String()] != "" {
+			return nil
+		}
+		delete(s.with, c.String())
+	}
+	switch {
+	case one != nil:
+		s.with = s.without(one[len(one)-1])
+		return nil
+	default:
+		stay := len(all) - 1
+		for stay > 0 && counts[len(all)+stay] == 0 {
+			stay--
+		}
+		for _, c := range all[max(1, stay):] {
+			if _, plain := c.Word(); !plain {
+				s.with = s.without(s.reading.Must...) // nothing is offered
+				return nil
+			}
+			s.with[c.String()] = ""
+		}
+		return nil
+	}
 }
 
-// minBegun is how many letters a word has that is replaced by its beginning.
-const minBegun = 3
-
-// minSplit is how many letters each of the two words has at least that a word is split into.
-const minSplit = 3
-
-// replacement is a word that is similar, two that stand together, or what begins with what
-// is before "*".
-func (s *substitution) replacement(text string) words.Term {
-	if begin, is := strings.CutSuffix(text, "*"); is {
-		return words.Term{Text: begin, Beginning: true}
-	}
-	if together := strings.Fields(text); len(together) > 1 {
-		return words.Term{Text: text, Options: []words.Option{{Words: together}}}
-	}
-	return tablesOf(s.sets[0]).Word(text)
-}
+// minBegun is how many letters a word has that is replaced by its beginning, minSplit how
+// many each of the two words has that it is split into.
+const (
+	minBegun = 3
+	minSplit = 3
+)
 
 // splits are the ways to read a word as two.
 func splits(word string) (all []string) {
@@ -249,24 +254,28 @@ func splits(word string) (all []string) {
 	return all
 }
 
-// similarWord is what replaces a word so that records have it which meet conditions, "" if
-// nothing does: its beginning or what is similar among the words of the index and of the
-// tables.
-func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bool) (string, error) {
-	options := []string{}
+// mostOptions is how many similar words are counted.
+const mostOptions = 60
+
+// replace replaces a word so that the text finds records: by its beginning or by two words if
+// it is missing, or by what is similar among the words of the index and of the tables. Else it
+// leaves the word out. Numbers and codes have nothing similar: another one is another thing.
+func (s *substitution) replace(ctx context.Context, one words.Clause, most int, missing bool) error {
+	t, _ := one.Word()
+	s.with[t.Text] = ""
+	if strings.ContainsAny(t.Text, "0123456789") {
+		return nil
+	}
+	var options []string
 	if missing && utf8.RuneCountInString(t.Text) >= minBegun {
 		options = append(options, t.Text+"*")
 		options = append(options, splits(t.Text)...)
 	}
 	indexed := len(options) // options before it are words of the index
-	most := query.MaxEdits(t.Text)
-	if !missing {
-		most = min(most, 1)
-	}
 	if most > 0 {
-		terms, _, err := s.engine.ask(ctx, termsRequest{text: t.Text, similar: "always", words: []clause{}}, s.sets...)
+		terms, _, err := s.engine.ask(ctx, termsRequest{text: t.Text, similar: "always", edits: most, words: []clause{}}, s.sets...)
 		if err != nil {
-			return "", err
+			return err
 		}
 		for _, found := range terms {
 			options = append(options, found.options()...)
@@ -291,16 +300,16 @@ func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bo
 			near = append(near, o)
 		}
 	}
-	if len(near) == 0 {
-		return "", nil
-	}
-	conditions := make([]clause, len(near))
+	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(far[a], far[b]) })
+	near = near[:min(len(near), mostOptions)]
+	texts := make([]map[string]string, len(near))
 	for i, o := range near {
-		conditions[i] = newCompiler(64).oneOf(s.search.term(s.replacement(o))).b
+		texts[i] = s.without()
+		texts[i][t.Text] = o
 	}
-	counts, err := s.matching(ctx, conditions)
+	counts, err := s.count(ctx, texts)
 	if err != nil {
-		return "", err
+		return err
 	}
 	best := -1
 	for i, o := range near {
@@ -308,8 +317,8 @@ func (s *substitution) similarWord(ctx context.Context, t words.Term, missing bo
 			best = i
 		}
 	}
-	if best < 0 {
-		return "", nil
+	if best >= 0 {
+		s.with[t.Text] = near[best]
 	}
-	return near[best], nil
+	return nil
 }

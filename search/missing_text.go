@@ -38,7 +38,12 @@ func replaced(text string, fold func(string) string, with map[string]string) str
 			if len(rest) == 0 {
 				continue
 			}
-			if other, is := with[words.Tokens(folded)[0].Text]; is && other == "" { // its mark would be one of the next word
+			// The marks of what is left out would be those of its neighbours.
+			tokens := words.Tokens(folded)
+			if other, is := with[tokens[len(tokens)-1].Text]; is && other == "" {
+				part = part[:rest[len(rest)-1].To]
+			}
+			if other, is := with[tokens[0].Text]; is && other == "" {
 				part = part[rest[0].From:]
 			}
 		}
@@ -50,23 +55,23 @@ func replaced(text string, fold func(string) string, with map[string]string) str
 // wildcards are what people write for the rest of a word.
 const wildcards = "*%"
 
-// asks reports whether a text is read as what was counted: the former text with words replaced.
-// An operator can come to stand where it means something else.
+// asks reports whether a text is read as the former text with words replaced: the same
+// clauses, of which one at least that had to be found still has to be, and the same
+// exclusions. An operator can come to stand where it means something else.
 func asks(before words.Reading, with map[string]string, now words.Reading) bool {
-	list := func(all []words.Clause, with map[string]string) (texts []string) {
+	list := func(with map[string]string, all ...words.Clause) (texts []string) {
 		for _, c := range all {
 			part := []string{c.String()}
 			if other, is := with[part[0]]; is {
 				part = strings.Fields(other)
 			}
-			for _, text := range part {
-				if !slices.Contains(texts, text) {
-					texts = append(texts, text)
-				}
-			}
+			texts = append(texts, part...)
 		}
-		return texts
+		slices.Sort(texts)
+		return slices.Compact(texts)
 	}
-	must := list(now.Must, nil)
-	return len(must) > 0 && slices.Equal(list(before.Must, with), must) && slices.Equal(list(before.Not, nil), list(now.Not, nil))
+	must := list(with, before.Must...)
+	return slices.Equal(list(with, slices.Concat(before.Must, before.Rank)...), list(nil, slices.Concat(now.Must, now.Rank)...)) &&
+		slices.Equal(list(nil, before.Not...), list(nil, now.Not...)) &&
+		slices.ContainsFunc(list(nil, now.Must...), func(text string) bool { return slices.Contains(must, text) })
 }

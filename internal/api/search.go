@@ -60,7 +60,7 @@ func shown(q query.Query, p query.Page) (_ query.Page, err error) {
 
 // highlights say what of rows matches the text of q, if q asks for it.
 func (c *call) highlights(ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error) {
-	if !q.Highlight || len(rows) == 0 {
+	if !q.Highlight || q.Text == "" || len(rows) == 0 {
 		return nil, nil
 	}
 	return c.server.Search.Highlights(ctx, q, rows)

@@ -89,7 +89,7 @@ func (c *relevanceCmd) on(i *installation) {
 	} {
 		dir := filepath.Join(i.Dir, data.name)
 		check(data.fill(dir))
-		i.Rig.Atlas("index", "load", dir)
+		i.Rig.Atlas("index", "load", dir, "--force") // other data, and less
 		c.judge(i, &r, must(relevance.Read(dir)), relevance.Of(all, data.name))
 	}
 	r.heading = i.heading()

@@ -47,16 +47,14 @@ type Marker struct {
 	known    map[string]bool // words that were compared
 }
 
-// New returns a Marker of readings. nearly means that similar words match too.
-func New(nearly bool, readings ...words.Reading) *Marker {
+// New returns a Marker of a reading. nearly means that similar words match too.
+func New(r words.Reading, nearly bool) *Marker {
 	m := &Marker{single: map[string]bool{}, together: map[string][][]string{}, known: map[string]bool{}}
-	for _, r := range readings {
-		for _, clauses := range [][]words.Clause{r.Must, r.Rank} {
-			for _, clause := range clauses {
-				for _, choice := range clause {
-					for _, t := range choice {
-						m.add(t, nearly && len(clause) == 1)
-					}
+	for _, clauses := range [][]words.Clause{r.Must, r.Rank} {
+		for _, clause := range clauses {
+			for _, choice := range clause {
+				for _, t := range choice {
+					m.add(t, nearly && len(clause) == 1)
 				}
 			}
 		}
@@ -90,14 +88,14 @@ func (m *Marker) Fragments(text string) []Fragment {
 	if found == nil {
 		return nil
 	}
-	folded, at := foldWithPlaces(text)
+	folded, begins, ends := foldWithPlaces(text)
 	placed := words.Tokens(folded)
 	if len(placed) != len(tokens) {
 		return nil // folding of the whole differs from that of its parts
 	}
 	var marks []Mark
 	for _, run := range found {
-		marks = append(marks, Mark{at[placed[run[0]].From], at[placed[run[1]-1].To]})
+		marks = append(marks, Mark{begins[placed[run[0]].From], ends[placed[run[1]-1].To-1]})
 	}
 	return cut([]rune(text), marks)
 }
@@ -166,9 +164,9 @@ func (m *Marker) compare(word string) bool {
 	return false
 }
 
-// foldWithPlaces folds a text character by character. at has, for each byte of the folded
-// text and for its end, the code point of the text that it comes from.
-func foldWithPlaces(text string) (folded string, at []int) {
+// foldWithPlaces folds a text character by character. begins and ends have, for each byte of
+// the folded text, where the character that it comes from begins and ends, in code points.
+func foldWithPlaces(text string) (folded string, begins, ends []int) {
 	var b strings.Builder
 	runes := []rune(text)
 	for i := 0; i < len(runes); {
@@ -179,11 +177,11 @@ func foldWithPlaces(text string) (folded string, at []int) {
 		part := foldPart(runes[i:end])
 		b.WriteString(part)
 		for range len(part) {
-			at = append(at, i)
+			begins, ends = append(begins, i), append(ends, end)
 		}
 		i = end
 	}
-	return b.String(), append(at, len(runes))
+	return b.String(), begins, ends
 }
 
 func foldPart(runes []rune) string {

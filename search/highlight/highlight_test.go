@@ -12,7 +12,7 @@ import (
 
 func marked(q, text string) string {
 	var b strings.Builder
-	for i, f := range New(false, words.Published.Read(q, query.Fold)).Fragments(text) {
+	for i, f := range New(words.Published.Read(q, query.Fold), false).Fragments(text) {
 		if i > 0 {
 			b.WriteString(" … ")
 		}
@@ -44,6 +44,8 @@ func TestFragments(t *testing.T) {
 		{"deck -garage", "deck, garage", "[deck], garage"},
 		{"permit garage", "Garage permit", "[Garage] [permit]"},
 		{"office", "Lot 1", ""},
+		{"l", "ŀ1", "[ŀ]1"},
+		{"garage", "garage\u200b, x", "[garage]\u200b, x"},
 		{"strasse", "Große Straße", "Große [Straße]"},
 		{"crane", "🏗️ crane 🏗️", "🏗️ [crane] 🏗️"},
 		{"deck", far + "deck" + " " + far, "lorem ipsum lorem ipsum lorem ipsum [deck] lorem"},
@@ -57,7 +59,7 @@ func TestFragments(t *testing.T) {
 			t.Errorf("%q in %q: %q, want %q", c.query, c.text, got, c.want)
 		}
 	}
-	if got := New(true, words.Published.Read("hospitl", query.Fold)).Fragments("General Hospital"); len(got) != 1 || got[0].Marks[0] != (Mark{8, 16}) {
+	if got := New(words.Published.Read("hospitl", query.Fold), true).Fragments("General Hospital"); len(got) != 1 || got[0].Marks[0] != (Mark{8, 16}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -72,7 +74,7 @@ func FuzzFragments(f *testing.F) {
 		}
 		runes := []rune(text)
 		end := 0
-		for _, fragment := range New(true, words.Published.Read(q, query.Fold)).Fragments(text) {
+		for _, fragment := range New(words.Published.Read(q, query.Fold), true).Fragments(text) {
 			part := []rune(fragment.Text)
 			if fragment.From < end || fragment.From+len(part) > len(runes) || !slices.Equal(runes[fragment.From:fragment.From+len(part)], part) {
 				t.Fatalf("%q in %q: %+v is not at its place", q, text, fragment)

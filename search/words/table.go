@@ -179,7 +179,7 @@ func (t *Tables) PlaceNames(country, state string) []string {
 	if country != "" {
 		return append(names, t.places[country+" "+state]...)
 	}
-	return append(t.places["ca "+state], t.places["us "+state]...)
+	return slices.Concat(t.places["ca "+state], t.places["us "+state])
 }
 
 // StateSymbols are the folded symbols of states by their folded symbols and names.

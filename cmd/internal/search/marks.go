@@ -74,8 +74,9 @@ func (c marked) bold() string {
 	for _, f := range c.fragments {
 		for _, m := range f.Marks {
 			from, to := f.From+m[0], min(f.From+m[1], len(text))
-			if from < end || from >= to || !strings.HasPrefix(f.Text[len(string([]rune(f.Text)[:m[0]])):], string(text[from:from+1])) {
-				continue
+			part := []rune(f.Text)
+			if from < end || from >= to || m[0] < 0 || m[0] >= len(part) || part[m[0]] != text[from] {
+				continue // a fragment of another text, or beyond the cell
 			}
 			b.WriteString(string(text[end:from]) + bold + string(text[from:to]) + normal)
 			end = to

@@ -13,7 +13,7 @@ interface Offered {
   refuse: () => void
 }
 
-/** useOffered searches for a similar text where the one typed finds nothing. The address and the box keep what was typed. */
+/** useOffered searches for a similar text where the one typed finds nothing. The address and the box keep what was typed until something else is chosen. */
 export function useOffered(typed: Search, requests: FacetRequest[]): Offered {
   const { workspace, state, body, kindOf } = typed
   const [refused, setRefused] = useState<string>()

@@ -38,6 +38,16 @@ describe('the definition of a search', () => {
     expect([dropped, widened]).toEqual([[], []])
   })
 
+  it('leaves out a text with operators, which Views do not have', () => {
+    for (const query of ['garage -deck', '"hot tub"', 'hotel OR motel', 'garag*', 'warehouse -"head office"']) {
+      const { definition, dropped } = translate(search({}, { query }))
+      expect([definition.q, keys(dropped)]).toEqual(['', [`“${query}”`]])
+    }
+    for (const query of ['row-house', 'a - b', 'or', "o'neil"]) {
+      expect(translate(search({}, { query })).definition.q).toBe(query)
+    }
+  })
+
   it('and the search of that definition is the search', () => {
     const { definition } = translate(search(full))
     expect(fromDefinition({ definition } as unknown as View, 'projects')).toEqual(search(full))

@@ -124,7 +124,9 @@ export function toDefinition(state: SearchState, book: Book): Translation {
   } else if (state.source?.kind === 'view') {
     dropped.push({ what: 'Only records of this list', reason: 'Saved searches look everywhere' })
   }
-  const q = state.query.trim()
+  const text = state.query.trim()
+  const q = operators.test(text) ? '' : text
+  if (q !== text) dropped.push({ what: `“${text}”`, reason: 'Views have no “…”, OR, - and *' })
   const source: { source?: Source } = Object.keys(conditions).some(isOwn) ? { source: { kind: 'book' } } : {}
   return {
     definition: { version: 1, q, fields },
@@ -133,6 +135,9 @@ export function toDefinition(state: SearchState, book: Book): Translation {
     widened,
   }
 }
+
+/** operators finds what means something in a search, and is text in a View. */
+const operators = /(^|\s)-["\p{L}\p{N}]|"|(^|\s)OR(\s|$)|\*(\s|$)/u
 
 /** unique leaves out values that differ only in case or in spaces around them. */
 function unique(values: string[]): string[] {
