@@ -92,7 +92,10 @@ func (k Key) Validate() error {
 	}
 	for i, scope := range k.Scopes {
 		if !slices.Contains(AllScopes(), scope) {
-			issues = append(issues, NewIssue(fault.InvalidUnion, "scopes", "must be among: data:read, workspace:read, workspace:write, workspace:admin"))
+			issues = append(
+				issues,
+				NewIssue(fault.InvalidUnion, "scopes", "must be among: data:read, workspace:read, workspace:write, workspace:admin"),
+			)
 			break
 		}
 		if slices.Contains(k.Scopes[:i], scope) {

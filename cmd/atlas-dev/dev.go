@@ -146,7 +146,14 @@ func (c *devCmd) Run(ctx context.Context, s *cli.Streams) (err error) {
 	if err := config.Check(); err != nil {
 		return err
 	}
-	file := devFile{ElasticsearchURL: stack.ElasticsearchURL, IndexPrefix: c.IndexPrefix, PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL, PID: os.Getpid()}
+	file := devFile{
+		ElasticsearchURL:  stack.ElasticsearchURL,
+		IndexPrefix:       c.IndexPrefix,
+		PostgresURL:       urls.App,
+		PostgresSystemURL: urls.System,
+		RedisURL:          stack.RedisURL,
+		PID:               os.Getpid(),
+	}
 	if file.Workspaces, err = c.seed(ctx, urls.System, secrets); err != nil {
 		return err
 	}
@@ -185,8 +192,13 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 		RedisPrefix: devRedisPrefix, CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
 		SearchTimeout: 10 * time.Second, RedisTimeout: c.RedisTimeout,
 		Operation: server.Operation{
-			MaxRequests: api.DefaultMaxRequests, MCP: true, MCPMaxBytes: mcp.DefaultMaxBytes, MaxCalls: server.DefaultMaxCalls, Drain: 5 * time.Second,
-			FreeRate: server.DefaultFreeRate, FreeBurst: server.DefaultFreeBurst,
+			MaxRequests: api.DefaultMaxRequests,
+			MCP:         true,
+			MCPMaxBytes: mcp.DefaultMaxBytes,
+			MaxCalls:    server.DefaultMaxCalls,
+			Drain:       5 * time.Second,
+			FreeRate:    server.DefaultFreeRate,
+			FreeBurst:   server.DefaultFreeBurst,
 		},
 
 		SignIn:   server.SignIn{PublicURL: "http://" + listen},
@@ -257,7 +269,14 @@ func (c *devCmd) seed(ctx context.Context, systemURL string, secrets devSecrets)
 	return all, nil
 }
 
-func (c *devCmd) seedOne(ctx context.Context, directory *people.Directory, name string, plan workspace.Plan, known map[workspace.ID]string, secrets devSecrets) (devWorkspace, error) {
+func (c *devCmd) seedOne(
+	ctx context.Context,
+	directory *people.Directory,
+	name string,
+	plan workspace.Plan,
+	known map[workspace.ID]string,
+	secrets devSecrets,
+) (devWorkspace, error) {
 	id := workspace.ID(uuid.NewSHA1(devNamespace, []byte(name)))
 	w, err := directory.EnsureWorkspace(ctx, id, name, plan, c.Ceiling)
 	if err != nil {
@@ -271,7 +290,10 @@ func (c *devCmd) seedOne(ctx context.Context, directory *people.Directory, name 
 		}
 	}
 	if !accepted {
-		_, out.APIKey, err = directory.CreateKey(ctx, people.NewKey{Name: "Development", Workspaces: []workspace.ID{w.ID}, Scopes: workspace.AllScopes()})
+		_, out.APIKey, err = directory.CreateKey(
+			ctx,
+			people.NewKey{Name: "Development", Workspaces: []workspace.ID{w.ID}, Scopes: workspace.AllScopes()},
+		)
 		if err != nil {
 			return devWorkspace{}, err
 		}
@@ -286,10 +308,20 @@ func (c *devCmd) seedOne(ctx context.Context, directory *people.Directory, name 
 	return out, nil
 }
 
-func (c *devCmd) seedUser(ctx context.Context, directory *people.Directory, w workspace.Workspace, role people.Role, secrets devSecrets) (devUser, error) {
+func (c *devCmd) seedUser(
+	ctx context.Context,
+	directory *people.Directory,
+	w workspace.Workspace,
+	role people.Role,
+	secrets devSecrets,
+) (devUser, error) {
 	user := uuid.NewSHA1(devNamespace, []byte(w.Name+"/"+string(role)))
 	email := fmt.Sprintf("%s@%s.example", role, w.ID.String()[:8])
-	m, err := directory.EnsureMember(ctx, w.ID, people.Member{ID: workspace.UserID(user), Email: email, Name: string(role) + " of " + w.Name, Role: role})
+	m, err := directory.EnsureMember(
+		ctx,
+		w.ID,
+		people.Member{ID: workspace.UserID(user), Email: email, Name: string(role) + " of " + w.Name, Role: role},
+	)
 	if err != nil {
 		return devUser{}, err
 	}

@@ -150,7 +150,10 @@ func (a *Authenticator) SignedIn(ctx context.Context, u User, began time.Time) (
 	case !ended.IsZero() && !began.After(ended):
 		return Identity{}, fault.New(fault.Unauthorized, "the session was ended: sign in again")
 	}
-	return Identity{Kind: ByUser, user: user{id: u.ID, email: u.Email, name: u.Name, emailVerified: u.EmailVerified, scopes: workspace.AllScopes()}}, nil
+	return Identity{
+		Kind: ByUser,
+		user: user{id: u.ID, email: u.Email, name: u.Name, emailVerified: u.EmailVerified, scopes: workspace.AllScopes()},
+	}, nil
 }
 
 // User returns the user's id, zero for a key.
@@ -214,10 +217,17 @@ func (a *Authenticator) Authenticate(ctx context.Context, header []string) (Iden
 		return Identity{}, fault.New(fault.Unauthorized, "this service accepts API keys only: %s", workspace.KeyText)
 	}
 	if strings.ContainsAny(token, `"'`) {
-		return Identity{}, fault.New(fault.Unauthorized, "send the token without quotation marks: an API key begins with atlas_, an access token with eyJ")
+		return Identity{}, fault.New(
+			fault.Unauthorized,
+			"send the token without quotation marks: an API key begins with atlas_, an access token with eyJ",
+		)
 	}
 	if strings.Count(token, ".") != 2 { // no JWT
-		return Identity{}, fault.New(fault.Unauthorized, "this is neither an API key, %s, nor an access token, a JWT, which begins with eyJ", workspace.KeyText)
+		return Identity{}, fault.New(
+			fault.Unauthorized,
+			"this is neither an API key, %s, nor an access token, a JWT, which begins with eyJ",
+			workspace.KeyText,
+		)
 	}
 	u, err := a.verifier.verify(ctx, token)
 	return Identity{Kind: ByUser, user: u}, err
@@ -228,7 +238,10 @@ func (a *Authenticator) Authenticate(ctx context.Context, header []string) (Iden
 func bearer(header []string) (string, error) {
 	switch {
 	case len(header) == 0 || header[0] == "":
-		return "", fault.New(fault.Unauthorized, "send an API key, which begins with atlas_, or an access token: Authorization: Bearer <token>")
+		return "", fault.New(
+			fault.Unauthorized,
+			"send an API key, which begins with atlas_, or an access token: Authorization: Bearer <token>",
+		)
 	case len(header) > 1:
 		return "", fault.New(fault.Unauthorized, "send one Authorization header")
 	case len(header[0]) > MaxHeader:
@@ -237,7 +250,10 @@ func bearer(header []string) (string, error) {
 	scheme, token, _ := strings.Cut(header[0], " ")
 	token = strings.Trim(token, " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" || strings.ContainsAny(token, " \t,") {
-		return "", fault.New(fault.Unauthorized, "the header must be Authorization: Bearer <token>, with an API key, which begins with atlas_, or an access token")
+		return "", fault.New(
+			fault.Unauthorized,
+			"the header must be Authorization: Bearer <token>, with an API key, which begins with atlas_, or an access token",
+		)
 	}
 	return token, nil
 }
@@ -246,11 +262,21 @@ func bearer(header []string) (string, error) {
 // complete one has the same message.
 func (a *Authenticator) authenticateKey(ctx context.Context, token string) (workspace.Key, error) {
 	refuse := func(cause error) (workspace.Key, error) {
-		return workspace.Key{}, fault.Wrap(cause, fault.Unauthorized, "the API key is not valid: no key of this service has this text; atlas key create makes another")
+		return workspace.Key{}, fault.Wrap(
+			cause,
+			fault.Unauthorized,
+			"the API key is not valid: no key of this service has this text; atlas key create makes another",
+		)
 	}
 	id, secret, err := workspace.ParseKey(token)
 	if err != nil {
-		return workspace.Key{}, fault.Wrap(err, fault.Unauthorized, "the API key is not complete: %s; this one has %d", workspace.KeyText, len(token))
+		return workspace.Key{}, fault.Wrap(
+			err,
+			fault.Unauthorized,
+			"the API key is not complete: %s; this one has %d",
+			workspace.KeyText,
+			len(token),
+		)
 	}
 	if _, ok := a.unknownKeys.get(id); ok {
 		return refuse(nil)
@@ -273,7 +299,13 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 
 // loadBounded is cache.load, but a look-up of a key that was never found needs a
 // slot. The look-up holds the slot until it ends, even if its caller leaves.
-func loadBounded[K comparable, V any](ctx context.Context, c *cache[K, V], slots chan struct{}, k K, look func(context.Context) (V, error)) (V, error) {
+func loadBounded[K comparable, V any](
+	ctx context.Context,
+	c *cache[K, V],
+	slots chan struct{},
+	k K,
+	look func(context.Context) (V, error),
+) (V, error) {
 	return c.load(ctx, k, func(ctx context.Context) (v V, err error) {
 		if !c.seen(k) {
 			select {
@@ -315,7 +347,10 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 		// Its workspaces were deleted.
 		return workspace.ID{}, fault.New(fault.BadRequest, "this API key has no workspace: give workspace_id")
 	case required:
-		return workspace.ID{}, fault.New(fault.BadRequest, "an access token needs the query parameter workspace_id here, such as ?workspace_id=0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10")
+		return workspace.ID{}, fault.New(
+			fault.BadRequest,
+			"an access token needs the query parameter workspace_id here, such as ?workspace_id=0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10",
+		)
 	case i.user.workspace != nil:
 		return *i.user.workspace, nil
 	}
@@ -324,7 +359,10 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 	})
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		return workspace.ID{}, fault.New(fault.BadRequest, "which workspace? give the query parameter workspace_id, such as ?workspace_id=0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10")
+		return workspace.ID{}, fault.New(
+			fault.BadRequest,
+			"which workspace? give the query parameter workspace_id, such as ?workspace_id=0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10",
+		)
 	case err != nil:
 		return workspace.ID{}, unavailable(err)
 	}

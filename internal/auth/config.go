@@ -71,11 +71,25 @@ func (c Config) Validate() error {
 		faults = append(faults, errors.New("--jwt-secret (ATLAS_JWT_SECRET) and --jwks (ATLAS_JWKS) exclude each other: give one"))
 	}
 	if c.Secret != "" && len(c.Secret) < MinSecret {
-		faults = append(faults, fmt.Errorf("--jwt-secret (ATLAS_JWT_SECRET) must have at least %d bytes; openssl rand -hex %d prints one", MinSecret, MinSecret/2))
+		faults = append(
+			faults,
+			fmt.Errorf(
+				"--jwt-secret (ATLAS_JWT_SECRET) must have at least %d bytes; openssl rand -hex %d prints one",
+				MinSecret,
+				MinSecret/2,
+			),
+		)
 	}
 	for _, algorithm := range c.Algorithms {
 		if !slices.Contains(DefaultAlgorithms, algorithm) {
-			faults = append(faults, fmt.Errorf("--jwt-algorithms (ATLAS_JWT_ALGORITHMS): %q is not one of %s", algorithm, strings.Join(DefaultAlgorithms, ", ")))
+			faults = append(
+				faults,
+				fmt.Errorf(
+					"--jwt-algorithms (ATLAS_JWT_ALGORITHMS): %q is not one of %s",
+					algorithm,
+					strings.Join(DefaultAlgorithms, ", "),
+				),
+			)
 		}
 	}
 	if c.Secret != "" && len(c.Algorithms) > 0 {

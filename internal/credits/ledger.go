@@ -131,7 +131,14 @@ type Key struct {
 // ctx ends; fault.Internal for arguments out of range. The Window is current. It is also
 // valid with the first two and when reservations fill it; it is zero when Redis did not
 // reply.
-func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by Key) (*Reservation, Window, error) {
+func (l *Ledger) Reserve(
+	ctx context.Context,
+	workspace string,
+	ceiling int64,
+	operation string,
+	amount int64,
+	by Key,
+) (*Reservation, Window, error) {
 	r, _, window, err := l.ReserveOnce(ctx, workspace, ceiling, operation, amount, by, Once{})
 	return r, window, err
 }
@@ -140,7 +147,15 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 // earlier one is, it returns that, at least one byte, and reserves nothing, even if the
 // ceiling or the budget is used up. Other errors: fault.IdempotencyConflict,
 // fault.IdempotencyInProgress.
-func (l *Ledger) ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by Key, once Once) (*Reservation, []byte, Window, error) {
+func (l *Ledger) ReserveOnce(
+	ctx context.Context,
+	workspace string,
+	ceiling int64,
+	operation string,
+	amount int64,
+	by Key,
+	once Once,
+) (*Reservation, []byte, Window, error) {
 	key, err := l.key(workspace, ceiling)
 	if err == nil {
 		by, err = by.check()
@@ -328,8 +343,13 @@ func usedUp(w Window) error {
 
 // budgetUsed is the error of a key that used its budget.
 func (l *Ledger) budgetUsed(w Window) error {
-	e := fault.New(fault.KeyBudgetUsed, "this API key has used its budget of %d credits of this workspace in the last %d hours; the next credits return at %s",
-		w.Key.Budget, Hours, w.Key.NextAt.Format("2006-01-02T15:04Z"))
+	e := fault.New(
+		fault.KeyBudgetUsed,
+		"this API key has used its budget of %d credits of this workspace in the last %d hours; the next credits return at %s",
+		w.Key.Budget,
+		Hours,
+		w.Key.NextAt.Format("2006-01-02T15:04Z"),
+	)
 	e.RetryAfter = min(max(w.Key.NextAt.Sub(l.localClock()), time.Second), Hours*time.Hour)
 	return e
 }

@@ -143,7 +143,11 @@ func (d Digests) send(ctx context.Context, j jobs.Job) jobs.Result {
 	if err != nil {
 		return jobs.Result{Err: errors.New("the recipient could not be read")}
 	}
-	signals, more, err := d.Signals.Arrived(ctx, j.Workspace, queue.Arrivals{Types: to.Types, After: p.After, UpTo: p.UpTo, Limit: maxListed})
+	signals, more, err := d.Signals.Arrived(
+		ctx,
+		j.Workspace,
+		queue.Arrivals{Types: to.Types, After: p.After, UpTo: p.UpTo, Limit: maxListed},
+	)
 	if err != nil {
 		return jobs.Result{Err: errors.New("the signals could not be read")}
 	}
@@ -154,7 +158,16 @@ func (d Digests) send(ctx context.Context, j jobs.Job) jobs.Result {
 	if err != nil {
 		return jobs.Result{Err: err, Final: true}
 	}
-	return posted(d.Post.SendList(ctx, j.ID.String(), to.Email, subject(to.WorkspaceName, len(signals), more != ""), d.text(to.WorkspaceName, signals, more != "", unsubscribe), unsubscribe))
+	return posted(
+		d.Post.SendList(
+			ctx,
+			j.ID.String(),
+			to.Email,
+			subject(to.WorkspaceName, len(signals), more != ""),
+			d.text(to.WorkspaceName, signals, more != "", unsubscribe),
+			unsubscribe,
+		),
+	)
 }
 
 func (d Digests) address(path string, query url.Values) (string, error) {
@@ -196,6 +209,10 @@ func (d Digests) text(name string, signals []queue.Signal, more bool, unsubscrib
 	if more {
 		b.WriteString("\nThere are more; all are in the signal queue of the workspace.\n")
 	}
-	fmt.Fprintf(&b, "\nYou get this because the workspace subscribes to these signals by e-mail. To get none of these e-mails anymore:\n%s\n", unsubscribe)
+	fmt.Fprintf(
+		&b,
+		"\nYou get this because the workspace subscribes to these signals by e-mail. To get none of these e-mails anymore:\n%s\n",
+		unsubscribe,
+	)
 	return b.String()
 }

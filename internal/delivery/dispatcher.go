@@ -27,7 +27,13 @@ type Events interface {
 	// SignalWebhooks returns the webhooks that were not told of the signals up to an
 	// arrival, and AddSignals makes their deliveries, unless another server did.
 	SignalWebhooks(ctx context.Context, through time.Time) ([]webhooks.SignalWebhook, error)
-	AddSignals(ctx context.Context, w webhooks.SignalWebhook, through time.Time, signals []uuid.UUID, now time.Time) (webhooks.Dispatched, error)
+	AddSignals(
+		ctx context.Context,
+		w webhooks.SignalWebhook,
+		through time.Time,
+		signals []uuid.UUID,
+		now time.Time,
+	) (webhooks.Dispatched, error)
 }
 
 // Signals are the queues of workspaces. *queue.Queue implements it.

@@ -20,7 +20,13 @@ type InvitationEmails interface {
 	// e-mails. It returns fault.NotFound for an invitation that is closed or expired. later
 	// is set instead of e if the first attempt must wait until then, because the address
 	// got daily e-mails from all workspaces within people.AddressEmailWindow.
-	InvitationEmail(ctx context.Context, in workspace.ID, id people.InvitationID, now time.Time, daily int) (e people.InvitationEmail, later time.Time, err error)
+	InvitationEmail(
+		ctx context.Context,
+		in workspace.ID,
+		id people.InvitationID,
+		now time.Time,
+		daily int,
+	) (e people.InvitationEmail, later time.Time, err error)
 }
 
 // Invitations mails invitations.
@@ -69,7 +75,13 @@ func (i Invitations) send(ctx context.Context, j jobs.Job) jobs.Result {
 		log.Error("an invitation cannot be mailed; it stays open", "error", err)
 		return jobs.Result{Err: errors.New("the link cannot be made: its key was removed"), Final: true}
 	}
-	refused, err := i.Post.Send(ctx, id.String(), e.Email, fmt.Sprintf("You are invited to %s on Atlas", e.WorkspaceName), invitationText(e, link))
+	refused, err := i.Post.Send(
+		ctx,
+		id.String(),
+		e.Email,
+		fmt.Sprintf("You are invited to %s on Atlas", e.WorkspaceName),
+		invitationText(e, link),
+	)
 	switch {
 	case refused:
 		log.Error("the mail server refuses an invitation for good; it stays open", "error", err)

@@ -146,7 +146,13 @@ func (s *Sender) post(ctx context.Context, j jobs.Job, p webhooks.Payload, targe
 	now := s.now()
 	signature, err := s.sign(target, j.ID.String(), now, body)
 	if err != nil {
-		s.log.Error("the secret of a webhook cannot be opened: rotate it, or bring back the key of the servers", "webhook", j.Lane.String(), "workspace", j.Workspace.String())
+		s.log.Error(
+			"the secret of a webhook cannot be opened: rotate it, or bring back the key of the servers",
+			"webhook",
+			j.Lane.String(),
+			"workspace",
+			j.Workspace.String(),
+		)
 		return jobs.Result{Err: errors.New("the secret cannot be opened")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)

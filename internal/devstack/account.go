@@ -37,7 +37,11 @@ func unprivileged() (*account, error) {
 			return &account{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
 		}
 	}
-	return nil, fmt.Errorf("devstack: the servers do not run as root, and there is neither a user %s nor nobody: useradd --system %s", devUser, devUser)
+	return nil, fmt.Errorf(
+		"devstack: the servers do not run as root, and there is neither a user %s nor nobody: useradd --system %s",
+		devUser,
+		devUser,
+	)
 }
 
 // canEnter reports whether a may enter the folder dir, which need not exist yet. It

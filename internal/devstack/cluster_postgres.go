@@ -30,7 +30,13 @@ func (c *Cluster) startPostgres(ctx context.Context) (err error) {
 	}
 	for _, member := range pair {
 		c.starts[member] = func(ctx context.Context) (int, error) {
-			return c.machine.servePostgres(ctx, member, c.postgresBin, c.postgresData(member), []string{"wal_level=replica", "wal_keep_size=256MB"})
+			return c.machine.servePostgres(
+				ctx,
+				member,
+				c.postgresBin,
+				c.postgresData(member),
+				[]string{"wal_level=replica", "wal_keep_size=256MB"},
+			)
 		}
 	}
 	if err := c.start(ctx, pair[0]); err != nil {
@@ -122,7 +128,12 @@ func (c *Cluster) Rejoin(ctx context.Context, member string) error {
 	}
 	replication := func(column, want string) error {
 		return await(ctx, member+" does not replicate", func(ctx context.Context) error {
-			got, err := ask[string](ctx, c, primary, "SELECT coalesce(min("+column+"), 'none') FROM pg_stat_replication WHERE application_name = '"+member+"'")
+			got, err := ask[string](
+				ctx,
+				c,
+				primary,
+				"SELECT coalesce(min("+column+"), 'none') FROM pg_stat_replication WHERE application_name = '"+member+"'",
+			)
 			if err == nil && got != want {
 				err = fmt.Errorf("%s is %s", column, got)
 			}

@@ -53,8 +53,12 @@ func (c *Cluster) startRedis(ctx context.Context) error {
 			switch {
 			case i >= len(redisServers):
 				// Five seconds: a busy machine is not a dead one.
-				config = fmt.Sprintf("bind 127.0.0.1\nsentinel monitor %[1]s 127.0.0.1 %[2]d 2\nsentinel down-after-milliseconds %[1]s 5000\n"+
-					"sentinel failover-timeout %[1]s 30000\nsentinel parallel-syncs %[1]s 1\n", masterName, c.port(master))
+				config = fmt.Sprintf(
+					"bind 127.0.0.1\nsentinel monitor %[1]s 127.0.0.1 %[2]d 2\nsentinel down-after-milliseconds %[1]s 5000\n"+
+						"sentinel failover-timeout %[1]s 30000\nsentinel parallel-syncs %[1]s 1\n",
+					masterName,
+					c.port(master),
+				)
 				flags = []string{"--sentinel"}
 			case i > 0:
 				config += fmt.Sprintf("replicaof 127.0.0.1 %d\n", c.port(master))

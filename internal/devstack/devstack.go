@@ -155,7 +155,11 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 		return err
 	}
 	if machineErr := startAll(ctx, opts, wanted, onMachine); machineErr != nil {
-		return fmt.Errorf("no container: %w; and no server of this machine, for which scripts/setup --local installs what is missing: %w", err, machineErr)
+		return fmt.Errorf(
+			"no container: %w; and no server of this machine, for which scripts/setup --local installs what is missing: %w",
+			err,
+			machineErr,
+		)
 	}
 	return nil
 }

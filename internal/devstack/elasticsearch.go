@@ -170,7 +170,11 @@ func (m *machine) writeConfig(home string, n esNode) error {
 		// A full disk must not turn a developer's indices read-only.
 		"cluster.routing.allocation.disk.threshold_enabled: false",
 	}, n.settings...)
-	files := map[string]string{"elasticsearch.yml": strings.Join(settings, "\n") + "\n", "log4j2.properties": esLogging, "jvm.options": esJVM}
+	files := map[string]string{
+		"elasticsearch.yml": strings.Join(settings, "\n") + "\n",
+		"log4j2.properties": esLogging,
+		"jvm.options":       esJVM,
+	}
 	maps.Copy(files, n.files)
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(home, "config", name), []byte(text), 0o644); err != nil { // #nosec G306 -- the account of the servers reads it

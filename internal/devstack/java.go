@@ -50,8 +50,13 @@ func findJava(ctx context.Context, a *account) (string, error) {
 			return home, nil
 		}
 	}
-	return "", errors.New(strings.Join(append([]string{fmt.Sprintf(
-		"Java %d or later is needed (package openjdk-%d-jre-headless), by ES_JAVA_HOME, JAVA_HOME or PATH", minJava, minJava)}, seen...), "; "))
+	return "", errors.New(strings.Join(append([]string{
+		fmt.Sprintf(
+			"Java %d or later is needed (package openjdk-%d-jre-headless), by ES_JAVA_HOME, JAVA_HOME or PATH",
+			minJava,
+			minJava,
+		),
+	}, seen...), "; "))
 }
 
 func askJava(ctx context.Context, path string) (home string, version int, err error) {

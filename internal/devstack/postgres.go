@@ -64,7 +64,9 @@ func (m *machine) servePostgres(ctx context.Context, kind, bin, data string, set
 	if err := m.removeStalePidFile(data); err != nil {
 		return 0, err
 	}
-	settings = append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "timezone=UTC"}, settings...)
+	settings = append(
+		[]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "timezone=UTC"},
+		settings...)
 	return m.serve(ctx, server{
 		kind:       kind,
 		stopSignal: postgresStop,
@@ -140,7 +142,11 @@ func (m *machine) postgresBinaries(ctx context.Context, data string) (string, er
 	if m.account == nil {
 		bin, err := m.fetchPostgres(ctx)
 		if err != nil {
-			return "", fmt.Errorf("no Postgres %d or later is on this machine (package postgresql), and fetching one failed: %w", minPostgres, err)
+			return "", fmt.Errorf(
+				"no Postgres %d or later is on this machine (package postgresql), and fetching one failed: %w",
+				minPostgres,
+				err,
+			)
 		}
 		if fits(bin) {
 			return bin, nil

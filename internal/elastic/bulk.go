@@ -251,7 +251,10 @@ type bulkOutcome struct {
 // their outcomes, which are nil if all are acknowledged.
 func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte) (int, []bulkOutcome, error) {
 	res, err := c.Do(ctx, esapi.BulkRequest{
-		Index: alias, Body: bytes.NewReader(body), RequireAlias: esapi.BoolPtr(true), FilterPath: []string{"items.*.status", "items.*.error"},
+		Index:        alias,
+		Body:         bytes.NewReader(body),
+		RequireAlias: esapi.BoolPtr(true),
+		FilterPath:   []string{"items.*.status", "items.*.error"},
 	}, Within(bulkTimeout))
 	if err != nil {
 		return 0, nil, err

@@ -49,7 +49,10 @@ func Hits[S any](ctx context.Context, c *Client, index string, search any) ([]Hi
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.Do(ctx, esapi.SearchRequest{Index: []string{index}, Body: bytes.NewReader(body), AllowPartialSearchResults: esapi.BoolPtr(false)})
+	res, err := c.Do(
+		ctx,
+		esapi.SearchRequest{Index: []string{index}, Body: bytes.NewReader(body), AllowPartialSearchResults: esapi.BoolPtr(false)},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,11 @@ func (c *Client) DeleteIndices(ctx context.Context, indices ...string) error {
 	if len(indices) == 0 {
 		return nil
 	}
-	_, err := c.Do(ctx, esapi.IndicesDeleteRequest{Index: indices, IgnoreUnavailable: esapi.BoolPtr(true), ExpandWildcards: "none"}, OrMissing)
+	_, err := c.Do(
+		ctx,
+		esapi.IndicesDeleteRequest{Index: indices, IgnoreUnavailable: esapi.BoolPtr(true), ExpandWildcards: "none"},
+		OrMissing,
+	)
 	return err
 }
 
@@ -64,7 +68,10 @@ func (c *Client) Refresh(ctx context.Context, indices ...string) error {
 // MergeSegments has the segments of every shard of an index merged to at most this
 // number, in the background.
 func (c *Client) MergeSegments(ctx context.Context, index string, most int) error {
-	_, err := c.Do(ctx, esapi.IndicesForcemergeRequest{Index: []string{index}, MaxNumSegments: &most, WaitForCompletion: esapi.BoolPtr(false)})
+	_, err := c.Do(
+		ctx,
+		esapi.IndicesForcemergeRequest{Index: []string{index}, MaxNumSegments: &most, WaitForCompletion: esapi.BoolPtr(false)},
+	)
 	return err
 }
 
@@ -117,7 +124,10 @@ type Index struct {
 // anything), by name.
 func (c *Client) Indices(ctx context.Context, patterns ...string) (map[string]Index, error) {
 	res, err := c.Do(ctx, esapi.IndicesGetRequest{
-		Index: patterns, ExpandWildcards: "all", IgnoreUnavailable: esapi.BoolPtr(true), FilterPath: []string{"*.aliases", "*.settings.index.uuid"},
+		Index:             patterns,
+		ExpandWildcards:   "all",
+		IgnoreUnavailable: esapi.BoolPtr(true),
+		FilterPath:        []string{"*.aliases", "*.settings.index.uuid"},
 	}, OrMissing)
 	if err != nil || res.Status == http.StatusNotFound {
 		return nil, err

@@ -75,7 +75,11 @@ func New(version string) *Metrics {
 		jobLast: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "atlas_job_last_success_timestamp_seconds", Help: "When a job last ended well, Unix time.",
 		}, []string{"task"}),
-		backlogErrors: counter("atlas_backlog_read_errors_total", "Readings of a backlog that failed; its metrics are left out meanwhile.", "backlog"),
+		backlogErrors: counter(
+			"atlas_backlog_read_errors_total",
+			"Readings of a backlog that failed; its metrics are left out meanwhile.",
+			"backlog",
+		),
 	}
 	m.registry.MustRegister(build, m.requests, m.durations, m.inFlight, m.shed, m.draining, m.calls, m.ownWrites,
 		m.charged, m.reserved, m.refused, m.repeated, m.jobs, m.jobLast, m.backlogErrors,

@@ -24,10 +24,15 @@ func (m *Metrics) Pools(pools map[string]func() Pool) { m.registry.MustRegister(
 type poolCollector map[string]func() Pool
 
 var (
-	poolConnections = prometheus.NewDesc("atlas_pool_connections", "Connections, or calls under way, of a pool.", []string{"pool", "state"}, nil)
-	poolLimit       = prometheus.NewDesc("atlas_pool_limit", "The most connections of a pool.", []string{"pool"}, nil)
-	poolWaits       = prometheus.NewDesc("atlas_pool_waits_total", "How often someone found no free connection.", []string{"pool"}, nil)
-	poolWaited      = prometheus.NewDesc("atlas_pool_wait_seconds_total", "How long they waited, together.", []string{"pool"}, nil)
+	poolConnections = prometheus.NewDesc(
+		"atlas_pool_connections",
+		"Connections, or calls under way, of a pool.",
+		[]string{"pool", "state"},
+		nil,
+	)
+	poolLimit  = prometheus.NewDesc("atlas_pool_limit", "The most connections of a pool.", []string{"pool"}, nil)
+	poolWaits  = prometheus.NewDesc("atlas_pool_waits_total", "How often someone found no free connection.", []string{"pool"}, nil)
+	poolWaited = prometheus.NewDesc("atlas_pool_wait_seconds_total", "How long they waited, together.", []string{"pool"}, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -83,9 +88,15 @@ const (
 // the metric is absent and the failure is counted.
 func (m *Metrics) Backlog(name string, read func(context.Context) (Backlog, error)) {
 	m.registry.MustRegister(&backlogCollector{
-		read: read, failed: m.backlogErrors.WithLabelValues(name),
+		read:    read,
+		failed:  m.backlogErrors.WithLabelValues(name),
 		pending: prometheus.NewDesc("atlas_"+name+"_pending", "How much waits; counted to 100,000.", nil, nil),
-		oldest:  prometheus.NewDesc("atlas_"+name+"_oldest_pending_seconds", "How long the oldest of it has waited; 0 when nothing waits.", nil, nil),
+		oldest: prometheus.NewDesc(
+			"atlas_"+name+"_oldest_pending_seconds",
+			"How long the oldest of it has waited; 0 when nothing waits.",
+			nil,
+			nil,
+		),
 	})
 }
 

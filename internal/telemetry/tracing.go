@@ -101,7 +101,10 @@ func (t *Tracing) Postgres(first pgx.QueryTracer) pgx.QueryTracer {
 	if t == nil {
 		return first
 	}
-	return multitracer.New(first, otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithDisableConnectionDetailsInAttributes()))
+	return multitracer.New(
+		first,
+		otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithDisableConnectionDetailsInAttributes()),
+	)
 }
 
 // Redis adds spans to a client.

@@ -48,7 +48,10 @@ type Answer struct {
 	Lag time.Duration
 }
 
-var errTooOld = fault.New(fault.CursorTooOld, "not all changes of the workspace since then are kept: ask for changes with {} to get a new cursor, then read everything again")
+var errTooOld = fault.New(
+	fault.CursorTooOld,
+	"not all changes of the workspace since then are kept: ask for changes with {} to get a new cursor, then read everything again",
+)
 
 // Begin returns the position of a request. Errors: BadRequest for a cursor that is not of
 // the workspace's changes, CursorTooOld.
@@ -134,7 +137,10 @@ func (r *Reader) seal(in workspace.ID, p Position) string {
 func (r *Reader) open(in workspace.ID, cursor string) (Position, error) {
 	data, ok := r.Cursors.Open(purpose(in), cursor)
 	if !ok || len(data) != cursorSize {
-		return Position{}, fault.New(fault.BadRequest, "cursor is not a cursor of the changes of this workspace: send metadata.next as it was answered, or leave it out to begin now")
+		return Position{}, fault.New(
+			fault.BadRequest,
+			"cursor is not a cursor of the changes of this workspace: send metadata.next as it was answered, or leave it out to begin now",
+		)
 	}
 	part := func(i int) int64 { return int64(binary.BigEndian.Uint64(data[8*i:])) } // #nosec G115 -- the same bits
 	return Position{binary.BigEndian.Uint64(data), part(1), time.UnixMicro(part(2)).UTC()}, nil

@@ -134,7 +134,11 @@ func (b *Book) Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inp
 	b.notify(in)
 	for j, i := range positions {
 		if stored[j].Refused {
-			outcomes[i].Err = workspace.LimitError(most, "records newly added to the workspace's books in 24 hours", "what is in them can be changed; add others later")
+			outcomes[i].Err = workspace.LimitError(
+				most,
+				"records newly added to the workspace's books in 24 hours",
+				"what is in them can be changed; add others later",
+			)
 			continue
 		}
 		// The overlay is stored, so a rendering error affects only this item.
@@ -162,7 +166,12 @@ func freshOverlay(d query.Dataset, id string, record []byte, signals [2]int64, c
 }
 
 // facts reads the resolved records and, for accounts, their signal counts.
-func (b *Book) facts(ctx context.Context, d query.Dataset, outcomes []Outcome, now time.Time) (records map[string]jsontext.Value, signals map[string][2]int64, err error) {
+func (b *Book) facts(
+	ctx context.Context,
+	d query.Dataset,
+	outcomes []Outcome,
+	now time.Time,
+) (records map[string]jsontext.Value, signals map[string][2]int64, err error) {
 	var ids []string
 	for _, out := range outcomes {
 		if out.Err == nil {

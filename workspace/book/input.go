@@ -40,7 +40,10 @@ func UpsertRule(d query.Dataset) rule.Rule[Input] {
 	record := func(in *Input) *string { return &in.Record }
 	target := rule.Required(key, id, record)
 	if by, matchable := query.MatchField(d); matchable {
-		target = rule.Either(rule.Optional(key, id, record), rule.Optional("match", matchRule(by).Named(d.Title()+"Match"), func(in *Input) *string { return &in.Match }))
+		target = rule.Either(
+			rule.Optional(key, id, record),
+			rule.Optional("match", matchRule(by).Named(d.Title()+"Match"), func(in *Input) *string { return &in.Match }),
+		)
 		text += " Exactly one of `" + key + "` and `match` says which record."
 	}
 	fields := []rule.Field[Input]{target}

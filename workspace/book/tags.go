@@ -39,10 +39,11 @@ func distinctRule(f query.Field) rule.Rule[[]string] {
 		}
 		tags := DistinctTags(given.Read(issues, v, path...))
 		return tags, issues.Length(len(tags), 0, f.MaxItems, path...)
-	}).Instead(func(v input.Value) string {
-		if v.Kind == input.Null {
-			return "[]"
-		}
-		return given.Suggestion(v)
-	})
+	}).
+		Instead(func(v input.Value) string {
+			if v.Kind == input.Null {
+				return "[]"
+			}
+			return given.Suggestion(v)
+		})
 }

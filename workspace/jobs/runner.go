@@ -287,7 +287,19 @@ func (r *Runner) begin(ctx context.Context, j Job, claimed time.Time) {
 func (r *Runner) runSafely(ctx context.Context, j Job) (result Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.o.Log.Error("a job panicked", "kind", j.Kind, "id", j.ID.String(), "workspace", j.Workspace.String(), "error", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.o.Log.Error(
+				"a job panicked",
+				"kind",
+				j.Kind,
+				"id",
+				j.ID.String(),
+				"workspace",
+				j.Workspace.String(),
+				"error",
+				fmt.Sprint(p),
+				"stack",
+				string(debug.Stack()),
+			)
 			result = Result{Err: errors.New("an error in the service")}
 		}
 	}()

@@ -105,7 +105,13 @@ func (d *Directory) CreateWorkspace(ctx context.Context, name string, plan works
 
 // EnsureWorkspace creates the workspace with this id, or sets its name, plan and
 // ceiling; a ceiling of 0 means DefaultCeiling.
-func (d *Directory) EnsureWorkspace(ctx context.Context, id workspace.ID, name string, plan workspace.Plan, ceiling int64) (workspace.Workspace, error) {
+func (d *Directory) EnsureWorkspace(
+	ctx context.Context,
+	id workspace.ID,
+	name string,
+	plan workspace.Plan,
+	ceiling int64,
+) (workspace.Workspace, error) {
 	w := d.newWorkspace(id, name, plan, ceiling)
 	if err := w.Validate(); err != nil {
 		return workspace.Workspace{}, err

@@ -74,7 +74,14 @@ type InvitationStore interface {
 	// r.CreatedAt, or any with r.Replaces; a pending one is guard's target. Errors: fault.AlreadyInvited for one that is pending;
 	// fault.AlreadyMember; fault.LimitReached when the workspace has
 	// l.OpenInvitations already, also under concurrent calls.
-	InsertInvitation(ctx context.Context, in workspace.ID, by Actor, r InvitationRecord, l workspace.Limits, guard Guard) (EmailSchedule, error)
+	InsertInvitation(
+		ctx context.Context,
+		in workspace.ID,
+		by Actor,
+		r InvitationRecord,
+		l workspace.Limits,
+		guard Guard,
+	) (EmailSchedule, error)
 	// RevokeInvitation closes an open invitation, whose role is guard's target, if
 	// guard permits the actor: fault.NotFound.
 	RevokeInvitation(ctx context.Context, in workspace.ID, by Actor, id InvitationID, at time.Time, guard Guard) (Invitation, error)
@@ -160,7 +167,14 @@ func (s *Invitations) Replace(ctx context.Context, in workspace.ID, by Actor, em
 	return s.create(ctx, in, by, email, role, true)
 }
 
-func (s *Invitations) create(ctx context.Context, in workspace.ID, by Actor, email string, role Role, replaces bool) (CreatedInvitation, error) {
+func (s *Invitations) create(
+	ctx context.Context,
+	in workspace.ID,
+	by Actor,
+	email string,
+	role Role,
+	replaces bool,
+) (CreatedInvitation, error) {
 	email = strings.TrimSpace(email)
 	issues := workspace.CheckEmail(email)
 	if role != Admin && role != MemberRole {
@@ -210,7 +224,11 @@ func (s *Invitations) Accept(ctx context.Context, token string, n Invitee) (work
 	id, secret, ok := workspace.ParseSecretText(token)
 	switch {
 	case !ok && strings.ContainsAny(token, "/=?#"):
-		return workspace.ID{}, Member{}, fault.Wrap(errBadInvitationToken, fault.NotFound, "no invitation has this token: send what stands behind token= in accept_url, without the address before it")
+		return workspace.ID{}, Member{}, fault.Wrap(
+			errBadInvitationToken,
+			fault.NotFound,
+			"no invitation has this token: send what stands behind token= in accept_url, without the address before it",
+		)
 	case !ok:
 		return workspace.ID{}, Member{}, noInvitation(errBadInvitationToken)
 	}

@@ -42,7 +42,10 @@ var (
 func (a Actor) reach(roles ...Role) error {
 	for _, role := range roles {
 		if a.MembersOnly && role != "" && role != MemberRole {
-			return fault.New(fault.Forbidden, "this API key lacks the scope workspace:admin: it changes people of the role member and their invitations, no owners and admins")
+			return fault.New(
+				fault.Forbidden,
+				"this API key lacks the scope workspace:admin: it changes people of the role member and their invitations, no owners and admins",
+			)
 		}
 	}
 	return nil

@@ -45,7 +45,8 @@ func (s *System) ReleaseUser(ctx context.Context, id workspace.UserID) (people.U
 // SignOutUser implements people.UserStore.
 func (s *System) SignOutUser(ctx context.Context, id workspace.UserID) (people.User, error) {
 	u := people.User{ID: id}
-	err := s.pool.QueryRow(ctx, `UPDATE users SET signed_out_at = clock_timestamp() WHERE id = $1 RETURNING email, name`, arg(id)).Scan(&u.Email, &u.Name)
+	err := s.pool.QueryRow(ctx, `UPDATE users SET signed_out_at = clock_timestamp() WHERE id = $1 RETURNING email, name`, arg(id)).
+		Scan(&u.Email, &u.Name)
 	u, err = orNotFound(u, err, func(cause error) *fault.Error {
 		return fault.Wrap(cause, fault.NotFound, "there is no user with this id")
 	})

@@ -16,7 +16,12 @@ import (
 var _ book.Store = (*Store)(nil)
 
 // Overlays implements book.Store.
-func (s *Store) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (overlays map[uuid.UUID]book.Overlay, err error) {
+func (s *Store) Overlays(
+	ctx context.Context,
+	in workspace.ID,
+	d query.Dataset,
+	records []uuid.UUID,
+) (overlays map[uuid.UUID]book.Overlay, err error) {
 	err = s.query(ctx, in, selectOverlays, []any{arg(in), string(d), records}, func(rows pgx.Rows) error {
 		overlays, err = collectOverlays(rows)
 		return err
@@ -25,7 +30,13 @@ func (s *Store) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, 
 }
 
 // UpsertOverlays implements book.Store.
-func (s *Store) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert, a book.Additions) ([]book.OverlayOutcome, error) {
+func (s *Store) UpsertOverlays(
+	ctx context.Context,
+	in workspace.ID,
+	d query.Dataset,
+	changes []book.OverlayUpsert,
+	a book.Additions,
+) ([]book.OverlayOutcome, error) {
 	outcomes := make([]book.OverlayOutcome, len(changes))
 	refused := map[uuid.UUID]bool{}
 	for {
@@ -70,7 +81,14 @@ func (f bookFull) Error() string {
 	return "no room for " + strconv.Itoa(len(f)) + " records in the book"
 }
 
-func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert, a book.Additions) ([]book.Overlay, error) {
+func upsertOverlays(
+	ctx context.Context,
+	tx pgx.Tx,
+	in workspace.ID,
+	d query.Dataset,
+	changes []book.OverlayUpsert,
+	a book.Additions,
+) ([]book.Overlay, error) {
 	ids := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
 		ids[i] = c.Fresh.Record
@@ -135,7 +153,13 @@ func (s *Store) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dat
 		if err != nil || len(held) == 0 {
 			return err // every record with an overlay is held
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM overlays WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3)`, arg(in), string(d), held)
+		_, err = tx.Exec(
+			ctx,
+			`DELETE FROM overlays WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3)`,
+			arg(in),
+			string(d),
+			held,
+		)
 		return err
 	})
 }

@@ -93,7 +93,19 @@ func (s *System) AppendChanges(ctx context.Context, writer string, list []change
 			return err
 		}
 		first := tail - int64(len(list)) + 1
-		datasets, ids, ops, fields := make([]string, len(list)), make([]uuid.UUID, len(list)), make([]string, len(list)), make([]*string, len(list))
+		datasets, ids, ops, fields := make(
+			[]string,
+			len(list),
+		), make(
+			[]uuid.UUID,
+			len(list),
+		), make(
+			[]string,
+			len(list),
+		), make(
+			[]*string,
+			len(list),
+		)
 		intos := make([]uuid.NullUUID, len(list))
 		for i, c := range list {
 			datasets[i], ids[i], ops[i] = string(c.Dataset), c.ID, string(c.Op)

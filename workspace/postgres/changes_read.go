@@ -46,7 +46,12 @@ func (s *Store) position(ctx context.Context, sql string, args ...any) (p change
 
 // ChangesAfter returns the part of a dataset's feed after a position, of at most limit
 // changes. known is false if the feed does not have all that followed the position.
-func (s *Store) ChangesAfter(ctx context.Context, d query.Dataset, after changes.Position, limit int) (page changes.Page, known bool, err error) {
+func (s *Store) ChangesAfter(
+	ctx context.Context,
+	d query.Dataset,
+	after changes.Position,
+	limit int,
+) (page changes.Page, known bool, err error) {
 	head, published, err := s.FeedHead(ctx)
 	if err != nil {
 		return page, false, err

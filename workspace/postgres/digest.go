@@ -53,15 +53,27 @@ func (s *System) BeginDigests(ctx context.Context, d digest.Digests, next time.T
 	if err := d.Workspace.Check(); err != nil {
 		return err
 	}
-	_, err := s.pool.Exec(ctx, `INSERT INTO signal_digests (workspace_id, frequency, through, next_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-		arg(d.Workspace), d.Frequency, d.Through, next)
+	_, err := s.pool.Exec(
+		ctx,
+		`INSERT INTO signal_digests (workspace_id, frequency, through, next_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+		arg(d.Workspace),
+		d.Frequency,
+		d.Through,
+		next,
+	)
 	return toFault(err)
 }
 
 // AdvanceDigests stores that the digests of d go up to through, unless another server did,
 // and with send adds the jobs that send one to each member who wants it. It returns how
 // many.
-func (s *System) AdvanceDigests(ctx context.Context, d digest.Digests, through, next time.Time, send bool, now time.Time) (added int64, err error) {
+func (s *System) AdvanceDigests(
+	ctx context.Context,
+	d digest.Digests,
+	through, next time.Time,
+	send bool,
+	now time.Time,
+) (added int64, err error) {
 	err = s.inWorkspace(ctx, d.Workspace, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			UPDATE signal_digests SET through = greatest(through, $5), next_at = $6 WHERE workspace_id = $1 AND frequency = $2 AND through = $3 AND next_at = $4`,
@@ -98,7 +110,12 @@ func (s *System) AdvanceDigests(ctx context.Context, d digest.Digests, through, 
 
 // DigestRecipient returns to whom a digest goes: fault.NotFound if the user is no member
 // or does not want it.
-func (s *System) DigestRecipient(ctx context.Context, in workspace.ID, user workspace.UserID, f subscriptions.Frequency) (r digest.Recipient, err error) {
+func (s *System) DigestRecipient(
+	ctx context.Context,
+	in workspace.ID,
+	user workspace.UserID,
+	f subscriptions.Frequency,
+) (r digest.Recipient, err error) {
 	if err := in.Check(); err != nil {
 		return r, err
 	}

@@ -101,10 +101,23 @@ func (s *System) InsertKey(ctx context.Context, k workspace.KeyRecord) error {
 		granted[i] = arg(id)
 	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `
+		_, err := tx.Exec(
+			ctx,
+			`
 			INSERT INTO api_keys (id, name, secret_hash, scopes, restricted, expires_at, created_at, daily_credits, requests_per_second)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			arg(k.ID), k.Name, k.Hash[:], k.Scopes, k.Restricted, k.ExpiresAt, k.CreatedAt, k.Budget.DailyCredits, k.Budget.RequestsPerSecond)
+			arg(
+				k.ID,
+			),
+			k.Name,
+			k.Hash[:],
+			k.Scopes,
+			k.Restricted,
+			k.ExpiresAt,
+			k.CreatedAt,
+			k.Budget.DailyCredits,
+			k.Budget.RequestsPerSecond,
+		)
 		if err != nil {
 			return err
 		}
@@ -156,7 +169,13 @@ func (s *System) EnsureMember(ctx context.Context, to workspace.ID, m people.Mem
 	return s.insertMember(ctx, to, m, false, ` ON CONFLICT ON CONSTRAINT members_pkey DO UPDATE SET role = excluded.role`)
 }
 
-func (s *System) insertMember(ctx context.Context, to workspace.ID, m people.Member, byAddress bool, conflict string) (out people.Member, err error) {
+func (s *System) insertMember(
+	ctx context.Context,
+	to workspace.ID,
+	m people.Member,
+	byAddress bool,
+	conflict string,
+) (out people.Member, err error) {
 	if err := to.Check(); err != nil {
 		return people.Member{}, err
 	}

@@ -42,7 +42,13 @@ func viewsByID(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.U
 // UpdateFavorites implements workspace.FavoriteStore. It locks the user's membership,
 // which serializes the user's changes, then their rows in the order of View ids,
 // then the Views.
-func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user workspace.UserID, named []views.ID, update func([]views.ID, map[views.ID]bool) []views.ID) (favorites map[views.ID]views.View, err error) {
+func (s *Store) UpdateFavorites(
+	ctx context.Context,
+	in workspace.ID,
+	user workspace.UserID,
+	named []views.ID,
+	update func([]views.ID, map[views.ID]bool) []views.ID,
+) (favorites map[views.ID]views.View, err error) {
 	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `SELECT FROM members WHERE workspace_id = $1 AND user_id = $2 FOR NO KEY UPDATE`, arg(in), arg(user))
 		if err == nil && tag.RowsAffected() == 0 {
@@ -54,11 +60,23 @@ func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user works
 		if _, err := tx.Exec(ctx, `SELECT FROM favorites WHERE workspace_id = $1 AND user_id = $2 ORDER BY view_id FOR UPDATE`, arg(in), arg(user)); err != nil {
 			return err
 		}
-		existing, err := viewIDs(ctx, tx, `SELECT id FROM views WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE`, arg(in), argList(named))
+		existing, err := viewIDs(
+			ctx,
+			tx,
+			`SELECT id FROM views WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE`,
+			arg(in),
+			argList(named),
+		)
 		if err != nil {
 			return err
 		}
-		order, err := viewIDs(ctx, tx, `SELECT view_id FROM favorites WHERE workspace_id = $1 AND user_id = $2 ORDER BY position, view_id`, arg(in), arg(user))
+		order, err := viewIDs(
+			ctx,
+			tx,
+			`SELECT view_id FROM favorites WHERE workspace_id = $1 AND user_id = $2 ORDER BY position, view_id`,
+			arg(in),
+			arg(user),
+		)
 		if err != nil {
 			return err
 		}
@@ -85,7 +103,13 @@ func viewIDs(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]views.I
 
 // replaceFavorites stores a user's Favorites in this order and deletes all others.
 func replaceFavorites(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, order []views.ID) error {
-	_, err := tx.Exec(ctx, `DELETE FROM favorites WHERE workspace_id = $1 AND user_id = $2 AND view_id <> ALL($3)`, arg(in), arg(user), argList(order))
+	_, err := tx.Exec(
+		ctx,
+		`DELETE FROM favorites WHERE workspace_id = $1 AND user_id = $2 AND view_id <> ALL($3)`,
+		arg(in),
+		arg(user),
+		argList(order),
+	)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,13 @@ var errEqualName = errors.New("another View has a name that is equal when folded
 // refuseEqualName refuses a View whose name another one of its dataset has, by the newest
 // folding. The constraint views_name knows those that were folded by it only.
 func refuseEqualName(ctx context.Context, tx pgx.Tx, in workspace.ID, v views.View) error {
-	rows, err := tx.Query(ctx, `SELECT name FROM views WHERE workspace_id = $1 AND dataset = $2 AND id <> $3`, arg(in), string(v.Dataset), arg(v.ID))
+	rows, err := tx.Query(
+		ctx,
+		`SELECT name FROM views WHERE workspace_id = $1 AND dataset = $2 AND id <> $3`,
+		arg(in),
+		string(v.Dataset),
+		arg(v.ID),
+	)
 	if err != nil {
 		return err
 	}

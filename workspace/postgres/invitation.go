@@ -48,7 +48,14 @@ func (s *Store) Invitations(ctx context.Context, in workspace.ID, limit, offset 
 }
 
 // InsertInvitation implements workspace.InvitationStore.
-func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by people.Actor, r people.InvitationRecord, l workspace.Limits, guard people.Guard) (schedule people.EmailSchedule, err error) {
+func (s *Store) InsertInvitation(
+	ctx context.Context,
+	in workspace.ID,
+	by people.Actor,
+	r people.InvitationRecord,
+	l workspace.Limits,
+	guard people.Guard,
+) (schedule people.EmailSchedule, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		locked, err := lockActor(ctx, tx, in, by)
 		if err == nil {
@@ -95,9 +102,18 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by people
 		if err != nil || schedule.At == nil {
 			return err
 		}
-		_, err = addJobs(ctx, tx, []jobs.New{{
-			ID: jobs.ID(r.ID), Workspace: in, Kind: people.InvitationKind, Lane: uuid.UUID(in), Payload: json.RawMessage("{}"), RunAt: *schedule.At,
-		}}, r.CreatedAt)
+		_, err = addJobs(ctx, tx, []jobs.New{
+			{
+				ID: jobs.ID(
+					r.ID,
+				),
+				Workspace: in,
+				Kind:      people.InvitationKind,
+				Lane:      uuid.UUID(in),
+				Payload:   json.RawMessage("{}"),
+				RunAt:     *schedule.At,
+			},
+		}, r.CreatedAt)
 		return err
 	})
 	return schedule, err
@@ -105,7 +121,14 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by people
 
 // revokeFormer revokes the invitation that a new one takes the place of. A pending one that
 // it does not is fault.AlreadyInvited, and permit decides on one that it does.
-func revokeFormer(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, r people.InvitationRecord, permit func(people.Role) error) error {
+func revokeFormer(
+	ctx context.Context,
+	tx pgx.Tx,
+	in workspace.ID,
+	folded string,
+	r people.InvitationRecord,
+	permit func(people.Role) error,
+) error {
 	var id uuid.UUID
 	var expires time.Time
 	var role people.Role
@@ -125,12 +148,25 @@ func revokeFormer(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = $3, `+cancelEmail+` WHERE workspace_id = $1 AND id = $2`, arg(in), id, r.CreatedAt)
+	_, err = tx.Exec(
+		ctx,
+		`UPDATE invitations SET revoked_at = $3, `+cancelEmail+` WHERE workspace_id = $1 AND id = $2`,
+		arg(in),
+		id,
+		r.CreatedAt,
+	)
 	return err
 }
 
 // RevokeInvitation implements workspace.InvitationStore.
-func (s *Store) RevokeInvitation(ctx context.Context, in workspace.ID, by people.Actor, id people.InvitationID, at time.Time, guard people.Guard) (i people.Invitation, err error) {
+func (s *Store) RevokeInvitation(
+	ctx context.Context,
+	in workspace.ID,
+	by people.Actor,
+	id people.InvitationID,
+	at time.Time,
+	guard people.Guard,
+) (i people.Invitation, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		locked, err := lockActor(ctx, tx, in, by)
 		if err != nil {

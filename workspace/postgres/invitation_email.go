@@ -16,7 +16,13 @@ const cancelEmail = `letter_at = CASE WHEN sent_at IS NOT NULL THEN letter_at EN
 
 // scheduleEmail schedules the e-mail of a new invitation. The caller has locked the
 // limit of invitations.
-func scheduleEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, r people.InvitationRecord, l workspace.Limits) (people.EmailSchedule, error) {
+func scheduleEmail(
+	ctx context.Context,
+	tx pgx.Tx,
+	in workspace.ID,
+	r people.InvitationRecord,
+	l workspace.Limits,
+) (people.EmailSchedule, error) {
 	if !r.SendEmail {
 		return r.ScheduleEmail(people.EarlierEmails{}), nil
 	}
@@ -33,7 +39,13 @@ func scheduleEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, r people.Inv
 // InvitationEmail implements delivery.InvitationEmails. scheduleEmail limits the e-mails of
 // one workspace to an address when the invitation is made. The limit over all workspaces is
 // applied only here, so that no workspace learns of the others.
-func (s *System) InvitationEmail(ctx context.Context, in workspace.ID, id people.InvitationID, now time.Time, daily int) (e people.InvitationEmail, later time.Time, err error) {
+func (s *System) InvitationEmail(
+	ctx context.Context,
+	in workspace.ID,
+	id people.InvitationID,
+	now time.Time,
+	daily int,
+) (e people.InvitationEmail, later time.Time, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var folded string
 		var tried bool

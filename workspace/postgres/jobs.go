@@ -178,7 +178,12 @@ func (f JobFilter) args() []any {
 
 // Jobs lists jobs, those first that are due first, at most limit.
 func (s *System) Jobs(ctx context.Context, f JobFilter, limit int) ([]jobs.Job, error) {
-	return collect(ctx, s, collectJob, `SELECT `+jobColumns+` FROM jobs j WHERE `+jobFilter+` ORDER BY j.state DESC, j.run_at, j.seq LIMIT $5`, append(f.args(), limit)...)
+	return collect(
+		ctx,
+		s,
+		collectJob,
+		`SELECT `+jobColumns+` FROM jobs j WHERE `+jobFilter+` ORDER BY j.state DESC, j.run_at, j.seq LIMIT $5`,
+		append(f.args(), limit)...)
 }
 
 // RetryJobs makes pending and failed jobs due now, from the first attempt on, and returns

@@ -157,7 +157,15 @@ func WithLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.
 
 // keepLease renews a lease until stop, and calls lose when it is lost. It repeats a
 // failed renewal until the lease expires.
-func keepLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.Duration, held time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
+func keepLease(
+	ctx context.Context,
+	s LeaseStore,
+	name, holder string,
+	ttl time.Duration,
+	held time.Time,
+	stop <-chan struct{},
+	lose context.CancelCauseFunc,
+) {
 	tick := time.NewTicker(ttl / 6)
 	defer tick.Stop()
 	lapse := time.NewTimer(time.Until(held.Add(ttl)))

@@ -29,16 +29,38 @@ func (s *System) Members(ctx context.Context, in workspace.ID, limit, offset int
 }
 
 // ChangeRole implements workspace.MemberStore.
-func (s *Store) ChangeRole(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, role people.Role, guard people.Guard) (people.Member, error) {
+func (s *Store) ChangeRole(
+	ctx context.Context,
+	in workspace.ID,
+	by people.Actor,
+	user workspace.UserID,
+	role people.Role,
+	guard people.Guard,
+) (people.Member, error) {
 	return changeRole(ctx, s, in, by, user, role, guard)
 }
 
 // ChangeRole implements workspace.MemberStore.
-func (s *System) ChangeRole(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, role people.Role, guard people.Guard) (people.Member, error) {
+func (s *System) ChangeRole(
+	ctx context.Context,
+	in workspace.ID,
+	by people.Actor,
+	user workspace.UserID,
+	role people.Role,
+	guard people.Guard,
+) (people.Member, error) {
 	return changeRole(ctx, s, in, by, user, role, guard)
 }
 
-func changeRole(ctx context.Context, s transactor, in workspace.ID, by people.Actor, user workspace.UserID, role people.Role, guard people.Guard) (m people.Member, err error) {
+func changeRole(
+	ctx context.Context,
+	s transactor,
+	in workspace.ID,
+	by people.Actor,
+	user workspace.UserID,
+	role people.Role,
+	guard people.Guard,
+) (m people.Member, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := lockMembers(ctx, tx, in, by, user, guard); err != nil {
 			return err
@@ -59,16 +81,35 @@ func changeRole(ctx context.Context, s transactor, in workspace.ID, by people.Ac
 }
 
 // RemoveMember implements workspace.MemberStore.
-func (s *Store) RemoveMember(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, guard people.Guard) (bool, error) {
+func (s *Store) RemoveMember(
+	ctx context.Context,
+	in workspace.ID,
+	by people.Actor,
+	user workspace.UserID,
+	guard people.Guard,
+) (bool, error) {
 	return removeMember(ctx, s, in, by, user, guard)
 }
 
 // RemoveMember implements workspace.MemberStore.
-func (s *System) RemoveMember(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, guard people.Guard) (bool, error) {
+func (s *System) RemoveMember(
+	ctx context.Context,
+	in workspace.ID,
+	by people.Actor,
+	user workspace.UserID,
+	guard people.Guard,
+) (bool, error) {
 	return removeMember(ctx, s, in, by, user, guard)
 }
 
-func removeMember(ctx context.Context, s transactor, in workspace.ID, by people.Actor, user workspace.UserID, guard people.Guard) (removed bool, err error) {
+func removeMember(
+	ctx context.Context,
+	s transactor,
+	in workspace.ID,
+	by people.Actor,
+	user workspace.UserID,
+	guard people.Guard,
+) (removed bool, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := lockMembers(ctx, tx, in, by, user, guard); err != nil {
 			return err
@@ -122,7 +163,8 @@ func lockActor(ctx context.Context, tx pgx.Tx, in workspace.ID, by people.Actor)
 	locked := people.LockedMembers{Actor: by.Role}
 	if !by.User.IsZero() {
 		locked.Actor = ""
-		err := tx.QueryRow(ctx, `SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2 FOR SHARE`, arg(in), arg(by.User)).Scan(&locked.Actor)
+		err := tx.QueryRow(ctx, `SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2 FOR SHARE`, arg(in), arg(by.User)).
+			Scan(&locked.Actor)
 		if err != nil && !noRows(err) {
 			return locked, err
 		}

@@ -93,15 +93,23 @@ func lockMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, v views.Vi
 
 // checkCandidates checks candidates in order. It adds only records that the workspace
 // already sees.
-func checkCandidates(v views.View, candidates []views.Candidate, state map[uuid.UUID]membership, members int) (outcomes []error, added []uuid.UUID) {
+func checkCandidates(
+	v views.View,
+	candidates []views.Candidate,
+	state map[uuid.UUID]membership,
+	members int,
+) (outcomes []error, added []uuid.UUID) {
 	outcomes = make([]error, len(candidates))
 	for i, c := range candidates {
 		m := state[c.Record]
 		switch {
 		case m.inView:
 		case !c.Linked && !m.visible:
-			outcomes[i] = fault.New(fault.RecordNotVisible,
-				"the %s is not visible to the workspace: no project names it, and it is neither in the book nor in a Static View", v.Dataset.Singular())
+			outcomes[i] = fault.New(
+				fault.RecordNotVisible,
+				"the %s is not visible to the workspace: no project names it, and it is neither in the book nor in a Static View",
+				v.Dataset.Singular(),
+			)
 		case members >= views.MaxMembers:
 			outcomes[i] = fault.New(fault.ViewFull, "a Static View holds at most %d records", views.MaxMembers)
 		default:
@@ -131,11 +139,23 @@ func (s *Store) RemoveMembers(ctx context.Context, in workspace.ID, v views.View
 		if _, err := bumpExisting(ctx, tx, in, string(v.Dataset), removed); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, `DELETE FROM view_records WHERE workspace_id = $1 AND view_id = $2 AND record_id = ANY($3)`, arg(in), arg(v.ID), removed)
+		tag, err := tx.Exec(
+			ctx,
+			`DELETE FROM view_records WHERE workspace_id = $1 AND view_id = $2 AND record_id = ANY($3)`,
+			arg(in),
+			arg(v.ID),
+			removed,
+		)
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE views SET members = members - $3 WHERE workspace_id = $1 AND id = $2`, arg(in), arg(v.ID), tag.RowsAffected())
+		_, err = tx.Exec(
+			ctx,
+			`UPDATE views SET members = members - $3 WHERE workspace_id = $1 AND id = $2`,
+			arg(in),
+			arg(v.ID),
+			tag.RowsAffected(),
+		)
 		return err
 	})
 }

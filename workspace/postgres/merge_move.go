@@ -97,12 +97,25 @@ func moveHeld(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, 
 	if _, err := tx.Exec(ctx, exclusiveLock, arg(in), string(d)); err != nil {
 		return err
 	}
-	held, err := uuids(ctx, tx, `SELECT record_id FROM held_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3) ORDER BY record_id FOR UPDATE`,
-		arg(in), string(d), both)
+	held, err := uuids(
+		ctx,
+		tx,
+		`SELECT record_id FROM held_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3) ORDER BY record_id FOR UPDATE`,
+		arg(in),
+		string(d),
+		both,
+	)
 	if err != nil || !slices.Contains(held, from) {
 		return err
 	}
-	views, err := uuids(ctx, tx, `SELECT view_id FROM view_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = $3`, arg(in), string(d), from)
+	views, err := uuids(
+		ctx,
+		tx,
+		`SELECT view_id FROM view_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = $3`,
+		arg(in),
+		string(d),
+		from,
+	)
 	if err != nil {
 		return err
 	}
@@ -155,7 +168,16 @@ func moveMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Da
 }
 
 // moveOverlay makes an overlay that of another record, which may have one.
-func moveOverlay(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, gone book.Overlay, to uuid.UUID, stays book.Overlay, kept bool) error {
+func moveOverlay(
+	ctx context.Context,
+	tx pgx.Tx,
+	in workspace.ID,
+	d query.Dataset,
+	gone book.Overlay,
+	to uuid.UUID,
+	stays book.Overlay,
+	kept bool,
+) error {
 	var now time.Time
 	if err := tx.QueryRow(ctx, `SELECT date_trunc('milliseconds', clock_timestamp())`).Scan(&now); err != nil {
 		return err

@@ -111,9 +111,19 @@ func (s *System) Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (
 }
 
 // GenerationMerges is Merges in a generation.
-func (s *System) GenerationMerges(ctx context.Context, generation string, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
-	rows, err := s.pool.Query(ctx, `SELECT record_id, into_id FROM data_generation_merges WHERE generation = $1 AND dataset = $2 AND record_id = ANY($3)`,
-		generation, string(d), ids)
+func (s *System) GenerationMerges(
+	ctx context.Context,
+	generation string,
+	d query.Dataset,
+	ids []uuid.UUID,
+) (map[uuid.UUID]uuid.UUID, error) {
+	rows, err := s.pool.Query(
+		ctx,
+		`SELECT record_id, into_id FROM data_generation_merges WHERE generation = $1 AND dataset = $2 AND record_id = ANY($3)`,
+		generation,
+		string(d),
+		ids,
+	)
 	if err != nil {
 		return nil, toFault(err)
 	}
@@ -138,7 +148,13 @@ func (s *System) HasGenerationMerges(ctx context.Context, generation string, d q
 
 // UnpublishedMerges returns merges of a generation that the feed has neither published nor written,
 // at most limit.
-func (s *System) UnpublishedMerges(ctx context.Context, generation string, d query.Dataset, after uuid.UUID, limit int) (list []changes.Change, err error) {
+func (s *System) UnpublishedMerges(
+	ctx context.Context,
+	generation string,
+	d query.Dataset,
+	after uuid.UUID,
+	limit int,
+) (list []changes.Change, err error) {
 	err = s.inLong(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT g.record_id, g.into_id FROM data_generation_merges g
 			WHERE g.generation = $1 AND g.dataset = $2 AND g.record_id > $3

@@ -52,7 +52,11 @@ var firstVersion, newestVersion = func() (first, newest int64) {
 
 // tooOld is the error for a schema of a version that no migration here continues.
 func tooOld(version int64) error {
-	return fmt.Errorf("the schema has version %d, of a development build: migrate it to version %d with the last of these, or use an empty database", version, firstVersion)
+	return fmt.Errorf(
+		"the schema has version %d, of a development build: migrate it to version %d with the last of these, or use an empty database",
+		version,
+		firstVersion,
+	)
 }
 
 // Migrate updates the schema to this program's version and returns the migrations

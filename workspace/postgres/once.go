@@ -34,7 +34,13 @@ const (
 // The transaction begins with the first change. What do reads before that, it reads on
 // its own, as it does without Once. If it fails there, because it sees what another call has
 // just changed, the answer of that is returned.
-func (s *Store) Once(ctx context.Context, in workspace.ID, o workspace.Once, part int, do func(context.Context) ([]byte, error)) (answer []byte, again bool, err error) {
+func (s *Store) Once(
+	ctx context.Context,
+	in workspace.ID,
+	o workspace.Once,
+	part int,
+	do func(context.Context) ([]byte, error),
+) (answer []byte, again bool, err error) {
 	e := &effect{store: s, in: in, once: o, part: part}
 	err = s.query(ctx, in, selectAnswer, e.id(), e.read)
 	if err != nil || e.kept != nil {

@@ -122,7 +122,10 @@ func (d database) Ready(ctx context.Context) error {
 	// A newer schema is accepted: in a rolling update the first new server migrates
 	// while old servers go on.
 	case version < newestVersion:
-		return fault.BackendUnavailable(fmt.Errorf("the schema has version %d, this program needs %d: run atlas migrate", version, newestVersion), backend)
+		return fault.BackendUnavailable(
+			fmt.Errorf("the schema has version %d, this program needs %d: run atlas migrate", version, newestVersion),
+			backend,
+		)
 	}
 	return nil
 }

@@ -64,7 +64,14 @@ var pendingHeld = `
 // PendingHeld takes the lease of the workspace's projector for ttl, or extends it
 // for the same holder, and reads up to limit pending records; with ownOnly only
 // those that a write of the workspace made pending.
-func (s *Store) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (pending held.Pending, err error) {
+func (s *Store) PendingHeld(
+	ctx context.Context,
+	in workspace.ID,
+	holder string,
+	ttl time.Duration,
+	ownOnly bool,
+	limit int,
+) (pending held.Pending, err error) {
 	if err := in.Check(); err != nil {
 		return pending, err
 	}
@@ -151,7 +158,13 @@ func marshalRecords(records []held.Record) (string, error) {
 // It also returns the generations to write to. They are read after the versions
 // were taken: RegisterGeneration may return a lower version than one taken here,
 // and then the registered generation is among them.
-func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []held.Record) (held.Claim, error) {
+func (s *Store) ClaimHeld(
+	ctx context.Context,
+	in workspace.ID,
+	holder string,
+	ttl time.Duration,
+	records []held.Record,
+) (held.Claim, error) {
 	list, err := marshalRecords(records)
 	if err != nil {
 		return held.Claim{}, err
@@ -224,8 +237,15 @@ func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) 
 	}
 	rows := make([]heldRow, len(f.Results))
 	for i, p := range f.Results {
-		rows[i] = heldRow{Dataset: p.Dataset, Record: p.Record, Version: p.Version, Digest: hexOrNull(p.Digest), Present: p.Present, Unheld: p.Unheld,
-			Written: p.Written}
+		rows[i] = heldRow{
+			Dataset: p.Dataset,
+			Record:  p.Record,
+			Version: p.Version,
+			Digest:  hexOrNull(p.Digest),
+			Present: p.Present,
+			Unheld:  p.Unheld,
+			Written: p.Written,
+		}
 		if p.Refusal != "" {
 			rows[i].Refusal = &p.Refusal
 		}
@@ -345,7 +365,12 @@ func (s *Store) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, 
 }
 
 // HeldVersions returns the current versions of records that have a row.
-func (s *Store) HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (versions map[uuid.UUID]int64, err error) {
+func (s *Store) HeldVersions(
+	ctx context.Context,
+	in workspace.ID,
+	d query.Dataset,
+	records []uuid.UUID,
+) (versions map[uuid.UUID]int64, err error) {
 	versions = map[uuid.UUID]int64{}
 	err = s.query(ctx, in, `SELECT record_id, version FROM held_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3)`,
 		[]any{arg(in), string(d), records}, func(rows pgx.Rows) error { return collectVersions(rows, versions) })

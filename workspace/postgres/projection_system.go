@@ -116,7 +116,12 @@ func (s *System) MarkLost(ctx context.Context, g held.Generation) error {
 	if err := s.bumpDataset(ctx, g.Dataset, `digest = NULL, lost_version = CASE WHEN held_records.projected_version > 0 THEN t.version END`); err != nil {
 		return err
 	}
-	_, err := s.pool.Exec(ctx, `UPDATE held_generations SET marked = true WHERE dataset = $1 AND generation = $2`, string(g.Dataset), g.Generation)
+	_, err := s.pool.Exec(
+		ctx,
+		`UPDATE held_generations SET marked = true WHERE dataset = $1 AND generation = $2`,
+		string(g.Dataset),
+		g.Generation,
+	)
 	return toFault(err)
 }
 
@@ -135,7 +140,12 @@ func (s *System) ServeGeneration(ctx context.Context, g held.Generation) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM held_generations WHERE dataset = $1 AND generation <> $2`, string(g.Dataset), g.Generation); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `UPDATE held_generations SET serving = true WHERE dataset = $1 AND generation = $2`, string(g.Dataset), g.Generation)
+		_, err := tx.Exec(
+			ctx,
+			`UPDATE held_generations SET serving = true WHERE dataset = $1 AND generation = $2`,
+			string(g.Dataset),
+			g.Generation,
+		)
 		return err
 	}))
 }
@@ -150,7 +160,10 @@ func (s *System) DropGeneration(ctx context.Context, g held.Generation) error {
 // projected with a version above since. Records that were never projected do not
 // count: they are in no generation and pending in any case.
 func (s *System) Unprojected(ctx context.Context, d query.Dataset, since int64) (n int64, err error) {
-	err = toFault(s.pool.QueryRow(ctx, `SELECT count(*) FROM held_records WHERE dataset = $1 AND projected_version BETWEEN 1 AND $2`, string(d), since).Scan(&n))
+	err = toFault(
+		s.pool.QueryRow(ctx, `SELECT count(*) FROM held_records WHERE dataset = $1 AND projected_version BETWEEN 1 AND $2`, string(d), since).
+			Scan(&n),
+	)
 	return n, err
 }
 

@@ -59,7 +59,13 @@ func (s *Store) Skills(ctx context.Context, in workspace.ID, f skills.Filter) ([
 }
 
 // SkillBySlug implements skills.Store.
-func (s *Store) SkillBySlug(ctx context.Context, in workspace.ID, viewer workspace.UserID, scope skills.Scope, slug string) (skills.Skill, error) {
+func (s *Store) SkillBySlug(
+	ctx context.Context,
+	in workspace.ID,
+	viewer workspace.UserID,
+	scope skills.Scope,
+	slug string,
+) (skills.Skill, error) {
 	skill, err := queryOne(ctx, s, in, collectSkill,
 		`SELECT `+skillColumns(`content`)+` FROM skills WHERE `+skillVisible+` AND scope = $3 AND slug = $4`,
 		arg(in), nullable(viewer), string(scope), slug)
@@ -103,7 +109,13 @@ func (s *System) WorkspaceSkills(ctx context.Context, in workspace.ID) ([]skills
 }
 
 // SetSkillStatus implements workspace.ShelfStore.
-func (s *System) SetSkillStatus(ctx context.Context, in workspace.ID, slug string, status skills.Status, at time.Time) (skills.Skill, error) {
+func (s *System) SetSkillStatus(
+	ctx context.Context,
+	in workspace.ID,
+	slug string,
+	status skills.Status,
+	at time.Time,
+) (skills.Skill, error) {
 	if err := in.Check(); err != nil {
 		return skills.Skill{}, err
 	}

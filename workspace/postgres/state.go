@@ -42,7 +42,11 @@ func (s *System) DueJobs(ctx context.Context, kinds []jobs.Kind) (due int64, old
 	for i, k := range kinds {
 		names[i] = string(k)
 	}
-	return s.backlog(ctx, `SELECT run_at AS since FROM jobs WHERE kind = ANY($2) AND state = 'pending' AND run_at <= clock_timestamp()`, names)
+	return s.backlog(
+		ctx,
+		`SELECT run_at AS since FROM jobs WHERE kind = ANY($2) AND state = 'pending' AND run_at <= clock_timestamp()`,
+		names,
+	)
 }
 
 // backlog counts the rows of a query with the column since. Its arguments begin at $2.

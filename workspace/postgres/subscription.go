@@ -30,7 +30,12 @@ func (s *Store) Subscriptions(ctx context.Context, in workspace.ID, limit, offse
 // UpsertSubscription implements subscriptions.Store. The queue begins at what searches see,
 // or now if the feed of changes does not know yet. It is one statement:
 // of two concurrent calls for one signal type, the second updates the first's row.
-func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub subscriptions.Subscription, change subscriptions.Change) (subscriptions.Subscription, error) {
+func (s *Store) UpsertSubscription(
+	ctx context.Context,
+	in workspace.ID,
+	sub subscriptions.Subscription,
+	change subscriptions.Change,
+) (subscriptions.Subscription, error) {
 	var frequency *subscriptions.Frequency
 	if change.Frequency != "" {
 		frequency = &change.Frequency
@@ -54,7 +59,8 @@ func (s *Store) DeleteSubscription(ctx context.Context, in workspace.ID, id subs
 	// waited for the row.
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		var of string
-		err := tx.QueryRow(ctx, `DELETE FROM signal_subscriptions WHERE workspace_id = $1 AND id = $2 RETURNING signal_type`, arg(in), arg(id)).Scan(&of)
+		err := tx.QueryRow(ctx, `DELETE FROM signal_subscriptions WHERE workspace_id = $1 AND id = $2 RETURNING signal_type`, arg(in), arg(id)).
+			Scan(&of)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -23,7 +23,11 @@ func viewNotFound(cause error) *fault.Error {
 }
 
 func viewNameConflict(cause error) *fault.Error {
-	return fault.Wrap(cause, fault.ViewNameConflict, "the workspace has a View of this dataset with this name already: case and accents do not count")
+	return fault.Wrap(
+		cause,
+		fault.ViewNameConflict,
+		"the workspace has a View of this dataset with this name already: case and accents do not count",
+	)
 }
 
 // viewQuery reads Views of a workspace ($1) as a viewer ($2, null for none) sees
@@ -163,7 +167,13 @@ func marshalView(v views.View) (definition, presentation []byte, err error) {
 }
 
 // UpdateView implements views.Store.
-func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id views.ID, viewer workspace.UserID, change func(views.View) (views.View, error)) (v views.View, err error) {
+func (s *Store) UpdateView(
+	ctx context.Context,
+	in workspace.ID,
+	id views.ID,
+	viewer workspace.UserID,
+	change func(views.View) (views.View, error),
+) (v views.View, err error) {
 	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if err := lockView(ctx, tx, in, id, "FOR NO KEY UPDATE"); err != nil {
 			return err

@@ -31,7 +31,8 @@ func (s *System) inDispatch(ctx context.Context, source string, fn func(tx pgx.T
 			return err
 		}
 		p := dispatchPosition{begun: tag.RowsAffected() == 1}
-		err = tx.QueryRow(ctx, `SELECT seq, generation FROM webhook_positions WHERE source = $1 FOR UPDATE SKIP LOCKED`, source).Scan(&p.seq, &p.generation)
+		err = tx.QueryRow(ctx, `SELECT seq, generation FROM webhook_positions WHERE source = $1 FOR UPDATE SKIP LOCKED`, source).
+			Scan(&p.seq, &p.generation)
 		if noRows(err) {
 			return nil
 		}
@@ -79,7 +80,11 @@ func (s *System) DispatchChanges(ctx context.Context, d query.Dataset, now time.
 }
 
 // recordEvents has the events of the feed's operations.
-var recordEvents = map[string]webhooks.Event{"upsert": webhooks.RecordChanged, "delete": webhooks.RecordDeleted, "merge": webhooks.RecordMerged}
+var recordEvents = map[string]webhooks.Event{
+	"upsert": webhooks.RecordChanged,
+	"delete": webhooks.RecordDeleted,
+	"merge":  webhooks.RecordMerged,
+}
 
 // recordData is the data of an event of a record.
 type recordData struct {
@@ -103,7 +108,14 @@ type matchedChange struct {
 
 // dispatchChanges makes the deliveries of changes after a place, and returns the place
 // of the last one that it looked at.
-func dispatchChanges(ctx context.Context, tx pgx.Tx, d query.Dataset, after, head int64, now time.Time, out *webhooks.Dispatched) (to int64, err error) {
+func dispatchChanges(
+	ctx context.Context,
+	tx pgx.Tx,
+	d query.Dataset,
+	after, head int64,
+	now time.Time,
+	out *webhooks.Dispatched,
+) (to int64, err error) {
 	var anyone bool
 	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM webhooks WHERE enabled AND events && ARRAY['record.changed', 'record.deleted', 'record.merged'])`).Scan(&anyone); err != nil || !anyone {
 		return head, err
@@ -196,7 +208,13 @@ func (s *System) DispatchSwitch(ctx context.Context, now time.Time) (out webhook
 				return err
 			}
 		}
-		_, err := tx.Exec(ctx, `UPDATE webhook_positions SET seq = seq + 1, generation = $2, at = $3 WHERE source = $1`, "load", generation, now)
+		_, err := tx.Exec(
+			ctx,
+			`UPDATE webhook_positions SET seq = seq + 1, generation = $2, at = $3 WHERE source = $1`,
+			"load",
+			generation,
+			now,
+		)
 		return err
 	})
 	return out, err
@@ -263,7 +281,13 @@ func (s *System) SignalWebhooks(ctx context.Context, through time.Time) ([]webho
 
 // AddSignals makes deliveries of signals that arrived after w.After and up to an
 // arrival, some in each. It makes none if another server did since w was read.
-func (s *System) AddSignals(ctx context.Context, w webhooks.SignalWebhook, through time.Time, signals []uuid.UUID, now time.Time) (out webhooks.Dispatched, err error) {
+func (s *System) AddSignals(
+	ctx context.Context,
+	w webhooks.SignalWebhook,
+	through time.Time,
+	signals []uuid.UUID,
+	now time.Time,
+) (out webhooks.Dispatched, err error) {
 	const each = 500
 	err = s.inWorkspace(ctx, w.Workspace, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
@@ -274,10 +298,18 @@ func (s *System) AddSignals(ctx context.Context, w webhooks.SignalWebhook, throu
 		}
 		var added []jobs.New
 		for part := range slices.Chunk(signals, each) {
-			j, err := webhooks.NewDelivery(w.Workspace, w.ID, webhooks.SignalArrived, fmt.Sprintf("signals %d %d", through.UnixMicro(), len(added)), "signals", struct {
-				WorkspaceID workspace.ID `json:"workspace_id"`
-				IDs         []uuid.UUID  `json:"ids"`
-			}{w.Workspace, part}, now)
+			j, err := webhooks.NewDelivery(
+				w.Workspace,
+				w.ID,
+				webhooks.SignalArrived,
+				fmt.Sprintf("signals %d %d", through.UnixMicro(), len(added)),
+				"signals",
+				struct {
+					WorkspaceID workspace.ID `json:"workspace_id"`
+					IDs         []uuid.UUID  `json:"ids"`
+				}{w.Workspace, part},
+				now,
+			)
 			if err != nil {
 				return err
 			}
@@ -291,7 +323,14 @@ func (s *System) AddSignals(ctx context.Context, w webhooks.SignalWebhook, throu
 
 // NoticeCredits makes deliveries for the webhooks of a workspace that used so many
 // percent of its credits, once in a window.
-func (s *System) NoticeCredits(ctx context.Context, in workspace.ID, percent int, used, ceiling int64, now time.Time, window time.Duration) error {
+func (s *System) NoticeCredits(
+	ctx context.Context,
+	in workspace.ID,
+	percent int,
+	used, ceiling int64,
+	now time.Time,
+	window time.Duration,
+) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			INSERT INTO credit_notices AS n (workspace_id, percent, noticed_at) VALUES ($1, $2, $3)
@@ -306,12 +345,20 @@ func (s *System) NoticeCredits(ctx context.Context, in workspace.ID, percent int
 		}
 		var added []jobs.New
 		for _, h := range hooks {
-			j, err := webhooks.NewDelivery(in, h.id, webhooks.CreditsThreshold, fmt.Sprintf("credits %d %d", percent, now.UnixMilli()), "", struct {
-				WorkspaceID workspace.ID `json:"workspace_id"`
-				Percent     int          `json:"percent"`
-				Used        int64        `json:"used"`
-				Ceiling     int64        `json:"ceiling"`
-			}{in, percent, used, ceiling}, now)
+			j, err := webhooks.NewDelivery(
+				in,
+				h.id,
+				webhooks.CreditsThreshold,
+				fmt.Sprintf("credits %d %d", percent, now.UnixMilli()),
+				"",
+				struct {
+					WorkspaceID workspace.ID `json:"workspace_id"`
+					Percent     int          `json:"percent"`
+					Used        int64        `json:"used"`
+					Ceiling     int64        `json:"ceiling"`
+				}{in, percent, used, ceiling},
+				now,
+			)
 			if err != nil {
 				return err
 			}

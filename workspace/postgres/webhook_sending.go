@@ -36,7 +36,13 @@ func (s *System) WebhookTarget(ctx context.Context, in workspace.ID, id webhooks
 // WebhookFailing counts a failed attempt, and returns how many have failed and since when.
 // It gets the URL that was tried: another one is judged by its own attempts. Of one
 // that is gone or has another URL it returns none.
-func (s *System) WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, at time.Time) (f webhooks.Failures, err error) {
+func (s *System) WebhookFailing(
+	ctx context.Context,
+	in workspace.ID,
+	id webhooks.ID,
+	url string,
+	at time.Time,
+) (f webhooks.Failures, err error) {
 	if err := in.Check(); err != nil {
 		return f, err
 	}
@@ -63,9 +69,22 @@ func (s *System) WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.
 // DisableWebhook disables a webhook, and adds a job for each owner and admin to be notified, who
 // was not notified webhooks.MaxNotices times in a day.
 // It changes nothing if the webhook is disabled or gone, or has another URL.
-func (s *System) DisableWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, url string, why webhooks.Disabled, now time.Time) error {
+func (s *System) DisableWebhook(
+	ctx context.Context,
+	in workspace.ID,
+	id webhooks.ID,
+	url string,
+	why webhooks.Disabled,
+	now time.Time,
+) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE webhooks SET enabled = false WHERE workspace_id = $1 AND id = $2 AND url = $3 AND enabled`, arg(in), arg(id), url)
+		tag, err := tx.Exec(
+			ctx,
+			`UPDATE webhooks SET enabled = false WHERE workspace_id = $1 AND id = $2 AND url = $3 AND enabled`,
+			arg(in),
+			arg(id),
+			url,
+		)
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
@@ -86,7 +105,10 @@ func (s *System) DisableWebhook(ctx context.Context, in workspace.ID, id webhook
 			if err != nil {
 				return err
 			}
-			notices = append(notices, jobs.New{ID: jobs.NewID(), Workspace: in, Kind: webhooks.DisabledKind, Lane: uuid.UUID(in), Payload: payload, RunAt: now})
+			notices = append(
+				notices,
+				jobs.New{ID: jobs.NewID(), Workspace: in, Kind: webhooks.DisabledKind, Lane: uuid.UUID(in), Payload: payload, RunAt: now},
+			)
 		}
 		_, err = addJobs(ctx, tx, notices, now)
 		return err

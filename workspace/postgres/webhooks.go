@@ -66,7 +66,13 @@ func (s *Store) UpdateWebhook(ctx context.Context, in workspace.ID, w webhooks.W
 }
 
 // RotateWebhook implements webhooks.Store.
-func (s *Store) RotateWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, secret []byte, oldUntil time.Time) (webhooks.Webhook, error) {
+func (s *Store) RotateWebhook(
+	ctx context.Context,
+	in workspace.ID,
+	id webhooks.ID,
+	secret []byte,
+	oldUntil time.Time,
+) (webhooks.Webhook, error) {
 	w, err := changeOne(ctx, s, in, collectWebhook, `
 		UPDATE webhooks SET old_secret = secret, old_until = $4, secret = $3
 		WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, arg(in), arg(id), secret, oldUntil)
@@ -76,7 +82,15 @@ func (s *Store) RotateWebhook(ctx context.Context, in workspace.ID, id webhooks.
 // DeleteWebhook implements webhooks.Store. Its deliveries stay until their time: who
 // sends them finds that the webhook is gone.
 func (s *Store) DeleteWebhook(ctx context.Context, in workspace.ID, id webhooks.ID) error {
-	_, err := changeOne(ctx, s, in, pgx.RowTo[bool], `DELETE FROM webhooks WHERE workspace_id = $1 AND id = $2 RETURNING true`, arg(in), arg(id))
+	_, err := changeOne(
+		ctx,
+		s,
+		in,
+		pgx.RowTo[bool],
+		`DELETE FROM webhooks WHERE workspace_id = $1 AND id = $2 RETURNING true`,
+		arg(in),
+		arg(id),
+	)
 	if noRows(err) {
 		return unknownWebhook(err)
 	}
@@ -84,7 +98,13 @@ func (s *Store) DeleteWebhook(ctx context.Context, in workspace.ID, id webhooks.
 }
 
 // AddDelivery implements webhooks.Store.
-func (s *Store) AddDelivery(ctx context.Context, in workspace.ID, id webhooks.ID, j jobs.New, now time.Time) (d webhooks.Delivery, err error) {
+func (s *Store) AddDelivery(
+	ctx context.Context,
+	in workspace.ID,
+	id webhooks.ID,
+	j jobs.New,
+	now time.Time,
+) (d webhooks.Delivery, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if _, err := lockWebhook(ctx, tx, in, id); err != nil {
 			return err
@@ -135,14 +155,26 @@ func collectDelivery(row pgx.CollectableRow) (webhooks.Delivery, error) {
 const replay = `UPDATE jobs j SET state = 'pending', run_at = $1, attempts = 0, status = NULL, error = NULL, ended_at = NULL`
 
 // ReplayDelivery implements webhooks.Store. One that is pending stays as it is.
-func (s *Store) ReplayDelivery(ctx context.Context, in workspace.ID, id webhooks.ID, delivery jobs.ID, now time.Time) (d webhooks.Delivery, err error) {
+func (s *Store) ReplayDelivery(
+	ctx context.Context,
+	in workspace.ID,
+	id webhooks.ID,
+	delivery jobs.ID,
+	now time.Time,
+) (d webhooks.Delivery, err error) {
 	err = s.inReplay(ctx, in, id, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, replay+` WHERE j.workspace_id = $2 AND j.id = $3 AND j.kind = $4 AND j.lane = $5 AND j.state <> 'pending'`,
 			now, arg(in), arg(delivery), string(webhooks.Kind), arg(id)); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, `SELECT `+jobColumns+` FROM jobs j WHERE j.workspace_id = $1 AND j.id = $2 AND j.kind = $3 AND j.lane = $4`,
-			arg(in), arg(delivery), string(webhooks.Kind), arg(id))
+		rows, err := tx.Query(
+			ctx,
+			`SELECT `+jobColumns+` FROM jobs j WHERE j.workspace_id = $1 AND j.id = $2 AND j.kind = $3 AND j.lane = $4`,
+			arg(in),
+			arg(delivery),
+			string(webhooks.Kind),
+			arg(id),
+		)
 		if err != nil {
 			return err
 		}
@@ -156,7 +188,14 @@ func (s *Store) ReplayDelivery(ctx context.Context, in workspace.ID, id webhooks
 }
 
 // ReplayDeliveries implements webhooks.Store.
-func (s *Store) ReplayDeliveries(ctx context.Context, in workspace.ID, id webhooks.ID, span webhooks.Span, now time.Time, most int) (r webhooks.Replay, err error) {
+func (s *Store) ReplayDeliveries(
+	ctx context.Context,
+	in workspace.ID,
+	id webhooks.ID,
+	span webhooks.Span,
+	now time.Time,
+	most int,
+) (r webhooks.Replay, err error) {
 	err = s.inReplay(ctx, in, id, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
 			SELECT id, created_at FROM jobs

@@ -85,7 +85,12 @@ func (s *Store) ChangesSince(ctx context.Context, in workspace.ID, at time.Time)
 }
 
 // WorkspaceChanges implements audit.Store.
-func (s *Store) WorkspaceChanges(ctx context.Context, in workspace.ID, after audit.Position, limit int) (page audit.Page, known bool, err error) {
+func (s *Store) WorkspaceChanges(
+	ctx context.Context,
+	in workspace.ID,
+	after audit.Position,
+	limit int,
+) (page audit.Page, known bool, err error) {
 	if err := in.Check(); err != nil {
 		return page, false, err
 	}
@@ -159,7 +164,16 @@ func (s *Store) setLatest(ctx context.Context, in workspace.ID, page audit.Page)
 
 // WorkspaceHistory implements audit.Store.
 func (s *Store) WorkspaceHistory(ctx context.Context, in workspace.ID, id uuid.UUID, limit int) ([]audit.Change, error) {
-	rows, err := queryAll(ctx, s, in, collectChange, `SELECT `+changeColumns+` `+visibleChanges+` AND id = $2 `+newestFirst+` LIMIT $3`, arg(in), id, limit)
+	rows, err := queryAll(
+		ctx,
+		s,
+		in,
+		collectChange,
+		`SELECT `+changeColumns+` `+visibleChanges+` AND id = $2 `+newestFirst+` LIMIT $3`,
+		arg(in),
+		id,
+		limit,
+	)
 	return changesOf(rows), err
 }
 
@@ -173,12 +187,27 @@ func changesOf(rows []changeRow) []audit.Change {
 
 // KeptChanges returns changes of a workspace with a later time than since, in their order,
 // at most limit after a position.
-func (s *System) KeptChanges(ctx context.Context, in workspace.ID, since time.Time, after audit.Position, limit int) ([]audit.Change, audit.Position, error) {
+func (s *System) KeptChanges(
+	ctx context.Context,
+	in workspace.ID,
+	since time.Time,
+	after audit.Position,
+	limit int,
+) ([]audit.Change, audit.Position, error) {
 	if err := in.Check(); err != nil {
 		return nil, after, err
 	}
-	rows, err := collect(ctx, s, collectChange, `SELECT `+changeColumns+` `+visibleChanges+` AND at > $2 AND (xid, seq) > ($3, $4) `+oldestFirst+` LIMIT $5`,
-		arg(in), since, after.Transaction, after.Seq, limit)
+	rows, err := collect(
+		ctx,
+		s,
+		collectChange,
+		`SELECT `+changeColumns+` `+visibleChanges+` AND at > $2 AND (xid, seq) > ($3, $4) `+oldestFirst+` LIMIT $5`,
+		arg(in),
+		since,
+		after.Transaction,
+		after.Seq,
+		limit,
+	)
 	if len(rows) > 0 {
 		after = rows[len(rows)-1].place
 	}
@@ -192,7 +221,8 @@ func (s *System) ChangesKeptSince(ctx context.Context, in workspace.ID) (at time
 		return at, err
 	}
 	var first uint64
-	err = s.pool.QueryRow(ctx, `SELECT xid, at FROM workspace_changes WHERE workspace_id = $1`+oldestFirst+` LIMIT 1`, arg(in)).Scan(&first, &at)
+	err = s.pool.QueryRow(ctx, `SELECT xid, at FROM workspace_changes WHERE workspace_id = $1`+oldestFirst+` LIMIT 1`, arg(in)).
+		Scan(&first, &at)
 	if noRows(err) || err == nil && first == 0 {
 		return time.Time{}, nil
 	}
@@ -205,7 +235,11 @@ const changesAtOnce = 10_000
 // ForgetWorkspaceChanges deletes the changes that are older than age, but the latest of
 // them in each workspace: its position is known as long as all that follows is kept.
 func (s *System) ForgetWorkspaceChanges(ctx context.Context, age time.Duration) error {
-	return s.inEach(ctx, `(SELECT at FROM workspace_changes WHERE workspace_id = w.id ORDER BY xid, seq OFFSET 1 LIMIT 1) < clock_timestamp() - $1::interval`, []any{age}, `
+	return s.inEach(
+		ctx,
+		`(SELECT at FROM workspace_changes WHERE workspace_id = w.id ORDER BY xid, seq OFFSET 1 LIMIT 1) < clock_timestamp() - $1::interval`,
+		[]any{age},
+		`
 		WITH kept AS (
 			SELECT xid, seq FROM workspace_changes WHERE workspace_id = $2 AND at >= clock_timestamp() - $1::interval`+oldestFirst+` LIMIT 1
 		), base AS (
@@ -214,7 +248,9 @@ func (s *System) ForgetWorkspaceChanges(ctx context.Context, age time.Duration) 
 		)
 		DELETE FROM workspace_changes WHERE ctid = ANY (ARRAY(
 			SELECT ctid FROM workspace_changes
-			WHERE workspace_id = $2 AND (xid, seq) < ((SELECT xid FROM base), (SELECT seq FROM base))`+oldestFirst+` LIMIT $3))`, age)
+			WHERE workspace_id = $2 AND (xid, seq) < ((SELECT xid FROM base), (SELECT seq FROM base))`+oldestFirst+` LIMIT $3))`,
+		age,
+	)
 }
 
 // SettleWorkspaceChanges puts the changes that another Postgres wrote, from whose dump
@@ -225,9 +261,15 @@ func (s *System) SettleWorkspaceChanges(ctx context.Context) error {
 	if err := s.pool.QueryRow(ctx, `SELECT last_value FROM workspace_changes_seq`).Scan(&last); err != nil {
 		return toFault(err)
 	}
-	return s.inEach(ctx, `EXISTS (SELECT FROM workspace_changes WHERE workspace_id = w.id AND xid >= pg_snapshot_xmax(pg_current_snapshot()))`, nil, `
+	return s.inEach(
+		ctx,
+		`EXISTS (SELECT FROM workspace_changes WHERE workspace_id = w.id AND xid >= pg_snapshot_xmax(pg_current_snapshot()))`,
+		nil,
+		`
 		UPDATE workspace_changes SET xid = '1' WHERE ctid = ANY (ARRAY(
-			SELECT ctid FROM workspace_changes WHERE workspace_id = $2 AND xid > '1' AND seq <= $1`+oldestFirst+` LIMIT $3))`, last)
+			SELECT ctid FROM workspace_changes WHERE workspace_id = $2 AND xid > '1' AND seq <= $1`+oldestFirst+` LIMIT $3))`,
+		last,
+	)
 }
 
 // inEach runs a statement in each workspace w that meets a condition, as long as it

@@ -257,7 +257,10 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 			return err
 		}
 		if serving := s.serving(d); serving == nil || !s.exists(*serving) || !s.exists(g) {
-			return fault.BackendUnavailable(errors.Join(fmt.Errorf("an index of held %s was lost while it was rebuilt", d), swept), "elasticsearch")
+			return fault.BackendUnavailable(
+				errors.Join(fmt.Errorf("an index of held %s was lost while it was rebuilt", d), swept),
+				"elasticsearch",
+			)
 		}
 		if progress != nil {
 			progress(d, left)

@@ -102,7 +102,17 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 		var err error
 		if drafts[i], err = newDraft(in, r, global[id], children[id], firms, signals[id], now); err != nil {
 			// The next attempt would fail too. No other record waits for this one.
-			p.Log.Error("a held document cannot be made; it stays as it was", "workspace", in.String(), "dataset", d, "record", id, "error", err.Error())
+			p.Log.Error(
+				"a held document cannot be made; it stays as it was",
+				"workspace",
+				in.String(),
+				"dataset",
+				d,
+				"record",
+				id,
+				"error",
+				err.Error(),
+			)
 			drafts[i] = &draft{record: r, projected: held.ProjectionResult{
 				Dataset: d, Record: r.Record, Version: r.Version, Present: true, Refusal: "its global record cannot be read",
 			}}
@@ -130,7 +140,15 @@ func (p *Projector) firms(ctx context.Context, d query.Dataset, public map[strin
 
 // newDraft decides what a record's document is. public is nil if the global dataset
 // does not have the record, or nothing holds it.
-func newDraft(in workspace.ID, r held.Record, public []byte, children document.Children, firms map[string]string, signals [2]int64, now time.Time) (*draft, error) {
+func newDraft(
+	in workspace.ID,
+	r held.Record,
+	public []byte,
+	children document.Children,
+	firms map[string]string,
+	signals [2]int64,
+	now time.Time,
+) (*draft, error) {
 	d := &draft{record: r, projected: held.ProjectionResult{
 		Dataset: r.Dataset, Record: r.Record, Version: r.Version,
 		Unheld: r.Overlay == nil && len(r.Views) == 0, Present: public != nil,
@@ -245,7 +263,14 @@ const mappingRefusal = "strict_dynamic_mapping_exception"
 // writeGeneration writes to one generation and adds records to higher whose document
 // has a higher version. only means that it is the only generation. Otherwise a
 // rebuild is in progress, which must not fail because of the index that it replaces.
-func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g held.Generation, drafts []*draft, higher map[uuid.UUID]bool, only bool) error {
+func (p *Projector) writeGeneration(
+	ctx context.Context,
+	in workspace.ID,
+	g held.Generation,
+	drafts []*draft,
+	higher map[uuid.UUID]bool,
+	only bool,
+) error {
 	alias := p.Names.HeldWrite(string(g.Dataset), g.Generation)
 	var batch elastic.Batch
 	var sent []*draft
@@ -272,7 +297,14 @@ func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g held
 				continue
 			}
 			if refusal.Type == mappingRefusal && only {
-				return fault.BackendUnavailable(fmt.Errorf("the index of held %s was made by another version of Atlas, run atlas projection rebuild: %s", g.Dataset, refusal.Reason), "projection")
+				return fault.BackendUnavailable(
+					fmt.Errorf(
+						"the index of held %s was made by another version of Atlas, run atlas projection rebuild: %s",
+						g.Dataset,
+						refusal.Reason,
+					),
+					"projection",
+				)
 			}
 			// Elasticsearch would refuse it again, so no search waits for it.
 			p.Log.Error("elasticsearch refuses a held document; it stays as it was", "workspace", in.String(),
@@ -292,7 +324,14 @@ func documentID(in workspace.ID, record uuid.UUID) string { return in.String() +
 // the row now has a higher version too, the record is still pending. Otherwise
 // Postgres was restored from an older state: the sequence of versions is moved beyond
 // the highest version of the index, and the rows get new versions.
-func (p *Projector) resolveConflicts(ctx context.Context, in workspace.ID, d query.Dataset, drafts []*draft, higher map[uuid.UUID]bool, generations []held.Generation) error {
+func (p *Projector) resolveConflicts(
+	ctx context.Context,
+	in workspace.ID,
+	d query.Dataset,
+	drafts []*draft,
+	higher map[uuid.UUID]bool,
+	generations []held.Generation,
+) error {
 	if len(higher) == 0 {
 		return nil
 	}

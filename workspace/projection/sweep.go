@@ -57,19 +57,22 @@ func (p *Projector) Sweep(ctx context.Context) {
 	for _, t := range tasks {
 		work.Go(func() { p.runPeriodically(ctx, t) })
 	}
-	p.runPeriodically(ctx, &task{interval: sweepInterval, failure: "held records cannot be projected now", run: func(ctx context.Context) error {
-		err := p.SweepOnce(ctx)
-		all := err
-		for _, t := range tasks { // a pass succeeds when all tasks do
-			if last := t.lastErr.Load(); last != nil {
-				all = errors.Join(all, *last)
+	p.runPeriodically(
+		ctx,
+		&task{interval: sweepInterval, failure: "held records cannot be projected now", run: func(ctx context.Context) error {
+			err := p.SweepOnce(ctx)
+			all := err
+			for _, t := range tasks { // a pass succeeds when all tasks do
+				if last := t.lastErr.Load(); last != nil {
+					all = errors.Join(all, *last)
+				}
 			}
-		}
-		if ctx.Err() == nil {
-			p.Swept(all)
-		}
-		return err
-	}})
+			if ctx.Err() == nil {
+				p.Swept(all)
+			}
+			return err
+		}},
+	)
 	work.Wait()
 }
 

@@ -106,7 +106,14 @@ func (u *Queue) Search(ctx context.Context, in workspace.ID, r query.QueueReques
 	if !q.DryRun {
 		searches.Go(func() error {
 			// A dry run counts all matches.
-			count := query.Query{Dataset: query.Signals, Base: q.Base, Where: state.where(false), Sort: r.Sort, CountOnly: true, DryRun: true}
+			count := query.Query{
+				Dataset:   query.Signals,
+				Base:      q.Base,
+				Where:     state.where(false),
+				Sort:      r.Sort,
+				CountOnly: true,
+				DryRun:    true,
+			}
 			counted, err := u.Searcher.Search(searchCtx, count)
 			page.Unread = counted.Total
 			return err
@@ -164,7 +171,11 @@ func (u *Queue) inBook(ctx context.Context, in workspace.ID) (query.Node, error)
 		return nil, err
 	}
 	if len(accounts)+len(projects) > MaxBook {
-		return nil, fault.New(fault.BadRequest, "in_book takes a book of at most %d accounts and projects: filter the queue by something else", MaxBook)
+		return nil, fault.New(
+			fault.BadRequest,
+			"in_book takes a book of at most %d accounts and projects: filter the queue by something else",
+			MaxBook,
+		)
 	}
 	return query.Any{
 		query.Terms{Field: &accountsField, Values: texts(accounts)},
@@ -202,7 +213,11 @@ func (u *Queue) Dismiss(ctx context.Context, in workspace.ID, signals []uuid.UUI
 		case types[id] == "":
 			errs[i] = fault.New(fault.NotFound, "the signal is not in the queue")
 		case slices.Contains(refused, id):
-			errs[i] = workspace.LimitError(MaxDismissed, "dismissed signals", "restore some, or delete the subscription and create it again, which starts the queue anew")
+			errs[i] = workspace.LimitError(
+				MaxDismissed,
+				"dismissed signals",
+				"restore some, or delete the subscription and create it again, which starts the queue anew",
+			)
 		}
 	}
 	return errs, nil

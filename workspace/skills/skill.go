@@ -248,7 +248,10 @@ func (s Skill) validate(slugFromName bool) error {
 	case slugFromName && s.Slug == "" && len(issues) == 0:
 		issues = append(issues, workspace.NewIssue(fault.Custom, "slug", "the name has no letter or digit to make a slug of: give one"))
 	case !slugFromName && s.Slug != Slug(s.Slug):
-		issues = append(issues, workspace.NewIssue(fault.InvalidFormat, "slug", "must be lower-case letters and digits, in words joined by single hyphens"))
+		issues = append(
+			issues,
+			workspace.NewIssue(fault.InvalidFormat, "slug", "must be lower-case letters and digits, in words joined by single hyphens"),
+		)
 	}
 	return workspace.ValidationError(issues)
 }

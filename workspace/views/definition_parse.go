@@ -73,13 +73,21 @@ func (g *grammarReader) definition(v input.Value, t Type) Definition {
 func (g *grammarReader) keys(at string, v input.Value, known ...string) {
 	for _, m := range v.Members {
 		if !slices.Contains(known, m.Name) {
-			problem := fmt.Sprintf("unknown key %.100q%s; known here: %s", m.Name, input.DidYouMean(" (", m.Name, known, ")"), strings.Join(known, ", "))
+			problem := fmt.Sprintf(
+				"unknown key %.100q%s; known here: %s",
+				m.Name,
+				input.DidYouMean(" (", m.Name, known, ")"),
+				strings.Join(known, ", "),
+			)
 			location, located := query.Location(g.dataset)
 			switch {
 			case m.Name == "filters" && slices.Contains(known, "fields"):
 				problem += "; conditions go into fields" + input.Wrapped(`, such as "fields":`, g.plainFields(m.Value), "")
 			case m.Name == "any" || m.Name == "none":
-				problem += fmt.Sprintf("; version %d has no groups, its fields must all match: give groups in searches of the View", DefinitionVersion)
+				problem += fmt.Sprintf(
+					"; version %d has no groups, its fields must all match: give groups in searches of the View",
+					DefinitionVersion,
+				)
 			case m.Name == "sort", located && m.Name == location.Key:
 				problem += fmt.Sprintf("; version %d has no %s: give it in searches of the View", DefinitionVersion, m.Name)
 			}

@@ -27,7 +27,13 @@ type FavoriteStore interface {
 	// until the change is committed. The named Views that exist are returned as the
 	// user sees them after the change, read in its transaction.
 	// fault.Forbidden when the user is not a member.
-	UpdateFavorites(ctx context.Context, in workspace.ID, user workspace.UserID, named []ID, update func(order []ID, exists map[ID]bool) []ID) (map[ID]View, error)
+	UpdateFavorites(
+		ctx context.Context,
+		in workspace.ID,
+		user workspace.UserID,
+		named []ID,
+		update func(order []ID, exists map[ID]bool) []ID,
+	) (map[ID]View, error)
 }
 
 // Favorites applies the rules of Favorites (docs/api.md, "Favorites").

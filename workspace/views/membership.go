@@ -118,7 +118,10 @@ func (m *Memberships) notify(in workspace.ID) {
 func (m *Memberships) staticView(ctx context.Context, in workspace.ID, id ID) (View, error) {
 	v, err := m.Store.BareView(ctx, in, id)
 	if err == nil && v.Type != Static {
-		err = fault.New(fault.ViewTypeMismatch, "the records of a Dynamic View are chosen by its definition; only a Static View takes and loses records")
+		err = fault.New(
+			fault.ViewTypeMismatch,
+			"the records of a Dynamic View are chosen by its definition; only a Static View takes and loses records",
+		)
 	}
 	return v, err
 }

@@ -69,7 +69,11 @@ func (p Presentation) Equal(o Presentation) bool {
 // PresentationRule reads a presentation as a client sent it.
 var PresentationRule = rule.Object(
 	rule.Fixed[Presentation]("version", rule.Number(DefinitionVersion)),
-	rule.Required("sorting", rule.Array("{ id, desc }", columnSort, 0, MaxColumns), func(p *Presentation) *[]ColumnSort { return &p.Sorting }),
+	rule.Required(
+		"sorting",
+		rule.Array("{ id, desc }", columnSort, 0, MaxColumns),
+		func(p *Presentation) *[]ColumnSort { return &p.Sorting },
+	),
 	rule.Required("column_visibility", rule.ByKey("true or false by column", rule.Text(1, MaxColumnID), rule.Boolean(), MaxColumns).
 		Example(map[string]any{"notes": false}), func(p *Presentation) *map[string]bool { return &p.ColumnVisibility }),
 ).Described("State of a web table, kept for it; searches do not use it.").Named("Presentation")

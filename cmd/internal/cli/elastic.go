@@ -52,7 +52,8 @@ func (c Elastic) Check(f *Problems) {
 
 // validPrefix accepts the empty prefix.
 func validPrefix(prefix string) bool {
-	return len(prefix) <= 100 && strings.Trim(prefix, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && strings.IndexAny(prefix, "-_.") != 0
+	return len(prefix) <= 100 && strings.Trim(prefix, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" &&
+		strings.IndexAny(prefix, "-_.") != 0
 }
 
 // Names are the names of the indices and aliases.

@@ -51,7 +51,8 @@ func (configFile) BeforeResolve(k *kong.Context, trace *kong.Path, faults *Probl
 
 // takesNoSettings reports whether a command works whatever ATLAS_CONFIG names.
 func takesNoSettings(n *kong.Node) bool {
-	return n != nil && n.Target.CanAddr() && slices.Contains([]reflect.Type{reflect.TypeFor[versionCmd](), reflect.TypeFor[completionCmd]()}, n.Target.Type())
+	return n != nil && n.Target.CanAddr() &&
+		slices.Contains([]reflect.Type{reflect.TypeFor[versionCmd](), reflect.TypeFor[completionCmd]()}, n.Target.Type())
 }
 
 // fileSettings are the options that a file has for the command.
@@ -91,7 +92,18 @@ func (s fileSettings) take(n *kong.Node, values map[string]any, known map[string
 		}
 		switch envs, ok := known[key]; {
 		case !ok:
-			s.faults.Add("%s: there is no option %s%s%s", s.path, key, below(n), input.DidYouMean("; ", strings.TrimPrefix(key, prefix), slices.Concat(slices.Collect(maps.Keys(known)), names(n.Children)), ""))
+			s.faults.Add(
+				"%s: there is no option %s%s%s",
+				s.path,
+				key,
+				below(n),
+				input.DidYouMean(
+					"; ",
+					strings.TrimPrefix(key, prefix),
+					slices.Concat(slices.Collect(maps.Keys(known)), names(n.Children)),
+					"",
+				),
+			)
 		case len(envs) > 1:
 			s.faults.Add("%s: %s is another thing for other commands (%s): put it below the command", s.path, key, strings.Join(envs, ", "))
 		default:

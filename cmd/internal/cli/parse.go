@@ -132,12 +132,24 @@ func withoutRefused(k *kong.Context, args []string, after bool) (rest []string, 
 			fault = fmt.Sprintf("%s needs a value; one that begins with a hyphen is written %[1]s=%s", args[i-1], clip(args[i]))
 			return slices.Delete(args, i-1, i+1), fault
 		}
-		return slices.Delete(args, i, i+1), fmt.Sprintf("there is no option %s%s", name, cmp.Or(instead(name, node), nearestOption(name, node)))
+		return slices.Delete(
+				args,
+				i,
+				i+1,
+			), fmt.Sprintf(
+				"there is no option %s%s",
+				name,
+				cmp.Or(instead(name, node), nearestOption(name, node)),
+			)
 	}
 	if m := extraArgument.FindStringSubmatch(text); m != nil {
 		known := names(node.Children)
 		if len(known) > 0 {
-			return nil, fmt.Sprintf("there is no command %q%s", clip(m[1]), cmp.Or(input.DidYouMean("; ", m[1], known, ""), ": "+strings.Join(known, ", ")))
+			return nil, fmt.Sprintf(
+				"there is no command %q%s",
+				clip(m[1]),
+				cmp.Or(input.DidYouMean("; ", m[1], known, ""), ": "+strings.Join(known, ", ")),
+			)
 		}
 		i := len(args) - 1
 		for i >= 0 && args[i] != m[1] {
@@ -363,7 +375,12 @@ func within(v *kong.Value, target reflect.Value) string {
 	}
 	if text, allowed := fmt.Sprint(target), v.EnumSlice(); !slices.Contains(allowed, text) {
 		allowed = slices.DeleteFunc(allowed, func(s string) bool { return s == "" })
-		return fmt.Sprintf("must be one of %s, not %q%s", strings.Join(allowed, ", "), clip(text), input.DidYouMean("; ", text, allowed, ""))
+		return fmt.Sprintf(
+			"must be one of %s, not %q%s",
+			strings.Join(allowed, ", "),
+			clip(text),
+			input.DidYouMean("; ", text, allowed, ""),
+		)
 	}
 	return ""
 }

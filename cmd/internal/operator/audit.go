@@ -93,7 +93,16 @@ func (c *auditExportCmd) write(s *cli.Streams, page []audit.Change) error {
 		if change.View != uuid.Nil {
 			view = change.View.String()
 		}
-		rows[i] = []string{when(&change.At), by, string(change.Op), string(change.Kind), change.ID.String(), orDash(string(change.Dataset)), view, orDash(strings.Join(change.Fields, ","))}
+		rows[i] = []string{
+			when(&change.At),
+			by,
+			string(change.Op),
+			string(change.Kind),
+			change.ID.String(),
+			orDash(string(change.Dataset)),
+			view,
+			orDash(strings.Join(change.Fields, ",")),
+		}
 	}
 	heading := "AT BY OP KIND ID DATASET VIEW CHANGED"
 	if c.Output.Output != "csv" {

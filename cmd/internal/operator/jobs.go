@@ -56,7 +56,13 @@ func (c someJobs) tellUnknown(ctx context.Context, s *cli.Streams, system *postg
 		}
 	}
 	if err == nil {
-		_, _ = fmt.Fprintf(s.Err, "no job has the kind %q%s; there are jobs of: %s\n", c.Kind, input.DidYouMean("; ", c.Kind, kinds, ""), cmp.Or(strings.Join(kinds, ", "), "none"))
+		_, _ = fmt.Fprintf(
+			s.Err,
+			"no job has the kind %q%s; there are jobs of: %s\n",
+			c.Kind,
+			input.DidYouMean("; ", c.Kind, kinds, ""),
+			cmp.Or(strings.Join(kinds, ", "), "none"),
+		)
 	}
 	return err
 }
@@ -78,7 +84,17 @@ func (c *jobsCountCmd) Run(ctx context.Context, s *cli.Streams) error {
 		}
 		var rows [][]string
 		for _, n := range counts {
-			rows = append(rows, []string{string(n.Kind), string(n.State), strconv.FormatInt(n.Count, 10), strconv.FormatInt(n.Due, 10), when(n.Late), when(&n.Oldest)})
+			rows = append(
+				rows,
+				[]string{
+					string(n.Kind),
+					string(n.State),
+					strconv.FormatInt(n.Count, 10),
+					strconv.FormatInt(n.Due, 10),
+					when(n.Late),
+					when(&n.Oldest),
+				},
+			)
 		}
 		return c.answer(s.Out, counts, "KIND STATE COUNT DUE SINCE OLDEST", rows)
 	})
@@ -136,7 +152,18 @@ func (c *jobsListCmd) Run(ctx context.Context, s *cli.Streams) error {
 		for _, j := range all {
 			r := reportJob(j)
 			reports = append(reports, r)
-			rows = append(rows, []string{r.ID.String(), string(r.Kind), r.Workspace.String(), string(r.State), strconv.Itoa(r.Attempts), when(r.NextAttempt), cmp.Or(r.Error, "-")})
+			rows = append(
+				rows,
+				[]string{
+					r.ID.String(),
+					string(r.Kind),
+					r.Workspace.String(),
+					string(r.State),
+					strconv.Itoa(r.Attempts),
+					when(r.NextAttempt),
+					cmp.Or(r.Error, "-"),
+				},
+			)
 		}
 		return c.answer(s.Out, reports, "ID KIND WORKSPACE STATE ATTEMPTS NEXT ERROR", rows)
 	})

@@ -161,7 +161,9 @@ func (k *keyArgument) UnmarshalText(text []byte) error {
 		return nil
 	}
 	if k.KeyID.UnmarshalText(text) != nil {
-		return errors.New("must be the id of an API key, which stands between atlas_ and the next _, or the key") // without the argument: it may be a secret
+		return errors.New(
+			"must be the id of an API key, which stands between atlas_ and the next _, or the key",
+		) // without the argument: it may be a secret
 	}
 	return nil
 }

@@ -57,7 +57,13 @@ func (c *projectionStatusCmd) Run(ctx context.Context, s *cli.Streams) error {
 	fmt.Fprintf(w, "lost with an index, to be put back\t%d\n", status.Lost)
 	fmt.Fprintf(w, "refused by Elasticsearch\t%d\n", status.Refused)
 	for _, g := range generations {
-		fmt.Fprintf(w, "generation of %s\t%s%s\n", g.Dataset, g.Generation, map[bool]string{true: " (serving)", false: " (being filled)"}[g.Serving])
+		fmt.Fprintf(
+			w,
+			"generation of %s\t%s%s\n",
+			g.Dataset,
+			g.Generation,
+			map[bool]string{true: " (serving)", false: " (being filled)"}[g.Serving],
+		)
 	}
 	for _, r := range refused {
 		fmt.Fprintf(w, "refused: %s of workspace %s\t%s: %s\n", r.Dataset.Singular(), r.Workspace, r.Record, r.Refusal)

@@ -17,7 +17,14 @@ import (
 func (c Config) mailsDigests() bool { return c.mail().Enabled() && c.PublicURL != "" }
 
 // wireEmails runs the jobs that send e-mails.
-func wireEmails(c Config, system *postgres.System, links *people.InvitationLinks, signals delivery.Signals, r *runners, log *slog.Logger) error {
+func wireEmails(
+	c Config,
+	system *postgres.System,
+	links *people.InvitationLinks,
+	signals delivery.Signals,
+	r *runners,
+	log *slog.Logger,
+) error {
 	if !c.mail().Enabled() {
 		r.run(delivery.DisabledHandler(system, noMail{}))
 		return nil
@@ -34,9 +41,24 @@ func wireEmails(c Config, system *postgres.System, links *people.InvitationLinks
 		log.Warn("invitations are mailed, and their links lead to this machine: set ATLAS_ACCEPT_URL", "accept_url", DefaultAcceptURL)
 	}
 	r.run(delivery.DisabledHandler(system, post))
-	r.run(delivery.Invitations{Emails: system, Links: links, Post: post, Daily: c.bounds().WithDefaults().EmailsDaily, Now: r.options.Now, Log: log}.Handler())
+	r.run(
+		delivery.Invitations{
+			Emails: system,
+			Links:  links,
+			Post:   post,
+			Daily:  c.bounds().WithDefaults().EmailsDaily,
+			Now:    r.options.Now,
+			Log:    log,
+		}.Handler(),
+	)
 	if c.mailsDigests() {
-		digests := delivery.Digests{Recipients: system, Signals: signals, Post: post, Links: digest.Links{Cursors: cursors}, PublicURL: c.PublicURL}
+		digests := delivery.Digests{
+			Recipients: system,
+			Signals:    signals,
+			Post:       post,
+			Links:      digest.Links{Cursors: cursors},
+			PublicURL:  c.PublicURL,
+		}
 		mailing := r.run(digests.Handler())
 		digester := &delivery.Digester{Store: system, Signals: signals, Made: mailing.Wake, Log: log, Now: r.options.Now}
 		r.background(digester.Run)

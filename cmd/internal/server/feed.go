@@ -33,7 +33,12 @@ func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *
 		}
 		err = errors.Join(err, moveMerged(ctx, f.Live, store, system, feedInterval), system.ForgetChanges(ctx, c.changesKept()))
 		if time.Since(forgotten) > time.Minute {
-			err = errors.Join(err, system.SettleWorkspaceChanges(ctx), system.ForgetWorkspaceChanges(ctx, c.changesKept()), system.ForgetAnswers(ctx))
+			err = errors.Join(
+				err,
+				system.SettleWorkspaceChanges(ctx),
+				system.ForgetWorkspaceChanges(ctx, c.changesKept()),
+				system.ForgetAnswers(ctx),
+			)
 			forgotten = time.Now()
 		}
 		switch {

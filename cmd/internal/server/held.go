@@ -45,17 +45,42 @@ const prepareTimeout = 10 * time.Second
 // wireHeld wires books and Views, their searches, and the projector, which has
 // an Elasticsearch client of its own. stopSweep ends the sweep. closeProjector
 // ends the rest; call it after the last request.
-func wireHeld(ctx context.Context, c Config, s *api.Server, engine *search.Engine, background *elastic.Client, store *postgres.Store, system *postgres.System, metrics *telemetry.Metrics, log *slog.Logger) (stopSweep, closeProjector func()) {
+func wireHeld(
+	ctx context.Context,
+	c Config,
+	s *api.Server,
+	engine *search.Engine,
+	background *elastic.Client,
+	store *postgres.Store,
+	system *postgres.System,
+	metrics *telemetry.Metrics,
+	log *slog.Logger,
+) (stopSweep, closeProjector func()) {
 	projector := &projection.Projector{
-		Rows: store, System: system, Elastic: background, Names: c.Names(), Settings: c.Held.Settings(), Log: log,
-		Global: &search.Engine{Elastic: background, Names: engine.Names, Cursors: engine.Cursors, Words: engine.Words, Timeout: engine.Timeout},
+		Rows:     store,
+		System:   system,
+		Elastic:  background,
+		Names:    c.Names(),
+		Settings: c.Held.Settings(),
+		Log:      log,
+		Global: &search.Engine{
+			Elastic: background,
+			Names:   engine.Names,
+			Cursors: engine.Cursors,
+			Words:   engine.Words,
+			Timeout: engine.Timeout,
+		},
 		Swept:  countSweeps(metrics),
 		Waited: metrics.OwnWrites,
 	}
 	prepare, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	if err := projector.Prepare(prepare); errors.Is(err, elastic.ErrNotElasticsearch) {
-		log.Error("Elasticsearch cannot be used; the server is not ready", "error", blame("--elasticsearch-url (ATLAS_ELASTICSEARCH_URL)", cli.Explain(err)).Error())
+		log.Error(
+			"Elasticsearch cannot be used; the server is not ready",
+			"error",
+			blame("--elasticsearch-url (ATLAS_ELASTICSEARCH_URL)", cli.Explain(err)).Error(),
+		)
 	} else if err != nil {
 		log.Warn("the indices of held records are not there yet", "error", err.Error())
 	}

@@ -53,7 +53,12 @@ func moveMerged(ctx context.Context, live feed.Live, store *postgres.Store, syst
 
 // endsOf returns what the records became, without those that are there again: that is told
 // soon.
-func endsOf(ctx context.Context, live feed.Live, store *postgres.Store, due []postgres.MergeMove) (map[postgres.MergeMove]uuid.UUID, error) {
+func endsOf(
+	ctx context.Context,
+	live feed.Live,
+	store *postgres.Store,
+	due []postgres.MergeMove,
+) (map[postgres.MergeMove]uuid.UUID, error) {
 	ends := make(map[postgres.MergeMove]uuid.UUID, len(due))
 	for _, d := range query.Datasets {
 		var ids []uuid.UUID

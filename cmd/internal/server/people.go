@@ -47,7 +47,14 @@ func (c Mail) acceptURL() string {
 const backgroundStop = 5 * time.Second
 
 // wirePeople wires members, invitations, subscriptions and Skills.
-func wirePeople(c Config, store *postgres.Store, system *postgres.System, links *people.InvitationLinks, gate *auth.Authenticator, now func() time.Time) api.People {
+func wirePeople(
+	c Config,
+	store *postgres.Store,
+	system *postgres.System,
+	links *people.InvitationLinks,
+	gate *auth.Authenticator,
+	now func() time.Time,
+) api.People {
 	invitations := &people.Invitations{
 		Store: store, Acceptances: system, Links: links, Limits: c.bounds(), Accepted: gate.Forget, Emails: c.mail().Enabled(), Now: now,
 	}

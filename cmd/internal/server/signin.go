@@ -45,7 +45,11 @@ func (c Config) oidc() oidc.Config {
 }
 
 // Sessions returns the sessions of the Explorer. renew may be nil.
-func Sessions(client redis.UniversalClient, c Config, renew func(ctx context.Context, refresh, subject string) (string, error)) *session.Store {
+func Sessions(
+	client redis.UniversalClient,
+	c Config,
+	renew func(ctx context.Context, refresh, subject string) (string, error),
+) *session.Store {
 	return session.New(client, session.Options{
 		Prefix: c.RedisPrefix, Timeout: c.RedisTimeout, Issuer: c.OIDCIssuer,
 		Idle: c.SessionIdle, Lifetime: c.SessionLifetime, Renewal: c.SessionRenewal, Renew: renew,

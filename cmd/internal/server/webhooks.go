@@ -55,7 +55,15 @@ func (r *runners) background(run func(context.Context)) {
 }
 
 // wireWebhooks wires webhooks and runs their jobs.
-func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, signals delivery.Signals, r *runners, metrics *telemetry.Metrics, log *slog.Logger) (*webhooks.Webhooks, *delivery.Credits) {
+func wireWebhooks(
+	c Config,
+	store *postgres.Store,
+	system *postgres.System,
+	signals delivery.Signals,
+	r *runners,
+	metrics *telemetry.Metrics,
+	log *slog.Logger,
+) (*webhooks.Webhooks, *delivery.Credits) {
 	guard := egress.New(c.Webhooks.Allow, nil)
 	sealer := webhooks.Sealer{Keys: c.cursorKeys()}
 	sender := delivery.NewSender(system, sealer, guard, r.options.Now, log)

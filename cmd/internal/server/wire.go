@@ -71,12 +71,20 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	store, err := postgres.Open(ctx, c.PostgresURL, postgres.Options{AcquireTimeout: acquireTimeout, Tracer: tracing.Postgres(metrics.Postgres())})
+	store, err := postgres.Open(
+		ctx,
+		c.PostgresURL,
+		postgres.Options{AcquireTimeout: acquireTimeout, Tracer: tracing.Postgres(metrics.Postgres())},
+	)
 	if err != nil {
 		return nil, err
 	}
 	w.backends = append(w.backends, store.Close)
-	system, err := postgres.OpenSystem(ctx, c.PostgresSystemURL, postgres.Options{AcquireTimeout: acquireTimeout, Tracer: tracing.Postgres(metrics.Postgres())})
+	system, err := postgres.OpenSystem(
+		ctx,
+		c.PostgresSystemURL,
+		postgres.Options{AcquireTimeout: acquireTimeout, Tracer: tracing.Postgres(metrics.Postgres())},
+	)
 	if err != nil {
 		return nil, err
 	}

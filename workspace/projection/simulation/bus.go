@@ -90,7 +90,15 @@ func do[T any](ctx context.Context, l *link, to backend, what string, exec func(
 	}
 	_, http := any(none).(reply)
 	who, _ := ctx.Value(actorKey{}).(string)
-	c := &call{link: l, caller: l.name + who, to: to, what: what, http: http, answers: make(chan answer, 1), exec: func() (any, error) { return exec() }}
+	c := &call{
+		link:    l,
+		caller:  l.name + who,
+		to:      to,
+		what:    what,
+		http:    http,
+		answers: make(chan answer, 1),
+		exec:    func() (any, error) { return exec() },
+	}
 	c.fingerprint = l.bus.fingerprint(c)
 	l.bus.park(c)
 	select {
@@ -105,7 +113,13 @@ func do[T any](ctx context.Context, l *link, to backend, what string, exec func(
 
 // scenario runs a step of the run itself, without faults.
 func scenario(l *link, what string, exec func()) {
-	_, _ = do(context.Background(), l, toScenario, what, func() (struct{}, error) { exec(); return struct{}{}, nil }) // fails only when killed
+	_, _ = do(
+		context.Background(),
+		l,
+		toScenario,
+		what,
+		func() (struct{}, error) { exec(); return struct{}{}, nil },
+	) // fails only when killed
 }
 
 func (b *bus) park(c *call) {

@@ -110,7 +110,8 @@ func (c *cluster) resolve(expression string, missing bool) (list []*index, err e
 		prefix, pattern := strings.CutSuffix(name, "*")
 		if pattern {
 			for _, i := range c.indices {
-				if strings.HasPrefix(i.name, prefix) || slices.ContainsFunc(i.aliases, func(a string) bool { return strings.HasPrefix(a, prefix) }) {
+				if strings.HasPrefix(i.name, prefix) ||
+					slices.ContainsFunc(i.aliases, func(a string) bool { return strings.HasPrefix(a, prefix) }) {
 					list = append(list, i)
 				}
 			}
@@ -180,7 +181,11 @@ func (c *cluster) write(alias, id, routing string, version int64, source []byte)
 		behind = []*index{i}
 	}
 	if len(behind) > 1 {
-		return http.StatusBadRequest, &elasticError{http.StatusBadRequest, "illegal_argument_exception", "no write index is defined for alias [" + alias + "]"}
+		return http.StatusBadRequest, &elasticError{
+			http.StatusBadRequest,
+			"illegal_argument_exception",
+			"no write index is defined for alias [" + alias + "]",
+		}
 	}
 	if len(behind) == 0 {
 		return http.StatusNotFound, &elasticError{http.StatusNotFound, "index_not_found_exception",

@@ -255,7 +255,13 @@ func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
 // record returns a row with its overlay and memberships.
 func (db *database) record(k key) held.Record {
 	r := db.rows[k]
-	h := held.Record{Dataset: k.dataset, Record: k.record, Version: r.version, Digest: bytes.Clone(r.digest), Views: slices.Clone(db.members[k])}
+	h := held.Record{
+		Dataset: k.dataset,
+		Record:  k.record,
+		Version: r.version,
+		Digest:  bytes.Clone(r.digest),
+		Views:   slices.Clone(db.members[k]),
+	}
 	if o, kept := db.overlays[k]; kept {
 		h.Overlay = &o
 	}

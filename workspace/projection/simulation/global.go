@@ -77,7 +77,14 @@ func (g *global) SignalCounts(ctx context.Context, accounts []string, _ time.Tim
 	return lookup(ctx, g, "SignalCounts", query.Accounts, accounts, func(r globalRecord, _ string) [2]int64 { return r.signals })
 }
 
-func lookup[T any](ctx context.Context, g *global, what string, d query.Dataset, ids []string, of func(globalRecord, string) T) (map[string]T, error) {
+func lookup[T any](
+	ctx context.Context,
+	g *global,
+	what string,
+	d query.Dataset,
+	ids []string,
+	of func(globalRecord, string) T,
+) (map[string]T, error) {
 	if len(ids) == 0 {
 		return map[string]T{}, nil
 	}

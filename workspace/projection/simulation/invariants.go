@@ -67,7 +67,13 @@ func (w *world) checkDigest(i *index, id string, doc *document) {
 		}
 		bare := bytes.Replace(doc.source, fmt.Appendf(nil, `,"version":%d}}`, doc.version), []byte("}}"), 1)
 		if digest := sha256.Sum256(bare); !bytes.Equal(digest[:], r.digest) {
-			w.violation("at %v %s@%d is replaced by another document, though the row (version %d) has a digest of the one that was there", w.now(), k, doc.version, r.version)
+			w.violation(
+				"at %v %s@%d is replaced by another document, though the row (version %d) has a digest of the one that was there",
+				w.now(),
+				k,
+				doc.version,
+				r.version,
+			)
 		}
 	}
 }

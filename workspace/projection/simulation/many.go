@@ -55,7 +55,13 @@ func Many(t *testing.T, first uint64, seeds, atOnce int, report func(Outcome)) (
 						failed = 1
 					}
 					sum.Add(Summary{
-						Seeds: 1, Steps: out.Steps, Simulated: out.Simulated, Lag: out.Lag, Answered: out.Answered, Refused: out.Refused, Failed: failed,
+						Seeds:     1,
+						Steps:     out.Steps,
+						Simulated: out.Simulated,
+						Lag:       out.Lag,
+						Answered:  out.Answered,
+						Refused:   out.Refused,
+						Failed:    failed,
 					})
 					report(out)
 					lock.Unlock()

@@ -74,7 +74,14 @@ func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Datas
 	})
 }
 
-func (s *rows) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (held.Pending, error) {
+func (s *rows) PendingHeld(
+	ctx context.Context,
+	in workspace.ID,
+	holder string,
+	ttl time.Duration,
+	ownOnly bool,
+	limit int,
+) (held.Pending, error) {
 	what := fmt.Sprintf("PendingHeld %s own=%v", short(in), ownOnly)
 	return do(ctx, s.link, toPostgres, what, func() (p held.Pending, err error) {
 		if s.broken != nil && s.broken(in) {
@@ -120,7 +127,13 @@ func (db *database) pendingHeld(in workspace.ID, ownOnly bool, limit int) (list 
 	return list
 }
 
-func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []held.Record) (held.Claim, error) {
+func (s *rows) ClaimHeld(
+	ctx context.Context,
+	in workspace.ID,
+	holder string,
+	ttl time.Duration,
+	records []held.Record,
+) (held.Claim, error) {
 	return read(ctx, s.postgresModel, fmt.Sprintf("ClaimHeld %s %s", short(in), versions(records)), func() held.Claim {
 		c := held.Claim{Versions: map[uuid.UUID]int64{}}
 		if p := s.db.projectors[in]; p == nil || !p.renew(s.db.clock(), holder, ttl) {

@@ -246,7 +246,16 @@ func (w *world) awaitConvergence() time.Duration {
 // String is the result with its history.
 func (o Outcome) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %d steps, %v simulated, %d searches answered and %d refused, plan %+v\n", o.Seed, o.Steps, o.Simulated, o.Answered, o.Refused, o.plan)
+	fmt.Fprintf(
+		&b,
+		"seed %d: %d steps, %v simulated, %d searches answered and %d refused, plan %+v\n",
+		o.Seed,
+		o.Steps,
+		o.Simulated,
+		o.Answered,
+		o.Refused,
+		o.plan,
+	)
 	for _, h := range o.history.entries {
 		fmt.Fprintf(&b, "%14v %-10s %-60s%s\n", h.at, h.who, h.what, h.result)
 	}

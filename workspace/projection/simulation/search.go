@@ -191,7 +191,18 @@ func (w *world) checkSearch(q query.Query, want *searchCheck, shown map[uuid.UUI
 			problem = "what is searched is neither of then nor later"
 		}
 		if problem != "" {
-			problems = append(problems, fmt.Sprintf("%s %s of workspace %s: %s; the document says %+v, committed was %+v", q.Dataset, short(id), short(in), problem, doc.Held, states))
+			problems = append(
+				problems,
+				fmt.Sprintf(
+					"%s %s of workspace %s: %s; the document says %+v, committed was %+v",
+					q.Dataset,
+					short(id),
+					short(in),
+					problem,
+					doc.Held,
+					states,
+				),
+			)
 		}
 	}
 	return problems

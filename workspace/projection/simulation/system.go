@@ -131,7 +131,8 @@ func (s *system) BumpOldScores(ctx context.Context, age time.Duration, limit int
 	return read(ctx, s.postgresModel, "BumpOldScores", func() (n int64) {
 		for _, k := range s.db.order {
 			o, kept := s.db.overlays[k]
-			if r := s.db.rows[k]; kept && k.dataset == query.Accounts && o.ScoredAt.Before(s.db.clock().Add(-age)) && !r.pending() && n < int64(limit) {
+			if r := s.db.rows[k]; kept && k.dataset == query.Accounts && o.ScoredAt.Before(s.db.clock().Add(-age)) && !r.pending() &&
+				n < int64(limit) {
 				s.db.bump(r)
 				n++
 			}

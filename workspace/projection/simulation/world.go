@@ -68,8 +68,15 @@ func newWorld(seed uint64) *world {
 	w := &world{
 		shares: map[string][]float64{},
 		scheduler: &scheduler{
-			bus: &bus{wake: make(chan struct{}, 1), fingerprints: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), pendingCalls: map[*call]bool{},
-			history: history{lock: new(sync.Mutex)},
+			bus: &bus{
+				wake:         make(chan struct{}, 1),
+				fingerprints: map[string]uint64{},
+			},
+			random:       random,
+			plan:         newPlan(random),
+			began:        time.Now(),
+			pendingCalls: map[*call]bool{},
+			history:      history{lock: new(sync.Mutex)},
 		},
 		states: map[key][]state{}, flickered: map[uuid.UUID]bool{},
 	}
