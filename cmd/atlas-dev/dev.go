@@ -11,13 +11,16 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/server"
+	"atlas/indexer/permits"
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/devstack"
@@ -33,13 +36,14 @@ type devCmd struct {
 	server.Mail
 	server.Bounds
 
-	Port       int    `default:"0" help:"Port of the API on 127.0.0.1 (default: 8080, or a free one when that is taken)."`
-	Dir        string `default:".atlas" type:"path" help:"Folder of data, logs and dev.json (default: .atlas)."`
-	Fresh      bool   `help:"Begin without the data of earlier runs."`
-	Empty      bool   `help:"Load no sample data."`
-	Workspaces int    `default:"2" help:"How many Pro workspaces there are, 1 to 1000 (default: 2); a free one is added."`
-	Explorer   string `name:"explorer-dir" type:"path" placeholder:"DIR" help:"Serve the Explorer from this folder, also when it is built later, instead of the one in the binary."`
-	Ceiling    int64  `default:"0" help:"Credit ceiling of each workspace in credits per 24 hours (default: 250000)."`
+	Port       int      `default:"0" help:"Port of the API on 127.0.0.1 (default: 8080, or a free one when that is taken)."`
+	Dir        string   `default:".atlas" type:"path" help:"Folder of data, logs and dev.json (default: .atlas)."`
+	Fresh      bool     `help:"Begin without the data of earlier runs."`
+	Empty      bool     `help:"Load no sample data."`
+	Sources    []string `placeholder:"NAME,…" help:"Sources whose rows in the program are loaded: calgary, austin, chicago, burlington, blds; those of the others than Calgary are made up (default: calgary)."`
+	Workspaces int      `default:"2" help:"How many Pro workspaces there are, 1 to 1000 (default: 2); a free one is added."`
+	Explorer   string   `name:"explorer-dir" type:"path" placeholder:"DIR" help:"Serve the Explorer from this folder, also when it is built later, instead of the one in the binary."`
+	Ceiling    int64    `default:"0" help:"Credit ceiling of each workspace in credits per 24 hours (default: 250000)."`
 
 	ElasticsearchURL  string `name:"elasticsearch-url" env:"ATLAS_ELASTICSEARCH_URL" placeholder:"URL" help:"Use this Elasticsearch instead of starting one."`
 	PostgresURL       string `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Use this Postgres instead of starting one: an administrator's address, or with --postgres-system-url that of atlas_app."`
@@ -66,6 +70,11 @@ func (c *devCmd) Check() error {
 	}
 	if c.Ceiling < 0 || c.Ceiling > workspace.MaxCeiling {
 		f.Add("--ceiling must be 1 to %d", workspace.MaxCeiling)
+	}
+	for _, name := range c.Sources {
+		if !slices.Contains(permits.WithSamples(), name) {
+			f.Add("--sources has no %s; there are %s", name, strings.Join(permits.WithSamples(), ", "))
+		}
 	}
 	if c.PostgresSystemURL != "" && c.PostgresURL == "" {
 		f.Add("--postgres-system-url needs --postgres-url, the address of atlas_app")

@@ -31,7 +31,7 @@ func (c *devCmd) fill(ctx context.Context, config server.Config, say func(string
 	}
 	defer os.RemoveAll(dir)
 	if !c.Empty {
-		if _, err := permits.Sample(ctx, dir, time.Now()); err != nil {
+		if err := permits.Samples(ctx, dir, c.Sources, time.Now()); err != nil {
 			return fmt.Errorf("the sample: %w", err)
 		}
 	}

@@ -1,10 +1,20 @@
 package permits
 
 import (
+	"context"
 	"embed"
+	"io"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"atlas/indexer/ndjson"
+	"atlas/indexer/source"
+	"atlas/internal/durable"
+	"atlas/internal/fault"
 )
 
 // samples are made-up rows in the form of the sources that ship.
@@ -31,4 +41,68 @@ func WithSamples() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Samples writes the rows of several sources into one folder, with those of calgary as Sample
+// has them; none is calgary alone. Firms of the later ones are those of the earlier where the
+// rules say so. Errors: those of Convert.
+func Samples(ctx context.Context, dir string, sources []string, today time.Time) error {
+	if len(sources) == 0 || len(sources) == 1 && sources[0] == "calgary" {
+		_, err := Sample(ctx, dir, today)
+		return err
+	}
+	parts, err := os.MkdirTemp("", "atlas-sources-")
+	if err != nil {
+		return fault.Wrap(err, fault.Internal, "a temporary folder cannot be created")
+	}
+	defer func() { _ = os.RemoveAll(parts) }()
+	var folders []string
+	for _, name := range sources {
+		folder := filepath.Join(parts, name)
+		if err := sampleOf(ctx, name, folder, folders, today); err != nil {
+			return err
+		}
+		folders = append(folders, folder)
+	}
+	return together(dir, folders)
+}
+
+func sampleOf(ctx context.Context, name, folder string, known []string, today time.Time) error {
+	if name == "calgary" {
+		_, err := Sample(ctx, folder, today)
+		return err
+	}
+	d, err := source.Open(name)
+	if err != nil {
+		return err
+	}
+	in, found := MadeUp(name)
+	if !found {
+		return fault.New(fault.NotFound, "the source %s has no rows in the program", name)
+	}
+	_, err = Convert(ctx, Options{Source: d, Inputs: []Input{in}, Dir: folder, Accounts: known})
+	return err
+}
+
+// together writes the files of several folders into one.
+func together(dir string, folders []string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { // #nosec G301 -- as ndjson.CreateFolder
+		return notWritten(err, dir)
+	}
+	for _, dataset := range ndjson.Datasets {
+		path := filepath.Join(dir, ndjson.FileName(dataset, ndjson.Plain))
+		var readers []io.Reader
+		for _, f := range folders {
+			file, err := os.Open(filepath.Join(f, ndjson.FileName(dataset, ndjson.Plain))) // #nosec G304 -- written above
+			if err != nil {
+				return notWritten(err, path)
+			}
+			defer file.Close() //nolint:errcheck,gocritic // a few, only read
+			readers = append(readers, file)
+		}
+		if err := durable.ReplaceFrom(path, io.MultiReader(readers...)); err != nil {
+			return notWritten(err, path)
+		}
+	}
+	return nil
 }

@@ -308,3 +308,26 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("%+v, %+v", q, q.Report)
 	}
 }
+
+// The samples of several sources are one folder that a load reads.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := permits.Samples(t.Context(), dir, permits.WithSamples(), today); err != nil {
+		t.Fatal(err)
+	}
+	from := map[any]int{}
+	for _, p := range read(t, filepath.Join(dir, "projects.ndjson")) {
+		from[p["source"]]++
+	}
+	if len(from) != 6 { // the fictitious ones too
+		t.Error(from)
+	}
+	seen := map[any]bool{}
+	for _, a := range read(t, filepath.Join(dir, "accounts.ndjson")) {
+		if seen[a["id"]] {
+			t.Errorf("%v comes twice", a)
+		}
+		seen[a["id"]] = true
+	}
+}
