@@ -1,0 +1,181 @@
+package delta_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/indexer/generation"
+	"atlas/indexer/ndjson"
+	"atlas/indexer/permits"
+	"atlas/indexer/source"
+	"atlas/indexer/source/read"
+	"atlas/search/query"
+)
+
+// city is a source whose files come week after week.
+type city struct {
+	name    string
+	head    string
+	rows    []string
+	options permits.Options
+	dir     string
+}
+
+func newCity(t *testing.T, name string, rows int) *city {
+	t.Helper()
+	d, err := source.Open(name)
+	fatal(t, err)
+	d.Changes.Complete = true
+	in, _ := permits.MadeUp(name)
+	file, err := in.Open(read.Options{})
+	fatal(t, err)
+	c := &city{name: name, dir: t.TempDir(), options: permits.Options{Source: d}}
+	c.options.State = filepath.Join(c.dir, "state")
+	c.head = strings.Join(file.Columns(), "\x1f")
+	for len(c.rows) < rows {
+		row, err := file.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		fatal(t, err)
+		c.rows = append(c.rows, strings.Join(row.Cells, "\x1f"))
+	}
+	return c
+}
+
+// convert converts the rows of a week. It returns the lines, by dataset.
+func (c *city) convert(t *testing.T, week int, rows []string, accounts ...string) map[query.Dataset]string {
+	t.Helper()
+	var b bytes.Buffer
+	for _, row := range append([]string{c.head}, rows...) {
+		for i, cell := range strings.Split(row, "\x1f") {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(`"` + strings.ReplaceAll(strings.ReplaceAll(cell, `"`, `""`), "\n", " ") + `"`)
+		}
+		b.WriteByte('\n')
+	}
+	o := c.options
+	o.Inputs, o.Accounts = []permits.Input{permits.Memory(c.name+".csv", b.Bytes())}, accounts
+	o.AsOf = time.Date(2026, 11, 2+7*week, 0, 0, 0, 0, time.UTC)
+	o.Dir = filepath.Join(c.dir, "week", string(rune('0'+week)))
+	if week > 0 {
+		o.Since = o.State
+	}
+	report, err := permits.Convert(t.Context(), o)
+	fatal(t, err)
+	if report.RefusedRows > 0 {
+		t.Fatalf("%+v", report.Refused)
+	}
+	files := map[query.Dataset]string{}
+	for _, d := range query.Datasets {
+		var all strings.Builder
+		r, err := ndjson.Open(filepath.Join(o.Dir, string(d)+".ndjson"))
+		fatal(t, err)
+		for {
+			_, line, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			fatal(t, err)
+			all.Write(append(line, '\n'))
+		}
+		fatal(t, r.Close())
+		files[d] = all.String()
+	}
+	return files
+}
+
+// cityModel is what Atlas should have: of each id the line that changed last.
+type cityModel map[query.Dataset]map[string]string
+
+func (m cityModel) take(t *testing.T, files map[query.Dataset]string) {
+	t.Helper()
+	for d, text := range files {
+		if m[d] == nil {
+			m[d] = map[string]string{}
+		}
+		for line := range strings.Lines(text) {
+			var r struct {
+				ID      string `json:"id"`
+				Deleted bool   `json:"deleted"`
+				Into    string `json:"merged_into"`
+			}
+			fatal(t, json.Unmarshal([]byte(line), &r))
+			if delete(m[d], r.ID); !r.Deleted && r.Into == "" {
+				m[d][r.ID] = line
+			}
+		}
+	}
+}
+
+func (m cityModel) files() map[query.Dataset]string {
+	files := map[query.Dataset]string{}
+	for _, d := range query.Datasets {
+		for _, id := range slices.Sorted(maps.Keys(m[d])) {
+			files[d] += m[d][id]
+		}
+	}
+	return files
+}
+
+// Two cities are loaded, updated for three weeks and rolled back, and are what a load of the
+// same records gives.
+func TestTwoCities(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	calgary, austin := newCity(t, "calgary", 150), newCity(t, "austin", 120)
+	m := cityModel{}
+	take := func(week int, ofCalgary, ofAustin []string) (files []map[query.Dataset]string) {
+		files = append(files, calgary.convert(t, week, ofCalgary))
+		files = append(files, austin.convert(t, week, ofAustin, filepath.Join(calgary.dir, "week", "0")))
+		for _, f := range files {
+			m.take(t, f)
+		}
+		return files
+	}
+	take(0, calgary.rows[:130], austin.rows[:100])
+	w.load(t, m.files())
+	w.load(t, m.files())
+	begun := w.documents(t)
+	swap := strings.NewReplacer("\x1fIssued Permit\x1f", "\x1fCompleted\x1f", "\x1fActive\x1f", "\x1fFinal\x1f")
+	all := func(rows []string, from, to int) []string {
+		changed := slices.Clone(rows[from:to])
+		for i := range changed {
+			if i%7 == 0 {
+				changed[i] = swap.Replace(changed[i])
+			}
+		}
+		return changed
+	}
+	for week, rows := range [][2][]string{
+		{all(calgary.rows, 0, 140), all(austin.rows, 0, 110)},  // some change, some are new
+		{all(calgary.rows, 10, 150), all(austin.rows, 5, 120)}, // some are gone
+		{all(calgary.rows, 0, 150), austin.rows},               // and back again
+	} {
+		for _, f := range take(week+1, rows[0], rows[1]) {
+			w.apply(t, w.options(t, f))
+		}
+		fresh := newWorld(t)
+		fresh.load(t, m.files())
+		if diff := cmp.Diff(fresh.documents(t), w.documents(t)); diff != "" {
+			t.Fatalf("week %d (-loaded +updated):\n%.4000s", week+1, diff)
+		}
+	}
+	_, err := generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names, Retry: retry}, "")
+	fatal(t, err)
+	if diff := cmp.Diff(begun, w.documents(t)); diff != "" {
+		t.Fatalf("rolled back (-before +after):\n%.4000s", diff)
+	}
+}
