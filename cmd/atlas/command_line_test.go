@@ -237,7 +237,7 @@ done
 `
 	lines := []struct{ line, want string }{
 		{"atlas ind", "index"},
-		{"atlas index ", "apply duplicates load permits prune retry rollback status verify"},
+		{"atlas index ", "apply duplicates load permits prune pull retry rollback source sources status verify"},
 		{"atlas index lo", "load"},
 		{"atlas index load --str", "--strict"},
 		{"atlas serve --log-l", "--log-level"},
