@@ -91,6 +91,9 @@ func TestRequestsAreValidDifferentAndTheSameAgain(t *testing.T) {
 	}
 	for _, d := range query.Datasets {
 		for _, f := range query.FilterFields(d, query.Data) {
+			if f.Name == "source_id" || f.Name == "source" && d == query.Projects {
+				continue // generated records are of no permits
+			}
 			lacks(filters, string(d)+" "+f.Key)
 		}
 		for _, f := range query.SortFields(d, query.Data) {
