@@ -142,17 +142,17 @@ func (c *relevanceCmd) judge(i *installation, r *relevanceReport, world relevanc
 // atlasFinder searches through the API.
 func atlasFinder(c rig.Caller, words string, again bool) relevance.Finder {
 	return func(ctx context.Context, d query.Dataset, text string) ([]string, error) {
-		for {
+		for asked := false; ; asked = true {
 			a, err := c.Want(ctx, 200, "POST", "/data/"+string(d)+"/search", map[string]any{"query": text, "words": words, "limit": relevance.Depth})
 			if err != nil {
 				return nil, err
 			}
 			ids, err := a.IDs()
 			meant := a.Metadata().DidYouMean
-			if err != nil || !again || len(ids) > 0 || meant == "" {
+			if err != nil || !again || asked || len(ids) > 0 || meant == "" {
 				return ids, err
 			}
-			text, again = meant, false
+			text = meant
 		}
 	}
 }
