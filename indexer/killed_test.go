@@ -39,14 +39,10 @@ func victim() int {
 	return 1
 }
 
-// A load that is killed while it writes switches nothing, and the next one goes
-// on with it.
-func TestKilledLoadIsResumed(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	first := w.load(t, w.options(folder(t, simple(2))))
-
-	dir := folder(t, simple(50))
+// killedWhileWriting loads a folder in a process of its own, which is killed when it sends
+// its first documents.
+func (w world) killedWhileWriting(t *testing.T, dir string) {
+	t.Helper()
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
 	address := proxy(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
@@ -61,6 +57,17 @@ func TestKilledLoadIsResumed(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || len(out) > 0 {
 		t.Fatalf("%v: %s", err, out)
 	}
+}
+
+// A load that is killed while it writes switches nothing, and the next one goes
+// on with it.
+func TestKilledLoadIsResumed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.load(t, w.options(folder(t, simple(2))))
+
+	dir := folder(t, simple(50))
+	w.killedWhileWriting(t, dir)
 	all, served := w.generations(t)
 	if left := w.workDirs(t); served != first.Generation || len(all) != 2 || len(left) != 1 {
 		t.Fatalf("%q of %v is served; temporary: %v", served, all, left)
@@ -83,20 +90,7 @@ func TestFilesOfAKilledLoadAreCleared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := folder(t, related(20))
-	ctx, kill := context.WithCancel(t.Context())
-	defer kill()
-	address := proxy(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
-		if isBulk(r) {
-			kill()
-			<-r.Context().Done()
-		}
-		return isBulk(r)
-	}, nil)
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), victimDir+"="+dir, victimElastic+"="+address, victimPrefix+"="+w.names.Prefix, victimTemp+"="+w.temp)
-	if out, err := cmd.CombinedOutput(); err == nil || len(out) > 0 {
-		t.Fatalf("%v: %s", err, out)
-	}
+	w.killedWhileWriting(t, dir)
 	for _, name := range []string{"projects-firm-links", "projects-firm-names", "accounts-mergea", "projects-unmerged", "accounts-digests", "projects-accounts"} {
 		for n := range 4 {
 			path := filepath.Join(w.workDirs(t)[0], fmt.Sprintf("%s-%05d.run", name, n+1))

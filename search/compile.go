@@ -85,14 +85,14 @@ type compiler struct {
 	border map[query.Circle][]string // query.Query.Border
 	// folding is that of the index.
 	folding query.Folding
-	words   *words.Tables // query.Query.Words
+	words   *words.Tables // that texts are read by
 	dataset query.Dataset
 }
 
 var _ query.Visitor = (*compiler)(nil)
 
 func newCompiler(capacity int) *compiler {
-	return &compiler{b: make([]byte, 0, capacity), at: Root}
+	return &compiler{b: make([]byte, 0, capacity), at: Root, words: words.Published}
 }
 
 // clauseOf compiles a node on its own.
@@ -144,7 +144,7 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	if q.DryRun {
 		c.public = query.PublicText(q.Dataset)
 	}
-	c.border, c.folding, c.words, c.dataset = q.Border, q.Folding, q.Words, q.Dataset
+	c.border, c.folding, c.words, c.dataset = q.Border, q.Folding, tablesOf(q), q.Dataset
 	start := len(c.b)
 	c.raw(`{"bool":{"filter":[`)
 	first := len(c.b)
@@ -161,7 +161,7 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	}
 	var w wordSearch
 	if q.Text != "" && !q.Exact {
-		w = wordsOf(tablesOf(q).Read(q.Text, q.Folding.Fold), q.DryRun || q.WithoutPrivate, q)
+		w = wordsOf(c.words.Read(q.Text, q.Folding.Fold), q.DryRun || q.WithoutPrivate, q)
 		w.code = codeOf(q, w)
 		c.filterWords(w, scored)
 	}

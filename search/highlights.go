@@ -72,21 +72,7 @@ func (e *Engine) firmNames(ctx context.Context, d query.Dataset, records []map[s
 		ids = append(ids, of[:min(len(of), readFirms)]...)
 	}
 	slices.Sort(ids)
-	found, err := e.Lookup(ctx, query.Accounts, slices.Compact(ids))
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[string]string, len(found))
-	for id, account := range found {
-		var a struct {
-			Name string `json:"name"`
-		}
-		if err := jsonv2.Unmarshal(account, &a); err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "a record could not be read")
-		}
-		names[id] = a.Name
-	}
-	return names, nil
+	return e.namesOf(ctx, slices.Compact(ids))
 }
 
 // highlighted is what matches in a record, up to MaxHighlightBytes.

@@ -217,24 +217,16 @@ func (s *substitution) together(ctx context.Context, all []words.Clause) error {
 		}
 		delete(s.with, c.String())
 	}
-	switch {
-	case one != nil:
+	if one != nil {
 		s.with = s.without(one[len(one)-1])
 		return nil
-	default:
-		stay := len(all) - 1
-		for stay > 0 && counts[len(all)+stay] == 0 {
-			stay--
-		}
-		for _, c := range all[max(1, stay):] {
-			if _, plain := c.Word(); !plain {
-				s.with = s.without(s.reading.Must...) // nothing is offered
-				return nil
-			}
-			s.with[c.String()] = ""
-		}
-		return nil
 	}
+	stay := len(all) - 1
+	for stay > 1 && counts[len(all)+stay] == 0 {
+		stay--
+	}
+	s.with = s.without(all[stay:]...)
+	return nil
 }
 
 // minBegun is how many letters a word has that is replaced by its beginning, minSplit how

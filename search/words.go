@@ -73,7 +73,7 @@ func tablesOf(q query.Query) *words.Tables { return cmp.Or(q.Words, words.Publis
 
 // VisitMatchWords implements query.Visitor.
 func (c *compiler) VisitMatchWords(n query.MatchWords) {
-	w := wordsOf(cmp.Or(c.words, words.Published).ReadPlain(n.Text, c.folding.Fold), c.public != nil, query.Query{Dataset: c.dataset})
+	w := wordsOf(c.words.ReadPlain(n.Text, c.folding.Fold), c.public != nil, query.Query{Dataset: c.dataset})
 	w.code = codeOf(query.Query{Dataset: c.dataset, Text: n.Text, Folding: c.folding}, w)
 	c.raw(`{"bool":{"filter":[`).filterWords(w, false)
 	c.closeList().raw(`]}}`)

@@ -46,12 +46,12 @@ func (c *compiler) scoreWords(w wordSearch, d query.Dataset, folded string) *com
 	}
 	c.closeList().raw(`],"should":[`)
 	f := query.Headline(d)
-	texts := textsOf(d)
+	in := scoredIn[d]
 	var typed []string
 	for _, one := range w.Must {
 		for _, choice := range one {
 			for _, t := range choice {
-				c.scorePlace(texts, t)
+				c.scorePlace(in.texts, t)
 				if len(one) == 1 && !t.Quoted && !t.Beginning && !t.Address {
 					typed = append(typed, t.Text)
 				}
@@ -68,9 +68,9 @@ func (c *compiler) scoreWords(w wordSearch, d query.Dataset, folded string) *com
 		}
 	}
 	if len(typed) > 0 {
-		c.raw(`{"match":{`).text(texts[0].path).raw(`:{"boost":` + rareScore + `,"query":`).text(strings.Join(typed, " ")).raw(`}}},`)
+		c.raw(`{"match":{`).text(in.texts[0].path).raw(`:{"boost":` + rareScore + `,"query":`).text(strings.Join(typed, " ")).raw(`}}},`)
 	}
-	c.scoreLabels(w, d)
+	c.scoreLabels(w, in.labels)
 	c.raw(`{"term":{`).text(Root.ExactPath(&f)).raw(`:{"boost":` + wholeScore + `,"value":`).text(query.ExactValue(f, folded))
 	return c.raw(`}}}]`)
 }
@@ -110,17 +110,40 @@ type textPath struct {
 	scores map[words.Kind]string
 }
 
-// textsOf are the texts of records of a dataset, the name first.
-func textsOf(d query.Dataset) []textPath {
-	name := query.Headline(d)
-	texts := []textPath{{Root.TextPath(&name), nameScores}}
-	for _, f := range query.Fields(d) {
-		if f.Kind == query.FullText && f.Query && !f.Private && !f.Domains && !f.Code && !f.Headline {
-			texts = append(texts, textPath{Root.TextPath(&f), textScores})
-		}
-	}
-	return texts
+// labelled is a value of an enumeration: the words of its label, and the condition that a
+// record has it.
+type labelled struct {
+	words []string
+	met   clause
 }
+
+// scoredFields are what a search by words scores in records of a dataset: their texts, the
+// name first, and the labels of their values.
+type scoredFields struct {
+	texts  []textPath
+	labels []labelled
+}
+
+var scoredIn = func() map[query.Dataset]scoredFields {
+	all := map[query.Dataset]scoredFields{}
+	for _, d := range query.Datasets {
+		name := query.Headline(d)
+		in := scoredFields{texts: []textPath{{Root.TextPath(&name), nameScores}}}
+		for _, f := range query.Fields(d) {
+			if f.Kind == query.FullText && f.Query && !f.Private && !f.Domains && !f.Code && !f.Headline {
+				in.texts = append(in.texts, textPath{Root.TextPath(&f), textScores})
+			}
+			if !f.Words {
+				continue
+			}
+			for _, value := range f.Vocabulary.Values() {
+				in.labels = append(in.labels, labelled{words.Texts(query.Fold(f.Vocabulary.Label(value))), newCompiler(64).term(Root.ExactPath(&f), value).b})
+			}
+		}
+		all[d] = in
+	}
+	return all
+}()
 
 // scorePlace scores in which text of the record a term is, with a comma.
 func (c *compiler) scorePlace(texts []textPath, t words.Term) {
@@ -179,21 +202,16 @@ func (c *compiler) anyWord(all []string) *compiler {
 }
 
 // scoreLabels scores labels of the record that the query has whole, each with a comma.
-func (c *compiler) scoreLabels(w wordSearch, d query.Dataset) {
+func (c *compiler) scoreLabels(w wordSearch, all []labelled) {
 	met := map[string]bool{}
 	for _, t := range w.Order {
 		for _, word := range singles(t) {
 			met[word] = true
 		}
 	}
-	for _, f := range query.Fields(d) {
-		if !f.Words || f.Vocabulary == nil {
-			continue
-		}
-		for _, value := range f.Vocabulary.Values() {
-			if label := words.Texts(query.Fold(f.Vocabulary.Label(value))); !slices.ContainsFunc(label, func(word string) bool { return !met[word] }) {
-				c.constant(labelScore, []clause{newCompiler(64).term(Root.ExactPath(&f), value).b}).raw(`,`)
-			}
+	for _, label := range all {
+		if !slices.ContainsFunc(label.words, func(word string) bool { return !met[word] }) {
+			c.constant(labelScore, []clause{label.met}).raw(`,`)
 		}
 	}
 }

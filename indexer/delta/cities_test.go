@@ -81,17 +81,10 @@ func (c *city) convert(t *testing.T, week int, rows []string, accounts ...string
 	files := map[query.Dataset]string{}
 	for _, d := range query.Datasets {
 		var all strings.Builder
-		r, err := ndjson.Open(filepath.Join(o.Dir, string(d)+".ndjson"))
-		fatal(t, err)
-		for {
-			_, line, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			fatal(t, err)
+		fatal(t, ndjson.EachLine(o.Dir, string(d), func(_ int64, line []byte) error {
 			all.Write(append(line, '\n'))
-		}
-		fatal(t, r.Close())
+			return nil
+		}))
 		files[d] = all.String()
 	}
 	return files

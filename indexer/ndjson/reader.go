@@ -141,6 +141,32 @@ func (r *Reader) Next() (int64, []byte, error) {
 	return r.line, nil, r.failed
 }
 
+// EachLine passes the lines of a dataset's file in a folder on, with their numbers, until each
+// returns an error. A line is valid during the call. An error names the file and the line.
+func EachLine(dir, dataset string, each func(n int64, line []byte) error) error {
+	path, err := Find(dir, dataset)
+	if err != nil {
+		return err
+	}
+	r, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // only read
+	for {
+		n, line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = each(n, line)
+		}
+		if err != nil {
+			return fmt.Errorf("%s, line %d: %w", path, n, err)
+		}
+	}
+}
+
 // Offset is the offset of the next line in the unpacked file, for Resume.
 func (r *Reader) Offset() int64 { return r.offset }
 

@@ -297,7 +297,12 @@ func (p keptPage) leavingOut(ids []string) (jsontext.Value, error) {
 	if len(ids) == 0 {
 		return p.Metadata, nil
 	}
-	list, err := json.Marshal(ids)
-	end := bytes.LastIndexByte(p.Metadata, '}')
-	return slices.Concat(p.Metadata[:end], jsontext.Value(`,"left_out":`), list, jsontext.Value("}")), err
+	return withMember(p.Metadata, "left_out", ids)
+}
+
+// withMember is a JSON object, which has members, with one more.
+func withMember(object jsontext.Value, name string, value any) (jsontext.Value, error) {
+	raw, err := json.Marshal(value)
+	end := bytes.LastIndexByte(object, '}')
+	return slices.Concat(object[:end], jsontext.Value(`,"`+name+`":`), raw, jsontext.Value("}")), err
 }

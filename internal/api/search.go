@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -73,10 +72,5 @@ func (c *call) withHighlights(ctx context.Context, q query.Query, rows []jsontex
 	if err != nil || all == nil {
 		return metadata, err
 	}
-	b, err := json.Marshal(all)
-	if err != nil {
-		return nil, err
-	}
-	metadata = append(slices.Clone(metadata[:len(metadata)-1]), `,"highlights":`...)
-	return append(append(metadata, b...), '}'), nil
+	return withMember(metadata, "highlights", all)
 }

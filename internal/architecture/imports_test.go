@@ -79,7 +79,7 @@ var allowed = map[string][]string{
 	"indexer/verify":           {"indexer", "indexer/extsort", "indexer/generation", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
 	"indexer/source":           {"indexer/source/epsg", "indexer/source/people", "indexer/source/value", "search/query", "internal/edits", "internal/fault", "internal/schema"},
 	"indexer/source/epsg":      {},
-	"indexer/source/guess":     {"indexer/source", "indexer/source/epsg", "indexer/source/people", "indexer/source/read", "indexer/source/value", "internal/fault"},
+	"indexer/source/guess":     {"indexer/source", "indexer/source/epsg", "indexer/source/people", "indexer/source/read", "indexer/source/value", "internal/fault", "search/words"},
 	"indexer/source/people":    {"search/query"},
 	"indexer/source/permit":    {"indexer/source", "indexer/source/epsg", "indexer/source/people", "indexer/source/read", "indexer/source/value", "internal/edits", "internal/fault"},
 	"indexer/source/pull":      {"indexer/source", "internal/durable", "internal/fault", "internal/release", "internal/timer"},

@@ -37,10 +37,7 @@ type relevanceCmd struct {
 
 // Validate implements kong's interface.
 func (c *relevanceCmd) Validate() error {
-	if err := within("worst", 0, 1000, c.Worst); err != nil {
-		return err
-	}
-	return within("records", 10_000, 1_000_000, c.Records)
+	return errors.Join(within("worst", 0, 1000, c.Worst), within("records", 10_000, 1_000_000, c.Records))
 }
 
 // Run judges and prints.

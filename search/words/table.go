@@ -30,6 +30,8 @@ type Tables struct {
 	synonyms map[string][]string
 	// begins are the words that terms of several words begin with, with spaces between.
 	begins map[string]bool
+	// single are the results of Words.
+	single []string
 	// longest is how many words a term of synonyms has at most.
 	longest int
 	// function and light words need not be found.
@@ -45,7 +47,7 @@ const rules = 1
 
 // Published are the tables of this release.
 var Published = func() *Tables {
-	t, err := newTables("")
+	t, err := newTables(nil)
 	if err != nil {
 		panic(err) // embedded, and read by a test
 	}
@@ -83,10 +85,11 @@ func Extend(table string, fold func(string) string) (*Tables, error) {
 			}
 		}
 	}
-	return newTables(fold(table))
+	return newTables(groups)
 }
 
-func newTables(own string) (*Tables, error) {
+// newTables returns the published tables with groups of synonyms.
+func newTables(own [][]string) (*Tables, error) {
 	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, spelled: map[string][]string{}, families: map[string][]string{}, begins: map[string]bool{}, function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{}, places: map[string][]string{}}
 	sum := sha256.New()
 	fmt.Fprintln(sum, rules)
@@ -119,16 +122,13 @@ func newTables(own string) (*Tables, error) {
 			s.add(g)
 		}
 	}
-	groups, err := ParseTable(own)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range groups {
+	for _, g := range own {
 		t.addSynonyms(g)
+		fmt.Fprintln(sum, strings.Join(g, ", "))
 	}
-	sum.Write([]byte(own))
 	t.Version = hex.EncodeToString(sum.Sum(nil)[:8])
 	t.close(spellings)
+	t.single = t.singleWords()
 	return t, nil
 }
 
@@ -219,8 +219,10 @@ func (t *Tables) close(spellings map[string][]string) {
 	}
 }
 
-// Words are the single words that tables have forms or synonyms of.
-func (t *Tables) Words() []string {
+// Words are the single words that tables have forms or synonyms of, sorted.
+func (t *Tables) Words() []string { return t.single }
+
+func (t *Tables) singleWords() []string {
 	all := slices.Concat(slices.Collect(maps.Keys(t.forms)), slices.Collect(maps.Keys(t.families)))
 	for term := range t.synonyms {
 		all = append(all, strings.Fields(term)...)

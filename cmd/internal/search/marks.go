@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -32,21 +33,22 @@ func marksShown(to io.Writer) bool {
 }
 
 // printMarked prints a table as cli.PrintTable does, with marks.
-func printMarked(to io.Writer, heading string, rows [][]string, marks [][]marked) error {
+func printMarked(to io.Writer, heading string, rows [][]marked) error {
+	texts := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, c := range row {
+			texts[i] = append(texts[i], c.cell)
+		}
+	}
 	var b bytes.Buffer
-	if err := cli.PrintTable(&b, heading, rows); err != nil {
+	if err := cli.PrintTable(&b, heading, texts); err != nil {
 		return err
 	}
-	var out strings.Builder
-	i := -1 // the heading
-	for line := range strings.Lines(b.String()) {
-		if i >= 0 && i < len(marks) {
-			line = markLine(line, marks[i])
-		}
-		out.WriteString(line)
-		i++
+	lines := slices.Collect(strings.Lines(b.String()))
+	for i, row := range rows {
+		lines[i+1] = markLine(lines[i+1], row) // after the heading
 	}
-	_, err := io.WriteString(to, out.String())
+	_, err := io.WriteString(to, strings.Join(lines, ""))
 	return err
 }
 

@@ -209,19 +209,17 @@ func (c *Search) print(s *cli.Streams, t target, f found) error {
 	if c.Output.Output == "csv" {
 		return printCSV(s.Out, &csvRows{columns: columns, members: t.members()}, records)
 	}
-	rows, marks := make([][]string, len(records)), make([][]marked, len(records))
+	rows := make([][]marked, len(records))
 	for i, r := range records {
 		members, err := membersOf(r)
 		if err != nil {
 			return err
 		}
 		for _, name := range columns {
-			cell := shownCell(members[name])
-			rows[i] = append(rows[i], cell)
-			marks[i] = append(marks[i], marked{cell, f.highlights[plainText(members["id"], "")].Fields[name]})
+			rows[i] = append(rows[i], marked{shownCell(members[name]), f.highlights[plainText(members["id"], "")].Fields[name]})
 		}
 	}
-	return printMarked(s.Out, strings.ToUpper(strings.Join(columns, " ")), rows, marks)
+	return printMarked(s.Out, strings.ToUpper(strings.Join(columns, " ")), rows)
 }
 
 // printCSV prints records as atlas export writes them.

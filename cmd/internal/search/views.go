@@ -59,14 +59,15 @@ func (c *viewsCheck) Run(ctx context.Context, s *cli.Streams) error {
 		if v.Definition.Q == "" {
 			continue
 		}
-		one := checkedView{ID: v.ID, Name: v.Name, Dataset: v.Dataset, Q: v.Definition.Q}
-		for q, count := range map[*client.Search]*int{{}: &one.Count, {Query: v.Definition.Q, Words: client.WordsExact}: &one.Exact} {
-			cost, err := api.Views.Records(v.ID).Cost(ctx, *q)
-			if err != nil {
-				return apiError(s.Err, err)
-			}
-			*count = cost.Count
+		all, err := api.Views.Records(v.ID).Cost(ctx, client.Search{})
+		if err != nil {
+			return apiError(s.Err, err)
 		}
+		exact, err := api.Views.Records(v.ID).Cost(ctx, client.Search{Query: v.Definition.Q, Words: client.WordsExact})
+		if err != nil {
+			return apiError(s.Err, err)
+		}
+		one := checkedView{v.ID, v.Name, v.Dataset, v.Definition.Q, exact.Count, all.Count}
 		if c.All || one.Count != one.Exact {
 			checked = append(checked, one)
 		}

@@ -1,96 +1,102 @@
 package guess
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 
 	"atlas/indexer/source"
 	"atlas/indexer/source/epsg"
 	"atlas/indexer/source/value"
+	"atlas/search/words"
 )
 
 // Near is a place that the file is of, given by whoever runs the guess.
 type Near struct{ Latitude, Longitude float64 }
 
-// states have the middle of a state or province of North America, and its time zone.
+// states have, by symbol, the middle of a state or province of North America, and its time zone.
 var states = func() map[string]state {
 	all := map[string]state{}
-	for line := range strings.Lines(`AL 32.8 -86.8 America/Chicago Alabama
-AK 64 -152 America/Anchorage Alaska
-AZ 34.2 -111.6 America/Phoenix Arizona
-AR 34.8 -92.4 America/Chicago Arkansas
-CA 37.2 -119.5 America/Los_Angeles California
-CO 39 -105.5 America/Denver Colorado
-CT 41.6 -72.7 America/New_York Connecticut
-DE 39 -75.5 America/New_York Delaware
-DC 38.9 -77 America/New_York District of Columbia
-FL 28.5 -82.4 America/New_York Florida
-GA 32.7 -83.4 America/New_York Georgia
-HI 20.8 -156.9 Pacific/Honolulu Hawaii
-ID 44.4 -114.6 America/Boise Idaho
-IL 40 -89.2 America/Chicago Illinois
-IN 39.9 -86.3 America/Indiana/Indianapolis Indiana
-IA 42 -93.5 America/Chicago Iowa
-KS 38.5 -98.4 America/Chicago Kansas
-KY 37.5 -85.3 America/New_York Kentucky
-LA 31 -92 America/Chicago Louisiana
-ME 45.4 -69.2 America/New_York Maine
-MD 39 -76.8 America/New_York Maryland
-MA 42.2 -71.8 America/New_York Massachusetts
-MI 44.3 -85.4 America/Detroit Michigan
-MN 46.3 -94.3 America/Chicago Minnesota
-MS 32.7 -89.7 America/Chicago Mississippi
-MO 38.4 -92.5 America/Chicago Missouri
-MT 47 -109.6 America/Denver Montana
-NE 41.5 -99.8 America/Chicago Nebraska
-NV 39.3 -116.6 America/Los_Angeles Nevada
-NH 43.7 -71.6 America/New_York New Hampshire
-NJ 40.2 -74.7 America/New_York New Jersey
-NM 34.4 -106.1 America/Denver New Mexico
-NY 42.9 -75.5 America/New_York New York
-NC 35.6 -79.4 America/New_York North Carolina
-ND 47.5 -100.5 America/Chicago North Dakota
-OH 40.3 -82.8 America/New_York Ohio
-OK 35.6 -97.5 America/Chicago Oklahoma
-OR 43.9 -120.6 America/Los_Angeles Oregon
-PA 40.9 -77.8 America/New_York Pennsylvania
-RI 41.7 -71.6 America/New_York Rhode Island
-SC 33.9 -80.9 America/New_York South Carolina
-SD 44.4 -100.2 America/Chicago South Dakota
-TN 35.9 -86.4 America/Chicago Tennessee
-TX 31.5 -99.3 America/Chicago Texas
-UT 39.3 -111.7 America/Denver Utah
-VT 44.1 -72.7 America/New_York Vermont
-VA 37.5 -78.8 America/New_York Virginia
-WA 47.4 -120.5 America/Los_Angeles Washington
-WV 38.6 -80.6 America/New_York West Virginia
-WI 44.6 -89.7 America/Chicago Wisconsin
-WY 43 -107.6 America/Denver Wyoming
-AB 54 -115 America/Edmonton Alberta
-BC 52 -124 America/Vancouver British Columbia
-MB 52 -97.5 America/Winnipeg Manitoba
-NB 46.5 -66.2 America/Moncton New Brunswick
-NL 50 -57 America/St_Johns Newfoundland and Labrador
-NS 45 -63 America/Halifax Nova Scotia
-ON 44.5 -79.5 America/Toronto Ontario
-PE 46.4 -63.2 America/Halifax Prince Edward Island
-QC 47 -72 America/Toronto Quebec
-SK 52.5 -106 America/Regina Saskatchewan
-YT 62 -136 America/Whitehorse Yukon
-NT 62.5 -114.5 America/Yellowknife Northwest Territories`) {
+	for line := range strings.Lines(`AL 32.8 -86.8 America/Chicago
+AK 64 -152 America/Anchorage
+AZ 34.2 -111.6 America/Phoenix
+AR 34.8 -92.4 America/Chicago
+CA 37.2 -119.5 America/Los_Angeles
+CO 39 -105.5 America/Denver
+CT 41.6 -72.7 America/New_York
+DE 39 -75.5 America/New_York
+DC 38.9 -77 America/New_York
+FL 28.5 -82.4 America/New_York
+GA 32.7 -83.4 America/New_York
+HI 20.8 -156.9 Pacific/Honolulu
+ID 44.4 -114.6 America/Boise
+IL 40 -89.2 America/Chicago
+IN 39.9 -86.3 America/Indiana/Indianapolis
+IA 42 -93.5 America/Chicago
+KS 38.5 -98.4 America/Chicago
+KY 37.5 -85.3 America/New_York
+LA 31 -92 America/Chicago
+ME 45.4 -69.2 America/New_York
+MD 39 -76.8 America/New_York
+MA 42.2 -71.8 America/New_York
+MI 44.3 -85.4 America/Detroit
+MN 46.3 -94.3 America/Chicago
+MS 32.7 -89.7 America/Chicago
+MO 38.4 -92.5 America/Chicago
+MT 47 -109.6 America/Denver
+NE 41.5 -99.8 America/Chicago
+NV 39.3 -116.6 America/Los_Angeles
+NH 43.7 -71.6 America/New_York
+NJ 40.2 -74.7 America/New_York
+NM 34.4 -106.1 America/Denver
+NY 42.9 -75.5 America/New_York
+NC 35.6 -79.4 America/New_York
+ND 47.5 -100.5 America/Chicago
+OH 40.3 -82.8 America/New_York
+OK 35.6 -97.5 America/Chicago
+OR 43.9 -120.6 America/Los_Angeles
+PA 40.9 -77.8 America/New_York
+RI 41.7 -71.6 America/New_York
+SC 33.9 -80.9 America/New_York
+SD 44.4 -100.2 America/Chicago
+TN 35.9 -86.4 America/Chicago
+TX 31.5 -99.3 America/Chicago
+UT 39.3 -111.7 America/Denver
+VT 44.1 -72.7 America/New_York
+VA 37.5 -78.8 America/New_York
+WA 47.4 -120.5 America/Los_Angeles
+WV 38.6 -80.6 America/New_York
+WI 44.6 -89.7 America/Chicago
+WY 43 -107.6 America/Denver
+AB 54 -115 America/Edmonton
+BC 52 -124 America/Vancouver
+MB 52 -97.5 America/Winnipeg
+NB 46.5 -66.2 America/Moncton
+NL 50 -57 America/St_Johns
+NS 45 -63 America/Halifax
+ON 44.5 -79.5 America/Toronto
+PE 46.4 -63.2 America/Halifax
+QC 47 -72 America/Toronto
+SK 52.5 -106 America/Regina
+YT 62 -136 America/Whitehorse
+NT 62.5 -114.5 America/Yellowknife`) {
 		fields := strings.Fields(line)
-		s := state{code: fields[0], zone: fields[3], name: strings.Join(fields[4:], " ")}
+		s := state{code: fields[0], zone: fields[3]}
 		latitude, _, _ := value.Numbers{}.Parse(fields[1])
 		longitude, _, _ := value.Numbers{}.Parse(fields[2])
 		s.Latitude, s.Longitude = latitude, longitude
-		all[value.Equal(s.code)], all[value.Equal(s.name)] = s, s
+		all[value.Equal(s.code)] = s
 	}
 	return all
 }()
 
+// stateSymbols are the symbols of states by symbols and names.
+var stateSymbols = words.Published.StateSymbols()
+
 type state struct {
 	Near
-	code, name, zone string
+	code, zone string
 }
 
 // country is that of a state or province.
@@ -107,7 +113,7 @@ func (p *profile) stateOf(c *column) (state, bool) {
 		return state{}, false
 	}
 	top := c.values()[0]
-	s, known := states[value.Equal(strings.Trim(top, "."))]
+	s, known := states[stateSymbols[value.Equal(strings.Trim(top, "."))]]
 	return s, known && c.counts[top]*2 > c.filled
 }
 
@@ -143,16 +149,10 @@ func systemsOf(points [][2]float64, near Near, within float64) []*epsg.System {
 		}
 		all = append(all, found{s, far + 1000*rankOf(s)})
 	}
-	systems := make([]*epsg.System, 0, len(all))
-	for len(all) > 0 {
-		best := 0
-		for i, f := range all {
-			if f.rank < all[best].rank {
-				best = i
-			}
-		}
-		systems = append(systems, all[best].system)
-		all = append(all[:best], all[best+1:]...)
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.rank, b.rank) })
+	systems := make([]*epsg.System, len(all))
+	for i, f := range all {
+		systems[i] = f.system
 	}
 	return systems
 }

@@ -39,16 +39,18 @@ func Scrub(text string) (scrubbed string, changed bool) {
 // as 17-10-318-034-0000.
 func withoutPhones(text string) string {
 	found := phone.FindAllStringIndex(text, -1)
-	if found == nil {
-		return text
-	}
 	const joins = "-./0123456789"
+	found = slices.DeleteFunc(found, func(at []int) bool {
+		return at[0] > 0 && strings.IndexByte(joins, text[at[0]-1]) >= 0 || at[1]+1 < len(text) && text[at[1]] != '.' && strings.IndexByte(joins, text[at[1]]) >= 0
+	})
+	return without(text, found)
+}
+
+// without is a text in which Removed stands in place of ranges of bytes.
+func without(text string, ranges [][]int) string {
 	var b strings.Builder
 	last := 0
-	for _, at := range found {
-		if at[0] > 0 && strings.IndexByte(joins, text[at[0]-1]) >= 0 || at[1]+1 < len(text) && text[at[1]] != '.' && strings.IndexByte(joins, text[at[1]]) >= 0 {
-			continue
-		}
+	for _, at := range ranges {
 		b.WriteString(text[last:at[0]])
 		b.WriteString(Removed)
 		last = at[1]
@@ -89,23 +91,14 @@ func mayHaveLabel(s string) bool {
 }
 
 func withoutNames(text string) string {
-	found := labelled.FindAllStringSubmatchIndex(text, -1)
-	if found == nil {
-		return text
-	}
-	var b strings.Builder
-	last := 0
-	for _, at := range found {
-		name := text[at[2]:at[3]]
-		if kind := KindOf(name, false); kind != Person && kind != Doubtful {
-			continue
+	var names [][]int
+	for _, at := range labelled.FindAllStringSubmatchIndex(text, -1) {
+		name := at[2:4]
+		if kind := KindOf(text[name[0]:name[1]], false); kind == Person || kind == Doubtful {
+			names = append(names, name)
 		}
-		b.WriteString(text[last:at[2]])
-		b.WriteString(Removed)
-		last = at[3]
 	}
-	b.WriteString(text[last:])
-	return b.String()
+	return without(text, names)
 }
 
 // Private reports whether a cell that nobody marked looks as if it were of a person, so that

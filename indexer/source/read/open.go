@@ -31,7 +31,6 @@ type File struct {
 	Format Format
 	rows   rows
 	path   string
-	size   int64
 	read   atomic.Int64
 	close  []func() error
 }
@@ -74,7 +73,6 @@ func (f *File) start(file *os.File, o Options) error {
 	if !info.Mode().IsRegular() {
 		return unusable("it is no file")
 	}
-	f.size = info.Size()
 	buffered := bufio.NewReaderSize(&counter{file, &f.read}, sample)
 	magic, err := buffered.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -82,7 +80,7 @@ func (f *File) start(file *os.File, o Options) error {
 	}
 	switch {
 	case bytes.HasPrefix(magic, []byte("PK\x03\x04")):
-		return f.startZip(file, o)
+		return f.startZip(file, info.Size(), o)
 	case bytes.HasPrefix(magic, []byte{0xd0, 0xcf, 0x11, 0xe0}):
 		return unusable("it is a workbook of an old form (.xls): save it as .xlsx or CSV")
 	}
@@ -111,8 +109,8 @@ func (f *File) startPacked(from *bufio.Reader, o Options) error {
 }
 
 // startZip reads a workbook, or the one file of an archive.
-func (f *File) startZip(file *os.File, o Options) error {
-	archive, err := zip.NewReader(file, f.size)
+func (f *File) startZip(file *os.File, size int64, o Options) error {
+	archive, err := zip.NewReader(file, size)
 	if err != nil {
 		return unusable("it is a damaged .zip: %v", err)
 	}
@@ -130,7 +128,6 @@ func (f *File) startZip(file *os.File, o Options) error {
 		return unusable("%.100q in it cannot be unpacked: %v", member.Name, err)
 	}
 	f.close = append(f.close, content.Close)
-	f.size = int64(min(member.UncompressedSize64, 1<<62)) // #nosec G115 -- bounded
 	f.read.Store(0)
 	return f.startPacked(bufio.NewReaderSize(&counter{content, &f.read}, sample), o)
 }
@@ -271,9 +268,6 @@ func (f *File) broken(err error) error {
 	}
 	return fault.Wrap(err, fault.Internal, "%s cannot be read", f.path)
 }
-
-// Size is that of the file in bytes; BytesRead never exceeds it by more than a little.
-func (f *File) Size() int64 { return f.size }
 
 // BytesRead is how much of the file was read, accurate to a buffer.
 func (f *File) BytesRead() int64 { return f.read.Load() }

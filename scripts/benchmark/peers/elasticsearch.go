@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"atlas/indexer/ndjson"
 	"atlas/scripts/benchmark/load"
 	"atlas/search/query"
 )
@@ -100,7 +101,7 @@ func (e *Elasticsearch) fill(ctx context.Context, dir string, d query.Dataset) e
 			return err
 		})
 	}
-	err := eachLine(dir, d, func(_ int64, line []byte) error {
+	err := ndjson.EachLine(dir, string(d), func(_ int64, line []byte) error {
 		id, err := idOf(line)
 		if err != nil {
 			return err

@@ -1,11 +1,14 @@
 package peers
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +17,44 @@ import (
 
 // installWithin bounds the time of npm.
 const installWithin = 3 * time.Minute
+
+// node is a running program for Node. It ends with its standard input, so also with this
+// process.
+type node struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// startNode installs a program, and starts one of its files. The error says what is missing.
+func startNode(ctx context.Context, files embed.FS, name, script string, args ...string) (*node, error) {
+	path, err := exec.LookPath("node")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := installNode(ctx, files, name)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{cmd: exec.CommandContext(ctx, path, append([]string{filepath.Join(dir, script)}, args...)...)} // #nosec G204 -- a program of this machine, with arguments of this one
+	n.cmd.Stderr = os.Stderr
+	n.cmd.Env = append(os.Environ(), "NODE_ENV=production")
+	out, err := n.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	n.out = bufio.NewReader(out)
+	if n.in, err = n.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	return n, n.cmd.Start()
+}
+
+// PID of the process.
+func (n *node) PID() int { return n.cmd.Process.Pid }
+
+// Stop ends the process.
+func (n *node) Stop() error { return errors.Join(n.in.Close(), n.cmd.Wait()) }
 
 // installNode installs a program for Node with its packages, once per version, and returns
 // its folder. The files are in a folder of that name.

@@ -9,8 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -94,7 +92,7 @@ type Project struct {
 // distances in the file of the folder.
 func ReadProjects(dir string, have int64, most int) (all []Project, err error) {
 	every := max(1, have/int64(most))
-	err = eachLine(dir, query.Projects, func(n int64, line []byte) error {
+	err = ndjson.EachLine(dir, string(query.Projects), func(n int64, line []byte) error {
 		if n%every != 0 {
 			return nil
 		}
@@ -108,32 +106,6 @@ func ReadProjects(dir string, have int64, most int) (all []Project, err error) {
 		return nil
 	})
 	return all, err
-}
-
-// eachLine calls a function with every record of a dataset in the folder, until it
-// returns an error. Its line is valid during the call.
-func eachLine(dir string, d query.Dataset, each func(n int64, line []byte) error) error {
-	path, err := ndjson.Find(dir, string(d))
-	if err != nil {
-		return err
-	}
-	r, err := ndjson.Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for {
-		n, line, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = each(n, line)
-		}
-		if err != nil {
-			return fmt.Errorf("%s, line %d: %w", path, n, err)
-		}
-	}
 }
 
 // Draw returns n different questions of a task about some projects, the same ones

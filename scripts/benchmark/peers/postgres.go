@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"atlas/indexer/ndjson"
 	"atlas/search/query"
 )
 
@@ -178,7 +179,7 @@ func (p Postgres) copyRecords(ctx context.Context, dir string, t table) (links m
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(rows)
-		return eachLine(dir, t.dataset, func(_ int64, line []byte) error {
+		return ndjson.EachLine(dir, string(t.dataset), func(_ int64, line []byte) error {
 			row, err := t.row(line, links)
 			select {
 			case rows <- row:

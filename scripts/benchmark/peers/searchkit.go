@@ -1,18 +1,13 @@
 package peers
 
 import (
-	"bufio"
 	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"atlas/scripts/benchmark/load"
@@ -21,12 +16,9 @@ import (
 // Searchkit is the API of Searchkit in a Node server, in front of the indices of
 // Elasticsearch.
 type Searchkit struct {
+	*node
 	url    *url.URL
 	client load.Client
-	cmd    *exec.Cmd
-	// life is the server's standard input: the server ends with it, so also with this
-	// process.
-	life io.Closer
 }
 
 //go:embed searchkit
@@ -36,42 +28,18 @@ var searchkitFiles embed.FS
 // and starts the server. The error says what
 // is missing.
 func StartSearchkit(ctx context.Context, e *Elasticsearch, client load.Client) (*Searchkit, error) {
-	node, err := exec.LookPath("node")
+	n, err := startNode(ctx, searchkitFiles, "searchkit", "server.mjs", e.URL.String(), e.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := installNode(ctx, searchkitFiles, "searchkit")
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, node, filepath.Join(dir, "server.mjs"), e.URL.String(), e.Prefix) // #nosec G204 -- a program of this machine, with arguments of this one
-	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), "NODE_ENV=production")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	life, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	s := &Searchkit{client: client, cmd: cmd, life: life}
-	port, err := bufio.NewReader(out).ReadString('\n')
+	s := &Searchkit{node: n, client: client}
+	port, err := n.out.ReadString('\n')
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the server of Searchkit does not start: %w", err), s.Stop())
 	}
 	s.url, err = url.Parse("http://127.0.0.1:" + strings.TrimSpace(port))
 	return s, err
 }
-
-// PID of the server.
-func (s *Searchkit) PID() int { return s.cmd.Process.Pid }
-
-// Stop ends the server.
-func (s *Searchkit) Stop() error { return errors.Join(s.life.Close(), s.cmd.Wait()) }
 
 // Call returns the request of a question, as InstantSearch sends it.
 func (s *Searchkit) Call(_ context.Context, q Question) (Call, error) {

@@ -1,13 +1,11 @@
 package relevance_test
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -79,20 +77,11 @@ func load(t *testing.T, dir string) *search.Engine {
 	t.Helper()
 	data := searchtest.NewWorld()
 	for _, d := range []query.Dataset{query.Accounts, query.Projects, query.Contacts} {
-		path, err := ndjson.Find(dir, string(d))
+		err := ndjson.EachLine(dir, string(d), func(_ int64, line []byte) error {
+			data.Add(searchtest.Record(t, d, string(line)))
+			return nil
+		})
 		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := bufio.NewScanner(f)
-		s.Buffer(nil, 1<<22)
-		for s.Scan() {
-			data.Add(searchtest.Record(t, d, s.Text()))
-		}
-		if err := cmp.Or(s.Err(), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,9 +1,7 @@
 package relevance
 
 import (
-	"bufio"
 	"encoding/json"
-	"os"
 	"strings"
 
 	"atlas/indexer/ndjson"
@@ -48,39 +46,22 @@ type row struct {
 func Read(dir string) (World, error) {
 	w, names := World{}, map[string]string{}
 	for _, d := range []query.Dataset{query.Accounts, query.Projects, query.Contacts} {
-		path, err := ndjson.Find(dir, string(d))
-		if err != nil {
-			return nil, err
-		}
-		err = lines(path, func(r row) {
+		err := ndjson.EachLine(dir, string(d), func(_ int64, line []byte) error {
+			var r row
+			if err := json.Unmarshal(line, &r); err != nil {
+				return err
+			}
 			if d == query.Accounts {
 				names[r.ID] = r.Name
 			}
 			w[d] = append(w[d], Record{r.ID, r.texts(names)})
+			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
 	return w, nil
-}
-
-func lines(path string, each func(row)) error {
-	f, err := os.Open(path) // #nosec G304 -- a folder that the caller names
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // only read
-	s := bufio.NewScanner(f)
-	s.Buffer(nil, 1<<22)
-	for s.Scan() {
-		var r row
-		if err := json.Unmarshal(s.Bytes(), &r); err != nil {
-			return err
-		}
-		each(r)
-	}
-	return s.Err()
 }
 
 // texts are those of a row; names are those of the firms.
