@@ -67,9 +67,19 @@ type bucketSum struct {
 // stats are the sum, the number and the extremes of known values.
 type stats struct {
 	Count int64    `json:"count"`
-	Sum   float64  `json:"sum"`
+	Sum   sum      `json:"sum"`
 	Min   *float64 `json:"min"`
 	Max   *float64 `json:"max"`
+}
+
+// sum is a sum of doubles. One beyond a double is the text "Infinity" or "-Infinity".
+type sum float64
+
+// UnmarshalJSON reads a sum as Elasticsearch writes it.
+func (s *sum) UnmarshalJSON(b []byte) error {
+	n, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	*s = sum(n)
+	return err
 }
 
 func (b *bucketSum) add(more bucketSum) {
@@ -99,7 +109,7 @@ func (b bucketSum) measure(m *query.Measure) jsontext.Value {
 	if b.stats.Count == 0 {
 		return jsontext.Value("null")
 	}
-	value := b.stats.Sum
+	value := float64(b.stats.Sum)
 	switch m.Of {
 	case query.Average:
 		value /= float64(b.stats.Count)
@@ -205,12 +215,12 @@ func (t *tally) addValues(all map[string]jsontext.Value) (whole bool, err error)
 		if err := unmarshal(b.Key, &spelling); err != nil {
 			return false, err
 		}
-		sum, there := t.values[spelling]
+		of, there := t.values[spelling]
 		if !there {
-			sum = &bucketSum{}
-			t.values[spelling] = sum
+			of = &bucketSum{}
+			t.values[spelling] = of
 		}
-		sum.add(bucketSum{b.Count, b.Measure})
+		of.add(bucketSum{b.Count, b.Measure})
 		if !f.List() {
 			t.known += b.Count
 		}
@@ -326,7 +336,12 @@ func (c calendar) plus(n int) calendar {
 	return c
 }
 
+// literal is the begin as an answer has it: null, an open end, after the last year that
+// filters take.
 func (c calendar) literal() jsontext.Value {
+	if c.begin.Year() > query.LastYear {
+		return jsontext.Value("null")
+	}
 	return query.AppendValue(nil, &query.Field{Type: query.Time}, c.begin.UnixMilli())
 }
 

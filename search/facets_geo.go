@@ -65,7 +65,7 @@ func (t *tally) addCells(answer jsontext.Value) error {
 		err = cmp.Or(err, problem)
 		return n
 	}
-	sum := func() (n float64) {
+	value := func() (n float64) {
 		s.Members(func(name []byte) {
 			if string(name) == "value" {
 				n = double()
@@ -87,16 +87,16 @@ func (t *tally) addCells(answer jsontext.Value) error {
 				case "doc_count":
 					of.count = int64(s.Integer())
 				case query.Latitude:
-					of.latitudes = sum()
+					of.latitudes = value()
 				case query.Longitude:
-					of.longitudes = sum()
+					of.longitudes = value()
 				case measureName:
 					s.Members(func(name []byte) {
 						switch known := s.Peek() != 'n'; {
 						case string(name) == "count":
 							of.stats.Count = int64(s.Integer())
 						case string(name) == "sum":
-							of.stats.Sum = double()
+							of.stats.Sum = sum(double())
 						case string(name) == "min" && known:
 							of.stats.Min = new(double())
 						case string(name) == "max" && known:

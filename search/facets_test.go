@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"atlas/internal/devstack/backends"
@@ -147,6 +148,56 @@ func containsEmail(v any) bool {
 		}
 	}
 	return false
+}
+
+// Sums beyond a double are null, and the ends of buckets are dates that filters take.
+func TestFacetsOfTheLargest(t *testing.T) {
+	t.Parallel()
+	w := searchtest.NewWorld()
+	for i, cost := range []string{"1.7e308", "1.7e308", "-1.7e308", "-1.7e308"} {
+		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(
+			`{"id":%q,"name":"P","stage":%q,"cost":%s,"latitude":51.05,"longitude":-114.07,"filed_at":"9999-12-31T23:59:59Z","permitted_at":"0001-01-01"}`,
+			searchtest.ID("p", i+1), []string{"filed", "permitted"}[i/2], cost)))
+	}
+	e, x := newEngine(t)
+	x.Load(t, w)
+	measured := func(of string) map[string]any { return map[string]any{"field": "cost", "of": of} }
+	for _, of := range []string{"sum", "avg", "min", "max"} {
+		measures := map[string]string{"filed": "null", "permitted": "null"}
+		switch of {
+		case "min", "max":
+			measures = map[string]string{"filed": "1.7e+308", "permitted": "-1.7e+308"}
+		}
+		got, err := facets(t, e, query.Projects, map[string]any{"facets": []any{
+			map[string]any{"field": "stage", "measure": measured(of)},
+			map[string]any{"field": "filed_at", "interval": "week", "measure": measured(of)},
+			map[string]any{"geo": map[string]any{"precision": 3}, "measure": measured(of)},
+		}})
+		if err != nil {
+			t.Fatal(of, err)
+		}
+		for _, v := range got.Facets[0].(query.ValueCounts).Values {
+			if string(v.Measure) != measures[v.Value] {
+				t.Errorf("%s of %s: %s", of, v.Value, v.Measure)
+			}
+		}
+	}
+	for _, interval := range []string{"day", "week", "month", "quarter", "year"} {
+		for field, ends := range map[string]string{"filed_at": `"9999-12-31T23:59:59.000Z" null`, "permitted_at": `"0001-01-01T00:00:00.000Z" `} {
+			got, err := facets(t, e, query.Projects, map[string]any{"facets": []any{map[string]any{"field": field, "interval": interval}}})
+			if err != nil {
+				t.Fatal(interval, err)
+			}
+			b := got.Facets[0].(query.BucketCounts)
+			last := b.Buckets[len(b.Buckets)-1]
+			if said := string(b.Min) + " " + string(last.To); !strings.HasPrefix(said, ends) || last.Count != 4 {
+				t.Errorf("%s by %s: %s, %s to %s", field, interval, said, last.From, last.To)
+			}
+			if _, err := facets(t, e, query.Projects, map[string]any{"filters": map[string]any{field: map[string]any{"value": []any{last.From, last.To}}}}); err != nil {
+				t.Errorf("%s by %s: %v", field, interval, err)
+			}
+		}
+	}
 }
 
 // A prefix is for typing: of ids it is that of the accounts' names, and of several words

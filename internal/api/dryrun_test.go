@@ -64,6 +64,7 @@ func TestDryRun(t *testing.T) {
 		{"/data/accounts/search", last, accounts, 30},
 		{"/data/accounts/search", `"query":"firm","sort":{"field":"relevance","order":"desc"}`, accounts, 25},
 		{"/data/accounts/search", `"sort":{"field":"name","order":"desc"}`, accounts, 25},
+		{"/data/accounts/search", `"limit":100,"max_bytes":1000`, accounts, 100}, // the most
 		{"/data/accounts/search", `"query":"nothing"`, 0, 0},
 		{"/workspace/accounts/search", ``, 3, 3},
 		{"/workspace/accounts/search", `"filters":{"notes":{"value":"kept"}},"limit":2`, 3, 2},

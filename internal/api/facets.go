@@ -68,7 +68,7 @@ var facetsSchema = func() *schema.Schema {
 	number := &schema.Schema{Type: "number"}
 	bound := schema.Named("FacetBound", &schema.Schema{AnyOf: []*schema.Schema{number, {Type: "string"}, schema.Null()}})
 	end := func(text string) *schema.Schema { return bound.Described(text) }
-	measure := schema.Optional("measure", schema.Nullable(number).Described("The measure that the facet asks for; null if no value is known.").Example(1250000.5))
+	measure := schema.Optional("measure", schema.Nullable(number).Described("The measure that the facet asks for; null if no value is known, or if the sum is beyond a double.").Example(1250000.5))
 	count := schema.Required("count", schema.Count().Example(12))
 	unknown := schema.Required("unknown", schema.Count().Described("Records without a value.").Example(3))
 	field := schema.Required("field", schema.String("stage"))
@@ -77,7 +77,7 @@ var facetsSchema = func() *schema.Schema {
 		schema.Required("label", schema.Nullable(&schema.Schema{Type: "string"}).Described("Of a closed enumeration its label, of other values the most frequent spelling, of an account its name: null if it is not known.").Example("Filed")),
 		count, measure))
 	bucket := schema.Named("BucketCount", schema.Object(
-		schema.Required("from", end("A number or a time; null at an open end.")), schema.Required("to", end("As `from`; buckets of dates end before it.")), count, measure))
+		schema.Required("from", end("A number or a time; null at an open end.")), schema.Required("to", end("As `from`; buckets of dates end before it, and it is null after the year 9999.")), count, measure))
 	values := schema.Named("ValueCounts", schema.Object(field,
 		schema.Required("values", schema.Array(value, 0, query.MaxFacetValues).Described("By count, then by folded value.")),
 		schema.Required("other", schema.Count().Described("The sum of the counts of the values that are not listed.").Example(40)), unknown))

@@ -16,6 +16,9 @@ func ParseDay(s string) (time.Time, bool) {
 	return t, err == nil && t.Year() > 0
 }
 
+// LastYear is the last year of dates.
+const LastYear = 9999
+
 // ParseInstant reads an RFC 3339 timestamp, in UTC.
 func ParseInstant(s string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, s)
@@ -27,7 +30,7 @@ func ParseInstant(s string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	t = t.UTC()
-	return t, t.Year() > 0 && t.Year() <= 9999
+	return t, t.Year() > 0 && t.Year() <= LastYear
 }
 
 // dateText is what a date is.

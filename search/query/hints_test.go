@@ -60,6 +60,28 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// What costs nothing refuses filters by addresses, and does not hint at them.
+func TestHintsOfAddresses(t *testing.T) {
+	t.Parallel()
+	of := func(member string) input.Value {
+		v, _ := input.Decode([]byte(`{"query":"email:ada@firm.example"` + member + `}`))
+		return v
+	}
+	told := func(hints query.Hints, err error, want bool) {
+		t.Helper()
+		all := strings.Join(hints.For(0, nil), "; ")
+		if err != nil || !strings.Contains(all, `"email:ada@firm.example" is no more than text`) || strings.Contains(all, `"filters":{"email"`) != want {
+			t.Errorf("%s, %v", all, err)
+		}
+	}
+	for member, want := range map[string]bool{"": true, `,"offset":1`: true, `,"dry_run":true`: false} {
+		q, err := query.Parse(of(member), query.Contacts, query.Base{Kind: query.Data})
+		told(q.Hints, err, want)
+	}
+	r, err := query.FacetRule(query.Contacts, query.Data).Parse(of(""))
+	told(r.Hints, err, false)
+}
+
 // A name that finds nothing is pointed to match, which finds it however it is written.
 func TestHintsOfNames(t *testing.T) {
 	t.Parallel()

@@ -55,8 +55,8 @@ func (h Hints) For(found int, named []Named) []string {
 	return append(hints, hintsOfNamed(slices.Concat(named, inVocabularies(FilterFields(h.d, h.base), h.text)))...)
 }
 
-// hintsOf are the hints of a request with this query and these filters. free means that the
-// query does not search Private fields.
+// hintsOf are the hints of a request with this query and these filters. free means that it
+// reads no Private fields and refuses filters by them.
 func hintsOf(d Dataset, base BaseKind, free, exact bool, text, filters input.Value) Hints {
 	h := Hints{text: text.Text, d: d, base: base, free: free, exact: exact}
 	const none = "%s has no operators: each of its terms must occur, and %q is no more than text"
@@ -68,7 +68,7 @@ func hintsOf(d Dataset, base BaseKind, free, exact bool, text, filters input.Val
 		}
 		condition := ""
 		if sign[0] != '-' {
-			condition = conditionIn(sign, fields)
+			condition = conditionIn(sign, slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return free && f.Private }))
 		}
 		switch {
 		case condition != "":

@@ -75,7 +75,7 @@ func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
 		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
 		rule.Optional("max_bytes", MaxBytesRule, func(r *request) *int { return &r.MaxBytes }),
-		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
+		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, with `max_bytes` the most that it can cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
 		rule.Optional("highlight", rule.Boolean().Described("Add `metadata.highlights`: what of each record matches `query`."), func(r *request) *bool { return &r.Highlight }),
 		rule.Optional("explain", rule.Boolean().Described("With `dry_run`: say how `query` is read."), func(r *request) *bool { return &r.Explain }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
@@ -128,7 +128,7 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 			if len(*issues) > 0 {
 				return // nobody gets them, and the texts may be as long as the body
 			}
-			r.Hints = hintsOf(d, base, !private, r.Exact, body.Take("query"), body.Take("filters"))
+			r.Hints = hintsOf(d, base, !private || body.Take("dry_run").Bool, r.Exact, body.Take("query"), body.Take("filters"))
 			r.Hints.always = append(resolvedIn(body.Take("filters"), body.Take("relations"), body.Take("any"), body.Take("none")), r.Hints.always...)
 		}),
 	}

@@ -32,11 +32,11 @@ func Relative(text string, now time.Time) (first, last string, ok bool) {
 	year, month, day := now.Date()
 	today := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	whole := func(from, to time.Time) (string, string, bool) {
-		return from.Format(time.DateOnly), to.Format(time.DateOnly), from.Year() > 0 && to.Year() <= 9999
+		return from.Format(time.DateOnly), to.Format(time.DateOnly), from.Year() > 0 && to.Year() <= LastYear
 	}
 	instant := func(at time.Time) (string, string, bool) {
 		text := at.Format(time.RFC3339)
-		return text, text, at.Year() > 0 && at.Year() <= 9999
+		return text, text, at.Year() > 0 && at.Year() <= LastYear
 	}
 	switch text {
 	case "now":

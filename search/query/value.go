@@ -86,7 +86,7 @@ func AppendValue(b []byte, f *Field, value any) []byte {
 func appendTime(b []byte, ms int64) []byte {
 	t := time.UnixMilli(ms).UTC()
 	year, month, day := t.Date()
-	if year < 0 || year > 9999 {
+	if year < 0 || year > LastYear {
 		return t.AppendFormat(b, TimeLayout)
 	}
 	hour, minute, second := t.Clock()
