@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -60,10 +61,11 @@ type meter struct {
 	last  time.Time
 }
 
+// newMeter shows how much of a total is done; of an unknown one, 0, how much is.
 func newMeter(to io.Writer, unit string, total int64, bytes bool) *meter {
 	m := &meter{to: to, unit: unit, total: total, last: time.Now()}
 	if file, ok := to.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		m.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(to), progressbar.OptionShowBytes(bytes),
+		m.bar = progressbar.NewOptions64(cmp.Or(total, -1), progressbar.OptionSetWriter(to), progressbar.OptionShowBytes(bytes),
 			progressbar.OptionSetItsString(unit), progressbar.OptionShowIts(), progressbar.OptionShowCount(), progressbar.OptionFullWidth(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 	}
@@ -72,13 +74,22 @@ func newMeter(to io.Writer, unit string, total int64, bytes bool) *meter {
 
 // set reports how much of the total is done.
 func (m *meter) set(done int64) {
+	if m.total > 0 {
+		done = min(done, m.total)
+	}
 	if m.bar != nil {
-		_ = m.bar.Set64(min(done, m.total))
+		_ = m.bar.Set64(done)
 		return
 	}
-	if at := time.Now(); at.Sub(m.last) >= cli.ProgressInterval {
-		m.last = at
-		_, _ = fmt.Fprintf(m.to, "%d of %d %s, %d %%\n", done, m.total, m.unit, done*100/max(m.total, 1))
+	at := time.Now()
+	if at.Sub(m.last) < cli.ProgressInterval {
+		return
+	}
+	m.last = at
+	if m.total == 0 {
+		_, _ = fmt.Fprintf(m.to, "%d %s\n", done, m.unit)
+	} else {
+		_, _ = fmt.Fprintf(m.to, "%d of %d %s, %d %%\n", done, m.total, m.unit, done*100/m.total)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/source"
@@ -38,13 +37,16 @@ func (c *Pull) Run(ctx context.Context, s *cli.Streams) error {
 	if d.Pull.Token != "" {
 		token = os.Getenv(d.Pull.Token)
 	}
-	last := time.Now()
-	report, err := pull.Pull(ctx, pull.Options{Source: d, Dir: c.Out, Token: token, All: c.All, Progress: func(rows int64) {
-		if at := time.Now(); at.Sub(last) >= cli.ProgressInterval {
-			last = at
-			_, _ = fmt.Fprintf(s.Err, "%d rows\n", rows)
+	var m *meter
+	report, err := pull.Pull(ctx, pull.Options{Source: d, Dir: c.Out, Token: token, All: c.All, Progress: func(rows, total int64) {
+		if m == nil {
+			m = newMeter(s.Err, "rows", total, false)
 		}
+		m.set(rows)
 	}})
+	if m != nil {
+		m.clear()
+	}
 	if err != nil {
 		return err
 	}

@@ -91,12 +91,8 @@ func (a *arcgis) page(ctx context.Context, offset int64, since string) (page, er
 	if a.of.Page > 0 {
 		size = min(size, a.of.Page)
 	}
-	where := cmp.Or(a.of.Where, "1=1")
-	if since != "" && a.of.Changed != "" {
-		where = fmt.Sprintf("(%s) AND %s >= TIMESTAMP '%s'", where, a.of.Changed, since)
-	}
 	query := url.Values{
-		"f": {"json"}, "where": {where}, "outFields": {"*"}, "returnGeometry": {"true"}, "outSR": {"4326"}, "orderByFields": {a.layer.ObjectID},
+		"f": {"json"}, "where": {a.where(since)}, "outFields": {"*"}, "returnGeometry": {"true"}, "outSR": {"4326"}, "orderByFields": {a.layer.ObjectID},
 		"resultOffset": {strconv.FormatInt(offset, 10)}, "resultRecordCount": {strconv.Itoa(size)},
 	}
 	var found page
@@ -105,6 +101,28 @@ func (a *arcgis) page(ctx context.Context, offset int64, since string) (page, er
 		return err
 	})
 	return found, err
+}
+
+// where is the condition of the rows.
+func (a *arcgis) where(since string) string {
+	where := cmp.Or(a.of.Where, "1=1")
+	if since != "" && a.of.Changed != "" {
+		where = fmt.Sprintf("(%s) AND %s >= TIMESTAMP '%s'", where, a.of.Changed, since)
+	}
+	return where
+}
+
+func (a *arcgis) count(ctx context.Context, since string) (n int64, err error) {
+	query := url.Values{"f": {"json"}, "where": {a.where(since)}, "returnCountOnly": {"true"}}
+	err = a.client.once(ctx, a.client.address("/query", query), func(body []byte) error {
+		var told struct {
+			Count int64 `json:"count"`
+		}
+		err := json.Unmarshal(body, &told)
+		n = told.Count
+		return err
+	})
+	return n, err
 }
 
 func (a *arcgis) read(body []byte, size int) (page, error) {

@@ -78,14 +78,20 @@ func (r *refusal) Error() string { return fmt.Sprintf("status %d: %s", r.status,
 // again reports whether the same request may succeed later.
 func (r *refusal) again() bool { return r.status == http.StatusTooManyRequests || r.status >= 500 }
 
-// get fetches a JSON document, again and again while that may help.
-func (c *client) get(ctx context.Context, path string, query url.Values, read func([]byte) error) error {
+// address is that of a document.
+func (c *client) address(path string, query url.Values) string {
 	address := *c.base
 	address.Path += path
 	address.RawQuery = query.Encode()
+	return address.String()
+}
+
+// get fetches a JSON document, again and again while that may help.
+func (c *client) get(ctx context.Context, path string, query url.Values, read func([]byte) error) error {
+	address := c.address(path, query)
 	wait := firstWait
 	for attempt := 1; ; attempt++ {
-		err := c.once(ctx, address.String(), read)
+		err := c.once(ctx, address, read)
 		if err == nil {
 			return nil
 		}

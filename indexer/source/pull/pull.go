@@ -30,8 +30,9 @@ type Options struct {
 	Client *http.Client
 	// Wait waits between attempts; by default it sleeps.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Progress, when set, is called after each page with the rows so far.
-	Progress func(rows int64)
+	// Progress, when set, is called after each page with the rows so far, and those that
+	// the interface told of, 0 if it did not.
+	Progress func(rows, total int64)
 }
 
 // Report is the outcome of a pull.
@@ -39,6 +40,8 @@ type Report struct {
 	Source string `json:"source"`
 	File   string `json:"file"`
 	Rows   int64  `json:"rows"`
+	// Total is how many rows the interface told of, 0 if it did not.
+	Total int64 `json:"total"`
 	// Part means that only rows were asked for that changed since Since.
 	Part    bool   `json:"part"`
 	Since   string `json:"since,omitempty"`
@@ -72,6 +75,8 @@ type page struct {
 type service interface {
 	// page fetches rows from an offset, of those that changed after since ("" for all).
 	page(ctx context.Context, offset int64, since string) (page, error)
+	// count tells how many rows these are. It is asked for once.
+	count(ctx context.Context, since string) (int64, error)
 }
 
 const stateName = "pull.json"
@@ -146,7 +151,7 @@ func (r *run) all(ctx context.Context) error {
 	if err := errors.Join(file.Close(), os.Rename(r.report.File+".partial", r.report.File), durable.SyncFolder(r.options.Dir)); err != nil {
 		return r.failed(err)
 	}
-	r.report.Rows = r.state.Rows
+	r.report.Rows, r.report.Total = r.state.Rows, max(r.report.Total, r.state.Rows)
 	r.state = state{Address: r.state.Address, Where: r.state.Where, Newest: max(r.state.Seen, r.state.Newest)}
 	return r.keep()
 }
@@ -188,8 +193,11 @@ func (r *run) next(ctx context.Context, file *os.File) (more bool, err error) {
 	}
 	r.state.Rows += int64(len(found.rows))
 	r.state.Seen = max(r.state.Seen, found.newest)
+	if r.report.Total == 0 && found.more { // 0: it does not tell, which is no error
+		r.report.Total, _ = r.service.count(ctx, r.state.Since)
+	}
 	if r.options.Progress != nil {
-		r.options.Progress(r.state.Rows)
+		r.options.Progress(r.state.Rows, r.report.Total)
 	}
 	return found.more && len(found.rows) > 0, r.keep()
 }

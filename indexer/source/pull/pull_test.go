@@ -48,6 +48,10 @@ func (c *city) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	q := r.URL.Query()
 	switch {
+	case strings.HasPrefix(q.Get("$select"), "count("):
+		_ = json.NewEncoder(w).Encode([]map[string]string{{"rows": strconv.Itoa(c.rows)}})
+	case q.Get("returnCountOnly") != "":
+		_ = json.NewEncoder(w).Encode(map[string]int{"count": c.rows})
 	case strings.HasSuffix(r.URL.Path, ".json"):
 		c.pages++
 		limit, _ := strconv.Atoi(q.Get("$limit"))
@@ -126,12 +130,17 @@ func TestSODA(t *testing.T) {
 	t.Parallel()
 	c := &city{rows: 35, faults: []http.HandlerFunc{status(500), status(429, "Retry-After", "7"), text(`[{"permit":1},{"per`)}}
 	o, waited := start(t, c, "soda", "/resource/abcd-1234")
+	var shown []string
+	o.Progress = func(rows, total int64) { shown = append(shown, fmt.Sprint(rows, " of ", total)) }
 	report, err := Pull(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if all := lines(t, report.File); len(all) != 35 || report.Rows != 35 || report.Part || report.Retries != 3 || len(*waited) != 3 || (*waited)[1] != 7*time.Second {
 		t.Errorf("%+v, %v, %d lines", report, *waited, len(all))
+	}
+	if got := strings.Join(shown, ", "); got != "10 of 35, 20 of 35, 30 of 35, 35 of 35" || report.Total != 35 {
+		t.Errorf("%s; %+v", got, report)
 	}
 	for _, token := range c.tokens {
 		if token != "secret" {
@@ -154,7 +163,12 @@ func TestArcGIS(t *testing.T) {
 	c := &city{rows: 25, most: 7, faults: []http.HandlerFunc{text(`{"error":{"code":503,"message":"busy","details":[]}}`)}}
 	o, _ := start(t, c, "arcgis", "/arcgis/rest/services/permits/FeatureServer/0")
 	o.Source.Pull.Changed = "EDITED"
+	total := int64(0)
+	o.Progress = func(_, of int64) { total = of }
 	report, err := Pull(t.Context(), o)
+	if total != 25 {
+		t.Errorf("%d rows are told of", total)
+	}
 	if err != nil || len(lines(t, report.File)) != 25 || report.Retries != 1 {
 		t.Fatalf("%+v, %v", report, err)
 	}

@@ -1,6 +1,7 @@
 package pull
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -29,27 +30,11 @@ func (s *soda) page(ctx context.Context, offset int64, since string) (page, erro
 	if s.of.Page > 0 {
 		size = s.of.Page
 	}
-	changed := sodaChanged
-	if s.of.Changed != "" {
-		changed = s.of.Changed
-	}
+	changed := cmp.Or(s.of.Changed, sodaChanged)
 	query := url.Values{"$select": {":*,*"}, "$order": {":id"}, "$limit": {strconv.Itoa(size)}, "$offset": {strconv.FormatInt(offset, 10)}}
-	var conditions []string
-	if s.of.Where != "" {
-		conditions = append(conditions, "("+s.of.Where+")")
-	}
-	if since != "" {
-		conditions = append(conditions, changed+" >= '"+strings.ReplaceAll(since, "'", "")+"'")
-	}
-	if conditions != nil {
-		query.Set("$where", strings.Join(conditions, " AND "))
-	}
-	path := ""
-	if !strings.HasSuffix(s.client.base.Path, ".json") {
-		path = ".json"
-	}
+	s.where(query, since)
 	var found page
-	err := s.client.get(ctx, path, query, func(body []byte) error {
+	err := s.client.get(ctx, s.path(), query, func(body []byte) error {
 		found = page{}
 		if err := json.Unmarshal(body, &found.rows, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 			return err // cut off: it is asked for again
@@ -62,6 +47,43 @@ func (s *soda) page(ctx context.Context, offset int64, since string) (page, erro
 		return nil
 	})
 	return found, err
+}
+
+// where adds the condition of the rows to a query.
+func (s *soda) where(query url.Values, since string) {
+	var conditions []string
+	if s.of.Where != "" {
+		conditions = append(conditions, "("+s.of.Where+")")
+	}
+	if since != "" {
+		conditions = append(conditions, cmp.Or(s.of.Changed, sodaChanged)+" >= '"+strings.ReplaceAll(since, "'", "")+"'")
+	}
+	if conditions != nil {
+		query.Set("$where", strings.Join(conditions, " AND "))
+	}
+}
+
+func (s *soda) path() string {
+	if strings.HasSuffix(s.client.base.Path, ".json") {
+		return ""
+	}
+	return ".json"
+}
+
+func (s *soda) count(ctx context.Context, since string) (n int64, err error) {
+	query := url.Values{"$select": {"count(*) AS rows"}}
+	s.where(query, since)
+	err = s.client.once(ctx, s.client.address(s.path(), query), func(body []byte) error {
+		var told []struct {
+			Rows int64 `json:"rows,string"`
+		}
+		if err := json.Unmarshal(body, &told); err != nil || len(told) != 1 {
+			return err
+		}
+		n = told[0].Rows
+		return nil
+	})
+	return n, err
 }
 
 // member is a text of an object, "" if it has none of that name.
