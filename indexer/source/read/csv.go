@@ -171,7 +171,7 @@ func (r *csvRows) row() (int64, []string, error) {
 	line := r.ahead[0]
 	if len(line) > maxLine {
 		r.drop(1)
-		return at, nil, &RowError{at, fmt.Sprintf("longer than %d bytes", maxLine)}
+		return at, nil, tooLong(at, maxLine)
 	}
 	if bytes.IndexByte(line, '"') < 0 {
 		cells := r.split(line)

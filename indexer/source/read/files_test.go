@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -68,7 +69,7 @@ func TestBadJSON(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"no array": "{\"a\":1,\n\"b\":{\"c\":[{\"x\":1}]}}", "cut off": `[{"a":1},{"a":`, "cut off after a record": `[{"a":1}`, "syntax": `[{"a":1} {"b":2}]`,
-		"a long record": `[{"a":"` + strings.Repeat("x", 17<<20) + `"}]`,
+		"cut off in a long record": `[{"a":"` + strings.Repeat("x", 17<<20) + `"`,
 	} {
 		f, err := Read(strings.NewReader(text), Options{})
 		for err == nil {
@@ -81,6 +82,92 @@ func TestBadJSON(t *testing.T) {
 	_, cells, wrong := all(t, "{\"a\":1}\n{\"a\":}\n\n[2]\n{\"a\":3}\n", Options{})
 	if len(cells) != 2 || !slices.Equal(wrong, []string{"2 not a JSON object", "4 not a JSON object"}) {
 		t.Error(cells, wrong)
+	}
+}
+
+// A record that is too long, or has too many columns, is told by its number, and those
+// around it are read.
+func TestHostileJSON(t *testing.T) {
+	t.Parallel()
+	long := `{"x":["}\"{"],"a":"` + strings.Repeat(`\"]`, 6<<20) + `","b":{}}`
+	wide := `{"a":"w"`
+	for i := range 10_000 {
+		wide += fmt.Sprintf(`,"c%d":1`, i)
+	}
+	deep := strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000)
+	text := `{"d":{"results":[{"a":"1"},` + long + `, ` + long + `,{"a":"\u0000=1+1"},` + wide + `},` + deep + `,{"a":"2"}]}}`
+	_, cells, wrong := all(t, text, Options{})
+	if len(cells) != 4 || cells[0][0] != "1" || cells[1][0] != "\x00=1+1" || cells[3][0] != "2" {
+		t.Errorf("%d rows, %.60q", len(cells), cells)
+	}
+	if diff := cmp.Diff([]string{"2 longer than 16777216 bytes", "3 longer than 16777216 bytes", "5 more than 4096 columns"}, wrong); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A workbook whose cells are long or many is read, or refused with a reason.
+func TestHostileWorkbooks(t *testing.T) {
+	t.Parallel()
+	base := workbook(t)
+	sheet := func(rows string) string {
+		path := filepath.Join(t.TempDir(), "book.xlsx")
+		whole, err := zip.NewReader(bytes.NewReader(base), int64(len(base)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := map[string]string{}
+		for _, part := range whole.File {
+			from, err := part.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts[part.Name] = string(text)
+		}
+		parts["xl/worksheets/sheet1.xml"] = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` + rows + `</sheetData></worksheet>`
+		content := archive(t, parts)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	row := func(n int, cells ...string) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, `<row r="%d">`, n)
+		for _, c := range cells {
+			b.WriteString(`<c t="inlineStr"><is><t>` + c + `</t></is></c>`)
+		}
+		return b.String() + `</row>`
+	}
+	head := row(1, "a", "b")
+	for name, c := range map[string]struct {
+		rows string
+		good int  // rows that are read
+		bad  bool // refused
+	}{
+		"formulas":            {head + `<row r="2"><c r="A2" t="str"><f>1+1</f><v>=cmd()</v></c><c r="B2"><f>SUM(A1:A9)</f></c></row>`, 1, false},
+		"10 MB in a cell":     {head + row(2, strings.Repeat("x", 10<<20), "1") + row(3, "2", "3"), 2, false},
+		"10,000 columns":      {row(1, slices.Repeat([]string{"a"}, 10_000)...) + row(2, "1"), 0, true},
+		"10,000 cells":        {head + row(2, slices.Repeat([]string{"a"}, 10_000)...) + row(3, "2", "3"), 1, false},
+		"NUL":                 {head + row(2, "\x00", "1"), 0, true},
+		"a row far away":      {head + `<row r="1048576"><c r="A1048576"><v>1</v></c></row>`, 1, false},
+		"a row beyond":        {head + `<row r="99999999999"><c r="A99999999999"><v>1</v></c></row>`, 0, true},
+		"cut":                 {head + `<row r="2"><c`, 0, true},
+		"a text that is none": {head + `<row r="2"><c r="A2" t="s"><v>999</v></c><c r="B2"><v>1</v></c></row>`, 1, false},
+	} {
+		f, err := Open(sheet(c.rows), Options{})
+		good := 0
+		for one := (*RowError)(nil); err == nil || errors.As(err, &one); one = nil {
+			if _, err = f.Next(); err == nil {
+				good++
+			}
+		}
+		if errors.Is(err, io.EOF) == c.bad || c.bad && fault.CodeOf(err) != fault.BadRequest || good != c.good {
+			t.Errorf("%s: %d rows, %.300v", name, good, err)
+		}
 	}
 }
 

@@ -119,11 +119,18 @@ func (r *arrayRows) next() (Row, error) {
 		return Row{Line: r.number}, io.EOF
 	case '{':
 		value, err := r.from.ReadValue()
+		if errors.Is(err, errLong) {
+			if err := r.skipLong(); err != nil {
+				return Row{Line: r.number}, r.cut(err)
+			}
+			r.number++
+			return Row{Line: r.number}, tooLong(r.number, maxRecord)
+		}
 		if err != nil {
 			return Row{Line: r.number}, r.cut(err)
 		}
 		r.number++
-		return Row{r.number, r.row(value)}, nil
+		return r.flatRow(r.number, value)
 	case 0: // an error, which the next call tells
 		_, err := r.from.ReadToken()
 		return Row{Line: r.number}, r.cut(err)
@@ -133,6 +140,39 @@ func (r *arrayRows) next() (Row, error) {
 	}
 	r.number++
 	return Row{Line: r.number}, &RowError{r.number, "not an object"}
+}
+
+// skipLong passes over a record that is too long to be read, and goes on behind it.
+func (r *arrayRows) skipLong() error {
+	rest := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(r.from.UnreadBuffer())), r.budget.from), sample)
+	depth, text := 0, false
+	for {
+		switch c, err := rest.ReadByte(); {
+		case err != nil:
+			return err
+		case text && c == '\\':
+			_, _ = rest.Discard(1) // the next byte is part of the text
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth > 0 {
+				continue
+			}
+			// The decoder begins anew, within an array.
+			r.budget = &budget{from: io.MultiReader(strings.NewReader("[null"), rest), left: maxRecord}
+			r.from = jsontext.NewDecoder(r.budget, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+			_, begun := r.from.ReadToken()
+			_, first := r.from.ReadToken()
+			return errors.Join(begun, first)
+		}
+	}
+}
+
+func tooLong(line int64, most int) *RowError {
+	return &RowError{line, fmt.Sprintf("longer than %d bytes", most)}
 }
 
 // cut is the error of a file that ends before its array does.
@@ -164,11 +204,11 @@ func (r *lineRows) next() (Row, error) {
 		}
 		switch {
 		case len(text) > maxLine:
-			return Row{Line: r.line}, &RowError{r.line, fmt.Sprintf("longer than %d bytes", maxLine)}
+			return Row{Line: r.line}, tooLong(r.line, maxLine)
 		case !isObject(text):
 			return Row{Line: r.line}, &RowError{r.line, "not a JSON object"}
 		}
-		return Row{r.line, r.row(text)}, nil
+		return r.flatRow(r.line, text)
 	}
 }
 
@@ -220,9 +260,25 @@ type flat struct {
 	names []string
 	at    map[string]int
 	cells []string
+	over  bool // the row has columns beyond the bound
 }
 
 func (f *flat) columns() []string { return f.names }
+
+// flatRow is the row of an object.
+func (f *flat) flatRow(line int64, object jsontext.Value) (Row, error) {
+	f.over = false
+	before := len(f.names)
+	cells := f.row(object)
+	if f.over {
+		for _, name := range f.names[before:] { // later records need them
+			delete(f.at, name)
+		}
+		f.names, f.cells = f.names[:before], f.cells[:min(before, len(f.cells))]
+		return Row{Line: line}, &RowError{line, fmt.Sprintf("more than %d columns", maxColumns)}
+	}
+	return Row{line, cells}, nil
+}
 
 // row returns the cells of an object. The properties of a GeoJSON feature and the attributes
 // of ArcGIS have no prefix; a geometry is geometry.x and geometry.y.
@@ -305,6 +361,7 @@ func (f *flat) put(name, cell string) {
 	i, known := f.at[name]
 	if !known {
 		if len(f.names) >= maxColumns {
+			f.over = true
 			return
 		}
 		i = len(f.names)

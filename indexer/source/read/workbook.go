@@ -12,6 +12,8 @@ import (
 // date is a number of days, whatever its format shows.
 type sheetRows struct {
 	from  *excelize.Rows
+	path  string // of the workbook
+	sheet string
 	names []string
 	row   int64
 }
@@ -39,7 +41,7 @@ func (f *File) openWorkbook(name string, o Options) (*sheetRows, error) {
 		return nil, unusable("the sheet %.100q cannot be read: %v", sheet, err)
 	}
 	f.close = append(f.close, from.Close)
-	r := &sheetRows{from: from}
+	r := &sheetRows{from: from, path: name, sheet: sheet}
 	for range o.SkipLines {
 		if r.from.Next() {
 			r.row++
@@ -83,6 +85,9 @@ func (r *sheetRows) next() (Row, error) {
 func (r *sheetRows) read() ([]string, error) {
 	if !r.from.Next() {
 		if err := r.from.Error(); err != nil {
+			return nil, unusable("the sheet is damaged after row %d: %v", r.row, err)
+		}
+		if err := whole(r.path, r.sheet); err != nil {
 			return nil, unusable("the sheet is damaged after row %d: %v", r.row, err)
 		}
 		return nil, io.EOF
