@@ -78,6 +78,16 @@ type Coverage struct {
 	Newest  time.Time `json:"newest"`
 	// Known is the share of the records that have a value, by filter key.
 	Known map[string]float64 `json:"known"`
+	// Source is what a source says of its data, with By "source"; nil if it says nothing.
+	Source *SourceTerms `json:"source"`
+}
+
+// SourceTerms are what a source of records says of its data, "" where it says nothing.
+type SourceTerms struct {
+	Page        string `json:"page"` // web page of the data
+	Licence     string `json:"licence"`
+	Attribution string `json:"attribution"` // line that must stand where the data is shown
+	Terms       string `json:"terms"`       // web page of the terms of use
 }
 
 // Credits is the state of the workspace's credits.

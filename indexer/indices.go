@@ -87,10 +87,17 @@ func (l *load) createIndices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	sources, err := ReadSources(l.Dir)
+	if err != nil {
+		return err
+	}
 	for _, d := range query.Datasets {
 		body, settings, err := l.indexBody(d)
 		if err != nil {
 			return err
+		}
+		if query.HasSource(d) && len(sources) > 0 {
+			body["mappings"].(map[string]any)["_meta"].(map[string]any)["sources"] = sources
 		}
 		// Refreshing while an index is filled would be wasted. The durability is
 		// explicit so that no template weakens it: a checkpoint relies on

@@ -28,7 +28,7 @@ func (in input) name() string {
 // findInputs returns the files of the four datasets, in the order of reading, and
 // notes on other files of the folder.
 func findInputs(dir string, allowMissing bool) (inputs []input, notes []string, err error) {
-	used := map[string]bool{}
+	used := map[string]bool{query.SourcesFile: true}
 	var missing []string
 	for _, dataset := range ndjson.Datasets {
 		path, err := ndjson.Find(dir, dataset)

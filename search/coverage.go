@@ -28,6 +28,9 @@ type CoverageValue struct {
 	// Known is the share of the records that have a value, 0 to 1, to four decimals,
 	// by filter key.
 	Known map[string]float64 `json:"known"`
+	// Source is what a source says of its data; nil for values of other fields, and where
+	// it says nothing.
+	Source *query.SourceTerms `json:"source"`
 }
 
 // Bounds of the values that a shard returns. Counts are exact if it has no more.
@@ -44,7 +47,7 @@ func (e *Engine) Coverage(ctx context.Context, workspace string, c query.Coverag
 	if err != nil {
 		return nil, err
 	}
-	return resultOf(ctx, e, operation[[]CoverageValue]{
+	values, err := resultOf(ctx, e, operation[[]CoverageValue]{
 		workspace: workspace, counts: true,
 		key: keyOf(version, func(w io.Writer) { _, _ = fmt.Fprintf(w, "coverage %s %s %d", c.Dataset, c.By.Key, c.Limit) }),
 		size: func(values []CoverageValue) int {
@@ -56,6 +59,35 @@ func (e *Engine) Coverage(ctx context.Context, workspace string, c query.Coverag
 			})
 		},
 	})
+	if err != nil || c.By.Name != "source" {
+		return values, err
+	}
+	return e.withSourceTerms(ctx, c.Dataset, values)
+}
+
+// withSourceTerms adds what sources say of their data, which is no part of results that are kept:
+// a delta can change it without a record.
+func (e *Engine) withSourceTerms(ctx context.Context, d query.Dataset, values []CoverageValue) ([]CoverageValue, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	all, err := e.Elastic.MappingMeta(ctx, e.Names.Alias(string(d)))
+	if err != nil {
+		return nil, searchFault(err)
+	}
+	values = slices.Clone(values)
+	for _, meta := range all {
+		if meta.Sources == nil {
+			continue
+		}
+		var sources query.Sources
+		if err := jsonv2.Unmarshal(meta.Sources, &sources); err != nil {
+			return nil, fault.BackendUnavailable(fmt.Errorf("unreadable _meta.sources: %w", err), "elasticsearch")
+		}
+		for i, v := range values {
+			values[i].Source = sources.Of(v.Label)
+		}
+	}
+	return values, nil
 }
 
 // coverageOf is Coverage without the results that are kept.

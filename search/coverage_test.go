@@ -140,6 +140,52 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// A source has what the index keeps of it, also after a change without a record.
+func TestCoverageOfSources(t *testing.T) {
+	t.Parallel()
+	indices := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})
+	w := searchtest.NewWorld()
+	for i, source := range []string{"City of Exampleton", "City of Exampleton", "CITY OF EXAMPLETON", "Other"} {
+		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower","source":%q}`, searchtest.ID("p", i), source)))
+	}
+	indices.Load(t, w)
+	e := &search.Engine{Elastic: indices.Client, Names: indices.Names, Timeout: 30 * time.Second}
+	by := func(name string) []search.CoverageValue {
+		t.Helper()
+		f, _ := query.FieldNamed(query.Projects, name)
+		values, err := e.Coverage(t.Context(), "A", query.Coverage{Dataset: query.Projects, By: f, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values
+	}
+	if values := by("source"); len(values) != 2 || values[0].Source != nil {
+		t.Fatalf("%+v", values)
+	}
+	alias := indices.Names.Alias("projects")
+	all, err := indices.Client.MappingMeta(t.Context(), alias)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for index, meta := range all {
+		meta.Sources = []byte(`{"city of exampleton":{"page":null,"licence":"Public domain","attribution":"From Exampleton","terms":"https://example.org/terms"}}`)
+		if err := indices.Client.PutMappingMeta(t.Context(), index, meta); err != nil {
+			t.Fatal(err)
+		}
+	}
+	values := by("source")
+	want := &query.SourceTerms{Licence: new("Public domain"), Attribution: new("From Exampleton"), Terms: new("https://example.org/terms")}
+	if diff := gocmp.Diff(want, values[0].Source); diff != "" || values[1].Source != nil {
+		t.Errorf("%v (-want +got):\n%s", values[1].Source, diff)
+	}
+	if values := by("stage"); len(values) > 0 && values[0].Source != nil {
+		t.Errorf("%+v", values)
+	}
+	if after, err := indices.Client.MappingMeta(t.Context(), alias); err != nil || gocmp.Equal(all, after) {
+		t.Errorf("%v %v", after, err)
+	}
+}
+
 // The version of a dataset rises with each write and each deletion, that of others
 // stays.
 func TestRelease(t *testing.T) {

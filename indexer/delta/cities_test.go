@@ -14,11 +14,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/indexer"
+	"atlas/indexer/delta"
 	"atlas/indexer/generation"
 	"atlas/indexer/ndjson"
 	"atlas/indexer/permits"
 	"atlas/indexer/source"
 	"atlas/indexer/source/read"
+	"atlas/indexer/verify"
+	"atlas/internal/durable"
 	"atlas/search/query"
 )
 
@@ -123,8 +127,54 @@ func (m cityModel) files() map[query.Dataset]string {
 	return files
 }
 
-// Two cities are loaded, updated for three weeks and rolled back, and are what a load of the
-// same records gives.
+// terms are what the served generation keeps of sources.
+func (w *world) terms(t *testing.T) map[string]query.SourceTerms {
+	t.Helper()
+	kept := map[string]query.SourceTerms{}
+	for _, d := range []query.Dataset{query.Projects, query.Signals} {
+		all, err := w.elastic.MappingMeta(t.Context(), w.names.Alias(string(d)))
+		fatal(t, err)
+		for _, meta := range all {
+			of := query.Sources{}
+			if meta.Sources != nil {
+				fatal(t, json.Unmarshal(meta.Sources, &of))
+			}
+			if len(kept) > 0 && !cmp.Equal(kept, map[string]query.SourceTerms(of)) {
+				t.Errorf("the datasets keep other terms: %v, %v", kept, of)
+			}
+			kept = of
+		}
+	}
+	return kept
+}
+
+// folder are options of a load of what Atlas should have.
+func (m cityModel) folder(t *testing.T, w *world, cities ...*city) indexer.Options {
+	t.Helper()
+	o := w.loadOptions(t, m.files())
+	terms := query.Sources{}
+	for _, c := range cities {
+		more, err := indexer.ReadSources(filepath.Join(c.dir, "week", "0"))
+		fatal(t, err)
+		maps.Copy(terms, more)
+	}
+	fatal(t, durable.ReplaceJSON(filepath.Join(o.Dir, query.SourcesFile), terms))
+	return o
+}
+
+// wantVerified fails unless the served generation is what the files of a load say.
+func (w *world) wantVerified(t *testing.T, o indexer.Options, when string) {
+	t.Helper()
+	report, err := verify.Run(t.Context(), verify.Options{Dir: o.Dir, Elastic: w.elastic, Names: w.names, TempDir: t.TempDir(), Retry: retry})
+	fatal(t, err)
+	if !report.Equal {
+		t.Errorf("%s: not as the files say: %+v", when, report)
+	}
+}
+
+// Two cities are loaded, updated for three weeks and rolled back. After each step what is
+// served, what verify finds, the feed, the arrivals and the terms of the sources are those
+// of a load of the same records.
 func TestTwoCities(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,9 +189,22 @@ func TestTwoCities(t *testing.T) {
 		return files
 	}
 	take(0, calgary.rows[:130], austin.rows[:100])
-	w.load(t, m.files())
-	w.load(t, m.files())
-	begun := w.documents(t)
+	before := m.folder(t, w, calgary)
+	for range 2 { // the second one can be rolled back
+		_, err := indexer.Load(t.Context(), before)
+		fatal(t, err)
+		before.TempDir = t.TempDir()
+	}
+	begun, ofCalgary := w.documents(t), w.terms(t)
+	if len(ofCalgary) != 1 {
+		t.Errorf("terms of calgary: %v", ofCalgary)
+	}
+	f, arrived := w.follower(t), w.arrivals(t)
+	settled := func(when string, rolledBack bool) {
+		f.catchUp(t)
+		f.wantEqual(t, when)
+		arrived = w.wantArrivals(t, arrived, rolledBack, false, when)
+	}
 	swap := strings.NewReplacer("\x1fIssued Permit\x1f", "\x1fCompleted\x1f", "\x1fActive\x1f", "\x1fFinal\x1f")
 	all := func(rows []string, from, to int) []string {
 		changed := slices.Clone(rows[from:to])
@@ -157,18 +220,37 @@ func TestTwoCities(t *testing.T) {
 		{all(calgary.rows, 10, 150), all(austin.rows, 5, 120)}, // some are gone
 		{all(calgary.rows, 0, 150), austin.rows},               // and back again
 	} {
-		for _, f := range take(week+1, rows[0], rows[1]) {
-			w.apply(t, w.options(t, f))
+		when := "week " + string(rune('1'+week))
+		take(week+1, rows[0], rows[1])
+		for _, c := range []*city{calgary, austin} {
+			o := w.options(t, nil)
+			var err error
+			o.Files, err = delta.Folder(filepath.Join(c.dir, "week", string(rune('1'+week))))
+			fatal(t, err)
+			o.Feed = w.feed(t)
+			w.apply(t, o)
+			settled(when+", "+c.name, false)
 		}
 		fresh := newWorld(t)
-		fresh.load(t, m.files())
+		load := m.folder(t, fresh, calgary, austin)
+		_, err := indexer.Load(t.Context(), load)
+		fatal(t, err)
 		if diff := cmp.Diff(fresh.documents(t), w.documents(t)); diff != "" {
-			t.Fatalf("week %d (-loaded +updated):\n%.4000s", week+1, diff)
+			t.Fatalf("%s (-loaded +updated):\n%.4000s", when, diff)
 		}
+		if diff := cmp.Diff(fresh.terms(t), w.terms(t)); diff != "" {
+			t.Errorf("%s: terms (-loaded +updated):\n%s", when, diff)
+		}
+		w.wantVerified(t, load, when)
 	}
-	_, err := generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names, Retry: retry}, "")
+	_, err := generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names, Retry: retry, Feed: w.feed(t)}, "")
 	fatal(t, err)
+	settled("rolled back", true)
+	w.wantVerified(t, before, "rolled back")
 	if diff := cmp.Diff(begun, w.documents(t)); diff != "" {
 		t.Fatalf("rolled back (-before +after):\n%.4000s", diff)
+	}
+	if diff := cmp.Diff(ofCalgary, w.terms(t)); diff != "" {
+		t.Errorf("rolled back: terms (-before +after):\n%s", diff)
 	}
 }

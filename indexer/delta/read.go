@@ -46,6 +46,9 @@ func (a *apply) read(ctx context.Context, s *state) error {
 		r.writers[d] = r.sorters[d].Writer()
 	}
 	var err error
+	if s.Sources, err = a.readSources(); err != nil {
+		return err
+	}
 	if err := a.openDeadLetters(0); err != nil {
 		return err
 	}

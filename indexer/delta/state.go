@@ -68,6 +68,8 @@ type state struct {
 	// be applied; nil: that is not known yet.
 	Merges   map[query.Dataset]int64 `json:"merges,omitempty"`
 	Unmerged *extsort.Run            `json:"unmerged,omitempty"`
+	// Sources are what the sources of the records say of their data.
+	Sources query.Sources `json:"sources,omitempty"`
 }
 
 // stateVersion increases when the meaning of the state or of a file that it names

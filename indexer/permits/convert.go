@@ -141,6 +141,9 @@ func (c *converter) finish(options Options, report *Report) error {
 	if err := c.out.Commit(); err != nil {
 		return err
 	}
+	if err := writeTerms(options.Dir, c.source.Description); err != nil {
+		return err
+	}
 	report.Records = c.out.Counts()
 	return nil
 }

@@ -57,30 +57,35 @@ func Samples(ctx context.Context, dir string, sources []string, today time.Time)
 	}
 	defer func() { _ = os.RemoveAll(parts) }()
 	var folders []string
+	var described []*source.Description
 	for _, name := range sources {
+		d, err := source.Open(name)
+		if err != nil {
+			return err
+		}
+		described = append(described, d)
 		folder := filepath.Join(parts, name)
-		if err := sampleOf(ctx, name, folder, folders, today); err != nil {
+		if err := sampleOf(ctx, d, folder, folders, today); err != nil {
 			return err
 		}
 		folders = append(folders, folder)
 	}
-	return together(dir, folders)
+	if err := together(dir, folders); err != nil {
+		return err
+	}
+	return writeTerms(dir, described...)
 }
 
-func sampleOf(ctx context.Context, name, folder string, known []string, today time.Time) error {
-	if name == "calgary" {
+func sampleOf(ctx context.Context, d *source.Description, folder string, known []string, today time.Time) error {
+	if d.Name == "calgary" {
 		_, err := Sample(ctx, folder, today)
 		return err
 	}
-	d, err := source.Open(name)
-	if err != nil {
-		return err
-	}
-	in, found := MadeUp(name)
+	in, found := MadeUp(d.Name)
 	if !found {
-		return fault.New(fault.NotFound, "the source %s has no rows in the program", name)
+		return fault.New(fault.NotFound, "the source %s has no rows in the program", d.Name)
 	}
-	_, err = Convert(ctx, Options{Source: d, Inputs: []Input{in}, Dir: folder, Accounts: known})
+	_, err := Convert(ctx, Options{Source: d, Inputs: []Input{in}, Dir: folder, Accounts: known})
 	return err
 }
 

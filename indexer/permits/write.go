@@ -40,6 +40,9 @@ func (r *run) write(ctx context.Context) (err error) {
 	if err := r.out.Commit(); err != nil {
 		return err
 	}
+	if err := writeTerms(r.options.Dir, r.source.Description); err != nil {
+		return err
+	}
 	r.report.Records = r.out.Counts()
 	// Last: whoever is interrupted before it writes the same delta again.
 	return r.next.publish()

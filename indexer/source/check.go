@@ -51,6 +51,14 @@ func (d *decoder) check(s *Description) {
 	if len(s.Title) > query.ShortChars {
 		d.bad("title", "is longer than %d characters", query.ShortChars)
 	}
+	for path, text := range map[string]string{"page": s.Page, "licence": s.Licence, "attribution": s.Attribution, "terms": s.Terms} {
+		if len(text) > query.ShortChars {
+			d.bad(path, "is longer than %d characters", query.ShortChars)
+		}
+		if (path == "page" || path == "terms") && text != "" && !strings.HasPrefix(text, "https://") && !strings.HasPrefix(text, "http://") {
+			d.bad(path, "must begin with https:// or http://")
+		}
+	}
 	if s.Namespace != "" {
 		if _, err := uuid.Parse(s.Namespace); err != nil {
 			d.bad("namespace", "must be a UUID")

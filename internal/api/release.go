@@ -55,7 +55,18 @@ func coverageSchema() *schema.Schema {
 		schema.Required("newest", schema.Nullable(schema.Time()).Described("The latest `updated_at`, of signals `detected_at`.")),
 		schema.Required("known", schema.ByKey(share).Example(map[string]any{"stage": 1, "cost": 0.9731}).
 			Described("For each filter key, the share of these records that have a value, to four decimals.")),
+		schema.Required("source", schema.Nullable(termsSchema()).Described("What a source says of its data, with `by` `source`; null for values of other fields, and if it says nothing.")),
 	)), 0, query.MaxCoverage)))
+}
+
+func termsSchema() *schema.Schema {
+	return schema.Named("SourceTerms", schema.Object(
+		schema.Required("page", schema.Nullable(schema.String("https://data.calgary.ca/d/c2es-76ed")).Described("Web page of the data.")),
+		schema.Required("licence", schema.Nullable(schema.String("Open Government Licence – City of Calgary"))),
+		schema.Required("attribution", schema.Nullable(schema.String("Contains information licensed under the Open Government Licence – City of Calgary.")).
+			Described("Line that must stand where the data is shown.")),
+		schema.Required("terms", schema.Nullable(schema.String("https://data.calgary.ca/stories/s/u45n-7awa")).Described("Web page of the terms of use.")),
+	))
 }
 
 func (s *Server) getRelease(c *call) (reply, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // CreateIndex creates an index from a body with settings, mappings, aliases.
@@ -211,6 +212,18 @@ func (c *Client) ChangeAliases(ctx context.Context, changes []AliasChange) error
 type MappingMeta struct {
 	Version string `json:"version"`
 	Folding int    `json:"folding"`
+	// Sources are what the sources of the records say of their data, nil without.
+	Sources jsontext.Value `json:"sources,omitempty"`
+}
+
+// PutMappingMeta replaces mappings._meta of an index.
+func (c *Client) PutMappingMeta(ctx context.Context, index string, meta MappingMeta) error {
+	body, err := json.Marshal(map[string]any{"_meta": meta})
+	if err != nil {
+		return err
+	}
+	_, err = c.Do(ctx, esapi.IndicesPutMappingRequest{Index: []string{index}, Body: bytes.NewReader(body)})
+	return err
 }
 
 // MappingMeta returns mappings._meta of the indices that names, aliases or patterns stand

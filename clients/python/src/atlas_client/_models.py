@@ -56,24 +56,6 @@ class ContactViewDefinitionFields(BaseModel):
     )
 
 
-class CoverageValue(BaseModel):
-    model_config = ConfigDict(
-        extra="allow",
-    )
-    value: str = Field(..., description="The value as a filter takes it, of a dynamic enum folded.")
-    label: str = Field(
-        ..., description="The label of the value, of a dynamic enum its most frequent spelling."
-    )
-    records: int
-    newest: AwareDatetime | None = Field(
-        ..., description="The latest `updated_at`, of signals `detected_at`."
-    )
-    known: dict[str, Any] = Field(
-        ...,
-        description="For each filter key, the share of these records that have a value, to four decimals.",
-    )
-
-
 class CreateInvitationDataLetter(BaseModel):
     """
     The pace of letters delays or withholds them; the invitation stands, and `accept_url` works.
@@ -220,6 +202,16 @@ class Skill(BaseModel):
     created_at: AwareDatetime
     updated_at: AwareDatetime
     content: str
+
+
+class SourceTerms(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    page: str | None = Field(..., description="Web page of the data.")
+    licence: str | None
+    attribution: str | None = Field(..., description="Line that must stand where the data is shown.")
+    terms: str | None = Field(..., description="Web page of the terms of use.")
 
 
 class StaticViewDefinition(BaseModel):
@@ -654,6 +646,28 @@ class ContactViewDefinition(BaseModel):
     fields: ContactViewDefinitionFields
 
 
+class CoverageValue(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    value: str = Field(..., description="The value as a filter takes it, of a dynamic enum folded.")
+    label: str = Field(
+        ..., description="The label of the value, of a dynamic enum its most frequent spelling."
+    )
+    records: int
+    newest: AwareDatetime | None = Field(
+        ..., description="The latest `updated_at`, of signals `detected_at`."
+    )
+    known: dict[str, Any] = Field(
+        ...,
+        description="For each filter key, the share of these records that have a value, to four decimals.",
+    )
+    source: SourceTerms | None = Field(
+        ...,
+        description="What a source says of its data, with `by` `source`; null for values of other fields, and if it says nothing.",
+    )
+
+
 class CreateInvitationData(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -794,6 +808,9 @@ class Project(BaseModel):
     signals_count: int | None = Field(None, description="How many signals the project has")
     account_ids: list[str] | None = Field(None, description="Firms that take part, by id")
     contact_ids: list[str] | None = Field(None, description="Contacts of the project, by id")
+    source: str | None = Field(None, description="Data source")
+    source_id: str | None = Field(None, description="Permit number")
+    source_url: str | None = None
     latitude: float | None = None
     longitude: float | None = None
     created_at: AwareDatetime | None = Field(None, description="When the record was created")
@@ -859,7 +876,8 @@ class Signal(BaseModel):
     stage: str | None = Field(None, description="Stage of the project when it happened")
     occurred_at: AwareDatetime | None = Field(None, description="When it happened")
     detected_at: AwareDatetime | None = Field(None, description="When it was detected")
-    source: str | None = None
+    source: str | None = Field(None, description="Data source")
+    source_id: str | None = Field(None, description="Permit number")
     source_url: str | None = None
     created_at: AwareDatetime | None = Field(None, description="When the record was created")
     updated_at: AwareDatetime | None = None
@@ -896,7 +914,8 @@ class SignalWithRelated(BaseModel):
     stage: str | None = Field(None, description="Stage of the project when it happened")
     occurred_at: AwareDatetime | None = Field(None, description="When it happened")
     detected_at: AwareDatetime | None = Field(None, description="When it was detected")
-    source: str | None = None
+    source: str | None = Field(None, description="Data source")
+    source_id: str | None = Field(None, description="Permit number")
     source_url: str | None = None
     created_at: AwareDatetime | None = Field(None, description="When the record was created")
     updated_at: AwareDatetime | None = None
@@ -1092,6 +1111,9 @@ class ProjectWithRelated(BaseModel):
     signals_count: int | None = Field(None, description="How many signals the project has")
     account_ids: list[str] | None = Field(None, description="Firms that take part, by id")
     contact_ids: list[str] | None = Field(None, description="Contacts of the project, by id")
+    source: str | None = Field(None, description="Data source")
+    source_id: str | None = Field(None, description="Permit number")
+    source_url: str | None = None
     latitude: float | None = None
     longitude: float | None = None
     created_at: AwareDatetime | None = Field(None, description="When the record was created")

@@ -133,6 +133,15 @@ class Box(TypedDict, closed=True):
     west: float
 
 
+CodeFilterValueManyItem: TypeAlias = str
+
+
+CodeFilterValueMany: TypeAlias = list[CodeFilterValueManyItem]
+
+
+CodeFilterValueOne: TypeAlias = str
+
+
 class ContactCoverageRequest(TypedDict, closed=True):
     dataset: Literal["contacts"]
     by: Literal["role", "status", "city", "state"]
@@ -446,7 +455,7 @@ PrimaryUseFilterValueMany: TypeAlias = list[PrimaryUse]
 
 class ProjectCoverageRequest(TypedDict, closed=True):
     dataset: Literal["projects"]
-    by: Literal["city", "state", "country", "stage", "disposition", "primary_use", "gc_status"]
+    by: Literal["city", "state", "country", "stage", "disposition", "primary_use", "gc_status", "source"]
     limit: NotRequired[int]
 
 
@@ -483,6 +492,9 @@ ProjectField: TypeAlias = Literal[
     "signals_count",
     "account_ids",
     "contact_ids",
+    "source",
+    "source_id",
+    "source_url",
     "latitude",
     "longitude",
     "created_at",
@@ -602,7 +614,7 @@ ShortValueFilterValueOne: TypeAlias = str
 
 class SignalCoverageRequest(TypedDict, closed=True):
     dataset: Literal["signals"]
-    by: Literal["signal_type", "city", "state", "stage"]
+    by: Literal["signal_type", "city", "state", "stage", "source"]
     limit: NotRequired[int]
 
 
@@ -626,6 +638,7 @@ SignalField: TypeAlias = Literal[
     "occurred_at",
     "detected_at",
     "source",
+    "source_id",
     "source_url",
     "created_at",
     "updated_at",
@@ -670,7 +683,7 @@ SignalTypeFilterValueMany: TypeAlias = list[SignalType]
 
 
 class SignalValueFacet(TypedDict, closed=True):
-    field: Literal["signal_type", "account_ids", "city", "state", "stage"]
+    field: Literal["signal_type", "account_ids", "city", "state", "stage", "source"]
     limit: NotRequired[int]
     prefix: NotRequired[str]
     exclude_own: NotRequired[bool]
@@ -1234,6 +1247,11 @@ class AreaByWithin(TypedDict, closed=True):
     within: Box
 
 
+class CodeFilterByValue(TypedDict, closed=True):
+    value: CodeFilterValueOne | CodeFilterValueMany
+    exact_match: NotRequired[bool]
+
+
 class ContactDateFacet(TypedDict, closed=True):
     field: Literal["created_at", "updated_at"]
     interval: Literal["day", "week", "month", "quarter", "year"]
@@ -1384,7 +1402,15 @@ class ProjectNumberFacetByRanges(TypedDict, closed=True):
 
 class ProjectValueFacet(TypedDict, closed=True):
     field: Literal[
-        "city", "state", "country", "stage", "disposition", "primary_use", "gc_status", "account_ids"
+        "city",
+        "state",
+        "country",
+        "stage",
+        "disposition",
+        "primary_use",
+        "gc_status",
+        "account_ids",
+        "source",
     ]
     limit: NotRequired[int]
     prefix: NotRequired[str]
@@ -1570,6 +1596,7 @@ class ViewProjectValueFacet(TypedDict, closed=True):
         "primary_use",
         "gc_status",
         "account_ids",
+        "source",
         "workspace_status",
         "tags",
     ]
@@ -1688,6 +1715,7 @@ class WorkspaceProjectValueFacet(TypedDict, closed=True):
         "primary_use",
         "gc_status",
         "account_ids",
+        "source",
         "workspace_status",
         "tags",
     ]
@@ -1710,6 +1738,9 @@ class AccountViewDefinition(TypedDict, closed=True):
 
 
 Area: TypeAlias = AreaByNear | AreaByWithin
+
+
+CodeFilter: TypeAlias = CodeFilterByValue | KnownFilter
 
 
 ContactNumberFacet: TypeAlias = ContactNumberFacetByRanges | ContactNumberFacetByBuckets
@@ -1914,13 +1945,15 @@ class ProjectFilters(TypedDict, closed=True):
     signals_count: NotRequired[NumberFilter]
     account_ids: NotRequired[IdFilter]
     contact_ids: NotRequired[IdFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
     location: NotRequired[LocationFilter]
     created_at: NotRequired[DateFilter]
     updated_at: NotRequired[DateFilter]
 
 
 class ProjectSuggestRequest(TypedDict, closed=True):
-    field: NotRequired[Literal["name", "city", "state", "country"]]
+    field: NotRequired[Literal["name", "city", "state", "country", "source"]]
     prefix: str
     filters: NotRequired[ProjectFilters]
     limit: NotRequired[int]
@@ -1941,6 +1974,8 @@ class SignalFilters(TypedDict, closed=True):
     stage: NotRequired[StageFilter]
     occurred_at: NotRequired[DateFilter]
     detected_at: NotRequired[DateFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
     created_at: NotRequired[DateFilter]
 
 
@@ -1993,7 +2028,7 @@ class SignalSearchRequest(TypedDict, closed=True):
 
 
 class SignalSuggestRequest(TypedDict, closed=True):
-    field: NotRequired[Literal["city", "state"]]
+    field: NotRequired[Literal["city", "state", "source"]]
     prefix: str
     filters: NotRequired[SignalFilters]
     limit: NotRequired[int]
@@ -2050,6 +2085,8 @@ class ViewRecordsSearchRequestAnyFilters(TypedDict, closed=True):
     last_signal_at: NotRequired[DateFilter]
     account_ids: NotRequired[IdFilter]
     contact_ids: NotRequired[IdFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
     location: NotRequired[LocationFilter]
 
 
@@ -2093,6 +2130,8 @@ class ViewRecordsSearchRequestFilters(TypedDict, closed=True):
     last_signal_at: NotRequired[DateFilter]
     account_ids: NotRequired[IdFilter]
     contact_ids: NotRequired[IdFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
     location: NotRequired[LocationFilter]
 
 
@@ -2136,6 +2175,8 @@ class ViewRecordsSearchRequestNoneFilters(TypedDict, closed=True):
     last_signal_at: NotRequired[DateFilter]
     account_ids: NotRequired[IdFilter]
     contact_ids: NotRequired[IdFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
     location: NotRequired[LocationFilter]
 
 
@@ -2239,6 +2280,8 @@ class WorkspaceProjectFilters(TypedDict, closed=True):
     signals_count: NotRequired[NumberFilter]
     account_ids: NotRequired[IdFilter]
     contact_ids: NotRequired[IdFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
     location: NotRequired[LocationFilter]
     created_at: NotRequired[DateFilter]
     workspace_status: NotRequired[ShortTextFilter]

@@ -1,0 +1,73 @@
+package delta
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"atlas/indexer"
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// readSources reads what is said of sources beside the files of the delta.
+func (a *apply) readSources() (query.Sources, error) {
+	var folders []string
+	for _, f := range a.Files {
+		if dir := filepath.Dir(f.Path); !slices.Contains(folders, dir) {
+			folders = append(folders, dir)
+		}
+	}
+	return indexer.ReadSources(folders...)
+}
+
+// keepSources adds what is said of sources to what the generation keeps. Done again it
+// changes nothing.
+func (a *apply) keepSources(ctx context.Context, l live) error {
+	if len(a.state.Sources) == 0 {
+		return nil
+	}
+	for _, d := range query.Datasets {
+		if !query.HasSource(d) {
+			continue
+		}
+		err := a.Retry.Do(ctx, func(ctx context.Context) error { return a.keepSourcesOf(ctx, l.indices[d]) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *apply) keepSourcesOf(ctx context.Context, index string) error {
+	all, err := a.Elastic.MappingMeta(ctx, index)
+	if err != nil {
+		return err
+	}
+	meta, is := all[index]
+	if !is {
+		return fault.New(fault.Internal, "the index %s is gone", index)
+	}
+	kept := query.Sources{}
+	if meta.Sources != nil {
+		if err := json.Unmarshal(meta.Sources, &kept); err != nil {
+			return err
+		}
+	}
+	before := maps.Clone(kept)
+	maps.Copy(kept, a.state.Sources)
+	if reflect.DeepEqual(before, kept) {
+		return nil
+	}
+	if err := kept.Check(); err != nil {
+		return fault.New(fault.BadRequest, "%s: %v", query.SourcesFile, err)
+	}
+	if meta.Sources, err = json.Marshal(kept, json.Deterministic(true)); err != nil {
+		return err
+	}
+	return a.Elastic.PutMappingMeta(ctx, index, meta)
+}

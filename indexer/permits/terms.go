@@ -1,0 +1,29 @@
+package permits
+
+import (
+	"path/filepath"
+
+	"atlas/indexer/source"
+	"atlas/internal/durable"
+	"atlas/search/query"
+)
+
+// writeTerms writes what sources say of their data beside the records of a folder.
+func writeTerms(dir string, of ...*source.Description) error {
+	all := query.Sources{}
+	for _, d := range of {
+		all[d.Title] = query.SourceTerms{Page: said(d.Page), Licence: said(d.Licence), Attribution: said(d.Attribution), Terms: said(d.Terms)}
+	}
+	path := filepath.Join(dir, query.SourcesFile)
+	if err := durable.ReplaceJSON(path, all); err != nil {
+		return notWritten(err, path)
+	}
+	return nil
+}
+
+func said(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

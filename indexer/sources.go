@@ -1,0 +1,43 @@
+package indexer
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// ReadSources reads what the sources of the records in folders say of their data. A folder
+// without a file of that is no error; the later folders win. Error: BadRequest.
+func ReadSources(folders ...string) (query.Sources, error) {
+	all := query.Sources{}
+	for _, dir := range folders {
+		path := filepath.Join(dir, query.SourcesFile)
+		some, err := readSources(path)
+		if err != nil {
+			return nil, fault.New(fault.BadRequest, "%s: %v", path, err)
+		}
+		maps.Copy(all, some)
+	}
+	return all, nil
+}
+
+func readSources(path string) (query.Sources, error) {
+	file, err := os.Open(path) // #nosec G304 -- beside files that who runs the command names
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(io.LimitReader(file, query.MaxSourcesBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	return query.ParseSources(text)
+}
