@@ -70,6 +70,38 @@ func WithoutCare(name string) string {
 	return name
 }
 
+// slash stands between several names: "Jane Doe / Acme Inc".
+var slash = regexp.MustCompile(`\s+/+\s+`)
+
+// WithoutPersons is a name without the persons that slashes separate from firms. One of
+// persons alone is the first of them.
+func WithoutPersons(name string) string {
+	sides := slash.Split(name, -1)
+	if len(sides) == 1 {
+		return name
+	}
+	var firms, persons, others []string
+	for _, side := range sides {
+		switch KindOf(side, false) {
+		case Firm:
+			firms = append(firms, side)
+		case Person:
+			persons = append(persons, side)
+		case Doubtful:
+			others = append(others, side)
+		}
+	}
+	switch {
+	case len(persons) == 0:
+		return name
+	case len(firms) > 0:
+		return strings.Join(firms, " / ")
+	case len(others) == 0:
+		return persons[0]
+	}
+	return name
+}
+
 // Label cuts the label off a name that has one: "Contractor: Acme Inc".
 func Label(text string) (label, name string) {
 	label, name, found := strings.Cut(text, ":")

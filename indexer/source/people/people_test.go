@@ -42,6 +42,18 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+func TestWithoutPersons(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"Mira Thornbury / Acme Builders LLC": "Acme Builders LLC", "ACME INC / THORNBURY, MIRA L": "ACME INC", "Acme Inc / Stone Holdings LP / Mira Thornbury": "Acme Inc / Stone Holdings LP",
+		"Acme Inc / Larkspur Homes": "Acme Inc / Larkspur Homes", "Owner/Builder": "Owner/Builder", "Mira Thornbury / Owner/Builder": "Mira Thornbury", "Mira Thornbury // Otto Fernhill": "Mira Thornbury", "A/C Repair Co": "A/C Repair Co",
+	} {
+		if got := WithoutPersons(in); got != want {
+			t.Errorf("%q gives %q, not %q", in, got, want)
+		}
+	}
+}
+
 func TestWithoutCare(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"Acme LLC % Jane Doe": "Acme LLC", "Acme Inc, c/o Jane Doe": "Acme Inc", "100% Homes": "100% Homes"} {

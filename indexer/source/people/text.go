@@ -27,7 +27,9 @@ func Scrub(text string) (scrubbed string, changed bool) {
 	}
 	if mayHavePhone(scrubbed) {
 		scrubbed = withoutPhones(scrubbed)
-		scrubbed = called.ReplaceAllString(scrubbed, Removed)
+		if mayHavePhone(scrubbed) {
+			scrubbed = called.ReplaceAllString(scrubbed, Removed)
+		}
 	}
 	if mayHaveLabel(scrubbed) {
 		scrubbed = withoutNames(scrubbed)

@@ -100,6 +100,7 @@ func (s *Source) addParty(p *Permit, y *party, name, role string) {
 		if clean, changed := people.Scrub(name); changed {
 			name = strings.Trim(strings.ReplaceAll(clean, people.Removed, ""), " ,;-()")
 		}
+		name = people.WithoutPersons(name)
 		kind = s.kindOf(name, inBusiness(role))
 	}
 	if kind == people.Nobody {
