@@ -170,6 +170,7 @@ type stateWriter struct {
 	path   string
 	file   *os.File
 	packed *zstd.Encoder
+	behind *behind
 	buf    *bufio.Writer
 	object ndjson.Object
 }
@@ -189,7 +190,8 @@ func newStateWriter(path string, head stateHead) (*stateWriter, error) {
 		w.abort()
 		return nil, notWritten(err, path)
 	}
-	w.buf = bufio.NewWriterSize(w.packed, 256<<10)
+	w.behind = newBehind(w.packed)
+	w.buf = bufio.NewWriterSize(w.behind, 256<<10)
 	return w, w.add(head)
 }
 
@@ -240,7 +242,7 @@ func (w *stateWriter) finish() error {
 	if w == nil {
 		return nil
 	}
-	if err := errors.Join(w.buf.Flush(), w.packed.Close(), w.file.Sync(), w.file.Chmod(0o600)); err != nil {
+	if err := errors.Join(w.buf.Flush(), w.behind.close(), w.packed.Close(), w.file.Sync(), w.file.Chmod(0o600)); err != nil {
 		return notWritten(err, w.path)
 	}
 	return nil
@@ -261,6 +263,9 @@ func (w *stateWriter) publish() error {
 func (w *stateWriter) abort() {
 	if w == nil {
 		return
+	}
+	if w.behind != nil {
+		_ = w.behind.close()
 	}
 	if w.packed != nil {
 		_ = w.packed.Close()
