@@ -1,6 +1,7 @@
 package guess
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 
 // names are columns of names of those who take part.
 var (
-	nameColumn = regexp.MustCompile(`(contractor|builder|owner|applicant|architect|engineer|developer|company|business|firm|licensee|professional|agent|contact|participant|tenant|designer|organization|organisation)`)
+	nameColumn = regexp.MustCompile(`(contractor|builder|owner|applicant|architect|engineer|developer|company|business|firm|licensee|professional|agent|contact|participant|parties|tenant|designer|organization|organisation)`)
 	notName    = regexp.MustCompile(`(phone|tel|fax|email|mail|addr|street|city|state|zip|postal|prov|license|licence|number|num|id$|no$|type|role|date|trade|unit|country|relationship|class|status|occupied|desc|house)`)
 )
 
@@ -82,8 +83,7 @@ func (w *writer) firm(c *column, pattern string, most int) string {
 		line("cell: labelled   # such as Contractor: Acme Inc; Owner: A Person")
 		line("type:")
 		line("  of: " + quoted("{"+pattern+"}"))
-		line(`  table: { "*contractor*": general_contractor, "*builder*": general_contractor, "*owner*": owner, "*architect*": architect, "*engineer*": engineer }`)
-		line("  default: other")
+		b.WriteString(roleTable(c.labels()))
 		return "  - " + strings.TrimPrefix(b.String(), "    ")
 	} else if listed {
 		line("cell: list")
@@ -130,6 +130,25 @@ func (c *column) lists() (labelled, listed bool) {
 	return labels*2 > n, several*4 > n
 }
 
+// labels are those before the names of a column, with their cells.
+func (c *column) labels() map[string]int {
+	counts := map[string]int{}
+	for v, cells := range c.counts {
+		for _, one := range people.Split(v, "labelled", false) {
+			if label, _ := people.Label(one); label != "" && len(label) <= maxLabel {
+				counts[label] += cells
+			}
+		}
+	}
+	maps.DeleteFunc(counts, func(label string, cells int) bool { return proposed(roleTypes, label) == "" && cells < fewCells })
+	return counts
+}
+
+// fewCells have a label by chance, such as a name before a colon.
+const fewCells = 3
+
+const maxLabel = 40
+
 // roleBeside is the column with the roles of those whose names another has, "" if there is
 // none.
 func (w *writer) roleBeside(name string) string {
@@ -151,21 +170,22 @@ func unsureType(proposal string) string {
 // types is the table of roles of a column, over all its numbers.
 func (w *writer) types(role string) string {
 	counts := map[string]int{}
-	var order []string
 	for _, c := range w.profile.columns {
 		if of, _ := w.groupOf(c); of != role {
 			continue
 		}
-		for _, v := range c.values() {
-			if people.KindOf(v, false) == people.Person && proposed(roleTypes, v) == "" || people.Private(v) {
-				continue
-			}
-			if counts[v] == 0 {
-				order = append(order, v)
-			}
-			counts[v] += c.counts[v]
+		for v, rows := range c.counts {
+			counts[v] += rows
 		}
 	}
+	return roleTable(counts)
+}
+
+// roleTable is the table of roles with their counts, without what may be a person.
+func roleTable(counts map[string]int) string {
+	order := slices.DeleteFunc(slices.Sorted(maps.Keys(counts)), func(v string) bool {
+		return people.KindOf(v, false) == people.Person && proposed(roleTypes, v) == "" || people.Private(v)
+	})
 	slices.SortStableFunc(order, func(a, b string) int { return counts[b] - counts[a] })
 	var b strings.Builder
 	b.WriteString("      table:\n")
@@ -207,6 +227,9 @@ func (w *writer) beside(name, word string) string {
 // CONTRACTOR_NAME, contractor_# of CONTRACTOR_#_NAME.
 func stemOf(name string) string {
 	stem := strings.ToLower(name)
+	if dot := strings.LastIndexByte(stem, '.'); dot > 0 { // members of one object
+		return stem[:dot]
+	}
 	for _, end := range []string{"name", "fullname", "full name", "company", "businessname", "companyname"} {
 		stem = strings.TrimSuffix(stem, end)
 	}

@@ -128,6 +128,51 @@ func TestOData(t *testing.T) {
 		`"Withdrawn": cancelled`, `epsg: 2285`, `description: "{ScopeOfWork}"`, `name: "{Builder.CompanyName}"`)
 }
 
+// Titles above the header, semicolons, texts in a column of costs, places that are 0.
+func TestTitlesAboveTheHeader(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("Ville d'Elmhaven - permits\rExtracted: 2025-07-01\r\rPermit #;Sub Type;Work Proposed;Street No;Street Name;Application Date;Status Desc;Constr. Value;Floor Area (m2);Builder;Latitude;Longitude\r")
+	for i := range 60 {
+		fmt.Fprintf(&b, "24 %d BLD;%s;%s;%d;Quarry Rd;%d/%02d/2024;%s;%s;%d;Acme Homes Ltd;%s\r", 1000+i, []string{"SFD - Detached", "Office"}[i%2], []string{"New dwelling", "Deck"}[i%2], i+1, i%28+1, i%12+1,
+			[]string{"Issued", "Closed"}[i%2], []string{"$1,200.00", "$900.00", "DO NOT UPDATE"}[i%3], 100+i, []string{fmt.Sprintf("43.7%02d;-79.4%02d", i, i), "0;0", fmt.Sprintf("43.6%02d;-79.3%02d", i, i)}[i%3])
+	}
+	mentions(t, describe(t, b.String(), guess.Options{}), `key: "{Permit #}"`, `dates: [d/m/y]`, `description: "{Work Proposed}"`, `address: "{Street No} {Street Name}"`, `cost: { of: "{Constr. Value}", unknown: ["DO NOT UPDATE"] }`,
+		`sqft: { of: "{Floor Area (m2)}", unit: m2 }`, `within: [`, `zone: America/Toronto`, `filed_at: "{Application Date}"`, `"Closed": completed`)
+}
+
+// Short names of columns, web Mercator, a date that is none, roles in the file's own words.
+func TestShortNames(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for i := range 40 {
+		rows = append(rows, fmt.Sprintf(`{"attributes":{"PMT_NUM":"B-%d","PMT_TYPE":"%s","TYPE_DESC":"%s","STAT":"%s","APP_DT":%d,"ISS_DT":%d,"CO_DT":-2209161600000,"ADDR":"%d Mill Ln","PRJ_DESC":"Reroof %d","CONTACTS":"GC: Acme Inc | Expediter: Swift Paper LLC"},"geometry":{"x":%d.5,"y":%d}}`,
+			1000+i, []string{"BLDR", "BLDC"}[i%2], []string{"Residential Building", "Commercial Building"}[i%2], []string{"Active", "Complete"}[i%2], 1700000000000+int64(i)*86_400_000, 1700500000000+int64(i)*86_400_000, i+1, i, -11_690_000-i*90, 4_830_000+i*90))
+	}
+	text := describe(t, `{"features":[`+strings.Join(rows, ",")+`]}`, guess.Options{})
+	mentions(t, text, `of: "{STAT}"`, `filed_at: "{APP_DT}"`, `permitted_at: "{ISS_DT}"`, `completed_at: "{CO_DT}"`, `description: "{PRJ_DESC}"`, `name: "{ADDR}, {TYPE_DESC}"`, `epsg: 3857`, `state: "CO"`, `zone: America/Denver`,
+		`"GC": general_contractor   # 40`, `"Expediter":`)
+	if strings.Contains(text, "dates:") {
+		t.Errorf("dates that are clear need no form:\n%s", text)
+	}
+}
+
+// Participants in a list of objects have their roles beside their names.
+func TestParticipants(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for i := range 30 {
+		rows = append(rows, fmt.Sprintf(`{"RecordId":"R%d","Dates":{"Setup":"/Date(%d)/"},"Site":{"Address":{"House":%d,"Prefix":"NE","Street":"QUARRY","Type":"RD"},"StateCode":"OR","Centroid":{"EastFt":%d.5,"NorthFt":%d.25}},"Parties":{"results":[{"ContactType":"CONTRACTOR","DisplayName":"Acme %d LLC","Phone":"503-555-0100"},{"ContactType":"OWNER","DisplayName":"Mill Street Holdings LP","Phone":null}]}}`,
+			i, 1700000000000+int64(i)*86_400_000, i+1, 7_640_000+i*100, 690_000+i*100, i%3))
+	}
+	text := describe(t, `{"d":{"results":[`+strings.Join(rows, ",")+`]}}`, guess.Options{})
+	mentions(t, text, `address: "{Site.Address.House} {Site.Address.Prefix} {Site.Address.Street} {Site.Address.Type}"`, `filed_at: "{Dates.Setup}"`, `epsg: 2269`, `numbered: 2`, `name: "{Parties.results.#.DisplayName}"`,
+		`of: "{Parties.results.#.ContactType}"`, `"CONTRACTOR": general_contractor   # 30`, `"OWNER": owner   # 30`, `phone: "{Parties.results.#.Phone}"`)
+	if strings.Contains(text, "503") {
+		t.Errorf("it shows a phone:\n%s", text)
+	}
+}
+
 func TestNothingToGuess(t *testing.T) {
 	t.Parallel()
 	describe(t, "a,b\n1,2\n", guess.Options{})

@@ -54,7 +54,7 @@ other \b(sign|signs|banner|fence|tent|temporary|demolition|demo|special event)\b
 // roleTypes propose an account type for the name of a role, or of a column.
 var roleTypes = meanings(`
 owner (own(er)?.*(general|gc|contractor|builder)|homeowner)
-general_contractor (general ?contractor|general|prime|builder|^gc$|contractor-general|main contractor)
+general_contractor (general ?contractor|general|prime|builder|^gc$|^contractors?$|contractor-general|main contractor)
 architect (architect)
 engineer (engineer)
 developer (developer)

@@ -157,6 +157,30 @@ func systemsOf(points [][2]float64, near Near, within float64) []*epsg.System {
 	return systems
 }
 
+// webMercator is the system of most maps of the web.
+var webMercator = func() *epsg.System {
+	s, err := epsg.Find(epsg.WebMercator)
+	if err != nil {
+		panic(err) // a system of the program
+	}
+	return s
+}()
+
+// mercator reports whether points may be of web Mercator, in North America: no other system
+// has such numbers.
+func mercator(points [][2]float64) bool {
+	if len(points) == 0 {
+		return false
+	}
+	for _, p := range sampled(points) {
+		latitude, longitude := webMercator.Degrees(p[0], p[1])
+		if p[0] > -5_500_000 || latitude < 15 || latitude > 72 || longitude < -170 {
+			return false
+		}
+	}
+	return true
+}
+
 // rankOf prefers the systems that cities use most.
 func rankOf(s *epsg.System) float64 {
 	name := s.Name
@@ -171,6 +195,7 @@ func rankOf(s *epsg.System) float64 {
 
 // within is the box around nearly all points, in degrees, with some room.
 func within(points [][2]float64) (box source.Box, ok bool) {
+	points = slices.DeleteFunc(slices.Clone(points), func(p [2]float64) bool { return p[0] == 0 || p[1] == 0 })
 	if len(points) < 10 {
 		return box, false
 	}

@@ -137,7 +137,10 @@ func (c *column) seeDate(cell string) {
 	}
 	digits := strings.Trim(cell, "0123456789.-") == ""
 	switch t, err := (value.Dates{}).Parse(cell); {
-	case err == nil && !t.IsZero():
+	case err == nil && t.IsZero(): // such as 1899-12-30, which is no date
+		c.clear++
+		return
+	case err == nil:
 		c.clear++
 		if h, m, s := t.Clock(); h+m+s > 0 {
 			c.timed++

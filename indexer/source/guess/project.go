@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"atlas/indexer/source/epsg"
 	"atlas/indexer/source/people"
+	"atlas/indexer/source/value"
 	"atlas/internal/fault"
 )
 
@@ -248,16 +250,31 @@ func (w *writer) numbers() {
 				unknown = append(unknown, u)
 			}
 		}
+		unknown = append(unknown, wordsIn(c)...)
 		more := ""
 		if f.role == "sqft" && regexp.MustCompile(`(sqm|m2|metre|meter)`).MatchString(c.letter) {
 			more = ", unit: m2"
 		}
-		if len(unknown) == 0 && more == "" {
+		switch {
+		case len(unknown) > 0:
+			w.line("  %s: { of: %s, unknown: [%s]%s }   # %.0f %% are such", f.key, quoted(template(c)), strings.Join(unknown, ", "), more, 100*c.share(countOf(c, "0")+countOf(c, "1")+c.filled-c.numbers))
+		case more != "":
+			w.line("  %s: { of: %s%s }", f.key, quoted(template(c)), more)
+		default:
 			w.line("  %s: %s", f.key, quoted(template(c)))
-			continue
 		}
-		w.line("  %s: { of: %s, unknown: [%s]%s }   # %.0f %% are %s", f.key, quoted(template(c)), strings.Join(unknown, ", "), more, 100*c.share(countOf(c, "0")+countOf(c, "1")), strings.Join(unknown, " or "))
 	}
+}
+
+// wordsIn are texts that several cells of a column of numbers have, as values of YAML.
+func wordsIn(c *column) (all []string) {
+	for _, v := range c.values() {
+		_, known, err := (value.Numbers{}).Parse(v)
+		if (err != nil || !known) && c.counts[v] > 2 && c.counts[v]*50 > c.filled && !people.Private(v) && len(all) < 5 {
+			all = append(all, quoted(v))
+		}
+	}
+	return all
 }
 
 // countOf is how many cells are a number, however it is written.
@@ -339,13 +356,17 @@ func (w *writer) projected(x, y *column) {
 	if near == nil && w.placed {
 		near, reach = &w.state.Near, nearState
 	}
-	if near == nil {
+	web := mercator(points)
+	if near == nil && !web {
 		w.line("  # UNSURE: %s and %s are of a projected system that nobody can tell without a place:", x.name, y.name)
 		w.line("  # guess again with --near LATITUDE,LONGITUDE, or find the EPSG code in the city's metadata.")
 		w.line("  # location: { x: %s, y: %s, epsg: 0 }", quoted(template(x)), quoted(template(y)))
 		return
 	}
-	all := systemsOf(sampled(points), *near, reach)
+	all := []*epsg.System{webMercator}
+	if !web {
+		all = systemsOf(sampled(points), *near, reach)
+	}
 	if len(all) == 0 {
 		w.line("  # UNSURE: %s and %s are of no system that Atlas knows, near %.1f, %.1f", x.name, y.name, near.Latitude, near.Longitude)
 		return

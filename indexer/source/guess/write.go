@@ -224,13 +224,21 @@ func unsureOf(is bool, why string) string {
 func (w *writer) nearest() {
 	near := w.options.Near
 	latitude, longitude := w.of["latitude"], w.of["longitude"]
-	if x, y := w.of["x"], w.of["y"]; latitude == nil && x != nil && y != nil && inDegrees(x, y) {
+	x, y := w.of["x"], w.of["y"]
+	if latitude == nil && x != nil && y != nil && inDegrees(x, y) {
 		latitude, longitude = y, x
 	}
 	if near == nil && latitude != nil && longitude != nil {
 		if points := w.profile.pairs(latitude, longitude); len(points) > 0 {
 			middle := sampled(points)[1]
 			near = &Near{middle[0], middle[1]}
+		}
+	}
+	if near == nil && x != nil && y != nil {
+		if points := w.profile.pairs(x, y); mercator(points) {
+			middle := sampled(points)[1]
+			latitude, longitude := webMercator.Degrees(middle[0], middle[1])
+			near = &Near{latitude, longitude}
 		}
 	}
 	if near == nil || w.placed {

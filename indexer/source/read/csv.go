@@ -66,8 +66,8 @@ func (r *csvRows) separate(head []byte, delimiter string) {
 		r.comma = delimiter[0]
 		return
 	}
-	// A title above the header may have none of them.
-	for range 3 {
+	// Titles above the header may have none of them.
+	for range maxTitles {
 		most := 0
 		for _, separator := range []byte(",;\t|") {
 			if n := bytes.Count(line, []byte{separator}); n > most {
@@ -104,7 +104,7 @@ func (r *csvRows) header(titles bool) error {
 			return err
 		}
 		if titles && filled(cells) == 1 && title == nil {
-			if bytes.IndexByte(r.filledLine(), r.comma) >= 0 {
+			if bytes.IndexByte(r.filledLine(), r.comma) >= 0 || r.tableBelow() {
 				title = slices.Clone(cells)
 				continue
 			}
@@ -127,6 +127,20 @@ func (r *csvRows) filledLine() []byte {
 		}
 	}
 	return nil
+}
+
+// tableBelow reports whether one of the next few lines has more than two cells.
+func (r *csvRows) tableBelow() bool {
+	for n := range maxTitles {
+		line, ok := r.peek(n)
+		if !ok {
+			return false
+		}
+		if bytes.Count(line, []byte{r.comma}) > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 func filled(cells []string) (n int) {

@@ -74,6 +74,9 @@ func TestFormsOfCSV(t *testing.T) {
 	if _, cells, _ := all(t, "a,b\n\xc4,2\n", Options{Encoding: Windows1252}); cells[0][0] != "Ä" {
 		t.Errorf("Windows-1252 is read as %q", cells)
 	}
+	if columns, cells, _ := all(t, "Permits of 2024\rExtracted: today\r\ra;b;c\r1;2;3\r", Options{}); len(columns) != 3 || len(cells) != 1 {
+		t.Errorf("titles: %q, %q", columns, cells)
+	}
 	if _, cells, _ := all(t, "x\ny,z\na,b\n1,2\n", Options{SkipLines: 2}); len(cells) != 1 || cells[0][1] != "2" {
 		t.Errorf("lines above: %q", cells)
 	}
