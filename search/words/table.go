@@ -40,6 +40,8 @@ type Tables struct {
 	places map[string][]string
 	// ambiguous are abbreviations that mean something else outside of addresses.
 	ambiguous map[string]bool
+	// streets are types of streets and directions, and their abbreviations.
+	streets map[string]bool
 }
 
 // rules is the number of the rules in Version.
@@ -90,7 +92,7 @@ func Extend(table string, fold func(string) string) (*Tables, error) {
 
 // newTables returns the published tables with groups of synonyms.
 func newTables(own [][]string) (*Tables, error) {
-	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, spelled: map[string][]string{}, families: map[string][]string{}, begins: map[string]bool{}, function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{}, places: map[string][]string{}}
+	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, spelled: map[string][]string{}, families: map[string][]string{}, begins: map[string]bool{}, function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{}, places: map[string][]string{}, streets: map[string]bool{}}
 	sum := sha256.New()
 	fmt.Fprintln(sum, rules)
 	spellings := map[string][]string{}
@@ -105,7 +107,7 @@ func newTables(own [][]string) (*Tables, error) {
 		{"ambiguous", func(g []string) { addAll(t.ambiguous, g) }},
 		{"numbers", func(g []string) { addGroup(t.forms, g) }},
 		{"trades", func(g []string) { addGroup(t.families, g) }},
-		{"streets", t.addSynonyms}, {"permits", t.addSynonyms}, {"titles", t.addSynonyms}, {"french", t.addSynonyms},
+		{"streets", func(g []string) { addAll(t.streets, g); t.addSynonyms(g) }}, {"permits", t.addSynonyms}, {"titles", t.addSynonyms}, {"french", t.addSynonyms},
 		{"places", t.addPlaces},
 		{"spellings", func(g []string) { addGroup(spellings, g); t.addSynonyms(g) }},
 	} {
@@ -195,6 +197,63 @@ func (t *Tables) StateSymbols() map[string]string {
 	}
 	return of
 }
+
+// CountrySymbols are the folded symbols of countries by their folded names.
+func (t *Tables) CountrySymbols() map[string]string {
+	of := map[string]string{}
+	for place, names := range t.places {
+		for _, name := range names {
+			if !strings.Contains(place, " ") {
+				of[name] = place
+			}
+		}
+	}
+	return of
+}
+
+// Spellings are how a term of one word or several is written: its words in their spellings,
+// the last one in its forms, and the same of its synonyms.
+func (t *Tables) Spellings(term string, synonyms bool) (all []string) {
+	var written Term
+	t.addSynonym(&written, term)
+	if synonyms {
+		for _, s := range t.synonyms[term] {
+			t.addSynonym(&written, s)
+		}
+	}
+	for _, o := range written.Options {
+		all = append(all, strings.Join(o.Words, " "))
+	}
+	return all
+}
+
+// Trade reports whether a word is one of building and its trades: tables have forms or
+// synonyms of it, and not as a part of addresses.
+func (t *Tables) Trade(word string) bool {
+	_, known := slices.BinarySearch(t.single, word)
+	return !t.streets[word] && (known || slices.ContainsFunc(t.Forms(word), func(form string) bool {
+		_, known := slices.BinarySearch(t.single, form)
+		return known && !t.streets[form]
+	}))
+}
+
+// Street reports whether a word is a type of streets or a direction.
+func (t *Tables) Street(word string) bool { return t.streets[word] }
+
+// Function reports whether a word says nothing of its own.
+func (t *Tables) Function(word string) bool { return t.function[word] }
+
+// Ambiguous reports whether a word, such as the symbol of a state, means something else as
+// often.
+func (t *Tables) Ambiguous(word string) bool {
+	return t.ambiguous[word] || t.function[word] || t.streets[word]
+}
+
+// Act reports whether a word is an act or a trade, a verb of them or who does it.
+func (t *Tables) Act(word string) bool { return t.families[word] != nil || t.forms[word] != nil }
+
+// Means reports whether a term of one word or several is one that tables have synonyms of.
+func (t *Tables) Means(term string) bool { return t.synonyms[term] != nil }
 
 // close gives a term the synonyms of its other spellings, and the other spellings of its
 // synonyms.

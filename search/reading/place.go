@@ -1,0 +1,156 @@
+package reading
+
+import (
+	"slices"
+	"strings"
+
+	"atlas/search/query"
+	"atlas/search/words"
+)
+
+// Value is a value of a dynamic enum as the index has it.
+type Value struct {
+	Spelling string
+	Count    int64
+}
+
+// Lookup finds the value of a dynamic enum of a dataset by its folded words with spaces
+// between them.
+type Lookup func(d query.Dataset, key, folded string) (Value, bool)
+
+// maxPlace is how many words a place has at most.
+const maxPlace = 6
+
+var (
+	stateSymbols   = words.Published.StateSymbols()
+	countrySymbols = words.Published.CountrySymbols()
+)
+
+// located reads a place that begins at a word, the longest first.
+func (r *reader) located(i int) (next int, ok bool) {
+	d := r.searched()
+	for n := min(maxPlace, len(r.tokens)-i); n > 0; n-- {
+		text := r.run(i, n)
+		if text == "" {
+			continue
+		}
+		key, v, there := r.placeOf(d, text, i, n)
+		if !there || !r.isPlace(i, n, key) {
+			continue
+		}
+		base := r.base
+		if r.relation != "" {
+			base = query.Data
+		}
+		if following := r.word(i + n); following == "state" || following == "province" {
+			n++
+		}
+		if f, has := fieldOf(d, base, key); has && r.add(Condition{Relation: r.relation, Field: f, Values: []string{v.Spelling}}, i, i+n) {
+			return i + n, true
+		}
+	}
+	return i, false
+}
+
+// placeOf is what a text names: a city, a state or a country that records have.
+func (r *reader) placeOf(d query.Dataset, text string, i, n int) (key string, v Value, ok bool) {
+	city, isCity := r.lookup(d, "city", text)
+	state, isState := r.stateOf(d, text)
+	following := r.word(i + n)
+	switch {
+	case isState && (following == "state" || following == "province"):
+		return "state", state, true
+	case isState && isCity && state.Count > 2*city.Count && following != "city":
+		return "state", state, true
+	case isCity:
+		return "city", city, true
+	case isState:
+		return "state", state, true
+	}
+	symbol := countrySymbols[text]
+	if text == "us" && r.tokens[i].raw == "US" {
+		symbol = "us"
+	}
+	if symbol != "" {
+		for _, written := range []string{symbol, text} {
+			if v, ok = r.lookup(d, "country", written); ok {
+				return "country", v, true
+			}
+		}
+	}
+	return "", Value{}, false
+}
+
+// stateOf is the state that a text names by its name or symbol.
+func (r *reader) stateOf(d query.Dataset, text string) (Value, bool) {
+	symbol := stateSymbols[text]
+	if symbol == "" {
+		return Value{}, false
+	}
+	if v, ok := r.lookup(d, "state", symbol); ok {
+		return v, true
+	}
+	for name, of := range stateSymbols {
+		if of == symbol {
+			if v, ok := r.lookup(d, "state", name); ok {
+				return v, true
+			}
+		}
+	}
+	return Value{}, false
+}
+
+// isPlace reports whether words that name a place mean it: not in the name of a street, a
+// firm or a person.
+func (r *reader) isPlace(i, n int, key string) bool {
+	before, after := r.word(i-1), r.word(i+n)
+	introduced := placing[before] && before != "for" && before != "of" || after == "state" || after == "province" || after == "based" || after == "area"
+	follows := i > 0 && r.tokens[i-1].state == read && r.isPlaceToken[i-1]
+	text := r.run(i, n)
+	if after != "" && streetType(after) && stateSymbols[after] == "" && r.tokens[i+n].state == unread && !strings.ContainsAny(r.gap(i+n), ",;") {
+		return false
+	}
+	if i+n < len(r.tokens) && r.gap(i+n) == "-" && after != "based" && after != "area" { // Calgary Co-op
+		return false
+	}
+	if n == 1 && len(text) == 2 { // a symbol
+		capital := r.tokens[i].raw == strings.ToUpper(text) && !r.capitals
+		switch {
+		case follows && key == "state":
+			return true
+		case key == "country":
+			return true
+		case words.Published.Ambiguous(text):
+			return capital && introduced
+		}
+		return introduced || capital || !strings.ContainsAny(text, "aeiouy")
+	}
+	if introduced || follows {
+		return r.ends(i + n)
+	}
+	if terms[text] != nil || nouns[query.Projects][text] || words.Published.Act(text) || words.Published.Ambiguous(text) || r.together(i, n) || asking[text] || linking[text] || months[text] != 0 {
+		return false // Mobile homes, Orange roofing: a word that people mean otherwise
+	}
+	if r.dataset == query.Contacts && r.relation == "" {
+		return r.besideRole(i, n) && !r.unknown(i-1) && !r.unknown(i+n)
+	}
+	return !r.unknown(i + n)
+}
+
+// ends reports whether no name goes on at a word that follows a place with in before it.
+func (r *reader) ends(i int) bool { return !r.unknown(i) || r.dataset != query.Contacts }
+
+// besideRole reports whether a question after people has a role or a status in the plural or
+// before the place: Charlotte may be a person, architects in it are not.
+func (r *reader) besideRole(i, n int) bool {
+	for at, t := range r.tokens {
+		isTerm := slices.ContainsFunc(terms[t.text], func(m meaning) bool { return m.key == "role" || m.key == "status" })
+		if !isTerm && at+1 < len(r.tokens) {
+			isTerm = slices.ContainsFunc(terms[r.run(at, 2)], func(m meaning) bool { return m.key == "role" })
+		}
+		if isTerm && (at < i || strings.HasSuffix(t.text, "s") || strings.HasSuffix(r.word(at+1), "s")) {
+			return true
+		}
+	}
+	return false
+}

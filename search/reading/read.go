@@ -1,0 +1,448 @@
+package reading
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"atlas/search/query"
+	"atlas/search/words"
+)
+
+// Question is what is read.
+type Question struct {
+	Dataset query.Dataset
+	// Base is Data or Book, whose records have the workspace's own values too.
+	Base query.BaseKind
+	Text string
+	// Today is the day of the person who asks, at 00:00 UTC.
+	Today  time.Time
+	Lookup Lookup
+}
+
+// Span is where a condition stands in the text, in code points; To is after its end.
+type Span struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// Condition is one condition of a Reading: one of Values, or a range from From to To, both
+// inclusive and as JSON has numbers and days, of which one may be "".
+type Condition struct {
+	// Relation is the key of the relation whose record has the field, "" of the dataset's own.
+	Relation string
+	Field    *query.Field
+	Values   []string
+	From, To string
+	Spans    []Span
+	// implied means that the text does not say it: what is under construction is active.
+	implied bool
+}
+
+// Reading is what a text says: all of its conditions, and the words that stay text.
+type Reading struct {
+	Conditions []Condition
+	Query      string
+}
+
+// reader is the state of Read.
+type reader struct {
+	Question
+	dataset query.Dataset
+	base    query.BaseKind
+	lookup  Lookup
+	today   time.Time
+	tokens  []token
+	// relation is where conditions of fields that both have go: has_project after "building".
+	relation string
+	// now is the word that is read.
+	now   int
+	found    []Condition
+	// isPlaceToken are words of places that were read.
+	isPlaceToken map[int]bool
+	// capitals means that all is written in capitals.
+	capitals bool
+	failed   bool
+}
+
+// Read reads a question. A text that says no condition for sure is all Query.
+func Read(q Question) Reading {
+	r := &reader{Question: q, dataset: q.Dataset, base: q.Base, lookup: q.Lookup, today: q.Today, tokens: tokenize(q.Text), isPlaceToken: map[int]bool{}, capitals: strings.ToUpper(q.Text) == q.Text}
+	if !r.isName() {
+		keepAddresses(r.tokens)
+		r.all()
+	}
+	if r.failed || len(r.found) == 0 || r.impliedOnly() {
+		return Reading{Query: q.Text}
+	}
+	return Reading{Conditions: r.found, Query: r.left()}
+}
+
+func (r *reader) impliedOnly() bool {
+	return !slices.ContainsFunc(r.found, func(c Condition) bool { return !c.implied })
+}
+
+// isName reports whether the text has the legal form of a firm.
+func (r *reader) isName() bool {
+	return slices.ContainsFunc(r.tokens, func(t token) bool { return legalForms[t.text] })
+}
+
+// all reads the words from left to right.
+func (r *reader) all() {
+	for i := 0; i < len(r.tokens) && !r.failed; {
+		t := &r.tokens[i]
+		r.now = i
+		if t.state != unread {
+			i++
+			continue
+		}
+		if next, ok := r.at(i); ok {
+			i = next
+			continue
+		}
+		switch {
+		case t.raw == "OR" || denying[t.text]:
+			r.failed = true // what is turned around or one of several is not said by filters
+		case r.links(i):
+			r.relation, t.state = "has_project", filler
+		}
+		i++
+	}
+	if r.failed {
+		return
+	}
+	active, _ := fieldOf(query.Projects, query.Data, "disposition")
+	for _, c := range slices.Clone(r.found) {
+		ongoing := c.Field.Key == "stage" && len(c.Values) == 1 && (c.Values[0] == "under_construction" || c.Values[0] == "under_review")
+		if ongoing && r.dataset != query.Signals && !r.has(c.Relation, "disposition") {
+			r.found = append(r.found, Condition{Relation: c.Relation, Field: active, Values: []string{"active"}, Spans: c.Spans, implied: true})
+		}
+	}
+}
+
+// at reads what begins at a word.
+func (r *reader) at(i int) (next int, ok bool) {
+	if next, ok = r.term(i, 2); ok { // "under construction" before a comparison
+		return next, true
+	}
+	for _, try := range []func(int) (int, bool){r.date, r.number, r.located} {
+		if next, ok = try(i); ok || r.failed {
+			return next, ok
+		}
+	}
+	return r.term(i, 1)
+}
+
+func (r *reader) has(relation, key string) bool {
+	return slices.ContainsFunc(r.found, func(c Condition) bool { return c.Relation == relation && c.Field.Key == key })
+}
+
+// searched is the dataset of conditions at present.
+func (r *reader) searched() query.Dataset {
+	if r.relation != "" {
+		return query.Projects
+	}
+	return r.dataset
+}
+
+// place is where a condition on a field goes: the dataset's own, or its projects.
+func (r *reader) place(key string) (d query.Dataset, f *query.Field, relation string, ok bool) {
+	own := func() (query.Dataset, *query.Field, string, bool) {
+		f, ok := fieldOf(r.dataset, r.base, key)
+		return r.dataset, f, "", ok
+	}
+	if r.dataset != query.Accounts && r.dataset != query.Contacts {
+		return own()
+	}
+	project, isProject := fieldOf(query.Projects, query.Data, key)
+	if isProject && r.relation != "" {
+		return query.Projects, project, "has_project", true
+	}
+	if d, f, relation, ok = own(); ok {
+		return d, f, relation, ok
+	}
+	return query.Projects, project, "has_project", isProject
+}
+
+// term reads a term of at least so many words.
+func (r *reader) term(i, least int) (next int, ok bool) {
+	for n := min(longestTerm, len(r.tokens)-i); n >= least; n-- {
+		text := r.run(i, n)
+		if text == "" {
+			continue
+		}
+		for _, m := range r.meanings(text) {
+			_, f, relation, there := r.place(m.key)
+			if !there || m.narrow && relation == "" || m.weak && (r.inName(i, n) || r.together(i, n)) {
+				continue
+			}
+			if m.key == "disposition" && relation != r.relation {
+				continue // active firms
+			}
+			if r.add(Condition{Relation: relation, Field: f, Values: m.values}, i, i+n) {
+				return i + n, true
+			}
+		}
+	}
+	return i, false
+}
+
+// meanings are those of a term, those of the dataset's own fields first.
+func (r *reader) meanings(text string) []meaning {
+	all := slices.Clone(terms[text])
+	rank := func(m meaning) int {
+		_, f, relation, ok := r.place(m.key)
+		switch {
+		case !ok:
+			return 3
+		case f.Key == "stage" && r.dataset == query.Signals:
+			return 2
+		case relation != "" && r.relation == "" || f.Key == "disposition" && relation != "" && r.dataset == query.Contacts:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b meaning) int { return rank(a) - rank(b) })
+	return all
+}
+
+// inName reports whether a term that is in names stands beside words of which nothing is
+// known.
+func (r *reader) inName(i, n int) bool {
+	for at := i - 1; at >= 0 && r.plain(at) && !r.separated(at+1); at-- {
+		if r.unknown(at) {
+			return true
+		}
+	}
+	return r.unknown(i+n) && !r.separated(i+n)
+}
+
+// together reports whether words mean something else with the one beside them: mobile homes,
+// dental office.
+func (r *reader) together(i, n int) bool {
+	for _, text := range []string{r.run(i-1, n+1), r.run(i, n+1)} {
+		if text != "" && terms[text] == nil && words.Published.Means(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// plain reports whether a word is text as yet.
+func (r *reader) plain(i int) bool {
+	return i >= 0 && i < len(r.tokens) && (r.tokens[i].state == unread || r.tokens[i].state == kept) && !r.swallowed(i)
+}
+
+func (r *reader) separated(i int) bool { return strings.ContainsAny(r.gap(i), ",;:/|") }
+
+// unknown reports whether a word is probably a part of a name: it is text, and nothing is
+// known of it.
+func (r *reader) unknown(i int) bool {
+	if !r.plain(i) {
+		return false
+	}
+	word := r.tokens[i].text
+	if terms[word] != nil || months[word] != 0 || comparing(word) || linking[word] || numberWord(word) || denying[word] || isQuarter(word) || unitOf(word) != "" {
+		return false
+	}
+	for n := 2; n <= longestTerm; n++ { // "under review"
+		if terms[r.run(i, n)] != nil || terms[r.run(i-n+1, n)] != nil {
+			return false
+		}
+	}
+	switch word {
+	case "since", "last", "past", "this", "before", "after", "today", "yesterday", "during", "until", "under", "up", "previous", "between", "ytd", "state", "province", "based", "area", "started", "active", "added", "updated", "created", "detected":
+		return false
+	}
+	if _, is := numberOf(word); is {
+		return false
+	}
+	if _, n := r.comparisonAt(i); n > 0 {
+		return false
+	}
+	if _, _, is := r.placeOf(r.searched(), word, i, 1); is {
+		return i < r.now && r.dataset == query.Contacts // which was no place
+	}
+	for n := 2; n <= min(maxPlace, len(r.tokens)-i); n++ {
+		if _, _, is := r.placeOf(r.searched(), r.run(i, n), i, n); is {
+			return false
+		}
+	}
+	return !words.Published.Trade(word)
+}
+
+// swallowed reports whether a word says nothing beside a condition.
+func (r *reader) swallowed(i int) bool {
+	if i < 0 || i >= len(r.tokens) || r.tokens[i].state == kept {
+		return false
+	}
+	word := r.tokens[i].text
+	if r.tokens[i].state == filler || words.Published.Function(word) || asking[word] {
+		return true
+	}
+	return nouns[query.Projects][word] || nouns[r.dataset][word] || r.relation != "" && linking[word] ||
+		(word == "started" || word == "active" || word == "added" || word == "updated" || word == "created" || word == "detected" || word == "found") && i+1 < len(r.tokens) && r.tokens[i+1].state == read
+}
+
+// links reports whether a word leads from firms or people to their projects.
+func (r *reader) links(i int) bool {
+	if r.dataset != query.Accounts && r.dataset != query.Contacts || r.relation != "" {
+		return false
+	}
+	word := r.tokens[i].text
+	if nouns[query.Projects][word] && word != "building" && word != "buildings" && word != "development" {
+		return len(r.found) > 0 || nouns[r.dataset][r.word(i-2)]
+	}
+	if !linking[word] || i+1 >= len(r.tokens) || r.counts(i+1) {
+		return false
+	}
+	before := i - 1
+	for before >= 0 && words.Published.Function(r.tokens[before].text) || before >= 0 && asking[r.tokens[before].text] {
+		before--
+	}
+	return before >= 0 && (r.tokens[before].state == read || nouns[r.dataset][r.tokens[before].text])
+}
+
+// counts reports whether a comparison or a number begins at a word: with more than 5 projects.
+func (r *reader) counts(i int) bool {
+	_, n := r.comparisonAt(i)
+	_, size := r.amountAt(i + n)
+	return size > 0
+}
+
+// add adds a condition that words say, or its values to the one of its field.
+func (r *reader) add(c Condition, from, to int) bool {
+	c.Spans = []Span{{r.tokens[from].from, r.tokens[to-1].to}}
+	for i := range r.found {
+		other := &r.found[i]
+		if other.Relation != c.Relation || other.Field.Key != c.Field.Key {
+			continue
+		}
+		switch {
+		case c.Values != nil:
+			for _, v := range c.Values {
+				if !slices.Contains(other.Values, v) {
+					other.Values = append(slices.Clone(other.Values), v)
+				}
+			}
+		case other.From == "" && c.To == "":
+			other.From = c.From
+		case other.To == "" && c.From == "":
+			other.To = c.To
+		default:
+			r.failed = true // two ranges of a field
+			return false
+		}
+		other.Spans = append(other.Spans, c.Spans...)
+		r.mark(from, to, c.Field.Key)
+		return true
+	}
+	r.found = append(r.found, c)
+	r.mark(from, to, c.Field.Key)
+	return true
+}
+
+func (r *reader) mark(from, to int, key string) {
+	for i := from; i < to; i++ {
+		r.tokens[i].state = read
+		if key == "city" || key == "state" || key == "country" {
+			r.isPlaceToken[i] = true
+		}
+	}
+}
+
+// instead takes back the value that a word said, of which a date says more.
+func (r *reader) instead(verb string, before int) {
+	end := r.tokens[before].from
+	for i := len(r.found) - 1; i >= 0; i-- {
+		c := r.found[i]
+		last := c.Spans[len(c.Spans)-1]
+		isStage := c.Field.Key == "stage" || c.Field.Key == "disposition" && verb == "active"
+		if isStage && last.To <= end && len(c.Values) == 1 && c.Relation == r.relation {
+			r.found = slices.Delete(r.found, i, i+1)
+			return
+		}
+	}
+}
+
+// left are the words that stay text, as they were typed.
+func (r *reader) left() string {
+	keep := make([]bool, len(r.tokens))
+	for i := 0; i < len(r.tokens); {
+		if r.tokens[i].state == read || r.tokens[i].state == filler {
+			i++
+			continue
+		}
+		end := i
+		for end < len(r.tokens) && r.tokens[end].state != read && r.tokens[end].state != filler {
+			end++
+		}
+		from, to := i, end
+		for from < to && r.swallowed(from) {
+			from++
+		}
+		for to > from && r.swallowed(to-1) {
+			to--
+		}
+		for at := from; at < to; at++ {
+			keep[at] = true
+		}
+		i = end
+	}
+	runes := []rune(r.Text)
+	var b strings.Builder
+	for i := 0; i < len(keep); i++ {
+		if !keep[i] {
+			continue
+		}
+		from := i
+		for i+1 < len(keep) && keep[i+1] {
+			i++
+		}
+		begin, end := r.tokens[from].from, r.tokens[i].to
+		for begin > 0 && strings.ContainsRune(quotes+"-", runes[begin-1]) {
+			begin--
+		}
+		for end < len(runes) && strings.ContainsRune(quotes+"*", runes[end]) {
+			end++
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(string(runes[begin:end]))
+	}
+	return b.String()
+}
+
+// word is the text of a word that is not kept, "" if there is none.
+func (r *reader) word(i int) string {
+	if i < 0 || i >= len(r.tokens) || r.tokens[i].state == kept {
+		return ""
+	}
+	return r.tokens[i].text
+}
+
+// run are the texts of so many words with spaces between them, "" if they do not stand
+// together.
+func (r *reader) run(i, n int) string {
+	if i < 0 || n < 1 || i+n > len(r.tokens) {
+		return ""
+	}
+	texts := make([]string, n)
+	for k := range n {
+		if texts[k] = r.word(i + k); texts[k] == "" || k > 0 && r.tokens[i+k].state == read && r.tokens[i].state != read {
+			return ""
+		}
+		if gap := r.gap(i + k); k > 0 && strings.ContainsAny(gap, ",;:/|&+()") {
+			return ""
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+func (r *reader) gap(i int) string {
+	if i < 0 || i >= len(r.tokens) {
+		return ""
+	}
+	return r.tokens[i].gap
+}
