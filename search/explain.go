@@ -57,7 +57,7 @@ func (e *Engine) Explain(q query.Query) *Explanation {
 		return nil
 	}
 	q.Words = e.Words
-	r := reading(q)
+	r := howRead(q)
 	if query.AddressField(q.Dataset) == nil {
 		withoutAddresses(r.Must)
 	}

@@ -40,7 +40,7 @@ func (e *Engine) Highlights(ctx context.Context, q query.Query, rows []jsontext.
 		return nil, err
 	} // otherwise a help, without which the page is whole
 	q.Words = e.Words
-	marker := highlight.New(reading(q), q.Typos)
+	marker := highlight.New(howRead(q), q.Typos)
 	all := make([]highlight.Row, len(rows))
 	for i, record := range records {
 		all[i] = highlighted(marker, q, record, firms)
@@ -48,8 +48,8 @@ func (e *Engine) Highlights(ctx context.Context, q query.Query, rows []jsontext.
 	return all, nil
 }
 
-// reading is how the text of q is read: as typed, or in all forms.
-func reading(q query.Query) words.Reading {
+// howRead is how the text of q is read: as typed, or in all forms.
+func howRead(q query.Query) words.Reading {
 	if !q.Exact {
 		return tablesOf(q).Read(q.Text, query.Fold)
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"atlas/search/query"
+	"atlas/search/reading"
+	"atlas/search/words"
 )
 
 // valueBytes bounds the values of a dataset that are kept, with countBytes for each.
@@ -22,7 +25,12 @@ type keptValues struct {
 type valuesOfVersion struct {
 	version string
 	values  []fieldValue
+	// named are the values by their field and their words (Engine.Values).
+	named map[string]reading.Value
 }
+
+// namedBytes is what a value takes among those that are named, its texts aside.
+const namedBytes = 64
 
 // Suggest returns the names and values with words that begin as the typed ones: by count
 // descending, then by folded value, id and field. Counts and order are exact. Errors:
@@ -79,6 +87,54 @@ func (e *Engine) allValues(ctx context.Context, r query.SuggestRequest, version 
 	return values, err
 }
 
+// Values returns the values of the dynamic enums of datasets. Errors: Unavailable.
+func (e *Engine) Values(ctx context.Context, workspace string, datasets ...query.Dataset) (reading.Lookup, error) {
+	of := map[query.Dataset]map[string]reading.Value{}
+	for _, d := range datasets {
+		r := query.SuggestRequest{Query: query.Query{Dataset: d}, Fields: query.DynamicFields(d), Workspace: workspace}
+		version, err := e.versionOf(ctx, e.at(r.Query, nil).index)
+		if err != nil {
+			return nil, err
+		}
+		if of[d] = e.values.names(d, version); of[d] != nil {
+			continue
+		}
+		if of[d], err = inFoldings(ctx, e, true, []query.Query{r.Query}, func(folded []query.Query) (map[string]reading.Value, error) {
+			in := r
+			in.Query = folded[0]
+			values, err := e.valuesOf(ctx, in, version)
+			return named(values), err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return func(d query.Dataset, key, folded string) (reading.Value, bool) {
+		v, ok := of[d][key+" "+folded]
+		return v, ok
+	}, nil
+}
+
+// named are values by their field and their words, those with the most records.
+func named(values []fieldValue) map[string]reading.Value {
+	all := make(map[string]reading.Value, len(values))
+	for _, v := range values {
+		key := v.field.Key + " " + strings.Join(words.Texts(v.folded), " ")
+		if v.count > all[key].Count {
+			all[key] = reading.Value{Spelling: v.spelling, Count: v.count}
+		}
+	}
+	return all
+}
+
+func (k *keptValues) names(d query.Dataset, version []byte) map[string]reading.Value {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	if kept := k.of[d]; version != nil && kept.version == string(version) {
+		return kept.named
+	}
+	return nil
+}
+
 func (k *keptValues) get(d query.Dataset, version []byte) ([]fieldValue, bool) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
@@ -89,15 +145,16 @@ func (k *keptValues) get(d query.Dataset, version []byte) ([]fieldValue, bool) {
 func (k *keptValues) put(d query.Dataset, version []byte, values []fieldValue) {
 	size := 0
 	for _, v := range values {
-		size += countBytes + len(v.folded) + len(v.spelling) + 16*len(v.words)
+		size += countBytes + 2*len(v.folded) + len(v.spelling) + 16*len(v.words) + namedBytes
 	}
 	if size > valueBytes {
 		return
 	}
+	of := named(values)
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	if k.of == nil {
 		k.of = map[query.Dataset]valuesOfVersion{}
 	}
-	k.of[d] = valuesOfVersion{string(version), values}
+	k.of[d] = valuesOfVersion{string(version), values, of}
 }

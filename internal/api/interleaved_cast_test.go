@@ -91,6 +91,7 @@ func init() {
 		interleaved["search_"+string(d)] = asked{path: "/data/" + string(d) + "/search", body: `{"limit":5}`}
 		interleaved["facet_"+string(d)] = asked{path: "/data/" + string(d) + "/facets", body: `{"facets":[{"field":"created_at","interval":"day"}]}`}
 		interleaved["suggest_"+string(d)] = asked{path: "/data/" + string(d) + "/suggest", body: `{"prefix":"c"}`}
+		interleaved["read_"+string(d)] = asked{path: "/data/" + string(d) + "/read", body: `{"query":"calgary"}`}
 		interleaved["read_"+string(d)+"_changes"] = asked{path: "/data/" + string(d) + "/changes", body: `{"limit":5}`}
 		interleaved["get_"+one] = asked{path: "/data/" + string(d) + "/{" + one + "1}"}
 		interleaved["get_"+string(d)+"_batch"] = asked{path: "/data/" + string(d) + "/get/batch", body: `{"ids":["{` + one + `1}"]}`}
@@ -102,6 +103,7 @@ func init() {
 		one, path := d.Singular(), "/workspace/"+string(d)
 		interleaved["search_workspace_"+string(d)] = asked{path: path + "/search", body: `{"limit":5}`}
 		interleaved["facet_workspace_"+string(d)] = asked{path: path + "/facets", body: `{"facets":[{"field":"tags"}]}`}
+		interleaved["read_workspace_"+string(d)] = asked{path: path + "/read", body: `{"query":"calgary"}`}
 		interleaved["get_workspace_"+one] = asked{path: path + "/{" + one + "1}"}
 		interleaved["upsert_workspace_"+one] = asked{path: path + "/upsert", body: `{"` + one + `_id":"{` + one + `2}","notes":"{new}"}`, writes: true}
 		interleaved["delete_workspace_"+one] = asked{path: path + "/{" + one + "3}", writes: true}

@@ -81,6 +81,11 @@ var rows = map[string]row{
 	"suggest_projects": {method: "POST", path: "/data/projects/suggest", body: `{"prefix":"x"}`, scope: dataRead, required: true, ok: fine},
 	"suggest_signals":  {method: "POST", path: "/data/signals/suggest", body: `{"prefix":"x"}`, scope: dataRead, required: true, ok: fine},
 
+	"read_accounts": {method: "POST", path: "/data/accounts/read", body: `{"query":"x"}`, scope: dataRead, required: true, ok: fine},
+	"read_contacts": {method: "POST", path: "/data/contacts/read", body: `{"query":"x"}`, scope: dataRead, required: true, ok: fine},
+	"read_projects": {method: "POST", path: "/data/projects/read", body: `{"query":"x"}`, scope: dataRead, required: true, ok: fine},
+	"read_signals":  {method: "POST", path: "/data/signals/read", body: `{"query":"x"}`, scope: dataRead, required: true, ok: fine},
+
 	"get_account":   {method: "GET", path: "/data/accounts/" + unknownID, scope: dataRead, required: true, ok: notFound},
 	"get_contact":   {method: "GET", path: "/data/contacts/" + unknownID, scope: dataRead, required: true, ok: notFound},
 	"get_project":   {method: "GET", path: "/data/projects/" + unknownID, scope: dataRead, required: true, ok: notFound},
@@ -196,6 +201,7 @@ func bookRows(d query.Dataset) map[string]row {
 	none := verdict{404, "not_found"}
 	return map[string]row{
 		"facet_workspace_" + string(d):             {method: "POST", path: path + "/facets", body: `{}`, scope: wsRead, ok: fine},
+		"read_workspace_" + string(d):              {method: "POST", path: path + "/read", body: `{"query":"x"}`, scope: wsRead, ok: fine},
 		"search_workspace_" + string(d):            {method: "POST", path: path + "/search", body: `{}`, scope: wsRead, ok: fine},
 		"get_workspace_" + one:                     {method: "GET", path: path + "/" + unknownID, scope: wsRead, ok: none},
 		"upsert_workspace_" + one:                  {method: "POST", path: path + "/upsert", body: `{"` + one + `_id":"` + unknownID + `"}`, scope: wsWrite, ok: none},

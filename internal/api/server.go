@@ -37,6 +37,7 @@ type Searcher interface {
 	Getter
 	Describer
 	Suggester
+	ValueReader
 }
 
 // Getter reads global records by id.

@@ -44,9 +44,10 @@ var allowed = map[string][]string{
 	"search/query":             {"internal/edits", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema", "search/words"},
 	"search/highlight":         {"search/query", "search/words", "internal/edits"},
 	"search/words":             {},
+	"search/reading":           {"search/query", "search/words", "internal/fault", "internal/input", "internal/rule", "internal/schema"},
 	"search/document":          {"search/query", "search/words", "internal/input"},
 	"search/match":             {"search/query", "search/words", "internal/edits"},
-	"search":                   {"search/document", "search/match", "search/highlight", "search/query", "search/words", "mappings", "internal/edits", "internal/elastic", "internal/fault", "internal/scan"},
+	"search":                   {"search/document", "search/match", "search/highlight", "search/query", "search/reading", "search/words", "mappings", "internal/edits", "internal/elastic", "internal/fault", "internal/scan"},
 	"workspace":                {"internal/fault", "internal/input", "internal/rule", "internal/schema"},
 	"workspace/people":         {"workspace", "workspace/jobs", "internal/fault"},
 	"workspace/book":           {"workspace", "search/query", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
@@ -90,7 +91,7 @@ var allowed = map[string][]string{
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
 	"internal/manual":          {"internal/api/openapi", "internal/asset", "internal/input", "internal/schema"},
-	"internal/api":             {"internal/manual", "internal/api/openapi", "internal/asset", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/mcp", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/highlight", "search/match", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
+	"internal/api":             {"internal/manual", "internal/api/openapi", "internal/asset", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/mcp", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/highlight", "search/match", "search/query", "search/reading", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

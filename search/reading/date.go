@@ -91,9 +91,9 @@ func (r *reader) period(i int) (p span, n int, loose bool) {
 	month, isMonth := months[word]
 	switch {
 	case word == "today":
-		return span{r.today, r.today}, 1, false
+		return span{r.Today, r.Today}, 1, false
 	case word == "yesterday":
-		return calendar(r.today, "day", 1), 1, false
+		return calendar(r.Today, "day", 1), 1, false
 	case isYear && strings.TrimSpace(r.gap(i+1)) == "-" && strings.TrimSpace(r.gap(i+2)) == "-":
 		if at, ok := query.ParseDay(word + "-" + r.word(i+1) + "-" + r.word(i+2)); ok {
 			return span{at, at}, 3, false
@@ -104,9 +104,9 @@ func (r *reader) period(i int) (p span, n int, loose bool) {
 	case isYear && isQuarter(r.word(i+1)):
 		return quarter(year, int(r.word(i + 1)[1]-'0')), 2, false
 	case isQuarter(word):
-		p = quarter(r.today.Year(), int(word[1]-'0'))
-		if p.from.After(r.today) {
-			p = quarter(r.today.Year()-1, int(word[1]-'0'))
+		p = quarter(r.Today.Year(), int(word[1]-'0'))
+		if p.from.After(r.Today) {
+			p = quarter(r.Today.Year()-1, int(word[1]-'0'))
 		}
 		return p, 1, false
 	case isMonth && nextYear:
@@ -123,18 +123,18 @@ func (r *reader) period(i int) (p span, n int, loose bool) {
 
 // monthAt reads a month without a year, with or without a day: the latest that has begun.
 func (r *reader) monthAt(i int, month time.Month) (p span, n int, loose bool) {
-	year := r.today.Year()
+	year := r.Today.Year()
 	text := strings.TrimRight(r.word(i+1), "stndrh")
 	if of, err := strconv.Atoi(text); err == nil && 1 <= of && of <= 31 && len(text) <= 2 {
 		if y, is := yearOf(r.word(i + 2)); is {
 			return r.dayIn(y, month, of, 3)
 		}
-		if day(year, month, of).After(r.today) {
+		if day(year, month, of).After(r.Today) {
 			year--
 		}
 		return r.dayIn(year, month, of, 2)
 	}
-	if month > r.today.Month() {
+	if month > r.Today.Month() {
 		year--
 	}
 	return monthOf(year, month), 1, true
@@ -150,17 +150,18 @@ func (r *reader) dayIn(year int, month time.Month, of, n int) (span, int, bool) 
 
 // recent reads a time that ends today or lies before: last 90 days, this month, year to date.
 func (r *reader) recent(i int) (p span, n int) {
-	for r.word(i+n) == "the" {
+	rolling := r.word(i) == "the" // in the last year, but not last year
+	if rolling {
 		n++
 	}
 	word := r.word(i + n)
 	if three := r.run(i+n, 3); three == "year to date" || three == "month to date" || word == "ytd" {
 		if word == "ytd" {
-			return span{from: day(r.today.Year(), 1, 1)}, n + 1
+			return span{from: day(r.Today.Year(), 1, 1)}, n + 1
 		}
-		return span{from: calendar(r.today, word, 0).from}, n + 3
+		return span{from: calendar(r.Today, word, 0).from}, n + 3
 	}
-	last, past, this := word == "last" || word == "previous", word == "past", word == "this" || word == "current"
+	last, past, this := word == "last" || word == "previous", word == "past" || word == "last" && rolling, word == "this" || word == "current"
 	if !last && !past && !this {
 		return span{}, 0
 	}
@@ -168,25 +169,25 @@ func (r *reader) recent(i int) (p span, n int) {
 	if unit := unitOf(r.word(i + n)); unit != "" && !strings.HasSuffix(r.word(i+n), "s") {
 		switch {
 		case this:
-			return calendar(r.today, unit, 0), n + 1
+			return calendar(r.Today, unit, 0), n + 1
 		case past:
-			return span{from: back(r.today, 1, unit)}, n + 1
+			return span{from: back(r.Today, 1, unit)}, n + 1
 		}
-		return calendar(r.today, unit, 1), n + 1
+		return calendar(r.Today, unit, 1), n + 1
 	}
 	if m, is := months[r.word(i+n)]; is && !this { // last June
-		year := r.today.Year()
-		if m >= r.today.Month() {
+		year := r.Today.Year()
+		if m >= r.Today.Month() {
 			year--
 		}
 		return monthOf(year, m), n + 1
 	}
 	count, size := r.amountAt(i + n)
 	unit := unitOf(r.word(i + n + size))
-	if this || size == 0 || unit == "" || count.value != float64(int(count.value)) || count.value < 1 || count.value > 5_000 {
+	if this || size == 0 || unit == "" || count.value != float64(int(count.value)) || count.value < 1 || count.value > 1_000 {
 		return span{}, 0
 	}
-	return span{from: back(r.today, int(count.value), unit)}, n + size + 1
+	return span{from: back(r.Today, int(count.value), unit)}, n + size + 1
 }
 
 // dated reads a date or a time that begins at a word, and how many words it has.
@@ -342,7 +343,7 @@ func (r *reader) date(i int) (next int, ok bool) {
 		}
 		d = query.Signals
 	}
-	base := r.base
+	base := r.Base
 	if c.Relation != "" {
 		base = query.Data
 	}

@@ -64,7 +64,9 @@ var namedKeys = map[string]string{
 	"score": "atlas_score",
 }
 
-func numberWord(word string) bool { return unitKeys[word] != "" || magnitudes[word] > 0 || word == "square" || word == "sq" }
+func numberWord(word string) bool {
+	return unitKeys[word] != "" || magnitudes[word] > 0 || word == "square" || word == "sq"
+}
 
 // bound is which end of a range a word before a number says.
 type bound struct{ low, high, strict bool }
@@ -229,11 +231,12 @@ func (r *reader) numbered(from, end int, key string, low, high amount, ranged bo
 	if key == "" && compared && (low.scaled || low.money || high.scaled || high.money || math.Max(low.value, high.value) >= 10_000) {
 		key = "cost"
 	}
-	if key == "" || !compared && key != "residential_units" && key != "stories" {
+	exact := (key == "residential_units" || key == "stories") && !low.scaled && !low.money
+	if key == "" || !compared && !exact {
 		return from, false
 	}
-	to, f, relation, ok := r.place(key)
-	if !ok || to == "" {
+	f, relation, ok := r.place(key)
+	if !ok {
 		return from, false
 	}
 	c := Condition{Relation: relation, Field: f}

@@ -21,6 +21,9 @@ type Lookup func(d query.Dataset, key, folded string) (Value, bool)
 // maxPlace is how many words a place has at most.
 const maxPlace = 6
 
+// attribute are words that say of the one before that it is a place.
+var attribute = wordSet("state province based area")
+
 var (
 	stateSymbols   = words.Published.StateSymbols()
 	countrySymbols = words.Published.CountrySymbols()
@@ -38,11 +41,11 @@ func (r *reader) located(i int) (next int, ok bool) {
 		if !there || !r.isPlace(i, n, key) {
 			continue
 		}
-		base := r.base
+		base := r.Base
 		if r.relation != "" {
 			base = query.Data
 		}
-		if following := r.word(i + n); following == "state" || following == "province" {
+		if attribute[r.word(i+n)] {
 			n++
 		}
 		if f, has := fieldOf(d, base, key); has && r.add(Condition{Relation: r.relation, Field: f, Values: []string{v.Spelling}}, i, i+n) {
@@ -54,7 +57,7 @@ func (r *reader) located(i int) (next int, ok bool) {
 
 // placeOf is what a text names: a city, a state or a country that records have.
 func (r *reader) placeOf(d query.Dataset, text string, i, n int) (key string, v Value, ok bool) {
-	city, isCity := r.lookup(d, "city", text)
+	city, isCity := r.Lookup(d, "city", text)
 	state, isState := r.stateOf(d, text)
 	following := r.word(i + n)
 	switch {
@@ -73,7 +76,7 @@ func (r *reader) placeOf(d query.Dataset, text string, i, n int) (key string, v 
 	}
 	if symbol != "" {
 		for _, written := range []string{symbol, text} {
-			if v, ok = r.lookup(d, "country", written); ok {
+			if v, ok = r.Lookup(d, "country", written); ok {
 				return "country", v, true
 			}
 		}
@@ -87,12 +90,12 @@ func (r *reader) stateOf(d query.Dataset, text string) (Value, bool) {
 	if symbol == "" {
 		return Value{}, false
 	}
-	if v, ok := r.lookup(d, "state", symbol); ok {
+	if v, ok := r.Lookup(d, "state", symbol); ok {
 		return v, true
 	}
 	for name, of := range stateSymbols {
 		if of == symbol {
-			if v, ok := r.lookup(d, "state", name); ok {
+			if v, ok := r.Lookup(d, "state", name); ok {
 				return v, true
 			}
 		}
@@ -104,13 +107,16 @@ func (r *reader) stateOf(d query.Dataset, text string) (Value, bool) {
 // firm or a person.
 func (r *reader) isPlace(i, n int, key string) bool {
 	before, after := r.word(i-1), r.word(i+n)
-	introduced := placing[before] && before != "for" && before != "of" || after == "state" || after == "province" || after == "based" || after == "area"
+	introduced := placing[before] && before != "for" && before != "of" || attribute[after]
+	if two := r.word(i - 2); before == "of" && !nouns[query.Projects][two] && !nouns[r.Dataset][two] { // City of Calgary
+		return false
+	}
 	follows := i > 0 && r.tokens[i-1].state == read && r.isPlaceToken[i-1]
 	text := r.run(i, n)
 	if after != "" && streetType(after) && stateSymbols[after] == "" && r.tokens[i+n].state == unread && !strings.ContainsAny(r.gap(i+n), ",;") {
 		return false
 	}
-	if i+n < len(r.tokens) && r.gap(i+n) == "-" && after != "based" && after != "area" { // Calgary Co-op
+	if i+n < len(r.tokens) && r.gap(i+n) == "-" && !attribute[after] { // Calgary Co-op
 		return false
 	}
 	if n == 1 && len(text) == 2 { // a symbol
@@ -131,14 +137,14 @@ func (r *reader) isPlace(i, n int, key string) bool {
 	if terms[text] != nil || nouns[query.Projects][text] || words.Published.Act(text) || words.Published.Ambiguous(text) || r.together(i, n) || asking[text] || linking[text] || months[text] != 0 {
 		return false // Mobile homes, Orange roofing: a word that people mean otherwise
 	}
-	if r.dataset == query.Contacts && r.relation == "" {
+	if r.Dataset == query.Contacts && r.relation == "" {
 		return r.besideRole(i, n) && !r.unknown(i-1) && !r.unknown(i+n)
 	}
 	return !r.unknown(i + n)
 }
 
 // ends reports whether no name goes on at a word that follows a place with in before it.
-func (r *reader) ends(i int) bool { return !r.unknown(i) || r.dataset != query.Contacts }
+func (r *reader) ends(i int) bool { return !r.unknown(i) || r.Dataset != query.Contacts }
 
 // besideRole reports whether a question after people has a role or a status in the plural or
 // before the place: Charlotte may be a person, architects in it are not.

@@ -35,8 +35,6 @@ type Condition struct {
 	Values   []string
 	From, To string
 	Spans    []Span
-	// implied means that the text does not say it: what is under construction is active.
-	implied bool
 }
 
 // Reading is what a text says: all of its conditions, and the words that stay text.
@@ -45,19 +43,18 @@ type Reading struct {
 	Query      string
 }
 
+// hasProject is the relation of firms and people to their projects.
+const hasProject = "has_project"
+
 // reader is the state of Read.
 type reader struct {
 	Question
-	dataset query.Dataset
-	base    query.BaseKind
-	lookup  Lookup
-	today   time.Time
-	tokens  []token
+	tokens []token
 	// relation is where conditions of fields that both have go: has_project after "building".
 	relation string
 	// now is the word that is read.
 	now   int
-	found    []Condition
+	found []Condition
 	// isPlaceToken are words of places that were read.
 	isPlaceToken map[int]bool
 	// capitals means that all is written in capitals.
@@ -67,19 +64,47 @@ type reader struct {
 
 // Read reads a question. A text that says no condition for sure is all Query.
 func Read(q Question) Reading {
-	r := &reader{Question: q, dataset: q.Dataset, base: q.Base, lookup: q.Lookup, today: q.Today, tokens: tokenize(q.Text), isPlaceToken: map[int]bool{}, capitals: strings.ToUpper(q.Text) == q.Text}
+	r := &reader{Question: q, tokens: tokenize(q.Text), isPlaceToken: map[int]bool{}, capitals: strings.ToUpper(q.Text) == q.Text}
 	if !r.isName() {
 		keepAddresses(r.tokens)
 		r.all()
 	}
-	if r.failed || len(r.found) == 0 || r.impliedOnly() {
+	if r.failed || len(r.found) == 0 || r.onlyInName() || r.halfRead() {
 		return Reading{Query: q.Text}
 	}
 	return Reading{Conditions: r.found, Query: r.left()}
 }
 
-func (r *reader) impliedOnly() bool {
-	return !slices.ContainsFunc(r.found, func(c Condition) bool { return !c.implied })
+// halfRead reports whether an amount, a comparison or a date is left that is no text.
+func (r *reader) halfRead() bool {
+	for i, t := range r.tokens {
+		if t.state != unread {
+			continue
+		}
+		a, n := r.amountAt(i)
+		if _, compared := r.comparisonAt(i); compared > 0 && r.counts(i) || n > 0 && (a.scaled || a.money) || timed[t.text] {
+			return true
+		}
+	}
+	return false
+}
+
+// timed are words that only dates have.
+var timed = wordSet("since before after until till last past previous ytd yesterday today recently recent ago")
+
+// onlyInName reports whether all that was read is a place that text follows: Calgary Tower.
+func (r *reader) onlyInName() bool {
+	last := 0
+	for i, t := range r.tokens {
+		switch {
+		case t.state == read && !r.isPlaceToken[i]:
+			return false
+		case t.state == read:
+			last = i
+		}
+	}
+	first := slices.IndexFunc(r.tokens, func(t token) bool { return t.state == read })
+	return first == 0 && last+1 < len(r.tokens) && r.plain(last+1) && !r.separated(last+1)
 }
 
 // isName reports whether the text has the legal form of a firm.
@@ -104,7 +129,7 @@ func (r *reader) all() {
 		case t.raw == "OR" || denying[t.text]:
 			r.failed = true // what is turned around or one of several is not said by filters
 		case r.links(i):
-			r.relation, t.state = "has_project", filler
+			r.relation, t.state = hasProject, filler
 		}
 		i++
 	}
@@ -114,8 +139,8 @@ func (r *reader) all() {
 	active, _ := fieldOf(query.Projects, query.Data, "disposition")
 	for _, c := range slices.Clone(r.found) {
 		ongoing := c.Field.Key == "stage" && len(c.Values) == 1 && (c.Values[0] == "under_construction" || c.Values[0] == "under_review")
-		if ongoing && r.dataset != query.Signals && !r.has(c.Relation, "disposition") {
-			r.found = append(r.found, Condition{Relation: c.Relation, Field: active, Values: []string{"active"}, Spans: c.Spans, implied: true})
+		if ongoing && r.Dataset != query.Signals && !r.has(c.Relation, "disposition") {
+			r.found = append(r.found, Condition{Relation: c.Relation, Field: active, Values: []string{"active"}, Spans: c.Spans})
 		}
 	}
 }
@@ -142,26 +167,20 @@ func (r *reader) searched() query.Dataset {
 	if r.relation != "" {
 		return query.Projects
 	}
-	return r.dataset
+	return r.Dataset
 }
 
 // place is where a condition on a field goes: the dataset's own, or its projects.
-func (r *reader) place(key string) (d query.Dataset, f *query.Field, relation string, ok bool) {
-	own := func() (query.Dataset, *query.Field, string, bool) {
-		f, ok := fieldOf(r.dataset, r.base, key)
-		return r.dataset, f, "", ok
-	}
-	if r.dataset != query.Accounts && r.dataset != query.Contacts {
-		return own()
+func (r *reader) place(key string) (f *query.Field, relation string, ok bool) {
+	own, isOwn := fieldOf(r.Dataset, r.Base, key)
+	if r.Dataset != query.Accounts && r.Dataset != query.Contacts {
+		return own, "", isOwn
 	}
 	project, isProject := fieldOf(query.Projects, query.Data, key)
-	if isProject && r.relation != "" {
-		return query.Projects, project, "has_project", true
+	if isOwn && (!isProject || r.relation == "") {
+		return own, "", true
 	}
-	if d, f, relation, ok = own(); ok {
-		return d, f, relation, ok
-	}
-	return query.Projects, project, "has_project", isProject
+	return project, hasProject, isProject
 }
 
 // term reads a term of at least so many words.
@@ -172,7 +191,7 @@ func (r *reader) term(i, least int) (next int, ok bool) {
 			continue
 		}
 		for _, m := range r.meanings(text) {
-			_, f, relation, there := r.place(m.key)
+			f, relation, there := r.place(m.key)
 			if !there || m.narrow && relation == "" || m.weak && (r.inName(i, n) || r.together(i, n)) {
 				continue
 			}
@@ -191,13 +210,13 @@ func (r *reader) term(i, least int) (next int, ok bool) {
 func (r *reader) meanings(text string) []meaning {
 	all := slices.Clone(terms[text])
 	rank := func(m meaning) int {
-		_, f, relation, ok := r.place(m.key)
+		f, relation, ok := r.place(m.key)
 		switch {
 		case !ok:
 			return 3
-		case f.Key == "stage" && r.dataset == query.Signals:
+		case f.Key == "stage" && r.Dataset == query.Signals:
 			return 2
-		case relation != "" && r.relation == "" || f.Key == "disposition" && relation != "" && r.dataset == query.Contacts:
+		case relation != "" && r.relation == "" || f.Key == "disposition" && relation != "" && r.Dataset == query.Contacts:
 			return 1
 		}
 		return 0
@@ -209,6 +228,9 @@ func (r *reader) meanings(text string) []meaning {
 // inName reports whether a term that is in names stands beside words of which nothing is
 // known.
 func (r *reader) inName(i, n int) bool {
+	if noun := r.word(i + n); noun != "building" && nouns[query.Projects][noun] {
+		return false // large office projects
+	}
 	for at := i - 1; at >= 0 && r.plain(at) && !r.separated(at+1); at-- {
 		if r.unknown(at) {
 			return true
@@ -250,8 +272,7 @@ func (r *reader) unknown(i int) bool {
 			return false
 		}
 	}
-	switch word {
-	case "since", "last", "past", "this", "before", "after", "today", "yesterday", "during", "until", "under", "up", "previous", "between", "ytd", "state", "province", "based", "area", "started", "active", "added", "updated", "created", "detected":
+	if timed[word] || attribute[word] || dateVerbs[word] || word == "this" || word == "during" {
 		return false
 	}
 	if _, is := numberOf(word); is {
@@ -261,7 +282,7 @@ func (r *reader) unknown(i int) bool {
 		return false
 	}
 	if _, _, is := r.placeOf(r.searched(), word, i, 1); is {
-		return i < r.now && r.dataset == query.Contacts // which was no place
+		return i < r.now && r.Dataset == query.Contacts // which was no place
 	}
 	for n := 2; n <= min(maxPlace, len(r.tokens)-i); n++ {
 		if _, _, is := r.placeOf(r.searched(), r.run(i, n), i, n); is {
@@ -270,6 +291,9 @@ func (r *reader) unknown(i int) bool {
 	}
 	return !words.Published.Trade(word)
 }
+
+// dateVerbs say only what happened at the date beside them.
+var dateVerbs = wordSet("started active activity added updated changed created detected found")
 
 // swallowed reports whether a word says nothing beside a condition.
 func (r *reader) swallowed(i int) bool {
@@ -280,27 +304,27 @@ func (r *reader) swallowed(i int) bool {
 	if r.tokens[i].state == filler || words.Published.Function(word) || asking[word] {
 		return true
 	}
-	return nouns[query.Projects][word] || nouns[r.dataset][word] || r.relation != "" && linking[word] ||
-		(word == "started" || word == "active" || word == "added" || word == "updated" || word == "created" || word == "detected" || word == "found") && i+1 < len(r.tokens) && r.tokens[i+1].state == read
+	return nouns[query.Projects][word] || nouns[r.Dataset][word] || r.relation != "" && linking[word] ||
+		dateVerbs[word] && i+1 < len(r.tokens) && r.tokens[i+1].state == read
 }
 
 // links reports whether a word leads from firms or people to their projects.
 func (r *reader) links(i int) bool {
-	if r.dataset != query.Accounts && r.dataset != query.Contacts || r.relation != "" {
+	if r.Dataset != query.Accounts && r.Dataset != query.Contacts || r.relation != "" {
 		return false
 	}
 	word := r.tokens[i].text
 	if nouns[query.Projects][word] && word != "building" && word != "buildings" && word != "development" {
-		return len(r.found) > 0 || nouns[r.dataset][r.word(i-2)]
+		return len(r.found) > 0 || nouns[r.Dataset][r.word(i-2)]
 	}
 	if !linking[word] || i+1 >= len(r.tokens) || r.counts(i+1) {
 		return false
 	}
 	before := i - 1
-	for before >= 0 && words.Published.Function(r.tokens[before].text) || before >= 0 && asking[r.tokens[before].text] {
+	for before >= 0 && (words.Published.Function(r.tokens[before].text) || asking[r.tokens[before].text]) {
 		before--
 	}
-	return before >= 0 && (r.tokens[before].state == read || nouns[r.dataset][r.tokens[before].text])
+	return before < 0 && i > 0 || before >= 0 && (r.tokens[before].state == read || nouns[r.Dataset][r.tokens[before].text])
 }
 
 // counts reports whether a comparison or a number begins at a word: with more than 5 projects.

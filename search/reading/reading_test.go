@@ -1,13 +1,15 @@
 package reading
 
 import (
-	"fmt"
+	"encoding/json"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"atlas/internal/input"
 	"atlas/search/query"
 	"atlas/search/words"
 )
@@ -144,6 +146,127 @@ func judge(t *testing.T, all []sentence, recall, precision float64) {
 	}
 	t.Logf("%d sentences, %d with a reading: %d get an offer; %d of %d offers are right", len(all), withReading, good, right, offered)
 	if float64(good) < recall*float64(withReading) || float64(right) < precision*float64(offered) {
-		t.Error(fmt.Sprintf("fewer than %.2f of them get an offer, or fewer than %.2f of these are right", recall, precision))
+		t.Errorf("fewer than %.2f of them get an offer, or fewer than %.2f of these are right", recall, precision)
+	}
+}
+
+// A reading is a request that searches accept, its spans are words of the text in their
+// order, and what is left are words of it too.
+func check(t *testing.T, d query.Dataset, base query.BaseKind, text string) {
+	t.Helper()
+	r := ask(d, base, text)
+	runes := []rune(text)
+	for _, c := range r.Conditions {
+		for _, s := range c.Spans {
+			if s.From < 0 || s.From >= s.To || s.To > len(runes) {
+				t.Errorf("%q: %s is at %v", text, c, s)
+			}
+		}
+	}
+	if len(r.Conditions) == 0 {
+		if r.Query != text || r.String() != "" {
+			t.Errorf("%q is left as %q", text, r.Query)
+		}
+		return
+	}
+	for _, word := range words.Texts(r.Query) {
+		if !slices.Contains(words.Texts(text), word) {
+			t.Errorf("%q: %q is no word of it", text, word)
+		}
+	}
+	filters, relations := r.Request()
+	body, err := json.Marshal(map[string]any{"filters": filters, "relations": relations})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, issues := input.Decode(body)
+	if _, err = query.Parse(value, d, query.Base{Kind: base}); err != nil || issues != nil {
+		t.Errorf("%q: %s: %v, %v", text, body, issues, err)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	for _, s := range slices.Concat(sentences(t, "sentences.txt"), sentences(t, "kept.txt")) {
+		for _, d := range query.Datasets {
+			check(t, d, query.Data, s.text)
+			if d != query.Signals {
+				check(t, d, query.Book, s.text)
+			}
+			check(t, d, query.Data, strings.ToUpper(s.text))
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{"multifamily calgary over 1m", "\"é\" -x* 1-5m q1 2026", "filed from feb 31 to 2026-02-31", "🏗️ in on at 1 to", "under $ 3 m+ units", "last 5000 years since may 99"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) || len(text) > 500 {
+			return
+		}
+		for _, d := range query.Datasets {
+			check(t, d, query.Data, text)
+		}
+	})
+}
+
+// A condition says where in the text it stands, in code points.
+func TestSpans(t *testing.T) {
+	text := "Café multifamily, Calgary over $1.5M"
+	for _, c := range ask(query.Projects, query.Data, text).Conditions {
+		var said []string
+		for _, s := range c.Spans {
+			said = append(said, string([]rune(text)[s.From:s.To]))
+		}
+		want := map[string]string{"primary_use": "multifamily", "city": "Calgary", "cost": "over $1.5M"}[c.Field.Key]
+		if got := strings.Join(said, "|"); got != want {
+			t.Errorf("%s is at %q, want %q", c, got, want)
+		}
+	}
+}
+
+func TestString(t *testing.T) {
+	for text, want := range map[string]string{
+		"multifamily under construction calgary over 1m": "Use is Multifamily, Stage is Under construction, City is Calgary, Cost at least 1,000,000, Disposition is Active",
+		"approved or permitted, 10 to 20 units":          "Stage is Approved or Permitted, Homes 10 to 20",
+		"filed since june, up to 3 stories":              "Permit filed from Jun 1, 2026 on, Stories at most 3",
+		"completed before 2025":                          "Completed until Dec 31, 2024",
+	} {
+		if got := ask(query.Projects, query.Data, text).String(); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+	if got, want := ask(query.Accounts, query.Data, "architects with office projects in austin").String(), "Kind of firm is Architect, one project where Use is Office and City is Austin"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Every term is of a field with the value, and every field has a name.
+func TestTerms(t *testing.T) {
+	for text, all := range terms {
+		for _, m := range all {
+			for _, v := range m.values {
+				known := false
+				for _, d := range query.Datasets {
+					f, there := fieldOf(d, query.Book, m.key)
+					known = known || there && f.Vocabulary.Has(v)
+				}
+				if !known {
+					t.Errorf("%s: %s has no value %s", text, m.key, v)
+				}
+			}
+			_ = label(m.key)
+		}
+	}
+	for _, of := range happenings {
+		for _, h := range of {
+			if h.key != "" {
+				_ = label(h.key)
+			}
+		}
+	}
+	for _, key := range unitKeys {
+		_ = label(key)
 	}
 }

@@ -8,25 +8,18 @@ import (
 	"atlas/search/query"
 )
 
-// Request are the filters and relations of a search request that say the conditions; each is
-// nil if there are none.
+// Request are the filters and relations of a search request that say the conditions.
 func (r Reading) Request() (filters map[string]any, relations map[string]map[string]any) {
+	filters, relations = map[string]any{}, map[string]map[string]any{}
 	for _, c := range r.Conditions {
-		filter := map[string]any{"value": c.value()}
-		if c.Relation == "" {
-			if filters == nil {
-				filters = map[string]any{}
+		of := filters
+		if c.Relation != "" {
+			if relations[c.Relation] == nil {
+				relations[c.Relation] = map[string]any{}
 			}
-			filters[c.Field.Key] = filter
-			continue
+			of = relations[c.Relation]
 		}
-		if relations == nil {
-			relations = map[string]map[string]any{}
-		}
-		if relations[c.Relation] == nil {
-			relations[c.Relation] = map[string]any{}
-		}
-		relations[c.Relation][c.Field.Key] = filter
+		of[c.Field.Key] = map[string]any{"value": c.value()}
 	}
 	return filters, relations
 }

@@ -96,7 +96,7 @@ var (
 	// denying are words that turn around what follows: such a text is not read.
 	denying = wordSet("not no non without except excluding exclude never isnt arent but minus neither nor")
 	// linking lead from firms and people to their projects.
-	linking = wordSet("building build builds built constructing construct developing develop develops designing design designs doing does with having have has working work on behind who that whose managing manage manages running leading delivering financing supplying")
+	linking = wordSet("building build builds built constructing construct developing develop develops designing design designs doing does worked with having have has working work on behind who that whose managing manage manages running leading delivering financing supplying")
 	// placing stand before places.
 	placing = wordSet("in near at from around within across of for")
 	// legalForms that end or are in names of firms only.

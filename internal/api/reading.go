@@ -1,0 +1,132 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"atlas/internal/input"
+	"atlas/internal/schema"
+	"atlas/search/query"
+	"atlas/search/reading"
+	"atlas/workspace"
+)
+
+// ValueReader reads the values that questions in words name. *search.Engine implements it.
+type ValueReader interface {
+	Values(ctx context.Context, workspace string, datasets ...query.Dataset) (reading.Lookup, error)
+}
+
+// readRoutes are the routes that turn a question in words into conditions.
+func (s *Server) readRoutes() []Route {
+	var routes []Route
+	add := func(path, operation string, d query.Dataset, base query.BaseKind, r Route, doc operationDoc) {
+		r.Method, r.Path, r.Operation, r.Throttling, r.Budget = "POST", path, operation, Limited, Budget{placesSearch, 0, 256}
+		r.endpoint = takes(reading.Rule, func(c *call, in reading.Request) (reply, error) { return s.read(c, in, d, base) })
+		doc.text, doc.data = readText, readingSchema
+		doc.examples = []example{{"words", "A question", []byte(readExamples[d])}}
+		r.doc = doc
+		routes = append(routes, r)
+	}
+	for _, d := range catalogOrder {
+		add("/data/"+string(d)+"/read", "read_"+string(d), d, query.Data, Route{Scope: workspace.DataRead, WorkspaceRequired: true},
+			operationDoc{tag: tagData, summary: "Read a question after " + string(d)})
+	}
+	for _, d := range query.Held {
+		add("/workspace/"+string(d)+"/read", "read_workspace_"+string(d), d, query.Book, Route{Scope: workspace.WorkspaceRead},
+			operationDoc{tag: tagBook, summary: "Read a question after " + string(d) + " of the book"})
+	}
+	return routes
+}
+
+const readText = "The conditions that a text in words says, as a search takes them, with the words that stay text, and how many records match both. Nothing is searched for in their place, and nothing is charged. What is not said for sure stays text; names of people and addresses always do."
+
+var readExamples = map[query.Dataset]string{
+	query.Accounts: `{"query":"contractors building apartments in calgary"}`,
+	query.Contacts: `{"query":"project managers in calgary"}`,
+	query.Projects: `{"query":"multifamily under construction calgary over 1m","time_zone":"America/Edmonton"}`,
+	query.Signals:  `{"query":"permits issued in calgary last week"}`,
+}
+
+// readingData is the answer.
+type readingData struct {
+	// Query is absent if no text is left.
+	Query      string                    `json:"query,omitempty"`
+	Filters    map[string]any            `json:"filters"`
+	Relations  map[string]map[string]any `json:"relations"`
+	Sentence   string                    `json:"sentence"`
+	Conditions []readCondition           `json:"conditions"`
+	Count      int64                     `json:"count"`
+}
+
+type readCondition struct {
+	Field    string         `json:"field"`
+	Relation string         `json:"relation,omitempty"`
+	Text     string         `json:"text"`
+	Spans    []reading.Span `json:"spans"`
+}
+
+var readingSchema = func() *schema.Schema {
+	value := schema.Named("ReadValue", &schema.Schema{AnyOf: []*schema.Schema{{Type: "number"}, {Type: "string"}, schema.Null()}})
+	filter := schema.Named("ReadFilter", schema.Object(schema.Required("value", schema.Array(value, 1, query.MaxValues).Described("As a filter of a search: of enums values, of numbers and dates the ends of a range."))))
+	place := schema.Integer(0, query.MaxQuery)
+	span := schema.Named("ReadSpan", schema.Object(schema.Required("from", place.Described("Where it begins.")), schema.Required("to", place.Described("Where it ends; what is there is no part of it."))))
+	condition := schema.Named("ReadCondition", schema.Object(
+		schema.Required("field", schema.String("city").Described("The key of the filter.")),
+		schema.Optional("relation", schema.String("has_project").Described("The relation whose filter it is; absent of the dataset's own.")),
+		schema.Required("text", schema.String("City is Calgary").Described("The condition, for people.")),
+		schema.Required("spans", schema.Array(span, 1, query.MaxQuery).Described("The parts of the trimmed `query` that say it, in code points.")),
+	))
+	return schema.Named("Reading", schema.Object(
+		schema.Optional("query", schema.String("mahogany").Described("The words that stay text, for `query` of a search; absent if there are none.")),
+		schema.Required("filters", schema.ByKey(filter).Described("`filters` of a search; empty if nothing is read.")),
+		schema.Required("relations", schema.ByKey(schema.ByKey(filter)).Described("`relations` of a search.")),
+		schema.Required("sentence", schema.String("Use is Multifamily, City is Calgary").Described("All conditions, for people; empty if nothing is read.")),
+		schema.Required("conditions", schema.Array(condition, 0, query.MaxQuery).Described("Each condition with where it stands in the text.")),
+		schema.Required("count", schema.Count().Described("How many records match the text that is left and all conditions.").Example(32)),
+	))
+}()
+
+// read answers how a text is read.
+func (s *Server) read(c *call, in reading.Request, d query.Dataset, base query.BaseKind) (reply, error) {
+	named := []query.Dataset{d}
+	if d == query.Accounts || d == query.Contacts { // which have places of their projects, too
+		named = append(named, query.Projects)
+	}
+	values, err := s.Search.Values(c.Context(), c.workspace().String(), named...)
+	if err != nil {
+		return reply{}, err
+	}
+	r := reading.Read(in.Question(d, base, c.began, values))
+	data := readingData{Query: r.Query, Sentence: r.String(), Conditions: make([]readCondition, len(r.Conditions))}
+	data.Filters, data.Relations = r.Request()
+	for i, one := range r.Conditions {
+		data.Conditions[i] = readCondition{one.Field.Key, one.Relation, one.String(), one.Spans}
+	}
+	if data.Count, err = s.countRead(c, data, d, base); err != nil {
+		return reply{}, err
+	}
+	return free(data), nil
+}
+
+// countRead counts the records that match, as facets do.
+func (s *Server) countRead(c *call, data readingData, d query.Dataset, base query.BaseKind) (int64, error) {
+	body := map[string]any{"filters": data.Filters, "relations": data.Relations}
+	if data.Query != "" {
+		body["query"] = data.Query
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return 0, err
+	}
+	value, _ := input.Decode(text)
+	r, err := query.FacetRule(d, base).Parse(value)
+	if err != nil {
+		return 0, err
+	}
+	if base == query.Book {
+		found, err := s.Records.FacetBook(c.Context(), c.workspace(), r)
+		return found.Count, err
+	}
+	found, err := s.Facets.Facets(c.Context(), query.FacetSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}})
+	return found.Count, err
+}
