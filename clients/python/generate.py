@@ -36,7 +36,7 @@ RULES = {
 ANSWERS = """AccountWithRelated ContactWithRelated ProjectWithRelated SignalWithRelated
 WorkspaceAccountRow WorkspaceContactRow WorkspaceProjectRow WorkspaceAccount WorkspaceContact WorkspaceProject
 ViewAccountRow ViewContactRow ViewProjectRow View Member Invitation Skill ListedSkill SignalSubscription
-GetWorkspaceData GetCreditsData GetUsageData Release CoverageValue Descriptor Suggestion FacetCounts
+GetWorkspaceData GetCreditsData GetUsageData Release CoverageValue Descriptor Suggestion FacetCounts Reading
 CreateInvitationData AcceptInvitationData Webhook WebhookDelivery WorkspaceChange
 AccountMatchResult ContactMatchResult""".split()
 

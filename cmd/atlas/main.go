@@ -29,6 +29,7 @@ type commands struct {
 	Search     search.Search       `cmd:"" help:"Search a dataset, a book or a View of a running service."`
 	Facets     search.Facets       `cmd:"" help:"Count the records of a search, and show how they are distributed."`
 	Views      search.Views        `cmd:"" help:"Look at the Views of a workspace."`
+	Read       search.Read         `cmd:"" help:"Show the conditions that a question in words says to a running service."`
 	Suggest    search.Suggest      `cmd:"" help:"Complete names and values of a running service as one types."`
 	Export     search.Export       `cmd:"" help:"Write all records of a search to a file, resumably."`
 	Enrich     search.Enrich       `cmd:"" help:"Append what Atlas knows to the rows of a CSV file, resumably."`

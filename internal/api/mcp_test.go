@@ -64,7 +64,7 @@ func TestAgentsTools(t *testing.T) {
 		t.Errorf("the tools have %d bytes, which each agent reads", size)
 	}
 	slices.Sort(names)
-	want := []string{"changes_since", "count_and_facets", "credits", "describe_fields", "find_skills", "get_records", "get_skill", "manage_view", "match_records", "search_book", "search_records", "search_view", "update_book"}
+	want := []string{"changes_since", "count_and_facets", "credits", "describe_fields", "find_skills", "get_records", "get_skill", "manage_view", "match_records", "read_question", "search_book", "search_records", "search_view", "update_book"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
@@ -83,6 +83,9 @@ func TestAgentsTools(t *testing.T) {
 	me.ok("match_records", `{"dataset":"accounts","inputs":[{"ref":"1","name":"firm 07"},{"ref":"2","name":"nobody at all"}]}`)
 	me.ok("update_book", `{"dataset":"accounts","action":"upsert","items":`+accountItems(3)+`}`)
 	me.ok("search_book", `{"dataset":"accounts"}`)
+	me.ok("read_question", `{"dataset":"projects","query":"multifamily over 1m","time_zone":"America/Edmonton"}`)
+	me.ok("read_question", `{"dataset":"accounts","of":"book","query":"contractors"}`)
+	me.refused("read_question", `{"dataset":"signals","of":"book","query":"permits issued"}`)
 	me.ok("count_and_facets", `{"dataset":"accounts","of":"book","facets":[{"field":"workspace_status"}]}`)
 	me.ok("update_book", fmt.Sprintf(`{"dataset":"accounts","action":"delete","ids":[%q,"x"]}`, searchtest.ID("a", 0)))
 

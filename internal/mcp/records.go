@@ -27,7 +27,7 @@ func (s *Server) rowOf(operation string) object {
 }
 
 // conditionsOf are the arguments that the API gets as they are.
-var conditionsOf = []string{"query", "words", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include", "since", "cursor", "inputs", "candidates", "min_confidence"}
+var conditionsOf = []string{"query", "words", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include", "since", "cursor", "inputs", "candidates", "min_confidence", "time_zone"}
 
 // body is the body of a request with the arguments that the API reads.
 func (c *call) body() object {
@@ -295,6 +295,17 @@ func countAndFacets(ctx context.Context, c *call, in arguments) (*sdk.CallToolRe
 		return nil, err
 	}
 	return done(fmt.Sprintf("%d %s match. Nothing charged.", got.Data.Count, in.Dataset), json.RawMessage(a.body))
+}
+
+func readQuestion(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	path := "/data/" + in.Dataset + "/read"
+	switch {
+	case in.Of == "book" && slices.Contains(books, in.Dataset):
+		path = "/workspace/" + in.Dataset + "/read"
+	case in.Of == "book" || in.Of != "" && in.Of != "data" || !slices.Contains(datasets, in.Dataset):
+		return wrong("dataset is one of %v, and of is data or book, which has no signals", datasets)
+	}
+	return c.free(ctx, "How the question is read. Nothing charged.", request{method: "POST", path: path, body: c.body()})
 }
 
 func changesSince(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {

@@ -354,6 +354,14 @@ func (s *Server) tools(caller Caller) []tool {
 			}, conditionsOfTool("search_records")),
 			output: d.output(facets...), run: countAndFacets,
 		}, {
+			name: "read_question", title: "Read a question", scope: dataRead, hints: readOnly,
+			text: "Turns a question in the user's words into filters and relations for the searches, with the words that stay query, and counts the records that match. Free. It searches nothing: compare sentence with what the user asked.",
+			input: takes([]string{"dataset", "query"}, inDataset(datasets...), object{
+				"query": text("Such as: contractors building apartments in calgary."), "of": oneOf("data: all records. book: those that the workspace keeps.", "data", "book"),
+				"time_zone": text("The name of the user's time zone (UTC)."),
+			}),
+			output: d.output(each(datasets, "read_%s")...), run: readQuestion,
+		}, {
 			name: "search_records", title: "Search records", scope: dataRead, hints: readOnly,
 			text:   "Finds records of a dataset. 1 credit for each record returned. Filters by id link datasets: contacts by account_id, projects by account_ids, signals by project_id.",
 			input:  takes([]string{"dataset"}, inDataset(datasets...), s.conditions(searches, datasets), page(s.sorts(searches, datasets))),

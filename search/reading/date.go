@@ -207,33 +207,27 @@ func (r *reader) dated(i int) (p span, n int) {
 	default:
 		return r.bare(i)
 	}
-	if p, n = r.recent(i + after); n > 0 {
-		switch word {
-		case "since", "after", "starting", "from", "as":
-			p.to = time.Time{}
-		case "before", "prior", "until", "till", "by", "through":
+	if p, n = r.recent(i + after); n == 0 {
+		if p, n, _ = r.period(i + after); n == 0 || word == "over" || word == "for" {
 			return span{}, 0
 		}
-		return p, n + after
-	}
-	p, n, _ = r.period(i + after)
-	if n == 0 {
-		return span{}, 0
 	}
 	n += after
 	switch word {
 	case "since", "starting", "from", "as":
 		return span{from: p.from}, n
-	case "after":
-		return span{from: p.to.AddDate(0, 0, 1)}, n
 	case "before", "prior":
 		return span{to: p.from.AddDate(0, 0, -1)}, n
-	case "until", "till", "by", "through":
+	case "after", "until", "till", "by", "through":
+		switch {
+		case p.to.IsZero(): // the last 90 days end today
+			return span{}, 0
+		case word == "after":
+			return span{from: p.to.AddDate(0, 0, 1)}, n
+		}
 		return span{to: p.to}, n
-	case "in", "during", "on", "within":
-		return p, n
 	}
-	return span{}, 0
+	return p, n
 }
 
 // bare reads a date without a word before it, which is loose where a number may be meant.
@@ -277,22 +271,49 @@ func (r *reader) ranged(i int) (p span, n int) {
 	return span{first.from, last.to}, n + more
 }
 
-// happening are the fields and signals of what a word says happened at a date.
+// happening is what a word says happened at a date: a field, or a signal of the project.
 type happening struct{ key, signal string }
 
-var happenings = map[query.Dataset]map[string]happening{
-	query.Projects: {
-		"filed": {"filed_at", ""}, "submitted": {"filed_at", ""}, "applied": {"filed_at", ""}, "permitted": {"permitted_at", ""}, "issued": {"permitted_at", ""},
-		"completed": {"completed_at", ""}, "finished": {"completed_at", ""}, "complete": {"completed_at", ""},
-		"started": {"", "construction_started"}, "broke ground": {"", "construction_started"}, "under construction": {"", "construction_started"},
-		"on hold": {"", "project_on_hold"}, "paused": {"", "project_on_hold"}, "cancelled": {"", "project_cancelled"}, "canceled": {"", "project_cancelled"},
-		"expired": {"", "permit_expired"}, "detected": {"detected_at", ""}, "found": {"detected_at", ""}, "updated": {"updated_at", ""}, "changed": {"updated_at", ""},
-		"added": {"created_at", ""}, "created": {"created_at", ""}, "active": {"last_signal_at", ""}, "": {"filed_at", ""},
-	},
-	query.Accounts: {"active": {"last_activity_at", ""}, "activity": {"last_activity_at", ""}, "updated": {"updated_at", ""}, "changed": {"updated_at", ""}, "added": {"created_at", ""}, "created": {"created_at", ""}, "": {"last_activity_at", ""}},
-	query.Contacts: {"updated": {"updated_at", ""}, "changed": {"updated_at", ""}, "added": {"created_at", ""}, "created": {"created_at", ""}},
-	query.Signals:  {"detected": {"detected_at", ""}, "": {"occurred_at", ""}},
-}
+var happenings = func() map[query.Dataset]map[string]happening {
+	all := map[query.Dataset]map[string]happening{}
+	for line := range strings.Lines(`projects filed_at: , filed, submitted, applied
+projects permitted_at: permitted, issued
+projects completed_at: completed, complete, finished
+projects construction_started: started, broke ground, under construction
+projects project_on_hold: on hold, paused
+projects project_cancelled: cancelled, canceled
+projects permit_expired: expired
+projects detected_at: detected, found
+projects last_signal_at: active
+accounts last_activity_at: , active, activity
+signals occurred_at:
+signals detected_at: detected
+`) {
+		dataset, rest, _ := strings.Cut(line, " ")
+		what, said, _ := strings.Cut(rest, ":")
+		h := happening{key: what}
+		if query.SignalTypes.Has(what) {
+			h = happening{"occurred_at", what}
+		}
+		of := all[query.Dataset(dataset)]
+		if of == nil {
+			of = map[string]happening{}
+			all[query.Dataset(dataset)] = of
+		}
+		for word := range strings.SplitSeq(said, ",") {
+			of[strings.TrimSpace(word)] = h
+		}
+	}
+	for _, d := range query.Held {
+		if all[d] == nil {
+			all[d] = map[string]happening{}
+		}
+		for word, key := range map[string]string{"updated": "updated_at", "changed": "updated_at", "added": "created_at", "created": "created_at"} {
+			all[d][word] = happening{key: key}
+		}
+	}
+	return all
+}()
 
 // undatable are stages without a date of their own: a date beside them is of no field.
 var undatable = wordSet("approved review pending refused denied rejected planned")
@@ -336,7 +357,7 @@ func (r *reader) date(i int) (next int, ok bool) {
 		if d != query.Projects || r.relation != "" {
 			return i, false
 		}
-		c.Relation, key = "has_signal", "occurred_at"
+		c.Relation = "has_signal"
 		signal, _ := fieldOf(query.Signals, query.Data, "signal_type")
 		if !r.add(Condition{Relation: "has_signal", Field: signal, Values: []string{h.signal}}, i, i+n) {
 			return i, false

@@ -59,7 +59,8 @@ var unitKeys = func() map[string]string {
 
 // namedKeys are the fields that words before a number name.
 var namedKeys = map[string]string{
-	"cost": "cost", "costs": "cost", "costing": "cost", "value": "cost", "valued": "cost", "valuation": "cost", "budget": "cost", "priced": "cost", "worth": "cost",
+	"cost": "cost", "costs": "cost", "costing": "cost", "value": "cost", "valued": "cost", "valuation": "cost",
+	"budget": "cost", "priced": "cost", "worth": "cost",
 	"units": "residential_units", "stories": "stories", "storeys": "stories", "floors": "stories", "sqft": "sqft", "area": "sqft",
 	"score": "atlas_score",
 }
@@ -71,15 +72,20 @@ func numberWord(word string) bool {
 // bound is which end of a range a word before a number says.
 type bound struct{ low, high, strict bool }
 
-var comparisons = map[string]bound{
-	"over": {low: true, strict: true}, "above": {low: true, strict: true}, "exceeding": {low: true, strict: true}, "more than": {low: true, strict: true},
-	"greater than": {low: true, strict: true}, "larger than": {low: true, strict: true}, "bigger than": {low: true, strict: true}, "north of": {low: true, strict: true},
-	"at least": {low: true}, "min": {low: true}, "minimum": {low: true}, "minimum of": {low: true}, "from": {low: true}, "starting at": {low: true},
-	"under": {high: true, strict: true}, "below": {high: true, strict: true}, "less than": {high: true, strict: true}, "fewer than": {high: true, strict: true},
-	"smaller than": {high: true, strict: true},
-	"up to":        {high: true}, "at most": {high: true}, "max": {high: true}, "maximum": {high: true}, "maximum of": {high: true}, "no more than": {high: true},
-	"not more than": {high: true}, "no less than": {low: true},
-}
+var comparisons = func() map[string]bound {
+	all := map[string]bound{}
+	for b, list := range map[bound]string{
+		{low: true, strict: true}:  "over, above, exceeding, more than, greater than, larger than, bigger than, higher than, north of",
+		{low: true}:                "at least, min, minimum, minimum of, from, starting at, no less than, not less than",
+		{high: true, strict: true}: "under, below, less than, fewer than, smaller than, lower than",
+		{high: true}:               "up to, at most, max, maximum, maximum of, no more than, not more than",
+	} {
+		for text := range strings.SplitSeq(list, ", ") {
+			all[text] = b
+		}
+	}
+	return all
+}()
 
 func comparing(word string) bool {
 	_, is := comparisons[word]

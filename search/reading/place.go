@@ -134,8 +134,9 @@ func (r *reader) isPlace(i, n int, key string) bool {
 	if introduced || follows {
 		return r.ends(i + n)
 	}
-	if terms[text] != nil || nouns[query.Projects][text] || words.Published.Act(text) || words.Published.Ambiguous(text) || r.together(i, n) || asking[text] || linking[text] || months[text] != 0 {
-		return false // Mobile homes, Orange roofing: a word that people mean otherwise
+	said := terms[text] != nil || nouns[query.Projects][text] || asking[text] || linking[text] || months[text] != 0
+	if said || words.Published.Act(text) || words.Published.Ambiguous(text) || r.together(i, n) {
+		return false // mobile homes: words that people mean otherwise
 	}
 	if r.Dataset == query.Contacts && r.relation == "" {
 		return r.besideRole(i, n) && !r.unknown(i-1) && !r.unknown(i+n)

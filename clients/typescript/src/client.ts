@@ -71,6 +71,11 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
     return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/get/batch`, call)).body, (d) => d as R);
   }
 
+  /** The conditions that a question in words says. It applies nothing and is free. */
+  read(request: Schemas["ReadRequest"], options: Options = {}): Promise<Schemas["Reading"]> {
+    return this.connection.data("POST", `${this.path}/read`, { body: request, signal: options.signal });
+  }
+
   /** Names and values that begin with a text. It is free. */
   async suggest(request: S, options: Options = {}): Promise<Schemas["Suggestion"][]> {
     const call = { body: request, signal: options.signal };
@@ -118,6 +123,11 @@ export class Matchable<R, Q extends object, F extends object, C extends object, 
 
 /** The workspace's records of a dataset, with what it wrote about them. A search sees all earlier writes. */
 export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends Source<Row, Q, F> {
+  /** The conditions that a question in words says, as of a dataset. */
+  read(request: Schemas["ReadRequest"], options: Options = {}): Promise<Schemas["Reading"]> {
+    return this.connection.data("POST", `${this.path}/read`, { body: request, signal: options.signal });
+  }
+
   /** A record of the book, for a credit. */
   get(id: string, show: Omit<Shown, "include"> = {}): Promise<Kept> {
     const params = { fields: show.fields?.join(",") };

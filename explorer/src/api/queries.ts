@@ -141,6 +141,29 @@ export function suggestQuery(workspace: string, dataset: Dataset, prefix: string
   })
 }
 
+const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** readingQuery asks which conditions a question in words says, which is free. A View is asked as Data. */
+export function readingQuery(workspace: string, dataset: Dataset, source: Source | undefined, question: string) {
+  const route = routeOf(dataset, source?.kind === 'book' ? source : undefined)
+  return queryOptions({
+    queryKey: ['read', workspace, route, question],
+    staleTime: 60_000,
+    enabled: question !== '',
+    retry: false,
+    queryFn: async ({ signal }) => {
+      const request = api.POST(`${route}/read` as '/data/projects/read', {
+        params: { query: { workspace_id: workspace } },
+        body: { query: question, time_zone: timeZone },
+        signal,
+      })
+      return (await answer(request)).data
+    },
+  })
+}
+
+export type Reading = Schemas['Reading']
+
 export type Sort = { field: string; order: 'asc' | 'desc' }
 
 /**

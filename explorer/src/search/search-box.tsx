@@ -11,10 +11,17 @@ import { chosen, groupsOf, keyOf, prefixOf, step, type Suggestion } from './sugg
  * How long typing pauses before suggestions and before counts follow, in milliseconds.
  * Counts wait longer: they are of whole words, so a word half typed empties the page.
  */
-const pauses = { suggest: 150, count: 400 }
+const pauses = { suggest: 150, count: 300 }
 
-/** SearchBox counts and suggests while one types, and reads rows on Enter. */
-export function SearchBox() {
+/** isAfter reports whether the right arrow is pressed at the end of a text, where it moves nothing. */
+function isAfter({ key, shiftKey, ctrlKey, metaKey, altKey, currentTarget: box }: React.KeyboardEvent<HTMLInputElement>) {
+  const end = box.value.length
+  const plain = !shiftKey && !ctrlKey && !metaKey && !altKey
+  return key === 'ArrowRight' && plain && box.selectionStart === end && box.selectionEnd === end
+}
+
+/** SearchBox counts and suggests while one types, and reads rows on Enter. The right arrow at the end takes what is offered for the text. */
+export function SearchBox({ take }: { take: (() => void) | undefined }) {
   const { workspace, state, body, change, load, loadRecord } = useSearch()
   const [text, setText] = useState(state.query)
   const [shown, setShown] = useState(state.query)
@@ -124,6 +131,10 @@ export function SearchBox() {
             if (open) move(e.key === 'ArrowDown' ? 1 : -1)
             else setTyped(text)
           } else if (e.key === 'Enter' && current) choose(current)
+          else if (take && isAfter(e) && text.trim() === state.query) {
+            close()
+            take()
+          }
           else return
           e.preventDefault()
         }}

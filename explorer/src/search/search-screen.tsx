@@ -17,6 +17,7 @@ import { CopySearch } from './copy-search'
 import { FacetRail, facetRequests } from './facet-rail'
 import { Instead, useOffered } from './instead'
 import { Looks } from './looks'
+import { ReadingOffer, useReading } from './reading-offer'
 import { Results } from './results'
 import { SearchBox } from './search-box'
 import { Sentence } from './sentence'
@@ -36,6 +37,8 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
   const fields = fieldsOf(typed.state)
   const requests = facetRequests(fields)
   const { search, offered, refuse } = useOffered(typed, requests)
+  const offer = useReading(typed)
+  const take = offer && (() => typed.change(offer.next))
   const { state, body } = search
   const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, requests))
   // Counts of the former tab do not stand under the new one.
@@ -56,7 +59,7 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
       <div className="screen">
         <Top workspace={workspace}>
           <SearchContext value={typed}>
-            <SearchBox key={state.dataset} />
+            <SearchBox key={state.dataset} take={take} />
           </SearchContext>
         </Top>
         {head ?? <Tabs count={counts?.count} />}
@@ -79,6 +82,7 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
               {!counts?.atMost && <ExportLink count={counts?.count} />}
               <CopySearch />
             </div>
+            {offer && take && <ReadingOffer offer={offer} take={take} />}
             {offered && <Instead typed={typed.state.query} offered={offered} refuse={refuse} />}
             <Results
               counts={counts}

@@ -8,6 +8,7 @@ const keys: [string, [string, string][]][] = [
       ['/', 'Search'],
       ['f', 'Add a filter'],
       ['Enter', 'In the search box: load rows'],
+      ['→', 'At the end of the search box: take the conditions offered'],
       ['?', 'This list'],
     ],
   ],

@@ -111,6 +111,11 @@ class Dataset(Source[R]):
         data = self._connection.data("POST", self._path + "/suggest", body={"prefix": prefix, **options})
         return [m.Suggestion.model_validate(s) for s in data["suggestions"]]
 
+    def read(self, query: str, **options: Any) -> m.Reading:
+        """The conditions that a question in words says. It applies nothing and is free."""
+        body = {"query": query, **options}
+        return m.Reading.model_validate(self._connection.data("POST", self._path + "/read", body=body))
+
     def changes(
         self,
         cursor: str | None = None,
@@ -186,6 +191,11 @@ class Matchable(Dataset[R], Generic[R, M]):
 
 class Book(Source[R]):
     """The workspace's records of a dataset, with what it wrote about them. A search sees all earlier writes."""
+
+    def read(self, query: str, **options: Any) -> m.Reading:
+        """The conditions that a question in words says, as of a dataset."""
+        body = {"query": query, **options}
+        return m.Reading.model_validate(self._connection.data("POST", self._path + "/read", body=body))
 
     def get(self, id: str, *, fields: Sequence[str] = ()) -> R:
         """A record of the book, for a credit."""

@@ -169,6 +169,14 @@ class PresentationSorting(BaseModel):
     desc: bool
 
 
+class ReadSpan(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    from_: int = Field(..., alias="from", description="Where it begins.")
+    to: int = Field(..., description="Where it ends; what is there is no part of it.")
+
+
 class ReleaseDatasets(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -849,6 +857,36 @@ class ProjectViewDefinitionFields(BaseModel):
         None,
         description="When the project was first seen; whole UTC days, both inclusive, `after` not later than `before`.",
     )
+
+
+class ReadCondition(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    field: str = Field(..., description="The key of the filter.")
+    relation: str | None = Field(
+        None, description="The relation whose filter it is; absent of the dataset's own."
+    )
+    text: str = Field(..., description="The condition, for people.")
+    spans: list[ReadSpan] = Field(
+        ..., description="The parts of the trimmed `query` that say it, in code points."
+    )
+
+
+class Reading(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    query: str | None = Field(
+        None, description="The words that stay text, for `query` of a search; absent if there are none."
+    )
+    filters: dict[str, Any] = Field(..., description="`filters` of a search; empty if nothing is read.")
+    relations: dict[str, Any] = Field(..., description="`relations` of a search.")
+    sentence: str = Field(..., description="All conditions, for people; empty if nothing is read.")
+    conditions: list[ReadCondition] = Field(
+        ..., description="Each condition with where it stands in the text."
+    )
+    count: int = Field(..., description="How many records match the text that is left and all conditions.")
 
 
 class Release(BaseModel):

@@ -563,6 +563,12 @@ class ProjectValueFacetMeasure(TypedDict, closed=True):
     of: Literal["sum", "avg", "min", "max"]
 
 
+class ReadRequest(TypedDict, closed=True):
+    query: str
+    now: NotRequired[str]
+    time_zone: NotRequired[str]
+
+
 class RemoveViewRecordsBatchRequest(TypedDict, closed=True):
     ids: list[Id]
 
