@@ -9,7 +9,9 @@ test('a question in words is offered as conditions, which one key takes', async 
   const box = page.getByRole('combobox', { name: 'Search projects' })
   await box.fill(question)
   const offer = page.locator('.reading').getByRole('button')
-  await expect(offer).toHaveText(/^Use is Office, City is Calgary, Cost at least 1,000,000, with “tower” · \d+ projects? →$/)
+  await expect(offer).toHaveText(
+    /^Use is Office, City is Calgary, Cost at least 1,000,000, with “tower” · \d+ projects? →$/,
+  )
   const count = /· ([\d,]+ projects?)/.exec((await offer.textContent()) ?? '')?.[1] ?? ''
   // Nothing is applied before.
   await expect(page).toHaveURL(/\?q=office\+tower\+calgary\+over\+1m$/)

@@ -23,9 +23,9 @@ function taken(address: string, parts: Partial<Reading>): string {
 describe('a reading that is taken', () => {
   it('leaves the rest as text, and keeps what was searched for', () => {
     const filters = { stage: { value: ['filed', 'approved'] }, cost: { value: [1000000, null] } }
-    expect(taken('/projects?q=filed+or+approved+tower+over+1m&city=Calgary&stage=permitted', { query: 'tower', filters })).toBe(
-      '/projects?q=tower&city=Calgary&stage=filed&stage=approved&cost=1000000..',
-    )
+    expect(
+      taken('/projects?q=filed+or+approved+tower+over+1m&city=Calgary&stage=permitted', { query: 'tower', filters }),
+    ).toBe('/projects?q=tower&city=Calgary&stage=filed&stage=approved&cost=1000000..')
   })
   it('has days and ends', () => {
     expect(taken('/projects?q=x', { filters: { filed_at: { value: ['2026-01-01', '2026-03-31'] } } })).toBe(

@@ -14,7 +14,14 @@ import { chosen, groupsOf, keyOf, prefixOf, step, type Suggestion } from './sugg
 const pauses = { suggest: 150, count: 300 }
 
 /** isAfter reports whether the right arrow is pressed at the end of a text, where it moves nothing. */
-function isAfter({ key, shiftKey, ctrlKey, metaKey, altKey, currentTarget: box }: React.KeyboardEvent<HTMLInputElement>) {
+function isAfter({
+  key,
+  shiftKey,
+  ctrlKey,
+  metaKey,
+  altKey,
+  currentTarget: box,
+}: React.KeyboardEvent<HTMLInputElement>) {
   const end = box.value.length
   const plain = !shiftKey && !ctrlKey && !metaKey && !altKey
   return key === 'ArrowRight' && plain && box.selectionStart === end && box.selectionEnd === end
@@ -134,8 +141,7 @@ export function SearchBox({ take }: { take: (() => void) | undefined }) {
           else if (take && isAfter(e) && text.trim() === state.query) {
             close()
             take()
-          }
-          else return
+          } else return
           e.preventDefault()
         }}
         onBlur={close}
