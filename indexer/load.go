@@ -34,7 +34,7 @@ func Load(ctx context.Context, o Options) (Report, error) {
 	// The generation's name contains this time, so verifying can give records the
 	// same one.
 	l := newLoad(o, o.Now().Truncate(time.Second))
-	l.write = l.bulk
+	l.write, l.written = l.bulk, l.refresh
 	inputs, notes, err := findInputs(o.Dir, o.AllowMissing)
 	if err != nil {
 		return l.report, err
@@ -90,9 +90,11 @@ type load struct {
 	digests     map[query.Dataset]*extsort.Sorter // none if nobody needs them
 	deadLetters *deadLetters
 	// write writes documents and returns those that are refused for good.
-	write  func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
-	report Report
-	meter  Meter
+	write func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
+	// written, if set, is called when all documents of a dataset are acknowledged.
+	written func(context.Context, query.Dataset) error
+	report  Report
+	meter   Meter
 	// badInput means that an input is not what its name says, discard that the new
 	// indices are useless.
 	badInput, discard bool

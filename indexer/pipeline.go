@@ -22,6 +22,8 @@ type pipeline struct {
 	free     chan *request // for builders to fill
 	// commits run one after the other, in the order of enqueue.
 	commits chan func(context.Context) error
+	// group has what is done beside them.
+	group *errgroup.Group
 }
 
 // indexAll builds and writes the documents of every dataset, in the order of
@@ -32,7 +34,7 @@ func (l *load) indexAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	p := &pipeline{requests: make(chan *request), free: make(chan *request, l.Workers+l.Senders), commits: make(chan func(context.Context) error)}
+	p := &pipeline{requests: make(chan *request), free: make(chan *request, l.Workers+l.Senders), commits: make(chan func(context.Context) error), group: group}
 	for range l.Senders {
 		group.Go(func() error { return l.send(ctx, p) })
 	}
@@ -117,6 +119,13 @@ func (r *request) reset() {
 // bulk writes a request of a load to Elasticsearch.
 func (l *load) bulk(ctx context.Context, d query.Dataset, r *request) ([]elastic.Refusal, error) {
 	return l.Elastic.Bulk(ctx, l.loadingAlias(d), &r.Batch, l.Retry)
+}
+
+// refresh makes the documents of a dataset searchable while those of the next are
+// written. Until then they would take a part of the memory in which Elasticsearch collects
+// segments.
+func (l *load) refresh(ctx context.Context, d query.Dataset) error {
+	return l.Retry.Do(ctx, func(ctx context.Context) error { return l.Elastic.Refresh(ctx, l.indexName(d)) })
 }
 
 // send writes requests until there are no more.

@@ -155,7 +155,13 @@ func (b *builder) endRange(ctx context.Context, r *idRange, up map[query.Relatio
 			r.links[digestsName(r.dataset)] = b.digests.Runs()
 		}
 		r.requestDone()
-		return b.pipeline.enqueue(ctx, func(ctx context.Context) error { return b.load.commitRange(ctx, r) })
+		return b.pipeline.enqueue(ctx, func(ctx context.Context) error {
+			err := b.load.commitRange(ctx, r)
+			if err == nil && r.last && b.load.written != nil {
+				b.pipeline.group.Go(func() error { return b.load.written(ctx, r.dataset) })
+			}
+			return err
+		})
 	})
 }
 

@@ -106,16 +106,14 @@ func (b *Batch) all() []int {
 	return positions
 }
 
-// portion returns the first positions whose items fit into size, at least one, and
-// their request.
-func (b *Batch) portion(positions []int, size int) ([]int, []byte) {
-	if len(positions) == len(b.items) && len(b.body) <= size {
-		return positions, b.body
-	}
+// portion returns the first positions whose items reach size, or fit into limit, at least
+// one, and their request. Size is exceeded by less than an item, as whoever fills a batch
+// up to it does: else the last item would be a request of its own.
+func (b *Batch) portion(positions []int, size, limit int) ([]int, []byte) {
 	n, length, inRow := 0, 0, true
 	for i, p := range positions {
 		item := b.items[p]
-		if n > 0 && length+item.end-item.start > size {
+		if n > 0 && (length >= size || length+item.end-item.start > limit) {
 			break
 		}
 		inRow = inRow && p == positions[0]+i
@@ -155,7 +153,7 @@ func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) 
 	pauses := retry.start(c.jitter)
 	limit := math.MaxInt // of this batch's requests
 	for pending := b.all(); len(pending) > 0; {
-		portion, body := b.portion(pending, min(limit, retry.Pace.Size()))
+		portion, body := b.portion(pending, retry.Pace.Size(), limit)
 		began := time.Now()
 		n, items, err := c.bulkOnce(ctx, alias, body)
 		e, answered := errors.AsType[*Error](err)
