@@ -1,7 +1,7 @@
 import { findings } from './axe'
 import { enter, expect, test, used } from './service'
 
-const question = 'office tower calgary over 1m'
+const question = 'office renovation calgary over 1m'
 
 test('a question in words is offered as conditions, which one key takes', async ({ page }) => {
   const before = await used()
@@ -10,11 +10,11 @@ test('a question in words is offered as conditions, which one key takes', async 
   await box.fill(question)
   const offer = page.locator('.reading').getByRole('button')
   await expect(offer).toHaveText(
-    /^Use is Office, City is Calgary, Cost at least 1,000,000, with “tower” · \d+ projects? →$/,
+    /^Use is Office, City is Calgary, Cost at least 1,000,000, with “renovation” · \d+ projects? →$/,
   )
   const count = /· ([\d,]+ projects?)/.exec((await offer.textContent()) ?? '')?.[1] ?? ''
   // Nothing is applied before.
-  await expect(page).toHaveURL(/\?q=office\+tower\+calgary\+over\+1m$/)
+  await expect(page).toHaveURL(/\?q=office\+renovation\+calgary\+over\+1m$/)
   expect(await findings(page)).toEqual([])
   // Inside the text the key moves, at its end it takes.
   await box.press('Home')
@@ -22,8 +22,8 @@ test('a question in words is offered as conditions, which one key takes', async 
   await expect(offer).toBeVisible()
   await box.press('End')
   await box.press('ArrowRight')
-  await expect(page).toHaveURL('/projects?q=tower&primary_use=office&city=Calgary&cost=1000000..')
-  await expect(box).toHaveValue('tower')
+  await expect(page).toHaveURL('/projects?q=renovation&city=Calgary&cost=1000000..&primary_use=office')
+  await expect(box).toHaveValue('renovation')
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(count)
   await expect(offer).toBeHidden()
   await page.goBack()

@@ -62,14 +62,14 @@ func (c *Read) Run(ctx context.Context, s *cli.Streams) error {
 		return lines.Encode(client.Search{Query: found.Query, Filters: found.Filters, Relations: found.Relations})
 	}
 	if found.Sentence == "" {
-		fmt.Fprintf(s.Out, "Nothing is read: %s match the text.\n", counted(found.Count, c.Dataset))
+		fmt.Fprintf(s.Out, "Nothing is read. The text: %s.\n", counted(found.Count, c.Dataset))
 		return nil
 	}
 	fmt.Fprintln(s.Out, found.Sentence)
 	if found.Query != "" {
 		fmt.Fprintf(s.Out, "with the text: %s\n", found.Query)
 	}
-	fmt.Fprintf(s.Out, "%s match.\n", counted(found.Count, c.Dataset))
+	fmt.Fprintln(s.Out, counted(found.Count, c.Dataset))
 	return nil
 }
 

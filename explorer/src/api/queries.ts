@@ -150,7 +150,6 @@ export function readingQuery(workspace: string, dataset: Dataset, source: Source
     queryKey: ['read', workspace, route, question],
     staleTime: 60_000,
     enabled: question !== '',
-    retry: false,
     queryFn: async ({ signal }) => {
       const request = api.POST(`${route}/read` as '/data/projects/read', {
         params: { query: { workspace_id: workspace } },
