@@ -38,6 +38,13 @@ everywhere((width) => {
     }
   })
 
+  test('a question in words', async ({ page }) => {
+    await enter(page, '/projects?q=office+renovation+calgary+over+1m')
+    await expect(page.locator('.reading').getByRole('button')).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+  })
+
   test('nothing is wider than the page', async ({ page }) => {
     await enter(page, '/projects?stage=permitted&cost=10000..&sort=cost:desc')
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)

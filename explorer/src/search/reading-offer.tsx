@@ -34,13 +34,16 @@ export function ReadingOffer({ offer, take }: { offer: Offer; take: () => void }
   return (
     <p className="instead reading" role="status">
       <button className="offer" aria-keyshortcuts="ArrowRight" onClick={take}>
-        <bdi>{offer.sentence}</bdi>
-        {offer.left && (
-          <>
-            , with <bdi>“{offer.left}”</bdi>
-          </>
-        )}{' '}
-        · {counted(offer.count, offer.next.dataset)} <kbd aria-hidden="true">→</kbd>
+        <span>
+          <bdi>{offer.sentence}</bdi>
+          {offer.left && (
+            <>
+              , with <bdi>“{offer.left}”</bdi>
+            </>
+          )}{' '}
+          · {counted(offer.count, offer.next.dataset)}
+        </span>{' '}
+        <kbd aria-hidden="true">→</kbd>
       </button>
     </p>
   )
