@@ -104,9 +104,6 @@ func (l *load) createIndices(ctx context.Context) error {
 		// acknowledged documents being on the disk.
 		settings["number_of_replicas"], settings["refresh_interval"] = replicas, "-1"
 		settings["translog.durability"] = "request"
-		// When the load has ended all segments are merged (mergeSegments), so merging some
-		// of them before is in vain, unless there are very many.
-		settings[mergeTier] = segmentsWhileLoading
 		body["aliases"] = map[string]any{l.loadingAlias(d): map[string]any{}}
 		raw, err := json.Marshal(body)
 		if err != nil {
@@ -118,13 +115,6 @@ func (l *load) createIndices(ctx context.Context) error {
 	}
 	return l.awaitReplicas(ctx, replicas)
 }
-
-// mergeTier is the setting of how many segments of about one size are not merged, 10 by
-// default.
-const (
-	mergeTier            = "merge.policy.segments_per_tier"
-	segmentsWhileLoading = 50
-)
 
 // createIndex creates an index of the new generation. An existing one is from an
 // earlier attempt whose response was lost: nothing else uses the name, and resuming
@@ -176,7 +166,7 @@ func (l *load) finishIndex(ctx context.Context, d query.Dataset) (count int64, e
 	if err != nil {
 		return 0, err
 	}
-	served := map[string]any{mergeTier: nil}
+	served := map[string]any{}
 	for _, name := range []string{"number_of_replicas", "refresh_interval"} {
 		served[name] = settings[name]
 	}
