@@ -247,6 +247,27 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
+// In a list whose names have labels, one without is of the default type, and no value
+// without a rule.
+func TestLabelledNames(t *testing.T) {
+	t.Parallel()
+	const described = "version: 1\nsource: here\ntitle: Here\nkey: \"{no}\"\nproject: { name: \"{no}\" }\nfirms: { name: \"{parties}\", cell: labelled, type: { of: \"{parties}\", table: { GC: general_contractor }%s } }\n"
+	const text = "no,parties\n1,GC: Acme LLC | Larkspur Homes Ltd\n2,Jane Doe / Quarry Builders Inc; Notary: Seal Services Inc\n"
+	report, got := rows(t, strings.Replace(described, "%s", ", default: other", 1), text)
+	if n := report.Unmapped["role"]; len(n) != 1 || n["Notary"] != 1 || report.Names.Firms != 4 {
+		t.Errorf("%v, %+v", n, report.Names)
+	}
+	for _, a := range got["accounts"] {
+		if strings.Contains(a["name"].(string), "Jane") {
+			t.Errorf("a person is a firm: %v", a)
+		}
+	}
+	report, _ = rows(t, strings.Replace(described, "%s", "", 1), text)
+	if n := report.Unmapped["role"]; n[""] != 2 || report.Names.Firms != 1 {
+		t.Errorf("without a default: %v, %+v", n, report.Names)
+	}
+}
+
 // Rows of one permit are joined: the latest wins, or phases add up.
 func TestJoinedRows(t *testing.T) {
 	t.Parallel()

@@ -69,7 +69,11 @@ func (s *Source) readParties(p *Permit) {
 		if y.cell == "labelled" {
 			for _, one := range people.Split(name, y.cell, true) {
 				label, of := people.Label(one)
-				s.addRole(p, y, of, y.kind.result(label))
+				role := y.kind.result(label)
+				if label == "" { // the default is for them, and without one nobody takes part
+					role.unmapped = role.text == ""
+				}
+				s.addRole(p, y, of, role)
 			}
 			continue
 		}
