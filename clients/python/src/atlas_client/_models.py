@@ -26,7 +26,8 @@ class CellCount(BaseModel):
     count: int
     box: Box = Field(..., description="The map tile.")
     measure: float | None = Field(
-        None, description="The measure that the facet asks for; null if no value is known."
+        None,
+        description="The measure that the facet asks for; null if no value is known, or if the sum is beyond a double.",
     )
 
 
@@ -269,7 +270,8 @@ class ValueCount(BaseModel):
     )
     count: int
     measure: float | None = Field(
-        None, description="The measure that the facet asks for; null if no value is known."
+        None,
+        description="The measure that the facet asks for; null if no value is known, or if the sum is beyond a double.",
     )
 
 
@@ -584,10 +586,13 @@ class BucketCount(BaseModel):
     from_: float | str | None = Field(
         ..., alias="from", description="A number or a time; null at an open end."
     )
-    to: float | str | None = Field(..., description="As `from`; buckets of dates end before it.")
+    to: float | str | None = Field(
+        ..., description="As `from`; buckets of dates end before it, and it is null after the year 9999."
+    )
     count: int
     measure: float | None = Field(
-        None, description="The measure that the facet asks for; null if no value is known."
+        None,
+        description="The measure that the facet asks for; null if no value is known, or if the sum is beyond a double.",
     )
 
 
