@@ -92,7 +92,7 @@ func comparing(word string) bool {
 	return is || word == "than" || word == "least" || word == "most" || word == "between"
 }
 
-// numberAt reads an amount at a word, with its magnitude, and how many words it has.
+// amountAt reads an amount at a word, with its magnitude, and how many words it has.
 func (r *reader) amountAt(i int) (a amount, n int) {
 	if i >= len(r.tokens) || r.tokens[i].state != unread {
 		return amount{}, 0
