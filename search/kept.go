@@ -15,6 +15,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/internal/shares"
 )
 
 const (
@@ -27,7 +28,7 @@ const (
 
 // keptResults keeps results of operations that are not charged. The zero value is ready.
 type keptResults struct {
-	slots   countSlots
+	slots   shares.Shares
 	runs    sharedRuns[any]
 	lock    sync.Mutex
 	results map[string]keptResult
@@ -38,6 +39,22 @@ type keptResult struct {
 	result any
 	bytes  int
 	until  time.Time
+}
+
+const (
+	// countsAtOnce is how many operations count records at once on a server; others wait.
+	// An answer of Elasticsearch can list valuesInAll values.
+	countsAtOnce = 8
+	// countsOfWorkspace is how many of them are of one workspace.
+	countsOfWorkspace = countsAtOnce / 2
+)
+
+// countSlot waits for one of the countsAtOnce: Unavailable when ctx ends before.
+func countSlot(ctx context.Context, slots *shares.Shares, workspace string) (release func(), err error) {
+	if release, err = slots.Acquire(ctx, workspace, 1, countsOfWorkspace, countsAtOnce); err != nil {
+		return nil, fault.BackendUnavailable(err, "elasticsearch")
+	}
+	return release, nil
 }
 
 // operation computes a result that can be kept.
@@ -72,7 +89,7 @@ func (o operation[T]) result(ctx context.Context, e *Engine) (none T, err error)
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	if o.counts {
-		release, err := e.kept.slots.take(ctx, o.workspace)
+		release, err := countSlot(ctx, &e.kept.slots, o.workspace)
 		if err != nil {
 			return none, err
 		}

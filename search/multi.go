@@ -17,6 +17,8 @@ type request struct {
 	index   string
 	routing string // "" for none
 	body    []byte // a JSON object that is not empty
+	// preference chooses the copies of the shards, "" for any.
+	preference string
 }
 
 // request compiles q for the index that it runs on.
@@ -29,7 +31,7 @@ func (e *Engine) at(q query.Query, body []byte) request {
 		if q.Generation != "" {
 			index = e.Names.HeldGeneration(string(q.Dataset), q.Generation)
 		}
-		return request{index, q.Base.Workspace, body}
+		return request{index: index, routing: q.Base.Workspace, body: body}
 	}
 	return e.global(q.Dataset, body)
 }
@@ -42,7 +44,10 @@ func (e *Engine) global(d query.Dataset, body []byte) request {
 // multi runs searches in one round trip. All answers are complete, or it returns an
 // error.
 func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, error) {
-	results, err := e.send(ctx, false, requests...)
+	results, sent, err := gather(ctx, requests)
+	if !sent {
+		results, err = e.send(ctx, false, requests...)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +87,9 @@ func multiBody(requests []request, timeout time.Duration) []byte {
 		body = fmt.Appendf(body, `{"index":%q,`, r.index)
 		if r.routing != "" {
 			body = fmt.Appendf(body, `"routing":%q,`, r.routing)
+		}
+		if r.preference != "" {
+			body = fmt.Appendf(body, `"preference":%q,`, r.preference)
 		}
 		body = fmt.Appendf(body, "\"allow_partial_search_results\":false}\n{\"timeout\":\"%dms\",", timeout.Milliseconds())
 		body = append(append(body, r.body[1:]...), '\n')

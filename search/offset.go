@@ -65,9 +65,10 @@ func (e *Engine) skip(ctx context.Context, searches [2]query.Query) (json.RawMes
 			queries[1-empty].Offset, queries[1-empty].Limit = offset-1, 0
 			nth, rows = 1, 1
 		}
-		release, err := e.skipped.acquire(ctx, searches[0].Base.Workspace, cmp.Or(e.SkippedRows, DefaultSkippedRows), rows)
+		bound := cmp.Or(e.SkippedRows, DefaultSkippedRows)
+		release, err := e.skipped.Acquire(ctx, searches[0].Base.Workspace, rows, max(bound/2, 1), bound)
 		if err != nil {
-			return nil, err
+			return nil, fault.BackendUnavailable(fmt.Errorf("no place among the rows of other searches with an offset: %w", err), "elasticsearch")
 		}
 		defer release()
 	}

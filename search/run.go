@@ -19,6 +19,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/internal/scan"
+	"atlas/internal/shares"
 	"atlas/mappings"
 	"atlas/search/query"
 	"atlas/search/words"
@@ -56,8 +57,8 @@ type Engine struct {
 	kept     keptResults
 	foldings keptFoldings
 	values   keptValues
-	skipped  rowBudget
-	matching countSlots
+	skipped  shares.Shares
+	matching shares.Shares
 }
 
 // DefaultTimeout is the usual Engine.Timeout.
@@ -243,6 +244,14 @@ type hit struct {
 }
 
 func (e *Engine) search(ctx context.Context, r request, preference string) (result, error) {
+	r.preference = preference
+	if results, sent, err := gather(ctx, []request{r}); sent {
+		if err != nil {
+			return result{}, err
+		}
+		e.fetched(ctx, len(results[0].rows))
+		return results[0], results[0].whole()
+	}
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	search := esapi.SearchRequest{
@@ -280,7 +289,7 @@ func (r result) whole() error {
 	case r.status == http.StatusBadRequest && tooManyClauses.Match(r.error):
 		return tooManyTerms()
 	case len(r.error) > 0:
-		return fault.BackendUnavailable(fmt.Errorf("one of several searches answered %d: %.500s", r.status, r.error), "elasticsearch")
+		return searchFault(elastic.ErrorOf(r.status, r.error))
 	case r.failed == nil:
 		return fault.BackendUnavailable(errors.New("the answer does not say whether it is whole"), "elasticsearch")
 	case r.timedOut || *r.failed > 0:

@@ -44,7 +44,7 @@ func (s *sharedRuns[T]) join(ctx context.Context, key string, run func(context.C
 		r.waiters++
 		return r
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // #nosec G118 -- the last waiter calls it
+	ctx, cancel := context.WithCancel(alone(context.WithoutCancel(ctx))) // #nosec G118 -- the last waiter calls it
 	r := &sharedRun[T]{cancel: cancel, waiters: 1, done: make(chan struct{})}
 	if s.runs == nil {
 		s.runs = map[string]*sharedRun[T]{}

@@ -44,6 +44,13 @@ func (b *breaker) allow() bool {
 	return true
 }
 
+// closed reports whether calls are made.
+func (b *breaker) closed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failures < b.limit
+}
+
 // report records the outcome of a call that started at began. opened and closed say
 // whether it changed the state of the breaker.
 func (b *breaker) report(o outcome, began time.Time) (opened, closed bool) {

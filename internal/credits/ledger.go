@@ -52,7 +52,8 @@ type Options struct {
 }
 
 // Ledger keeps the windows of all workspaces in one Redis. It is safe for concurrent
-// use. Its only state between calls is that of the breaker.
+// use. Its only state between calls is that of the breaker, and what calls of the last
+// second said.
 type Ledger struct {
 	client           redis.UniversalClient
 	prefix           string
@@ -63,6 +64,7 @@ type Ledger struct {
 	log              *slog.Logger
 	breaker          *breaker
 	batcher          *batcher
+	ample            ample
 	lastClockWarning atomic.Int64 // unix ms
 }
 
@@ -156,64 +158,110 @@ func (l *Ledger) ReserveOnce(
 	by Key,
 	once Once,
 ) (*Reservation, []byte, Window, error) {
+	r, _, kept, window, err := l.ReserveItems(ctx, workspace, ceiling, operation, []int64{amount}, by, once)
+	return r, kept, window, err
+}
+
+// ReserveItems is ReserveOnce for a batch, whose items are granted in order: each while the
+// credits that are used and reserved, those of the items before it too, are below the ceiling
+// and the budget. It returns how many are, at least one. The reservation is settled with
+// SettleItems.
+func (l *Ledger) ReserveItems(
+	ctx context.Context,
+	workspace string,
+	ceiling int64,
+	operation string,
+	amounts []int64,
+	by Key,
+	once Once,
+) (_ *Reservation, granted int, kept []byte, w Window, err error) {
 	key, err := l.key(workspace, ceiling)
 	if err == nil {
 		by, err = by.check()
 	}
 	if err != nil {
-		return nil, nil, Window{}, err
+		return nil, 0, nil, Window{}, err
 	}
-	if !operationName.MatchString(operation) {
-		return nil, nil, Window{}, fault.Wrap(fmt.Errorf("credits: operation %q", operation), fault.Internal, internalMessage)
-	}
-	if amount < 1 || amount > MaxCeiling {
-		return nil, nil, Window{}, fault.Wrap(fmt.Errorf("credits: reserving %d", amount), fault.Internal, internalMessage)
+	if err := checkAmounts(operation, amounts); err != nil {
+		return nil, 0, nil, Window{}, err
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return nil, nil, Window{}, fault.Wrap(err, fault.Internal, internalMessage)
+		return nil, 0, nil, Window{}, fault.Wrap(err, fault.Internal, internalMessage)
 	}
 	r := &Reservation{
 		ledger: l, key: key, workspace: workspace, operation: operation,
-		id: id.String(), amount: amount, ceiling: ceiling, by: by, createdAt: l.localClock(), kept: once.in(key),
+		id: id.String(), ceiling: ceiling, by: by, createdAt: l.localClock(), kept: once.in(key),
 	}
-	var window Window
+	w, err = l.whileFull(ctx, func() (status string, w Window, err error) {
+		status, kept, w, err = l.reserve(ctx, r, amounts)
+		switch {
+		case err != nil:
+			l.release(ctx, r, err)
+		case status == "conflict":
+			err = fault.KeyConflict()
+		case status == "in_progress":
+			err = fault.KeyInProgress(retryWithin(time.Duration(r.seq) * time.Millisecond))
+		}
+		return status, w, err
+	})
+	if err != nil || kept != nil {
+		return nil, 0, kept, w, err
+	}
+	return r, r.granted, nil, w, nil
+}
+
+// checkAmounts refuses arguments that no caller should have.
+func checkAmounts(operation string, amounts []int64) error {
+	if !operationName.MatchString(operation) {
+		return fault.Wrap(fmt.Errorf("credits: operation %q", operation), fault.Internal, internalMessage)
+	}
+	sum := int64(0)
+	for _, amount := range amounts {
+		if amount < 1 || amount > MaxCeiling-sum {
+			return fault.Wrap(fmt.Errorf("credits: reserving %d", amounts), fault.Internal, internalMessage)
+		}
+		sum += amount
+	}
+	if sum == 0 {
+		return fault.Wrap(errors.New("credits: reserving nothing"), fault.Internal, internalMessage)
+	}
+	return nil
+}
+
+// whileFull repeats a call while open reservations fill the window or the budget, for up to
+// Options.Wait, and makes errors of its refusals.
+func (l *Ledger) whileFull(ctx context.Context, call func() (status string, w Window, err error)) (Window, error) {
 	deadline := time.Now().Add(l.wait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		var status string
-		var answer []byte
-		status, answer, window, err = l.reserve(ctx, r)
-		if err != nil {
-			l.release(ctx, r, err)
-			return nil, nil, window, err
+		status, w, err := call()
+		switch {
+		case err != nil:
+			return w, err
+		case status == "used_up":
+			return w, usedUp(w)
+		case status == "key_used_up":
+			return w, l.budgetUsed(w)
+		case status != "full" && status != "key_full":
+			return w, nil
 		}
-		switch status {
-		case "granted":
-			return r, nil, window, nil
-		case "used_up":
-			return nil, nil, window, usedUp(window)
-		case "key_used_up":
-			return nil, nil, window, l.budgetUsed(window)
-		case "kept":
-			return nil, answer, window, nil
-		case "conflict":
-			return nil, nil, window, fault.KeyConflict()
-		case "in_progress":
-			return nil, nil, window, fault.KeyInProgress(retryWithin(time.Duration(r.seq) * time.Millisecond))
-		}
-		// Open reservations fill the window; they will settle or lapse soon. The jitter
-		// spreads the callers that wait.
+		// Open reservations will settle or lapse soon. The jitter spreads the callers that wait.
 		rest := time.Until(deadline)
 		if rest <= 0 {
-			e := fault.Wrap(errors.New("credits: open reservations fill the window"), fault.Unavailable,
-				"other requests hold the last credits; try again shortly")
-			e.RetryAfter = time.Second
-			return nil, nil, window, e
+			return w, Held()
 		}
 		if err := timer.Sleep(ctx, min(rest, pause/2+rand.N(pause))); err != nil { // #nosec G404 -- spreads retries, guards nothing
-			return nil, nil, window, fault.BackendUnavailable(err, "redis")
+			return w, fault.BackendUnavailable(err, "redis")
 		}
 	}
+}
+
+// Held is the error of a request for which open reservations left nothing.
+func Held() error {
+	e := fault.Wrap(errors.New("credits: open reservations fill the window"), fault.Unavailable,
+		"other requests hold the last credits; try again shortly")
+	e.RetryAfter = time.Second
+	return e
 }
 
 // release settles, with one try, a reservation whose reply was lost. Near the ceiling
@@ -223,12 +271,16 @@ func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
 	if errors.Is(lost, errBreakerOpen) || errors.Is(lost, errQueueTooLong) {
 		return // Redis was not called
 	}
-	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, 0, r.seq, r.epoch, r.by.ID, 0}, r.kept)
+	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, "", r.seq, r.epoch, r.by.ID, 0}, r.kept)
 }
 
 // reserve returns, with the status "kept", the answer that is kept.
-func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, kept []byte, w Window, err error) {
-	answer, err := l.call(ctx, r.key, "reserve", r.kept, r.id, r.amount, r.ceiling, r.operation, r.by.ID, r.by.Budget)
+func (l *Ledger) reserve(ctx context.Context, r *Reservation, amounts []int64) (status string, kept []byte, w Window, err error) {
+	texts := make([]string, len(amounts))
+	for i, amount := range amounts {
+		texts[i] = strconv.FormatInt(amount, 10)
+	}
+	answer, err := l.call(ctx, r.key, "reserve", r.kept, r.id, strings.Join(texts, " "), r.ceiling, r.operation, r.by.ID, r.by.Budget)
 	if err != nil {
 		return "", nil, Window{}, err
 	}
@@ -242,6 +294,12 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, ke
 		keyBack = r.seq
 	case "kept":
 		kept = []byte(answer.text(5))
+	case "granted":
+		r.granted, r.amount = min(int(answer.number(5)), len(amounts)), 0
+		for _, amount := range amounts[:r.granted] {
+			r.amount += amount
+		}
+		l.ample.learn(r.key, r.by, used, byKey)
 	}
 	if answer.err != nil {
 		return "", nil, Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)

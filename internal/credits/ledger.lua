@@ -11,21 +11,26 @@
 --          arguments for each of them. The ids of one call differ. The key is the API key
 --          that makes the request, or '', and its budget 0 if it has none.
 --
---          reserve  id  amount     ceiling  operation  key  budget  once  request
---          settle   id  delivered  seq      epoch      key  -       once  request .. answer
---          read     -   -          ceiling  -          key  budget  -     -
---          usage    -   -          ceiling  -          key  budget  -     -
+--          reserve  id  amounts  ceiling  operation  key  budget  once  request
+--          settle   id  charges  seq      epoch      key  -       once  request .. answer
+--          charge   id  charges  ceiling  -          key  budget  once  -
+--          renew    id  -        -        -          key  -       once  request
+--          read     -   -        ceiling  -          key  budget  -     -
+--          usage    -   -        ceiling  -          key  budget  -     -
 --
+--          amounts are those of the items of a request, "20 20 5". charges are
+--          "operation:credits operation:credits", '' if nothing is charged.
 --          once is the position in KEYS of the answer to keep, '' for none. request has
 --          16 bytes that tell requests with one key apart. An answer of no bytes is not
---          kept: the request failed.
+--          kept: the request failed. That of a charge is where its id is kept.
 --
 -- returns  { ms the clock was ahead, a reply for each operation }. A reply begins with
---          { status, used, used by the key }. Then come seq and epoch of reserve, and of
---          read "operation:total operation:total", back, and back of the key; usage adds
---          "hour:total hour:total" and "key:total key:total". A window that is used up has
---          no seq but back: the time in ms from which less than the ceiling, or the
---          budget, is used, 0 if the ceiling is 0. Of read it is 0 for any other window.
+--          { status, used, used by the key }. Then come seq, epoch and the number of items
+--          granted of reserve, and of read "operation:total operation:total", back, and back
+--          of the key; usage adds "hour:total hour:total" and "key:total key:total". A window
+--          that is used up has no seq but back: the time in ms from which less than the
+--          ceiling, or the budget, is used, 0 if the ceiling is 0. Of read it is 0 for any
+--          other window.
 --          A reserve whose answer is kept has no seq but the answer; while another request
 --          has its key, no seq but the ms for which that may last.
 --          If a hash cannot be used, the replies of all its operations are the error.
@@ -44,6 +49,7 @@ local LEASE = 5000       -- ms for which a request alone has its key
 local KEEP = '86400000'  -- ms for which an answer is kept: 24 hours
 local EMPTY = 2000       -- answers without records that are kept, each hour
 local REQUEST = 16       -- bytes that tell requests apart
+local REMEMBER = 60000   -- ms for which the id of a charge is kept
 
 -- Numbers go up to 2^53. They are formatted, because Lua prints a large one as 1e+15.
 
@@ -231,6 +237,42 @@ local function apply(key, first, last)
     return table.concat(sums, ' ')
   end
 
+  -- Returns why nothing is granted to a request, nil if something is.
+  local function refusal(ceiling, budget, k)
+    if used >= ceiling then return { 'used_up', used, 0, back(used, ceiling), epoch } end
+    if budget > 0 and k.used >= budget then return { 'key_used_up', used, 0, back(k.used, budget, k.number), epoch } end
+    if used + held >= ceiling then return { 'full', used, 0, 0, epoch } end
+    if budget > 0 and k.used + k.held >= budget then return { 'key_full', used, 0, 0, epoch } end
+  end
+
+  -- Charges "operation:credits operation:credits" to the minute of a time, and to a key. A
+  -- bucket refers to an operation by its position in the totals.
+  local function spend(charges, at, k, id)
+    local m = math.max(floor(at / MINUTE), start)
+    local field, sum = format('%d', m), 0
+    for operation, credits in string.gmatch(charges, '(%S+):(%d+)') do
+      local from
+      totals, from = add(totals, operation, credits)
+      local _, position = string.gsub(string.sub(totals, 1, from - 1), ' ', '')
+      buckets = buckets or {}
+      buckets[field] = add(buckets[field] or call('HGET', key, field) or '', position + 1, credits)
+      sum = sum + credits
+    end
+    if sum == 0 then return end
+    if oldest < 0 or m < oldest then oldest = m end
+    used = used + sum
+    if not k then return end
+    if k.number == 0 then
+      k.number = (match(string.sub(numbers(), -60), '(%d+)/%S+$') or 0) + 1
+      list = format('%s%s%d/%s', list, list == '' and '' or ' ', k.number, id)
+      listed = true
+    end
+    if since < 0 or m < since then since = m end
+    k.used = k.used + sum
+    field = format('m%d', m)
+    buckets[field] = add(buckets[field] or call('HGET', key, field) or '', k.number, sum)
+  end
+
   local advanced = clear
   for i = first, last, ARGUMENTS do
     local kind, id = ARGV[i], ARGV[i + 1]
@@ -285,9 +327,9 @@ local function apply(key, first, last)
 
     local reply
     if kind == 'reserve' then
-      -- Reserves an amount for one request, or returns why it cannot.
+      -- Reserves the amounts of one request, or returns why it cannot.
+      -- Of the items of a batch those before which there is something left are granted.
       local ceiling, budget = tonumber(ARGV[i + 3]), tonumber(ARGV[i + 6])
-      amount = ARGV[i + 2]
       -- All reservations of the key have lapsed. This differs from what was counted only
       -- after a server of the version before let one lapse.
       if k and k.last + LAPSE <= now then k.held = 0 end
@@ -297,28 +339,52 @@ local function apply(key, first, last)
         reply = { 'kept', used, 0, 0, epoch, sub(kept, REQUEST + 2) }
       elseif kept and kept ~= mine then
         reply = { 'in_progress', used, 0, answers[once] and LEASE or call('PTTL', KEYS[once]), epoch }
-      elseif known then
-        reply = { 'granted', used, 0, tonumber(seq), epoch }
-      elseif used >= ceiling then
-        reply = { 'used_up', used, 0, back(used, ceiling), epoch }
-      elseif budget > 0 and k.used >= budget then
-        reply = { 'key_used_up', used, 0, back(k.used, budget, k.number), epoch }
-      elseif used + held >= ceiling then
-        reply = { 'full', used, 0, 0, epoch }
-      elseif budget > 0 and k.used + k.held >= budget then
-        reply = { 'key_full', used, 0, 0, epoch }
       else
-        if epoch == '' then epoch = id end
-        local n, reservation = #set, format('%d %s %d %s', next, amount, now, ARGV[i + 4])
-        if k then
-          k.held, k.last = k.held + amount, now
-          reservation = format('%s %s', reservation, ARGV[i + 5])
+        reply = not known and refusal(ceiling, budget, k)
+      end
+      if not reply then
+        local granted, sum = 0, 0
+        for n in string.gmatch(ARGV[i + 2], '%d+') do
+          if known then
+            if sum >= tonumber(amount) then break end
+          elseif used + held + sum >= ceiling or budget > 0 and k.used + k.held + sum >= budget then
+            break
+          end
+          granted, sum = granted + 1, sum + n
         end
-        set[n + 1], set[n + 2] = 'r' .. id, reservation
-        set[n + 3], set[n + 4] = format('q%d', next), id
-        reply = { 'granted', used, 0, next, epoch }
-        exists, next, held = true, next + 1, held + amount
-        if once then answers[once] = mine end
+        reply = { 'granted', used, 0, known and tonumber(seq) or next, epoch, granted }
+        if reply[5] == '' then reply[5] = id end
+        if not known then
+          epoch = reply[5]
+          local n, reservation = #set, format('%d %d %d %s', next, sum, now, ARGV[i + 4])
+          if k then
+            k.held, k.last = k.held + sum, now
+            reservation = format('%s %s', reservation, ARGV[i + 5])
+          end
+          set[n + 1], set[n + 2] = 'r' .. id, reservation
+          set[n + 3], set[n + 4] = format('q%d', next), id
+          exists, next, held = true, next + 1, held + sum
+          if once then answers[once] = mine end
+        end
+      end
+
+    elseif kind == 'renew' then
+      -- A request that takes long has its key for longer.
+      if once and known and (not kept or kept == mine) then answers[once] = mine end
+      reply = { '', used, 0 }
+
+    elseif kind == 'charge' then
+      -- Charges without a reservation, as much as a reserve would grant: anything while the
+      -- ceiling is not reached.
+      reply = not kept and refusal(tonumber(ARGV[i + 3]), tonumber(ARGV[i + 6]), k)
+      if not reply then
+        if not kept then
+          if epoch == '' then epoch = id end
+          exists = true
+          spend(ARGV[i + 2], now, k, ARGV[i + 5])
+          if once then answers[once] = 'c' end
+        end
+        reply = { 'charged', used, 0, 0, epoch }
       end
 
     elseif kind == 'settle' then
@@ -329,7 +395,7 @@ local function apply(key, first, last)
       local answer = once and sub(ARGV[i + 8], REQUEST + 1) or ''
       if not known then
         local seen = exists and epoch == ARGV[i + 4] and tonumber(ARGV[i + 3]) < next
-        if seen and answer ~= '' and kept ~= 'a' .. ARGV[i + 8] and (kept or ARGV[i + 2] ~= '0') then
+        if seen and answer ~= '' and kept ~= 'a' .. ARGV[i + 8] and (kept or ARGV[i + 2] ~= '') then
           reply = { 'superseded', used, 0 }
         else
           reply = { seen and 'gone' or 'lost', used, 0 }
@@ -347,8 +413,7 @@ local function apply(key, first, last)
         end
         if seq == lapsed then lapsed = seq + 1 end
         if seq == forgotten then forgotten = seq + 1 end
-        local delivered = superseded and 0 or tonumber(ARGV[i + 2])
-        if answer ~= '' and not superseded and delivered == 0 then
+        if answer ~= '' and not superseded and ARGV[i + 2] == '' then
           local hour = floor(now / 3600000)
           if not empty then
             local h, n = match(call('HGET', key, 'e') or '', '^(%d+) (%d+)$')
@@ -367,30 +432,7 @@ local function apply(key, first, last)
         elseif kept and kept == mine then
           answers[once] = false
         end
-        if delivered > 0 then
-          -- The minute in which the reservation was made. A bucket refers to an
-          -- operation by its position in the totals.
-          local m = math.max(floor(created / MINUTE), start)
-          if oldest < 0 or m < oldest then oldest = m end
-          used = used + delivered
-          buckets = buckets or {}
-          if k then
-            if k.number == 0 then
-              k.number = (match(string.sub(numbers(), -60), '(%d+)/%S+$') or 0) + 1
-              list = format('%s%s%d/%s', list, list == '' and '' or ' ', k.number, by)
-              listed = true
-            end
-            if since < 0 or m < since then since = m end
-            k.used = k.used + delivered
-            local field = format('m%d', m)
-            buckets[field] = add(buckets[field] or call('HGET', key, field) or '', k.number, delivered)
-          end
-          m = format('%d', m)
-          local from
-          totals, from = add(totals, operation, delivered)
-          local _, position = string.gsub(string.sub(totals, 1, from - 1), ' ', '')
-          buckets[m] = add(buckets[m] or call('HGET', key, m) or '', position + 1, delivered)
-        end
+        if not superseded then spend(ARGV[i + 2], created, k, by) end
         reply = { superseded and 'superseded' or 'settled', used, 0 }
       end
 
@@ -468,7 +510,8 @@ local function apply(key, first, last)
     if not kept then
       call('DEL', KEYS[once])
     else
-      call('SET', KEYS[once], kept, 'PX', sub(kept, 1, 1) == 'a' and KEEP or LEASE)
+      local state = sub(kept, 1, 1)
+      call('SET', KEYS[once], kept, 'PX', state == 'a' and KEEP or state == 'c' and REMEMBER or LEASE)
     end
   end
 end

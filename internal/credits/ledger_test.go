@@ -309,7 +309,7 @@ func TestOperationsAreIdempotent(t *testing.T) {
 	r := reserve(t, l, ws, 30, 20)
 	seq := r.seq
 	for range 3 {
-		if status, _, _, err := l.reserve(t.Context(), r); err != nil || status != "granted" || r.seq != seq {
+		if status, _, _, err := l.reserve(t.Context(), r, []int64{20}); err != nil || status != "granted" || r.seq != seq {
 			t.Fatalf("again: %s, place %d, %v", status, r.seq, err)
 		}
 	}
@@ -325,6 +325,82 @@ func TestOperationsAreIdempotent(t *testing.T) {
 	if _, w, err := l.Reserve(t.Context(), ws, 30, "search_accounts", 18, Key{}); err != nil || w.Used != 12 {
 		t.Fatalf("after all that: %+v, %v", w, err)
 	}
+}
+
+// A charge whose reply is lost is repeated, and made once.
+func TestChargeIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t)
+	direct := ledgerOn(t, client(t, s.url()), Options{})
+	p := newLossy(t, s.address())
+	l := ledgerOn(t, client(t, "redis://"+p.Addr().String()), Options{Timeout: 30 * time.Second, BreakerFailures: 100})
+	ws := workspace(t, l)
+	for range 3 {
+		p.drop.Store(1)
+		if _, err := l.Charge(t.Context(), ws, 100, Charge{"search_accounts", 20}, Key{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := used(t, direct, ws); n != 60 {
+		t.Errorf("used %d, want 60", n)
+	}
+}
+
+// A server that learnt that much is left does not reserve. What it then charges beyond the
+// ceiling, which another server filled meanwhile, is refused.
+func TestAmple(t *testing.T) {
+	t.Parallel()
+	l := ledger(t, Options{Wait: time.Nanosecond})
+	other := ledgerOn(t, l.client, Options{Prefix: l.prefix})
+	ws, key := workspace(t, l), newKey(30_000)
+	const ceiling = 50_000
+	if l.Ample(ws, ceiling, key) {
+		t.Error("ample before anything is known")
+	}
+	spendBy(t, l, ws, key, 1)
+	if !l.Ample(ws, ceiling, key) || l.Ample(ws, ceiling, Key{}) || l.Ample(ws, 10_001, key) || l.Ample(ws, ceiling, Key{key.ID, 10_001}) {
+		t.Error("what was learnt is not what is known")
+	}
+	spend(t, other, ws, ceiling, ceiling)
+	if !l.Ample(ws, ceiling, key) {
+		t.Error("known for less than a second")
+	}
+	_, err := l.Charge(t.Context(), ws, ceiling, Charge{"search_accounts", 20}, key)
+	if fault.CodeOf(err) != fault.RateLimited {
+		t.Errorf("a charge beyond the ceiling: %v", err)
+	}
+	if l.Ample(ws, ceiling, key) {
+		t.Error("ample after the ceiling is reached")
+	}
+}
+
+// The lease of a batch's key is renewed while it runs.
+func TestRenew(t *testing.T) {
+	t.Parallel()
+	l := ledger(t, Options{})
+	ws := workspace(t, l)
+	once := Once{Key: [16]byte{1}, Request: [16]byte{2}}
+	r, granted, _, _, err := l.ReserveItems(t.Context(), ws, 30, "search_data_batch", []int64{20, 20, 20}, Key{}, once)
+	if err != nil || granted != 2 {
+		t.Fatalf("%d granted, %v", granted, err)
+	}
+	left := func() time.Duration { return l.client.PTTL(t.Context(), r.kept.key).Val() }
+	if err := l.client.PExpire(t.Context(), r.kept.key, time.Second).Err(); err != nil {
+		t.Fatal(err)
+	}
+	r.Renew(t.Context())
+	if left() < 4*time.Second {
+		t.Errorf("%v left", left())
+	}
+	// Not once another request has the key.
+	if err := l.client.Set(t.Context(), r.kept.key, "pxxxxxxxxxxxxxxxxother", time.Second).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if r.Renew(t.Context()); left() > time.Second {
+		t.Errorf("another's lease was renewed: %v", left())
+	}
+	_, err = r.SettleItems(t.Context(), []Charge{{"search_accounts", 20}, {"search_projects", 3}}, []byte("answer"))
+	wantFault(t, err, fault.IdempotencyInProgress, time.Second)
 }
 
 // Servers of different versions share the hashes during an upgrade. doc.go describes the
@@ -347,7 +423,7 @@ func TestStoredFields(t *testing.T) {
 	).Err(); err != nil {
 		t.Fatal(err)
 	}
-	old := &Reservation{ledger: l, key: key, id: "the-id", amount: 25, ceiling: 100, createdAt: time.UnixMilli(now), seq: 2, epoch: "the-epoch"}
+	old := &Reservation{ledger: l, key: key, id: "the-id", operation: "search_accounts", amount: 25, ceiling: 100, createdAt: time.UnixMilli(now), seq: 2, epoch: "the-epoch"}
 	if w := settle(t, old, 20); w.Used != 27 {
 		t.Errorf("settled: %+v", w)
 	}

@@ -36,7 +36,7 @@ type modelCharge struct {
 
 type modelReservation struct {
 	amount, created, born int64
-	operation, key        string
+	key                   string
 }
 
 // step advances the model to the time of a call.
@@ -130,6 +130,29 @@ func (m *model) code(ceiling int64, by Key, reserves bool) fault.Code {
 	return ""
 }
 
+// grants is how many of the items of a batch are granted, and what they reserve.
+func (m *model) grants(amounts []int64, ceiling int64, by Key) (items int, sum int64) {
+	for _, amount := range amounts {
+		if m.used(anyone)+m.held(anyone)+sum >= ceiling || by.Budget > 0 && m.used(by.ID)+m.held(by.ID)+sum >= by.Budget {
+			break
+		}
+		items, sum = items+1, sum+amount
+	}
+	return items, sum
+}
+
+// charge charges at a time in ms.
+func (m *model) charge(at int64, key string, charges ...Charge) {
+	for _, c := range charges {
+		if c.Credits > 0 {
+			m.charges = append(m.charges, modelCharge{at / 60_000, c.Credits, c.Operation, key})
+		}
+	}
+}
+
+// modelOperations are those of the histories.
+var modelOperations = []string{"search_accounts", "get_contact", "search_view_records"}
+
 // run holds a ledger against the model through one history.
 type run struct {
 	*rapid.T
@@ -172,14 +195,24 @@ func (r *run) window(what string, got Window, ceiling int64, by Key, refused fau
 type step struct{ call, verify func() }
 
 func (r *run) reserve() step {
-	op := rapid.SampledFrom([]string{"search_accounts", "get_contact", "search_view_records"}).Draw(r.T, "operation")
-	amount := rapid.Int64Range(1, 100).Draw(r.T, "amount")
+	op := rapid.SampledFrom(modelOperations).Draw(r.T, "operation")
+	amounts := rapid.SliceOfN(rapid.Int64Range(1, 100), 1, 4).Draw(r.T, "amounts")
 	by := r.key()
 	var h *Reservation
+	var granted int
 	var w Window
 	var err error
-	return step{func() { h, w, err = r.ledger.Reserve(r.ctx, r.ws, r.m.ceiling, op, amount, by) }, func() {
+	return step{func() {
+		h, granted, _, w, err = r.ledger.ReserveItems(r.ctx, r.ws, r.m.ceiling, op, amounts, by, Once{})
+	}, func() {
 		r.m.step(r.clocks)
+		items, amount := r.m.grants(amounts, r.m.ceiling, by)
+		if granted != items {
+			r.Fatalf("%d of %v granted, want %d", granted, amounts, items)
+		}
+		if items > 0 && items < len(amounts) {
+			r.seen["reserve a part"]++
+		}
 		want := r.m.code(r.m.ceiling, by, true)
 		if got := fault.CodeOf(err); got != want {
 			r.Fatalf("reserve by %v: %v, want code %q (used %d, held %d; by the key %d, %d)", by, err, want,
@@ -192,7 +225,7 @@ func (r *run) reserve() step {
 		}
 		if err == nil {
 			r.m.exists = true
-			r.m.open[h.id] = &modelReservation{amount: amount, created: r.m.now, born: r.clocks.local.Load(), operation: op, key: by.ID}
+			r.m.open[h.id] = &modelReservation{amount: amount, created: r.m.now, born: r.clocks.local.Load(), key: by.ID}
 			r.handles = append(r.handles, h)
 		}
 	}}
@@ -207,14 +240,20 @@ func (r *run) settle(batch map[string]bool) step {
 	// Usually a late one.
 	back := min(rapid.IntRange(0, 200).Draw(r.T, "reservation")/10, len(r.handles)-1)
 	h := again(r.handles[len(r.handles)-1-back])
-	delivered := rapid.Int64Range(0, h.amount).Draw(r.T, "delivered")
+	var charges []Charge
+	delivered := int64(0)
+	for _, op := range modelOperations {
+		credits := rapid.Int64Range(0, h.amount-delivered).Draw(r.T, "delivered")
+		delivered += credits
+		charges = append(charges, Charge{op, credits})
+	}
 	if batch[h.id] {
 		return r.check()
 	}
 	batch[h.id] = true
 	var w Window
 	var err error
-	return step{func() { w, err = h.Settle(r.ctx, delivered) }, func() {
+	return step{func() { w, err = h.SettleItems(r.ctx, charges, nil) }, func() {
 		r.m.step(r.clocks)
 		known, open := r.m.open[h.id]
 		if !open {
@@ -231,13 +270,32 @@ func (r *run) settle(batch map[string]bool) step {
 				r.seen["settle lapsed"]++
 			}
 			delete(r.m.open, h.id)
-			if delivered > 0 {
-				r.m.charges = append(r.m.charges, modelCharge{known.created / 60_000, delivered, known.operation, known.key})
-			}
+			r.m.charge(known.created, known.key, charges...)
 		}
 		if err == nil {
 			r.window("settle", w, r.m.ceiling, h.by, "")
 		}
+	}}
+}
+
+// charge charges without a reservation.
+func (r *run) charge() step {
+	c := Charge{rapid.SampledFrom(modelOperations).Draw(r.T, "operation"), rapid.Int64Range(0, 100).Draw(r.T, "credits")}
+	by := r.key()
+	var w Window
+	var err error
+	return step{func() { w, err = r.ledger.Charge(r.ctx, r.ws, r.m.ceiling, c, by) }, func() {
+		r.m.step(r.clocks)
+		want := r.m.code(r.m.ceiling, by, true)
+		if got := fault.CodeOf(err); got != want {
+			r.Fatalf("charge by %v: %v, want code %q", by, err, want)
+		}
+		if err == nil {
+			r.m.exists = true
+			r.m.charge(r.m.now, by.ID, c)
+		}
+		r.window("charge", w, r.m.ceiling, by, want)
+		r.seen["charge "+string(want)]++
 	}}
 }
 
@@ -264,9 +322,11 @@ func (r *run) batch() {
 	steps := make([]step, rapid.IntRange(2, 6).Draw(r.T, "operations"))
 	var group sync.WaitGroup
 	for i := range steps {
-		switch rapid.IntRange(0, 4).Draw(r.T, "operation of the batch") {
+		switch rapid.IntRange(0, 5).Draw(r.T, "operation of the batch") {
 		case 0:
 			steps[i] = r.check()
+		case 3:
+			steps[i] = r.charge()
 		case 1, 2:
 			steps[i] = r.reserve()
 		default:
@@ -394,8 +454,10 @@ func TestWindowEqualsItsModel(t *testing.T) {
 				one(r.check())
 			case 6, 7:
 				r.usage()
-			case 8, 9, 10, 11:
+			case 8, 9, 10:
 				one(r.reserve())
+			case 11:
+				one(r.charge())
 			case 12, 13, 14, 15:
 				r.batch()
 			default:
@@ -407,7 +469,7 @@ func TestWindowEqualsItsModel(t *testing.T) {
 		days += float64(r.m.now-start) / 86_400_000
 	})
 	t.Logf("%d steps over %.0f days: %v", steps, days, seen)
-	for _, what := range []string{"reserve ", "reserve rate_limited", "reserve key_budget_used", "reserve unavailable", "reserve, budget full", "settle lapsed", "settle again or forgotten", "batch"} {
+	for _, what := range []string{"reserve ", "reserve rate_limited", "reserve key_budget_used", "reserve unavailable", "reserve, budget full", "reserve a part", "charge ", "charge rate_limited", "charge unavailable", "settle lapsed", "settle again or forgotten", "batch"} {
 		if seen[what] == 0 {
 			t.Errorf("%q never came up", what)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +21,8 @@ type Reservation struct {
 	workspace string
 	operation string
 	id        string // UUIDv7
-	amount    int64
+	amount    int64  // of the granted items
+	granted   int    // items
 	ceiling   int64
 	by        Key
 	createdAt time.Time // by the ledger's local clock
@@ -34,6 +37,23 @@ type Reservation struct {
 
 // errLost is the cause when Redis has lost an unsettled reservation.
 var errLost = errors.New("credits: the reservation is no longer there to be charged")
+
+// Charge is what of a request is charged to an operation.
+type Charge struct {
+	Operation string
+	Credits   int64
+}
+
+// chargesOf are the charges as the script reads them.
+func chargesOf(charges []Charge) string {
+	var all []string
+	for _, c := range charges {
+		if c.Credits > 0 {
+			all = append(all, c.Operation+":"+strconv.FormatInt(c.Credits, 10))
+		}
+	}
+	return strings.Join(all, " ")
+}
 
 // Settle charges delivered credits (0..the reserved amount), releases the rest and
 // returns the resulting window. Call it before the response is sent: after an error
@@ -53,40 +73,68 @@ func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, erro
 // Error: fault.IdempotencyInProgress, uncharged, if another request got the key because
 // this one took more than 5 s.
 func (r *Reservation) SettleKeeping(ctx context.Context, delivered int64, answer []byte) (Window, error) {
+	return r.SettleItems(ctx, []Charge{{r.operation, delivered}}, answer)
+}
+
+// SettleItems is SettleKeeping for a batch: each operation is charged for its items.
+func (r *Reservation) SettleItems(ctx context.Context, charges []Charge, answer []byte) (Window, error) {
 	r.once.Do(func() {
-		if delivered < 0 || delivered > r.amount {
-			r.err = fault.Wrap(fmt.Errorf("credits: settling %d of %d", delivered, r.amount), fault.Internal, internalMessage)
-			return
+		var delivered int64
+		for _, c := range charges {
+			delivered += c.Credits
+			if c.Credits < 0 || delivered > r.amount || !operationName.MatchString(c.Operation) {
+				r.err = fault.Wrap(fmt.Errorf("credits: settling %v of %d", charges, r.amount), fault.Internal, internalMessage)
+				return
+			}
 		}
-		r.window, r.err = r.settle(context.WithoutCancel(ctx), delivered, r.kept.with(answer))
+		r.window, r.err = r.settle(context.WithoutCancel(ctx), chargesOf(charges), r.kept.with(answer))
 		if r.err != nil && fault.CodeOf(r.err) != fault.IdempotencyInProgress {
-			r.ledger.log.ErrorContext(ctx, "credits not settled; they may or may not be charged",
-				"workspace", r.workspace, "operation", r.operation, "reservation", r.id,
-				"delivered", delivered, "error", r.err)
+			r.ledger.logUncertain(ctx, r.workspace, r.id, charges, r.err)
 		}
 	})
 	return r.window, r.err
 }
 
-func (r *Reservation) settle(ctx context.Context, delivered int64, k kept) (Window, error) {
+// logUncertain logs charges whose calls all failed.
+func (l *Ledger) logUncertain(ctx context.Context, workspace, id string, charges []Charge, err error) {
+	l.log.ErrorContext(ctx, "credits not settled; they may or may not be charged",
+		"workspace", workspace, "id", id, "charges", chargesOf(charges), "error", err)
+}
+
+func (r *Reservation) settle(ctx context.Context, charges string, k kept) (Window, error) {
 	old := r.ledger.localClock().Sub(r.createdAt) >= forgetAfter
+	answer, err := r.ledger.insist(ctx, r.key, "settle", k, r.id, charges, r.seq, r.epoch, r.by.ID, 0)
+	if err != nil {
+		return Window{}, err
+	}
+	return r.settled(ctx, answer, charges != "", old)
+}
+
+// insist repeats a call while Redis is away, settleTries times.
+func (l *Ledger) insist(ctx context.Context, key, kind string, k kept, args ...any) (reply, error) {
 	pause := settlePause
 	for try := 1; ; try++ {
-		answer, err := r.ledger.callOnce(ctx, r.key, "settle", k, r.id, delivered, r.seq, r.epoch, r.by.ID, 0)
-		if err == nil {
-			return r.settled(ctx, answer, delivered, old)
-		}
+		answer, err := l.callOnce(ctx, key, kind, k, args...)
 		if fault.CodeOf(err) != fault.Unavailable || try == settleTries {
-			return Window{}, err
+			return answer, err
 		}
 		if err := timer.Sleep(ctx, pause); err != nil {
-			return Window{}, fault.BackendUnavailable(err, "redis")
+			return reply{}, fault.BackendUnavailable(err, "redis")
 		}
 		pause *= 2
 	}
 }
 
-func (r *Reservation) settled(ctx context.Context, answer reply, delivered int64, old bool) (Window, error) {
+// Renew gives a request that takes longer than the lease of its key another one. It does
+// nothing for a request without one, and its failure is no error: the request then may be
+// superseded.
+func (r *Reservation) Renew(ctx context.Context) {
+	if r.kept.key != "" {
+		_, _ = r.ledger.call(ctx, r.key, "renew", r.kept, r.id, "", "", "", r.by.ID, 0)
+	}
+}
+
+func (r *Reservation) settled(ctx context.Context, answer reply, charged, old bool) (Window, error) {
 	status, used, byKey := answer.text(0), answer.number(1), answer.number(2)
 	if answer.err != nil {
 		return Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
@@ -97,8 +145,9 @@ func (r *Reservation) settled(ctx context.Context, answer reply, delivered int64
 	}
 	// "gone" means that Redis applied an earlier try whose reply was lost. For an old
 	// reservation it can also mean that Redis deleted it.
-	if delivered > 0 && (status == "lost" || status == "gone" && old) {
+	if charged && (status == "lost" || status == "gone" && old) {
 		return Window{}, fault.BackendUnavailable(errLost, "redis")
 	}
+	r.ledger.ample.learn(r.key, r.by, used, byKey)
 	return newWindow(used, r.ceiling, 0).of(r.by, byKey, 0), nil
 }

@@ -269,6 +269,16 @@ func newError(status int, body []byte) *Error {
 	var answer struct {
 		Error jsontext.Value `json:"error"`
 	}
+	if json.Unmarshal(body, &answer) == nil && answer.Error != nil {
+		return ErrorOf(status, answer.Error)
+	}
+	e.Reason = withoutValues(string(body[:min(len(body), 500)]))
+	return e
+}
+
+// ErrorOf is the error of one of several requests in one call.
+func ErrorOf(status int, of jsontext.Value) *Error {
+	e := &Error{Status: status}
 	var detail struct {
 		Type      string `json:"type"`
 		Reason    string `json:"reason"`
@@ -277,13 +287,13 @@ func newError(status int, body []byte) *Error {
 			Reason string `json:"reason"`
 		} `json:"root_cause"`
 	}
-	if json.Unmarshal(body, &answer) == nil && json.Unmarshal(answer.Error, &detail) == nil {
+	if json.Unmarshal(of, &detail) == nil {
 		e.Type, e.Reason = detail.Type, detail.Reason
 		if len(detail.RootCause) > 0 {
 			e.Reason += " (" + detail.RootCause[0].Type + ": " + detail.RootCause[0].Reason + ")"
 		}
 	} else {
-		e.Reason = string(body[:min(len(body), 500)])
+		e.Reason = string(of[:min(len(of), 500)])
 	}
 	e.Reason = withoutValues(e.Reason)
 	return e

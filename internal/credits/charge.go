@@ -1,0 +1,109 @@
+package credits
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+)
+
+const (
+	// amplyLeft is how many credits of the ceiling and of the budget are ample: more than
+	// all requests take that servers run at once.
+	amplyLeft = 10_000
+	// learntFor is how long a server knows what an answer of the ledger said.
+	learntFor = time.Second
+	// maxLearnt bounds of how many callers a server knows it.
+	maxLearnt = 10_000
+)
+
+// ample has what answers of the ledger said. The zero value is ready.
+type ample struct {
+	lock sync.Mutex
+	of   map[learntKey]learnt
+}
+
+type learntKey struct{ window, key string }
+
+type learnt struct {
+	used, byKey int64
+	at          time.Time
+}
+
+func (a *ample) learn(window string, by Key, used, byKey int64) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	if a.of == nil || len(a.of) >= maxLearnt {
+		a.of = map[learntKey]learnt{}
+	}
+	a.of[learntKey{window, by.ID}] = learnt{used, byKey, time.Now()}
+}
+
+// Ample reports whether a request need not reserve credits before it runs: within the last
+// second an answer said that more than 10,000 of the ceiling and of the key's budget remain.
+// It is false while the breaker is open.
+func (l *Ledger) Ample(workspace string, ceiling int64, by Key) bool {
+	window, err := l.key(workspace, ceiling)
+	if err != nil || !l.breaker.closed() {
+		return false
+	}
+	l.ample.lock.Lock()
+	defer l.ample.lock.Unlock()
+	known, is := l.ample.of[learntKey{window, by.ID}]
+	return is && time.Since(known.at) < learntFor && ceiling-known.used > amplyLeft &&
+		(by.Budget == 0 || by.Budget-known.byKey > amplyLeft)
+}
+
+// Charge charges what a request without a reservation delivered, before its answer is sent.
+// It is granted, and refused, as Reserve does it: then nothing may be delivered. Errors are
+// those of Reserve. As Settle it goes on when ctx is cancelled, and repeats the call, for up
+// to 1.75 s: a charge has an id that Redis keeps for a minute, and is made once.
+func (l *Ledger) Charge(ctx context.Context, workspace string, ceiling int64, c Charge, by Key) (Window, error) {
+	key, err := l.key(workspace, ceiling)
+	if err == nil {
+		by, err = by.check()
+	}
+	if err == nil && (c.Credits < 0 || c.Credits > 0 && checkAmounts(c.Operation, []int64{c.Credits}) != nil) {
+		err = fault.New(fault.Internal, internalMessage)
+	}
+	if err != nil {
+		return Window{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Window{}, fault.Wrap(err, fault.Internal, internalMessage)
+	}
+	var once kept
+	if c.Credits > 0 {
+		once = Once{Key: id}.in(key)
+	}
+	ctx = context.WithoutCancel(ctx)
+	charges := []Charge{c}
+	return l.whileFull(ctx, func() (string, Window, error) {
+		answer, err := l.insist(ctx, key, "charge", once, id.String(), chargesOf(charges), ceiling, "", by.ID, by.Budget)
+		if err != nil {
+			l.logUncertain(ctx, workspace, id.String(), charges, err)
+			return "", Window{}, err
+		}
+		return l.charged(ctx, answer, ceiling, key, by)
+	})
+}
+
+func (l *Ledger) charged(ctx context.Context, answer reply, ceiling int64, key string, by Key) (status string, w Window, err error) {
+	status, used, byKey, back, keyBack := answer.text(0), answer.number(1), answer.number(2), int64(0), int64(0)
+	switch status {
+	case "used_up":
+		back = answer.number(3)
+	case "key_used_up":
+		keyBack = answer.number(3)
+	}
+	if answer.err != nil {
+		return "", Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
+	}
+	l.warnClockAhead(ctx, answer.ahead)
+	l.ample.learn(key, by, used, byKey)
+	return status, newWindow(used, ceiling, back).of(by, byKey, keyBack), nil
+}

@@ -1,0 +1,170 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"atlas/internal/fault"
+)
+
+const (
+	// tasksTogether is how many tasks of Engine.Together run at once, and how many of their
+	// searches go in one round trip.
+	tasksTogether = 8
+	// gatherFor is how long a search waits for those of tasks that do something else.
+	gatherFor = 2 * time.Millisecond
+)
+
+// Together runs tasks, in order and some at once, with a context whose searches share round
+// trips, of which one is under way. Each task gets what it would get alone. Together returns
+// when all tasks have; it panics if one of them did.
+func (e *Engine) Together(ctx context.Context, tasks int, run func(ctx context.Context, task int)) {
+	g := &gathering{engine: e, base: ctx, active: min(tasks, tasksTogether)}
+	within := context.WithValue(ctx, gatheringKey{}, g)
+	next := make(chan int, tasks)
+	for i := range tasks {
+		next <- i
+	}
+	close(next)
+	var all sync.WaitGroup
+	var panicked sync.Once
+	var cause any
+	for range g.active {
+		all.Go(func() {
+			defer g.leave()
+			defer func() {
+				if p := recover(); p != nil {
+					panicked.Do(func() { cause = fmt.Sprintf("%v\n%s", p, debug.Stack()) })
+				}
+			}()
+			for i := range next {
+				run(within, i)
+			}
+		})
+	}
+	all.Wait()
+	if cause != nil {
+		panic(cause)
+	}
+}
+
+// gathering collects the searches of tasks that run together.
+type gathering struct {
+	engine *Engine
+	base   context.Context
+
+	lock    sync.Mutex
+	active  int         // tasks that run
+	waiting []*gathered // not sent
+	flying  bool        // a round trip is under way
+}
+
+type gatheringKey struct{}
+
+// gathered are searches that one caller waits for.
+type gathered struct {
+	ctx      context.Context
+	requests []request
+	since    time.Time
+	done     chan struct{} // closed when the fields below are set
+	results  []result
+	err      error
+}
+
+// alone is a context whose searches go by themselves.
+func alone(ctx context.Context) context.Context {
+	if ctx.Value(gatheringKey{}) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, gatheringKey{}, (*gathering)(nil))
+}
+
+// gather sends searches together with others if ctx is one of Together: sent says so.
+func gather(ctx context.Context, requests []request) (results []result, sent bool, err error) {
+	g, _ := ctx.Value(gatheringKey{}).(*gathering)
+	if g == nil {
+		return nil, false, nil
+	}
+	own := &gathered{ctx: ctx, requests: requests, since: time.Now(), done: make(chan struct{})}
+	g.lock.Lock()
+	g.waiting = append(g.waiting, own)
+	g.launch()
+	g.lock.Unlock()
+	select {
+	case <-own.done:
+		return own.results, true, own.err
+	case <-ctx.Done():
+		return nil, true, fault.BackendUnavailable(context.Cause(ctx), "elasticsearch")
+	}
+}
+
+// leave ends a worker.
+func (g *gathering) leave() {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.active--
+	g.launch()
+}
+
+// launch sends what waits, if no task can add to it, if there is enough of it, or if it has
+// waited for long. Call it with the lock.
+func (g *gathering) launch() {
+	if g.flying || len(g.waiting) == 0 {
+		return
+	}
+	searches := 0
+	for _, w := range g.waiting {
+		searches += len(w.requests)
+	}
+	if left := gatherFor - time.Since(g.waiting[0].since); len(g.waiting) < g.active && searches < tasksTogether && left > 0 {
+		time.AfterFunc(left, func() {
+			g.lock.Lock()
+			defer g.lock.Unlock()
+			g.launch()
+		})
+		return
+	}
+	n, searches := 1, len(g.waiting[0].requests)
+	for n < len(g.waiting) && searches+len(g.waiting[n].requests) <= tasksTogether {
+		searches += len(g.waiting[n].requests)
+		n++
+	}
+	batch := g.waiting[:n:n]
+	g.waiting = g.waiting[n:]
+	g.flying = true
+	go g.fly(batch)
+}
+
+// fly makes one round trip, then the next.
+func (g *gathering) fly(batch []*gathered) {
+	defer func() {
+		g.lock.Lock()
+		defer g.lock.Unlock()
+		g.flying = false
+		g.launch()
+	}()
+	var all []request
+	for _, w := range batch {
+		all = append(all, w.requests...)
+	}
+	results, err := g.send(all)
+	for _, w := range batch {
+		if w.err = err; err == nil {
+			w.results, results = results[:len(w.requests)], results[len(w.requests):]
+		}
+		close(w.done)
+	}
+}
+
+// send is Engine.send, whose panic is an error: its goroutine is nobody's.
+func (g *gathering) send(all []request) (results []result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), fault.Internal, "panic")
+		}
+	}()
+	return g.engine.send(g.base, false, all...)
+}
