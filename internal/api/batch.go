@@ -29,9 +29,9 @@ type batchItem[T any] struct {
 	err error
 }
 
-// batchItems reads a body of exactly { name: [ 1..100 items ] } and the members that
+// batchItems reads a body of exactly { name: [ 1..most items ] } and the members that
 // options takes, if it is not nil. An invalid envelope fails the call; an invalid item fails alone.
-func (c *call) batchItems(name string, options func(*input.Issues, *input.Reader)) ([]sentItem, error) {
+func (c *call) batchItems(name string, most int, options func(*input.Issues, *input.Reader)) ([]sentItem, error) {
 	data, err := c.read()
 	if err != nil {
 		return nil, err
@@ -65,16 +65,16 @@ func (c *call) batchItems(name string, options func(*input.Issues, *input.Reader
 	}
 	r.Done()
 	if list.Kind != input.Array {
-		issues.WrongTypeInstead([]string{name}, "an array of 1 to "+strconv.Itoa(maxBatch), list, input.Wrapped("[", list, "]"))
+		issues.WrongTypeInstead([]string{name}, "an array of 1 to "+strconv.Itoa(most), list, input.Wrapped("[", list, "]"))
 	} else {
-		issues.Length(len(list.Items), 1, maxBatch, name)
+		issues.Length(len(list.Items), 1, most, name)
 	}
 	if err := issues.Err(); err != nil {
 		return nil, err
 	}
 	items := make([]sentItem, len(list.Items))
 	for i, v := range list.Items {
-		items[i] = sentItem{withoutNulls(v, c.route.item), within[i]}
+		items[i] = sentItem{v, within[i]}
 	}
 	return items, nil
 }
@@ -154,6 +154,9 @@ const (
 	notTriedText = "not tried, because the service could not answer for an item before; send it again"
 )
 
+// unavailableTexts are messages of items of which it is known that they were not done.
+var unavailableTexts = []string{notTriedText, notSearchedText, tooManyBytes}
+
 // oneByOne executes the valid items, each in a transaction of its own. It stops at
 // an outage, because the remaining items would wait for the same backend, and at an
 // internal error.
@@ -232,7 +235,7 @@ func (s *Server) itemErrorOf(err error) itemError {
 	switch {
 	case e.Code == fault.Internal:
 		item.Message = internalText
-	case e.Code == fault.Unavailable && e.Message != notTriedText:
+	case e.Code == fault.Unavailable && !slices.Contains(unavailableTexts, e.Message):
 		item.Message = inDoubtText
 	}
 	return item

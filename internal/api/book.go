@@ -29,7 +29,7 @@ const tagBook = "Book"
 
 func (s *Server) bookRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	var routes []Route
+	routes := []Route{s.workspaceBatchRoute()}
 	for _, d := range query.Held {
 		path, many, one := "/workspace/"+string(d), "workspace_"+string(d), "workspace_"+d.Singular()
 		upsert, record := book.UpsertRule(d), bookRecord(d)
@@ -114,9 +114,15 @@ func upsertCodes(d query.Dataset) []fault.Code {
 }
 
 func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
+	return c.search(s.bookSearch(c, q))
+}
+
+func (s *Server) bookSearch(c *call, q query.Query) searching {
 	in := c.workspace()
 	q.Base.Workspace = in.String()
-	return c.search(q, q.ReadsPrivate(), func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchBook(ctx, in, q) }, recordsOf)
+	return searching{q, "search_workspace_" + string(q.Dataset), q.ReadsPrivate(), func(ctx context.Context, q query.Query) (query.Page, error) {
+		return s.Records.SearchBook(ctx, in, q)
+	}, recordsOf}
 }
 
 func (s *Server) getBook(d query.Dataset) handler {

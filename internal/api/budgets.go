@@ -34,6 +34,8 @@ const (
 	// placesGetBatch is low: an answer may have 7,600 records, a hundred with their
 	// related ones.
 	placesGetBatch = 8
+	// placesSearchBatch is low: a batch has as many records as ten searches.
+	placesSearchBatch = 8
 	// placesChanges is low: an answer may have 1,000 records.
 	placesChanges = 8
 	// placesOutsiders is for routes that every user of the token issuer may call.

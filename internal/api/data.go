@@ -21,6 +21,7 @@ const tagData = "Data"
 
 func (s *Server) dataRoutes() []Route {
 	var routes []Route
+	routes = append(routes, s.dataBatchRoute())
 	for _, d := range catalogOrder {
 		links := schema.Map[openapi.Link]{linkByID("get_"+d.Singular(), "id", "/data/0/id")}
 		if d != query.Signals {
@@ -56,7 +57,11 @@ var searchExamples = map[query.Dataset][]example{
 }
 
 func (s *Server) searchData(c *call, q query.Query) (reply, error) {
-	return c.search(q, q.ReadsPrivate(), s.Search.Search, recordsOf)
+	return c.search(s.dataSearch(q))
+}
+
+func (s *Server) dataSearch(q query.Query) searching {
+	return searching{q, "search_" + string(q.Dataset), q.ReadsPrivate(), s.Search.Search, recordsOf}
 }
 
 func (s *Server) getData(d query.Dataset) handler {

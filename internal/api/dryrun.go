@@ -29,6 +29,14 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 // unmetered lets a call of a metered route cost nothing, and draw on the token bucket of
 // its caller. It works without the ledger.
 func (c *call) unmetered() error {
+	if err := c.showUnmetered(); err != nil {
+		return err
+	}
+	return c.takeToken()
+}
+
+// showUnmetered is unmetered without the token.
+func (c *call) showUnmetered() error {
 	window, err := c.check()
 	switch {
 	case err == nil:
@@ -36,14 +44,13 @@ func (c *call) unmetered() error {
 	case outOfCredits(err):
 		return err
 	}
-	return c.takeToken()
+	return nil
 }
 
-func (c *call) dryRun(q query.Query, find func(context.Context) (query.Page, error)) (reply, error) {
-	if err := c.unmetered(); err != nil {
-		return reply{}, err
-	}
-	p, err := find(c.Context())
+// dryPage answers a dry run.
+func (c *call) dryPage(ctx context.Context, s searching) (reply, error) {
+	q := s.q
+	p, err := s.find(ctx, q)
 	data := dryRunData{Count: p.Total, Credits: len(p.Rows)}
 	if q.Explain {
 		data.Explanation = c.server.Search.Explain(q)

@@ -90,7 +90,7 @@ type batchOptions[O any] struct {
 func takesBatchWith[T, O any](member string, item rule.Rule[T], options batchOptions[O], handle func(c *call, items []batchItem[T], o O) (reply, error)) endpoint {
 	return endpoint{body: batchBody(member, item.Schema, options.properties...), item: item.Schema, items: member, handle: func(c *call) (reply, error) {
 		var o O
-		sent, err := c.batchItems(member, func(issues *input.Issues, r *input.Reader) {
+		sent, err := c.batchItems(member, maxBatch, func(issues *input.Issues, r *input.Reader) {
 			if options.read != nil {
 				options.read(issues, r, &o)
 			}
@@ -101,7 +101,7 @@ func takesBatchWith[T, O any](member string, item rule.Rule[T], options batchOpt
 		items := make([]batchItem[T], len(sent))
 		for i, each := range sent {
 			issues := each.issues
-			items[i] = batchItem[T]{in: item.Read(&issues, each.value)}
+			items[i] = batchItem[T]{in: item.Read(&issues, withoutNulls(each.value, item.Schema))}
 			items[i].err = issues.Err()
 		}
 		if len(c.pathIssues) > 0 {

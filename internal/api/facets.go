@@ -7,6 +7,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
 // Faceter counts global records and their values. *search.Engine implements it.
@@ -125,7 +126,7 @@ func (s *Server) facetView(c *call) (reply, error) {
 	if len(c.pathIssues) > 0 {
 		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(parse))
 	}
-	v, err := s.viewToSearch(c, parse)
+	v, err := s.viewToSearch(c, views.ID(c.pathID("id")), parse)
 	if err != nil {
 		return reply{}, err
 	}

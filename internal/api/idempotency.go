@@ -165,43 +165,56 @@ func (p keptPage) had() func(id string) bool {
 }
 
 // keep keeps an answer.
-func (c *call) keep(metadata any, from string, ids []uuid.UUID) error {
-	if !c.keeping() {
-		return nil
+func (c *call) keep(metadata any, from string, ids []uuid.UUID) (err error) {
+	if c.keeping() {
+		c.kept, err = keptFormOf(metadata, from, ids)
 	}
+	return err
+}
+
+// keptFormOf is a keptPage in bytes.
+func keptFormOf(metadata any, from string, ids []uuid.UUID) ([]byte, error) {
 	m, err := json.Marshal(metadata)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b, err := json.Marshal(keptPage{Metadata: m, From: from, Listed: from != ""})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if b, err = packed(b); err != nil {
-		return err
+		return nil, err
 	}
-	c.kept = binary.AppendUvarint(nil, uint64(len(b)))
-	c.kept = append(c.kept, b...)
+	kept := binary.AppendUvarint(nil, uint64(len(b)))
+	kept = append(kept, b...)
 	for _, id := range ids {
-		c.kept = append(c.kept, id[:]...)
+		kept = append(kept, id[:]...)
 	}
-	return nil
+	return kept, nil
 }
 
-// keepRows keeps a page of records. Call it before members of the rows are selected.
+// keepRows keeps a page of records, which have all of their members.
 func (c *call) keepRows(metadata any, rows []jsontext.Value) error {
 	if !c.keeping() {
 		return nil
 	}
+	ids, err := idsOf(rows)
+	if err != nil {
+		return err
+	}
+	return c.keep(metadata, "", ids)
+}
+
+func idsOf(rows []jsontext.Value) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, len(rows))
 	for i, row := range rows {
 		id, err := book.RecordID(row)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		ids[i] = id
 	}
-	return c.keep(metadata, "", ids)
+	return ids, nil
 }
 
 // packFrom is the length from which the head of a kept page is compressed, in bytes.

@@ -24,6 +24,10 @@ func (l *awayLedger) ReserveOnce(context.Context, string, int64, string, int64, 
 	return nil, nil, credits.Window{}, l.away()
 }
 
+func (l *awayLedger) ReserveItems(context.Context, string, int64, string, []int64, credits.Key, credits.Once) (*credits.Reservation, int, []byte, credits.Window, error) {
+	return nil, 0, nil, credits.Window{}, l.away()
+}
+
 func (l *awayLedger) Check(context.Context, string, int64, credits.Key) (credits.Window, error) {
 	return credits.Window{}, l.away()
 }

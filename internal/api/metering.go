@@ -63,6 +63,14 @@ func (c *call) takeTurn() error {
 	return err
 }
 
+// oweTurns takes further turns of a key's rate.
+func (c *call) oweTurns(turns int) {
+	perSecond := c.principal.Budget.RequestsPerSecond
+	if turns > 0 && perSecond > 0 {
+		c.server.Limiter.Owe(c.Context(), "key:"+c.principal.Key.String(), ratelimit.Limit{PerSecond: perSecond, Burst: perSecond}, turns)
+	}
+}
+
 // What a caller may ask of routes that are never throttled by credits, and of /mcp.
 var unthrottled = ratelimit.Limit{PerSecond: 100, Burst: 300, Of: "requests of operations that are never throttled"}
 
@@ -167,16 +175,9 @@ func (c *call) reserved() bool { return c.gin.Writer.Header().Get(headerCeiling)
 func (c *call) metered(most int, run func(ctx context.Context) (r reply, delivered int, err error), again func(ctx context.Context, kept keptPage) (reply, error)) (reply, error) {
 	w := c.principal.Workspace
 	reservation, kept, window, err := c.server.Ledger.ReserveOnce(c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, int64(most), c.key(), credits.Once(c.once))
-	if err != nil {
-		if code := fault.CodeOf(err); code != fault.IdempotencyConflict && code != fault.IdempotencyInProgress {
-			c.refused(err)
-		}
-		if window.Ceiling > 0 {
-			c.showWindow(window)
-		}
+	if err := c.reservation(window, err); err != nil {
 		return reply{}, err
 	}
-	c.showWindow(window)
 	if kept != nil {
 		return c.replay(kept, again)
 	}
@@ -191,14 +192,32 @@ func (c *call) metered(most int, run func(ctx context.Context) (r reply, deliver
 	if window, err = reservation.SettleKeeping(c.Context(), int64(delivered), c.kept); err != nil {
 		return reply{}, err
 	}
+	c.showCharged(window, []credits.Charge{{Operation: c.route.Operation, Credits: int64(delivered)}})
+	return r, nil
+}
+
+// reservation tells the caller of its window, and counts a request that got no credits.
+func (c *call) reservation(window credits.Window, err error) error {
+	if code := fault.CodeOf(err); err != nil && code != fault.IdempotencyConflict && code != fault.IdempotencyInProgress {
+		c.refused(err)
+	}
+	if window.Ceiling > 0 || err == nil {
+		c.showWindow(window)
+	}
+	return err
+}
+
+// showCharged tells, and counts, what the call was charged.
+func (c *call) showCharged(window credits.Window, charges []credits.Charge) {
 	if c.server.CreditsUsed != nil {
 		c.server.CreditsUsed(c.workspace(), window.Used, window.Ceiling)
 	}
-	c.charged = int64(delivered)
-	c.server.Meter.CreditsCharged(c.route.Operation, c.charged)
+	for _, charge := range charges {
+		c.charged += charge.Credits
+		c.server.Meter.CreditsCharged(charge.Operation, charge.Credits)
+	}
 	c.gin.Header(headerCharged, strconv.FormatInt(c.charged, 10))
 	c.showWindow(window)
-	return r, nil
 }
 
 // refused counts a metered request that got no credits, once per request.

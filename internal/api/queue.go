@@ -70,10 +70,10 @@ func (s *Server) searchQueue(c *call, r query.QueueRequest) (reply, error) {
 		return s.Queue.Search(ctx, c.workspace(), r)
 	}
 	if r.DryRun {
-		return c.dryRun(r.Query, func(ctx context.Context) (query.Page, error) {
+		return c.search(searching{q: r.Query, find: func(ctx context.Context, _ query.Query) (query.Page, error) {
 			p, err := find(ctx, r)
 			return p.Page, err
-		})
+		}})
 	}
 	return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
 		p, err := find(ctx, r)

@@ -41,6 +41,8 @@ func init() {
 		metered["search_workspace_"+string(d)] = []asked{{path: path + "/search", body: `{"filters":{"tags":{"value":"first"}}}`}, {path: path + "/search", body: `{"filters":{"tags":{"value":"later"}}}`}}
 		metered["get_workspace_"+d.Singular()] = []asked{{path: path + "/" + searchtest.ID(letter, 1)}, {path: path + "/" + searchtest.ID(letter, 3)}}
 	}
+	metered["search_data_batch"] = []asked{{path: "/data/search/batch", body: `{"searches":[{"dataset":"accounts","filters":{"name":{"value":"First 1"}}},{"dataset":"projects","filters":{"name":{"value":"Later 1"}}},{"dataset":"signals","query":"nothing"}]}`}}
+	metered["search_workspace_batch"] = []asked{{path: "/workspace/search/batch", body: `{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"first"}}},{"view_id":"{view}","filters":{"name":{"value":"Later 1"}}}]}`}}
 	metered["search_view_records"] = []asked{{path: "/workspace/views/{view}/records/search", body: `{"filters":{"name":{"value":"First 1"}}}`}, {path: "/workspace/views/{view}/records/search", body: `{"filters":{"name":{"value":"Later 1"}}}`}}
 	metered["search_signal_queue"] = []asked{{path: "/workspace/signal-queue/search", body: `{"filters":{"title":{"value":"First 1"}}}`}, {path: "/workspace/signal-queue/search", body: `{"filters":{"title":{"value":"Later 1"}}}`}}
 }
@@ -136,6 +138,7 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 		}
 		for _, request := range metered[r.Operation] {
 			request.path = strings.ReplaceAll(request.path, "{view}", made.View.ID)
+			request.body = strings.ReplaceAll(request.body, "{view}", made.View.ID)
 			s := &sent{asked: request, method: r.Method, key: uuid.NewString()}
 			if a := ask(s); a.status != http.StatusOK && a.status != http.StatusNotFound {
 				t.Fatalf("%s: %d %s", r.Operation, a.status, a.text)

@@ -91,6 +91,10 @@ func (r reply) append(b []byte) ([]byte, error) {
 		b = append(b, ']')
 	case jsontext.Value:
 		b = append(b, data...)
+	case searchResults:
+		if b, err = data.append(b); err != nil {
+			return nil, err
+		}
 	default:
 		encoded, err := json.Marshal(data, json.Deterministic(true))
 		if err != nil {

@@ -11,42 +11,67 @@ import (
 	"atlas/search/query"
 )
 
-// search answers a search whose page find returns, or says what the page would cost.
-// reads says that it reads e-mail addresses.
-func (c *call) search(q query.Query, reads bool, find func(context.Context, query.Query) (query.Page, error), data func(query.Page) any) (reply, error) {
-	if q.DryRun {
-		return c.dryRun(q, func(ctx context.Context) (query.Page, error) { return find(ctx, q) })
+// searching is a search of a route, or of a batch.
+type searching struct {
+	q query.Query
+	// operation is what it is charged to.
+	operation string
+	// reads says that it reads e-mail addresses.
+	reads bool
+	find  func(context.Context, query.Query) (query.Page, error)
+	data  func(query.Page) any
+}
+
+// search answers a search, or says what the page would cost.
+func (c *call) search(s searching) (reply, error) {
+	if s.q.DryRun {
+		if err := c.unmetered(); err != nil {
+			return reply{}, err
+		}
+		return c.dryPage(c.Context(), s)
 	}
-	page := func(ctx context.Context) (reply, int, error) {
-		p, err := find(ctx, q)
-		if err != nil {
-			return reply{}, 0, err
-		}
-		whole := slices.Clone(p.Rows)
-		if p, err = shown(q, p); err != nil {
-			return reply{}, 0, err
-		}
-		m := metadataOf(q, p)
-		if m.Highlights, err = c.highlights(ctx, q, p.Rows); err != nil {
-			return reply{}, 0, err
-		}
-		if strings.Contains(c.gin.GetHeader("Accept"), "csv") {
-			m.Hints = append(m.Hints, "answers are always JSON; atlas export writes CSV")
-		}
-		return reply{data(p), m}, len(p.Rows), c.keepRows(m.free(), whole[:len(p.Rows)])
-	}
-	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-		return c.guarded(reads, func() (reply, int, error) { return page(ctx) })
-	}, func(ctx context.Context, kept keptPage) (reply, error) {
-		rows, metadata, err := kept.rows(q, func(q query.Query) ([]jsontext.Value, error) {
-			p, err := find(ctx, q)
-			return p.Rows, err
+	return c.metered(s.q.Limit, func(ctx context.Context) (reply, int, error) {
+		return c.guarded(s.reads, func() (reply, int, error) {
+			r, rows, err := c.searchPage(ctx, s)
+			if err != nil {
+				return reply{}, 0, err
+			}
+			m, _ := r.metadata.(pageMetadata)
+			return r, len(rows), c.keepRows(m.free(), rows)
 		})
-		if err == nil && q.Highlight {
-			metadata, err = c.withHighlights(ctx, q, rows, metadata)
-		}
-		return reply{data(query.Page{Rows: rows}), metadata}, err
+	}, func(ctx context.Context, kept keptPage) (reply, error) { return c.pageAgain(ctx, s, kept) })
+}
+
+// searchPage is the page of a search. rows are its rows with all of their members.
+func (c *call) searchPage(ctx context.Context, s searching) (r reply, rows []jsontext.Value, err error) {
+	p, err := s.find(ctx, s.q)
+	if err != nil {
+		return reply{}, nil, err
+	}
+	rows = slices.Clone(p.Rows)
+	if p, err = shown(s.q, p); err != nil {
+		return reply{}, nil, err
+	}
+	m := metadataOf(s.q, p)
+	if m.Highlights, err = c.highlights(ctx, s.q, p.Rows); err != nil {
+		return reply{}, nil, err
+	}
+	if strings.Contains(c.gin.GetHeader("Accept"), "csv") {
+		m.Hints = append(m.Hints, "answers are always JSON; atlas export writes CSV")
+	}
+	return reply{s.data(p), m}, rows[:len(p.Rows)], nil
+}
+
+// pageAgain is the page of a repetition.
+func (c *call) pageAgain(ctx context.Context, s searching, kept keptPage) (reply, error) {
+	rows, metadata, err := kept.rows(s.q, func(q query.Query) ([]jsontext.Value, error) {
+		p, err := s.find(ctx, q)
+		return p.Rows, err
 	})
+	if err == nil && s.q.Highlight {
+		metadata, err = c.withHighlights(ctx, s.q, rows, metadata)
+	}
+	return reply{s.data(query.Page{Rows: rows}), metadata}, err
 }
 
 // shown is a page with the members of the rows, and as many of the rows, as q asks for.

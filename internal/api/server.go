@@ -28,6 +28,8 @@ import (
 // Searcher searches the global dataset. *search.Engine implements it.
 type Searcher interface {
 	Search(ctx context.Context, q query.Query) (query.Page, error)
+	// Together runs tasks whose searches share round trips.
+	Together(ctx context.Context, tasks int, run func(ctx context.Context, task int))
 	// CheckCursor refuses a cursor that is not q's: fault.BadRequest.
 	CheckCursor(q query.Query) error
 	// Explain says how the text of q is read, nil if it has none.
@@ -66,6 +68,7 @@ type Gate interface {
 
 // Ledger counts credits. *credits.Ledger implements it.
 type Ledger interface {
+	ReserveItems(ctx context.Context, workspace string, ceiling int64, operation string, amounts []int64, by credits.Key, once credits.Once) (r *credits.Reservation, granted int, kept []byte, w credits.Window, err error)
 	ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by credits.Key, once credits.Once) (*credits.Reservation, []byte, credits.Window, error)
 	Check(ctx context.Context, workspace string, ceiling int64, by credits.Key) (credits.Window, error)
 	Usage(ctx context.Context, workspace string, ceiling int64) (credits.Usage, error)

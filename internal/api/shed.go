@@ -8,6 +8,7 @@ import (
 
 	"atlas/internal/auth"
 	"atlas/internal/fault"
+	"atlas/internal/shares"
 	"atlas/workspace"
 )
 
@@ -45,7 +46,9 @@ type load struct {
 	received, bodies limiter
 	working          limiter
 	// waiting has the requests that wait for a change. They use no place meanwhile.
-	waiting   limiter
+	waiting limiter
+	// batches are the batches of searches that run.
+	batches   shares.Shares
 	draining  atomic.Bool
 	readiness readiness
 	// down maps the name of a backend to whether its last probe failed.

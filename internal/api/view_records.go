@@ -22,6 +22,8 @@ import (
 type RecordSearcher interface {
 	SearchBook(ctx context.Context, in workspace.ID, request query.Query) (query.Page, error)
 	SearchView(ctx context.Context, v views.View, request query.Query) (query.Page, error)
+	// Merged reports whether a search of a View merges two.
+	Merged(v views.View, request query.Query) bool
 	FacetBook(ctx context.Context, in workspace.ID, request query.FacetRequest) (query.Facets, error)
 	FacetView(ctx context.Context, v views.View, request query.FacetRequest) (query.Facets, error)
 }
@@ -162,20 +164,40 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	if len(c.pathIssues) > 0 {
 		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(searchOfView(body)))
 	}
-	base := query.Base{Kind: query.View, Workspace: c.workspace().String(), View: c.pathID("id").String()}
+	search, _, err := s.viewSearch(c, views.ID(c.pathID("id")), nil, func(d query.Dataset) (query.Query, error) {
+		return query.Parse(body, d, query.Base{Kind: query.View})
+	}, body)
+	if err != nil {
+		return reply{}, err
+	}
+	return c.search(search)
+}
+
+// viewSearch is a search of a View, whose body parse parses. found has Views that were read
+// before, and gets this one, if it is not nil.
+func (s *Server) viewSearch(c *call, id views.ID, found map[views.ID]views.View, parse func(query.Dataset) (query.Query, error), body input.Value) (searching, views.View, error) {
+	base := query.Base{Kind: query.View, Workspace: c.workspace().String(), View: id.String()}
 	if err := s.checkCursor(body, base); err != nil {
-		return reply{}, err
+		return searching{}, views.View{}, err
 	}
-	v, err := s.viewToSearch(c, searchOfView(body))
+	v, known := found[id]
+	if !known {
+		var err error
+		if v, err = s.viewToSearch(c, id, func(d query.Dataset) error { _, err := parse(d); return err }); err != nil {
+			return searching{}, v, err
+		}
+		if found != nil {
+			found[id] = v
+		}
+	}
+	q, err := parse(v.Dataset)
 	if err != nil {
-		return reply{}, err
+		return searching{}, v, err
 	}
-	q, err := query.Parse(body, v.Dataset, base)
-	if err != nil {
-		return reply{}, err
-	}
-	return c.search(q, q.ReadsPrivate() || query.HasAddress(v.Definition.Q) && query.HasPrivate(v.Dataset), func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchView(ctx, v, q) },
-		func(p query.Page) any { return rowsData{v.Dataset.Singular(), rowsOf(p)} })
+	q.Base = base
+	reads := q.ReadsPrivate() || query.HasAddress(v.Definition.Q) && query.HasPrivate(v.Dataset)
+	return searching{q, "search_view_records", reads, func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchView(ctx, v, q) },
+		func(p query.Page) any { return rowsData{v.Dataset.Singular(), rowsOf(p)} }}, v, nil
 }
 
 // rowsOf are the rows of a page, none as an empty array.
@@ -204,10 +226,10 @@ func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) 
 	return refused
 }
 
-// viewToSearch returns the View of the path. If there is none, the issues that the body
+// viewToSearch returns a View. If there is none, the issues that the body
 // has for every View come first; parse parses the body.
-func (s *Server) viewToSearch(c *call, parse func(query.Dataset) error) (views.View, error) {
-	v, err := s.Views.Views.ToSearch(c.Context(), c.workspace(), views.ID(c.pathID("id")))
+func (s *Server) viewToSearch(c *call, id views.ID, parse func(query.Dataset) error) (views.View, error) {
+	v, err := s.Views.Views.ToSearch(c.Context(), c.workspace(), id)
 	if fault.CodeOf(err) == fault.ViewNotFound {
 		err = cmp.Or(ofAnyDataset(parse), err)
 	}

@@ -189,7 +189,7 @@ func (s *Server) upsertView(c *call) (reply, error) {
 }
 
 func (s *Server) upsertViews(c *call) (reply, error) {
-	items, err := c.batchItems("inputs", nil)
+	items, err := c.batchItems("inputs", maxBatch, nil)
 	if err != nil {
 		return reply{}, err
 	}
@@ -197,7 +197,7 @@ func (s *Server) upsertViews(c *call) (reply, error) {
 	for i, item := range items {
 		results[i].id, _ = input.ParseUUID(item.value.Get("id").Text)
 		if results[i].err = item.issues.Err(); results[i].err == nil {
-			changes[i], results[i].err = views.ParseChange(item.value)
+			changes[i], results[i].err = views.ParseChange(withoutNulls(item.value, c.route.item))
 		}
 	}
 	err = c.oneByOne(results, func(i int) batchResult {

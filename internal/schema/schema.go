@@ -197,6 +197,16 @@ func OneOfObjects(member string, alternatives ...*Schema) *Schema {
 	return &Schema{OneOf: alternatives, Discriminator: d}
 }
 
+// With is an object with one more member, the first. It has no name.
+func (s *Schema) With(p Property) *Schema {
+	c := *s.resolved()
+	c.Properties = append(Map[*Schema]{{p.Name, p.Schema}}, c.Properties...)
+	if p.Required {
+		c.Required = append([]string{p.Name}, c.Required...)
+	}
+	return &c
+}
+
 // At is an object whose member of that name meets the schema, for If, Then and Else.
 // An object without the member meets it too.
 func (s *Schema) At(member string) *Schema {

@@ -83,6 +83,12 @@ func (r *Records) SearchView(ctx context.Context, v views.View, request query.Qu
 	return r.search(ctx, s)
 }
 
+// Merged reports whether a search of a View merges two.
+func (r *Records) Merged(v views.View, request query.Query) bool {
+	plan, err := join.View(v, request, nil)
+	return err == nil && len(plan.Searches) > 1
+}
+
 // search is a search of a book or a View.
 type search struct {
 	in      workspace.ID
