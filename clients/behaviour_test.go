@@ -378,6 +378,26 @@ func callGo(ctx context.Context, api *client.Client, c behaviour) (map[string]an
 			codes = append(codes, string(code))
 		}
 		return map[string]any{"ids": ids, "codes": codes}, err
+	case "search_batch":
+		b, err := api.SearchBatch(ctx, []client.BatchSearch{{Dataset: "projects", Search: client.Search{Limit: 1}}, {Dataset: "accounts"}})
+		if err != nil {
+			return nil, err
+		}
+		var ids, codes []string
+		for _, i := range b.Items {
+			code := client.Code("")
+			if e, failed := errors.AsType[*client.Error](i.Err); failed {
+				code = e.Code
+			} else {
+				found, err := client.RecordsOf[client.Project](i.Data)
+				if err != nil {
+					return nil, err
+				}
+				ids = append(ids, idsOf(found)...)
+			}
+			codes = append(codes, string(code))
+		}
+		return map[string]any{"ids": ids, "codes": codes, "charged": b.Items[0].Data.Credits}, nil
 	case "create_view":
 		return view(api.Views.Upsert(ctx, client.ViewUpsert{Dataset: "project", Type: "static", Name: "V"}))
 	case "change_view":

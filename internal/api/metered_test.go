@@ -28,6 +28,12 @@ func (l *awayLedger) ReserveItems(context.Context, string, int64, string, []int6
 	return nil, 0, nil, credits.Window{}, l.away()
 }
 
+func (l *awayLedger) Ample(string, int64, credits.Key) bool { return false }
+
+func (l *awayLedger) Charge(context.Context, string, int64, credits.Charge, credits.Key) (credits.Window, error) {
+	return credits.Window{}, l.away()
+}
+
 func (l *awayLedger) Check(context.Context, string, int64, credits.Key) (credits.Window, error) {
 	return credits.Window{}, l.away()
 }

@@ -196,6 +196,23 @@ func (c *call) metered(most int, run func(ctx context.Context) (r reply, deliver
 	return r, nil
 }
 
+// chargeAfter is metered where a server knows that ample credits remain: it charges without a
+// reservation, in one call of the ledger.
+func (c *call) chargeAfter(run func(ctx context.Context) (r reply, delivered int, err error)) (reply, error) {
+	r, delivered, err := run(c.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	w := c.principal.Workspace
+	charge := credits.Charge{Operation: c.route.Operation, Credits: int64(delivered)}
+	window, err := c.server.Ledger.Charge(c.Context(), w.ID.String(), w.CreditCeiling, charge, c.key())
+	if err := c.reservation(window, err); err != nil {
+		return reply{}, err
+	}
+	c.showCharged(window, []credits.Charge{charge})
+	return r, nil
+}
+
 // reservation tells the caller of its window, and counts a request that got no credits.
 func (c *call) reservation(window credits.Window, err error) error {
 	if code := fault.CodeOf(err); err != nil && code != fault.IdempotencyConflict && code != fault.IdempotencyInProgress {

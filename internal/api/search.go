@@ -30,7 +30,7 @@ func (c *call) search(s searching) (reply, error) {
 		}
 		return c.dryPage(c.Context(), s)
 	}
-	return c.metered(s.q.Limit, func(ctx context.Context) (reply, int, error) {
+	run := func(ctx context.Context) (reply, int, error) {
 		return c.guarded(s.reads, func() (reply, int, error) {
 			r, rows, err := c.searchPage(ctx, s)
 			if err != nil {
@@ -39,7 +39,11 @@ func (c *call) search(s searching) (reply, error) {
 			m, _ := r.metadata.(pageMetadata)
 			return r, len(rows), c.keepRows(m.free(), rows)
 		})
-	}, func(ctx context.Context, kept keptPage) (reply, error) { return c.pageAgain(ctx, s, kept) })
+	}
+	if w := c.principal.Workspace; !c.keeping() && c.server.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.key()) {
+		return c.chargeAfter(run)
+	}
+	return c.metered(s.q.Limit, run, func(ctx context.Context, kept keptPage) (reply, error) { return c.pageAgain(ctx, s, kept) })
 }
 
 // searchPage is the page of a search. rows are its rows with all of their members.

@@ -70,6 +70,8 @@ type Gate interface {
 type Ledger interface {
 	ReserveItems(ctx context.Context, workspace string, ceiling int64, operation string, amounts []int64, by credits.Key, once credits.Once) (r *credits.Reservation, granted int, kept []byte, w credits.Window, err error)
 	ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by credits.Key, once credits.Once) (*credits.Reservation, []byte, credits.Window, error)
+	Ample(workspace string, ceiling int64, by credits.Key) bool
+	Charge(ctx context.Context, workspace string, ceiling int64, c credits.Charge, by credits.Key) (credits.Window, error)
 	Check(ctx context.Context, workspace string, ceiling int64, by credits.Key) (credits.Window, error)
 	Usage(ctx context.Context, workspace string, ceiling int64) (credits.Usage, error)
 }

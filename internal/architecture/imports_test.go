@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"internal/ratelimit":       {"internal/fault"},
 	"internal/auth":            {"workspace", "workspace/people", "internal/fault"},
 	"internal/seal":            {},
+	"internal/shares":          {},
 	"internal/mcp":             {},
 	"internal/egress":          {},
 	"internal/delivery":        {"workspace/digest", "workspace/subscriptions", "internal/egress", "internal/fault", "internal/timer", "search/query", "workspace", "workspace/jobs", "workspace/people", "workspace/queue", "workspace/webhooks"},
@@ -47,7 +48,7 @@ var allowed = map[string][]string{
 	"search/reading":           {"search/query", "search/words", "internal/fault", "internal/input", "internal/rule", "internal/schema"},
 	"search/document":          {"search/query", "search/words", "internal/input"},
 	"search/match":             {"search/query", "search/words", "internal/edits"},
-	"search":                   {"search/document", "search/match", "search/highlight", "search/query", "search/reading", "search/words", "mappings", "internal/edits", "internal/elastic", "internal/fault", "internal/scan"},
+	"search":                   {"search/document", "search/match", "search/highlight", "search/query", "search/reading", "search/words", "mappings", "internal/edits", "internal/elastic", "internal/fault", "internal/scan", "internal/shares"},
 	"workspace":                {"internal/fault", "internal/input", "internal/rule", "internal/schema"},
 	"workspace/people":         {"workspace", "workspace/jobs", "internal/fault"},
 	"workspace/book":           {"workspace", "search/query", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
@@ -91,7 +92,7 @@ var allowed = map[string][]string{
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
 	"internal/manual":          {"internal/api/openapi", "internal/asset", "internal/input", "internal/schema"},
-	"internal/api":             {"internal/manual", "internal/api/openapi", "internal/asset", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/mcp", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/highlight", "search/match", "search/query", "search/reading", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
+	"internal/api":             {"internal/manual", "internal/api/openapi", "internal/asset", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/mcp", "internal/oidc", "internal/ratelimit", "internal/release", "internal/rule", "internal/schema", "internal/shares", "internal/session", "internal/telemetry", "search", "search/changes", "search/highlight", "search/match", "search/query", "search/reading", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

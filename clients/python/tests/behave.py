@@ -35,6 +35,14 @@ def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
                 "ids": [i.data.id for i in batch.items if i.data],
                 "codes": [i.error.code if i.error else "" for i in batch.items],
             }
+        case "search_batch":
+            found = atlas.search_batch([{"dataset": "projects", "limit": 1}, {"dataset": "accounts"}])
+            first = found.items[0].data
+            return {
+                "ids": [r["id"] for i in found.items if i.data for r in i.data.records],
+                "codes": [i.error.code if i.error else "" for i in found.items],
+                "charged": first.credits.charged if first else 0,
+            }
         case "create_view":
             return {"ids": [atlas.views.upsert(dataset="project", view_type="static", name="V").id]}
         case "change_view":

@@ -1,6 +1,6 @@
 import { Connection, type Attempt, type Retry } from "./connection.js";
 import { AtlasError, creditsOf, type Credits } from "./errors.js";
-import { batchOf, Source, type Batch, type BatchAnswer, type Options, type Schemas } from "./source.js";
+import { batchOf, searchBatch, Source, type Batch, type BatchAnswer, type Options, type Page, type Schemas } from "./source.js";
 import { Favorites, Invitations, Members, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
 
 /** The records, requests and answers of the API, by their names in the OpenAPI document. */
@@ -313,6 +313,19 @@ export class Atlas {
    */
   withIdempotencyKey(key: string): Atlas {
     return new Atlas(this.options, key);
+  }
+
+  /**
+   * 1 to 50 searches in one call, for the price of the single ones. Their `limit` is 20 by default, and together at
+   * most 1,000. Those that fail with `unavailable` can be sent again.
+   */
+  searchBatch(searches: Schemas["SearchDataBatchItem"][], options: Options = {}): Promise<Batch<Page<Record<string, unknown>>>> {
+    return searchBatch(this.connection, "/data/search/batch", searches, options);
+  }
+
+  /** `searchBatch` for the book, with `dataset`, and for Views, with `view_id`. */
+  searchWorkspaceBatch(searches: Schemas["SearchWorkspaceBatchItem"][], options: Options = {}): Promise<Batch<Page<Record<string, unknown>>>> {
+    return searchBatch(this.connection, "/workspace/search/batch", searches, options);
   }
 
   /** The workspace of the client. */

@@ -109,6 +109,37 @@ function complete<R>(page: Page<R>, again: Page<R>): Page<R> {
   };
 }
 
+function pageOf<R>({ data, metadata }: SearchAnswer<R>, response: Response): Page<R> {
+  return {
+    records: Array.isArray(data) ? data : data.records,
+    total: metadata.total,
+    totalIsCapped: metadata.total_is_capped,
+    next: metadata.search_after ?? undefined,
+    didYouMean: metadata.did_you_mean,
+    missing: metadata.missing ?? [],
+    highlights: metadata.highlights ?? [],
+    credits: creditsOf(response),
+    requestId: response.headers.get("X-Request-Id") ?? "",
+    unread: metadata.unread,
+    hints: metadata.hints ?? [],
+    leftOut: metadata.left_out ?? [],
+  };
+}
+
+/** Sends a batch of searches. */
+export async function searchBatch<R>(connection: Connection, path: string, searches: object[], options: Options): Promise<Batch<Page<R>>> {
+  const call = { body: { searches }, signal: options.signal };
+  const { body, response } = await connection.send<BatchAnswer>("POST", path, call);
+  const batch = batchOf(body, (data) => data);
+  const items = batch.items.map((item, i): Item<Page<R>> => {
+    if (item.error) return { ...item, data: undefined };
+    const answer = body.data.results[i] as unknown as SearchAnswer<R> & { metadata: { credits: number } };
+    const page = pageOf(answer, response);
+    return { ...item, data: { ...page, credits: { ...page.credits, charged: answer.metadata.credits } } };
+  });
+  return { ...batch, items };
+}
+
 /** What can be searched page by page. R: its records, Q: a search request. */
 export class Searchable<R, Q extends object> {
   constructor(
@@ -123,20 +154,7 @@ export class Searchable<R, Q extends object> {
 
   private async page(call: Call): Promise<Page<R>> {
     const { body, response } = await this.connection.send<SearchAnswer<R>>("POST", `${this.path}/search`, call);
-    return {
-      records: Array.isArray(body.data) ? body.data : body.data.records,
-      total: body.metadata.total,
-      totalIsCapped: body.metadata.total_is_capped,
-      next: body.metadata.search_after ?? undefined,
-      didYouMean: body.metadata.did_you_mean,
-      missing: body.metadata.missing ?? [],
-      highlights: body.metadata.highlights ?? [],
-      credits: creditsOf(response),
-      requestId: response.headers.get("X-Request-Id") ?? "",
-      unread: body.metadata.unread,
-      hints: body.metadata.hints ?? [],
-      leftOut: body.metadata.left_out ?? [],
-    };
+    return pageOf(body, response);
   }
 
   /**

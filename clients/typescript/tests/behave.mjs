@@ -24,6 +24,14 @@ async function call(atlas, c) {
       const { items } = await atlas.projects.getAll(["a", "b"]);
       return { ids: items.flatMap((i) => (i.data ? [i.data.id] : [])), codes: items.map((i) => i.error?.code ?? "") };
     }
+    case "search_batch": {
+      const { items } = await atlas.searchBatch([{ dataset: "projects", limit: 1 }, { dataset: "accounts" }]);
+      return {
+        ids: items.flatMap((i) => (i.data ? i.data.records.map((r) => r.id) : [])),
+        codes: items.map((i) => i.error?.code ?? ""),
+        charged: items[0].data.credits.charged,
+      };
+    }
     case "create_view":
       return { ids: [(await atlas.views.upsert({ dataset: "project", view_type: "static", name: "V" })).id] };
     case "change_view":

@@ -24,11 +24,15 @@ type Search struct {
 	Explain bool     `help:"Print how --query is read and what raises a record, and charge nothing."`
 	Columns []string `placeholder:"NAME,…" help:"Columns of the table."`
 	Fields  []string `placeholder:"NAME,…" help:"Members of the records to fetch, beside the id (default: all)."`
+	Batch   string   `placeholder:"FILE" help:"Run the searches of an NDJSON file (- is standard input), many in a request, and print the result of each as a line."`
 }
 
 // Help is shown below the options.
 func (Search) Help() string {
 	return filterHelp + `
+
+With --batch each line of the file is a search request as docs/api.md has it, with "dataset",
+"book" or "view_id" beside it: {"dataset":"projects","query":"garage","limit":5}
 
 Status: 0 searched (perhaps without a find), 1 failed, 2 arguments make no sense, 4 the credits are used up.`
 }
@@ -38,6 +42,12 @@ const maxShownRecords = 10_000
 func (c *Search) Check() error {
 	var f cli.Problems
 	c.apiAccess.Check(&f)
+	if c.Batch != "" {
+		if c.Dataset+c.Book+c.View+c.Query+c.Sort != "" || len(c.Filter)+len(c.Any)+len(c.None)+len(c.Columns)+len(c.Fields) > 0 || c.Typos || c.DryRun || c.Explain {
+			f.Add("--batch takes all of a search from the lines of the file: leave out DATASET and the other options")
+		}
+		return f.Err()
+	}
 	c.searchOptions.Check(&f)
 	if c.Limit < 1 || c.Limit > maxShownRecords {
 		f.Add("--limit must be 1 to %d", maxShownRecords)
@@ -58,6 +68,9 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	api, err := c.open((&exportProgress{to: s.Err}).observe)
 	if err != nil {
 		return err
+	}
+	if c.Batch != "" {
+		return c.runBatches(ctx, api, s)
 	}
 	t, q, err := c.resolve(ctx, api, c.Columns)
 	if err != nil {

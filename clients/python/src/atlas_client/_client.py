@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from . import _models as m
 from ._connection import Attempt, Connection, Retry, decoded
 from ._errors import AtlasError
-from ._source import Batch, Credits, R, Source, batch_of, without_none
+from ._source import Batch, Credits, Page, R, Source, batch_of, search_batch, without_none
 from ._workspace import (
     Favorites,
     Invitations,
@@ -381,6 +381,16 @@ class Atlas:
         c = self._connection
         other._bind(Connection(c.base_url, c.token, retry=c.retry, http=c.http, observe=c.observe, **own))
         return other
+
+    def search_batch(self, searches: Sequence[Any]) -> Batch[Page[dict[str, Any]]]:
+        """1 to 50 searches in one call, for the price of the single ones: requests with ``dataset`` and a
+        ``limit`` of 20 by default, together at most 1,000. Those that fail with ``unavailable`` can be
+        sent again."""
+        return search_batch(self._connection, "/data/search/batch", searches)
+
+    def search_workspace_batch(self, searches: Sequence[Any]) -> Batch[Page[dict[str, Any]]]:
+        """``search_batch`` for the book, with ``dataset``, and for Views, with ``view_id``."""
+        return search_batch(self._connection, "/workspace/search/batch", searches)
 
     def workspace(self) -> m.GetWorkspaceData:
         return m.GetWorkspaceData.model_validate(self._connection.data("GET", "/workspace"))

@@ -590,6 +590,28 @@ class RestoreSignalsBatchRequest(TypedDict, closed=True):
 Role: TypeAlias = Literal["owner", "admin", "member"]
 
 
+class SearchDataBatchItemSort(TypedDict, closed=True):
+    field: Literal[
+        "occurred_at",
+        "detected_at",
+        "created_at",
+        "relevance",
+        "name",
+        "residential_units",
+        "sqft",
+        "stories",
+        "cost",
+        "filed_at",
+        "permitted_at",
+        "last_signal_at",
+        "signals_count",
+        "updated_at",
+        "projects_count",
+        "last_activity_at",
+    ]
+    order: Literal["asc", "desc"]
+
+
 Key: TypeAlias = str
 
 
@@ -598,6 +620,13 @@ class SearchFieldsRequest(TypedDict, closed=True):
     kind: NotRequired[Literal["enum", "text", "number", "date", "geo", "relation"]]
     keys: NotRequired[list[Key]]
     query: NotRequired[str]
+
+
+class SearchWorkspaceBatchItemSort(TypedDict, closed=True):
+    field: Literal[
+        "name", "projects_count", "created_at", "updated_at", "atlas_score", "last_signal_at", "signals_count"
+    ]
+    order: Literal["asc", "desc"]
 
 
 ShortTextFilterValueManyItem: TypeAlias = str
@@ -1965,6 +1994,273 @@ class ProjectSuggestRequest(TypedDict, closed=True):
     limit: NotRequired[int]
 
 
+class SearchDataBatchItemAnyFilters(TypedDict, closed=True):
+    signal_type: NotRequired[SignalTypeFilter]
+    title: NotRequired[TextFilter]
+    summary: NotRequired[LongTextFilter]
+    project_id: NotRequired[IdFilter]
+    account_ids: NotRequired[IdFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    stage: NotRequired[StageFilter]
+    occurred_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
+    created_at: NotRequired[DateFilter]
+    name: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    address: NotRequired[TextFilter]
+    country: NotRequired[ValueFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    signals_count: NotRequired[NumberFilter]
+    contact_ids: NotRequired[IdFilter]
+    location: NotRequired[LocationFilter]
+    updated_at: NotRequired[DateFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    projects_count: NotRequired[NumberFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    contacts_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+
+
+class SearchDataBatchItemFilters(TypedDict, closed=True):
+    signal_type: NotRequired[SignalTypeFilter]
+    title: NotRequired[TextFilter]
+    summary: NotRequired[LongTextFilter]
+    project_id: NotRequired[IdFilter]
+    account_ids: NotRequired[IdFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    stage: NotRequired[StageFilter]
+    occurred_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
+    created_at: NotRequired[DateFilter]
+    name: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    address: NotRequired[TextFilter]
+    country: NotRequired[ValueFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    signals_count: NotRequired[NumberFilter]
+    contact_ids: NotRequired[IdFilter]
+    location: NotRequired[LocationFilter]
+    updated_at: NotRequired[DateFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    projects_count: NotRequired[NumberFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    contacts_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+
+
+class SearchDataBatchItemNoneFilters(TypedDict, closed=True):
+    signal_type: NotRequired[SignalTypeFilter]
+    title: NotRequired[TextFilter]
+    summary: NotRequired[LongTextFilter]
+    project_id: NotRequired[IdFilter]
+    account_ids: NotRequired[IdFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    stage: NotRequired[StageFilter]
+    occurred_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
+    created_at: NotRequired[DateFilter]
+    name: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    address: NotRequired[TextFilter]
+    country: NotRequired[ValueFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    signals_count: NotRequired[NumberFilter]
+    contact_ids: NotRequired[IdFilter]
+    location: NotRequired[LocationFilter]
+    updated_at: NotRequired[DateFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    projects_count: NotRequired[NumberFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    contacts_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+
+
+class SearchWorkspaceBatchItemAnyFilters(TypedDict, closed=True):
+    name: NotRequired[TextFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    country: NotRequired[ValueFilter]
+    projects_count: NotRequired[NumberFilter]
+    contacts_count: NotRequired[NumberFilter]
+    signals_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+    created_at: NotRequired[DateFilter]
+    workspace_status: NotRequired[ShortTextFilter]
+    notes: NotRequired[NotesTextFilter]
+    tags: NotRequired[ShortValueFilter]
+    updated_at: NotRequired[DateFilter]
+    icp_tier: NotRequired[IcpTierFilter]
+    atlas_score: NotRequired[NumberFilter]
+    title: NotRequired[TextFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    address: NotRequired[TextFilter]
+    stage: NotRequired[StageFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    account_ids: NotRequired[IdFilter]
+    contact_ids: NotRequired[IdFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
+    location: NotRequired[LocationFilter]
+
+
+class SearchWorkspaceBatchItemFilters(TypedDict, closed=True):
+    name: NotRequired[TextFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    country: NotRequired[ValueFilter]
+    projects_count: NotRequired[NumberFilter]
+    contacts_count: NotRequired[NumberFilter]
+    signals_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+    created_at: NotRequired[DateFilter]
+    workspace_status: NotRequired[ShortTextFilter]
+    notes: NotRequired[NotesTextFilter]
+    tags: NotRequired[ShortValueFilter]
+    updated_at: NotRequired[DateFilter]
+    icp_tier: NotRequired[IcpTierFilter]
+    atlas_score: NotRequired[NumberFilter]
+    title: NotRequired[TextFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    address: NotRequired[TextFilter]
+    stage: NotRequired[StageFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    account_ids: NotRequired[IdFilter]
+    contact_ids: NotRequired[IdFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
+    location: NotRequired[LocationFilter]
+
+
+class SearchWorkspaceBatchItemNoneFilters(TypedDict, closed=True):
+    name: NotRequired[TextFilter]
+    account_type: NotRequired[AccountTypeFilter]
+    domains: NotRequired[TextFilter]
+    description: NotRequired[LongTextFilter]
+    city: NotRequired[ValueFilter]
+    state: NotRequired[ValueFilter]
+    country: NotRequired[ValueFilter]
+    projects_count: NotRequired[NumberFilter]
+    contacts_count: NotRequired[NumberFilter]
+    signals_count: NotRequired[NumberFilter]
+    last_activity_at: NotRequired[DateFilter]
+    created_at: NotRequired[DateFilter]
+    workspace_status: NotRequired[ShortTextFilter]
+    notes: NotRequired[NotesTextFilter]
+    tags: NotRequired[ShortValueFilter]
+    updated_at: NotRequired[DateFilter]
+    icp_tier: NotRequired[IcpTierFilter]
+    atlas_score: NotRequired[NumberFilter]
+    title: NotRequired[TextFilter]
+    email: NotRequired[TextFilter]
+    role: NotRequired[ContactRoleFilter]
+    status: NotRequired[ContactStatusFilter]
+    account_id: NotRequired[IdFilter]
+    address: NotRequired[TextFilter]
+    stage: NotRequired[StageFilter]
+    disposition: NotRequired[DispositionFilter]
+    primary_use: NotRequired[PrimaryUseFilter]
+    residential_units: NotRequired[NumberFilter]
+    sqft: NotRequired[NumberFilter]
+    stories: NotRequired[NumberFilter]
+    cost: NotRequired[NumberFilter]
+    gc_status: NotRequired[GCStatusFilter]
+    filed_at: NotRequired[DateFilter]
+    permitted_at: NotRequired[DateFilter]
+    completed_at: NotRequired[DateFilter]
+    detected_at: NotRequired[DateFilter]
+    last_signal_at: NotRequired[DateFilter]
+    account_ids: NotRequired[IdFilter]
+    contact_ids: NotRequired[IdFilter]
+    source: NotRequired[ValueFilter]
+    source_id: NotRequired[CodeFilter]
+    location: NotRequired[LocationFilter]
+
+
 class SignalFilters(TypedDict, closed=True):
     """
     Conditions that must all be met.
@@ -2377,6 +2673,60 @@ class ProjectRelations(TypedDict, closed=True):
     without_signal: NotRequired[SignalFilters]
 
 
+class SearchDataBatchItemAnyRelations(TypedDict, closed=True):
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+    has_contact: NotRequired[ContactFilters]
+    without_contact: NotRequired[ContactFilters]
+
+
+class SearchDataBatchItemNoneRelations(TypedDict, closed=True):
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+    has_contact: NotRequired[ContactFilters]
+    without_contact: NotRequired[ContactFilters]
+
+
+class SearchDataBatchItemRelations(TypedDict, closed=True):
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+    has_contact: NotRequired[ContactFilters]
+    without_contact: NotRequired[ContactFilters]
+
+
+class SearchWorkspaceBatchItemAnyRelations(TypedDict, closed=True):
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+    has_contact: NotRequired[ContactFilters]
+    without_contact: NotRequired[ContactFilters]
+
+
+class SearchWorkspaceBatchItemNoneRelations(TypedDict, closed=True):
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+    has_contact: NotRequired[ContactFilters]
+    without_contact: NotRequired[ContactFilters]
+
+
+class SearchWorkspaceBatchItemRelations(TypedDict, closed=True):
+    has_project: NotRequired[ProjectFilters]
+    without_project: NotRequired[ProjectFilters]
+    has_signal: NotRequired[SignalFilters]
+    without_signal: NotRequired[SignalFilters]
+    has_contact: NotRequired[ContactFilters]
+    without_contact: NotRequired[ContactFilters]
+
+
 class SignalChangesRequest(TypedDict, closed=True):
     cursor: NotRequired[str]
     since: NotRequired[DayOrInstant]
@@ -2577,6 +2927,26 @@ class ProjectSearchRequest(TypedDict, closed=True):
     explain: NotRequired[bool]
 
 
+class SearchDataBatchItemAny(TypedDict, closed=True):
+    filters: NotRequired[SearchDataBatchItemAnyFilters]
+    relations: NotRequired[SearchDataBatchItemAnyRelations]
+
+
+class SearchDataBatchItemNone(TypedDict, closed=True):
+    filters: NotRequired[SearchDataBatchItemNoneFilters]
+    relations: NotRequired[SearchDataBatchItemNoneRelations]
+
+
+class SearchWorkspaceBatchItemAny(TypedDict, closed=True):
+    filters: NotRequired[SearchWorkspaceBatchItemAnyFilters]
+    relations: NotRequired[SearchWorkspaceBatchItemAnyRelations]
+
+
+class SearchWorkspaceBatchItemNone(TypedDict, closed=True):
+    filters: NotRequired[SearchWorkspaceBatchItemNoneFilters]
+    relations: NotRequired[SearchWorkspaceBatchItemNoneRelations]
+
+
 class ViewContactFacetRequest(TypedDict, closed=True):
     query: NotRequired[str]
     words: NotRequired[Literal["forms", "exact"]]
@@ -2745,6 +3115,134 @@ class ProjectFacetRequest(TypedDict, closed=True):
     any: NotRequired[list[ProjectGroup]]
     none: NotRequired[list[ProjectGroup]]
     facets: NotRequired[list[ProjectFacet]]
+
+
+class SearchDataBatchItem(TypedDict, closed=True):
+    dataset: Literal["signals", "projects", "contacts", "accounts"]
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[SearchDataBatchItemFilters]
+    relations: NotRequired[SearchDataBatchItemRelations]
+    any: NotRequired[list[SearchDataBatchItemAny]]
+    none: NotRequired[list[SearchDataBatchItemNone]]
+    sort: NotRequired[SearchDataBatchItemSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[
+        list[
+            Literal[
+                "id",
+                "signal_type",
+                "title",
+                "summary",
+                "project_id",
+                "project_name",
+                "account_ids",
+                "city",
+                "state",
+                "stage",
+                "occurred_at",
+                "detected_at",
+                "source",
+                "source_id",
+                "source_url",
+                "created_at",
+                "updated_at",
+                "name",
+                "description",
+                "address",
+                "country",
+                "disposition",
+                "primary_use",
+                "residential_units",
+                "sqft",
+                "stories",
+                "cost",
+                "gc_status",
+                "filed_at",
+                "permitted_at",
+                "completed_at",
+                "last_signal_at",
+                "signals_count",
+                "contact_ids",
+                "latitude",
+                "longitude",
+                "email",
+                "phone",
+                "role",
+                "status",
+                "account_id",
+                "account_name",
+                "projects_count",
+                "account_types",
+                "domains",
+                "website",
+                "contacts_count",
+                "last_activity_at",
+            ]
+        ]
+    ]
+    max_bytes: NotRequired[int]
+    dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
+
+
+class SearchDataBatchRequest(TypedDict, closed=True):
+    searches: list[SearchDataBatchItem]
+
+
+class SearchWorkspaceBatchItem(TypedDict, closed=True):
+    dataset: NotRequired[Literal["accounts", "contacts", "projects"]]
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[SearchWorkspaceBatchItemFilters]
+    relations: NotRequired[SearchWorkspaceBatchItemRelations]
+    any: NotRequired[list[SearchWorkspaceBatchItemAny]]
+    none: NotRequired[list[SearchWorkspaceBatchItemNone]]
+    sort: NotRequired[SearchWorkspaceBatchItemSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[
+        list[
+            Literal[
+                "id",
+                "name",
+                "account_types",
+                "domains",
+                "website",
+                "icp_tier",
+                "workspace_status",
+                "notes",
+                "tags",
+                "atlas_score",
+                "atlas_trend",
+                "updated_at",
+                "title",
+                "email",
+                "account_id",
+                "city",
+                "state",
+                "stage",
+                "primary_use",
+                "residential_units",
+                "last_signal_at",
+            ]
+        ]
+    ]
+    max_bytes: NotRequired[int]
+    dry_run: NotRequired[bool]
+    highlight: NotRequired[bool]
+    explain: NotRequired[bool]
+    view_id: NotRequired[str]
+
+
+class SearchWorkspaceBatchRequest(TypedDict, closed=True):
+    searches: list[SearchWorkspaceBatchItem]
 
 
 class ViewAccountFacetRequest(TypedDict, closed=True):

@@ -134,6 +134,41 @@ def batch_of(answer: dict[str, Any], read: Any = None) -> Batch[Any]:
     return Batch(items, answer["metadata"]["succeeded"], answer["metadata"]["failed"])
 
 
+def _page_of(answer: dict[str, Any], response: httpx.Response, read: Any) -> Page[Any]:
+    """The page of an answer; read makes its records."""
+    data, metadata = answer["data"], answer["metadata"]
+    raw = data["records"] if isinstance(data, dict) else data
+    return Page(
+        [read(r) for r in raw],
+        metadata["total"],
+        metadata["total_is_capped"],
+        metadata.get("search_after"),
+        metadata.get("did_you_mean"),
+        Credits.of(response),
+        response.headers.get("X-Request-Id", ""),
+        raw,
+        metadata.get("unread"),
+        metadata.get("hints", []),
+        tuple(metadata.get("left_out", ())),
+        metadata.get("missing", []),
+        metadata.get("highlights", []),
+    )
+
+
+def search_batch(connection: Connection, path: str, searches: Sequence[Any]) -> Batch[Page[dict[str, Any]]]:
+    """Sends a batch of searches."""
+    response = connection.send("POST", path, body={"searches": list(searches)})
+    answer = decoded(response)
+    items = []
+    for r in answer["data"]["results"]:
+        error = item_error(r["error"]) if "error" in r else None
+        page = None if error else _page_of(r, response, dict)
+        if page is not None:
+            page = replace(page, credits=replace(page.credits, charged=r["metadata"]["credits"]))
+        items.append(Item(r["index"], None, page, error))
+    return Batch(items, answer["metadata"]["succeeded"], answer["metadata"]["failed"])
+
+
 def _complete(page: Page[R], again: Page[R]) -> Page[R]:
     """The page with those records of another that it left out."""
     missing = [i for i, r in enumerate(again.raw) if r["id"] in page.left_out]
@@ -179,24 +214,7 @@ class Searchable(Generic[R]):
 
     def _page(self, body: dict[str, Any], *, random_key: bool = False) -> Page[R]:
         response = self._connection.send("POST", self._path + "/search", body=body, random_key=random_key)
-        answer = decoded(response)
-        data, metadata = answer["data"], answer["metadata"]
-        raw = data["records"] if isinstance(data, dict) else data
-        return Page(
-            [self._model.model_validate(r) for r in raw],
-            metadata["total"],
-            metadata["total_is_capped"],
-            metadata.get("search_after"),
-            metadata.get("did_you_mean"),
-            Credits.of(response),
-            response.headers.get("X-Request-Id", ""),
-            raw,
-            metadata.get("unread"),
-            metadata.get("hints", []),
-            tuple(metadata.get("left_out", ())),
-            metadata.get("missing", []),
-            metadata.get("highlights", []),
-        )
+        return _page_of(decoded(response), response, self._model.model_validate)
 
     def pages(self, query: str | None = None, *, limit: int = MAX_PAGE, **search: Any) -> Iterator[Page[R]]:
         """Pages to the last one, each fetched when it is asked for. An error ends the iteration; it can go
