@@ -25,6 +25,7 @@ import (
 
 type cli struct {
 	Search    searchCmd    `cmd:"" help:"Searches through Atlas beside the same ones sent straight to Elasticsearch."`
+	Batch     batchCmd     `cmd:"" help:"Batches of searches beside the same searches one by one, through Atlas and straight to Elasticsearch."`
 	Views     viewsCmd     `cmd:"" help:"Large Static Views beside small ones, Dynamic Views beside the same Data searches."`
 	Book      bookCmd      `cmd:"" help:"Upserts beside bare writes, searches of a large book beside those of a small one."`
 	Index     indexCmd     `cmd:"" help:"A load beside sending the same documents, built beforehand, by a bare loop and by the client library's indexer."`

@@ -300,6 +300,9 @@ func (i *installation) prepare(key string, requests int, seed uint64) (pairs []*
 	random := rand.New(rand.NewPCG(seed, 0x6f72646572)) // #nosec G404 -- a seed repeats it
 	for len(pairs) < requests {
 		s := searches.Next()
+		if i.limit > 0 {
+			s.Body["limit"] = i.limit
+		}
 		next := one(s)
 		if random.IntN(100) >= followed {
 			continue
