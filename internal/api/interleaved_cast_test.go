@@ -76,6 +76,8 @@ var interleaved = map[string]asked{
 	"remove_view_record":        {path: "/workspace/views/{view}/records/{account3}", writes: true},
 	"remove_view_records_batch": {path: "/workspace/views/{view}/records/delete/batch", body: `{"ids":["{account4}"]}`, writes: true},
 	"search_view_records":       {path: "/workspace/views/{view}/records/search", body: `{"limit":5}`},
+	"search_workspace_batch":    {path: "/workspace/search/batch", body: `{"searches":[{"dataset":"accounts"},{"view_id":"{view}"}]}`},
+	"search_data_batch":         {path: "/data/search/batch", body: `{"searches":[{"dataset":"accounts"},{"dataset":"projects"}]}`},
 	"facet_view_records":        {path: "/workspace/views/{view}/records/facets", body: `{"facets":[{"field":"tags"}]}`},
 
 	"list_favorite_views":         {path: "/workspace/favorite-views"},
