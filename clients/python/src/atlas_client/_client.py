@@ -382,13 +382,13 @@ class Atlas:
         other._bind(Connection(c.base_url, c.token, retry=c.retry, http=c.http, observe=c.observe, **own))
         return other
 
-    def search_batch(self, searches: Sequence[Any]) -> Batch[Page[dict[str, Any]]]:
+    def search_batch(self, searches: Sequence[Any]) -> Batch[Page[Any]]:
         """1 to 50 searches in one call, for the price of the single ones: requests with ``dataset`` and a
         ``limit`` of 20 by default, together at most 1,000. Those that fail with ``unavailable`` can be
         sent again."""
         return search_batch(self._connection, "/data/search/batch", searches)
 
-    def search_workspace_batch(self, searches: Sequence[Any]) -> Batch[Page[dict[str, Any]]]:
+    def search_workspace_batch(self, searches: Sequence[Any]) -> Batch[Page[Any]]:
         """``search_batch`` for the book, with ``dataset``, and for Views, with ``view_id``."""
         return search_batch(self._connection, "/workspace/search/batch", searches)
 

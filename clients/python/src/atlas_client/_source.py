@@ -155,7 +155,7 @@ def _page_of(answer: dict[str, Any], response: httpx.Response, read: Any) -> Pag
     )
 
 
-def search_batch(connection: Connection, path: str, searches: Sequence[Any]) -> Batch[Page[dict[str, Any]]]:
+def search_batch(connection: Connection, path: str, searches: Sequence[Any]) -> Batch[Page[Any]]:
     """Sends a batch of searches."""
     response = connection.send("POST", path, body={"searches": list(searches)})
     answer = decoded(response)
