@@ -288,8 +288,10 @@ func (r result) whole() error {
 		return fault.BackendUnavailable(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, r.error), "elasticsearch")
 	case r.status == http.StatusBadRequest && tooManyClauses.Match(r.error):
 		return tooManyTerms()
-	case len(r.error) > 0:
+	case len(r.error) > 0 && r.status >= http.StatusBadRequest:
 		return searchFault(elastic.ErrorOf(r.status, r.error))
+	case len(r.error) > 0:
+		return fault.BackendUnavailable(fmt.Errorf("one of several searches failed: %.500s", r.error), "elasticsearch")
 	case r.failed == nil:
 		return fault.BackendUnavailable(errors.New("the answer does not say whether it is whole"), "elasticsearch")
 	case r.timedOut || *r.failed > 0:
