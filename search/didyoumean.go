@@ -33,7 +33,7 @@ func (e *Engine) notFound(ctx context.Context, sets ...query.Query) query.NotFou
 	if q.Text == "" || q.Typos || slices.ContainsFunc(sets, private) {
 		return query.NotFound{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, didYouMeanWithin)
+	ctx, cancel := context.WithTimeout(alone(ctx), didYouMeanWithin) // others' searches do not use up its time
 	defer cancel()
 	sets, err := e.withBorders(ctx, sets...)
 	switch {

@@ -59,7 +59,7 @@ func (e *Engine) frontFilter(ctx context.Context, q query.Query, p Position) cla
 		return f.bound
 	}
 	// The others use the old bound meanwhile.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), frontWithin)
+	ctx, cancel := context.WithTimeout(alone(context.WithoutCancel(ctx)), frontWithin)
 	defer cancel()
 	if bound, err := e.readFront(ctx, q); err == nil {
 		f.bound = bound

@@ -26,7 +26,7 @@ func (e *Engine) named(ctx context.Context, q query.Query) (all []query.Named) {
 	if parts == nil && filtered == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, didYouMeanWithin)
+	ctx, cancel := context.WithTimeout(alone(ctx), didYouMeanWithin)
 	defer cancel()
 	c := newCompiler(2048)
 	c.raw(`{"size":0,"track_total_hits":false,"aggs":{`)

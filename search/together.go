@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 const (
 	// tasksTogether is how many tasks of Engine.Together run at once, and how many of their
-	// searches go in one round trip.
+	// searches go in one round trip, unless one task sends more at once.
 	tasksTogether = 8
 	// gatherFor is how long a search waits for those of tasks that do something else.
 	gatherFor = 2 * time.Millisecond
@@ -112,6 +113,7 @@ func (g *gathering) leave() {
 // launch sends what waits, if no task can add to it, if there is enough of it, or if it has
 // waited for long. Call it with the lock.
 func (g *gathering) launch() {
+	g.waiting = slices.DeleteFunc(g.waiting, func(w *gathered) bool { return w.ctx.Err() != nil }) // nobody waits
 	if g.flying || len(g.waiting) == 0 {
 		return
 	}

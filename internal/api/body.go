@@ -42,7 +42,7 @@ var explicitOnly = []string{"dry_run", "max_credits", "revision", "replace", "de
 // withoutNulls is an object without the members that are null and might have been left out.
 // Generated clients send null for what nobody has set. Within a member null stays an error.
 func withoutNulls(v input.Value, s *schema.Schema) input.Value {
-	v.Members = slices.DeleteFunc(v.Members, func(m input.Member) bool {
+	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m input.Member) bool {
 		return m.Value.Kind == input.Null && !slices.Contains(explicitOnly, m.Name) && s.Omits(m.Name)
 	})
 	return v

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -49,7 +50,7 @@ const (
 const (
 	notSearchedText = "the service could not answer this search; send it again"
 	tooManyBytes    = "not searched, because the records of this batch already have 16 MB; send it in another batch"
-	grantedText     = "the searches before this one may use what was left of the credits; send it again"
+	grantedText     = "the searches before this one may use what was left of the credits; send it again in another request"
 )
 
 const searchesMember = "searches"
@@ -141,6 +142,11 @@ func (s *Server) readWorkspaceItem(c *call) func(input.Issues, input.Value) (sea
 	datasets := rule.Enum(query.Held...)
 	found := map[views.ID]views.View{}
 	return func(issues input.Issues, item input.Value) (searching, error) {
+		for _, name := range []string{"dataset", "view_id"} { // generated clients send both
+			if item.Get(name).Kind == input.Null {
+				item = without(item, name)
+			}
+		}
 		if item.Get("view_id").Kind == input.Absent {
 			d, body, known := datasetOf(&issues, item, datasets)
 			if !known {
@@ -156,7 +162,7 @@ func (s *Server) readWorkspaceItem(c *call) func(input.Issues, input.Value) (sea
 		if err := issues.Err(); err != nil {
 			return searching{}, err
 		}
-		body := without(item, "view_id")
+		body := withoutNulls(without(item, "view_id"), viewBodies)
 		search, v, err := s.viewSearch(c, views.ID(id), found, func(d query.Dataset) (query.Query, error) {
 			var none input.Issues
 			return readItem(&none, body, query.SearchRule(d, query.View))
@@ -204,10 +210,12 @@ func readItem(issues *input.Issues, body input.Value, by rule.Rule[query.Query])
 // batchedSearch is a search of a batch, and what comes of it.
 type batchedSearch struct {
 	searching
-	err   error
-	reply reply
-	rows  []jsontext.Value // whole
-	bytes int
+	err error
+	// refused is set if the body alone is why it is not run.
+	refused bool
+	reply   reply
+	rows    []jsontext.Value // whole
+	bytes   int
 	// found gives back the tokens of a search that reads e-mail addresses.
 	found func()
 }
@@ -225,19 +233,19 @@ func (c *call) searchBatch(read func(issues input.Issues, item input.Value) (sea
 		b[i] = &batchedSearch{}
 		if b[i].searching, b[i].err = read(item.issues, value); b[i].err == nil {
 			rows += b[i].q.Limit
-		} else if isServerFault(b[i].err) {
+		} else if b[i].refused = true; isServerFault(b[i].err) {
 			return reply{}, b[i].err
 		}
 	}
 	if rows > maxBatchRows {
 		return reply{}, fault.Validation(fault.Issue{Code: fault.Custom, Path: []string{searchesMember}, Message: "the limits of all searches together must be at most 1000, and are " + strconv.Itoa(rows)})
 	}
-	c.oweTurns(len(b) - 1)
 	release, err := c.acquireBatch()
 	if err != nil {
 		return reply{}, err
 	}
 	defer release()
+	c.oweTurns(len(b) - 1)
 	return c.meteredBatch(b)
 }
 
@@ -289,6 +297,10 @@ func (c *call) meteredBatch(b []*batchedSearch) (reply, error) {
 	stop := c.renewing(reservation)
 	c.runBatch(b)
 	stop()
+	if c.left() && slices.ContainsFunc(b, func(item *batchedSearch) bool { return isServerFault(item.err) }) {
+		// What is charged is kept, and this would not be: the repetition runs, and is charged.
+		return reply{}, fault.BackendUnavailable(context.Cause(c.Context()), "the request")
+	}
 	r, charges, err := c.batchAnswer(b)
 	if err != nil {
 		return reply{}, err
@@ -363,8 +375,8 @@ func (c *call) runBatch(b []*batchedSearch) {
 		bytes.Add(int64(item.bytes))
 	})
 	sum := 0
-	for i, item := range tasks {
-		if sum += item.bytes; sum > maxBatchBytes && i > 0 && item.bytes > 0 {
+	for _, item := range tasks {
+		if sum += item.bytes; sum > maxBatchBytes && sum > item.bytes && item.bytes > 0 {
 			item.err = fault.New(fault.Unavailable, tooManyBytes)
 		}
 		if item.found != nil && item.err == nil && len(item.rows) > 0 {
@@ -417,7 +429,7 @@ func (c *call) batchAnswer(b []*batchedSearch) (r reply, charges []credits.Charg
 			charges[at].Credits += n
 		}
 	}
-	if c.keeping() && !c.unfinished {
+	if c.keeping() && !c.unfinished && !slices.ContainsFunc(b, func(item *batchedSearch) bool { return fault.CodeOf(item.err) == fault.TooManyRequests }) {
 		c.kept, err = keptBatch(b, results)
 	}
 	return reply{results, m}, charges, err
@@ -466,19 +478,29 @@ func (all searchResults) append(b []byte) (_ []byte, err error) {
 	return append(b, `]}`...), nil
 }
 
-// keptSearch is what is kept of a search in a batch.
+// keptSearch is what is kept of a search in a batch. Of one that was refused for its body
+// alone that is the code: the repetition, which has the same body, refuses it anew.
 type keptSearch struct {
 	Metadata jsontext.Value `json:"m,omitzero"`
 	Rows     int            `json:"n,omitzero"`
-	Failure  *itemError     `json:"e,omitzero"`
+	Code     fault.Code     `json:"c,omitzero"`
+	Message  string         `json:"t,omitzero"`
 }
 
-// keptBatch keeps the metadata and ids of each search, as keptPage.
+// maxKeptBatch bounds what is kept of a batch, in bytes. A repetition of a longer one runs.
+const maxKeptBatch = 128 << 10
+
+// keptBatch keeps the metadata and ids of each search, as keptPage; nil if that is too long.
 func keptBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
 	all := make([]keptSearch, len(b))
 	var ids []uuid.UUID
 	for i, item := range b {
-		all[i] = keptSearch{Failure: results[i].failure, Rows: len(item.rows)}
+		all[i].Rows = len(item.rows)
+		if failure := results[i].failure; failure != nil {
+			if all[i] = (keptSearch{Code: failure.Code}); !item.refused {
+				all[i].Message = failure.Message
+			}
+		}
 		if m, is := item.reply.metadata.(pageMetadata); is && item.err == nil {
 			own, err := idsOf(item.rows)
 			if err != nil {
@@ -490,7 +512,25 @@ func keptBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
 			}
 		}
 	}
-	return keptFormOf(all, "", ids)
+	kept, err := keptFormOf(all, "", ids)
+	if len(kept) > maxKeptBatch {
+		return nil, err
+	}
+	return kept, err
+}
+
+// failureAgain is the failure of a search in a repetition, nil if it has none.
+func (c *call) failureAgain(item *batchedSearch, kept keptSearch) *itemError {
+	var failure itemError
+	switch {
+	case item.err != nil: // it is read anew, and its View may be gone
+		failure = c.server.itemErrorOf(item.err)
+	case kept.Code != "":
+		failure = c.server.itemErrorOf(fault.New(kept.Code, "%s", cmp.Or(kept.Message, "refused as at first")))
+	default:
+		return nil
+	}
+	return &failure
 }
 
 // replayBatch answers a repetition: each search with its present rows, and a token for each.
@@ -504,14 +544,15 @@ func (c *call) replayBatch(b []*batchedSearch, kept []byte) (reply, error) {
 		if len(all) != len(b) {
 			return reply{}, fault.New(fault.Internal, "a kept batch has another number of searches")
 		}
+		ctx, cancel := context.WithTimeout(ctx, batchWithin)
+		defer cancel()
 		results := make(searchResults, len(b))
 		pages := make([]keptPage, len(b))
 		for i, one := range all {
-			results[i].failure = one.Failure
-			pages[i] = keptPage{Metadata: one.Metadata}
-			if one.Failure == nil && one.Rows <= len(page.IDs) {
-				pages[i].IDs, page.IDs = page.IDs[:one.Rows], page.IDs[one.Rows:]
-			}
+			results[i].failure = c.failureAgain(b[i], one)
+			pages[i].Metadata = one.Metadata
+			n := min(one.Rows, len(page.IDs))
+			pages[i].IDs, page.IDs = page.IDs[:n], page.IDs[n:]
 		}
 		errs := make([]error, len(b))
 		c.server.Search.Together(ctx, len(b), func(ctx context.Context, i int) {

@@ -243,6 +243,35 @@ func TestSearchBatchOnce(t *testing.T) {
 	}
 }
 
+// A repetition after a View is gone says so, and what was refused for its body is refused
+// anew: of that nothing is kept but the code.
+func TestSearchBatchOnceWithoutItsView(t *testing.T) {
+	t.Parallel()
+	w, key := gets(t, 100)
+	w.holds(t)
+	var made struct{ View struct{ ID string } }
+	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{}}}`).into(t, &made, nil)
+	body := `{"searches":[{"dataset":"accounts","view_id":null,"limit":1},{"dataset":null,"view_id":"` + made.View.ID + `","limit":1},{"dataset":"accounts","` + strings.Repeat("x", 300<<10) + `":1}]}`
+	statuses := func(a answer) (all []string) {
+		var data struct{ Results []searched }
+		a.into(t, &data, nil)
+		for _, r := range data.Results {
+			all = append(all, r.Status)
+		}
+		return all
+	}
+	first := w.keyed(t, key, "k", "POST", "/workspace/search/batch", body)
+	if diff := cmp.Diff([]string{"ok", "ok", "invalid_input"}, statuses(first)); diff != "" {
+		t.Fatal(diff)
+	}
+	w.call(t, key, "DELETE", "/workspace/views/"+made.View.ID, "").into(t, nil, nil)
+	again := w.keyed(t, key, "k", "POST", "/workspace/search/batch", body)
+	replayed(t, "a batch", again)
+	if diff := cmp.Diff([]string{"ok", "view_not_found", "invalid_input"}, statuses(again)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A batch takes one turn of the key's rate, and owes one for each further search.
 func TestSearchBatchTakesTurns(t *testing.T) {
 	t.Parallel()

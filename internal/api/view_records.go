@@ -28,14 +28,22 @@ type RecordSearcher interface {
 	FacetView(ctx context.Context, v views.View, request query.FacetRequest) (query.Facets, error)
 }
 
+// viewBodies is a search request of a View, whose dataset is not known yet.
+var viewBodies = func() *schema.Schema {
+	var bodies []*schema.Schema
+	for _, d := range query.Held {
+		bodies = append(bodies, query.SearchRule(d, query.View).Schema)
+	}
+	return schema.Named("ViewRecordsSearchRequest", schema.AnyOfObjects(bodies...).Described("A search request of the View's dataset."))
+}()
+
 func (s *Server) viewRecordRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	const visible = "Visible are all accounts and projects, and those contacts that a project names, that are in the book, or that are in a Static View of the workspace."
 	ofStatic := []fault.Code{fault.ViewNotFound, fault.ViewTypeMismatch}
 	ofAdded := []fault.Code{fault.RecordNotFound, fault.RecordNotVisible, fault.ViewFull}
-	var bodies, answers []*schema.Schema
+	var answers []*schema.Schema
 	for _, d := range query.Held {
-		bodies = append(bodies, query.SearchRule(d, query.View).Schema)
 		answers = append(answers, schema.Named("View"+d.Title()+"Records", schema.Object(
 			schema.Required("dataset", schema.Const(d.Singular())),
 			schema.Required("records", schema.Array(viewRow(d), 0, query.MaxLimit)),
@@ -74,7 +82,7 @@ func (s *Server) viewRecordRoutes() []Route {
 			}},
 		{Method: "POST", Path: "/workspace/views/:id/records/search", Operation: "search_view_records",
 			Scope: read, Throttling: Metered, Budget: Budget{placesSearch, rowsMerged, 512},
-			endpoint: endpoint{body: schema.Named("ViewRecordsSearchRequest", schema.AnyOfObjects(bodies...).Described("A search request of the View's dataset.")), bodyOptional: true, handle: s.searchViewRecords},
+			endpoint: endpoint{body: viewBodies, bodyOptional: true, handle: s.searchViewRecords},
 			doc: operationDoc{
 				tag: tagViews, summary: "Search the records of a View",
 				text:    "The request is one of the View's dataset; its conditions narrow the View for this call. One on a value of the book restricts the result to the book. The presentation's sorting is not used. " + visible,

@@ -3,7 +3,8 @@
 // the key (docs/api.md, "Credits").
 //
 // A metered operation Reserves what it may deliver, runs, and Settles what it
-// delivered before it sends the response. The package does not limit request rates,
+// delivered before it sends the response. Where credits are Ample, a search may run and then
+// be Charged at once. The package does not limit request rates,
 // has no billing periods, and does not know plans, ceilings or budgets: the caller passes
 // them.
 //
@@ -40,7 +41,15 @@
 //	o         oldest bucket of keys
 //	e         the hour, and how many answers without records were kept in it
 //
-// Credits are charged to the minute in which their reservation was made. A bucket is
+// Credits are charged to the minute in which their reservation was made, those of a Charge to
+// its own. A Charge is granted as a reservation is, and no reservation can be held for it: when
+// it is refused, nothing may be delivered. Its id is kept for 60 s under a key beside the hash,
+// `<prefix>{<workspace>}:<id>`, about 100 bytes, so that a repeated call charges once.
+//
+// A batch has one reservation for all of its items. They are granted in order, and its Settle
+// charges each operation. Renew prolongs the lease of its Idempotency-Key.
+//
+// A bucket is
 // dropped when its whole minute is older than 24 hours, so credits count for 24 hours
 // after the reservation and up to a minute longer. Nothing scans the hash: buckets are
 // dropped from the oldest on, and reservations lapse from the head of the queue. A hash

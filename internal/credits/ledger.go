@@ -286,6 +286,7 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation, amounts []int64) (
 	}
 	status, used, byKey := answer.text(0), answer.number(1), answer.number(2)
 	r.seq, r.epoch = answer.number(3), answer.text(4)
+	l.ample.learn(r.key, r.by, used, byKey)
 	var back, keyBack int64
 	switch status {
 	case "used_up":
@@ -299,7 +300,6 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation, amounts []int64) (
 		for _, amount := range amounts[:r.granted] {
 			r.amount += amount
 		}
-		l.ample.learn(r.key, r.by, used, byKey)
 	}
 	if answer.err != nil {
 		return "", nil, Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)

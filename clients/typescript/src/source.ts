@@ -134,7 +134,9 @@ export async function searchBatch<R>(connection: Connection, path: string, searc
   const items = batch.items.map((item, i): Item<Page<R>> => {
     if (item.error) return { ...item, data: undefined };
     const answer = body.data.results[i] as unknown as SearchAnswer<R> & { metadata: { credits: number } };
-    const page = pageOf(answer, response);
+    const { count } = answer.data as { count?: number };
+    // A dry run has no records, and counts exactly.
+    const page = count === undefined ? pageOf(answer, response) : pageOf<R>({ data: [], metadata: { ...answer.metadata, total: count, total_is_capped: false } }, response);
     return { ...item, data: { ...page, credits: { ...page.credits, charged: answer.metadata.credits } } };
   });
   return { ...batch, items };

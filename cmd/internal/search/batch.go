@@ -21,6 +21,8 @@ const (
 	maxBatchRows, batchLimit = 1_000, 20
 	// maxSearchLine is the maximum length of a line, in bytes: that of a request.
 	maxSearchLine = 1 << 20
+	// maxBatchSize is the maximum length of the lines of a batch, in bytes.
+	maxBatchSize = 512 << 10
 )
 
 // batchLine is a line of the file of --batch.
@@ -92,7 +94,7 @@ func (r *batchRun) lines(ctx context.Context, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxSearchLine)
 	var waiting []batchLine
-	rows, n := 0, 0
+	rows, size, n := 0, 0, 0
 	for lines.Scan() {
 		n++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
@@ -101,17 +103,21 @@ func (r *batchRun) lines(ctx context.Context, in io.Reader) error {
 		line := batchLine{n: n}
 		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
 		d.DisallowUnknownFields()
-		if err := d.Decode(&line); err != nil {
-			return errors.Join(r.send(ctx, waiting), fmt.Errorf("line %d: %w; a line is a search request with dataset, book or view_id", n, err))
+		err := d.Decode(&line)
+		if _, more := d.Token(); err == nil && more != io.EOF { //nolint:errorlint // as Decode
+			err = errors.New("more than one object")
+		}
+		if err != nil {
+			return errors.Join(r.send(ctx, waiting), fmt.Errorf("line %d: %w; a line is one search request with dataset, book or view_id, without dry_run and explain", n, err))
 		}
 		limit := cmp.Or(line.Limit, batchLimit)
-		if len(waiting) == client.MaxSearches || len(waiting) > 0 && (rows+limit > maxBatchRows || waiting[0].workspace() != line.workspace()) {
+		if len(waiting) == client.MaxSearches || len(waiting) > 0 && (rows+limit > maxBatchRows || size+len(lines.Bytes()) > maxBatchSize || waiting[0].workspace() != line.workspace()) {
 			if err := r.send(ctx, waiting); err != nil {
 				return err
 			}
-			waiting, rows = nil, 0
+			waiting, rows, size = nil, 0, 0
 		}
-		waiting, rows = append(waiting, line), rows+limit
+		waiting, rows, size = append(waiting, line), rows+limit, size+len(lines.Bytes())
 	}
 	return cmp.Or(r.send(ctx, waiting), lines.Err())
 }

@@ -155,6 +155,15 @@ def _page_of(answer: dict[str, Any], response: httpx.Response, read: Any) -> Pag
     )
 
 
+def _as_page(result: dict[str, Any]) -> dict[str, Any]:
+    """A result of a batch as the answer of a search. A dry run has no records, and counts exactly."""
+    data = result["data"]
+    if not isinstance(data, dict) or "records" in data:
+        return result
+    counted = {"total": data["count"], "total_is_capped": False}
+    return {"data": [], "metadata": counted | result["metadata"]}
+
+
 def search_batch(connection: Connection, path: str, searches: Sequence[Any]) -> Batch[Page[Any]]:
     """Sends a batch of searches."""
     response = connection.send("POST", path, body={"searches": list(searches)})
@@ -162,7 +171,7 @@ def search_batch(connection: Connection, path: str, searches: Sequence[Any]) -> 
     items = []
     for r in answer["data"]["results"]:
         error = item_error(r["error"]) if "error" in r else None
-        page = None if error else _page_of(r, response, dict)
+        page = None if error else _page_of(_as_page(r), response, dict)
         if page is not None:
             page = replace(page, credits=replace(page.credits, charged=r["metadata"]["credits"]))
         items.append(Item(r["index"], None, page, error))
