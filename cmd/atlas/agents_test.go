@@ -165,7 +165,7 @@ func startAgent(t *testing.T, env ...string) scriptedAgent {
 	a := scriptedAgent{to, bufio.NewReader(from)}
 	var first struct{ Tools []string }
 	a.read(t, &first)
-	if len(first.Tools) != 13 {
+	if len(first.Tools) != 14 {
 		t.Errorf("the tools are %v", first.Tools)
 	}
 	return a

@@ -167,6 +167,9 @@ func clientOfData(t *testing.T, c *client.Client) {
 			}
 			break
 		}
+		if r := must(c.Dataset(d).Read(ctx, client.ReadRequest{Query: "calgary"}))(t); len(r.Filters) == 0 && d != client.DatasetContacts {
+			t.Errorf("%s: %+v", d, r)
+		}
 		for _, s := range must(c.Dataset(d).Suggest(ctx, client.SuggestRequest{Prefix: "cal", Field: "city", Limit: 20}))(t) {
 			if s.Field != "city" || s.ID != "" || s.Count == 0 {
 				t.Errorf("%s: %+v", d, s)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"strings"
@@ -73,6 +74,26 @@ func clientOfBooks(t *testing.T, c *client.Client) {
 	}, func(r client.BookProject) (string, string, []string) { return r.ID, r.Status, r.Tags }, ids[2])
 	if _, err := c.Book.Accounts.Upsert(t.Context(), client.AccountUpsert{Match: &client.AccountMatch{Domain: "nobody.example"}}); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
+	}
+	question := client.ReadRequest{Query: "calgary"}
+	for _, read := range []func(context.Context, client.ReadRequest) (client.Reading, error){c.Book.Accounts.Read, c.Book.Contacts.Read, c.Book.Projects.Read} {
+		if r := must(read(t.Context(), question))(t); r.Query == "" && len(r.Filters) == 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	clientOfBatches(t, c)
+}
+
+// clientOfBatches sends batches that cost nothing.
+func clientOfBatches(t *testing.T, c *client.Client) {
+	nothing := client.Search{Query: "zzqq"}
+	global := must(c.SearchBatch(t.Context(), []client.BatchSearch{{Dataset: "accounts", Search: nothing}, {Dataset: "firms"}}))(t)
+	if records, err := client.RecordsOf[client.Account](global.Items[0].Data); err != nil || len(records) != 0 || global.Succeeded != 1 || !errors.Is(global.Items[1].Err, client.ErrInvalidInput) {
+		t.Errorf("%+v, %v", global, err)
+	}
+	own := must(c.SearchWorkspaceBatch(t.Context(), []client.BatchSearch{{Dataset: "accounts", Search: nothing}, {ViewID: "00000000-0000-4000-8000-000000000000"}}))(t)
+	if own.Succeeded != 1 || !errors.Is(own.Items[1].Err, client.ErrViewNotFound) {
+		t.Errorf("%+v", own)
 	}
 }
 

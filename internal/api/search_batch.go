@@ -116,10 +116,9 @@ func (s *Server) dataBatchRoute() Route {
 // workspaceBatchRoute is the batch of searches of books and Views.
 func (s *Server) workspaceBatchRoute() Route {
 	var bodies []*schema.Schema
-	for _, d := range query.Held {
-		bodies = append(bodies,
-			query.SearchRule(d, query.Book).Schema.With(schema.Required("dataset", schema.OneOf(d))),
-			query.SearchRule(d, query.View).Schema.With(schema.Required("view_id", schema.UUID())))
+	for _, d := range query.Held { // what a book takes, a View takes too
+		body := query.SearchRule(d, query.View).Schema.With(schema.Optional("view_id", schema.UUID())).With(schema.Optional("dataset", schema.OneOf(d)))
+		bodies = append(bodies, body.When(schema.Requires("view_id"), schema.Never().At("dataset"), schema.Requires("dataset")))
 	}
 	return searchBatchRoute("/workspace/search/batch", "search_workspace_batch", workspace.WorkspaceRead, "Several searches of the book and of Views",
 		[]example{{"two", "The book, and a View", []byte(`{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"priority"}}},{"view_id":"` + schema.SampleID + `","limit":5}]}`)}},

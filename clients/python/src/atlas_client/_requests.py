@@ -623,9 +623,7 @@ class SearchFieldsRequest(TypedDict, closed=True):
 
 
 class SearchWorkspaceBatchItemSort(TypedDict, closed=True):
-    field: Literal[
-        "name", "projects_count", "created_at", "updated_at", "atlas_score", "last_signal_at", "signals_count"
-    ]
+    field: Literal["name", "projects_count", "created_at", "last_signal_at", "signals_count"]
     order: Literal["asc", "desc"]
 
 
@@ -3196,6 +3194,7 @@ class SearchDataBatchRequest(TypedDict, closed=True):
 
 class SearchWorkspaceBatchItem(TypedDict, closed=True):
     dataset: NotRequired[Literal["accounts", "contacts", "projects"]]
+    view_id: NotRequired[str]
     query: NotRequired[str]
     words: NotRequired[Literal["forms", "exact"]]
     typos: NotRequired[Literal["off", "auto"]]
@@ -3213,14 +3212,10 @@ class SearchWorkspaceBatchItem(TypedDict, closed=True):
                 "id",
                 "name",
                 "account_types",
-                "domains",
-                "website",
                 "icp_tier",
-                "workspace_status",
-                "notes",
-                "tags",
                 "atlas_score",
-                "atlas_trend",
+                "workspace_status",
+                "tags",
                 "updated_at",
                 "title",
                 "email",
@@ -3238,7 +3233,6 @@ class SearchWorkspaceBatchItem(TypedDict, closed=True):
     dry_run: NotRequired[bool]
     highlight: NotRequired[bool]
     explain: NotRequired[bool]
-    view_id: NotRequired[str]
 
 
 class SearchWorkspaceBatchRequest(TypedDict, closed=True):
