@@ -44,10 +44,16 @@ var (
 	grouped     = regexp.MustCompile(`^\D*\d{1,3}(,\d{3})+(\.\d+)?\D*$`) // 1,000
 )
 
+// maxRangeText is the maximum length of a text that is looked at for a range, in bytes: two
+// ends take less, and the patterns take long for a text as long as a body.
+const maxRangeText = 1_000
+
 // rangeOfText is [from, to] of a text such as 1000..2000 or >=1000, whose ends literal
 // writes as JSON, "" for what it does not know; "" if it is none.
 func rangeOfText(text string, literal func(text string) string) string {
-	text = strings.Trim(text, "[]() ")
+	if text = strings.Trim(text, "[]() "); len(text) > maxRangeText {
+		return ""
+	}
 	for i, signs := range [2]string{">=", "<="} {
 		if rest := strings.TrimLeft(text, signs); rest != text && literal(strings.TrimSpace(rest)) != "" {
 			return [2]string{"[" + literal(strings.TrimSpace(rest)) + ",null]", "[null," + literal(strings.TrimSpace(rest)) + "]"}[i]
