@@ -367,37 +367,20 @@ func callGo(ctx context.Context, api *client.Client, c behaviour) (map[string]an
 		return map[string]any{"ids": []string{p.ID}}, err
 	case "get_all":
 		b, err := api.Projects.GetAll(ctx, []string{"a", "b"}, client.Shown{})
-		var ids, codes []string
+		var ids []string
 		for _, i := range b.Items {
-			code := client.Code("")
-			if e, failed := errors.AsType[*client.Error](i.Err); failed {
-				code = e.Code
-			} else {
+			if i.Err == nil {
 				ids = append(ids, i.Data.ID)
 			}
-			codes = append(codes, string(code))
 		}
-		return map[string]any{"ids": ids, "codes": codes}, err
+		return map[string]any{"ids": ids, "codes": codesOf(b)}, err
 	case "search_batch":
 		b, err := api.SearchBatch(ctx, []client.BatchSearch{{Dataset: "projects", Search: client.Search{Limit: 1}}, {Dataset: "accounts"}})
 		if err != nil {
 			return nil, err
 		}
-		var ids, codes []string
-		for _, i := range b.Items {
-			code := client.Code("")
-			if e, failed := errors.AsType[*client.Error](i.Err); failed {
-				code = e.Code
-			} else {
-				found, err := client.RecordsOf[client.Project](i.Data)
-				if err != nil {
-					return nil, err
-				}
-				ids = append(ids, idsOf(found)...)
-			}
-			codes = append(codes, string(code))
-		}
-		return map[string]any{"ids": ids, "codes": codes, "charged": b.Items[0].Data.Credits}, nil
+		found, err := client.RecordsOf[client.Project](b.Items[0].Data)
+		return map[string]any{"ids": idsOf(found), "codes": codesOf(b), "charged": b.Items[0].Data.Credits}, err
 	case "create_view":
 		return view(api.Views.Upsert(ctx, client.ViewUpsert{Dataset: "project", Type: "static", Name: "V"}))
 	case "change_view":
@@ -426,6 +409,17 @@ func last[T any](walk iter.Seq2[T, error]) (err error) {
 	for _, err = range walk {
 	}
 	return err
+}
+
+// codesOf are the codes of the items of a batch that failed, "" of the others.
+func codesOf[T any](b client.Batch[T]) []string {
+	codes := make([]string, len(b.Items))
+	for i, item := range b.Items {
+		if e, failed := errors.AsType[*client.Error](item.Err); failed {
+			codes[i] = string(e.Code)
+		}
+	}
+	return codes
 }
 
 func idsOf(records []client.Project) []string {

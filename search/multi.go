@@ -44,8 +44,11 @@ func (e *Engine) global(d query.Dataset, body []byte) request {
 // multi runs searches in one round trip. All answers are complete, or it returns an
 // error.
 func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, error) {
-	results, sent, err := gather(ctx, requests)
-	if !sent {
+	var results []result
+	var err error
+	if g := gatheringOf(ctx); g != nil {
+		results, err = g.gather(ctx, requests...)
+	} else {
 		results, err = e.send(ctx, false, requests...)
 	}
 	if err != nil {

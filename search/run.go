@@ -245,7 +245,8 @@ type hit struct {
 
 func (e *Engine) search(ctx context.Context, r request, preference string) (result, error) {
 	r.preference = preference
-	if results, sent, err := gather(ctx, []request{r}); sent {
+	if g := gatheringOf(ctx); g != nil {
+		results, err := g.gather(ctx, r)
 		if err != nil {
 			return result{}, err
 		}

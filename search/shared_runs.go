@@ -37,6 +37,11 @@ func (s *sharedRuns[T]) do(ctx context.Context, key string, run func(context.Con
 	}
 }
 
+// panicked is the error of a panic that is recovered here: Internal.
+func panicked(p any) error {
+	return fault.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), fault.Internal, "panic")
+}
+
 func (s *sharedRuns[T]) join(ctx context.Context, key string, run func(context.Context) (T, error)) *sharedRun[T] {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -54,7 +59,7 @@ func (s *sharedRuns[T]) join(ctx context.Context, key string, run func(context.C
 		defer close(r.done)
 		defer func() {
 			if p := recover(); p != nil {
-				r.err = fault.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), fault.Internal, "panic")
+				r.err = panicked(p)
 			}
 			s.lock.Lock()
 			defer s.lock.Unlock()

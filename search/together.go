@@ -31,14 +31,14 @@ func (e *Engine) Together(ctx context.Context, tasks int, run func(ctx context.C
 	}
 	close(next)
 	var all sync.WaitGroup
-	var panicked sync.Once
+	var first sync.Once
 	var cause any
 	for range g.active {
 		all.Go(func() {
 			defer g.leave()
 			defer func() {
 				if p := recover(); p != nil {
-					panicked.Do(func() { cause = fmt.Sprintf("%v\n%s", p, debug.Stack()) })
+					first.Do(func() { cause = fmt.Sprintf("%v\n%s", p, debug.Stack()) })
 				}
 			}()
 			for i := range next {
@@ -77,18 +77,20 @@ type gathered struct {
 
 // alone is a context whose searches go by themselves.
 func alone(ctx context.Context) context.Context {
-	if ctx.Value(gatheringKey{}) == nil {
+	if gatheringOf(ctx) == nil {
 		return ctx
 	}
 	return context.WithValue(ctx, gatheringKey{}, (*gathering)(nil))
 }
 
-// gather sends searches together with others if ctx is one of Together: sent says so.
-func gather(ctx context.Context, requests []request) (results []result, sent bool, err error) {
+// gatheringOf is the gathering whose searches go together, nil if ctx is not of Together.
+func gatheringOf(ctx context.Context) *gathering {
 	g, _ := ctx.Value(gatheringKey{}).(*gathering)
-	if g == nil {
-		return nil, false, nil
-	}
+	return g
+}
+
+// gather sends searches together with those of other tasks.
+func (g *gathering) gather(ctx context.Context, requests ...request) ([]result, error) {
 	own := &gathered{ctx: ctx, requests: requests, since: time.Now(), done: make(chan struct{})}
 	g.lock.Lock()
 	g.waiting = append(g.waiting, own)
@@ -96,9 +98,9 @@ func gather(ctx context.Context, requests []request) (results []result, sent boo
 	g.lock.Unlock()
 	select {
 	case <-own.done:
-		return own.results, true, own.err
+		return own.results, own.err
 	case <-ctx.Done():
-		return nil, true, fault.BackendUnavailable(context.Cause(ctx), "elasticsearch")
+		return nil, fault.BackendUnavailable(context.Cause(ctx), "elasticsearch")
 	}
 }
 
@@ -165,7 +167,7 @@ func (g *gathering) fly(batch []*gathered) {
 func (g *gathering) send(all []request) (results []result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), fault.Internal, "panic")
+			err = panicked(p)
 		}
 	}()
 	return g.engine.send(g.base, false, all...)

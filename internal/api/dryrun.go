@@ -47,7 +47,15 @@ func (c *call) showUnmetered() error {
 	return nil
 }
 
-// dryPage answers a dry run.
+// dryRun answers a dry run that is a call of its own.
+func (c *call) dryRun(s searching) (reply, error) {
+	if err := c.unmetered(); err != nil {
+		return reply{}, err
+	}
+	return c.dryPage(c.Context(), s)
+}
+
+// dryPage is the answer of a dry run.
 func (c *call) dryPage(ctx context.Context, s searching) (reply, error) {
 	q := s.q
 	p, err := s.find(ctx, q)

@@ -198,23 +198,11 @@ func (c *call) keepRows(metadata any, rows []jsontext.Value) error {
 	if !c.keeping() {
 		return nil
 	}
-	ids, err := idsOf(rows)
+	ids, err := book.RecordIDs(rows)
 	if err != nil {
 		return err
 	}
 	return c.keep(metadata, "", ids)
-}
-
-func idsOf(rows []jsontext.Value) ([]uuid.UUID, error) {
-	ids := make([]uuid.UUID, len(rows))
-	for i, row := range rows {
-		id, err := book.RecordID(row)
-		if err != nil {
-			return nil, err
-		}
-		ids[i] = id
-	}
-	return ids, nil
 }
 
 // packFrom is the length from which the head of a kept page is compressed, in bytes.
@@ -283,13 +271,13 @@ func (p keptPage) rows(q query.Query, find func(query.Query) ([]jsontext.Value, 
 	if err != nil {
 		return nil, nil, err
 	}
+	ids, err := book.RecordIDs(found)
+	if err != nil {
+		return nil, nil, err
+	}
 	byID := make(map[uuid.UUID]jsontext.Value, len(found))
-	for _, row := range found {
-		id, err := book.RecordID(row)
-		if err != nil {
-			return nil, nil, err
-		}
-		byID[id] = row
+	for i, row := range found {
+		byID[ids[i]] = row
 	}
 	rows, there := make([]jsontext.Value, 0, len(found)), make([]string, 0, len(found))
 	for i, id := range p.IDs {

@@ -143,14 +143,14 @@ type keptMatches struct {
 
 func (k *keptMatches) add(result renderedMatch, records []jsontext.Value) error {
 	result.Ref, result.Candidates = "", slices.Clone(result.Candidates)
-	for i := range result.Candidates {
-		id, err := book.RecordID(records[i])
-		if err != nil {
-			return err
-		}
-		result.Candidates[i].Record = nil
-		k.ids = append(k.ids, id)
+	ids, err := book.RecordIDs(records[:len(result.Candidates)])
+	if err != nil {
+		return err
 	}
+	for i := range result.Candidates {
+		result.Candidates[i].Record = nil
+	}
+	k.ids = append(k.ids, ids...)
 	k.results = append(k.results, result)
 	return nil
 }

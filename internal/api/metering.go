@@ -55,19 +55,24 @@ const (
 	headerTokenReset = "RateLimit-Reset"
 )
 
+// turns are the bucket of a key's requests, and its rate.
+func (c *call) turns() (bucket string, limit ratelimit.Limit) {
+	perSecond := c.principal.Budget.RequestsPerSecond
+	return "key:" + c.principal.Key.String(), ratelimit.Limit{PerSecond: perSecond, Burst: perSecond, Of: "requests of this API key"}
+}
+
 // takeTurn refuses a request of a key beyond its rate: fault.TooManyRequests.
 func (c *call) takeTurn() error {
-	perSecond := c.principal.Budget.RequestsPerSecond
-	_, err := c.server.Limiter.Take(c.Context(), "key:"+c.principal.Key.String(),
-		ratelimit.Limit{PerSecond: perSecond, Burst: perSecond, Of: "requests of this API key"})
+	bucket, limit := c.turns()
+	_, err := c.server.Limiter.Take(c.Context(), bucket, limit)
 	return err
 }
 
 // oweTurns takes further turns of a key's rate.
 func (c *call) oweTurns(turns int) {
-	perSecond := c.principal.Budget.RequestsPerSecond
-	if turns > 0 && perSecond > 0 {
-		c.server.Limiter.Owe(c.Context(), "key:"+c.principal.Key.String(), ratelimit.Limit{PerSecond: perSecond, Burst: perSecond}, turns)
+	if turns > 0 {
+		bucket, limit := c.turns()
+		c.server.Limiter.Owe(c.Context(), bucket, limit, turns)
 	}
 }
 

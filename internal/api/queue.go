@@ -70,7 +70,7 @@ func (s *Server) searchQueue(c *call, r query.QueueRequest) (reply, error) {
 		return s.Queue.Search(ctx, c.workspace(), r)
 	}
 	if r.DryRun {
-		return c.search(searching{q: r.Query, find: func(ctx context.Context, _ query.Query) (query.Page, error) {
+		return c.dryRun(searching{q: r.Query, find: func(ctx context.Context, _ query.Query) (query.Page, error) {
 			p, err := find(ctx, r)
 			return p.Page, err
 		}})

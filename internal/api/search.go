@@ -25,10 +25,7 @@ type searching struct {
 // search answers a search, or says what the page would cost.
 func (c *call) search(s searching) (reply, error) {
 	if s.q.DryRun {
-		if err := c.unmetered(); err != nil {
-			return reply{}, err
-		}
-		return c.dryPage(c.Context(), s)
+		return c.dryRun(s)
 	}
 	run := func(ctx context.Context) (reply, int, error) {
 		return c.guarded(s.reads, func() (reply, int, error) {

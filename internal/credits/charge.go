@@ -88,22 +88,6 @@ func (l *Ledger) Charge(ctx context.Context, workspace string, ceiling int64, c 
 			l.logUncertain(ctx, workspace, id.String(), charges, err)
 			return "", Window{}, err
 		}
-		return l.charged(ctx, answer, ceiling, key, by)
+		return l.state(ctx, answer, key, ceiling, by)
 	})
-}
-
-func (l *Ledger) charged(ctx context.Context, answer reply, ceiling int64, key string, by Key) (status string, w Window, err error) {
-	status, used, byKey, back, keyBack := answer.text(0), answer.number(1), answer.number(2), int64(0), int64(0)
-	switch status {
-	case "used_up":
-		back = answer.number(3)
-	case "key_used_up":
-		keyBack = answer.number(3)
-	}
-	if answer.err != nil {
-		return "", Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
-	}
-	l.warnClockAhead(ctx, answer.ahead)
-	l.ample.learn(key, by, used, byKey)
-	return status, newWindow(used, ceiling, back).of(by, byKey, keyBack), nil
 }

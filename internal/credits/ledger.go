@@ -284,15 +284,8 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation, amounts []int64) (
 	if err != nil {
 		return "", nil, Window{}, err
 	}
-	status, used, byKey := answer.text(0), answer.number(1), answer.number(2)
 	r.seq, r.epoch = answer.number(3), answer.text(4)
-	l.ample.learn(r.key, r.by, used, byKey)
-	var back, keyBack int64
-	switch status {
-	case "used_up":
-		back = r.seq
-	case "key_used_up":
-		keyBack = r.seq
+	switch answer.text(0) {
 	case "kept":
 		kept = []byte(answer.text(5))
 	case "granted":
@@ -301,11 +294,25 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation, amounts []int64) (
 			r.amount += amount
 		}
 	}
+	status, w, err = l.state(ctx, answer, r.key, r.ceiling, r.by)
+	return status, kept, w, err
+}
+
+// state reads the status of a reply to a request of a key, and the window, and learns it.
+func (l *Ledger) state(ctx context.Context, answer reply, key string, ceiling int64, by Key) (status string, w Window, err error) {
+	status, used, byKey, back, keyBack := answer.text(0), answer.number(1), answer.number(2), int64(0), int64(0)
+	switch status {
+	case "used_up":
+		back = answer.number(3)
+	case "key_used_up":
+		keyBack = answer.number(3)
+	}
 	if answer.err != nil {
-		return "", nil, Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
+		return "", Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
 	}
 	l.warnClockAhead(ctx, answer.ahead)
-	return status, kept, newWindow(used, r.ceiling, back).of(r.by, byKey, keyBack), nil
+	l.ample.learn(key, by, used, byKey)
+	return status, newWindow(used, ceiling, back).of(by, byKey, keyBack), nil
 }
 
 // Check returns fault.RateLimited or fault.KeyBudgetUsed, with the Window, as Reserve

@@ -135,11 +135,10 @@ func (r *Reservation) Renew(ctx context.Context) {
 }
 
 func (r *Reservation) settled(ctx context.Context, answer reply, charged, old bool) (Window, error) {
-	status, used, byKey := answer.text(0), answer.number(1), answer.number(2)
-	if answer.err != nil {
-		return Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
+	status, window, err := r.ledger.state(ctx, answer, r.key, r.ceiling, r.by)
+	if err != nil {
+		return Window{}, err
 	}
-	r.ledger.warnClockAhead(ctx, answer.ahead)
 	if status == "superseded" {
 		return Window{}, fault.KeyInProgress(time.Second)
 	}
@@ -148,6 +147,5 @@ func (r *Reservation) settled(ctx context.Context, answer reply, charged, old bo
 	if charged && (status == "lost" || status == "gone" && old) {
 		return Window{}, fault.BackendUnavailable(errLost, "redis")
 	}
-	r.ledger.ample.learn(r.key, r.by, used, byKey)
-	return newWindow(used, r.ceiling, 0).of(r.by, byKey, 0), nil
+	return window, nil
 }

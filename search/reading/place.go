@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +28,14 @@ var attribute = wordSet("state province based area")
 var (
 	stateSymbols   = words.Published.StateSymbols()
 	countrySymbols = words.Published.CountrySymbols()
+	// stateNames are the names and symbols of states by their symbols.
+	stateNames = func() map[string][]string {
+		of := map[string][]string{}
+		for _, name := range slices.Sorted(maps.Keys(stateSymbols)) {
+			of[stateSymbols[name]] = append(of[stateSymbols[name]], name)
+		}
+		return of
+	}()
 )
 
 // located reads a place that begins at a word, the longest first.
@@ -93,11 +102,9 @@ func (r *reader) stateOf(d query.Dataset, text string) (Value, bool) {
 	if v, ok := r.Lookup(d, "state", symbol); ok {
 		return v, true
 	}
-	for name, of := range stateSymbols {
-		if of == symbol {
-			if v, ok := r.Lookup(d, "state", name); ok {
-				return v, true
-			}
+	for _, name := range stateNames[symbol] {
+		if v, ok := r.Lookup(d, "state", name); ok {
+			return v, true
 		}
 	}
 	return Value{}, false

@@ -26,6 +26,19 @@ func RecordID(public jsontext.Value) (uuid.UUID, error) {
 	return id, nil
 }
 
+// RecordIDs are the ids of public records.
+func RecordIDs(public []jsontext.Value) ([]uuid.UUID, error) {
+	ids := make([]uuid.UUID, len(public))
+	for i, record := range public {
+		id, err := RecordID(record)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+	}
+	return ids, nil
+}
+
 // pick returns the members of a public record with these names, null for a missing
 // one. They share the record's bytes. It stops reading at the last of them: a page has
 // many records, and rows show a small part of each.

@@ -103,7 +103,7 @@ func (r *Records) search(ctx context.Context, s search) (query.Page, error) {
 	if err != nil || len(page.Rows) == 0 {
 		return page, err
 	}
-	ids, err := idsOf(page.Rows)
+	ids, err := book.RecordIDs(page.Rows)
 	if err != nil {
 		return query.Page{}, err
 	}
@@ -168,16 +168,4 @@ func (r *Records) run(ctx context.Context, plan join.Plan) (query.Page, error) {
 		return r.Searcher.Search(ctx, plan.Searches[0])
 	}
 	return r.Searcher.SearchMerged(ctx, [2]query.Query(plan.Searches), plan.CountOnly)
-}
-
-func idsOf(records []jsontext.Value) ([]uuid.UUID, error) {
-	ids := make([]uuid.UUID, len(records))
-	for i, record := range records {
-		id, err := book.RecordID(record)
-		if err != nil {
-			return nil, err
-		}
-		ids[i] = id
-	}
-	return ids, nil
 }
