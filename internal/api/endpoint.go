@@ -137,12 +137,14 @@ var mistakenHeaders = map[string]string{
 	"Workspace-Id": chosenWorkspace, "X-Workspace-Id": chosenWorkspace, "X-Workspace": chosenWorkspace, "X-Atlas-Workspace": chosenWorkspace,
 }
 
+var namesOfMistaken = slices.Sorted(maps.Keys(mistakenHeaders))
+
 const chosenWorkspace = "the workspace is chosen by ?workspace_id="
 
 // checkPath adds an issue for each path parameter that must be an id and is not, and for
 // names of headers and query parameters that mean nothing.
 func (c *call) checkPath() {
-	for _, name := range slices.Sorted(maps.Keys(mistakenHeaders)) {
+	for _, name := range namesOfMistaken {
 		if header := c.gin.Request.Header; header[name] != nil && (mistakenHeaders[name] == chosenWorkspace || header[headerIdempotencyKey] == nil) {
 			c.pathIssues.Add(fault.Custom, []string{name}, "this header means nothing here: %s", mistakenHeaders[name])
 		}

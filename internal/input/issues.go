@@ -165,7 +165,7 @@ func (r *Reader) Ok() bool { return r.value.Kind == Object }
 
 // Path is the path of a member.
 func (r *Reader) Path(more ...string) []string {
-	return append(slices.Clip(append([]string{}, r.path...)), more...)
+	return slices.Concat(r.path, more)
 }
 
 // Expect marks names as known, in this order. It keeps the list.

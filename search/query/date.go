@@ -46,15 +46,19 @@ var plainDay = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})$`)
 
 // period returns the first and the last day of a year, YYYY, or a month, YYYY-MM.
 func period(text string) (first, last string, ok bool) {
-	for layout, next := range map[string]func(time.Time) time.Time{
-		"2006":    func(t time.Time) time.Time { return t.AddDate(1, 0, -1) },
-		"2006-01": func(t time.Time) time.Time { return t.AddDate(0, 1, -1) },
-	} {
-		if t, err := time.Parse(layout, text); err == nil && t.Year() > 0 {
-			return t.Format(time.DateOnly), next(t).Format(time.DateOnly), true
-		}
+	layout, years, months := "2006", 1, 0
+	switch len(text) {
+	case len("2006"):
+	case len("2006-01"):
+		layout, years, months = "2006-01", 0, 1
+	default:
+		return "", "", false
 	}
-	return "", "", false
+	t, err := time.Parse(layout, text)
+	if err != nil || t.Year() <= 0 {
+		return "", "", false
+	}
+	return t.Format(time.DateOnly), t.AddDate(years, months, -1).Format(time.DateOnly), true
 }
 
 // wholePeriods is the range of days of a year or a month, or of an array with these as its

@@ -104,7 +104,7 @@ var dateKeys = func() (keys []string) {
 // date at any depth, and in since. It also lists what it replaced, as hints tell it.
 func ResolveDates(body input.Value, now time.Time) (input.Value, []string) {
 	r := dateResolver{now: now}
-	if body.Kind == input.Object {
+	if body.Kind == input.Object && hasRelative(body, now) {
 		body.Members = slices.Clone(body.Members)
 		for i, m := range body.Members {
 			if m.Name == "since" {
@@ -114,6 +114,22 @@ func ResolveDates(body input.Value, now time.Time) (input.Value, []string) {
 		body = r.within(body)
 	}
 	return body, r.told
+}
+
+// maxRelative is more bytes than a relative date has.
+const maxRelative = 32
+
+// hasRelative reports whether a text in a value is a relative date.
+func hasRelative(v input.Value, now time.Time) bool {
+	if v.Kind == input.String {
+		if len(v.Text) > maxRelative {
+			return false
+		}
+		_, _, ok := Relative(v.Text, now)
+		return ok
+	}
+	return slices.ContainsFunc(v.Items, func(item input.Value) bool { return hasRelative(item, now) }) ||
+		slices.ContainsFunc(v.Members, func(m input.Member) bool { return hasRelative(m.Value, now) })
 }
 
 type dateResolver struct {
@@ -184,18 +200,20 @@ func (r *dateResolver) end(v input.Value, i int) input.Value {
 // resolvedIn lists what ResolveDates replaced in values.
 func resolvedIn(values ...input.Value) (told []string) {
 	for _, v := range values {
-		if v.Resolved != "" && !slices.Contains(told, v.Resolved) {
-			told = append(told, v.Resolved)
-		}
-		inner := slices.Clone(v.Items)
-		for _, m := range v.Members {
-			inner = append(inner, m.Value)
-		}
-		for _, says := range resolvedIn(inner...) {
-			if !slices.Contains(told, says) {
-				told = append(told, says)
-			}
-		}
+		told = appendResolved(told, v)
+	}
+	return told
+}
+
+func appendResolved(told []string, v input.Value) []string {
+	if v.Resolved != "" && !slices.Contains(told, v.Resolved) {
+		told = append(told, v.Resolved)
+	}
+	for _, item := range v.Items {
+		told = appendResolved(told, item)
+	}
+	for _, m := range v.Members {
+		told = appendResolved(told, m.Value)
 	}
 	return told
 }
