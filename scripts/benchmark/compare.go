@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"sync"
 	"time"
 
@@ -68,7 +70,7 @@ func (s *serving) addAlone(all []*compared) {
 			again.URL = must(url.Parse(server.Base))
 			again.URL.Path, again.URL.RawQuery = r.URL.Path, r.URL.RawQuery
 			must(s.client.Check(s.ctx, &again, nil))
-			direct, _ := recorder.last(r)
+			direct, _, _ := recorder.last(r)
 			c.alone = append(c.alone, direct)
 		}
 	}
@@ -221,16 +223,26 @@ func (r *recorder) take() []rig.Exchange {
 }
 
 // last returns the request since the last take that found the page, for sending
-// straight to Elasticsearch, and the answer that it got. Before it there may be others,
-// which found too few rows or the bound of a front.
-func (r *recorder) last(by *load.Request) (direct *load.Request, answer []byte) {
+// straight to Elasticsearch, the answer that it got, and how many searches there were. Before
+// it there may be others, which found too few rows or the bound of a front, and where nothing
+// is found, those that look for other words.
+func (r *recorder) last(by *load.Request) (direct *load.Request, answer []byte, searches int) {
 	seen := r.take()
 	if len(seen) == 0 || seen[len(seen)-1].Status != http.StatusOK {
 		check(fmt.Errorf("%s: %d requests of Elasticsearch, the last of which does not succeed", by.Body, len(seen)))
 	}
 	found := seen[len(seen)-1]
-	return directly(found, r.to), found.Answer
+	for _, e := range seen {
+		searches += max(1, bytes.Count(e.Body, []byte("\n"))/2) // a search has one line, an _msearch two each
+		if asksForRows.Match(e.Body) {
+			found = e
+		}
+	}
+	return directly(found, r.to), found.Answer, searches
 }
+
+// asksForRows matches searches that return rows, not only counts or words.
+var asksForRows = regexp.MustCompile(`"size":[1-9]`)
 
 // directly returns the same request for another address.
 func directly(e rig.Exchange, to *url.URL) *load.Request {

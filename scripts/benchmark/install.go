@@ -43,8 +43,9 @@ type installation struct {
 	dataset dataset
 	// loaded is how long the load of the dataset took, 0 if it was kept.
 	loaded time.Duration
-	shards int // of each dataset
-	limit  int // of the searches of bothWays, 0: as they are drawn
+	shards int  // of each dataset
+	limit  int  // of the searches of bothWays, 0: as they are drawn
+	found  bool // bothWays has only requests that find something
 }
 
 // dataset describes the loaded data. It is stored with the data: an equal one need

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+
+	"github.com/prometheus/procfs"
+)
+
+// setApart gives Elasticsearch the last core to itself and everything else the others, from
+// now on: Atlas, which is started later, has the cores of this process. It fails where the
+// processes are not of this machine, and on one core.
+func (i *installation) setApart() {
+	cores := runtime.NumCPU()
+	if cores < 2 {
+		failf("--apart needs two cores, this machine has %d", cores)
+	}
+	var nodes struct {
+		Nodes map[string]struct {
+			Process struct{ ID int }
+		}
+	}
+	check(i.Ask(i.ctx, "GET", "/_nodes/process?filter_path=nodes.*.process.id", "", &nodes))
+	if len(nodes.Nodes) != 1 {
+		failf("--apart needs one node of Elasticsearch, there are %d", len(nodes.Nodes))
+	}
+	for _, n := range nodes.Nodes {
+		if p, err := procfs.NewProc(n.Process.ID); err != nil || must(p.Comm()) != "java" {
+			failf("--apart needs Elasticsearch as a process of this machine: it is in a container")
+		}
+		onCores(strconv.Itoa(cores-1), n.Process.ID)
+	}
+	others := fmt.Sprintf("0-%d", cores-2)
+	info := i.redis.InfoMap(i.ctx, "server")
+	check(info.Err())
+	onCores(others, os.Getpid())
+	onCores(others, must(strconv.Atoi(info.Item("Server", "process_id"))))
+	postmaster := postmasterOf(i.ctx, i.Rig)
+	for _, p := range must(procfs.AllProcs()) {
+		if s, err := p.Stat(); err == nil && (s.PID == postmaster || s.PPID == postmaster) {
+			onCores(others, s.PID)
+		}
+	}
+}
+
+// onCores keeps all threads of a process on some cores.
+func onCores(cores string, pid int) {
+	out, err := exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", cores, strconv.Itoa(pid)).CombinedOutput() // #nosec G204 -- a program of this machine
+	if err != nil {
+		failf("taskset: %w: %s", err, out)
+	}
+}
