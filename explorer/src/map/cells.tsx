@@ -3,6 +3,7 @@ import { useSyncExternalStore } from 'react'
 import { createPortal } from 'react-dom'
 import { counted } from '../datasets'
 import { formatShort } from '../format'
+import { apart } from './apart'
 import type { Cell } from './tiles'
 
 interface Props {
@@ -14,7 +15,7 @@ interface Props {
 }
 
 /** Diameters of circles in pixels. The area stands for the count. */
-const sizes = { least: 22, most: 52 }
+const sizes = { least: 22, most: 52, letter: 7, around: 8 }
 
 /** Cells are circles with counts. They move with the map, and the mouse moves the map over them. */
 export function Cells({ map, cells, action, choose }: Props) {
@@ -32,12 +33,16 @@ export function Cells({ map, cells, action, choose }: Props) {
   )
   const most = Math.max(1, ...cells.map((c) => c.count))
   const { clientWidth, clientHeight } = map.getContainer()
+  const sizeOf = (count: number) => {
+    const byArea = Math.round(sizes.least + (sizes.most - sizes.least) * Math.sqrt(count / most))
+    return Math.max(byArea, formatShort(count).length * sizes.letter + sizes.around)
+  }
+  const placed = cells.map((cell) => ({ cell, ...map.project([cell.longitude, cell.latitude]) }))
   return createPortal(
-    cells.map((cell) => {
-      const { x, y } = map.project([cell.longitude, cell.latitude])
+    apart(placed, sizeOf).map(({ cell, x, y }) => {
       if (x < -sizes.most || y < -sizes.most || x > clientWidth + sizes.most || y > clientHeight + sizes.most)
         return null
-      const size = Math.round(sizes.least + (sizes.most - sizes.least) * Math.sqrt(cell.count / most))
+      const size = sizeOf(cell.count)
       const name = `${counted(cell.count, 'projects')}. ${action}`
       return (
         <button

@@ -1,7 +1,7 @@
 import './map.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Circle, Maximize, Minus, Plus, Square } from 'lucide-react'
-import { lazy, Suspense, useMemo, useState } from 'react'
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { link } from '../address'
 import { facetsQuery } from '../api/queries'
 import { capital, counted, nouns, type AnyRecord, type Dataset } from '../datasets'
@@ -63,6 +63,14 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
   const circles = useMemo(() => unloaded(cells, rows), [cells, rows])
 
   const { at: _, ...fitted } = state
+  // Another search is shown whole, unless the address says what to show of it.
+  const searched = JSON.stringify(body)
+  const before = useRef({ searched, at: state.at })
+  useEffect(() => {
+    const same = before.current.at === state.at
+    if (before.current.searched !== searched && same && state.at !== undefined) change(fitted, { replace: true })
+    before.current = { searched, at: state.at }
+  })
   const look = (view: View) => change({ ...state, at: formatView(view) }, { replace: true })
   const zoom = (by: number) =>
     sight && look({ ...sight.view, zoom: Math.min(maxZoom, Math.max(0, sight.view.zoom + by)) })

@@ -132,6 +132,14 @@ export function extentOf(cells: Cell[]): Box | undefined {
   return box
 }
 
+/** middleOf is the middle of the records in cells; undefined without any. */
+export function middleOf(cells: Cell[]): { latitude: number; longitude: number } | undefined {
+  const total = cells.reduce((sum, c) => sum + c.count, 0)
+  if (total === 0) return undefined
+  const mean = (of: (c: Cell) => number) => cells.reduce((sum, c) => sum + of(c) * c.count, 0) / total
+  return { latitude: mean((c) => c.latitude), longitude: mean((c) => c.longitude) }
+}
+
 export interface Extent {
   box: Box
   cells: Cell[]

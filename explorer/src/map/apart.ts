@@ -1,0 +1,47 @@
+import type { Cell } from './tiles'
+
+/** Placed is a cell where it is drawn, in pixels. */
+export interface Placed {
+  cell: Cell
+  x: number
+  y: number
+}
+
+/** The share of two circles' radii that may lie over each other. */
+const overlap = 0.15
+
+/**
+ * apart joins cells whose circles would hide the numbers of others: the larger one takes the
+ * count of the smaller and its place with it. Cells come in the order of their counts.
+ */
+export function apart(cells: Placed[], sizeOf: (count: number) => number): Placed[] {
+  const shown: Placed[] = []
+  for (const next of cells) {
+    const near = shown.findIndex(({ cell, x, y }) => {
+      const room = ((sizeOf(cell.count) + sizeOf(next.cell.count)) / 2) * (1 - overlap)
+      return Math.hypot(x - next.x, y - next.y) < room
+    })
+    const over = shown[near]
+    if (over) shown[near] = { ...over, cell: joined(over.cell, next.cell) }
+    else shown.push(next)
+  }
+  if (shown.length === cells.length) return shown
+  // A circle that has grown may hide others.
+  return apart(
+    shown.sort((a, b) => b.cell.count - a.cell.count),
+    sizeOf,
+  )
+}
+
+function joined(a: Cell, b: Cell): Cell {
+  return {
+    ...a,
+    count: a.count + b.count,
+    box: {
+      north: Math.max(a.box.north, b.box.north),
+      south: Math.min(a.box.south, b.box.south),
+      east: Math.max(a.box.east, b.box.east),
+      west: Math.min(a.box.west, b.box.west),
+    },
+  }
+}
