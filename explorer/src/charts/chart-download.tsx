@@ -3,6 +3,7 @@ import { useId, type RefObject } from 'react'
 import { cellOf, row } from '../csv'
 import { labelOf } from '../datasets'
 import type { Measure } from '../api/queries'
+import { sentenceOf } from '../search/clauses'
 import { useSearch } from '../search/context'
 import { notify } from '../ui/toast'
 import { measureLabel, type Dimension } from './dimensions'
@@ -21,7 +22,9 @@ interface Props {
 
 /** ChartDownload saves what is drawn. */
 export function ChartDownload({ title, points, dimension, measure, drawing }: Props) {
-  const { state } = useSearch()
+  const search = useSearch()
+  const { state } = search
+  const conditions = sentenceOf(search)
   const id = useId()
   const name = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
   const csv = () =>
@@ -34,7 +37,7 @@ export function ChartDownload({ title, points, dimension, measure, drawing }: Pr
   if (drawing) {
     const picture = () => {
       if (!drawing.current) throw new Error('nothing is drawn')
-      return pictureOf(drawing.current, title)
+      return pictureOf(drawing.current, title, conditions)
     }
     forms.unshift(
       {

@@ -1,13 +1,17 @@
 import { colourOf } from '../ui/colour'
 
 /** Space for the title above a chart that is downloaded, and around it, in pixels. Elsewhere letters may be wider. */
-const space = { title: 36, side: 24 }
+const space = { title: 36, side: 24, line: 16, letter: 6.5 }
 
 /**
  * pictureOf is a chart as a file: with its title, and without what only a page knows, such
  * as the values of its colours.
  */
-export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; width: number; height: number } {
+export function pictureOf(
+  chart: SVGSVGElement,
+  title: string,
+  conditions = '',
+): { svg: string; width: number; height: number } {
   const style = getComputedStyle(chart)
   const colour = (text: string) => text.replaceAll(/var\((--[\w-]+)\)/g, (_, name: string) => colourOf(name))
   const copy = chart.cloneNode(true) as SVGSVGElement
@@ -20,13 +24,21 @@ export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; w
     }
   }
   const width = Number(chart.getAttribute('width')) + 2 * space.side
-  const height = Number(chart.getAttribute('height')) + space.title + space.side
-  const viewBox = [-space.side, -space.title, width, height]
-  const ground = element('rect', { x: -space.side, y: -space.title, width, height, fill: colour('var(--ground)') })
+  const said = linesOf(conditions, Math.floor((width - 2 * space.side) / space.letter))
+  const top = space.title + said.length * space.line
+  const height = Number(chart.getAttribute('height')) + top + space.side
+  const viewBox = [-space.side, -top, width, height]
+  const ground = element('rect', { x: -space.side, y: -top, width, height, fill: colour('var(--ground)') })
   const font = { 'font-size': 14, 'font-weight': 600, 'text-anchor': 'start' }
-  const heading = element('text', { x: 0, y: -12, ...font, fill: colour('var(--text)') })
+  const heading = element('text', { x: 0, y: space.title - top - 12, ...font, fill: colour('var(--text)') })
   heading.textContent = title
-  copy.prepend(ground, heading)
+  const lines = said.map((text, i) => {
+    const y = space.title - top - 12 + (i + 1) * space.line
+    const line = element('text', { x: 0, y, 'font-size': 12, 'text-anchor': 'start', fill: colour('var(--text-2)') })
+    line.textContent = text
+    return line
+  })
+  copy.prepend(ground, heading, ...lines)
   copy.setAttribute('viewBox', viewBox.join(' '))
   copy.setAttribute('width', String(width))
   copy.setAttribute('height', String(height))
@@ -34,6 +46,21 @@ export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; w
   copy.setAttribute('font-family', style.fontFamily)
   copy.setAttribute('font-size', style.fontSize)
   return { svg: new XMLSerializer().serializeToString(copy), width, height }
+}
+
+/** The lines that conditions have at most. */
+const mostLines = 4
+
+/** linesOf breaks a text at spaces into lines of so many letters; what is too long ends with …. */
+export function linesOf(text: string, letters: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(/\s+/).filter(Boolean)) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= letters) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  if (lines.length <= mostLines) return lines
+  return [...lines.slice(0, mostLines - 1), `${lines[mostLines - 1] ?? ''} …`]
 }
 
 function element(name: string, attributes: Record<string, string | number>): SVGElement {

@@ -74,6 +74,9 @@ function times(points: Point[], measure: string, width: number): Plot.PlotOption
   const years = last - first > 3 * 366 * 86_400_000
   // Many bars on a narrow page have little room between them.
   const one = points[0]?.time ? points[0].time[1].getTime() - first : 1
+  // Records have no halves.
+  const most = Math.max(...points.map((p) => p.value ?? 0))
+  const ticks = points.every((p) => Number.isInteger(p.value)) ? Math.min(5, Math.max(1, most)) : 5
   const inset = Math.min(0.5, (width - 64) / ((last - first) / one + 1) / 8)
   return {
     height: sizes.times,
@@ -88,9 +91,9 @@ function times(points: Point[], measure: string, width: number): Plot.PlotOption
       tickSize: 4,
       label: null,
     },
-    y: { label: null, ticks: 5, tickFormat: (n: number) => formatShort(n), tickSize: 0, zero: true },
+    y: { label: null, ticks, tickFormat: (n: number) => formatShort(n), tickSize: 0, zero: true },
     marks: [
-      Plot.gridY({ ticks: 5, stroke: 'var(--line)', strokeOpacity: 1 }),
+      Plot.gridY({ ticks, stroke: 'var(--line)', strokeOpacity: 1 }),
       Plot.rectY(points, { ...bar, fill: { value: fill, scale: null }, insetLeft: inset, insetRight: inset }),
       Plot.ruleY([0], { stroke: 'var(--line-strong)' }),
       tipOf(points, Plot.pointerX({ ...bar, title: textOf(measure), ...tip })),

@@ -1,4 +1,5 @@
 import { labelOf } from '../datasets'
+import { placeName } from '../source'
 import { onlyOf } from './conditions'
 import type { Search } from './context'
 import { allOf, excluding, phrase } from './phrases'
@@ -45,4 +46,15 @@ export function clausesOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'state'
   groups('any')
   groups('none')
   return clauses
+}
+
+/** sentenceOf says a search in one line, without what it finds: "with “garage” where Stage is Filed". */
+export function sentenceOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'state'>): string {
+  const { query, source } = search.state
+  const clauses = clausesOf(search).map(({ word, field, label }, i) =>
+    [word === 'or' ? word : i === 0 ? 'where' : 'and', word === 'or' ? '' : word, field, label]
+      .filter(Boolean)
+      .join(' '),
+  )
+  return [placeName(source), query && `with “${query}”`, ...clauses].filter(Boolean).join(' ')
 }

@@ -45,6 +45,13 @@ export function Histogram({ label, bars, from, to, numeric, tall, onBrush }: Pro
   const first = bars[0]
   const last = bars.at(-1)
   if (!first || !last || bars.every((b) => b.count === 0)) return <p className="quiet">No known values</p>
+  if (first === last) {
+    return (
+      <p className="quiet">
+        {first.label}: all {formatNumber(first.count)}
+      </p>
+    )
+  }
   const hovered = at === undefined ? undefined : bars[at]
   return (
     <div className={tall ? 'histogram tall' : 'histogram'}>
