@@ -1,23 +1,33 @@
 import './invitation.css'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { RequestError } from '../api/client'
 import { accept } from '../api/people'
+import { sessionQuery } from '../api/queries'
 import { leave, type User } from '../api/session'
 import { rememberWorkspace } from '../session/workspace'
 import { Mark } from '../ui/mark'
 import { Notice } from '../ui/notice'
-import { dropInvitation } from './token'
+import { dropInvitation, usedInvitation } from './token'
 
 /** InvitationPage lets who is signed in accept the invitation that was opened. */
 export function InvitationPage({ token, user }: { token: string; user: User }) {
-  const join = useMutation({ mutationFn: () => accept(token) })
+  const client = useQueryClient()
+  const join = useMutation({
+    mutationFn: async () => {
+      const { data } = await accept(token)
+      usedInvitation()
+      // The name of the workspace; without it one is welcome all the same.
+      const now = await client.fetchQuery({ ...sessionQuery, staleTime: 0 }).catch(() => undefined)
+      return { ...data, name: now?.workspaces?.find((w) => w.id === data.workspace_id)?.name }
+    },
+  })
   useEffect(() => {
     document.title = 'Invitation · Atlas'
   }, [])
   // The page begins anew: what it has is of the time before.
   const enter = () => {
-    if (join.data) rememberWorkspace(join.data.data.workspace_id)
+    if (join.data) rememberWorkspace(join.data.workspace_id)
     dropInvitation()
     location.assign('/')
   }
@@ -28,7 +38,10 @@ export function InvitationPage({ token, user }: { token: string; user: User }) {
         {join.data ? (
           <>
             <h1>Welcome</h1>
-            <p>You are {join.data.data.member.role === 'admin' ? 'an admin' : 'a member'} of the workspace now.</p>
+            <p>
+              You are {join.data.member.role === 'admin' ? 'an admin' : 'a member'} of{' '}
+              {join.data.name ? <b>{join.data.name}</b> : 'the workspace'} now.
+            </p>
             <button className="button primary" onClick={enter}>
               Open the workspace
             </button>

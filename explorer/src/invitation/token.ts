@@ -6,6 +6,9 @@ const key = 'invitation'
 const listeners = new Set<() => void>()
 const tell = () => listeners.forEach((listen) => listen())
 
+/** The token of this page: one that was used is shown until its answer is read, and does not come back. */
+let open = sessionStorage.getItem(key) ?? undefined
+
 /**
  * takeInvitation takes the token of an invitation's link, /invitations#token=…, out of the
  * address. The tab keeps it until it is used, because signing in may leave the page.
@@ -14,13 +17,20 @@ export function takeInvitation(): void {
   if (location.pathname !== path) return
   const parameters = new URLSearchParams(location.hash.slice(1) || location.search)
   const token = parameters.get('token')
-  if (token) sessionStorage.setItem(key, token)
+  if (token) {
+    open = token
+    sessionStorage.setItem(key, token)
+  }
   history.replaceState(null, '', '/')
   tell()
 }
 
+/** usedInvitation forgets the token when the page is loaded again. */
+export const usedInvitation = () => sessionStorage.removeItem(key)
+
 /** dropInvitation forgets the token. */
 export function dropInvitation(): void {
+  open = undefined
   sessionStorage.removeItem(key)
   tell()
 }
@@ -34,5 +44,5 @@ export const useInvitation = (): string | undefined =>
         listeners.delete(listen)
       }
     },
-    () => sessionStorage.getItem(key) ?? undefined,
+    () => open,
   )

@@ -47,6 +47,7 @@ export function UserMenu() {
         <a {...link('/export')} onClick={open}>
           Exports
         </a>
+        <a href="/docs/analysts">What the words mean</a>
         <a href="/docs">API documentation</a>
         <button onClick={() => void leave()}>Sign out</button>
       </div>

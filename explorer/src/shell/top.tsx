@@ -13,12 +13,23 @@ interface Props {
   children?: ReactNode
 }
 
+/** skip goes to the first row, or to what the screen is about. */
+function skip() {
+  const row = document.querySelector<HTMLElement>('[role=row][tabindex="0"]')
+  const main = document.querySelector<HTMLElement>('main')
+  main?.setAttribute('tabindex', '-1')
+  ;(row ?? main)?.focus()
+}
+
 /** Top is the header of every screen. */
 export function Top({ workspace, children }: Props) {
   const current = screenOf(useAddress().path)
   const shown = [searchScreen, ...screens].filter((s) => s.inHeader)
   return (
     <header className="top">
+      <button className="skip" onClick={skip}>
+        Skip to the results
+      </button>
       <a className="brand" {...link('/')} aria-label={`Atlas, ${workspace.name}`}>
         <Mark />
         <span>{workspace.name}</span>

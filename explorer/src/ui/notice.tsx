@@ -68,6 +68,12 @@ function explain(e: RequestError): { title: string; text: string; again: boolean
       return { ...viewGone, again: false }
     case e.status === 404:
       return { title: 'Not found', text: 'It may have left the dataset.', again: false }
+    case e.status === 403 && plan.test(e.message):
+      return {
+        title: `This workspace has the plan ${plan.exec(e.message)?.[1] ?? ''}`,
+        text: 'Atlas can be used with the plan Pro. Who runs Atlas for you can change the plan.',
+        again: true,
+      }
     case e.status === 403:
       return { title: 'You have no access', text: sentence(e.message), again: true }
     case e.status === 401:
@@ -77,5 +83,8 @@ function explain(e: RequestError): { title: string; text: string; again: boolean
   }
   return { title: 'This search is not valid', text: sentence(e.message), again: false }
 }
+
+/** What the service says of a plan that is not enough. */
+const plan = /plan is (\w+)/
 
 const sentence = (message: string) => `${capital(message)}.`
