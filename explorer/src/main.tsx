@@ -37,6 +37,9 @@ creditListeners.add((window, charged, path) => {
   client.setQueryData(ledgerQuery.queryKey, (before) => entered(before ?? [], path, charged, Date.now()))
 })
 
+// What was paid for is shared with the user's other tabs; the first screen does not wait for that.
+void import('./memory/start').then(({ start }) => start(client))
+
 const root = document.getElementById('root')
 if (root) {
   createRoot(root).render(

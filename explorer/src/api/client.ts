@@ -27,11 +27,19 @@ export class RequestError extends Error {
 /** listeners hear of the credits of each answer that names them, what it cost, and its path. */
 export const creditListeners = new Set<(credits: Credits, charged: number, path: string) => void>()
 
+/** How far the clock of the service is ahead of this machine's, in milliseconds. */
+let ahead = 0
+
+/** serverNow is a time of this machine by the clock of the service. */
+export const serverNow = (at = Date.now()) => at + ahead
+
 const credits: Middleware = {
   onRequest({ request }) {
     if (user) request.headers.set('Atlas-User', user)
   },
   onResponse({ response, schemaPath }) {
+    const there = Date.parse(response.headers.get('Date') ?? '')
+    if (!Number.isNaN(there)) ahead = there - Date.now()
     const number = (name: string) => Number(response.headers.get(name) ?? NaN)
     const window = {
       used: number('X-Credits-Used'),

@@ -24,13 +24,28 @@ function keep(page: Page, rows: AnyRecord[]) {
   }
 }
 
+/** Packed is a page as a message. */
+export interface Packed {
+  ids: readonly string[]
+  bytes: Uint8Array<ArrayBuffer>
+  next: string | undefined
+  highlights: Schemas['Highlight'][]
+  read: Read
+}
+
+/** Read is when rows were read, in milliseconds, and of which release of the data, if that is known. */
+export interface Read {
+  at: number
+  release?: string | undefined
+}
+
 /**
  * Page has rows that were paid for. It keeps them packed, in about a tenth of the memory of
  * the objects, and unpacks them when they are read.
  */
 export class Page {
   readonly ids: readonly string[]
-  readonly #packed: Uint8Array
+  readonly #packed: Uint8Array<ArrayBuffer>
   readonly #marks: ReadonlyMap<string, Marks>
 
   constructor(
@@ -38,12 +53,24 @@ export class Page {
     /** The cursor of the next page. */
     readonly next: string | undefined,
     readonly highlights: Schemas['Highlight'][] = [],
+    readonly read: Read = { at: Date.now() },
+    packed?: Pick<Packed, 'ids' | 'bytes'>,
   ) {
     this.#marks = new Map(highlights.map((h) => [h.id, h.fields]))
-    this.ids = rows.map((r) => r.id)
+    this.ids = packed?.ids ?? rows.map((r) => r.id)
     // A copy without what the packer allocated beyond its end.
-    this.#packed = deflateSync(strToU8(JSON.stringify(rows))).slice()
-    keep(this, rows)
+    this.#packed = packed?.bytes ?? deflateSync(strToU8(JSON.stringify(rows))).slice()
+    if (!packed) keep(this, rows)
+  }
+
+  /** of is a page that another tab has packed. */
+  static of({ next, highlights, read, ...packed }: Packed): Page {
+    return new Page([], next, highlights, read, packed)
+  }
+
+  /** packed is the page as another tab can have it. */
+  packed(): Packed {
+    return { ids: this.ids, bytes: this.#packed, next: this.next, highlights: this.highlights, read: this.read }
   }
 
   get rows(): AnyRecord[] {
@@ -52,8 +79,41 @@ export class Page {
     return rows
   }
 
+  at(index: number): AnyRecord | undefined {
+    return this.rows[index]
+  }
+
   marks(id: string): Marks | undefined {
     return this.#marks.get(id)
+  }
+}
+
+/** Arranged has rows of other pages, some of them or in another order. It keeps their positions only. */
+export class Arranged extends Page {
+  override readonly ids: readonly string[]
+
+  constructor(
+    private readonly from: Rows,
+    private readonly order: readonly number[],
+  ) {
+    super([], undefined, [], from.pages[0]?.read)
+    this.ids = order.map((i) => from.id(i) ?? '')
+  }
+
+  override get rows(): AnyRecord[] {
+    return this.order.flatMap((i) => this.from.at(i) ?? [])
+  }
+
+  override at(index: number): AnyRecord | undefined {
+    return this.from.at(this.order[index] ?? -1)
+  }
+
+  override marks(id: string): Marks | undefined {
+    for (const page of this.from.pages) {
+      const marks = page.marks(id)
+      if (marks) return marks
+    }
+    return undefined
   }
 }
 
@@ -73,7 +133,7 @@ export class Rows {
 
   at(index: number): AnyRecord | undefined {
     const [page, i] = this.#find(index)
-    return page?.rows[i]
+    return page?.at(i)
   }
 
   /** marks returns what of a record matches the search. */
@@ -130,7 +190,10 @@ export function changeRows(
   const after = client.setQueriesData<InfiniteData<Page>>(
     { queryKey },
     (data) =>
-      data && { ...data, pages: data.pages.map((page) => new Page(change(page.rows), page.next, page.highlights)) },
+      data && {
+        ...data,
+        pages: data.pages.map((page) => new Page(change(page.rows), page.next, page.highlights, page.read)),
+      },
   )
   return () => {
     for (const [i, [key, changed]] of after.entries()) {

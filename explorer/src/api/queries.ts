@@ -1,15 +1,17 @@
 import {
   infiniteQueryOptions,
   keepPreviousData,
+  mutationOptions,
   queryOptions,
   type InfiniteData,
   type QueryClient,
 } from '@tanstack/react-query'
 import type { AnyRecord, Dataset } from '../datasets'
 import type { Body } from './body'
-import { answer, api, type Schemas } from './client'
+import { answer, api, RequestError, type Schemas } from './client'
 import { countable, isCountable } from './countable'
-import { Page } from './pages'
+import { outdatedQuery, releaseQuery } from './outdated'
+import { changeRows, Page } from './pages'
 import { currentUser, waysIn, type User } from './session'
 import { routeOf, type Source } from '../source'
 import { definitionOf, viewQuery } from './views'
@@ -89,6 +91,16 @@ export type Descriptor = Schemas['Descriptor']
 // The routes of the four datasets have the same form. The types of one of them stand for
 // all, and these three functions are the only ones that know.
 
+/** How long after a failure that passes counts are asked for again, in milliseconds. */
+const soon = 5000
+
+/** again asks once more when what failed passes by itself: the network, or a service that is busy. */
+function again({ state: { error } }: { state: { error: Error | null } }): number | false {
+  const passes =
+    error instanceof RequestError && (error.status === 0 || error.status === 503 || error.code === 'too_many_requests')
+  return passes ? soon : false
+}
+
 /** facetsQuery counts, which is free. The former counts stay until the new ones are there. */
 export function facetsQuery(workspace: string, dataset: Dataset, body: Body, facets: FacetRequest[]) {
   const { source, ...conditions } = countable(body)
@@ -96,6 +108,7 @@ export function facetsQuery(workspace: string, dataset: Dataset, body: Body, fac
     queryKey: ['facets', workspace, dataset, body, facets],
     staleTime: 60_000,
     placeholderData: keepPreviousData,
+    refetchInterval: again,
     queryFn: async ({ signal }) => {
       const request = api.POST(`${routeOf(dataset, source)}/facets` as '/data/projects/facets', {
         params: { query: { workspace_id: workspace } },
@@ -169,10 +182,10 @@ export type Sort = { field: string; order: 'asc' | 'desc' }
  * rowsQuery reads pages of rows, which cost credits. It runs only when a page is fetched
  * by hand, and what it read stays: going back to a search reads nothing again.
  */
-export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort: Sort | undefined) {
+export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort: Sort | undefined, size = pageSize) {
   const { source, ...conditions } = body
   return infiniteQueryOptions({
-    queryKey: ['rows', workspace, dataset, body, sort],
+    queryKey: ['rows', workspace, dataset, body, sort, ...(size === pageSize ? [] : [size])],
     ...forever,
     enabled: false,
     retry: false,
@@ -187,7 +200,7 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
         body: {
           ...conditions,
           ...(conditions.query ? { highlight: true } : {}),
-          limit: pageSize,
+          limit: size,
           ...(sort ? { sort } : {}),
           ...(pageParam ? { search_after: pageParam } : {}),
         } as Schemas['ProjectSearchRequest'],
@@ -198,7 +211,11 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
         metadata: Schemas['PageMetadata']
       }
       const rows = Array.isArray(page.data) ? page.data : page.data.records
-      return new Page(rows, page.metadata.search_after ?? undefined, page.metadata.highlights)
+      const release = client.getQueryData(releaseQuery.queryKey)?.[dataset]
+      return new Page(rows, page.metadata.search_after ?? undefined, page.metadata.highlights, {
+        at: Date.now(),
+        release,
+      })
     },
     getNextPageParam: (page) => page.next,
   })
@@ -268,6 +285,29 @@ export function findLoaded(
   return undefined
 }
 
+/** readAgain reads records that have changed once more, up to 100, and takes those that are gone out of the rows. */
+export const readAgain = (client: QueryClient, workspace: string, dataset: Dataset) =>
+  mutationOptions({
+    mutationFn: (ids: string[]) => readBatch(workspace, dataset, ids),
+    onSuccess: (found, ids) => {
+      const now = new Map(found.map((r) => [r.id, r]))
+      const asked = new Set(ids)
+      changeRows(client, ['rows', workspace, dataset], (rows) =>
+        rows.flatMap((r) => (asked.has(r.id) && !('workspace_status' in r) ? (now.get(r.id) ?? []) : [r])),
+      )
+      const { queryKey } = outdatedQuery(workspace, dataset)
+      client.setQueryData(queryKey, (before) => new Set([...(before ?? [])].filter((id) => !asked.has(id))))
+    },
+  })
+
+async function readBatch(workspace: string, dataset: Dataset, ids: string[]): Promise<AnyRecord[]> {
+  const request = api.POST(`/data/${dataset}/get/batch` as '/data/projects/get/batch', {
+    params: { query: { workspace_id: workspace } },
+    body: { ids },
+  })
+  return (await answer(request)).data.results.flatMap(({ data }) => (data ? [data as AnyRecord] : []))
+}
+
 /** batchQuery reads records by id, each that is not loaded for a credit. Those that are gone are left out. */
 export function batchQuery(workspace: string, dataset: Dataset, ids: string[]) {
   return queryOptions({
@@ -279,13 +319,7 @@ export function batchQuery(workspace: string, dataset: Dataset, ids: string[]) {
       const found = ids.map((id) => findLoaded(client, workspace, dataset, id))
       const missing = ids.filter((_, i) => !found[i])
       if (missing.length > 0) {
-        const request = api.POST(`/data/${dataset}/get/batch` as '/data/projects/get/batch', {
-          params: { query: { workspace_id: workspace } },
-          body: { ids: missing },
-        })
-        for (const { data } of (await answer(request)).data.results) {
-          if (data) found[ids.indexOf(data.id)] = data as AnyRecord
-        }
+        for (const record of await readBatch(workspace, dataset, missing)) found[ids.indexOf(record.id)] = record
       }
       return found.filter((r) => r !== undefined)
     },

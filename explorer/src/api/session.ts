@@ -60,8 +60,12 @@ export const waysIn = async () => {
   return { provider: sign_in, key: sign_in_by_key }
 }
 
+/** leaveListeners hear that the user has signed out. */
+export const leaveListeners = new Set<() => void>()
+
 /** leave signs out, here and at the provider, and opens the first page. */
 export async function leave(): Promise<void> {
   const { sign_out } = await session('DELETE')
+  leaveListeners.forEach((hear) => hear())
   location.assign(sign_out ?? '/')
 }

@@ -2,13 +2,13 @@ import { Download } from 'lucide-react'
 import { link } from '../address'
 import { useSearch } from '../search/context'
 import { format } from '../search/state'
-import { credits, formatNumber } from '../format'
+import { formatNumber } from '../format'
 
 /** ExportLink leads to the screen that names the price of exporting a search. */
 export function ExportLink({ count }: { count: number | undefined }) {
   const { record: _, ...search } = useSearch().state
   if (!count) return null
-  const title = `Export ${formatNumber(count)} rows for ${credits(count)}; asks first`
+  const title = `Export ${formatNumber(count)} rows; names the price first`
   return (
     <a className="icon-button" {...link(`/export${format(search)}`)} aria-label={title} title={title}>
       <Download size={15} aria-hidden />

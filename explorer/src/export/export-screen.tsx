@@ -37,7 +37,7 @@ export default function ExportScreen(props: ScreenProps) {
           ) : second === 'views' ? (
             <OfView key={third} id={third} {...props} />
           ) : second ? (
-            <Kept key={second} id={second} workspace={props.workspace.id} />
+            <Kept key={second} id={second} {...props} />
           ) : (
             <ExportList workspace={props.workspace.id} />
           )}
@@ -73,14 +73,22 @@ function OfAddress({ workspace, descriptors, view }: ScreenProps & { view?: View
           <Sentence count={count.data} />
         </SearchContext>
       </header>
-      <NewExport key={tableOf(state)} workspace={workspace.id} source={source} back={format(state)} />
+      <NewExport
+        key={tableOf(state)}
+        workspace={workspace.id}
+        source={source}
+        back={format(state)}
+        name={view?.name ?? (state.source ? `Book ${nouns[state.dataset].many}` : undefined)}
+        descriptors={descriptors}
+        {...(state.columns ? { inSight: state.columns.map((c) => c.key) } : {})}
+      />
       <Unfinished workspace={workspace.id} />
     </>
   )
 }
 
 /** Kept is an export that this browser has, or one that was only asked for. */
-function Kept({ id, workspace }: { id: string; workspace: string }) {
+function Kept({ id, workspace: { id: workspace }, descriptors }: ScreenProps & { id: string }) {
   const job = useQuery(jobQuery(id))
   const { data: user } = useQuery(sessionQuery)
   const source = useQuery({
@@ -105,7 +113,7 @@ function Kept({ id, workspace }: { id: string; workspace: string }) {
               : `All ${nouns[dataset].many} that match`}
           </h1>
         </header>
-        <NewExport id={id} workspace={workspace} source={source.data} back={`/${dataset}`} />
+        <NewExport id={id} workspace={workspace} source={source.data} back={`/${dataset}`} descriptors={descriptors} />
       </>
     )
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { row } from '../csv'
 import { csv, csvHead, ndjson } from './format'
+import { fileName } from './save'
 import { elements, members } from './raw-json'
 
 const columns = ['id', 'name', 'tags', 'cost']
@@ -31,6 +32,28 @@ describe('csv', () => {
   test('a single empty cell is quoted', () => expect(csv('{"name":null}', ['name'])).toBe('""\n'))
   test('spaces that only Unicode knows are quoted', () =>
     expect(row(['\u2003a', 'b\u0085'])).toBe('"\u2003a","b\u0085"\n'))
+})
+
+test('a file for people has the names and days of the table', () => {
+  const people = {
+    heads: { icp_tier: 'Tier', updated_at: 'Changed by us' },
+    values: { icp_tier: { tier_1: 'Tier 1' }, account_types: { developer: 'Developer' } },
+    days: ['updated_at'],
+  }
+  const columns = ['name', 'icp_tier', 'account_types', 'updated_at']
+  expect(csvHead(columns, { people })).toBe('name,Tier,account_types,Changed by us\n')
+  const record =
+    '{"name":"a_b","icp_tier":"tier_1","account_types":["developer","sub_contractor"],"updated_at":"2026-11-27T13:42:24.308Z"}'
+  expect(csv(record, columns, { people })).toBe('a_b,Tier 1,Developer;sub contractor,2026-11-27\n')
+  expect(csv('{"name":"=1","icp_tier":null,"updated_at":null}', columns, { people })).toBe("'=1,,,\n")
+})
+
+test('a file is called what was exported, whatever its name has', () => {
+  const name = (name?: string) =>
+    fileName({ ...(name === undefined ? {} : { name }), dataset: 'projects', startedAt: 0, format: 'csv' })
+  expect(name('Large multifamily')).toBe('Large-multifamily-1970-01-01.csv')
+  expect(name('../..\\<b>\u202ex.exe\0')).toBe('b-x-exe-1970-01-01.csv')
+  expect([name(), name('…')]).toEqual(Array(2).fill('projects-1970-01-01.csv'))
 })
 
 test('ndjson keeps a record as it came, in one line', () =>

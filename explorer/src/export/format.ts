@@ -8,21 +8,43 @@ export type Format = 'csv' | 'ndjson'
 /** ndjson is a record as it came, in one line. */
 export const ndjson = (record: string) => `${record.replace(/[\n\r]/g, '')}\n`
 
+/** People is how a file says things to people. */
+export interface People {
+  /** The names of columns. */
+  heads: Record<string, string>
+  /** What values of columns are called. */
+  values: Record<string, Record<string, string>>
+  /** Columns of days. */
+  days: string[]
+}
+
 /** What a person may choose of a CSV file. */
 export interface CSVOptions {
   /** The file begins with a byte order mark, by which Excel knows that it is UTF-8. */
   excel?: boolean
+  /** How the file says things to people; without it as the API does. */
+  people?: People
   /** Texts that look like formulas stay as they are. */
   formulas?: boolean
 }
 
 /** csvHead is the row with the names of the columns. */
-export const csvHead = (columns: string[], { excel }: CSVOptions = {}) => (excel ? '\ufeff' : '') + row(columns)
+export const csvHead = (columns: string[], { excel, people }: CSVOptions = {}) =>
+  (excel ? '\ufeff' : '') + row(columns.map((name) => people?.heads[name] ?? name))
 
 /** csv is a row with the columns of a record. */
-export function csv(record: string, columns: string[], { formulas }: CSVOptions = {}): string {
+export function csv(record: string, columns: string[], { formulas, people }: CSVOptions = {}): string {
   const values = members(record)
-  return row(columns.map((name) => cell(values.get(name) ?? 'null', formulas)))
+  return row(columns.map((name) => cell(said(name, values.get(name) ?? 'null', people), formulas)))
+}
+
+/** said is a value as people say it: the name of a closed value, the day of a time. */
+function said(name: string, raw: string, people: People | undefined): string {
+  const called = people?.values[name]
+  const call = (value: string) => JSON.stringify(called?.[plain(value)] ?? plain(value).replaceAll('_', ' '))
+  if (called && raw.startsWith('[')) return `[${elements(raw).map(call).join(',')}]`
+  if (called && raw.startsWith('"')) return call(raw)
+  return people?.days.includes(name) && raw.startsWith('"') ? JSON.stringify(plain(raw).slice(0, 10)) : raw
 }
 
 function cell(raw: string, formulas?: boolean) {

@@ -1,15 +1,19 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { go, link } from '../address'
 import { answer, api, type Schemas } from '../api/client'
-import { creditsQuery, findLoaded, sessionQuery } from '../api/queries'
+import { outdatedQuery } from '../api/outdated'
+import { Rows } from '../api/pages'
+import { creditsQuery, findLoaded, rowsQuery, sessionQuery, type Descriptor } from '../api/queries'
 import { nouns } from '../datasets'
 import { credits, formatNumber } from '../format'
+import { inPlace } from '../search/in-place'
 import { routeOf } from '../source'
-import { tableOf } from '../table/fields'
+import { defaultKeys, fieldOf, tableOf } from '../table/fields'
 import { Notice } from '../ui/notice'
 import { columnsOf } from './columns'
 import type { Format } from './format'
+import { inOrder, peopleOf } from './people'
 import { newExport } from './runner'
 import type { Known, Source } from './store'
 
@@ -42,22 +46,34 @@ interface Props {
   id?: string
   /** Address of the search. */
   back: string
+  /** What is exported is called so. */
+  name?: string | undefined
+  /** The columns of the table. */
+  inSight?: string[]
+  descriptors: Descriptor[]
 }
 
 /** NewExport asks what the file shall have, names the price, and begins. */
-export function NewExport({ workspace, source, id, back }: Props) {
+export function NewExport({ workspace, source, id, back, name, inSight, descriptors }: Props) {
   const client = useQueryClient()
-  const { dataset, ids } = source
-  const all = columnsOf(tableOf({ dataset, source: source.body.source }))
+  const { dataset } = source
+  const table = tableOf({ dataset, source: source.body.source })
+  const all = columnsOf(table)
   const user = useQuery(sessionQuery).data
   const window = useQuery(creditsQuery).data
   const count = useCount(workspace, source)
   const [format, setFormat] = useState<Format>('csv')
   const [excel, setExcel] = useState(false)
   const [formulas, setFormulas] = useState(false)
+  const [forPeople, setForPeople] = useState(false)
   const [left, setLeft] = useState<string[]>([])
   const [first, setFirst] = useState<string>()
-  const known = useMemo(() => loaded(client, workspace, dataset, ids), [client, workspace, dataset, ids])
+  const whole = useMemo(() => wholeOf(client, workspace, source), [client, workspace, source])
+  const ids = source.ids ?? whole?.ids
+  const known = useMemo(
+    () => whole?.known ?? loaded(client, workspace, dataset, ids),
+    [client, workspace, dataset, ids, whole],
+  )
 
   const matches = ids ? ids.length : count.data
   // Counts do not search e-mail addresses.
@@ -74,12 +90,14 @@ export function NewExport({ workspace, source, id, back }: Props) {
         workspace,
         dataset,
         format,
-        columns: format === 'csv' ? columns : [],
+        ...(name ? { name } : {}),
+        columns: format !== 'csv' ? [] : forPeople ? inOrder(table, inSight ?? defaultKeys(table), columns) : columns,
         ...(format === 'csv' && { excel, formulas }),
+        ...(format === 'csv' && forPeople ? { people: peopleOf(table, descriptors) } : {}),
         total: uncounted && most ? most : rows,
         capped: !uncounted || most !== undefined,
       }
-      await newExport(client, plan, source, known)
+      await newExport(client, plan, ids ? { ...source, ids } : source, known)
       go(`/export/${plan.id}`, { replace: true })
     },
   })
@@ -119,6 +137,13 @@ export function NewExport({ workspace, source, id, back }: Props) {
       {format === 'csv' && (
         <fieldset>
           <legend>CSV</legend>
+          <label className="choice">
+            <input type="checkbox" checked={forPeople} onChange={() => setForPeople(!forPeople)} />
+            <span>
+              <b>For people</b>{' '}
+              <span className="quiet">names, days and the order of columns as in the table, not as in the API</span>
+            </span>
+          </label>
           <label className="choice">
             <input type="checkbox" checked={excel} onChange={() => setExcel(!excel)} />
             <span>
@@ -184,7 +209,7 @@ export function NewExport({ workspace, source, id, back }: Props) {
                   checked={!left.includes(c)}
                   onChange={() => setLeft(left.includes(c) ? left.filter((l) => l !== c) : [...left, c])}
                 />
-                <span>{c}</span>
+                <span>{forPeople ? (fieldOf(table, c)?.label ?? c) : c}</span>
               </label>
             ))}
           </div>
@@ -221,16 +246,26 @@ export function NewExport({ workspace, source, id, back }: Props) {
   )
 }
 
+/** wholeOf are the rows of a search, in its order, if all are loaded and none has changed since. */
+function wholeOf(client: QueryClient, workspace: string, { dataset, body, sort, ids }: Source) {
+  if (ids) return undefined
+  const now = { body, sort }
+  const { queryKey } = rowsQuery(workspace, dataset, body, sort)
+  const read = client.getQueryData(queryKey)
+  const data = read?.pages.at(-1)?.next === undefined ? read : undefined
+  const rows = new Rows((data ?? inPlace(client, workspace, dataset, now))?.pages ?? [])
+  const changed = client.getQueryData(outdatedQuery(workspace, dataset).queryKey)
+  if (rows.length === 0 || rows.ids().some((id) => changed?.has(id))) return undefined
+  const known: Known = Object.fromEntries(rows.pages.flatMap((p) => p.rows.map((r) => [r.id, r])))
+  return { ids: rows.ids(), known }
+}
+
 /** loaded are those records that were paid for already. */
-function loaded(
-  client: ReturnType<typeof useQueryClient>,
-  workspace: string,
-  dataset: Source['dataset'],
-  ids?: string[],
-) {
+function loaded(client: QueryClient, workspace: string, dataset: Source['dataset'], ids?: string[]) {
   const known: Known = {}
+  const changed = client.getQueryData(outdatedQuery(workspace, dataset).queryKey)
   for (const id of ids ?? []) {
-    const record = findLoaded(client, workspace, dataset, id)
+    const record = changed?.has(id) ? undefined : findLoaded(client, workspace, dataset, id)
     if (record) known[id] = record
   }
   return known

@@ -1,6 +1,7 @@
 import { answer, api, type Schemas } from '../api/client'
 import { routeOf, type Source as Place } from '../source'
 import { tableOf } from '../table/fields'
+import { usualSort } from '../table/sort'
 import { columnsOf } from './columns'
 import { elements, members } from './raw-json'
 import type { Job, Known, Source } from './store'
@@ -27,7 +28,8 @@ const fieldsOf = ({ format, columns, dataset }: Job, source?: Place) =>
 
 async function readBySearch(job: Job, { body: { source, ...body }, sort }: Source, limit: number): Promise<Page> {
   // By relevance rows would be lost or come twice, because it moves with the data.
-  const order = sort && sort.field !== 'relevance' ? sort : { field: 'created_at', order: 'asc' }
+  const shown = sort ?? usualSort({ dataset: job.dataset, ...body, ...(source ? { source } : {}) })
+  const order = shown && shown.field !== 'relevance' ? shown : { field: 'created_at', order: 'asc' }
   const text = await answer(
     api.POST(`${routeOf(job.dataset, source)}/search` as '/data/projects/search', {
       params: { query: { workspace_id: job.workspace } },

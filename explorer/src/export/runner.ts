@@ -78,7 +78,7 @@ export function useElsewhere({ id, state }: Job): boolean {
 }
 
 export type Plan = CSVOptions &
-  Pick<Job, 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'total' | 'capped'>
+  Pick<Job, 'name' | 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'total' | 'capped'>
 
 /** newExport begins an export. */
 export async function newExport(client: QueryClient, plan: Plan, source: Source, known: Known): Promise<void> {

@@ -2,8 +2,23 @@ import { saveFile } from '../ui/save-file'
 import { fileOf, type Job } from './store'
 
 /** fileName is the name of the file. */
-export const fileName = (job: Job) =>
-  `${job.dataset}-${new Date(job.startedAt).toISOString().slice(0, 10)}.${job.format}`
+export const fileName = ({
+  name,
+  dataset,
+  startedAt,
+  format,
+}: Pick<Job, 'name' | 'dataset' | 'startedAt' | 'format'>) =>
+  `${harmless(name ?? '') || dataset}-${new Date(startedAt).toISOString().slice(0, 10)}.${format}`
+
+/** How many characters of a name a file has. */
+const longest = 60
+
+/** harmless are the letters and digits of a name, with - between its words. */
+const harmless = (name: string) =>
+  [...name.normalize('NFC').replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, '-')]
+    .slice(0, longest)
+    .join('')
+    .replaceAll(/^-+|-+$/g, '')
 
 /** saveExport hands the file to the browser. */
 export const saveExport = async (job: Job) => saveFile(fileName(job), await fileOf(job))

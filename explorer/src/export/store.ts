@@ -22,6 +22,8 @@ export interface Job extends CSVOptions {
   user: string
   workspace: string
   dataset: Dataset
+  /** What was exported is called so, such as a View. */
+  name?: string
   format: Format
   columns: string[]
   /** Rows to export: at most so many, and no more than were counted at the start. */

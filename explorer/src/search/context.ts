@@ -9,6 +9,7 @@ import { capital, type Dataset } from '../datasets'
 import { scopeOf } from '../source'
 import { notify } from '../ui/toast'
 import { isExact } from './conditions'
+import { inPlace } from './in-place'
 import { useNames } from './names'
 import { bodyOf, format, limitOf, parse, type KindOf, type SearchState } from './state'
 
@@ -105,6 +106,11 @@ export function useSearchOfAddress(
         const query = rowsQuery(workspace.id, next.dataset, bodyOf(next, kindOf), next.sort)
         // After a page that did not come the others count as old, and would be paid again.
         if (client.getQueryData(query.queryKey)) return
+        const known = inPlace(client, workspace.id, next.dataset, { body: bodyOf(next, kindOf), sort: next.sort })
+        if (known) {
+          client.setQueryData(query.queryKey, known)
+          return
+        }
         // The table shows the error.
         client.fetchInfiniteQuery(query).catch(() => undefined)
       },

@@ -4,7 +4,7 @@ import { railOf } from '../source'
 import { Notice } from '../ui/notice'
 import { useSearch } from './context'
 import { RangeFacet } from './range-facet'
-import { cleared, isEmpty } from './state'
+import { cleared, isEmpty, withCondition } from './state'
 import { ValueFacet } from './value-facet'
 
 /** facetRequests asks for the facets of a rail. */
@@ -25,7 +25,6 @@ interface Props {
 /** FacetRail has a facet for each field of the rail. Counting is free. */
 export function FacetRail({ counts, error, retry }: Props) {
   const { state, change } = useSearch()
-  if (error && !counts) return <Notice error={error} retry={retry} />
   return (
     <>
       <div className="rail-head">
@@ -36,9 +35,10 @@ export function FacetRail({ counts, error, retry }: Props) {
           </button>
         )}
       </div>
+      {error && !counts && <Notice error={error} retry={retry} />}
       {railOf(state).map((field) => {
         const facet = counts?.facets.find((f) => f.field === field.key)
-        if (!facet) return <FacetSkeleton key={field.key} label={labelOf(field.key)} />
+        if (!facet) return <Uncounted key={field.key} field={field} />
         return field.kind === 'values' ? (
           <ValueFacet key={field.key} field={field.key} facet={facet} />
         ) : (
@@ -49,10 +49,19 @@ export function FacetRail({ counts, error, retry }: Props) {
   )
 }
 
-function FacetSkeleton({ label }: { label: string }) {
+/** Uncounted is a facet before it is counted. A condition on its field can be removed there all the same. */
+function Uncounted({ field }: { field: RailField }) {
+  const { state, change } = useSearch()
   return (
     <section className="facet">
-      <h3>{label}</h3>
+      <div className="facet-head">
+        <h3>{labelOf(field.key)}</h3>
+        {state.conditions[field.key] && (
+          <button className="link" onClick={() => change(withCondition(state, field.key, undefined))}>
+            Clear
+          </button>
+        )}
+      </div>
       {[70, 45, 30].map((width) => (
         <div key={width} className="skeleton line" style={{ width: `${width}%` }} />
       ))}

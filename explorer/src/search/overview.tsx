@@ -7,6 +7,7 @@ import { capital, labelOf, nouns, overviewDate, type Dataset } from '../datasets
 import { credits, formatNumber } from '../format'
 import { Histogram, type Bar } from '../ui/histogram'
 import { barsOf, rangeOf } from './buckets'
+import { same } from './conditions'
 import { useSearch } from './context'
 import { railOf } from '../source'
 import { daysOf } from './relative'
@@ -84,6 +85,7 @@ function Months({ field }: { field: string }) {
           />
           <p className="quiet">
             Drag over the bars to choose a time.
+            {range && ' Paler bars are outside the one that is chosen.'}
             {earlier > 0 && ` ${formatNumber(earlier)} ${earlier === 1 ? 'is' : 'are'} earlier.`}
           </p>
         </>
@@ -112,13 +114,17 @@ function Top({ field, facet }: { field: string; facet: Schemas['Facet'] | undefi
   const { state, change, valueLabel } = useSearch()
   const values = facet?.values?.slice(0, 6) ?? []
   const most = Math.max(1, ...values.map((v) => v.count))
+  const condition = state.conditions[field]
+  const chosen = condition?.kind === 'values' ? condition.values : undefined
   return (
     <section className="card">
-      <h2>{labelOf(field)}</h2>
+      <h2>
+        {labelOf(field)} {condition && <span>with those that the filter on it leaves out</span>}
+      </h2>
       {facet ? (
         <ul className="tops-list">
           {values.map((v) => (
-            <li key={v.value}>
+            <li key={v.value} className={chosen?.every((c) => !same(c, v.value)) ? 'out' : undefined}>
               <button onClick={() => change(withCondition(state, field, { kind: 'values', values: [v.value] }))}>
                 <span className="name">{v.label ?? valueLabel(field, v.value)}</span>
                 <span className="track" aria-hidden="true">

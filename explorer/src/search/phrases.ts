@@ -7,6 +7,13 @@ import { daysOf, phraseRelative } from './relative'
 
 type Words = Pick<Search, 'kindOf' | 'valueLabel' | 'state'>
 
+/** Of more values than are said only the first are named. */
+const most = 8
+const named = 3
+
+/** saidOf are the values that a phrase names. */
+export const saidOf = (values: string[]) => (values.length > most ? values.slice(0, named) : values)
+
 const or = new Intl.ListFormat('en', { type: 'disjunction' })
 const and = new Intl.ListFormat('en', { type: 'conjunction' })
 
@@ -34,7 +41,9 @@ function verbOf({ kindOf }: Words, key: string, c: Values, dataset: Dataset): st
 
 function listOf({ kindOf, valueLabel }: Words, key: string, c: Values, dataset: Dataset): string {
   const isText = kindOf(dataset, key) === 'text'
-  const all = c.values.map((v) => (isText ? `“${v}”` : valueLabel(key, v, dataset)))
+  const few = saidOf(c.values)
+  const all = few.map((v) => (isText ? `“${v}”` : valueLabel(key, v, dataset)))
+  if (few.length < c.values.length) all.push(`${formatNumber(c.values.length - few.length)} others`)
   return or.format(c.unknown ? [...all, 'unknown'] : all)
 }
 
@@ -59,7 +68,7 @@ function related(words: Words, key: string, conditions: Conditions): string {
   const { one } = nouns[dataset]
   const where = allOf(words, conditions, dataset)
   if (!where) return has ? `has a ${one}` : `has no ${one}`
-  return `has ${has ? 'one' : 'no'} ${one} where ${where}`
+  return `has ${has ? 'at least one' : 'no'} ${one} where ${where}`
 }
 
 /** clause says a condition with the name of its field. */

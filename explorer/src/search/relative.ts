@@ -49,6 +49,18 @@ export function phraseRelative({ from, to }: { from?: string; to?: string }): st
   return from === 'today' && to === from ? 'is today' : undefined
 }
 
+/**
+ * endOf is the first or the last millisecond of an end of a range, whose days are whole ones;
+ * undefined for what moves within the day.
+ */
+export function endOf(text: string, end: 'from' | 'to', now = new Date()): number | undefined {
+  if (/^now([+-]\d+h)?$/.test(text)) return undefined
+  const day = dayOf(text, end, now)
+  const at = Date.parse(day)
+  if (Number.isNaN(at)) return undefined
+  return end === 'to' && /^\d{4}-\d\d-\d\d$/.test(day) ? at + 86_400_000 - 1 : at
+}
+
 /** utc is a day; unlike Date.UTC it takes years below 100 as they are. */
 function utc(year: number, month: number, day: number): Date {
   const at = new Date(0)

@@ -1,16 +1,17 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
-import { pageSize, rowsQuery, type Counts } from '../api/queries'
+import { pageSize, type Counts } from '../api/queries'
 import { credits, formatNumber } from '../format'
 import { useLocated } from '../map/use-located'
-import { Table } from '../table/table'
+import { tableOf } from '../table/fields'
 import { Notice, tryAgain } from '../ui/notice'
 import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from './context'
 import { NoMatch } from './no-match'
 import { Overview } from './overview'
 import { EmptyPlace } from './empty-place'
+import { FormerBar, Table } from './later'
 import { isEmpty } from './state'
+import { useFormer, useRows } from './use-rows'
 
 // Loaded when they are looked at first.
 const MapLook = lazy(() => import('../map/map-look'))
@@ -26,8 +27,9 @@ interface Props {
 
 /** Results shows the rows that were loaded, or else what the counts tell. */
 export function Results({ counts, counting, error, retry }: Props) {
-  const { workspace, state, body } = useSearch()
-  const query = useInfiniteQuery(rowsQuery(workspace.id, state.dataset, body, state.sort))
+  const { state } = useSearch()
+  const { query } = useRows()
+  const former = useFormer(query.data)
   const more = () => {
     if (!query.isFetching) void query.fetchNextPage({ cancelRefetch: false })
   }
@@ -84,10 +86,25 @@ export function Results({ counts, counting, error, retry }: Props) {
       </Suspense>
     )
   }
-  const name = JSON.stringify([state.dataset, body, state.sort])
+  const load = () => {
+    focusRow()
+    more()
+  }
   if (query.data?.pages[0]?.ids.length === 0) return <NoMatch nothing={counts} />
-  // Another search begins at its top.
-  if (query.data) return <Table key={name} name={name} count={counts?.atMost ? undefined : counts?.count} />
+  const keepsFormer = former && former.rows.length > 0 && counts && (counts.count > 0 || counting)
+  if (query.data || keepsFormer) {
+    const count = counts?.atMost || counting ? undefined : counts?.count
+    return (
+      <Suspense fallback={<GridSkeleton />}>
+        {keepsFormer && query.error && <Notice error={query.error} retry={more} price={price} />}
+        {keepsFormer && !query.error && (
+          <FormerBar former={former} price={price} busy={counting || query.isFetching} load={load} />
+        )}
+        {/* In another place it begins anew. */}
+        <Table key={tableOf(state)} count={count} former={keepsFormer ? former : undefined} />
+      </Suspense>
+    )
+  }
   if (query.isFetching) return <GridSkeleton />
   if (query.error) return <Notice error={query.error} retry={more} price={price} />
   if (error && !counts) return <Notice error={error} retry={retry} />
@@ -96,10 +113,6 @@ export function Results({ counts, counting, error, retry }: Props) {
   if (counts?.count === 0) {
     const address = state.dataset === 'contacts' && state.query.includes('@')
     return address ? <Address load={more} busy={query.isFetching} /> : <NoMatch nothing={counts} />
-  }
-  const load = () => {
-    focusRow()
-    more()
   }
   return <Overview counts={counts} counting={counting} price={price} load={load} />
 }

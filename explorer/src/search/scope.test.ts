@@ -61,7 +61,7 @@ it('reads as a sentence', () => {
   state = withConditionAt(state, { group: { of: 'none', at: 0 } }, 'city', values('airdrie'))
   state = withConditionAt(state, { group: { of: 'none', at: 0 } }, 'has_signal', { kind: 'related', conditions: {} })
   expect(said(state)).toEqual([
-    'has one project where Stage is PERMITTED and Cost is at least 1,000,000',
+    'has at least one project where Stage is PERMITTED and Cost is at least 1,000,000',
     'has no person where Role is OWNER',
     'either City is CALGARY',
     'or City is unknown',
@@ -75,7 +75,7 @@ it('offers what a search can give up', () => {
   const ways = relaxationsOf(words(state))
   expect(ways.map((w) => w.text)).toEqual([
     '“x”',
-    'has one project where Stage is PERMITTED and Cost is at least 1,000,000',
+    'has at least one project where Stage is PERMITTED and Cost is at least 1,000,000',
     'Stage is PERMITTED, of the project',
     'Cost is at least 1,000,000, of the project',
     'excluding City is known',

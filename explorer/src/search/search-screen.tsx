@@ -1,21 +1,23 @@
 import './search.css'
 import { useQuery } from '@tanstack/react-query'
 import { SlidersHorizontal } from 'lucide-react'
-import { useEffect, useRef, type ReactNode } from 'react'
+import { Suspense, useEffect, useRef, type ReactNode } from 'react'
 import { facetsQuery } from '../api/queries'
 import type { View } from '../api/views'
 import { counted } from '../datasets'
 import { ExportLink } from '../export/export-link'
-import { RecordDrawer } from '../record/record-drawer'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { railOf as fieldsOf } from '../source'
 import { useNarrow } from '../ui/use-narrow'
+import { useSlow } from '../ui/use-slow'
 import { clausesOf } from './clauses'
 import { SearchContext, useSearchOfAddress } from './context'
 import { CopySearch } from './copy-search'
+import { DispositionNote } from './disposition-note'
 import { FacetRail, facetRequests } from './facet-rail'
 import { Instead, useOffered } from './instead'
+import { loadLater, RecordDrawer } from './later'
 import { Looks } from './looks'
 import { ReadingOffer, useReading } from './reading-offer'
 import { Results } from './results'
@@ -42,13 +44,17 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
   const { state, body } = search
   const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, requests))
   // Counts of the former tab do not stand under the new one.
-  const stale = facets.isPlaceholderData && facets.data?.facets[0]?.field !== fields[0]?.key
-  const counts = stale ? undefined : facets.data
+  const otherTab = facets.isPlaceholderData && facets.data?.facets[0]?.field !== fields[0]?.key
+  const counts = otherTab ? undefined : facets.data
+  // Those of the former search stay for a moment, and then say nothing.
+  const slow = useSlow(facets.isPlaceholderData) || (facets.isPlaceholderData && facets.isPaused)
+  const count = slow ? undefined : counts?.count
   const place = view ? `· ${view.name} ` : state.source ? '· Book ' : ''
-  const title = counts ? `${counted(counts.count, state.dataset)} ${place}· Atlas` : 'Atlas'
+  const title = count === undefined ? 'Atlas' : `${counted(count, state.dataset)} ${place}· Atlas`
   useEffect(() => {
     document.title = title
   }, [title])
+  useEffect(loadLater, [])
   const narrow = useNarrow()
   const sheet = useRef<HTMLDialogElement>(null)
   const shortcuts = useShortcuts()
@@ -62,10 +68,10 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
             <SearchBox key={state.dataset} take={take} />
           </SearchContext>
         </Top>
-        {head ?? <Tabs count={counts?.count} />}
+        {head ?? <Tabs count={count} />}
         <div className="columns">
           {!narrow && (
-            <aside className="rail" aria-label="Filters">
+            <aside className={slow ? 'rail stale' : 'rail'} aria-label="Filters">
               {railOf}
             </aside>
           )}
@@ -76,12 +82,18 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
                   <SlidersHorizontal size={14} aria-hidden /> Filters{conditions > 0 && ` · ${conditions}`}
                 </button>
               )}
-              <Sentence count={counts?.count} atMost={counts?.atMost} />
+              <Sentence count={count} atMost={counts?.atMost} counting={slow && !facets.isPaused} />
               <Looks />
               <SaveView />
-              {!counts?.atMost && <ExportLink count={counts?.count} />}
+              {!counts?.atMost && <ExportLink count={count} />}
               <CopySearch />
             </div>
+            {slow && facets.isPaused && (
+              <p className="uncounted" role="status">
+                No connection: what matches is counted when it is back.
+              </p>
+            )}
+            {!slow && <DispositionNote counts={counts} />}
             {offer && take && <ReadingOffer offer={offer} take={take} />}
             {offered && <Instead typed={typed.state.query} offered={offered} refuse={refuse} />}
             <Results
@@ -91,14 +103,20 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
               retry={() => void facets.refetch()}
             />
           </main>
-          {state.record && <RecordDrawer id={state.record} />}
+          {state.record && (
+            <Suspense fallback={null}>
+              <RecordDrawer id={state.record} />
+            </Suspense>
+          )}
         </div>
       </div>
       {narrow && (
         <dialog className="sheet filters" ref={sheet} aria-label="Filters">
           <div className="scroll">{railOf}</div>
           <form method="dialog" className="done">
-            <button className="button primary">{counts ? `${counts.count.toLocaleString()} match` : 'Done'}</button>
+            <button className="button primary">
+              {count === undefined ? 'Done' : `${count.toLocaleString()} match`}
+            </button>
           </form>
         </dialog>
       )}

@@ -10,8 +10,16 @@ import type { SearchState } from './state'
 
 const Builder = lazy(() => import('../builder/builder').then((m) => ({ default: m.Builder })))
 
+interface Props {
+  count: number | undefined
+  /** The search may find less. */
+  atMost?: boolean | undefined
+  /** The count is on its way. */
+  counting?: boolean
+}
+
 /** Sentence says what the search is, each condition as a chip that can be changed and removed. */
-export function Sentence({ count, atMost }: { count: number | undefined; atMost?: boolean | undefined }) {
+export function Sentence({ count, atMost, counting }: Props) {
   const search = useSearch()
   const { state, change } = search
   const [open, setOpen] = useState<{ page: Page; left: number; at: number }>()
@@ -25,7 +33,11 @@ export function Sentence({ count, atMost }: { count: number | undefined; atMost?
   const start = count === undefined ? capital(nouns[state.dataset].many) : counted(count, state.dataset)
   return (
     <div className="sentence">
-      <h1 aria-live="polite">{[atMost && 'Up to', start, placeName(state.source)].filter(Boolean).join(' ')}</h1>
+      <h1 aria-live="polite">
+        {[count !== undefined && atMost && 'Up to', start, placeName(state.source), counting && '· counting…']
+          .filter(Boolean)
+          .join(' ')}
+      </h1>
       {state.query && (
         <>
           <span className="word">with</span>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useId, useState } from 'react'
 import type { Schemas } from '../api/client'
 import { facetsQuery } from '../api/queries'
-import { labelOf } from '../datasets'
+import { counted as countedOf, labelOf } from '../datasets'
 import { formatNumber } from '../format'
 import { same } from './conditions'
 import { useSearch } from './context'
@@ -124,7 +124,7 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
       {options.length === 0 && !isUnknown && <p className="quiet">{prefix ? 'No value begins so' : 'No values'}</p>}
       {others > 0 && !prefix && (
         <button className="link" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? 'Show fewer' : `Show other values · ${formatNumber(others)}`}
+          {all ? 'Show fewer' : `Show other values · ${countedOf(others, state.dataset)}`}
         </button>
       )}
     </section>

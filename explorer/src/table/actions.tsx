@@ -1,9 +1,14 @@
-import { Check, Copy, Download, ListMinus, ListPlus, Tag, type LucideIcon } from 'lucide-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { Check, Copy, Download, ListMinus, ListPlus, Tag, Users, type LucideIcon } from 'lucide-react'
 import { lazy, Suspense, useState, type ComponentType, type ReactNode } from 'react'
 import type { Book } from '../api/book'
 import type { View } from '../api/views'
 import { startExport } from '../export/start-export'
+import { formatNumber } from '../format'
+import { nameOf } from '../search/columns'
 import { useSearch } from '../search/context'
+import { nameQuery } from '../search/names'
+import { mostFirms, peopleAt } from '../search/people-at'
 import { bookOf } from '../source'
 import type { Selection } from './selection'
 import { csvOf, jsonOf } from './texts'
@@ -25,6 +30,7 @@ export const actions: { key: string; action: ComponentType<ActionProps> }[] = [
   { key: 'list', action: AddAction },
   { key: 'status', action: StatusAction },
   { key: 'remove', action: RemoveAction },
+  { key: 'people', action: PeopleAction },
   { key: 'export', action: ExportAction },
   {
     key: 'csv',
@@ -98,6 +104,32 @@ function InDialog({ label, icon: Icon, selection, closed, children }: InDialogPr
       </button>
       {ids && <Suspense>{children(book, ids, close)}</Suspense>}
     </>
+  )
+}
+
+/** PeopleAction leads to the people at the selected firms. Counting them is free. */
+function PeopleAction({ selection }: ActionProps) {
+  const { workspace, change } = useSearch()
+  const client = useQueryClient()
+  const { dataset, ids, records } = selection
+  if (dataset !== 'accounts') return null
+  const some = ids.slice(0, mostFirms)
+  const open = () => {
+    for (const record of records()) {
+      client.setQueryData(nameQuery(workspace.id, 'accounts', record.id).queryKey, nameOf(record))
+    }
+    change(peopleAt(some))
+  }
+  return (
+    <button
+      className="button"
+      title="A search for people, which is counted for nothing"
+      disabled={ids.length === 0}
+      onClick={open}
+    >
+      <Users size={13} aria-hidden /> People at{' '}
+      {ids.length > mostFirms ? `the first ${formatNumber(mostFirms)}` : ids.length === 1 ? 'this firm' : 'these firms'}
+    </button>
   )
 }
 

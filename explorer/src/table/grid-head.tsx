@@ -1,6 +1,9 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import type { Sort } from '../api/queries'
 import { useSearch } from '../search/context'
+import { sortsInPlace } from '../search/use-rows'
 import type { Column } from '../search/columns'
 import { bounded, moved, type Chosen } from './choice'
 import { sortedBy } from './sort'
@@ -10,6 +13,8 @@ const step = 16
 
 interface Props {
   columns: Column[]
+  /** The order of the rows in sight. */
+  sort: Sort | undefined
   chosen: Chosen[]
   choose: (next: Chosen[]) => void
   /** Shows a width while it is dragged. */
@@ -23,7 +28,7 @@ interface Props {
 }
 
 /** Head is the names of the columns. One sorts, moves and widens there. */
-export function Head({ columns, chosen, choose, preview, say, picked, onPick, leave }: Props) {
+export function Head({ columns, sort, chosen, choose, preview, say, picked, onPick, leave }: Props) {
   const row = useRef<HTMLDivElement>(null)
   // The column that a key has moved: its cell is another one afterwards.
   const follow = useRef<string>(undefined)
@@ -81,6 +86,7 @@ export function Head({ columns, chosen, choose, preview, say, picked, onPick, le
         <HeadCell
           key={c.key}
           column={c}
+          sort={sort}
           index={i}
           over={drag && drag.over === i && drag.key !== c.key}
           onDragStart={() => setDrag({ key: c.key, over: i })}
@@ -104,6 +110,7 @@ export function Head({ columns, chosen, choose, preview, say, picked, onPick, le
 
 interface CellProps {
   column: Column
+  sort: Sort | undefined
   index: number
   over: boolean | undefined
   onDragStart: () => void
@@ -115,10 +122,19 @@ interface CellProps {
   widen: (width: number | undefined) => void
 }
 
-function HeadCell({ column, index, over, preview, widen, onDragOver, onDragStart, onDrop, onDragEnd }: CellProps) {
-  const { state, change } = useSearch()
-  const order = state.sort?.field === column.key ? state.sort.order : undefined
-  const Arrow = order === 'asc' ? ArrowUp : ArrowDown
+function HeadCell({
+  column,
+  sort,
+  index,
+  over,
+  preview,
+  widen,
+  onDragOver,
+  onDragStart,
+  onDrop,
+  onDragEnd,
+}: CellProps) {
+  const order = sort?.field === column.key ? sort.order : undefined
   return (
     <div
       role="columnheader"
@@ -143,19 +159,28 @@ function HeadCell({ column, index, over, preview, widen, onDragOver, onDragStart
       }}
       onDragEnd={onDragEnd}
     >
-      {column.sorts ? (
-        <button
-          title="Another order is another search: its rows are loaded anew"
-          onClick={() => change(sortedBy(state, column.key))}
-        >
-          {column.label}
-          {order && <Arrow size={12} aria-hidden />}
-        </button>
-      ) : (
-        column.label
-      )}
+      {column.sorts ? <SortButton column={column} order={order} /> : column.label}
       <Grip preview={preview} widen={widen} />
     </div>
+  )
+}
+
+/** SortButton says, before it is pressed, whether another order costs anything. */
+function SortButton({ column, order }: { column: Column; order: Sort['order'] | undefined }) {
+  const search = useSearch()
+  const client = useQueryClient()
+  const [title, setTitle] = useState('')
+  const next = sortedBy(search.state, column.key)
+  const Arrow = order === 'asc' ? ArrowUp : ArrowDown
+  const tell = () => {
+    const free = next.sort && sortsInPlace(search, client, next.sort)
+    setTitle(free ? 'Sorts the rows here, for nothing' : 'Another order is another search: its rows cost a credit each')
+  }
+  return (
+    <button title={title} onPointerEnter={tell} onFocus={tell} onClick={() => search.change(next)}>
+      {column.label}
+      {order && <Arrow size={12} aria-hidden />}
+    </button>
   )
 }
 

@@ -2,6 +2,7 @@ import './grid.css'
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { Rows } from '../api/pages'
+import type { Sort } from '../api/queries'
 import { capital, nouns } from '../datasets'
 import { formatNumber } from '../format'
 import { useSearch } from '../search/context'
@@ -30,6 +31,8 @@ interface Props {
   /** Identifies the search. */
   name: string
   rows: Rows
+  /** The order of the rows. */
+  sort: Sort | undefined
   total: number
   loading: boolean
   picked: Picked
@@ -41,7 +44,7 @@ interface Props {
 }
 
 /** Grid is the table of rows. It draws only those in sight. */
-export function Grid({ name, rows, total, loading, picked, pickedRows, onPick, onEnd }: Props) {
+export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onPick, onEnd }: Props) {
   const { state, change } = useSearch()
   const { dataset } = state
   const narrow = useNarrow()
@@ -59,6 +62,15 @@ export function Grid({ name, rows, total, loading, picked, pickedRows, onPick, o
     const at = state.record ? rows.indexOf(state.record) : -1
     if (at >= 0) setActive(at)
   }
+  // Other rows begin at their top.
+  const [of, setOf] = useState(name)
+  if (of !== name) {
+    setOf(name)
+    setActive(Math.max(0, state.record ? rows.indexOf(state.record) : 0))
+  }
+  useEffect(() => {
+    void scroller.current?.scrollTo(0, offsets.get(name) ?? 0)
+  }, [name])
   // Where a range of selected rows begins.
   const anchor = useRef(0)
   const moving = useRef(false)
@@ -220,6 +232,7 @@ export function Grid({ name, rows, total, loading, picked, pickedRows, onPick, o
           <div role="rowgroup" className="grid-head">
             <Head
               columns={columns}
+              sort={sort}
               chosen={chosen}
               choose={choose}
               preview={setPreview}

@@ -1,24 +1,17 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useSearch } from '../search/context'
-import type { Dataset } from '../datasets'
 import { fieldOf, fieldsOf, tableOf } from './fields'
-import { sortedBy } from './sort'
-
-const usual: Record<Dataset, string> = {
-  projects: 'last_signal_at',
-  accounts: 'name',
-  contacts: 'name',
-  signals: 'detected_at',
-}
+import { sortedBy, sortOn, usualSort } from './sort'
 
 /** SortMenu sorts by anything that the service sorts by, whether or not it is a column. */
 export function SortMenu() {
   const { state, change } = useSearch()
   const { dataset, sort } = state
+  const usual = usualSort(state)
   const down = sort?.order === 'desc'
   const Arrow = down ? ArrowDown : ArrowUp
   return (
-    <span className="sort" title="Another order is another search: its rows are loaded anew">
+    <span className="sort">
       <label>
         <span className="wide">Sorted by </span>
         <select
@@ -26,12 +19,10 @@ export function SortMenu() {
           value={sort?.field ?? ''}
           onChange={(e) => {
             const { sort: _, ...unsorted } = state
-            change(e.target.value ? sortedBy(unsorted, e.target.value) : unsorted)
+            change(e.target.value ? sortOn(unsorted, e.target.value) : unsorted)
           }}
         >
-          <option value="">
-            {state.query && !state.source ? 'Best match' : `${fieldOf(dataset, usual[dataset])?.label} (usual)`}
-          </option>
+          <option value="">{usual ? `${fieldOf(dataset, usual.field)?.label} (usual)` : 'Best match'}</option>
           {fieldsOf(tableOf(state)).flatMap((f) =>
             f.sorts ? (
               <option key={f.key} value={f.key}>

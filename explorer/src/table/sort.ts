@@ -1,8 +1,31 @@
+import type { Sort } from '../api/queries'
+import type { Dataset } from '../datasets'
 import type { SearchState } from '../search/state'
+
+const usual: Record<Dataset, Sort> = {
+  projects: { field: 'last_signal_at', order: 'desc' },
+  accounts: { field: 'name', order: 'asc' },
+  contacts: { field: 'name', order: 'asc' },
+  signals: { field: 'detected_at', order: 'desc' },
+}
+
+type Of = Pick<SearchState, 'dataset' | 'source'> & { query?: string }
+
+/** usualSort is the order of a search that names none; a text in Data has that of the best match. */
+export const usualSort = ({ dataset, query, source }: Of) => (query && !source ? undefined : usual[dataset])
+
+/** orderOf is the order that a search has, whether or not it names one. */
+export const orderOf = (state: SearchState): Sort | undefined => state.sort ?? usualSort(state)
+
+/** sortOn returns the search in the first order of a field: names from A on, all else from the highest. */
+export const sortOn = (state: SearchState, field: string): SearchState => ({
+  ...state,
+  sort: { field, order: field === 'name' ? 'asc' : 'desc' },
+})
 
 /** sortedBy returns the search in the order of a field, or in the other order if it is that already. */
 export function sortedBy(state: SearchState, field: string): SearchState {
-  const order = state.sort?.field === field ? state.sort.order : undefined
-  const first = field === 'name' ? 'asc' : 'desc'
-  return { ...state, sort: { field, order: order === undefined ? first : order === 'asc' ? 'desc' : 'asc' } }
+  const now = orderOf(state)
+  if (now?.field !== field) return sortOn(state, field)
+  return { ...state, sort: { field, order: now.order === 'asc' ? 'desc' : 'asc' } }
 }

@@ -1,59 +1,188 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { pageSize, rowsQuery } from '../api/queries'
+import { pageSize, readAgain } from '../api/queries'
+import { outdatedQuery } from '../api/outdated'
 import { Rows } from '../api/pages'
-import { credits, formatNumber } from '../format'
+import { credits, formatMoment, formatNumber } from '../format'
 import { useSearch } from '../search/context'
+import { useRows, type Former } from '../search/use-rows'
+import { tryAgain } from '../ui/notice'
+import { useNarrow } from '../ui/use-narrow'
 import { defaults } from './choice'
 import { Chooser } from './chooser'
 import { tableOf } from './fields'
 import { Grid } from './grid'
-import { countOf, isPicked, nothing, recordsOf, type Selection } from './selection'
-import { tryAgain } from '../ui/notice'
+import { countOf, isPicked, nothing, pick, recordsOf, type Picked, type Selection } from './selection'
 import { SelectionBar } from './selection-bar'
+import { orderOf } from './sort'
 import { SortMenu } from './sort-menu'
-import { useNarrow } from '../ui/use-narrow'
 import { useColumns } from './use-columns'
 
 interface Props {
-  /** Identifies the search. */
-  name: string
   /** How many records match, as far as that is counted. */
   count: number | undefined
+  /** The rows of the search before, in place of those of this one. */
+  former: Former | undefined
 }
 
 /** Table shows the rows that were loaded, and loads more. */
-export function Table({ name, count }: Props) {
-  const { workspace, state, body } = useSearch()
+export function Table({ count, former }: Props) {
+  const { state, body } = useSearch()
   const { dataset } = state
-  const query = useInfiniteQuery(rowsQuery(workspace.id, dataset, body, state.sort))
-  const rows = useMemo(() => new Rows(query.data?.pages ?? []), [query.data])
+  const { query, isArranged } = useRows()
+  const loaded = useMemo(() => new Rows(query.data?.pages ?? []), [query.data])
+  const rows = former?.rows ?? loaded
+  // The rows of the same search and order.
+  const name = JSON.stringify([dataset, former?.of.body ?? body, former ? former.of.sort : state.sort, former?.among])
+  const hasNext = !former && query.hasNextPage
   // Counts do not search e-mail addresses, so rows may be more.
-  const total = query.hasNextPage ? Math.max(count ?? 0, rows.length) : rows.length
-  const price = Math.min(pageSize, total - rows.length || pageSize)
+  const total = hasNext ? Math.max(count ?? 0, rows.length) : rows.length
   const more = () => {
     if (!query.isFetching) void query.fetchNextPage({ cancelRefetch: false })
   }
-
-  const narrow = useNarrow()
-  const { chosen, choose } = useColumns()
-
-  const [picked, setPicked] = useState(nothing)
-  const selected = countOf(picked, total)
-  const ids = useMemo(
-    () => (selected > 0 ? rows.ids().filter((id) => isPicked(picked, id)) : []),
-    [rows, picked, selected],
+  const { picked, setPicked, selection } = useSelection(name, rows, total)
+  const reading = useReading(async () => {
+    const { hasNextPage, isError } = await query.fetchNextPage({ cancelRefetch: false })
+    return hasNextPage && !isError
+  })
+  return (
+    <>
+      <Grid
+        name={name}
+        rows={rows}
+        sort={former ? orderOf({ ...state, ...sortOf(former) }) : orderOf(state)}
+        total={total}
+        loading={query.isFetchingNextPage}
+        picked={picked}
+        pickedRows={selection.ids.length}
+        onPick={setPicked}
+        onEnd={hasNext && !query.isFetchNextPageError ? more : undefined}
+      />
+      {selection.count > 0 && (
+        <SelectionBar
+          selection={selection}
+          picked={picked}
+          onPick={setPicked}
+          loaded={rows.length}
+          total={total}
+          readRest={reading.begin}
+          busy={reading.busy}
+          stop={reading.stop}
+        />
+      )}
+      <footer className="foot">
+        {former ? (
+          <span>
+            <b>{formatNumber(rows.length)}</b> {former.among ? `of ${formatNumber(former.among)} ` : ''}loaded before
+          </span>
+        ) : (
+          <span title={readOf(rows)}>
+            <b>{formatNumber(rows.length)}</b> of {count === undefined && hasNext ? '…' : formatNumber(total)} loaded
+            {isArranged && ', arranged here for nothing'}
+          </span>
+        )}
+        <SortMenu />
+        <NarrowChooser />
+        {!former && query.error ? (
+          <span className="problem" role="alert">
+            The next rows did not come: {query.error.message}.
+          </span>
+        ) : null}
+        <Outdated rows={rows} />
+        {hasNext && <More price={Math.min(pageSize, total - rows.length || pageSize)} query={query} more={more} />}
+        {isArranged && count !== undefined && count !== rows.length && (
+          <button className="button" disabled={query.isFetching} onClick={() => void query.refetch()}>
+            {formatNumber(count)} match by now. Load them anew · {credits(Math.min(pageSize, count))}
+          </button>
+        )}
+      </footer>
+    </>
   )
+}
+
+const sortOf = ({ of: { sort } }: Former) => ({ sort }) as { sort?: NonNullable<typeof sort> }
+
+/** readOf says when rows were read, and of which release. */
+function readOf(rows: Rows): string | undefined {
+  const first = rows.pages[0]?.read
+  return first && `Read at ${formatMoment(new Date(first.at))}${first.release ? ` · release ${first.release}` : ''}`
+}
+
+/** Outdated says how many of the rows have changed since they were read. */
+function Outdated({ rows }: { rows: Rows }) {
+  const { workspace, state } = useSearch()
+  const { data: changed } = useQuery(outdatedQuery(workspace.id, state.dataset))
+  const count = changed.size === 0 ? 0 : rows.ids().filter((id) => changed.has(id)).length
+  const client = useQueryClient()
+  const again = useMutation(readAgain(client, workspace.id, state.dataset))
+  if (count === 0) return null
+  const ids = rows.ids().filter((id) => changed.has(id))
+  return (
+    <span role="status">
+      {formatNumber(count)} of these {count === 1 ? 'has' : 'have'} changed since.{' '}
+      {!state.source && (
+        <button className="link" disabled={again.isPending} onClick={() => again.mutate(ids.slice(0, 100))}>
+          {again.error ? tryAgain(Math.min(count, 100)) : `Read again · up to ${credits(Math.min(count, 100))}`}
+        </button>
+      )}
+    </span>
+  )
+}
+
+interface MoreProps {
+  price: number
+  query: { error: Error | null; isFetching: boolean }
+  more: () => void
+}
+
+function More({ price, query, more }: MoreProps) {
+  return (
+    <button className="button" disabled={query.isFetching} onClick={more}>
+      {query.error ? tryAgain(price) : `Show ${formatNumber(price)} more · ${credits(price)}`}
+    </button>
+  )
+}
+
+/** NarrowChooser chooses the columns where they have no names. */
+function NarrowChooser() {
+  const { chosen, choose } = useColumns()
+  return useNarrow() ? <Chooser chosen={chosen} choose={choose} narrow /> : null
+}
+
+/** useSelection is which rows are selected. Of other rows those stay selected that were. */
+function useSelection(name: string, rows: Rows, total: number) {
+  const { state } = useSearch()
+  const [picked, setPicked] = useState(nothing)
+  const [of, setOf] = useState(name)
+  if (of !== name) {
+    setOf(name)
+    setPicked(among(picked, rows))
+  }
+  const count = countOf(picked, total)
+  const ids = useMemo(() => (count > 0 ? rows.ids().filter((id) => isPicked(picked, id)) : []), [rows, picked, count])
   const selection: Selection = {
-    dataset,
-    count: selected,
+    dataset: state.dataset,
+    count,
     ids,
     records: () => recordsOf(rows, ids),
     columns: (state.columns ?? defaults(tableOf(state))).map((c) => c.key),
     clear: () => setPicked(nothing),
   }
+  return { picked, setPicked, selection }
+}
 
-  const [reading, setReading] = useState(false)
+const among = (picked: Picked, rows: Rows): Picked =>
+  picked.all || picked.ids.size === 0
+    ? nothing
+    : pick(
+        nothing,
+        rows.ids().filter((id) => picked.ids.has(id)),
+        true,
+      )
+
+/** useReading reads page after page until one is the last, or until it is stopped. */
+function useReading(readNext: () => Promise<boolean>) {
+  const [busy, setBusy] = useState(false)
   const stopped = useRef(false)
   useEffect(() => {
     stopped.current = false
@@ -61,60 +190,15 @@ export function Table({ name, count }: Props) {
       stopped.current = true
     }
   }, [])
-  const readRest = async () => {
+  const read = async () => {
     stopped.current = false
-    setReading(true)
+    setBusy(true)
     let next = true
-    while (next && !stopped.current) {
-      const { hasNextPage, isError } = await query.fetchNextPage({ cancelRefetch: false })
-      next = hasNextPage && !isError
-    }
-    setReading(false)
+    while (next && !stopped.current) next = await readNext()
+    setBusy(false)
   }
-  return (
-    <>
-      <Grid
-        name={name}
-        rows={rows}
-        total={total}
-        loading={query.isFetchingNextPage}
-        picked={picked}
-        pickedRows={ids.length}
-        onPick={setPicked}
-        onEnd={query.hasNextPage && !query.isFetchNextPageError ? more : undefined}
-      />
-      {selected > 0 && (
-        <SelectionBar
-          selection={selection}
-          picked={picked}
-          onPick={setPicked}
-          loaded={rows.length}
-          total={total}
-          readRest={() => void readRest()}
-          busy={reading}
-          stop={() => {
-            stopped.current = true
-          }}
-        />
-      )}
-      <footer className="foot">
-        <span>
-          <b>{formatNumber(rows.length)}</b> of {count === undefined && query.hasNextPage ? '…' : formatNumber(total)}{' '}
-          loaded
-        </span>
-        <SortMenu />
-        {narrow && <Chooser chosen={chosen} choose={choose} narrow />}
-        {query.error ? (
-          <span className="problem" role="alert">
-            The next rows did not come: {query.error.message}.
-          </span>
-        ) : null}
-        {query.hasNextPage && (
-          <button className="button" disabled={query.isFetching} onClick={more}>
-            {query.error ? tryAgain(price) : `Show ${formatNumber(price)} more · ${credits(price)}`}
-          </button>
-        )}
-      </footer>
-    </>
-  )
+  const stop = () => {
+    stopped.current = true
+  }
+  return { busy, stop, begin: () => void read() }
 }

@@ -1,5 +1,8 @@
 import { useEffect, useRef } from 'react'
 
+/** How many frames what shall have the focus is waited for. */
+const most = 60
+
 /**
  * useFocusAfter keeps the focus when a button that loads something goes away with it. Call
  * what it returns when the button is pressed. Once there is more than then, what find
@@ -11,8 +14,13 @@ export function useFocusAfter(find: (before: number) => HTMLElement | null | und
     const was = before.current
     if (was === undefined || there <= was) return
     before.current = undefined
-    // A virtual table draws its rows after it was measured.
-    requestAnimationFrame(() => find(was)?.focus())
+    // A virtual table draws its rows after it was measured, and its program may be on its way.
+    const look = (frames: number) => {
+      const found = find(was)
+      if (found) found.focus()
+      else if (frames > 0) requestAnimationFrame(() => look(frames - 1))
+    }
+    requestAnimationFrame(() => look(most))
   })
   return () => {
     before.current = there

@@ -1,0 +1,84 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { answer, api, RequestError, serverNow, type Schemas } from '../api/client'
+import { outdatedQuery, releaseQuery, type Release } from '../api/outdated'
+import { datasets, type Dataset } from '../datasets'
+import { idsIn, isPaid } from './entries'
+
+/** How many changes a request asks for at most, and how long before a row was read its changes count, in milliseconds. */
+const limit = 1000
+const margin = 10_000
+
+/** Follower reads what changed of the records that are kept. Reading ids is free. */
+export interface Follower {
+  /** Where the next page of each dataset begins. */
+  cursors: Partial<Record<Dataset, string>>
+  /** The version of each dataset when it was last followed. */
+  versions: Release
+}
+
+const paidOf = (client: QueryClient, workspace: string, dataset: Dataset) =>
+  client
+    .getQueryCache()
+    .getAll()
+    .filter((q) => isPaid(q) && q.queryKey[1] === workspace && q.queryKey[2] === dataset && q.state.data !== undefined)
+
+/** follow drops what changed since it was read, and marks it where it is in sight. */
+export async function follow(client: QueryClient, workspace: string, follower: Follower): Promise<void> {
+  const kept = datasets.filter((d) => paidOf(client, workspace, d).length > 0)
+  if (kept.length === 0) return
+  const now = await client.fetchQuery({ ...releaseQuery, staleTime: 0 })
+  for (const dataset of kept) {
+    if (follower.cursors[dataset] && follower.versions[dataset] === now[dataset]) continue
+    await followOne(client, workspace, dataset, follower)
+    follower.versions[dataset] = now[dataset]
+  }
+}
+
+async function followOne(client: QueryClient, workspace: string, dataset: Dataset, follower: Follower) {
+  const first = Math.min(...paidOf(client, workspace, dataset).map((q) => q.state.dataUpdatedAt))
+  for (let more = true; more;) {
+    const cursor = follower.cursors[dataset]
+    const from = cursor ? { cursor } : { since: new Date(serverNow(first) - margin).toISOString() }
+    try {
+      const page = await answer(
+        api.POST(`/data/${dataset}/changes` as '/data/projects/changes', {
+          params: { query: { workspace_id: workspace } },
+          body: { ...from, limit } as Schemas['ProjectChangesRequest'],
+        }),
+      )
+      changed(client, workspace, dataset, new Set(page.data.map((c) => c.id)))
+      follower.cursors[dataset] = page.metadata.next
+      more = !page.metadata.caught_up
+    } catch (error) {
+      if (!(error instanceof RequestError && error.code === 'cursor_too_old')) throw error
+      // What happened since is not told any more: all may have changed.
+      changed(client, workspace, dataset, new Set(paidOf(client, workspace, dataset).flatMap(idsIn)))
+      const { metadata } = await answer(
+        api.POST(`/data/${dataset}/changes` as '/data/projects/changes', {
+          params: { query: { workspace_id: workspace } },
+          body: {},
+        }),
+      )
+      follower.cursors[dataset] = metadata.next
+      more = false
+    }
+  }
+}
+
+/** changed drops the queries with one of the records that nobody looks at; in sight, they are marked. */
+export function changed(client: QueryClient, workspace: string, dataset: Dataset, ids: ReadonlySet<string>): void {
+  if (ids.size === 0) return
+  const has = new Set(
+    paidOf(client, workspace, dataset)
+      .filter((q) => q.queryKey[0] !== 'book' && idsIn(q).some((id) => ids.has(id)))
+      .map((q) => q.queryHash),
+  )
+  const cache = client.getQueryCache()
+  const marked = new Set(client.getQueryData(outdatedQuery(workspace, dataset).queryKey))
+  for (const query of cache.getAll()) {
+    if (!has.has(query.queryHash)) continue
+    if (query.getObserversCount() > 0) idsIn(query).forEach((id) => ids.has(id) && marked.add(id))
+    else cache.remove(query)
+  }
+  client.setQueryData(outdatedQuery(workspace, dataset).queryKey, marked)
+}

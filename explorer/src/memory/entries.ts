@@ -1,0 +1,82 @@
+import type { InfiniteData, Query, QueryClient, QueryKey } from '@tanstack/react-query'
+import { Arranged, Page, type Packed } from '../api/pages'
+import type { AnyRecord } from '../datasets'
+
+// What was paid for is in the cache of queries, in memory only.
+
+/** Beginnings of the keys of what is paid for: pages of rows, records, and what the workspace says of one. */
+const kinds = new Set<unknown>(['rows', 'record', 'batch', 'book'])
+
+/** How many rows are kept at most beside those in sight. */
+export const most = 10_000
+
+export const isPaid = ({ queryKey: [kind] }: { queryKey: QueryKey }) => kinds.has(kind)
+
+export type Loaded = InfiniteData<Page>
+
+/** idsIn are the ids of the records that a query has. */
+export function idsIn({ queryKey, state: { data } }: Pick<Query, 'queryKey' | 'state'>): readonly string[] {
+  if (data === undefined || data === null) return []
+  switch (queryKey[0]) {
+    case 'rows':
+      return (data as Loaded).pages.flatMap((p) => p.ids)
+    case 'batch':
+      return (data as AnyRecord[]).map((r) => r.id)
+    case 'record':
+      return [String(queryKey[3])]
+  }
+  return []
+}
+
+/** trim forgets what nobody looks at, the oldest first, until no more rows are kept than may be. */
+export function trim(client: QueryClient, limit = most): void {
+  const cache = client.getQueryCache()
+  const paid = cache.getAll().filter((q) => isPaid(q) && q.state.data !== undefined)
+  let kept = paid.reduce((sum, q) => sum + idsIn(q).length, 0)
+  const idle = paid
+    .filter((q) => q.getObserversCount() === 0)
+    .sort((a, b) => a.state.dataUpdatedAt - b.state.dataUpdatedAt)
+  for (const query of idle) {
+    if (kept <= limit) return
+    kept -= idsIn(query).length
+    cache.remove(query)
+  }
+}
+
+/** forget drops what is paid for and nobody looks at, of a workspace or of all. */
+export function forget(client: QueryClient, which: (key: QueryKey) => boolean = () => true): void {
+  const cache = client.getQueryCache()
+  for (const query of cache.getAll()) {
+    if (isPaid(query) && which(query.queryKey) && query.getObserversCount() === 0) cache.remove(query)
+  }
+}
+
+/** Entry is what one tab tells another of a query. */
+export interface Entry {
+  key: QueryKey
+  /** When it was read, in milliseconds. */
+  at: number
+  data?: unknown
+  pages?: { pages: Packed[]; params: unknown[] }
+}
+
+/** entryOf is a query as a message; undefined if it says nothing of its own. */
+export function entryOf({ queryKey: key, state }: Pick<Query, 'queryKey' | 'state'>): Entry | undefined {
+  const { data, dataUpdatedAt: at } = state
+  if (data === undefined) return undefined
+  if (key[0] !== 'rows') return { key, at, data }
+  const { pages, pageParams } = data as Loaded
+  if (pages.some((p) => p instanceof Arranged)) return undefined
+  return { key, at, pages: { pages: pages.map((p) => p.packed()), params: pageParams } }
+}
+
+/** take keeps what another tab has read, unless this one has read it later. It reports whether it did. */
+export function take(client: QueryClient, { key, at, data, pages }: Entry): boolean {
+  const now = client.getQueryState(key)
+  if (now?.data !== undefined && now.dataUpdatedAt >= at) return false
+  const value = pages ? { pages: pages.pages.map((p) => Page.of(p)), pageParams: pages.params } : data
+  // It is kept as long as what this tab reads.
+  client.getQueryCache().build(client, { queryKey: key, gcTime: Infinity })
+  client.setQueryData(key, value, { updatedAt: at })
+  return true
+}

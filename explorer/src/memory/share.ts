@@ -1,0 +1,59 @@
+import type { Query, QueryClient } from '@tanstack/react-query'
+import { entryOf, forget, isPaid, take, type Entry } from './entries'
+
+/** Whose rows they are: a user in a workspace. */
+export type Owner = `${string} ${string}`
+
+type Message =
+  { what: 'hello'; owner: Owner } | { what: 'entry'; owner: Owner; entry: Entry } | { what: 'over'; user: string }
+
+interface Port {
+  postMessage: (message: Message) => void
+  onmessage: ((event: MessageEvent<Message>) => void) | null
+}
+
+interface Options {
+  client: QueryClient
+  port: Port
+  /** Undefined while nobody is signed in. */
+  owner: () => Owner | undefined
+}
+
+/** share tells the other tabs of a user what was paid for in this one, and takes what they tell. */
+export function share({ client, port, owner }: Options) {
+  const taken = new Set<string>()
+  const tell = (query: Query) => {
+    const mine = owner()
+    const entry = mine && query.queryKey[1] === workspaceOf(mine) && entryOf(query)
+    if (mine && entry) port.postMessage({ what: 'entry', owner: mine, entry })
+  }
+  const paid = () => client.getQueryCache().getAll().filter(isPaid)
+  port.onmessage = ({ data: message }) => {
+    const mine = owner()
+    if (!mine) return
+    if (message.what === 'over') {
+      if (mine.startsWith(`${message.user} `)) forget(client)
+    } else if (message.owner !== mine) return
+    else if (message.what === 'hello') paid().forEach(tell)
+    else {
+      const { entry } = message
+      const hash = JSON.stringify(entry.key)
+      taken.add(hash)
+      take(client, entry)
+      taken.delete(hash)
+    }
+  }
+  const stop = client.getQueryCache().subscribe((event) => {
+    if (event.type !== 'updated' || event.action.type !== 'success' || !isPaid(event.query)) return
+    if (!taken.has(JSON.stringify(event.query.queryKey))) tell(event.query)
+  })
+  return {
+    /** hello asks the other tabs for what they have. */
+    hello: (mine: Owner) => port.postMessage({ what: 'hello', owner: mine }),
+    /** over tells them that a user's session is over. */
+    over: (user: string) => port.postMessage({ what: 'over', user }),
+    stop,
+  }
+}
+
+const workspaceOf = (owner: Owner) => owner.split(' ')[1]

@@ -1,0 +1,52 @@
+import { X } from 'lucide-react'
+import { credits, formatNumber } from '../format'
+import { fieldOf, tableOf } from '../table/fields'
+import { orderOf } from '../table/sort'
+import { useSearch } from './context'
+import type { Former } from './use-rows'
+
+interface Props {
+  former: Former
+  price: number
+  /** The price is not known yet, or the rows are on their way. */
+  busy: boolean
+  load: () => void
+}
+
+/** FormerBar says that the rows in sight are of the search before, and what those of this one cost. */
+export function FormerBar({ former, price, busy, load }: Props) {
+  const { state, body } = useSearch()
+  const { rows, among, of } = former
+  const sort = orderOf(state)
+  const reordered = JSON.stringify(of.body) === JSON.stringify(body)
+  const label = sort && (fieldOf(tableOf(state), sort.field)?.label ?? sort.field)
+  const many = (n: number) => `${formatNumber(n)} ${n === 1 ? 'row' : 'rows'}`
+  const by = reordered
+    ? label
+      ? ` by ${label}, ${sort?.order === 'desc' ? 'highest' : 'lowest'} first`
+      : ' by match'
+    : ''
+  return (
+    <section className="former" aria-label="Rows of the search before">
+      <p role="status">
+        {reordered
+          ? `These ${many(rows.length)} are in the order of before.`
+          : among
+            ? `${formatNumber(rows.length)} of the ${many(among)} that were loaded match.`
+            : `These ${many(rows.length)} are of the search before.`}
+      </p>
+      <button className="button primary" disabled={busy} onClick={load}>
+        Show {many(price)}
+        {by} · {credits(price)}
+      </button>
+      <button
+        className="icon-button"
+        aria-label="Put these rows away"
+        title="Put these rows away"
+        onClick={former.drop}
+      >
+        <X size={15} aria-hidden />
+      </button>
+    </section>
+  )
+}

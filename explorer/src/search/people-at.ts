@@ -1,0 +1,16 @@
+import { maxValues, type Conditions } from './conditions'
+import type { SearchState } from './state'
+
+/** How many firms a search for their people names: ten groups of as many as a condition takes. */
+export const mostFirms = 10 * maxValues
+
+/** peopleAt is the search for the people at firms. More than a condition takes are alternatives. */
+export function peopleAt(firms: string[]): SearchState {
+  const groups: Conditions[] = []
+  for (let at = 0; at < Math.min(firms.length, mostFirms); at += maxValues) {
+    groups.push({ account_id: { kind: 'values', values: firms.slice(at, at + maxValues) } })
+  }
+  const [only = {}, ...more] = groups
+  const all: SearchState = { dataset: 'contacts', query: '', conditions: {} }
+  return more.length === 0 ? { ...all, conditions: only } : { ...all, any: groups }
+}

@@ -1,0 +1,65 @@
+import { useInfiniteQuery, useQueryClient, type InfiniteData, type QueryClient } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { Arranged, Rows, type Page } from '../api/pages'
+import { rowsQuery, type Sort } from '../api/queries'
+import { tableOf } from '../table/fields'
+import { narrowing, type RowsOf } from '../table/in-place'
+import { useSearch, type Search } from './context'
+import { inPlace } from './in-place'
+
+/** useRows has the rows of the search that were loaded, or that follow from loaded ones. */
+export function useRows() {
+  const { workspace, state, body } = useSearch()
+  const client = useQueryClient()
+  const query = useInfiniteQuery({
+    ...rowsQuery(workspace.id, state.dataset, body, state.sort),
+    initialData: () => inPlace(client, workspace.id, state.dataset, { body, sort: state.sort }),
+  })
+  return { query, isArranged: query.data?.pages[0] instanceof Arranged }
+}
+
+/** Former is what stays in sight of the search before, until the rows of this one are loaded. */
+export interface Former {
+  of: RowsOf
+  rows: Rows
+  /** How many rows were in sight before, if those are left out that this search does not find. */
+  among?: number
+  drop: () => void
+}
+
+/** useFormer keeps the rows in sight that are paid for when the search becomes another one in the same place. */
+export function useFormer(data: InfiniteData<Page> | undefined): Former | undefined {
+  const { workspace, state, body } = useSearch()
+  const client = useQueryClient()
+  const table = tableOf(state)
+  const place = JSON.stringify([workspace.id, state.dataset, state.source])
+  const [last, setLast] = useState<{ place: string; of: RowsOf }>()
+  const isLoaded = data !== undefined && data.pages.some((p) => p.ids.length > 0)
+  if (isLoaded && (last?.place !== place || last.of.body !== body || last.of.sort !== state.sort)) {
+    setLast({ place, of: { body, sort: state.sort } })
+  }
+  const of = !data && last?.place === place ? last.of : undefined
+  const pages = of && client.getQueryData(rowsQuery(workspace.id, state.dataset, of.body, of.sort).queryKey)?.pages
+  return useMemo(() => {
+    if (!of || !pages) return undefined
+    const rows = new Rows(pages)
+    const test = narrowing(table, of.body, body)
+    const drop = () => setLast(undefined)
+    if (!test) return { of, rows, drop }
+    const order = rows.ids().flatMap((_, i) => {
+      const record = rows.at(i)
+      return record && test(record) ? [i] : []
+    })
+    if (order.length === rows.length) return { of, rows, drop }
+    return { of, rows: new Rows([new Arranged(rows, order)]), among: rows.length, drop }
+  }, [of, pages, table, body])
+}
+
+/** sortsInPlace reports whether another order of the rows costs nothing. */
+export function sortsInPlace({ workspace, state, body }: Search, client: QueryClient, sort: Sort): boolean {
+  const { queryKey } = rowsQuery(workspace.id, state.dataset, body, sort)
+  return (
+    client.getQueryData(queryKey) !== undefined ||
+    inPlace(client, workspace.id, state.dataset, { body, sort }) !== undefined
+  )
+}
