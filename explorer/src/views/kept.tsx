@@ -13,10 +13,12 @@ interface Props {
   kept: SearchState
   dropped: Loss[]
   widened: Loss[]
+  /** What the View does not show as the search does. */
+  look: Loss[]
 }
 
 /** Kept says what a View keeps of a search, what it cannot, and what that does to the count. */
-export function Kept({ book, kept, dropped, widened }: Props) {
+export function Kept({ book, kept, dropped, widened, look }: Props) {
   const search = useSearch()
   const { state } = search
   const conditions = Object.entries(kept.conditions)
@@ -39,11 +41,11 @@ export function Kept({ book, kept, dropped, widened }: Props) {
           })}
         </ul>
       </section>
-      {dropped.length > 0 && (
+      {dropped.length + look.length > 0 && (
         <section className="kept losses">
           <h3>It cannot keep</h3>
           <ul>
-            {dropped.map(({ key = '', what, reason }) => {
+            {[...dropped, ...look].map(({ key = '', what, reason }) => {
               const c = state.conditions[key]
               const related = c?.kind === 'related'
               return (

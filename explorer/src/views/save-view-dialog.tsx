@@ -2,14 +2,17 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { Book } from '../api/book'
 import type { Schemas } from '../api/client'
+import { facetsQuery } from '../api/queries'
 import { deletingView, savingView, viewDatasets, viewQuery } from '../api/views'
 import { go } from '../address'
 import { nouns } from '../datasets'
 import { useSearch } from '../search/context'
 import { Dialog } from '../ui/dialog'
 import { notify } from '../ui/toast'
+import { AsList } from './as-list'
 import { combined, fromDefinition, toDefinition } from './definition'
 import { Kept } from './kept'
+import { lostLook } from './lost-look'
 import { NameField } from './name-field'
 import { presentationOf } from './presentation'
 import { isChanged, SaveProblem } from './save-problem'
@@ -17,7 +20,7 @@ import { addressOf } from './view-row'
 
 /** SaveViewDialog saves the present search as a Dynamic View, and says first what a View cannot keep of it. */
 export default function SaveViewDialog({ book, onClose }: { book: Book; onClose: () => void }) {
-  const { workspace, state, view } = useSearch()
+  const { workspace, state, body, view } = useSearch()
   const edited = useQuery({ ...viewQuery(workspace.id, state.edits ?? ''), enabled: state.edits !== undefined })
   const around = view?.view_type === 'dynamic' ? view : undefined
   const target = around ?? edited.data
@@ -25,6 +28,8 @@ export default function SaveViewDialog({ book, onClose }: { book: Book; onClose:
   const { definition, kept, widened, ...translated } = toDefinition(whole.state, book)
   const dropped = [...whole.dropped, ...translated.dropped]
   const empty = Object.keys(definition.fields).length === 0 && !definition.q
+
+  const found = useQuery(facetsQuery(workspace.id, book, body, []))
 
   const [name, setName] = useState('')
   const [asNew, setAsNew] = useState(false)
@@ -77,8 +82,13 @@ export default function SaveViewDialog({ book, onClose }: { book: Book; onClose:
         )}
         {!update && <NameField value={name} onChange={setName} placeholder={`Such as: ${nouns[book].many} to call`} />}
         {edited.error && <p className="problem">The View that you were changing is gone. This saves a new one.</p>}
-        <Kept book={book} kept={kept} dropped={dropped} widened={widened} />
-        <p className="quiet">It finds new records by itself. Everyone in {workspace.name} can open and change it.</p>
+        <Kept book={book} kept={kept} dropped={dropped} widened={widened} look={lostLook(state, book)} />
+        <p className="quiet">
+          The View finds new records by itself. Everyone in {workspace.name} can open and change it.
+        </p>
+        {!update && dropped.length + widened.length > 0 && found.data && (
+          <AsList book={book} name={name} count={found.data.count} onClose={onClose} />
+        )}
         {save.error && <SaveProblem error={save.error} />}
         <div className="actions">
           <button type="button" className="button" onClick={onClose}>
