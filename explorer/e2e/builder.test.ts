@@ -69,7 +69,7 @@ test('firms with a project, by keys alone and for nothing', async ({ page }) => 
   // The focus is where it was.
   await expect(page.getByRole('link', { name: /^Firms \d/ })).toBeFocused()
   await expect(page.locator('.sentence')).toContainText(
-    'firms where Kind of firm is General contractor and has one project where Stage is Permitted and Cost is at least 1,000,000',
+    'firms where Kind of firm is General contractor and has at least one project where Stage is Permitted and Cost is at least 1,000,000',
     { useInnerText: true },
   )
   await showsCount(page, 'accounts', {
@@ -177,9 +177,12 @@ test('alternatives and exclusions', async ({ page }) => {
   await expect(page).toHaveURL(address)
   await page.keyboard.press('Escape')
   const sentence = page.locator('.sentence')
-  await expect(sentence).toContainText('where either Use is Office or has one signal where Signal is Permit expired', {
-    useInnerText: true,
-  })
+  await expect(sentence).toContainText(
+    'where either Use is Office or has at least one signal where Signal is Permit expired',
+    {
+      useInnerText: true,
+    },
+  )
   await showsCount(page, 'projects', {
     any: [
       { filters: { primary_use: { value: 'office' } } },
@@ -354,7 +357,7 @@ everywhere((width) => {
       page,
       '/projects?stage=filed&name=garage&cost=1..&filed_at=2015-01-01..&location=51,-114,90km&has_signal.stage=filed&any=sqft=1..&none=city=x',
     )
-    const shows = /^(Stage is|Name has|Cost is|Permit filed|Location|has one|Floor area|City is not)/
+    const shows = /^(Stage is|Name has|Cost is|Permit filed|Location|has at least one|Floor area|City is not)/
     const chips = page.locator('.chip .what').filter({ hasText: shows })
     await expect(chips).toHaveCount(8)
     for (let i = 0; i < 8; i++) {

@@ -71,7 +71,7 @@ const named = (d: Descriptor) => ({ key: d.key, label: labelOf(d.key) })
 /** relationLabel is the beginning of what a relation says. */
 function relationLabel(key: string): string {
   const relation = relationOf(key)
-  return `Has ${relation?.has ? 'one' : 'no'} ${relation ? nouns[relation.dataset].one : 'record'} where …`
+  return `Has ${relation?.has ? 'at least one' : 'no'} ${relation ? nouns[relation.dataset].one : 'record'} where …`
 }
 
 const headed = (group: string, options: Option[]) => options.map((o, i) => (i === 0 ? { ...o, group } : o))

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { readNumber } from '../search/conditions'
 import { formatPlace, parsePlace, type Place } from '../search/place'
+import { PlaceFinder } from './place-finder'
 
 interface Props {
   mode: 'near' | 'within'
@@ -28,31 +29,42 @@ export function PlaceEditor({ mode, place, set }: Props) {
     if (next && (!place || formatPlace(next) !== formatPlace(place))) set(next)
   }
   return (
-    <form
-      className="place"
-      onSubmit={(e) => {
-        e.preventDefault()
-        apply()
-      }}
-    >
-      {names.map(([name, label]) => (
-        <label key={name}>
-          {label}
-          <input
-            type="text"
-            inputMode="decimal"
-            value={texts[name] ?? ''}
-            onChange={(e) => setTexts({ ...texts, [name]: e.target.value })}
-            onBlur={apply}
-          />
-        </label>
-      ))}
-      {isWhole && !next && <p className="problem">{rules[mode]}</p>}
-      <p className="quiet">Degrees north and east are positive: Calgary is at 51.04, -114.07.</p>
-      <button className="sr" tabIndex={-1}>
-        Apply
-      </button>
-    </form>
+    <>
+      {mode === 'near' && (
+        <PlaceFinder
+          before={place && 'near' in place ? place.near.radius_m : undefined}
+          found={(next) => {
+            setTexts(textsOf(next))
+            set(next)
+          }}
+        />
+      )}
+      <form
+        className="place"
+        onSubmit={(e) => {
+          e.preventDefault()
+          apply()
+        }}
+      >
+        {names.map(([name, label]) => (
+          <label key={name}>
+            {label}
+            <input
+              type="text"
+              inputMode="decimal"
+              value={texts[name] ?? ''}
+              onChange={(e) => setTexts({ ...texts, [name]: e.target.value })}
+              onBlur={apply}
+            />
+          </label>
+        ))}
+        {isWhole && !next && <p className="problem">{rules[mode]}</p>}
+        <p className="quiet">Degrees north and east are positive: Calgary is at 51.04, -114.07.</p>
+        <button className="sr" tabIndex={-1}>
+          Apply
+        </button>
+      </form>
+    </>
   )
 }
 

@@ -31,7 +31,7 @@ export function Related({ page: { scope }, change, open, replace }: PageProps<Ex
         <select aria-label="Relation" value={key} disabled={taken} onChange={turn}>
           {[key, other].sort().map((k) => (
             <option key={k} value={k}>
-              {relationOf(k)?.has ? `has one ${one}` : `has no ${one}`}
+              {relationOf(k)?.has ? `has at least one ${one}` : `has no ${one}`}
             </option>
           ))}
         </select>

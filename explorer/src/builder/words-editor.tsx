@@ -1,7 +1,8 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useDeferredValue, useState } from 'react'
-import { suggestQuery } from '../api/queries'
-import { capital, counted, nouns, type Dataset } from '../datasets'
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useDeferredValue, useState, type ReactNode } from 'react'
+import { rowsQuery, suggestQuery } from '../api/queries'
+import { capital, counted, nouns, type Dataset, type Records } from '../datasets'
+import { credits } from '../format'
 import { isID, maxValues } from '../search/conditions'
 import { useSearch } from '../search/context'
 import { namedBy, nameQuery } from '../search/names'
@@ -53,11 +54,16 @@ export function WordsEditor({ dataset, field, values, set }: Props) {
     for (const key of values) offer({ key, label: named ? valueLabel(field, key, dataset) : `“${key}”`, chosen: true })
 
   const choose = (key: string) => {
-    const name = suggestions.find((s) => s.id === key)?.value
+    const name = suggestions.find((s) => s.id === key)?.value ?? people.found.find((p) => p.id === key)?.name
     if (named && name !== undefined) client.setQueryData(nameQuery(workspace.id, named, key).queryKey, name)
     const rest = values.filter((v) => v !== key)
     set(rest.length < values.length ? rest : [...values, key].slice(0, maxValues))
     setText('')
+  }
+  const people = usePeople(named === 'contacts' ? typed : '')
+  for (const p of people.found) {
+    const firm = p.account_name ? { hint: p.account_name } : {}
+    offer({ key: p.id, label: p.name, ...firm, chosen: values.includes(p.id) })
   }
   const what = named ? `a ${nouns[named].one}` : 'words'
   return (
@@ -69,13 +75,43 @@ export function WordsEditor({ dataset, field, values, set }: Props) {
       choices={choices}
       onChoose={choose}
       multiple
-      empty={emptyText(named, suggests, typed)}
+      empty={people.search ?? emptyText(named, suggests, typed)}
     />
   )
 }
 
+/** How many people a search by name shows. */
+const mostPeople = 5
+
+/** usePeople searches people by name, which costs a credit for each that is found, when one asks for it. */
+function usePeople(name: string): { found: Records['contacts'][]; search: ReactNode } {
+  const { workspace } = useSearch()
+  const [asked, setAsked] = useState<string>()
+  const query = useInfiniteQuery(
+    rowsQuery(workspace.id, 'contacts', { filters: { name: { value: [name] } } }, undefined, mostPeople),
+  )
+  const found = (query.data?.pages[0]?.rows ?? []) as Records['contacts'][]
+  if (!name || isID(name)) return { found: [], search: undefined }
+  if (query.data) return { found, search: found.length === 0 ? 'Nobody has such a name.' : undefined }
+  if (query.error && asked === name) return { found, search: `The search failed: ${query.error.message}.` }
+  const search = (
+    <button
+      type="button"
+      className="button"
+      disabled={query.isFetching}
+      onClick={() => {
+        setAsked(name)
+        void query.fetchNextPage({ cancelRefetch: false })
+      }}
+    >
+      Find people called “{name}” · up to {credits(mostPeople)}
+    </button>
+  )
+  return { found, search }
+}
+
 function emptyText(named: Dataset | undefined, suggests: boolean, typed: string): string {
   if (!named) return 'All words of a text must be there, in any order. Several texts are alternatives.'
-  if (!suggests) return `Paste the ID of a ${nouns[named].one}: their names are not suggested.`
+  if (!suggests) return `Type the name of a ${nouns[named].one}, or paste an ID.`
   return typed ? 'Nothing has such a name.' : `Type the name of a ${nouns[named].one}.`
 }
