@@ -28,7 +28,9 @@ const fieldsOf = ({ format, columns, dataset }: Job, source?: Place) =>
 
 async function readBySearch(job: Job, { body: { source, ...body }, sort }: Source, limit: number): Promise<Page> {
   // By relevance rows would be lost or come twice, because it moves with the data.
-  const shown = sort ?? usualSort({ dataset: job.dataset, ...body, ...(source ? { source } : {}) })
+  // A file for people has the order of the table; others have that of `atlas export`.
+  const usual = job.people && usualSort({ dataset: job.dataset, ...body, ...(source ? { source } : {}) })
+  const shown = sort ?? usual
   const order = shown && shown.field !== 'relevance' ? shown : { field: 'created_at', order: 'asc' }
   const text = await answer(
     api.POST(`${routeOf(job.dataset, source)}/search` as '/data/projects/search', {
