@@ -45,7 +45,8 @@ type Search struct {
 	// SearchAfter is the cursor of an earlier page with the same Sort.
 	SearchAfter string `json:"search_after,omitzero"`
 	// Fields are the members of each record that the service answers, beside the id;
-	// none: all. Other members of the Go records are zero.
+	// none: all, of books and Views the usual ones. Other members of the Go records are
+	// zero.
 	Fields []string `json:"fields,omitzero"`
 	// MaxBytes ends a page before the record with which its records would have more
 	// bytes, 1,000 to 10,000,000; 0: it is not limited. One record is always there.

@@ -80,6 +80,22 @@ type ViewAccount struct {
 	Tags         []string      `json:"tags"`
 	UpdatedAt    time.Time     `json:"updated_at"`
 
+	// These are there only when Search.Fields names them.
+	Domains        []string  `json:"domains,omitempty"`
+	Website        string    `json:"website,omitzero"`
+	Phone          string    `json:"phone,omitzero"`
+	Description    string    `json:"description,omitzero"`
+	City           string    `json:"city,omitzero"`
+	State          string    `json:"state,omitzero"`
+	Country        string    `json:"country,omitzero"`
+	ProjectsCount  int       `json:"projects_count,omitzero"`
+	ContactsCount  int       `json:"contacts_count,omitzero"`
+	SignalsCount   int       `json:"signals_count,omitzero"`
+	LastActivityAt time.Time `json:"last_activity_at,omitzero"`
+	CreatedAt      time.Time `json:"created_at,omitzero"`
+	Notes          string    `json:"notes,omitzero"`
+	AtlasTrend     Trend     `json:"atlas_trend,omitzero"`
+
 	Raw json.RawMessage `json:"-"`
 }
 
@@ -93,6 +109,17 @@ type ViewContact struct {
 	Status    string    `json:"workspace_status"`
 	Tags      []string  `json:"tags"`
 	UpdatedAt time.Time `json:"updated_at"`
+
+	// These are there only when Search.Fields names them.
+	Phone         string        `json:"phone,omitzero"`
+	Role          ContactRole   `json:"role,omitzero"`
+	ContactStatus ContactStatus `json:"status,omitzero"`
+	AccountName   string        `json:"account_name,omitzero"`
+	City          string        `json:"city,omitzero"`
+	State         string        `json:"state,omitzero"`
+	ProjectsCount int           `json:"projects_count,omitzero"`
+	CreatedAt     time.Time     `json:"created_at,omitzero"`
+	Notes         string        `json:"notes,omitzero"`
 
 	Raw json.RawMessage `json:"-"`
 }
@@ -110,6 +137,30 @@ type ViewProject struct {
 	Status           string     `json:"workspace_status"`
 	Tags             []string   `json:"tags"`
 	UpdatedAt        time.Time  `json:"updated_at"`
+
+	// These are there only when Search.Fields names them.
+	Description  string      `json:"description,omitzero"`
+	Address      string      `json:"address,omitzero"`
+	Country      string      `json:"country,omitzero"`
+	Disposition  Disposition `json:"disposition,omitzero"`
+	Sqft         *float64    `json:"sqft,omitzero"`
+	Stories      *int64      `json:"stories,omitzero"`
+	Cost         *float64    `json:"cost,omitzero"` // in the currency of the source
+	GCStatus     GCStatus    `json:"gc_status,omitzero"`
+	FiledAt      time.Time   `json:"filed_at,omitzero"`
+	PermittedAt  time.Time   `json:"permitted_at,omitzero"`
+	CompletedAt  time.Time   `json:"completed_at,omitzero"`
+	DetectedAt   time.Time   `json:"detected_at,omitzero"`
+	SignalsCount int         `json:"signals_count,omitzero"`
+	AccountIDs   []string    `json:"account_ids,omitempty"`
+	ContactIDs   []string    `json:"contact_ids,omitempty"`
+	Source       string      `json:"source,omitzero"`
+	SourceID     string      `json:"source_id,omitzero"`
+	SourceURL    string      `json:"source_url,omitzero"`
+	Latitude     *float64    `json:"latitude,omitzero"`
+	Longitude    *float64    `json:"longitude,omitzero"`
+	CreatedAt    time.Time   `json:"created_at,omitzero"`
+	Notes        string      `json:"notes,omitzero"`
 
 	Raw json.RawMessage `json:"-"`
 }

@@ -100,8 +100,17 @@ func TestRowsAreTheCatalogs(t *testing.T) {
 			}
 			return names
 		}
-		same("rows of the book", names(query.RowFields(d, query.BookRows)), c.book)
-		same("rows of Views", names(query.RowFields(d, query.ViewRow)), c.view)
+		same("rows of the book", names(query.RowChoice(d, query.BookRow)), c.book)
+		same("rows of Views", names(query.RowChoice(d, query.ViewRow)), c.view)
+		// What only `fields` can ask for is left out where it is unknown.
+		for row, of := range map[query.Rows]reflect.Type{query.BookRows: c.book, query.ViewRow: c.view} {
+			usual := names(query.RowFields(d, row))
+			for i := range of.NumField() {
+				if name, options, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "-" && slices.Contains(usual, name) != (options == "") {
+					t.Errorf("%s of %s: the tag of %s has %q", of, d, name, options)
+				}
+			}
+		}
 		written := []string{d.Singular() + "_id"}
 		if _, ok := query.MatchField(d); ok {
 			written = append(written, "match")

@@ -300,7 +300,43 @@ func (s *service) exportHeld(t *testing.T, c *client.Client, in func(string) str
 	if !strings.Contains(said, `rows of accounts of the View "All" in `) {
 		t.Error(said)
 	}
+	s.exportFields(t, c, v, in)
 	s.exportChangedView(t, c, v, in)
+}
+
+// exportFields exports members of the record that rows of books and Views have only when
+// they are asked for.
+func (s *service) exportFields(t *testing.T, c *client.Client, v client.View, in func(string) string) {
+	fields := []string{"projects_count", "created_at", "tags", "notes"}
+	s.export(0, "--view", v.ID, "--fields", strings.Join(fields, ","), "--out", in("fields.ndjson"))
+	if got := contents(t, in("fields.ndjson")); got != s.inOrder(c.Views.Records(v.ID), client.Search{Fields: fields}) || !strings.Contains(got, `"projects_count":`) || !strings.Contains(got, `"notes":"=1`) {
+		t.Errorf("%.200s", got)
+	}
+	page := must(c.Views.Accounts(v.ID).Search(t.Context(), client.Search{Limit: 100, Fields: fields, Filters: client.Filters{"tags": client.Is("c")}, Sort: client.Asc("created_at")}))(t).Records
+	for _, args := range [][]string{
+		{"--view", v.ID, "--columns", "id,projects_count,created_at"}, {"--book", "accounts", "--columns", "id,projects_count,created_at"},
+		{"--view", v.ID, "--fields", "id,projects_count,created_at"}, {"--view", v.ID, "--fields", "name,id,created_at,projects_count", "--columns", "id,projects_count,created_at"},
+	} {
+		s.export(0, append(args, "--filter", "tags=c", "--format", "csv", "--restart", "--out", in("fields.csv"))...)
+		rows := must(csv.NewReader(strings.NewReader(contents(t, in("fields.csv")))).ReadAll())(t)
+		if len(rows) != len(page)+1 || !slices.Equal(rows[0], []string{"id", "projects_count", "created_at"}) {
+			t.Fatalf("%v: %d rows, %q", args, len(rows), rows[:1])
+		}
+		for i, a := range page {
+			if want := []string{a.ID, fmt.Sprint(a.ProjectsCount), a.CreatedAt.Format("2006-01-02T15:04:05.000Z")}; !slices.Equal(rows[i+1], want) {
+				t.Errorf("%v: row %d is %q, want %q", args, i, rows[i+1], want)
+			}
+		}
+	}
+	if status, out, errs := s.atlas("search", "--book", "accounts", "--limit", "1", "--columns", "signals_count,name,tags"); status != 0 || !strings.HasPrefix(out, "SIGNALS_COUNT") {
+		t.Errorf("%d %s%s", status, out, errs)
+	}
+	if said := s.export(2, "--view", v.ID, "--fields", "name", "--columns", "tags", "--format", "csv", "--out", in("x.csv")); !strings.Contains(said, `"tags" is not among --fields`) {
+		t.Error(said)
+	}
+	if said := s.export(2, "--book", "accounts", "--fields", "projects_cuont", "--out", in("x")); !strings.Contains(said, `did you mean "projects_count"?`) {
+		t.Error(said)
+	}
 }
 
 // exportChangedView changes a View between two runs, and within one.

@@ -169,16 +169,21 @@ func TestFieldsOfAnswers(t *testing.T) {
 	}
 	for _, c := range []struct {
 		method, path string
-		all          []string
-		pick         string // of the answer's data: "", "0" for its first element, "records" for the first of its records
+		all          []string      // without `fields`
+		choice       []query.Field // with `fields`, nil: all
+		pick         string        // of the answer's data: "", "0" for its first element, "records" for the first of its records
 	}{
-		{"GET", "/data/accounts/" + account, names(query.Fields(query.Accounts)), ""},
-		{"POST", "/data/accounts/search", names(query.Fields(query.Accounts)), "0"},
-		{"POST", "/data/signals/search", names(query.Fields(query.Signals)), "0"},
-		{"GET", "/workspace/accounts/" + account, names(query.RowFields(query.Accounts, query.BookRecord)), ""},
-		{"POST", "/workspace/accounts/search", names(query.RowFields(query.Accounts, query.BookRow)), "0"},
-		{"POST", "/workspace/views/" + view.View.ID + "/records/search", names(query.RowFields(query.Accounts, query.ViewRow)), "records"},
+		{"GET", "/data/accounts/" + account, names(query.Fields(query.Accounts)), nil, ""},
+		{"POST", "/data/accounts/search", names(query.Fields(query.Accounts)), nil, "0"},
+		{"POST", "/data/signals/search", names(query.Fields(query.Signals)), nil, "0"},
+		{"GET", "/workspace/accounts/" + account, names(query.RowFields(query.Accounts, query.BookRecord)), nil, ""},
+		{"POST", "/workspace/accounts/search", names(query.RowFields(query.Accounts, query.BookRow)), query.RowChoice(query.Accounts, query.BookRow), "0"},
+		{"POST", "/workspace/views/" + view.View.ID + "/records/search", names(query.RowFields(query.Accounts, query.ViewRow)), query.RowChoice(query.Accounts, query.ViewRow), "records"},
 	} {
+		choice := c.all
+		if c.choice != nil {
+			choice = names(c.choice)
+		}
 		one := func(fields []string) []string {
 			t.Helper()
 			path, body := c.path, ""
@@ -218,7 +223,7 @@ func TestFieldsOfAnswers(t *testing.T) {
 		if diff := cmp.Diff(c.all, one(nil)); diff != "" {
 			t.Errorf("%s, all (-want +got):\n%s", c.path, diff)
 		}
-		for i, name := range c.all {
+		for i, name := range choice {
 			want := []string{"id", name}
 			if i == 0 {
 				want = want[:1]

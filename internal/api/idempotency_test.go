@@ -67,6 +67,8 @@ func TestRepetitionsOfReads(t *testing.T) {
 		{"POST", "/workspace/accounts/search", `{"limit":1,"filters":{"tags":{"value":"x"}}}`, "1"},
 		{"GET", "/workspace/accounts/" + a2, "", "1"},
 		{"POST", "/workspace/views/" + made.View.ID + "/records/search", `{"limit":3,"filters":{"name":{"known":true}}}`, "3"},
+		{"POST", "/workspace/accounts/search", `{"limit":2,"fields":["projects_count","notes","city"]}`, "2"},
+		{"POST", "/workspace/views/" + made.View.ID + "/records/search", `{"limit":3,"fields":["projects_count","notes","domains"]}`, "3"},
 		{"POST", "/workspace/signal-queue/search", `{}`, "0"},
 		{"POST", "/data/accounts/match", `{"inputs":[{"ref":"one","name":"Firm 1"}],"min_confidence":0,"fields":["name"]}`, "1"},
 	} {

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"strings"
+
 	"atlas/internal/schema"
 	"atlas/search/query"
 )
@@ -44,18 +46,27 @@ func bookRecord(d query.Dataset) *schema.Schema {
 
 // bookRow is a record of the book as searches show it.
 func bookRow(d query.Dataset) *schema.Schema {
-	return schema.Named("Workspace"+d.Title()+"Row", schema.Object(fieldsOut(query.RowFields(d, query.BookRow))...))
+	return schema.Named("Workspace"+d.Title()+"Row", schema.Object(fieldsOut(query.RowChoice(d, query.BookRow))...).Described(chosenText(d, query.BookRow)))
+}
+
+// chosenText says which members of a row are there only when they are asked for.
+func chosenText(d query.Dataset, row query.Rows) string {
+	var usual []string
+	for _, f := range query.RowFields(d, row) {
+		usual = append(usual, "`"+f.Name+"`")
+	}
+	return "Without `fields` it has " + strings.Join(usual, ", ") + "."
 }
 
 // viewRow is a record of a View as searches show it. Outside the book all values of
 // the workspace are null.
 func viewRow(d query.Dataset) *schema.Schema {
-	fields := query.RowFields(d, query.ViewRow)
+	fields := query.RowChoice(d, query.ViewRow)
 	members := fieldsOut(fields)
 	for i, f := range fields {
 		if f.Overlay && !f.Nullable() {
 			members[i].Schema = schema.Nullable(members[i].Schema)
 		}
 	}
-	return schema.Named("View"+d.Title()+"Row", schema.Object(members...))
+	return schema.Named("View"+d.Title()+"Row", schema.Object(members...).Described(chosenText(d, query.ViewRow)))
 }

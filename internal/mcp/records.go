@@ -82,6 +82,14 @@ func searchView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 	return c.search(ctx, in, "/workspace/views/"+in.ViewID+"/records/search", dataset+" of the View", c.server.document.schema(row))
 }
 
+// viewOutput is the schema of search_view. The tools' texts have room for the rows of books
+// and Views once only: search_book has them.
+func (s *Server) viewOutput() object {
+	records := object{"type": "array", "items": object{"type": "object"}}
+	data := object{"type": "object", "properties": object{"dataset": object{"type": "string"}, "records": records}}
+	return s.document.envelope(data, s.document.answer("search_view_records")["properties"].(object)["metadata"])
+}
+
 func title(name string) string { return string(bytes.ToUpper([]byte(name[:1]))) + name[1:] }
 
 // isID reports whether a text can be an id: it is one element of a path.

@@ -392,9 +392,9 @@ func (s *Server) tools(caller Caller) []tool {
 			output: d.output(slices.Sorted(maps.Values(ofBook))...), run: searchBook,
 		}, {
 			name: "search_view", title: "Search a View", scope: workspaceRead, hints: readOnly,
-			text:   "Finds records of a View, a list or a stored search of the workspace. 1 credit for each record returned. manage_view lists the Views.",
+			text:   "Finds records of a View, a list or a stored search of the workspace, in rows as search_book has them. 1 credit for each record returned. manage_view lists the Views.",
 			input:  takes([]string{"view_id"}, object{"view_id": text("The id of the View.")}, conditionsOfTool("search_book"), page("Fields are those of search_book.")),
-			output: d.output("search_view_records"), run: searchView,
+			output: s.viewOutput(), run: searchView,
 		}, {
 			name: "update_book", title: "Update the book", scope: workspaceWrite,
 			hints: sdk.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: no},

@@ -390,10 +390,20 @@ func WrittenFields() []Field {
 // record, then the workspace's own. A row of the book shows what the workspace
 // writes before what is computed.
 func RowFields(d Dataset, row Rows) []Field {
+	return rowFields(d, row, func(f *Field) bool { return f.Rows&row != 0 })
+}
+
+// RowChoice lists what `fields` can choose of a row of a book or a View: all fields of
+// the global record and the workspace's own. `updated_at` is the workspace's.
+func RowChoice(d Dataset, row Rows) []Field {
+	return rowFields(d, row, func(f *Field) bool { return !f.Internal && (f.Overlay || f.Name != "updated_at") })
+}
+
+func rowFields(d Dataset, row Rows, shown func(*Field) bool) []Field {
 	var fields, computed []Field
 	for _, f := range slices.Concat(Fields(d), OverlayFields(d)) {
 		switch {
-		case f.Rows&row == 0:
+		case !shown(&f):
 		case f.Overlay && !f.Written && row&BookRows != 0:
 			computed = append(computed, f)
 		default:

@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -23,11 +24,16 @@ const maxFieldSet = 100
 func fieldsRule(d Dataset, base BaseKind) rule.Rule[FieldSet] {
 	switch base {
 	case Book:
-		return FieldSetRule("Workspace"+d.Title()+"RowField", RowFields(d, BookRow))
+		return rowFieldsRule("Workspace", d, BookRow)
 	case View:
-		return FieldSetRule("View"+d.Title()+"RowField", RowFields(d, ViewRow))
+		return rowFieldsRule("View", d, ViewRow)
 	}
 	return RecordFieldsRule(d)
+}
+
+func rowFieldsRule(of string, d Dataset, row Rows) rule.Rule[FieldSet] {
+	return FieldSetRule(of+d.Title()+"RowField", RowChoice(d, row)).
+		Described("The members of each row in the answer: any of the record and of the workspace's own, whose `updated_at` it is. `id` is always there. By default " + strings.Join(names(RowFields(d, row)), ", ") + ".")
 }
 
 // RecordFieldsRule is the rule of `fields` of a request for global records.
@@ -48,6 +54,12 @@ func FieldSetRule(component string, shown []Field) rule.Rule[FieldSet] {
 		return FieldSet{slices.Compact(wanted)}
 	}).Described("The members of each record in the answer. `id` is always there; the order is that of the record. By default all.")
 }
+
+// All reports whether all members are selected.
+func (s FieldSet) All() bool { return s.names == nil }
+
+// Has reports whether a member is selected.
+func (s FieldSet) Has(name string) bool { return s.names == nil || slices.Contains(s.names, name) }
 
 // With is the set with one more name. The set of all stays as it is.
 func (s FieldSet) With(name string) FieldSet {

@@ -89,8 +89,8 @@ type Query struct {
 	Offset int
 	// After is the cursor, as the client sent it; empty for the first page.
 	After string
-	// Fields are the members of the rows that the caller shows. Searches return
-	// whole rows.
+	// Fields are the members of the rows that the caller shows. Searches of global records
+	// return whole rows.
 	Fields FieldSet
 	// Hints are for the caller.
 	Hints Hints
@@ -102,15 +102,15 @@ type Query struct {
 	Explain bool
 }
 
-// Among is the search of the same base for some of its records, whatever the conditions and
-// the page of q.
+// Among is the search of the same base for some of its records, with the same members,
+// whatever the conditions and the page of q.
 func (q Query) Among(ids []string) Query {
 	id, _ := FieldNamed(q.Dataset, "id")
 	sort := q.Sort
 	if sort.Relevance() {
 		sort = DefaultSort(q.Dataset)
 	}
-	return Query{Dataset: q.Dataset, Base: q.Base, Where: All{Terms{Field: &id, Values: ids}}, Sort: sort, Limit: len(ids)}
+	return Query{Dataset: q.Dataset, Base: q.Base, Where: All{Terms{Field: &id, Values: ids}}, Sort: sort, Limit: len(ids), Fields: q.Fields}
 }
 
 // ByWords reports whether a text of the search is read in all forms.

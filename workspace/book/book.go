@@ -142,7 +142,7 @@ func (b *Book) Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inp
 			continue
 		}
 		// The overlay is stored, so a rendering error affects only this item.
-		outcomes[i].Row, outcomes[i].Err = Row(d, query.BookRecord, global[outcomes[i].Record], &stored[j].Overlay)
+		outcomes[i].Row, outcomes[i].Err = recordLayouts[d].Row(global[outcomes[i].Record], &stored[j].Overlay)
 	}
 	return outcomes, nil
 }
@@ -294,7 +294,7 @@ func (b *Book) Rows(ctx context.Context, in workspace.ID, d query.Dataset, recor
 	rows := make(map[uuid.UUID]jsontext.Value, len(overlays))
 	for id, overlay := range overlays {
 		if public, there := global[id.String()]; there {
-			if rows[id], err = Row(d, query.BookRecord, public, &overlay); err != nil {
+			if rows[id], err = recordLayouts[d].Row(public, &overlay); err != nil {
 				return nil, err
 			}
 		}

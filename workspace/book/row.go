@@ -2,6 +2,7 @@ package book
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -9,35 +10,44 @@ import (
 	"atlas/search/query"
 )
 
-// layout lists the members of a row, in order.
-type layout struct {
+// Layout lists the members of rows, in order.
+type Layout struct {
+	row     query.Rows
 	global  []string // members of the global record
 	overlay []query.Field
 }
 
-var layouts = func() map[query.Rows]map[query.Dataset]layout {
-	all := map[query.Rows]map[query.Dataset]layout{query.BookRecord: {}, query.BookRow: {}, query.ViewRow: {}}
-	for row, byDataset := range all {
-		for _, d := range query.Held {
-			var l layout
-			for _, f := range query.RowFields(d, row) {
-				if f.Overlay {
-					l.overlay = append(l.overlay, f)
-				} else {
-					l.global = append(l.global, f.Name)
-				}
-			}
-			byDataset[d] = l
+// LayoutOf is the layout of rows of a kind (docs/api.md, "The book" and "View records").
+// chosen has the members that a search asks for; all means those that such rows have
+// without being asked.
+func LayoutOf(d query.Dataset, row query.Rows, chosen query.FieldSet) Layout {
+	fields := query.RowFields(d, row)
+	if !chosen.All() {
+		fields = slices.DeleteFunc(query.RowChoice(d, row), func(f query.Field) bool { return !chosen.Has(f.Name) })
+	}
+	l := Layout{row: row}
+	for _, f := range fields {
+		if f.Overlay {
+			l.overlay = append(l.overlay, f)
+		} else {
+			l.global = append(l.global, f.Name)
 		}
+	}
+	return l
+}
+
+// recordLayouts are those of query.BookRecord.
+var recordLayouts = func() map[query.Dataset]Layout {
+	all := map[query.Dataset]Layout{}
+	for _, d := range query.Held {
+		all[d] = LayoutOf(d, query.BookRecord, query.FieldSet{})
 	}
 	return all
 }()
 
-// Row renders a global record with the workspace's overlay: row is one of query.Rows
-// (docs/api.md, "The book" and "View records"). If o is nil, the record is not in the
-// book and all overlay members are null.
-func Row(d query.Dataset, row query.Rows, public jsontext.Value, o *Overlay) (jsontext.Value, error) {
-	l := layouts[row][d]
+// Row renders a global record with the workspace's overlay. If o is nil, the record is
+// not in the book and all overlay members are null.
+func (l Layout) Row(public jsontext.Value, o *Overlay) (jsontext.Value, error) {
 	values, err := pick(public, l.global)
 	if err != nil {
 		return nil, err
@@ -54,7 +64,7 @@ func Row(d query.Dataset, row query.Rows, public jsontext.Value, o *Overlay) (js
 			continue
 		}
 		value := o.Value(f)
-		if list, ok := value.([]string); ok && row == query.ViewRow {
+		if list, ok := value.([]string); ok && l.row == query.ViewRow {
 			if b, err = appendHTMLSafe(b, list); err != nil {
 				return nil, err
 			}

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"atlas/search/query"
@@ -64,9 +63,7 @@ type Records struct {
 func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query.Query) (query.Page, error) {
 	s := search{in: in, dataset: request.Dataset,
 		plan: func([]views.ID) (join.Plan, error) { return join.Book(in, request) },
-		row: func(record jsontext.Value, o *book.Overlay) (jsontext.Value, error) {
-			return book.Row(request.Dataset, query.BookRow, record, o)
-		},
+		rows: book.LayoutOf(request.Dataset, query.BookRow, request.Fields),
 	}
 	return r.search(ctx, s)
 }
@@ -76,9 +73,7 @@ func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query
 func (r *Records) SearchView(ctx context.Context, v views.View, request query.Query) (query.Page, error) {
 	s := search{in: v.Workspace, dataset: v.Dataset,
 		plan: func(existing []views.ID) (join.Plan, error) { return join.View(v, request, existing) },
-		row: func(record jsontext.Value, o *book.Overlay) (jsontext.Value, error) {
-			return book.Row(v.Dataset, query.ViewRow, record, o)
-		},
+		rows: book.LayoutOf(v.Dataset, query.ViewRow, request.Fields),
 	}
 	return r.search(ctx, s)
 }
@@ -95,7 +90,7 @@ type search struct {
 	dataset query.Dataset
 	// plan makes the plan from the Static Views that exist (join.View).
 	plan func(existing []views.ID) (join.Plan, error)
-	row  func(record jsontext.Value, o *book.Overlay) (jsontext.Value, error)
+	rows book.Layout
 }
 
 func (r *Records) search(ctx context.Context, s search) (query.Page, error) {
@@ -119,7 +114,7 @@ func (r *Records) search(ctx context.Context, s search) (query.Page, error) {
 		} else if plan.InBook {
 			continue // the record left the book after the search
 		}
-		rendered, err := s.row(record, overlay)
+		rendered, err := s.rows.Row(record, overlay)
 		if err != nil {
 			return query.Page{}, err
 		}

@@ -144,7 +144,7 @@ func TestViewRows(t *testing.T) {
 		{query.Contacts, &book.Overlay{UpdatedAt: o.UpdatedAt}, `{"id":"i","name":"n","title":null,"email":null,"account_id":null,"workspace_status":null,"tags":[],"updated_at":"2024-03-01T12:00:00.005Z"}`},
 		{query.Projects, nil, `{"id":"i","name":"n","city":"C","state":null,"stage":null,"primary_use":null,"residential_units":null,"last_signal_at":null,"workspace_status":null,"tags":null,"updated_at":null}`},
 	} {
-		got, err := book.Row(c.d, query.ViewRow, []byte(record), c.o)
+		got, err := book.LayoutOf(c.d, query.ViewRow, query.FieldSet{}).Row([]byte(record), c.o)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %v\n got %s\nwant %s", c.d, err, got, c.want)
 		}
@@ -240,7 +240,7 @@ func TestArrangedIsDense(t *testing.T) {
 func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()
 	for _, record := range []string{``, `[]`, `"x"`, `{"id"`, `{"id":`, `{"name":"n"`, `{"id":"i","name":}`} {
-		if row, err := book.Row(query.Accounts, query.ViewRow, []byte(record), nil); fault.CodeOf(err) != fault.Internal {
+		if row, err := book.LayoutOf(query.Accounts, query.ViewRow, query.FieldSet{}).Row([]byte(record), nil); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s became %s, %v", record, row, err)
 		}
 	}

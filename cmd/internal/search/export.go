@@ -25,7 +25,8 @@ type Export struct {
 	Out        string   `required:"" type:"path" placeholder:"FILE" help:"File to write: .ndjson, .csv, also with .gz or .zst, or .parquet; - is the standard output."`
 	CursorFile string   `type:"path" placeholder:"FILE" help:"File that remembers how far the export is (default: the --out file's name and .cursor)."`
 	Restart    bool     `help:"Begin anew, and replace what is there."`
-	Columns    []string `placeholder:"NAME,…" help:"Columns of a csv or parquet file (default: all)."`
+	Columns    []string `placeholder:"NAME,…" help:"Columns of a csv or parquet file (default: those of --fields, else all)."`
+	Fields     []string `placeholder:"NAME,…" help:"Members of the records to fetch, beside the id (default: all; of --book and --view some of the record's)."`
 	Formulas   bool     `help:"Write texts of a csv file that begin like a formula as they are, see above."`
 	BOM        bool     `help:"Begin a csv file with a byte order mark, by which Excel knows that it is UTF-8."`
 	Yes        bool     `short:"y" help:"Do not ask before more than 1,000 credits."`
@@ -60,6 +61,7 @@ func (c *Export) Check() error {
 	if c.Format == "ndjson" && len(c.Columns) > 0 {
 		f.Add("--columns is for --format csv and parquet")
 	}
+	checkAmong(&f, c.Columns, c.Fields)
 	if c.Format != "csv" && c.Formulas {
 		f.Add("--formulas is for --format csv")
 	}
@@ -165,7 +167,7 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	t, q, err := c.resolve(ctx, api, c.Columns)
+	t, q, err := c.resolve(ctx, api, c.Columns, c.Fields)
 	if err != nil {
 		return apiError(s.Err, err)
 	}
@@ -203,7 +205,7 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 		}
 	}
 	if c.Format == "csv" {
-		e.rows = &csvRows{columns: c.Columns, members: t.members(), formulas: c.Formulas, bom: c.BOM}
+		e.rows = &csvRows{columns: c.columns(), members: t.members(), formulas: c.Formulas, bom: c.BOM}
 	}
 	if !file.state.Done {
 		err = e.price(ctx, c.Yes)
@@ -215,6 +217,14 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 		err = c.convert(&e)
 	}
 	return c.finish(s, &e, err)
+}
+
+// columns are those of the file, nil for all.
+func (c *Export) columns() []string {
+	if len(c.Columns) > 0 {
+		return c.Columns
+	}
+	return c.Fields
 }
 
 // finish prints how the export ended and returns its exit status.

@@ -97,7 +97,7 @@ func (c *Follow) Run(ctx context.Context, s *cli.Streams) error {
 		return err
 	}
 	wanted := searchOptions{conditions: conditions{Dataset: c.Dataset, Filter: c.Filter}, Sort: "created_at:asc"}
-	t, q, err := wanted.resolve(ctx, api, nil)
+	t, q, err := wanted.resolve(ctx, api, nil, nil)
 	if err != nil {
 		return apiError(s.Err, err)
 	}

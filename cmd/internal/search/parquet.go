@@ -172,7 +172,7 @@ func (c *Export) convert(e *exporting) error {
 		if _, err := e.file.out.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		file := parquetFile{columns: c.Columns, record: e.target.record}
+		file := parquetFile{columns: c.columns(), record: e.target.record}
 		if err := file.write(c.Out, e.file.out, func(rows int) { e.shown.converted(rows, state.Rows) }); err != nil {
 			return err
 		}

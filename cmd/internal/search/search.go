@@ -23,7 +23,7 @@ type Search struct {
 	DryRun  bool     `name:"dry-run" help:"Print how many records match and what the search would cost, and charge nothing."`
 	Explain bool     `help:"Print how --query is read and what raises a record, and charge nothing."`
 	Columns []string `placeholder:"NAME,…" help:"Columns of the table."`
-	Fields  []string `placeholder:"NAME,…" help:"Members of the records to fetch, beside the id (default: all)."`
+	Fields  []string `placeholder:"NAME,…" help:"Members of the records to fetch, beside the id (default: all; of --book and --view some of the record's)."`
 	Batch   string   `placeholder:"FILE" help:"Run the searches of an NDJSON file (- is standard input), many in a request, and print the result of each as a line."`
 }
 
@@ -52,11 +52,7 @@ func (c *Search) Check() error {
 	if c.Limit < 1 || c.Limit > maxShownRecords {
 		f.Add("--limit must be 1 to %d", maxShownRecords)
 	}
-	for _, name := range c.Columns {
-		if len(c.Fields) > 0 && name != "id" && !slices.Contains(c.Fields, name) {
-			f.Add("--columns: %q is not among --fields", name)
-		}
-	}
+	checkAmong(&f, c.Columns, c.Fields)
 	if c.Explain && c.Query == "" {
 		f.Add("--explain needs --query")
 	}
@@ -72,14 +68,9 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	if c.Batch != "" {
 		return c.runBatches(ctx, api, s)
 	}
-	t, q, err := c.resolve(ctx, api, c.Columns)
+	t, q, err := c.resolve(ctx, api, c.Columns, c.Fields)
 	if err != nil {
 		return apiError(s.Err, err)
-	}
-	for _, name := range c.Fields {
-		if err := t.checkNear("--fields", name, t.described(ctx, api)); err != nil {
-			return apiError(s.Err, err)
-		}
 	}
 	if c.Explain {
 		return c.printExplanation(ctx, s, t, q)
@@ -87,7 +78,6 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	if c.DryRun {
 		return c.printCost(ctx, s, t, q)
 	}
-	q.Fields = c.Fields
 	q.Highlight = q.Query != "" && c.Output.Output == "table" && marksShown(s.Out)
 	found, err := gather(ctx, t, q, c.Limit)
 	if err == nil && len(found.records) == 0 && found.didYouMean != "" && c.Output.Output == "table" {

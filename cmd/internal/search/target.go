@@ -107,8 +107,9 @@ type target struct {
 	definition json.RawMessage
 }
 
-// resolve finds the target, builds the search and checks the columns.
-func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns []string) (target, client.Search, error) {
+// resolve finds the target, builds the search and checks the columns and fields. A column
+// that rows have only when it is asked for asks for the columns.
+func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns, fields []string) (target, client.Search, error) {
 	t, err := o.find(ctx, c)
 	if err != nil {
 		return t, client.Search{}, err
@@ -125,13 +126,30 @@ func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns []
 			return t, q, err
 		}
 	}
+	for _, name := range fields {
+		if err := t.checkNear("--fields", name, t.described(ctx, c)); err != nil {
+			return t, q, err
+		}
+	}
+	if q.Fields = fields; len(fields) == 0 && slices.ContainsFunc(columns, func(name string) bool { return !slices.Contains(t.members(), name) }) {
+		q.Fields = columns
+	}
 	return t, q, t.checkColumns(columns)
+}
+
+// checkAmong refuses columns that fields leave out.
+func checkAmong(f *cli.Problems, columns, fields []string) {
+	for _, name := range columns {
+		if len(fields) > 0 && name != "id" && !slices.Contains(fields, name) {
+			f.Add("--columns: %q is not among --fields", name)
+		}
+	}
 }
 
 // checkNear refuses the misspelt name of a known field before the service is asked. Other
 // unknown names are left to the service, which may be newer.
 func (t target) checkNear(option, name string, describe func() ([]client.Field, error)) error {
-	known := t.members()
+	known := t.choice()
 	if slices.Contains(known, name) || input.Nearest(name, known) == "" {
 		return nil
 	}
@@ -174,15 +192,28 @@ var (
 	}
 )
 
-// members are the names of a record's fields, in order, without those that only
-// an include adds.
+// members are the names of a record's fields, in order, without those that a search
+// has to ask for.
 func (t target) members() []string { return members(t.record) }
 
 func members(record reflect.Type) []string {
+	return namesOf(record, func(_ reflect.Type, options string) bool { return options == "" })
+}
+
+// choice are the names of the fields that a search can ask for: all but what only an
+// include adds.
+func (t target) choice() []string {
+	return namesOf(t.record, func(of reflect.Type, _ string) bool {
+		return of.Kind() != reflect.Slice && of.Kind() != reflect.Pointer || of.Elem().Kind() != reflect.Struct
+	})
+}
+
+// namesOf are the names of those fields of a record that is holds for.
+func namesOf(record reflect.Type, is func(of reflect.Type, options string) bool) []string {
 	var names []string
 	for field := range record.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name != "-" && options != "omitempty" {
+		if name != "-" && is(field.Type, options) {
 			names = append(names, name)
 		}
 	}
@@ -193,7 +224,7 @@ func members(record reflect.Type) []string {
 func (t target) checkColumns(names []string) error {
 	var f cli.Problems
 	for _, name := range names {
-		if all := t.members(); !slices.Contains(all, name) {
+		if all := t.choice(); !slices.Contains(all, name) {
 			f.Add("--columns: %s have no %q%s; they have %s", t.name, name, input.DidYouMean(" (", name, all, ")"), strings.Join(all, ", "))
 		}
 	}

@@ -286,12 +286,30 @@ class ValueCounts(BaseModel):
 
 
 class ViewAccountRow(BaseModel):
+    """
+    Without `fields` it has `id`, `name`, `account_types`, `icp_tier`, `atlas_score`, `workspace_status`, `tags`, `updated_at`.
+    """
+
     model_config = ConfigDict(
         extra="allow",
     )
     id: str
     name: str | None = Field(None, description="The firm's name")
     account_types: list[str] | None = Field(None, description="What the firm does")
+    domains: list[str] | None = Field(None, description="The firm's internet domains")
+    website: str | None = None
+    phone: str | None = None
+    description: str | None = Field(None, description="What the firm says or is said of it")
+    city: str | None = Field(None, description="City of the firm")
+    state: str | None = Field(None, description="State or province of the firm")
+    country: str | None = Field(None, description="Country of the firm")
+    projects_count: int | None = Field(None, description="How many projects name the firm")
+    contacts_count: int | None = Field(None, description="How many contacts work for the firm")
+    signals_count: int | None = Field(None, description="How many signals name the firm")
+    last_activity_at: AwareDatetime | None = Field(
+        None, description="When the latest signal that names the firm was detected"
+    )
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
     icp_tier: str | None = Field(
         None, description="How well the account fits the workspace's ideal customer profile"
     )
@@ -299,13 +317,19 @@ class ViewAccountRow(BaseModel):
         None, description="Computed score of the account for the workspace, 0 to 100"
     )
     workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    notes: str | None = Field(None, description="The workspace's notes on the record")
     tags: list[str] | None = Field(None, description="The workspace's tags of the record")
+    atlas_trend: str | None = None
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
     )
 
 
 class ViewContactRow(BaseModel):
+    """
+    Without `fields` it has `id`, `name`, `title`, `email`, `account_id`, `workspace_status`, `tags`, `updated_at`.
+    """
+
     model_config = ConfigDict(
         extra="allow",
     )
@@ -313,8 +337,17 @@ class ViewContactRow(BaseModel):
     name: str | None = Field(None, description="The person's name")
     title: str | None = Field(None, description="Position in the firm")
     email: str | None = Field(None, description="E-mail address")
+    phone: str | None = None
+    role: str | None = Field(None, description="What the person does")
+    status: str | None = Field(None, description="Whether the position is current")
     account_id: str | None = Field(None, description="The person's firm, by id")
+    account_name: str | None = None
+    city: str | None = Field(None, description="City of the person")
+    state: str | None = Field(None, description="State or province of the person")
+    projects_count: int | None = Field(None, description="How many projects name the person")
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
     workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    notes: str | None = Field(None, description="The workspace's notes on the record")
     tags: list[str] | None = Field(None, description="The workspace's tags of the record")
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
@@ -338,20 +371,46 @@ class ViewNumberRange(BaseModel):
 
 
 class ViewProjectRow(BaseModel):
+    """
+    Without `fields` it has `id`, `name`, `city`, `state`, `stage`, `primary_use`, `residential_units`, `last_signal_at`, `workspace_status`, `tags`, `updated_at`.
+    """
+
     model_config = ConfigDict(
         extra="allow",
     )
     id: str
     name: str | None = Field(None, description="The project's name")
+    description: str | None = Field(None, description="What is being built")
+    address: str | None = Field(None, description="Street address")
     city: str | None = Field(None, description="City of the project")
     state: str | None = Field(None, description="State or province of the project")
+    country: str | None = Field(None, description="Country of the project")
     stage: str | None = Field(None, description="How far the project is")
+    disposition: str | None = Field(None, description="Whether the project goes ahead")
     primary_use: str | None = Field(None, description="What it is built for")
     residential_units: int | None = Field(None, description="Number of dwellings")
+    sqft: float | None = Field(None, description="Floor area in square feet")
+    stories: int | None = Field(None, description="Number of storeys")
+    cost: float | None = Field(None, description="Estimated cost in the currency of the source")
+    gc_status: str | None = Field(None, description="Whether a general contractor is known")
+    filed_at: AwareDatetime | None = Field(None, description="When the permit application was filed")
+    permitted_at: AwareDatetime | None = Field(None, description="When the permit was issued")
+    completed_at: AwareDatetime | None = Field(None, description="When the work was finished")
+    detected_at: AwareDatetime | None = Field(None, description="When the project was first seen")
     last_signal_at: AwareDatetime | None = Field(
         None, description="When the project's latest signal was detected"
     )
+    signals_count: int | None = Field(None, description="How many signals the project has")
+    account_ids: list[str] | None = Field(None, description="Firms that take part, by id")
+    contact_ids: list[str] | None = Field(None, description="Contacts of the project, by id")
+    source: str | None = Field(None, description="Data source")
+    source_id: str | None = Field(None, description="Permit number")
+    source_url: str | None = None
+    latitude: float | None = None
+    longitude: float | None = None
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
     workspace_status: str | None = Field(None, description="The workspace's own status of the record")
+    notes: str | None = Field(None, description="The workspace's notes on the record")
     tags: list[str] | None = Field(None, description="The workspace's tags of the record")
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
@@ -395,6 +454,10 @@ class WorkspaceAccount(BaseModel):
 
 
 class WorkspaceAccountRow(BaseModel):
+    """
+    Without `fields` it has `id`, `name`, `account_types`, `domains`, `website`, `icp_tier`, `workspace_status`, `notes`, `tags`, `atlas_score`, `atlas_trend`, `updated_at`.
+    """
+
     model_config = ConfigDict(
         extra="allow",
     )
@@ -403,6 +466,18 @@ class WorkspaceAccountRow(BaseModel):
     account_types: list[str] | None = Field(None, description="What the firm does")
     domains: list[str] | None = Field(None, description="The firm's internet domains")
     website: str | None = None
+    phone: str | None = None
+    description: str | None = Field(None, description="What the firm says or is said of it")
+    city: str | None = Field(None, description="City of the firm")
+    state: str | None = Field(None, description="State or province of the firm")
+    country: str | None = Field(None, description="Country of the firm")
+    projects_count: int | None = Field(None, description="How many projects name the firm")
+    contacts_count: int | None = Field(None, description="How many contacts work for the firm")
+    signals_count: int | None = Field(None, description="How many signals name the firm")
+    last_activity_at: AwareDatetime | None = Field(
+        None, description="When the latest signal that names the firm was detected"
+    )
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
     icp_tier: str | None = Field(
         None, description="How well the account fits the workspace's ideal customer profile"
     )
@@ -450,6 +525,10 @@ class WorkspaceContact(BaseModel):
 
 
 class WorkspaceContactRow(BaseModel):
+    """
+    Without `fields` it has `id`, `name`, `title`, `email`, `account_id`, `workspace_status`, `notes`, `tags`, `updated_at`.
+    """
+
     model_config = ConfigDict(
         extra="allow",
     )
@@ -457,7 +536,15 @@ class WorkspaceContactRow(BaseModel):
     name: str | None = Field(None, description="The person's name")
     title: str | None = Field(None, description="Position in the firm")
     email: str | None = Field(None, description="E-mail address")
+    phone: str | None = None
+    role: str | None = Field(None, description="What the person does")
+    status: str | None = Field(None, description="Whether the position is current")
     account_id: str | None = Field(None, description="The person's firm, by id")
+    account_name: str | None = None
+    city: str | None = Field(None, description="City of the person")
+    state: str | None = Field(None, description="State or province of the person")
+    projects_count: int | None = Field(None, description="How many projects name the person")
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
     workspace_status: str | None = Field(None, description="The workspace's own status of the record")
     notes: str | None = Field(None, description="The workspace's notes on the record")
     tags: list[str] | None = Field(None, description="The workspace's tags of the record")
@@ -486,19 +573,44 @@ class WorkspaceProject(BaseModel):
 
 
 class WorkspaceProjectRow(BaseModel):
+    """
+    Without `fields` it has `id`, `name`, `city`, `state`, `stage`, `primary_use`, `residential_units`, `last_signal_at`, `workspace_status`, `notes`, `tags`, `updated_at`.
+    """
+
     model_config = ConfigDict(
         extra="allow",
     )
     id: str
     name: str | None = Field(None, description="The project's name")
+    description: str | None = Field(None, description="What is being built")
+    address: str | None = Field(None, description="Street address")
     city: str | None = Field(None, description="City of the project")
     state: str | None = Field(None, description="State or province of the project")
+    country: str | None = Field(None, description="Country of the project")
     stage: str | None = Field(None, description="How far the project is")
+    disposition: str | None = Field(None, description="Whether the project goes ahead")
     primary_use: str | None = Field(None, description="What it is built for")
     residential_units: int | None = Field(None, description="Number of dwellings")
+    sqft: float | None = Field(None, description="Floor area in square feet")
+    stories: int | None = Field(None, description="Number of storeys")
+    cost: float | None = Field(None, description="Estimated cost in the currency of the source")
+    gc_status: str | None = Field(None, description="Whether a general contractor is known")
+    filed_at: AwareDatetime | None = Field(None, description="When the permit application was filed")
+    permitted_at: AwareDatetime | None = Field(None, description="When the permit was issued")
+    completed_at: AwareDatetime | None = Field(None, description="When the work was finished")
+    detected_at: AwareDatetime | None = Field(None, description="When the project was first seen")
     last_signal_at: AwareDatetime | None = Field(
         None, description="When the project's latest signal was detected"
     )
+    signals_count: int | None = Field(None, description="How many signals the project has")
+    account_ids: list[str] | None = Field(None, description="Firms that take part, by id")
+    contact_ids: list[str] | None = Field(None, description="Contacts of the project, by id")
+    source: str | None = Field(None, description="Data source")
+    source_id: str | None = Field(None, description="Permit number")
+    source_url: str | None = None
+    latitude: float | None = None
+    longitude: float | None = None
+    created_at: AwareDatetime | None = Field(None, description="When the record was created")
     workspace_status: str | None = Field(None, description="The workspace's own status of the record")
     notes: str | None = Field(None, description="The workspace's notes on the record")
     tags: list[str] | None = Field(None, description="The workspace's tags of the record")
