@@ -14,6 +14,8 @@ type Books struct {
 	Accounts *Book[BookAccount, AccountUpsert]
 	Contacts *Book[BookContact, ContactUpsert]
 	Projects *Book[BookProject, ProjectUpsert]
+	// Joins joins projects and people to accounts of the book.
+	Joins *Joins[JoinRow[BookAccount]]
 
 	conn *conn
 }
@@ -23,6 +25,7 @@ func booksOf(c *conn) Books {
 		Accounts: book[BookAccount, AccountUpsert](c, "accounts"),
 		Contacts: book[BookContact, ContactUpsert](c, "contacts"),
 		Projects: book[BookProject, ProjectUpsert](c, "projects"),
+		Joins:    &Joins[JoinRow[BookAccount]]{c, "/workspace/accounts/join"},
 		conn:     c,
 	}
 }

@@ -21,6 +21,8 @@ type Client struct {
 	Contacts *Matchable[Contact]
 	Projects *Dataset[Project]
 	Signals  *Dataset[Signal]
+	// Joins joins projects and people to accounts.
+	Joins *Joins[JoinRow[Account]]
 	// Fields describe what can be filtered by.
 	Fields *Fields
 	// Book has what the workspace keeps about global records.
@@ -140,6 +142,7 @@ func of(c *conn) *Client {
 		Contacts:      matchable[Contact](c, "contacts"),
 		Projects:      dataset[Project](c, "projects"),
 		Signals:       dataset[Signal](c, "signals"),
+		Joins:         &Joins[JoinRow[Account]]{c, "/data/accounts/join"},
 		Fields:        &Fields{c},
 		Book:          booksOf(c),
 		Views:         &Views{c},

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,7 +148,10 @@ func (s *Source[R]) All(ctx context.Context, q Search) iter.Seq2[R, error] {
 func (p *Page[R]) complete(again *Page[R]) error {
 	p.Credits, p.Window = p.Credits+again.Credits, again.Window
 	for _, record := range again.Records {
-		var of struct{ ID string }
+		var of struct {
+			ID      string
+			Account struct{ ID string } // of a join
+		}
 		raw, err := json.Marshal(record)
 		if err == nil {
 			err = json.Unmarshal(raw, &of)
@@ -155,7 +159,7 @@ func (p *Page[R]) complete(again *Page[R]) error {
 		if err != nil {
 			return fmt.Errorf("atlas: a record cannot be read: %w", err)
 		}
-		if i := slices.Index(p.LeftOut, of.ID); i >= 0 {
+		if i := slices.Index(p.LeftOut, cmp.Or(of.ID, of.Account.ID)); i >= 0 {
 			p.Records, p.LeftOut = append(p.Records, record), slices.Delete(p.LeftOut, i, i+1)
 		}
 	}

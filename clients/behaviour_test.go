@@ -374,6 +374,20 @@ func callGo(ctx context.Context, api *client.Client, c behaviour) (map[string]an
 			}
 		}
 		return map[string]any{"ids": ids, "codes": codesOf(b)}, err
+	case "join":
+		rows, err := client.Collect(api.Joins.All(ctx, client.Join{Search: client.Search{MaxBytes: 1000}, ProjectBy: "sqft"}))
+		var ids []string
+		for _, r := range rows {
+			project, contact := "", ""
+			if r.Project != nil {
+				project = r.Project.ID
+			}
+			if r.Contact != nil {
+				contact = r.Contact.ID
+			}
+			ids = append(ids, r.Account.ID+" "+project+" "+contact)
+		}
+		return map[string]any{"ids": ids}, err
 	case "search_batch":
 		b, err := api.SearchBatch(ctx, []client.BatchSearch{{Dataset: "projects", Search: client.Search{Limit: 1}}, {Dataset: "accounts"}})
 		if err != nil {

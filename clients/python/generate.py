@@ -38,7 +38,7 @@ WorkspaceAccountRow WorkspaceContactRow WorkspaceProjectRow WorkspaceAccount Wor
 ViewAccountRow ViewContactRow ViewProjectRow View Member Invitation Skill ListedSkill SignalSubscription
 GetWorkspaceData GetCreditsData GetUsageData Release CoverageValue Descriptor Suggestion FacetCounts Reading
 CreateInvitationData AcceptInvitationData Webhook WebhookDelivery WorkspaceChange
-AccountMatchResult ContactMatchResult""".split()
+AccountMatchResult ContactMatchResult AccountJoinRow WorkspaceAccountJoinRow""".split()
 
 
 def references(value: Any) -> set[str]:

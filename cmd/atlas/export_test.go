@@ -301,7 +301,57 @@ func (s *service) exportHeld(t *testing.T, c *client.Client, in func(string) str
 		t.Error(said)
 	}
 	s.exportFields(t, c, v, in)
+	s.exportJoin(t, c, in)
 	s.exportChangedView(t, c, v, in)
+}
+
+// exportJoin exports firms of the book with what is joined to them.
+func (s *service) exportJoin(t *testing.T, c *client.Client, in func(string) string) {
+	q := client.Join{Search: client.Search{Sort: client.Asc("created_at")}, ProjectBy: "sqft"}
+	rows := must(client.Collect(c.Book.Joins.All(t.Context(), q)))(t)
+	joined := must(client.Collect(c.JoinRows(true).All(t.Context(), q)))(t)
+	s.export(0, "--book", "accounts", "--join", "--project-by", "sqft", "--out", in("join.ndjson"))
+	var want strings.Builder
+	for _, row := range joined {
+		want.WriteString(string(row) + "\n")
+	}
+	if got := contents(t, in("join.ndjson")); got != want.String() || len(rows) != 100 {
+		t.Errorf("%d rows, %.200s", len(rows), got)
+	}
+	columns := []string{"id", "tags", "phone", "project_id", "project_sqft", "contact_id", "contact_role", "contact_email"}
+	s.export(0, "--book", "accounts", "--join", "--project-by", "sqft", "--fields", strings.Join(columns, ","), "--format", "csv", "--out", in("join.csv"))
+	s.export(0, "--book", "accounts", "--join", "--project-by", "sqft", "--format", "parquet", "--out", in("join.parquet"))
+	cells := must(csv.NewReader(strings.NewReader(contents(t, in("join.csv")))).ReadAll())(t)
+	if len(cells) != len(rows)+1 || !slices.Equal(cells[0], columns) {
+		t.Fatalf("%d rows, %q", len(cells), cells[0])
+	}
+	projects, contacts := 0, 0
+	for i, r := range rows {
+		project, contact := "", []string{"", "", ""}
+		if r.Project != nil {
+			projects, project = projects+1, r.Project.ID
+		}
+		if r.Contact != nil {
+			contacts, contact = contacts+1, []string{r.Contact.ID, string(r.Contact.Role), r.Contact.Email}
+		}
+		if got := cells[i+1]; got[0] != r.Account.ID || got[3] != project || !slices.Equal(got[5:], contact) {
+			t.Errorf("row %d: %q, want %s, %s, %v", i, got, r.Account.ID, project, contact)
+		}
+	}
+	if projects == 0 || contacts == 0 {
+		t.Errorf("%d projects, %d contacts", projects, contacts)
+	}
+	if cost := must(c.Book.Joins.Cost(t.Context(), client.Join{Search: client.Search{Limit: 10}}))(t); cost.Count != 100 || cost.Credits != 30 {
+		t.Errorf("%+v", cost)
+	}
+	if said := s.export(4, "accounts", "--join", "--max-credits", "7", "--out", in("some.ndjson")); strings.Count(contents(t, in("some.ndjson")), "\n") < 2 || !strings.Contains(said, "at --max-credits") {
+		t.Error(said)
+	}
+	for want, args := range map[string][]string{"--join is for accounts": {"projects", "--join"}, "--project-by is for --join": {"accounts", "--project-by", "cost"}, "have no \"project_naem\"": {"accounts", "--join", "--format", "csv", "--columns", "project_naem"}} {
+		if said := s.export(2, append(args, "--out", in("x"))...); !strings.Contains(said, want) {
+			t.Errorf("%v: %s", args, said)
+		}
+	}
 }
 
 // exportFields exports members of the record that rows of books and Views have only when

@@ -274,6 +274,21 @@ func TestSearchRequestsAgree(t *testing.T) {
 	}
 }
 
+// TestJoinsAgree puts every value into every member of a join.
+func TestJoinsAgree(t *testing.T) {
+	t.Parallel()
+	for base, operation := range map[query.BaseKind]string{query.Data: "join_accounts", query.Book: "join_workspace_accounts"} {
+		for _, member := range []string{"query", "filters", "relations", "any", "none", "sort", "limit", "offset", "fields", "max_bytes", "dry_run", "project_by", "project_fields", "contact_fields", "highlight", "explain"} {
+			for _, v := range append([]string{`33`, `34`, `"sqft"`, `["name"]`, `["name","x"]`}, edges...) {
+				agree(t, operation, fmt.Sprintf(`{%q:%s}`, member, v), func(v input.Value) error {
+					_, err := query.JoinRule(base).Parse(v)
+					return err
+				})
+			}
+		}
+	}
+}
+
 // TestViewUpsertsAgree draws new Views near the limits.
 func TestViewUpsertsAgree(t *testing.T) {
 	t.Parallel()

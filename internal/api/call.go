@@ -271,6 +271,11 @@ func (c *call) permit(in workspace.ID) error {
 	if err := c.principal.RequireScope(c.route.Scope); err != nil {
 		return err
 	}
+	if c.route.Also != "" {
+		if err := c.principal.RequireScope(c.route.Also); err != nil {
+			return err
+		}
+	}
 	if c.route.Caller == Admins {
 		return c.principal.RequireAdmin()
 	}

@@ -20,7 +20,7 @@ type dryRunData struct {
 var dryRunAnswer = schema.Named("DryRun", schema.Object(
 	schema.Required("data", schema.Object(
 		schema.Required("count", schema.Count().Described("All matches, counted exactly.").Example(1311)),
-		schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("What this page would cost; with `max_bytes` the most that it can cost, as if all its records fit.").Example(query.DefaultLimit)),
+		schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("What this page would cost; with `max_bytes` and of joins the most that it can cost, as if all its records fit and were there.").Example(query.DefaultLimit)),
 		schema.Optional("explanation", explanation),
 	)),
 	schema.Required("metadata", countMetadataSchema),
@@ -47,19 +47,19 @@ func (c *call) showUnmetered() error {
 	return nil
 }
 
-// dryRun answers a dry run that is a call of its own.
-func (c *call) dryRun(s searching) (reply, error) {
+// dryRun answers a dry run that is a call of its own. A row has each records at most.
+func (c *call) dryRun(s searching, each int) (reply, error) {
 	if err := c.unmetered(); err != nil {
 		return reply{}, err
 	}
-	return c.dryPage(c.Context(), s)
+	return c.dryPage(c.Context(), s, each)
 }
 
 // dryPage is the answer of a dry run.
-func (c *call) dryPage(ctx context.Context, s searching) (reply, error) {
+func (c *call) dryPage(ctx context.Context, s searching, each int) (reply, error) {
 	q := s.q
 	p, err := s.find(ctx, q)
-	data := dryRunData{Count: p.Total, Credits: len(p.Rows)}
+	data := dryRunData{Count: p.Total, Credits: len(p.Rows) * each}
 	if q.Explain {
 		data.Explanation = c.server.Search.Explain(q)
 	}

@@ -263,26 +263,18 @@ func (p keptPage) rows(q query.Query, find func(query.Query) ([]jsontext.Value, 
 	if len(p.IDs) == 0 {
 		return nil, p.Metadata, nil
 	}
-	texts := make([]string, len(p.IDs))
-	for i, id := range p.IDs {
-		texts[i] = id.String()
-	}
-	found, err := find(q.Among(texts))
+	found, err := find(q.Among(texts(p.IDs)))
 	if err != nil {
 		return nil, nil, err
 	}
-	ids, err := book.RecordIDs(found)
+	byID, err := rowsByID(found)
 	if err != nil {
 		return nil, nil, err
-	}
-	byID := make(map[uuid.UUID]jsontext.Value, len(found))
-	for i, row := range found {
-		byID[ids[i]] = row
 	}
 	rows, there := make([]jsontext.Value, 0, len(found)), make([]string, 0, len(found))
-	for i, id := range p.IDs {
+	for _, id := range p.IDs {
 		if row, is := byID[id]; is {
-			rows, there = append(rows, row), append(there, texts[i])
+			rows, there = append(rows, row), append(there, id.String())
 		}
 	}
 	if rows, err = q.Fields.SelectAll(rows); err != nil {
@@ -291,6 +283,26 @@ func (p keptPage) rows(q query.Query, find func(query.Query) ([]jsontext.Value, 
 	fit := query.Page{Rows: rows, After: func(int) string { return "" }}.Within(q.MaxBytes).Rows
 	metadata, err := p.leavingOut(there[len(fit):])
 	return fit, metadata, err
+}
+
+func rowsByID(rows []jsontext.Value) (map[uuid.UUID]jsontext.Value, error) {
+	ids, err := book.RecordIDs(rows)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[uuid.UUID]jsontext.Value, len(rows))
+	for i, row := range rows {
+		byID[ids[i]] = row
+	}
+	return byID, nil
+}
+
+func texts(ids []uuid.UUID) []string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = id.String()
+	}
+	return all
 }
 
 // leavingOut is the metadata of the answer without some of its records.

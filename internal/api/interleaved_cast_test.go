@@ -78,6 +78,8 @@ var interleaved = map[string]asked{
 	"search_view_records":       {path: "/workspace/views/{view}/records/search", body: `{"limit":5}`},
 	"search_workspace_batch":    {path: "/workspace/search/batch", body: `{"searches":[{"dataset":"accounts"},{"view_id":"{view}"}]}`},
 	"search_data_batch":         {path: "/data/search/batch", body: `{"searches":[{"dataset":"accounts"},{"dataset":"projects"}]}`},
+	"join_accounts":             {path: "/data/accounts/join", body: `{"limit":5}`},
+	"join_workspace_accounts":   {path: "/workspace/accounts/join", body: `{"limit":5}`},
 	"facet_view_records":        {path: "/workspace/views/{view}/records/facets", body: `{"facets":[{"field":"tags"}]}`},
 
 	"list_favorite_views":         {path: "/workspace/favorite-views"},

@@ -22,6 +22,8 @@ import (
 type row struct {
 	method, path, body string
 	scope              workspace.Scope
+	// also is another scope that it needs.
+	also workspace.Scope
 	// required: users must send workspace_id.
 	required bool
 	// admins: plain members are refused.
@@ -73,6 +75,9 @@ var rows = map[string]row{
 	"search_signals":         {method: "POST", path: "/data/signals/search", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"search_data_batch":      {method: "POST", path: "/data/search/batch", body: `{"searches":[{"dataset":"accounts"}]}`, scope: dataRead, required: true, ok: fine},
 	"search_workspace_batch": {method: "POST", path: "/workspace/search/batch", body: `{"searches":[{"dataset":"accounts"}]}`, scope: wsRead, ok: fine},
+
+	"join_accounts":           {method: "POST", path: "/data/accounts/join", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"join_workspace_accounts": {method: "POST", path: "/workspace/accounts/join", body: `{}`, scope: wsRead, also: dataRead, ok: fine},
 
 	"facet_accounts": {method: "POST", path: "/data/accounts/facets", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"facet_contacts": {method: "POST", path: "/data/contacts/facets", body: `{}`, scope: dataRead, required: true, ok: fine},
@@ -191,7 +196,7 @@ func asKey(scopes ...workspace.Scope) func(row) verdict {
 		switch {
 		case r.newcomers || r.users:
 			return notAUser
-		case !slices.Contains(scopes, r.scope):
+		case !slices.Contains(scopes, r.scope) || r.also != "" && !slices.Contains(scopes, r.also):
 			return forbidden
 		}
 		return r.ok

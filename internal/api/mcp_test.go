@@ -79,6 +79,26 @@ func TestAgentsTools(t *testing.T) {
 	if !strings.Contains(string(r.Data), `"label":"Firm 09"`) || !strings.Contains(string(r.Data), `"measure":84`) {
 		t.Errorf("no ranking: %s", r.Data)
 	}
+	r = me.ok("search_records", `{"dataset":"accounts","join":true,"relations":{"has_project":{"stage":{"value":"under_construction"}}}}`)
+	var joined []struct{ Account, Project, Contact map[string]any }
+	fatal(t, json.Unmarshal(r.Data, &joined))
+	records := 0
+	for _, row := range joined {
+		for _, part := range []map[string]any{row.Account, row.Project, row.Contact} {
+			if part != nil {
+				records++
+			}
+		}
+		if row.Project["stage"] != "under_construction" || row.Account["name"] == nil || row.Account["created_at"] != nil || row.Project["created_at"] != nil {
+			t.Errorf("%+v", row)
+		}
+	}
+	if len(joined) != 3 || r.Metadata.Credits != records {
+		t.Errorf("%d rows of %d records cost %d", len(joined), records, r.Metadata.Credits)
+	}
+	me.refused("search_records", `{"dataset":"projects","join":true}`, "join is for accounts")
+	me.refused("search_records", `{"dataset":"accounts","join":true,"max_credits":2}`, "max_credits is 3 to 50")
+	me.refused("search_records", `{"dataset":"accounts","join":true,"limit":17}`, "limit is 1 to 16")
 	me.ok("get_records", fmt.Sprintf(`{"dataset":"accounts","ids":[%q,%q],"include":["projects"]}`, searchtest.ID("a", 1), unknownID))
 	me.ok("match_records", `{"dataset":"accounts","inputs":[{"ref":"1","name":"firm 07"},{"ref":"2","name":"nobody at all"}]}`)
 	me.ok("update_book", `{"dataset":"accounts","action":"upsert","items":`+accountItems(3)+`}`)
@@ -172,7 +192,8 @@ func TestAgentsAsk(t *testing.T) {
 		asked = nil
 		me.refused("search_records", dear, "did not agree")
 		me.refused("update_book", writes+accountItems(11)+"}", "did not agree")
-		if len(asked) != 2 || a.used(t) != 0 || !strings.Contains(asked[0], "25 credits") || !strings.Contains(asked[1], "11 accounts") {
+		me.refused("search_records", `{"dataset":"accounts","join":true,"limit":4}`, "did not agree")
+		if len(asked) != 3 || !strings.Contains(asked[2], "12 credits") || a.used(t) != 0 || !strings.Contains(asked[0], "25 credits") || !strings.Contains(asked[1], "11 accounts") {
 			t.Errorf("%s: asked %q, %d credits used", name, asked, a.used(t))
 		}
 	}

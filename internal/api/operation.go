@@ -171,7 +171,7 @@ func (r Route) description() string {
 	}
 	parts = append(parts, callers[r.Caller].text)
 	if r.Caller != Newcomers {
-		parts = append(parts, "Scope `"+string(r.Scope)+"`.")
+		parts = append(parts, "Scope "+scopesText(r.scopes())+".")
 	}
 	switch c := r.credits(); {
 	case c.Amount == 0 && r.Throttling == Never:
@@ -207,8 +207,18 @@ const (
 	byUser = "accessToken"
 )
 
+// scopes are those that the route needs.
+func (r Route) scopes() []string {
+	if r.Also == "" {
+		return []string{string(r.Scope)}
+	}
+	return []string{string(r.Scope), string(r.Also)}
+}
+
+func scopesText(scopes []string) string { return "`" + strings.Join(scopes, "` and `") + "`" }
+
 func (r Route) security() []map[string][]string {
-	scopes := []string{string(r.Scope)}
+	scopes := r.scopes()
 	switch r.Caller {
 	case Newcomers:
 		return []map[string][]string{{byUser: {}}}

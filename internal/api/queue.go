@@ -73,7 +73,7 @@ func (s *Server) searchQueue(c *call, r query.QueueRequest) (reply, error) {
 		return c.dryRun(searching{q: r.Query, find: func(ctx context.Context, _ query.Query) (query.Page, error) {
 			p, err := find(ctx, r)
 			return p.Page, err
-		}})
+		}}, 1)
 	}
 	return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
 		p, err := find(ctx, r)

@@ -43,6 +43,10 @@ func init() {
 	}
 	metered["search_data_batch"] = []asked{{path: "/data/search/batch", body: `{"searches":[{"dataset":"accounts","filters":{"name":{"value":"First 1"}}},{"dataset":"projects","filters":{"name":{"value":"Later 1"}}},{"dataset":"signals","query":"nothing"}]}`}}
 	metered["search_workspace_batch"] = []asked{{path: "/workspace/search/batch", body: `{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"first"}}},{"view_id":"{view}","filters":{"name":{"value":"Later 1"}}}]}`}}
+	for _, name := range []string{"First 1", "Later 1"} {
+		metered["join_accounts"] = append(metered["join_accounts"], asked{path: "/data/accounts/join", body: fmt.Sprintf(`{"filters":{"name":{"value":%q}}}`, name)})
+	}
+	metered["join_workspace_accounts"] = []asked{{path: "/workspace/accounts/join", body: `{"filters":{"tags":{"value":"first"}}}`}, {path: "/workspace/accounts/join", body: `{"filters":{"tags":{"value":"later"}}}`}}
 	metered["search_view_records"] = []asked{{path: "/workspace/views/{view}/records/search", body: `{"filters":{"name":{"value":"First 1"}}}`}, {path: "/workspace/views/{view}/records/search", body: `{"filters":{"name":{"value":"Later 1"}}}`}}
 	metered["search_signal_queue"] = []asked{{path: "/workspace/signal-queue/search", body: `{"filters":{"title":{"value":"First 1"}}}`}, {path: "/workspace/signal-queue/search", body: `{"filters":{"title":{"value":"Later 1"}}}`}}
 }

@@ -18,6 +18,8 @@ type Route struct {
 	Operation string
 	// Scope is the scope that the principal needs.
 	Scope workspace.Scope
+	// Also is another scope that it needs; "": none.
+	Also workspace.Scope
 	// Throttling says how the credit ceiling applies to the route.
 	Throttling Throttling
 	// Paced is set for Never throttled routes whose calls draw on a bucket of their own:
@@ -77,7 +79,7 @@ const (
 // Routes is the route table.
 func (s *Server) Routes() []Route {
 	return slices.Concat(
-		s.workspaceRoutes(), s.auditRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.suggestRoutes(), s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(),
+		s.workspaceRoutes(), s.auditRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.suggestRoutes(), s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.joinRoutes(), s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(),
 		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.skillRoutes(),
 	)
 }

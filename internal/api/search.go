@@ -25,7 +25,7 @@ type searching struct {
 // search answers a search, or says what the page would cost.
 func (c *call) search(s searching) (reply, error) {
 	if s.q.DryRun {
-		return c.dryRun(s)
+		return c.dryRun(s, 1)
 	}
 	run := func(ctx context.Context) (reply, int, error) {
 		return c.guarded(s.reads, func() (reply, int, error) {

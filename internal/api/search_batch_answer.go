@@ -179,7 +179,7 @@ func (c *call) replayBatch(b []*batchedSearch, kept []byte) (reply, error) {
 			switch {
 			case results[i].failure != nil:
 			case b[i].q.DryRun:
-				results[i].reply, errs[i] = c.dryPage(ctx, b[i].searching)
+				results[i].reply, errs[i] = c.dryPage(ctx, b[i].searching, 1)
 			default:
 				results[i].reply, errs[i] = c.pageAgain(ctx, b[i].searching, pages[i])
 			}

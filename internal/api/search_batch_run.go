@@ -173,7 +173,7 @@ func (c *call) runBatch(b []*batchedSearch) {
 			return
 		}
 		if item.q.DryRun {
-			item.reply, item.err = c.dryPage(ctx, item.searching)
+			item.reply, item.err = c.dryPage(ctx, item.searching, 1)
 			return
 		}
 		item.reply, item.rows, item.err = c.searchPage(ctx, item.searching)

@@ -48,6 +48,8 @@ type Getter interface {
 	// GetBatch returns the records of ids as Get does. It leaves out those that do not
 	// exist.
 	GetBatch(ctx context.Context, d query.Dataset, ids []string, includes []query.Include) (map[string]jsontext.Value, error)
+	// Join finds what belongs to each of the accounts.
+	Join(ctx context.Context, j query.Join, accounts []string) ([]search.Joined, error)
 }
 
 // Describer says what the global dataset has.

@@ -63,14 +63,29 @@ func searchRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolRes
 	if !slices.Contains(datasets, in.Dataset) {
 		return wrong("dataset is one of %v", datasets)
 	}
-	return c.search(ctx, in, "/data/"+in.Dataset+"/search", in.Dataset, c.server.rowOf("search_"+in.Dataset))
+	row := c.server.rowOf("search_" + in.Dataset)
+	if !in.Join {
+		return c.search(ctx, in, table{"/data/" + in.Dataset + "/search", in.Dataset, row, 1, maxLimit})
+	}
+	if in.Dataset != "accounts" {
+		return wrong("join is for accounts")
+	}
+	return c.search(ctx, in, table{"/data/accounts/join", "accounts with project and contact", row, recordsJoined, maxJoinLimit})
+}
+
+// table is what is searched: its path, its name, the schema of its records, the most that a
+// row costs, and the most rows of a page.
+type table struct {
+	path, what string
+	row        object
+	each, most int
 }
 
 func searchBook(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
 	if !slices.Contains(books, in.Dataset) {
 		return wrong("dataset is one of %v", books)
 	}
-	return c.search(ctx, in, "/workspace/"+in.Dataset+"/search", in.Dataset+" of the book", c.server.rowOf("search_workspace_"+in.Dataset))
+	return c.search(ctx, in, table{"/workspace/" + in.Dataset + "/search", in.Dataset + " of the book", c.server.rowOf("search_workspace_" + in.Dataset), 1, maxLimit})
 }
 
 func searchView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
@@ -79,7 +94,7 @@ func searchView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 		return refused, err
 	}
 	row := c.server.document.schemas["View"+title(singular(dataset))+"Row"]
-	return c.search(ctx, in, "/workspace/views/"+in.ViewID+"/records/search", dataset+" of the View", c.server.document.schema(row))
+	return c.search(ctx, in, table{"/workspace/views/" + in.ViewID + "/records/search", dataset + " of the View", c.server.document.schema(row), 1, maxLimit})
 }
 
 // viewOutput is the schema of search_view. The tools' texts have room for the rows of books
@@ -117,38 +132,41 @@ func (c *call) datasetOf(ctx context.Context, view string) (string, *sdk.CallToo
 // search answers a page. It asks before the page costs more than max_credits, and the
 // limit of the request keeps the charge below what was permitted, whatever changes
 // meanwhile.
-func (c *call) search(ctx context.Context, in arguments, path, what string, row object) (*sdk.CallToolResult, error) {
-	limit, ok := c.limit(in, defaultLimit)
-	if !ok {
-		return wrong("limit is 1 to %d", maxLimit)
+func (c *call) search(ctx context.Context, in arguments, of table) (*sdk.CallToolResult, error) {
+	limit, ok := c.limit(in, defaultLimit/of.each)
+	if !ok || limit > of.most {
+		return wrong("limit is 1 to %d", of.most)
 	}
 	most, ok := c.maxCredits(in)
-	if !ok {
-		return wrong("max_credits is 1 to %d", maxLimit)
+	if !ok || most < of.each {
+		return wrong("max_credits is %d to %d", of.each, maxLimit)
 	}
 	agreement, refused := c.agreed()
 	if refused != nil {
 		return refused, nil
 	}
 	body := c.body()
-	r := request{method: "POST", path: path, body: body, key: c.caller.Key}
+	r := request{method: "POST", path: of.path, body: body, key: c.caller.Key}
 	switch {
 	case agreement != nil:
 		most, r.key = agreement.Credits, agreement.Key
-	case limit > most:
+	case limit*of.each > most:
 		body["limit"] = limit
-		price, refused, err := c.price(ctx, r, limit)
+		price, refused, err := c.price(ctx, r, limit*of.each)
 		if refused != nil || err != nil {
 			return refused, err
 		}
 		if price > most {
-			return c.ask(fmt.Sprintf("This page of %s costs up to %d credits, more than max_credits (%d).", what, price, most), price,
-				fmt.Sprintf("Or call with a limit of at most %d, or a higher max_credits if the user's budget allows it.", most)), nil
+			return c.ask(fmt.Sprintf("This page of %s costs up to %d credits, more than max_credits (%d).", of.what, price, most), price,
+				fmt.Sprintf("Or call with a limit of at most %d, or a higher max_credits if the user's budget allows it.", most/of.each)), nil
 		}
 	}
-	body["limit"], body["max_bytes"], body["fields"] = min(limit, most), c.server.MaxBytes, in.Fields
+	body["limit"], body["max_bytes"], body["fields"] = min(limit, most/of.each), c.server.MaxBytes, in.Fields
 	if in.Fields == nil {
-		body["fields"] = c.server.brief(row)
+		body["fields"] = c.server.brief(of.row)
+	}
+	if of.each > 1 {
+		body["project_fields"], body["contact_fields"] = c.server.brief(c.server.rowOf("search_projects")), c.server.brief(c.server.rowOf("search_contacts"))
 	}
 	a, refused, err := c.send(ctx, r)
 	if refused != nil || err != nil {
@@ -167,12 +185,20 @@ func (c *call) search(ctx context.Context, in arguments, path, what string, row 
 		return nil, err
 	}
 	m := got.Metadata
-	head := fmt.Sprintf("%d of %d %s", m.Credits, m.Total, what)
+	rows := m.Credits
+	if of.each > 1 {
+		var joined struct{ Data []json.RawMessage }
+		if err := json.Unmarshal(a.body, &joined); err != nil {
+			return nil, err
+		}
+		rows = len(joined.Data)
+	}
+	head := fmt.Sprintf("%d of %d %s", rows, m.Total, of.what)
 	if m.Capped {
-		head = fmt.Sprintf("%d of more than %d %s", m.Credits, m.Total, what)
+		head = fmt.Sprintf("%d of more than %d %s", rows, m.Total, of.what)
 	}
 	if a.repeated() {
-		head = "The same " + what + " again"
+		head = "The same " + of.what + " again"
 	}
 	head += a.charged(m.Credits)
 	if len(m.LeftOut) > 0 {

@@ -39,6 +39,7 @@ type arguments struct {
 	Candidates int      `json:"candidates"`
 	Items      []any    `json:"items"`
 	Fields     []string `json:"fields"`
+	Join       bool     `json:"join"`
 	Keys       []string `json:"keys"`
 	Limit      int      `json:"limit"`
 	Offset     int      `json:"offset"`
@@ -188,6 +189,9 @@ const (
 	maxLimit     = 50
 	// defaultCredits is what a call may cost unless max_credits says so.
 	defaultCredits = 10
+	// A row of a join has up to so many records, a page up to so many rows.
+	recordsJoined = 3
+	maxJoinLimit  = 16
 	// unasked is how many records a call may write without asking.
 	unasked  = 10
 	maxItems = 100
@@ -363,9 +367,11 @@ func (s *Server) tools(caller Caller) []tool {
 			output: d.output(each(datasets, "read_%s")...), run: readQuestion,
 		}, {
 			name: "search_records", title: "Search records", scope: dataRead, hints: readOnly,
-			text:   "Finds records of a dataset. 1 credit for each record returned. Filters by id link datasets: contacts by account_id, projects by account_ids, signals by project_id.",
-			input:  takes([]string{"dataset"}, inDataset(datasets...), s.conditions(searches, datasets), page(s.sorts(searches, datasets))),
-			output: d.output(slices.Sorted(maps.Values(searches))...), run: searchRecords,
+			text: "Finds records of a dataset. 1 credit for each record returned. Filters by id link datasets: contacts by account_id, projects by account_ids, signals by project_id.",
+			input: takes([]string{"dataset"}, inDataset(datasets...), s.conditions(searches, datasets), page(s.sorts(searches, datasets)), object{
+				"join": object{"type": "boolean", "description": "Of accounts: rows {account, project, contact}, with the dearest project that meets has_project and the person to call first. Up to 3 credits each, limit 3 (16 at most)."},
+			}),
+			output: d.output(append(slices.Sorted(maps.Values(searches)), "join_accounts")...), run: searchRecords,
 		}, {
 			name: "get_records", title: "Get records", scope: dataRead, hints: readOnly,
 			text: "Gets records by id. 1 credit for each record found. metadata.remaining ids, the last ones, did not fit: ask again.",

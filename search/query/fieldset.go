@@ -33,7 +33,7 @@ func fieldsRule(d Dataset, base BaseKind) rule.Rule[FieldSet] {
 
 func rowFieldsRule(of string, d Dataset, row Rows) rule.Rule[FieldSet] {
 	return FieldSetRule(of+d.Title()+"RowField", RowChoice(d, row)).
-		Described("The members of each row in the answer: any of the record and of the workspace's own, whose `updated_at` it is. `id` is always there. By default " + strings.Join(names(RowFields(d, row)), ", ") + ".")
+		Described("The members of each row in the answer: any of the record and of the workspace's own; `updated_at` is the workspace's. `id` is always there. By default " + strings.Join(names(RowFields(d, row)), ", ") + ".")
 }
 
 // RecordFieldsRule is the rule of `fields` of a request for global records.

@@ -49,39 +49,41 @@ type request struct {
 	Query
 	conditions
 	inBook, dismissed bool // of a QueueRequest
+	join              Join // its Query is not set
 }
 
 func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
-	r := rule.Object(slices.Concat(conditionFields(d, base, true), []rule.Field[request]{sortField(d, base)}, pageFields(d, base))...)
-	if base == Data { // sorting by relevance needs a query
-		byRelevance := schema.Is("field", RelevanceSort).At("sort")
-		byRelevance.Required = []string{"sort"}
-		r = r.As(r.Schema.When(byRelevance, schema.Requires("query"), nil))
-	}
+	r := rule.Object(slices.Concat(conditionFields(d, base, true), []rule.Field[request]{sortField(d, base)}, pageFields(d, base, MaxLimit), textFields())...)
+	r = sortedByRelevance(r, base)
 	return rule.Map(r, func(r request) Query {
 		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = d, base, r.where
 		return r.Query
 	}).Named(baseNames[base] + d.Title() + "SearchRequest")
 }
 
-// pageFields are the members that select the page of a search.
-func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
+// sortedByRelevance says in the schema of a request that sorting by relevance needs a query.
+func sortedByRelevance(r rule.Rule[request], base BaseKind) rule.Rule[request] {
+	if base != Data {
+		return r
+	}
+	byRelevance := schema.Is("field", RelevanceSort).At("sort")
+	byRelevance.Required = []string{"sort"}
+	return r.As(r.Schema.When(byRelevance, schema.Requires("query"), nil))
+}
+
+// pageFields are the members that select the page of a search, of so many rows at most.
+func pageFields(d Dataset, base BaseKind, most int) []rule.Field[request] {
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
 	return []rule.Field[request]{
-		rule.Optional("limit", rule.Integer(1, MaxLimit).Default(DefaultLimit).Advise(fault.TooBig, "search_after leads to the next page"), func(r *request) *int { return &r.Limit }),
+		rule.Optional("limit", rule.Integer(1, most).Default(DefaultLimit).Advise(fault.TooBig, "search_after leads to the next page"), func(r *request) *int { return &r.Limit }),
 		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`. From 1 on `query` does not search e-mail addresses.").Advise(fault.TooBig, "search_after leads to any further page: send metadata.search_after of the page before"), func(r *request) *int { return &r.Offset }),
 		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor, which is metadata.search_after of the page before", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
 		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
 		rule.Optional("max_bytes", MaxBytesRule, func(r *request) *int { return &r.MaxBytes }),
 		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, with `max_bytes` the most that it can cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
-		rule.Optional("highlight", rule.Boolean().Described("Add `metadata.highlights`: what of each record matches `query`."), func(r *request) *bool { return &r.Highlight }),
-		rule.Optional("explain", rule.Boolean().Described("With `dry_run`: say how `query` is read."), func(r *request) *bool { return &r.Explain }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
-			if r.Explain && !r.DryRun {
-				issues.Add(fault.Custom, []string{"explain"}, "is for a dry run; add \"dry_run\": true")
-			}
 			r.WithoutPrivate = r.Offset > 0 && r.Text != "" && HasPrivate(d)
 			r.Hints.free = r.DryRun || r.WithoutPrivate
 			for _, name := range []string{"filters", "relations", "any", "none"} {
@@ -91,6 +93,19 @@ func pageFields(d Dataset, base BaseKind) []rule.Field[request] {
 			}
 		}),
 		boundTerms,
+	}
+}
+
+// textFields are the members that say more about the text of a search.
+func textFields() []rule.Field[request] {
+	return []rule.Field[request]{
+		rule.Optional("highlight", rule.Boolean().Described("Add `metadata.highlights`: what of each record matches `query`."), func(r *request) *bool { return &r.Highlight }),
+		rule.Optional("explain", rule.Boolean().Described("With `dry_run`: say how `query` is read."), func(r *request) *bool { return &r.Explain }),
+		rule.Step(func(issues *input.Issues, _ *input.Reader, r *request) {
+			if r.Explain && !r.DryRun {
+				issues.Add(fault.Custom, []string{"explain"}, "is for a dry run; add \"dry_run\": true")
+			}
+		}),
 	}
 }
 

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"atlas/internal/rule"
 )
 
@@ -20,7 +22,7 @@ type QueueRequest struct {
 
 // QueueRule is the rule of a search of the queue: that of signals without a sort.
 var QueueRule = func() rule.Rule[QueueRequest] {
-	fields := append(conditionFields(Signals, Data, true), pageFields(Signals, Data)...)
+	fields := slices.Concat(conditionFields(Signals, Data, true), pageFields(Signals, Data, MaxLimit), textFields())
 	fields = append(fields,
 		rule.Optional("in_book", rule.Boolean().Default(false).Described("Only signals whose account or project is in the book."), func(r *request) *bool { return &r.inBook }),
 		rule.Optional("dismissed", rule.Boolean().Default(false).Described("The dismissed signals alone, instead of the others."), func(r *request) *bool { return &r.dismissed }),

@@ -13,8 +13,11 @@ const (
 	// MaxColumns is the maximum number of entries of `sorting` and of
 	// `column_visibility`.
 	MaxColumns = 100
-	// MaxColumnID is the maximum length of a column id, in characters.
+	// MaxColumnID is the maximum length of the id of a column of `sorting`, in characters.
 	MaxColumnID = 200
+	// MaxColumnEntry is that of a key of `column_visibility`: a table may keep the order and
+	// the widths of all its columns as one entry.
+	MaxColumnEntry = 2_000
 )
 
 // Presentation is how a web table shows a View. It is kept for the client and
@@ -74,7 +77,7 @@ var PresentationRule = rule.Object(
 		rule.Array("{ id, desc }", columnSort, 0, MaxColumns),
 		func(p *Presentation) *[]ColumnSort { return &p.Sorting },
 	),
-	rule.Required("column_visibility", rule.ByKey("true or false by column", rule.Text(1, MaxColumnID), rule.Boolean(), MaxColumns).
+	rule.Required("column_visibility", rule.ByKey("true or false by column", rule.Text(1, MaxColumnEntry), rule.Boolean(), MaxColumns).
 		Example(map[string]any{"notes": false}), func(p *Presentation) *map[string]bool { return &p.ColumnVisibility }),
 ).Described("State of a web table, kept for it; searches do not use it.").Named("Presentation")
 

@@ -61,7 +61,8 @@ func TestViewChangesThatAreRefused(t *testing.T) {
 		presentation("1", "{}", "[]"):                                                                                   "presentation.sorting:invalid_type presentation.column_visibility:invalid_type",
 		presentation("1", `[{"id":"a"},{"desc":true},{"id":"a","desc":1,"x":1},1]`, "{}"):                               "presentation.sorting.0.desc:invalid_type presentation.sorting.1.id:invalid_type presentation.sorting.2.desc:invalid_type presentation.sorting.2:unrecognized_keys presentation.sorting.3:invalid_type",
 		presentation("1", `[{"id":"","desc":true}]`, `{"a":"yes","":true}`):                                             "presentation.sorting.0.id:too_small presentation.column_visibility.a:invalid_type presentation.column_visibility.:too_small",
-		presentation("1", "["+columns(101, `{"id":"%d","desc":false}`)+"]", "{"+columns(101, `"%d":true`)+"}"):          "presentation.sorting:too_big presentation.column_visibility:too_big",
+		presentation("1", `[{"id":"`+strings.Repeat("x", 201)+`","desc":true}]`, `{"`+strings.Repeat("y", 2001)+`":true}`): "presentation.sorting.0.id:too_big presentation.column_visibility." + strings.Repeat("y", 256) + "…:too_big",
+		presentation("1", "["+columns(101, `{"id":"%d","desc":false}`)+"]", "{"+columns(101, `"%d":true`)+"}"):             "presentation.sorting:too_big presentation.column_visibility:too_big",
 	} {
 		_, err := views.ParseChange(bodyOf(t, body))
 		e, ok := err.(*fault.Error) //nolint:errorlint // it is made as one
@@ -85,6 +86,7 @@ func TestViewChangesThatAreTaken(t *testing.T) {
 	for _, body := range []string{
 		`{"dataset":"contact","view_type":"static","name":"  ` + strings.Repeat("é", 120) + `  "}`,
 		`{"dataset":"project","view_type":"dynamic","name":"n","definition":{"anything":1},"presentation":` + columns + `}`,
+		`{"dataset":"project","view_type":"static","name":"n","presentation":{"version":1,"sorting":[],"column_visibility":{"` + strings.Repeat("é", 2000) + `":true}}}`,
 		`{"id":"0190aaaa-0000-7000-8000-00000000000f"}`,
 		`{"id":"0190aaaa-0000-7000-8000-00000000000f","name":"m","revision":3,"definition":null}`,
 	} {

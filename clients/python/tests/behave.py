@@ -35,6 +35,14 @@ def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
                 "ids": [i.data.id for i in batch.items if i.data],
                 "codes": [i.error.code if i.error else "" for i in batch.items],
             }
+        case "join":
+            rows = atlas.joins.all(max_bytes=1000, project_by="sqft")
+            return {
+                "ids": [
+                    f"{r.account.id} {r.project.id if r.project else ''} {r.contact.id if r.contact else ''}"
+                    for r in rows
+                ]
+            }
         case "search_batch":
             found = atlas.search_batch([{"dataset": "projects", "limit": 1}, {"dataset": "accounts"}])
             first = found.items[0].data

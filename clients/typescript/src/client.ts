@@ -1,6 +1,6 @@
 import { Connection, type Attempt, type Retry } from "./connection.js";
 import { AtlasError, creditsOf, type Credits } from "./errors.js";
-import { batchOf, searchBatch, Source, type Batch, type BatchAnswer, type Options, type Page, type Schemas } from "./source.js";
+import { batchOf, Joins, searchBatch, Source, type Batch, type BatchAnswer, type Options, type Page, type Schemas } from "./source.js";
 import { Favorites, Invitations, Members, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
 
 /** The records, requests and answers of the API, by their names in the OpenAPI document. */
@@ -249,6 +249,7 @@ export class Atlas {
   readonly contacts;
   readonly projects;
   readonly signals;
+  readonly joins;
   readonly book;
   readonly views: Views;
   readonly favorites: Favorites;
@@ -285,7 +286,9 @@ export class Atlas {
     this.contacts = new Matchable<Schemas["ContactWithRelated"], Schemas["ContactSearchRequest"], Schemas["ContactFacetRequest"], Schemas["ContactChangesRequest"], Schemas["ContactSuggestRequest"], Schemas["ContactMatchRequest"], Schemas["ContactMatchResult"]>(c, "/data/contacts");
     this.projects = new Dataset<Schemas["ProjectWithRelated"], Schemas["ProjectSearchRequest"], Schemas["ProjectFacetRequest"], Schemas["ProjectChangesRequest"], Schemas["ProjectSuggestRequest"]>(c, "/data/projects");
     this.signals = new Dataset<Schemas["SignalWithRelated"], Schemas["SignalSearchRequest"], Schemas["SignalFacetRequest"], Schemas["SignalChangesRequest"], Schemas["SignalSuggestRequest"]>(c, "/data/signals");
+    this.joins = new Joins<Schemas["AccountJoinRow"], Schemas["AccountJoinRequest"]>(c, "/data/accounts");
     this.book = {
+      joins: new Joins<Schemas["WorkspaceAccountJoinRow"], Schemas["WorkspaceAccountJoinRequest"]>(c, "/workspace/accounts"),
       accounts: new Book<Schemas["WorkspaceAccountRow"], Schemas["WorkspaceAccountSearchRequest"], Schemas["WorkspaceAccountFacetRequest"], Schemas["WorkspaceAccount"], Schemas["WorkspaceAccountUpsert"]>(c, "/workspace/accounts"),
       contacts: new Book<Schemas["WorkspaceContactRow"], Schemas["WorkspaceContactSearchRequest"], Schemas["WorkspaceContactFacetRequest"], Schemas["WorkspaceContact"], Schemas["WorkspaceContactUpsert"]>(c, "/workspace/contacts"),
       projects: new Book<Schemas["WorkspaceProjectRow"], Schemas["WorkspaceProjectSearchRequest"], Schemas["WorkspaceProjectFacetRequest"], Schemas["WorkspaceProject"], Schemas["WorkspaceProjectUpsert"]>(c, "/workspace/projects"),

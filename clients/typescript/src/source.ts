@@ -99,7 +99,7 @@ interface Paged {
 
 /** The page with those records of another that it left out. */
 function complete<R>(page: Page<R>, again: Page<R>): Page<R> {
-  const idOf = (record: R) => (record as { id: string }).id;
+  const idOf = (row: R) => (row as { account?: { id: string } }).account?.id ?? (row as { id: string }).id;
   const found = again.records.filter((r) => page.leftOut.includes(idOf(r)));
   return {
     ...page,
@@ -142,11 +142,13 @@ export async function searchBatch<R>(connection: Connection, path: string, searc
   return { ...batch, items };
 }
 
-/** What can be searched page by page. R: its records, Q: a search request. */
-export class Searchable<R, Q extends object> {
+/** Pages of rows, and what they cost. R: a row, Q: a request. */
+export class Pages<R, Q extends object> {
   constructor(
     protected readonly connection: Connection,
     protected readonly path: string,
+    private readonly action = "search",
+    private readonly most = MAX_PAGE,
   ) {}
 
   /** One page, of 25 records unless `limit` says otherwise. docs/api.md, "Search requests". */
@@ -155,7 +157,7 @@ export class Searchable<R, Q extends object> {
   }
 
   private async page(call: Call): Promise<Page<R>> {
-    const { body, response } = await this.connection.send<SearchAnswer<R>>("POST", `${this.path}/search`, call);
+    const { body, response } = await this.connection.send<SearchAnswer<R>>("POST", `${this.path}/${this.action}`, call);
     return pageOf(body, response);
   }
 
@@ -171,7 +173,7 @@ export class Searchable<R, Q extends object> {
    * that this request did not find either.
    */
   async *pages(request: Q, options: Options = {}): AsyncGenerator<Page<R>, void, undefined> {
-    let q: Q & Paged = { limit: MAX_PAGE, ...request };
+    let q: Q & Paged = { limit: this.most, ...request };
     for (;;) {
       let page = await this.search(q, options);
       if (page.next !== undefined && page.next === q.search_after) {
@@ -197,9 +199,12 @@ export class Searchable<R, Q extends object> {
   /** How many records match exactly, and what a page would cost. It is free. */
   cost(request: Q, options: Options = {}): Promise<{ count: number; credits: number }> {
     const body = { ...request, dry_run: true };
-    return this.connection.data("POST", `${this.path}/search`, { body, signal: options.signal });
+    return this.connection.data("POST", `${this.path}/${this.action}`, { body, signal: options.signal });
   }
+}
 
+/** What can be searched page by page. R: its records, Q: a search request. */
+export class Searchable<R, Q extends object> extends Pages<R, Q> {
   /** How the query is read, undefined without one. It is free. */
   async explain(request: Q, options: Options = {}): Promise<Schemas["Explanation"] | undefined> {
     const body = { ...request, dry_run: true, explain: true };
@@ -213,5 +218,15 @@ export class Source<R, Q extends object, F extends object> extends Searchable<R,
   /** Counts the records of a search and how they are distributed. It is free. */
   facets(request: F, options: Options = {}): Promise<Schemas["FacetCounts"]> {
     return this.connection.data("POST", `${this.path}/facets`, { body: request, signal: options.signal });
+  }
+}
+
+/**
+ * Accounts, each with a project and the person whom one calls first. Each record of a row costs a credit; `limit` is at
+ * most 33. docs/api.md, "Join".
+ */
+export class Joins<R, Q extends object> extends Pages<R, Q> {
+  constructor(connection: Connection, path: string) {
+    super(connection, path, "join", 33);
   }
 }

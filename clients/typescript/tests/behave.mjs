@@ -24,6 +24,11 @@ async function call(atlas, c) {
       const { items } = await atlas.projects.getAll(["a", "b"]);
       return { ids: items.flatMap((i) => (i.data ? [i.data.id] : [])), codes: items.map((i) => i.error?.code ?? "") };
     }
+    case "join": {
+      const ids = [];
+      for await (const r of atlas.joins.all({ max_bytes: 1000, project_by: "sqft" })) ids.push(`${r.account.id} ${r.project?.id ?? ""} ${r.contact?.id ?? ""}`);
+      return { ids };
+    }
     case "search_batch": {
       const { items } = await atlas.searchBatch([{ dataset: "projects", limit: 1 }, { dataset: "accounts" }]);
       return {

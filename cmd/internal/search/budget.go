@@ -38,12 +38,13 @@ type budget struct {
 
 var errBudget = errors.New("the credits that this run may spend are spent")
 
-// limit returns how many records a request may ask for, at most page.
-func (b *budget) limit(page int) (int, error) {
+// limit returns how many rows a request may ask for, at most page, each of which costs so
+// many credits at most.
+func (b *budget) limit(page, each int) (int, error) {
 	if b.most == 0 {
 		return page, nil
 	}
-	if left := b.most - b.spent; left > 0 {
+	if left := (b.most - b.spent) / each; left > 0 {
 		return min(page, left), nil
 	}
 	return 0, errBudget
@@ -54,13 +55,13 @@ func (b *budget) charge(credits int, window client.Window) {
 }
 
 // search fetches the page at a cursor, no larger than the budget.
-func (b *budget) search(ctx context.Context, source *client.Source[json.RawMessage], q client.Search, cursor string) (*client.Page[json.RawMessage], error) {
+func (b *budget) search(ctx context.Context, of target, q client.Search, cursor string) (*client.Page[json.RawMessage], error) {
 	var err error
-	if q.Limit, err = b.limit(client.MaxPage); err != nil {
+	if q.Limit, err = b.limit(of.most, of.each); err != nil {
 		return nil, err
 	}
 	q.SearchAfter = cursor
-	page, err := source.Search(ctx, q)
+	page, err := of.source.Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -180,7 +180,7 @@ var unpaid = []client.Code{client.ErrRateLimited, client.ErrKeyBudgetUsed, clien
 func (e *enriching) step(ctx context.Context) error {
 	most := e.file.state.Asking
 	if most == 0 {
-		most, _ = e.limit(client.MaxMatchInputs) // 0 at --max-credits
+		most, _ = e.limit(client.MaxMatchInputs, 1) // 0 at --max-credits
 	}
 	b, err := e.fill(most)
 	if err != nil {

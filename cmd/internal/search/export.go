@@ -19,6 +19,7 @@ import (
 type Export struct {
 	apiAccess
 	searchOptions
+	joinOptions
 	creditLimit
 
 	Format     string   `default:"" enum:",ndjson,csv,parquet" help:"ndjson, each record as it came; csv; or parquet (default: by the ending of the file, else ndjson)."`
@@ -57,6 +58,7 @@ func (c *Export) Check() error {
 		f.Add("--sort relevance moves with the data, so records would be lost or come twice: sort by a field")
 	}
 	c.creditLimit.Check(&f)
+	c.joinOptions.Check(&f, c.conditions)
 	c.resolveFormat(&f)
 	if c.Format == "ndjson" && len(c.Columns) > 0 {
 		f.Add("--columns is for --format csv and parquet")
@@ -68,6 +70,7 @@ func (c *Export) Check() error {
 	if c.Format != "csv" && c.BOM {
 		f.Add("--bom is for --format csv")
 	}
+	c.conditions.join, c.flat = c.joinOptions, c.Format != "ndjson"
 	if c.CursorFile == "" && c.Out != stdout {
 		c.CursorFile = c.Out + ".cursor"
 	}
@@ -92,6 +95,8 @@ type exportOf struct {
 	Book       string          `json:"book,omitzero"`
 	View       string          `json:"view,omitzero"`
 	Definition json.RawMessage `json:"view_definition,omitzero"` // an export ends when it changes
+	Join       bool            `json:"join,omitzero"`
+	ProjectBy  string          `json:"project_by,omitzero"`
 	Search     client.Search   `json:"search"`
 	Format     string          `json:"format,omitzero"`
 	Columns    []string        `json:"columns,omitzero"`
@@ -176,7 +181,7 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	of, err := c.describe(ctx, api, exportOf{
 		Dataset: c.Dataset, Book: c.Book, View: c.View, Definition: t.definition,
-		Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas, BOM: c.BOM, Packing: c.packing,
+		Join: c.Join, ProjectBy: c.ProjectBy, Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas, BOM: c.BOM, Packing: c.packing,
 	})
 	if err != nil {
 		return apiError(s.Err, err)
@@ -269,11 +274,19 @@ func (e *exporting) price(ctx context.Context, yes bool) error {
 		return err
 	}
 	e.shown.expect(cost.Count)
-	credits := max(cost.Count-e.file.state.Rows, 0)
+	credits := max(cost.Count-e.file.state.Rows, 0) * e.target.each
 	if e.most > 0 {
 		credits = min(credits, e.most)
 	}
-	return e.shown.agree(ctx, credits, yes, fmt.Sprintf("exporting %s %s costs %s credits\n", cli.Grouped(cost.Count), e.target.name, cli.Grouped(credits)))
+	return e.shown.agree(ctx, credits, yes, fmt.Sprintf("exporting %s %s costs %s%s credits\n", cli.Grouped(cost.Count), e.target.name, upTo(e.target.each), cli.Grouped(credits)))
+}
+
+// upTo says that a row can cost less than each.
+func upTo(each int) string {
+	if each > 1 {
+		return "up to "
+	}
+	return ""
 }
 
 // exporting is one run of an export.
@@ -316,7 +329,7 @@ func (e *exporting) run(ctx context.Context) error {
 	}
 	e.shown.begin(state.Rows)
 	for {
-		page, err := e.search(ctx, e.target.source, e.request, state.SearchAfter)
+		page, err := e.search(ctx, e.target, e.request, state.SearchAfter)
 		if err != nil {
 			return err
 		}

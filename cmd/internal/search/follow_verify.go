@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"atlas/client"
 	"atlas/cmd/internal/cli"
 )
 
@@ -75,7 +76,7 @@ func (f *following) compare(ctx context.Context) (differences, error) {
 	read := 0
 	f.shown.begin(0)
 	for cursor := ""; ; {
-		page, err := f.search(ctx, &f.source.Source, f.request, cursor)
+		page, err := f.search(ctx, target{source: &f.source.Source, each: 1, most: client.MaxPage}, f.request, cursor)
 		if err != nil {
 			return found, err
 		}

@@ -80,7 +80,7 @@ func (f *following) run(ctx context.Context) error {
 
 // read stages one page.
 func (f *following) read(ctx context.Context) error {
-	page, err := f.search(ctx, &f.source.Source, f.request, f.state.SearchAfter)
+	page, err := f.search(ctx, target{source: &f.source.Source, each: 1, most: client.MaxPage}, f.request, f.state.SearchAfter)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (f *following) follow(ctx context.Context, wait time.Duration, seen func(re
 // next applies a page of changes and reports whether it was the last for now.
 func (f *following) next(ctx context.Context, q client.ChangesRequest, seen func(recordID)) (bool, error) {
 	var err error
-	if q.Limit, err = f.limit(changesPage); err != nil {
+	if q.Limit, err = f.limit(changesPage, 1); err != nil {
 		return false, err
 	}
 	q.Cursor = f.state.Cursor

@@ -26,6 +26,9 @@ type conditions struct {
 	Filter  []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition; may be repeated, see above."`
 	Any     []string `sep:"none" placeholder:"GROUP" help:"Conditions of which one --any must be met; may be repeated, see above."`
 	None    []string `sep:"none" placeholder:"GROUP" help:"Conditions of which no --none may be met; may be repeated, see above."`
+
+	join joinOptions // of an export
+	flat bool        // its rows
 }
 
 // searchOptions hold conditions and an order.
@@ -94,9 +97,19 @@ func (o searchOptions) sort() (*client.Sort, error) {
 	return &client.Sort{Field: field, Order: client.Order(order)}, nil
 }
 
+// pages are what is searched page by page.
+type pages interface {
+	Search(ctx context.Context, q client.Search) (*client.Page[json.RawMessage], error)
+	Cost(ctx context.Context, q client.Search) (client.Cost, error)
+	Explain(ctx context.Context, q client.Search) (*client.Explanation, error)
+	Facets(ctx context.Context, q client.FacetRequest) (client.Facets, error)
+}
+
 // target is what is searched.
 type target struct {
-	source *client.Source[json.RawMessage]
+	source pages
+	// each is the most that a row costs, and most are the rows of a page.
+	each, most int
 	// name for messages: "accounts", "accounts of the book", "records of the
 	// View".
 	name string
@@ -162,6 +175,15 @@ func (t target) checkNear(option, name string, describe func() ([]client.Field, 
 
 // find resolves the target. It reads a View for its dataset, which is free.
 func (o conditions) find(ctx context.Context, c *client.Client) (target, error) {
+	t, err := o.findRecords(ctx, c)
+	t.each, t.most = 1, client.MaxPage
+	if err == nil && o.join.Join {
+		t = t.joined(c, o.join, o.Book != "", o.flat)
+	}
+	return t, err
+}
+
+func (o conditions) findRecords(ctx context.Context, c *client.Client) (target, error) {
 	switch {
 	case o.Book != "":
 		return target{source: &c.Book.Dataset(client.DatasetName(o.Book)).Source, name: o.Book + " of the book", fields: client.DatasetName("workspace_" + o.Book), record: bookRecords[o.Book]}, nil
@@ -203,9 +225,12 @@ func members(record reflect.Type) []string {
 // choice are the names of the fields that a search can ask for: all but what only an
 // include adds.
 func (t target) choice() []string {
-	return namesOf(t.record, func(of reflect.Type, _ string) bool {
-		return of.Kind() != reflect.Slice && of.Kind() != reflect.Pointer || of.Elem().Kind() != reflect.Struct
-	})
+	return namesOf(t.record, func(of reflect.Type, _ string) bool { return !embeds(of) })
+}
+
+// embeds reports whether the values of a field are related records.
+func embeds(of reflect.Type) bool {
+	return (of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer) && of.Elem().Kind() == reflect.Struct
 }
 
 // namesOf are the names of those fields of a record that is holds for.

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from . import _models as m
 from ._connection import Attempt, Connection, Retry, decoded
 from ._errors import AtlasError
-from ._source import Batch, Credits, Page, R, Source, batch_of, search_batch, without_none
+from ._source import Batch, Credits, Joins, Page, R, Source, batch_of, search_batch, without_none
 from ._workspace import (
     Favorites,
     Invitations,
@@ -235,6 +235,7 @@ class Books:
         self.accounts = Book(c, "/workspace/accounts", m.WorkspaceAccountRow)
         self.contacts = Book(c, "/workspace/contacts", m.WorkspaceContactRow)
         self.projects = Book(c, "/workspace/projects", m.WorkspaceProjectRow)
+        self.joins = Joins(c, "/workspace/accounts", m.WorkspaceAccountJoinRow)
 
 
 class Views:
@@ -352,6 +353,7 @@ class Atlas:
         self.contacts = Matchable(c, "/data/contacts", m.ContactWithRelated, m.ContactMatchResult)
         self.projects = Dataset(c, "/data/projects", m.ProjectWithRelated)
         self.signals = Dataset(c, "/data/signals", m.SignalWithRelated)
+        self.joins = Joins(c, "/data/accounts", m.AccountJoinRow)
         self.book = Books(c)
         self.views = Views(c)
         self.favorites = Favorites(c)

@@ -1139,6 +1139,15 @@ class Webhook(BaseModel):
     )
 
 
+class WorkspaceAccountJoinRow(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    account: WorkspaceAccountRow
+    project: Project | None
+    contact: Contact | None
+
+
 class WorkspaceChange(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -1168,6 +1177,15 @@ class AcceptInvitationData(BaseModel):
     )
     workspace_id: str
     member: Member
+
+
+class AccountJoinRow(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    account: Account
+    project: Project | None
+    contact: Contact | None
 
 
 class AccountViewDefinition(BaseModel):

@@ -3130,6 +3130,26 @@ class WorkspaceAccountGroup(TypedDict, closed=True):
     relations: NotRequired[AccountRelations]
 
 
+class WorkspaceAccountJoinRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceAccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[WorkspaceAccountGroup]]
+    none: NotRequired[list[WorkspaceAccountGroup]]
+    sort: NotRequired[WorkspaceAccountSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[WorkspaceAccountRowField]]
+    max_bytes: NotRequired[int]
+    dry_run: NotRequired[bool]
+    project_by: NotRequired[Literal["cost", "residential_units", "sqft", "stories", "signals_count"]]
+    project_fields: NotRequired[list[ProjectField]]
+    contact_fields: NotRequired[list[ContactField]]
+
+
 class WorkspaceAccountSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
     words: NotRequired[Literal["forms", "exact"]]
@@ -3178,6 +3198,26 @@ class AccountGroup(TypedDict, closed=True):
 
     filters: NotRequired[AccountFilters]
     relations: NotRequired[AccountRelations]
+
+
+class AccountJoinRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[AccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[AccountGroup]]
+    none: NotRequired[list[AccountGroup]]
+    sort: NotRequired[AccountSort]
+    limit: NotRequired[int]
+    offset: NotRequired[int]
+    search_after: NotRequired[str | None]
+    fields: NotRequired[list[AccountField]]
+    max_bytes: NotRequired[int]
+    dry_run: NotRequired[bool]
+    project_by: NotRequired[Literal["cost", "residential_units", "sqft", "stories", "signals_count"]]
+    project_fields: NotRequired[list[ProjectField]]
+    contact_fields: NotRequired[list[ContactField]]
 
 
 class AccountSearchRequest(TypedDict, closed=True):

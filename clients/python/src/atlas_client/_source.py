@@ -178,10 +178,15 @@ def search_batch(connection: Connection, path: str, searches: Sequence[Any]) -> 
     return Batch(items, answer["metadata"]["succeeded"], answer["metadata"]["failed"])
 
 
+def _id_of(row: dict[str, Any]) -> str:
+    """The id of a record, or of the account of a join."""
+    return str(row["id"] if "id" in row else row["account"]["id"])
+
+
 def _complete(page: Page[R], again: Page[R]) -> Page[R]:
     """The page with those records of another that it left out."""
-    missing = [i for i, r in enumerate(again.raw) if r["id"] in page.left_out]
-    found = {again.raw[i]["id"] for i in missing}
+    missing = [i for i, r in enumerate(again.raw) if _id_of(r) in page.left_out]
+    found = {_id_of(again.raw[i]) for i in missing}
     return replace(
         page,
         records=page.records + [again.records[i] for i in missing],
@@ -191,8 +196,11 @@ def _complete(page: Page[R], again: Page[R]) -> Page[R]:
     )
 
 
-class Searchable(Generic[R]):
-    """What can be searched page by page."""
+class Pages(Generic[R]):
+    """Pages of rows, and what they cost."""
+
+    _action = "/search"
+    _most = MAX_PAGE
 
     def __init__(self, connection: Connection, path: str, model: type[R]) -> None:
         self._connection, self._path, self._model = connection, path, model
@@ -222,10 +230,12 @@ class Searchable(Generic[R]):
         return self._page(body)
 
     def _page(self, body: dict[str, Any], *, random_key: bool = False) -> Page[R]:
-        response = self._connection.send("POST", self._path + "/search", body=body, random_key=random_key)
+        response = self._connection.send("POST", self._path + self._action, body=body, random_key=random_key)
         return _page_of(decoded(response), response, self._model.model_validate)
 
-    def pages(self, query: str | None = None, *, limit: int = MAX_PAGE, **search: Any) -> Iterator[Page[R]]:
+    def pages(
+        self, query: str | None = None, *, limit: int | None = None, **search: Any
+    ) -> Iterator[Page[R]]:
         """Pages to the last one, each fetched when it is asked for. An error ends the iteration; it can go
         on from ``next`` of the last page, as ``search_after``.
 
@@ -235,6 +245,7 @@ class Searchable(Generic[R]):
         Records that a repetition leaves out for ``max_bytes`` are fetched by one more request for that page,
         without ``max_bytes`` and with an Idempotency-Key of its own. It costs its records. ``left_out`` of the
         page are then those that this request did not find either."""
+        limit = self._most if limit is None else limit
         while True:
             page = self.search(query, limit=limit, **search)
             after = search.get("search_after")
@@ -248,7 +259,7 @@ class Searchable(Generic[R]):
                 return
             search |= {"search_after": page.next, "offset": None}
 
-    def all(self, query: str | None = None, *, limit: int = MAX_PAGE, **search: Any) -> Iterator[R]:
+    def all(self, query: str | None = None, *, limit: int | None = None, **search: Any) -> Iterator[R]:
         """The records of ``pages``. A loop that ends early has paid for its whole page: set ``limit``."""
         for page in self.pages(query, limit=limit, **search):
             yield from page.records
@@ -256,8 +267,12 @@ class Searchable(Generic[R]):
     def cost(self, query: str | None = None, **search: Any) -> Cost:
         """How many records match exactly, and what a page would cost. It is free."""
         body = without_none(query=query, **search, dry_run=True)
-        data = self._connection.data("POST", self._path + "/search", body=body)
+        data = self._connection.data("POST", self._path + self._action, body=body)
         return Cost(data["count"], data["credits"])
+
+
+class Searchable(Pages[R]):
+    """What can be searched page by page."""
 
     def explain(self, query: str, **search: Any) -> dict[str, Any]:
         """How the query is read: words, forms, synonyms, weights, and sentences for people. It is free."""
@@ -274,3 +289,12 @@ class Source(Searchable[R]):
         """Counts the records of a search and how they are distributed. It is free."""
         body = without_none(query=query, **conditions, facets=list(facets))
         return FacetCounts.model_validate(self._connection.data("POST", self._path + "/facets", body=body))
+
+
+class Joins(Pages[R]):
+    """Accounts, each with a project and the person whom one calls first. Each record of a row costs a credit.
+    Searches also take ``project_by``, ``project_fields`` and ``contact_fields``; ``limit`` is at most 33.
+    ``docs/api.md``, "Join"."""
+
+    _action = "/join"
+    _most = 33

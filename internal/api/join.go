@@ -1,0 +1,196 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/schema"
+	"atlas/search"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/book"
+)
+
+const joinText = "Each firm of a search comes with a project, the one with the highest `project_by` of those that meet `has_project`, and with the person whom one calls first: " +
+	"by role owner, executive, developer, project_manager, estimator, then all others; then by the latest update, then by id. Each is null if there is none. " +
+	"1 credit for each record returned, so at most 3 for a row. `search_after` is a cursor of the firms, as in their search."
+
+// joinRoute is a join of the accounts of a base, whose account row is.
+func joinRoute(r Route, base query.BaseKind, row *schema.Schema, summary string, examples []example, handle func(*call, query.Join) (reply, error)) Route {
+	r.Method, r.Throttling, r.Budget = "POST", Metered, Budget{placesSearchBatch, rowsSearch, 512}
+	r.endpoint = takes(query.JoinRule(base), handle)
+	r.doc.summary, r.doc.text, r.doc.examples, r.doc.dryRun = summary, joinText, examples, true
+	r.doc.data = schema.Array(row, 0, query.MaxJoinLimit)
+	r.doc.metadata = pageMetadataSchema
+	return r
+}
+
+// joinRow is a row of a join.
+func joinRow(name string, account *schema.Schema) *schema.Schema {
+	return schema.Named(name, schema.Object(
+		schema.Required("account", account),
+		schema.Required("project", schema.Nullable(recordSchema(query.Projects))),
+		schema.Required("contact", schema.Nullable(recordSchema(query.Contacts))),
+	))
+}
+
+func (s *Server) joinRoutes() []Route {
+	return []Route{
+		joinRoute(Route{Path: "/data/accounts/join", Operation: "join_accounts", Scope: workspace.DataRead, WorkspaceRequired: true, doc: operationDoc{tag: tagData}},
+			query.Data, joinRow("AccountJoinRow", recordSchema(query.Accounts)), "Firms, each with a project and a person",
+			[]example{{"builders", "Builders of apartments, with their dearest such project", []byte(`{"filters":{"account_type":{"value":"general_contractor"}},"relations":{"has_project":{"primary_use":{"value":"multifamily"}}},"fields":["name","phone"],"project_fields":["name","cost"],"contact_fields":["name","role","email"],"limit":10}`)}},
+			func(c *call, j query.Join) (reply, error) { return c.join(s.dataSearch(j.Query), j) }),
+		joinRoute(Route{Path: "/workspace/accounts/join", Operation: "join_workspace_accounts", Scope: workspace.WorkspaceRead, Also: workspace.DataRead, doc: operationDoc{tag: tagBook}},
+			query.Book, joinRow("WorkspaceAccountJoinRow", bookRow(query.Accounts)), "Firms of the book, each with a project and a person",
+			[]example{{"tagged", "Those with a tag, with their largest project", []byte(`{"filters":{"tags":{"value":"priority"}},"project_by":"sqft"}`)}},
+			func(c *call, j query.Join) (reply, error) { return c.join(s.bookSearch(c, j.Query), j) }),
+	}
+}
+
+// join answers the accounts that s finds, with what j joins to them.
+func (c *call) join(s searching, j query.Join) (reply, error) {
+	if s.q.DryRun {
+		return c.dryRun(s, query.RecordsJoined)
+	}
+	run := func(ctx context.Context) (reply, int, error) {
+		return c.guarded(s.reads, func() (reply, int, error) { return c.joinPage(ctx, s, j) })
+	}
+	if w := c.principal.Workspace; !c.keeping() && c.server.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.key()) {
+		return c.chargeAfter(run)
+	}
+	return c.metered(s.q.Limit*query.RecordsJoined, run, func(ctx context.Context, kept keptPage) (reply, error) { return c.joinAgain(ctx, s, j, kept) })
+}
+
+// joinPage is the page of a join, and how many records it has.
+func (c *call) joinPage(ctx context.Context, s searching, j query.Join) (reply, int, error) {
+	p, err := s.find(ctx, s.q)
+	if err != nil {
+		return reply{}, 0, err
+	}
+	ids, err := book.RecordIDs(p.Rows)
+	if err != nil {
+		return reply{}, 0, err
+	}
+	joined, err := c.server.Search.Join(ctx, j, texts(ids))
+	if err != nil {
+		return reply{}, 0, err
+	}
+	if p.Rows, err = joinRows(j, p.Rows, joined); err != nil {
+		return reply{}, 0, err
+	}
+	p = p.Within(j.MaxBytes)
+	records, kept := 0, make([]uuid.UUID, 0, len(p.Rows)*query.RecordsJoined)
+	for i := range p.Rows {
+		for _, record := range []jsontext.Value{joined[i].Project, joined[i].Contact} {
+			if record != nil {
+				records++
+			}
+		}
+		records++
+		own, err := idsOf(joined[i])
+		if err != nil {
+			return reply{}, 0, err
+		}
+		kept = append(append(kept, ids[i]), own[:]...)
+	}
+	m := metadataOf(s.q, p)
+	m.Credits = int64(records)
+	return reply{recordsOf(p), m}, records, c.keep(m.free(), "", kept)
+}
+
+// joinRows are the rows of accounts with what is joined to each.
+func joinRows(j query.Join, accounts []jsontext.Value, joined []search.Joined) ([]jsontext.Value, error) {
+	rows := make([]jsontext.Value, len(accounts))
+	for i, account := range accounts {
+		row := jsontext.Value(`{`)
+		for _, part := range []struct {
+			name   string
+			record jsontext.Value
+			fields query.FieldSet
+		}{{"account", account, j.Fields}, {"project", joined[i].Project, j.ProjectFields}, {"contact", joined[i].Contact, j.ContactFields}} {
+			record := jsontext.Value("null")
+			if part.record != nil {
+				var err error
+				if record, err = part.fields.Select(part.record); err != nil {
+					return nil, err
+				}
+			}
+			if len(row) > 1 {
+				row = append(row, ',')
+			}
+			row = append(append(row, `"`+part.name+`":`...), record...)
+		}
+		rows[i] = append(row, '}')
+	}
+	return rows, nil
+}
+
+// idsOf are the ids of a project and a contact, uuid.Nil of what is not there.
+func idsOf(j search.Joined) (ids [query.RecordsJoined - 1]uuid.UUID, err error) {
+	for i, record := range []jsontext.Value{j.Project, j.Contact} {
+		if record == nil {
+			continue
+		}
+		own, err := book.RecordIDs([]jsontext.Value{record})
+		if err != nil {
+			return ids, err
+		}
+		ids[i] = own[0]
+	}
+	return ids, nil
+}
+
+// joinAgain is the page of a repetition: the accounts of the first answer, each with the
+// project and the contact that it had there, as they are now.
+func (c *call) joinAgain(ctx context.Context, s searching, j query.Join, kept keptPage) (reply, error) {
+	var accounts, projects, contacts []uuid.UUID
+	for i := 0; i+query.RecordsJoined <= len(kept.IDs); i += query.RecordsJoined {
+		accounts, projects, contacts = append(accounts, kept.IDs[i]), append(projects, kept.IDs[i+1]), append(contacts, kept.IDs[i+2])
+	}
+	if len(accounts) == 0 {
+		return reply{records{}, kept.Metadata}, nil
+	}
+	p, err := s.find(ctx, s.q.Among(texts(accounts)))
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := rowsByID(p.Rows)
+	if err != nil {
+		return reply{}, err
+	}
+	of := [query.RecordsJoined - 1]map[string]jsontext.Value{}
+	for i, d := range []query.Dataset{query.Projects, query.Contacts} {
+		if of[i], err = c.server.Search.GetBatch(ctx, d, known([][]uuid.UUID{projects, contacts}[i]), nil); err != nil {
+			return reply{}, err
+		}
+	}
+	var rows []jsontext.Value
+	var joined []search.Joined
+	var there []string
+	for i, id := range accounts {
+		if row, is := found[id]; is {
+			rows, there = append(rows, row), append(there, id.String())
+			joined = append(joined, search.Joined{Project: of[0][projects[i].String()], Contact: of[1][contacts[i].String()]})
+		}
+	}
+	if rows, err = joinRows(j, rows, joined); err != nil {
+		return reply{}, err
+	}
+	fit := query.Page{Rows: rows, After: func(int) string { return "" }}.Within(j.MaxBytes).Rows
+	metadata, err := kept.leavingOut(there[len(fit):])
+	return reply{records(fit), metadata}, err
+}
+
+// known are the ids that are not uuid.Nil, each once.
+func known(ids []uuid.UUID) []string {
+	var all []uuid.UUID
+	for _, id := range ids {
+		if id != uuid.Nil && !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	return texts(all)
+}
