@@ -110,7 +110,7 @@ func prepare(t *testing.T, ceiling int64, change ...func(*server.Config)) *servi
 	}
 	t.Cleanup(system.Close)
 	settleFeed(t, s.config, system)
-	s.directory = people.NewDirectory(system, nil)
+	s.directory = people.NewDirectory(system, system.Clock().Now)
 	if s.pro, err = s.directory.CreateWorkspace(t.Context(), "Test", workspace.Pro, ceiling); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type Store interface {
 	PreparePublication(ctx context.Context, writer string) (uuid.UUID, error)
 	Publish(ctx context.Context, writer string, id uuid.UUID) error
 	EndChanges(ctx context.Context, writer string) error
-	NextArrival(ctx context.Context, now time.Time) (time.Time, error)
+	NextArrival(ctx context.Context) (time.Time, error)
 	MarkFeed(ctx context.Context, generations []string) error
 	StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error
 	MergeStore
@@ -59,7 +59,7 @@ type Feed struct {
 }
 
 // BeginDelta makes a delta the writer of the feed, or lets it go on. It returns the
-// arrival of its new signals, as Arrive does.
+// arrival of its new signals, as Arrive does. A nil *Feed returns now.
 func (f *Feed) BeginDelta(ctx context.Context, delta string, now time.Time) (arrival time.Time, err error) {
 	if f == nil {
 		return now.Truncate(time.Millisecond), nil
@@ -70,11 +70,11 @@ func (f *Feed) BeginDelta(ctx context.Context, delta string, now time.Time) (arr
 	if err := f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, delta, nil, true) }); err != nil {
 		return arrival, err
 	}
-	return f.nextArrival(ctx, now)
+	return f.nextArrival(ctx)
 }
 
-// Arrive returns the arrival of the new signals of a load: now, but later than all
-// arrivals before. It first settles what others left unfinished, so that nothing of an
+// Arrive returns the arrival of the new signals of a load: the present by the clock of the
+// Store, but later than all arrivals before. It first settles what others left unfinished, so that nothing of an
 // earlier arrival is seen later. A nil *Feed returns now.
 func (f *Feed) Arrive(ctx context.Context, now time.Time) (at time.Time, err error) {
 	if f == nil {
@@ -83,12 +83,12 @@ func (f *Feed) Arrive(ctx context.Context, now time.Time) (at time.Time, err err
 	if err := f.Settle(ctx, ""); err != nil {
 		return at, err
 	}
-	return f.nextArrival(ctx, now)
+	return f.nextArrival(ctx)
 }
 
-func (f *Feed) nextArrival(ctx context.Context, now time.Time) (at time.Time, err error) {
+func (f *Feed) nextArrival(ctx context.Context) (at time.Time, err error) {
 	err = f.Retry.Do(ctx, func(ctx context.Context) (err error) {
-		at, err = f.Store.NextArrival(ctx, now)
+		at, err = f.Store.NextArrival(ctx)
 		return err
 	})
 	return at, err
@@ -279,7 +279,7 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 	}
 	// Its signals may have arrived at any time up to now. First, because the next call goes
 	// on behind begin.
-	if _, err := f.nextArrival(ctx, time.Now()); err != nil {
+	if _, err := f.nextArrival(ctx); err != nil {
 		return err
 	}
 	if err := f.begin(ctx, is.served, is.origins()); err != nil {

@@ -49,7 +49,7 @@ type noMails struct{}
 func (noMails) WantsMail(context.Context, workspace.ID, workspace.UserID) (string, bool, error) {
 	return "", false, errNothing
 }
-func (noMails) SetWantsMail(context.Context, workspace.ID, workspace.UserID, bool, time.Time) error {
+func (noMails) SetWantsMail(context.Context, workspace.ID, workspace.UserID, bool) error {
 	return errNothing
 }
 func (noMails) Read(string) (workspace.ID, workspace.UserID, error) {

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	g "maragu.dev/gomponents"
@@ -18,7 +17,7 @@ type Unsubscriber interface {
 	// WantsMail returns the name of the workspace too: fault.NotFound for a user who is
 	// no member.
 	WantsMail(ctx context.Context, in workspace.ID, user workspace.UserID) (name string, wants bool, err error)
-	SetWantsMail(ctx context.Context, in workspace.ID, user workspace.UserID, wants bool, at time.Time) error
+	SetWantsMail(ctx context.Context, in workspace.ID, user workspace.UserID, wants bool) error
 }
 
 // MailLinks reads the tokens of links in e-mails. digest.Links implements it.
@@ -71,7 +70,7 @@ func (s *Server) unsubscribe(ctx *gin.Context) error {
 		// The button to get them again sends this alone. Mail programs send anything else,
 		// mostly multipart/form-data.
 		again := string(c.rawBody) == "again=1"
-		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, again, time.Now()); err != nil {
+		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, again); err != nil {
 			return err
 		}
 	}

@@ -179,7 +179,7 @@ func TestDigests(t *testing.T) {
 	if pending() > 0 {
 		t.Error("digests in the same minute")
 	}
-	fatal(t, w.system.SetWantsMail(t.Context(), w.in, bob, false, w.now()))
+	fatal(t, w.system.SetWantsMail(t.Context(), w.in, bob, false))
 	before = slices.DeleteFunc(before, func(to string) bool { return to == "bob@example.com" })
 	w.move(digest.Bundle)
 	m.down = true
@@ -206,7 +206,7 @@ func TestDigests(t *testing.T) {
 			}
 		}
 	}
-	fatal(t, w.system.SetWantsMail(t.Context(), w.in, bob, true, w.now()))
+	fatal(t, w.system.SetWantsMail(t.Context(), w.in, bob, true))
 	m.arrive(w.in, "permit_issued", "A mill")
 	w.move(digest.Bundle)
 	look()

@@ -202,10 +202,8 @@ func (s *System) EndChanges(ctx context.Context, writer string) error {
 
 // NextArrival returns the arrival of the new signals of a writer, in whole milliseconds:
 // now, but later than all arrivals before.
-func (s *System) NextArrival(ctx context.Context, now time.Time) (at time.Time, err error) {
-	err = s.pool.QueryRow(ctx, `
-		UPDATE data_feed SET arrival = greatest(date_trunc('milliseconds', $1::timestamptz), arrival + interval '1 millisecond')
-		RETURNING arrival`, now).Scan(&at)
+func (s *System) NextArrival(ctx context.Context) (at time.Time, err error) {
+	err = s.pool.QueryRow(ctx, `UPDATE data_feed SET arrival = `+newest+` RETURNING arrival`).Scan(&at)
 	return at, toFault(err)
 }
 

@@ -148,16 +148,16 @@ func (s *System) WantsMail(ctx context.Context, in workspace.ID, user workspace.
 
 // SetWantsMail stores whether a user wants the e-mails of a workspace's signals. A user
 // who is gone is fine.
-func (s *System) SetWantsMail(ctx context.Context, in workspace.ID, user workspace.UserID, wants bool, at time.Time) error {
+func (s *System) SetWantsMail(ctx context.Context, in workspace.ID, user workspace.UserID, wants bool) error {
 	if err := in.Check(); err != nil {
 		return err
 	}
-	statement, args := `DELETE FROM unsubscribed_users WHERE workspace_id = $1 AND user_id = $2`, []any{arg(in), arg(user)}
+	statement := `DELETE FROM unsubscribed_users WHERE workspace_id = $1 AND user_id = $2`
 	if !wants {
-		statement, args = `
+		statement = `
 			INSERT INTO unsubscribed_users (workspace_id, user_id, at)
-			SELECT w.id, u.id, $3 FROM workspaces w, users u WHERE w.id = $1 AND u.id = $2 ON CONFLICT DO NOTHING`, append(args, at)
+			SELECT w.id, u.id, clock_timestamp() FROM workspaces w, users u WHERE w.id = $1 AND u.id = $2 ON CONFLICT DO NOTHING`
 	}
-	_, err := s.pool.Exec(ctx, statement, args...)
+	_, err := s.pool.Exec(ctx, statement, arg(in), arg(user))
 	return toFault(err)
 }

@@ -16,7 +16,7 @@ func TestDigestsOfAnotherWorkspace(t *testing.T) {
 	w := newWorld(t)
 	one, two := w.one.ID, w.two.ID
 	user := w.members[one][0].ID
-	fatal(t, w.system.SetWantsMail(t.Context(), two, user, false, w.now))
+	fatal(t, w.system.SetWantsMail(t.Context(), two, user, false))
 	if r, err := w.system.DigestRecipient(t.Context(), one, user, subscriptions.Daily); err != nil || r.Email != w.members[one][0].Email {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -36,7 +36,7 @@ func TestDigestsOfAnotherWorkspace(t *testing.T) {
 	_, advance := w.system.AdvanceDigests(t.Context(), digest.Digests{}, w.now, w.now, true, w.now)
 	for name, err := range map[string]error{
 		"DigestRecipient": recipient, "WantsMail": wants, "AdvanceDigests": advance,
-		"SetWantsMail": w.system.SetWantsMail(t.Context(), none, user, true, w.now), "BeginDigests": w.system.BeginDigests(t.Context(), digest.Digests{}, w.now),
+		"SetWantsMail": w.system.SetWantsMail(t.Context(), none, user, true), "BeginDigests": w.system.BeginDigests(t.Context(), digest.Digests{}, w.now),
 	} {
 		if fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s without a workspace: %v", name, err)

@@ -222,15 +222,15 @@ func (n *nullUUID) Scan(src any) error {
 	return n.to.Scan(src)
 }
 
-// BumpOldScores makes up to limit accounts pending whose score is older than age. It
-// returns their number.
+// BumpOldScores makes up to limit accounts pending whose score is older than age, or as much
+// ahead: a clock that was wrong made it. It returns their number.
 func (s *System) BumpOldScores(ctx context.Context, age time.Duration, limit int) (int64, error) {
 	tag, err := s.pool.Exec(ctx, `
 		INSERT INTO held_records (workspace_id, dataset, record_id, version)
 		SELECT o.workspace_id, o.dataset, o.record_id, nextval('held_version') FROM (
 			SELECT o.workspace_id, o.dataset, o.record_id FROM overlays o
 			JOIN held_records h USING (workspace_id, dataset, record_id)
-			WHERE o.scored_at < clock_timestamp() - $1::interval AND h.version = h.projected_version
+			WHERE (o.scored_at < clock_timestamp() - $1::interval OR o.scored_at > clock_timestamp() + $1::interval) AND h.version = h.projected_version
 			ORDER BY o.workspace_id, o.dataset, o.record_id LIMIT $2
 		) o
 		ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET `+bump, age, limit)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -116,5 +117,22 @@ func TestUpsertRules(t *testing.T) {
 	}
 	if _, err := w.book.Get(ctx, w.two, query.Accounts, id("a", 3)); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("another's record: %v", err)
+	}
+}
+
+// A score that a clock made which was a year ahead is made again, as one that is old.
+func TestScoresOfAWrongClockAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.projector.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) }
+	w.upsert(t, w.one, query.Accounts, id("a", 0), book.OverlayChange{})
+	w.settled(t)
+	again := w.newProjector(t, w.indices.Client)
+	if n, err := w.system.BumpOldScores(t.Context(), 24*time.Hour, 10); n != 1 || err != nil {
+		t.Fatalf("%d scores are made again, %v", n, err)
+	}
+	fatal(t, again.SweepOnce(t.Context()))
+	if n, err := w.system.BumpOldScores(t.Context(), 24*time.Hour, 10); n != 0 || err != nil {
+		t.Errorf("%d scores are still to be made again, %v", n, err)
 	}
 }

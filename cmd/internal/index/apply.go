@@ -123,7 +123,7 @@ func (c *deltaConfig) apply(ctx context.Context, s *cli.Streams, o delta.Options
 	shown := &loadProgress{to: s.Err}
 	o.Elastic, o.Names, o.Live = w.elastic, c.Names(), &search.Engine{Elastic: w.elastic, Names: c.Names(), Timeout: deltaSearchTimeout}
 	o.Tombstones, o.Lease, o.Listener = w.System, c.lease(w.System, s.Err), w.listener
-	o.Feed = w.feed
+	o.Feed, o.Now = w.feed, w.Clock().Now
 	o.DeadLetters, o.Abandon, o.Retry, o.Log, o.Progress = c.DeadLetters, c.Abandon, c.retry(), c.Logger(s.Err), func(p indexer.Progress) {
 		metrics.take(p)
 		shown.show(p)

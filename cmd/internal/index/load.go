@@ -101,7 +101,7 @@ func (c *Load) Run(ctx context.Context, s *cli.Streams) error {
 		DeadLetters: c.DeadLetters, WorkDir: c.WorkDir, TempDir: c.TempDir, Restart: c.Restart,
 		MinShare: c.MinShare, Force: c.Force, CheckpointRecords: c.CheckpointRecords,
 		Workers: c.Workers, Senders: c.Senders, BatchBytes: c.BatchMiB << 20,
-		Retry: c.retry(), Log: log,
+		Retry: c.retry(), Log: log, Now: w.Clock().Now,
 		Progress: func(p indexer.Progress) {
 			metrics.take(p)
 			shown.show(p)

@@ -54,6 +54,7 @@ func wireHeld(
 	store *postgres.Store,
 	system *postgres.System,
 	metrics *telemetry.Metrics,
+	now func() time.Time,
 	log *slog.Logger,
 ) (stopSweep, closeProjector func()) {
 	projector := &projection.Projector{
@@ -72,6 +73,7 @@ func wireHeld(
 		},
 		Swept:  countSweeps(metrics),
 		Waited: metrics.OwnWrites,
+		Now:    now,
 	}
 	prepare, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
@@ -84,8 +86,8 @@ func wireHeld(
 	} else if err != nil {
 		log.Warn("the indices of held records are not there yet", "error", err.Error())
 	}
-	s.Book = &book.Book{Store: store, Global: engine, Limits: c.bounds(), Changed: projector.Wake}
-	service := views.NewViews(store, nil)
+	s.Book = &book.Book{Store: store, Global: engine, Limits: c.bounds(), Changed: projector.Wake, Now: now}
+	service := views.NewViews(store, now)
 	service.Limits = c.bounds()
 	s.Views = api.Views{
 		Views:       service,

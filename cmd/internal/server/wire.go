@@ -137,7 +137,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		return nil, err
 	}
 	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Words: tables, Timeout: c.SearchTimeout}
-	signals := &queue.Queue{Store: store, Searcher: engine}
+	signals := &queue.Queue{Store: store, Searcher: engine, Now: clock.Now}
 	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Words: tables, Timeout: c.SearchTimeout}
 	arrived := &queue.Queue{Store: store, Searcher: unhurried}
 	running := &runners{queue: system, log: log, options: jobs.Options{
@@ -191,7 +191,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	}
 	wireSignIn(c, w, client, system, log)
 	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { keepFeed(ctx, c, background, store, system, log) }, log))
-	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
+	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, clock.Now, log)
 	w.jobs = append(w.jobs, stopSweep)
 	w.backends = append(w.backends, closeProjector)
 	gauges{es, background, store, system, client, ledger, running.kinds}.register(metrics)
