@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -48,6 +50,9 @@ func TestRelativeDates(t *testing.T) {
 	}
 	if a := w.call(t, w.key, "POST", "/data/projects/search", filtered(`"last 30 days"`)); a.status != 400 || !strings.Contains(a.text, "now-30d") {
 		t.Errorf("what is no relative date: %d %s", a.status, a.text)
+	}
+	if a := w.call(t, w.key, "POST", "/workspace/webhooks/"+uuid.NewString()+"/replay", `{"from":"now-7d","to":"now"}`); a.status != 400 || !strings.Contains(a.text, "relative dates are for filters and since") {
+		t.Errorf("a replay: %d %s", a.status, a.text)
 	}
 	if a := w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"project","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{"detected":{"after":"now-30d"}}}}`); a.status != 400 || !strings.Contains(a.text, "relative dates are for requests") {
 		t.Errorf("a stored definition: %d %s", a.status, a.text)

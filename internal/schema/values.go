@@ -116,10 +116,18 @@ func Domain(most int) *Schema {
 	return &Schema{Type: "string", Pattern: aDomain, MinLength: 1, MaxLength: most}
 }
 
-// DayOrInstant is a Day, an Instant or a relative date.
+const dayOrInstant = day + `(` + clock + `(\.[0-9]+)?` + offset + `)?`
+
+// DayOrInstant is a Day or an Instant.
 func DayOrInstant() *Schema {
+	s := &Schema{Type: "string", Pattern: `^` + dayOrInstant + `$`, Examples: []any{sampleDay}}
+	return s.When(&Schema{Pattern: "T"}, &Schema{Format: "date-time"}, &Schema{Format: "date"})
+}
+
+// Date is a Day, an Instant or a relative date.
+func Date() *Schema {
 	const relative = `now|today|now[+-][0-9]{1,4}[hdwMy]|today[+-][0-9]{1,4}[dwMy]|[0-9]{4}-[Qq][1-4]`
-	s := &Schema{Type: "string", Pattern: `^(` + day + `(` + clock + `(\.[0-9]+)?` + offset + `)?|` + relative + `)$`, Examples: []any{sampleDay}}
+	s := &Schema{Type: "string", Pattern: `^(` + dayOrInstant + `|` + relative + `)$`, Examples: []any{sampleDay}}
 	absolute := (&Schema{}).When(&Schema{Pattern: "T"}, &Schema{Format: "date-time"}, &Schema{Format: "date"})
 	return s.When(&Schema{Pattern: "^(" + relative + ")$"}, nil, absolute)
 }

@@ -65,7 +65,7 @@ type changesRequest struct {
 
 // TimeRule takes an instant, or a day, which is its begin in UTC.
 func TimeRule() rule.Rule[time.Time] {
-	return rule.New(DayOrInstant, input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
+	return rule.New(schema.DayOrInstant().Described("A UTC day, `YYYY-MM-DD`, which is its begin, or an instant, RFC 3339."), input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
 		first, _, ok := readDate(issues, v, path)
 		return time.UnixMilli(int64(first)), ok
 	}).Instead(dayOfSeconds)
@@ -115,7 +115,7 @@ func feedFields[T any](feed func(*T) *FeedRequest, limit func(*T) *int) []rule.F
 	return []rule.Field[T]{
 		rule.Optional("cursor", rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return cmp.Or(v.Text, "-"), true }).
 			Described("`metadata.next` of the page before."), func(r *T) *string { return &feed(r).Cursor }),
-		rule.OptionalFunc("since", TimeRule().Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *T, at time.Time) { feed(r).Since = &at }),
+		rule.OptionalFunc("since", TimeRule().As(DateSchema).Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *T, at time.Time) { feed(r).Since = &at }),
 		rule.Step(func(_ *input.Issues, body *input.Reader, r *T) { feed(r).Resolved = body.Take("since").Resolved }),
 		rule.Optional("limit", rule.Integer(1, MaxChanges).Default(DefaultChanges), limit),
 		rule.Optional("wait_s", rule.Map(rule.Integer(0, int(MaxChangesWait/time.Second)).Default(0), func(s int) time.Duration { return time.Duration(s) * time.Second }).

@@ -168,7 +168,7 @@ func doubleBounds(from, to *number) (least, greatest Bound, ok bool) {
 // dates reads days, which stand for all of that UTC day, and instants. Values
 // are milliseconds since 1970, with a fraction where the instant is finer than
 // the milliseconds of records.
-var dates = rangeReader[float64]{"DateRange", DayOrInstant, readDate, cmp.Compare[float64], dateBounds}
+var dates = rangeReader[float64]{"DateRange", DateSchema, readDate, cmp.Compare[float64], dateBounds}
 
 func readDate(issues *input.Issues, v input.Value, path []string) (from, to float64, ok bool) {
 	if v.Kind != input.String {

@@ -122,7 +122,7 @@ func clearable[T any](r rule.Rule[T]) rule.Rule[any] {
 }
 
 // dateRule reads a day or an instant, in milliseconds since 1970.
-var dateRule = rule.New(query.DayOrInstant, input.String, "a string", func(issues *input.Issues, v input.Value, path []string) (int64, bool) {
+var dateRule = rule.New(schema.DayOrInstant(), input.String, "a string", func(issues *input.Issues, v input.Value, path []string) (int64, bool) {
 	t, ok := query.ParseInstant(v.Text)
 	if !ok {
 		t, ok = query.ParseDay(v.Text)

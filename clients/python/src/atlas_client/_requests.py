@@ -576,8 +576,8 @@ class RemoveViewRecordsBatchRequest(TypedDict, closed=True):
 ReplayWebhookRequest = TypedDict(
     "ReplayWebhookRequest",
     {
-        "from": DayOrInstant,
-        "to": DayOrInstant,
+        "from": str,
+        "to": str,
     },
     closed=True,
 )
