@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -29,7 +30,8 @@ func ReadJWKS(text []byte) (keys []PublicKey, unusable []error, err error) {
 	var document struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
+	// Editors write a byte order mark before it.
+	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &document); err != nil {
 		return nil, nil, fmt.Errorf("no JWKS document: %w", err)
 	}
 	for i, raw := range document.Keys {

@@ -40,6 +40,7 @@ func TestKeysAsProvidersPublishThem(t *testing.T) {
 	modulus := own.private.Public().(*rsa.PublicKey).N.Bytes()
 	for name, published := range map[string][]byte{
 		"as it is":                             published(t, key),
+		"with a byte order mark":               append([]byte("\ufeff"), published(t, key)...),
 		"x5t of hexadecimal digits":            published(t, also(key, map[string]any{"x5t": base64.RawURLEncoding.EncodeToString([]byte(hex.EncodeToString(sum[:])))})),
 		"x5t of another certificate":           published(t, also(key, map[string]any{"x5t": "AAAA", "x5t#S256": "BBBB", "x5c": []string{"MIIB"}})),
 		"x5c that is no list":                  published(t, also(key, map[string]any{"x5c": "MIIB"})),
