@@ -183,7 +183,9 @@ func TestIndexSettings(t *testing.T) {
 		if diff := cmp.Diff([]string{"ix", "held"}, b.Mappings.Source.Excludes); diff != "" {
 			t.Errorf("%s: what is not stored (-want +got):\n%s", d, diff)
 		}
-		for key, want := range map[string]any{"number_of_shards": 3.0, "number_of_replicas": 1.0, "max_result_window": 10101.0, "refresh_interval": "1s"} {
+		for key, want := range map[string]any{
+			"number_of_shards": 3.0, "number_of_replicas": 1.0, "max_result_window": 10101.0, "refresh_interval": "1s",
+		} {
 			if b.Settings.Index[key] != want {
 				t.Errorf("%s: %s is %v, want %v", d, key, b.Settings.Index[key], want)
 			}
@@ -203,7 +205,9 @@ func TestNames(t *testing.T) {
 	if got := n.Generation("accounts", "7"); got != "x-accounts-7" || n.Alias("accounts") != "x-accounts" {
 		t.Errorf("generation %q, alias %q", got, n.Alias("accounts"))
 	}
-	for name, want := range map[string]string{"x-accounts-7": "7", "x-accounts-2024-a": "2024-a", "x-accounts": "", "x-contacts-7": "", "accounts-7": ""} {
+	for name, want := range map[string]string{
+		"x-accounts-7": "7", "x-accounts-2024-a": "2024-a", "x-accounts": "", "x-contacts-7": "", "accounts-7": "",
+	} {
 		if got := n.GenerationOf("accounts", name); got != want {
 			t.Errorf("GenerationOf(%q) = %q, want %q", name, got, want)
 		}

@@ -58,7 +58,10 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		expected := result{timedOut: want.TimedOut, failed: want.Shards.Failed, error: want.Error, status: want.Status, aggregations: want.Aggregations}
+		expected := result{
+			timedOut: want.TimedOut, failed: want.Shards.Failed, error: want.Error, status: want.Status,
+			aggregations: want.Aggregations,
+		}
 		if want.Hits.Total != nil {
 			expected.total = want.Hits.Total.Value
 		}
@@ -85,7 +88,10 @@ func hasNull(answer []byte) bool {
 	_ = jsonv2.Unmarshal(hits["total"], &total)
 	_ = jsonv2.Unmarshal(parts["_shards"], &shards)
 	_ = jsonv2.Unmarshal(hits["hits"], &rows)
-	for _, v := range append(rows, parts["hits"], parts["_shards"], parts["status"], parts["timed_out"], shards["failed"], hits["hits"], total["value"]) {
+	for _, v := range append(
+		rows, parts["hits"], parts["_shards"], parts["status"], parts["timed_out"], shards["failed"], hits["hits"],
+		total["value"],
+	) {
 		if null(v) {
 			return true
 		}
@@ -96,7 +102,8 @@ func hasNull(answer []byte) bool {
 // BenchmarkScan reads a page of 26 records.
 func BenchmarkAnswer(b *testing.B) {
 	row := `{"_index":"atlas-projects-1","_id":"0190a1b2-0000-7000-8000-000000000001","_score":null,"_source":{"id":"0190a1b2-0000-7000-8000-000000000001","name":"Tower",` +
-		`"account_ids":["0190a1b2-0000-7000-8000-000000000002"],"stage":"under_construction","cost":12345678.9,"description":"` + strings.Repeat("A \\\"tower\\\" with shops. ", 16) + `"},"sort":[123456789,-8123456789012345678,123456789012345678]}`
+		`"account_ids":["0190a1b2-0000-7000-8000-000000000002"],"stage":"under_construction","cost":12345678.9,"description":"` +
+		strings.Repeat("A \\\"tower\\\" with shops. ", 16) + `"},"sort":[123456789,-8123456789012345678,123456789012345678]}`
 	page := []byte(`{"timed_out":false,"_shards":{"failed":0},"hits":{"total":{"value":1001},"hits":[` + strings.Repeat(row+",", 25) + row + `]}}`)
 	b.SetBytes(int64(len(page)))
 	b.ReportAllocs()

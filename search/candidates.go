@@ -52,7 +52,9 @@ func (e *Engine) FindMatches(ctx context.Context, r query.MatchRequest) ([]Found
 			asked = append(asked, query.MatchRecord{Text: text})
 		}
 	}
-	results, err := inFoldings(ctx, e, false, []query.Query{{Dataset: r.Dataset, Where: query.All{asked}}}, func(folded []query.Query) ([]match.Result, error) {
+	results, err := inFoldings(ctx, e, false, []query.Query{{
+		Dataset: r.Dataset, Where: query.All{asked},
+	}}, func(folded []query.Query) ([]match.Result, error) {
 		return e.decide(ctx, r, subjects, folded[0].Folding)
 	})
 	if err != nil {
@@ -213,7 +215,9 @@ func nameClause(d query.Dataset, b match.Blocks, loosely bool) object {
 		should = append(should, object{"match": object{path: strings.Join(b.Others, " ")}})
 	}
 	if f, known := query.FieldNamed(d, "city"); known && b.City != "" {
-		should = append(should, object{"constant_score": object{"boost": 2, "filter": object{"term": object{Root.ExactPath(&f): query.ExactValue(f, b.City)}}}})
+		should = append(should, object{"constant_score": object{"boost": 2, "filter": object{
+			"term": object{Root.ExactPath(&f): query.ExactValue(f, b.City)},
+		}}})
 	}
 	if email, known := query.FieldNamed(d, "email"); known {
 		for _, domain := range b.Domains {

@@ -113,7 +113,10 @@ func matchFigures(t *testing.T, e *search.Engine, firms []labelled.Firm) {
 	m := labelled.Measure(inputs, answers)
 	t.Logf("match:\n%s", m)
 	if f := m.All; f.Precision() < 0.98 || f.Recall() < 0.9 || f.Positive < 400 {
-		t.Errorf("precision %.4f, recall %.4f; wrong:\n%s\nmissed:\n%s", f.Precision(), f.Recall(), strings.Join(m.Wrong, "\n"), strings.Join(m.Missed, "\n"))
+		t.Errorf(
+			"precision %.4f, recall %.4f; wrong:\n%s\nmissed:\n%s", f.Precision(), f.Recall(),
+			strings.Join(m.Wrong, "\n"), strings.Join(m.Missed, "\n"),
+		)
 	}
 	if !*measureMatch {
 		return
@@ -173,7 +176,10 @@ func matchBounds(t *testing.T, e *search.Engine) {
 			for _, d := range query.Matched {
 				r := query.MatchRequest{Dataset: d, MinConfidence: 0, Candidates: query.MaxMatchCandidates}
 				for i := range query.MaxMatchInputs {
-					in := query.MatchInput{Ref: fmt.Sprint(i), Name: text(i), Domain: text(i), Email: text(i) + "@" + text(i), Phone: text(i), City: text(i), State: text(i)}
+					in := query.MatchInput{
+						Ref: fmt.Sprint(i), Name: text(i), Domain: text(i), Email: text(i) + "@" + text(i),
+						Phone: text(i), City: text(i), State: text(i),
+					}
 					r.Inputs = append(r.Inputs, in)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

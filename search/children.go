@@ -61,7 +61,10 @@ func (e *Engine) ProjectsOf(ctx context.Context, accounts []string, take func(id
 	link, _ := query.FirmsField(query.Projects)
 	for some := range slices.Chunk(accounts, maxParents) {
 		id, _ := query.FieldNamed(query.Projects, "id")
-		q := query.Query{Dataset: query.Projects, Where: query.All{query.Terms{Field: &link, Values: some}}, Sort: query.Sort{Field: id}, Limit: projectsAtOnce - 1}
+		q := query.Query{
+			Dataset: query.Projects, Where: query.All{query.Terms{Field: &link, Values: some}},
+			Sort: query.Sort{Field: id}, Limit: projectsAtOnce - 1,
+		}
 		var after json.RawMessage
 		for {
 			res, err := e.search(ctx, e.request(q, options{after: after}), "")

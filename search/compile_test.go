@@ -71,8 +71,16 @@ var compiled = []struct {
 	{"query_in_book", query.Contacts, bookBase, `{"query":"Zoë","filters":{"tags":{"value":["VIP","Ärger"]},"notes":{"value":"Call back"}}}`, ""},
 	{"terms", query.Projects, dataBase, `{"filters":{"stage":{"value":"filed"},"disposition":{"value":["active","on_hold"]},"city":{"value":"Łódź"}}}`, ""},
 	{"words", query.Accounts, dataBase, `{"filters":{"name":{"value":"Acme Builders"},"description":{"value":["towers","bridges"]}}}`, ""},
-	{"exact", query.Accounts, dataBase, `{"filters":{"name":{"value":["Acme","Éclair"],"exact_match":true},"description":{"value":"` + strings.Repeat("é", 600) + `","exact_match":true}}}`, ""},
-	{"ids", query.Projects, dataBase, `{"filters":{"account_ids":{"value":["` + someID + `","` + someView + `"]},"contact_ids":{"value":"` + someID + `"}}}`, ""},
+	{
+		"exact", query.Accounts, dataBase,
+		`{"filters":{"name":{"value":["Acme","Éclair"],"exact_match":true},"description":{"value":"` + strings.Repeat("é", 600) + `","exact_match":true}}}`,
+		"",
+	},
+	{
+		"ids", query.Projects, dataBase,
+		`{"filters":{"account_ids":{"value":["` + someID + `","` + someView + `"]},"contact_ids":{"value":"` + someID + `"}}}`,
+		"",
+	},
 	{"spans", query.Projects, dataBase, `{"filters":{"stories":{"value":3},"cost":{"value":[0.5,null]},"sqft":{"value":[null,1e6]},"residential_units":{"value":[1.5,8]},"filed_at":{"value":"2024-02-29"},"detected_at":{"value":["2024-01-01T10:00:00+02:00",null]}}}`, ""},
 	{"nothing", query.Projects, dataBase, `{"filters":{"stories":{"value":3.5}}}`, ""},
 	{"relations", query.Accounts, dataBase, `{"relations":{"has_project":{"stage":{"value":"filed"},"name":{"value":"Tower","exact_match":true},"city":{"value":"Québec"},"description":{"value":"glass"},"cost":{"value":[1,2]}},"without_project":{"stage":{"value":"completed"}},"has_signal":{},"without_contact":{"role":{"value":["owner","other"]}}}}`, ""},
@@ -132,7 +140,10 @@ func TestCompileEmptyConditions(t *testing.T) {
 		"a relation's any": {query.Nested{Relation: projects, Node: query.All{}}, `{"nested":{"path":"ix.projects","query":{"match_all":{}},"score_mode":"none"}}`},
 		"in no View":       {query.InView{}, `{"match_none":{}}`},
 	} {
-		body := search.Compile(query.Query{Dataset: query.Accounts, Sort: query.DefaultSort(query.Accounts), Where: query.All{c.node}, Limit: 1}, nil)
+		body := search.Compile(
+			query.Query{Dataset: query.Accounts, Sort: query.DefaultSort(query.Accounts), Where: query.All{c.node}, Limit: 1},
+			nil,
+		)
 		var got struct {
 			Query struct {
 				Bool struct {

@@ -186,7 +186,10 @@ func (e *Engine) coverage(ctx context.Context, c query.Coverage, terms, aggs obj
 }
 
 func (b coverageBucket) coverage(by query.Field, in query.Folding) CoverageValue {
-	v := CoverageValue{Value: b.Key, Label: by.Vocabulary.Label(b.Key), Records: b.Records, Known: make(map[string]float64, len(b.Known.Buckets))}
+	v := CoverageValue{
+		Value: b.Key, Label: by.Vocabulary.Label(b.Key), Records: b.Records,
+		Known: make(map[string]float64, len(b.Known.Buckets)),
+	}
 	if len(b.Spelling.Buckets) > 0 {
 		v.Label = b.Spelling.Buckets[0].Key
 		v.Value = in.Fold(v.Label) // the key of a long value is a digest

@@ -34,7 +34,10 @@ func surveyed(t *testing.T) (*search.Engine, searchtest.Indices, *searchtest.Wor
 	}
 	long := strings.Repeat("Llanfair", 90)
 	city := func() string {
-		return pick(`"Calgary"`, `"CALGARY"`, `"Montréal"`, `"Montreal"`, `"montréal"`, `"Łódź"`, `"`+long+`"`, `"`+long+`"`, `"`+long+`"`, "", fmt.Sprintf(`"Town %d"`, random.IntN(40)))
+		return pick(
+			`"Calgary"`, `"CALGARY"`, `"Montréal"`, `"Montreal"`, `"montréal"`, `"Łódź"`, `"`+long+`"`, `"`+long+`"`,
+			`"`+long+`"`, "", fmt.Sprintf(`"Town %d"`, random.IntN(40)),
+		)
 	}
 	w := searchtest.NewWorld()
 	for i := 1; i <= 400; i++ {
@@ -213,7 +216,8 @@ func TestRelease(t *testing.T) {
 			}
 			newest = max(newest, record[query.NewestField(d).Name].(string))
 		}
-		if got := before.Datasets[d]; got.Records != 400 || got.Newest == nil || *got.Newest != newest || got.Version < 1e15 || got.Version > 1<<53 {
+		if got := before.Datasets[d]; got.Records != 400 || got.Newest == nil || *got.Newest != newest || got.Version < 1e15 ||
+			got.Version > 1<<53 {
 			t.Errorf("%s: %+v, the newest is %s", d, got, newest)
 		}
 	}
@@ -222,15 +226,19 @@ func TestRelease(t *testing.T) {
 	written := release()
 	var batch elastic.Batch
 	batch.Delete(doc.ID)
-	if refused, err := indices.Client.Bulk(t.Context(), indices.Names.Alias("accounts"), &batch, elastic.Retry{For: 30 * time.Second}); err != nil || len(refused) > 0 {
+	if refused, err := indices.Client.Bulk(
+		t.Context(), indices.Names.Alias("accounts"), &batch, elastic.Retry{For: 30 * time.Second},
+	); err != nil || len(refused) > 0 {
 		t.Fatal(err, refused)
 	}
 	indices.Refresh(t)
 	deleted := release()
-	if a, b, c := before.Datasets[query.Accounts], written.Datasets[query.Accounts], deleted.Datasets[query.Accounts]; a.Version >= b.Version || b.Version >= c.Version || c.Records != 399 {
+	a, b, c := before.Datasets[query.Accounts], written.Datasets[query.Accounts], deleted.Datasets[query.Accounts]
+	if a.Version >= b.Version || b.Version >= c.Version || c.Records != 399 {
 		t.Errorf("%+v, written %+v, deleted %+v", a, b, c)
 	}
-	if before.Datasets[query.Signals] != deleted.Datasets[query.Signals] && *before.Datasets[query.Signals].Newest != *deleted.Datasets[query.Signals].Newest {
+	if before.Datasets[query.Signals] != deleted.Datasets[query.Signals] &&
+		*before.Datasets[query.Signals].Newest != *deleted.Datasets[query.Signals].Newest {
 		t.Errorf("signals: %+v, then %+v", before.Datasets[query.Signals], deleted.Datasets[query.Signals])
 	}
 	if before.Datasets[query.Signals].Version != deleted.Datasets[query.Signals].Version {
@@ -248,7 +256,8 @@ func TestReleaseOfNothing(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	city, _ := query.FieldNamed(query.Accounts, "city")
-	if values, err := e.Coverage(t.Context(), "A", query.Coverage{Dataset: query.Accounts, By: city, Limit: 10}); err != nil || values == nil || len(values) != 0 {
+	if values, err := e.Coverage(t.Context(), "A", query.Coverage{Dataset: query.Accounts, By: city, Limit: 10}); err != nil ||
+		values == nil || len(values) != 0 {
 		t.Errorf("%v, %v", values, err)
 	}
 	none := &search.Engine{Elastic: indices.Client, Names: mappings.Names{Prefix: "none-"}, Timeout: 30 * time.Second}

@@ -39,7 +39,10 @@ func drawQuery(t *rapid.T) query.Query {
 }
 
 func drawPosition(t *rapid.T) search.Position {
-	first := rapid.SampledFrom([]string{`9223372036854775807`, `-9223372036854775808`, `"Infinity"`, `"-Infinity"`, `null`, `1.4142135`, `"a \"name\" – Łódź"`, `1700000000000`}).Draw(t, "value")
+	first := rapid.SampledFrom([]string{
+		`9223372036854775807`, `-9223372036854775808`, `"Infinity"`, `"-Infinity"`, `null`, `1.4142135`,
+		`"a \"name\" – Łódź"`, `1700000000000`,
+	}).Draw(t, "value")
 	return search.Position{
 		After:  json.RawMessage(`[` + first + `,-9223372036854775808,7]`),
 		Passed: rapid.IntRange(0, 1<<40).Draw(t, "passed"),
@@ -229,7 +232,9 @@ func TestIssuedCursors(t *testing.T) {
 		{dataBase, `{"query":"acme","words":"exact"}`, "AiXIuB13GFT0k8cRl7t6ZWOBrdngHjc56O0UlTXKiVgLrAJbImFjbWUiLDEsMl0"},
 	} {
 		q := parse(t, query.Accounts, issued.base, issued.body)
-		if got := c.Make(q, search.Position{After: json.RawMessage(`["acme",1,2]`), Passed: 300, Folding: query.CaseFolding}); got != issued.cursor {
+		if got := c.Make(q, search.Position{
+			After: json.RawMessage(`["acme",1,2]`), Passed: 300, Folding: query.CaseFolding,
+		}); got != issued.cursor {
 			t.Errorf("%s: %s, want %s", issued.body, got, issued.cursor)
 		}
 	}

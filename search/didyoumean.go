@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -326,7 +325,8 @@ func (r termsRequest) body(q query.Query) []byte {
 				continue
 			}
 			c.raw(`,"suggest_mode":`).text(r.similar)
-			c.raw(`,"max_edits":`).integer(cmp.Or(r.edits, 2)).raw(`,"prefix_length":0,"min_word_length":` + strconv.Itoa(query.OneEditFrom) + `,"max_term_freq":1000000000,"size":`).integer(similarTerms).raw(`,"shard_size":`).integer(similarTerms).raw(`}}`)
+			c.raw(`,"max_edits":`).integer(cmp.Or(r.edits, 2)).raw(`,"prefix_length":0,"min_word_length":`).integer(query.OneEditFrom)
+			c.raw(`,"max_term_freq":1000000000,"size":`).integer(similarTerms).raw(`,"shard_size":`).integer(similarTerms).raw(`}}`)
 		}
 		c.raw(`}`)
 	}

@@ -464,7 +464,10 @@ func (t *tally) valueCounts(unknown int64, names map[string]string) query.ValueC
 }
 
 func (t *tally) bucketCounts(unknown int64) query.BucketCounts {
-	out := query.BucketCounts{Field: t.facet.Field.Key, Buckets: []query.BucketCount{}, Unknown: unknown, Min: t.literal(t.least), Max: t.literal(t.greatest)}
+	out := query.BucketCounts{
+		Field: t.facet.Field.Key, Buckets: []query.BucketCount{}, Unknown: unknown, Min: t.literal(t.least),
+		Max: t.literal(t.greatest),
+	}
 	for i := range t.buckets {
 		b := query.BucketCount{Count: t.buckets[i].count, Measure: t.buckets[i].measure(t.facet.Measure)}
 		b.From, b.To = t.ends(i)

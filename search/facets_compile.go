@@ -171,7 +171,9 @@ func (t *tally) secondAggregations() []aggregation {
 		return nil
 	case t.facet.Interval != "":
 		c := newCompiler(128)
-		c.raw(`{"date_histogram":{"field":`).text(Root.ExactPath(f)).raw(`,"calendar_interval":"`).raw(string(t.facet.Interval)).raw(`","min_doc_count":1}`)
+		c.raw(
+			`{"date_histogram":{"field":`,
+		).text(Root.ExactPath(f)).raw(`,"calendar_interval":"`).raw(string(t.facet.Interval)).raw(`","min_doc_count":1}`)
 		return append(t.extremes(), aggregation{t.name(countsName), t.measured(c)})
 	}
 	nodes := make([]query.Node, len(t.buckets))

@@ -61,11 +61,17 @@ func bytesOfFacets(facets query.Facets) int {
 
 func describeFacets(w io.Writer, s query.FacetSearch) {
 	for _, q := range s.Searches() {
-		_, _ = fmt.Fprintf(w, "\n%s %s %t %q %q %s %q %t %t", q.Dataset, q.Base.Kind, q.Held, q.Generation, q.Base.Workspace, q.Where, q.Text, q.Typos, q.Exact)
+		_, _ = fmt.Fprintf(
+			w, "\n%s %s %t %q %q %s %q %t %t", q.Dataset, q.Base.Kind, q.Held, q.Generation, q.Base.Workspace, q.Where,
+			q.Text, q.Typos, q.Exact,
+		)
 	}
 	_, _ = fmt.Fprintf(w, "\n%q", s.Request.Own)
 	for _, f := range s.Request.Facets {
-		_, _ = fmt.Fprintf(w, "\n%s %d %t %q %s %d %d %t", f.Field, f.Limit, f.Prefix != nil, f.Prefix, f.Interval, f.Buckets, f.Precision, f.CountOwn)
+		_, _ = fmt.Fprintf(
+			w, "\n%s %d %t %q %s %d %d %t", f.Field, f.Limit, f.Prefix != nil, f.Prefix, f.Interval, f.Buckets,
+			f.Precision, f.CountOwn,
+		)
 		for _, r := range f.Ranges {
 			_, _ = fmt.Fprintf(w, " %s:%s", r.From, r.To)
 		}

@@ -64,7 +64,10 @@ func TestFacetsAreKept(t *testing.T) {
 		{"facets": []any{map[string]any{"field": "stage", "limit": 1.0}}},
 		{"facets": []any{map[string]any{"field": "stage"}}, "query": "p"},
 		{"facets": []any{map[string]any{"field": "stage"}}, "filters": map[string]any{"stage": map[string]any{"value": "filed"}}},
-		{"facets": []any{map[string]any{"field": "stage", "exclude_own": false}}, "filters": map[string]any{"stage": map[string]any{"value": "filed"}}},
+		{
+			"facets":  []any{map[string]any{"field": "stage", "exclude_own": false}},
+			"filters": map[string]any{"stage": map[string]any{"value": "filed"}},
+		},
 	} {
 		if _, err := facets(t, e, query.Projects, other); err != nil {
 			t.Error(err)
@@ -100,7 +103,9 @@ func TestFacetsOfManyValues(t *testing.T) {
 	}
 	x.Put(t, query.Projects, docs...)
 	x.Refresh(t)
-	cities, firms, inStates := map[string]any{"field": "city", "limit": 1.0}, map[string]any{"field": "account_ids", "limit": 2.0}, map[string]any{"field": "state", "limit": 1.0}
+	cities, firms, inStates := map[string]any{"field": "city", "limit": 1.0}, map[string]any{
+		"field": "account_ids", "limit": 2.0,
+	}, map[string]any{"field": "state", "limit": 1.0}
 	check := func(asked ...any) {
 		t.Helper()
 		got, err := facets(t, e, query.Projects, map[string]any{"facets": asked})
@@ -140,7 +145,11 @@ func TestFacetsOfExtremeNumbers(t *testing.T) {
 	t.Parallel()
 	e, x := newEngine(t)
 	w := searchtest.NewWorld()
-	for i, numbers := range []string{`"residential_units":9007199254740991,"sqft":0.1`, `"residential_units":9007199254740990,"sqft":0.10000000000000002`, `"residential_units":-3,"sqft":-1.7e308`, `"sqft":1.7e308`} {
+	for i, numbers := range []string{
+		`"residential_units":9007199254740991,"sqft":0.1`,
+		`"residential_units":9007199254740990,"sqft":0.10000000000000002`, `"residential_units":-3,"sqft":-1.7e308`,
+		`"sqft":1.7e308`,
+	} {
 		w.Add(searchtest.Record(t, query.Projects, `{"id":"`+searchtest.ID("p", i+1)+`","name":"P","stories":7,`+numbers+`}`))
 	}
 	x.Load(t, w)

@@ -160,7 +160,9 @@ func TestFacetsEndWithTheirLastWaiter(t *testing.T) {
 func TestPanicOfFacets(t *testing.T) {
 	t.Parallel()
 	direct, _ := newEngine(t)
-	client, err := elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}, Observe: func(_ context.Context, c elastic.Call) {
+	client, err := elastic.New(elastic.Config{Addresses: []string{
+		backends.Elasticsearch(t),
+	}, Observe: func(_ context.Context, c elastic.Call) {
 		if c.Operation == "msearch" {
 			panic("a mistake")
 		}

@@ -193,7 +193,9 @@ func TestFacetsOfTheLargest(t *testing.T) {
 			if said := string(b.Min) + " " + string(last.To); !strings.HasPrefix(said, ends) || last.Count != 4 {
 				t.Errorf("%s by %s: %s, %s to %s", field, interval, said, last.From, last.To)
 			}
-			if _, err := facets(t, e, query.Projects, map[string]any{"filters": map[string]any{field: map[string]any{"value": []any{last.From, last.To}}}}); err != nil {
+			if _, err := facets(t, e, query.Projects, map[string]any{"filters": map[string]any{
+				field: map[string]any{"value": []any{last.From, last.To}},
+			}}); err != nil {
 				t.Errorf("%s by %s: %v", field, interval, err)
 			}
 		}
@@ -204,7 +206,11 @@ func TestFacetsOfTheLargest(t *testing.T) {
 // only the last may be unfinished.
 func TestFacetPrefix(t *testing.T) {
 	t.Parallel()
-	mattamy, genesis, elm := "735ddd27-7d88-5aa1-a50f-a5008168f31e", "a35ddd27-7d88-5aa1-a50f-a5008168f31e", "b35ddd27-7d88-5aa1-a50f-a5008168f31e"
+	const (
+		mattamy = "735ddd27-7d88-5aa1-a50f-a5008168f31e"
+		genesis = "a35ddd27-7d88-5aa1-a50f-a5008168f31e"
+		elm     = "b35ddd27-7d88-5aa1-a50f-a5008168f31e"
+	)
 	w := searchtest.NewWorld()
 	for id, name := range map[string]string{mattamy: "Mattamy Homes Limited", genesis: "Genesis Homes of Métis", elm: "Elm"} {
 		w.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, id, name)))
@@ -239,7 +245,9 @@ func TestFacetPrefix(t *testing.T) {
 		{"primary_use", "single f", 3, "Single family 2, other 0"},
 		{"primary_use", "mixed_use", 3, "Mixed use 1, other 0"},
 	} {
-		got, err := facets(t, e, query.Projects, map[string]any{"facets": []any{map[string]any{"field": c.field, "prefix": c.prefix, "limit": c.limit}}})
+		got, err := facets(t, e, query.Projects, map[string]any{"facets": []any{map[string]any{
+			"field": c.field, "prefix": c.prefix, "limit": c.limit,
+		}}})
 		if err != nil {
 			t.Fatal(err)
 		}

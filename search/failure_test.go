@@ -258,7 +258,9 @@ func TestFailures(t *testing.T) {
 	t.Run("a bad cursor", func(t *testing.T) {
 		t.Parallel()
 		untouched := altered(t, e, "/", func(http.ResponseWriter, int, []byte) { t.Error("Elasticsearch was asked") })
-		if _, err := untouched.Search(t.Context(), parse(t, query.Signals, dataBase, `{"search_after":"AQ"}`)); fault.CodeOf(err) != fault.BadRequest {
+		if _, err := untouched.Search(
+			t.Context(), parse(t, query.Signals, dataBase, `{"search_after":"AQ"}`),
+		); fault.CodeOf(err) != fault.BadRequest {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -103,7 +103,9 @@ func (e *Engine) foldingOfRows(ctx context.Context, rows []hit) (query.Folding, 
 // takes two round trips, one before and one after, since searches may move to another
 // index meanwhile. They are left out if all versions fold the texts alike, unless always
 // is set. Errors: those of run; Unavailable.
-func inFoldings[T any](ctx context.Context, e *Engine, always bool, searches []query.Query, run func([]query.Query) (T, error)) (none T, err error) {
+func inFoldings[T any](
+	ctx context.Context, e *Engine, always bool, searches []query.Query, run func([]query.Query) (T, error),
+) (none T, err error) {
 	searches = slices.Clone(searches)
 	for i := range searches {
 		searches[i].Words = e.Words

@@ -28,7 +28,10 @@ func putFirms(t *testing.T, x searchtest.Indices, by query.Folding) {
 	t.Helper()
 	var docs []searchtest.Document
 	for i, name := range []string{"O’Dell Homes", "O'Dell Homes", "Plain Homes"} {
-		r := searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q,"city":%q}`, searchtest.ID("a", i), name, []string{"St. John’s", "St. John's", "ＹＹＣ"}[i]))
+		r := searchtest.Record(
+			t, query.Accounts,
+			fmt.Sprintf(`{"id":%q,"name":%q,"city":%q}`, searchtest.ID("a", i), name, []string{"St. John’s", "St. John's", "ＹＹＣ"}[i]),
+		)
 		r.Folding = by
 		docs = append(docs, searchtest.Document{ID: r.ID(), Body: document.Build(r, document.None{})})
 	}
@@ -134,7 +137,9 @@ func TestCursorsOfTheFoldingBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The next generation is served, the one before is kept.
-	alias, old, served := x.Names.Alias(string(query.Accounts)), x.Names.Generation(string(query.Accounts), "1"), x.Names.Generation(string(query.Accounts), "2")
+	alias, old, served := x.Names.Alias(string(query.Accounts)), x.Names.Generation(
+		string(query.Accounts), "1",
+	), x.Names.Generation(string(query.Accounts), "2")
 	body, err := mappings.Index(string(query.Accounts), mappings.Settings{})
 	if err == nil {
 		err = x.Client.CreateIndex(t.Context(), served, body)
@@ -143,7 +148,9 @@ func TestCursorsOfTheFoldingBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { searchtest.DeleteIndices(t, x.Client, served) })
-	if err := x.Client.ChangeAliases(t.Context(), []elastic.AliasChange{{Index: served, Alias: alias}, {Index: old, Alias: alias, Remove: true}}); err != nil {
+	if err := x.Client.ChangeAliases(t.Context(), []elastic.AliasChange{
+		{Index: served, Alias: alias}, {Index: old, Alias: alias, Remove: true},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	putFirms(t, x, query.NewestFolding)

@@ -54,7 +54,10 @@ func TestTooManyCells(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		w := searchtest.NewWorld()
 		put := func(i int) {
-			w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Project","latitude":10,"longitude":%v}`, searchtest.ID("p", i+1), float64(i)/10-100)))
+			w.Add(searchtest.Record(
+				t, query.Projects,
+				fmt.Sprintf(`{"id":%q,"name":"Project","latitude":10,"longitude":%v}`, searchtest.ID("p", i+1), float64(i)/10-100),
+			))
 		}
 		for i := range query.MaxFacetCells {
 			put(i)
@@ -99,7 +102,10 @@ func TestDidYouMeanAtBorders(t *testing.T) {
 	const latitude, eastward, arc = 0, 0.01, 0.01 * math.Pi / 180 * query.EarthRadius
 	w := searchtest.NewWorld()
 	for i := range 20 {
-		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Garage","latitude":%d,"longitude":%v}`, searchtest.ID("p", i+1), latitude, float64(i)/7+eastward)))
+		w.Add(searchtest.Record(
+			t, query.Projects,
+			fmt.Sprintf(`{"id":%q,"name":"Garage","latitude":%d,"longitude":%v}`, searchtest.ID("p", i+1), latitude, float64(i)/7+eastward),
+		))
 	}
 	e, x := newEngine(t)
 	x.Load(t, w)

@@ -18,7 +18,10 @@ func TestHighlights(t *testing.T) {
 	data := searchtest.NewWorld()
 	data.Add(
 		searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Mattamy Homes"}`, searchtest.ID("a", 1))),
-		searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"12 3 AV, Garage","description":"New garages, hot tub","stage":"under_construction","account_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("a", 1))),
+		searchtest.Record(
+			t, query.Projects,
+			fmt.Sprintf(`{"id":%q,"name":"12 3 AV, Garage","description":"New garages, hot tub","stage":"under_construction","account_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("a", 1)),
+		),
 		searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada Spa","email":"ada@spa.example","role":"project_manager","account_name":"Spa"}`, searchtest.ID("c", 1))))
 	e, x := newEngine(t)
 	x.Load(t, data)
@@ -75,12 +78,16 @@ func TestExplain(t *testing.T) {
 		`{"query":"garages in calgary -office gara* \"hot tub\" hotel OR motel"`: {
 			"A record must have “garages”, in a form such as “garage”, or as a synonym such as “gar”.", "A record must have “calgary”",
 			"A record must have a word that begins with “gara”.", "A record must have “hot tub”, these words together.", ", or “motel”",
-			"“in” need not be there: it raises records that have it.", "Records with “office”, in a form such as “offices” are left out.", "see the weights", "firms",
+			"“in” need not be there: it raises records that have it.",
+			"Records with “office”, in a form such as “offices” are left out.", "see the weights", "firms",
 		},
 		`{"query":"garages","words":"exact"`:                                      {"A record must have “garages”.", "Searched are name, description, address"},
 		`{"query":"garage","sort":{"field":"cost","order":"desc"},"typos":"auto"`: {"spelled nearly", "The order is by cost desc"},
 	} {
-		got := strings.Join(new(search.Engine).Explain(parse(t, query.Projects, dataBase, body+`,"dry_run":true,"explain":true}`)).Sentences, "\n")
+		got := strings.Join(
+			new(search.Engine).Explain(parse(t, query.Projects, dataBase, body+`,"dry_run":true,"explain":true}`)).Sentences,
+			"\n",
+		)
 		for _, part := range want {
 			if !strings.Contains(got, part) {
 				t.Errorf("%s: %s\nlacks %q", body, got, part)

@@ -90,25 +90,86 @@ func TestLimits(t *testing.T) {
 		return ids
 	}
 	for _, c := range []searchtest.Case{
-		{Name: "999 match", Dataset: query.Contacts, Body: []byte(`{"limit":1,"offset":999,"filters":{"role":{"value":"owner"}}}`), Want: none, Total: total(999)},
-		{Name: "1000 match", Dataset: query.Contacts, Body: []byte(`{"limit":1,"offset":1000,"filters":{"role":{"value":"executive"}}}`), Want: none, Total: total(1000)},
-		{Name: "1001 match", Dataset: query.Contacts, Body: []byte(`{"limit":1,"offset":1001,"filters":{"role":{"value":"developer"}}}`), Want: none, Total: total(1001)},
-		{Name: "very many match", Dataset: query.Contacts, Body: []byte(`{"limit":1,"offset":10000,"sort":{"field":"created_at","order":"asc"}}`), Want: []string{searchtest.ID("c", 10_001)}, Total: total(w.contacts)},
+		{
+			Name: "999 match", Dataset: query.Contacts,
+			Body: []byte(`{"limit":1,"offset":999,"filters":{"role":{"value":"owner"}}}`), Want: none,
+			Total: total(999),
+		},
+		{
+			Name: "1000 match", Dataset: query.Contacts,
+			Body: []byte(`{"limit":1,"offset":1000,"filters":{"role":{"value":"executive"}}}`), Want: none,
+			Total: total(1000),
+		},
+		{
+			Name: "1001 match", Dataset: query.Contacts,
+			Body: []byte(`{"limit":1,"offset":1001,"filters":{"role":{"value":"developer"}}}`), Want: none,
+			Total: total(1001),
+		},
+		{
+			Name: "very many match", Dataset: query.Contacts,
+			Body: []byte(`{"limit":1,"offset":10000,"sort":{"field":"created_at","order":"asc"}}`),
+			Want: []string{searchtest.ID("c", 10_001)}, Total: total(w.contacts),
+		},
 		// Filters on relations see the newest 1,000, by created_at and id.
-		{Name: "judged by the newest", Dataset: query.Accounts, Body: []byte(`{"relations":{"has_project":{"stage":{"value":"completed"}}}}`), Want: none},
-		{Name: "nothing but the newest", Dataset: query.Accounts, Body: []byte(`{"filters":{"projects_count":{"value":[1,null]}},"relations":{"without_project":{"stage":{"value":"completed"}}}}`), Want: firm(1, 2)},
+		{
+			Name: "judged by the newest", Dataset: query.Accounts,
+			Body: []byte(`{"relations":{"has_project":{"stage":{"value":"completed"}}}}`), Want: none,
+		},
+		{
+			Name: "nothing but the newest", Dataset: query.Accounts,
+			Body: []byte(`{"filters":{"projects_count":{"value":[1,null]}},"relations":{"without_project":{"stage":{"value":"completed"}}}}`),
+			Want: firm(1, 2),
+		},
 		{Name: "counted exactly", Dataset: query.Accounts, Body: []byte(`{"filters":{"projects_count":{"value":1002}}}`), Want: firm(1)},
-		{Name: "the last of the newest", Dataset: query.Accounts, Body: []byte(`{"relations":{"has_project":{"stories":{"value":3000}}}}`), Want: firm(2)},
-		{Name: "one past the newest", Dataset: query.Accounts, Body: []byte(`{"relations":{"has_project":{"stories":{"value":3001}}}}`), Want: none},
-		{Name: "a long text as a whole", Dataset: query.Accounts, Body: []byte(`{"filters":{"description":{"exact_match":true,"value":` + quote(strings.ToUpper(strings.TrimSpace(w.long))) + `}}}`), Want: firm(3)},
-		{Name: "a long text, one character off", Dataset: query.Accounts, Body: []byte(`{"filters":{"description":{"exact_match":true,"value":` + quote(strings.TrimSpace(w.long)+"y") + `}}}`), Want: none},
-		{Name: "a long text by its terms", Dataset: query.Accounts, Body: []byte(`{"filters":{"description":{"value":"gebaude SUSSE"}}}`), Want: firm(3, 4)},
-		{Name: "80,000 bytes as a whole", Dataset: query.Accounts, Body: []byte(`{"filters":{"description":{"exact_match":true,"value":"` + strings.Repeat("\U0001F3D7", 20_000) + `"}}}`), Want: firm(5)},
-		{Name: "the last of 1,000 elements", Dataset: query.Accounts, Body: []byte(`{"filters":{"domains":{"exact_match":true,"value":"D999.example"}}}`), Want: firm(6)},
+		{
+			Name: "the last of the newest", Dataset: query.Accounts,
+			Body: []byte(`{"relations":{"has_project":{"stories":{"value":3000}}}}`), Want: firm(2),
+		},
+		{
+			Name: "one past the newest", Dataset: query.Accounts,
+			Body: []byte(`{"relations":{"has_project":{"stories":{"value":3001}}}}`), Want: none,
+		},
+		{
+			Name: "a long text as a whole", Dataset: query.Accounts,
+			Body: []byte(`{"filters":{"description":{"exact_match":true,"value":` + quote(strings.ToUpper(strings.TrimSpace(w.long))) + `}}}`),
+			Want: firm(3),
+		},
+		{
+			Name: "a long text, one character off", Dataset: query.Accounts,
+			Body: []byte(`{"filters":{"description":{"exact_match":true,"value":` + quote(strings.TrimSpace(w.long)+"y") + `}}}`),
+			Want: none,
+		},
+		{
+			Name: "a long text by its terms", Dataset: query.Accounts,
+			Body: []byte(`{"filters":{"description":{"value":"gebaude SUSSE"}}}`), Want: firm(3, 4),
+		},
+		{
+			Name: "80,000 bytes as a whole", Dataset: query.Accounts,
+			Body: []byte(`{"filters":{"description":{"exact_match":true,"value":"` + strings.Repeat("\U0001F3D7", 20_000) + `"}}}`),
+			Want: firm(5),
+		},
+		{
+			Name: "the last of 1,000 elements", Dataset: query.Accounts,
+			Body: []byte(`{"filters":{"domains":{"exact_match":true,"value":"D999.example"}}}`), Want: firm(6),
+		},
 		// Only the last of the hundred values is in a record.
-		{Name: "100 values", Dataset: query.Accounts, Body: []byte(`{"filters":{"domains":{"exact_match":true,"value":` + list(100, func(i int) string { return quote(fmt.Sprintf("d%d.example", 1098-i)) }) + `}}}`), Want: firm(6)},
-		{Name: "100 ids", Dataset: query.Projects, Body: []byte(`{"limit":1,"filters":{"account_ids":{"value":` + list(100, func(i int) string { return quote(searchtest.ID("a", 200-i*2)) }) + `}},"sort":{"field":"name","order":"desc"}}`), Want: []string{searchtest.ID("p", 3001)}, Total: total(1001)},
-		{Name: "100 texts", Dataset: query.Accounts, Body: []byte(`{"filters":{"name":{"value":` + list(100, func(i int) string { return quote(fmt.Sprintf("firm %d", i+6)) }) + `}}}`), Want: firm(6)},
+		{
+			Name: "100 values", Dataset: query.Accounts,
+			Body: []byte(`{"filters":{"domains":{"exact_match":true,"value":` +
+				list(100, func(i int) string { return quote(fmt.Sprintf("d%d.example", 1098-i)) }) + `}}}`),
+			Want: firm(6),
+		},
+		{
+			Name: "100 ids", Dataset: query.Projects,
+			Body: []byte(`{"limit":1,"filters":{"account_ids":{"value":` +
+				list(100, func(i int) string { return quote(searchtest.ID("a", 200-i*2)) }) + `}},"sort":{"field":"name","order":"desc"}}`),
+			Want: []string{searchtest.ID("p", 3001)}, Total: total(1001),
+		},
+		{
+			Name: "100 texts", Dataset: query.Accounts,
+			Body: []byte(`{"filters":{"name":{"value":` + list(100, func(i int) string { return quote(fmt.Sprintf("firm %d", i+6)) }) + `}}}`),
+			Want: firm(6),
+		},
 	} {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
@@ -247,5 +308,6 @@ func largest(d query.Dataset) string {
 		r := related[i%len(related)]
 		return fmt.Sprintf(`{"relations":{"has_%s":%s}}`, r.Singular, filters(r.Child, 4))
 	}
-	return body + `,"relations":{` + strings.Join(relations, ",") + `},"any":` + list(5, group) + `,"none":` + list(5, group) + `,"limit":100,"offset":10000}`
+	return body + `,"relations":{` + strings.Join(relations, ",") + `},"any":` + list(5, group) + `,"none":` + list(5, group) +
+		`,"limit":100,"offset":10000}`
 }

@@ -38,7 +38,8 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (answer q
 			found = append(found, one)
 		}
 	}
-	if len(missing) > replacedTerms || len(found) > keptTerms || slices.ContainsFunc(missing, func(c words.Clause) bool { _, plain := c.Word(); return !plain }) {
+	if len(missing) > replacedTerms || len(found) > keptTerms ||
+		slices.ContainsFunc(missing, func(c words.Clause) bool { _, plain := c.Word(); return !plain }) {
 		return answer, nil
 	}
 	for _, one := range missing {
@@ -305,7 +306,10 @@ func (s *substitution) replace(ctx context.Context, one words.Clause, most int, 
 	}
 	best := -1
 	for i, o := range near {
-		if counts[i] > 0 && (best < 0 || cmp.Or(cmp.Compare(far[o], far[near[best]]), cmp.Compare(counts[best], counts[i]), cmp.Compare(ofTables[o], ofTables[near[best]]), cmp.Compare(o, near[best])) < 0) {
+		if counts[i] > 0 && (best < 0 || cmp.Or(
+			cmp.Compare(far[o], far[near[best]]), cmp.Compare(counts[best], counts[i]),
+			cmp.Compare(ofTables[o], ofTables[near[best]]), cmp.Compare(o, near[best]),
+		) < 0) {
 			best = i
 		}
 	}

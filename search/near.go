@@ -42,7 +42,10 @@ func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]qu
 	}
 	for i, res := range results {
 		if len(res.rows) > maxBorder {
-			return nil, fault.Validation(fault.Issue{Code: fault.Custom, Message: fmt.Sprintf("more than %d projects are at the border of a circle; choose another radius_m", maxBorder)})
+			return nil, fault.Validation(fault.Issue{
+				Code:    fault.Custom,
+				Message: fmt.Sprintf("more than %d projects are at the border of a circle; choose another radius_m", maxBorder),
+			})
 		}
 		for _, row := range res.rows {
 			var at struct {

@@ -123,7 +123,8 @@ func nthOf(a, b *rankedRows, nth int, desc bool) (json.RawMessage, error) {
 
 // rankedPaths limit the answers of searches whose rows have only sort values.
 var rankedPaths = []string{
-	"responses.error", "responses.status", "responses.timed_out", "responses._shards.failed", "responses.hits.total.value", "responses.hits.hits.sort",
+	"responses.error", "responses.status", "responses.timed_out", "responses._shards.failed",
+	"responses.hits.total.value", "responses.hits.hits.sort",
 }
 
 // rankedRows reads the sort values of rows one by one.

@@ -58,7 +58,9 @@ func (e *Engine) Release(ctx context.Context) (Release, error) {
 	searches := make([]request, len(query.Datasets))
 	for i, d := range query.Datasets {
 		newest := query.NewestField(d)
-		body, err := json.Marshal(object{"size": 0, "track_total_hits": true, "aggs": object{"newest": object{"max": object{"field": Root.ExactPath(&newest)}}}})
+		body, err := json.Marshal(object{"size": 0, "track_total_hits": true, "aggs": object{
+			"newest": object{"max": object{"field": Root.ExactPath(&newest)}},
+		}})
 		if err != nil {
 			return Release{}, fmt.Errorf("search: %w", err)
 		}
@@ -82,7 +84,10 @@ func (e *Engine) Release(ctx context.Context) (Release, error) {
 		index := served[d]
 		// A generation is loaded after another by more microseconds than the other has
 		// writes. JSON numbers are exact up to 2^53, which these reach in 2255.
-		r.Datasets[d] = DatasetRelease{Records: int64(*results[i].total), Newest: timeOf(found.Newest.Value), Version: 1000*index.created + writes[d]}
+		r.Datasets[d] = DatasetRelease{
+			Records: int64(*results[i].total), Newest: timeOf(found.Newest.Value),
+			Version: 1000*index.created + writes[d],
+		}
 		if index.created > loaded {
 			loaded, r.Generation = index.created, e.Names.GenerationOf(string(d), index.name)
 		}

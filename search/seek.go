@@ -76,7 +76,9 @@ func sortBound(f *query.Field, value json.RawMessage) (query.Bound, bool) {
 // matches with a separate search. Unless last is set, the filter excludes rows that may
 // follow, such as those without a value: a page that is not full, and has not all
 // matches, is then not complete and must be searched for without the filter.
-func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek clause, last bool) (page query.Page, complete bool, err error) {
+func (e *Engine) searchFrom(
+	ctx context.Context, q query.Query, p Position, seek clause, last bool,
+) (page query.Page, complete bool, err error) {
 	count := q
 	count.CountOnly = true
 	results, err := e.multi(ctx, e.request(q, options{after: p.After, seek: seek}), e.request(count, options{}))

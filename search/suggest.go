@@ -204,5 +204,6 @@ func suggestValues(r query.SuggestRequest, of []fieldValue) []suggestion {
 // suggestedTo reports whether the request asks for the value: every typed word begins
 // one of its words.
 func (v fieldValue) suggestedTo(r query.SuggestRequest) bool {
-	return slices.Contains(r.Fields, v.field) && !slices.ContainsFunc(r.Typed, func(t query.TypedWord) bool { return !slices.ContainsFunc(v.words, t.Begins) })
+	return slices.Contains(r.Fields, v.field) &&
+		!slices.ContainsFunc(r.Typed, func(t query.TypedWord) bool { return !slices.ContainsFunc(v.words, t.Begins) })
 }

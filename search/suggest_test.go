@@ -93,7 +93,11 @@ func TestSuggestModel(t *testing.T) {
 					}
 				}
 				if r.IntN(3) == 0 {
-					filters := []any{map[string]any{"city": map[string]any{"known": true}}, map[string]any{"state": map[string]any{"value": "ab"}}, map[string]any{"city": map[string]any{"value": "nowhere"}}}
+					filters := []any{
+						map[string]any{"city": map[string]any{"known": true}},
+						map[string]any{"state": map[string]any{"value": "ab"}},
+						map[string]any{"city": map[string]any{"value": "nowhere"}},
+					}
 					body["filters"] = filters[r.IntN(len(filters))]
 				}
 				got, err := suggest(t, e, d, body)
@@ -193,7 +197,10 @@ func TestSuggestOfManyTerms(t *testing.T) {
 	w, words, n := searchtest.NewWorld(), []string{}, 0
 	add := func() {
 		n++
-		w.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q,"city":%q}`, searchtest.ID("a", n), strings.Join(words, " "), fmt.Sprintf("Sankt %05d", n))))
+		w.Add(searchtest.Record(
+			t, query.Accounts,
+			fmt.Sprintf(`{"id":%q,"name":%q,"city":%q}`, searchtest.ID("a", n), strings.Join(words, " "), fmt.Sprintf("Sankt %05d", n)),
+		))
 		words = words[:0]
 	}
 	// One letter is inserted and one is replaced.
@@ -215,7 +222,10 @@ func TestSuggestOfManyTerms(t *testing.T) {
 		add()
 	}
 	x.Load(t, w)
-	names, err := suggest(t, e, query.Accounts, map[string]any{"prefix": "12345678", "field": "name", "limit": 20, "filters": map[string]any{"created_at": map[string]any{"known": true}}})
+	names, err := suggest(t, e, query.Accounts, map[string]any{
+		"prefix": "12345678", "field": "name", "limit": 20,
+		"filters": map[string]any{"created_at": map[string]any{"known": true}},
+	})
 	if err != nil || len(names) != 20 {
 		t.Errorf("%+v, %v", names, err)
 	}
@@ -229,7 +239,10 @@ func TestSuggestOfManyTerms(t *testing.T) {
 	}
 	for _, filters := range []any{map[string]any{}, map[string]any{"created_at": map[string]any{"known": true}}} {
 		got, err := suggest(t, e, query.Accounts, map[string]any{"prefix": "snakt", "field": "city", "limit": 2, "filters": filters})
-		if want := []query.Suggestion{{Field: "city", Value: "Sankt 00001", Count: 1}, {Field: "city", Value: "Sankt 00002", Count: 1}}; err != nil || !slices.Equal(got, want) {
+		if want := []query.Suggestion{
+			{Field: "city", Value: "Sankt 00001", Count: 1}, {Field: "city", Value: "Sankt 00002", Count: 1},
+		}; err != nil ||
+			!slices.Equal(got, want) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}

@@ -26,7 +26,10 @@ func TestTimeout(t *testing.T) {
 
 func TestMultiBody(t *testing.T) {
 	t.Parallel()
-	got := string(multiBody([]request{{index: "a", body: []byte(`{"size":1}`)}, {index: "b", routing: "w", body: []byte(`{"size":2}`)}}, 7*time.Millisecond))
+	got := string(multiBody(
+		[]request{{index: "a", body: []byte(`{"size":1}`)}, {index: "b", routing: "w", body: []byte(`{"size":2}`)}},
+		7*time.Millisecond,
+	))
 	want := `{"index":"a","allow_partial_search_results":false}` + "\n" + `{"timeout":"7ms","size":1}` + "\n" +
 		`{"index":"b","routing":"w","allow_partial_search_results":false}` + "\n" + `{"timeout":"7ms","size":2}` + "\n"
 	if got != want {

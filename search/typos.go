@@ -15,7 +15,8 @@ var nearTerms = `"fuzziness":"AUTO:` + strconv.Itoa(query.OneEditFrom) + `,` + s
 // others.
 func (c *compiler) nearly(q query.Query, text string) *compiler {
 	if c.public == nil {
-		return c.raw(`{"match":{`).text(QueryPath).raw(`:{"operator":"and",` + nearTerms + `"fuzzy_rewrite":"constant_score","query":`).text(text).raw(`}}}`)
+		return c.raw(`{"match":{`).text(QueryPath).raw(`:{"operator":"and",` + nearTerms +
+			`"fuzzy_rewrite":"constant_score","query":`).text(text).raw(`}}}`)
 	}
 	if len(q.Terms) == 0 {
 		return c.raw(`{"match_none":{}}`)

@@ -165,7 +165,12 @@ func TestTyposFindWhatTheModelFinds(t *testing.T) {
 	offered := 0
 	for _, text := range texts {
 		for _, d := range []query.Dataset{query.Accounts, query.Contacts} {
-			for _, body := range []string{`{"query":%q,"words":"exact","limit":100,"typos":"auto"}`, `{"query":%q,"words":"exact","limit":100,"sort":{"field":"name","order":"asc"},"typos":"auto"}`, `{"query":%q,"words":"exact","typos":"auto","dry_run":true}`, `{"query":%q,"words":"exact","limit":100,"typos":"off"}`} {
+			for _, body := range []string{
+				`{"query":%q,"words":"exact","limit":100,"typos":"auto"}`,
+				`{"query":%q,"words":"exact","limit":100,"sort":{"field":"name","order":"asc"},"typos":"auto"}`,
+				`{"query":%q,"words":"exact","typos":"auto","dry_run":true}`,
+				`{"query":%q,"words":"exact","limit":100,"typos":"off"}`,
+			} {
 				q := parse(t, d, dataBase, fmt.Sprintf(body, text))
 				want := w.find(d, text, q.Typos)
 				if text == "---" {
@@ -267,8 +272,11 @@ func TestDidYouMean(t *testing.T) {
 // and a beginning or an end that someone types is never replaced by a word that has another.
 func TestDidYouMeanSpellings(t *testing.T) {
 	t.Parallel()
-	w := newTypoWorld(t, "WADE'S Homes", "Made Homes", "Made Towers", "Made Garage", "Joe's Homes", "Jo Homes", "O'Neill Homes", "Oneilo Homes", "Oneilo Towers",
-		"U.S.A. Homes", "Hadley Homes", "Zara Homes", "Zara Towers", "Colons Homes", "Colin's Homes", "Colons Towers", "Room 1.25 Homes")
+	w := newTypoWorld(
+		t, "WADE'S Homes", "Made Homes", "Made Towers", "Made Garage", "Joe's Homes", "Jo Homes", "O'Neill Homes",
+		"Oneilo Homes", "Oneilo Towers",
+		"U.S.A. Homes", "Hadley Homes", "Zara Homes", "Zara Towers", "Colons Homes", "Colin's Homes", "Colons Towers", "Room 1.25 Homes",
+	)
 	for text, want := range map[string]string{
 		"wade":            "wade's",
 		"Wade homes":      "wade's homes",
@@ -347,7 +355,8 @@ func TestDidYouMeanOfManyTerms(t *testing.T) {
 		trips.Store(0)
 		values.Store(0)
 		page, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q,"words":"exact"}`, c.text)))
-		if err != nil || page.DidYouMean != c.want || similar.Load() != c.similar || trips.Load() != c.trips || (values.Load() > 0) != (page.Total == 0) {
+		if err != nil || page.DidYouMean != c.want || similar.Load() != c.similar || trips.Load() != c.trips ||
+			(values.Load() > 0) != (page.Total == 0) {
 			t.Errorf("%s: did you mean %q, %v; similar terms were asked for %d times, in %d round trips; want %+v", c.text, page.DidYouMean, err, similar.Load(), trips.Load(), c)
 		}
 	}

@@ -137,7 +137,10 @@ var scoredIn = func() map[query.Dataset]scoredFields {
 				continue
 			}
 			for _, value := range f.Vocabulary.Values() {
-				in.labels = append(in.labels, labelled{words.Texts(query.Fold(f.Vocabulary.Label(value))), newCompiler(64).term(Root.ExactPath(&f), value).b})
+				in.labels = append(in.labels, labelled{
+					words.Texts(query.Fold(f.Vocabulary.Label(value))),
+					newCompiler(64).term(Root.ExactPath(&f), value).b,
+				})
 			}
 		}
 		all[d] = in

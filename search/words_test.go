@@ -95,7 +95,8 @@ func (w wordWorld) missing(d query.Dataset, text string) (missing []string) {
 		return slices.ContainsFunc(r.Not, func(c words.Clause) bool { return clauseMetBy(values, c) })
 	})
 	for _, c := range r.Must {
-		if !slices.ContainsFunc(records, func(values [][]string) bool { return clauseMetBy(values, c) }) && !slices.Contains(missing, c.String()) {
+		if !slices.ContainsFunc(records, func(values [][]string) bool { return clauseMetBy(values, c) }) &&
+			!slices.Contains(missing, c.String()) {
 			missing = append(missing, c.String())
 		}
 	}
@@ -103,8 +104,10 @@ func (w wordWorld) missing(d query.Dataset, text string) (missing []string) {
 }
 
 var wordTexts = []string{
-	"garage", "Garages", "detached garage", "gar", "hot tub", "spa", "tub", "row house", "rowhouse", "rhs", "town house", "THS", "38", "38th", "st", "street",
-	"av", "basement", "bsmt", "below grade", "story", "storeys", "the", "a", "of", "building", "permit", "reno", "renovations", "sw", "south west", "home", "houses", "office",
+	"garage", "Garages", "detached garage", "gar", "hot tub", "spa", "tub", "row house", "rowhouse", "rhs", "town house",
+	"THS", "38", "38th", "st", "street",
+	"av", "basement", "bsmt", "below grade", "story", "storeys", "the", "a", "of", "building", "permit", "reno",
+	"renovations", "sw", "south west", "home", "houses", "office",
 }
 
 // TestWordsFindWhatTheModelFinds: searches, dry runs, facets and sorts of random queries with
@@ -121,8 +124,14 @@ func TestWordsFindWhatTheModelFinds(t *testing.T) {
 	}
 	var projects, contacts []map[string]string
 	for range 60 {
-		projects = append(projects, map[string]string{"name": some(3), "description": some(4), "city": []string{"Calgary", "Spa Town"}[r.IntN(2)], "stage": []string{"permitted", "under_construction"}[r.IntN(2)]})
-		contacts = append(contacts, map[string]string{"name": some(2), "account_name": some(2), "role": []string{"project_manager", "superintendent"}[r.IntN(2)], "email": "hidden@garage.example"})
+		projects = append(projects, map[string]string{
+			"name": some(3), "description": some(4), "city": []string{"Calgary", "Spa Town"}[r.IntN(2)],
+			"stage": []string{"permitted", "under_construction"}[r.IntN(2)],
+		})
+		contacts = append(contacts, map[string]string{
+			"name": some(2), "account_name": some(2), "role": []string{"project_manager", "superintendent"}[r.IntN(2)],
+			"email": "hidden@garage.example",
+		})
 	}
 	w := newWordWorld(t, projects, contacts)
 	draw := func() string {
@@ -143,7 +152,10 @@ func TestWordsFindWhatTheModelFinds(t *testing.T) {
 		}
 		return strings.Join(parts, " ")
 	}
-	texts := []string{"under construction", "project manager", "managers", "hidden", "calgary -permitted", "-garage", "nothing here", `"garage"`, "---", "38TH ST SW"}
+	texts := []string{
+		"under construction", "project manager", "managers", "hidden", "calgary -permitted", "-garage", "nothing here",
+		`"garage"`, "---", "38TH ST SW",
+	}
 	rounds := 150
 	if testing.Short() {
 		rounds = 40
@@ -155,7 +167,11 @@ func TestWordsFindWhatTheModelFinds(t *testing.T) {
 	for _, text := range texts {
 		for _, d := range []query.Dataset{query.Projects, query.Contacts} {
 			want := w.find(d, text)
-			for _, body := range []string{`{"query":%q,"limit":100}`, `{"query":%q,"limit":100,"words":"forms","sort":{"field":"created_at","order":"desc"}}`, `{"query":%q,"dry_run":true}`} {
+			for _, body := range []string{
+				`{"query":%q,"limit":100}`,
+				`{"query":%q,"limit":100,"words":"forms","sort":{"field":"created_at","order":"desc"}}`,
+				`{"query":%q,"dry_run":true}`,
+			} {
 				q := parse(t, d, dataBase, fmt.Sprintf(body, text))
 				got, err := w.engine.Search(t.Context(), q)
 				if err != nil {
@@ -173,7 +189,8 @@ func TestWordsFindWhatTheModelFinds(t *testing.T) {
 					t.Errorf("%s of %s: did you mean %q, which finds nothing", text, d, got.DidYouMean)
 				}
 			}
-			if f, err := w.engine.Facets(t.Context(), facetSearch(t, d, fmt.Sprintf(`{"query":%q}`, text))); err != nil || int(f.Count) != len(want) {
+			if f, err := w.engine.Facets(t.Context(), facetSearch(t, d, fmt.Sprintf(`{"query":%q}`, text))); err != nil ||
+				int(f.Count) != len(want) {
 				t.Errorf("facets of %s of %s: %d, %v; want %d", text, d, f.Count, err, len(want))
 			}
 			if len(want) > 0 {
@@ -194,13 +211,23 @@ func TestFirmsOfProjects(t *testing.T) {
 	data.Add(
 		searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Mattamy Homes"}`, searchtest.ID("a", 1))),
 		searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Norr Architects"}`, searchtest.ID("a", 2))),
-		searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Lot 1","description":"garage","account_ids":[%q,%q]}`, searchtest.ID("p", 1), searchtest.ID("a", 2), searchtest.ID("a", 1))),
-		searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Lot 2","account_ids":[%q,%q]}`, searchtest.ID("p", 2), searchtest.ID("a", 1), searchtest.ID("a", 9))),
+		searchtest.Record(
+			t, query.Projects,
+			fmt.Sprintf(
+				`{"id":%q,"name":"Lot 1","description":"garage","account_ids":[%q,%q]}`, searchtest.ID("p", 1),
+				searchtest.ID("a", 2), searchtest.ID("a", 1),
+			),
+		),
+		searchtest.Record(
+			t, query.Projects,
+			fmt.Sprintf(`{"id":%q,"name":"Lot 2","account_ids":[%q,%q]}`, searchtest.ID("p", 2), searchtest.ID("a", 1), searchtest.ID("a", 9)),
+		),
 		searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Mattamy street"}`, searchtest.ID("p", 3))))
 	e, x := newEngine(t)
 	x.Load(t, data)
 	for text, want := range map[string]int{
-		"mattamy homes": 2, "mattamy home garages": 1, "norr mattamy": 1, `"mattamy homes"`: 2, `"architects mattamy"`: 0, `"homes norr"`: 0, "garage -norr": 0, "matt*": 3,
+		"mattamy homes": 2, "mattamy home garages": 1, "norr mattamy": 1, `"mattamy homes"`: 2,
+		`"architects mattamy"`: 0, `"homes norr"`: 0, "garage -norr": 0, "matt*": 3,
 	} {
 		page, err := e.Search(t.Context(), parse(t, query.Projects, dataBase, fmt.Sprintf(`{"query":%q}`, text)))
 		if err != nil || page.Total != want {
@@ -215,7 +242,8 @@ func TestOrderOfWords(t *testing.T) {
 	t.Parallel()
 	projects := []map[string]string{
 		{"name": "Garage"}, {"name": "Garage with deck"}, {"name": "Garages with deck"}, {"name": "Gar with deck"},
-		{"name": "Shed", "description": "with a garage"}, {"name": "Shed", "description": "with garages"}, {"name": "Shed", "description": "with gar"},
+		{"name": "Shed", "description": "with a garage"}, {"name": "Shed", "description": "with garages"},
+		{"name": "Shed", "description": "with gar"},
 		{"name": "Lot 1", "description": "heated pool house"}, {"name": "Lot 2", "description": "pool, heated"},
 	}
 	w := newWordWorld(t, projects, nil)
@@ -242,7 +270,14 @@ func TestOrderOfWords(t *testing.T) {
 // similar, and named.
 func TestMeantByWords(t *testing.T) {
 	t.Parallel()
-	w := newWordWorld(t, []map[string]string{{"name": "Zara garage"}, {"name": "Hospital wing"}, {"name": "Zara homes"}, {"name": "Deck"}, {"name": "91 Mahogany MR"}}, []map[string]string{{"name": "Ada", "email": "hidden@firm.example"}})
+	w := newWordWorld(
+		t,
+		[]map[string]string{
+			{"name": "Zara garage"}, {"name": "Hospital wing"}, {"name": "Zara homes"}, {"name": "Deck"},
+			{"name": "91 Mahogany MR"},
+		},
+		[]map[string]string{{"name": "Ada", "email": "hidden@firm.example"}},
+	)
 	for _, c := range []struct {
 		dataset     query.Dataset
 		text, meant string
@@ -296,7 +331,9 @@ func TestOwnSynonyms(t *testing.T) {
 	if page, err := ask(own, `{"query":"aircraft sheds","limit":1,"search_after":"`+first.Next+`"}`); err != nil || len(page.Rows) != 1 {
 		t.Error(page, err)
 	}
-	if err := own.CheckCursor(parse(t, query.Projects, dataBase, `{"query":"aircraft sheds","limit":1,"search_after":"`+first.Next+`"}`)); err != nil {
+	if err := own.CheckCursor(parse(
+		t, query.Projects, dataBase, `{"query":"aircraft sheds","limit":1,"search_after":"`+first.Next+`"}`,
+	)); err != nil {
 		t.Error(err)
 	}
 	if _, err := ask(w.engine, `{"query":"aircraft sheds","limit":1,"search_after":"`+first.Next+`"}`); fault.CodeOf(err) != fault.BadRequest {
@@ -338,7 +375,10 @@ func TestAddressesByWords(t *testing.T) {
 func TestWordsBindCursors(t *testing.T) {
 	t.Parallel()
 	w := newWordWorld(t, []map[string]string{{"name": "Garage"}, {"name": "Garage two"}, {"name": "Garages"}}, nil)
-	for body, same := range map[string]bool{`{"query":"garage","limit":1`: false, `{"query":"garage","limit":1,"sort":{"field":"created_at","order":"asc"}`: true} {
+	for body, same := range map[string]bool{
+		`{"query":"garage","limit":1`: false,
+		`{"query":"garage","limit":1,"sort":{"field":"created_at","order":"asc"}`: true,
+	} {
 		for from, to := range map[string]string{`}`: `,"words":"exact"`, `,"words":"exact"}`: ``} {
 			page, err := w.engine.Search(t.Context(), parse(t, query.Projects, dataBase, body+from))
 			if err != nil || page.Next == "" {
@@ -357,7 +397,8 @@ func TestWordsBindCursors(t *testing.T) {
 func TestIndexWithoutWords(t *testing.T) {
 	t.Parallel()
 	e, _ := namedFirms(t, query.MarkFolding)
-	if _, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, `{"query":"homes"}`)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fmt.Sprint(err), "load all records again") {
+	if _, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, `{"query":"homes"}`)); fault.CodeOf(err) != fault.Unavailable ||
+		!strings.Contains(fmt.Sprint(err), "load all records again") {
 		t.Error(err)
 	}
 	if _, err := e.Facets(t.Context(), facetSearch(t, query.Accounts, `{"query":"homes"}`)); fault.CodeOf(err) != fault.Unavailable {

@@ -18,7 +18,10 @@ type moving struct{ quiet }
 
 func (m *moving) ChangesAfter(context.Context, query.Dataset, changes.Position, int) (changes.Page, bool, error) {
 	later := changes.Entry{Change: changes.Change{Dataset: query.Accounts, ID: uuid.New(), Op: changes.Upsert}, Seq: m.at.Seq + 1}
-	return changes.Page{Entries: []changes.Entry{later}, Next: changes.Position{Publication: m.at.Publication, Seq: later.Seq}, CaughtUp: true}, true, nil
+	return changes.Page{
+		Entries: []changes.Entry{later}, Next: changes.Position{Publication: m.at.Publication, Seq: later.Seq},
+		CaughtUp: true,
+	}, true, nil
 }
 
 // plain does not sign.

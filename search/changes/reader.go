@@ -184,8 +184,13 @@ func (r *Reader) Again(ctx context.Context, req query.ChangesRequest, from, to s
 }
 
 // answer adds the records to a page, of those that are among.
-func (r *Reader) answer(ctx context.Context, req query.ChangesRequest, after Position, page Page, among func(id string) bool) (Answer, error) {
-	a := Answer{Items: items(req.Dataset, page.Entries), From: r.seal(req.Dataset, after), Next: r.seal(req.Dataset, page.Next), CaughtUp: page.CaughtUp}
+func (r *Reader) answer(
+	ctx context.Context, req query.ChangesRequest, after Position, page Page, among func(id string) bool,
+) (Answer, error) {
+	a := Answer{
+		Items: items(req.Dataset, page.Entries), From: r.seal(req.Dataset, after), Next: r.seal(req.Dataset, page.Next),
+		CaughtUp: page.CaughtUp,
+	}
 	if !page.CaughtUp {
 		a.Lag = max(0, time.Since(page.PublishedAt))
 	}

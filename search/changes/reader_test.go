@@ -45,7 +45,10 @@ func TestWaitingAsksOnceForAll(t *testing.T) {
 	var waiting sync.WaitGroup
 	for range 500 {
 		waiting.Go(func() {
-			at, err := r.Wait(t.Context(), query.ChangesRequest{FeedRequest: query.FeedRequest{Wait: 2 * time.Second}}, store.at, func() bool { return false })
+			at, err := r.Wait(
+				t.Context(), query.ChangesRequest{FeedRequest: query.FeedRequest{Wait: 2 * time.Second}}, store.at,
+				func() bool { return false },
+			)
 			if at != store.at || err != nil {
 				t.Errorf("%+v, %v", at, err)
 			}

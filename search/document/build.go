@@ -54,7 +54,9 @@ func Build(r Record, children Children) []byte {
 func AppendBoth(doc, fragment []byte, r Record, children Children) (builtDoc, builtFragment []byte) {
 	r.derive(children)
 	folded := r.fold()
-	return withDigest(r.withSuggest(r.withPhone(r.withDomains(r.build(doc, folded, children))), folded), len(doc)), r.fragment(fragment, folded)
+	return withDigest(
+		r.withSuggest(r.withPhone(r.withDomains(r.build(doc, folded, children))), folded), len(doc),
+	), r.fragment(fragment, folded)
 }
 
 // withDomains adds the record's distinct domains in folded form. A record without

@@ -35,7 +35,10 @@ func TestDigest(t *testing.T) {
 		t.Errorf("%d of another name too", other)
 	}
 	one := func(fragment string) family {
-		return family{count: map[query.Dataset]int64{query.Contacts: 1}, newest: map[query.Dataset][]document.Child{query.Contacts: {{Fragment: []byte(fragment)}}}}
+		return family{
+			count:  map[query.Dataset]int64{query.Contacts: 1},
+			newest: map[query.Dataset][]document.Child{query.Contacts: {{Fragment: []byte(fragment)}}},
+		}
 	}
 	if a, b := digest(line, one(`{"id":"a"}`)), digest(line, one(`{"id":"b"}`)); a == b || a == first {
 		t.Errorf("%d and %d with different children, %d without", a, b, first)

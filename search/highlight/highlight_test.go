@@ -59,7 +59,8 @@ func TestFragments(t *testing.T) {
 			t.Errorf("%q in %q: %q, want %q", c.query, c.text, got, c.want)
 		}
 	}
-	if got := New(words.Published.Read("hospitl", query.Fold), true).Fragments("General Hospital"); len(got) != 1 || got[0].Marks[0] != (Mark{8, 16}) {
+	if got := New(words.Published.Read("hospitl", query.Fold), true).Fragments("General Hospital"); len(got) != 1 ||
+		got[0].Marks[0] != (Mark{8, 16}) {
 		t.Errorf("%+v", got)
 	}
 }

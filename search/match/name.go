@@ -256,7 +256,8 @@ func classify(token string, bracket bool, cities []string) word {
 		if w.text, w.class = token, number; bracket && len(token) == 4 {
 			w.class = place // "Otis Excavating (2020)": no more than a place
 		}
-	case places[token] || slices.ContainsFunc(cities, func(city string) bool { return city == token || strings.Contains(" "+city+" ", " "+token+" ") }):
+	case places[token] ||
+		slices.ContainsFunc(cities, func(city string) bool { return city == token || strings.Contains(" "+city+" ", " "+token+" ") }):
 		w.text, w.class = token, place
 	case trades[w.text] || trades[stem(w.text)]:
 		w.class = trade
@@ -281,7 +282,8 @@ func withoutLegal(words []word) ([]word, string) {
 	again:
 		for len(words) > 1 {
 			for _, p := range phrases {
-				if at := len(words) - len(p.words); at > 0 && slices.EqualFunc(words[at:], p.words, func(w word, text string) bool { return w.as == text }) {
+				if at := len(words) - len(p.words); at > 0 &&
+					slices.EqualFunc(words[at:], p.words, func(w word, text string) bool { return w.as == text }) {
 					words = words[:at]
 					if last == "" {
 						last = p.form

@@ -11,7 +11,10 @@ import (
 // What an input and a record say of each other, beyond names.
 func TestCompare(t *testing.T) {
 	t.Parallel()
-	trico := Record{ID: "1", Name: "TRICO HOMES", Domains: []string{"www.trico.example", "tricohomes.ca"}, Phone: "+1 (403) 555-0100", City: "Calgary", State: "AB"}
+	trico := Record{
+		ID: "1", Name: "TRICO HOMES", Domains: []string{"www.trico.example", "tricohomes.ca"},
+		Phone: "+1 (403) 555-0100", City: "Calgary", State: "AB",
+	}
 	plain := Record{ID: "2", Name: "TRICO HOMES", City: "Calgary", State: "AB"}
 	person := Record{ID: "3", Name: "Jane Doe", Email: "Jane.Doe@trico.example", City: "Calgary"}
 	for _, c := range []struct {
@@ -22,11 +25,19 @@ func TestCompare(t *testing.T) {
 		matches  bool
 	}{
 		{"another domain", query.MatchInput{Name: "Trico Homes", Domain: "other.example"}, trico, "name equal, domain conflict", false},
-		{"another domain, all else equal", query.MatchInput{Name: "Trico Homes", Domain: "other.example", Phone: "403 555 0100", City: "Calgary", State: "AB"}, trico, "name equal, domain conflict, phone equal, city equal, state equal", false},
+		{
+			"another domain, all else equal",
+			query.MatchInput{Name: "Trico Homes", Domain: "other.example", Phone: "403 555 0100", City: "Calgary", State: "AB"},
+			trico, "name equal, domain conflict, phone equal, city equal, state equal", false,
+		},
 		{"its second domain", query.MatchInput{Domain: "https://www.tricohomes.ca/"}, trico, "domain equal", true},
 		{"a host of its domain", query.MatchInput{Name: "Trico Homes", Domain: "shop.tricohomes.ca"}, trico, "name equal, domain similar", true},
 		{"an address elsewhere", query.MatchInput{Name: "Trico Homes", Email: "jane@other.example"}, trico, "name equal, email conflict", false},
-		{"its domain, and an address elsewhere", query.MatchInput{Domain: "tricohomes.ca", Email: "jane@other.example"}, trico, "domain equal, email conflict", false},
+		{
+			"its domain, and an address elsewhere",
+			query.MatchInput{Domain: "tricohomes.ca", Email: "jane@other.example"}, trico,
+			"domain equal, email conflict", false,
+		},
 		{"a public domain", query.MatchInput{Name: "Trico Homes", Domain: "facebook.com/trico"}, trico, "name equal, domain missing", true},
 		{"a public address", query.MatchInput{Name: "Trico Homes", Email: "trico@gmail.com"}, trico, "name equal, email missing", true},
 		{"no domain there", query.MatchInput{Name: "Trico Homes", Domain: "other.example"}, plain, "name equal, domain missing", true},
@@ -37,8 +48,14 @@ func TestCompare(t *testing.T) {
 		{"a sentence", query.MatchInput{Name: "Trico Homes", Domain: "no website. ask"}, trico, "name equal, domain missing", true},
 		{"two domains", query.MatchInput{Name: "Trico Homes", Domain: "other.example; trico.example"}, trico, "name equal, domain missing", true},
 		{"no address", query.MatchInput{Name: "Trico Homes", Email: "none@n/a"}, trico, "name equal, email missing", true},
-		{"an address of another person", query.MatchInput{Name: "Jane Doe", Email: "jane@other.example"}, person, "name equal, email conflict", false},
-		{"another domain of a person", query.MatchInput{Name: "Jane Doe", Domain: "other.example", City: "Calgary"}, person, "name equal, domain conflict, city equal", false},
+		{
+			"an address of another person", query.MatchInput{Name: "Jane Doe", Email: "jane@other.example"}, person,
+			"name equal, email conflict", false,
+		},
+		{
+			"another domain of a person", query.MatchInput{Name: "Jane Doe", Domain: "other.example", City: "Calgary"},
+			person, "name equal, domain conflict, city equal", false,
+		},
 		{"a person's address", query.MatchInput{Email: "JANE.doe@TRICO.example"}, person, "email equal", true},
 	} {
 		d := query.Accounts
@@ -67,8 +84,13 @@ func TestCompare(t *testing.T) {
 // confidence that is one.
 func TestStrangeTexts(t *testing.T) {
 	t.Parallel()
-	texts := []string{"", " ", "a", "🏗️🏠", "🏗️ Homes 🏠", "شركة تريكو للمنازل", "בית טריקו", "\u202eTRICO\u202c HOMES", "建築 株式会社", "ﷺ", "e\u0301e\u0301", "\u200b\u200d", "--- ()/&+",
-		strings.Repeat("x", 10_000), strings.Repeat("Trico Homes ", 1_000), strings.Repeat("🏠", 3_000), strings.Repeat("a o/a ", 500), "o/a", "o/a o/a", "Inc. Ltd.", "1824457", "\xff\xfe", "a\x00b", "İstanbul ıŞ", "ǅ ﬁ Å"}
+	texts := []string{
+		"", " ", "a", "🏗️🏠", "🏗️ Homes 🏠", "شركة تريكو للمنازل", "בית טריקו", "\u202eTRICO\u202c HOMES", "建築 株式会社", "ﷺ",
+		"e\u0301e\u0301", "\u200b\u200d", "--- ()/&+",
+		strings.Repeat("x", 10_000), strings.Repeat("Trico Homes ", 1_000), strings.Repeat("🏠", 3_000),
+		strings.Repeat("a o/a ", 500), "o/a", "o/a o/a", "Inc. Ltd.", "1824457", "\xff\xfe", "a\x00b", "İstanbul ıŞ",
+		"ǅ ﬁ Å",
+	}
 	for _, d := range query.Matched {
 		for _, a := range texts {
 			for _, b := range texts {
@@ -99,16 +121,30 @@ func TestSame(t *testing.T) {
 		same bool
 	}{
 		{"another city", query.Accounts, Record{Name: "Summit Homes", City: "Calgary"}, Record{Name: "Summit Homes", City: "Red Deer"}, false},
-		{"another city, one phone", query.Accounts, Record{Name: "Summit Homes", City: "Calgary", Phone: "403 555 0100"}, Record{Name: "Summit Homes", City: "Red Deer", Phone: "403 555 0100"}, true},
+		{
+			"another city, one phone", query.Accounts,
+			Record{Name: "Summit Homes", City: "Calgary", Phone: "403 555 0100"},
+			Record{Name: "Summit Homes", City: "Red Deer", Phone: "403 555 0100"}, true,
+		},
 		{"legal forms", query.Accounts, Record{Name: "Trico Homes Inc."}, Record{Name: "TRICO HOMES"}, true},
 		{"a typo", query.Accounts, Record{Name: "Mattamy Homes", City: "Calgary"}, Record{Name: "Matamy Homes", City: "Calgary"}, true},
 		{"order and spaces", query.Accounts, Record{Name: "West Can Construction"}, Record{Name: "Westcan Const."}, true},
 		{"another trade", query.Accounts, Record{Name: "Elegant Homes"}, Record{Name: "Elegant Roofing"}, false},
-		{"another domain", query.Accounts, Record{Name: "Trico Homes", Domains: []string{"a.example"}}, Record{Name: "Trico Homes", Domains: []string{"b.example"}}, false},
-		{"one domain of several", query.Accounts, Record{Name: "Trico", Domains: []string{"a.example", "b.example"}}, Record{Name: "Trico Homes", Domains: []string{"c.example", "www.b.example"}}, true},
+		{
+			"another domain", query.Accounts, Record{Name: "Trico Homes", Domains: []string{"a.example"}},
+			Record{Name: "Trico Homes", Domains: []string{"b.example"}}, false,
+		},
+		{
+			"one domain of several", query.Accounts, Record{Name: "Trico", Domains: []string{"a.example", "b.example"}},
+			Record{Name: "Trico Homes", Domains: []string{"c.example", "www.b.example"}}, true,
+		},
 		{"an address", query.Contacts, Record{Name: "Jane Doe", Email: "jane@a.example"}, Record{Name: "J. Doe", Email: "Jane@A.example"}, true},
 		{"namesakes", query.Contacts, Record{Name: "Jane Doe"}, Record{Name: "Jane Doe"}, false},
-		{"namesakes in two firms", query.Contacts, Record{Name: "Jane Doe", City: "Calgary", Email: "jane@a.example"}, Record{Name: "Jane Doe", City: "Calgary", Email: "jane@b.example"}, false},
+		{
+			"namesakes in two firms", query.Contacts,
+			Record{Name: "Jane Doe", City: "Calgary", Email: "jane@a.example"},
+			Record{Name: "Jane Doe", City: "Calgary", Email: "jane@b.example"}, false,
+		},
 	} {
 		for _, pair := range [][2]Record{{c.a, c.b}, {c.b, c.a}} {
 			if confidence, reasons := Same(c.d, pair[0], pair[1], 0); (confidence >= 0.9) != c.same {
@@ -138,7 +174,8 @@ func TestSameNameOfMany(t *testing.T) {
 		c, _ := Same(query.Accounts, a, b, sharing)
 		return c
 	}
-	if two, few, many := confidence(a, b, PairOf), confidence(a, b, 10), confidence(a, b, 100); two != confidence(a, b, 0) || two <= few || few <= many || two < 0.95 || many > 0.9 {
+	if two, few, many := confidence(a, b, PairOf), confidence(a, b, 10), confidence(a, b, 100); two != confidence(a, b, 0) ||
+		two <= few || few <= many || two < 0.95 || many > 0.9 {
 		t.Errorf("shared by two %.3f, ten %.3f, a hundred %.3f", two, few, many)
 	}
 	other := Record{Name: "Summit Hoems", City: "Calgary"}

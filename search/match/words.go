@@ -120,7 +120,8 @@ var dropped = words(`the and of a an`)
 
 // The words between two names of one firm: "1824457 Alberta Ltd o/a Trico Homes".
 var aliases = [][]string{
-	{"operating", "as"}, {"doing", "business", "as"}, {"trading", "as"}, {"also", "known", "as"}, {"known", "as"}, {"carrying", "on", "business", "as"},
+	{"operating", "as"}, {"doing", "business", "as"}, {"trading", "as"}, {"also", "known", "as"}, {"known", "as"},
+	{"carrying", "on", "business", "as"},
 	{"o", "/", "a"}, {"t", "/", "a"}, {"d", "/", "b", "/", "a"}, {"a", "/", "k", "/", "a"}, {"dba"}, {"aka"}, {"fka"}, {"formerly"},
 }
 
@@ -129,7 +130,8 @@ var phrases = []struct {
 	words []string
 	form  string
 }{
-	{[]string{"limited", "partnership"}, "lp"}, {[]string{"general", "partnership"}, "gp"}, {[]string{"unlimited", "liability", "company"}, "ulc"},
+	{[]string{"limited", "partnership"}, "lp"}, {[]string{"general", "partnership"}, "gp"},
+	{[]string{"unlimited", "liability", "company"}, "ulc"},
 	{[]string{"limited", "liability", "partnership"}, "llp"}, {[]string{"limited", "liability", "company"}, "llc"},
 	{[]string{"joint", "venture"}, "jv"}, {[]string{"professional", "corporation"}, "pc"},
 }

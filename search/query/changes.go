@@ -65,17 +65,32 @@ type changesRequest struct {
 
 // TimeRule takes an instant, or a day, which is its begin in UTC.
 func TimeRule() rule.Rule[time.Time] {
-	return rule.New(schema.DayOrInstant().Described("A UTC day, `YYYY-MM-DD`, which is its begin, or an instant, RFC 3339."), input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
+	return rule.New(schema.DayOrInstant().Described(
+		"A UTC day, `YYYY-MM-DD`, which is its begin, or an instant, RFC 3339.",
+	), input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
 		first, _, ok := readDate(issues, v, path)
 		return time.UnixMilli(int64(first)), ok
 	}).Instead(dayOfSeconds)
 }
 
 func changesRule(d Dataset) rule.Rule[ChangesRequest] {
-	fields := append(feedFields(func(r *changesRequest) *FeedRequest { return &r.FeedRequest }, func(r *changesRequest) *int { return &r.ChangesRequest.Limit }),
-		rule.Optional("records", rule.Boolean().Described("Return the record of each `upsert`, for 1 credit each."), func(r *changesRequest) *bool { return &r.Records }),
-		rule.OptionalFunc("fields", RecordFieldsRule(d), func(r *changesRequest, fields FieldSet) { r.ChangesRequest.Fields, r.fields = fields, true }),
-		rule.OptionalFunc("filters", filtersRule(d, Data).Described("Follow only the records that match. A record that changed and does not match is a `leave`."), func(r *changesRequest, c conditions) { r.add(c) }),
+	fields := append(
+		feedFields(
+			func(r *changesRequest) *FeedRequest { return &r.FeedRequest },
+			func(r *changesRequest) *int { return &r.ChangesRequest.Limit },
+		),
+		rule.Optional(
+			"records", rule.Boolean().Described("Return the record of each `upsert`, for 1 credit each."),
+			func(r *changesRequest) *bool { return &r.Records },
+		),
+		rule.OptionalFunc("fields", RecordFieldsRule(d), func(r *changesRequest, fields FieldSet) {
+			r.ChangesRequest.Fields, r.fields = fields, true
+		}),
+		rule.OptionalFunc(
+			"filters",
+			filtersRule(d, Data).Described("Follow only the records that match. A record that changed and does not match is a `leave`."),
+			func(r *changesRequest, c conditions) { r.add(c) },
+		),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *changesRequest) {
 			if r.fields && !r.Records {
 				issues.Add(fault.Custom, body.Path("fields"), `needs "records": true: without it, changes have no records`)
@@ -105,7 +120,10 @@ type WorkspaceChangesRequest struct {
 
 // WorkspaceChangesRule reads the body of a request for the changes of a workspace.
 var WorkspaceChangesRule = rule.Object(
-	feedFields(func(r *WorkspaceChangesRequest) *FeedRequest { return &r.FeedRequest }, func(r *WorkspaceChangesRequest) *int { return &r.Limit })...,
+	feedFields(
+		func(r *WorkspaceChangesRequest) *FeedRequest { return &r.FeedRequest },
+		func(r *WorkspaceChangesRequest) *int { return &r.Limit },
+	)...,
 ).Named("WorkspaceChangesRequest")
 
 // feedFields are the members of each request for changes.
@@ -113,14 +131,28 @@ func feedFields[T any](feed func(*T) *FeedRequest, limit func(*T) *int) []rule.F
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
 	return []rule.Field[T]{
-		rule.Optional("cursor", rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return cmp.Or(v.Text, "-"), true }).
+		rule.Optional("cursor", rule.New(
+			cursor, input.String, "a cursor",
+			func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return cmp.Or(v.Text, "-"), true },
+		).
 			Described("`metadata.next` of the page before."), func(r *T) *string { return &feed(r).Cursor }),
-		rule.OptionalFunc("since", TimeRule().As(DateSchema).Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *T, at time.Time) { feed(r).Since = &at }),
+		rule.OptionalFunc(
+			"since",
+			TimeRule().As(DateSchema).Described("Begin with what was told after this time; a day is its begin in UTC."),
+			func(r *T, at time.Time) { feed(r).Since = &at },
+		),
 		rule.Step(func(_ *input.Issues, body *input.Reader, r *T) { feed(r).Resolved = body.Take("since").Resolved }),
 		rule.Optional("limit", rule.Integer(1, MaxChanges).Default(DefaultChanges), limit),
-		rule.Optional("wait_s", rule.Map(rule.Integer(0, int(MaxChangesWait/time.Second)).Default(0), func(s int) time.Duration { return time.Duration(s) * time.Second }).
+		rule.Optional("wait_s", rule.Map(
+			rule.Integer(0, int(MaxChangesWait/time.Second)).Default(0),
+			func(s int) time.Duration { return time.Duration(s) * time.Second },
+		).
 			Described("Seconds to wait for a change if there is none."), func(r *T) *time.Duration { return &feed(r).Wait }),
-		rule.Optional("history", rule.UUID[uuid.UUID]().Described("An id: return the changes of it that are kept instead, newest first and each by itself."), func(r *T) *uuid.UUID { return &feed(r).History }),
+		rule.Optional(
+			"history",
+			rule.UUID[uuid.UUID]().Described("An id: return the changes of it that are kept instead, newest first and each by itself."),
+			func(r *T) *uuid.UUID { return &feed(r).History },
+		),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *T) {
 			if given(body, "cursor") && given(body, "since") {
 				issues.Add(fault.Custom, body.Path("since"), "give cursor or since, not both: a cursor says where to begin")

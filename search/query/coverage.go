@@ -34,19 +34,22 @@ var CoverageRule = func() rule.Rule[Coverage] {
 		shapes = append(shapes, r.Schema)
 	}
 	named := rule.Enum(datasets...)
-	return rule.New(&schema.Schema{OneOf: shapes}, input.Object, "an object", func(s *input.Issues, v input.Value, path []string) (Coverage, bool) {
-		r, ok := byDataset[v.Get("dataset").Text]
-		if v.Get("dataset").Kind != input.String || !ok {
-			of := s.Object(v, path...)
-			of.Expect([]string{"dataset", "by", "limit"})
-			named.Member(s, of, "dataset", true)
-			rule.Exact().Member(s, of, "by", true)
-			coverageLimit.Member(s, of, "limit", false)
-			of.Done()
-			return Coverage{}, false
-		}
-		return r.Read(s, v, path...), true
-	}).Named("CoverageRequest")
+	return rule.New(
+		&schema.Schema{OneOf: shapes}, input.Object, "an object",
+		func(s *input.Issues, v input.Value, path []string) (Coverage, bool) {
+			r, ok := byDataset[v.Get("dataset").Text]
+			if v.Get("dataset").Kind != input.String || !ok {
+				of := s.Object(v, path...)
+				of.Expect([]string{"dataset", "by", "limit"})
+				named.Member(s, of, "dataset", true)
+				rule.Exact().Member(s, of, "by", true)
+				coverageLimit.Member(s, of, "limit", false)
+				of.Done()
+				return Coverage{}, false
+			}
+			return r.Read(s, v, path...), true
+		},
+	).Named("CoverageRequest")
 }()
 
 var coverageLimit = rule.Integer(1, MaxCoverage).Default(DefaultCoverage)
@@ -62,7 +65,10 @@ func coverageOf(d Dataset) rule.Rule[Coverage] {
 	}
 	r := rule.Object(
 		rule.Fixed[Coverage]("dataset", rule.Enum(string(d)).As(schema.Const(string(d)))),
-		rule.Required("by", rule.Map(rule.Enum(keys...), func(key string) Field { return byKey[key] }), func(c *Coverage) *Field { return &c.By }),
+		rule.Required(
+			"by", rule.Map(rule.Enum(keys...), func(key string) Field { return byKey[key] }),
+			func(c *Coverage) *Field { return &c.By },
+		),
 		rule.Optional("limit", coverageLimit, func(c *Coverage) *int { return &c.Limit }),
 	)
 	return rule.Map(r, func(c Coverage) Coverage {

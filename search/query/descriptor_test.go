@@ -130,9 +130,18 @@ func TestDescriptorJSON(t *testing.T) {
 		descriptor query.Descriptor
 		want       string
 	}{
-		"text":     {query.Descriptor{Dataset: "accounts", Key: "name", Kind: query.FullText, Description: "d"}, `{"dataset":"accounts","key":"name","kind":"text","description":"d"}`},
-		"no tags":  {query.Descriptor{Dataset: "x", Key: "tags", Kind: query.Enum, Description: "d", Values: query.Vocabulary{}}, `{"dataset":"x","key":"tags","kind":"enum","description":"d","values":[]}`},
-		"relation": {query.Descriptor{Dataset: "x", Key: "has_x", Kind: query.Related, Description: "d", SubFields: []query.Descriptor{}}, `{"dataset":"x","key":"has_x","kind":"relation","description":"d","sub_fields":[]}`},
+		"text": {
+			query.Descriptor{Dataset: "accounts", Key: "name", Kind: query.FullText, Description: "d"},
+			`{"dataset":"accounts","key":"name","kind":"text","description":"d"}`,
+		},
+		"no tags": {
+			query.Descriptor{Dataset: "x", Key: "tags", Kind: query.Enum, Description: "d", Values: query.Vocabulary{}},
+			`{"dataset":"x","key":"tags","kind":"enum","description":"d","values":[]}`,
+		},
+		"relation": {
+			query.Descriptor{Dataset: "x", Key: "has_x", Kind: query.Related, Description: "d", SubFields: []query.Descriptor{}},
+			`{"dataset":"x","key":"has_x","kind":"relation","description":"d","sub_fields":[]}`,
+		},
 	} {
 		got, err := json.Marshal(c.descriptor)
 		if err != nil || string(got) != c.want {

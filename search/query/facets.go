@@ -163,15 +163,18 @@ func facetRequestRule(d Dataset, base BaseKind) rule.Rule[FacetRequest] {
 		func(r *facetRequest) *[]Facet { return &r.facets }))
 	body := rule.Object(members...)
 	name := baseNames[base] + d.Title() + "FacetRequest"
-	return rule.New(schema.Named(name, body.Schema), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (FacetRequest, bool) {
-		v = refusePrivate(issues, v, path)
-		before := len(*issues)
-		read := body.Read(issues, v, path...)
-		if len(*issues) > before {
-			return FacetRequest{}, false
-		}
-		return read.split(d, base, body, v), true
-	})
+	return rule.New(
+		schema.Named(name, body.Schema), input.Object, "an object",
+		func(issues *input.Issues, v input.Value, path []string) (FacetRequest, bool) {
+			v = refusePrivate(issues, v, path)
+			before := len(*issues)
+			read := body.Read(issues, v, path...)
+			if len(*issues) > before {
+				return FacetRequest{}, false
+			}
+			return read.split(d, base, body, v), true
+		},
+	)
 }
 
 // split puts the filters that a facet ignores after the other conditions.
@@ -323,22 +326,46 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 	}
 	own := map[facetKind][]rule.Field[Facet]{
 		valueFacet: {
-			rule.Optional("limit", rule.Integer(1, MaxFacetValues).Default(DefaultFacetLimit).Described("How many values are listed, the most frequent ones."), func(f *Facet) *int { return &f.Limit }),
-			rule.OptionalFunc("prefix", rule.Text(1, MaxQuery).Example("cal").Described("Keeps the values, of `account_ids` those of the accounts' names, that have its words, the last of which may be the beginning of one, ignoring case and accents."), func(f *Facet, text string) { f.Prefix = append([]string{}, runs(Fold(text))...) }),
+			rule.Optional(
+				"limit",
+				rule.Integer(1, MaxFacetValues).Default(DefaultFacetLimit).Described("How many values are listed, the most frequent ones."),
+				func(f *Facet) *int { return &f.Limit },
+			),
+			rule.OptionalFunc(
+				"prefix",
+				rule.Text(1, MaxQuery).Example("cal").Described("Keeps the values, of `account_ids` those of the accounts' names, that have its words, the last of which may be the beginning of one, ignoring case and accents."),
+				func(f *Facet, text string) { f.Prefix = append([]string{}, runs(Fold(text))...) },
+			),
 		},
 		dateFacet: {
-			rule.Required("interval", rule.Enum(Day, Week, Month, Quarter, Year).Described("In UTC; weeks begin on Monday. More than 1,000 buckets are an error."), func(f *Facet) *Interval { return &f.Interval }),
+			rule.Required(
+				"interval",
+				rule.Enum(Day, Week, Month, Quarter, Year).Described("In UTC; weeks begin on Monday. More than 1,000 buckets are an error."),
+				func(f *Facet) *Interval { return &f.Interval },
+			),
 		},
 		numberFacet: {rule.Either(
-			rule.Optional("ranges", rule.Array("ranges", facetRange, 1, MaxNumberBuckets).Described("Inclusive ranges, in any order."), func(f *Facet) *[]FacetRange { return &f.Ranges }),
-			rule.Optional("buckets", rule.Integer(1, MaxNumberBuckets).Described("A number of buckets of equal width, from the lowest to the highest value. Each ends before the next begins; the last has its end too."), func(f *Facet) *int { return &f.Buckets }),
+			rule.Optional(
+				"ranges",
+				rule.Array("ranges", facetRange, 1, MaxNumberBuckets).Described("Inclusive ranges, in any order."),
+				func(f *Facet) *[]FacetRange { return &f.Ranges },
+			),
+			rule.Optional(
+				"buckets",
+				rule.Integer(1, MaxNumberBuckets).Described("A number of buckets of equal width, from the lowest to the highest value. Each ends before the next begins; the last has its end too."),
+				func(f *Facet) *int { return &f.Buckets },
+			),
 		)},
 	}
 	names := map[facetKind]string{valueFacet: "ValueFacet", dateFacet: "DateFacet", numberFacet: "NumberFacet"}
 	readers := map[facetKind]rule.Rule[Facet]{}
 	var shapes []*schema.Schema
 	ofAnyKind := append(measureMember(d, base),
-		rule.OptionalFunc("exclude_own", rule.Boolean().Default(true).Described("The facet ignores the request's own filter on its field."), func(f *Facet, exclude bool) { f.CountOwn = !exclude }),
+		rule.OptionalFunc(
+			"exclude_own",
+			rule.Boolean().Default(true).Described("The facet ignores the request's own filter on its field."),
+			func(f *Facet, exclude bool) { f.CountOwn = !exclude },
+		),
 		rangesOf)
 	for _, kind := range []facetKind{valueFacet, dateFacet, numberFacet} {
 		if byKind[kind] == nil {
@@ -355,7 +382,9 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 	if located {
 		shapes = append(shapes, schema.Named(baseNames[base]+d.Title()+"GeoFacet", geo.Schema))
 	}
-	return rule.New(schema.Named(baseNames[base]+d.Title()+"Facet", &schema.Schema{AnyOf: shapes}), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (Facet, bool) {
+	return rule.New(schema.Named(
+		baseNames[base]+d.Title()+"Facet", &schema.Schema{AnyOf: shapes},
+	), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (Facet, bool) {
 		if located && v.Get("geo").Kind != input.Absent && v.Get("field").Kind == input.Absent {
 			before := len(*issues)
 			return geo.Read(issues, v, path...), len(*issues) == before
@@ -370,7 +399,10 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 		switch field := r.Take("field"); field.Kind {
 		case input.String:
 			if located && field.Text == "location" {
-				*issues = append(*issues, fault.Issue{Code: fault.UnrecognizedKeys, Path: r.Path("field"), Keys: []string{field.Text}, Message: `to count by map tiles, give {"geo":{"precision":12}} instead`})
+				*issues = append(*issues, fault.Issue{
+					Code: fault.UnrecognizedKeys, Path: r.Path("field"), Keys: []string{field.Text},
+					Message: `to count by map tiles, give {"geo":{"precision":12}} instead`,
+				})
 				break
 			}
 			issues.Unrecognized(r.Path("field"), []string{field.Text}, known, ofField(d, base, "a field whose values are not counted"))
@@ -404,14 +436,17 @@ func fieldRule(fields []*Field, others func(key string) string) rule.Rule[*Field
 	for i, f := range fields {
 		keys[i] = f.Key
 	}
-	return rule.New(schema.OneOf(keys...), input.String, "the name of a field", func(issues *input.Issues, v input.Value, path []string) (*Field, bool) {
-		i := slices.Index(keys, v.Text)
-		if i < 0 {
-			issues.Unrecognized(path, []string{v.Text}, keys, others)
-			return nil, false
-		}
-		return fields[i], true
-	})
+	return rule.New(
+		schema.OneOf(keys...), input.String, "the name of a field",
+		func(issues *input.Issues, v input.Value, path []string) (*Field, bool) {
+			i := slices.Index(keys, v.Text)
+			if i < 0 {
+				issues.Unrecognized(path, []string{v.Text}, keys, others)
+				return nil, false
+			}
+			return fields[i], true
+		},
+	)
 }
 
 // measureMember is the member that names a number. In a View a value of the overlay is
@@ -452,13 +487,16 @@ var rangesOf = rule.Step(func(_ *input.Issues, _ *input.Reader, f *Facet) {
 var facetRange = func() rule.Rule[FacetRange] {
 	of := numbers(&Field{Type: Double})
 	s := schema.Array(schema.Nullable(of.schema), 2, 2).Described("From and to, both inclusive; one of them may be null.")
-	return rule.New(s, input.Array, "an array of two numbers", func(issues *input.Issues, v input.Value, path []string) (r FacetRange, ok bool) {
-		r.from, r.to, ok = of.ends(issues, v, path)
-		if ok {
-			r.From, r.To = literal(v.Items[0]), literal(v.Items[1])
-		}
-		return r, ok
-	}).Instead(func(v input.Value) string {
+	return rule.New(
+		s, input.Array, "an array of two numbers",
+		func(issues *input.Issues, v input.Value, path []string) (r FacetRange, ok bool) {
+			r.from, r.to, ok = of.ends(issues, v, path)
+			if ok {
+				r.From, r.To = literal(v.Items[0]), literal(v.Items[1])
+			}
+			return r, ok
+		},
+	).Instead(func(v input.Value) string {
 		if v.Kind == input.Number {
 			return input.Wrapped("[", v, ",null]")
 		}

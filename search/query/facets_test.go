@@ -79,24 +79,47 @@ func TestRefusedFacetRequests(t *testing.T) {
 		{query.Projects, query.Data, `{"facets":[{"field":"cost","interval":"day"},{"field":"cost"},{"field":"cost","buckets":5,"ranges":[[1,2]]}]}`, []string{
 			"invalid_union facets.0", "unrecognized_keys facets.0 interval", "invalid_union facets.1", "invalid_union facets.2"}},
 		{query.Projects, query.Data, `{"facets":[{"field":"cost","ranges":[[2,1],[null,null],[1],[1,"x"],5]},{"field":"cost","ranges":[]},{"field":"cost","buckets":0},{"field":"cost","buckets":101}]}`, []string{
-			"custom facets.0.ranges.0", "custom facets.0.ranges.1", "too_small facets.0.ranges.2", "invalid_type facets.0.ranges.3.1", "invalid_type facets.0.ranges.4",
+			"custom facets.0.ranges.0", "custom facets.0.ranges.1", "too_small facets.0.ranges.2",
+			"invalid_type facets.0.ranges.3.1", "invalid_type facets.0.ranges.4",
 			"too_small facets.1.ranges", "too_small facets.2.buckets", "too_big facets.3.buckets"}},
 		{query.Projects, query.Data, `{"facets":[{"field":"filed_at"},{"field":"filed_at","interval":"hour"},{"field":"filed_at","interval":"day","limit":3},{"field":"stage","limit":0},{"field":"stage","limit":101,"prefix":""}]}`, []string{
-			"invalid_type facets.0.interval", "invalid_union facets.1.interval", "unrecognized_keys facets.2 limit", "too_small facets.3.limit", "too_big facets.4.limit", "too_small facets.4.prefix"}},
+			"invalid_type facets.0.interval", "invalid_union facets.1.interval", "unrecognized_keys facets.2 limit",
+			"too_small facets.3.limit", "too_big facets.4.limit", "too_small facets.4.prefix"}},
 		{query.Projects, query.Data, `{"facets":[{"field":"stage","measure":{"field":"stage","of":"median"}},{"field":"stage","measure":{}}],"limit":5,"sort":1}`, []string{
-			"unrecognized_keys facets.0.measure.field stage", "invalid_union facets.0.measure.of", "invalid_type facets.1.measure.field", "invalid_type facets.1.measure.of", "unrecognized_keys  limit,sort"}},
+			"unrecognized_keys facets.0.measure.field stage", "invalid_union facets.0.measure.of",
+			"invalid_type facets.1.measure.field", "invalid_type facets.1.measure.of", "unrecognized_keys  limit,sort"}},
 		{query.Signals, query.Data, `{"facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"tags"}]}`, []string{
 			"unrecognized_keys facets.0 measure", "unrecognized_keys facets.1.field tags"}},
-		{query.Accounts, query.View, `{"facets":[{"field":"icp_tier","measure":{"field":"atlas_score","of":"avg"}}]}`, []string{"unrecognized_keys facets.0.measure.field atlas_score"}},
-		{query.Projects, query.Data, `{"facets":[` + strings.TrimSuffix(strings.Repeat(`{"field":"stage"},`, 13), ",") + `]}`, []string{"too_big facets"}},
+		{
+			query.Accounts, query.View,
+			`{"facets":[{"field":"icp_tier","measure":{"field":"atlas_score","of":"avg"}}]}`,
+			[]string{"unrecognized_keys facets.0.measure.field atlas_score"},
+		},
+		{
+			query.Projects, query.Data,
+			`{"facets":[` + strings.TrimSuffix(strings.Repeat(`{"field":"stage"},`, 13), ",") + `]}`,
+			[]string{"too_big facets"},
+		},
 		{query.Projects, query.Data, `{"facets":[{"geo":{"precision":19}},{"geo":{"precision":-1},"limit":5},{"geo":{}},{"geo":7},{"field":"location"},{"field":"stage","geo":{"precision":1}},{"geo":{"precision":1.5,"zoom":1},"measure":{"field":"stage","of":"sum"}},{"field":"colour","geo":{}}]}`, []string{
-			"too_big facets.0.geo.precision", "too_small facets.1.geo.precision", "unrecognized_keys facets.1 limit", "invalid_type facets.2.geo.precision", "invalid_type facets.3.geo",
-			"unrecognized_keys facets.4.field location", "unrecognized_keys facets.5 geo", "invalid_type facets.6.geo.precision", "unrecognized_keys facets.6.geo zoom", "unrecognized_keys facets.6.measure.field stage",
+			"too_big facets.0.geo.precision", "too_small facets.1.geo.precision", "unrecognized_keys facets.1 limit",
+			"invalid_type facets.2.geo.precision", "invalid_type facets.3.geo",
+			"unrecognized_keys facets.4.field location", "unrecognized_keys facets.5 geo",
+			"invalid_type facets.6.geo.precision", "unrecognized_keys facets.6.geo zoom",
+			"unrecognized_keys facets.6.measure.field stage",
 			"unrecognized_keys facets.7.field colour", "unrecognized_keys facets.7 geo"}},
-		{query.Accounts, query.Data, `{"facets":[{"geo":{"precision":1}}]}`, []string{"invalid_type facets.0.field", "unrecognized_keys facets.0 geo"}},
+		{query.Accounts, query.Data, `{"facets":[{"geo":{"precision":1}}]}`, []string{
+			"invalid_type facets.0.field", "unrecognized_keys facets.0 geo",
+		}},
 		// No oracle for e-mail addresses.
-		{query.Contacts, query.Data, `{"filters":{"email":{"value":"a@b.example","exact_match":true},"city":{"value":7}}}`, []string{"custom filters.email", "invalid_type filters.city.value"}},
-		{query.Contacts, query.Book, `{"filters":{"email":{"value":"a"}},"facets":[{"field":"email"}]}`, []string{"custom filters.email", "unrecognized_keys facets.0.field email"}},
+		{
+			query.Contacts, query.Data,
+			`{"filters":{"email":{"value":"a@b.example","exact_match":true},"city":{"value":7}}}`,
+			[]string{"custom filters.email", "invalid_type filters.city.value"},
+		},
+		{
+			query.Contacts, query.Book, `{"filters":{"email":{"value":"a"}},"facets":[{"field":"email"}]}`,
+			[]string{"custom filters.email", "unrecognized_keys facets.0.field email"},
+		},
 		{query.Accounts, query.View, `{"relations":{"has_contact":{"email":{"value":"a"}},"without_contact":{"email":{"value":["a"]},"name":{"value":"x"}}}}`, []string{
 			"custom relations.has_contact.email", "custom relations.without_contact.email"}},
 	} {

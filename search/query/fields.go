@@ -6,7 +6,10 @@ package query
 var catalog = map[Dataset][]Field{
 	Accounts: rows(
 		name("The firm's name", Ascending),
-		Field{Name: "account_types", Key: "account_type", Type: Strings, Kind: Enum, Vocabulary: AccountTypes, Words: true, Rows: AllRows, Description: "What the firm does"},
+		Field{
+			Name: "account_types", Key: "account_type", Type: Strings, Kind: Enum, Vocabulary: AccountTypes,
+			Words: true, Rows: AllRows, Description: "What the firm does",
+		},
 		Field{Name: "domains", Type: Strings, Kind: FullText, Domains: true, Query: true, MaxChars: ShortChars, Rows: BookRows, Match: "domain",
 			Description: "The firm's internet domains", Example: []any{"bow-valley-builders.example"}},
 		Field{Name: "website", Type: String, MaxChars: ShortChars, Rows: BookRows, Example: "https://bow-valley-builders.example"},
@@ -15,17 +18,32 @@ var catalog = map[Dataset][]Field{
 		city("City of the firm"),
 		state("State or province of the firm"),
 		country("Country of the firm"),
-		Field{Name: "projects_count", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Derive: count(Projects), Description: "How many projects name the firm", Example: 12},
-		Field{Name: "contacts_count", Type: Integer, Kind: Number, Derive: count(Contacts), Description: "How many contacts work for the firm", Example: 3},
-		Field{Name: "signals_count", Type: Integer, Kind: Number, Derive: count(Signals), Description: "How many signals name the firm", Example: 27},
-		Field{Name: "last_activity_at", Type: Time, Kind: Date, Sort: true, Derive: newest(Signals), Description: "When the latest signal that names the firm was detected"},
+		Field{
+			Name: "projects_count", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Derive: count(Projects),
+			Description: "How many projects name the firm", Example: 12,
+		},
+		Field{
+			Name: "contacts_count", Type: Integer, Kind: Number, Derive: count(Contacts),
+			Description: "How many contacts work for the firm", Example: 3,
+		},
+		Field{
+			Name: "signals_count", Type: Integer, Kind: Number, Derive: count(Signals),
+			Description: "How many signals name the firm", Example: 27,
+		},
+		Field{
+			Name: "last_activity_at", Type: Time, Kind: Date, Sort: true, Derive: newest(Signals),
+			Description: "When the latest signal that names the firm was detected",
+		},
 		created(),
 		updated(),
 	),
 	Projects: rows(
 		name("The project's name", Unordered),
 		description("What is being built"),
-		Field{Name: "address", Type: String, Kind: FullText, Query: true, MaxChars: ShortChars, Description: "Street address", Example: "123 8 AV SE"},
+		Field{
+			Name: "address", Type: String, Kind: FullText, Query: true, MaxChars: ShortChars,
+			Description: "Street address", Example: "123 8 AV SE",
+		},
 		shown(city("City of the project")),
 		shown(state("State or province of the project")),
 		country("Country of the project"),
@@ -41,8 +59,14 @@ var catalog = map[Dataset][]Field{
 		Field{Name: "permitted_at", Type: Time, Kind: Date, Sort: true, Description: "When the permit was issued"},
 		Field{Name: "completed_at", Type: Time, Kind: Date, Description: "When the work was finished"},
 		Field{Name: "detected_at", Type: Time, Kind: Date, Sort: true, LoadTime: true, Description: "When the project was first seen"},
-		Field{Name: "last_signal_at", Type: Time, Kind: Date, Sort: true, HeldSort: true, DefaultSort: Descending, Derive: newest(Signals), Rows: AllRows, Description: "When the project's latest signal was detected"},
-		Field{Name: "signals_count", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Derive: count(Signals), Description: "How many signals the project has", Example: 27},
+		Field{
+			Name: "last_signal_at", Type: Time, Kind: Date, Sort: true, HeldSort: true, DefaultSort: Descending,
+			Derive: newest(Signals), Rows: AllRows, Description: "When the project's latest signal was detected",
+		},
+		Field{
+			Name: "signals_count", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Derive: count(Signals),
+			Description: "How many signals the project has", Example: 27,
+		},
 		Field{Name: "account_ids", Type: UUIDs, Kind: FullText, FirmNames: true, Description: "Firms that take part, by id"},
 		Field{Name: "contact_ids", Type: UUIDs, Kind: FullText, Description: "Contacts of the project, by id"},
 		source(),
@@ -55,8 +79,14 @@ var catalog = map[Dataset][]Field{
 	),
 	Contacts: rows(
 		name("The person's name", Ascending),
-		Field{Name: "title", Type: String, Kind: FullText, Query: true, MaxChars: ShortChars, Rows: AllRows, Description: "Position in the firm", Example: "Project manager"},
-		Field{Name: "email", Type: String, Kind: FullText, Query: true, Private: true, MaxChars: ShortChars, Rows: AllRows, Match: "email", Description: "E-mail address", Example: "ada@bow-valley-builders.example"},
+		Field{
+			Name: "title", Type: String, Kind: FullText, Query: true, MaxChars: ShortChars, Rows: AllRows,
+			Description: "Position in the firm", Example: "Project manager",
+		},
+		Field{
+			Name: "email", Type: String, Kind: FullText, Query: true, Private: true, MaxChars: ShortChars,
+			Rows: AllRows, Match: "email", Description: "E-mail address", Example: "ada@bow-valley-builders.example",
+		},
 		phone(),
 		labelled("role", ContactRoles, "What the person does"),
 		enum("status", ContactStatuses, "Whether the position is current"),
@@ -64,14 +94,23 @@ var catalog = map[Dataset][]Field{
 		Field{Name: "account_name", Type: String, Query: true, OwnTerms: true, MaxChars: ShortChars, Example: "Bow Valley Builders"},
 		city("City of the person"),
 		state("State or province of the person"),
-		Field{Name: "projects_count", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Derive: count(Projects), Description: "How many projects name the person", Example: 12},
+		Field{
+			Name: "projects_count", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Derive: count(Projects),
+			Description: "How many projects name the person", Example: 12,
+		},
 		created(),
 		updated(),
 	),
 	Signals: rows(
 		Field{Name: "signal_type", Type: String, Kind: Enum, Vocabulary: SignalTypes, Words: true, Required: true, Description: "What happened"},
-		Field{Name: "title", Type: String, Kind: FullText, Query: true, Headline: true, Required: true, MaxChars: ShortChars, Description: "The signal in one line", Example: "Project manager"},
-		Field{Name: "summary", Type: String, Kind: FullText, Query: true, MaxChars: LongChars, Description: "The signal in a few sentences", Example: "A building permit was issued."},
+		Field{
+			Name: "title", Type: String, Kind: FullText, Query: true, Headline: true, Required: true,
+			MaxChars: ShortChars, Description: "The signal in one line", Example: "Project manager",
+		},
+		Field{
+			Name: "summary", Type: String, Kind: FullText, Query: true, MaxChars: LongChars,
+			Description: "The signal in a few sentences", Example: "A building permit was issued.",
+		},
 		Field{Name: "project_id", Type: UUID, Kind: FullText, Description: "The project it happened to, by id"},
 		Field{Name: "project_name", Type: String, Query: true, MaxChars: ShortChars, Example: "123 8 AV SE, New house"},
 		Field{Name: "account_ids", Type: UUIDs, Kind: FullText, Description: "Firms it names, by id"},
@@ -79,7 +118,10 @@ var catalog = map[Dataset][]Field{
 		state("State or province of the project when it happened"),
 		labelled("stage", Stages, "Stage of the project when it happened"),
 		Field{Name: "occurred_at", Type: Time, Kind: Date, Sort: true, Required: true, Description: "When it happened"},
-		Field{Name: "detected_at", Type: Time, Kind: Date, Sort: true, DefaultSort: Descending, LoadTime: true, Description: "When it was detected"},
+		Field{
+			Name: "detected_at", Type: Time, Kind: Date, Sort: true, DefaultSort: Descending, LoadTime: true,
+			Description: "When it was detected",
+		},
 		source(),
 		sourceID(),
 		sourceURL(),
@@ -134,7 +176,10 @@ func name(description string, defaultSort Order) Field {
 }
 
 func description(description string) Field {
-	return Field{Name: "description", Type: String, Kind: FullText, Query: true, MaxChars: LongChars, Description: description, Example: "Builds and renovates houses."}
+	return Field{
+		Name: "description", Type: String, Kind: FullText, Query: true, MaxChars: LongChars, Description: description,
+		Example: "Builds and renovates houses.",
+	}
 }
 
 func phone() Field {
@@ -150,11 +195,17 @@ func place(name, description, example string) Field {
 }
 
 func source() Field {
-	return Field{Name: "source", Type: String, Kind: Enum, MaxChars: ShortChars, Description: "Data source", Example: "City of Calgary building permits"}
+	return Field{
+		Name: "source", Type: String, Kind: Enum, MaxChars: ShortChars, Description: "Data source",
+		Example: "City of Calgary building permits",
+	}
 }
 
 func sourceID() Field {
-	return Field{Name: "source_id", Type: String, Kind: FullText, Code: true, Query: true, MaxChars: ShortChars, Description: "Permit number", Example: "BP2026-00001"}
+	return Field{
+		Name: "source_id", Type: String, Kind: FullText, Code: true, Query: true, MaxChars: ShortChars,
+		Description: "Permit number", Example: "BP2026-00001",
+	}
 }
 
 func sourceURL() Field {
@@ -173,7 +224,10 @@ func labelled(name string, v Vocabulary, description string) Field {
 }
 
 func created() Field {
-	return Field{Name: "created_at", Type: Time, Kind: Date, Sort: true, HeldSort: true, LoadTime: true, Description: "When the record was created"}
+	return Field{
+		Name: "created_at", Type: Time, Kind: Date, Sort: true, HeldSort: true, LoadTime: true,
+		Description: "When the record was created",
+	}
 }
 
 func updated() Field {

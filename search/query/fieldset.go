@@ -45,7 +45,9 @@ func RecordFieldsRule(d Dataset) rule.Rule[FieldSet] {
 // names the schema of the names.
 func FieldSetRule(component string, shown []Field) rule.Rule[FieldSet] {
 	each := rule.Enum(names(shown)...).Named(component).Advise(fault.InvalidUnion, "without fields, all are there")
-	return rule.Map(rule.Array("names of fields", each, 1, maxFieldSet).Advise(fault.TooSmall, "without fields, all are there"), func(wanted []string) FieldSet {
+	return rule.Map(rule.Array("names of fields", each, 1, maxFieldSet).Advise(
+		fault.TooSmall, "without fields, all are there",
+	), func(wanted []string) FieldSet {
 		if wanted == nil {
 			return FieldSet{}
 		}

@@ -61,7 +61,9 @@ func buildFilters(d Dataset, base BaseKind) rule.Rule[conditions] {
 	if base != Data {
 		name = "Workspace" + name
 	}
-	return rule.Object(members...).Instead(func(v input.Value) string { return listedFilters(d, v) }).Described("Conditions that must all be met.").Named(name)
+	return rule.Object(members...).Instead(
+		func(v input.Value) string { return listedFilters(d, v) },
+	).Described("Conditions that must all be met.").Named(name)
 }
 
 // filterRule reads { value, exact_match? } or { known } for one field.
@@ -80,10 +82,16 @@ func filterRule(f *Field) rule.Rule[conditions] {
 		one := rule.UUID[uuid.UUID]().Advise(fault.InvalidFormat, idsFrom(f))
 		one.Schema = one.Schema.Formatted("") // of one UUID or several openapi-generator makes Java that does not compile
 		id := wholeRule(f, rule.Map(one, uuid.UUID.String))
-		return exactFilter(f, "IdFilter", filterSchema(id, schema.Optional("exact_match", exactMatch.Schema.Described("Ids are always matched whole."))), id, &id)
+		return exactFilter(
+			f, "IdFilter",
+			filterSchema(id, schema.Optional("exact_match", exactMatch.Schema.Described("Ids are always matched whole."))),
+			id, &id,
+		)
 	case f.Code:
 		code := wholeText(f, "BP2026-00001")
-		return exactFilter(f, "CodeFilter", filterSchema(code, schema.Optional("exact_match", exactMatch.Schema.Described("Codes are always matched whole."))).
+		return exactFilter(f, "CodeFilter", filterSchema(
+			code, schema.Optional("exact_match", exactMatch.Schema.Described("Codes are always matched whole.")),
+		).
 			Described("A code, or several of which any may match, compared whole and without case, accents, blanks and hyphens."), code, &code)
 	case f.Dynamic():
 		return filter(f, lengths[longest(*f)]+"ValueFilter", wholeText(f, "Calgary"),
@@ -210,7 +218,9 @@ func wholeText(f *Field, example string) rule.Rule[conditions] {
 
 // termsRule reads one text or several; all terms of any of them may match.
 func termsRule(f *Field, example string) rule.Rule[conditions] {
-	return rule.Map(rule.OneOrMore(foldedRule(MaxQuery, example), MaxValues).Advise(fault.TooSmall, withoutFilter), func(texts []string) (c conditions) {
+	return rule.Map(rule.OneOrMore(
+		foldedRule(MaxQuery, example), MaxValues,
+	).Advise(fault.TooSmall, withoutFilter), func(texts []string) (c conditions) {
 		var matches Any
 		for _, text := range texts {
 			c.terms += countTerms(text)
@@ -225,11 +235,14 @@ func termsRule(f *Field, example string) rule.Rule[conditions] {
 
 // foldedRule reads a text of up to most characters and folds its case.
 func foldedRule(most int, example string) rule.Rule[string] {
-	return rule.New(schema.Free(most).Example(example), input.String, "a string", func(issues *input.Issues, v input.Value, path []string) (string, bool) {
-		if n := utf8.RuneCountInString(v.Text); n > most {
-			issues.Add(fault.TooBig, path, "must have at most %d characters, has %d", most, n)
-			return "", false
-		}
-		return FoldCase(v.Text), true
-	})
+	return rule.New(
+		schema.Free(most).Example(example), input.String, "a string",
+		func(issues *input.Issues, v input.Value, path []string) (string, bool) {
+			if n := utf8.RuneCountInString(v.Text); n > most {
+				issues.Add(fault.TooBig, path, "must have at most %d characters, has %d", most, n)
+				return "", false
+			}
+			return FoldCase(v.Text), true
+		},
+	)
 }

@@ -58,7 +58,10 @@ func byMatch(d Dataset, text string) string {
 	if words := len(Words(Fold(text))); strings.Contains(text, "@") || words == 0 || words == 1 && d != Accounts {
 		return ""
 	}
-	body := cmp.Or(input.Wrapped(`{"inputs":[{"ref":"1","name":`, input.Value{Kind: input.String, Text: text}, `}]}`), `{"inputs":[`+exampleMatchInput+`]}`)
+	body := cmp.Or(
+		input.Wrapped(`{"inputs":[{"ref":"1","name":`, input.Value{Kind: input.String, Text: text}, `}]}`),
+		`{"inputs":[`+exampleMatchInput+`]}`,
+	)
 	of, finds, then := d, "the "+d.Singular()+" that a name means, however it is written", ""
 	if d != Accounts && namesFirm(text) {
 		of, finds = Accounts, "the firm that a name means, however it is written"

@@ -12,7 +12,10 @@ import (
 // FuzzFold: folding twice is folding once, the short cuts fold as the long way
 // does, and what comes out can be indexed.
 func FuzzFold(f *testing.F) {
-	for _, s := range []string{"", "Łódź", "STRAẞE", "ΐ", "Cafe\u0301", "\u13f8", "\ufb01le", "a\u0300\u0315", "\u1e9e", "—’", "\u0345", "\U0001F600", "か\u200b\u3099", "ﾊﾟ", "o’de\u00adll", "５ｍ²", "ŉ…"} {
+	for _, s := range []string{
+		"", "Łódź", "STRAẞE", "ΐ", "Cafe\u0301", "\u13f8", "\ufb01le", "a\u0300\u0315", "\u1e9e", "—’", "\u0345",
+		"\U0001F600", "か\u200b\u3099", "ﾊﾟ", "o’de\u00adll", "５ｍ²", "ŉ…",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -42,7 +45,10 @@ func FuzzFold(f *testing.F) {
 // FuzzFieldSearch: a field search is refused with its issues, or finds each key
 // once: among the descriptors or among what was not found.
 func FuzzFieldSearch(f *testing.F) {
-	for _, body := range []string{`{}`, `{"dataset":"accounts","kind":"enum"}`, `{"keys":["name","name","x"]}`, `{"keys":[]}`, `{"query":"","kind":"none","keys":[1]}`} {
+	for _, body := range []string{
+		`{}`, `{"dataset":"accounts","kind":"enum"}`, `{"keys":["name","name","x"]}`, `{"keys":[]}`,
+		`{"query":"","kind":"none","keys":[1]}`,
+	} {
 		f.Add([]byte(body))
 	}
 	all := Descriptors(nil)
@@ -72,7 +78,10 @@ func FuzzFieldSearch(f *testing.F) {
 // FuzzInstant: a time that is taken is written as it is answered and read again
 // as the same.
 func FuzzInstant(f *testing.F) {
-	for _, s := range []string{"2020-01-01T00:00:00Z", "2020-12-31T23:59:60Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999999Z", "2020-01-01T1:00:00Z", "2020-01-01T00:00:00,5Z", "2020-02-30"} {
+	for _, s := range []string{
+		"2020-01-01T00:00:00Z", "2020-12-31T23:59:60Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999999Z",
+		"2020-01-01T1:00:00Z", "2020-01-01T00:00:00,5Z", "2020-02-30",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -14,7 +14,10 @@ func TestFoldOfMarks(t *testing.T) {
 		{"o'dell", "O’Dell", "o‘dell", "oʼdell", "o′dell", "o`dell", "o´dell", "o‛dell", "o＇dell", "oʻdell", "O\u2019DELL"},
 		{`"the" row`, "“The” Row", "„The“ Row", "«The» row", "＂the＂ row", "″the″ row"},
 		{"'the'", "‘the’", "‚the‘", "‹the›"},
-		{"north-west", "north‐west", "north‑west", "north–west", "north—west", "north−west", "north﹣west", "north－west", "north‒west", "north―west"},
+		{
+			"north-west", "north‐west", "north‑west", "north–west", "north—west", "north−west", "north﹣west",
+			"north－west", "north‒west", "north―west",
+		},
 		{"etc...", "etc…"},
 		{"garage", "ga\u00adrage", "ga\u200brage", "\ufeffgarage", "gar\u200dage", "ga\u2060rage", "\u200egarage\u200f", "garage\ufe0f"},
 		{"acme homes", "acme\u00a0homes", "acme\u202fhomes", "acme\u3000homes", "ＡＣＭＥ　Ｈｏｍｅｓ", "acme\u2009homes"},
@@ -39,7 +42,8 @@ func TestFoldOfMarks(t *testing.T) {
 func TestFoldCase(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]string{
-		"O’Dell": "o’dell", "“Ä”": "“a”", "A–B": "a–b", "Ga\u00adrage": "ga\u00adrage", "Ａ": "ａ", "ｶ": "ｶ", "x\u00a0Y": "x\u00a0y", "`É`": "`e`", "…": "…",
+		"O’Dell": "o’dell", "“Ä”": "“a”", "A–B": "a–b", "Ga\u00adrage": "ga\u00adrage", "Ａ": "ａ", "ｶ": "ｶ",
+		"x\u00a0Y": "x\u00a0y", "`É`": "`e`", "…": "…",
 	} {
 		if got := CaseFolding.Fold(s); got != want || FoldCase(s) != want {
 			t.Errorf("CaseFolding.Fold(%+q) = %+q, want %+q", s, got, want)
@@ -72,7 +76,9 @@ func TestFoldingsRefine(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.StringOf(rapid.OneOf(anyRune(), rapid.RuneFrom([]rune("’“”«–—…`´\u00ad\u200b\u200d\u3000\u00a0ﬁĳＡ９ｶﾞﾊﾟ＇²½①か\u3099\u0301")))).Draw(t, "s")
+		s := rapid.StringOf(rapid.OneOf(
+			anyRune(), rapid.RuneFrom([]rune("’“”«–—…`´\u00ad\u200b\u200d\u3000\u00a0ﬁĳＡ９ｶﾞﾊﾟ＇²½①か\u3099\u0301")),
+		)).Draw(t, "s")
 		once := Fold(s)
 		if Fold(once) != once || Fold(FoldCase(s)) != once {
 			t.Errorf("Fold(%+q) = %+q, then %+q, of the first version %+q", s, once, Fold(once), Fold(FoldCase(s)))
@@ -81,5 +87,8 @@ func TestFoldingsRefine(t *testing.T) {
 }
 
 func anyRune() *rapid.Generator[rune] {
-	return rapid.OneOf(rapid.Rune(), rapid.RuneFrom(nil, unicode.Latin, unicode.Greek, unicode.Hangul, unicode.Arabic), rapid.RuneFrom(nil, unicode.Mn))
+	return rapid.OneOf(
+		rapid.Rune(), rapid.RuneFrom(nil, unicode.Latin, unicode.Greek, unicode.Hangul, unicode.Arabic),
+		rapid.RuneFrom(nil, unicode.Mn),
+	)
 }

@@ -67,13 +67,19 @@ type boxValue struct{ north, south, east, west *float64 }
 const swappedText = "latitude and longitude may be swapped"
 
 var (
-	latitudeRule  = numberWithin(-MaxLatitude, MaxLatitude).Example(51.0447).Advise(fault.TooSmall, swappedText).Advise(fault.TooBig, swappedText)
+	latitudeRule = numberWithin(-MaxLatitude, MaxLatitude).Example(51.0447).Advise(
+		fault.TooSmall, swappedText,
+	).Advise(fault.TooBig, swappedText)
 	longitudeRule = numberWithin(-MaxLongitude, MaxLongitude).Example(-114.0719)
 
 	nearRule = rule.Object(
 		rule.Required("latitude", rule.Pointer(latitudeRule), func(c *circleValue) **float64 { return &c.latitude }),
 		rule.Required("longitude", rule.Pointer(longitudeRule), func(c *circleValue) **float64 { return &c.longitude }),
-		rule.Required("radius_m", rule.Pointer(numberWithin(1, MaxRadius).Instead(metresIn).Example(2000)).Described("In metres."), func(c *circleValue) **float64 { return &c.radius }),
+		rule.Required(
+			"radius_m",
+			rule.Pointer(numberWithin(1, MaxRadius).Instead(metresIn).Example(2000)).Described("In metres."),
+			func(c *circleValue) **float64 { return &c.radius },
+		),
 	).Named("Near").Described("At most `radius_m` metres from a point, on a sphere with the mean radius of the earth.")
 
 	boxRule = rule.Object(
@@ -81,7 +87,10 @@ var (
 		rule.Required("south", rule.Pointer(latitudeRule.Example(50.84)), func(b *boxValue) **float64 { return &b.south }),
 		rule.Required("east", rule.Pointer(longitudeRule.Example(-113.86)), func(b *boxValue) **float64 { return &b.east }),
 		rule.Required("west", rule.Pointer(longitudeRule.Example(-114.32)), func(b *boxValue) **float64 { return &b.west }),
-	).Check(func(b boxValue) bool { return b.north == nil || b.south == nil || *b.north >= *b.south }, fault.Custom, "north must not be below south").
+	).Check(
+		func(b boxValue) bool { return b.north == nil || b.south == nil || *b.north >= *b.south }, fault.Custom,
+		"north must not be below south",
+	).
 		Named("Box").Described("A box in degrees, with its borders. If `west` is greater than `east`, it crosses the antimeridian.")
 )
 
@@ -99,7 +108,9 @@ func areaRule(f *Field) rule.Rule[conditions] {
 			}
 		}),
 	)
-	return rule.New(schema.Named("Area", either.Schema.Either("near", "within")), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
+	return rule.New(schema.Named(
+		"Area", either.Schema.Either("near", "within"),
+	), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
 		if near := bareNear(v); near != "" {
 			issues.Add(fault.InvalidUnion, path, "a point and its radius stand in near: %s", near)
 			return conditions{}, false

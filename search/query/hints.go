@@ -85,7 +85,8 @@ func rangeOfText(text string, literal func(text string) string) string {
 func numberIn(text string) string {
 	text = strings.ToLower(text)
 	for suffix, factor := range map[string]float64{"k": 1e3, "m": 1e6} {
-		if n, err := strconv.ParseFloat(strings.TrimLeft(strings.TrimSuffix(text, suffix), "$€£ "), 64); strings.HasSuffix(text, suffix) && err == nil {
+		if n, err := strconv.ParseFloat(strings.TrimLeft(strings.TrimSuffix(text, suffix), "$€£ "), 64); strings.HasSuffix(text, suffix) &&
+			err == nil {
 			return strconv.FormatFloat(n*factor, 'f', -1, 64)
 		}
 	}
@@ -256,7 +257,9 @@ func listedFilters(d Dataset, v input.Value) string {
 		if name.Kind != input.String || value.Kind == input.Absent {
 			return example
 		}
-		filters.Members = append(filters.Members, input.Member{Name: name.Text, Value: input.Value{Kind: input.Object, Members: []input.Member{{Name: "value", Value: value}}}})
+		filters.Members = append(filters.Members, input.Member{Name: name.Text, Value: input.Value{
+			Kind: input.Object, Members: []input.Member{{Name: "value", Value: value}},
+		}})
 	}
 	return filters.JSON()
 }
@@ -271,7 +274,10 @@ func asFilter(m input.Member) string {
 
 // outsideFilters is about a member that the filters of a dataset do not have.
 func outsideFilters(d Dataset, base BaseKind, name string) string {
-	if slices.Contains([]string{"query", "typos", "limit", "offset", "sort", "fields", "search_after", "relations", "any", "none", "dry_run"}, name) {
+	if slices.Contains(
+		[]string{"query", "typos", "limit", "offset", "sort", "fields", "search_after", "relations", "any", "none", "dry_run"},
+		name,
+	) {
 		return "it belongs beside filters, not in them"
 	}
 	if name == "filters" {
@@ -429,7 +435,8 @@ func sortOf(v input.Value) string {
 		return `{"field":"updated_at","order":"desc"}`
 	}
 	return input.Value{Kind: input.Object, Members: []input.Member{
-		{Name: "field", Value: input.Value{Kind: input.String, Text: field}}, {Name: "order", Value: input.Value{Kind: input.String, Text: order}},
+		{Name: "field", Value: input.Value{Kind: input.String, Text: field}},
+		{Name: "order", Value: input.Value{Kind: input.String, Text: order}},
 	}}.JSON()
 }
 

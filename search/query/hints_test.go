@@ -70,7 +70,8 @@ func TestHintsOfAddresses(t *testing.T) {
 	told := func(hints query.Hints, err error, want bool) {
 		t.Helper()
 		all := strings.Join(hints.For(0, nil), "; ")
-		if err != nil || !strings.Contains(all, `"email:ada@firm.example" is no more than text`) || strings.Contains(all, `"filters":{"email"`) != want {
+		if err != nil || !strings.Contains(all, `"email:ada@firm.example" is no more than text`) ||
+			strings.Contains(all, `"filters":{"email"`) != want {
 			t.Errorf("%s, %v", all, err)
 		}
 	}

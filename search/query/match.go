@@ -61,10 +61,16 @@ func matchRule(d Dataset) rule.Rule[MatchRequest] {
 			return `"row 1"`
 		}).Described("Your own name of the input, which the result repeats."), func(in *MatchInput) *string { return &in.Ref }),
 		rule.Optional("name", text(ShortChars, "The name as you have it."), func(in *MatchInput) *string { return &in.Name }),
-		rule.Optional("domain", text(ShortChars, "The firm's internet domain, or the address of its page."), func(in *MatchInput) *string { return &in.Domain }),
+		rule.Optional(
+			"domain", text(ShortChars, "The firm's internet domain, or the address of its page."),
+			func(in *MatchInput) *string { return &in.Domain },
+		),
 		rule.Optional("email", text(ShortChars, email), func(in *MatchInput) *string { return &in.Email }),
 		rule.Optional("phone", text(ShortChars, "In any form."), func(in *MatchInput) *string { return &in.Phone }),
-		rule.Optional("city", text(ShortChars, "Supports the other members, and finds nothing by itself."), func(in *MatchInput) *string { return &in.City }),
+		rule.Optional(
+			"city", text(ShortChars, "Supports the other members, and finds nothing by itself."),
+			func(in *MatchInput) *string { return &in.City },
+		),
 		rule.Optional("state", text(ShortChars, "As `city`: a code or a name."), func(in *MatchInput) *string { return &in.State }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, in *MatchInput) {
 			switch {
@@ -81,7 +87,9 @@ func matchRule(d Dataset) rule.Rule[MatchRequest] {
 		}
 		return `{"ref":"1","name":` + v.JSON() + "}"
 	}).Named(d.Title() + "MatchInput")
-	confidence := rule.New(&schema.Schema{Type: "number", Minimum: 0, Maximum: 1}, input.Number, "a number", func(issues *input.Issues, v input.Value, path []string) (float64, bool) {
+	confidence := rule.New(&schema.Schema{
+		Type: "number", Minimum: 0, Maximum: 1,
+	}, input.Number, "a number", func(issues *input.Issues, v input.Value, path []string) (float64, bool) {
 		x, _ := strconv.ParseFloat(v.Text, 64) // infinite if it is out of range
 		switch {
 		case x < 0:
@@ -95,8 +103,15 @@ func matchRule(d Dataset) rule.Rule[MatchRequest] {
 	})
 	return rule.Map(rule.Object(
 		rule.Required("inputs", rule.Array("inputs", each, 1, MaxMatchInputs), func(r *MatchRequest) *[]MatchInput { return &r.Inputs }),
-		rule.Optional("min_confidence", confidence.Default(DefaultMinConfidence).Described("No record below this is returned."), func(r *MatchRequest) *float64 { return &r.MinConfidence }),
-		rule.Optional("candidates", rule.Integer(1, MaxMatchCandidates).Default(1).Described("How many records of an input may be returned. Each costs a credit."), func(r *MatchRequest) *int { return &r.Candidates }),
+		rule.Optional(
+			"min_confidence", confidence.Default(DefaultMinConfidence).Described("No record below this is returned."),
+			func(r *MatchRequest) *float64 { return &r.MinConfidence },
+		),
+		rule.Optional(
+			"candidates",
+			rule.Integer(1, MaxMatchCandidates).Default(1).Described("How many records of an input may be returned. Each costs a credit."),
+			func(r *MatchRequest) *int { return &r.Candidates },
+		),
 		rule.Optional("fields", RecordFieldsRule(d), func(r *MatchRequest) *FieldSet { return &r.Fields }),
 		rule.Optional("max_bytes", MaxBytesRule, func(r *MatchRequest) *int { return &r.MaxBytes }),
 	), func(r MatchRequest) MatchRequest {

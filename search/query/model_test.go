@@ -114,7 +114,9 @@ func (e *evaluator) VisitNear(n query.Near) {
 }
 
 func (e *evaluator) VisitInBox(n query.InBox) {
-	e.met = slices.ContainsFunc(e.record.values[n.Field.Name], func(v int64) bool { return n.Box.South <= float64(v) && float64(v) <= n.Box.North })
+	e.met = slices.ContainsFunc(e.record.values[n.Field.Name], func(v int64) bool {
+		return n.Box.South <= float64(v) && float64(v) <= n.Box.North
+	})
 }
 
 func (e *evaluator) VisitExists(n query.Exists) { e.met = len(e.record.values[n.Field.Name]) > 0 }
@@ -130,7 +132,10 @@ func (e *evaluator) VisitInView(n query.InView) {
 func (e *evaluator) VisitInAnyView(query.InAnyView) { e.met = len(e.record.views) > 0 }
 
 func drawRecord(t *rapid.T, depth int) record {
-	r := record{values: map[string][]int64{}, inBook: rapid.Bool().Draw(t, "in book"), views: rapid.SliceOfN(rapid.SampledFrom(letters), 0, 2).Draw(t, "views")}
+	r := record{
+		values: map[string][]int64{}, inBook: rapid.Bool().Draw(t, "in book"),
+		views: rapid.SliceOfN(rapid.SampledFrom(letters), 0, 2).Draw(t, "views"),
+	}
 	for _, f := range modelFields {
 		r.values[f.Name] = rapid.SliceOfN(rapid.Int64Range(0, int64(len(letters))-1), 0, 2).Draw(t, f.Name)
 	}
@@ -213,7 +218,8 @@ func TestSimplifyMatchesTheSame(t *testing.T) {
 		if nodes(simple) > nodes(tree) {
 			t.Fatalf("%s has more nodes than %s", simple, tree)
 		}
-		if strings.Contains(simple.String(), " TRUE") && !strings.Contains(simple.String(), "(nested projects TRUE)") || strings.Contains(simple.String(), " FALSE") {
+		if strings.Contains(simple.String(), " TRUE") && !strings.Contains(simple.String(), "(nested projects TRUE)") ||
+			strings.Contains(simple.String(), " FALSE") {
 			t.Fatalf("%s has constants: %s", tree, simple)
 		}
 	})

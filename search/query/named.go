@@ -32,7 +32,10 @@ func (n Named) hint() string {
 		}
 		return fmt.Sprintf("the most frequent values of %s are %s", n.Field.Key, strings.Join(texts, ", "))
 	}
-	return fmt.Sprintf("%s is a value of %s: %s", input.Quoted(n.Text), n.Field.Key, asFilter(input.Member{Name: n.Field.Key, Value: input.Value{Kind: input.String, Text: n.Values[0]}}))
+	return fmt.Sprintf(
+		"%s is a value of %s: %s", input.Quoted(n.Text), n.Field.Key,
+		asFilter(input.Member{Name: n.Field.Key, Value: input.Value{Kind: input.String, Text: n.Values[0]}}),
+	)
 }
 
 // Runs are the words of a text and what several of them that stand together are, the

@@ -111,7 +111,11 @@ func hintsOf(d Dataset, base BaseKind, free, exact bool, text, filters input.Val
 		if f.Domains {
 			for _, v := range append(value.Items, value) {
 				if domain := Domain(v.Text); strings.Contains(domain, ".") && domain != Fold(v.Text) {
-					h.ifNone = append(h.ifNone, "domains stand without scheme, www and path: "+asFilter(input.Member{Name: f.Key, Value: input.Value{Kind: input.String, Text: domain}}))
+					h.ifNone = append(
+						h.ifNone,
+						"domains stand without scheme, www and path: "+
+							asFilter(input.Member{Name: f.Key, Value: input.Value{Kind: input.String, Text: domain}}),
+					)
 				}
 			}
 		}
@@ -163,7 +167,9 @@ func conditionIn(text string, fields []Field) string {
 	literal := map[Kind]func(string) string{Number: numberIn, Date: dayIn}[fields[i].Kind]
 	equal := sign == "=" || sign == ":"
 	switch {
-	case fields[i].Kind == Geo || fields[i].IsID(), fields[i].Vocabulary != nil && !slices.ContainsFunc(fields[i].Vocabulary, func(t Term) bool { return t.Value == value }):
+	case fields[i].Kind == Geo ||
+		fields[i].IsID(), fields[i].Vocabulary != nil &&
+		!slices.ContainsFunc(fields[i].Vocabulary, func(t Term) bool { return t.Value == value }):
 		return "" // a value that would be refused
 	case literal == nil && equal:
 		value = input.Quoted(value)
@@ -210,7 +216,8 @@ func operatorIn(text string, fields []Field, exact bool) string {
 	}
 	for _, at := range comparison.FindAllStringIndex(text, -1) {
 		m, before := text[at[0]:at[1]], strings.TrimSpace(text[:at[0]])
-		if negated := strings.HasSuffix(before, "NOT") || strings.HasSuffix(text[:at[0]], "-") || strings.HasSuffix(before, "!"); !negated && len(m) < 60 && conditionIn(m, fields) != "" {
+		if negated := strings.HasSuffix(before, "NOT") || strings.HasSuffix(text[:at[0]], "-") ||
+			strings.HasSuffix(before, "!"); !negated && len(m) < 60 && conditionIn(m, fields) != "" {
 			return m
 		}
 	}

@@ -53,7 +53,9 @@ type request struct {
 }
 
 func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
-	r := rule.Object(slices.Concat(conditionFields(d, base, true), []rule.Field[request]{sortField(d, base)}, pageFields(d, base, MaxLimit), textFields())...)
+	r := rule.Object(
+		slices.Concat(conditionFields(d, base, true), []rule.Field[request]{sortField(d, base)}, pageFields(d, base, MaxLimit), textFields())...,
+	)
 	r = sortedByRelevance(r, base)
 	return rule.Map(r, func(r request) Query {
 		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = d, base, r.where
@@ -76,13 +78,30 @@ func pageFields(d Dataset, base BaseKind, most int) []rule.Field[request] {
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
 	return []rule.Field[request]{
-		rule.Optional("limit", rule.Integer(1, most).Default(DefaultLimit).Advise(fault.TooBig, "search_after leads to the next page"), func(r *request) *int { return &r.Limit }),
-		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`. From 1 on `query` does not search e-mail addresses.").Advise(fault.TooBig, "search_after leads to any further page: send metadata.search_after of the page before"), func(r *request) *int { return &r.Offset }),
-		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor, which is metadata.search_after of the page before", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
+		rule.Optional(
+			"limit",
+			rule.Integer(1, most).Default(DefaultLimit).Advise(fault.TooBig, "search_after leads to the next page"),
+			func(r *request) *int { return &r.Limit },
+		),
+		rule.Optional(
+			"offset",
+			rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`. From 1 on `query` does not search e-mail addresses.").Advise(
+				fault.TooBig, "search_after leads to any further page: send metadata.search_after of the page before",
+			),
+			func(r *request) *int { return &r.Offset },
+		),
+		rule.OptionalFunc("search_after", rule.Nullable(rule.New(
+			cursor, input.String, "a cursor, which is metadata.search_after of the page before",
+			func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true },
+		)).
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
 		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
 		rule.Optional("max_bytes", MaxBytesRule, func(r *request) *int { return &r.MaxBytes }),
-		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, with `max_bytes` the most that it can cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
+		rule.Optional(
+			"dry_run",
+			rule.Boolean().Described("Answer how many records match and what this page would cost, with `max_bytes` the most that it can cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."),
+			func(r *request) *bool { return &r.DryRun },
+		),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
 			r.WithoutPrivate = r.Offset > 0 && r.Text != "" && HasPrivate(d)
 			r.Hints.free = r.DryRun || r.WithoutPrivate
@@ -99,8 +118,14 @@ func pageFields(d Dataset, base BaseKind, most int) []rule.Field[request] {
 // textFields are the members that say more about the text of a search.
 func textFields() []rule.Field[request] {
 	return []rule.Field[request]{
-		rule.Optional("highlight", rule.Boolean().Described("Add `metadata.highlights`: what of each record matches `query`."), func(r *request) *bool { return &r.Highlight }),
-		rule.Optional("explain", rule.Boolean().Described("With `dry_run`: say how `query` is read."), func(r *request) *bool { return &r.Explain }),
+		rule.Optional(
+			"highlight", rule.Boolean().Described("Add `metadata.highlights`: what of each record matches `query`."),
+			func(r *request) *bool { return &r.Highlight },
+		),
+		rule.Optional(
+			"explain", rule.Boolean().Described("With `dry_run`: say how `query` is read."),
+			func(r *request) *bool { return &r.Explain },
+		),
 		rule.Step(func(issues *input.Issues, _ *input.Reader, r *request) {
 			if r.Explain && !r.DryRun {
 				issues.Add(fault.Custom, []string{"explain"}, "is for a dry run; add \"dry_run\": true")
@@ -127,8 +152,11 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 		}
 	}
 	return []rule.Field[request]{
-		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").Instead(joinedTexts).Advise(fault.TooSmall, "without query all records match").
-			Described("Every word must occur in one of the fields "+strings.Join(searched, ", ")+", in the labels of others or as a synonym. Case and accents do not matter. `\"…\"` is a phrase, `OR` stands between alternatives, `-` before what must not occur, `*` after the beginning of a word."),
+		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").Instead(joinedTexts).Advise(
+			fault.TooSmall, "without query all records match",
+		).
+			Described("Every word must occur in one of the fields "+strings.Join(searched, ", ")+
+				", in the labels of others or as a synonym. Case and accents do not matter. `\"…\"` is a phrase, `OR` stands between alternatives, `-` before what must not occur, `*` after the beginning of a word."),
 			func(r *request) *string { return &r.Text }),
 		rule.OptionalFunc("words", wordsRule, func(r *request, text string) { r.Exact = text == wordsExact }),
 		rule.OptionalFunc("typos", typosRule, func(r *request, text string) { r.Typos = text == typosAuto }),
@@ -195,7 +223,9 @@ func buildRelations(d Dataset, _ BaseKind) rule.Rule[conditions] {
 		text = fmt.Sprintf("Conditions on related records, which must all be met. Of each kind the newest %d count.", MaxChildren)
 	}
 	members = append(members, rule.Elsewhere[conditions](outsideRelations(d)))
-	return rule.Object(members...).Instead(func(input.Value) string { return exampleRelations(d) }).Described(text).Named(d.Title() + "Relations")
+	return rule.Object(members...).Instead(
+		func(input.Value) string { return exampleRelations(d) },
+	).Described(text).Named(d.Title() + "Relations")
 }
 
 // sortField reads { field, order }. Without it the order is DefaultSort, or by

@@ -72,22 +72,46 @@ var accepts = []accepted{
 	{"nothing, in a View", query.Accounts, query.View, `{}`, page(), "name asc"},
 	{"empty objects", query.Accounts, query.Data, `{"filters":{},"relations":{}}`, page(), "name asc"},
 	{"relations of signals", query.Signals, query.Data, `{"relations":{}}`, page(), "detected_at desc"},
-	{"the smallest page", query.Accounts, query.Data, `{"limit":1,"offset":10000}`, wanted{query.Query{Limit: 1, Offset: 10_000}, nil}, "name asc"},
+	{
+		"the smallest page", query.Accounts, query.Data, `{"limit":1,"offset":10000}`,
+		wanted{query.Query{Limit: 1, Offset: 10_000}, nil}, "name asc",
+	},
 	{"the largest page", query.Accounts, query.Data, `{"limit":100,"offset":0}`, wanted{query.Query{Limit: 100}, nil}, "name asc"},
-	{"an integer written otherwise", query.Accounts, query.Data, `{"limit":1e1,"offset":7.0}`, wanted{query.Query{Limit: 10, Offset: 7}, nil}, "name asc"},
-	{"typos", query.Contacts, query.View, `{"query":"x","typos":"auto"}`, wanted{query.Query{Text: "x", Typos: true, Limit: 25}, nil}, "name asc"},
+	{
+		"an integer written otherwise", query.Accounts, query.Data, `{"limit":1e1,"offset":7.0}`,
+		wanted{query.Query{Limit: 10, Offset: 7}, nil}, "name asc",
+	},
+	{
+		"typos", query.Contacts, query.View, `{"query":"x","typos":"auto"}`,
+		wanted{query.Query{Text: "x", Typos: true, Limit: 25}, nil}, "name asc",
+	},
 	{"typos off", query.Accounts, query.Data, `{"typos":"off"}`, wanted{query.Query{Limit: 25}, nil}, "name asc"},
-	{"a cursor", query.Accounts, query.Data, `{"search_after":"abc","offset":50}`, wanted{query.Query{Limit: 25, After: "abc"}, nil}, "name asc"},
-	{"no cursor", query.Accounts, query.Data, `{"search_after":null,"offset":50}`, wanted{query.Query{Limit: 25, Offset: 50}, nil}, "name asc"},
+	{
+		"a cursor", query.Accounts, query.Data, `{"search_after":"abc","offset":50}`,
+		wanted{query.Query{Limit: 25, After: "abc"}, nil}, "name asc",
+	},
+	{
+		"no cursor", query.Accounts, query.Data, `{"search_after":null,"offset":50}`,
+		wanted{query.Query{Limit: 25, Offset: 50}, nil}, "name asc",
+	},
 	{"a sort", query.Projects, query.Data, `{"sort":{"order":"asc","field":"cost"}}`, page(), "cost asc"},
 	{"a sort downwards", query.Projects, query.Data, `{"sort":{"field":"name","order":"desc"}}`, page(), "name desc"},
-	{"the overlay's updated_at", query.Contacts, query.Book, `{"sort":{"field":"updated_at","order":"desc"}}`, page(), "overlay.updated_at desc"},
+	{
+		"the overlay's updated_at", query.Contacts, query.Book, `{"sort":{"field":"updated_at","order":"desc"}}`,
+		page(), "overlay.updated_at desc",
+	},
 	{"the score", query.Accounts, query.Book, `{"sort":{"field":"atlas_score","order":"desc"}}`, page(), "overlay.atlas_score desc"},
 
 	// Query text.
 	{"a query", query.Accounts, query.Data, `{"query":"  Café Acme "}`, textOf("Café Acme"), "relevance desc"},
-	{"a query of 500", query.Accounts, query.Data, `{"query":" ` + strings.Repeat("é", 500) + ` "}`, textOf(strings.Repeat("é", 500)), "relevance desc"},
-	{"relevance by name", query.Accounts, query.Data, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`, textOf("x"), "relevance desc"},
+	{
+		"a query of 500", query.Accounts, query.Data, `{"query":" ` + strings.Repeat("é", 500) + ` "}`,
+		textOf(strings.Repeat("é", 500)), "relevance desc",
+	},
+	{
+		"relevance by name", query.Accounts, query.Data, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`,
+		textOf("x"), "relevance desc",
+	},
 	{"a query with a sort", query.Accounts, query.Data, `{"query":"x","sort":{"field":"name","order":"asc"}}`, textOf("x"), "name asc"},
 	{"a query in a book", query.Projects, query.Book, `{"query":"x"}`, textOf("x"), "last_signal_at desc"},
 	{"a query in a View", query.Contacts, query.View, `{"query":"x"}`, textOf("x"), "name asc"},
@@ -95,41 +119,89 @@ var accepts = []accepted{
 
 	// Enums.
 	{"an enum", query.Projects, query.Data, `{"filters":{"stage":{"value":"filed"}}}`, page(terms("stage", "filed")), "last_signal_at desc"},
-	{"an enum's values", query.Projects, query.Data, `{"filters":{"stage":{"value":["permitted","filed","permitted"]}}}`, page(terms("stage", "permitted", "filed")), "last_signal_at desc"},
-	{"account_type", query.Accounts, query.Data, `{"filters":{"account_type":{"value":["owner"]}}}`, page(terms("account_types", "owner")), "name asc"},
-	{"a dynamic enum", query.Accounts, query.Data, `{"filters":{"city":{"value":["ŁÓDŹ","Lodz","Québec"]}}}`, page(terms("city", "lodz", "quebec")), "name asc"},
+	{
+		"an enum's values", query.Projects, query.Data,
+		`{"filters":{"stage":{"value":["permitted","filed","permitted"]}}}`,
+		page(terms("stage", "permitted", "filed")), "last_signal_at desc",
+	},
+	{
+		"account_type", query.Accounts, query.Data, `{"filters":{"account_type":{"value":["owner"]}}}`,
+		page(terms("account_types", "owner")), "name asc",
+	},
+	{
+		"a dynamic enum", query.Accounts, query.Data, `{"filters":{"city":{"value":["ŁÓDŹ","Lodz","Québec"]}}}`,
+		page(terms("city", "lodz", "quebec")), "name asc",
+	},
 	{"an unknown city", query.Signals, query.Data, `{"filters":{"state":{"value":"?"}}}`, page(terms("state", "?")), "detected_at desc"},
 	{"tags", query.Contacts, query.Book, `{"filters":{"tags":{"value":["VIP"]}}}`, page(terms("overlay.tags", "vip")), "name asc"},
-	{"a tag longer than any", query.Contacts, query.Book, `{"filters":{"tags":{"value":"` + strings.Repeat("x", 65) + `"}}}`, page(terms("overlay.tags", strings.Repeat("x", 65))), "name asc"},
-	{"icp_tier", query.Accounts, query.View, `{"filters":{"icp_tier":{"value":["tier_1","disqualified"]}}}`, page(terms("overlay.icp_tier", "tier_1", "disqualified")), "name asc"},
+	{
+		"a tag longer than any", query.Contacts, query.Book,
+		`{"filters":{"tags":{"value":"` + strings.Repeat("x", 65) + `"}}}`,
+		page(terms("overlay.tags", strings.Repeat("x", 65))), "name asc",
+	},
+	{
+		"icp_tier", query.Accounts, query.View, `{"filters":{"icp_tier":{"value":["tier_1","disqualified"]}}}`,
+		page(terms("overlay.icp_tier", "tier_1", "disqualified")), "name asc",
+	},
 
 	// Text.
 	{"a text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller Söhne"}}}`, page(match("name", "muller sohne")), "name asc"},
 	{"one of several texts", query.Accounts, query.Data, `{"filters":{"name":{"value":["a","b","A"]}}}`,
 		page(or(match("name", "a"), match("name", "b"))), "name asc"},
-	{"a whole text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller","exact_match":true}}}`, page(terms("name", "muller")), "name asc"},
-	{"several whole texts", query.Accounts, query.Data, `{"filters":{"domains":{"value":["A.example","b.example"],"exact_match":true}}}`, page(terms("domains", "a.example", "b.example")), "name asc"},
-	{"exact_match false", query.Contacts, query.Data, `{"filters":{"email":{"value":"x","exact_match":false}}}`, page(match("email", "x")), "name asc"},
+	{
+		"a whole text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller","exact_match":true}}}`,
+		page(terms("name", "muller")), "name asc",
+	},
+	{
+		"several whole texts", query.Accounts, query.Data,
+		`{"filters":{"domains":{"value":["A.example","b.example"],"exact_match":true}}}`,
+		page(terms("domains", "a.example", "b.example")), "name asc",
+	},
+	{
+		"exact_match false", query.Contacts, query.Data, `{"filters":{"email":{"value":"x","exact_match":false}}}`,
+		page(match("email", "x")), "name asc",
+	},
 	{"a status in the book", query.Projects, query.Book, `{"filters":{"workspace_status":{"value":"Warm"},"notes":{"value":"Call","exact_match":true}}}`,
 		page(match("overlay.workspace_status", "warm"), terms("overlay.notes", "call")), "last_signal_at desc"},
 	{"a text without a term", query.Accounts, query.Data, `{"filters":{"name":{"value":"---"}}}`, page(match("name", "---")), "name asc"},
 
 	// Locations.
-	{"near a point", query.Projects, query.Data, `{"filters":{"location":{"value":{"near":{"radius_m":1.5,"latitude":-0.0,"longitude":180}}}}}`, page("(near location 0 180 1.5)"), "last_signal_at desc"},
-	{"within a box", query.Projects, query.Book, `{"filters":{"location":{"value":{"within":{"north":90,"south":-90,"east":180,"west":-180}}}}}`, page("(in_box location 90 -90 180 -180)"), "last_signal_at desc"},
-	{"within a point", query.Projects, query.View, `{"filters":{"location":{"value":{"within":{"north":1e0,"south":1,"east":-0,"west":0.0}}}}}`, page("(in_box location 1 1 0 0)"), "last_signal_at desc"},
+	{
+		"near a point", query.Projects, query.Data,
+		`{"filters":{"location":{"value":{"near":{"radius_m":1.5,"latitude":-0.0,"longitude":180}}}}}`,
+		page("(near location 0 180 1.5)"), "last_signal_at desc",
+	},
+	{
+		"within a box", query.Projects, query.Book,
+		`{"filters":{"location":{"value":{"within":{"north":90,"south":-90,"east":180,"west":-180}}}}}`,
+		page("(in_box location 90 -90 180 -180)"), "last_signal_at desc",
+	},
+	{
+		"within a point", query.Projects, query.View,
+		`{"filters":{"location":{"value":{"within":{"north":1e0,"south":1,"east":-0,"west":0.0}}}}}`,
+		page("(in_box location 1 1 0 0)"), "last_signal_at desc",
+	},
 	{"across the antimeridian", query.Accounts, query.Data, `{"relations":{"without_project":{"location":{"value":{"within":{"north":1,"south":0,"east":-170,"west":170.5}}}}}}`,
 		page(not(nested("projects", and(or("(in_box location 1 0 180 170.5)", "(in_box location 1 0 -170 -180)"))))), "name asc"},
 	{"sorted by a permit", query.Projects, query.Data, `{"sort":{"field":"permitted_at","order":"asc"}}`, page(), "permitted_at asc"},
 
 	// Ids.
-	{"an id", query.Contacts, query.Data, `{"filters":{"account_id":{"value":"` + strings.ToUpper(someID) + `"}}}`, page(terms("account_id", someID)), "name asc"},
-	{"ids", query.Signals, query.Data, `{"filters":{"account_ids":{"value":["` + someID + `","` + view + `"],"exact_match":true},"project_id":{"value":"` + view + `"}}}`,
-		page(terms("project_id", view), terms("account_ids", someID, view)), "detected_at desc"},
+	{
+		"an id", query.Contacts, query.Data, `{"filters":{"account_id":{"value":"` + strings.ToUpper(someID) + `"}}}`,
+		page(terms("account_id", someID)), "name asc",
+	},
+	{
+		"ids", query.Signals, query.Data,
+		`{"filters":{"account_ids":{"value":["` + someID + `","` + view + `"],"exact_match":true},"project_id":{"value":"` + view + `"}}}`,
+		page(terms("project_id", view), terms("account_ids", someID, view)), "detected_at desc",
+	},
 
 	// Relations.
 	{"any related record", query.Accounts, query.Data, `{"relations":{"has_project":{}}}`, page(nested(query.Projects, "TRUE")), "name asc"},
-	{"none of them", query.Projects, query.Data, `{"relations":{"without_signal":{}}}`, page(not(nested(query.Signals, "TRUE"))), "last_signal_at desc"},
+	{
+		"none of them", query.Projects, query.Data, `{"relations":{"without_signal":{}}}`,
+		page(not(nested(query.Signals, "TRUE"))), "last_signal_at desc",
+	},
 	{"one that meets all", query.Accounts, query.Data, `{"relations":{"has_project":{"stage":{"value":"filed"},"city":{"value":"Łódź"},"name":{"value":"tower"},"cost":{"value":[5,null]}},"without_contact":{"role":{"value":["owner"]}}}}`,
 		page(
 			nested(query.Projects, and(match("name", "tower"), terms("city", "lodz"), terms("stage", "filed"), between("cost", "5", ""))),
@@ -140,14 +212,18 @@ var accepts = []accepted{
 
 	// Known values.
 	{"known values", query.Projects, query.Data, `{"filters":{"name":{"known":true},"city":{"known":false},"stage":{"known":true},"cost":{"known":false},"filed_at":{"known":true},"account_ids":{"known":false}}}`,
-		page(exists("name"), not(exists("city")), exists("stage"), not(exists("cost")), exists("filed_at"), not(exists("account_ids"))), "last_signal_at desc"},
+		page(exists("name"), not(exists("city")), exists("stage"), not(exists("cost")), exists("filed_at"), not(exists("account_ids"))),
+		"last_signal_at desc"},
 	{"known values of an overlay", query.Accounts, query.Book, `{"filters":{"tags":{"known":false},"notes":{"known":true},"atlas_score":{"known":true},"updated_at":{"known":true}}}`,
 		page(exists("overlay.notes"), not(exists("overlay.tags")), exists("overlay.updated_at"), exists("overlay.atlas_score")), "name asc"},
 	{"known values of related records", query.Accounts, query.Data, `{"relations":{"has_project":{"cost":{"known":false}},"without_contact":{"email":{"known":true}}}}`,
 		page(nested(query.Projects, and(not(exists("cost")))), not(nested(query.Contacts, and(exists("email"))))), "name asc"},
 
 	// Groups.
-	{"a group", query.Projects, query.Data, `{"any":[{"filters":{"stage":{"value":"filed"}}}]}`, page(or(and(terms("stage", "filed")))), "last_signal_at desc"},
+	{
+		"a group", query.Projects, query.Data, `{"any":[{"filters":{"stage":{"value":"filed"}}}]}`,
+		page(or(and(terms("stage", "filed")))), "last_signal_at desc",
+	},
 	{"groups beside conditions", query.Accounts, query.Data,
 		`{"none":[{"filters":{"name":{"value":"x"}}},{"relations":{"has_contact":{}}}],"any":[{"relations":{"without_signal":{"summary":{"known":true}}},"filters":{"city":{"value":"A"},"country":{"value":"B"}}},{"filters":{"domains":{"known":true}}}],"relations":{"has_project":{}},"filters":{"state":{"value":"C"}}}`,
 		page(
@@ -157,10 +233,21 @@ var accepts = []accepted{
 		), "name asc"},
 	{"groups of an overlay", query.Contacts, query.View, `{"any":[{"filters":{"tags":{"value":"x"}}},{"filters":{"role":{"value":"owner"}}}]}`,
 		page(or(and(terms("overlay.tags", "x")), and(terms("role", "owner")))), "name asc"},
-	{"a group with an empty member", query.Accounts, query.Data, `{"none":[{"filters":{},"relations":{"has_project":{}}}]}`, page(not(and(nested(query.Projects, "TRUE")))), "name asc"},
-	{"a group that nothing meets keeps its field", query.Accounts, query.Book, `{"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`, page(not(and("(terms overlay.atlas_score)"))), "name asc"},
-	{"ten groups", query.Accounts, query.Data, `{"any":` + groups(4, `{"filters":{"name":{"known":true}}}`) + `,"none":` + groups(6, `{"filters":{"name":{"known":false}}}`) + `}`,
-		page(append([]string{or(repeat(4, and(exists("name")))...)}, repeat(6, not(and(not(exists("name")))))...)...), "name asc"},
+	{
+		"a group with an empty member", query.Accounts, query.Data,
+		`{"none":[{"filters":{},"relations":{"has_project":{}}}]}`, page(not(and(nested(query.Projects, "TRUE")))),
+		"name asc",
+	},
+	{
+		"a group that nothing meets keeps its field", query.Accounts, query.Book,
+		`{"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`, page(not(and("(terms overlay.atlas_score)"))),
+		"name asc",
+	},
+	{
+		"ten groups", query.Accounts, query.Data,
+		`{"any":` + groups(4, `{"filters":{"name":{"known":true}}}`) + `,"none":` + groups(6, `{"filters":{"name":{"known":false}}}`) + `}`,
+		page(append([]string{or(repeat(4, and(exists("name")))...)}, repeat(6, not(and(not(exists("name")))))...)...), "name asc",
+	},
 }
 
 func exists(field string) string { return expression("exists", field) }

@@ -71,27 +71,86 @@ var rejects = []rejected{
 	// Unknown keys: one issue per object, with the path of the object and all its
 	// unknown keys.
 	{"unknown keys", query.Projects, query.Data, `{"page":1,"limit":5,"where":{}}`, []string{"unrecognized_keys / [page where]"}},
-	{"unknown filter keys", query.Projects, query.Data, `{"filters":{"colour":{"value":"x"},"stage":{"value":"filed"},"size":{"value":1}}}`, []string{"unrecognized_keys /filters [colour size]"}},
-	{"a key of another dataset", query.Contacts, query.Data, `{"filters":{"stage":{"value":"filed"}}}`, []string{"unrecognized_keys /filters [stage]"}},
-	{"a record's key that is no filter", query.Accounts, query.Data, `{"filters":{"website":{"value":"x"},"id":{"value":"x"},"phone":{"value":"x"}}}`, []string{"unrecognized_keys /filters [website id phone]"}},
-	{"account_types is not its filter key", query.Accounts, query.Data, `{"filters":{"account_types":{"value":"owner"}}}`, []string{"unrecognized_keys /filters [account_types]"}},
-	{"a signal's updated_at", query.Signals, query.Data, `{"filters":{"updated_at":{"value":"2024-01-01"}}}`, []string{"unrecognized_keys /filters [updated_at]"}},
-	{"a contact's account_name", query.Contacts, query.Data, `{"filters":{"account_name":{"value":"x"}}}`, []string{"unrecognized_keys /filters [account_name]"}},
+	{
+		"unknown filter keys", query.Projects, query.Data,
+		`{"filters":{"colour":{"value":"x"},"stage":{"value":"filed"},"size":{"value":1}}}`,
+		[]string{"unrecognized_keys /filters [colour size]"},
+	},
+	{
+		"a key of another dataset", query.Contacts, query.Data, `{"filters":{"stage":{"value":"filed"}}}`,
+		[]string{"unrecognized_keys /filters [stage]"},
+	},
+	{
+		"a record's key that is no filter", query.Accounts, query.Data,
+		`{"filters":{"website":{"value":"x"},"id":{"value":"x"},"phone":{"value":"x"}}}`,
+		[]string{"unrecognized_keys /filters [website id phone]"},
+	},
+	{
+		"account_types is not its filter key", query.Accounts, query.Data,
+		`{"filters":{"account_types":{"value":"owner"}}}`, []string{"unrecognized_keys /filters [account_types]"},
+	},
+	{
+		"a signal's updated_at", query.Signals, query.Data, `{"filters":{"updated_at":{"value":"2024-01-01"}}}`,
+		[]string{"unrecognized_keys /filters [updated_at]"},
+	},
+	{
+		"a contact's account_name", query.Contacts, query.Data, `{"filters":{"account_name":{"value":"x"}}}`,
+		[]string{"unrecognized_keys /filters [account_name]"},
+	},
 	{"a name in other case", query.Accounts, query.Data, `{"filters":{"Name":{"value":"x"}}}`, []string{"unrecognized_keys /filters [Name]"}},
-	{"an overlay key of the book", query.Accounts, query.Data, `{"filters":{"tags":{"value":"x"},"atlas_score":{"value":1}}}`, []string{"unrecognized_keys /filters [tags atlas_score]"}},
-	{"an account's overlay key", query.Projects, query.Book, `{"filters":{"icp_tier":{"value":"tier_1"},"atlas_score":{"value":1},"tags":{"value":"x"}}}`, []string{"unrecognized_keys /filters [icp_tier atlas_score]"}},
-	{"unknown keys of a filter", query.Accounts, query.Data, `{"filters":{"name":{"value":"x","exact":true,"exclude":false}}}`, []string{"unrecognized_keys /filters/name [exact exclude]"}},
-	{"unknown keys of sort", query.Accounts, query.Data, `{"sort":{"field":"name","order":"asc","nulls":"first"}}`, []string{"unrecognized_keys /sort [nulls]"}},
+	{
+		"an overlay key of the book", query.Accounts, query.Data,
+		`{"filters":{"tags":{"value":"x"},"atlas_score":{"value":1}}}`,
+		[]string{"unrecognized_keys /filters [tags atlas_score]"},
+	},
+	{
+		"an account's overlay key", query.Projects, query.Book,
+		`{"filters":{"icp_tier":{"value":"tier_1"},"atlas_score":{"value":1},"tags":{"value":"x"}}}`,
+		[]string{"unrecognized_keys /filters [icp_tier atlas_score]"},
+	},
+	{
+		"unknown keys of a filter", query.Accounts, query.Data,
+		`{"filters":{"name":{"value":"x","exact":true,"exclude":false}}}`,
+		[]string{"unrecognized_keys /filters/name [exact exclude]"},
+	},
+	{
+		"unknown keys of sort", query.Accounts, query.Data, `{"sort":{"field":"name","order":"asc","nulls":"first"}}`,
+		[]string{"unrecognized_keys /sort [nulls]"},
+	},
 	{"an empty key", query.Accounts, query.Data, `{"":1}`, []string{"unrecognized_keys / []"}},
 
 	// exact_match belongs to text only.
-	{"exact_match on an enum", query.Projects, query.Data, `{"filters":{"stage":{"value":"filed","exact_match":false}}}`, []string{"unrecognized_keys /filters/stage [exact_match]"}},
-	{"exact_match on a dynamic enum", query.Projects, query.Data, `{"filters":{"city":{"value":"Calgary","exact_match":true}}}`, []string{"unrecognized_keys /filters/city [exact_match]"}},
-	{"exact_match on a number", query.Projects, query.Data, `{"filters":{"cost":{"value":1,"exact_match":true}}}`, []string{"unrecognized_keys /filters/cost [exact_match]"}},
-	{"exact_match on a date", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"2024-01-01","exact_match":true}}}`, []string{"unrecognized_keys /filters/filed_at [exact_match]"}},
-	{"exact_match on tags", query.Contacts, query.Book, `{"filters":{"tags":{"value":"x","exact_match":true}}}`, []string{"unrecognized_keys /filters/tags [exact_match]"}},
-	{"exact_match that is no boolean", query.Accounts, query.Data, `{"filters":{"name":{"value":"x","exact_match":"true"}}}`, []string{"invalid_type /filters/name/exact_match"}},
-	{"exact_match that is null", query.Accounts, query.Data, `{"filters":{"name":{"value":"x","exact_match":null}}}`, []string{"invalid_type /filters/name/exact_match"}},
+	{
+		"exact_match on an enum", query.Projects, query.Data,
+		`{"filters":{"stage":{"value":"filed","exact_match":false}}}`,
+		[]string{"unrecognized_keys /filters/stage [exact_match]"},
+	},
+	{
+		"exact_match on a dynamic enum", query.Projects, query.Data,
+		`{"filters":{"city":{"value":"Calgary","exact_match":true}}}`,
+		[]string{"unrecognized_keys /filters/city [exact_match]"},
+	},
+	{
+		"exact_match on a number", query.Projects, query.Data, `{"filters":{"cost":{"value":1,"exact_match":true}}}`,
+		[]string{"unrecognized_keys /filters/cost [exact_match]"},
+	},
+	{
+		"exact_match on a date", query.Projects, query.Data,
+		`{"filters":{"filed_at":{"value":"2024-01-01","exact_match":true}}}`,
+		[]string{"unrecognized_keys /filters/filed_at [exact_match]"},
+	},
+	{
+		"exact_match on tags", query.Contacts, query.Book, `{"filters":{"tags":{"value":"x","exact_match":true}}}`,
+		[]string{"unrecognized_keys /filters/tags [exact_match]"},
+	},
+	{
+		"exact_match that is no boolean", query.Accounts, query.Data,
+		`{"filters":{"name":{"value":"x","exact_match":"true"}}}`, []string{"invalid_type /filters/name/exact_match"},
+	},
+	{
+		"exact_match that is null", query.Accounts, query.Data, `{"filters":{"name":{"value":"x","exact_match":null}}}`,
+		[]string{"invalid_type /filters/name/exact_match"},
+	},
 
 	// Vocabularies: one issue for each bad scalar or element.
 	{"a bad enum", query.Projects, query.Data, `{"filters":{"stage":{"value":"Filed"}}}`, []string{"invalid_union /filters/stage/value"}},
@@ -99,15 +158,34 @@ var rejects = []rejected{
 		[]string{"invalid_union /filters/stage/value", "invalid_union /filters/disposition/value", "invalid_union /filters/gc_status/value"}},
 	{"bad elements", query.Projects, query.Data, `{"filters":{"stage":{"value":["filed","x","approved",7,"filed "]}}}`,
 		[]string{"invalid_union /filters/stage/value/1", "invalid_union /filters/stage/value/3", "invalid_union /filters/stage/value/4"}},
-	{"an array in an array", query.Projects, query.Data, `{"filters":{"stage":{"value":[["filed"]]}}}`, []string{"invalid_union /filters/stage/value/0"}},
-	{"a bad account_type", query.Accounts, query.Data, `{"filters":{"account_type":{"value":"builder"}}}`, []string{"invalid_union /filters/account_type/value"}},
-	{"a bad signal_type", query.Signals, query.Data, `{"filters":{"signal_type":{"value":"stage"}}}`, []string{"invalid_union /filters/signal_type/value"}},
+	{
+		"an array in an array", query.Projects, query.Data, `{"filters":{"stage":{"value":[["filed"]]}}}`,
+		[]string{"invalid_union /filters/stage/value/0"},
+	},
+	{
+		"a bad account_type", query.Accounts, query.Data, `{"filters":{"account_type":{"value":"builder"}}}`,
+		[]string{"invalid_union /filters/account_type/value"},
+	},
+	{
+		"a bad signal_type", query.Signals, query.Data, `{"filters":{"signal_type":{"value":"stage"}}}`,
+		[]string{"invalid_union /filters/signal_type/value"},
+	},
 	{"a bad role", query.Contacts, query.Data, `{"filters":{"role":{"value":"boss"}}}`, []string{"invalid_union /filters/role/value"}},
-	{"a bad icp_tier", query.Accounts, query.Book, `{"filters":{"icp_tier":{"value":"tier_4"}}}`, []string{"invalid_union /filters/icp_tier/value"}},
+	{
+		"a bad icp_tier", query.Accounts, query.Book, `{"filters":{"icp_tier":{"value":"tier_4"}}}`,
+		[]string{"invalid_union /filters/icp_tier/value"},
+	},
 
 	// Arrays.
-	{"no elements", query.Projects, query.Data, `{"filters":{"stage":{"value":[]},"name":{"value":[]}}}`, []string{"too_small /filters/name/value", "too_small /filters/stage/value"}},
-	{"101 elements", query.Accounts, query.Data, `{"filters":{"city":{"value":[` + strings.Repeat(`"x",`, 100) + `"y"]}}}`, []string{"too_big /filters/city/value"}},
+	{
+		"no elements", query.Projects, query.Data, `{"filters":{"stage":{"value":[]},"name":{"value":[]}}}`,
+		[]string{"too_small /filters/name/value", "too_small /filters/stage/value"},
+	},
+	{
+		"101 elements", query.Accounts, query.Data,
+		`{"filters":{"city":{"value":[` + strings.Repeat(`"x",`, 100) + `"y"]}}}`,
+		[]string{"too_big /filters/city/value"},
+	},
 	{"elements of other types", query.Accounts, query.Data, `{"filters":{"name":{"value":["x",1,null]},"city":{"value":[true]}}}`,
 		[]string{"invalid_type /filters/name/value/1", "invalid_type /filters/name/value/2", "invalid_type /filters/city/value/0"}},
 
@@ -120,52 +198,136 @@ var rejects = []rejected{
 		[]string{"invalid_type /filters/name", "invalid_type /filters/city", "invalid_type /filters/projects_count"}},
 	{"filters that are no object", query.Accounts, query.Data, `{"filters":[]}`, []string{"invalid_type /filters"}},
 	{"filters null", query.Accounts, query.Data, `{"filters":null}`, []string{"invalid_type /filters"}},
-	{"a text of over 500 characters", query.Accounts, query.Data, `{"filters":{"name":{"value":"` + strings.Repeat("é", 501) + `"}}}`, []string{"too_big /filters/name/value"}},
-	{"an exact name of over 1000", query.Accounts, query.Data, `{"filters":{"name":{"exact_match":true,"value":"` + strings.Repeat("é", 1001) + `"}}}`, []string{"too_big /filters/name/value"}},
+	{
+		"a text of over 500 characters", query.Accounts, query.Data,
+		`{"filters":{"name":{"value":"` + strings.Repeat("é", 501) + `"}}}`, []string{"too_big /filters/name/value"},
+	},
+	{
+		"an exact name of over 1000", query.Accounts, query.Data,
+		`{"filters":{"name":{"exact_match":true,"value":"` + strings.Repeat("é", 1001) + `"}}}`,
+		[]string{"too_big /filters/name/value"},
+	},
 	{"no UUID", query.Contacts, query.Data, `{"filters":{"account_id":{"value":"x"}}}`, []string{"invalid_format /filters/account_id/value"}},
-	{"a UUID of another type", query.Contacts, query.Data, `{"filters":{"account_id":{"value":1}}}`, []string{"invalid_type /filters/account_id/value"}},
-	{"a UUID without hyphens", query.Projects, query.Data, `{"filters":{"account_ids":{"value":["` + someID + `","0f8fad5bd9cb469fa16570867728950e"]}}}`, []string{"invalid_format /filters/account_ids/value/1"}},
+	{
+		"a UUID of another type", query.Contacts, query.Data, `{"filters":{"account_id":{"value":1}}}`,
+		[]string{"invalid_type /filters/account_id/value"},
+	},
+	{
+		"a UUID without hyphens", query.Projects, query.Data,
+		`{"filters":{"account_ids":{"value":["` + someID + `","0f8fad5bd9cb469fa16570867728950e"]}}}`,
+		[]string{"invalid_format /filters/account_ids/value/1"},
+	},
 
 	// Numbers.
 	{"a number as text", query.Projects, query.Data, `{"filters":{"cost":{"value":"5"}}}`, []string{"invalid_type /filters/cost/value"}},
 	{"a number null", query.Projects, query.Data, `{"filters":{"cost":{"value":null}}}`, []string{"invalid_type /filters/cost/value"}},
-	{"a range as object", query.Projects, query.Data, `{"filters":{"cost":{"value":{"min":1}}}}`, []string{"invalid_type /filters/cost/value"}},
+	{
+		"a range as object", query.Projects, query.Data, `{"filters":{"cost":{"value":{"min":1}}}}`,
+		[]string{"invalid_type /filters/cost/value"},
+	},
 	{"a range of one", query.Projects, query.Data, `{"filters":{"cost":{"value":[1]}}}`, []string{"too_small /filters/cost/value"}},
 	{"a range of none", query.Projects, query.Data, `{"filters":{"cost":{"value":[]}}}`, []string{"too_small /filters/cost/value"}},
 	{"a range of three", query.Projects, query.Data, `{"filters":{"cost":{"value":[1,2,3]}}}`, []string{"too_big /filters/cost/value"}},
-	{"a range open at both ends", query.Projects, query.Data, `{"filters":{"cost":{"value":[null,null]}}}`, []string{"custom /filters/cost/value"}},
-	{"a range upside down", query.Projects, query.Data, `{"filters":{"cost":{"value":[2,1]},"stories":{"value":[3,2.5]}}}`, []string{"custom /filters/stories/value", "custom /filters/cost/value"}},
-	{"ends of other types", query.Projects, query.Data, `{"filters":{"cost":{"value":["1",true]}}}`, []string{"invalid_type /filters/cost/value/0", "invalid_type /filters/cost/value/1"}},
-	{"a number past all bounds", query.Projects, query.Data, `{"filters":{"cost":{"value":1e999},"stories":{"value":[-1e999,1]}}}`, []string{"too_big /filters/stories/value/0", "too_big /filters/cost/value"}},
+	{
+		"a range open at both ends", query.Projects, query.Data, `{"filters":{"cost":{"value":[null,null]}}}`,
+		[]string{"custom /filters/cost/value"},
+	},
+	{
+		"a range upside down", query.Projects, query.Data,
+		`{"filters":{"cost":{"value":[2,1]},"stories":{"value":[3,2.5]}}}`,
+		[]string{"custom /filters/stories/value", "custom /filters/cost/value"},
+	},
+	{
+		"ends of other types", query.Projects, query.Data, `{"filters":{"cost":{"value":["1",true]}}}`,
+		[]string{"invalid_type /filters/cost/value/0", "invalid_type /filters/cost/value/1"},
+	},
+	{
+		"a number past all bounds", query.Projects, query.Data,
+		`{"filters":{"cost":{"value":1e999},"stories":{"value":[-1e999,1]}}}`,
+		[]string{"too_big /filters/stories/value/0", "too_big /filters/cost/value"},
+	},
 
 	// Locations.
 	{"no area", query.Projects, query.Data, `{"filters":{"location":{"value":{}}}}`, []string{"invalid_union /filters/location/value"}},
 	{"two areas, both of them bad", query.Projects, query.Data, `{"filters":{"location":{"value":{"near":{"latitude":91,"longitude":"x"},"within":{"north":1,"south":2,"east":181,"west":-1e999,"up":1}}}}}`, []string{
-		"too_big /filters/location/value/near/latitude", "invalid_type /filters/location/value/near/longitude", "invalid_type /filters/location/value/near/radius_m",
-		"too_big /filters/location/value/within/east", "too_small /filters/location/value/within/west", "unrecognized_keys /filters/location/value/within [up]", "custom /filters/location/value/within",
+		"too_big /filters/location/value/near/latitude", "invalid_type /filters/location/value/near/longitude",
+		"invalid_type /filters/location/value/near/radius_m",
+		"too_big /filters/location/value/within/east", "too_small /filters/location/value/within/west",
+		"unrecognized_keys /filters/location/value/within [up]", "custom /filters/location/value/within",
 		"invalid_union /filters/location/value"}},
-	{"an area of no kind", query.Projects, query.View, `{"filters":{"location":{"value":{"around":{}}}}}`, []string{"invalid_union /filters/location/value", "unrecognized_keys /filters/location/value [around]"}},
+	{
+		"an area of no kind", query.Projects, query.View, `{"filters":{"location":{"value":{"around":{}}}}}`,
+		[]string{"invalid_union /filters/location/value", "unrecognized_keys /filters/location/value [around]"},
+	},
 	{"impossible circles", query.Projects, query.Data, `{"any":[{"filters":{"location":{"value":{"near":{"latitude":-90.1,"longitude":180.5,"radius_m":0.5}}}}},{"filters":{"location":{"value":{"near":{"latitude":1,"longitude":1,"radius_m":20100001}}}}}]}`, []string{
-		"too_small /any/0/filters/location/value/near/latitude", "too_big /any/0/filters/location/value/near/longitude", "too_small /any/0/filters/location/value/near/radius_m", "too_big /any/1/filters/location/value/near/radius_m"}},
+		"too_small /any/0/filters/location/value/near/latitude", "too_big /any/0/filters/location/value/near/longitude",
+		"too_small /any/0/filters/location/value/near/radius_m", "too_big /any/1/filters/location/value/near/radius_m"}},
 	{"an empty box of related records", query.Accounts, query.Data, `{"relations":{"has_project":{"location":{"value":{"within":{}}}}}}`, []string{
 		"invalid_type /relations/has_project/location/value/within/north", "invalid_type /relations/has_project/location/value/within/south",
 		"invalid_type /relations/has_project/location/value/within/east", "invalid_type /relations/has_project/location/value/within/west"}},
-	{"an area of another type", query.Projects, query.Data, `{"filters":{"location":{"value":[51,-114],"exact_match":true}}}`, []string{"unrecognized_keys /filters/location [exact_match]", "invalid_type /filters/location/value"}},
-	{"a location that is null, or of no dataset", query.Projects, query.Data, `{"filters":{"location":{"value":{"near":null}}},"relations":{"has_signal":{"location":{"known":true}}}}`, []string{"invalid_type /filters/location/value/near", "unrecognized_keys /relations/has_signal [location]"}},
-	{"coordinates are no filters", query.Projects, query.Data, `{"filters":{"latitude":{"value":1},"longitude":{"value":1}},"sort":{"field":"location","order":"asc"}}`, []string{"unrecognized_keys /filters [latitude longitude]", "unrecognized_keys /sort/field [location]"}},
-	{"a book by permit", query.Projects, query.Book, `{"sort":{"field":"permitted_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [permitted_at]"}},
-	{"a View by filing", query.Projects, query.View, `{"sort":{"field":"filed_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [filed_at]"}},
+	{
+		"an area of another type", query.Projects, query.Data,
+		`{"filters":{"location":{"value":[51,-114],"exact_match":true}}}`,
+		[]string{"unrecognized_keys /filters/location [exact_match]", "invalid_type /filters/location/value"},
+	},
+	{
+		"a location that is null, or of no dataset", query.Projects, query.Data,
+		`{"filters":{"location":{"value":{"near":null}}},"relations":{"has_signal":{"location":{"known":true}}}}`,
+		[]string{"invalid_type /filters/location/value/near", "unrecognized_keys /relations/has_signal [location]"},
+	},
+	{
+		"coordinates are no filters", query.Projects, query.Data,
+		`{"filters":{"latitude":{"value":1},"longitude":{"value":1}},"sort":{"field":"location","order":"asc"}}`,
+		[]string{"unrecognized_keys /filters [latitude longitude]", "unrecognized_keys /sort/field [location]"},
+	},
+	{
+		"a book by permit", query.Projects, query.Book, `{"sort":{"field":"permitted_at","order":"asc"}}`,
+		[]string{"unrecognized_keys /sort/field [permitted_at]"},
+	},
+	{
+		"a View by filing", query.Projects, query.View, `{"sort":{"field":"filed_at","order":"asc"}}`,
+		[]string{"unrecognized_keys /sort/field [filed_at]"},
+	},
 
 	// Dates.
-	{"a date as a number", query.Projects, query.Data, `{"filters":{"filed_at":{"value":1704067200000}}}`, []string{"invalid_type /filters/filed_at/value"}},
-	{"an impossible day", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"2023-02-29"}}}`, []string{"invalid_format /filters/filed_at/value"}},
-	{"a month", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"2024-02"}}}`, []string{"invalid_format /filters/filed_at/value"}},
-	{"no date", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"yesterday"},"detected_at":{"value":""}}}`, []string{"invalid_format /filters/filed_at/value", "invalid_format /filters/detected_at/value"}},
-	{"a day upside down", query.Projects, query.Data, `{"filters":{"filed_at":{"value":["2024-01-02","2024-01-01"]}}}`, []string{"custom /filters/filed_at/value"}},
-	{"an instant after the day's end", query.Projects, query.Data, `{"filters":{"filed_at":{"value":["2024-01-02T00:00:00Z","2024-01-01"]}}}`, []string{"custom /filters/filed_at/value"}},
-	{"dates open at both ends", query.Projects, query.Data, `{"filters":{"filed_at":{"value":[null,null]}}}`, []string{"custom /filters/filed_at/value"}},
-	{"three dates", query.Projects, query.Data, `{"filters":{"filed_at":{"value":["2024-01-01","2024-01-01","2024-01-01"]}}}`, []string{"too_big /filters/filed_at/value"}},
-	{"bad ends", query.Projects, query.Data, `{"filters":{"filed_at":{"value":["x",5]}}}`, []string{"invalid_format /filters/filed_at/value/0", "invalid_type /filters/filed_at/value/1"}},
+	{
+		"a date as a number", query.Projects, query.Data, `{"filters":{"filed_at":{"value":1704067200000}}}`,
+		[]string{"invalid_type /filters/filed_at/value"},
+	},
+	{
+		"an impossible day", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"2023-02-29"}}}`,
+		[]string{"invalid_format /filters/filed_at/value"},
+	},
+	{
+		"a month", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"2024-02"}}}`,
+		[]string{"invalid_format /filters/filed_at/value"},
+	},
+	{
+		"no date", query.Projects, query.Data,
+		`{"filters":{"filed_at":{"value":"yesterday"},"detected_at":{"value":""}}}`,
+		[]string{"invalid_format /filters/filed_at/value", "invalid_format /filters/detected_at/value"},
+	},
+	{
+		"a day upside down", query.Projects, query.Data,
+		`{"filters":{"filed_at":{"value":["2024-01-02","2024-01-01"]}}}`, []string{"custom /filters/filed_at/value"},
+	},
+	{
+		"an instant after the day's end", query.Projects, query.Data,
+		`{"filters":{"filed_at":{"value":["2024-01-02T00:00:00Z","2024-01-01"]}}}`,
+		[]string{"custom /filters/filed_at/value"},
+	},
+	{
+		"dates open at both ends", query.Projects, query.Data, `{"filters":{"filed_at":{"value":[null,null]}}}`,
+		[]string{"custom /filters/filed_at/value"},
+	},
+	{
+		"three dates", query.Projects, query.Data,
+		`{"filters":{"filed_at":{"value":["2024-01-01","2024-01-01","2024-01-01"]}}}`,
+		[]string{"too_big /filters/filed_at/value"},
+	},
+	{"bad ends", query.Projects, query.Data, `{"filters":{"filed_at":{"value":["x",5]}}}`, []string{
+		"invalid_format /filters/filed_at/value/0", "invalid_type /filters/filed_at/value/1",
+	}},
 
 	// Query.
 	{"a query of blanks", query.Accounts, query.Data, `{"query":" \n\t "}`, []string{"too_small /query"}},
@@ -185,16 +347,31 @@ var rejects = []rejected{
 	{"offset 10001", query.Accounts, query.Data, `{"offset":10001}`, []string{"too_big /offset"}},
 	{"offset 10001 in a book", query.Accounts, query.Book, `{"offset":10001}`, []string{"too_big /offset"}},
 	{"a bad offset beside a cursor", query.Accounts, query.Data, `{"offset":-1,"search_after":"x"}`, []string{"too_small /offset"}},
-	{"typos in a long text", query.Accounts, query.Data, `{"typos":"auto","query":"` + strings.Repeat("b", 101) + `"}`, []string{"custom /query"}},
+	{
+		"typos in a long text", query.Accounts, query.Data,
+		`{"typos":"auto","query":"` + strings.Repeat("b", 101) + `"}`, []string{"custom /query"},
+	},
 	{"typos that are no choice", query.Accounts, query.Book, `{"typos":"on"}`, []string{"invalid_union /typos"}},
 	{"typos that are no text", query.Accounts, query.Data, `{"typos":true,"query":"x"}`, []string{"invalid_union /typos"}},
 	{"a cursor that is no string", query.Accounts, query.Data, `{"search_after":["x"]}`, []string{"invalid_type /search_after"}},
 
 	// Sort.
-	{"an unknown sort field", query.Accounts, query.Data, `{"sort":{"field":"size","order":"asc"}}`, []string{"unrecognized_keys /sort/field [size]"}},
-	{"a field that does not sort", query.Accounts, query.Data, `{"sort":{"field":"contacts_count","order":"asc"}}`, []string{"unrecognized_keys /sort/field [contacts_count]"}},
-	{"a date that does not sort", query.Projects, query.Data, `{"sort":{"field":"completed_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [completed_at]"}},
-	{"a signal's updated_at", query.Signals, query.Data, `{"sort":{"field":"updated_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [updated_at]"}},
+	{
+		"an unknown sort field", query.Accounts, query.Data, `{"sort":{"field":"size","order":"asc"}}`,
+		[]string{"unrecognized_keys /sort/field [size]"},
+	},
+	{
+		"a field that does not sort", query.Accounts, query.Data, `{"sort":{"field":"contacts_count","order":"asc"}}`,
+		[]string{"unrecognized_keys /sort/field [contacts_count]"},
+	},
+	{
+		"a date that does not sort", query.Projects, query.Data, `{"sort":{"field":"completed_at","order":"asc"}}`,
+		[]string{"unrecognized_keys /sort/field [completed_at]"},
+	},
+	{
+		"a signal's updated_at", query.Signals, query.Data, `{"sort":{"field":"updated_at","order":"asc"}}`,
+		[]string{"unrecognized_keys /sort/field [updated_at]"},
+	},
 	{"a sort without its order", query.Accounts, query.Data, `{"sort":{"field":"name"}}`, []string{"invalid_type /sort/order"}},
 	{"a sort without its field", query.Accounts, query.Data, `{"sort":{"order":"asc"}}`, []string{"invalid_type /sort/field"}},
 	{"an empty sort", query.Accounts, query.Data, `{"sort":{}}`, []string{"invalid_type /sort/field", "invalid_type /sort/order"}},
@@ -205,26 +382,82 @@ var rejects = []rejected{
 	{"sort as a list", query.Accounts, query.Data, `{"sort":[{"field":"name","order":"asc"}]}`, []string{"invalid_type /sort"}},
 	{"sort null", query.Accounts, query.Data, `{"sort":null}`, []string{"invalid_type /sort"}},
 	{"relevance without a query", query.Accounts, query.Data, `{"sort":{"field":"relevance","order":"desc"}}`, []string{"custom /sort/field"}},
-	{"relevance upside down", query.Accounts, query.Data, `{"query":"x","sort":{"field":"relevance","order":"asc"}}`, []string{"invalid_union /sort/order"}},
-	{"relevance in a book", query.Accounts, query.Book, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`, []string{"unrecognized_keys /sort/field [relevance]"}},
-	{"relevance in a View", query.Accounts, query.View, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`, []string{"unrecognized_keys /sort/field [relevance]"}},
-	{"a data sort in a book", query.Projects, query.Book, `{"sort":{"field":"cost","order":"asc"}}`, []string{"unrecognized_keys /sort/field [cost]"}},
-	{"a book sort in a View", query.Accounts, query.View, `{"sort":{"field":"updated_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [updated_at]"}},
-	{"the score in a View", query.Accounts, query.View, `{"sort":{"field":"atlas_score","order":"asc"}}`, []string{"unrecognized_keys /sort/field [atlas_score]"}},
-	{"the score of a project", query.Projects, query.Book, `{"sort":{"field":"atlas_score","order":"asc"}}`, []string{"unrecognized_keys /sort/field [atlas_score]"}},
+	{
+		"relevance upside down", query.Accounts, query.Data, `{"query":"x","sort":{"field":"relevance","order":"asc"}}`,
+		[]string{"invalid_union /sort/order"},
+	},
+	{
+		"relevance in a book", query.Accounts, query.Book, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`,
+		[]string{"unrecognized_keys /sort/field [relevance]"},
+	},
+	{
+		"relevance in a View", query.Accounts, query.View, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`,
+		[]string{"unrecognized_keys /sort/field [relevance]"},
+	},
+	{
+		"a data sort in a book", query.Projects, query.Book, `{"sort":{"field":"cost","order":"asc"}}`,
+		[]string{"unrecognized_keys /sort/field [cost]"},
+	},
+	{
+		"a book sort in a View", query.Accounts, query.View, `{"sort":{"field":"updated_at","order":"asc"}}`,
+		[]string{"unrecognized_keys /sort/field [updated_at]"},
+	},
+	{
+		"the score in a View", query.Accounts, query.View, `{"sort":{"field":"atlas_score","order":"asc"}}`,
+		[]string{"unrecognized_keys /sort/field [atlas_score]"},
+	},
+	{
+		"the score of a project", query.Projects, query.Book, `{"sort":{"field":"atlas_score","order":"asc"}}`,
+		[]string{"unrecognized_keys /sort/field [atlas_score]"},
+	},
 
 	// Relations.
-	{"unknown relations", query.Projects, query.Data, `{"relations":{"has_contact":{},"has_signals":{},"has_signal":{}}}`, []string{"unrecognized_keys /relations [has_contact has_signals]"}},
-	{"relations of a signal", query.Signals, query.Data, `{"relations":{"has_project":{}}}`, []string{"unrecognized_keys /relations [has_project]"}},
-	{"a contact's signals", query.Contacts, query.Data, `{"relations":{"has_signal":{}}}`, []string{"unrecognized_keys /relations [has_signal]"}},
+	{
+		"unknown relations", query.Projects, query.Data,
+		`{"relations":{"has_contact":{},"has_signals":{},"has_signal":{}}}`,
+		[]string{"unrecognized_keys /relations [has_contact has_signals]"},
+	},
+	{
+		"relations of a signal", query.Signals, query.Data, `{"relations":{"has_project":{}}}`,
+		[]string{"unrecognized_keys /relations [has_project]"},
+	},
+	{"a contact's signals", query.Contacts, query.Data, `{"relations":{"has_signal":{}}}`, []string{
+		"unrecognized_keys /relations [has_signal]",
+	}},
 	{"relations that are no object", query.Accounts, query.Data, `{"relations":["has_project"]}`, []string{"invalid_type /relations"}},
-	{"a relation that is no object", query.Accounts, query.Data, `{"relations":{"has_project":true,"without_signal":null}}`, []string{"invalid_type /relations/has_project", "invalid_type /relations/without_signal"}},
-	{"filters around a relation's filters", query.Accounts, query.Data, `{"relations":{"has_project":{"filters":{"stage":{"value":"filed"}}}}}`, []string{"unrecognized_keys /relations/has_project [filters]"}},
-	{"a relation in a relation", query.Accounts, query.Data, `{"relations":{"has_project":{"has_signal":{}}}}`, []string{"unrecognized_keys /relations/has_project [has_signal]"}},
-	{"a bad value in a relation", query.Accounts, query.Data, `{"relations":{"without_signal":{"signal_type":{"value":["permit_filed","x"]}}}}`, []string{"invalid_union /relations/without_signal/signal_type/value/1"}},
-	{"an overlay key in a relation", query.Accounts, query.Book, `{"relations":{"has_project":{"tags":{"value":"x"}}}}`, []string{"unrecognized_keys /relations/has_project [tags]"}},
-	{"a relation among the filters", query.Accounts, query.Data, `{"filters":{"has_project":{}}}`, []string{"unrecognized_keys /filters [has_project]"}},
-	{"exact_match on a relation's enum", query.Accounts, query.Data, `{"relations":{"has_project":{"stage":{"value":"filed","exact_match":true}}}}`, []string{"unrecognized_keys /relations/has_project/stage [exact_match]"}},
+	{
+		"a relation that is no object", query.Accounts, query.Data,
+		`{"relations":{"has_project":true,"without_signal":null}}`,
+		[]string{"invalid_type /relations/has_project", "invalid_type /relations/without_signal"},
+	},
+	{
+		"filters around a relation's filters", query.Accounts, query.Data,
+		`{"relations":{"has_project":{"filters":{"stage":{"value":"filed"}}}}}`,
+		[]string{"unrecognized_keys /relations/has_project [filters]"},
+	},
+	{
+		"a relation in a relation", query.Accounts, query.Data, `{"relations":{"has_project":{"has_signal":{}}}}`,
+		[]string{"unrecognized_keys /relations/has_project [has_signal]"},
+	},
+	{
+		"a bad value in a relation", query.Accounts, query.Data,
+		`{"relations":{"without_signal":{"signal_type":{"value":["permit_filed","x"]}}}}`,
+		[]string{"invalid_union /relations/without_signal/signal_type/value/1"},
+	},
+	{
+		"an overlay key in a relation", query.Accounts, query.Book,
+		`{"relations":{"has_project":{"tags":{"value":"x"}}}}`,
+		[]string{"unrecognized_keys /relations/has_project [tags]"},
+	},
+	{
+		"a relation among the filters", query.Accounts, query.Data, `{"filters":{"has_project":{}}}`,
+		[]string{"unrecognized_keys /filters [has_project]"},
+	},
+	{
+		"exact_match on a relation's enum", query.Accounts, query.Data,
+		`{"relations":{"has_project":{"stage":{"value":"filed","exact_match":true}}}}`,
+		[]string{"unrecognized_keys /relations/has_project/stage [exact_match]"},
+	},
 
 	// Known values.
 	{"known and a value", query.Projects, query.Data, `{"filters":{"stage":{"value":"filed","known":true},"name":{"known":false,"value":null}}}`,
@@ -233,16 +466,30 @@ var rejects = []rejected{
 		[]string{"invalid_type /filters/name/known", "invalid_type /filters/stage/known", "invalid_type /filters/cost/known"}},
 	{"known with exact_match", query.Projects, query.Data, `{"filters":{"name":{"known":true,"exact_match":true},"account_ids":{"known":true,"exact_match":false}}}`,
 		[]string{"unrecognized_keys /filters/name [exact_match]", "unrecognized_keys /filters/account_ids [exact_match]"}},
-	{"known with an unknown key", query.Projects, query.Data, `{"filters":{"cost":{"known":true,"is":1}}}`, []string{"unrecognized_keys /filters/cost [is]"}},
+	{
+		"known with an unknown key", query.Projects, query.Data, `{"filters":{"cost":{"known":true,"is":1}}}`,
+		[]string{"unrecognized_keys /filters/cost [is]"},
+	},
 	{"all of it wrong", query.Projects, query.Data, `{"filters":{"name":{"known":2,"value":1,"exact_match":2,"x":3}}}`,
 		[]string{"invalid_type /filters/name/known", "unrecognized_keys /filters/name [exact_match x]", "invalid_union /filters/name"}},
-	{"known of what has no filter", query.Projects, query.Data, `{"filters":{"latitude":{"known":true}}}`, []string{"unrecognized_keys /filters [latitude]"}},
-	{"known of a relation", query.Accounts, query.Data, `{"relations":{"has_project":{"known":true}}}`, []string{"unrecognized_keys /relations/has_project [known]"}},
+	{
+		"known of what has no filter", query.Projects, query.Data, `{"filters":{"latitude":{"known":true}}}`,
+		[]string{"unrecognized_keys /filters [latitude]"},
+	},
+	{
+		"known of a relation", query.Accounts, query.Data, `{"relations":{"has_project":{"known":true}}}`,
+		[]string{"unrecognized_keys /relations/has_project [known]"},
+	},
 
 	// Groups.
 	{"no groups", query.Accounts, query.Data, `{"any":[],"none":[]}`, []string{"too_small /any", "too_small /none"}},
-	{"groups of other types", query.Accounts, query.Data, `{"any":{"filters":{}},"none":null}`, []string{"invalid_type /any", "invalid_type /none"}},
-	{"elements that are no groups", query.Accounts, query.Data, `{"any":[null,[],"x"]}`, []string{"invalid_type /any/0", "invalid_type /any/1", "invalid_type /any/2"}},
+	{
+		"groups of other types", query.Accounts, query.Data, `{"any":{"filters":{}},"none":null}`,
+		[]string{"invalid_type /any", "invalid_type /none"},
+	},
+	{"elements that are no groups", query.Accounts, query.Data, `{"any":[null,[],"x"]}`, []string{
+		"invalid_type /any/0", "invalid_type /any/1", "invalid_type /any/2",
+	}},
 	{"empty groups", query.Accounts, query.Data, `{"any":[{},{"filters":{}},{"filters":{"name":{"known":true}}}],"none":[{"relations":{}},{"relations":{},"filters":{}}]}`,
 		[]string{"too_small /any/0", "too_small /any/1", "too_small /none/0", "too_small /none/1"}},
 	{"unknown keys in groups", query.Accounts, query.Data, `{"any":[{"filter":{"name":{"value":"x"}}},{"filters":{"colour":{"value":"x"}},"query":"x"}]}`,
@@ -250,12 +497,34 @@ var rejects = []rejected{
 	{"groups in groups", query.Accounts, query.Data, `{"any":[{"any":[{"filters":{"name":{"known":true}}}]},{"filters":{"name":{"known":true}},"none":[]}]}`,
 		[]string{"unrecognized_keys /any/0 [any]", "unrecognized_keys /any/1 [none]"}},
 	{"bad values in groups", query.Projects, query.Data, `{"none":[{"filters":{"stage":{"value":"x"},"cost":{"value":[2,1]}}},{"relations":{"has_signal":{"signal_type":{"value":["permit_filed","y"]}},"has_contact":{}}}]}`,
-		[]string{"invalid_union /none/0/filters/stage/value", "custom /none/0/filters/cost/value", "invalid_union /none/1/relations/has_signal/signal_type/value/1", "unrecognized_keys /none/1/relations [has_contact]"}},
-	{"an overlay key in a group of the Data API", query.Accounts, query.Data, `{"none":[{"filters":{"tags":{"value":"x"}}}]}`, []string{"unrecognized_keys /none/0/filters [tags]"}},
-	{"eleven groups", query.Accounts, query.Data, `{"any":` + groups(11, `{"filters":{"name":{"known":true}}}`) + `}`, []string{"too_big /any"}},
-	{"eleven groups together", query.Accounts, query.Data, `{"any":` + groups(5, `{"filters":{"name":{"known":true}}}`) + `,"none":` + groups(6, `{"filters":{"name":{"known":true}}}`) + `}`, []string{"too_big /"}},
-	{"50 conditions and a filter", query.Accounts, query.Data, `{"any":` + groups(5, fiveConditions) + `,"none":` + groups(5, fiveConditions) + `,"filters":{"name":{"known":true}},"limit":0}`, []string{"too_small /limit"}},
-	{"51 conditions", query.Accounts, query.Data, `{"any":` + groups(9, fiveConditions) + `,"none":[{"filters":{"name":{"known":true},"city":{"known":true},"state":{"known":true},"country":{"known":true},"domains":{"known":true},"description":{"known":true}}}]}`, []string{"too_big /"}},
+		[]string{
+			"invalid_union /none/0/filters/stage/value", "custom /none/0/filters/cost/value",
+			"invalid_union /none/1/relations/has_signal/signal_type/value/1",
+			"unrecognized_keys /none/1/relations [has_contact]",
+		}},
+	{
+		"an overlay key in a group of the Data API", query.Accounts, query.Data,
+		`{"none":[{"filters":{"tags":{"value":"x"}}}]}`, []string{"unrecognized_keys /none/0/filters [tags]"},
+	},
+	{
+		"eleven groups", query.Accounts, query.Data,
+		`{"any":` + groups(11, `{"filters":{"name":{"known":true}}}`) + `}`, []string{"too_big /any"},
+	},
+	{
+		"eleven groups together", query.Accounts, query.Data,
+		`{"any":` + groups(5, `{"filters":{"name":{"known":true}}}`) + `,"none":` + groups(6, `{"filters":{"name":{"known":true}}}`) + `}`,
+		[]string{"too_big /"},
+	},
+	{
+		"50 conditions and a filter", query.Accounts, query.Data,
+		`{"any":` + groups(5, fiveConditions) + `,"none":` + groups(5, fiveConditions) + `,"filters":{"name":{"known":true}},"limit":0}`,
+		[]string{"too_small /limit"},
+	},
+	{
+		"51 conditions", query.Accounts, query.Data,
+		`{"any":` + groups(9, fiveConditions) + `,"none":[{"filters":{"name":{"known":true},"city":{"known":true},"state":{"known":true},"country":{"known":true},"domains":{"known":true},"description":{"known":true}}}]}`,
+		[]string{"too_big /"},
+	},
 
 	// All issues are reported together.
 	{"many problems", query.Projects, query.Data,

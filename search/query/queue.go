@@ -24,8 +24,14 @@ type QueueRequest struct {
 var QueueRule = func() rule.Rule[QueueRequest] {
 	fields := slices.Concat(conditionFields(Signals, Data, true), pageFields(Signals, Data, MaxLimit), textFields())
 	fields = append(fields,
-		rule.Optional("in_book", rule.Boolean().Default(false).Described("Only signals whose account or project is in the book."), func(r *request) *bool { return &r.inBook }),
-		rule.Optional("dismissed", rule.Boolean().Default(false).Described("The dismissed signals alone, instead of the others."), func(r *request) *bool { return &r.dismissed }),
+		rule.Optional(
+			"in_book", rule.Boolean().Default(false).Described("Only signals whose account or project is in the book."),
+			func(r *request) *bool { return &r.inBook },
+		),
+		rule.Optional(
+			"dismissed", rule.Boolean().Default(false).Described("The dismissed signals alone, instead of the others."),
+			func(r *request) *bool { return &r.dismissed },
+		),
 	)
 	return rule.Map(rule.Object(fields...), func(r request) QueueRequest {
 		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = Signals, QueueBase, r.where

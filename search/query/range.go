@@ -69,7 +69,10 @@ func (of rangeReader[T]) ends(issues *input.Issues, v input.Value, path []string
 		first, last, ok := of.read(issues, v, path)
 		return &first, &last, ok
 	case len(v.Items) == 1 && v.Items[0].Kind != input.Null:
-		issues.Add(fault.TooSmall, path, "must have 2 elements, [from, to], one of which may be null%s", input.Wrapped(", such as [", v.Items[0], ",null]"))
+		issues.Add(
+			fault.TooSmall, path, "must have 2 elements, [from, to], one of which may be null%s",
+			input.Wrapped(", such as [", v.Items[0], ",null]"),
+		)
 		return nil, nil, false
 	case !issues.Length(len(v.Items), 2, 2, path...):
 		return nil, nil, false

@@ -18,7 +18,9 @@ func TestRelative(t *testing.T) {
 		"today": "2026-04-01", "today-1d": "2026-03-31", "yesterday": "",
 		"now-30d": "2026-03-02", "today-30d": "2026-03-02", "now+1w": "2026-04-08", "now-1M": "2026-03-01", "now-1y": "2025-04-01",
 		"2026-Q1": "2026-01-01 2026-03-31", "2024-q4": "2024-10-01 2024-12-31",
-		"now-30": "", "now-30days": "", "Now": "", "NOW-1d": "", "today-1h": "", "now-1m": "", "now-99999d": "", "now-9999y": "", "2026-Q5": "", "2026-Q0": "", "0000-Q1": "", "": "", "now ": "", "2026-01-01": "", "last 30 days": "",
+		"now-30": "", "now-30days": "", "Now": "", "NOW-1d": "", "today-1h": "", "now-1m": "", "now-99999d": "",
+		"now-9999y": "", "2026-Q5": "", "2026-Q0": "", "0000-Q1": "", "": "", "now ": "", "2026-01-01": "",
+		"last 30 days": "",
 	} {
 		first, last, ok := query.Relative(text, now)
 		got := ""
@@ -42,12 +44,13 @@ func TestResolveDates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	for body, want := range map[string]string{
-		`{"filters":{"filed_at":{"value":["now-30d",null]}}}`:                             `{"filters":{"filed_at":{"value":["2026-10-27",null]}}}`,
-		`{"filters":{"filed_at":{"value":"2026-Q1"}}}`:                                    `{"filters":{"filed_at":{"value":["2026-01-01","2026-03-31"]}}}`,
-		`{"filters":{"filed_at":{"value":["2025-Q4","2026-Q1"]}}}`:                        `{"filters":{"filed_at":{"value":["2025-10-01","2026-03-31"]}}}`,
-		`{"any":[{"filters":{"filed_at":{"value":"today"}}}]}`:                            `{"any":[{"filters":{"filed_at":{"value":"2026-11-26"}}}]}`,
-		`{"relations":{"has_signal":{"occurred_at":{"value":"now"}}}}`:                    `{"relations":{"has_signal":{"occurred_at":{"value":"2026-11-26T12:00:00Z"}}}}`,
-		`{"query":"today","filters":{"name":{"value":"now"},"city":{"value":["today"]}}}`: `{"query":"today","filters":{"name":{"value":"now"},"city":{"value":["today"]}}}`,
+		`{"filters":{"filed_at":{"value":["now-30d",null]}}}`:          `{"filters":{"filed_at":{"value":["2026-10-27",null]}}}`,
+		`{"filters":{"filed_at":{"value":"2026-Q1"}}}`:                 `{"filters":{"filed_at":{"value":["2026-01-01","2026-03-31"]}}}`,
+		`{"filters":{"filed_at":{"value":["2025-Q4","2026-Q1"]}}}`:     `{"filters":{"filed_at":{"value":["2025-10-01","2026-03-31"]}}}`,
+		`{"any":[{"filters":{"filed_at":{"value":"today"}}}]}`:         `{"any":[{"filters":{"filed_at":{"value":"2026-11-26"}}}]}`,
+		`{"relations":{"has_signal":{"occurred_at":{"value":"now"}}}}`: `{"relations":{"has_signal":{"occurred_at":{"value":"2026-11-26T12:00:00Z"}}}}`,
+		`{"query":"today","filters":{"name":{"value":"now"}}}`:         `{"query":"today","filters":{"name":{"value":"now"}}}`,
+		`{"filters":{"city":{"value":["today"]}}}`:                     `{"filters":{"city":{"value":["today"]}}}`,
 		`{"since":"now-7d"}`: `{"since":"2026-11-19"}`,
 		`{"definition":{"filters":{"filed_at":{"value":"today"}}}}`: `{"definition":{"filters":{"filed_at":{"value":"today"}}}}`,
 	} {

@@ -76,13 +76,21 @@ func suggestRule(d Dataset) rule.Rule[SuggestRequest] {
 	typed := rule.Text(1, MaxSuggestPrefix).Example("gar").Described("What the user has typed. Each of its words must begin a word of the suggestion, case, accents and typos aside.").
 		Check(func(text string) bool { return len(Words(Fold(text))) > 0 }, fault.Custom, "has no letter and no digit")
 	body := rule.Object(
-		rule.Optional("field", fieldRule(suggested, ofField(d, Data, "a field whose values are not suggested")).Described("Suggests only values of this field. By default all names and dynamic enums."), func(r *suggestRequest) **Field { return &r.field }),
+		rule.Optional(
+			"field",
+			fieldRule(suggested, ofField(d, Data, "a field whose values are not suggested")).Described(
+				"Suggests only values of this field. By default all names and dynamic enums.",
+			),
+			func(r *suggestRequest) **Field { return &r.field },
+		),
 		rule.Required("prefix", typed, func(r *suggestRequest) *string { return &r.typed }),
 		rule.Within(rule.OptionalFunc("filters", filtersRule(d, Data), (*request).add), func(r *suggestRequest) *request { return &r.request }),
 		rule.Optional("limit", rule.Integer(1, MaxSuggestions).Default(DefaultSuggestions), func(r *suggestRequest) *int { return &r.limit }),
 		rule.Within(boundTerms, func(r *suggestRequest) *request { return &r.request }),
 	)
-	return rule.New(schema.Named(d.Title()+"SuggestRequest", body.Schema), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (SuggestRequest, bool) {
+	return rule.New(schema.Named(
+		d.Title()+"SuggestRequest", body.Schema,
+	), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (SuggestRequest, bool) {
 		v = refusePrivate(issues, v, path)
 		before := len(*issues)
 		read := body.Read(issues, v, path...)

@@ -12,8 +12,10 @@ import (
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"": "", "--- ?": "", "O'Brien's 2nd": "o|brien|s|2nd", "Łódź-Süd": "lodz|sud", "東京都 建設": "東京都|建設", "x\u200dy": "xy", "e\u0301a": "ea", "हिन्दी": "हिन्दी",
-		"½ Ⅷ ⑳": "½|ⅷ|⑳", strings.Repeat("é", 30): strings.Repeat("e", 20), strings.Repeat("東", 30): strings.Repeat("東", 20), "\xff a\xffb": "a|b", "\"a\\b\"": "a|b",
+		"": "", "--- ?": "", "O'Brien's 2nd": "o|brien|s|2nd", "Łódź-Süd": "lodz|sud", "東京都 建設": "東京都|建設",
+		"x\u200dy": "xy", "e\u0301a": "ea", "हिन्दी": "हिन्दी",
+		"½ Ⅷ ⑳": "½|ⅷ|⑳", strings.Repeat("é", 30): strings.Repeat("e", 20),
+		strings.Repeat("東", 30): strings.Repeat("東", 20), "\xff a\xffb": "a|b", "\"a\\b\"": "a|b",
 	} {
 		if got := strings.Join(query.Words(query.Fold(text)), "|"); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -23,7 +25,9 @@ func TestWords(t *testing.T) {
 
 func TestAppendBeginnings(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"": "", "ab": "xa ab ", " ab-c 東京": "xa ab c 東 東京 ", strings.Repeat("a", 25): "x" + strings.Repeat("a", 20)} {
+	for text, want := range map[string]string{
+		"": "", "ab": "xa ab ", " ab-c 東京": "xa ab c 東 東京 ", strings.Repeat("a", 25): "x" + strings.Repeat("a", 20),
+	} {
 		got := string(query.AppendBeginnings([]byte("x"), text))
 		if got = strings.TrimSuffix(got, " "); len(text) == 25 {
 			got = "x" + got[strings.LastIndex(got, " ")+1:]
@@ -43,9 +47,12 @@ func TestTypedWords(t *testing.T) {
 		typed, word string
 		want        bool
 	}{
-		{"gar", "garage", true}, {"gra", "garage", false}, {"arage", "garage", true}, {"garge", "garage", true}, {"garaeg", "garage", true}, {"gagrae", "garage", false},
-		{"xaragexx", "garage", false}, {"xaragex", "garage", false}, {"construtcoin", "construction", true}, {"cosntrutcoin", "construction", false}, {"constrction", "con", false},
-		{"abcd", "cabd", false}, {"abcd", "abdc", true}, {"東京都建", "東亰都建設", true}, {"𐌰𐌱𐌲", "𐌰𐌱𐌲𐌳", true}, {"𐌰𐌱𐌲𐌴", "𐌰𐌱𐌲𐌳", true}, {"12345678", "1324", false}, {"garage", "garag", true}, {"garages", "garag", false},
+		{"gar", "garage", true}, {"gra", "garage", false}, {"arage", "garage", true}, {"garge", "garage", true},
+		{"garaeg", "garage", true}, {"gagrae", "garage", false},
+		{"xaragexx", "garage", false}, {"xaragex", "garage", false}, {"construtcoin", "construction", true},
+		{"cosntrutcoin", "construction", false}, {"constrction", "con", false},
+		{"abcd", "cabd", false}, {"abcd", "abdc", true}, {"東京都建", "東亰都建設", true}, {"𐌰𐌱𐌲", "𐌰𐌱𐌲𐌳", true},
+		{"𐌰𐌱𐌲𐌴", "𐌰𐌱𐌲𐌳", true}, {"12345678", "1324", false}, {"garage", "garag", true}, {"garages", "garag", false},
 	} {
 		typed := query.TypedWords(c.typed, query.NewestFolding)
 		if len(typed) != 1 || typed[0].Begins(c.word) != c.want {

@@ -203,7 +203,8 @@ func (r *reader) dated(i int) (p span, n int) {
 		word, after = strings.Fields(two)[0], 2
 	}
 	switch word {
-	case "since", "after", "starting", "from", "as", "before", "prior", "until", "till", "by", "through", "in", "during", "on", "within", "over", "for":
+	case "since", "after", "starting", "from", "as", "before", "prior", "until", "till", "by", "through", "in",
+		"during", "on", "within", "over", "for":
 	default:
 		return r.bare(i)
 	}
@@ -308,7 +309,9 @@ signals detected_at: detected
 		if all[d] == nil {
 			all[d] = map[string]happening{}
 		}
-		for word, key := range map[string]string{"updated": "updated_at", "changed": "updated_at", "added": "created_at", "created": "created_at"} {
+		for word, key := range map[string]string{
+			"updated": "updated_at", "changed": "updated_at", "added": "created_at", "created": "created_at",
+		} {
 			all[d][word] = happening{key: key}
 		}
 	}

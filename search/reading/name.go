@@ -84,7 +84,8 @@ func (r *reader) unknown(i int) bool {
 		return false
 	}
 	word := r.tokens[i].text
-	if terms[word] != nil || months[word] != 0 || comparing(word) || linking[word] || numberWord(word) || denying[word] || isQuarter(word) || unitOf(word) != "" {
+	if terms[word] != nil || months[word] != 0 || comparing(word) || linking[word] || numberWord(word) || denying[word] ||
+		isQuarter(word) || unitOf(word) != "" {
 		return false
 	}
 	for n := 2; n <= longestTerm; n++ { // "under review"

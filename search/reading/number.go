@@ -11,7 +11,8 @@ import (
 
 // magnitudes are what a number is multiplied by.
 var magnitudes = map[string]float64{
-	"k": 1e3, "thousand": 1e3, "m": 1e6, "mm": 1e6, "mil": 1e6, "mill": 1e6, "million": 1e6, "millions": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9,
+	"k": 1e3, "thousand": 1e3, "m": 1e6, "mm": 1e6, "mil": 1e6, "mill": 1e6, "million": 1e6, "millions": 1e6, "b": 1e9,
+	"bn": 1e9, "billion": 1e9,
 }
 
 // amount is a number as it is written.

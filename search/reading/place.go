@@ -120,7 +120,8 @@ func (r *reader) isPlace(i, n int, key string) bool {
 	}
 	follows := i > 0 && r.tokens[i-1].state == read && r.isPlaceToken[i-1]
 	text := r.run(i, n)
-	if after != "" && streetType(after) && stateSymbols[after] == "" && r.tokens[i+n].state == unread && !strings.ContainsAny(r.gap(i+n), ",;") {
+	if after != "" && streetType(after) && stateSymbols[after] == "" && r.tokens[i+n].state == unread &&
+		!strings.ContainsAny(r.gap(i+n), ",;") {
 		return false
 	}
 	if i+n < len(r.tokens) && r.gap(i+n) == "-" && !attribute[after] { // Calgary Co-op

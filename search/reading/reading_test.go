@@ -103,7 +103,9 @@ var places = func() map[string]Value {
 }()
 
 func ask(d query.Dataset, base query.BaseKind, text string) Reading {
-	return Read(Question{Dataset: d, Base: base, Text: text, Today: time.Date(2026, 8, 14, 0, 0, 0, 0, time.UTC), Lookup: func(d query.Dataset, key, folded string) (Value, bool) {
+	return Read(Question{Dataset: d, Base: base, Text: text, Today: time.Date(
+		2026, 8, 14, 0, 0, 0, 0, time.UTC,
+	), Lookup: func(d query.Dataset, key, folded string) (Value, bool) {
 		v, ok := places[key+" "+folded]
 		return v, ok && (d == query.Accounts || d == query.Projects || key != "country")
 	}})
@@ -198,7 +200,10 @@ func TestRequests(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{"multifamily calgary over 1m", "\"é\" -x* 1-5m q1 2026", "filed from feb 31 to 2026-02-31", "🏗️ in on at 1 to", "under $ 3 m+ units", "last 5000 years since may 99"} {
+	for _, text := range []string{
+		"multifamily calgary over 1m", "\"é\" -x* 1-5m q1 2026", "filed from feb 31 to 2026-02-31", "🏗️ in on at 1 to",
+		"under $ 3 m+ units", "last 5000 years since may 99",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -237,7 +242,9 @@ func TestString(t *testing.T) {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
-	if got, want := ask(query.Accounts, query.Data, "architects with office projects in austin").String(), "Kind of firm is Architect, one project where Use is Office and City is Austin"; got != want {
+	if got, want := ask(
+		query.Accounts, query.Data, "architects with office projects in austin",
+	).String(), "Kind of firm is Architect, one project where Use is Office and City is Austin"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

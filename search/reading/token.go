@@ -47,7 +47,10 @@ func tokenize(text string) []token {
 			}
 		}
 		points += utf8.RuneCountInString(gap)
-		t := token{text: query.Fold(w.Text), raw: text[w.From:w.To], gap: strings.TrimSpace(gap), blank: gap == "" || strings.ContainsAny(gap, " \t\r\n,;"), from: points}
+		t := token{
+			text: query.Fold(w.Text), raw: text[w.From:w.To], gap: strings.TrimSpace(gap),
+			blank: gap == "" || strings.ContainsAny(gap, " \t\r\n,;"), from: points,
+		}
 		points += utf8.RuneCountInString(t.raw)
 		t.to, end = points, w.To
 		if open || strings.HasPrefix(text[end:], "*") || strings.HasSuffix(gap, " -") || gap == "-" && end == w.To && len(all) == 0 {
@@ -71,7 +74,8 @@ func keepCodes(text string, all []token) {
 			chunk := string(runes[all[i].from:all[end-1].to])
 			letters := strings.ContainsAny(all[i].text, "abcdefghijklmnopqrstuvwxyz") && strings.ContainsAny(all[i].text, "0123456789")
 			_, magnitude := numberOf(all[i].text)
-			if strings.Contains(chunk, "@") || strings.Contains(chunk, "://") || strings.Contains(chunk, "www.") || letters && !magnitude && !isQuarter(all[i].text) {
+			if strings.Contains(chunk, "@") || strings.Contains(chunk, "://") || strings.Contains(chunk, "www.") ||
+				letters && !magnitude && !isQuarter(all[i].text) {
 				for j := i; j < end; j++ {
 					all[j].state = kept
 				}

@@ -201,7 +201,10 @@ func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
 			other += len(groups[value])
 			continue
 		}
-		list = append(list, measured(map[string]any{"value": value, "label": m.label(f, value, spellings[value]), "count": len(groups[value])}, groups[value]))
+		list = append(
+			list,
+			measured(map[string]any{"value": value, "label": m.label(f, value, spellings[value]), "count": len(groups[value])}, groups[value]),
+		)
 	}
 	out["values"], out["other"] = list, other
 	return out
@@ -427,24 +430,49 @@ func AnyWorld(t testing.TB, r *rand.Rand, n int) *World {
 		return all[:r.IntN(len(all))]
 	}
 	city := func() any {
-		return one(nil, nil, "Calgary", "Calgary", "calgary", "CALGARY", "Québec", "Quebec", "Łódź", "Lodz", "New York", "new york", "St. John's", "東京", "Fort McMurray")
+		return one(
+			nil, nil, "Calgary", "Calgary", "calgary", "CALGARY", "Québec", "Quebec", "Łódź", "Lodz", "New York",
+			"new york", "St. John's", "東京", "Fort McMurray",
+		)
 	}
 	day := func() any {
-		return one(nil, time.Date(2019+r.IntN(6), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), 0, r.IntN(1000)*1e6, time.UTC).Format("2006-01-02T15:04:05.000Z"))
+		return one(
+			nil,
+			time.Date(
+				2019+r.IntN(6), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), 0, r.IntN(1000)*1e6,
+				time.UTC,
+			).Format("2006-01-02T15:04:05.000Z"),
+		)
 	}
 	put := func(d query.Dataset, row Row) { w.Add(Record(t, d, string(encoded(t, row)))) }
 	id := func(letter string) string { return ID(letter, 1+r.IntN(n)) }
 	for i := range n {
 		latitude, longitude := anyCoordinates(r)
-		put(query.Accounts, Row{"id": ID("a", i+1), "name": fmt.Sprintf("Firm %d", i%17), "account_types": some("developer", "owner", "broker"), "city": city(), "state": one(nil, "AB", "ab", "QC"), "created_at": day()})
-		put(query.Contacts, Row{"id": ID("c", i+1), "name": fmt.Sprintf("Person %d", i%7), "email": fmt.Sprintf("p%d@secret.example", i), "role": one(nil, "owner", "architect"), "status": one(nil, "active", "inactive"), "account_id": id("a"), "account_name": one(nil, "Bow Works", "Elbow Works"), "city": city(), "created_at": day()})
+		put(query.Accounts, Row{
+			"id": ID("a", i+1), "name": fmt.Sprintf("Firm %d", i%17),
+			"account_types": some("developer", "owner", "broker"), "city": city(), "state": one(nil, "AB", "ab", "QC"),
+			"created_at": day(),
+		})
+		put(query.Contacts, Row{
+			"id": ID("c", i+1), "name": fmt.Sprintf("Person %d", i%7), "email": fmt.Sprintf("p%d@secret.example", i),
+			"role": one(nil, "owner", "architect"), "status": one(nil, "active", "inactive"), "account_id": id("a"),
+			"account_name": one(nil, "Bow Works", "Elbow Works"), "city": city(), "created_at": day(),
+		})
 		put(query.Projects, Row{
-			"id": ID("p", i+1), "name": fmt.Sprintf("Project %d", i%11), "city": city(), "stage": one(nil, "filed", "permitted", "under_construction"), "primary_use": one(nil, "office", "retail"),
-			"residential_units": one(nil, 0, 1, 2, 40), "sqft": one(nil, 0.1, 1000.5, 1e6, 2500), "cost": one(nil, -5, 0, 0.1, 1e9, 123456.789), "stories": one(nil, 1, 2, 3),
+			"id": ID("p", i+1), "name": fmt.Sprintf("Project %d", i%11), "city": city(),
+			"stage": one(nil, "filed", "permitted", "under_construction"), "primary_use": one(nil, "office", "retail"),
+			"residential_units": one(nil, 0, 1, 2, 40), "sqft": one(nil, 0.1, 1000.5, 1e6, 2500),
+			"cost": one(nil, -5, 0, 0.1, 1e9, 123456.789), "stories": one(nil, 1, 2, 3),
 			"filed_at": day(), "detected_at": day(), "account_ids": some(id("a"), ID("a", 1), ID("a", n+5)), "contact_ids": some(id("c")),
 			"latitude": latitude, "longitude": longitude,
 		})
-		put(query.Signals, Row{"id": ID("s", i+1), "title": fmt.Sprintf("Signal %d", i%5), "signal_type": one("permit_filed", "permit_issued"), "project_id": id("p"), "account_ids": some(id("a"), ID("a", 2)), "city": city(), "occurred_at": one("2020-02-29", "2021-01-03T23:59:59.999Z", "2021-01-04", "1969-12-31"), "detected_at": day()})
+		put(query.Signals, Row{
+			"id": ID("s", i+1), "title": fmt.Sprintf("Signal %d", i%5),
+			"signal_type": one("permit_filed", "permit_issued"), "project_id": id("p"),
+			"account_ids": some(id("a"), ID("a", 2)), "city": city(),
+			"occurred_at": one("2020-02-29", "2021-01-03T23:59:59.999Z", "2021-01-04", "1969-12-31"),
+			"detected_at": day(),
+		})
 	}
 	return w
 }

@@ -157,5 +157,7 @@ func DrawNear(t *rapid.T, d query.Dataset) Conditions {
 	if d == query.Projects {
 		return Conditions{Filters: filters}
 	}
-	return Conditions{Relations: map[string]map[string]Filter{rapid.SampledFrom([]string{"has_", "without_"}).Draw(t, "prefix") + "project": filters}}
+	return Conditions{Relations: map[string]map[string]Filter{
+		rapid.SampledFrom([]string{"has_", "without_"}).Draw(t, "prefix") + "project": filters,
+	}}
 }

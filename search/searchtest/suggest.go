@@ -61,7 +61,10 @@ func (m SuggestModel) Answer(body map[string]any) []query.Suggestion {
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b query.Suggestion) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(query.Fold(a.Value), query.Fold(b.Value)), strings.Compare(a.ID, b.ID), strings.Compare(a.Field, b.Field))
+		return cmp.Or(
+			cmp.Compare(b.Count, a.Count), strings.Compare(query.Fold(a.Value), query.Fold(b.Value)),
+			strings.Compare(a.ID, b.ID), strings.Compare(a.Field, b.Field),
+		)
 	})
 	return all
 }
@@ -116,7 +119,8 @@ func edited(a, b []rune, n int) bool {
 	if n == 0 {
 		return false
 	}
-	return len(a) > 0 && edited(a[1:], b, n-1) || len(b) > 0 && edited(a, b[1:], n-1) || len(a) > 0 && len(b) > 0 && edited(a[1:], b[1:], n-1) ||
+	return len(a) > 0 && edited(a[1:], b, n-1) || len(b) > 0 && edited(a, b[1:], n-1) ||
+		len(a) > 0 && len(b) > 0 && edited(a[1:], b[1:], n-1) ||
 		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && edited(a[2:], b[2:], n-1)
 }
 
@@ -141,9 +145,12 @@ func misspelled(r *rand.Rand, text string, places int) string {
 
 // hardNames are names that are hard to split, fold or compare.
 var hardNames = []string{
-	"Construction", "Constructions Générales", "constructoin", "Bau-Gesellschaft mbH", "Donaudampfschifffahrtsgesellschaftskapitän & Söhne", "O'Brien's 2nd",
-	"Straße", "STRASSE", "ΠΑΝΕΠΙΣΤΗΜΙΟ", "Панельстрой", "東京都建設", "東京", "建設 東京都", "شركة البناء", "בניין ירושלים", "e\u0301lite é\u0327cole", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𐐀𐐁𐐂𐐃𐐄", "हिन्दी निर्माण", "İstanbul ıstakoz",
-	"...", "🏗️ Crane 🏗️", "a", "ab aba abab ababab abababab", "12345678 9 AV SE", "1234567", "ﬁnal ﬂoor", "Cote\u0301 d\u2019Azur", "\"quoted\\words\"", "x\u200dy zero\u200bwidth", "Ⅷ ½ ⑳ ٣٤٥٦",
+	"Construction", "Constructions Générales", "constructoin", "Bau-Gesellschaft mbH",
+	"Donaudampfschifffahrtsgesellschaftskapitän & Söhne", "O'Brien's 2nd",
+	"Straße", "STRASSE", "ΠΑΝΕΠΙΣΤΗΜΙΟ", "Панельстрой", "東京都建設", "東京", "建設 東京都", "شركة البناء", "בניין ירושלים",
+	"e\u0301lite é\u0327cole", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𐐀𐐁𐐂𐐃𐐄", "हिन्दी निर्माण", "İstanbul ıstakoz",
+	"...", "🏗️ Crane 🏗️", "a", "ab aba abab ababab abababab", "12345678 9 AV SE", "1234567", "ﬁnal ﬂoor",
+	"Cote\u0301 d\u2019Azur", "\"quoted\\words\"", "x\u200dy zero\u200bwidth", "Ⅷ ½ ⑳ ٣٤٥٦",
 }
 
 // NamedWorld draws records whose names and cities resemble each other.
@@ -172,10 +179,22 @@ func NamedWorld(t testing.TB, r *rand.Rand, n int) *World {
 	}
 	put := func(d query.Dataset, row Row) { w.Add(Record(t, d, string(encoded(t, row)))) }
 	for i := range n {
-		put(query.Accounts, Row{"id": ID("a", i+1), "name": some(), "city": place(), "state": []any{nil, "AB", "ab", "Alberta"}[r.IntN(4)], "country": "CA"})
-		put(query.Contacts, Row{"id": ID("c", i+1), "name": some(), "email": fmt.Sprintf("constructor%d@secret.example", i), "city": place(), "state": "AB"})
-		put(query.Projects, Row{"id": ID("p", i+1), "name": some(), "city": place(), "stage": []any{"filed", "permitted"}[r.IntN(2)], "account_ids": []any{ID("a", 1+r.IntN(n)), ID("a", 1+r.IntN(3))}})
-		put(query.Signals, Row{"id": ID("s", i+1), "title": some(), "signal_type": "permit_filed", "project_id": ID("p", 1+min(r.IntN(n), r.IntN(n))), "occurred_at": "2024-01-01", "city": place()})
+		put(query.Accounts, Row{
+			"id": ID("a", i+1), "name": some(), "city": place(), "state": []any{nil, "AB", "ab", "Alberta"}[r.IntN(4)],
+			"country": "CA",
+		})
+		put(query.Contacts, Row{
+			"id": ID("c", i+1), "name": some(), "email": fmt.Sprintf("constructor%d@secret.example", i),
+			"city": place(), "state": "AB",
+		})
+		put(query.Projects, Row{
+			"id": ID("p", i+1), "name": some(), "city": place(), "stage": []any{"filed", "permitted"}[r.IntN(2)],
+			"account_ids": []any{ID("a", 1+r.IntN(n)), ID("a", 1+r.IntN(3))},
+		})
+		put(query.Signals, Row{
+			"id": ID("s", i+1), "title": some(), "signal_type": "permit_filed",
+			"project_id": ID("p", 1+min(r.IntN(n), r.IntN(n))), "occurred_at": "2024-01-01", "city": place(),
+		})
 	}
 	return w
 }

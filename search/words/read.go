@@ -148,12 +148,14 @@ func parse(query string) (items []item, or map[int]bool) {
 			end = len(rest)
 		}
 		it.text, rest = rest[:end], rest[end:]
-		if it.text == "OR" && !it.not && len(items) > 0 && !items[len(items)-1].not && strings.TrimSpace(rest) != "" && !strings.HasPrefix(strings.TrimLeft(rest, spaces), "-") {
+		if it.text == "OR" && !it.not && len(items) > 0 && !items[len(items)-1].not && strings.TrimSpace(rest) != "" &&
+			!strings.HasPrefix(strings.TrimLeft(rest, spaces), "-") {
 			or[len(items)-1] = true
 			continue
 		}
 		if word, ok := strings.CutSuffix(it.text, "*"); ok && beginnings < MaxBeginnings {
-			if tokens := Tokens(word); len(tokens) > 0 && tokens[len(tokens)-1].To == len(word) && len([]rune(tokens[len(tokens)-1].Text)) >= minBeginning {
+			if tokens := Tokens(word); len(tokens) > 0 && tokens[len(tokens)-1].To == len(word) &&
+				len([]rune(tokens[len(tokens)-1].Text)) >= minBeginning {
 				it.text, it.beginning = word, true
 				beginnings++
 			}
@@ -354,7 +356,10 @@ func (t *Tables) choice(it item, fold func(string) string) Choice {
 
 // addressIn is a folded text without what stands around an e-mail address.
 func addressIn(folded string) (address string, is bool) {
-	address = strings.TrimFunc(strings.TrimPrefix(strings.TrimLeft(folded, "<("), "mailto:"), func(r rune) bool { return !inWord(r) && r != '_' })
+	address = strings.TrimFunc(
+		strings.TrimPrefix(strings.TrimLeft(folded, "<("), "mailto:"),
+		func(r rune) bool { return !inWord(r) && r != '_' },
+	)
 	at := strings.IndexByte(address, '@')
 	return address, at > 0 && at < len(address)-1
 }

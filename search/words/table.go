@@ -92,7 +92,12 @@ func Extend(table string, fold func(string) string) (*Tables, error) {
 
 // newTables returns the published tables with groups of synonyms.
 func newTables(own [][]string) (*Tables, error) {
-	t := &Tables{forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{}, spelled: map[string][]string{}, families: map[string][]string{}, begins: map[string]bool{}, function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{}, places: map[string][]string{}, streets: map[string]bool{}}
+	t := &Tables{
+		forms: map[string][]string{}, whole: map[string]bool{}, synonyms: map[string][]string{},
+		spelled: map[string][]string{}, families: map[string][]string{}, begins: map[string]bool{},
+		function: map[string]bool{}, light: map[string]bool{}, ambiguous: map[string]bool{},
+		places: map[string][]string{}, streets: map[string]bool{},
+	}
 	sum := sha256.New()
 	fmt.Fprintln(sum, rules)
 	spellings := map[string][]string{}
@@ -107,7 +112,8 @@ func newTables(own [][]string) (*Tables, error) {
 		{"ambiguous", func(g []string) { addAll(t.ambiguous, g) }},
 		{"numbers", func(g []string) { addGroup(t.forms, g) }},
 		{"trades", func(g []string) { addGroup(t.families, g) }},
-		{"streets", func(g []string) { addAll(t.streets, g); t.addSynonyms(g) }}, {"permits", t.addSynonyms}, {"titles", t.addSynonyms}, {"french", t.addSynonyms},
+		{"streets", func(g []string) { addAll(t.streets, g); t.addSynonyms(g) }}, {"permits", t.addSynonyms},
+		{"titles", t.addSynonyms}, {"french", t.addSynonyms},
 		{"places", t.addPlaces},
 		{"spellings", func(g []string) { addGroup(spellings, g); t.addSynonyms(g) }},
 	} {

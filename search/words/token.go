@@ -82,7 +82,9 @@ func word(s string, from int) (text string, end int) {
 
 // alone reports whether a letter is a word: its script has no spaces between words.
 func alone(r rune) bool {
-	return isPicture(r) || r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) && !unicode.Is(unicode.M, r)
+	return isPicture(r) || r >= 0x0E00 && unicode.In(
+		r, unicode.Han, unicode.Hiragana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	) && !unicode.Is(unicode.M, r)
 }
 
 // isPicture reports whether a character is an emoji or its like.

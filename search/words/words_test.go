@@ -160,7 +160,8 @@ func TestOptions(t *testing.T) {
 		{"tennis court", 1, "co", false}, {"tennis court", 1, "tennis co", true}, {"court", 0, "co", false},
 		{"12 hills court", 2, "hills co", true}, {"north 4th street", 0, "n 4", true}, {"mahogany manor", 0, "mr", false},
 		{"fitness centers", 0, "gym", true}, {"doctors offices", 0, "medical clinic", true}, {"gym", 0, "fitness center", true},
-		{"roofers", 0, "roofing", true}, {"renovated", 0, "alterations", true}, {"builders", 0, "building", false}, {"ceo", 0, "chief executive officer", true}, {"west garage", 0, "w", false}, {"hot tubs", 0, "spa", true},
+		{"roofers", 0, "roofing", true}, {"renovated", 0, "alterations", true}, {"builders", 0, "building", false},
+		{"ceo", 0, "chief executive officer", true}, {"west garage", 0, "w", false}, {"hot tubs", 0, "spa", true},
 		{"spa", 0, "hot tub", true}, {"homes", 0, "homeses", false}, {"three storey", 0, "3", true}, {"basement", 0, "bsmt", true},
 	} {
 		if got := slices.Contains(options(c.query, c.at), c.has); got != c.want {
@@ -171,7 +172,10 @@ func TestOptions(t *testing.T) {
 
 // FuzzRead: no text is an error, and readings stay within their bounds.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{`"hot tub" -office gara* OR b`, "--a", `-"`, `"" OR ""`, "a OR -b OR c", "row house 38th st", "@", "a@b -a@b \"a@b\" a@b*", "\xff", "O'Neil"} {
+	for _, s := range []string{
+		`"hot tub" -office gara* OR b`, "--a", `-"`, `"" OR ""`, "a OR -b OR c", "row house 38th st", "@",
+		"a@b -a@b \"a@b\" a@b*", "\xff", "O'Neil",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -217,7 +221,8 @@ func TestExtend(t *testing.T) {
 		t.Error("a word of no group of its own has other options")
 	}
 	for bad, want := range map[string]string{
-		"one": "2 to 50", "a, ,b": "line 1", "a b c d e f g, h": "6 words", strings.Repeat("x", MaxTable+1): "bytes", strings.Repeat("a, b\n", maxGroups+1): "groups",
+		"one": "2 to 50", "a, ,b": "line 1", "a b c d e f g, h": "6 words", strings.Repeat("x", MaxTable+1): "bytes",
+		strings.Repeat("a, b\n", maxGroups+1): "groups",
 		"a" + strings.Repeat(", b", maxTerms): "2 to 50",
 	} {
 		if _, err := Extend(bad, strings.ToLower); err == nil || !strings.Contains(err.Error(), want) {

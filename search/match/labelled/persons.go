@@ -20,7 +20,10 @@ func Persons(seed uint64, n int) []Person {
 	persons := make([]Person, n)
 	for i := range persons {
 		first, last := fiction.Person(r)
-		p := Person{ID: uuid.NewSHA1(uuid.NameSpaceDNS, fmt.Appendf(nil, "%d %d", seed, i)).String(), Name: first + " " + last, City: pick(r, cities...)}
+		p := Person{
+			ID: uuid.NewSHA1(uuid.NameSpaceDNS, fmt.Appendf(nil, "%d %d", seed, i)).String(), Name: first + " " + last,
+			City: pick(r, cities...),
+		}
 		if r.IntN(10) < 6 {
 			p.Email = fmt.Sprintf("%s%d@firm%d.example", fiction.Mailbox(first, last), i%4, i/4)
 		}
@@ -57,7 +60,10 @@ var nameNoises = []struct {
 	}},
 }
 
-var shortNames = map[string]string{"James": "Jim", "David": "Dave", "Michael": "Mike", "Robert": "Bob", "John": "Jack", "Daniel": "Dan", "Thomas": "Tom", "Peter": "Pete", "Samuel": "Sam"}
+var shortNames = map[string]string{
+	"James": "Jim", "David": "Dave", "Michael": "Mike", "Robert": "Bob", "John": "Jack", "Daniel": "Dan",
+	"Thomas": "Tom", "Peter": "Pete", "Samuel": "Sam",
+}
 
 // PersonInputs makes inputs of persons, one of two without a record: a namesake with other
 // values, a person of no record, or a colleague of the same family name. Same is the ID of
@@ -96,7 +102,9 @@ func PersonInputs(persons []Person, seed uint64) []Input {
 		case 0:
 			hard.Kind, hard.With, hard.Domain = "namesake elsewhere", "name and domain", fmt.Sprintf("other%d.example", r.IntN(1000))
 		case 1:
-			hard.Kind, hard.With, hard.Phone, hard.City = "namesake elsewhere", "name, phone and city", fmt.Sprintf("+1 902 555 %04d", r.IntN(10_000)), "Halifax"
+			hard.Kind, hard.With, hard.Phone, hard.City = "namesake elsewhere", "name, phone and city", fmt.Sprintf(
+				"+1 902 555 %04d", r.IntN(10_000),
+			), "Halifax"
 		case 2:
 			other, _ := fiction.Person(r)
 			if other == first || p.Email == "" {
@@ -105,7 +113,8 @@ func PersonInputs(persons []Person, seed uint64) []Input {
 			_, hard.Domain, _ = strings.Cut(p.Email, "@")
 			hard.Kind, hard.With, hard.Name = "colleague of one family name", "name and domain", other+" "+last
 		default:
-			hard.Kind, hard.With, hard.Name, hard.City = "a person of no record", "name and city", first+" "+fmt.Sprintf("Xandr%dovic", r.IntN(100)), p.City
+			hard.Kind, hard.With, hard.Name, hard.City = "a person of no record", "name and city", first+" "+
+				fmt.Sprintf("Xandr%dovic", r.IntN(100)), p.City
 		}
 		add(hard)
 	}
