@@ -60,7 +60,10 @@ func (l *load) build(ctx context.Context, d query.Dataset, sorted map[query.Data
 
 // joinAndBuild runs one goroutine that joins records with their children, and
 // Workers that build documents and links.
-func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries, unmerged *extsort.Iterator, streams []*linkStream, firms *linkStream, after []byte, p *pipeline) error {
+func (l *load) joinAndBuild(
+	ctx context.Context, d query.Dataset, entries, unmerged *extsort.Iterator, streams []*linkStream, firms *linkStream,
+	after []byte, p *pipeline,
+) error {
 	up := l.parentLinks(d)
 	digests := l.digests[d]
 	group, ctx := errgroup.WithContext(ctx)
@@ -69,7 +72,10 @@ func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries, unmer
 	chunks, free := make(chan *chunk, l.Workers), make(chan *chunk, 2*l.Workers+1)
 	group.Go(func() error {
 		defer close(chunks)
-		j := &joiner{load: l, of: l.newRange(d), records: entries, unmerged: unmerged, hasUnmerged: unmerged.Next(), links: streams, firms: firms, arrivals: arrivals, full: chunks, free: free, id: after}
+		j := &joiner{
+			load: l, of: l.newRange(d), records: entries, unmerged: unmerged, hasUnmerged: unmerged.Next(),
+			links: streams, firms: firms, arrivals: arrivals, full: chunks, free: free, id: after,
+		}
 		return j.run(ctx)
 	})
 	for range l.Workers {

@@ -107,7 +107,9 @@ func (l *deadLetters) dropRefused(size int64) error {
 // bad lines: they are few, and the input does not show them.
 func (l *deadLetters) problems() []Problem {
 	bad, refused := l.known()
-	return journal.FirstProblems(slices.Concat(make([]Problem, 0, len(bad)+len(refused)), refused, bad[:min(len(bad), journal.MaxProblems-len(refused))]))
+	return journal.FirstProblems(slices.Concat(
+		make([]Problem, 0, len(bad)+len(refused)), refused, bad[:min(len(bad), journal.MaxProblems-len(refused))],
+	))
 }
 
 func (l *deadLetters) close() error { return l.failed(l.file.Close(), fault.Internal) }

@@ -20,7 +20,9 @@ const firmKeySize = 2 * idSize
 
 // firmNames starts to read the names of the firms of a dataset's records after an id (nil:
 // all), nil if the dataset has none. The key is the record's id and the account's.
-func (l *load) firmNames(ctx context.Context, d query.Dataset, after []byte, sorted map[query.Dataset]*extsort.Sorter, p *pipeline) (*linkStream, func(), error) {
+func (l *load) firmNames(
+	ctx context.Context, d query.Dataset, after []byte, sorted map[query.Dataset]*extsort.Sorter, p *pipeline,
+) (*linkStream, func(), error) {
 	if _, has := query.FirmsField(d); !has {
 		return nil, func() {}, nil
 	}

@@ -43,7 +43,10 @@ type world struct {
 
 func newWorld(t *testing.T) world {
 	t.Helper()
-	w := world{searchtest.NewClient(t, backends.Elasticsearch(t)), mappings.Names{Prefix: "load-" + strings.ToLower(rand.Text())[:12] + "-"}, t.TempDir()}
+	w := world{
+		searchtest.NewClient(t, backends.Elasticsearch(t)),
+		mappings.Names{Prefix: "load-" + strings.ToLower(rand.Text())[:12] + "-"}, t.TempDir(),
+	}
 	t.Cleanup(func() { searchtest.DeleteIndices(t, w.elastic, w.names.Prefix+"*") })
 	return w
 }
@@ -170,7 +173,10 @@ func (w world) record(t *testing.T, dataset, id string) map[string]any {
 // related returns how many records of a dataset have a child with an id nested.
 func (w world) related(t *testing.T, dataset, child, childID string) int64 {
 	t.Helper()
-	return w.search(t, dataset, fmt.Sprintf(`{"query":{"nested":{"path":"ix.%s","query":{"term":{"ix.%s.id":%q}}}}}`, child, child, childID)).Hits.Total.Value
+	return w.search(
+		t, dataset,
+		fmt.Sprintf(`{"query":{"nested":{"path":"ix.%s","query":{"term":{"ix.%s.id":%q}}}}}`, child, child, childID),
+	).Hits.Total.Value
 }
 
 func account(n int) string { return id(1, n) }
@@ -254,13 +260,19 @@ func related(size int) map[string]string {
 // through returns a client whose traffic passes a function on its way to
 // Elasticsearch; it tells whether it has dealt with the request itself. after
 // may change an answer.
-func through(t *testing.T, before func(w http.ResponseWriter, r *http.Request, body []byte) bool, after func(r *http.Request, answer []byte) []byte) *elastic.Client {
+func through(
+	t *testing.T, before func(w http.ResponseWriter, r *http.Request, body []byte) bool,
+	after func(r *http.Request, answer []byte) []byte,
+) *elastic.Client {
 	t.Helper()
 	return searchtest.NewClient(t, proxy(t, before, after))
 }
 
 // proxy is through, for another process.
-func proxy(t *testing.T, before func(w http.ResponseWriter, r *http.Request, body []byte) bool, after func(r *http.Request, answer []byte) []byte) string {
+func proxy(
+	t *testing.T, before func(w http.ResponseWriter, r *http.Request, body []byte) bool,
+	after func(r *http.Request, answer []byte) []byte,
+) string {
 	t.Helper()
 	to, err := url.Parse(backends.Elasticsearch(t))
 	if err != nil {

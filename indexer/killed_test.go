@@ -91,7 +91,10 @@ func TestFilesOfAKilledLoadAreCleared(t *testing.T) {
 	w := newWorld(t)
 	dir := folder(t, related(20))
 	w.killedWhileWriting(t, dir)
-	for _, name := range []string{"projects-firm-links", "projects-firm-names", "accounts-mergea", "projects-unmerged", "accounts-digests", "projects-accounts"} {
+	for _, name := range []string{
+		"projects-firm-links", "projects-firm-names", "accounts-mergea", "projects-unmerged", "accounts-digests",
+		"projects-accounts",
+	} {
 		for n := range 4 {
 			path := filepath.Join(w.workDirs(t)[0], fmt.Sprintf("%s-%05d.run", name, n+1))
 			if _, err := os.Stat(path); err == nil {

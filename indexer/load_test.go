@@ -54,8 +54,10 @@ func TestLoad(t *testing.T) {
 			`{"id":"`+contact(3)+`","name":"Cy"}`,
 		))),
 		"projects": lines(
-			`{"id":"`+project(1)+`","name":"Mill","account_ids":["`+account(1)+`","`+account(1)+`","`+account(2)+`"],"contact_ids":["`+contact(1)+`"],"created_at":"2024-01-01"}`,
-			`{"id":"`+project(2)+`","name":"Quay","account_ids":["`+account(1)+`","`+account(99)+`"],"contact_ids":["`+contact(98)+`"],"last_signal_at":"1999-01-01"}`,
+			`{"id":"`+project(1)+`","name":"Mill","account_ids":["`+account(1)+`","`+account(1)+`","`+account(2)+
+				`"],"contact_ids":["`+contact(1)+`"],"created_at":"2024-01-01"}`,
+			`{"id":"`+project(2)+`","name":"Quay","account_ids":["`+account(1)+`","`+account(99)+`"],"contact_ids":["`+
+				contact(98)+`"],"last_signal_at":"1999-01-01"}`,
 		),
 		"signals": lines(
 			signalLine(1, project(1), []string{account(1)}, "2024-05-01"),
@@ -90,7 +92,9 @@ func TestLoad(t *testing.T) {
 		{Dataset: query.Projects, File: "projects.ndjson", Lines: 2, Records: 2, Documents: 2, Dangling: 2},
 		{Dataset: query.Signals, File: "signals.ndjson", Lines: 3, Records: 3, Documents: 3, Dangling: 1},
 	}
-	if diff := cmp.Diff(want, report.Datasets, cmpopts.IgnoreFields(indexer.DatasetReport{}, "Seconds", "ReadSeconds", "IndexSeconds")); diff != "" {
+	if diff := cmp.Diff(
+		want, report.Datasets, cmpopts.IgnoreFields(indexer.DatasetReport{}, "Seconds", "ReadSeconds", "IndexSeconds"),
+	); diff != "" {
 		t.Error(diff)
 	}
 	type at struct {
@@ -104,11 +108,17 @@ func TestLoad(t *testing.T) {
 		}
 		problems = append(problems, at{p.Line, p.Field})
 	}
-	wantProblems := []at{{8, "name"}, {9, "id"}, {10, "nmae"}, {11, "name"}, {11, "account_types"}, {12, ""}, {13, ""}, {14, "name"}, {15, ""}, {16, ""}, {17, ""}}
+	wantProblems := []at{
+		{8, "name"}, {9, "id"}, {10, "nmae"}, {11, "name"}, {11, "account_types"}, {12, ""}, {13, ""}, {14, "name"},
+		{15, ""}, {16, ""}, {17, ""},
+	}
 	if diff := cmp.Diff(wantProblems, problems); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"below is a folder and was ignored; load the files that it has from " + below, "notes.txt is no dataset file and was ignored"}, report.Notes); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"below is a folder and was ignored; load the files that it has from " + below, "notes.txt is no dataset file and was ignored"},
+		report.Notes,
+	); diff != "" {
 		t.Error(diff)
 	}
 	wantRejects(t, o.DeadLetters, []int64{8, 9, 10, 11, 12, 13, 14, 15, 16, 17})
@@ -125,8 +135,15 @@ func TestLoad(t *testing.T) {
 		dataset, id string
 		want        map[string]any
 	}{
-		{"accounts", account(1), map[string]any{"name": "Ångström Builders", "projects_count": 2., "contacts_count": 1., "signals_count": 2., "last_activity_at": "2024-06-01T00:00:00.000Z", "updated_at": "2024-02-01T00:00:00.000Z", "created_at": "2026-03-04T05:06:07.000Z"}},
-		{"accounts", account(2), map[string]any{"name": "newest", "projects_count": 1., "contacts_count": 0., "signals_count": 1., "last_activity_at": "2024-06-01T00:00:00.000Z"}},
+		{"accounts", account(1), map[string]any{
+			"name": "Ångström Builders", "projects_count": 2., "contacts_count": 1., "signals_count": 2.,
+			"last_activity_at": "2024-06-01T00:00:00.000Z", "updated_at": "2024-02-01T00:00:00.000Z",
+			"created_at": "2026-03-04T05:06:07.000Z",
+		}},
+		{"accounts", account(2), map[string]any{
+			"name": "newest", "projects_count": 1., "contacts_count": 0., "signals_count": 1.,
+			"last_activity_at": "2024-06-01T00:00:00.000Z",
+		}},
 		{"accounts", account(3), map[string]any{"name": "later line", "projects_count": 0., "signals_count": 0., "last_activity_at": nil}},
 		{"projects", project(1), map[string]any{"signals_count": 2., "last_signal_at": "2024-06-01T00:00:00.000Z"}},
 		{"projects", project(2), map[string]any{"signals_count": 0., "last_signal_at": nil, "account_ids": []any{account(1), account(99)}}},
@@ -146,7 +163,8 @@ func TestLoad(t *testing.T) {
 		want               int64
 	}{
 		{"accounts", "projects", project(1), 2}, {"accounts", "projects", project(2), 1}, {"accounts", "signals", signal(2), 2},
-		{"accounts", "contacts", contact(1), 1}, {"accounts", "contacts", contact(2), 0}, {"contacts", "projects", project(1), 1}, {"projects", "signals", signal(3), 0},
+		{"accounts", "contacts", contact(1), 1}, {"accounts", "contacts", contact(2), 0},
+		{"contacts", "projects", project(1), 1}, {"projects", "signals", signal(3), 0},
 	} {
 		if got := w.related(t, c.dataset, c.child, c.id); got != c.want {
 			t.Errorf("%d %s have %s %s, want %d", got, c.dataset, c.child, c.id, c.want)
@@ -245,10 +263,13 @@ func TestInputsAreRefused(t *testing.T) {
 	twice := folder(t, simple(1))
 	write(t, filepath.Join(twice, "accounts.ndjson.gz"), gzipped(t, ""))
 	for name, c := range map[string]struct{ dir, says string }{
-		"cut gzip":        {with("contacts.ndjson.gz", good[:len(good)-10]), "contacts.ndjson.gz is cut short"},
-		"damaged gzip":    {with("contacts.ndjson.gz", append(good[:len(good)-6:len(good)-6], 1, 2, 3, 4, 5, 6)), "contacts.ndjson.gz is damaged"},
-		"no gzip":         {with("contacts.ndjson.gz", []byte(`{"id":"x"}`)), "holds no gzip data"},
-		"another dataset": {with("contacts.ndjson", []byte(lines(`{"id":"`+signal(1)+`","title":"x"}`, `{"id":"`+signal(2)+`","title":"x"}`))), "none of its 2 lines is a record of contacts"},
+		"cut gzip":     {with("contacts.ndjson.gz", good[:len(good)-10]), "contacts.ndjson.gz is cut short"},
+		"damaged gzip": {with("contacts.ndjson.gz", append(good[:len(good)-6:len(good)-6], 1, 2, 3, 4, 5, 6)), "contacts.ndjson.gz is damaged"},
+		"no gzip":      {with("contacts.ndjson.gz", []byte(`{"id":"x"}`)), "holds no gzip data"},
+		"another dataset": {
+			with("contacts.ndjson", []byte(lines(`{"id":"`+signal(1)+`","title":"x"}`, `{"id":"`+signal(2)+`","title":"x"}`))),
+			"none of its 2 lines is a record of contacts",
+		},
 		"one bad line":    {with("contacts.ndjson", []byte(`{"id":"x"}`)), "its only line is no record of contacts"},
 		"one line, blank": {with("contacts.ndjson", []byte("\n garbage \n\n")), "its only line is no record of contacts"},
 		"missing":         {folder(t, missing), "no file of signals"},

@@ -157,7 +157,10 @@ func (m manifest) changes(now manifest) []string {
 		all = append(all, "another version of Atlas began it, whose records or documents look different")
 	}
 	if m.Folding != now.Folding {
-		all = append(all, fmt.Sprintf("texts are folded by version %d now, and were by version %d", now.Folding, max(m.Folding, query.CaseFolding)))
+		all = append(
+			all,
+			fmt.Sprintf("texts are folded by version %d now, and were by version %d", now.Folding, max(m.Folding, query.CaseFolding)),
+		)
 	}
 	for i, was := range m.Inputs {
 		is := now.Inputs[i]

@@ -77,7 +77,9 @@ func eachMerge(ctx context.Context, entries func(context.Context) (*extsort.Iter
 
 // eachCounting calls take with the line of each id that counts, in the order of the ids. What
 // it gets is valid until it returns.
-func eachCounting(ctx context.Context, entries func(context.Context) (*extsort.Iterator, error), take func(id, payload []byte) error) error {
+func eachCounting(
+	ctx context.Context, entries func(context.Context) (*extsort.Iterator, error), take func(id, payload []byte) error,
+) error {
 	records, err := entries(ctx)
 	if err != nil {
 		return err

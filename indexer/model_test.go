@@ -54,7 +54,10 @@ func newModel(t *testing.T, files map[string]string) model {
 	for _, d := range query.Datasets {
 		for _, r := range m.records[d] {
 			r.SetFirms(searchtest.FirmNames(maps.Values(m.records[query.Accounts])))
-			m.docs[r.ID()] = string(document.Build(r, searchtest.Children{Parent: d, ID: r.ID(), Records: func(child query.Dataset) iter.Seq[document.Record] { return slices.Values(indexed[child]) }}))
+			m.docs[r.ID()] = string(document.Build(r, searchtest.Children{
+				Parent: d, ID: r.ID(),
+				Records: func(child query.Dataset) iter.Seq[document.Record] { return slices.Values(indexed[child]) },
+			}))
 			indexed[d] = append(indexed[d], r)
 			for _, rel := range query.Relations {
 				for _, parent := range r.Parents(rel) {
@@ -92,7 +95,8 @@ func randomFiles(r *rand.Rand, size int) map[string]string {
 		}
 		files["accounts"] += common(account) + fmt.Sprintf(`,"name":"Firm é %d"}`, i) + "\n"
 		files["contacts"] += common(contact) + fmt.Sprintf(`,"name":"C %d","account_id":%q}`, i, pick(account, size)) + "\n"
-		files["projects"] += common(project) + fmt.Sprintf(`,"name":"P %d","stories":%d,"account_ids":%s,"contact_ids":%s}`, i, r.IntN(9), list(account, 4), list(contact, 3)) + "\n"
+		files["projects"] += common(project) +
+			fmt.Sprintf(`,"name":"P %d","stories":%d,"account_ids":%s,"contact_ids":%s}`, i, r.IntN(9), list(account, 4), list(contact, 3)) + "\n"
 		files["signals"] += common(signal) + fmt.Sprintf(`,"title":"S %d","signal_type":"permit_filed","occurred_at":%q,"detected_at":%q,"project_id":%q,"account_ids":%s}`,
 			i, when(), when(), pick(project, size), list(account, 4)) + "\n"
 	}
@@ -145,7 +149,8 @@ func TestLoadEqualsModel(t *testing.T) {
 			t.Fatalf("seed %d, size %d: %s", seed, size, diff)
 		}
 		for _, d := range report.Datasets {
-			if d.Documents != int64(len(want.records[d.Dataset])) || d.Replaced != want.replaced[d.Dataset] || d.Dangling != want.dangling[d.Dataset] {
+			if d.Documents != int64(len(want.records[d.Dataset])) || d.Replaced != want.replaced[d.Dataset] ||
+				d.Dangling != want.dangling[d.Dataset] {
 				t.Errorf("seed %d, size %d: %+v, want %d documents, %d replaced, %d dangling", seed, size, d,
 					len(want.records[d.Dataset]), want.replaced[d.Dataset], want.dangling[d.Dataset])
 			}

@@ -34,7 +34,10 @@ func (l *load) indexAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	p := &pipeline{requests: make(chan *request), free: make(chan *request, l.Workers+l.Senders), commits: make(chan func(context.Context) error), group: group}
+	p := &pipeline{
+		requests: make(chan *request), free: make(chan *request, l.Workers+l.Senders),
+		commits: make(chan func(context.Context) error), group: group,
+	}
 	for range l.Senders {
 		group.Go(func() error { return l.send(ctx, p) })
 	}
@@ -138,7 +141,9 @@ func (l *load) send(ctx context.Context, p *pipeline) error {
 		}
 		for _, no := range refused {
 			reason := no.Type + ": " + no.Reason
-			if err := r.of.refusals.add(d, l.file(d), r.lines[no.Position], r.ids[no.Position], reason, document.Public(r.Doc(no.Position))); err != nil {
+			if err := r.of.refusals.add(
+				d, l.file(d), r.lines[no.Position], r.ids[no.Position], reason, document.Public(r.Doc(no.Position)),
+			); err != nil {
 				return err
 			}
 		}

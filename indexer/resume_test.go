@@ -31,7 +31,10 @@ func (w world) documents(t *testing.T, d query.Dataset) map[string]string {
 // and dead letters.
 func wantSameLoad(t *testing.T, w world, report indexer.Report, fresh world, want indexer.Report) {
 	t.Helper()
-	if diff := gocmp.Diff(want.Datasets, report.Datasets, cmpopts.IgnoreFields(indexer.DatasetReport{}, "Seconds", "ReadSeconds", "IndexSeconds")); diff != "" {
+	if diff := gocmp.Diff(
+		want.Datasets, report.Datasets,
+		cmpopts.IgnoreFields(indexer.DatasetReport{}, "Seconds", "ReadSeconds", "IndexSeconds"),
+	); diff != "" {
 		t.Error(diff)
 	}
 	if diff := gocmp.Diff(want.Problems, report.Problems); diff != "" {
@@ -144,7 +147,8 @@ func TestChangedLoadIsNotResumed(t *testing.T) {
 		o := w.small(dir)
 		c.change(&o)
 		report, err := indexer.Load(t.Context(), o)
-		if changed, ok := errors.AsType[*indexer.ChangedError](err); !ok || !strings.Contains(strings.Join(changed.Changes, "; "), c.says) || report.Switched {
+		if changed, ok := errors.AsType[*indexer.ChangedError](err); !ok ||
+			!strings.Contains(strings.Join(changed.Changes, "; "), c.says) || report.Switched {
 			t.Errorf("%s: %v", name, err)
 		}
 		back()
@@ -176,7 +180,8 @@ func TestCutDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if report, err := indexer.Load(t.Context(), o); err == nil || !strings.Contains(err.Error(), "was cut or removed") || report.WorkDir == "" {
+		if report, err := indexer.Load(t.Context(), o); err == nil || !strings.Contains(err.Error(), "was cut or removed") ||
+			report.WorkDir == "" {
 			t.Fatalf("%v", err)
 		}
 	}
@@ -227,7 +232,8 @@ func TestSwitchedLoadIsToldOf(t *testing.T) {
 		return false
 	}, nil)
 	again := w.load(t, o)
-	if diff := gocmp.Diff([]string{first.Generation, first.Generation}, l.heard); diff != "" || again.Generation != first.Generation || again.Documents() != 200 {
+	if diff := gocmp.Diff([]string{first.Generation, first.Generation}, l.heard); diff != "" ||
+		again.Generation != first.Generation || again.Documents() != 200 {
 		t.Error(diff, again)
 	}
 	// What was served before is the generation to roll back to, still.
@@ -255,7 +261,8 @@ func TestGuardedSwitch(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		want := indexer.Share{Dataset: query.Accounts, Before: 100, Now: 89}
-		if diff := gocmp.Diff([]indexer.Share{want}, guard.Short); diff != "" || !slices.Contains(report.Shares, want) || len(report.Shares) != 4 {
+		if diff := gocmp.Diff([]indexer.Share{want}, guard.Short); diff != "" || !slices.Contains(report.Shares, want) ||
+			len(report.Shares) != 4 {
 			t.Error(diff, report.Shares)
 		}
 		if _, served := w.generations(t); served != first.Generation {

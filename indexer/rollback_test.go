@@ -49,7 +49,9 @@ func (w world) unfinished(t *testing.T, datasets ...query.Dataset) string {
 }
 
 func (w world) places() generation.Options {
-	return generation.Options{Elastic: w.elastic, Names: w.names, Retry: elastic.Retry{For: 10 * time.Second, First: time.Millisecond, Max: 20 * time.Millisecond}}
+	return generation.Options{Elastic: w.elastic, Names: w.names, Retry: elastic.Retry{
+		For: 10 * time.Second, First: time.Millisecond, Max: 20 * time.Millisecond,
+	}}
 }
 
 // states lists the generations as "name state", the newest first.
@@ -84,7 +86,8 @@ func TestGenerationsAndRollback(t *testing.T) {
 	}
 	served := all[1]
 	if served.Name != second.Generation || served.Documents != 3 || served.Bytes == 0 || len(served.Datasets) != 4 ||
-		!served.Created.Equal(loadedAt.Add(time.Second)) || served.Datasets[3].Health != "green" || served.Datasets[3].Documents != 3 || !served.Datasets[3].Served {
+		!served.Created.Equal(loadedAt.Add(time.Second)) || served.Datasets[3].Health != "green" ||
+		served.Datasets[3].Documents != 3 || !served.Datasets[3].Served {
 		t.Errorf("%+v", served)
 	}
 	want := []string{broken + " unfinished", second.Generation + " served", first.Generation + " previous"}
@@ -108,7 +111,11 @@ func TestGenerationsAndRollback(t *testing.T) {
 	o := w.places()
 	o.Listener = notified
 	report, err := generation.Rollback(t.Context(), o, "")
-	if diff := cmp.Diff(generation.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 2}, report); diff != "" || err != nil {
+	if diff := cmp.Diff(
+		generation.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 2},
+		report,
+	); diff != "" ||
+		err != nil {
 		t.Error(err, diff)
 	}
 	if n := w.search(t, "accounts", `{}`).Hits.Total.Value; n != 2 {
@@ -118,7 +125,8 @@ func TestGenerationsAndRollback(t *testing.T) {
 		t.Errorf("heard %v", notified.heard)
 	}
 	// There is nothing before it, and the way back has to be named.
-	if _, err := generation.Rollback(t.Context(), o, ""); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), second.Generation) {
+	if _, err := generation.Rollback(t.Context(), o, ""); fault.CodeOf(err) != fault.BadRequest ||
+		!strings.Contains(err.Error(), second.Generation) {
 		t.Errorf("a second rollback: %v", err)
 	}
 	want[1], want[2] = second.Generation+" previous", first.Generation+" served"
@@ -230,7 +238,9 @@ func TestHalfAppliedGenerationIsTold(t *testing.T) {
 	const name = "20260304t050709z-abcdef"
 	for _, d := range query.Datasets {
 		index := w.names.Generation(string(d), first.Generation)
-		if err := w.elastic.ChangeAliases(t.Context(), []elastic.AliasChange{{Index: index, Alias: generation.DeltaAlias(index, name)}}); err != nil {
+		if err := w.elastic.ChangeAliases(t.Context(), []elastic.AliasChange{{
+			Index: index, Alias: generation.DeltaAlias(index, name),
+		}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -182,7 +182,8 @@ func TestSegmentsAreMerged(t *testing.T) {
 	segments := func(generation string) int {
 		var answer []struct{ Segment string }
 		res, err := w.elastic.Do(t.Context(), elastictest.Request{
-			Method: http.MethodGet, Path: "/_cat/segments/" + w.names.Generation("accounts", generation), Query: url.Values{"format": {"json"}, "h": {"segment"}},
+			Method: http.MethodGet, Path: "/_cat/segments/" + w.names.Generation("accounts", generation),
+			Query: url.Values{"format": {"json"}, "h": {"segment"}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -195,7 +196,10 @@ func TestSegmentsAreMerged(t *testing.T) {
 	o.Listener = &listener{check: func(generation string) {
 		index := w.names.Generation("accounts", generation)
 		for range 3 { // a segment each
-			_, err := w.elastic.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + index + "/_doc", Query: url.Values{"refresh": {"true"}}, Body: []byte(`{}`)})
+			_, err := w.elastic.Do(t.Context(), elastictest.Request{
+				Method: http.MethodPost, Path: "/" + index + "/_doc", Query: url.Values{"refresh": {"true"}},
+				Body: []byte(`{}`),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -468,7 +472,8 @@ func TestRefusedDocuments(t *testing.T) {
 	if row.Documents != 1 || row.Refused != 1 || row.Lines != 2 || report.LeftOut() != 1 {
 		t.Errorf("%+v", row)
 	}
-	if len(report.Problems) != 1 || report.Problems[0].ID != project(2) || report.Problems[0].Line != 2 || !strings.Contains(report.Problems[0].Reason, "nested") {
+	if len(report.Problems) != 1 || report.Problems[0].ID != project(2) || report.Problems[0].Line != 2 ||
+		!strings.Contains(report.Problems[0].Reason, "nested") {
 		t.Errorf("%+v", report.Problems)
 	}
 	wantRejects(t, o.DeadLetters, []int64{2})

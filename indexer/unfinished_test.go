@@ -47,7 +47,8 @@ func TestUnfinishedLoads(t *testing.T) {
 	if other := indexer.UnfinishedLoads(mappings.Names{Prefix: "another-"}, w.temp); len(other) != 0 {
 		t.Errorf("%+v", other)
 	}
-	if named := indexer.UnfinishedLoads(w.names, t.TempDir(), ended.WorkDir, t.TempDir()); len(named) != 1 || named[0].WorkDir != ended.WorkDir {
+	if named := indexer.UnfinishedLoads(w.names, t.TempDir(), ended.WorkDir, t.TempDir()); len(named) != 1 ||
+		named[0].WorkDir != ended.WorkDir {
 		t.Errorf("%+v", named)
 	}
 	load := indexer.UnfinishedLoads(w.names, w.temp)[0]

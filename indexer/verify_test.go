@@ -71,10 +71,16 @@ func relatedFiles(suffix string) map[string]string {
 	return map[string]string{
 		"accounts": lines(`{"id":"`+account(1)+`","name":"Firm 1"}`, `{"id":"`+account(2)+`","name":"Firm 2","updated_at":"2024-01-01"}`,
 			`{"id":"`+account(2)+`","name":"Old","updated_at":"2023-01-01"}`, `{"id":"no id"}`),
-		"contacts": lines(`{"id":"` + contact(1) + `","name":"Anna` + suffix + `","account_id":"` + account(1) + `","updated_at":"2024-01-01","created_at":"2024-01-01"}`),
-		"projects": lines(`{"id":"`+project(1)+`","name":"Tower","cost":12345678.25,"sqft":1e21,"latitude":-0.5,"account_ids":["`+account(1)+`"],"contact_ids":["`+contact(1)+`"]}`,
-			`{"id":"`+project(2)+`","name":"Łódź \"q\" <x>\u2028","stories":9007199254740992}`),
-		"signals": lines(`{"id":"` + signal(1) + `","title":"Filed","signal_type":"permit_filed","occurred_at":"2024-05-05","project_id":"` + project(1) + `","account_ids":["` + account(1) + `"]}`),
+		"contacts": lines(`{"id":"` + contact(1) + `","name":"Anna` + suffix + `","account_id":"` + account(1) +
+			`","updated_at":"2024-01-01","created_at":"2024-01-01"}`),
+		"projects": lines(
+			`{"id":"`+project(1)+`","name":"Tower","cost":12345678.25,"sqft":1e21,"latitude":-0.5,"account_ids":["`+account(1)+`"],"contact_ids":["`+contact(1)+`"]}`,
+			`{"id":"`+project(2)+`","name":"Łódź \"q\" <x>\u2028","stories":9007199254740992}`,
+		),
+		"signals": lines(
+			`{"id":"` + signal(1) + `","title":"Filed","signal_type":"permit_filed","occurred_at":"2024-05-05","project_id":"` +
+				project(1) + `","account_ids":["` + account(1) + `"]}`,
+		),
 	}
 }
 
@@ -106,7 +112,9 @@ func TestVerify(t *testing.T) {
 
 	// Everything that can be wrong, once.
 	other := map[query.Dataset]map[string]string{}
-	_, err := indexer.Documents(t.Context(), indexer.DocumentOptions{Dir: folder(t, relatedFiles("!")), TempDir: t.TempDir(), LoadedAt: loadedAt},
+	_, err := indexer.Documents(
+		t.Context(),
+		indexer.DocumentOptions{Dir: folder(t, relatedFiles("!")), TempDir: t.TempDir(), LoadedAt: loadedAt},
 		func(d query.Dataset, batch []indexer.Document) error {
 			if other[d] == nil {
 				other[d] = map[string]string{}
@@ -115,12 +123,16 @@ func TestVerify(t *testing.T) {
 				other[d][doc.ID] = string(doc.JSON)
 			}
 			return nil
-		})
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The nested contact is another one's, and nothing else of the firm.
-	w.put(t, query.Accounts, map[string]string{account(1): other[query.Accounts][account(1)], account(7): strings.ReplaceAll(other[query.Accounts][account(2)], account(2), account(7))})
+	w.put(t, query.Accounts, map[string]string{
+		account(1): other[query.Accounts][account(1)],
+		account(7): strings.ReplaceAll(other[query.Accounts][account(2)], account(2), account(7)),
+	})
 	w.put(t, query.Contacts, map[string]string{contact(1): other[query.Contacts][contact(1)]})
 	w.put(t, query.Projects, map[string]string{project(1): "", "nameless": `{"name":"nobody"}`})
 	w.put(t, query.Signals, map[string]string{"elsewhere": other[query.Signals][signal(1)], signal(1): ""})
@@ -275,7 +287,8 @@ func TestVerifyFindsRandomDamage(t *testing.T) {
 		t.Error("not in the order of ids")
 	}
 	row := report.Datasets[3]
-	if row.Missing+row.Different+row.Matching != size || row.Matching+row.Different+row.Extra != row.Documents || len(report.Differences) != verify.MaxDifferences {
+	if row.Missing+row.Different+row.Matching != size || row.Matching+row.Different+row.Extra != row.Documents ||
+		len(report.Differences) != verify.MaxDifferences {
 		t.Errorf("%+v, %d listed", row, len(report.Differences))
 	}
 }

@@ -48,7 +48,10 @@ func TestWorkFolderOfTheVersionBefore(t *testing.T) {
 	}
 	report, err := indexer.Load(t.Context(), o)
 	if changed, ok := errors.AsType[*indexer.ChangedError](err); ok {
-		if diff := cmp.Diff([]string{"another version of Atlas began it, whose records or documents look different", "texts are folded by version 3 now, and were by version 1"}, changed.Changes); diff != "" {
+		if diff := cmp.Diff(
+			[]string{"another version of Atlas began it, whose records or documents look different", "texts are folded by version 3 now, and were by version 1"},
+			changed.Changes,
+		); diff != "" {
 			t.Error(diff)
 		}
 		o.Restart = true

@@ -374,7 +374,10 @@ func namesOf(inputs []inputStamp) []string {
 }
 
 func (a *apply) report(took time.Duration) Report {
-	r := Report{Finished: a.finished, Resumed: a.resumed, Seconds: took.Seconds(), Problems: []journal.Problem{}, Notes: []string{}, DeadLetters: a.deadLettersAt}
+	r := Report{
+		Finished: a.finished, Resumed: a.resumed, Seconds: took.Seconds(), Problems: []journal.Problem{},
+		Notes: []string{}, DeadLetters: a.deadLettersAt,
+	}
 	r.Notes = append(r.Notes, a.notes...)
 	if a.problems != nil {
 		r.Problems = a.problems

@@ -114,7 +114,10 @@ func TestArrivalsOfAResumedLoad(t *testing.T) {
 			w.apply(t, o)
 		},
 		"a load": func(t *testing.T, w *world) {
-			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B")}))
+			_, err := indexer.Load(
+				t.Context(),
+				w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B")}),
+			)
 			fatal(t, err)
 		},
 	} {
@@ -123,7 +126,9 @@ func TestArrivalsOfAResumedLoad(t *testing.T) {
 			w := newWorld(t)
 			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A")}))
 			fatal(t, err)
-			o := w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B") + "\n" + signalLine(3, "C")})
+			o := w.loadOptions(t, map[query.Dataset]string{
+				query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B") + "\n" + signalLine(3, "C"),
+			})
 			o.CheckpointRecords = 1
 			var writes atomic.Int64
 			err = w.interruptedLoad(t, o, func(r *http.Request) bool {
@@ -205,7 +210,10 @@ func TestArrivalsAfterAnOlderVersion(t *testing.T) {
 	fatal(t, err)
 	fatal(t, w.elastic.Refresh(t.Context(), w.names.Alias(string(query.Signals))))
 
-	_, err = indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B")}))
+	_, err = indexer.Load(
+		t.Context(),
+		w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B")}),
+	)
 	fatal(t, err)
 	if now := w.arrivals(t); now.of[signal(1)] != 0 || now.of[signal(2)] == 0 {
 		t.Errorf("arrivals: %v", now)

@@ -23,7 +23,12 @@ import (
 // followerOfTwo follows two accounts that are served.
 func (w *world) followerOfTwo(t *testing.T) *follower {
 	t.Helper()
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`)}))
+	_, err := indexer.Load(
+		t.Context(),
+		w.loadOptions(t, map[query.Dataset]string{query.Accounts: lines(
+			`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`,
+		)}),
+	)
 	fatal(t, err)
 	return w.follower(t)
 }
@@ -64,7 +69,10 @@ func TestFeedOfADeltaThatWritesLate(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			f := w.followerOfTwo(t)
-			o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"Uno"}`, `{"id":"`+account(2)+`","deleted":true}`, `{"id":"`+account(3)+`","name":"Three"}`, `{"id":"`+account(4)+`","name":"Four"}`)})
+			o := w.options(t, map[query.Dataset]string{query.Accounts: lines(
+				`{"id":"`+account(1)+`","name":"Uno"}`, `{"id":"`+account(2)+`","deleted":true}`,
+				`{"id":"`+account(3)+`","name":"Three"}`, `{"id":"`+account(4)+`","name":"Four"}`,
+			)})
 			o.Feed, o.Page = w.feed(t), 3
 			ctx, stop := context.WithCancelCause(t.Context())
 			defer stop(nil)
@@ -144,10 +152,14 @@ func TestFeedHasOneWriter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	fatal(t, w.system.BeginChanges(t.Context(), "one", nil, true))
-	fatal(t, w.system.AppendChanges(t.Context(), "one", []feedchanges.Change{{Dataset: query.Accounts, ID: uuid.New(), Op: feedchanges.Upsert}}))
+	fatal(
+		t,
+		w.system.AppendChanges(t.Context(), "one", []feedchanges.Change{{Dataset: query.Accounts, ID: uuid.New(), Op: feedchanges.Upsert}}),
+	)
 	origin := ""
 	for _, err := range []error{
-		w.system.BeginChanges(t.Context(), "two", nil, true), w.system.BeginChanges(t.Context(), "two", &origin, false), w.system.AppendChanges(t.Context(), "two", nil),
+		w.system.BeginChanges(t.Context(), "two", nil, true), w.system.BeginChanges(t.Context(), "two", &origin, false),
+		w.system.AppendChanges(t.Context(), "two", nil),
 	} {
 		if err == nil {
 			t.Error("another writer is let in")

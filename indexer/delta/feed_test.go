@@ -46,7 +46,10 @@ type follower struct {
 }
 
 func (w *world) follower(t *testing.T) *follower {
-	f := &follower{world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 2}), merged: map[query.Dataset]map[string]string{}, random: rand.New(rand.NewPCG(rand.Uint64(), 0))}
+	f := &follower{
+		world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 2}),
+		merged: map[query.Dataset]map[string]string{}, random: rand.New(rand.NewPCG(rand.Uint64(), 0)),
+	}
 	f.restart(t)
 	return f
 }
@@ -254,7 +257,10 @@ func walk(t *testing.T, random *rand.Rand) {
 			_, err := delta.Apply(t.Context(), o)
 			fatal(t, err)
 		case 3: // a load of some of the records, with others
-			fatal(t, w.interruptedLoad(t, w.loadOptions(t, withMerges(random, f.files(changed))), func(*http.Request) bool { n.Add(1); return false }))
+			fatal(
+				t,
+				w.interruptedLoad(t, w.loadOptions(t, withMerges(random, f.files(changed))), func(*http.Request) bool { n.Add(1); return false }),
+			)
 			counted(&loads, &n)
 		case 4: // a load that is interrupted, and gone on with perhaps
 			lo := w.loadOptions(t, withMerges(random, f.files(changed)))
@@ -380,7 +386,10 @@ func (w *world) exec(t *testing.T, sql string) {
 
 func (w *world) keepPublication(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	_, err := w.elastic.Do(t.Context(), elastictest.Request{Method: http.MethodPut, Path: "/" + w.names.Feed() + "/_doc/last", Body: []byte(`{"publication":"` + id.String() + `"}`)})
+	_, err := w.elastic.Do(t.Context(), elastictest.Request{
+		Method: http.MethodPut, Path: "/" + w.names.Feed() + "/_doc/last",
+		Body: []byte(`{"publication":"` + id.String() + `"}`),
+	})
 	fatal(t, err)
 }
 
@@ -402,7 +411,10 @@ func TestFeedForgets(t *testing.T) {
 	fatal(t, w.system.ForgetChanges(t.Context(), time.Hour))
 	f.catchUp(t)
 	f.wantEqual(t, "from where the forgotten ones end")
-	if _, known, err := f.store.ChangesAfter(t.Context(), query.Accounts, feedchanges.Position{Publication: f.at[query.Accounts].Publication, Seq: 1}, 10); known || err != nil {
+	if _, known, err := f.store.ChangesAfter(
+		t.Context(), query.Accounts, feedchanges.Position{Publication: f.at[query.Accounts].Publication, Seq: 1}, 10,
+	); known ||
+		err != nil {
 		t.Errorf("forgotten changes are told: %v", err)
 	}
 	if _, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-3*time.Hour)); known || err != nil {
@@ -411,7 +423,8 @@ func TestFeedForgets(t *testing.T) {
 	// A clock was set back: what was told later by it, or by its order, is after a time.
 	w.exec(t, `UPDATE data_publications SET published_at = clock_timestamp() - interval '10 minutes' WHERE head = (SELECT max(head) FROM data_publications)`)
 	w.exec(t, `UPDATE data_publications SET published_at = clock_timestamp() WHERE head = (SELECT max(head) FROM data_publications WHERE id <> (SELECT latest FROM data_feed))`)
-	if p, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-5*time.Minute)); known && p.Seq >= f.at[query.Accounts].Seq-1 || err != nil {
+	if p, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-5*time.Minute)); known &&
+		p.Seq >= f.at[query.Accounts].Seq-1 || err != nil {
 		t.Errorf("after a clock was set back: %v %v %v", p, known, err)
 	}
 	if f.restarts > 0 {

@@ -54,8 +54,10 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	databases := pgtest.New(t)
 	w := &world{
-		elastic: searchtest.NewClient(t, backends.Elasticsearch(t)), names: mappings.Names{Prefix: "delta-" + strings.ToLower(rand.Text())[:12] + "-"},
-		system: databases.OpenSystem(t, postgres.Options{MaxConns: 4}), databases: databases, store: databases.System, work: t.TempDir(), notifications: &notifications{},
+		elastic: searchtest.NewClient(t, backends.Elasticsearch(t)),
+		names:   mappings.Names{Prefix: "delta-" + strings.ToLower(rand.Text())[:12] + "-"},
+		system:  databases.OpenSystem(t, postgres.Options{MaxConns: 4}), databases: databases, store: databases.System,
+		work: t.TempDir(), notifications: &notifications{},
 	}
 	t.Cleanup(func() { searchtest.DeleteIndices(t, w.elastic, w.names.Prefix+"*") })
 	return w
@@ -97,7 +99,8 @@ func (w *world) engine(c *elastic.Client) *search.Engine {
 func (w *world) options(t *testing.T, files map[query.Dataset]string) delta.Options {
 	t.Helper()
 	o := delta.Options{
-		Elastic: w.elastic, Names: w.names, Live: w.engine(w.elastic), Tombstones: w.system, Listener: w.notifications, WorkDir: w.work, Retry: retry,
+		Elastic: w.elastic, Names: w.names, Live: w.engine(w.elastic), Tombstones: w.system, Listener: w.notifications,
+		WorkDir: w.work, Retry: retry,
 	}
 	dir := t.TempDir()
 	for _, d := range query.Datasets {

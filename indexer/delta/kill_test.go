@@ -160,7 +160,10 @@ func TestKilledDeltaGoesOn(t *testing.T) {
 	count := map[string]int64{} // the requests of a delta that is not killed
 	for _, kind := range []string{"", "_bulk", "_msearch", "_bulk"} {
 		lines, when := drawn(int(time.Now().UnixNano()))
-		lines = append(lines, change{d: query.Accounts, id: account(1), at: day(9), fields: fmt.Sprintf(`,"created_at":%q,"name":%q`, dayText(1), when[:20])})
+		lines = append(lines, change{
+			d: query.Accounts, id: account(1), at: day(9),
+			fields: fmt.Sprintf(`,"created_at":%q,"name":%q`, dayText(1), when[:20]),
+		})
 		at := time.UnixMilli(day(3))
 		o := w.options(t, byDataset(lines))
 		o.Page, o.Now = 3, func() time.Time { return at }
@@ -187,7 +190,10 @@ func TestKilledDeltaGoesOn(t *testing.T) {
 			}
 			return body
 		}, nil)
-		work, err := json.Marshal(victimWork{Files: o.Files, Elastic: address, Prefix: w.names.Prefix, Work: w.work, Store: w.store, Page: o.Page, At: at})
+		work, err := json.Marshal(victimWork{
+			Files: o.Files, Elastic: address, Prefix: w.names.Prefix, Work: w.work, Store: w.store, Page: o.Page,
+			At: at,
+		})
 		fatal(t, err)
 		cmd := exec.CommandContext(ctx, os.Args[0])
 		cmd.Env = append(os.Environ(), victimOptions+"="+string(work))

@@ -16,7 +16,8 @@ func FuzzLine(f *testing.F) {
 		`{"id":"` + id + `","deleted":true}`, `{"id":"` + id + `","deleted":true,"updated_at":"2025-01-02T03:04:05.678Z"}`,
 		`{"id":"` + id + `","deleted":true,"updated_at":null,"name":"x"}`, `{"deleted":true}`, `{"deleted":1,"id":7}`,
 		`{"id":"` + id + `","deleted":false,"name":"\"deleted\""}`, `{"id":"` + id + `","name":"Acme","domains":["a.example"],"deleted":false}`,
-		`{"id":"` + id + `","title":"T","signal_type":"permit_filed","occurred_at":"2025-01-01"}`, `{"deleted":true,"deleted":true}`, `{"deleted":`, `["deleted"]`,
+		`{"id":"` + id + `","title":"T","signal_type":"permit_filed","occurred_at":"2025-01-01"}`,
+		`{"deleted":true,"deleted":true}`, `{"deleted":`, `["deleted"]`,
 	} {
 		for d := range query.Datasets {
 			f.Add([]byte(line), uint8(d))
@@ -52,7 +53,8 @@ func FuzzLine(f *testing.F) {
 func FuzzLetter(f *testing.F) {
 	for _, line := range []string{
 		`{"dataset":"accounts","file":"a","line":1,"problems":[],"record":{"id":"x"}}`, `{"dataset":"signals","text":"{broken"}`,
-		`{"dataset":"","record":{"dataset":"contacts","record":{}}}`, `{"dataset":"","text":"{\"dataset\":\"\"}"}`, `{"dataset":"none","record":1}`, `{}`, `null`, `[`,
+		`{"dataset":"","record":{"dataset":"contacts","record":{}}}`, `{"dataset":"","text":"{\"dataset\":\"\"}"}`,
+		`{"dataset":"none","record":1}`, `{}`, `null`, `[`,
 	} {
 		f.Add([]byte(line))
 	}

@@ -29,7 +29,9 @@ type mergeIterator struct {
 	hasUnmerged         bool
 }
 
-func (a *apply) newMergeIterator(ctx context.Context, s *state, d query.Dataset, listed map[query.Dataset]extsort.Run, dirty *idLog) (*mergeIterator, error) {
+func (a *apply) newMergeIterator(
+	ctx context.Context, s *state, d query.Dataset, listed map[query.Dataset]extsort.Run, dirty *idLog,
+) (*mergeIterator, error) {
 	sorter := extsort.New(extsort.Options{Dir: a.folder.scratch(), Name: string(d) + "-dirty", KeySize: idSize, Memory: sortMemory})
 	w := sorter.Writer()
 	err := dirty.each(4096, func(ids []recordID) error {
@@ -66,7 +68,9 @@ func (a *apply) newMergeIterator(ctx context.Context, s *state, d query.Dataset,
 	if s.Unmerged != nil {
 		unmerged = append(unmerged, *s.Unmerged)
 	}
-	if it.unmerged, err = extsort.Open(ctx, extsort.Options{Dir: a.folder.path, KeySize: idSize, Keep: true}, unmerged, processed); err != nil {
+	if it.unmerged, err = extsort.Open(
+		ctx, extsort.Options{Dir: a.folder.path, KeySize: idSize, Keep: true}, unmerged, processed,
+	); err != nil {
 		it.dirty.Close()
 		it.list.Close()
 		return nil, unusable(err, a.folder.unmerged(d))

@@ -56,7 +56,10 @@ func (a *apply) findUnmerged(ctx context.Context, d query.Dataset) error {
 }
 
 // eachMerge calls take with the merges of a list.
-func (a *apply) eachMerge(ctx context.Context, d query.Dataset, entries func(context.Context) (*extsort.Iterator, error), take func(merges.Merge) error) error {
+func (a *apply) eachMerge(
+	ctx context.Context, d query.Dataset, entries func(context.Context) (*extsort.Iterator, error),
+	take func(merges.Merge) error,
+) error {
 	list, err := entries(ctx)
 	if err != nil {
 		return err
@@ -143,7 +146,9 @@ func (a *apply) fates(ctx context.Context, d query.Dataset, all []merges.Candida
 
 // became returns what those records of a page became that are not there and became others,
 // as it was told before.
-func (a *apply) became(ctx context.Context, d query.Dataset, page []*work, ids []string, there map[string]jsontext.Value) (map[recordID]recordID, error) {
+func (a *apply) became(
+	ctx context.Context, d query.Dataset, page []*work, ids []string, there map[string]jsontext.Value,
+) (map[recordID]recordID, error) {
 	var gone []uuid.UUID
 	for i, w := range page {
 		if there[ids[i]] == nil {

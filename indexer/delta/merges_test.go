@@ -117,7 +117,8 @@ var mergeLines = []string{
 	// One that nobody had.
 	mergeLine(account(41), account(2)),
 	// The line that counts is a record.
-	`{"id":"` + account(16) + `","merged_into":"` + account(2) + `","updated_at":"2001-01-01"}`, `{"id":"` + account(16) + `","name":"Firm 16","merged_into":null}`,
+	`{"id":"` + account(16) + `","merged_into":"` + account(2) + `","updated_at":"2001-01-01"}`,
+	`{"id":"` + account(16) + `","name":"Firm 16","merged_into":null}`,
 }
 
 var (
@@ -167,7 +168,16 @@ func TestMergesOfADelta(t *testing.T) {
 	f.catchUp(t)
 	wantSame(t, "told again", 0, len(f.told))
 	// A record that is there again ends its merge, and what became it says so.
-	w.apply(t, w.toldDelta(t, lines(`{"id":"`+account(4)+`","name":"Back","updated_at":"2124-01-02"}`, `{"id":"`+account(1)+`","name":"Back","updated_at":"2124-01-02"}`)))
+	w.apply(
+		t,
+		w.toldDelta(
+			t,
+			lines(
+				`{"id":"`+account(4)+`","name":"Back","updated_at":"2124-01-02"}`,
+				`{"id":"`+account(1)+`","name":"Back","updated_at":"2124-01-02"}`,
+			),
+		),
+	)
 	f.catchUp(t)
 	f.wantEqual(t, "with records that are back")
 	wantSame(t, "kept", map[string]string{account(3): account(4)}, f.into(t, 1, 3, 4))
@@ -203,7 +213,10 @@ func TestMergesOfALoad(t *testing.T) {
 		if d.Dataset != query.Accounts {
 			continue
 		}
-		want := indexer.DatasetReport{Dataset: d.Dataset, File: d.File, Lines: 22, Rejected: 7, Replaced: 1, Merged: 7, Records: 7, Documents: 7, Seconds: d.Seconds, ReadSeconds: d.ReadSeconds, IndexSeconds: d.IndexSeconds}
+		want := indexer.DatasetReport{
+			Dataset: d.Dataset, File: d.File, Lines: 22, Rejected: 7, Replaced: 1, Merged: 7, Records: 7, Documents: 7,
+			Seconds: d.Seconds, ReadSeconds: d.ReadSeconds, IndexSeconds: d.IndexSeconds,
+		}
 		wantSame(t, "counts", want, d)
 	}
 
@@ -239,7 +252,10 @@ func TestMergesOfALoad(t *testing.T) {
 func TestMergesOfAFirstLoad(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(1) + lines(mergeLine(account(2), account(1)))}))
+	_, err := indexer.Load(
+		t.Context(),
+		w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(1) + lines(mergeLine(account(2), account(1)))}),
+	)
 	fatal(t, err)
 	wantSame(t, "kept", map[string]string{account(2): account(1)}, w.follower(t).into(t, 1, 2))
 }
@@ -311,7 +327,9 @@ func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool
 func drawnMerges(r *rand.Rand) map[query.Dataset]string {
 	files := map[query.Dataset]string{}
 	for _, d := range query.Datasets {
-		of := map[query.Dataset]func(int) string{query.Accounts: account, query.Contacts: contact, query.Projects: project, query.Signals: signal}[d]
+		of := map[query.Dataset]func(int) string{
+			query.Accounts: account, query.Contacts: contact, query.Projects: project, query.Signals: signal,
+		}[d]
 		for range r.IntN(4) {
 			if old, into := r.IntN(8), r.IntN(8); old != into {
 				files[d] += mergeLine(of(old), of(into)) + "\n"
@@ -337,7 +355,15 @@ func (f *follower) wantMerges(t *testing.T, when string) {
 	for _, d := range query.Datasets {
 		var ids []uuid.UUID
 		for n := range 8 {
-			ids = append(ids, uuid.MustParse(map[query.Dataset]func(int) string{query.Accounts: account, query.Contacts: contact, query.Projects: project, query.Signals: signal}[d](n)))
+			ids = append(
+				ids,
+				uuid.MustParse(
+					map[query.Dataset]func(int) string{
+						query.Accounts: account, query.Contacts: contact, query.Projects: project,
+						query.Signals: signal,
+					}[d](n),
+				),
+			)
 		}
 		merges, err := f.system.Merges(t.Context(), d, ids)
 		fatal(t, err)

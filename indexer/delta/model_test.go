@@ -105,7 +105,10 @@ func (m *model) apply(t testing.TB, changes []change, started time.Time) map[que
 			// The same but for its updated_at is the same.
 			given = fmt.Sprintf(`{"id":%q,"updated_at":%q%s}`, c.id, time.UnixMilli(now).UTC().Format(time.RFC3339Nano), c.fields)
 			if there {
-				kept := fmt.Sprintf(`{"id":%q,"updated_at":%q%s}`, c.id, time.UnixMilli(old.Millis("updated_at")).UTC().Format(time.RFC3339Nano), c.fields)
+				kept := fmt.Sprintf(
+					`{"id":%q,"updated_at":%q%s}`, c.id,
+					time.UnixMilli(old.Millis("updated_at")).UTC().Format(time.RFC3339Nano), c.fields,
+				)
 				if alike(t, parse(t, c.d, kept, defaults), old) {
 					counts[c.d].Unchanged++
 					continue
@@ -173,7 +176,10 @@ func (m *model) documents() map[query.Dataset]map[string]stored {
 		all[d] = map[string]stored{}
 		for id, r := range m.records[d] {
 			r.SetFirms(searchtest.FirmNames(maps.Values(m.records[query.Accounts])))
-			digest, _ := document.Digest(document.Build(r, searchtest.Children{Parent: d, ID: id, Records: func(child query.Dataset) iter.Seq[document.Record] { return maps.Values(m.records[child]) }}))
+			digest, _ := document.Digest(document.Build(r, searchtest.Children{
+				Parent: d, ID: id,
+				Records: func(child query.Dataset) iter.Seq[document.Record] { return maps.Values(m.records[child]) },
+			}))
 			all[d][id] = stored{string(r.AppendPublic(nil)), digest}
 		}
 	}
@@ -229,7 +235,10 @@ var changes = rapid.Custom(func(t *rapid.T) []change {
 		case query.Accounts:
 			c.id, c.fields = account(n), fmt.Sprintf(`%s,"name":"Firm %d"`, created, days.Draw(t, "name"))
 		case query.Contacts:
-			c.id, c.fields = contact(n), fmt.Sprintf(`%s,"name":"Person","phone":"%d","account_id":%q`, created, days.Draw(t, "phone"), account(number.Draw(t, "firm")))
+			c.id, c.fields = contact(n), fmt.Sprintf(
+				`%s,"name":"Person","phone":"%d","account_id":%q`, created, days.Draw(t, "phone"),
+				account(number.Draw(t, "firm")),
+			)
 		case query.Projects:
 			c.id, c.fields = project(n), fmt.Sprintf(`%s,"name":"Tower","detected_at":%q,"cost":%d.5e7,"account_ids":%s,"contact_ids":%s`, created,
 				dayText(days.Draw(t, "detected")), days.Draw(t, "cost"), list(account), list(contact))

@@ -69,7 +69,10 @@ func Folder(dir string) ([]File, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fault.New(fault.BadRequest, "%s holds no dataset file: none of %s, as .ndjson, .ndjson.gz or .ndjson.zst%s", dir, strings.Join(ndjson.Datasets[:], ", "), ndjson.Instead(dir))
+		return nil, fault.New(
+			fault.BadRequest, "%s holds no dataset file: none of %s, as .ndjson, .ndjson.gz or .ndjson.zst%s", dir,
+			strings.Join(ndjson.Datasets[:], ", "), ndjson.Instead(dir),
+		)
 	}
 	return files, nil
 }

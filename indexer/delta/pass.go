@@ -265,7 +265,10 @@ func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items [
 		}
 	}
 	s.Done = last
-	a.Progress(indexer.Progress{Phase: Applying, Done: a.processed, Total: max(a.processed, a.expected()), Records: a.processed, Elapsed: time.Since(a.began)})
+	a.Progress(indexer.Progress{
+		Phase: Applying, Done: a.processed, Total: max(a.processed, a.expected()), Records: a.processed,
+		Elapsed: time.Since(a.began),
+	})
 	return nil
 }
 

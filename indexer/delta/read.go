@@ -40,7 +40,10 @@ const sortMemory = 12 << 20
 
 // read makes the list of each dataset, and stores the counts of lines in the state.
 func (a *apply) read(ctx context.Context, s *state) error {
-	r := &reading{apply: a, state: s, started: s.Started.UnixMilli(), sorters: map[query.Dataset]*extsort.Sorter{}, writers: map[query.Dataset]*extsort.Writer{}}
+	r := &reading{
+		apply: a, state: s, started: s.Started.UnixMilli(), sorters: map[query.Dataset]*extsort.Sorter{},
+		writers: map[query.Dataset]*extsort.Writer{},
+	}
 	for _, d := range query.Datasets {
 		r.sorters[d] = extsort.New(extsort.Options{Dir: a.folder.scratch(), Name: string(d), KeySize: sortKeySize, Memory: sortMemory})
 		r.writers[d] = r.sorters[d].Writer()
@@ -118,7 +121,10 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			r.Progress(indexer.Progress{Phase: indexer.Reading, Done: r.before + reader.BytesRead(), Total: r.total, Records: r.lines, Elapsed: time.Since(began)})
+			r.Progress(indexer.Progress{
+				Phase: indexer.Reading, Done: r.before + reader.BytesRead(), Total: r.total, Records: r.lines,
+				Elapsed: time.Since(began),
+			})
 		}
 		r.lines++
 		d, problems, known := from.dataset, []document.Problem(nil), false

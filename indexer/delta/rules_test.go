@@ -27,7 +27,8 @@ import (
 func TestOlderNeverReplacesNewer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.load(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(1) + `","name":"Loaded","updated_at":"2024-01-10","created_at":"2024-01-01"}`)})
+	w.load(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(1) +
+		`","name":"Loaded","updated_at":"2024-01-10","created_at":"2024-01-01"}`)})
 	const upsert, deletion = `{"id":"%s","name":"%s","updated_at":"%s"}`, `{"id":"%s","deleted":true,"updated_at":"%s"}`
 	for _, step := range []struct {
 		line string
@@ -53,13 +54,17 @@ func TestOlderNeverReplacesNewer(t *testing.T) {
 		{fmt.Sprintf(deletion, account(2), "2024-01-12"), nil, "absent"},
 	} {
 		report := w.apply(t, w.options(t, map[query.Dataset]string{query.Accounts: lines(step.line)}))
-		if got := w.record(t, query.Accounts, account(1)); step.want == nil && got != nil || step.want != nil && (got == nil || got["name"] != step.want) {
+		if got := w.record(t, query.Accounts, account(1)); step.want == nil && got != nil ||
+			step.want != nil && (got == nil || got["name"] != step.want) {
 			t.Errorf("after %s: %v", step.line, got)
-		} else if got != nil && got["created_at"] != "2024-01-01T00:00:00.000Z" && step.want != "Back" && step.want != "Undated" && step.want != "Future" {
+		} else if got != nil && got["created_at"] != "2024-01-01T00:00:00.000Z" && step.want != "Back" &&
+			step.want != "Undated" && step.want != "Future" {
 			t.Errorf("after %s it was created at %v", step.line, got["created_at"])
 		}
 		counts := map[string]any{}
-		raw, _ := json.Marshal(report.Datasets[slices.IndexFunc(report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == query.Accounts })])
+		raw, _ := json.Marshal(
+			report.Datasets[slices.IndexFunc(report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == query.Accounts })],
+		)
 		fatal(t, json.Unmarshal(raw, &counts))
 		if counts[step.in] != 1.0 {
 			t.Errorf("after %s: %s, want %s", step.line, raw, step.in)
@@ -136,7 +141,8 @@ func TestBadLinesAreLeftOut(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if report.LeftOut() != int64(len(bad)) || w.record(t, query.Accounts, account(9)) == nil || w.record(t, query.Accounts, account(1)) != nil {
+	if report.LeftOut() != int64(len(bad)) || w.record(t, query.Accounts, account(9)) == nil ||
+		w.record(t, query.Accounts, account(1)) != nil {
 		t.Errorf("%+v", report)
 	}
 	left, err := os.ReadFile(report.DeadLetters)
@@ -152,11 +158,13 @@ func TestBadLinesAreLeftOut(t *testing.T) {
 	// A file of dead letters may hold anything.
 	letters := filepath.Join(t.TempDir(), "letters.ndjson")
 	write(t, letters, lines(`{"dataset":"accounts","file":"a","line":1,"problems":[],"record":{"id":"`+account(1)+`","name":"Mended"}}`,
-		`{"dataset":"accounts","text":"{\"id\":\"`+account(2)+`\",\"name\":\"From a text\"}"}`, `{"dataset":"firms","record":{}}`, `{"dataset":"accounts"}`, `nothing`))
+		`{"dataset":"accounts","text":"{\"id\":\"`+account(2)+`\",\"name\":\"From a text\"}"}`,
+		`{"dataset":"firms","record":{}}`, `{"dataset":"accounts"}`, `nothing`))
 	o = w.options(t, nil)
 	o.Corrected = []string{letters}
 	report = w.apply(t, o)
-	if report.Changed() != 2 || report.LeftOut() != 3 || w.record(t, query.Accounts, account(1)) == nil || w.record(t, query.Accounts, account(2)) == nil {
+	if report.Changed() != 2 || report.LeftOut() != 3 || w.record(t, query.Accounts, account(1)) == nil ||
+		w.record(t, query.Accounts, account(2)) == nil {
 		t.Errorf("%+v", report)
 	}
 }
@@ -185,7 +193,9 @@ func TestRefusedRecordsAreLeftOut(t *testing.T) {
 		`{"id":"`+project(2)+`","name":"New Hall","updated_at":"2024-01-02"}`)})
 	o.Elastic = searchtest.NewClient(t, address)
 	report := w.apply(t, o)
-	counts := report.Datasets[slices.IndexFunc(report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == query.Projects })].Counts
+	counts := report.Datasets[slices.IndexFunc(
+		report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == query.Projects },
+	)].Counts
 	if diff := cmp.Diff(delta.Counts{Lines: 2, Updated: 1, Refused: 1}, counts); diff != "" {
 		t.Error(diff)
 	}
@@ -199,7 +209,8 @@ func TestRefusedRecordsAreLeftOut(t *testing.T) {
 		Line          int
 		Record        struct{ ID, Name string }
 	}
-	if fatal(t, json.Unmarshal(left, &letter)); letter.Record.ID != project(1) || letter.Record.Name != "Poison" || letter.Dataset != "projects" {
+	if fatal(t, json.Unmarshal(left, &letter)); letter.Record.ID != project(1) || letter.Record.Name != "Poison" ||
+		letter.Dataset != "projects" {
 		t.Errorf("%s", left)
 	}
 	if w.record(t, query.Projects, project(1))["name"] != "Tower" || w.record(t, query.Projects, project(2))["name"] != "New Hall" {
@@ -220,7 +231,10 @@ func TestManyChildren(t *testing.T) {
 	t.Parallel()
 	w, m := newWorld(t), newModel()
 	at := time.UnixMilli(day(1))
-	all := []change{{d: query.Accounts, id: account(1), at: day(1), fields: `,"name":"Firm"`}, {d: query.Projects, id: project(1), at: day(1), fields: `,"name":"Tower"`}}
+	all := []change{
+		{d: query.Accounts, id: account(1), at: day(1), fields: `,"name":"Firm"`},
+		{d: query.Projects, id: project(1), at: day(1), fields: `,"name":"Tower"`},
+	}
 	event := func(n, detected int, of string) change {
 		return change{d: query.Signals, id: signal(n), at: day(1), fields: fmt.Sprintf(
 			`,"title":"S","signal_type":"permit_filed","occurred_at":"2024-01-01","detected_at":%q,"project_id":%q,"account_ids":["%s"]`, dayText(detected), of, account(1))}

@@ -58,7 +58,8 @@ func TestDeadLettersReplaceOnlyFiles(t *testing.T) {
 	} {
 		before, _ := os.Lstat(path)
 		o.DeadLetters = path
-		if _, err := delta.Apply(t.Context(), o); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "the dead letters cannot be written to") {
+		if _, err := delta.Apply(t.Context(), o); fault.CodeOf(err) != fault.BadRequest ||
+			!strings.Contains(err.Error(), "the dead letters cannot be written to") {
 			t.Errorf("%s: %v", path, err)
 		}
 		after, _ := os.Lstat(path)
@@ -183,7 +184,10 @@ func TestDeadLettersLoseNothing(t *testing.T) {
 	}
 	left, err := os.ReadFile(report.DeadLetters)
 	fatal(t, err)
-	for from, to := range map[string]string{`\"Slip\"}`: `\"Slip\"}}`, `"acounts"`: `"accounts"`, `"record":{"id":"` + account(3) + `"`: `"record":{"id":"` + account(3) + `","name":"Nameless"`} {
+	for from, to := range map[string]string{
+		`\"Slip\"}`: `\"Slip\"}}`, `"acounts"`: `"accounts"`,
+		`"record":{"id":"` + account(3) + `"`: `"record":{"id":"` + account(3) + `","name":"Nameless"`,
+	} {
 		if bytes.Count(left, []byte(from)) != 1 {
 			t.Errorf("%s is not in %s", from, left)
 		}
@@ -197,7 +201,8 @@ func TestDeadLettersLoseNothing(t *testing.T) {
 	write(t, corrected, firms(7, 8)[query.Accounts])
 	o := w.options(t, nil)
 	o.Corrected = []string{corrected}
-	if _, err := delta.Apply(t.Context(), o); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "none of its 3 lines is a dead letter") {
+	if _, err := delta.Apply(t.Context(), o); fault.CodeOf(err) != fault.BadRequest ||
+		!strings.Contains(err.Error(), "none of its 3 lines is a dead letter") {
 		t.Error(err)
 	}
 }
@@ -208,7 +213,8 @@ func TestProblemsAreFitToBeShown(t *testing.T) {
 	w := newWorld(t)
 	w.load(t, nil)
 	report := w.apply(t, w.options(t, map[query.Dataset]string{query.Accounts: lines(
-		`{"id":"`+account(1)+`","deleted":true,"`+strings.Repeat("k", 5_000)+`":1}`, `{"id":"`+account(1)+`","deleted":true,"\u001b[2J":1}`, firms(1)[query.Accounts])}))
+		`{"id":"`+account(1)+`","deleted":true,"`+strings.Repeat("k", 5_000)+`":1}`,
+		`{"id":"`+account(1)+`","deleted":true,"\u001b[2J":1}`, firms(1)[query.Accounts])}))
 	for _, p := range report.Problems {
 		if len(p.Field) > 250 || strings.Contains(p.Field, "\x1b") {
 			t.Errorf("%.300q", p.Field)

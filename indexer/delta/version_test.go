@@ -44,11 +44,14 @@ func TestDeltaOfAnotherFolding(t *testing.T) {
 	indices, err := w.elastic.Aliases(t.Context(), w.names.Alias(string(query.Accounts))+"-*")
 	fatal(t, err)
 	for index := range indices { // as the version before made it
-		_, err := w.elastic.Do(t.Context(), esapi.IndicesPutMappingRequest{Index: []string{index}, Body: strings.NewReader(`{"_meta":{"version":"x"}}`)})
+		_, err := w.elastic.Do(t.Context(), esapi.IndicesPutMappingRequest{
+			Index: []string{index}, Body: strings.NewReader(`{"_meta":{"version":"x"}}`),
+		})
 		fatal(t, err)
 	}
 	_, err = delta.Apply(t.Context(), w.options(t, firms(1)))
-	if fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "folded by version 1") || !strings.Contains(err.Error(), "atlas index load") {
+	if fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "folded by version 1") ||
+		!strings.Contains(err.Error(), "atlas index load") {
 		t.Errorf("%v", err)
 	}
 	w.wantAccounts(t, 0, "after a delta that was refused")

@@ -173,12 +173,18 @@ func TestDuplicates(t *testing.T) {
 	es, names := load(t, dir)
 	began := time.Now()
 	var peak uint64
-	report, err := duplicates.Run(t.Context(), duplicates.Options{Elastic: es, Names: names, Dataset: query.Accounts, MinConfidence: duplicates.DefaultMinConfidence, TempDir: t.TempDir(),
-		Progress: func(indexer.Progress) {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			peak = max(peak, m.HeapAlloc)
-		}})
+	report, err := duplicates.Run(
+		t.Context(),
+		duplicates.Options{
+			Elastic: es, Names: names, Dataset: query.Accounts, MinConfidence: duplicates.DefaultMinConfidence,
+			TempDir: t.TempDir(),
+			Progress: func(indexer.Progress) {
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				peak = max(peak, m.HeapAlloc)
+			},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +195,8 @@ func TestDuplicates(t *testing.T) {
 	links, right := 0, 0
 	var wrong []string
 	for i, g := range report.Groups {
-		if len(g.Links) != len(g.Records)-1 || len(g.Records) < 2 || g.Confidence < duplicates.DefaultMinConfidence || i > 0 && g.Confidence > report.Groups[i-1].Confidence {
+		if len(g.Links) != len(g.Records)-1 || len(g.Records) < 2 || g.Confidence < duplicates.DefaultMinConfidence ||
+			i > 0 && g.Confidence > report.Groups[i-1].Confidence {
 			t.Errorf("%+v", g)
 		}
 		labels := map[string]string{}
@@ -235,7 +242,8 @@ func TestDuplicates(t *testing.T) {
 	}
 	precision, recall := float64(right)/float64(links), float64(found)/float64(wanted)
 	t.Logf("%d records, %d pairs, %d crowded keys, %d groups with %d records; %d links, precision %.4f, recall %.4f; %s, heap at most %d MB",
-		report.Records, report.Pairs, report.Crowded, report.GroupCount, report.RecordCount, links, precision, recall, time.Since(began).Round(time.Second), peak>>20)
+		report.Records, report.Pairs, report.Crowded, report.GroupCount, report.RecordCount, links, precision, recall,
+		time.Since(began).Round(time.Second), peak>>20)
 	if *measure {
 		t.Logf("wrong:\n%s", strings.Join(wrong[:min(len(wrong), 200)], "\n"))
 	} else if precision < 0.95 || recall < 0.8 {

@@ -48,7 +48,10 @@ func TestCrowded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.report.Crowded != c.crowded || s.sharing[0] != c.sharing || pairs.Len() != c.pairs {
-			t.Errorf("%s: %d crowded, %d share, %d pairs; want %d, %d, %d", name, s.report.Crowded, s.sharing[0], pairs.Len(), c.crowded, c.sharing, c.pairs)
+			t.Errorf(
+				"%s: %d crowded, %d share, %d pairs; want %d, %d, %d", name, s.report.Crowded, s.sharing[0],
+				pairs.Len(), c.crowded, c.sharing, c.pairs,
+			)
 		}
 	}
 }

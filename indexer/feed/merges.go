@@ -67,7 +67,10 @@ func (c *comparison) setMerges(ctx context.Context) error {
 }
 
 // setMerges makes merges of those deletions in a list whose records became others.
-func setMerges(ctx context.Context, d query.Dataset, list []changes.Change, merges func(context.Context, query.Dataset, []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)) error {
+func setMerges(
+	ctx context.Context, d query.Dataset, list []changes.Change,
+	merges func(context.Context, query.Dataset, []uuid.UUID) (map[uuid.UUID]uuid.UUID, error),
+) error {
 	var gone []uuid.UUID
 	for _, c := range list {
 		if c.Op == changes.Delete {

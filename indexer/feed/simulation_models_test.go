@@ -162,7 +162,8 @@ func (c *cluster) refreshIndex(index string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	for name, of := range c.generations {
-		if alias := names.Alias(string(query.Accounts)); index == names.Generation(string(query.Accounts), name) || index == alias && name == c.serves {
+		if alias := names.Alias(string(query.Accounts)); index == names.Generation(string(query.Accounts), name) ||
+			index == alias && name == c.serves {
 			of.seen = maps.Clone(of.live)
 		}
 	}
@@ -247,7 +248,8 @@ func (c *cluster) answer(method string, at *url.URL, body []byte) (status int, a
 	case action == "_search":
 		return c.search(target, body)
 	case action == "_doc/last" && method == http.MethodPut:
-		if is := strconv.FormatInt(c.seqNo, 10); c.kept == nil == (at.Query().Get("op_type") == "") || c.kept != nil && at.Query().Get("if_seq_no") != is {
+		if is := strconv.FormatInt(c.seqNo, 10); c.kept == nil == (at.Query().Get("op_type") == "") ||
+			c.kept != nil && at.Query().Get("if_seq_no") != is {
 			return http.StatusConflict, object{"error": object{"type": "version_conflict_engine_exception"}}
 		}
 		c.kept, c.seqNo = body, c.seqNo+1
@@ -298,7 +300,10 @@ func (c *cluster) search(index string, body []byte) (status int, answer any) {
 				in = id >= bounds.Gte && id < cmp.Or(bounds.Lt, "g")
 			}
 			if in && len(hits) < s.Size {
-				hits = append(hits, object{"_id": id, "_source": json.RawMessage(is.public), "fields": object{"id": []string{id}, document.DigestField: []int64{is.digest}}})
+				hits = append(hits, object{
+					"_id": id, "_source": json.RawMessage(is.public),
+					"fields": object{"id": []string{id}, document.DigestField: []int64{is.digest}},
+				})
 			}
 		}
 	}

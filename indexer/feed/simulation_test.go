@@ -76,7 +76,10 @@ type simulation struct {
 // calls there are to be killed at.
 func newSimulation(t *testing.T) *simulation {
 	d := pgtest.New(t)
-	s := &simulation{system: d.OpenSystem(t, postgres.Options{MaxConns: 6}), store: d.OpenApp(t, postgres.Options{MaxConns: 2}), longest: map[string]int{}}
+	s := &simulation{
+		system: d.OpenSystem(t, postgres.Options{MaxConns: 6}), store: d.OpenApp(t, postgres.Options{MaxConns: 2}),
+		longest: map[string]int{},
+	}
 	s.begin(t, 0)
 	s.delta(t, s.spared(t, "delta"))
 	first := s.es.serves

@@ -60,9 +60,11 @@ func places(types ...string) []int64 {
 // Parts of project names.
 var (
 	sites = []string{
-		"Maple Ridge", "Harbour View", "Riverside", "Oak Park", "Station Square", "Saint-Laurent", "Lakeside", "Hillcrest", "Downtown", "Côte Sainte-Catherine",
+		"Maple Ridge", "Harbour View", "Riverside", "Oak Park", "Station Square", "Saint-Laurent", "Lakeside",
+		"Hillcrest", "Downtown", "Côte Sainte-Catherine",
 		"Union", "Cedar Grove", "Mission", "Eastgate", "Plaza San Ángel", "Willow Creek", "Airport", "Beauharnois", "Kingsway", "Mill Pond",
-		"Foothills", "Champs-Élysées", "Sunset", "Northgate", "Peñón Blanco", "Old Town", "Belle Rivière", "Highland Park", "Gardens", "Montée Saint-François",
+		"Foothills", "Champs-Élysées", "Sunset", "Northgate", "Peñón Blanco", "Old Town", "Belle Rivière",
+		"Highland Park", "Gardens", "Montée Saint-François",
 	}
 	useKinds = map[string][]string{
 		"single_family":  {"House", "Residence", "Detached Garage", "Addition", "Basement Suite", "Résidence"},
@@ -80,7 +82,8 @@ var (
 	}
 	// uses are sorted by frequency, most frequent first.
 	uses = []string{
-		"single_family", "single_family", "single_family", "single_family", "multifamily", "multifamily", "retail", "office", "other", "industrial",
+		"single_family", "single_family", "single_family", "single_family", "multifamily", "multifamily", "retail",
+		"office", "other", "industrial",
 		"mixed_use", "institutional", "education", "healthcare", "hospitality", "infrastructure",
 	}
 	sentences = []string{
@@ -101,7 +104,8 @@ var (
 	}
 	firmSentences = []string{
 		"Family-owned since 1978.", "Works across the region.", "Specialised in mid-rise wood frame.", "Bilingue, français et anglais.",
-		"Public and private clients.", "Part of a larger group of companies.", "Known for restoration of heritage façades.", "Design-build and construction management.",
+		"Public and private clients.", "Part of a larger group of companies.",
+		"Known for restoration of heritage façades.", "Design-build and construction management.",
 	}
 )
 

@@ -77,6 +77,8 @@ var cities = []city{
 
 var streets = []string{
 	"Main St", "Maple Ave", "2 St SW", "17 Ave NW", "King St W", "Rue Saint-Denis", "Oak Dr", "Park Blvd", "Lakeshore Rd", "Cedar Ln",
-	"Chemin de la Côte-des-Neiges", "Elm St", "Boulevard René-Lévesque", "Mission Rd", "Industrial Way", "Hillcrest Cres", "Avenue du Mont-Royal", "Calle Peñón", "River Rd", "Station St",
-	"Country Hills Blvd NE", "Rue Sainte-Thérèse", "Queen St E", "Harbour View Dr", "Sunset Blvd", "Av. José Martí", "College Way", "Mill Pond Rd", "Airport Trl", "Juniper Pl",
+	"Chemin de la Côte-des-Neiges", "Elm St", "Boulevard René-Lévesque", "Mission Rd", "Industrial Way",
+	"Hillcrest Cres", "Avenue du Mont-Royal", "Calle Peñón", "River Rd", "Station St",
+	"Country Hills Blvd NE", "Rue Sainte-Thérèse", "Queen St E", "Harbour View Dr", "Sunset Blvd", "Av. José Martí",
+	"College Way", "Mill Pond Rd", "Airport Trl", "Juniper Pl",
 }

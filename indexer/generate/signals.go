@@ -20,7 +20,9 @@ type event struct {
 }
 
 // stageEvents are the signal types for reaching a stage.
-var stageEvents = [stageCount]string{"", "permit_filed", "stage_changed", "stage_changed", "permit_issued", "construction_started", "project_completed"}
+var stageEvents = [stageCount]string{
+	"", "permit_filed", "stage_changed", "stage_changed", "permit_issued", "construction_started", "project_completed",
+}
 
 var stopEvents = map[string]string{"on_hold": "project_on_hold", "cancelled": "project_cancelled", "expired": "permit_expired"}
 

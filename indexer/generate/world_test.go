@@ -214,7 +214,10 @@ func checkValues(t *testing.T, world map[string][]row) {
 		if at, ok := same[s.SignalType]; ok && at != s.OccurredAt {
 			t.Fatalf("%s at %s, the project says %s", s.SignalType, s.OccurredAt, at)
 		}
-		if want := map[string]string{"project_cancelled": "cancelled", "project_on_hold": "on_hold", "permit_expired": "expired"}[s.SignalType]; want != "" && p.Disposition != want {
+		if want := map[string]string{
+			"project_cancelled": "cancelled", "project_on_hold": "on_hold", "permit_expired": "expired",
+		}[s.SignalType]; want != "" &&
+			p.Disposition != want {
 			t.Fatalf("%s of a project that is %s", s.SignalType, p.Disposition)
 		}
 		if s.SignalType != "cost_changed" && s.SignalType != "stage_changed" {
@@ -231,8 +234,11 @@ func checkValues(t *testing.T, world map[string][]row) {
 		}
 	}
 	// Every word of every vocabulary occurs.
-	for field, v := range map[string]query.Vocabulary{"account_types": query.AccountTypes, "role": query.ContactRoles, "status": query.ContactStatuses,
-		"stage": query.Stages, "disposition": query.Dispositions, "primary_use": query.PrimaryUses, "gc_status": query.GCStatuses, "signal_type": query.SignalTypes} {
+	for field, v := range map[string]query.Vocabulary{
+		"account_types": query.AccountTypes, "role": query.ContactRoles, "status": query.ContactStatuses,
+		"stage": query.Stages, "disposition": query.Dispositions, "primary_use": query.PrimaryUses,
+		"gc_status": query.GCStatuses, "signal_type": query.SignalTypes,
+	} {
 		for _, value := range v.Values() {
 			if !seen[field][value] {
 				t.Errorf("no record has %s %s", field, value)

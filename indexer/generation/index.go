@@ -89,7 +89,10 @@ func Marks(names mappings.Names, all []Index) (changes []elastic.AliasChange) {
 	for _, in := range all {
 		if in.Served && !in.Marked {
 			alias := names.Alias(string(in.Dataset))
-			changes = append(changes, elastic.AliasChange{Index: in.Name, Alias: alias, Remove: true}, elastic.AliasChange{Index: in.Name, Alias: alias, Mark: true})
+			changes = append(
+				changes, elastic.AliasChange{Index: in.Name, Alias: alias, Remove: true},
+				elastic.AliasChange{Index: in.Name, Alias: alias, Mark: true},
+			)
 		}
 	}
 	return changes

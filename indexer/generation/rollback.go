@@ -102,7 +102,10 @@ func rollbackTarget(all []Generation, to string) (Generation, error) {
 				return g, g.readable()
 			}
 		}
-		return Generation{}, fault.New(fault.BadRequest, "no complete generation is there from before the served one%s", Suggest(all, Previous, Complete))
+		return Generation{}, fault.New(
+			fault.BadRequest, "no complete generation is there from before the served one%s",
+			Suggest(all, Previous, Complete),
+		)
 	}
 	i := slices.IndexFunc(all, func(g Generation) bool { return g.Name == to })
 	if i < 0 {

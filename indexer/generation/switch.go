@@ -105,7 +105,8 @@ func (o Options) mark(changes []elastic.AliasChange) []elastic.AliasChange {
 	}
 	marked := slices.Clone(changes)
 	for i, c := range marked {
-		marked[i].Mark = !c.Remove && slices.ContainsFunc(query.Datasets, func(d query.Dataset) bool { return c.Alias == o.Names.Alias(string(d)) })
+		marked[i].Mark = !c.Remove &&
+			slices.ContainsFunc(query.Datasets, func(d query.Dataset) bool { return c.Alias == o.Names.Alias(string(d)) })
 	}
 	return marked
 }

@@ -133,7 +133,10 @@ func (w Walk) each(ctx context.Context, first uuid.UUID, take func([]Record) err
 
 // search is for records of a range of ids.
 func (w Walk) search(ids map[string]any, most int) map[string]any {
-	search := map[string]any{"query": map[string]any{"range": map[string]any{"id": ids}}, "size": most, "sort": []string{"_doc"}, "track_total_hits": false}
+	search := map[string]any{
+		"query": map[string]any{"range": map[string]any{"id": ids}}, "size": most, "sort": []string{"_doc"},
+		"track_total_hits": false,
+	}
 	fields := []string{"id"}
 	if w.Field != "" {
 		fields = append(fields, w.Field)

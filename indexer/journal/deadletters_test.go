@@ -24,7 +24,9 @@ func TestDeadLettersContinueAtACheckpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, line := range lines {
-			if err := l.Add(NewDeadLetter(query.Accounts, "accounts.ndjson", line, []document.Problem{{Reason: "wrong"}}, []byte("no JSON"))); err != nil {
+			if err := l.Add(NewDeadLetter(
+				query.Accounts, "accounts.ndjson", line, []document.Problem{{Reason: "wrong"}}, []byte("no JSON"),
+			)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,7 +14,10 @@ func TestFieldsInAReportAreShort(t *testing.T) {
 	t.Parallel()
 	var got []Problem
 	for i, key := range []string{"nmae", "größe", "a\x1b[2Jb", strings.Repeat("é", 100_000)} {
-		got = NewDeadLetter(query.Accounts, "accounts.ndjson", int64(i+1), []document.Problem{{Field: key, Reason: "unknown key"}}, []byte("{}")).AddProblems(got)
+		got = NewDeadLetter(
+			query.Accounts, "accounts.ndjson", int64(i+1), []document.Problem{{Field: key, Reason: "unknown key"}},
+			[]byte("{}"),
+		).AddProblems(got)
 	}
 	if len(got) != 4 {
 		t.Fatal(got)

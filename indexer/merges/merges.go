@@ -80,7 +80,9 @@ func (r *Resolver) Begin() { r.sorter() }
 
 func (r *Resolver) sorter() {
 	r.steps++
-	r.pending = extsort.New(extsort.Options{Dir: r.Dir, Name: r.Name + "-merge" + string(rune('a'+r.steps%2)), KeySize: keySize, Memory: r.Memory})
+	r.pending = extsort.New(extsort.Options{
+		Dir: r.Dir, Name: r.Name + "-merge" + string(rune('a'+r.steps%2)), KeySize: keySize, Memory: r.Memory,
+	})
 	r.next = r.pending.Writer()
 }
 

@@ -19,7 +19,8 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 300<<10)
 	tooLong := strings.Repeat("y", ndjson.MaxLine+5)
-	text := "\xEF\xBB\xBF" + `{"n":1}` + "\n\n" + `{"n":2}` + "\r\n" + `{"n":"` + long + `"}` + "\n" + tooLong + "\n" + ` {"n":4} ` + "\n\n\n" + `{"n":5}`
+	text := "\xEF\xBB\xBF" + `{"n":1}` + "\n\n" + `{"n":2}` + "\r\n" + `{"n":"` + long + `"}` + "\n" + tooLong + "\n" +
+		` {"n":4} ` + "\n\n\n" + `{"n":5}`
 	type at struct{ offset, line int64 }
 	walk := func(r *ndjson.Reader) (all []string, places []at) {
 		for {

@@ -90,8 +90,11 @@ func (a *accounts) read(path string) error {
 func (r *run) writeAccounts() error {
 	r.settle()
 	for _, f := range r.firms.order {
-		k := keptFirm{Key: f.key, ID: f.id, Link: f.link, Why: f.why, Name: f.name, Phone: f.phone, City: f.city, State: f.state, Country: f.country,
-			Types: f.types, Created: f.created, Updated: f.updated}
+		k := keptFirm{
+			Key: f.key, ID: f.id, Link: f.link, Why: f.why, Name: f.name, Phone: f.phone, City: f.city, State: f.state,
+			Country: f.country,
+			Types:   f.types, Created: f.created, Updated: f.updated,
+		}
 		if f.kept != nil {
 			k.Account, k.Merged = f.kept.Account, f.kept.Merged
 		}

@@ -114,7 +114,10 @@ func TestNextWeek(t *testing.T) {
 		"3,3 A ST,Final,200,2026-10-01,2026-10-02,2026-11-06,Roe Builders Inc,\n" +
 		"4,4 A ST,Void,100,2026-10-01,2026-10-15,,Roe Builders Inc,\n" + // a correction backwards
 		"6,6 A ST,Review,5,2026-11-04,,,,\n")
-	want := &permits.Changes{New: 1, Changed: 3, Unchanged: 1, Gone: 1, Signals: map[string]int64{"permit_issued": 1, "stage_changed": 2, "gc_assigned": 2, "project_completed": 1, "cost_changed": 1, "project_cancelled": 1, "permit_filed": 1}}
+	want := &permits.Changes{New: 1, Changed: 3, Unchanged: 1, Gone: 1, Signals: map[string]int64{
+		"permit_issued": 1, "stage_changed": 2, "gc_assigned": 2, "project_completed": 1, "cost_changed": 1,
+		"project_cancelled": 1, "permit_filed": 1,
+	}}
 	if diff := cmp.Diff(want, w.report.Changes); diff != "" {
 		t.Error(diff)
 	}
@@ -173,7 +176,8 @@ func TestSameFileAgain(t *testing.T) {
 	}
 	w.week = 2
 	lines := w.take("1,1 A ST,Void,100,2026-10-01,2026-11-05,,Acme Homes LLC,\n3,3 A ST,Review,1,2026-11-05,,,,\n")
-	if len(lines["projects"]) != 1 || len(lines["signals"]) != 0 || w.report.Changes.Older != 1 || w.report.Changes.Gone != 0 || len(w.report.Notes) != 1 {
+	if len(lines["projects"]) != 1 || len(lines["signals"]) != 0 || w.report.Changes.Older != 1 || w.report.Changes.Gone != 0 ||
+		len(w.report.Notes) != 1 {
 		t.Errorf("%v, %+v", lines, w.report)
 	}
 }
@@ -305,7 +309,8 @@ func TestKnownAccounts(t *testing.T) {
 	}
 	w.options.Merge = true
 	lines = w.take(rows)
-	if len(lines["accounts"]) != 1 || lines["accounts"][0]["website"] != "https://acme.example" || len(list(lines["accounts"][0]["account_types"])) != 2 {
+	if len(lines["accounts"]) != 1 || lines["accounts"][0]["website"] != "https://acme.example" ||
+		len(list(lines["accounts"][0]["account_types"])) != 2 {
 		t.Errorf("%v", lines["accounts"])
 	}
 }

@@ -39,7 +39,8 @@ func Convert(ctx context.Context, options Options) (*Report, error) {
 // streams reports whether rows become records one by one, in the order of the file: nothing
 // has to be known of later rows.
 func streams(o Options) bool {
-	return o.Source.Repeats == "separate" && o.Source.Changes.Link == "spelling" && o.Since == "" && o.State == "" && len(o.Accounts) == 0 && o.Decisions == ""
+	return o.Source.Repeats == "separate" && o.Source.Changes.Link == "spelling" && o.Since == "" && o.State == "" &&
+		len(o.Accounts) == 0 && o.Decisions == ""
 }
 
 // converter writes projects and signals row by row. It keeps only the firms, which are few.

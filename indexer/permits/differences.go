@@ -38,11 +38,17 @@ func (r *run) differences(k *keptPermit, p *permit.Permit, gc string) []event {
 		if at.IsZero() || at.After(r.asOf) {
 			at = r.asOf
 		}
-		list = append(list, event{kind: kind, nth: "/" + r.asOf.Format(time.DateOnly), at: at, detected: r.asOf, stage: p.Stage, source: r.source.Title, summary: summary})
+		list = append(list, event{
+			kind: kind, nth: "/" + r.asOf.Format(time.DateOnly), at: at, detected: r.asOf, stage: p.Stage,
+			source: r.source.Title, summary: summary,
+		})
 	}
 	went := fmt.Sprintf("The stage went from %s to %s.", label(query.Stages, was.Stage), label(query.Stages, p.Stage))
 	if was.Permitted.IsZero() && !p.Permitted.IsZero() {
-		add("permit_issued", p.Permitted, "The permit was issued on "+p.Permitted.Format(time.DateOnly)+". "+stageSentence(was.Stage, p.Stage, went))
+		add(
+			"permit_issued", p.Permitted,
+			"The permit was issued on "+p.Permitted.Format(time.DateOnly)+". "+stageSentence(was.Stage, p.Stage, went),
+		)
 	}
 	if was.Stage != p.Stage {
 		add("stage_changed", time.Time{}, went)
@@ -54,7 +60,10 @@ func (r *run) differences(k *keptPermit, p *permit.Permit, gc string) []event {
 		}
 	}
 	if kind, ok := stops[p.Disposition]; ok && was.Disposition != p.Disposition {
-		add(kind, p.Ended, fmt.Sprintf("The project was %s and is now %s.", label(query.Dispositions, was.Disposition), label(query.Dispositions, p.Disposition)))
+		add(
+			kind, p.Ended,
+			fmt.Sprintf("The project was %s and is now %s.", label(query.Dispositions, was.Disposition), label(query.Dispositions, p.Disposition)),
+		)
 	}
 	if costChanged(was.Cost, p.Cost, r.share) {
 		add("cost_changed", time.Time{}, fmt.Sprintf("The estimated cost went from %s to %s.", amount(*was.Cost), amount(*p.Cost)))

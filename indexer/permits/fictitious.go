@@ -38,11 +38,15 @@ const (
 var stageDays = [stageCount + 1]int{0, 75, 20, 80, 30, 40, 420, 500}
 
 // stageSignals are the types of signals of the stages.
-var stageSignals = [stageCount]string{"stage_changed", "permit_filed", "stage_changed", "stage_changed", "permit_issued", "construction_started", "project_completed"}
+var stageSignals = [stageCount]string{
+	"stage_changed", "permit_filed", "stage_changed", "stage_changed", "permit_issued", "construction_started",
+	"project_completed",
+}
 
 // stageStops are the dispositions that a stopped project of each stage can have.
 var stageStops = [stageCount][]string{
-	{"on_hold", "cancelled"}, {"refused", "cancelled"}, {"refused", "on_hold"}, {"on_hold", "cancelled"}, {"expired", "cancelled"}, {"on_hold"}, {"active"},
+	{"on_hold", "cancelled"}, {"refused", "cancelled"}, {"refused", "on_hold"}, {"on_hold", "cancelled"},
+	{"expired", "cancelled"}, {"on_hold"}, {"active"},
 }
 
 // howMany returns the number of projects of a use that are at a stage. What the permits
@@ -245,7 +249,10 @@ func (p *fictitious) events(r *rand.Rand) []event {
 		if detected.After(p.end) {
 			detected = at
 		}
-		list = append(list, event{kind: kind, nth: nth, at: at, detected: detected, stage: query.Stages[stage].Value, summary: summary, source: fictitiousSource})
+		list = append(list, event{
+			kind: kind, nth: nth, at: at, detected: detected, stage: query.Stages[stage].Value, summary: summary,
+			source: fictitiousSource,
+		})
 	}
 	for s := preFiling; s <= p.stage; s++ {
 		add(stageSignals[s], "/"+query.Stages[s].Value, p.at[s], "The stage is now: "+query.Stages[s].Label+".")

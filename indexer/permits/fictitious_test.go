@@ -86,7 +86,8 @@ func TestSampleAnswersTheFirstQuestion(t *testing.T) {
 	}
 	firms, cities, points := map[string]bool{}, map[any]bool{}, map[[2]any]bool{}
 	for _, p := range got["projects"] {
-		if cost, _ := p["cost"].(float64); cost < 1e6 || p["primary_use"] != "multifamily" || p["stage"] != "under_construction" || p["disposition"] != "active" {
+		if cost, _ := p["cost"].(float64); cost < 1e6 || p["primary_use"] != "multifamily" ||
+			p["stage"] != "under_construction" || p["disposition"] != "active" {
 			continue
 		}
 		cities[p["city"]] = true
@@ -139,7 +140,9 @@ func TestFictitiousRecords(t *testing.T) {
 				t.Errorf("%s: %s", dataset, diff)
 			}
 			order := []any{r["created_at"], r["filed_at"], r["permitted_at"], r["completed_at"], r["updated_at"]}
-			if dates := slices.DeleteFunc(order, func(v any) bool { return v == nil }); !slices.IsSortedFunc(dates, func(a, b any) int { return strings.Compare(a.(string), b.(string)) }) {
+			if dates := slices.DeleteFunc(order, func(v any) bool { return v == nil }); !slices.IsSortedFunc(
+				dates, func(a, b any) int { return strings.Compare(a.(string), b.(string)) },
+			) {
 				t.Errorf("%s: the dates of %v are in another order", dataset, r)
 			}
 		}

@@ -30,7 +30,10 @@ func join(rows []*permit.Permit, how string) *permit.Permit {
 
 // fill takes from another row what a permit lacks, and the firms of both.
 func fill(p, from *permit.Permit) {
-	for to, v := range map[*string]string{&p.Name: from.Name, &p.Description: from.Description, &p.Address: from.Address, &p.City: from.City, &p.State: from.State, &p.Country: from.Country, &p.PrimaryUse: from.PrimaryUse, &p.URL: from.URL} {
+	for to, v := range map[*string]string{
+		&p.Name: from.Name, &p.Description: from.Description, &p.Address: from.Address, &p.City: from.City,
+		&p.State: from.State, &p.Country: from.Country, &p.PrimaryUse: from.PrimaryUse, &p.URL: from.URL,
+	} {
 		if *to == "" {
 			*to = v
 		}
@@ -58,7 +61,9 @@ func or[T any](a, b *T) *T {
 func addParties(p, from *permit.Permit) {
 	p.Assigned = p.Assigned || from.Assigned
 	for _, y := range from.Parties {
-		if !slices.ContainsFunc(p.Parties, func(known permit.Party) bool { return known.Type == y.Type && firmKey(known.Name) == firmKey(y.Name) }) {
+		if !slices.ContainsFunc(p.Parties, func(known permit.Party) bool {
+			return known.Type == y.Type && firmKey(known.Name) == firmKey(y.Name)
+		}) {
 			p.Parties = append(slices.Clip(p.Parties), y)
 		}
 	}

@@ -100,7 +100,8 @@ func TestGoldenPermits(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, got := convert(t, permits.Calgary(), time.Time{})
-	if want := (ndjson.Counts{Accounts: 1081, Projects: 4000, Signals: 11387}); report.Records != want || report.Rows != 4000 || report.Permits != 4000 ||
+	if want := (ndjson.Counts{Accounts: 1081, Projects: 4000, Signals: 11387}); report.Records != want || report.Rows != 4000 ||
+		report.Permits != 4000 ||
 		report.RefusedRows+report.UnreadCells+report.RepeatedPermits+int64(len(report.UnknownStatuses)) != 0 {
 		t.Errorf("%+v", report)
 	}
@@ -157,12 +158,27 @@ func row(number string, cells map[string]string) string {
 func TestRules(t *testing.T) {
 	t.Parallel()
 	_, got := convert(t, text("\xEF\xBB\xBF"+head+
-		row("1", map[string]string{"applicantname": "  Acme   Homes ", "contractorname": "ACME HOMES", "applieddate": "2024-03-01", "description": "two\nlines, \"quoted\""})+
-		row("2", map[string]string{"contractorname": "acme homes", "applieddate": "2023-01-01T05:00:00", "issueddate": "2025-01-01T00:00:00.000"})+
+		row("1", map[string]string{
+			"applicantname": "  Acme   Homes ", "contractorname": "ACME HOMES", "applieddate": "2024-03-01",
+			"description": "two\nlines, \"quoted\"",
+		})+
+		row("2", map[string]string{
+			"contractorname": "acme homes", "applieddate": "2023-01-01T05:00:00",
+			"issueddate": "2025-01-01T00:00:00.000",
+		})+
 		row("3", map[string]string{"applieddate": "", "originaladdress": "", "applicantname": "Other & Co"})+
-		row("4", map[string]string{"permitclass": "House of Cards", "statuscurrent": "Hold", "issueddate": "2024-06-01", "completeddate": "2024-07-01T00:00:00.000"})+
-		row("5", map[string]string{"permitclass": "9999", "permitclassgroup": "Commercial", "statuscurrent": "Refused", "housingunits": "", "estprojectcost": " 1.5e3 ", "totalsqft": "0"})+
-		row("6", map[string]string{"permitclass": "3405 - Motel, Office and Retail", "permitclassgroup": "Commercial", "statuscurrent": "Completed"})), time.Time{})
+		row("4", map[string]string{
+			"permitclass": "House of Cards", "statuscurrent": "Hold", "issueddate": "2024-06-01",
+			"completeddate": "2024-07-01T00:00:00.000",
+		})+
+		row("5", map[string]string{
+			"permitclass": "9999", "permitclassgroup": "Commercial", "statuscurrent": "Refused", "housingunits": "",
+			"estprojectcost": " 1.5e3 ", "totalsqft": "0",
+		})+
+		row("6", map[string]string{
+			"permitclass": "3405 - Motel, Office and Retail", "permitclassgroup": "Commercial",
+			"statuscurrent": "Completed",
+		})), time.Time{})
 
 	if n := len(got["accounts"]); n != 2 {
 		t.Fatalf("%d accounts, want 2: %v", n, got["accounts"])
@@ -186,13 +202,25 @@ func TestRules(t *testing.T) {
 		Signals                           string
 	}
 	wantProjects := []brief{
-		{Name: "1 A ST, House", Stage: "filed", Disposition: "active", Use: "single_family", GC: "assigned", Accounts: 1, Signals: "permit_filed/filed"},
-		{Name: "1 A ST, House", Stage: "filed", Disposition: "active", Use: "single_family", GC: "assigned", Accounts: 1, Signals: "permit_filed/filed permit_issued/permitted"},
+		{
+			Name: "1 A ST, House", Stage: "filed", Disposition: "active", Use: "single_family", GC: "assigned",
+			Accounts: 1, Signals: "permit_filed/filed",
+		},
+		{
+			Name: "1 A ST, House", Stage: "filed", Disposition: "active", Use: "single_family", GC: "assigned",
+			Accounts: 1, Signals: "permit_filed/filed permit_issued/permitted",
+		},
 		{Name: "House", Stage: "filed", Disposition: "active", Use: "single_family", GC: "unknown", Accounts: 1},
 		{Name: "1 A ST, House of Cards", Stage: "permitted", Disposition: "on_hold", Use: "single_family", GC: "unknown",
 			Signals: "permit_filed/filed permit_issued/permitted project_on_hold/permitted"},
-		{Name: "1 A ST", Stage: "filed", Disposition: "refused", Use: "other", GC: "unknown", Cost: 1500.0, Sqft: 0.0, Signals: "permit_filed/filed"},
-		{Name: "1 A ST, Motel, Office and Retail", Stage: "completed", Disposition: "active", Use: "office", GC: "unknown", Signals: "permit_filed/filed"},
+		{
+			Name: "1 A ST", Stage: "filed", Disposition: "refused", Use: "other", GC: "unknown", Cost: 1500.0,
+			Sqft: 0.0, Signals: "permit_filed/filed",
+		},
+		{
+			Name: "1 A ST, Motel, Office and Retail", Stage: "completed", Disposition: "active", Use: "office",
+			GC: "unknown", Signals: "permit_filed/filed",
+		},
 	}
 	var gotProjects []brief
 	for _, p := range got["projects"] {
@@ -203,7 +231,8 @@ func TestRules(t *testing.T) {
 			}
 		}
 		gotProjects = append(gotProjects, brief{p["name"].(string), p["stage"].(string), p["disposition"].(string), p["primary_use"].(string),
-			p["gc_status"].(string), len(p["account_ids"].([]any)), p["residential_units"], p["cost"], p["sqft"], p["completed_at"], strings.Join(events, " ")})
+			p["gc_status"].(string), len(p["account_ids"].([]any)), p["residential_units"], p["cost"], p["sqft"],
+			p["completed_at"], strings.Join(events, " ")})
 	}
 	if diff := cmp.Diff(wantProjects, gotProjects); diff != "" {
 		t.Error(diff)
@@ -287,7 +316,8 @@ func TestBadRows(t *testing.T) {
 	if len(numbers) != 5 || numbers[0] != numbers[4] {
 		t.Errorf("projects %v, want permits 1, 8, 9, 11, 1", numbers)
 	}
-	if report.Rows != 21 || report.RefusedRows != 16 || report.RepeatedPermits != 1 || !cmp.Equal(report.UnknownStatuses, map[string]int64{"Lost": 2}) {
+	if report.Rows != 21 || report.RefusedRows != 16 || report.RepeatedPermits != 1 ||
+		!cmp.Equal(report.UnknownStatuses, map[string]int64{"Lost": 2}) {
 		t.Errorf("report %+v", report)
 	}
 	if _, err := json.Marshal(report); err != nil {
@@ -304,7 +334,10 @@ func TestFileThatIsNoPermits(t *testing.T) {
 		"twice":         strings.TrimSpace(head) + ",latitude\n",
 	} {
 		dir := filepath.Join(t.TempDir(), "out")
-		_, err := permits.ConvertSample(t.Context(), permits.Options{Inputs: []permits.Input{permits.Memory(name, []byte(text))}, Dir: dir}, time.Time{})
+		_, err := permits.ConvertSample(
+			t.Context(), permits.Options{Inputs: []permits.Input{permits.Memory(name, []byte(text))}, Dir: dir},
+			time.Time{},
+		)
 		if fault.CodeOf(err) != fault.BadRequest {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -316,12 +349,16 @@ func TestFileThatIsNoPermits(t *testing.T) {
 		return source.Read(io.MultiReader(strings.NewReader(head+row("1", nil)), failing{}), o)
 	}}
 	dir := t.TempDir()
-	if _, err := permits.ConvertSample(t.Context(), permits.Options{Inputs: []permits.Input{broken}, Dir: dir}, time.Time{}); fault.CodeOf(err) != fault.Internal {
+	if _, err := permits.ConvertSample(
+		t.Context(), permits.Options{Inputs: []permits.Input{broken}, Dir: dir}, time.Time{},
+	); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("a disk that fails: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := permits.ConvertSample(ctx, permits.Options{Inputs: []permits.Input{permits.Calgary()}, Dir: dir}, time.Time{}); !errors.Is(err, context.Canceled) {
+	if _, err := permits.ConvertSample(
+		ctx, permits.Options{Inputs: []permits.Input{permits.Calgary()}, Dir: dir}, time.Time{},
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
@@ -339,7 +376,10 @@ func TestSameBytesTwice(t *testing.T) {
 	for _, c := range []ndjson.Compression{ndjson.Gzip, ndjson.Zstd} {
 		first, second := t.TempDir(), t.TempDir()
 		for _, dir := range []string{first, second} {
-			if _, err := permits.ConvertSample(t.Context(), permits.Options{Inputs: []permits.Input{permits.Calgary()}, Dir: dir, Compression: c}, today); err != nil {
+			if _, err := permits.ConvertSample(
+				t.Context(), permits.Options{Inputs: []permits.Input{permits.Calgary()}, Dir: dir, Compression: c},
+				today,
+			); err != nil {
 				t.Fatal(err)
 			}
 		}

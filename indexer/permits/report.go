@@ -141,7 +141,8 @@ type known struct {
 // fields lists the fields of a project in the order of the record.
 func fields(p *permit.Permit) []known {
 	return []known{
-		{"name", p.Name != ""}, {"description", p.Description != ""}, {"address", p.Address != ""}, {"city", p.City != ""}, {"state", p.State != ""},
+		{"name", p.Name != ""}, {"description", p.Description != ""}, {"address", p.Address != ""},
+		{"city", p.City != ""}, {"state", p.State != ""},
 		{"country", p.Country != ""}, {"stage", p.Stage != ""}, {"disposition", p.Disposition != ""}, {"primary_use", p.PrimaryUse != ""},
 		{"residential_units", p.Units != nil}, {"sqft", p.Sqft != nil}, {"stories", p.Stories != nil}, {"cost", p.Cost != nil},
 		{"filed_at", !p.Filed.IsZero()}, {"permitted_at", !p.Permitted.IsZero()}, {"completed_at", !p.Completed().IsZero()},

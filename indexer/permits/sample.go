@@ -176,12 +176,15 @@ func (c *cast) hire(f *firm, at time.Time) *member {
 	}
 	t.boxes[box] = true
 	m := &member{
-		id:      c.source.ID("contacts", f.key+"/"+strconv.Itoa(len(t.members)+1)),
-		name:    first + " " + last,
-		email:   box + "@" + t.domains[0],
-		phone:   fiction.Phone(r, 403),
-		role:    fiction.Role(r),
-		status:  [10]string{"inactive", "unverified", "unverified", "active", "active", "active", "active", "active", "active", "active"}[r.IntN(10)],
+		id:    c.source.ID("contacts", f.key+"/"+strconv.Itoa(len(t.members)+1)),
+		name:  first + " " + last,
+		email: box + "@" + t.domains[0],
+		phone: fiction.Phone(r, 403),
+		role:  fiction.Role(r),
+		status: [10]string{
+			"inactive", "unverified", "unverified", "active", "active", "active", "active", "active", "active",
+			"active",
+		}[r.IntN(10)],
 		created: at,
 		updated: at,
 		idle:    c.people%idleEvery == idleAt,

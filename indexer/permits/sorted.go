@@ -40,7 +40,8 @@ func sorted(ctx context.Context, options Options, s *permit.Source, from *scan) 
 	r.asOf = asOf(options, from.days)
 	if r.old != nil && r.old.asOf.After(r.asOf) {
 		r.older = true
-		r.note("the files are of " + r.asOf.Format(time.DateOnly) + ", the state of " + r.old.asOf.Format(time.DateOnly) + ": known permits stay as they are, and there are no signals")
+		r.note("the files are of " + r.asOf.Format(time.DateOnly) + ", the state of " +
+			r.old.asOf.Format(time.DateOnly) + ": known permits stay as they are, and there are no signals")
 	}
 	if !r.asOf.IsZero() {
 		r.report.AsOf = r.asOf.Format(time.DateOnly)

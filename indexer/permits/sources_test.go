@@ -31,7 +31,10 @@ func madeUp(t *testing.T, name string) permits.Options {
 		t.Fatalf("%s has no rows", name)
 	}
 	dir := t.TempDir()
-	return permits.Options{Source: d, Inputs: []permits.Input{in}, Dir: filepath.Join(dir, "out"), State: filepath.Join(dir, "state"), DeadLetters: filepath.Join(dir, "dead")}
+	return permits.Options{
+		Source: d, Inputs: []permits.Input{in}, Dir: filepath.Join(dir, "out"), State: filepath.Join(dir, "state"),
+		DeadLetters: filepath.Join(dir, "dead"),
+	}
 }
 
 func mustConvert(t *testing.T, o permits.Options) *permits.Report {
@@ -84,7 +87,8 @@ func TestShippedSources(t *testing.T) {
 			t.Parallel()
 			o := madeUp(t, name)
 			report := mustConvert(t, o)
-			if report.RefusedRows > 0 || report.UnreadCells > 0 || report.Permits+report.RepeatedPermits != report.Rows || report.Records.Projects != report.Permits {
+			if report.RefusedRows > 0 || report.UnreadCells > 0 || report.Permits+report.RepeatedPermits != report.Rows ||
+				report.Records.Projects != report.Permits {
 				t.Errorf("%+v", report)
 			}
 			in := o.Inputs[0]
@@ -165,7 +169,10 @@ func rows(t *testing.T, description, text string) (*permits.Report, map[string][
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	report := mustConvert(t, permits.Options{Source: d, Inputs: []permits.Input{permits.Memory("permits.csv", []byte(text))}, Dir: dir, DeadLetters: filepath.Join(dir, "dead")})
+	report := mustConvert(t, permits.Options{
+		Source: d, Inputs: []permits.Input{permits.Memory("permits.csv", []byte(text))}, Dir: dir,
+		DeadLetters: filepath.Join(dir, "dead"),
+	})
 	got := map[string][]record{}
 	for _, dataset := range ndjson.Datasets {
 		got[dataset] = read(t, filepath.Join(dir, dataset+".ndjson"))
@@ -217,14 +224,18 @@ func TestTroubles(t *testing.T) {
 		",House,1 A ST,Owner: Jane Doe,Open,5,,,,,,,Jane Doe,512-555-0101\n"+
 		"3,House,1 A ST,,Odd,1,2,5/45/16,N/A,,,,Acme Homes LLC,\n"+
 		"4,too,short\n")
-	if report.Rows != 5 || report.Permits != 2 || report.RefusedRows != 2 || report.SkippedRows["signs"] != 1 || report.UnreadCells != 2 || report.UnknownStatuses["Odd"] != 1 {
+	if report.Rows != 5 || report.Permits != 2 || report.RefusedRows != 2 || report.SkippedRows["signs"] != 1 ||
+		report.UnreadCells != 2 || report.UnknownStatuses["Odd"] != 1 {
 		t.Errorf("%+v", report)
 	}
 	want := []permits.Refusal{{Line: 4, Field: "no", Reason: "empty"}, {Line: 6, Field: "", Reason: "3 fields where the first row has 14"}}
 	if diff := cmp.Diff(want, report.Refused); diff != "" {
 		t.Error(diff)
 	}
-	want = []permits.Refusal{{Line: 2, Field: "units", Reason: `"x" is not a whole number`}, {Line: 5, Field: "filed", Reason: `"5/45/16" is not a date`}}
+	want = []permits.Refusal{
+		{Line: 2, Field: "units", Reason: `"x" is not a whole number`},
+		{Line: 5, Field: "filed", Reason: `"5/45/16" is not a date`},
+	}
 	if diff := cmp.Diff(want, report.Unread); diff != "" {
 		t.Error(diff)
 	}
@@ -242,7 +253,8 @@ func TestTroubles(t *testing.T) {
 			first = p
 		}
 	}
-	if first["cost"] != 20000.0 || first["filed_at"] != "2016-01-05T00:00:00.000Z" || first["gc_status"] != "assigned" || first["latitude"] == nil || len(got["accounts"]) != 1 {
+	if first["cost"] != 20000.0 || first["filed_at"] != "2016-01-05T00:00:00.000Z" || first["gc_status"] != "assigned" ||
+		first["latitude"] == nil || len(got["accounts"]) != 1 {
 		t.Errorf("%v, %v", first, got["accounts"])
 	}
 }
@@ -275,8 +287,14 @@ func TestJoinedRows(t *testing.T) {
 		"1,House,1 A ST,frame,Done,100,1,1/5/2016,1/9/2016,3/1/2016,,,,\n" +
 		"1,House,1 A ST,foundation,Open,50,2,1/2/2016,,,,,Acme Homes LLC,\n"
 	for how, want := range map[string]record{
-		"latest": {"description": "frame", "stage": "completed", "cost": 100.0, "residential_units": 1.0, "filed_at": "2016-01-05T00:00:00.000Z", "completed_at": "2016-03-01T00:00:00.000Z"},
-		"phases": {"description": "foundation; frame", "stage": "under_review", "cost": 150.0, "residential_units": 3.0, "filed_at": "2016-01-02T00:00:00.000Z", "completed_at": nil},
+		"latest": {
+			"description": "frame", "stage": "completed", "cost": 100.0, "residential_units": 1.0,
+			"filed_at": "2016-01-05T00:00:00.000Z", "completed_at": "2016-03-01T00:00:00.000Z",
+		},
+		"phases": {
+			"description": "foundation; frame", "stage": "under_review", "cost": 150.0, "residential_units": 3.0,
+			"filed_at": "2016-01-02T00:00:00.000Z", "completed_at": nil,
+		},
 	} {
 		report, got := rows(t, strings.ReplaceAll(described, "%REPEATS%", how), text)
 		if report.Permits != 1 || report.RepeatedPermits != 1 || len(got["projects"]) != 1 {
@@ -306,7 +324,8 @@ func TestOtherColumns(t *testing.T) {
 	if _, err := os.Stat(o.Dir); !os.IsNotExist(err) {
 		t.Error("the folder was made")
 	}
-	if _, err := permits.Recognize(o.Inputs[0]); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "atlas index source guess") {
+	if _, err := permits.Recognize(o.Inputs[0]); fault.CodeOf(err) != fault.BadRequest ||
+		!strings.Contains(err.Error(), "atlas index source guess") {
 		t.Error(err)
 	}
 }
@@ -324,8 +343,10 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q.Rows != 2 || q.Permits != 1 || q.RepeatedPermits != 1 || q.IssuedBeforeFiled != 1 || q.CompletedBeforeIssued != 1 || q.Future != 1 || q.CostsNotPositive != 1 || q.CostsHuge != 1 ||
-		q.WithoutPlace != 2 || q.AsOf != "2016-02-01" || q.First != "2016-01-03" || q.Unknown["latitude"] != 1 || q.Unknown["name"] != 0 || q.Names.Persons != 1 {
+	if q.Rows != 2 || q.Permits != 1 || q.RepeatedPermits != 1 || q.IssuedBeforeFiled != 1 || q.CompletedBeforeIssued != 1 ||
+		q.Future != 1 || q.CostsNotPositive != 1 || q.CostsHuge != 1 ||
+		q.WithoutPlace != 2 || q.AsOf != "2016-02-01" || q.First != "2016-01-03" || q.Unknown["latitude"] != 1 ||
+		q.Unknown["name"] != 0 || q.Names.Persons != 1 {
 		t.Errorf("%+v, %+v", q, q.Report)
 	}
 }

@@ -99,7 +99,10 @@ func openState(path, source string) (*state, error) {
 	}
 	if head.Version != stateVersion || head.Source != source {
 		s.close()
-		return nil, fault.New(fault.BadRequest, "%s is a state of the source %s in version %d; this needs %s in version %d", path, head.Source, head.Version, source, stateVersion)
+		return nil, fault.New(
+			fault.BadRequest, "%s is a state of the source %s in version %d; this needs %s in version %d", path,
+			head.Source, head.Version, source, stateVersion,
+		)
 	}
 	s.count = head.Firms
 	if head.AsOf != "" {

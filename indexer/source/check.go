@@ -204,7 +204,10 @@ func statusWrong(text string) string {
 	if _, _, ok := Status(text); ok {
 		return ""
 	}
-	return fmt.Sprintf("is %.100q; it must be a stage (%s), a disposition (%s), or both", text, strings.Join(query.Stages.Values(), ", "), strings.Join(query.Dispositions.Values(), ", "))
+	return fmt.Sprintf(
+		"is %.100q; it must be a stage (%s), a disposition (%s), or both", text,
+		strings.Join(query.Stages.Values(), ", "), strings.Join(query.Dispositions.Values(), ", "),
+	)
 }
 
 func (d *decoder) checkProject(p Project) {
@@ -250,7 +253,10 @@ func (d *decoder) checkPersonal(s *Description) {
 		}
 		made[value.ColumnKey(c.Name)] = from
 	}
-	shown := map[string]Value{"name": s.Project.Name, "description": s.Project.Description, "address": s.Project.Address, "city": s.Project.City, "url": s.Project.URL}
+	shown := map[string]Value{
+		"name": s.Project.Name, "description": s.Project.Description, "address": s.Project.Address,
+		"city": s.Project.City, "url": s.Project.URL,
+	}
 	for key, v := range shown {
 		for _, t := range v.templates() {
 			if c := ofPersons(t); c != "" {

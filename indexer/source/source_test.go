@@ -114,7 +114,9 @@ func TestProblemsHavePlaces(t *testing.T) {
 
 func TestPoints(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string][2]float64{"(41.88, -87.62)": {41.88, -87.62}, "POINT (-87.62 41.88)": {41.88, -87.62}, "41.88 -87.62": {41.88, -87.62}} {
+	for text, want := range map[string][2]float64{
+		"(41.88, -87.62)": {41.88, -87.62}, "POINT (-87.62 41.88)": {41.88, -87.62}, "41.88 -87.62": {41.88, -87.62},
+	} {
 		latitude, longitude, err := ParsePoint(text)
 		if err != nil || latitude != want[0] || longitude != want[1] {
 			t.Error(text, latitude, longitude, err)

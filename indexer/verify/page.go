@@ -131,7 +131,10 @@ func (v *verification) countIndex(ctx context.Context, row *DatasetReport) error
 	walked := row.Matching + row.Different + row.Extra
 	if row.Documents > walked {
 		row.Extra += row.Documents - walked
-		v.report.Notes = append(v.report.Notes, strconv.FormatInt(row.Documents-walked, 10)+" documents of "+row.Index+" have no id and are extra, or were written meanwhile")
+		v.report.Notes = append(
+			v.report.Notes,
+			strconv.FormatInt(row.Documents-walked, 10)+" documents of "+row.Index+" have no id and are extra, or were written meanwhile",
+		)
 	}
 	return nil
 }

@@ -209,5 +209,8 @@ func within(points [][2]float64) (box source.Box, ok bool) {
 	if north-south > 3 || east-west > 3 {
 		return box, false
 	}
-	return source.Box{South: math.Floor((south-room)*10) / 10, West: math.Floor((west-room)*10) / 10, North: math.Ceil((north+room)*10) / 10, East: math.Ceil((east+room)*10) / 10}, true
+	return source.Box{
+		South: math.Floor((south-room)*10) / 10, West: math.Floor((west-room)*10) / 10,
+		North: math.Ceil((north+room)*10) / 10, East: math.Ceil((east+room)*10) / 10,
+	}, true
 }

@@ -99,7 +99,10 @@ func look(file *read.File) (*profile, error) {
 func (p *profile) grow(names []string) {
 	for _, name := range names[min(len(p.columns), len(names)):] {
 		words := people.Words(name)
-		c := &column{name: name, words: words, letter: strings.Join(words, ""), spaced: " " + strings.Join(words, " ") + " ", counts: map[string]int{}, hours: map[int]int{}, workbook: p.format == read.XLSX}
+		c := &column{
+			name: name, words: words, letter: strings.Join(words, ""), spaced: " " + strings.Join(words, " ") + " ",
+			counts: map[string]int{}, hours: map[int]int{}, workbook: p.format == read.XLSX,
+		}
 		p.columns = append(p.columns, c)
 		p.byName[name] = c
 	}
@@ -167,7 +170,8 @@ func (c *column) seeDate(cell string) {
 	}
 	if _, err := (value.Dates{Forms: []value.Form{value.MonthFirst}}).Parse(cell); err == nil {
 		c.slashed++
-		if second := strings.FieldsFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); len(second) > 0 && len(second[0]) == 2 && second[0] > "12" {
+		if second := strings.FieldsFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); len(second) > 0 &&
+			len(second[0]) == 2 && second[0] > "12" {
 			c.dayOver++
 		}
 	} else if _, err := (value.Dates{Forms: []value.Form{value.DayFirst}}).Parse(cell); err == nil {
@@ -191,7 +195,8 @@ func (c *column) judge() {
 		}
 		c.judged++
 		name := cell
-		if left, right, found := strings.Cut(cell, ", "); found && people.KindOf(left, false) == people.Person && people.KindOf(right, true) == people.Firm {
+		if left, right, found := strings.Cut(cell, ", "); found && people.KindOf(left, false) == people.Person &&
+			people.KindOf(right, true) == people.Firm {
 			c.pairs++
 			name = right
 		}

@@ -16,7 +16,10 @@ import (
 var noRows = fault.New(fault.BadRequest, "the file has no rows to guess from")
 
 // codes are patterns of codes before labels: "1106 - House", "R- 101 Houses", "SO Other".
-var codes = []string{`^[0-9]{2,5}(\s*-\s*|\s+|$)`, `^[A-Z]{1,4}-\s*[0-9]+\s*`, `^[A-Z][A-Z0-9]{1,3}\s*-\s+`, `^[A-Z][A-Z0-9] `, `^[A-Z0-9-]+:\s*`}
+var codes = []string{
+	`^[0-9]{2,5}(\s*-\s*|\s+|$)`, `^[A-Z]{1,4}-\s*[0-9]+\s*`, `^[A-Z][A-Z0-9]{1,3}\s*-\s+`, `^[A-Z][A-Z0-9] `,
+	`^[A-Z0-9-]+:\s*`,
+}
 
 // codePattern is the pattern of the code that nearly all values of a column begin with, ""
 // if they have none.
@@ -239,7 +242,10 @@ func (w *writer) numbers() {
 	for _, f := range []struct {
 		role, key string
 		unknown   []string
-	}{{"units", "residential_units", []string{"0"}}, {"sqft", "sqft", []string{"0"}}, {"stories", "stories", []string{"0"}}, {"cost", "cost", []string{"0", "1"}}} {
+	}{
+		{"units", "residential_units", []string{"0"}}, {"sqft", "sqft", []string{"0"}},
+		{"stories", "stories", []string{"0"}}, {"cost", "cost", []string{"0", "1"}},
+	} {
 		c := w.of[f.role]
 		if c == nil {
 			continue
@@ -257,7 +263,10 @@ func (w *writer) numbers() {
 		}
 		switch {
 		case len(unknown) > 0:
-			w.line("  %s: { of: %s, unknown: [%s]%s }   # %.0f %% are such", f.key, quoted(template(c)), strings.Join(unknown, ", "), more, 100*c.share(countOf(c, "0")+countOf(c, "1")+c.filled-c.numbers))
+			w.line(
+				"  %s: { of: %s, unknown: [%s]%s }   # %.0f %% are such", f.key, quoted(template(c)),
+				strings.Join(unknown, ", "), more, 100*c.share(countOf(c, "0")+countOf(c, "1")+c.filled-c.numbers),
+			)
 		case more != "":
 			w.line("  %s: { of: %s%s }", f.key, quoted(template(c)), more)
 		default:
@@ -289,7 +298,9 @@ func countOf(c *column, number string) (n int) {
 }
 
 func (w *writer) dates() {
-	for _, f := range []struct{ role, key string }{{"filed", "filed_at"}, {"permitted", "permitted_at"}, {"completed", "completed_at"}, {"updated", "updated_at"}} {
+	for _, f := range []struct{ role, key string }{
+		{"filed", "filed_at"}, {"permitted", "permitted_at"}, {"completed", "completed_at"}, {"updated", "updated_at"},
+	} {
 		if c := w.of[f.role]; c != nil {
 			w.line("  %s: %s", f.key, quoted(template(c)))
 		}

@@ -39,34 +39,140 @@ func between(low, high float64) func(c *column, p *profile) bool {
 
 // roles are those of columns of a project. A column has one.
 var roles = []role{
-	{"key", []string{`^permit(num|number|no|id|nbr|nr)?$`, `permit(num|number|no|nbr|id)$`, `^(permit|record|case|application|app|folder|file|project|activity|issue)(num|number|no|nbr|id|ref|reference|row|rsn)+$`, `^(reference|ref|number|num|no)$`, `permit.*(num|no|id)`, `(num|number|no)$`}, isKey},
+	{
+		"key",
+		[]string{
+			`^permit(num|number|no|id|nbr|nr)?$`, `permit(num|number|no|nbr|id)$`,
+			`^(permit|record|case|application|app|folder|file|project|activity|issue)(num|number|no|nbr|id|ref|reference|row|rsn)+$`,
+			`^(reference|ref|number|num|no)$`, `permit.*(num|no|id)`, `(num|number|no)$`,
+		},
+		isKey,
+	},
 	{"latitude", []string{`^(lat|latitude)$`, `lat(itude)?$`, `^latitude`, `^lat`}, between(-90, 90)},
 	{"longitude", []string{`^(lon|lng|long|longitude)$`, `(longitude|lng|lon)$`, `^longitude`}, between(-180, 180)},
 	{"point", []string{`^(location|point|geolocation|geopoint|coordinates|geom|latlon|latlng|mappedlocation|thegeom)`}, isPoint},
-	{"x", []string{`^(x|xcoord|xcoordinate|easting|pointx|geometryx|coordx|gisx|xcord|longx)$`, `(easting|xcoord|coordx|coordinatesx|xcoordinate|stateplanex|geometryx|centroidx|eastft|xft)$`, `(easting|xcoord|coordx)`, ` east `, ` x `}, isProjected},
-	{"y", []string{`^(y|ycoord|ycoordinate|northing|pointy|geometryy|coordy|gisy|ycord|laty)$`, `(northing|ycoord|coordy|coordinatesy|ycoordinate|stateplaney|geometryy|centroidy|northft|yft)$`, `(northing|ycoord|coordy)`, ` north `, ` y `}, isProjected},
-	{"filed", []string{`(applied|application|apply|applicationreceived|received|filed|filing|submitted|submittal|submission|indate|intake|entered|opened|open|lodged|created)(date|on|at|dt)?$`, `^(date)?(applied|filed|received|submitted|opened|entered|in)(date)?$`, `appl.*date`, `^(app|appl|apply|rcvd|recd|sub|subm)(date|dt)$`, `(dateapplied|datefiled|datesubmitted|datereceived|dateentered)`, `(opened|created|received|setup|intake|applied)`}, isDate},
-	{"completed", []string{`(completed|complete|completion|finaled|final|finalled|finaled|closed|close|cofo|coissued|occupancy)(date|on|at|dt)?$`, `date(completed|finaled|closed|final)`, `^(co|cofo|fin|finl|compl|comp|cmpl)(date|dt)$`, `(complet|final|closed|occup).*`}, isDate},
-	{"permitted", []string{`^(issue|issued|issuance|permitissued|permitissue)(d)?(date|on|at|dt)?$`, `^date(of)?issue(d)?$`, `^(iss|issd)(date|dt)$`, `issu`, `(approved|approval|granted)(date|dt)?$`}, isDate},
+	{
+		"x",
+		[]string{
+			`^(x|xcoord|xcoordinate|easting|pointx|geometryx|coordx|gisx|xcord|longx)$`,
+			`(easting|xcoord|coordx|coordinatesx|xcoordinate|stateplanex|geometryx|centroidx|eastft|xft)$`,
+			`(easting|xcoord|coordx)`, ` east `, ` x `,
+		},
+		isProjected,
+	},
+	{
+		"y",
+		[]string{
+			`^(y|ycoord|ycoordinate|northing|pointy|geometryy|coordy|gisy|ycord|laty)$`,
+			`(northing|ycoord|coordy|coordinatesy|ycoordinate|stateplaney|geometryy|centroidy|northft|yft)$`,
+			`(northing|ycoord|coordy)`, ` north `, ` y `,
+		},
+		isProjected,
+	},
+	{
+		"filed",
+		[]string{
+			`(applied|application|apply|applicationreceived|received|filed|filing|submitted|submittal|submission|indate|intake|entered|opened|open|lodged|created)(date|on|at|dt)?$`,
+			`^(date)?(applied|filed|received|submitted|opened|entered|in)(date)?$`, `appl.*date`,
+			`^(app|appl|apply|rcvd|recd|sub|subm)(date|dt)$`,
+			`(dateapplied|datefiled|datesubmitted|datereceived|dateentered)`,
+			`(opened|created|received|setup|intake|applied)`,
+		},
+		isDate,
+	},
+	{
+		"completed",
+		[]string{
+			`(completed|complete|completion|finaled|final|finalled|finaled|closed|close|cofo|coissued|occupancy)(date|on|at|dt)?$`,
+			`date(completed|finaled|closed|final)`, `^(co|cofo|fin|finl|compl|comp|cmpl)(date|dt)$`,
+			`(complet|final|closed|occup).*`,
+		},
+		isDate,
+	},
+	{
+		"permitted",
+		[]string{
+			`^(issue|issued|issuance|permitissued|permitissue)(d)?(date|on|at|dt)?$`, `^date(of)?issue(d)?$`,
+			`^(iss|issd)(date|dt)$`, `issu`, `(approved|approval|granted)(date|dt)?$`,
+		},
+		isDate,
+	},
 	{"updated", []string{`(updated|modified|lastupdate|lastchange|changed|statusdate|lastedited|editdate)`}, isDate},
 	{"asof", []string{`(exportdate|extractdate|asof|dataasof|dataloaded|snapshot|refreshdate|rundate)`}, isDate},
-	{"status", []string{`^(permit)?status(current|desc|description|name|text)?$`, `status`, `^(permit|pmt|app)?stat(cd|code|desc)?$`, `^(stage|phase|workflow|currentstate|milestone)`}, few},
+	{
+		"status",
+		[]string{
+			`^(permit)?status(current|desc|description|name|text)?$`, `status`,
+			`^(permit|pmt|app)?stat(cd|code|desc)?$`, `^(stage|phase|workflow|currentstate|milestone)`,
+		},
+		few,
+	},
 	{"direction", []string{`(street|st|addr|address)?(direction|predir|prefixdirection|stdir|dir|prefix)$`, `address(direction|predir|prefix)$`}, isText},
-	{"number", []string{`^(street|house|st|addr|address|civic|building|bldg|premise|location|loc)(number|num|no|nbr)$`, `(streetnumber|housenumber|addrhouse|addresshouse|addressnumber|civicnumber|houseno|streetno)`, `^(house|civic)$`}, isAny},
+	{
+		"number",
+		[]string{
+			`^(street|house|st|addr|address|civic|building|bldg|premise|location|loc)(number|num|no|nbr)$`,
+			`(streetnumber|housenumber|addrhouse|addresshouse|addressnumber|civicnumber|houseno|streetno)`,
+			`^(house|civic)$`,
+		},
+		isAny,
+	},
 	{"suffix", []string{`(street|st|addr|address)?(suffix|sttype|streettype|streetsuffix|type1)$`, `address(suffix|type)$`}, isText},
-	{"street", []string{`^(street|st|addr|address)(name|nm)?$`, `(streetname|stname|roadname|addrstreet|addressstreet)`, `^(street|road)$`}, isText},
+	{
+		"street",
+		[]string{`^(street|st|addr|address)(name|nm)?$`, `(streetname|stname|roadname|addrstreet|addressstreet)`, `^(street|road)$`},
+		isText,
+	},
 	{"unit", []string{`(unit|suite|apt|apartment)(number|num|no|nbr)?$`}, isAny},
-	{"address", []string{`^(original|site|project|permit|job|property|work|full|street|location|premise|situs|civic|formatted|complete|prim|primary)*(address|addr|addressline|location|address1|addressfull|fulladdress)$`, `(fulladdress|siteaddress|projectaddress|jobaddress|originaladdress|locationaddress|permitlocation|streetaddress|addressline1)`, `address`, `location`}, isAddress},
+	{
+		"address",
+		[]string{
+			`^(original|site|project|permit|job|property|work|full|street|location|premise|situs|civic|formatted|complete|prim|primary)*(address|addr|addressline|location|address1|addressfull|fulladdress)$`,
+			`(fulladdress|siteaddress|projectaddress|jobaddress|originaladdress|locationaddress|permitlocation|streetaddress|addressline1)`,
+			`address`, `location`,
+		},
+		isAddress,
+	},
 	{"city", []string{`^(original|site|project|job|property|location|permit|place|address|addr)*(city|town|municipality|muni|jurisdiction)(name)?$`, `(city|town|municipality)`}, isText},
 	{"state", []string{`^(original|site|project|job|property|location|place|address|addr)*(state|province|stateprovince|prov|st|region)(code|name)?$`}, isText},
 	{"url", []string{`(url|link|href|website|web)`}, func(c *column, _ *profile) bool { return c.share(c.urls) > 0.5 }},
-	{"units", []string{`(residential|res|dwelling|housing|living|num|number|of|total|new|net)*(units|unit|dwellings|dwellingunits|housingunits|dus|du|resunits)(count|added|proposed|total)?$`, `(numberofunits|unitcount|nounits|resunits|housingunits|dwellingunit)`}, isNumber},
+	{
+		"units",
+		[]string{
+			`(residential|res|dwelling|housing|living|num|number|of|total|new|net)*(units|unit|dwellings|dwellingunits|housingunits|dus|du|resunits)(count|added|proposed|total)?$`,
+			`(numberofunits|unitcount|nounits|resunits|housingunits|dwellingunit)`,
+		},
+		isNumber,
+	},
 	{"stories", []string{`(stories|storeys|floors|noofstories|storycount|numberofstories|levels)`}, isNumber},
-	{"cost", []string{`(job|project|est|estimated|construction|const|constr|construct|total|declared|work|permit|building|improvement|contract)*(value|cost|valuation|projectcost|amount|jobvalue|constructvalue)$`, `(valuation|estprojectcost|constructioncost|jobvalue|projectvalue|estimatedcost|constructvalue|declaredvalue|estcost)`, `(cost|value)`}, isNumber},
+	{
+		"cost",
+		[]string{
+			`(job|project|est|estimated|construction|const|constr|construct|total|declared|work|permit|building|improvement|contract)*(value|cost|valuation|projectcost|amount|jobvalue|constructvalue)$`,
+			`(valuation|estprojectcost|constructioncost|jobvalue|projectvalue|estimatedcost|constructvalue|declaredvalue|estcost)`,
+			`(cost|value)`,
+		},
+		isNumber,
+	},
 	{"sqft", []string{`(total|building|bldg|new|gross|floor|add|living|project)*(sqft|squarefeet|squarefootage|squarefoot|floorarea|sqfeet|totalsqft|area|gfa|sf|footage|sqm|m2)$`, `(sqft|squarefe|squarefoot|floorarea|footage)`}, isNumber},
-	{"description", []string{`^(work|permit|project|proj|prj|job|full|scope)*(description|desc|descriptionofwork|workproposed|proposedwork|comments|scope|scopeofwork|workdescription|workdesc|notes|narrative|detail|details|proposal)$`, `(description|workdesc|descofwork|scopeofwork|proposal|purpose)`, `(desc|comments|notes|remarks)`}, isText},
+	{
+		"description",
+		[]string{
+			`^(work|permit|project|proj|prj|job|full|scope)*(description|desc|descriptionofwork|workproposed|proposedwork|comments|scope|scopeofwork|workdescription|workdesc|notes|narrative|detail|details|proposal)$`,
+			`(description|workdesc|descofwork|scopeofwork|proposal|purpose)`, `(desc|comments|notes|remarks)`,
+		},
+		isText,
+	},
 	{"use", []string{`(use|usage|occupancy|propertyuse|proposeduse|buildinguse|permitclass|class|category|structure|buildingtype|bldgtype|propertytype|landuse|subtype|subdesc|worktype|typeofwork)`, `(type|group|kind)`}, few},
-	{"kind", []string{`^(permit|folder|record|case|application|work)(type|subtype|class|kind|typedesc|typedescription|typename)$`, `^(type|pmttype|permittype)(desc|description|name)$`, `(permittype|recordtype|foldertype|casetype|apptype|worktype|typedesc)`, `(type|subtype|class)`}, few},
+	{
+		"kind",
+		[]string{
+			`^(permit|folder|record|case|application|work)(type|subtype|class|kind|typedesc|typedescription|typename)$`,
+			`^(type|pmttype|permittype)(desc|description|name)$`,
+			`(permittype|recordtype|foldertype|casetype|apptype|worktype|typedesc)`, `(type|subtype|class)`,
+		},
+		few,
+	},
 }
 
 // isAddress reports whether most values have a number and a word, as streets with a number do.

@@ -203,7 +203,10 @@ func (w *writer) hourZone() (zone string, of *column) {
 	for _, c := range w.dateColumns() {
 		if hours := c.hour(); len(hours) == 1 || len(hours) == 2 {
 			// In summer days begin an hour earlier.
-			zone := map[int]string{4: "America/New_York", 5: "America/New_York", 6: "America/Chicago", 7: "America/Denver", 8: "America/Los_Angeles"}[hours[len(hours)-1]]
+			zone := map[int]string{
+				4: "America/New_York", 5: "America/New_York", 6: "America/Chicago", 7: "America/Denver",
+				8: "America/Los_Angeles",
+			}[hours[len(hours)-1]]
 			if zone != "" {
 				return zone, c
 			}
@@ -260,7 +263,10 @@ func inDegrees(x, y *column) bool {
 }
 
 // noneLike are cells that mean no value.
-var noneLike = []string{"n/a", "na", "(null)", "null", "none", "unknown", "-", "--", "nan", "not available", "not applicable", "<null>", "tbd", "nil"}
+var noneLike = []string{
+	"n/a", "na", "(null)", "null", "none", "unknown", "-", "--", "nan", "not available", "not applicable", "<null>",
+	"tbd", "nil",
+}
 
 func (w *writer) none() (all []string) {
 	for _, like := range noneLike {

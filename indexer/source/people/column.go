@@ -34,7 +34,8 @@ func PersonalColumn(name string) bool {
 		personal = personal || personWords[w]
 		place = place || placeWords[w]
 		switch w {
-		case "phone", "phones", "email", "emails", "telephone", "fax", "owner", "owners", "applicant", "applicants", "contact", "contacts", "tenant", "mailing", "inspector", "agent":
+		case "phone", "phones", "email", "emails", "telephone", "fax", "owner", "owners", "applicant", "applicants",
+			"contact", "contacts", "tenant", "mailing", "inspector", "agent":
 			if !businessColumn(words) {
 				return true // whatever else it says: owner_city is where a person lives
 			}
@@ -68,7 +69,8 @@ func Words(name string) []string {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			flush()
-		case unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsUpper(runes[i-1]) && unicode.IsLower(runes[i+1])):
+		case unicode.IsUpper(r) && i > 0 &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsUpper(runes[i-1]) && unicode.IsLower(runes[i+1])):
 			flush()
 			b.WriteRune(r)
 		default:

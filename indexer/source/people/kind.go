@@ -51,10 +51,17 @@ bros brothers sons company corporation incorporated limited enterprises unlimite
 innovations concepts innovative professional quality consortium cooperative coop llc inc ltd`)
 
 // publicPhrases are beginnings and parts of the names of public bodies.
-var publicPhrases = []string{"city of ", "town of ", "village of ", "county of ", "state of ", "province of ", "government of ", "church of ", "university of ", "board of ", "department of ", "bank of ", "united states ", "region of ", "district of ", "port of "}
+var publicPhrases = []string{
+	"city of ", "town of ", "village of ", "county of ", "state of ", "province of ", "government of ", "church of ",
+	"university of ", "board of ", "department of ", "bank of ", "united states ", "region of ", "district of ",
+	"port of ",
+}
 
 // personPhrases make a name that of persons, whatever else it has.
-var personPhrases = []string{" family trust", " living trust", " revocable ", " rev trust", " irrevocable ", "estate of ", " et al", " et ux", " & wife", " and wife", " & husband", " trustee", " trustees"}
+var personPhrases = []string{
+	" family trust", " living trust", " revocable ", " rev trust", " irrevocable ", "estate of ", " et al", " et ux",
+	" & wife", " and wife", " & husband", " trustee", " trustees",
+}
 
 // personMarks follow or precede names of persons.
 var personMarks = set(`jr sr ii iii iv mr mrs ms miss dr md dds phd pe p.e esq ra aia cpa`)
@@ -103,7 +110,8 @@ func isNobody(folded string, words []string) bool {
 	letters := strings.IndexFunc(folded, unicode.IsLetter) >= 0
 	first := strings.Join(words[:min(len(words), 2)], " ")
 	switch first {
-	case "self contractor", "owner builder", "owner contractor", "not applicable", "no contractor", "same as", "to be", "home owner", "property owner", "see attached", "contractor unknown", "owner as":
+	case "self contractor", "owner builder", "owner contractor", "not applicable", "no contractor", "same as", "to be",
+		"home owner", "property owner", "see attached", "contractor unknown", "owner as":
 		return true
 	}
 	return !letters

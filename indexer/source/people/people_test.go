@@ -8,9 +8,18 @@ import (
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for kind, names := range map[Kind][]string{
-		Firm: {"In Charge Electrical Services, LLC", "KB Home", "D R Horton Homes", "JAMES MCHUGH CONSTRUCTION CO", "BULLEY & ANDREWS, L.L.C.", "A.D.T. INC.", "GURTZ ELECTRIC COMPANY",
-			"City of Austin", "1824457 Alberta Ltd.", "Building Abatement Demolition Co Inc", "BIG BEAR LAKE SHORE CONSTRUCTI", "Smith Brothers", "RLJ II-F AUSTIN CENTRAL LP", "Acme Co", "Austin Independent School District"},
-		Person: {"Jane Doe", "DOE, JANE", "John Q. Public Jr.", "MARY ANN O'BRIEN", "Emily Stone", "John Church", "Bob Wood", "SMITH FAMILY TRUST", "JOHN & MARY SMITH", "John Smith, P.E.", "Estate of Ann Lee", "Grace Glass", "José García López"},
+		Firm: {
+			"In Charge Electrical Services, LLC", "KB Home", "D R Horton Homes", "JAMES MCHUGH CONSTRUCTION CO",
+			"BULLEY & ANDREWS, L.L.C.", "A.D.T. INC.", "GURTZ ELECTRIC COMPANY",
+			"City of Austin", "1824457 Alberta Ltd.", "Building Abatement Demolition Co Inc",
+			"BIG BEAR LAKE SHORE CONSTRUCTI", "Smith Brothers", "RLJ II-F AUSTIN CENTRAL LP", "Acme Co",
+			"Austin Independent School District",
+		},
+		Person: {
+			"Jane Doe", "DOE, JANE", "John Q. Public Jr.", "MARY ANN O'BRIEN", "Emily Stone", "John Church", "Bob Wood",
+			"SMITH FAMILY TRUST", "JOHN & MARY SMITH", "John Smith, P.E.", "Estate of Ann Lee", "Grace Glass",
+			"José García López",
+		},
 		Nobody: {"", "SELF", "N/A", "Owner", "self contractor (jane doe)", "---", "Same as owner", "HOMEOWNER", "0", "12345"},
 	} {
 		for _, name := range names {
@@ -45,8 +54,11 @@ func TestSplit(t *testing.T) {
 func TestWithoutPersons(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"Mira Thornbury / Acme Builders LLC": "Acme Builders LLC", "ACME INC / THORNBURY, MIRA L": "ACME INC", "Acme Inc / Stone Holdings LP / Mira Thornbury": "Acme Inc / Stone Holdings LP",
-		"Acme Inc / Larkspur Homes": "Acme Inc / Larkspur Homes", "Owner/Builder": "Owner/Builder", "Mira Thornbury / Owner/Builder": "Mira Thornbury", "Mira Thornbury // Otto Fernhill": "Mira Thornbury", "A/C Repair Co": "A/C Repair Co",
+		"Mira Thornbury / Acme Builders LLC": "Acme Builders LLC", "ACME INC / THORNBURY, MIRA L": "ACME INC",
+		"Acme Inc / Stone Holdings LP / Mira Thornbury": "Acme Inc / Stone Holdings LP",
+		"Acme Inc / Larkspur Homes":                     "Acme Inc / Larkspur Homes", "Owner/Builder": "Owner/Builder",
+		"Mira Thornbury / Owner/Builder": "Mira Thornbury", "Mira Thornbury // Otto Fernhill": "Mira Thornbury",
+		"A/C Repair Co": "A/C Repair Co",
 	} {
 		if got := WithoutPersons(in); got != want {
 			t.Errorf("%q gives %q, not %q", in, got, want)
@@ -56,7 +68,9 @@ func TestWithoutPersons(t *testing.T) {
 
 func TestWithoutCare(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{"Acme LLC % Jane Doe": "Acme LLC", "Acme Inc, c/o Jane Doe": "Acme Inc", "100% Homes": "100% Homes"} {
+	for in, want := range map[string]string{
+		"Acme LLC % Jane Doe": "Acme LLC", "Acme Inc, c/o Jane Doe": "Acme Inc", "100% Homes": "100% Homes",
+	} {
 		if got := WithoutCare(in); got != want {
 			t.Errorf("%q becomes %q", in, got)
 		}
@@ -90,12 +104,18 @@ func TestScrub(t *testing.T) {
 
 func TestPersonalColumns(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"folder_owner", "OWNER_NAME", "ContactPhone", "applicantname", "Applicant Name", "email", "CONTRACTOR_1_NAME", "FirstName", "property_owner_addrstreet", "InspectorName", "CONTRACTOR_1_PHONE", "Name"} {
+	for _, name := range []string{
+		"folder_owner", "OWNER_NAME", "ContactPhone", "applicantname", "Applicant Name", "email", "CONTRACTOR_1_NAME",
+		"FirstName", "property_owner_addrstreet", "InspectorName", "CONTRACTOR_1_PHONE", "Name",
+	} {
 		if !PersonalColumn(name) {
 			t.Errorf("%q is not personal", name)
 		}
 	}
-	for _, name := range []string{"street_name", "STREET_NAME", "Project Name", "permit_number", "communityname", "WORK_DESCRIPTION", "SUBDESC", "status", "BusinessName", "total_job_valuation", "X", "owner company"} {
+	for _, name := range []string{
+		"street_name", "STREET_NAME", "Project Name", "permit_number", "communityname", "WORK_DESCRIPTION", "SUBDESC",
+		"status", "BusinessName", "total_job_valuation", "X", "owner company",
+	} {
 		if PersonalColumn(name) {
 			t.Errorf("%q is personal", name)
 		}

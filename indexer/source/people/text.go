@@ -43,7 +43,8 @@ func withoutPhones(text string) string {
 	found := phone.FindAllStringIndex(text, -1)
 	const joins = "-./0123456789"
 	found = slices.DeleteFunc(found, func(at []int) bool {
-		return at[0] > 0 && strings.IndexByte(joins, text[at[0]-1]) >= 0 || at[1]+1 < len(text) && text[at[1]] != '.' && strings.IndexByte(joins, text[at[1]]) >= 0
+		return at[0] > 0 && strings.IndexByte(joins, text[at[0]-1]) >= 0 ||
+			at[1]+1 < len(text) && text[at[1]] != '.' && strings.IndexByte(joins, text[at[1]]) >= 0
 	})
 	return without(text, found)
 }
@@ -80,7 +81,10 @@ func mayHavePhone(s string) bool {
 
 // Labels that a colon follows, and those that say so by themselves.
 var (
-	labels     = []string{"contact", "owner", "applicant", "attn", "attention", "tenant", "resident", "agent", "caller", "requester", "submitted", "rep", "super", "manager", "pm"}
+	labels = []string{
+		"contact", "owner", "applicant", "attn", "attention", "tenant", "resident", "agent", "caller", "requester",
+		"submitted", "rep", "super", "manager", "pm",
+	}
 	plainLabel = []string{"c/o", "attn", "sales rep", "contact person"}
 )
 

@@ -31,7 +31,9 @@ type Who struct{ Firms, Persons, Doubtful, Kept int }
 
 func compileParty(f source.Firm, number int, columns *value.Columns) (party, error) {
 	p := party{number: number, cell: f.Cell, keep: f.Persons == "keep"}
-	for to, v := range map[**text]source.Value{&p.name: f.Name, &p.kind: f.Type, &p.phone: f.Phone, &p.city: f.City, &p.state: f.State, &p.country: f.Country} {
+	for to, v := range map[**text]source.Value{
+		&p.name: f.Name, &p.kind: f.Type, &p.phone: f.Phone, &p.city: f.City, &p.state: f.State, &p.country: f.Country,
+	} {
 		if f.Numbered > 0 {
 			v = replaced(v, strconv.Itoa(number))
 		}

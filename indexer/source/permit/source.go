@@ -137,7 +137,8 @@ func (s *Source) compileFields() error {
 	p := s.Project
 	s.fields = map[string]*text{}
 	for name, v := range map[string]source.Value{
-		fieldName: p.Name, fieldDescription: p.Description, fieldAddress: p.Address, fieldCity: p.City, fieldState: p.State, fieldCountry: p.Country,
+		fieldName: p.Name, fieldDescription: p.Description, fieldAddress: p.Address, fieldCity: p.City,
+		fieldState: p.State, fieldCountry: p.Country,
 		fieldStatus: p.Status, fieldUse: p.PrimaryUse, fieldUnits: p.Units, fieldSqft: p.Sqft, fieldStories: p.Stories, fieldCost: p.Cost,
 		fieldFiled: p.Filed, fieldPermitted: p.Permitted, fieldCompleted: p.Completed, fieldUpdated: p.Updated, fieldURL: p.URL,
 	} {
@@ -178,7 +179,10 @@ func (s *Source) compileFields() error {
 }
 
 func (s *Source) compilePlace(l source.Location) error {
-	for to, v := range map[**text]source.Value{&s.place.latitude: l.Latitude, &s.place.longitude: l.Longitude, &s.place.point: l.Point, &s.place.x: l.X, &s.place.y: l.Y} {
+	for to, v := range map[**text]source.Value{
+		&s.place.latitude: l.Latitude, &s.place.longitude: l.Longitude, &s.place.point: l.Point, &s.place.x: l.X,
+		&s.place.y: l.Y,
+	} {
 		t, err := compileText(v, &s.columns)
 		if err != nil {
 			return wrong(err)
@@ -278,7 +282,10 @@ func (s *Source) missing(names []string) error {
 	if len(lacking) == 0 {
 		return nil
 	}
-	return fault.New(fault.BadRequest, "this is not a file of the source %s: it lacks the columns %s; it has %.400s", s.Name, strings.Join(lacking, ", "), strings.Join(names, ", "))
+	return fault.New(
+		fault.BadRequest, "this is not a file of the source %s: it lacks the columns %s; it has %.400s", s.Name,
+		strings.Join(lacking, ", "), strings.Join(names, ", "),
+	)
 }
 
 // numbered reports whether a group of columns is of a participant beyond the first.

@@ -92,8 +92,9 @@ func (a *arcgis) page(ctx context.Context, offset int64, since string) (page, er
 		size = min(size, a.of.Page)
 	}
 	query := url.Values{
-		"f": {"json"}, "where": {a.where(since)}, "outFields": {"*"}, "returnGeometry": {"true"}, "outSR": {"4326"}, "orderByFields": {a.layer.ObjectID},
-		"resultOffset": {strconv.FormatInt(offset, 10)}, "resultRecordCount": {strconv.Itoa(size)},
+		"f": {"json"}, "where": {a.where(since)}, "outFields": {"*"}, "returnGeometry": {"true"}, "outSR": {"4326"},
+		"orderByFields": {a.layer.ObjectID},
+		"resultOffset":  {strconv.FormatInt(offset, 10)}, "resultRecordCount": {strconv.Itoa(size)},
 	}
 	var found page
 	err := a.client.get(ctx, "/query", query, func(body []byte) (err error) {

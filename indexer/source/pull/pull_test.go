@@ -72,7 +72,10 @@ func (c *city) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		limit = min(limit, c.most)
 		features := []map[string]any{}
 		for i := offset; i < min(offset+limit, c.rows); i++ {
-			features = append(features, map[string]any{"attributes": map[string]any{"OBJECTID": i, "EDITED": c.changed(i)}, "geometry": map[string]any{"x": -79, "y": 43}})
+			features = append(features, map[string]any{
+				"attributes": map[string]any{"OBJECTID": i, "EDITED": c.changed(i)},
+				"geometry":   map[string]any{"x": -79, "y": 43},
+			})
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"features": features, "exceededTransferLimit": offset+limit < c.rows})
 	default:
@@ -136,7 +139,8 @@ func TestSODA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := lines(t, report.File); len(all) != 35 || report.Rows != 35 || report.Part || report.Retries != 3 || len(*waited) != 3 || (*waited)[1] != 7*time.Second {
+	if all := lines(t, report.File); len(all) != 35 || report.Rows != 35 || report.Part || report.Retries != 3 ||
+		len(*waited) != 3 || (*waited)[1] != 7*time.Second {
 		t.Errorf("%+v, %v, %d lines", report, *waited, len(all))
 	}
 	if got := strings.Join(shown, ", "); got != "10 of 35, 20 of 35, 30 of 35, 35 of 35" || report.Total != 35 {
@@ -223,9 +227,12 @@ func TestRefused(t *testing.T) {
 		faults []http.HandlerFunc
 		code   fault.Code
 	}{
-		"down":         {always(status(503)), fault.Unavailable},
-		"unknown":      {[]http.HandlerFunc{status(404)}, fault.BadRequest},
-		"another host": {always(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) }), fault.Unavailable},
+		"down":    {always(status(503)), fault.Unavailable},
+		"unknown": {[]http.HandlerFunc{status(404)}, fault.BadRequest},
+		"another host": {
+			always(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) }),
+			fault.Unavailable,
+		},
 	} {
 		o, waited := start(t, &city{rows: 5, faults: c.faults}, "soda", "/resource/abcd-1234")
 		_, err := Pull(t.Context(), o)
@@ -241,7 +248,10 @@ func TestRefused(t *testing.T) {
 	if stolen != "" {
 		t.Error("the token went to another host")
 	}
-	o := Options{Source: &source.Description{Name: "here", Pull: source.Pull{Interface: "soda", URL: "http://data.example/resource/x"}}, Dir: t.TempDir(), Token: "secret"}
+	o := Options{
+		Source: &source.Description{Name: "here", Pull: source.Pull{Interface: "soda", URL: "http://data.example/resource/x"}},
+		Dir:    t.TempDir(), Token: "secret",
+	}
 	if _, err := Pull(t.Context(), o); fault.CodeOf(err) != fault.BadRequest {
 		t.Errorf("a token without TLS: %v", err)
 	}

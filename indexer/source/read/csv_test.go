@@ -60,11 +60,15 @@ func TestFormsOfCSV(t *testing.T) {
 	const plain = "a,b\nÄ,2\n"
 	semicolons := strings.ReplaceAll(plain, ",", ";")
 	for name, text := range map[string]string{
-		"UTF-8": plain, "a byte order mark": "\ufeff" + plain, "UTF-16, little end first": inUTF16(plain, false, true), "UTF-16, big end first": inUTF16(plain, true, true),
+		"UTF-8": plain, "a byte order mark": "\ufeff" + plain, "UTF-16, little end first": inUTF16(plain, false, true),
+		"UTF-16, big end first": inUTF16(plain, true, true),
 		"UTF-16 without a mark": inUTF16(plain, false, false), "Windows-1252": "a,b\n\xc4,2\n",
 		"CR alone": strings.ReplaceAll(plain, "\n", "\r"), "CRLF": strings.ReplaceAll(plain, "\n", "\r\n"), "semicolons": semicolons,
-		"bars": strings.ReplaceAll(plain, ",", "|"), "tabs": strings.ReplaceAll(plain, ",", "\t"), "sep=;": "sep=;\r\n" + semicolons, "sep=;, UTF-16": inUTF16("sep=;\n"+semicolons, false, true),
-		"blanks": " a , b\n\n Ä ,2  \n", "a title": "Permits of 2024\n\na,b\nÄ,2\n", "a title with commas": "Permits of 2024,\na,b\nÄ,2\n", "too many cells, all empty": "a,b\nÄ,2,,\n", "quotes": "\"a\",\"b\"\r\n\"Ä\",\"2\"\r\n",
+		"bars": strings.ReplaceAll(plain, ",", "|"), "tabs": strings.ReplaceAll(plain, ",", "\t"),
+		"sep=;": "sep=;\r\n" + semicolons, "sep=;, UTF-16": inUTF16("sep=;\n"+semicolons, false, true),
+		"blanks": " a , b\n\n Ä ,2  \n", "a title": "Permits of 2024\n\na,b\nÄ,2\n",
+		"a title with commas": "Permits of 2024,\na,b\nÄ,2\n", "too many cells, all empty": "a,b\nÄ,2,,\n",
+		"quotes": "\"a\",\"b\"\r\n\"Ä\",\"2\"\r\n",
 	} {
 		columns, cells, wrong := all(t, text, Options{})
 		if diff := cmp.Diff([][]string{{"a", "b"}, {"Ä", "2"}}, append([][]string{columns}, cells...)); diff != "" || wrong != nil {
@@ -90,13 +94,24 @@ func TestHostileCSV(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 10<<20)
 	_, cells, wrong := all(t, "a,b\n1,2\n"+long+",2\n\"open,1\n3,\"4\" x\n5,6,7\n8\n9,=cmd()\nINSTALL 6\" PIPE,2\n\"7\" pipe\",1\n\"two\nlines\",2\n", Options{})
-	if diff := cmp.Diff([][]string{{"1", "2"}, {"9", "=cmd()"}, {`INSTALL 6" PIPE`, "2"}, {`7" pipe`, "1"}, {"two\nlines", "2"}}, cells); diff != "" {
+	if diff := cmp.Diff(
+		[][]string{{"1", "2"}, {"9", "=cmd()"}, {`INSTALL 6" PIPE`, "2"}, {`7" pipe`, "1"}, {"two\nlines", "2"}}, cells,
+	); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"3 longer than 1048576 bytes", "4 a quote is not closed", "5 text after the quote that ends a cell", "6 3 fields where the first row has 2", "7 1 fields where the first row has 2"}, wrong); diff != "" {
+	if diff := cmp.Diff(
+		[]string{
+			"3 longer than 1048576 bytes", "4 a quote is not closed", "5 text after the quote that ends a cell",
+			"6 3 fields where the first row has 2", "7 1 fields where the first row has 2",
+		},
+		wrong,
+	); diff != "" {
 		t.Error(diff)
 	}
-	for name, text := range map[string]string{"empty": "", "blank": "\n\n", "10,000 columns": strings.Repeat("a,", 9_999) + "b\n", "a quote without end": `"` + long} {
+	for name, text := range map[string]string{
+		"empty": "", "blank": "\n\n", "10,000 columns": strings.Repeat("a,", 9_999) + "b\n",
+		"a quote without end": `"` + long,
+	} {
 		if _, err := Read(strings.NewReader(text), Options{}); fault.CodeOf(err) != fault.BadRequest {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -31,17 +31,26 @@ func TestFormsOfJSON(t *testing.T) {
 		o    Options
 		want rows
 	}{
-		"array":         {"[" + objects + "]", Options{}, same},
-		"lines":         {strings.ReplaceAll(objects, "},{", "}\n{") + "\n", Options{}, same},
-		"one line":      {`{"id":"1","place":{"lat":30.5},"tags":["a","b"]}`, Options{}, same[:1]},
-		"OData 2":       {`{"d":{"__count":"2","results":[` + objects + `]}}`, Options{}, same},
-		"OData 4":       {`{"@odata.context":"x","value":[` + objects + `]}`, Options{}, same},
-		"CKAN":          {`{"success":true,"result":{"fields":[{"id":"x"}],"records":[` + objects + `]}}`, Options{}, same},
-		"a path":        {`{"a":{"x":[{"no":1}],"b":[` + objects + `]}}`, Options{Path: "a.b"}, same},
-		"ArcGIS":        {`{"fields":[{"name":"id"}],"features":[{"attributes":{"id":1},"geometry":{"x":-79.5,"y":43}}]}`, Options{}, rows{{"id": "1", "geometry.x": "-79.5", "geometry.y": "43"}}},
-		"GeoJSON":       {`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"id":1},"geometry":{"type":"Point","coordinates":[-79.5,43]}}]}`, Options{}, rows{{"type": "Feature", "id": "1", "geometry.x": "-79.5", "geometry.y": "43"}}},
-		"a polygon":     {`[{"geometry":{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,4],[0,0]]]}}]`, Options{}, rows{{"geometry.x": "1", "geometry.y": "2"}}},
-		"lists":         {`[{"firms":[{"name":"A","type":"gc"},{"name":"B"}]}]`, Options{}, rows{{"firms.1.name": "A", "firms.1.type": "gc", "firms.2.name": "B"}}},
+		"array":    {"[" + objects + "]", Options{}, same},
+		"lines":    {strings.ReplaceAll(objects, "},{", "}\n{") + "\n", Options{}, same},
+		"one line": {`{"id":"1","place":{"lat":30.5},"tags":["a","b"]}`, Options{}, same[:1]},
+		"OData 2":  {`{"d":{"__count":"2","results":[` + objects + `]}}`, Options{}, same},
+		"OData 4":  {`{"@odata.context":"x","value":[` + objects + `]}`, Options{}, same},
+		"CKAN":     {`{"success":true,"result":{"fields":[{"id":"x"}],"records":[` + objects + `]}}`, Options{}, same},
+		"a path":   {`{"a":{"x":[{"no":1}],"b":[` + objects + `]}}`, Options{Path: "a.b"}, same},
+		"ArcGIS": {
+			`{"fields":[{"name":"id"}],"features":[{"attributes":{"id":1},"geometry":{"x":-79.5,"y":43}}]}`, Options{},
+			rows{{"id": "1", "geometry.x": "-79.5", "geometry.y": "43"}},
+		},
+		"GeoJSON": {
+			`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"id":1},"geometry":{"type":"Point","coordinates":[-79.5,43]}}]}`,
+			Options{}, rows{{"type": "Feature", "id": "1", "geometry.x": "-79.5", "geometry.y": "43"}},
+		},
+		"a polygon": {`[{"geometry":{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,4],[0,0]]]}}]`, Options{}, rows{{"geometry.x": "1", "geometry.y": "2"}}},
+		"lists": {
+			`[{"firms":[{"name":"A","type":"gc"},{"name":"B"}]}]`, Options{},
+			rows{{"firms.1.name": "A", "firms.1.type": "gc", "firms.2.name": "B"}},
+		},
 		"a bom":         {"\ufeff[" + objects + "]", Options{}, same},
 		"UTF-16":        {inUTF16("["+objects+"]", false, true), Options{}, same},
 		"empty array":   {"[]", Options{}, nil},
@@ -68,7 +77,8 @@ func TestFormsOfJSON(t *testing.T) {
 func TestBadJSON(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"no array": "{\"a\":1,\n\"b\":{\"c\":[{\"x\":1}]}}", "cut off": `[{"a":1},{"a":`, "cut off after a record": `[{"a":1}`, "syntax": `[{"a":1} {"b":2}]`,
+		"no array": "{\"a\":1,\n\"b\":{\"c\":[{\"x\":1}]}}", "cut off": `[{"a":1},{"a":`,
+		"cut off after a record": `[{"a":1}`, "syntax": `[{"a":1} {"b":2}]`,
 		"cut off in a long record": `[{"a":"` + strings.Repeat("x", 17<<20) + `"`,
 	} {
 		f, err := Read(strings.NewReader(text), Options{})
@@ -100,7 +110,9 @@ func TestHostileJSON(t *testing.T) {
 	if len(cells) != 4 || cells[0][0] != "1" || cells[1][0] != "\x00=1+1" || cells[3][0] != "2" {
 		t.Errorf("%d rows, %.60q", len(cells), cells)
 	}
-	if diff := cmp.Diff([]string{"2 longer than 16777216 bytes", "3 longer than 16777216 bytes", "5 more than 4096 columns"}, wrong); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"2 longer than 16777216 bytes", "3 longer than 16777216 bytes", "5 more than 4096 columns"}, wrong,
+	); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -274,7 +286,8 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if row, err := f.Next(); err != nil || !slices.Equal(row.Cells, []string{"Ä", "2", "42374.5"}) || row.Line != 3 || !slices.Equal(f.Columns(), []string{"a", "b", "c"}) {
+	if row, err := f.Next(); err != nil || !slices.Equal(row.Cells, []string{"Ä", "2", "42374.5"}) || row.Line != 3 ||
+		!slices.Equal(f.Columns(), []string{"a", "b", "c"}) {
 		t.Errorf("a workbook: %q, %v, %q", row.Cells, err, f.Columns())
 	}
 	if _, err := f.Next(); !errors.Is(err, io.EOF) {
@@ -282,8 +295,9 @@ func TestFiles(t *testing.T) {
 	}
 	cut := packed(t, strings.Repeat(text, 100_000), toGzip)
 	for name, path := range map[string]string{
-		"no such file": filepath.Join(dir, "none"), "a folder": dir, "two files": put("two.zip", archive(t, map[string]string{"a.csv": text, "b.csv": text})),
-		"no data": put("none.zip", archive(t, map[string]string{"a.pdf": text})), "damaged zip": put("bad.zip", []byte("PK\x03\x04\x00\x00")),
+		"no such file": filepath.Join(dir, "none"), "a folder": dir,
+		"two files": put("two.zip", archive(t, map[string]string{"a.csv": text, "b.csv": text})),
+		"no data":   put("none.zip", archive(t, map[string]string{"a.pdf": text})), "damaged zip": put("bad.zip", []byte("PK\x03\x04\x00\x00")),
 		"old workbook": put("old.xls", []byte{0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1}), "cut gzip": put("cut.csv.gz", cut[:len(cut)/2]),
 		"damaged workbook": put("bad.xlsx", archive(t, map[string]string{"xl/workbook.xml": "<workbook"})),
 	} {

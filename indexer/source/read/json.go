@@ -15,7 +15,8 @@ import (
 
 // envelopes are the paths of the rows in answers of common interfaces, each dotted.
 var envelopes = []string{
-	"features", "d.results", "d", "value", "results", "data", "records", "items", "rows", "result.records", "result", "response.docs", "permits",
+	"features", "d.results", "d", "value", "results", "data", "records", "items", "rows", "result.records", "result",
+	"response.docs", "permits",
 }
 
 // arrayRows reads an array of objects. A syntax error ends the file, because nobody knows

@@ -140,7 +140,10 @@ func memberOf(archive *zip.Reader, pattern string) (*zip.File, error) {
 		if m.FileInfo().IsDir() || strings.HasPrefix(m.Name, "__MACOSX/") || strings.HasPrefix(base, ".") {
 			continue
 		}
-		match := slices.Contains([]string{".csv", ".tsv", ".txt", ".json", ".geojson", ".ndjson", ".jsonl", ".gz", ".zst"}, strings.ToLower(path.Ext(base)))
+		match := slices.Contains(
+			[]string{".csv", ".tsv", ".txt", ".json", ".geojson", ".ndjson", ".jsonl", ".gz", ".zst"},
+			strings.ToLower(path.Ext(base)),
+		)
 		if pattern != "" {
 			match, _ = path.Match(pattern, base)
 		}

@@ -201,10 +201,14 @@ func (d Dates) calendar(s string) (y, m, dd int, err error) {
 	return 0, 0, 0, errDate
 }
 
-var months = map[string]int{"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12}
+var months = map[string]int{
+	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11,
+	"dec": 12,
+}
 
 func isWeekday(s string) bool {
-	return len(s) >= 3 && s[0] > '9' && slices.Contains([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, strings.ToLower(s[:3])) && months[strings.ToLower(s[:3])] == 0
+	return len(s) >= 3 && s[0] > '9' &&
+		slices.Contains([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, strings.ToLower(s[:3])) && months[strings.ToLower(s[:3])] == 0
 }
 
 // assemble reads the parts. Years of two digits are those from 1970 to 2069.

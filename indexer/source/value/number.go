@@ -17,14 +17,19 @@ type Numbers struct {
 const SquareMetre = 1 / (0.3048 * 0.3048)
 
 // marks are what stands before amounts of money, and units that say nothing.
-var marks = strings.NewReplacer("$", "", "£", "", "€", "", "CAD", "", "USD", "", "C$", "", "US$", "", "\u00a0", "", "\u202f", "", " ", "", "'", "", "’", "", "+", "")
+var marks = strings.NewReplacer(
+	"$", "", "£", "", "€", "", "CAD", "", "USD", "", "C$", "", "US$", "", "\u00a0", "", "\u202f", "", " ", "", "'", "",
+	"’", "", "+", "",
+)
 
 // unitFactors are units that may follow a number, without spaces and points, and what they
 // are in square feet where they are areas.
 var unitFactors = map[string]float64{
 	"sf": 1, "sqft": 1, "ft2": 1, "ft²": 1, "sqfeet": 1, "squarefeet": 1, "squarefoot": 1, "sft": 1, "gsf": 1,
-	"m2": SquareMetre, "m²": SquareMetre, "sqm": SquareMetre, "sqmetres": SquareMetre, "sqmeters": SquareMetre, "squaremetres": SquareMetre, "squaremeters": SquareMetre,
-	"unit": 1, "units": 1, "storey": 1, "storeys": 1, "story": 1, "stories": 1, "floor": 1, "floors": 1, "dwelling": 1, "dwellings": 1, "du": 1, "lots": 1, "lot": 1, "ft": 1,
+	"m2": SquareMetre, "m²": SquareMetre, "sqm": SquareMetre, "sqmetres": SquareMetre, "sqmeters": SquareMetre,
+	"squaremetres": SquareMetre, "squaremeters": SquareMetre,
+	"unit": 1, "units": 1, "storey": 1, "storeys": 1, "story": 1, "stories": 1, "floor": 1, "floors": 1, "dwelling": 1,
+	"dwellings": 1, "du": 1, "lots": 1, "lot": 1, "ft": 1,
 	"k": 1e3, "m": 1e6,
 }
 

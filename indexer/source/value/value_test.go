@@ -147,7 +147,10 @@ func TestMatcher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for in, want := range map[string]int{"HOLD - x": 0, "in  review": 1, "Pending Plans Review Assignment": 2, "1234": 3, "hold fees": 4, "On Hold": -1, "": -1} {
+	for in, want := range map[string]int{
+		"HOLD - x": 0, "in  review": 1, "Pending Plans Review Assignment": 2, "1234": 3, "hold fees": 4, "On Hold": -1,
+		"": -1,
+	} {
 		if got := m.Find(in); got != want {
 			t.Errorf("%q is entry %d, want %d", in, got, want)
 		}
