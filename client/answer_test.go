@@ -30,11 +30,20 @@ func TestErrors(t *testing.T) {
 		body, text string
 		is         client.Code
 	}{
-		"a code":         {404, `{"error":{"code":"not_found","message":"no such record"}}`, "atlas: POST /data/accounts/search: 404 not_found: no such record", client.ErrNotFound},
-		"an unknown one": {418, `{"error":{"code":"teapot","message":"short"}}`, "atlas: POST /data/accounts/search: 418 teapot: short", "teapot"},
+		"a code": {
+			404, `{"error":{"code":"not_found","message":"no such record"}}`,
+			"atlas: POST /data/accounts/search: 404 not_found: no such record", client.ErrNotFound,
+		},
+		"an unknown one": {
+			418, `{"error":{"code":"teapot","message":"short"}}`,
+			"atlas: POST /data/accounts/search: 418 teapot: short", "teapot",
+		},
 		"validation": {400, `{"success":false,"error":{"code":"invalid_input","message":"limit: must be at most 100 (and 1 more problem)","doc_url":"/docs/errors#invalid_input","name":"ValidationError","issues":[{"code":"too_big","path":["limit"],"message":"must be at most 100"},{"code":"custom","path":[],"message":"is bad"}]}}`,
 			"atlas: POST /data/accounts/search: 400 invalid_input: limit must be at most 100; the body is bad", client.ErrInvalidInput},
-		"ours":           {500, `{"error":{"code":"internal","message":"something went wrong"}}`, "atlas: POST /data/accounts/search: 500 internal: something went wrong (request r-1)", client.ErrInternal},
+		"ours": {
+			500, `{"error":{"code":"internal","message":"something went wrong"}}`,
+			"atlas: POST /data/accounts/search: 500 internal: something went wrong (request r-1)", client.ErrInternal,
+		},
 		"a proxy's page": {403, `<html>`, "atlas: POST /data/accounts/search: 403: Forbidden", ""},
 		"a redirect":     {302, ``, "atlas: POST /data/accounts/search: 302: Found", ""},
 	} {
@@ -43,7 +52,8 @@ func TestErrors(t *testing.T) {
 			api, _ := dial(t, answering(c.status, c.body, "X-Request-Id", "r-1", "Location", "/elsewhere"))
 			err := search(api)
 			e, ok := errors.AsType[*client.Error](err)
-			if !ok || e.Status != c.status || e.Error() != c.text || e.RequestID != "r-1" || name == "validation" && e.DocURL != "/docs/errors#invalid_input" {
+			if !ok || e.Status != c.status || e.Error() != c.text || e.RequestID != "r-1" ||
+				name == "validation" && e.DocURL != "/docs/errors#invalid_input" {
 				t.Fatalf("%v", err)
 			}
 			if errors.Is(err, c.is) != (c.is != "") || errors.Is(err, client.ErrForbidden) {
@@ -66,7 +76,8 @@ func TestOutOfCredits(t *testing.T) {
 	if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != 429 || e.RetryAfter != 24*time.Hour {
 		t.Errorf("%+v", e)
 	}
-	if in := out.Back.Sub(before); in < 24*time.Hour || in > 24*time.Hour+time.Minute || out.Window != (client.Window{Used: 500, Ceiling: 500}) {
+	if in := out.Back.Sub(before); in < 24*time.Hour || in > 24*time.Hour+time.Minute ||
+		out.Window != (client.Window{Used: 500, Ceiling: 500}) {
 		t.Errorf("back in %s, %+v", in, out.Window)
 	}
 	if !strings.Contains(err.Error(), "(500 of 500 credits are used); all are back by ") {
@@ -113,7 +124,8 @@ func TestItems(t *testing.T) {
 	if err != nil || b.Succeeded != 1 || b.Failed != 2 || len(b.Items) != 3 {
 		t.Fatalf("%v %+v", err, b)
 	}
-	if b.Items[0].ID != "a" || b.Items[0].Err != nil || b.Items[0].Data.Tags[0] != "t" || !errors.Is(b.Items[1].Err, client.ErrNotFound) || b.Items[2].ID != "" {
+	if b.Items[0].ID != "a" || b.Items[0].Err != nil || b.Items[0].Data.Tags[0] != "t" ||
+		!errors.Is(b.Items[1].Err, client.ErrNotFound) || b.Items[2].ID != "" {
 		t.Errorf("%+v", b)
 	}
 	const want = "item 1: atlas: not_found: no such account\nitem 2: atlas: invalid_input: tags are odd"
@@ -129,16 +141,34 @@ func TestRequestBodies(t *testing.T) {
 	three := 3
 	for want, v := range map[string]any{
 		`{}`: client.Search{},
-		`{"query":"q","sort":{"field":"cost","order":"desc"},"limit":5,"offset":10,"search_after":"c"}`:                                                                                      client.Search{Query: "q", Sort: client.Desc("cost"), Limit: 5, Offset: 10, SearchAfter: "c"},
-		`{"filters":{"a":{"value":"x"},"b":{"value":["x","y"]},"c":{"value":["x"],"exact_match":true},"d":{"value":[1,2]},"e":{"value":[1.5,null]},"f":{"value":[null,"2020-01-01"]}}}`:      client.Search{Filters: client.Filters{"a": client.Is("x"), "b": client.AnyOf("x", "y"), "c": client.Exactly("x"), "d": client.Between(1, 2), "e": client.AtLeast(1.5), "f": client.AtMost("2020-01-01")}},
-		`{"filters":{"a":{"value":"filed"},"b":{"value":["filed","invented"]}}}`:                                                                                                             client.Search{Filters: client.Filters{"a": client.Is(client.StageFiled), "b": client.AnyOf(client.StageFiled, "invented")}},
-		`{"filters":{"at":{"value":["2020-01-02T02:04:05.006Z",null]},"none":{"value":[]}},"relations":{"has_signal":{"stage":{"value":"filed"}},"without_project":{},"without_signal":{}}}`: client.Search{Filters: client.Filters{"at": client.AtLeast(at), "none": client.AnyOf[string]()}, Relations: client.Relations{"has_signal": {"stage": client.Is("filed")}, "without_project": nil, "without_signal": {}}},
+		`{"query":"q","sort":{"field":"cost","order":"desc"},"limit":5,"offset":10,"search_after":"c"}`: client.Search{
+			Query: "q", Sort: client.Desc("cost"), Limit: 5, Offset: 10, SearchAfter: "c",
+		},
+		`{"filters":{"a":{"value":"x"},"b":{"value":["x","y"]},"c":{"value":["x"],"exact_match":true},"d":{"value":[1,2]},"e":{"value":[1.5,null]},"f":{"value":[null,"2020-01-01"]}}}`: client.Search{
+			Filters: client.Filters{
+				"a": client.Is("x"), "b": client.AnyOf("x", "y"), "c": client.Exactly("x"), "d": client.Between(1, 2),
+				"e": client.AtLeast(1.5), "f": client.AtMost("2020-01-01"),
+			},
+		},
+		`{"filters":{"a":{"value":"filed"},"b":{"value":["filed","invented"]}}}`: client.Search{
+			Filters: client.Filters{"a": client.Is(client.StageFiled), "b": client.AnyOf(client.StageFiled, "invented")},
+		},
+		`{"filters":{"at":{"value":["2020-01-02T02:04:05.006Z",null]},"none":{"value":[]}},"relations":{"has_signal":{"stage":{"value":"filed"}},"without_project":{},"without_signal":{}}}`: client.Search{
+			Filters:   client.Filters{"at": client.AtLeast(at), "none": client.AnyOf[string]()},
+			Relations: client.Relations{"has_signal": {"stage": client.Is("filed")}, "without_project": nil, "without_signal": {}},
+		},
 		`{"account_id":"a"}`: client.AccountUpsert{AccountID: "a"},
-		`{"match":{"domain":"d"},"icp_tier":"tier_1","workspace_status":null,"notes":"","tags":[]}`: client.AccountUpsert{Match: &client.AccountMatch{Domain: "d"}, ICPTier: client.To(client.ICPTier1), Status: client.Clear(), Notes: client.To(""), Tags: []string{}},
+		`{"match":{"domain":"d"},"icp_tier":"tier_1","workspace_status":null,"notes":"","tags":[]}`: client.AccountUpsert{
+			Match: &client.AccountMatch{Domain: "d"}, ICPTier: client.To(client.ICPTier1), Status: client.Clear(),
+			Notes: client.To(""), Tags: []string{},
+		},
 		`{"version":1}`:                     client.Definition{},
 		`{"version":1,"q":"t","fields":{}}`: client.Definition{Q: "t"},
 		`{"version":1,"q":"","fields":{}}`:  client.Dynamic("", nil),
-		`{"version":1,"q":"","fields":{"city":["C"],"cost":{"min":"1"},"detected":{"before":"2020-01-01"}}}`: client.Dynamic("", map[string]any{"city": client.Values{"C"}, "cost": client.Range{Min: "1"}, "detected": client.Days{Before: "2020-01-01"}}),
+		`{"version":1,"q":"","fields":{"city":["C"],"cost":{"min":"1"},"detected":{"before":"2020-01-01"}}}`: client.Dynamic(
+			"",
+			map[string]any{"city": client.Values{"C"}, "cost": client.Range{Min: "1"}, "detected": client.Days{Before: "2020-01-01"}},
+		),
 		`{"view_id":"v","position":3}`:       client.FavoriteUpsert{ViewID: "v", Position: &three},
 		`{"id":"v","name":"n","revision":2}`: client.ViewUpsert{ID: "v", Name: "n", Revision: 2},
 	} {
@@ -164,7 +194,8 @@ func TestRequestBodies(t *testing.T) {
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for address, ok := range map[string]bool{
-		"http://h/api/v1": true, "https://h:1/atlas/api/v1/": true, "http://h": false, "h/api/v1": false, "ftp://h/api/v1": false, "http:///api/v1": false, "": false, "http://h/api/v2": false,
+		"http://h/api/v1": true, "https://h:1/atlas/api/v1/": true, "http://h": false, "h/api/v1": false,
+		"ftp://h/api/v1": false, "http:///api/v1": false, "": false, "http://h/api/v2": false,
 	} {
 		if _, err := client.New(address, client.WithAPIKey("k")); (err == nil) != ok {
 			t.Errorf("%q: %v", address, err)

@@ -112,7 +112,10 @@ func (d *Dataset[R]) Follow(ctx context.Context, q ChangesRequest) iter.Seq2[*Ch
 
 // follow iterates over the pages that read returns, each with the cursor of the next one
 // and whether nothing follows yet.
-func follow[P any](cursor string, wait time.Duration, read func(cursor string, wait time.Duration) (page P, next string, caughtUp bool, err error)) iter.Seq2[P, error] {
+func follow[P any](
+	cursor string, wait time.Duration,
+	read func(cursor string, wait time.Duration) (page P, next string, caughtUp bool, err error),
+) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		for cursor, wait := cursor, cmp.Or(wait, followWait); ; {
 			page, next, caughtUp, err := read(cursor, wait)

@@ -155,7 +155,10 @@ func (e *OutOfCreditsError) Unwrap() error { return e.Err }
 
 // errorOf decodes a response without success.
 func errorOf(r request, res *http.Response, body []byte) error {
-	e := &Error{Method: r.method, Path: r.path, Status: res.StatusCode, RequestID: res.Header.Get("X-Request-Id"), RetryAfter: retryAfter(res.Header)}
+	e := &Error{
+		Method: r.method, Path: r.path, Status: res.StatusCode, RequestID: res.Header.Get("X-Request-Id"),
+		RetryAfter: retryAfter(res.Header),
+	}
 	var shape struct {
 		Error *struct {
 			Code       Code

@@ -100,7 +100,9 @@ func ExampleBook_UpsertAll() {
 	for some := range slices.Chunk(domains, client.MaxBatch) {
 		var upserts []client.AccountUpsert
 		for _, d := range some {
-			upserts = append(upserts, client.AccountUpsert{Match: &client.AccountMatch{Domain: d}, ICPTier: client.To(client.ICPTier1), Notes: client.Clear()})
+			upserts = append(upserts, client.AccountUpsert{
+				Match: &client.AccountMatch{Domain: d}, ICPTier: client.To(client.ICPTier1), Notes: client.Clear(),
+			})
 		}
 		batch, err := c.Book.Accounts.UpsertAll(context.Background(), upserts)
 		if err != nil {

@@ -89,5 +89,8 @@ func (d *Matchable[R]) Match(ctx context.Context, q MatchRequest) (*Matches[R], 
 	if err != nil {
 		return nil, err
 	}
-	return &Matches[R]{a.Data.Results, a.Metadata.Remaining, a.Metadata.Credits, windowOf(a.header), a.header.Get("Idempotency-Replayed") == "true"}, nil
+	return &Matches[R]{
+		a.Data.Results, a.Metadata.Remaining, a.Metadata.Credits, windowOf(a.header),
+		a.header.Get("Idempotency-Replayed") == "true",
+	}, nil
 }

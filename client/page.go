@@ -76,7 +76,9 @@ func (s *Source[R]) Cost(ctx context.Context, q Search) (Cost, error) {
 // Explain says how the Query of a search is read, nil if it has none. It costs nothing.
 // Errors: ErrTooManyRequests.
 func (s *Source[R]) Explain(ctx context.Context, q Search) (*Explanation, error) {
-	a, err := data[struct{ Explanation *Explanation }](ctx, s.conn, request{method: http.MethodPost, path: s.path + "/search", body: dryRun{q, true, true}})
+	a, err := data[struct{ Explanation *Explanation }](ctx, s.conn, request{
+		method: http.MethodPost, path: s.path + "/search", body: dryRun{q, true, true},
+	})
 	return a.Explanation, err
 }
 
@@ -86,7 +88,8 @@ func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
 	}
 	return &Page[R]{
 		Records: records, Total: m.Total, TotalIsCapped: m.TotalIsCapped, Limit: m.Limit, Offset: m.Offset,
-		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Missing: m.Missing, Highlights: m.Highlights, Hints: m.Hints, LeftOut: m.LeftOut, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
+		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Missing: m.Missing, Highlights: m.Highlights, Hints: m.Hints,
+		LeftOut: m.LeftOut, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
 	}
 }
 

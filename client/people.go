@@ -37,7 +37,9 @@ func (m *Members) List(ctx context.Context) iter.Seq2[Member, error] {
 // SetRole changes the role of a member.
 func (m *Members) SetRole(ctx context.Context, user string, role Role) (Member, error) {
 	body := map[string]Role{"role": role}
-	d, err := data[struct{ Member Member }](ctx, m.conn, request{method: http.MethodPatch, path: "/workspace/members" + segment(user), body: body})
+	d, err := data[struct{ Member Member }](ctx, m.conn, request{
+		method: http.MethodPatch, path: "/workspace/members" + segment(user), body: body,
+	})
 	return d.Member, err
 }
 

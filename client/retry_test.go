@@ -34,7 +34,10 @@ func dial(t *testing.T, h http.HandlerFunc, options ...client.Option) (*client.C
 func clientOf(t *testing.T, root string, options ...client.Option) (*client.Client, *atomic.Int32) {
 	t.Helper()
 	var attempts atomic.Int32
-	options = append([]client.Option{client.WithAPIKey("k"), client.WithRetry(quick), client.WithObserver(func(client.Answer) { attempts.Add(1) })}, options...)
+	options = append(
+		[]client.Option{client.WithAPIKey("k"), client.WithRetry(quick), client.WithObserver(func(client.Answer) { attempts.Add(1) })},
+		options...,
+	)
 	c, err := client.New(root+"/api/v1", options...)
 	if err != nil {
 		t.Fatal(err)
@@ -171,14 +174,36 @@ func TestWaits(t *testing.T) {
 		attempts      int
 		wantRemaining bool // the last attempt succeeds
 	}{
-		"Retry-After is the least":      {func(n int) (int, http.Header) { return until(2, n, 503), after("4") }, client.Retry{}, 4 * time.Second, 5 * time.Second, 2, true},
-		"429 that is over soon":         {func(n int) (int, http.Header) { return until(3, n, 429), after("2") }, client.Retry{}, 4 * time.Second, 5 * time.Second, 3, true},
-		"a date":                        {func(n int) (int, http.Header) { return until(2, n, 503), after(inSeconds(8)) }, client.Retry{}, 7 * time.Second, 10 * time.Second, 2, true},
-		"doubles, half of it by chance": {func(int) (int, http.Header) { return 503, nil }, client.Retry{Attempts: 5}, (250 + 500 + 1000 + 2000) * time.Millisecond / 2, (250 + 500 + 1000 + 2000) * time.Millisecond, 5, false},
-		"up to the longest":             {func(int) (int, http.Header) { return 503, nil }, client.Retry{Attempts: 11, First: time.Second, Longest: 3 * time.Second}, (1 + 2 + 8*3) * time.Second / 2, (1 + 2 + 8*3) * time.Second, 11, false},
-		"Retry-After at the longest":    {func(n int) (int, http.Header) { return until(2, n, 503), after("10") }, client.Retry{}, 10 * time.Second, 10 * time.Second, 2, true},
-		"for a time":                    {func(int) (int, http.Header) { return 503, after("2") }, client.Retry{For: 7750 * time.Millisecond}, 6 * time.Second, 7750 * time.Millisecond, 4, false},
-		"never":                         {func(int) (int, http.Header) { return 503, nil }, client.Retry{Attempts: 1}, 0, 0, 1, false},
+		"Retry-After is the least": {
+			func(n int) (int, http.Header) { return until(2, n, 503), after("4") }, client.Retry{}, 4 * time.Second,
+			5 * time.Second, 2, true,
+		},
+		"429 that is over soon": {
+			func(n int) (int, http.Header) { return until(3, n, 429), after("2") }, client.Retry{}, 4 * time.Second,
+			5 * time.Second, 3, true,
+		},
+		"a date": {
+			func(n int) (int, http.Header) { return until(2, n, 503), after(inSeconds(8)) }, client.Retry{},
+			7 * time.Second, 10 * time.Second, 2, true,
+		},
+		"doubles, half of it by chance": {
+			func(int) (int, http.Header) { return 503, nil }, client.Retry{Attempts: 5},
+			(250 + 500 + 1000 + 2000) * time.Millisecond / 2, (250 + 500 + 1000 + 2000) * time.Millisecond, 5, false,
+		},
+		"up to the longest": {
+			func(int) (int, http.Header) { return 503, nil },
+			client.Retry{Attempts: 11, First: time.Second, Longest: 3 * time.Second}, (1 + 2 + 8*3) * time.Second / 2,
+			(1 + 2 + 8*3) * time.Second, 11, false,
+		},
+		"Retry-After at the longest": {
+			func(n int) (int, http.Header) { return until(2, n, 503), after("10") }, client.Retry{}, 10 * time.Second,
+			10 * time.Second, 2, true,
+		},
+		"for a time": {
+			func(int) (int, http.Header) { return 503, after("2") }, client.Retry{For: 7750 * time.Millisecond},
+			6 * time.Second, 7750 * time.Millisecond, 4, false,
+		},
+		"never": {func(int) (int, http.Header) { return 503, nil }, client.Retry{Attempts: 1}, 0, 0, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

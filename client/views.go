@@ -147,7 +147,9 @@ type oneView struct {
 // List iterates over Views by name.
 func (v *Views) List(ctx context.Context, l ViewList) iter.Seq2[View, error] {
 	params := url.Values{}
-	for name, value := range map[string]string{"id": l.ID, "query": l.Query, "dataset": string(l.Dataset), "view_type": string(l.Type), "record_id": l.Record} {
+	for name, value := range map[string]string{
+		"id": l.ID, "query": l.Query, "dataset": string(l.Dataset), "view_type": string(l.Type), "record_id": l.Record,
+	} {
 		if value != "" {
 			params.Set(name, value)
 		}

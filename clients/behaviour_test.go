@@ -78,7 +78,10 @@ func (s signed) headers() (map[string]string, error) {
 		}
 		signatures = append(signatures, signature)
 	}
-	return map[string]string{"webhook-id": "one", "webhook-timestamp": fmt.Sprint(at.Unix()), "webhook-signature": strings.Join(signatures, " ")}, nil
+	return map[string]string{
+		"webhook-id": "one", "webhook-timestamp": fmt.Sprint(at.Unix()),
+		"webhook-signature": strings.Join(signatures, " "),
+	}, nil
 }
 
 // answer is what the service does with one request.
@@ -114,7 +117,8 @@ func (a answer) body() []byte {
 		at := "2026-02-14T09:30:00.000Z"
 		body = map[string]any{"metadata": map[string]any{"credits": 0}, "data": map[string]any{"view": map[string]any{
 			"id": a.View, "workspace_id": "w", "dataset": "project", "view_type": "static", "name": "V", "definition": map[string]any{"version": 1},
-			"presentation": map[string]any{"version": 1, "sorting": []any{}, "column_visibility": map[string]any{}}, "revision": 1, "created_by": nil, "updated_by": nil,
+			"presentation": map[string]any{"version": 1, "sorting": []any{}, "column_visibility": map[string]any{}},
+			"revision":     1, "created_by": nil, "updated_by": nil,
 			"created_at": at, "updated_at": at, "is_favorite": false, "favorite_position": nil, "record_count": 0,
 		}}}
 	default:
@@ -122,7 +126,10 @@ func (a answer) body() []byte {
 		for _, id := range a.Page {
 			records = append(records, map[string]any{"id": id})
 		}
-		meta := map[string]any{"total": len(records), "total_is_capped": false, "limit": 100, "offset": 0, "search_after": nil, "credits": len(records)}
+		meta := map[string]any{
+			"total": len(records), "total_is_capped": false, "limit": 100, "offset": 0, "search_after": nil,
+			"credits": len(records),
+		}
 		if a.Next != "" {
 			meta["search_after"] = a.Next
 		}

@@ -25,7 +25,10 @@ func TestRecordsAreTheCatalogs(t *testing.T) {
 		for _, f := range query.Fields(d) {
 			want[f.Name] = typeOf(f)
 		}
-		records := map[query.Dataset]string{query.Accounts: "client.Account", query.Contacts: "client.Contact", query.Projects: "client.Project", query.Signals: "client.Signal"}
+		records := map[query.Dataset]string{
+			query.Accounts: "client.Account", query.Contacts: "client.Contact", query.Projects: "client.Project",
+			query.Signals: "client.Signal",
+		}
 		for _, inc := range query.Includes(d) {
 			want[inc.Key] = "[]" + records[inc.Dataset]
 			if inc.One {

@@ -62,10 +62,13 @@ var enums = []enum{
 
 // described are comments of values that the document does not describe.
 var described = map[string]string{
-	"OpUpsert": "it is new or has other values", "OpDelete": "it is gone", "OpMerge": "it is gone, because it became another", "OpLeave": "it does not match the filters",
-	"Matched": "the first candidate is well ahead of all others", "Ambiguous": "another record fits about as well", "NoMatch": "there is no candidate",
+	"OpUpsert": "it is new or has other values", "OpDelete": "it is gone",
+	"OpMerge": "it is gone, because it became another", "OpLeave": "it does not match the filters",
+	"Matched": "the first candidate is well ahead of all others", "Ambiguous": "another record fits about as well",
+	"NoMatch":     "there is no candidate",
 	"KindOverlay": "the workspace's data on a record of its book", "KindMembership": "a record in a Static View",
-	"LetterDue": "being sent", "LetterDelayed": "until DueAt", "LetterWithheld": "it would be sent after the invitation expires", "LetterNone": "the service sends no e-mail",
+	"LetterDue": "being sent", "LetterDelayed": "until DueAt",
+	"LetterWithheld": "it would be sent after the invitation expires", "LetterNone": "the service sends no e-mail",
 	"EventWebhookTest": "by Webhooks.Test alone",
 }
 

@@ -42,7 +42,8 @@ func TestReadmeAfterEnv(t *testing.T) {
 	served, ended := &summary{ready: make(chan struct{})}, make(chan int, 1)
 	go func() {
 		ended <- run(ctx, served, "dev", "--dir", dir, "--empty", "--index-prefix", prefix, "--redis-timeout", "5s",
-			"--elasticsearch-url", backends.Elasticsearch(t), "--postgres-url", d.App, "--postgres-system-url", d.System, "--redis-url", backends.Redis(t))
+			"--elasticsearch-url", backends.Elasticsearch(t), "--postgres-url", d.App, "--postgres-system-url", d.System,
+			"--redis-url", backends.Redis(t))
 	}()
 	defer func() {
 		stop()
@@ -76,7 +77,8 @@ func TestReadmeAfterEnv(t *testing.T) {
 		t.Fatal(err)
 	}
 	var printed bytes.Buffer
-	if code := run(t.Context(), &printed, "env", "--dir", dir); code != 0 || !strings.HasPrefix(printed.String(), strings.Split(env.String(), "export PATH")[0]) {
+	if code := run(t.Context(), &printed, "env", "--dir", dir); code != 0 ||
+		!strings.HasPrefix(printed.String(), strings.Split(env.String(), "export PATH")[0]) {
 		t.Errorf("status %d, %s", code, &printed)
 	}
 
@@ -131,7 +133,8 @@ func TestEnvAfterTheEnd(t *testing.T) {
 	for _, command := range []string{"env", "link"} {
 		var out, errs bytes.Buffer
 		p := cli.Program{Name: "atlas-dev", Commands: &commands{}, Vars: kong.Vars{"accept_url": server.DefaultAcceptURL}}
-		if code := p.Run(t.Context(), []string{command, "--dir", dir}, &out, &errs); code != 1 || out.Len() > 0 || !strings.Contains(errs.String(), "scripts/dev does not run any more: start it") {
+		if code := p.Run(t.Context(), []string{command, "--dir", dir}, &out, &errs); code != 1 || out.Len() > 0 ||
+			!strings.Contains(errs.String(), "scripts/dev does not run any more: start it") {
 			t.Errorf("%s: status %d, %s%s", command, code, &out, &errs)
 		}
 	}

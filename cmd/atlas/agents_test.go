@@ -36,7 +36,11 @@ func (s *docsService) talk(t *testing.T, page string) (calls, credits int, said 
 	t.Helper()
 	key := s.newKey(people.NewKey{Name: "agent", Workspaces: []workspace.ID{s.pro.ID}, Scopes: workspace.AllScopes()})
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
-	session := must(client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: s.root + "/mcp", HTTPClient: &http.Client{Transport: keyed(key)}, DisableStandaloneSSE: true}, nil))(t)
+	session := must(client.Connect(
+		t.Context(),
+		&sdk.StreamableClientTransport{Endpoint: s.root + "/mcp", HTTPClient: &http.Client{Transport: keyed(key)}, DisableStandaloneSSE: true},
+		nil,
+	))(t)
 	defer session.Close() //nolint:errcheck // the test is over
 	for _, b := range blocksOf(contents(t, page)) {
 		if b.lang != "tool" {

@@ -113,7 +113,8 @@ func TestHeldRecordsFollowDeltas(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
 	w.load(map[string]string{
-		"accounts": `{"id":"` + firm + `","name":"Firm","updated_at":"2024-01-01"}` + "\n" + `{"id":"` + other + `","name":"Other","updated_at":"2024-01-01"}`,
+		"accounts": `{"id":"` + firm + `","name":"Firm","updated_at":"2024-01-01"}` + "\n" + `{"id":"` + other +
+			`","name":"Other","updated_at":"2024-01-01"}`,
 		"contacts": `{"id":"` + person + `","name":"Person","account_id":"` + firm + `","updated_at":"2024-01-01"}`,
 		"projects": `{"id":"` + tower + `","name":"Tower","updated_at":"2024-01-01"}`,
 	})
@@ -150,7 +151,8 @@ func TestHeldRecordsFollowDeltas(t *testing.T) {
 	now := time.Now().UTC()
 	out, _ := w.index(0, "apply", "--signals", w.file(event(1, now), event(2, now)),
 		"--accounts", w.file(`{"id":"`+firm+`","name":"New Firm","updated_at":"2024-02-01"}`),
-		"--projects", w.file(`{"id":"`+tower+`","name":"New Tower","account_ids":["`+firm+`"],"contact_ids":["`+person+`"],"updated_at":"2024-02-01"}`))
+		"--projects",
+		w.file(`{"id":"`+tower+`","name":"New Tower","account_ids":["`+firm+`"],"contact_ids":["`+person+`"],"updated_at":"2024-02-01"}`))
 	if !strings.Contains(out, "4 records changed") {
 		t.Errorf("%s", out)
 	}
@@ -190,8 +192,13 @@ func TestRetryCommand(t *testing.T) {
 	w := startWritable(t)
 	w.load(map[string]string{"accounts": `{"id":"` + firm + `","name":"Firm","updated_at":"2024-01-01"}`})
 	rejects := filepath.Join(w.dir, "rejects.ndjson")
-	changes := w.file(`{"id":"`+firm+`","name":"","updated_at":"2024-02-01"}`, `{"id":"`+other+`","name":"Other"`, `{"id":"`+person+`","deleted":"yes"}`, `{"id":"`+firm+`","name":"First"}`)
-	if _, errs := w.index(3, "apply", "--accounts", changes, "--strict", "--dead-letters", rejects); !strings.Contains(errs, "lines.ndjson:1: name: required") {
+	changes := w.file(
+		`{"id":"`+firm+`","name":"","updated_at":"2024-02-01"}`, `{"id":"`+other+`","name":"Other"`,
+		`{"id":"`+person+`","deleted":"yes"}`, `{"id":"`+firm+`","name":"First"}`,
+	)
+	if _, errs := w.index(
+		3, "apply", "--accounts", changes, "--strict", "--dead-letters", rejects,
+	); !strings.Contains(errs, "lines.ndjson:1: name: required") {
 		t.Errorf("%s", errs)
 	}
 	left, err := os.ReadFile(rejects)
@@ -214,7 +221,8 @@ func TestRetryCommand(t *testing.T) {
 	if a := w.search(query.Accounts, `{}`); !bytes.Contains(a.raw, []byte("Mended")) || len(a.ids(t)) != 2 {
 		t.Errorf("%s", a.raw)
 	}
-	if left, err = os.ReadFile(again); err != nil || bytes.Count(left, []byte("\n")) != 1 || !bytes.Contains(left, []byte("must be true or false")) {
+	if left, err = os.ReadFile(again); err != nil || bytes.Count(left, []byte("\n")) != 1 ||
+		!bytes.Contains(left, []byte("must be true or false")) {
 		t.Errorf("%v %s", err, left)
 	}
 	if _, errs := w.index(2, "apply"); !strings.Contains(errs, "give a folder") {
@@ -249,8 +257,12 @@ func TestDeltaWaitsForALoad(t *testing.T) {
 	var out syncBuffer
 	applied, metrics := make(chan int, 1), freeAddress(t)
 	go func() {
-		applied <- run(t.Context(), []string{"index", "apply", "--accounts", changes, "--metrics-listen", metrics, "--work-dir", filepath.Join(w.dir, "work"),
-			"--elasticsearch-url", w.config.ElasticsearchURL[0], "--index-prefix", w.config.IndexPrefix, "--postgres-system-url", w.config.PostgresSystemURL}, &out, &out)
+		applied <- run(
+			t.Context(),
+			[]string{"index", "apply", "--accounts", changes, "--metrics-listen", metrics, "--work-dir", filepath.Join(w.dir, "work"),
+				"--elasticsearch-url", w.config.ElasticsearchURL[0], "--index-prefix", w.config.IndexPrefix,
+				"--postgres-system-url", w.config.PostgresSystemURL}, &out, &out,
+		)
 	}()
 	w.eventually("the delta says that it waits", func() bool { return strings.Contains(out.String(), "waiting: ") })
 	select {

@@ -19,8 +19,14 @@ import (
 
 // bookShapes are the members of a record of each book, in order.
 var bookShapes = map[query.Dataset][]string{
-	query.Accounts: {"id", "name", "account_types", "domains", "website", "icp_tier", "workspace_status", "notes", "tags", "atlas_score", "atlas_trend"},
-	query.Projects: {"id", "name", "city", "state", "stage", "primary_use", "residential_units", "last_signal_at", "workspace_status", "notes", "tags"},
+	query.Accounts: {
+		"id", "name", "account_types", "domains", "website", "icp_tier", "workspace_status", "notes", "tags",
+		"atlas_score", "atlas_trend",
+	},
+	query.Projects: {
+		"id", "name", "city", "state", "stage", "primary_use", "residential_units", "last_signal_at",
+		"workspace_status", "notes", "tags",
+	},
 	query.Contacts: {"id", "name", "title", "email", "account_id", "workspace_status", "notes", "tags"},
 }
 
@@ -53,7 +59,10 @@ func TestBookRoutes(t *testing.T) {
 		path := "/workspace/" + string(d)
 		key := book.IDKey(d)
 		ids := s.search(d, `{"limit": 3}`).ids(t)
-		up := s.call("POST", path+"/upsert", s.key, fmt.Sprintf(`{%q:%q,"workspace_status":" Met ","tags":["A","b","a"]}`, key, strings.ToUpper(ids[0])))
+		up := s.call(
+			"POST", path+"/upsert", s.key,
+			fmt.Sprintf(`{%q:%q,"workspace_status":" Met ","tags":["A","b","a"]}`, key, strings.ToUpper(ids[0])),
+		)
 		if up.status != 200 || up.body.Metadata.Credits != 0 {
 			t.Fatalf("%s upsert: %d %s", d, up.status, up.raw)
 		}
@@ -65,7 +74,8 @@ func TestBookRoutes(t *testing.T) {
 			Status string `json:"workspace_status"`
 			Tags   []string
 		}
-		if err := json.Unmarshal(up.body.Data, &row); err != nil || row.ID != ids[0] || row.Status != "Met" || !cmp.Equal(row.Tags, []string{"A", "b"}) {
+		if err := json.Unmarshal(up.body.Data, &row); err != nil || row.ID != ids[0] || row.Status != "Met" ||
+			!cmp.Equal(row.Tags, []string{"A", "b"}) {
 			t.Errorf("%s upsert: %v %+v", d, err, row)
 		}
 		get := s.call("GET", path+"/"+ids[0], s.key, "")
@@ -110,7 +120,8 @@ func TestBookRoutes(t *testing.T) {
 		if diff := cmp.Diff([]string{"ok", "invalid_input", "invalid_input", "not_found", "ok", "invalid_input"}, statuses); diff != "" {
 			t.Errorf("%s batch: %s\n%s", d, diff, batch.raw)
 		}
-		if !strings.Contains(string(batch.raw), `"metadata":{"credits":0,"succeeded":2,"failed":4}`) || !strings.Contains(string(batch.raw), fmt.Sprintf("%q:%q", key, ids[1])) {
+		if !strings.Contains(string(batch.raw), `"metadata":{"credits":0,"succeeded":2,"failed":4}`) ||
+			!strings.Contains(string(batch.raw), fmt.Sprintf("%q:%q", key, ids[1])) {
 			t.Errorf("%s batch: %s", d, batch.raw)
 		}
 		if all := s.call("POST", path+"/search", s.key, `{}`); all.body.Metadata.Total != 3 {
@@ -122,7 +133,8 @@ func TestBookRoutes(t *testing.T) {
 				t.Errorf("%s delete: %s", d, gone.raw)
 			}
 		}
-		if get := s.call("GET", path+"/"+ids[0], s.key, ""); get.status != 404 || get.body.Error.Code != "not_found" || get.header.Get("X-Credits-Charged") != "0" {
+		if get := s.call("GET", path+"/"+ids[0], s.key, ""); get.status != 404 || get.body.Error.Code != "not_found" ||
+			get.header.Get("X-Credits-Charged") != "0" {
 			t.Errorf("%s get: %d %s", d, get.status, get.raw)
 		}
 		gone := s.call("POST", path+"/delete/batch", s.key, fmt.Sprintf(`{"ids":[%q,"x",%q]}`, ids[1], uuid.NewString()))
@@ -149,21 +161,24 @@ func TestBookRefuses(t *testing.T) {
 		"tier of a contact": {"contacts/upsert", `{"contact_id":"` + account + `","icp_tier":null}`, "unrecognized_keys", ""},
 		"tier":              {"accounts/upsert", `{"account_id":"` + account + `","icp_tier":"tier_4"}`, "invalid_union", "icp_tier"},
 		"empty status":      {"accounts/upsert", `{"account_id":"` + account + `","workspace_status":"  "}`, "too_small", "workspace_status"},
-		"long status":       {"accounts/upsert", `{"account_id":"` + account + `","workspace_status":"` + long(101) + `"}`, "too_big", "workspace_status"},
-		"long notes":        {"accounts/upsert", `{"account_id":"` + account + `","notes":"` + long(10_001) + `"}`, "too_big", "notes"},
-		"NUL":               {"accounts/upsert", `{"account_id":"` + account + `","notes":"a\u0000"}`, "invalid_format", "notes"},
-		"null tags":         {"accounts/upsert", `{"account_id":"` + account + `","tags":null}`, "invalid_type", "tags"},
-		"long tag":          {"accounts/upsert", `{"account_id":"` + account + `","tags":["x","` + long(65) + `"]}`, "too_big", "tags/1"},
-		"many tags":         {"accounts/upsert", `{"account_id":"` + account + `","tags":[` + numbers(51) + `]}`, "too_big", "tags"},
-		"no UUID":           {"accounts/upsert", `{"account_id":"x"}`, "invalid_format", "account_id"},
-		"empty match":       {"accounts/upsert", `{"match":{}}`, "invalid_type", "match/domain"},
-		"match of another":  {"accounts/upsert", `{"match":{"domain":"a.example","email":"x"}}`, "unrecognized_keys", "match"},
-		"no items":          {"accounts/upsert/batch", `{"inputs":[]}`, "too_small", "inputs"},
-		"101 items":         {"accounts/upsert/batch", `{"inputs":[` + numbers(101) + `]}`, "too_big", "inputs"},
-		"another envelope":  {"accounts/upsert/batch", `{"ids":[]}`, "unrecognized_keys", ""},
-		"no ids":            {"contacts/delete/batch", `{"ids":[]}`, "too_small", "ids"},
-		"101 ids":           {"contacts/delete/batch", `{"ids":[` + numbers(101) + `]}`, "too_big", "ids"},
-		"a sort of Views":   {"accounts/search", `{"sort":{"field":"relevance","order":"desc"}}`, "unrecognized_keys", "sort/field"},
+		"long status": {
+			"accounts/upsert", `{"account_id":"` + account + `","workspace_status":"` + long(101) + `"}`, "too_big",
+			"workspace_status",
+		},
+		"long notes":       {"accounts/upsert", `{"account_id":"` + account + `","notes":"` + long(10_001) + `"}`, "too_big", "notes"},
+		"NUL":              {"accounts/upsert", `{"account_id":"` + account + `","notes":"a\u0000"}`, "invalid_format", "notes"},
+		"null tags":        {"accounts/upsert", `{"account_id":"` + account + `","tags":null}`, "invalid_type", "tags"},
+		"long tag":         {"accounts/upsert", `{"account_id":"` + account + `","tags":["x","` + long(65) + `"]}`, "too_big", "tags/1"},
+		"many tags":        {"accounts/upsert", `{"account_id":"` + account + `","tags":[` + numbers(51) + `]}`, "too_big", "tags"},
+		"no UUID":          {"accounts/upsert", `{"account_id":"x"}`, "invalid_format", "account_id"},
+		"empty match":      {"accounts/upsert", `{"match":{}}`, "invalid_type", "match/domain"},
+		"match of another": {"accounts/upsert", `{"match":{"domain":"a.example","email":"x"}}`, "unrecognized_keys", "match"},
+		"no items":         {"accounts/upsert/batch", `{"inputs":[]}`, "too_small", "inputs"},
+		"101 items":        {"accounts/upsert/batch", `{"inputs":[` + numbers(101) + `]}`, "too_big", "inputs"},
+		"another envelope": {"accounts/upsert/batch", `{"ids":[]}`, "unrecognized_keys", ""},
+		"no ids":           {"contacts/delete/batch", `{"ids":[]}`, "too_small", "ids"},
+		"101 ids":          {"contacts/delete/batch", `{"ids":[` + numbers(101) + `]}`, "too_big", "ids"},
+		"a sort of Views":  {"accounts/search", `{"sort":{"field":"relevance","order":"desc"}}`, "unrecognized_keys", "sort/field"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := s.call("POST", "/workspace/"+c.path, s.key, c.body)
@@ -182,7 +197,8 @@ func TestBookRefuses(t *testing.T) {
 	key := s.newKey(people.NewKey{Name: "free", Workspaces: []workspace.ID{free.ID}, Scopes: workspace.AllScopes()})
 	reader := s.newKey(people.NewKey{Name: "reader", Workspaces: []workspace.ID{s.pro.ID}, Scopes: []workspace.Scope{workspace.WorkspaceRead}})
 	for _, token := range []string{key, reader} {
-		if a := s.call("POST", "/workspace/accounts/upsert", token, `{"account_id":"`+account+`"}`); a.status != 403 || a.body.Error.Code != "forbidden" {
+		if a := s.call("POST", "/workspace/accounts/upsert", token, `{"account_id":"`+account+`"}`); a.status != 403 ||
+			a.body.Error.Code != "forbidden" {
 			t.Errorf("%d %s", a.status, a.raw)
 		}
 	}

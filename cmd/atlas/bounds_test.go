@@ -74,8 +74,13 @@ func TestBoundsOutOfBounds(t *testing.T) {
 func TestPublicKeysForAnybodyAreRefused(t *testing.T) {
 	t.Parallel()
 	var out, errs strings.Builder
-	status := run(t.Context(), []string{"serve", "--jwks", filepath.Join(t.TempDir(), "keys.json"), "--jwt-issuer", "https://issuer.example"}, &out, &errs)
-	if said := errs.String(); status == 0 || !strings.Contains(said, "--jwt-audience (ATLAS_JWT_AUDIENCE)") || !strings.Contains(said, "--jwt-accept-any-audience") || strings.Contains(said, "--jwt-issuer (") {
+	status := run(
+		t.Context(),
+		[]string{"serve", "--jwks", filepath.Join(t.TempDir(), "keys.json"), "--jwt-issuer", "https://issuer.example"},
+		&out, &errs,
+	)
+	if said := errs.String(); status == 0 || !strings.Contains(said, "--jwt-audience (ATLAS_JWT_AUDIENCE)") ||
+		!strings.Contains(said, "--jwt-accept-any-audience") || strings.Contains(said, "--jwt-issuer (") {
 		t.Errorf("status %d: %s", status, said)
 	}
 }
@@ -86,7 +91,8 @@ func TestSignInOptions(t *testing.T) {
 	for want, args := range map[string][]string{
 		"need --oidc-issuer (ATLAS_OIDC_ISSUER)": {"--oidc-client-id", "explorer"},
 		"--oidc-issuer (ATLAS_OIDC_ISSUER) must begin with https|--public-url (ATLAS_PUBLIC_URL) must end after|--oidc-client-id (|--oidc-client-secret (|must contain openid|--session-lifetime (": {
-			"--oidc-issuer", "http://login.example", "--public-url", "https://atlas.example/app", "--oidc-scopes", "email", "--session-idle", "2h", "--session-lifetime", "1h",
+			"--oidc-issuer", "http://login.example", "--public-url", "https://atlas.example/app", "--oidc-scopes",
+			"email", "--session-idle", "2h", "--session-lifetime", "1h",
 		},
 		"--public-url (ATLAS_PUBLIC_URL) is required": {"--oidc-issuer", "https://login.example"},
 	} {

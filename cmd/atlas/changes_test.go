@@ -71,7 +71,10 @@ func TestChanges(t *testing.T) {
 		t.Fatalf("before a load: %+v", p)
 	}
 	early := w.changes("accounts", `{}`).meta.Next
-	w.load(map[string]string{"accounts": account(1, `,"name":"One","city":"Calgary"`) + "\n" + account(2, `,"name":"Two","city":"Banff"`) + "\n" + account(3, `,"name":"Three"`)})
+	w.load(map[string]string{
+		"accounts": account(1, `,"name":"One","city":"Calgary"`) + "\n" + account(2, `,"name":"Two","city":"Banff"`) + "\n" +
+			account(3, `,"name":"Three"`),
+	})
 	if p := w.changes("accounts", `{"cursor":"`+early+`"}`); p.status != http.StatusGone || !strings.Contains(p.raw, "cursor_too_old") {
 		t.Errorf("a cursor from before the first load: %d %s", p.status, p.raw)
 	}
@@ -97,7 +100,8 @@ func TestChanges(t *testing.T) {
 		`{"id":"10000000-0000-4000-8000-000000000002","deleted":true,"updated_at":"2024-02-01"}`,
 		`{"id":"10000000-0000-4000-8000-000000000004","name":"Four","city":"Calgary","updated_at":"2024-02-01"}`))
 	p := from(start.meta.Next, "")
-	if want := []string{"upsert 1", "delete 2", "upsert 4"}; !slices.Equal(p.ops(), want) || !p.meta.CaughtUp || p.charged != "" && p.charged != "0" {
+	if want := []string{"upsert 1", "delete 2", "upsert 4"}; !slices.Equal(p.ops(), want) || !p.meta.CaughtUp ||
+		p.charged != "" && p.charged != "0" {
 		t.Errorf("%v, want %v: %+v", p.ops(), want, p)
 	}
 	if c := p.items[0]; !slices.Equal(c.Changed, []string{"name", "updated_at"}) || c.Record != nil {
@@ -106,7 +110,8 @@ func TestChanges(t *testing.T) {
 	if c := p.items[2]; !slices.Contains(c.Changed, "website") || !slices.Contains(c.Changed, "id") {
 		t.Errorf("a new record: %+v", c)
 	}
-	if at, err := time.Parse(time.RFC3339, p.items[0].At); err != nil || at.Before(began.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
+	if at, err := time.Parse(time.RFC3339, p.items[0].At); err != nil || at.Before(began.Add(-time.Second)) ||
+		at.After(time.Now().Add(time.Second)) {
 		t.Errorf("told at %s", p.items[0].At)
 	}
 	// Two pages have the same changes, and the first of them says that there are more.
@@ -116,7 +121,8 @@ func TestChanges(t *testing.T) {
 		t.Errorf("by pages: %v %+v %+v", got, first.meta, second.meta)
 	}
 	paid := from(start.meta.Next, `,"records":true,"fields":["name"]`)
-	if paid.charged != "2" || paid.meta.Credits != 2 || len(paid.items[0].Record) != 2 || paid.items[0].Record["name"] != "Uno" || paid.items[1].Record != nil {
+	if paid.charged != "2" || paid.meta.Credits != 2 || len(paid.items[0].Record) != 2 || paid.items[0].Record["name"] != "Uno" ||
+		paid.items[1].Record != nil {
 		t.Errorf("with records: %+v", paid)
 	}
 	// A repetition tells what the page told, and nothing that came since: see below.
@@ -130,7 +136,8 @@ func TestChanges(t *testing.T) {
 	if want := []string{"leave 1", "delete 2", "upsert 4"}; !slices.Equal(in.ops(), want) {
 		t.Errorf("with filters: %v", in.ops())
 	}
-	if all := from(start.meta.Next, `,"limit":1000,"records":true,"filters":{"city":{"value":"calgary"}}`); !slices.Equal(all.ops(), p.ops()) || all.charged != "2" {
+	if all := from(start.meta.Next, `,"limit":1000,"records":true,"filters":{"city":{"value":"calgary"}}`); !slices.Equal(all.ops(), p.ops()) ||
+		all.charged != "2" {
 		t.Errorf("a page of the largest size with filters: %v %s", all.ops(), all.raw)
 	}
 	byTime := w.changes("accounts", fmt.Sprintf(`{"since":%q}`, began.UTC().Format(time.RFC3339Nano)))
@@ -156,10 +163,14 @@ func TestChanges(t *testing.T) {
 	}
 
 	// A load tells how it differs from what was served, a rollback the same backwards.
-	w.load(map[string]string{"accounts": `{"id":"10000000-0000-4000-8000-000000000001","name":"Uno","city":"Calgary","updated_at":"2024-02-01"}` + "\n" + account(5, `,"name":"Five"`) + "\n" + account(6, `,"name":"Six"`)})
+	w.load(map[string]string{
+		"accounts": `{"id":"10000000-0000-4000-8000-000000000001","name":"Uno","city":"Calgary","updated_at":"2024-02-01"}` +
+			"\n" + account(5, `,"name":"Five"`) + "\n" + account(6, `,"name":"Six"`),
+	})
 	loaded := from(late.meta.Next, "")
 	slices.SortFunc(loaded.items, func(a, b told) int { return strings.Compare(a.ID, b.ID) })
-	if want := []string{"upsert 1", "delete 3", "delete 4", "upsert 5", "upsert 6"}; !slices.Equal(loaded.ops(), want) || !slices.Equal(loaded.items[0].Changed, []string{"created_at"}) {
+	if want := []string{"upsert 1", "delete 3", "delete 4", "upsert 5", "upsert 6"}; !slices.Equal(loaded.ops(), want) ||
+		!slices.Equal(loaded.items[0].Changed, []string{"created_at"}) {
 		t.Errorf("a load: %v %+v", loaded.ops(), loaded.items)
 	}
 	w.index(0, "rollback")

@@ -98,7 +98,8 @@ func clientOfData(t *testing.T, c *client.Client) {
 		t.Errorf("%+v", now)
 	}
 	for page, err := range c.Follow(ctx, client.WorkspaceChangesRequest{Since: w.CreatedAt.Add(-time.Hour), Limit: 1, Wait: time.Second}) {
-		if err != nil || len(page.Changes) != 1 || page.Changes[0].Kind != client.KindSetting || page.Changes[0].ID != w.ID || !page.Changes[0].By.Operator {
+		if err != nil || len(page.Changes) != 1 || page.Changes[0].Kind != client.KindSetting || page.Changes[0].ID != w.ID ||
+			!page.Changes[0].By.Operator {
 			t.Errorf("%+v, %v", page, err)
 		}
 		break
@@ -107,15 +108,20 @@ func clientOfData(t *testing.T, c *client.Client) {
 		t.Errorf("%+v", w)
 	}
 	page := must(c.Projects.Search(ctx, client.Search{
-		Filters:   client.Filters{"cost": client.AtLeast(1000), "stage": client.AnyOf("permitted", "under_construction", "completed")},
-		Relations: client.Relations{"has_signal": {"detected_at": client.AtLeast("2000-01-01")}, "without_signal": {"title": client.Is("nothing of the kind")}},
-		Sort:      client.Desc("cost"), Limit: 7,
+		Filters: client.Filters{"cost": client.AtLeast(1000), "stage": client.AnyOf("permitted", "under_construction", "completed")},
+		Relations: client.Relations{
+			"has_signal":     {"detected_at": client.AtLeast("2000-01-01")},
+			"without_signal": {"title": client.Is("nothing of the kind")},
+		},
+		Sort: client.Desc("cost"), Limit: 7,
 	}))(t)
-	if len(page.Records) != 7 || page.Credits != 7 || page.Window.Used != 7 || page.Window.Ceiling != 250_000 || page.Next == "" || page.RequestID == "" {
+	if len(page.Records) != 7 || page.Credits != 7 || page.Window.Used != 7 || page.Window.Ceiling != 250_000 ||
+		page.Next == "" || page.RequestID == "" {
 		t.Fatalf("%+v", page)
 	}
 	for i, p := range page.Records {
-		if p.Cost == nil || *p.Cost < 1000 || i > 0 && *p.Cost > *page.Records[i-1].Cost || p.ID == "" || p.CreatedAt.IsZero() || len(p.Raw) == 0 {
+		if p.Cost == nil || *p.Cost < 1000 || i > 0 && *p.Cost > *page.Records[i-1].Cost || p.ID == "" || p.CreatedAt.IsZero() ||
+			len(p.Raw) == 0 {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -151,12 +157,16 @@ func clientOfData(t *testing.T, c *client.Client) {
 	counted(c.Projects.Facets(ctx, client.FacetRequest{}))
 	counted(c.Signals.Facets(ctx, client.FacetRequest{}))
 	calgary := client.Within(client.Box{North: 51.3, South: 50.8, East: -113.8, West: -114.4})
-	cells := must(c.Projects.Facets(ctx, client.FacetRequest{Filters: client.Filters{"location": calgary}, Facets: []client.Facet{{Geo: &client.GeoGrid{}, CountOwn: true}}}))(t)
+	cells := must(c.Projects.Facets(ctx, client.FacetRequest{
+		Filters: client.Filters{"location": calgary}, Facets: []client.Facet{{Geo: &client.GeoGrid{}, CountOwn: true}},
+	}))(t)
 	if len(cells.Facets) != 1 || len(cells.Facets[0].Geo) != 1 || cells.Count == 0 || cells.Facets[0].Geo[0].Count != cells.Count {
 		t.Fatalf("%+v", cells)
 	}
 	cell := cells.Facets[0].Geo[0]
-	if near := must(c.Projects.Cost(ctx, client.Search{Filters: client.Filters{"location": client.Near(cell.Latitude, cell.Longitude, 100_000)}}))(t); near.Count != int(cells.Count) {
+	if near := must(c.Projects.Cost(ctx, client.Search{Filters: client.Filters{
+		"location": client.Near(cell.Latitude, cell.Longitude, 100_000),
+	}}))(t); near.Count != int(cells.Count) {
 		t.Errorf("%d near the middle, %d in the box", near.Count, cells.Count)
 	}
 	for _, d := range []client.DatasetName{client.DatasetAccounts, client.DatasetContacts, client.DatasetProjects, client.DatasetSignals} {
@@ -176,11 +186,16 @@ func clientOfData(t *testing.T, c *client.Client) {
 			}
 		}
 	}
-	named := must(c.Accounts.Suggest(ctx, client.SuggestRequest{Prefix: account.Name, Field: "name", Filters: client.Filters{"projects_count": client.Is(account.ProjectsCount)}}))(t)
+	named := must(c.Accounts.Suggest(ctx, client.SuggestRequest{
+		Prefix: account.Name, Field: "name",
+		Filters: client.Filters{"projects_count": client.Is(account.ProjectsCount)},
+	}))(t)
 	if i := slices.IndexFunc(named, func(s client.Suggestion) bool { return s.ID == account.ID }); i < 0 || named[i].Value != account.Name {
 		t.Errorf("%s: %+v", account.Name, named)
 	}
-	firms := must(c.Accounts.Match(ctx, client.MatchRequest{Inputs: []client.MatchInput{{Ref: "firm", Name: account.Name, City: account.City}}, Candidates: 5}))(t)
+	firms := must(c.Accounts.Match(ctx, client.MatchRequest{
+		Inputs: []client.MatchInput{{Ref: "firm", Name: account.Name, City: account.City}}, Candidates: 5,
+	}))(t)
 	if len(firms.Results) != 1 || len(firms.Results[0].Candidates) == 0 || firms.Credits != len(firms.Results[0].Candidates) {
 		t.Errorf("%s: %+v", account.Name, firms)
 	}
@@ -199,7 +214,8 @@ func clientOfData(t *testing.T, c *client.Client) {
 	if got := gets.Items[1]; got.ID != none || !errors.Is(got.Err, client.ErrRecordNotFound) {
 		t.Errorf("%+v", got)
 	}
-	if got := must(c.Accounts.GetAll(ctx, []string{account.ID}, client.Shown{}))(t).Items[0].Data; got.Name != account.Name || got.CreatedAt.IsZero() {
+	if got := must(c.Accounts.GetAll(ctx, []string{account.ID}, client.Shown{}))(t).Items[0].Data; got.Name != account.Name ||
+		got.CreatedAt.IsZero() {
 		t.Errorf("%+v", got)
 	}
 	if got := must(c.Contacts.GetAll(ctx, []string{contact.ID}, client.Shown{}))(t); got.Items[0].Data.Name != contact.Name {
@@ -208,14 +224,16 @@ func clientOfData(t *testing.T, c *client.Client) {
 	if got := must(c.Signals.GetAll(ctx, []string{signal.ID}, client.Shown{}))(t); got.Items[0].Data.Title != signal.Title {
 		t.Errorf("%+v", got)
 	}
-	if got := must(c.Projects.GetWith(ctx, p.ID, client.Shown{Fields: []string{"city"}}))(t); got.ID != p.ID || got.City != p.City || got.Name != "" {
+	if got := must(c.Projects.GetWith(ctx, p.ID, client.Shown{Fields: []string{"city"}}))(t); got.ID != p.ID ||
+		got.City != p.City || got.Name != "" {
 		t.Errorf("%+v", got)
 	}
 	release := must(c.Release(ctx))(t)
 	if of := release.Datasets["projects"]; len(release.Datasets) != 4 || of.Records == 0 || of.Newest.IsZero() || release.LoadedAt.IsZero() {
 		t.Errorf("%+v", release)
 	}
-	if known := must(c.Coverage(ctx, client.CoverageQuery{Dataset: "projects", By: "stage", Limit: 1}))(t); len(known) != 1 || known[0].Records == 0 || known[0].Known["stage"] != 1 {
+	if known := must(c.Coverage(ctx, client.CoverageQuery{Dataset: "projects", By: "stage", Limit: 1}))(t); len(known) != 1 ||
+		known[0].Records == 0 || known[0].Known["stage"] != 1 {
 		t.Errorf("%+v", known)
 	}
 	fields, notFound, err := c.Fields.Search(ctx, client.FieldSearch{Keys: []string{"stage", "nothing"}})
@@ -229,7 +247,8 @@ func clientOfData(t *testing.T, c *client.Client) {
 		t.Errorf("%+v", credits)
 	}
 	_, err = c.Projects.Search(ctx, client.Search{Filters: client.Filters{"colour": client.Is("red")}})
-	if e, ok := errors.AsType[*client.Error](err); !ok || !errors.Is(err, client.ErrInvalidInput) || e.Issues[0].Keys[0] != "colour" || e.RequestID == "" {
+	if e, ok := errors.AsType[*client.Error](err); !ok || !errors.Is(err, client.ErrInvalidInput) ||
+		e.Issues[0].Keys[0] != "colour" || e.RequestID == "" {
 		t.Errorf("%v", err)
 	}
 }

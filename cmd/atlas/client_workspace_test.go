@@ -17,14 +17,20 @@ import (
 )
 
 // bookOf uses every method of one book with two of its records.
-func bookOf[R, U any](t *testing.T, b *client.Book[R, U], upsert func(id string, change client.Change, tags []string) U, shown func(R) (id, status string, tags []string), ids []string) {
+func bookOf[R, U any](
+	t *testing.T, b *client.Book[R, U], upsert func(id string, change client.Change, tags []string) U,
+	shown func(R) (id, status string, tags []string), ids []string,
+) {
 	t.Helper()
 	ctx := t.Context()
 	r := must(b.Upsert(ctx, upsert(ids[0], client.To("Met"), []string{"a", "b"})))(t)
 	if id, status, tags := shown(r); id != ids[0] || status != "Met" || len(tags) != 2 {
 		t.Errorf("%+v", r)
 	}
-	batch := must(b.UpsertAll(ctx, []U{upsert(ids[0], client.Clear(), nil), upsert(ids[1], client.Change{}, []string{}), upsert("none", client.Change{}, nil)}))(t)
+	batch := must(b.UpsertAll(ctx, []U{
+		upsert(ids[0], client.Clear(), nil), upsert(ids[1], client.Change{}, []string{}),
+		upsert("none", client.Change{}, nil),
+	}))(t)
 	if batch.Succeeded != 2 || batch.Failed != 1 || batch.Items[1].ID != ids[1] || !errors.Is(batch.Err(), client.ErrInvalidInput) {
 		t.Errorf("%+v", batch)
 	}
@@ -72,11 +78,15 @@ func clientOfBooks(t *testing.T, c *client.Client) {
 	bookOf(t, c.Book.Projects, func(id string, status client.Change, tags []string) client.ProjectUpsert {
 		return client.ProjectUpsert{ProjectID: id, Status: status, Tags: tags}
 	}, func(r client.BookProject) (string, string, []string) { return r.ID, r.Status, r.Tags }, ids[2])
-	if _, err := c.Book.Accounts.Upsert(t.Context(), client.AccountUpsert{Match: &client.AccountMatch{Domain: "nobody.example"}}); !errors.Is(err, client.ErrNotFound) {
+	if _, err := c.Book.Accounts.Upsert(t.Context(), client.AccountUpsert{
+		Match: &client.AccountMatch{Domain: "nobody.example"},
+	}); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
 	question := client.ReadRequest{Query: "calgary"}
-	for _, read := range []func(context.Context, client.ReadRequest) (client.Reading, error){c.Book.Accounts.Read, c.Book.Contacts.Read, c.Book.Projects.Read} {
+	for _, read := range []func(context.Context, client.ReadRequest) (client.Reading, error){
+		c.Book.Accounts.Read, c.Book.Contacts.Read, c.Book.Projects.Read,
+	} {
 		if r := must(read(t.Context(), question))(t); r.Query == "" && len(r.Filters) == 0 {
 			t.Errorf("%+v", r)
 		}
@@ -88,10 +98,13 @@ func clientOfBooks(t *testing.T, c *client.Client) {
 func clientOfBatches(t *testing.T, c *client.Client) {
 	nothing := client.Search{Query: "zzqq"}
 	global := must(c.SearchBatch(t.Context(), []client.BatchSearch{{Dataset: "accounts", Search: nothing}, {Dataset: "firms"}}))(t)
-	if records, err := client.RecordsOf[client.Account](global.Items[0].Data); err != nil || len(records) != 0 || global.Succeeded != 1 || !errors.Is(global.Items[1].Err, client.ErrInvalidInput) {
+	if records, err := client.RecordsOf[client.Account](global.Items[0].Data); err != nil || len(records) != 0 ||
+		global.Succeeded != 1 || !errors.Is(global.Items[1].Err, client.ErrInvalidInput) {
 		t.Errorf("%+v, %v", global, err)
 	}
-	own := must(c.SearchWorkspaceBatch(t.Context(), []client.BatchSearch{{Dataset: "accounts", Search: nothing}, {ViewID: "00000000-0000-4000-8000-000000000000"}}))(t)
+	own := must(c.SearchWorkspaceBatch(t.Context(), []client.BatchSearch{
+		{Dataset: "accounts", Search: nothing}, {ViewID: "00000000-0000-4000-8000-000000000000"},
+	}))(t)
 	if own.Succeeded != 1 || !errors.Is(own.Items[1].Err, client.ErrViewNotFound) {
 		t.Errorf("%+v", own)
 	}
@@ -100,7 +113,10 @@ func clientOfBatches(t *testing.T, c *client.Client) {
 func clientOfViews(t *testing.T, key, user *client.Client) {
 	ctx := t.Context()
 	dynamic := must(key.Views.Upsert(ctx, client.ViewUpsert{Dataset: "account", Type: "dynamic", Name: "Dynamic",
-		Definition: client.Dynamic("", map[string]any{"account_type": client.Values{"developer", "general_contractor"}, "last_activity": client.Days{After: "2001-01-01"}})}))(t)
+		Definition: client.Dynamic("", map[string]any{
+			"account_type":  client.Values{"developer", "general_contractor"},
+			"last_activity": client.Days{After: "2001-01-01"},
+		})}))(t)
 	if dynamic.Revision != 1 || dynamic.RecordCount != nil || dynamic.Definition.Fields["account_type"] == nil || dynamic.WorkspaceID == "" {
 		t.Errorf("%+v", dynamic)
 	}
@@ -115,14 +131,19 @@ func clientOfViews(t *testing.T, key, user *client.Client) {
 	if changed.Revision != 2 || changed.Name != "Renamed" {
 		t.Errorf("%+v", changed)
 	}
-	if _, err := key.Views.Upsert(ctx, client.ViewUpsert{ID: dynamic.ID, Name: "Again", Revision: 1}); !errors.Is(err, client.ErrRevisionConflict) {
+	if _, err := key.Views.Upsert(ctx, client.ViewUpsert{
+		ID: dynamic.ID, Name: "Again", Revision: 1,
+	}); !errors.Is(err, client.ErrRevisionConflict) {
 		t.Error(err)
 	}
 	batch := must(user.Views.UpsertAll(ctx, []client.ViewUpsert{
-		{Dataset: "project", Type: "static", Name: "Static"}, {Dataset: "contact", Type: "dynamic", Name: "Contacts", Definition: client.Dynamic("", nil)},
-		{Dataset: "project", Type: "static", Name: "static"}, {Dataset: "account", Type: "dynamic", Name: "x", Definition: client.Dynamic("", map[string]any{"colour": client.Values{"red"}})},
+		{Dataset: "project", Type: "static", Name: "Static"},
+		{Dataset: "contact", Type: "dynamic", Name: "Contacts", Definition: client.Dynamic("", nil)},
+		{Dataset: "project", Type: "static", Name: "static"},
+		{Dataset: "account", Type: "dynamic", Name: "x", Definition: client.Dynamic("", map[string]any{"colour": client.Values{"red"}})},
 	}))(t)
-	if batch.Succeeded != 2 || !errors.Is(batch.Items[2].Err, client.ErrViewNameConflict) || !errors.Is(batch.Items[3].Err, client.ErrInvalidViewDefinition) {
+	if batch.Succeeded != 2 || !errors.Is(batch.Items[2].Err, client.ErrViewNameConflict) ||
+		!errors.Is(batch.Items[3].Err, client.ErrInvalidViewDefinition) {
 		t.Fatalf("%+v", batch)
 	}
 	static, contacts := batch.Items[0].Data, batch.Items[1].Data
@@ -143,7 +164,8 @@ func clientOfViews(t *testing.T, key, user *client.Client) {
 	if err := key.Views.AddRecord(ctx, dynamic.ID, ids[0]); !errors.Is(err, client.ErrViewTypeMismatch) {
 		t.Error(err)
 	}
-	if added := must(key.Views.AddRecords(ctx, static.ID, append(ids, "none")))(t); added.Succeeded != 3 || added.Failed != 1 || added.Items[1].ID != ids[1] {
+	if added := must(key.Views.AddRecords(ctx, static.ID, append(ids, "none")))(t); added.Succeeded != 3 || added.Failed != 1 ||
+		added.Items[1].ID != ids[1] {
 		t.Errorf("%+v", added)
 	}
 	if found := collect(t, key.Views.Projects(static.ID).All(ctx, client.Search{Limit: 2})); len(found) != 3 || found[0].ID == "" {
@@ -155,13 +177,17 @@ func clientOfViews(t *testing.T, key, user *client.Client) {
 	if gone := must(key.Views.RemoveRecords(ctx, static.ID, ids[:2]))(t); gone.Err() != nil {
 		t.Error(gone.Err())
 	}
-	if left := collect(t, key.Views.Records(static.ID).All(ctx, client.Search{})); len(left) != 1 || !strings.Contains(string(left[0]), ids[2]) {
+	if left := collect(t, key.Views.Records(static.ID).All(ctx, client.Search{})); len(left) != 1 ||
+		!strings.Contains(string(left[0]), ids[2]) {
 		t.Errorf("%s", left)
 	}
 	if got := must(key.Views.Get(ctx, static.ID))(t); *got.RecordCount != 1 {
 		t.Errorf("%+v", got)
 	}
-	if found := collect(t, key.Views.Contacts(contacts.ID).All(ctx, client.Search{Filters: client.Filters{"name": client.Is("nobody of this name")}})); len(found) != 0 {
+	if found := collect(
+		t,
+		key.Views.Contacts(contacts.ID).All(ctx, client.Search{Filters: client.Filters{"name": client.Is("nobody of this name")}}),
+	); len(found) != 0 {
 		t.Errorf("%+v", found)
 	}
 
@@ -190,14 +216,18 @@ func clientOfFavorites(t *testing.T, c *client.Client, first, second string) {
 		t.Errorf("%+v", v)
 	}
 	zero := 0
-	if b := must(c.Favorites.UpsertAll(ctx, []client.FavoriteUpsert{{ViewID: second, Position: &zero}}))(t); b.Err() != nil || *b.Items[0].Data.FavoritePosition != 0 {
+	if b := must(c.Favorites.UpsertAll(ctx, []client.FavoriteUpsert{{ViewID: second, Position: &zero}}))(t); b.Err() != nil ||
+		*b.Items[0].Data.FavoritePosition != 0 {
 		t.Errorf("%+v", b)
 	}
 	all := collect(t, c.Favorites.List(ctx))
 	if len(all) != 2 || all[0].ID != second || all[1].ID != first {
 		t.Errorf("%+v", all)
 	}
-	if listed := collect(t, c.Views.List(ctx, client.ViewList{Favorites: true, Dataset: all[0].Dataset, Type: all[0].Type, Query: "stat", ID: second})); len(listed) != 1 {
+	if listed := collect(
+		t,
+		c.Views.List(ctx, client.ViewList{Favorites: true, Dataset: all[0].Dataset, Type: all[0].Type, Query: "stat", ID: second}),
+	); len(listed) != 1 {
 		t.Errorf("%+v", listed)
 	}
 	if err := c.Favorites.Delete(ctx, first); err != nil {
@@ -244,13 +274,15 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	}
 
 	sub := must(c.Subscriptions.Upsert(ctx, "permit_issued", client.Delivery{Frequency: "daily"}))(t)
-	if sub.Delivery.Frequency != "daily" || !cmp.Equal(sub.Delivery.Channels, []client.Channel{client.ChannelInApp}) || sub.QueueStartedAt.IsZero() {
+	if sub.Delivery.Frequency != "daily" || !cmp.Equal(sub.Delivery.Channels, []client.Channel{client.ChannelInApp}) ||
+		sub.QueueStartedAt.IsZero() {
 		t.Errorf("%+v", sub)
 	}
 	if all := collect(t, c.Subscriptions.List(ctx)); len(all) != 1 || all[0].ID != sub.ID {
 		t.Errorf("%+v", all)
 	}
-	if page, err := c.Queue.Search(ctx, client.QueueSearch{Search: client.Search{Limit: 2}, InBook: true}); err != nil || len(page.Records) > 0 {
+	if page, err := c.Queue.Search(ctx, client.QueueSearch{Search: client.Search{Limit: 2}, InBook: true}); err != nil ||
+		len(page.Records) > 0 {
 		t.Errorf("%+v %v", page, err)
 	}
 	// The sample was loaded before the subscription began.
@@ -278,7 +310,9 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	if rotated := must(c.Webhooks.Rotate(ctx, hook.ID))(t); rotated.Secret == hook.Secret {
 		t.Errorf("%+v", rotated)
 	}
-	if changed := must(c.Webhooks.Upsert(ctx, hook.ID, "https://hooks.example/b", "load.switched"))(t); changed.URL != "https://hooks.example/b" {
+	if changed := must(c.Webhooks.Upsert(
+		ctx, hook.ID, "https://hooks.example/b", "load.switched",
+	))(t); changed.URL != "https://hooks.example/b" {
 		t.Errorf("%+v", changed)
 	}
 	if all := collect(t, c.Webhooks.List(ctx)); len(all) != 1 || all[0].Secret != "" {
@@ -298,8 +332,12 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 		t.Error(err)
 	}
 
-	skill := must(c.Skills.Create(ctx, client.NewSkill{Scope: "workspace", Name: "Bid letters", Description: "How we write them", Content: "Be short."}))(t)
-	if _, err := c.Skills.Create(ctx, client.NewSkill{Scope: "workspace", Name: "Bid letters", Description: "d", Content: "c"}); !errors.Is(err, client.ErrSkillConflict) {
+	skill := must(c.Skills.Create(ctx, client.NewSkill{
+		Scope: "workspace", Name: "Bid letters", Description: "How we write them", Content: "Be short.",
+	}))(t)
+	if _, err := c.Skills.Create(ctx, client.NewSkill{
+		Scope: "workspace", Name: "Bid letters", Description: "d", Content: "c",
+	}); !errors.Is(err, client.ErrSkillConflict) {
 		t.Error(err)
 	}
 	if got := must(c.Skills.Get(ctx, skill.Locator))(t); got.Content != "Be short." || got.Status != "draft" {

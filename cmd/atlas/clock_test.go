@@ -63,7 +63,8 @@ func TestPostgresKeepsItsOwnTimes(t *testing.T) {
 	}
 	past := time.Now().AddDate(-2, 0, 0)
 	w.load(map[string]string{
-		"accounts": account(1, `,"name":"One"`) + "\n" + account(2, `,"name":"Two"`), "contacts": `{"id":"` + person + `","account_id":"` + firm + `","name":"P"}`,
+		"accounts": account(1, `,"name":"One"`) + "\n" + account(2, `,"name":"Two"`),
+		"contacts": `{"id":"` + person + `","account_id":"` + firm + `","name":"P"}`,
 		"projects": `{"id":"` + tower + `","name":"Tower"}`, "signals": event(1, past),
 	})
 	owner := w.user(people.Owner)
@@ -77,7 +78,10 @@ func TestPostgresKeepsItsOwnTimes(t *testing.T) {
 	call("/workspace/invitations", owner, `{"email":"new@example.com","role":"member"}`)
 	call("/workspace/skills/create", w.key, `{"scope":"workspace","name":"A skill","description":"x","content":"x"}`)
 	view := struct{ View struct{ ID string } }{}
-	if err := json.Unmarshal(call("/workspace/views/upsert", owner, `{"dataset":"account","view_type":"static","name":"V"}`).body.Data, &view); err != nil {
+	if err := json.Unmarshal(
+		call("/workspace/views/upsert", owner, `{"dataset":"account","view_type":"static","name":"V"}`).body.Data,
+		&view,
+	); err != nil {
 		t.Fatal(err)
 	}
 	call("/workspace/views/"+view.View.ID+"/records/add", owner, `{"record_id":"`+firm+`"}`)

@@ -55,7 +55,8 @@ func TestTakenPortsAreNamed(t *testing.T) {
 	for _, name := range []string{"listen", "metrics-listen"} {
 		args := []string{"serve", "--listen", "127.0.0.1:0", "--" + name, other.Addr().String()}
 		got := atlasWith(t, completeSettings, args...)
-		if want := "--" + name + " (ATLAS_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "): listen tcp " + other.Addr().String() + ": "; got.status != 1 || !strings.Contains(got.err, want) {
+		if want := "--" + name + " (ATLAS_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "): listen tcp " +
+			other.Addr().String() + ": "; got.status != 1 || !strings.Contains(got.err, want) {
 			t.Errorf("status %d, without %q: %s", got.status, want, got.err)
 		}
 	}
@@ -145,10 +146,14 @@ func TestServeTellsAllFaultsAtOnce(t *testing.T) {
 		}
 	}
 	if got := atlasWith(t, completeSettings, "serve", "--drain", "--listen", "x"); got.status != 2 ||
-		!strings.Contains(got.err, "--drain (ATLAS_DRAIN) needs a value, such as 20s") || !strings.Contains(got.err, "--listen (ATLAS_LISTEN) must be") {
+		!strings.Contains(got.err, "--drain (ATLAS_DRAIN) needs a value, such as 20s") ||
+		!strings.Contains(got.err, "--listen (ATLAS_LISTEN) must be") {
 		t.Errorf("a missing value: %+v", got)
 	}
-	if got := atlasWith(t, append(env, "ATLAS_CURSOR_KEYS=0123456789abcdef"), "serve", "--drain=5s", "--log-level", "info"); strings.Contains(got.err, "--drain") || strings.Contains(got.err, "--log-level") || strings.Contains(got.err, "--cursor") {
+	if got := atlasWith(
+		t, append(env, "ATLAS_CURSOR_KEYS=0123456789abcdef"), "serve", "--drain=5s", "--log-level", "info",
+	); strings.Contains(got.err, "--drain") ||
+		strings.Contains(got.err, "--log-level") || strings.Contains(got.err, "--cursor") {
 		t.Errorf("a flag does not win over a wrong variable: %s", got.err)
 	}
 }
@@ -205,13 +210,15 @@ func TestOptionsFromAFile(t *testing.T) {
 	}
 	// What may be repeated is a list, and a comma does not part it.
 	lists := file("search:\n  filter: ['stage=permitted,planned', 'no such form']\n")
-	if got := atlasWith(t, nil, "search", "projects", "--config", lists, "--limit", "0"); got.status != 2 || strings.Contains(got.err, "takes one value") || !strings.Contains(got.err, "--limit must be") {
+	if got := atlasWith(t, nil, "search", "projects", "--config", lists, "--limit", "0"); got.status != 2 ||
+		strings.Contains(got.err, "takes one value") || !strings.Contains(got.err, "--limit must be") {
 		t.Errorf("a list: %+v", got)
 	}
 	if got := atlasWith(t, []string{"ATLAS_CONFIG=/nowhere.yaml"}, "version"); got.status != 0 {
 		t.Errorf("version with a variable that names no file: %+v", got)
 	}
-	if got := atlasWith(t, completeSettings, "serve", "--config", "/nowhere.yaml", "--drain=5"); got.status != 2 || !strings.Contains(got.err, "/nowhere.yaml: no such file") || !strings.Contains(got.err, "--drain") {
+	if got := atlasWith(t, completeSettings, "serve", "--config", "/nowhere.yaml", "--drain=5"); got.status != 2 ||
+		!strings.Contains(got.err, "/nowhere.yaml: no such file") || !strings.Contains(got.err, "--drain") {
 		t.Errorf("a missing file: %+v", got)
 	}
 }
@@ -263,7 +270,8 @@ done
 		t.Errorf("%v\n%s\nwant\n%s", err, out, &want)
 	}
 	for _, shell := range []string{"zsh", "fish"} {
-		if got := atlasWith(t, nil, "completion", shell); got.status != 0 || !strings.Contains(got.out, "atlas_complete") || strings.Contains(got.out, "PROGRAM") {
+		if got := atlasWith(t, nil, "completion", shell); got.status != 0 || !strings.Contains(got.out, "atlas_complete") ||
+			strings.Contains(got.out, "PROGRAM") {
 			t.Errorf("%s: %+v", shell, got)
 		}
 		if path, err := exec.LookPath(shell); err == nil {
@@ -293,7 +301,8 @@ func TestHelpAndVersion(t *testing.T) {
 		{"version --output csv", 0, "program,version,go,platform\natlas,"},
 	} {
 		got := atlasWith(t, nil, strings.Fields(c.args)...)
-		if got.status != c.status || got.err != "" || !strings.Contains(strings.Join(strings.Fields(got.out), " "), strings.Join(strings.Fields(c.out), " ")) {
+		if got.status != c.status || got.err != "" ||
+			!strings.Contains(strings.Join(strings.Fields(got.out), " "), strings.Join(strings.Fields(c.out), " ")) {
 			t.Errorf("atlas %s: %+v", c.args, got)
 		}
 	}

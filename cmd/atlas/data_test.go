@@ -26,7 +26,9 @@ func TestSearchAndGet(t *testing.T) {
 	if len(ids) != 5 || a.body.Metadata.Credits != 5 || a.body.Metadata.Limit != 5 || a.body.Metadata.SearchAfter == nil {
 		t.Fatalf("first page: %s", a.raw)
 	}
-	for header, want := range map[string]string{"X-Credits-Charged": "5", "X-Credits-Used": "5", "X-Credits-Remaining": "249995", "X-Credits-Ceiling": "250000"} {
+	for header, want := range map[string]string{
+		"X-Credits-Charged": "5", "X-Credits-Used": "5", "X-Credits-Remaining": "249995", "X-Credits-Ceiling": "250000",
+	} {
 		if got := a.header.Get(header); got != want {
 			t.Errorf("%s: %q, want %q", header, got, want)
 		}
@@ -49,10 +51,13 @@ func TestSearchAndGet(t *testing.T) {
 	want := `{"used_credits":6,"ceiling":250000,"remaining":249994,"window_hours":24,"by_tool":{"get_project":1,"search_projects":5}`
 	byHour := regexp.MustCompile(`"by_hour":\[\{"from":"[^"]*","credits":[^\]]*\],`)
 	byKey := regexp.MustCompile(`,"by_key":\{"[^"]*":6\}\}$`)
-	if got := string(usage.body.Data); byKey.ReplaceAllString(byHour.ReplaceAllString(got, ""), "") != want || !byKey.MatchString(got) || !byHour.MatchString(got) {
+	if got := string(usage.body.Data); byKey.ReplaceAllString(byHour.ReplaceAllString(got, ""), "") != want ||
+		!byKey.MatchString(got) || !byHour.MatchString(got) {
 		t.Errorf("usage: %s", cmp.Diff(want, got))
 	}
-	if got, want := string(s.call("GET", "/workspace/credits", s.key, "").body.Data), `{"plan":"pro","remaining":249994,"ceiling":250000,"used":6,"window_hours":24}`; got != want {
+	if got, want := string(
+		s.call("GET", "/workspace/credits", s.key, "").body.Data,
+	), `{"plan":"pro","remaining":249994,"ceiling":250000,"used":6,"window_hours":24}`; got != want {
 		t.Errorf("credits: %s", got)
 	}
 }
@@ -159,7 +164,8 @@ func TestCeiling(t *testing.T) {
 		Used      int64 `json:"used_credits"`
 		Remaining int64
 	}
-	if err := json.Unmarshal(s.call("GET", "/data/usage", s.key, "").body.Data, &usage); err != nil || usage.Used != charged || usage.Remaining != 0 {
+	if err := json.Unmarshal(s.call("GET", "/data/usage", s.key, "").body.Data, &usage); err != nil || usage.Used != charged ||
+		usage.Remaining != 0 {
 		t.Errorf("the ledger has %+v, the answers %d (%v)", usage, charged, err)
 	}
 	// Reported before any problem of the request, but not on unthrottled routes.
@@ -235,7 +241,8 @@ func TestOrderOfChecks(t *testing.T) {
 			if a.status != c.status || a.body.Error.Code != c.code {
 				t.Fatalf("%d %q, want %d %q: %s", a.status, a.body.Error.Code, c.status, c.code, a.raw)
 			}
-			if c.code == "invalid_input" && (a.body.Error.Name != "ValidationError" || len(a.body.Error.Issues) == 0 || a.body.Success == nil || *a.body.Success) {
+			if c.code == "invalid_input" &&
+				(a.body.Error.Name != "ValidationError" || len(a.body.Error.Issues) == 0 || a.body.Success == nil || *a.body.Success) {
 				t.Errorf("not the validation shape: %s", a.raw)
 			}
 			if c.status == 405 && a.header.Get("Allow") == "" {
@@ -347,7 +354,8 @@ func TestFields(t *testing.T) {
 	if len(found) != 6 || len(found[0].SubFields) == 0 || found[0].SubFields[0].SubFields != nil {
 		t.Errorf("relations: %+v", found)
 	}
-	if a := s.call("POST", "/data/fields/search", s.key, `{"dataset": "things", "kind": "x", "keys": [1]}`); a.status != 400 || len(a.body.Error.Issues) != 3 {
+	if a := s.call("POST", "/data/fields/search", s.key, `{"dataset": "things", "kind": "x", "keys": [1]}`); a.status != 400 ||
+		len(a.body.Error.Issues) != 3 {
 		t.Errorf("bad search: %s", a.raw)
 	}
 }

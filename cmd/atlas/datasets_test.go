@@ -19,7 +19,11 @@ func TestGenerateCommand(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "world")
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"generate", "--records", "1000", "--seed", "7", "--out", dir, "--compress", "gz", "--json"}, &stdout, &stderr); code != 0 {
+	if code := run(
+		t.Context(),
+		[]string{"generate", "--records", "1000", "--seed", "7", "--out", dir, "--compress", "gz", "--json"}, &stdout,
+		&stderr,
+	); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
 	var report generate.Report
@@ -38,7 +42,8 @@ func TestGenerateCommand(t *testing.T) {
 	stdout.Reset()
 	stderr.Reset()
 	// The folder has the same datasets with another compression.
-	if code := run(t.Context(), []string{"generate", "--records", "10", "--out", dir}, &stdout, &stderr); code == 0 || !strings.Contains(stderr.String(), "accounts.ndjson.gz") {
+	if code := run(t.Context(), []string{"generate", "--records", "10", "--out", dir}, &stdout, &stderr); code == 0 ||
+		!strings.Contains(stderr.String(), "accounts.ndjson.gz") {
 		t.Errorf("exit %d: %s", code, stderr.String())
 	}
 }
@@ -71,14 +76,17 @@ func TestPermitsCommand(t *testing.T) {
 	}
 	want := brief{"calgary", 2, 1, ndjson.Counts{Accounts: 1, Projects: 1, Signals: 1}, map[string]int64{"Lost": 1},
 		[]permits.Refusal{{Line: 3, Field: "applieddate", Reason: `"yesterday" is not a date`}}}
-	if diff := cmp.Diff(want, brief{report.Source, report.Rows, report.Permits, report.Records, report.UnknownStatuses, report.Refused}); diff != "" {
+	if diff := cmp.Diff(want, brief{
+		report.Source, report.Rows, report.Permits, report.Records, report.UnknownStatuses, report.Refused,
+	}); diff != "" {
 		t.Error(diff)
 	}
 	stdout.Reset()
 	if code := run(t.Context(), []string{"index", "permits", file, "--out", out, "--sample"}, &stdout, &stderr); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
-	if said := stderr.String(); !strings.Contains(said, `permits.csv:3: left out: applieddate`) || !strings.Contains(said, `unknown status "Lost"`) {
+	if said := stderr.String(); !strings.Contains(said, `permits.csv:3: left out: applieddate`) ||
+		!strings.Contains(said, `unknown status "Lost"`) {
 		t.Errorf("said %s", said)
 	}
 	if !strings.Contains(stdout.String(), "rows read 2, left out 1") {

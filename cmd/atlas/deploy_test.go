@@ -179,7 +179,8 @@ func TestSystemdSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := atlasWith(t, nil, "serve", "--config", path); got.status != 2 || !strings.Contains(got.err, "atlas serve: --cursor-keys (ATLAS_CURSOR_KEYS): a key that begins with CHANGE") {
+	if got := atlasWith(t, nil, "serve", "--config", path); got.status != 2 ||
+		!strings.Contains(got.err, "atlas serve: --cursor-keys (ATLAS_CURSOR_KEYS): a key that begins with CHANGE") {
 		t.Errorf("as it is: %+v", got)
 	}
 	accepts(t, path, map[string]string{"ATLAS_CURSOR_KEYS": "0123456789abcdef"}, "serve", "--config", path)

@@ -189,10 +189,14 @@ func TestRedisIsRestored(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = redis("shutdown", "nosave") })
 	configuration := filepath.Join(t.TempDir(), "redis.conf")
-	if err := os.WriteFile(configuration, []byte("port "+port+"\nbind 127.0.0.1\nappendonly yes\nmaxmemory-policy noeviction\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		configuration, []byte("port "+port+"\nbind 127.0.0.1\nappendonly yes\nmaxmemory-policy noeviction\n"), 0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "redis-server", configuration, "--dir", t.TempDir(), "--daemonize", "yes").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(
+		t.Context(), "redis-server", configuration, "--dir", t.TempDir(), "--daemonize", "yes",
+	).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	waitFor(t, "Redis answers", func() bool { return redis("ping") == nil })

@@ -59,7 +59,8 @@ func blocksOf(page string) []*block {
 					b.shown = open
 				}
 				before = nil
-			} else if len(before) == 0 || !before[0].isProgram() || !open.isProgram() || slices.ContainsFunc(before, func(b *block) bool { return b.lang == open.lang }) {
+			} else if len(before) == 0 || !before[0].isProgram() || !open.isProgram() ||
+				slices.ContainsFunc(before, func(b *block) bool { return b.lang == open.lang }) {
 				before = []*block{open}
 			} else {
 				before = append(before, open)

@@ -107,7 +107,8 @@ func TestEnrich(t *testing.T) {
 			return ""
 		}
 		want := "\ufeff\"Company\";Web-Site;Note;Note;atlas_status;atlas_confidence;atlas_id;atlas_name;atlas_phone\r\n" +
-			name + ";https://www." + domain + "/about;\" a \"\"quoted\"\" ; note\r\nin lines\";=1+1;matched;" + confidence(id) + ";" + cells(firms[0]) + "\r\n" +
+			name + ";https://www." + domain + "/about;\" a \"\"quoted\"\" ; note\r\nin lines\";=1+1;matched;" + confidence(id) +
+			";" + cells(firms[0]) + "\r\n" +
 			"\r\n;;only a note;;skipped;;;;\r\n" +
 			"\"" + other + "\";" + website + "; kept ;;matched;" + confidence(otherID) + ";" + cells(firms[1]) + "\n" +
 			"Nobody at All;nobody-at-all.example;;;no_match;;;;\r\n" +
@@ -115,7 +116,10 @@ func TestEnrich(t *testing.T) {
 		if diff := cmp.Diff(want, string(rows)); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
-		for _, want := range []string{"name: Company, domain: Web-Site", "4 rows to find, at most 4 credits", "complete: 5 rows (3 matched, 1 no_match, 1 skipped)", "credits: 2 now, 2 in all"} {
+		for _, want := range []string{
+			"name: Company, domain: Web-Site", "4 rows to find, at most 4 credits",
+			"complete: 5 rows (3 matched, 1 no_match, 1 skipped)", "credits: 2 now, 2 in all",
+		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("no %q in\n%s", want, said)
 			}
@@ -139,14 +143,20 @@ func TestEnrich(t *testing.T) {
 		_, domain, id := at(2)
 		path := write("columns.csv", "Name,Name,x\n1,"+firms[2].Name+","+domain+"\n")
 		out, said := s.enrich(0, path, "--out", "-", "--column", "name=#2", "--column", "domain=X", "--prefix", "", "--fields", "city")
-		if rows := must(csv.NewReader(strings.NewReader(out)).ReadAll())(t); !slices.Equal(rows[0], []string{"Name", "Name", "x", "status", "confidence", "id", "city"}) || rows[1][3] != "matched" || rows[1][5] != id || rows[1][6] != firms[2].City {
+		if rows := must(csv.NewReader(strings.NewReader(out)).ReadAll())(t); !slices.Equal(
+			rows[0], []string{"Name", "Name", "x", "status", "confidence", "id", "city"},
+		) ||
+			rows[1][3] != "matched" || rows[1][5] != id || rows[1][6] != firms[2].City {
 			t.Errorf("%q\n%s", rows, said)
 		}
-		persons := must(s.client(s.key).Contacts.Search(t.Context(), client.Search{Filters: client.Filters{"email": client.Known()}, Limit: 1}))(t).Records
+		persons := must(s.client(s.key).Contacts.Search(t.Context(), client.Search{
+			Filters: client.Filters{"email": client.Known()}, Limit: 1,
+		}))(t).Records
 		given, family, _ := strings.Cut(persons[0].Name, " ")
 		path = write("persons.csv", fmt.Sprintf("First Name\tLast Name\tE-mail\n%s\t%s\t%s\n", given, family, persons[0].Email))
 		out, said = s.enrich(0, path, "--dataset", "contacts", "--out", "-", "--fields", "title")
-		if !strings.Contains(out, "\tmatched\t") || !strings.Contains(out, persons[0].ID) || !strings.Contains(said, "name: First Name + Last Name, email: E-mail") {
+		if !strings.Contains(out, "\tmatched\t") || !strings.Contains(out, persons[0].ID) ||
+			!strings.Contains(said, "name: First Name + Last Name, email: E-mail") {
 			t.Errorf("%s\n%s", out, said)
 		}
 	})
@@ -161,7 +171,8 @@ func TestEnrich(t *testing.T) {
 			Statuses      map[string]int
 			Refused       []string
 		}
-		if err := json.Unmarshal([]byte(summary), &got); err != nil || !got.Complete || got.Rows != 2 || got.Credits != 1 || got.Statuses["refused"] != 1 || got.Statuses["matched"] != 1 ||
+		if err := json.Unmarshal([]byte(summary), &got); err != nil || !got.Complete || got.Rows != 2 || got.Credits != 1 ||
+			got.Statuses["refused"] != 1 || got.Statuses["matched"] != 1 ||
 			len(got.Refused) != 1 || !strings.HasPrefix(got.Refused[0], "line 2 is refused: name ") || s.used()-before != 1 {
 			t.Errorf("%v %+v %s", err, got, said)
 		}

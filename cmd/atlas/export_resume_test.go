@@ -74,7 +74,8 @@ func TestExportIsKilled(t *testing.T) {
 		Rows, Credits int
 		Done          bool
 	}
-	if err := json.Unmarshal([]byte(contents(t, out+".cursor")), &state); err != nil || !state.Done || state.Rows != strings.Count(want, "\n") || state.Credits != state.Rows || state.Bytes != int64(len(want)) {
+	if err := json.Unmarshal([]byte(contents(t, out+".cursor")), &state); err != nil || !state.Done ||
+		state.Rows != strings.Count(want, "\n") || state.Credits != state.Rows || state.Bytes != int64(len(want)) {
 		t.Errorf("%v %+v", err, state)
 	}
 	// Each kill costs at most one page twice.
@@ -104,14 +105,17 @@ func TestExportStopsAtTheCeiling(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "signals.csv")
 	args := []string{"signals", "--format", "csv", "--out", out}
 	said := s.export(4, append(args, "--max-credits", "130")...)
-	if rows := strings.Count(contents(t, out), "\n") - 1; rows != 130 || !strings.Contains(said, "stopped after 130 rows at --max-credits; credits: 130 now, 130 in all, 120 left; the same command goes on") {
+	if rows := strings.Count(contents(t, out), "\n") - 1; rows != 130 ||
+		!strings.Contains(said, "stopped after 130 rows at --max-credits; credits: 130 now, 130 in all, 120 left; the same command goes on") {
 		t.Errorf("%d rows, %s", rows, said)
 	}
 	said = s.export(4, args...)
-	if !strings.Contains(said, "going on after 130 rows") || !strings.Contains(said, "the credits are used up: 330 of 250 in the last 24 hours; they come back 24 hours after they were spent, the last by 2") {
+	if !strings.Contains(said, "going on after 130 rows") ||
+		!strings.Contains(said, "the credits are used up: 330 of 250 in the last 24 hours; they come back 24 hours after they were spent, the last by 2") {
 		t.Error(said)
 	}
-	if said = s.export(4, args...); !strings.Contains(said, "stopped after 330 rows") || !strings.Contains(said, "credits: 0 now, 330 in all") {
+	if said = s.export(4, args...); !strings.Contains(said, "stopped after 330 rows") ||
+		!strings.Contains(said, "credits: 0 now, 330 in all") {
 		t.Error(said)
 	}
 	if status, _, said := s.atlas("search", "signals"); status != 4 || !strings.Contains(said, "the credits are used up") {
@@ -139,14 +143,17 @@ func TestExportStopsAtTheCeiling(t *testing.T) {
 	}
 
 	// The budget of a key ends an export as the ceiling does.
-	key, text, err := s.directory.CreateKey(t.Context(), people.NewKey{Name: "export", Workspaces: []workspace.ID{s.pro.ID}, Budget: workspace.KeyBudget{DailyCredits: 10}})
+	key, text, err := s.directory.CreateKey(t.Context(), people.NewKey{
+		Name: "export", Workspaces: []workspace.ID{s.pro.ID}, Budget: workspace.KeyBudget{DailyCredits: 10},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.key = text
 	args = []string{"signals", "--out", filepath.Join(t.TempDir(), "budget.ndjson")}
 	s.export(4, append(args, "--max-credits", "10")...)
-	if said := s.export(4, args...); !strings.Contains(said, "stopped after 10 rows; ") || !strings.Contains(said, "this API key has used its budget of 10 credits") || !strings.Contains(said, "the same command goes on") {
+	if said := s.export(4, args...); !strings.Contains(said, "stopped after 10 rows; ") ||
+		!strings.Contains(said, "this API key has used its budget of 10 credits") || !strings.Contains(said, "the same command goes on") {
 		t.Error(said)
 	}
 	if status, _, said := s.atlas("search", "signals"); status != 4 || !strings.Contains(said, "this API key has used its budget") {
@@ -190,10 +197,16 @@ func (s *service) exportOverABadLine(t *testing.T, out string) {
 	line.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it logs every lost connection
 	defer line.Close()
 	var said bytes.Buffer
-	status := run(t.Context(), []string{"export", "accounts", "--out", out, "--url", line.URL + "/api/v1", "--api-key", s.key}, &bytes.Buffer{}, &said)
+	status := run(
+		t.Context(), []string{"export", "accounts", "--out", out, "--url", line.URL + "/api/v1", "--api-key", s.key},
+		&bytes.Buffer{}, &said,
+	)
 	want := s.inOrder(&s.client(s.key).Dataset("accounts").Source, client.Search{})
 	if got := contents(t, out); status != 0 || got != want || requests.Load() < 8 {
-		t.Errorf("status %d, %d requests, %d rows, want %d\n%s", status, requests.Load(), strings.Count(got, "\n"), strings.Count(want, "\n"), &said)
+		t.Errorf(
+			"status %d, %d requests, %d rows, want %d\n%s", status, requests.Load(), strings.Count(got, "\n"),
+			strings.Count(want, "\n"), &said,
+		)
 	}
 	if !strings.Contains(said.String(), "the service does not answer (attempt 1): ") {
 		t.Error(&said)

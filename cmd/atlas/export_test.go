@@ -72,14 +72,19 @@ func TestSearchAndExport(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 
 	t.Run("a search", func(t *testing.T) {
-		want := s.inOrder(&c.Dataset("projects").Source, client.Search{Filters: client.Filters{"cost": client.AtLeast(100_000)}, Relations: client.Relations{"has_signal": nil}})
+		want := s.inOrder(&c.Dataset("projects").Source, client.Search{
+			Filters: client.Filters{"cost": client.AtLeast(100_000)}, Relations: client.Relations{"has_signal": nil},
+		})
 		rows := strings.Count(want, "\n")
 		args := []string{"projects", "--filter", "cost=100000..", "--filter", "has_signal", "--out", in("projects.ndjson")}
 		said := s.export(0, args...)
 		if got := contents(t, in("projects.ndjson")); got != want || rows < 150 {
 			t.Errorf("%d rows, exported %d: %s", rows, strings.Count(got, "\n"), said)
 		}
-		if want := fmt.Sprintf("complete: %s rows of projects in %s; credits: %s now, %s in all, ", cli.Grouped(rows), in("projects.ndjson"), cli.Grouped(rows), cli.Grouped(rows)); !strings.Contains(said, want) {
+		if want := fmt.Sprintf(
+			"complete: %s rows of projects in %s; credits: %s now, %s in all, ", cli.Grouped(rows),
+			in("projects.ndjson"), cli.Grouped(rows), cli.Grouped(rows),
+		); !strings.Contains(said, want) {
 			t.Errorf("%s\nwant %s", said, want)
 		}
 		if again := s.export(0, args...); !strings.Contains(again, "complete already: "+cli.Grouped(rows)+" rows") {
@@ -114,7 +119,10 @@ func TestSearchAndExport(t *testing.T) {
 			for j, name := range rows[0] {
 				row[name] = rows[i][j]
 			}
-			want := map[string]string{"id": contact.ID, "name": contact.Name, "email": contact.Email, "phone": contact.Phone, "projects_count": fmt.Sprint(contact.ProjectsCount)}
+			want := map[string]string{
+				"id": contact.ID, "name": contact.Name, "email": contact.Email, "phone": contact.Phone,
+				"projects_count": fmt.Sprint(contact.ProjectsCount),
+			}
 			if strings.HasPrefix(contact.Phone, "+") {
 				want["phone"] = "'" + contact.Phone
 			}
@@ -158,7 +166,11 @@ func TestSearchAndExport(t *testing.T) {
 			}
 		}
 		var errs bytes.Buffer
-		status := run(t.Context(), []string{"export", "accounts", "--out", in("x"), "--url", "http://127.0.0.1:1/elsewhere", "--api-key", "k"}, &bytes.Buffer{}, &errs)
+		status := run(
+			t.Context(),
+			[]string{"export", "accounts", "--out", in("x"), "--url", "http://127.0.0.1:1/elsewhere", "--api-key", "k"},
+			&bytes.Buffer{}, &errs,
+		)
 		if status != 2 || !strings.Contains(errs.String(), "must end in /api/v1") {
 			t.Error(status, &errs)
 		}
@@ -173,10 +185,12 @@ func TestSearchAndExport(t *testing.T) {
 func (s *service) exportByEnding(t *testing.T, in func(string) string) {
 	s.export(0, "contacts", "--out", in("e.ndjson"))
 	want := contents(t, in("e.ndjson"))
-	if status, out, errs := s.atlas("export", "contacts", "--out", "-"); status != 0 || out != want || !strings.Contains(errs, " rows of contacts in the standard output; ") {
+	if status, out, errs := s.atlas("export", "contacts", "--out", "-"); status != 0 || out != want ||
+		!strings.Contains(errs, " rows of contacts in the standard output; ") {
 		t.Errorf("status %d, %d bytes for %d: %s", status, len(out), len(want), errs)
 	}
-	if status, out, errs := s.atlas("export", "contacts", "--out", "-", "--format=csv", "--max-credits=150"); status != 4 || strings.Count(out, "\n") != 151 || strings.Contains(errs, "goes on") {
+	if status, out, errs := s.atlas("export", "contacts", "--out", "-", "--format=csv", "--max-credits=150"); status != 4 ||
+		strings.Count(out, "\n") != 151 || strings.Contains(errs, "goes on") {
 		t.Errorf("status %d, %d lines: %s", status, strings.Count(out, "\n"), errs)
 	}
 	unpack := map[string]func(io.Reader) (io.Reader, error){
@@ -186,7 +200,9 @@ func (s *service) exportByEnding(t *testing.T, in func(string) string) {
 	for ending, open := range unpack {
 		file := in("e.ndjson" + ending)
 		s.export(4, "contacts", "--out", file, "--max-credits", "250")
-		if said := s.export(1, "contacts", "--out", in("e.ndjson"), "--cursor-file", file+".cursor"); !strings.Contains(said, "belongs to another export") {
+		if said := s.export(
+			1, "contacts", "--out", in("e.ndjson"), "--cursor-file", file+".cursor",
+		); !strings.Contains(said, "belongs to another export") {
 			t.Error(said)
 		}
 		s.export(0, "contacts", "--out", file)
@@ -201,7 +217,9 @@ func (s *service) exportByEnding(t *testing.T, in func(string) string) {
 		}
 	}
 	s.export(0, "contacts", "--out", in("e.csv.gz"))
-	if got := must(io.ReadAll(must(gzip.NewReader(strings.NewReader(contents(t, in("e.csv.gz")))))(t)))(t); !strings.HasPrefix(string(got), "id,") {
+	if got := must(io.ReadAll(
+		must(gzip.NewReader(strings.NewReader(contents(t, in("e.csv.gz")))))(t),
+	))(t); !strings.HasPrefix(string(got), "id,") {
 		t.Errorf("%.40q", got)
 	}
 	for want, args := range map[string][]string{
@@ -257,7 +275,8 @@ func (s *service) exportParquet(t *testing.T, c *client.Client, out string) {
 			t.Fatalf("%v, row %d of %d: %s", err, i, len(read), said)
 		}
 		r := read[i]
-		if i++; r.ID != contact.ID || r.Projects != int64(contact.ProjectsCount) || !r.CreatedAt.Equal(contact.CreatedAt) || (r.Email == nil) != (contact.Email == "") || r.Email != nil && *r.Email != contact.Email {
+		if i++; r.ID != contact.ID || r.Projects != int64(contact.ProjectsCount) || !r.CreatedAt.Equal(contact.CreatedAt) ||
+			(r.Email == nil) != (contact.Email == "") || r.Email != nil && *r.Email != contact.Email {
 			t.Errorf("row %d: %+v, want %+v", i, r, contact)
 		}
 	}
@@ -287,14 +306,21 @@ func (s *service) exportHeld(t *testing.T, c *client.Client, in func(string) str
 	if b := must(c.Book.Accounts.UpsertAll(t.Context(), upserts))(t); b.Err() != nil {
 		t.Fatal(b.Err())
 	}
-	s.export(0, "--book", "accounts", "--filter", "tags=c", "--format", "csv", "--columns", "id,tags,notes,atlas_score", "--out", in("book.csv"))
+	s.export(
+		0, "--book", "accounts", "--filter", "tags=c", "--format", "csv", "--columns", "id,tags,notes,atlas_score",
+		"--out", in("book.csv"),
+	)
 	rows := must(csv.NewReader(strings.NewReader(contents(t, in("book.csv")))).ReadAll())(t)
-	if len(rows) != len(upserts)+1 || !slices.Equal(rows[0], []string{"id", "tags", "notes", "atlas_score"}) || rows[1][1] != `a\;b;c` || rows[1][2] != "'=1+1\n2" || rows[1][3] == "" {
+	if len(rows) != len(upserts)+1 || !slices.Equal(rows[0], []string{"id", "tags", "notes", "atlas_score"}) ||
+		rows[1][1] != `a\;b;c` || rows[1][2] != "'=1+1\n2" || rows[1][3] == "" {
 		t.Errorf("%d rows, %q", len(rows), rows[:2])
 	}
-	v := must(c.Views.Upsert(t.Context(), client.ViewUpsert{Dataset: "account", Type: "dynamic", Name: "All", Definition: client.Dynamic("", nil)}))(t)
+	v := must(c.Views.Upsert(t.Context(), client.ViewUpsert{
+		Dataset: "account", Type: "dynamic", Name: "All", Definition: client.Dynamic("", nil),
+	}))(t)
 	said := s.export(0, "--view", v.ID, "--out", in("view.ndjson"))
-	if got := contents(t, in("view.ndjson")); got != s.inOrder(c.Views.Records(v.ID), client.Search{}) || !strings.Contains(got, `"tags":["a;b","c"]`) {
+	if got := contents(t, in("view.ndjson")); got != s.inOrder(c.Views.Records(v.ID), client.Search{}) ||
+		!strings.Contains(got, `"tags":["a;b","c"]`) {
 		t.Errorf("%s", said)
 	}
 	if !strings.Contains(said, `rows of accounts of the View "All" in `) {
@@ -402,7 +428,8 @@ func (s *service) exportChangedView(t *testing.T, c *client.Client, v client.Vie
 	change(client.ViewUpsert{Name: "Renamed"}) // without a change of its records
 	s.export(4, args...)
 	change(client.ViewUpsert{Definition: client.Dynamic("nobody", nil)})
-	if said := s.export(1, args...); !strings.Contains(said, "the View has been changed since it began, from {") || !strings.Contains(said, "--restart") {
+	if said := s.export(1, args...); !strings.Contains(said, "the View has been changed since it began, from {") ||
+		!strings.Contains(said, "--restart") {
 		t.Error(said)
 	}
 	s.export(0, append(args, "--restart")...)
@@ -417,8 +444,13 @@ func (s *service) exportChangedView(t *testing.T, c *client.Client, v client.Vie
 	}))
 	defer line.Close()
 	var said bytes.Buffer
-	status := run(t.Context(), []string{"export", "--view", v.ID, "--out", in("meanwhile"), "--url", line.URL + "/api/v1", "--api-key", s.key}, &bytes.Buffer{}, &said)
-	if status != 1 || !strings.Contains(said.String(), "stopped after 0 rows, the View was changed meanwhile") || contents(t, in("meanwhile")) != "" {
+	status := run(
+		t.Context(),
+		[]string{"export", "--view", v.ID, "--out", in("meanwhile"), "--url", line.URL + "/api/v1", "--api-key", s.key},
+		&bytes.Buffer{}, &said,
+	)
+	if status != 1 || !strings.Contains(said.String(), "stopped after 0 rows, the View was changed meanwhile") ||
+		contents(t, in("meanwhile")) != "" {
 		t.Errorf("%d %s", status, &said)
 	}
 }
@@ -442,19 +474,25 @@ func (s *service) searchCommand(t *testing.T) {
 	if status != 0 || len(lines) != 3 || strings.Join(strings.Fields(lines[0]), " ") != "ID NAME CITY STAGE COST LAST_SIGNAL_AT" {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
-	if status, out, errs = s.atlas("search", "projects", "--limit", "1", "--columns", "stage,id"); status != 0 || !strings.HasPrefix(out, "STAGE") || strings.Count(out, "\n") != 2 {
+	if status, out, errs = s.atlas("search", "projects", "--limit", "1", "--columns", "stage,id"); status != 0 ||
+		!strings.HasPrefix(out, "STAGE") || strings.Count(out, "\n") != 2 {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
 	for want, args := range map[string][]string{
 		"--limit must be": {"projects", "--limit", "0"}, "give only one of DATASET": {"projects", "--book", "accounts"},
-		`have no "colour"`: {"projects", "--columns", "colour"}, "--filter cost must be a number": {"projects", "--filter", `{"cost":{"value":"x"}}`},
+		`have no "colour"`:               {"projects", "--columns", "colour"},
+		"--filter cost must be a number": {"projects", "--filter", `{"cost":{"value":"x"}}`},
 	} {
 		if status, out, errs := s.atlas(append([]string{"search"}, args...)...); status != 2 || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%v: %d %s%s, want %q", args, status, out, errs, want)
 		}
 	}
-	status, out, errs = s.atlas("facets", "projects", "--filter", "cost=1..", "--facet", "stage", "--facet", "cost:..0,1..", "--measure", "max:cost")
-	if status != 0 || strings.Count(out, "VALUE") != 1 || !strings.Contains(out, "\n(unknown)") && !strings.Contains(out, "█") || !strings.Contains(out, "MAX_COST") {
+	status, out, errs = s.atlas(
+		"facets", "projects", "--filter", "cost=1..", "--facet", "stage", "--facet", "cost:..0,1..", "--measure",
+		"max:cost",
+	)
+	if status != 0 || strings.Count(out, "VALUE") != 1 || !strings.Contains(out, "\n(unknown)") && !strings.Contains(out, "█") ||
+		!strings.Contains(out, "MAX_COST") {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
 	var counted client.Facets
@@ -463,17 +501,27 @@ func (s *service) searchCommand(t *testing.T) {
 		t.Errorf("%d %v %s%s", status, err, out, errs)
 	}
 	for want, args := range map[string][]string{
-		"--measure must be": {"projects", "--measure", "cost"}, `did you mean "stage"?`: {"projects", "--facet", "stages"}, "facets.0.interval": {"projects", "--facet", "filed_at:moth"},
+		"--measure must be":     {"projects", "--measure", "cost"},
+		`did you mean "stage"?`: {"projects", "--facet", "stages"},
+		"facets.0.interval":     {"projects", "--facet", "filed_at:moth"},
 	} {
 		if status, out, errs := s.atlas(append([]string{"facets"}, args...)...); status != 2 || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%v: %d %s%s, want %q", args, status, out, errs, want)
 		}
 	}
 	var away bytes.Buffer
-	if status := run(t.Context(), []string{"search", "accounts", "--url", "http://127.0.0.1:1/api/v1", "--api-key", "atlas_k", "--retry-for", "0s"}, &bytes.Buffer{}, &away); status != 1 || away.String() != "atlas: no service answers at http://127.0.0.1:1: connect: connection refused; --url (ATLAS_URL) says where it is\n" {
+	if status := run(
+		t.Context(),
+		[]string{"search", "accounts", "--url", "http://127.0.0.1:1/api/v1", "--api-key", "atlas_k", "--retry-for", "0s"},
+		&bytes.Buffer{}, &away,
+	); status != 1 ||
+		away.String() != "atlas: no service answers at http://127.0.0.1:1: connect: connection refused; --url (ATLAS_URL) says where it is\n" {
 		t.Errorf("%d %s", status, &away)
 	}
-	if status := run(t.Context(), []string{"search", "accounts", "--url", s.base, "--api-key", "atlas_nonsense"}, &bytes.Buffer{}, &bytes.Buffer{}); status != 1 {
+	if status := run(
+		t.Context(), []string{"search", "accounts", "--url", s.base, "--api-key", "atlas_nonsense"}, &bytes.Buffer{},
+		&bytes.Buffer{},
+	); status != 1 {
 		t.Errorf("status %d without a key", status)
 	}
 }

@@ -307,7 +307,11 @@ func (f *faultyElastic) compare(t *testing.T, clean, faulty string) {
 func (f *faultyElastic) verify(t *testing.T, dir, prefix string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := run(t.Context(), []string{"index", "verify", dir, "--json", "--temp-dir", t.TempDir(), "--elasticsearch-url", f.direct, "--index-prefix", prefix}, &out, &errs)
+	code := run(
+		t.Context(),
+		[]string{"index", "verify", dir, "--json", "--temp-dir", t.TempDir(), "--elasticsearch-url", f.direct, "--index-prefix", prefix},
+		&out, &errs,
+	)
 	var report verify.Report
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil || code != 3 {
 		t.Fatalf("verify ended with %d, %v: %s", code, err, &errs)

@@ -183,7 +183,9 @@ func TestFollow(t *testing.T) {
 		`{"id":"`+spreadID(255)+`","name":"Moved","city":"Calgary","updated_at":"2024-02-01"}`,
 		`{"id":"`+spreadID(300)+`","name":"New","city":"Calgary","updated_at":"2024-02-01"}`))
 	once("after a delta")
-	w.load(map[string]string{"accounts": strings.Join(append(spread(10, 210, `,"city":"Calgary","description":"Loaded"`), spread(400, 445, "")...), "\n")})
+	w.load(map[string]string{"accounts": strings.Join(
+		append(spread(10, 210, `,"city":"Calgary","description":"Loaded"`), spread(400, 445, "")...), "\n",
+	)})
 	once("after a load")
 	w.index(0, "rollback")
 	once("after a rollback")
@@ -202,7 +204,8 @@ func TestFollow(t *testing.T) {
 			if err := os.WriteFile(part, []byte(`{"id"`+"\n"+whole), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if said := f.follow(3, "--verify"); !strings.Contains(said, "line 1 of "+part+" is not a record") || !strings.Contains(said, "--restart mends it") {
+			if said := f.follow(3, "--verify"); !strings.Contains(said, "line 1 of "+part+" is not a record") ||
+				!strings.Contains(said, "--restart mends it") {
 				t.Error(said)
 			}
 			if err := os.WriteFile(part, []byte(whole), 0o600); err != nil {
@@ -277,7 +280,10 @@ func TestFollowVerifiesWhileADeltaIsApplied(t *testing.T) {
 	case <-applied:
 		t.Fatal("the delta was not held before its publication")
 	}
-	for _, want := range []string{"missing 1, extra 1, different 1", "no change of that was told within 1ms", "while a load or a delta is under way, give more --wait"} {
+	for _, want := range []string{
+		"missing 1, extra 1, different 1", "no change of that was told within 1ms",
+		"while a load or a delta is under way, give more --wait",
+	} {
 		if said := f.follow(3, "--verify", "--wait", "1ms"); !strings.Contains(said, want) {
 			t.Errorf("%q is not in %s", want, said)
 		}
@@ -325,7 +331,11 @@ func TestFollowIsKilled(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), wait)
 					interrupted, stop := context.WithCancel(t.Context())
 					context.AfterFunc(ctx, stop)
-					run(interrupted, append([]string{"follow", "accounts", "--url", f.base, "--api-key", f.key}, f.args...), &bytes.Buffer{}, &bytes.Buffer{})
+					run(
+						interrupted,
+						append([]string{"follow", "accounts", "--url", f.base, "--api-key", f.key}, f.args...),
+						&bytes.Buffer{}, &bytes.Buffer{},
+					)
 					cancel()
 					continue
 				}
@@ -382,7 +392,10 @@ func (f followed) goesOn() {
 	f.t.Helper()
 	command, said := f.process()
 	w := f.writable
-	w.index(0, "apply", "--accounts", w.file(`{"id":"`+spreadID(50)+`","name":"Late `+f.name+`","updated_at":"`+time.Now().UTC().Format(time.RFC3339Nano)+`"}`))
+	w.index(
+		0, "apply", "--accounts",
+		w.file(`{"id":"`+spreadID(50)+`","name":"Late `+f.name+`","updated_at":"`+time.Now().UTC().Format(time.RFC3339Nano)+`"}`),
+	)
 	w.eventually("the process follows", func() bool { return strings.Contains(f.records()[spreadID(50)], "Late "+f.name) })
 	if refused := f.follow(1, "--once"); !strings.Contains(refused, "another atlas follow writes") {
 		f.t.Error(refused)
@@ -390,7 +403,8 @@ func (f followed) goesOn() {
 	if err := command.Process.Signal(syscall.SIGINT); err != nil {
 		f.t.Fatal(err)
 	}
-	if _ = command.Wait(); command.ProcessState.ExitCode() != 130 || !strings.Contains(said.String(), "interrupted after") || strings.Count(said.String(), "following its changes until it is interrupted\n") != 1 {
+	if _ = command.Wait(); command.ProcessState.ExitCode() != 130 || !strings.Contains(said.String(), "interrupted after") ||
+		strings.Count(said.String(), "following its changes until it is interrupted\n") != 1 {
 		f.t.Errorf("status %d: %s", command.ProcessState.ExitCode(), said)
 	}
 	f.equal("followed on", nil)
@@ -401,8 +415,14 @@ func TestFollowRefuses(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
 	w.load(map[string]string{"accounts": strings.Join(spread(0, 3, ""), "\n")})
-	status, _, said := w.atlas("follow", "things", "--table", "No-Name", "--max-credits", "0", "--wait", "25h", "--filter", `{"has_project":{}}`, "--filter", `{"a`)
-	for _, want := range []string{"<dataset> must be one of accounts", "--postgres", "--table must be", "--max-credits must be", "--wait must be 0s to 24h", "no changes of related records", `--filter {"a`} {
+	status, _, said := w.atlas(
+		"follow", "things", "--table", "No-Name", "--max-credits", "0", "--wait", "25h", "--filter",
+		`{"has_project":{}}`, "--filter", `{"a`,
+	)
+	for _, want := range []string{
+		"<dataset> must be one of accounts", "--postgres", "--table must be", "--max-credits must be",
+		"--wait must be 0s to 24h", "no changes of related records", `--filter {"a`,
+	} {
 		if status != 2 || !strings.Contains(said, want) {
 			t.Errorf("%d, %q is not in %s", status, want, said)
 		}

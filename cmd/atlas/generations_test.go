@@ -78,7 +78,9 @@ func TestLookingAfterGenerations(t *testing.T) {
 		t.Errorf("%+v", verified)
 	}
 	lost := someID(t, es, prefix+"signals")
-	if _, err := es.Do(t.Context(), elastictest.Request{Method: http.MethodDelete, Path: "/" + prefix + "signals-" + second.Generation + "/_doc/" + lost}); err != nil {
+	if _, err := es.Do(t.Context(), elastictest.Request{
+		Method: http.MethodDelete, Path: "/" + prefix + "signals-" + second.Generation + "/_doc/" + lost,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	list := filepath.Join(t.TempDir(), "differences.ndjson")
@@ -92,20 +94,25 @@ func TestLookingAfterGenerations(t *testing.T) {
 		t.Errorf("%v %s", err, raw)
 	}
 	atlas(0, "index", "verify", dir, "--generation", first.Generation)
-	if _, errs := atlas(1, "index", "verify", dir, "--generation", "none"); !strings.Contains(errs, "there is no generation none") || !strings.Contains(errs, second.Generation) {
+	if _, errs := atlas(1, "index", "verify", dir, "--generation", "none"); !strings.Contains(errs, "there is no generation none") ||
+		!strings.Contains(errs, second.Generation) {
 		t.Error(errs)
 	}
 
 	var status index.StatusReport
 	out, _ = atlas(0, "index", "status", "--json")
 	parsed(out, &status)
-	if len(status.Generations) != 2 || status.Generations[0].State != generation.Served || status.Generations[1].Documents != 300 || status.Writing != nil || len(status.Loads) != 0 {
+	if len(status.Generations) != 2 || status.Generations[0].State != generation.Served ||
+		status.Generations[1].Documents != 300 || status.Writing != nil || len(status.Loads) != 0 {
 		t.Errorf("%+v", status)
 	}
 	var back generation.RollbackReport
 	out, _ = atlas(0, "index", "rollback", "--json")
 	parsed(out, &back)
-	if diff := cmp.Diff(generation.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 300}, back); diff != "" {
+	if diff := cmp.Diff(
+		generation.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 300},
+		back,
+	); diff != "" {
 		t.Error(diff)
 	}
 	if _, errs := atlas(1, "index", "rollback"); !strings.Contains(errs, second.Generation) {
@@ -187,7 +194,10 @@ func TestIndexDuplicates(t *testing.T) {
 	list := func(args ...string) (out, errs string) {
 		var o bytes.Buffer
 		var e syncBuffer
-		args = append([]string{"index", "duplicates"}, append(args, "--elasticsearch-url", es, "--index-prefix", prefix, "--temp-dir", t.TempDir())...)
+		args = append(
+			[]string{"index", "duplicates"},
+			append(args, "--elasticsearch-url", es, "--index-prefix", prefix, "--temp-dir", t.TempDir())...,
+		)
 		if code := run(t.Context(), args, &o, &e); code != 0 {
 			t.Fatalf("atlas %v: %d %s", args, code, &e)
 		}
@@ -206,7 +216,8 @@ func TestIndexDuplicates(t *testing.T) {
 			Count   int `json:"group_count"`
 			Records int
 		}
-		if err := json.Unmarshal([]byte(out), &report); err != nil || report.Count != len(report.Groups) || report.Records == 0 || dataset == "accounts" && report.Count == 0 || !strings.Contains(errs, " pairs compared (") {
+		if err := json.Unmarshal([]byte(out), &report); err != nil || report.Count != len(report.Groups) || report.Records == 0 ||
+			dataset == "accounts" && report.Count == 0 || !strings.Contains(errs, " pairs compared (") {
 			t.Fatalf("%v %.300s %s", err, out, errs)
 		}
 		for _, g := range report.Groups {
@@ -219,7 +230,8 @@ func TestIndexDuplicates(t *testing.T) {
 		}
 		first := report.Groups[0].Records
 		table, _ := list(dataset, "--limit", "1", "--min-confidence", "0.5")
-		if lines := strings.Split(strings.TrimSpace(table), "\n"); len(lines) != 1+len(first) || !strings.HasPrefix(lines[0], "GROUP  CONFIDENCE  ID ") || !strings.Contains(lines[1], first[0].ID) {
+		if lines := strings.Split(strings.TrimSpace(table), "\n"); len(lines) != 1+len(first) ||
+			!strings.HasPrefix(lines[0], "GROUP  CONFIDENCE  ID ") || !strings.Contains(lines[1], first[0].ID) {
 			t.Errorf("%s\nwant %+v", table, first)
 		}
 		text, _ := list(dataset, "--limit", "1", "--min-confidence", "0.5", "--output", "csv")

@@ -114,14 +114,24 @@ func TestKilledBetweenEffectAndAnswer(t *testing.T) {
 		"search": {"/data/accounts/search", `{"limit":3}`, 1, func(_ workspace.ID, key string) error {
 			return s.expect(key, "/workspace/credits", func(text string) bool { return strings.Contains(text, `"used":3`) })
 		}},
-		"view": {"/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"One"}`, 2, func(in workspace.ID, key string) error {
-			return s.expect(key, "/workspace/views?workspace_id="+in.String(), func(text string) bool { return strings.Count(text, `"name":"One"`) == 1 })
-		}},
-		"batch of views": {"/workspace/views/upsert/batch", `{"inputs":[{"dataset":"account","view_type":"static","name":"One"},{"dataset":"account","view_type":"static","name":"Two"}]}`, 5, func(in workspace.ID, key string) error {
-			return s.expect(key, "/workspace/views?workspace_id="+in.String(), func(text string) bool {
-				return strings.Count(text, `"name":"One"`) == 1 && strings.Count(text, `"name":"Two"`) == 1
-			})
-		}},
+		"view": {
+			"/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"One"}`, 2,
+			func(in workspace.ID, key string) error {
+				return s.expect(
+					key, "/workspace/views?workspace_id="+in.String(),
+					func(text string) bool { return strings.Count(text, `"name":"One"`) == 1 },
+				)
+			},
+		},
+		"batch of views": {
+			"/workspace/views/upsert/batch",
+			`{"inputs":[{"dataset":"account","view_type":"static","name":"One"},{"dataset":"account","view_type":"static","name":"Two"}]}`,
+			5, func(in workspace.ID, key string) error {
+				return s.expect(key, "/workspace/views?workspace_id="+in.String(), func(text string) bool {
+					return strings.Count(text, `"name":"One"`) == 1 && strings.Count(text, `"name":"Two"`) == 1
+				})
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,7 +167,8 @@ func TestKilledBetweenEffectAndAnswer(t *testing.T) {
 						}
 						break
 					}
-					if again != http.StatusConflict || !strings.Contains(string(text), "idempotency_in_progress") || wait <= 0 || time.Now().After(deadline) {
+					if again != http.StatusConflict || !strings.Contains(string(text), "idempotency_in_progress") || wait <= 0 ||
+						time.Now().After(deadline) {
 						t.Fatalf("chunk %d: %d %s", at, again, text)
 					}
 					time.Sleep(wait) // as Retry-After asks

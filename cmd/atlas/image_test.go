@@ -227,7 +227,9 @@ func sources(t *testing.T, programs ...string) (files []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-json=Dir,GoFiles,EmbedFiles"}, programs...)...).Output()
+	out, err := exec.CommandContext(
+		t.Context(), "go", append([]string{"list", "-deps", "-json=Dir,GoFiles,EmbedFiles"}, programs...)...,
+	).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

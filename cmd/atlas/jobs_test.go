@@ -22,7 +22,10 @@ func TestJobsCommands(t *testing.T) {
 	o.json(&ws, "workspace", "create", "One")
 	system := d.OpenSystem(t, postgres.Options{MaxConns: 1})
 	now := time.Now()
-	j := jobs.New{ID: jobs.NewID(), Workspace: ws.ID, Kind: "webhook", Lane: uuid.New(), Payload: json.RawMessage(`{"secret": 1}`), RunAt: now.Add(time.Hour)}
+	j := jobs.New{
+		ID: jobs.NewID(), Workspace: ws.ID, Kind: "webhook", Lane: uuid.New(),
+		Payload: json.RawMessage(`{"secret": 1}`), RunAt: now.Add(time.Hour),
+	}
 	if err := system.AddJobs(t.Context(), []jobs.New{j}, now); err != nil {
 		t.Fatal(err)
 	}

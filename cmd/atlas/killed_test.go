@@ -61,7 +61,10 @@ func walkInGo(ctx context.Context, base, key string, limit int, in io.Reader, ou
 			failed++
 		}
 	}
-	c, err := client.New(base, client.WithAPIKey(key), client.WithRetry(client.Retry{Attempts: 300, Longest: 5 * time.Second}), client.WithObserver(observe))
+	c, err := client.New(
+		base, client.WithAPIKey(key), client.WithRetry(client.Retry{Attempts: 300, Longest: 5 * time.Second}),
+		client.WithObserver(observe),
+	)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,9 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) (report inde
 		want[i].Refused += n
 		want[i].Documents -= n
 	}
-	if diff := cmp.Diff(want, report.Datasets, cmpopts.IgnoreFields(indexer.DatasetReport{}, "Seconds", "ReadSeconds", "IndexSeconds")); diff != "" {
+	if diff := cmp.Diff(
+		want, report.Datasets, cmpopts.IgnoreFields(indexer.DatasetReport{}, "Seconds", "ReadSeconds", "IndexSeconds"),
+	); diff != "" {
 		t.Error(diff)
 	}
 	letters := deadLetters(t, report.DeadLetters)
@@ -144,8 +146,11 @@ func newLoader(t *testing.T, faulty *faultyElastic, dir string) *loader {
 // run returns the report of a process, how it ended, and its progress and log.
 func (l *loader) run(t *testing.T) (report indexer.Report, state *os.ProcessState, errs string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "index", "load", l.dir, "--json", "--checkpoint-records", "100", "--senders", "3", "--temp-dir", l.temp,
-		"--elasticsearch-url", l.faulty.url, "--index-prefix", l.prefix, "--postgres-system-url", l.database.System)
+	cmd := exec.CommandContext(
+		t.Context(), os.Args[0], "index", "load", l.dir, "--json", "--checkpoint-records", "100", "--senders", "3",
+		"--temp-dir", l.temp,
+		"--elasticsearch-url", l.faulty.url, "--index-prefix", l.prefix, "--postgres-system-url", l.database.System,
+	)
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "ATLAS_") }), runAsAtlas+"=1")
 	var out bytes.Buffer
 	var log syncBuffer

@@ -39,7 +39,10 @@ func TestLoadStatuses(t *testing.T) {
 	t.Parallel()
 	database := pgtest.New(t)
 	dir, temp := t.TempDir(), t.TempDir()
-	place := []string{"--temp-dir", temp, "--elasticsearch-url", backends.Elasticsearch(t), "--index-prefix", ownPrefix(t), "--postgres-system-url", database.System}
+	place := []string{
+		"--temp-dir", temp, "--elasticsearch-url", backends.Elasticsearch(t), "--index-prefix", ownPrefix(t),
+		"--postgres-system-url", database.System,
+	}
 	load := func(status int, args ...string) (report indexer.Report, said string) {
 		t.Helper()
 		var out bytes.Buffer
@@ -57,7 +60,8 @@ func TestLoadStatuses(t *testing.T) {
 
 	accountsFolder(t, dir, 17)
 	report, said := load(4)
-	if report.Switched || report.WorkDir == "" || len(report.Shares) != 4 || !strings.Contains(said, "accounts would go from 20 records to 17 (85.0 %)") || !strings.Contains(said, "--force") {
+	if report.Switched || report.WorkDir == "" || len(report.Shares) != 4 ||
+		!strings.Contains(said, "accounts would go from 20 records to 17 (85.0 %)") || !strings.Contains(said, "--force") {
 		t.Errorf("%+v: %s", report, said)
 	}
 	accountsFolder(t, dir, 16)
@@ -72,7 +76,11 @@ func TestLoadStatuses(t *testing.T) {
 	}
 	var out bytes.Buffer
 	var errs syncBuffer // its progress and its log
-	if got := run(t.Context(), append([]string{"index", "load", dir, "--min-share", "1.5", "--checkpoint-records", "0"}, place...), &out, &errs); got != 2 ||
+	if got := run(
+		t.Context(),
+		append([]string{"index", "load", dir, "--min-share", "1.5", "--checkpoint-records", "0"}, place...), &out,
+		&errs,
+	); got != 2 ||
 		!strings.Contains(errs.String(), "--min-share must be 0 to 1") || !strings.Contains(errs.String(), "--checkpoint-records must be 1") {
 		t.Errorf("status %d: %s", got, &errs)
 	}

@@ -16,8 +16,14 @@ import (
 func TestMerges(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
-	const one, two, three = "10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002", "10000000-0000-4000-8000-000000000003"
-	w.load(map[string]string{"accounts": account(1, `,"name":"One"`) + "\n" + account(2, `,"name":"Two"`) + "\n" + account(3, `,"name":"Three"`)})
+	const (
+		one   = "10000000-0000-4000-8000-000000000001"
+		two   = "10000000-0000-4000-8000-000000000002"
+		three = "10000000-0000-4000-8000-000000000003"
+	)
+	w.load(map[string]string{
+		"accounts": account(1, `,"name":"One"`) + "\n" + account(2, `,"name":"Two"`) + "\n" + account(3, `,"name":"Three"`),
+	})
 	c := w.client(w.key)
 	ctx := t.Context()
 	copies := w.copies("merged")
@@ -67,7 +73,8 @@ func TestMerges(t *testing.T) {
 	if e, ok := errors.AsType[*client.Error](err); !ok || e.MergedInto != "" || !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("a record that never was: %v", err)
 	}
-	if a := w.call("POST", "/workspace/accounts/upsert", w.key, `{"account_id":"`+one+`"}`); a.status != http.StatusNotFound || !strings.Contains(string(a.raw), `"merged_into":"`+three+`"`) {
+	if a := w.call("POST", "/workspace/accounts/upsert", w.key, `{"account_id":"`+one+`"}`); a.status != http.StatusNotFound ||
+		!strings.Contains(string(a.raw), `"merged_into":"`+three+`"`) {
 		t.Errorf("into the book: %d %s", a.status, a.raw)
 	}
 
@@ -75,17 +82,20 @@ func TestMerges(t *testing.T) {
 	w.eventually("the holdings move", func() bool {
 		row = w.call("GET", "/workspace/accounts/"+three, w.key, "")
 		a := w.call("POST", "/workspace/views/"+view.ID+"/records/search", w.key, `{}`)
-		return row.status == http.StatusOK && strings.Contains(string(row.raw), "Of one") && strings.Contains(string(row.raw), "Of two") && strings.Contains(string(a.raw), three)
+		return row.status == http.StatusOK && strings.Contains(string(row.raw), "Of one") &&
+			strings.Contains(string(row.raw), "Of two") && strings.Contains(string(a.raw), three)
 	})
 	var held struct {
 		Tier  string `json:"icp_tier"`
 		Notes string
 		Tags  []string
 	}
-	if err := json.Unmarshal(row.body.Data, &held); err != nil || held.Tier != "tier_1" || len(held.Tags) != 2 || !strings.Contains(held.Notes, "Of two") || !strings.Contains(held.Notes, "Of one") {
+	if err := json.Unmarshal(row.body.Data, &held); err != nil || held.Tier != "tier_1" || len(held.Tags) != 2 ||
+		!strings.Contains(held.Notes, "Of two") || !strings.Contains(held.Notes, "Of one") {
 		t.Errorf("%v %s", err, row.raw)
 	}
-	if a := w.call("GET", "/workspace/accounts/"+one, w.key, ""); a.status != http.StatusNotFound || !strings.Contains(string(a.raw), `"merged_into":"`+three+`"`) {
+	if a := w.call("GET", "/workspace/accounts/"+one, w.key, ""); a.status != http.StatusNotFound ||
+		!strings.Contains(string(a.raw), `"merged_into":"`+three+`"`) {
 		t.Errorf("in the book: %d %s", a.status, a.raw)
 	}
 	said, _ := operatorCLI{t, w.config.PostgresSystemURL}.run(0, "workspace", "merged-overlays", w.pro.ID.String(), "--json")

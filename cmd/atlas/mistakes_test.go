@@ -33,13 +33,19 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 	}
 	workbook := filepath.Join(dir, "list.xlsx.csv")
 	misnamed := filepath.Join(dir, "misnamed")
-	for path, text := range map[string]string{workbook: "PK\x03\x04\x14\x00\x06\x00", filepath.Join(misnamed, "project.ndjson"): "{}\n", filepath.Join(misnamed, "index.ndjson"): "{}\n"} {
+	for path, text := range map[string]string{
+		workbook: "PK\x03\x04\x14\x00\x06\x00", filepath.Join(misnamed, "project.ndjson"): "{}\n",
+		filepath.Join(misnamed, "index.ndjson"): "{}\n",
+	} {
 		if err := errors.Join(os.MkdirAll(misnamed, 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	headless, part := filepath.Join(dir, "headless.csv"), filepath.Join(dir, "above", "part")
-	if err := errors.Join(os.MkdirAll(part, 0o700), os.WriteFile(filepath.Join(part, "accounts.ndjson"), []byte("{}\n"), 0o600), os.WriteFile(headless, []byte("Company^Town\nAcme^Calgary\n"), 0o600)); err != nil {
+	if err := errors.Join(
+		os.MkdirAll(part, 0o700), os.WriteFile(filepath.Join(part, "accounts.ndjson"), []byte("{}\n"), 0o600),
+		os.WriteFile(headless, []byte("Company^Town\nAcme^Calgary\n"), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	const nowhere = "127.0.0.1:1"
@@ -64,18 +70,49 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"version --config /nowhere.yaml", nil, 2, []string{"/nowhere.yaml: no such file"}},
 
 		{"-v", nil, 2, []string{"there is no option -v", "a command is missing"}},
-		{"migrate --postgres-url postgres://" + nowhere + "/atlas", nil, 2, []string{"there is no option --postgres-url", "--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL) is required"}},
-		{"migrate", []string{"ATLAS_POSTGRES_SYSTEM_URL=" + s.config.PostgresURL}, 2, []string{"atlas migrate: --postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL): the connection acts as the role atlas_app", "it must act as atlas_system"}},
-		{"workspace list", []string{"ATLAS_POSTGRES_SYSTEM_URL=" + s.config.PostgresURL}, 2, []string{"--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL): the connection acts as the role atlas_app"}},
+		{"migrate --postgres-url postgres://" + nowhere + "/atlas", nil, 2, []string{
+			"there is no option --postgres-url", "--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL) is required",
+		}},
+		{
+			"migrate", []string{"ATLAS_POSTGRES_SYSTEM_URL=" + s.config.PostgresURL}, 2,
+			[]string{"atlas migrate: --postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL): the connection acts as the role atlas_app", "it must act as atlas_system"},
+		},
+		{
+			"workspace list", []string{"ATLAS_POSTGRES_SYSTEM_URL=" + s.config.PostgresURL}, 2,
+			[]string{"--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL): the connection acts as the role atlas_app"},
+		},
 		{"search accounts --size 5", service, 2, []string{`did you mean "--limit"?`}},
 		{"search accounts --where city=Calgary", service, 2, []string{`did you mean "--filter"?`}},
-		{"search accounts", []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key + "\n"}, 2, []string{"--api-key (ATLAS_API_KEY): not an API key", "line breaks"}},
-		{"search accounts", []string{"ATLAS_URL=" + s.base, "ATLAS_APIKEY=" + secret}, 2, []string{"ATLAS_APIKEY means nothing: did you mean ATLAS_API_KEY?", "give either --api-key"}},
-		{"workspace list", append([]string{"ATLAS_POSTGRES=" + secret, "ATLAS_SERVICE_HOST=10.0.0.1", "ATLAS_PORT_80_TCP=x"}, "ATLAS_POSTGRES_SYSTEM_URL=postgres://"+nowhere+"/atlas"), 1, []string{"ATLAS_POSTGRES means nothing: did you mean ATLAS_POSTGRES_URL?", "refused"}},
-		{"serve --webhook-allow 10.0.0.1 --listen :99999 --metrics-listen 9090", nil, 2, []string{"10.0.0.1 is an address, not a network: for this address alone write 10.0.0.1/32", "--listen (ATLAS_LISTEN) must be host:port, such as 127.0.0.1:8080",
-			"--metrics-listen (ATLAS_METRICS_LISTEN) must be host:port", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
+		{
+			"search accounts", []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key + "\n"}, 2,
+			[]string{"--api-key (ATLAS_API_KEY): not an API key", "line breaks"},
+		},
+		{
+			"search accounts", []string{"ATLAS_URL=" + s.base, "ATLAS_APIKEY=" + secret}, 2,
+			[]string{"ATLAS_APIKEY means nothing: did you mean ATLAS_API_KEY?", "give either --api-key"},
+		},
+		{
+			"workspace list",
+			append(
+				[]string{"ATLAS_POSTGRES=" + secret, "ATLAS_SERVICE_HOST=10.0.0.1", "ATLAS_PORT_80_TCP=x"},
+				"ATLAS_POSTGRES_SYSTEM_URL=postgres://"+nowhere+"/atlas",
+			),
+			1, []string{"ATLAS_POSTGRES means nothing: did you mean ATLAS_POSTGRES_URL?", "refused"},
+		},
+		{
+			"serve --webhook-allow 10.0.0.1 --listen :99999 --metrics-listen 9090", nil, 2,
+			[]string{
+				"10.0.0.1 is an address, not a network: for this address alone write 10.0.0.1/32",
+				"--listen (ATLAS_LISTEN) must be host:port, such as 127.0.0.1:8080",
+				"--metrics-listen (ATLAS_METRICS_LISTEN) must be host:port", "--elasticsearch-url", "--postgres-url",
+				"--postgres-system-url", "--redis-url", "--cursor-keys",
+			},
+		},
 		{"serve --port 9000", completeSettings, 2, []string{`there is no option --port; did you mean "--listen"?`}},
-		{"serve --webhook-allow local", nil, 2, []string{`"local" is no network, such as 10.1.0.0/16`, "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
+		{"serve --webhook-allow local", nil, 2, []string{
+			`"local" is no network, such as 10.1.0.0/16`, "--elasticsearch-url", "--postgres-url",
+			"--postgres-system-url", "--redis-url", "--cursor-keys",
+		}},
 		{"search accounts --limti 5", service, 2, []string{"no option --limti", `did you mean "--limit"?`}},
 		{"search acounts", service, 2, []string{"<dataset> must be one of accounts,", `did you mean "accounts"?`}},
 		{"search", service, 2, []string{"say what to read: DATASET, such as accounts, or --book or --view"}},
@@ -93,7 +130,9 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"search accounts --retry-for 5", service, 2, []string{`"5" is not a duration: a number with a unit, such as 1m`}},
 		{"search accounts", []string{"ATLAS_URL=" + s.base}, 2, []string{"give either --api-key (ATLAS_API_KEY) or --token (ATLAS_TOKEN)"}},
 		{"search accounts", []string{"ATLAS_URL=localhost:8080", "ATLAS_API_KEY=" + secret}, 2, []string{"--url (ATLAS_URL)", "http"}},
-		{"search accounts --retry-for 0s", away, 1, []string{"no service answers at http://" + nowhere, "connection refused", "--url (ATLAS_URL)"}},
+		{"search accounts --retry-for 0s", away, 1, []string{
+			"no service answers at http://" + nowhere, "connection refused", "--url (ATLAS_URL)",
+		}},
 		{"search accounts --bogus --limit x --output y", service, 2, []string{"--bogus", "--limit", "--output", "3 things are wrong"}},
 
 		{"export accounts", service, 2, []string{"--out is required"}},
@@ -123,14 +162,22 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"index load /nowhere", indexing, 2, []string{"<dir> /nowhere: no such file or directory"}},
 		{"index load " + file, indexing, 2, []string{"not a directory"}},
 		{"index duplicates projects", indexing, 2, []string{"<dataset> must be one of accounts, contacts"}},
-		{"index duplicates --min-confidence 90 --workers 300", indexing, 2, []string{"--min-confidence must be 0 to 1, not 90", "--workers must be 0 to 256"}},
+		{"index duplicates --min-confidence 90 --workers 300", indexing, 2, []string{
+			"--min-confidence must be 0 to 1, not 90", "--workers must be 0 to 256",
+		}},
 		{"index permits /nowhere.csv --out " + dir, nil, 2, []string{"/nowhere.csv", "no such file"}},
 
-		{"key create", nil, 2, []string{"--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL) is required", "--workspace is required", "--name is required", "--scope is required"}},
+		{"key create", nil, 2, []string{
+			"--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL) is required", "--workspace is required",
+			"--name is required", "--scope is required",
+		}},
 		{"key create --name k --scope all --workspace acme", database, 2, []string{"--workspace"}},
 		{"key revoke " + secret, database, 2, []string{"<id> must be the id of an API key"}},
 		{"workspace create Acme --plan prof", database, 2, []string{"must be one of free, pro", `did you mean "pro"?`}},
-		{"workspace list", []string{"ATLAS_POSTGRES_SYSTEM_URL=postgres://u:" + secret + "@" + nowhere + "/atlas"}, 1, []string{nowhere, "refused"}},
+		{
+			"workspace list", []string{"ATLAS_POSTGRES_SYSTEM_URL=postgres://u:" + secret + "@" + nowhere + "/atlas"},
+			1, []string{nowhere, "refused"},
+		},
 		{"audit export --workspace " + s.pro.ID.String() + " --since yesterday", database, 2, []string{"--since must be a day, 2026-01-31"}},
 		{"token", nil, 2, []string{"--jwt-secret (ATLAS_JWT_SECRET) is required"}},
 		{"ready --url nonsense", nil, 2, []string{"--url (ATLAS_READY_URL) must begin with http://", "such as http://127.0.0.1:8080"}},
@@ -158,19 +205,46 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"search projects --url http://127.0.0.1:9", service, 2, []string{`must end in /api/v1: write "http://127.0.0.1:9/api/v1"` + "\n"}},
 		{"enrich " + workbook + " --out -", service, 1, []string{"a workbook, such as of Excel: save it as CSV in UTF-8"}},
 		{"index permits " + workbook + " --out " + dir, nil, 1, []string{"is a damaged .zip"}},
-		{"index load " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1, []string{`it has index.ndjson, project.ndjson (did you mean "projects"?)`}},
-		{"index apply " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1, []string{"none of accounts, contacts, projects, signals", "it has index.ndjson"}},
+		{
+			"index load " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1,
+			[]string{`it has index.ndjson, project.ndjson (did you mean "projects"?)`},
+		},
+		{
+			"index apply " + misnamed, append([]string{"ATLAS_ELASTICSEARCH_URL=http://" + nowhere}, database...), 1,
+			[]string{"none of accounts, contacts, projects, signals", "it has index.ndjson"},
+		},
 		{"workspace set " + s.pro.ID.String(), database, 2, []string{"atlas workspace set: say what to change: --plan, --ceiling, --name or --time-zone"}},
-		{"follow projects --dir " + misnamed, append([]string{"ATLAS_FOLLOW_POSTGRES_URL=postgres://u:" + secret + "@" + nowhere + "/x"}, service...), 2, []string{"--postgres (ATLAS_FOLLOW_POSTGRES_URL) needs --table"}},
+		{
+			"follow projects --dir " + misnamed,
+			append([]string{"ATLAS_FOLLOW_POSTGRES_URL=postgres://u:" + secret + "@" + nowhere + "/x"}, service...), 2,
+			[]string{"--postgres (ATLAS_FOLLOW_POSTGRES_URL) needs --table"},
+		},
 		{"key delete x", nil, 2, []string{`did you mean "revoke"?`}},
-		{"serve --traces localhost", nil, 2, []string{"--traces (ATLAS_TRACES) must begin with http:// or https://, such as http://127.0.0.1:4318", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
-		{"serve", []string{"ATLAS_TLS_CERT=" + secret}, 2, []string{"the variable ATLAS_TLS_CERT means nothing", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
+		{"serve --traces localhost", nil, 2, []string{
+			"--traces (ATLAS_TRACES) must begin with http:// or https://, such as http://127.0.0.1:4318",
+			"--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys",
+		}},
+		{
+			"serve", []string{"ATLAS_TLS_CERT=" + secret}, 2,
+			[]string{
+				"the variable ATLAS_TLS_CERT means nothing", "--elasticsearch-url", "--postgres-url",
+				"--postgres-system-url", "--redis-url", "--cursor-keys",
+			},
+		},
 		// A third list.
 		{"enrich " + list + " --out list.xlsx", service, 2, []string{"list.xlsx is not the name of a CSV file"}},
 		{"enrich " + list + " --out list.xlsx.gz", service, 2, []string{"list.xlsx.gz is not the name of a CSV file"}},
-		{"enrich " + headless + " --out -", service, 2, []string{"if this first row is data already, put a header before it, such as name,city", "separated by commas, semicolons, tabs or |"}},
-		{"search accounts", append([]string{"ATLAS_TOKEN=" + secret}, service...), 2, []string{"--api-key (ATLAS_API_KEY) and --token (ATLAS_TOKEN) are both given, and exclude each other", "needs --workspace"}},
-		{"search accounts", append([]string{"ATLAS_WORKSPACE=Acme"}, service...), 2, []string{"--workspace (ATLAS_WORKSPACE) must be the id of a workspace", "UUID"}},
+		{"enrich " + headless + " --out -", service, 2, []string{
+			"if this first row is data already, put a header before it, such as name,city",
+			"separated by commas, semicolons, tabs or |",
+		}},
+		{"search accounts", append([]string{"ATLAS_TOKEN=" + secret}, service...), 2, []string{
+			"--api-key (ATLAS_API_KEY) and --token (ATLAS_TOKEN) are both given, and exclude each other",
+			"needs --workspace",
+		}},
+		{"search accounts", append([]string{"ATLAS_WORKSPACE=Acme"}, service...), 2, []string{
+			"--workspace (ATLAS_WORKSPACE) must be the id of a workspace", "UUID",
+		}},
 		{"search --view Large", service, 2, []string{"--view must be the id of a View", "GET /workspace/views lists the ids"}},
 		{"search book", service, 2, []string{"did you mean --book?"}},
 		{"export accounts --out a.csv --limit 5", service, 2, []string{"--max-credits bounds how many records are read"}},
@@ -180,15 +254,27 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"search projects -f stage=", service, 2, []string{`a value is missing; records without one are found by --filter '{"stage":{"known":false}}'`}},
 		{"search projects -f stage=null", service, 2, []string{`--filter '{"stage":{"known":false}}'`}},
 		{"search projects -f stage=permitted|filed", service, 2, []string{"--filter stage=permitted --filter stage=filed"}},
-		{"search projects -f filed_at=2020", service, 2, []string{"the service does not accept the request:", "--filter filed_at must be", "written filed_at=2020-01-01..2020-12-31"}},
+		{"search projects -f filed_at=2020", service, 2, []string{
+			"the service does not accept the request:", "--filter filed_at must be",
+			"written filed_at=2020-01-01..2020-12-31",
+		}},
 		{"follow projects --postgres postgres://u@" + nowhere + "/x", service, 2, []string{"--table is missing"}},
-		{"key create --name k --scope all --workspace Acme", database, 2, []string{"--workspace must be a UUID", "atlas workspace list shows the ids"}},
-		{"member remove anna@example.com --workspace " + s.pro.ID.String(), database, 2, []string{"<user> must be a UUID", "atlas member list shows the ids"}},
-		{"workspace delete", database, 2, []string{`there is no command "delete": create, set, list`, "atlas workspace --help lists what there is"}},
+		{"key create --name k --scope all --workspace Acme", database, 2, []string{
+			"--workspace must be a UUID", "atlas workspace list shows the ids",
+		}},
+		{"member remove anna@example.com --workspace " + s.pro.ID.String(), database, 2, []string{
+			"<user> must be a UUID", "atlas member list shows the ids",
+		}},
+		{"workspace delete", database, 2, []string{
+			`there is no command "delete": create, set, list`, "atlas workspace --help lists what there is",
+		}},
 		{"index load " + part, indexing, 1, []string{"only with --allow-missing; it has accounts.ndjson (nothing"}},
 		{"index load " + filepath.Dir(part), indexing, 1, []string{"it has the folder " + part + " with such files"}},
 		{"facets projects --facet stage,city", service, 2, []string{"--facet stage --facet city"}},
-		{"serve --listen 127.0.0.1:99999", nil, 2, []string{"the port at most 65535", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url", "--cursor-keys"}},
+		{"serve --listen 127.0.0.1:99999", nil, 2, []string{
+			"the port at most 65535", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--redis-url",
+			"--cursor-keys",
+		}},
 		{"ready --timeout 1h", nil, 2, []string{"--timeout must be 100ms to 1m, not 1h"}},
 	} {
 		got := atlasWith(t, m.env, strings.Fields(m.typed)...)
@@ -200,7 +286,8 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 				t.Errorf("atlas %s: no %q in\n%s", m.typed, want, got.err)
 			}
 		}
-		if strings.Count(got.err, "\n") > len(m.want)+2 || strings.Contains(got.err, secret) || strings.Contains(got.err, s.key) || strings.Contains(got.err, "\x1b") || strings.Contains(got.err, "Usage:") {
+		if strings.Count(got.err, "\n") > len(m.want)+2 || strings.Contains(got.err, secret) ||
+			strings.Contains(got.err, s.key) || strings.Contains(got.err, "\x1b") || strings.Contains(got.err, "Usage:") {
 			t.Errorf("atlas %s says\n%s", m.typed, got.err)
 		}
 	}
@@ -230,7 +317,10 @@ func TestEndsFromOutside(t *testing.T) {
 	}))
 	defer hanging.Close()
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "search", "accounts")
-	command.Env = []string{runAsAtlas + "=1", "ATLAS_URL=" + hanging.URL + "/api/v1", "ATLAS_TOKEN=t", "ATLAS_WORKSPACE=" + workspace.NewID().String()}
+	command.Env = []string{
+		runAsAtlas + "=1", "ATLAS_URL=" + hanging.URL + "/api/v1", "ATLAS_TOKEN=t",
+		"ATLAS_WORKSPACE=" + workspace.NewID().String(),
+	}
 	var said syncBuffer
 	command.Stderr = &said
 	if err := command.Start(); err != nil {

@@ -82,10 +82,17 @@ func TestRequestLines(t *testing.T) {
 	in := "?workspace_id=" + s.pro.ID.String()
 	project := s.search(query.Projects, `{"limit": 1}`).ids(t)[0]
 	record := string(s.call("GET", "/data/projects/"+project, s.key, "", "X-Request-Id", "the-get").raw)
-	s.call("POST", "/workspace/projects/upsert", s.key, `{"project_id":"`+project+`","notes":"confidential note","tags":["confidential tag"],"workspace_status":"confidential status"}`, "X-Request-Id", "the-upsert")
+	s.call(
+		"POST", "/workspace/projects/upsert", s.key,
+		`{"project_id":"`+project+`","notes":"confidential note","tags":["confidential tag"],"workspace_status":"confidential status"}`,
+		"X-Request-Id", "the-upsert",
+	)
 	s.call("POST", "/workspace/projects/search", s.key, `{"query":"confidential query"}`, "X-Request-Id", "the-search")
 	s.call("POST", "/workspace/views/upsert"+in, owner, `{"dataset":"projects","view_type":"static","name":"confidential view"}`)
-	s.call("POST", "/workspace/invitations"+in, owner, `{"email":"confidential@example.com","role":"member"}`, "X-Request-Id", "the-invitation")
+	s.call(
+		"POST", "/workspace/invitations"+in, owner, `{"email":"confidential@example.com","role":"member"}`,
+		"X-Request-Id", "the-invitation",
+	)
 	s.call("POST", "/data/projects/search", s.key, `{"confidential key":1,"query":`, "X-Request-Id", "the-bad-one")
 	s.call("GET", "/data/projects/confidential", s.key, "")
 	s.call("GET", "/confidential/path", s.key, "", "X-Request-Id", "the-lost-one")
@@ -103,14 +110,29 @@ func TestRequestLines(t *testing.T) {
 		byID[id] = line
 	}
 	for id, want := range map[string]map[string]any{
-		"the-get": {"operation": "get_project", "method": "GET", "path": "/api/v1/data/projects/:id", "status": 200.0, "principal": "key", "client": "127.0.0.1", "key": keyID, "user": nil,
-			"workspace": s.pro.ID.String(), "credits": 1.0, "code": nil},
-		"the-upsert":     {"operation": "upsert_workspace_project", "status": 200.0, "credits": nil},
-		"the-invitation": {"operation": "create_invitation", "status": 200.0, "principal": "user", "user": userID, "key": nil, "elasticsearch_ms": nil, "redis_ms": positive},
-		"the-search":     {"operation": "search_workspace_projects", "status": 200.0, "duration_ms": positive, "elasticsearch_ms": positive, "postgres_ms": positive, "redis_ms": positive},
-		"the-bad-one":    {"operation": "search_projects", "status": 400.0, "code": "invalid_input", "credits": 0.0, "elasticsearch_ms": nil},
-		"the-lost-one":   {"operation": "none", "path": "", "status": 404.0, "code": "not_found", "workspace": nil, "client": "127.0.0.1", "key": nil},
-		"the-stranger":   {"operation": "get_usage", "status": 401.0, "code": "unauthorized", "workspace": nil, "principal": nil, "client": "127.0.0.1", "key": nil, "user": nil},
+		"the-get": {
+			"operation": "get_project", "method": "GET", "path": "/api/v1/data/projects/:id", "status": 200.0,
+			"principal": "key", "client": "127.0.0.1", "key": keyID, "user": nil,
+			"workspace": s.pro.ID.String(), "credits": 1.0, "code": nil,
+		},
+		"the-upsert": {"operation": "upsert_workspace_project", "status": 200.0, "credits": nil},
+		"the-invitation": {
+			"operation": "create_invitation", "status": 200.0, "principal": "user", "user": userID, "key": nil,
+			"elasticsearch_ms": nil, "redis_ms": positive,
+		},
+		"the-search": {
+			"operation": "search_workspace_projects", "status": 200.0, "duration_ms": positive,
+			"elasticsearch_ms": positive, "postgres_ms": positive, "redis_ms": positive,
+		},
+		"the-bad-one": {"operation": "search_projects", "status": 400.0, "code": "invalid_input", "credits": 0.0, "elasticsearch_ms": nil},
+		"the-lost-one": {
+			"operation": "none", "path": "", "status": 404.0, "code": "not_found", "workspace": nil,
+			"client": "127.0.0.1", "key": nil,
+		},
+		"the-stranger": {
+			"operation": "get_usage", "status": 401.0, "code": "unauthorized", "workspace": nil, "principal": nil,
+			"client": "127.0.0.1", "key": nil, "user": nil,
+		},
 	} {
 		line := byID[id]
 		for field, value := range want {
@@ -171,7 +193,9 @@ func TestMetrics(t *testing.T) {
 	s.call("POST", "/workspace/projects/upsert", s.key, `{"project_id":"`+project+`","notes":"one"}`)
 	s.call("POST", "/workspace/invitations", s.key, `{"email":"new@example.com","role":"member"}`)
 	for range 2 {
-		if status, _, _, text := send(t, s.base, s.key, "k", "/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"One"}`); status != http.StatusOK {
+		if status, _, _, text := send(
+			t, s.base, s.key, "k", "/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"One"}`,
+		); status != http.StatusOK {
 			t.Fatalf("%d %s", status, text)
 		}
 	}

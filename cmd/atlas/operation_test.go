@@ -22,7 +22,8 @@ func TestBackendsAway(t *testing.T) {
 		t.Parallel()
 		s := start(t, 0, func(c *server.Config) { c.ElasticsearchURL = []string{"http://" + nowhere} })
 		a := s.call("POST", "/data/accounts/search", s.key, "{}")
-		if a.status != 503 || a.body.Error.Code != "unavailable" || a.header.Get("Retry-After") == "" || strings.Contains(string(a.raw), nowhere) {
+		if a.status != 503 || a.body.Error.Code != "unavailable" || a.header.Get("Retry-After") == "" ||
+			strings.Contains(string(a.raw), nowhere) {
 			t.Errorf("search: %d %s", a.status, a.raw)
 		}
 		if got := string(s.call("GET", "/data/usage", s.key, "").body.Data); !strings.Contains(got, `"used_credits":0`) {
@@ -36,7 +37,8 @@ func TestBackendsAway(t *testing.T) {
 		if a := s.call("POST", "/data/fields/search", s.key, `{"kind": "number"}`); a.status != 200 {
 			t.Errorf("number fields: %d %s", a.status, a.raw)
 		}
-		if a := s.call("GET", "/health/ready", "", ""); a.status != 503 || !strings.Contains(string(a.raw), `"elasticsearch":"unavailable"`) || !strings.Contains(string(a.raw), `"redis":"ok"`) {
+		if a := s.call("GET", "/health/ready", "", ""); a.status != 503 ||
+			!strings.Contains(string(a.raw), `"elasticsearch":"unavailable"`) || !strings.Contains(string(a.raw), `"redis":"ok"`) {
 			t.Errorf("ready: %d %s", a.status, a.raw)
 		}
 		s.call("GET", "/health/ready", "", "")
@@ -55,7 +57,9 @@ func TestBackendsAway(t *testing.T) {
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, 0, func(c *server.Config) { c.RedisURL = "redis://" + nowhere; c.RedisTimeout = 100 * time.Millisecond })
-		for path, want := range map[string]int{"/data/usage": 503, "/workspace/credits": 503, "/workspace": 200, "/data/fields/accounts/name": 200} {
+		for path, want := range map[string]int{
+			"/data/usage": 503, "/workspace/credits": 503, "/workspace": 200, "/data/fields/accounts/name": 200,
+		} {
 			if a := s.call("GET", path, s.key, ""); a.status != want {
 				t.Errorf("%s: %d %s", path, a.status, a.raw)
 			}
@@ -85,7 +89,8 @@ func TestBackendsAway(t *testing.T) {
 		}
 		waitFor(t, "the metrics tell that the backlog cannot be read", func() bool {
 			m := s.metrics()
-			return !strings.Contains(m, "atlas_backlog_read_errors_total{backlog=\"projection\"} 0\n") && !strings.Contains(m, "atlas_projection_pending ")
+			return !strings.Contains(m, "atlas_backlog_read_errors_total{backlog=\"projection\"} 0\n") &&
+				!strings.Contains(m, "atlas_projection_pending ")
 		})
 		m := s.metrics()
 		if !strings.Contains(m, `atlas_backend_call_duration_seconds_count{backend="postgres",operation="connect",outcome="error"} `) {
@@ -171,7 +176,10 @@ func TestConfigurationFaultsAreToldAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("no fault")
 	}
-	for _, want := range []string{"--listen", "--index-prefix", "--redis-url", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--cursor-keys", "--search-timeout", "--redis-timeout", "--max-requests", "--elasticsearch-max-calls"} {
+	for _, want := range []string{
+		"--listen", "--index-prefix", "--redis-url", "--elasticsearch-url", "--postgres-url", "--postgres-system-url",
+		"--cursor-keys", "--search-timeout", "--redis-timeout", "--max-requests", "--elasticsearch-max-calls",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not named in:\n%v", want, err)
 		}

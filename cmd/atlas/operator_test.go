@@ -95,13 +95,17 @@ func TestOperatorCommands(t *testing.T) {
 		operator.KeyReport
 		Key string
 	}
-	o.json(&key, "key", "create", "--workspace", one.ID.String(), "--workspace", two.ID.String(), "--name", "k", "--scope", "data:read", "--expires-in", "720h")
+	o.json(
+		&key, "key", "create", "--workspace", one.ID.String(), "--workspace", two.ID.String(), "--name", "k", "--scope",
+		"data:read", "--expires-in", "720h",
+	)
 	if id, _, err := workspace.ParseKey(key.Key); err != nil || id != key.ID || len(key.Workspaces) != 2 || key.Workspaces[0] != one.ID ||
 		len(key.Scopes) != 1 || key.State != "active" || key.ExpiresAt.Sub(key.CreatedAt) != 720*time.Hour {
 		t.Errorf("key %+v, %v", key, err)
 	}
 	secret := key.Key[43:]
-	if out, _ := o.run(0, "key", "list", "--workspace", two.ID.String()); !strings.Contains(out, key.ID.String()) || strings.Contains(out, secret) {
+	if out, _ := o.run(0, "key", "list", "--workspace", two.ID.String()); !strings.Contains(out, key.ID.String()) ||
+		strings.Contains(out, secret) {
 		t.Errorf("keys:\n%s", out)
 	}
 	for _, step := range []struct {
@@ -133,11 +137,17 @@ func TestOperatorCommands(t *testing.T) {
 		}
 	}
 	var endless operator.KeyReport
-	o.json(&endless, "key", "create", "--workspace", one.ID.String(), "--name", "endless", "--scope", "data:read", "--scope", "workspace:read", "--expires", "never")
+	o.json(
+		&endless, "key", "create", "--workspace", one.ID.String(), "--name", "endless", "--scope", "data:read",
+		"--scope", "workspace:read", "--expires", "never",
+	)
 	if endless.ExpiresAt != nil || len(endless.Scopes) != 2 {
 		t.Errorf("--expires never: %+v", endless)
 	}
-	o.json(&key, "key", "create", "--workspace", one.ID.String(), "--name", "script", "--scope", "all", "--daily-credits", "500", "--requests-per-second", "20")
+	o.json(
+		&key, "key", "create", "--workspace", one.ID.String(), "--name", "script", "--scope", "all", "--daily-credits",
+		"500", "--requests-per-second", "20",
+	)
 	budget(key.KeyReport, 500, 20)
 	if len(key.Scopes) != len(workspace.AllScopes()) || key.ExpiresAt == nil || key.ExpiresAt.Sub(key.CreatedAt) != 90*24*time.Hour {
 		t.Errorf("without --expires: %+v", key.KeyReport)
@@ -170,7 +180,10 @@ func TestOperatorCommands(t *testing.T) {
 		t.Errorf("%v in\n%s", err, out)
 	}
 	// The workspace may be that of the shell.
-	if got := atlasWith(t, []string{"ATLAS_WORKSPACE=" + one.ID.String(), "ATLAS_POSTGRES_SYSTEM_URL=" + d.System}, "member", "list"); got.status != 0 || !strings.Contains(got.out, "olga@example.com") {
+	if got := atlasWith(
+		t, []string{"ATLAS_WORKSPACE=" + one.ID.String(), "ATLAS_POSTGRES_SYSTEM_URL=" + d.System}, "member", "list",
+	); got.status != 0 ||
+		!strings.Contains(got.out, "olga@example.com") {
 		t.Errorf("%+v", got)
 	}
 
@@ -213,16 +226,25 @@ func TestOperatorMistakes(t *testing.T) {
 		{2, "must be a number from 1 on", []string{"key", "update", unknown, "--daily-credits", "0"}},
 		{1, "there is no API key with this id", []string{"key", "update", unknown, "--daily-credits", "none"}},
 		{1, "requests_per_second must be 1 to 1000000", []string{"key", "update", unknown, "--requests-per-second", "1000001"}},
-		{1, "daily_credits must be 1 to", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--daily-credits", "1000000000001"}},
-		{1, "expires_at must be in the future", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires-in=-1h"}},
+		{1, "daily_credits must be 1 to", []string{
+			"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--daily-credits",
+			"1000000000001",
+		}},
+		{1, "expires_at must be in the future", []string{
+			"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires-in=-1h",
+		}},
 		{2, "or never", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires", "0s"}},
 		{2, "or never", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires", "40000d"}},
 		{1, "no API key with this id", []string{"key", "revoke", unknown}},
 		{2, "must be the id of an API key", []string{"key", "revoke", "atlas_x"}},
 		{1, "no workspace with this id", []string{"member", "list", "--workspace", unknown}},
 		{1, "no user with this id", []string{"member", "release", unknown}},
-		{1, "no workspace with this id", []string{"member", "add", "--workspace", unknown, "--email", "a@b.example", "--name", "A", "--role", "member"}},
-		{1, "email must be an e-mail address", []string{"member", "add", "--workspace", unknown, "--email", "a", "--name", "A", "--role", "member"}},
+		{1, "no workspace with this id", []string{
+			"member", "add", "--workspace", unknown, "--email", "a@b.example", "--name", "A", "--role", "member",
+		}},
+		{1, "email must be an e-mail address", []string{
+			"member", "add", "--workspace", unknown, "--email", "a", "--name", "A", "--role", "member",
+		}},
 		{1, "whose token", []string{"token", jwt}},
 		{1, "no user has the address", []string{"token", jwt, "--email", "a@b.example"}},
 		{1, "at least 32 bytes", []string{"token", "--jwt-secret=short", "--user", unknown}},
@@ -243,7 +265,8 @@ func TestMovedCommands(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"dev", "stack"} {
 		var out, errs bytes.Buffer
-		if code := run(t.Context(), []string{command, "run"}, &out, &errs); code != 2 || !strings.Contains(errs.String(), "run atlas-dev "+command) {
+		if code := run(t.Context(), []string{command, "run"}, &out, &errs); code != 2 ||
+			!strings.Contains(errs.String(), "run atlas-dev "+command) {
 			t.Errorf("atlas %s: status %d, %s", command, code, &errs)
 		}
 	}

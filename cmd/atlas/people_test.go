@@ -67,7 +67,8 @@ func TestOperatorOfPeople(t *testing.T) {
 	for until := time.Now().Add(30 * time.Second); len(export()) < 6 && time.Now().Before(until); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if got := export(); len(got) != 6 || got[0].Kind != "setting" || got[3].Op != "upsert" || !slices.Equal(got[3].Changed, []string{"role"}) ||
+	if got := export(); len(got) != 6 || got[0].Kind != "setting" || got[3].Op != "upsert" ||
+		!slices.Equal(got[3].Changed, []string{"role"}) ||
 		got[5].Op != "delete" || got[5].Kind != "member" || got[5].ID != other.ID.String() {
 		t.Errorf("export: %+v", got)
 	}
@@ -100,12 +101,14 @@ func TestOperatorOfPeople(t *testing.T) {
 			t.Errorf("%s: %+v", step.command, one)
 		}
 	}
-	if out, _ := o.run(0, "skill", "list", in); !strings.Contains(out, "workspace/bid-letters  draft") || strings.Contains(out, "iary") || strings.Contains(out, "content") {
+	if out, _ := o.run(0, "skill", "list", in); !strings.Contains(out, "workspace/bid-letters  draft") ||
+		strings.Contains(out, "iary") || strings.Contains(out, "content") {
 		t.Errorf("list:\n%s", out)
 	}
 
 	var zoned operator.WorkspaceReport
-	if o.json(&zoned, "workspace", "set", w.ID.String(), "--time-zone=America/Edmonton"); zoned.TimeZone != "America/Edmonton" || w.TimeZone != "UTC" {
+	if o.json(&zoned, "workspace", "set", w.ID.String(), "--time-zone=America/Edmonton"); zoned.TimeZone != "America/Edmonton" ||
+		w.TimeZone != "UTC" {
 		t.Errorf("time zone %q, before %q", zoned.TimeZone, w.TimeZone)
 	}
 	unknown := workspace.NewID().String()
@@ -144,7 +147,8 @@ func TestOperatorOfPeople(t *testing.T) {
 		User      workspace.UserID
 		ExpiresIn int `json:"expires_in"`
 	}
-	if o.json(&token, "token", jwt, "--user="+owner.ID.String(), "--ttl=2h"); token.User != owner.ID || token.ExpiresIn != 7200 || strings.Count(token.Token, ".") != 2 {
+	if o.json(&token, "token", jwt, "--user="+owner.ID.String(), "--ttl=2h"); token.User != owner.ID || token.ExpiresIn != 7200 ||
+		strings.Count(token.Token, ".") != 2 {
 		t.Errorf("token: %+v", token)
 	}
 }

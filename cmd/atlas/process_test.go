@@ -43,7 +43,8 @@ func startProcess(t *testing.T, s *service, env ...string) *process {
 			_, _ = p.log.Write(append(lines.Bytes(), '\n'))
 			var line struct{ Msg, Address, API, Docs, Explorer string }
 			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
-				if at := "http://" + line.Address; s.config.PublicURL == "" && (line.API != at+api.Version || line.Docs != at+api.DocsPath || line.Explorer != at+"/") {
+				if at := "http://" + line.Address; s.config.PublicURL == "" &&
+					(line.API != at+api.Version || line.Docs != at+api.DocsPath || line.Explorer != at+"/") {
 					t.Errorf("the line says not where things are: %s", lines.Text())
 				}
 				address <- line.Address

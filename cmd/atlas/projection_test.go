@@ -51,7 +51,9 @@ func TestProjectionCommands(t *testing.T) {
 	}
 	look := func() (st status) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(atlas("projection", "status", "--json", "--postgres-system-url", s.config.PostgresSystemURL)), &st); err != nil {
+		if err := json.Unmarshal(
+			[]byte(atlas("projection", "status", "--json", "--postgres-system-url", s.config.PostgresSystemURL)), &st,
+		); err != nil {
 			t.Fatal(err)
 		}
 		return st
@@ -67,7 +69,8 @@ func TestProjectionCommands(t *testing.T) {
 		t.Fatal("the lease is taken")
 	}
 	out := atlas("projection", "rebuild", "--elasticsearch-url", s.config.ElasticsearchURL[0], "--index-prefix", s.config.IndexPrefix,
-		"--held-index-prefix", s.config.HeldIndexPrefix, "--postgres-url", s.config.PostgresURL, "--postgres-system-url", s.config.PostgresSystemURL)
+		"--held-index-prefix", s.config.HeldIndexPrefix, "--postgres-url", s.config.PostgresURL, "--postgres-system-url",
+		s.config.PostgresSystemURL)
 	if !strings.Contains(out, "new indices") {
 		t.Errorf("%s", out)
 	}
@@ -80,7 +83,8 @@ func TestProjectionCommands(t *testing.T) {
 	if diff := cmp.Diff(ids, found()); diff != "" {
 		t.Error(diff)
 	}
-	if text := atlas("projection", "status", "--postgres-system-url", s.config.PostgresSystemURL); !strings.Contains(text, "held records") || !strings.Contains(text, "(serving)") {
+	if text := atlas("projection", "status", "--postgres-system-url", s.config.PostgresSystemURL); !strings.Contains(text, "held records") ||
+		!strings.Contains(text, "(serving)") {
 		t.Errorf("%s", text)
 	}
 }

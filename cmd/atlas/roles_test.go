@@ -103,7 +103,8 @@ func TestWrongRoleComesToLight(t *testing.T) {
 			waitFor(t, "the log tells", func() bool { return len(s.lines(server.WrongRole)) > 0 })
 			reported := s.lines(server.WrongRole)
 			cause, _ := reported[0]["error"].(string)
-			if len(reported) != 1 || reported[0]["level"] != "ERROR" || !strings.Contains(cause, "--postgres-url (ATLAS_POSTGRES_URL): ") || !strings.Contains(cause, "atlas_app") {
+			if len(reported) != 1 || reported[0]["level"] != "ERROR" ||
+				!strings.Contains(cause, "--postgres-url (ATLAS_POSTGRES_URL): ") || !strings.Contains(cause, "atlas_app") {
 				t.Errorf("reported: %v", reported)
 			}
 			for range 3 {

@@ -95,7 +95,9 @@ func TestRollingRestart(t *testing.T) {
 	s := start(t, 1_000_000)
 	projects := s.search(query.Projects, `{"limit": 8}`).ids(t)
 	waitFor(t, "the indices of held records are there", func() bool {
-		return s.call("POST", "/workspace/projects/upsert", s.key, fmt.Sprintf(`{"project_id":%q,"notes":"first"}`, projects[0])).status == http.StatusOK &&
+		return s.call(
+			"POST", "/workspace/projects/upsert", s.key, fmt.Sprintf(`{"project_id":%q,"notes":"first"}`, projects[0]),
+		).status == http.StatusOK &&
 			s.call("POST", "/workspace/projects/search", s.key, `{"limit": 1}`).status == http.StatusOK
 	})
 	before := s.usedCredits()

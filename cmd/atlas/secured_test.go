@@ -110,7 +110,8 @@ func TestSecuredElasticsearch(t *testing.T) {
 	database := pgtest.New(t)
 	loading, serving := node.key(t, "load", loadPrivileges), node.key(t, "serve", servePrivileges)
 
-	if status, said := node.load(t, database, "--elasticsearch-user="+node.Username, "--elasticsearch-password=wrong"); status != 1 || strings.Contains(said, "wrong") {
+	if status, said := node.load(t, database, "--elasticsearch-user="+node.Username, "--elasticsearch-password=wrong"); status != 1 ||
+		strings.Contains(said, "wrong") {
 		t.Errorf("loading with a wrong password: status %d\n%s", status, said)
 	}
 	if status, said := node.load(t, database, "--elasticsearch-api-key="+serving); status != 1 {
@@ -151,7 +152,8 @@ func TestSecuredElasticsearch(t *testing.T) {
 			} else {
 				s.isUnavailable(t)
 			}
-			if strings.Contains(s.log.String(), "s3cret") || strings.Contains(s.log.String(), serving) || strings.Contains(s.log.String(), node.Password) {
+			if strings.Contains(s.log.String(), "s3cret") || strings.Contains(s.log.String(), serving) ||
+				strings.Contains(s.log.String(), node.Password) {
 				t.Errorf("a secret is logged:\n%s", s.log)
 			}
 		})
@@ -171,7 +173,9 @@ func (s *service) searchesAndKeeps(t *testing.T) {
 	if a := s.call("GET", "/data/release", s.key, ""); a.status != http.StatusOK {
 		t.Errorf("release: %d %s", a.status, a.raw)
 	}
-	if a := s.call("POST", "/workspace/accounts/upsert", s.key, fmt.Sprintf(`{"account_id":%q,"tags":["kept"]}`, ids[1])); a.status != http.StatusOK {
+	if a := s.call(
+		"POST", "/workspace/accounts/upsert", s.key, fmt.Sprintf(`{"account_id":%q,"tags":["kept"]}`, ids[1]),
+	); a.status != http.StatusOK {
 		t.Fatalf("upsert: %d %s", a.status, a.raw)
 	}
 	a := s.call("POST", "/workspace/accounts/search", s.key, `{"filters":{"tags":{"value":"kept"}}}`)
@@ -198,7 +202,8 @@ func (s *service) searchesAndKeeps(t *testing.T) {
 // the server that is not charged and ends when an operator corrects the settings.
 func (s *service) isUnavailable(t *testing.T) {
 	t.Helper()
-	if a := s.call("GET", "/health/ready", "", ""); a.status != http.StatusServiceUnavailable || !strings.Contains(string(a.raw), "elasticsearch") {
+	if a := s.call("GET", "/health/ready", "", ""); a.status != http.StatusServiceUnavailable ||
+		!strings.Contains(string(a.raw), "elasticsearch") {
 		t.Errorf("readiness: %d %s", a.status, a.raw)
 	}
 	began := time.Now()

@@ -50,7 +50,9 @@ func globalData(t *testing.T) string {
 	loadOnce.Do(func() {
 		shared.prefix = "e2e-" + strings.ToLower(uuid.NewString()[:8]) + "-"
 		dir := t.TempDir()
-		if _, shared.err = generate.Generate(context.Background(), generate.Options{Records: datasetRecords, Seed: 7, Dir: dir}); shared.err != nil {
+		if _, shared.err = generate.Generate(context.Background(), generate.Options{
+			Records: datasetRecords, Seed: 7, Dir: dir,
+		}); shared.err != nil {
 			return
 		}
 		var es *elastic.Client
@@ -83,11 +85,17 @@ type service struct {
 // testConfig serves on the test backends, with this database.
 func testConfig(t *testing.T, d *pgtest.Databases) server.Config {
 	return server.Config{
-		Elastic: cli.Elastic{ElasticsearchURL: []string{backends.Elasticsearch(t)}, IndexPrefix: globalData(t), HeldIndexPrefix: "e2e-" + strings.ReplaceAll(d.Name, "_", "-") + "-"},
-		Listen:  "127.0.0.1:0", PostgresURL: d.App, PostgresSystemURL: d.System,
+		Elastic: cli.Elastic{
+			ElasticsearchURL: []string{backends.Elasticsearch(t)}, IndexPrefix: globalData(t),
+			HeldIndexPrefix: "e2e-" + strings.ReplaceAll(d.Name, "_", "-") + "-",
+		},
+		Listen: "127.0.0.1:0", PostgresURL: d.App, PostgresSystemURL: d.System,
 		RedisURL: backends.Redis(t), RedisPrefix: "e2e:" + d.Name + ":", RedisTimeout: 5 * time.Second, // a busy machine is no fault here
 		CursorKeys: []string{"0123456789abcdef"}, JWTSecret: testSecret, SearchTimeout: 30 * time.Second,
-		Operation: server.Operation{MaxRequests: api.DefaultMaxRequests, MCP: true, MCPMaxBytes: mcp.DefaultMaxBytes, MaxCalls: server.DefaultMaxCalls, Drain: 20 * time.Second, MetricsListen: "127.0.0.1:0"},
+		Operation: server.Operation{
+			MaxRequests: api.DefaultMaxRequests, MCP: true, MCPMaxBytes: mcp.DefaultMaxBytes,
+			MaxCalls: server.DefaultMaxCalls, Drain: 20 * time.Second, MetricsListen: "127.0.0.1:0",
+		},
 	}
 }
 
@@ -192,7 +200,9 @@ func (s *service) newKey(n people.NewKey) string {
 // user adds a member and returns a token.
 func (s *service) user(role people.Role, change ...func(*auth.Claims)) string {
 	s.t.Helper()
-	m, err := s.directory.AddMember(s.t.Context(), s.pro.ID, people.Member{Email: uuid.NewString() + "@example.com", Name: "Someone", Role: role})
+	m, err := s.directory.AddMember(s.t.Context(), s.pro.ID, people.Member{
+		Email: uuid.NewString() + "@example.com", Name: "Someone", Role: role,
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -130,7 +130,8 @@ func TestLoadIsShed(t *testing.T) {
 				group.Go(func() {
 					began := time.Now()
 					a := s.call("POST", "/data/accounts/search", s.key, body)
-					if a.status != http.StatusServiceUnavailable || a.body.Error.Code != "unavailable" || a.header.Get("Retry-After") != "1" || a.header.Get("X-Credits-Charged") != "0" {
+					if a.status != http.StatusServiceUnavailable || a.body.Error.Code != "unavailable" ||
+						a.header.Get("Retry-After") != "1" || a.header.Get("X-Credits-Charged") != "0" {
 						t.Errorf("beyond the bound: %d %v %s", a.status, a.header, a.raw)
 					}
 					if took := time.Since(began); took > 20*time.Second { // a search may take 30 s
@@ -192,7 +193,8 @@ func TestWorkspacesShare(t *testing.T) {
 	}
 	waitFor(t, "the workspace has its share", func() bool { return g.held.Load() == share })
 	a := s.call("POST", "/data/accounts/search", s.key, `{}`)
-	if a.status != http.StatusServiceUnavailable || a.body.Error.Code != "unavailable" || a.header.Get("Retry-After") != "1" || a.header.Get("X-Credits-Charged") != "0" {
+	if a.status != http.StatusServiceUnavailable || a.body.Error.Code != "unavailable" || a.header.Get("Retry-After") != "1" ||
+		a.header.Get("X-Credits-Charged") != "0" {
 		t.Errorf("past the share: %d %v %s", a.status, a.header, a.raw)
 	}
 	if m := s.metrics(); !strings.Contains(m, "atlas_requests_shed_total 1\n") {
@@ -236,7 +238,9 @@ func TestSlowBodiesHoldNoPlaces(t *testing.T) {
 	strangers := make([]string, 10)
 	for i := range strangers {
 		var err error
-		if strangers[i], err = auth.Mint(testSecret, auth.Claims{User: workspace.NewUserID(), Email: "stranger@example.com"}, time.Hour); err != nil {
+		if strangers[i], err = auth.Mint(
+			testSecret, auth.Claims{User: workspace.NewUserID(), Email: "stranger@example.com"}, time.Hour,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -266,7 +270,8 @@ func TestSlowBodiesHoldNoPlaces(t *testing.T) {
 			counted("atlas_requests_total", `{operation="search_accounts",status="503"}`, many-ofCaller) &&
 			counted("atlas_requests_total", `{operation="search_accounts",status="401"}`, many)
 	})
-	if !counted("atlas_requests_in_flight", "", ofCaller+ofOutsiders) || !counted("atlas_requests_shed_total", "", 2*many-ofCaller-ofOutsiders) {
+	if !counted("atlas_requests_in_flight", "", ofCaller+ofOutsiders) ||
+		!counted("atlas_requests_shed_total", "", 2*many-ofCaller-ofOutsiders) {
 		t.Errorf("counted otherwise:\n%s", s.metrics())
 	}
 	for name, token := range map[string]string{"the same workspace": second, "another workspace": other} {
@@ -276,7 +281,8 @@ func TestSlowBodiesHoldNoPlaces(t *testing.T) {
 			}
 		}
 	}
-	if a := s.call("POST", "/data/accounts/search", s.key, `{}`); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") != "1" || a.header.Get("X-Credits-Charged") != "0" {
+	if a := s.call("POST", "/data/accounts/search", s.key, `{}`); a.status != http.StatusServiceUnavailable ||
+		a.header.Get("Retry-After") != "1" || a.header.Get("X-Credits-Charged") != "0" {
 		t.Errorf("past the share: %d %v %s", a.status, a.header, a.raw)
 	}
 }
@@ -311,7 +317,8 @@ func TestClientLeaves(t *testing.T) {
 	if line := s.lines("request")[0]; line["status"] != 499.0 || line["client_left"] != true {
 		t.Errorf("logged: %v", line)
 	}
-	if m := s.metrics(); !strings.Contains(m, `atlas_requests_total{operation="search_accounts",status="499"} 1`+"\n") || strings.Contains(m, `status="5`) {
+	if m := s.metrics(); !strings.Contains(m, `atlas_requests_total{operation="search_accounts",status="499"} 1`+"\n") ||
+		strings.Contains(m, `status="5`) {
 		t.Errorf("counted otherwise:\n%s", m)
 	}
 }
@@ -363,7 +370,8 @@ func TestDrainLimit(t *testing.T) {
 			var res *http.Response
 			if res, err = http.DefaultTransport.RoundTrip(r); err == nil {
 				res.Body.Close()
-				if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "1" || res.Header.Get("X-Credits-Charged") != "0" {
+				if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "1" ||
+					res.Header.Get("X-Credits-Charged") != "0" {
 					t.Errorf("a search that was cut off: %d %v", res.StatusCode, res.Header)
 				}
 			}

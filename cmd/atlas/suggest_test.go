@@ -12,7 +12,9 @@ import (
 
 func (s *service) suggestCommand(t *testing.T) {
 	c := s.client(s.key)
-	want := must(c.Accounts.Suggest(t.Context(), client.SuggestRequest{Prefix: "b", Limit: 3, Filters: client.Filters{"state": client.AnyOf("AB")}}))(t)
+	want := must(c.Accounts.Suggest(t.Context(), client.SuggestRequest{
+		Prefix: "b", Limit: 3, Filters: client.Filters{"state": client.AnyOf("AB")},
+	}))(t)
 	if len(want) == 0 {
 		t.Fatal("no account in AB begins with b")
 	}
@@ -30,11 +32,13 @@ func (s *service) suggestCommand(t *testing.T) {
 	}
 	status, out, errs = s.atlas("suggest", "projects", "c", "--field", "city", "--limit", "2")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if status != 0 || strings.Join(strings.Fields(lines[0]), " ") != "FIELD VALUE COUNT ID" || len(lines) < 2 || !strings.HasPrefix(lines[1], "city") {
+	if status != 0 || strings.Join(strings.Fields(lines[0]), " ") != "FIELD VALUE COUNT ID" || len(lines) < 2 ||
+		!strings.HasPrefix(lines[1], "city") {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
 	for want, args := range map[string][]string{
-		"--limit must be": {"accounts", "x", "--limit", "21"}, "<dataset> must be": {"firms", "x"}, "no relations": {"accounts", "x", "--filter", "has_project"}, "prefix": {"accounts", "?!"},
+		"--limit must be": {"accounts", "x", "--limit", "21"}, "<dataset> must be": {"firms", "x"},
+		"no relations": {"accounts", "x", "--filter", "has_project"}, "prefix": {"accounts", "?!"},
 	} {
 		if status, out, errs := s.atlas(append([]string{"suggest"}, args...)...); status != 2 || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%v: %d %s%s, want %q", args, status, out, errs, want)

@@ -96,7 +96,10 @@ func TestBookCursors(t *testing.T) {
 			t.Fatal(b.Err())
 		}
 	}
-	for _, sort := range []*client.Sort{client.Asc("name"), client.Desc("updated_at"), client.Desc("atlas_score"), client.Asc("atlas_score"), client.Desc("projects_count"), client.Asc("created_at")} {
+	for _, sort := range []*client.Sort{
+		client.Asc("name"), client.Desc("updated_at"), client.Desc("atlas_score"), client.Asc("atlas_score"),
+		client.Desc("projects_count"), client.Asc("created_at"),
+	} {
 		q := client.Search{Limit: 10, Sort: sort}
 		seen, pages := map[string]bool{}, 0
 		for page, err := range c.Book.Accounts.Pages(t.Context(), q) {
@@ -113,7 +116,10 @@ func TestBookCursors(t *testing.T) {
 				continue
 			}
 			q.SearchAfter = page.Next
-			for _, foreign := range []*client.Source[json.RawMessage]{&other.Book.Dataset("accounts").Source, &c.Book.Dataset("contacts").Source, &c.Dataset("accounts").Source} {
+			for _, foreign := range []*client.Source[json.RawMessage]{
+				&other.Book.Dataset("accounts").Source, &c.Book.Dataset("contacts").Source,
+				&c.Dataset("accounts").Source,
+			} {
 				// A sort that is unknown there is refused for that reason.
 				if _, err := foreign.Search(t.Context(), q); !errors.Is(err, client.ErrBadRequest) && !errors.Is(err, client.ErrInvalidInput) {
 					t.Errorf("%v: its cursor elsewhere: %v", sort, err)

@@ -61,11 +61,17 @@ func TestTraces(t *testing.T) {
 	sink := newTraceCollector(t)
 	s := start(t, 1000, func(c *server.Config) { c.Traces = sink.URL + "/" })
 	const traceID, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-	found := s.call("POST", "/data/projects/search", s.key, `{"query": "elephantine", "limit": 3}`, "traceparent", "00-"+traceID+"-"+parent+"-01")
+	found := s.call(
+		"POST", "/data/projects/search", s.key, `{"query": "elephantine", "limit": 3}`, "traceparent",
+		"00-"+traceID+"-"+parent+"-01",
+	)
 	if found.status != http.StatusOK {
 		t.Fatalf("search: %d %s", found.status, found.raw)
 	}
-	upsert := s.call("POST", "/workspace/accounts/upsert", s.key, `{"account_id":"`+s.search("accounts", `{"limit":1}`).ids(t)[0]+`","notes":"elephantine"}`)
+	upsert := s.call(
+		"POST", "/workspace/accounts/upsert", s.key,
+		`{"account_id":"`+s.search("accounts", `{"limit":1}`).ids(t)[0]+`","notes":"elephantine"}`,
+	)
 	if upsert.status != http.StatusOK {
 		t.Fatalf("upsert: %d %s", upsert.status, upsert.raw)
 	}

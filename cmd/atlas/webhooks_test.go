@@ -63,7 +63,10 @@ func TestWebhooksAreTold(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t, func(c *server.Config) { c.Webhooks.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ctx, c, l := t.Context(), w.client(w.key), receiveEvents(t)
-	w.load(map[string]string{"accounts": account(1, `,"name":"One"`) + "\n" + account(2, `,"name":"Two"`) + "\n" + account(3, `,"name":"Three"`) + "\n" + account(4, `,"name":"Four"`)})
+	w.load(map[string]string{
+		"accounts": account(1, `,"name":"One"`) + "\n" + account(2, `,"name":"Two"`) + "\n" + account(3, `,"name":"Three"`) +
+			"\n" + account(4, `,"name":"Four"`),
+	})
 	id := func(n int) string { return fmt.Sprintf("10000000-0000-4000-8000-%012d", n) }
 	for _, n := range []int{1, 2, 3} {
 		if a := w.call("POST", "/workspace/accounts/upsert", w.key, `{"account_id":"`+id(n)+`","notes":"x"}`); a.status != 200 {
@@ -71,7 +74,10 @@ func TestWebhooksAreTold(t *testing.T) {
 		}
 	}
 	must(c.Subscriptions.Upsert(ctx, "permit_issued", client.Delivery{}))(t)
-	hook := must(c.Webhooks.Upsert(ctx, "", l.URL+"/atlas", "signal.arrived", "record.changed", "record.deleted", "record.merged", "credits.threshold", "load.switched"))(t)
+	hook := must(c.Webhooks.Upsert(
+		ctx, "", l.URL+"/atlas", "signal.arrived", "record.changed", "record.deleted", "record.merged",
+		"credits.threshold", "load.switched",
+	))(t)
 	l.mu.Lock()
 	l.secret = hook.Secret
 	l.mu.Unlock()
@@ -79,13 +85,17 @@ func TestWebhooksAreTold(t *testing.T) {
 	w.eventually("a test comes", func() bool { return l.has("webhook.test", hook.ID) })
 	// The dispatcher begins with what happens after its first look.
 	w.eventually("a change is told", func() bool {
-		w.index(0, "apply", "--accounts", w.file(`{"id":"`+id(1)+`","name":"New `+time.Now().String()+`","updated_at":"`+time.Now().UTC().Format(time.RFC3339Nano)+`"}`))
+		w.index(
+			0, "apply", "--accounts",
+			w.file(`{"id":"`+id(1)+`","name":"New `+time.Now().String()+`","updated_at":"`+time.Now().UTC().Format(time.RFC3339Nano)+`"}`),
+		)
 		time.Sleep(1500 * time.Millisecond)
 		return l.has("record.changed", id(1), `"name"`)
 	})
 	now := time.Now().UTC()
 	w.index(0, "apply", "--accounts", w.file(
-		`{"id":"`+id(2)+`","deleted":true}`, `{"id":"`+id(3)+`","merged_into":"`+id(1)+`"}`, `{"id":"`+id(4)+`","name":"Quatre","updated_at":"2026-01-01"}`))
+		`{"id":"`+id(2)+`","deleted":true}`, `{"id":"`+id(3)+`","merged_into":"`+id(1)+`"}`,
+		`{"id":"`+id(4)+`","name":"Quatre","updated_at":"2026-01-01"}`))
 	w.eventually("a deletion is told", func() bool { return l.has("record.deleted", id(2)) })
 	w.eventually("a merge is told", func() bool { return l.has("record.merged", id(3), id(1)) })
 	signal := "50000000-0000-4000-8000-000000000001"
@@ -113,7 +123,8 @@ func TestWebhooksAreTold(t *testing.T) {
 	if usage.Used != 0 {
 		t.Errorf("%d credits were used", usage.Used)
 	}
-	if m := w.metrics(); !strings.Contains(m, `atlas_job_runs_total{outcome="ok",task="webhook"}`) || !strings.Contains(m, "atlas_jobs_pending 0") {
+	if m := w.metrics(); !strings.Contains(m, `atlas_job_runs_total{outcome="ok",task="webhook"}`) ||
+		!strings.Contains(m, "atlas_jobs_pending 0") {
 		t.Error("the metrics lack webhooks")
 	}
 }

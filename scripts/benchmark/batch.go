@@ -134,7 +134,10 @@ func (s *sides) batches() (all []*load.Request) {
 			items[i]["dataset"] = parts[len(parts)-2]
 		}
 		body := must(json.Marshal(map[string]any{"searches": items}))
-		all = append(all, &load.Request{Method: "POST", URL: must(url.Parse(s.server.Base + "/data/search/batch")), Header: group[0].Header, Body: body})
+		all = append(all, &load.Request{
+			Method: "POST", URL: must(url.Parse(s.server.Base + "/data/search/batch")), Header: group[0].Header,
+			Body: body,
+		})
 	}
 	return all
 }

@@ -124,7 +124,10 @@ func (c *bookCmd) on(i *installation) {
 		r.prepareSearches(s, c.Book)
 		s.settle()
 		s.addAlone(r.Searches)
-		r.Load = saturate(r.Searches, fmt.Sprintf("book of %d", r.Large), fmt.Sprintf("book of %d", r.Small), fmt.Sprintf("Elasticsearch alone, book of %d", r.Large))
+		r.Load = saturate(
+			r.Searches, fmt.Sprintf("book of %d", r.Large), fmt.Sprintf("book of %d", r.Small),
+			fmt.Sprintf("Elasticsearch alone, book of %d", r.Large),
+		)
 		say("comparing searches")
 		s.compareAll(r.Searches, c.Rounds, float64(c.Seconds)/2, r.Load)
 		r.measureWrites(s, c.Rounds, c.Seconds)
@@ -201,7 +204,13 @@ func (r *bookReport) Markdown() string {
 
 	fmt.Fprintf(&b, "**Searches** of a book of %d projects, filled in %.1f s in batches of %d over %d connections and searchable %.1f s after that, beside the same ones of a book of %d of them; one index of %d records has both. Medians of a round's p50s in ms over one connection, pages of %d.\n\n",
 		r.Large, r.Filled, batchSize, fillers, r.Projected, r.Small, r.Documents, query.DefaultLimit)
-	fmt.Fprintln(&b, comparedTable(r.Searches, "search", fmt.Sprintf("book of %d", r.Large), fmt.Sprintf("book of %d", r.Small), "ratio, aim ≤ 1.5", fmt.Sprintf("Elasticsearch alone, book of %d", r.Large)))
+	fmt.Fprintln(
+		&b,
+		comparedTable(
+			r.Searches, "search", fmt.Sprintf("book of %d", r.Large), fmt.Sprintf("book of %d", r.Small),
+			"ratio, aim ≤ 1.5", fmt.Sprintf("Elasticsearch alone, book of %d", r.Large),
+		),
+	)
 	fmt.Fprintf(&b, "All kinds equally often over %d connections, %d requests a round of each column.\n\n", connections, r.Load.RequestsARound)
 	fmt.Fprintln(&b, r.Load.table())
 	return b.String()

@@ -60,7 +60,10 @@ func (r *bookReport) measureWrites(s *serving, rounds, seconds int) {
 		r.PerRecord.Add(single * batchSize / batch)
 		w.measureCPU(1, half/4, &r.Single)
 		w.measureCPU(batchSize, half/4, &r.Batch)
-		say("upserts, round %d of %d: single %.1f ms, batch %.1f ms", round, rounds, r.Single.P50.Service.Rounds[round-1], r.Batch.P50.Service.Rounds[round-1])
+		say(
+			"upserts, round %d of %d: single %.1f ms, batch %.1f ms", round, rounds,
+			r.Single.P50.Service.Rounds[round-1], r.Batch.P50.Service.Rounds[round-1],
+		)
 	}
 }
 

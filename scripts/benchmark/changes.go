@@ -45,7 +45,10 @@ type changesCmd struct {
 
 // Validate implements kong's interface.
 func (c *changesCmd) Validate() error {
-	return errors.Join(within("records", 10_000, 10_000_000, c.Records), within("kept", 100_000, 100_000_000, c.Kept), within("rounds", 0, 100, c.Rounds), within("deltas", 1, 100, c.Deltas))
+	return errors.Join(
+		within("records", 10_000, 10_000_000, c.Records), within("kept", 100_000, 100_000_000, c.Kept),
+		within("rounds", 0, 100, c.Rounds), within("deltas", 1, 100, c.Deltas),
+	)
 }
 
 // Run measures and prints.
@@ -255,7 +258,10 @@ func (b *changesBench) tell() { check(b.feed.Settle(b.ctx, "")) }
 func (b *changesBench) delta(f *feed.Feed, live delta.Live) float64 {
 	dir := b.changed(true)
 	defer os.RemoveAll(dir)
-	o := delta.Options{Elastic: b.es, Names: b.names, Live: live, Feed: f, WorkDir: filepath.Join(b.installation.Dir, "delta"), Log: slog.New(slog.DiscardHandler)}
+	o := delta.Options{
+		Elastic: b.es, Names: b.names, Live: live, Feed: f, WorkDir: filepath.Join(b.installation.Dir, "delta"),
+		Log: slog.New(slog.DiscardHandler),
+	}
 	for _, d := range query.Datasets {
 		o.Files = append(o.Files, delta.File{Dataset: d, Path: filepath.Join(dir, string(d)+".ndjson")})
 	}
@@ -363,5 +369,7 @@ func (b *changesBench) read(store *postgres.Store) {
 		}
 		b.report.Page = append(b.report.Page, p)
 	}
-	b.report.Bytes = float64(must(b.Number(b.ctx, `SELECT pg_total_relation_size('data_changes')`))) / float64(must(b.Number(b.ctx, `SELECT count(*) FROM data_changes`)))
+	b.report.Bytes = float64(
+		must(b.Number(b.ctx, `SELECT pg_total_relation_size('data_changes')`)),
+	) / float64(must(b.Number(b.ctx, `SELECT count(*) FROM data_changes`)))
 }

@@ -35,7 +35,10 @@ func TestRecordedRequestsAreSentAgainToTheByte(t *testing.T) {
 	}
 	rec := &recorder{to: to}
 	address := rig.Tap(t, backend.URL, nil, rec.add)
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/atlas-%C3%A9/_search?timeout=1s&filter_path=a,b%20c", strings.NewReader(`{"size":3}`))
+	q, err := http.NewRequestWithContext(
+		t.Context(), http.MethodPost, address+"/atlas-%C3%A9/_search?timeout=1s&filter_path=a,b%20c",
+		strings.NewReader(`{"size":3}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

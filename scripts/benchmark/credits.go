@@ -165,7 +165,9 @@ func (c *counting) check(ctx context.Context, workspaces []string) error {
 // ledgerCounting is the ledger, with long timeouts: a slow moment of the machine
 // must be measured and not become an error.
 func ledgerCounting(client redis.UniversalClient) *counting {
-	ledger := must(credits.New(client, credits.Options{Prefix: "benchmark:" + uuid.NewString() + ":", Timeout: 10 * time.Second, Wait: 10 * time.Second}))
+	ledger := must(credits.New(client, credits.Options{
+		Prefix: "benchmark:" + uuid.NewString() + ":", Timeout: 10 * time.Second, Wait: 10 * time.Second,
+	}))
 	return &counting{
 		search: func(ctx context.Context, workspace string) error {
 			r, _, err := ledger.Reserve(ctx, workspace, credits.MaxCeiling, "search_projects", creditsReserved, credits.Key{})

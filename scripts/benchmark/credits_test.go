@@ -41,7 +41,10 @@ func TestCreditsReport(t *testing.T) {
 	c := &countedByCrowd{Callers: 8, ARound: 700, Ledger: cost(4_000), Bare: cost(9_000)}
 	c.ToBare.Add(4. / 9)
 	text := creditsReport{Redis: "Redis with appendonly yes", Connections: 20, Rounds: 5, Crowds: []*countedByCrowd{c}}.Markdown()
-	for _, want := range []string{"**8 searches at once**, 700 a round", "| searches/s ", "| 4000 (4000–4000) ", "| 0.44 (0.44–0.44) ", "CPU of this client, ms | 0.300 (", "20 connections"} {
+	for _, want := range []string{
+		"**8 searches at once**, 700 a round", "| searches/s ", "| 4000 (4000–4000) ", "| 0.44 (0.44–0.44) ",
+		"CPU of this client, ms | 0.300 (", "20 connections",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report does not say %q:\n%s", want, text)
 		}

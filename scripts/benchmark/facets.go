@@ -249,6 +249,9 @@ func (r facetsReport) Markdown() string {
 		t.Add(k.Name, k.Direct.Text(2), k.Cold.Text(2), k.Ratio.Text(2), k.Kept.Text(2))
 	}
 	fmt.Fprintln(&b, t)
-	fmt.Fprintf(&b, "**Memory**: %d different requests for twelve facets at once take %s MiB at most, beside %s MiB at rest.\n", r.AtOnce, report.Number(int(r.Loaded.Resident.Median)), report.Number(int(r.Rest.Median)))
+	fmt.Fprintf(
+		&b, "**Memory**: %d different requests for twelve facets at once take %s MiB at most, beside %s MiB at rest.\n",
+		r.AtOnce, report.Number(int(r.Loaded.Resident.Median)), report.Number(int(r.Rest.Median)),
+	)
 	return b.String()
 }

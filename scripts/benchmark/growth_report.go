@@ -68,33 +68,46 @@ func (r *growthReport) pictures() map[string]report.Chart {
 	all := map[string]report.Chart{}
 	if len(r.Records) > 0 {
 		all["records.svg"] = latencyChart("A search over one connection by records", "records", r.Records)
-		all["records-cpu.svg"] = report.Chart{Title: "CPU time of a search by records", X: "records", Y: "ms of CPU a search", Lines: []report.Line{
-			grownLine(r.Records, "Elasticsearch, for Atlas", 0, false, func(g *grown) report.Spread { return g.Service.CPU.Elasticsearch }),
-			grownLine(r.Records, "Elasticsearch, alone", 1, false, func(g *grown) report.Spread { return g.Direct.CPU.Elasticsearch }),
-			grownLine(r.Records, "Atlas", 2, false, func(g *grown) report.Spread { return g.Service.CPU.Atlas }),
-			grownLine(r.Records, "Redis", 3, false, func(g *grown) report.Spread { return g.Service.CPU.Redis }),
-		}}
+		all["records-cpu.svg"] = report.Chart{
+			Title: "CPU time of a search by records", X: "records", Y: "ms of CPU a search", Lines: []report.Line{
+				grownLine(r.Records, "Elasticsearch, for Atlas", 0, false, func(g *grown) report.Spread { return g.Service.CPU.Elasticsearch }),
+				grownLine(r.Records, "Elasticsearch, alone", 1, false, func(g *grown) report.Spread { return g.Direct.CPU.Elasticsearch }),
+				grownLine(r.Records, "Atlas", 2, false, func(g *grown) report.Spread { return g.Service.CPU.Atlas }),
+				grownLine(r.Records, "Redis", 3, false, func(g *grown) report.Spread { return g.Service.CPU.Redis }),
+			},
+		}
 	}
 	if len(r.Connections) > 0 {
 		at := report.Number(r.AtRecords)
-		all["connections.svg"] = report.Chart{Title: fmt.Sprintf("Searches a second by connections, %s records", at), X: "connections", Y: "searches/s", Lines: []report.Line{
-			grownLine(r.Connections, "through Atlas", 0, false, func(g *grown) report.Spread { return g.Service.PerSecond }),
-			grownLine(r.Connections, "Elasticsearch alone", 1, false, func(g *grown) report.Spread { return g.Direct.PerSecond }),
-		}}
+		all["connections.svg"] = report.Chart{
+			Title: fmt.Sprintf("Searches a second by connections, %s records", at), X: "connections", Y: "searches/s",
+			Lines: []report.Line{
+				grownLine(r.Connections, "through Atlas", 0, false, func(g *grown) report.Spread { return g.Service.PerSecond }),
+				grownLine(r.Connections, "Elasticsearch alone", 1, false, func(g *grown) report.Spread { return g.Direct.PerSecond }),
+			},
+		}
 		all["connections-latency.svg"] = latencyChart(fmt.Sprintf("A search by connections, %s records", at), "connections", r.Connections)
 	}
 	if g := r.Pages; g != nil {
-		all["pages.svg"] = seriesChart(fmt.Sprintf("A page of %d by its number, %s records", g.Limit, report.Number(g.Records)), "page", "ms a page, p50", g.Pages, g.Sorts)
+		all["pages.svg"] = seriesChart(
+			fmt.Sprintf("A page of %d by its number, %s records", g.Limit, report.Number(g.Records)), "page",
+			"ms a page, p50", g.Pages, g.Sorts,
+		)
 	}
 	if g := r.Books; g != nil {
-		all["books.svg"] = seriesChart(fmt.Sprintf("Searches of a book by its size, %s records", report.Number(g.Records)), "records in the book", "ms a search, p50", g.Sizes, g.Kinds)
+		all["books.svg"] = seriesChart(
+			fmt.Sprintf("Searches of a book by its size, %s records", report.Number(g.Records)), "records in the book",
+			"ms a search, p50", g.Sizes, g.Kinds,
+		)
 	}
 	return all
 }
 
 // grownTable has a row for each size or number of connections.
 func grownTable(of string, all []*grown) report.Table {
-	t := report.Table{Head: []string{of, "", "requests/s", "p50, ms", "p99, ms", "CPU of Elasticsearch, ms", "of Atlas", "of Redis", "of Postgres"}}
+	t := report.Table{Head: []string{
+		of, "", "requests/s", "p50, ms", "p99, ms", "CPU of Elasticsearch, ms", "of Atlas", "of Redis", "of Postgres",
+	}}
 	for _, g := range all {
 		for _, side := range []struct {
 			name string

@@ -67,7 +67,10 @@ func aGrowth() *growthReport {
 		Rounds: 2, Requests: 500,
 		Records:     []*grown{at(100_000, 3), at(1_000_000, 8)},
 		Connections: []*grown{at(1, 3), at(64, 90)}, AtRecords: 100_000,
-		Books: &booksGrowth{Records: 1_000_000, Sizes: []int{1_000, 30_000}, Filled: []float64{1, 20}, Projected: []float64{0.5, 12}, Kinds: grows},
+		Books: &booksGrowth{
+			Records: 1_000_000, Sizes: []int{1_000, 30_000}, Filled: []float64{1, 20}, Projected: []float64{0.5, 12},
+			Kinds: grows,
+		},
 		Pages: &pagesGrowth{Records: 1_000_000, Limit: 25, Pages: []int{1, 10_000}, Sorts: grows},
 		Taken: []minutesTaken{{1_000_000, 12}},
 	}

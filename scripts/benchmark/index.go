@@ -233,16 +233,25 @@ func (b *indexBench) measureMemory() {
 func (r indexReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprint(&b, r.whole())
-	fmt.Fprintf(&b, "- %d connections and requests of %d MiB each way; %.0f bytes a document\n", r.Connections, r.BatchMiB, float64(r.Bytes)/float64(max(1, r.Dataset.Records.Total())))
+	fmt.Fprintf(
+		&b, "- %d connections and requests of %d MiB each way; %.0f bytes a document\n", r.Connections, r.BatchMiB,
+		float64(r.Bytes)/float64(max(1, r.Dataset.Records.Total())),
+	)
 	if r.Apart {
 		fmt.Fprintln(&b, "- the process that sends has the first processor to itself, and Elasticsearch the others")
 	}
 	fmt.Fprintf(&b, "- figures are medians of %d rounds, in brackets the lowest and the highest; the ways by turns, each into new indices, after a warm-up that does not count; every index was counted afterwards\n\n", r.Rounds)
 	fmt.Fprintf(&b, "**Documents a second**\n\n")
-	t := report.Table{Head: []string{"dataset", "bytes", "`index load`", "its indexing alone", "bare `_bulk`", "`esutil.BulkIndexer`", "load to bare", "aim", "load to esutil"}}
+	t := report.Table{Head: []string{
+		"dataset", "bytes", "`index load`", "its indexing alone", "bare `_bulk`", "`esutil.BulkIndexer`",
+		"load to bare", "aim", "load to esutil",
+	}}
 	for _, d := range r.Datasets {
-		t.Add(string(d.Dataset), fmt.Sprintf("%.0f", float64(d.Bytes)/float64(max(1, d.Documents))), d.Loader.Text(0), d.Indexing.Text(0), d.Bare.Text(0), d.Esutil.Text(0),
-			d.ToBare.Text(2), fmt.Sprintf("≥ %.1f", aims[d.Dataset]), d.ToEsutil.Text(2))
+		t.Add(
+			string(d.Dataset), fmt.Sprintf("%.0f", float64(d.Bytes)/float64(max(1, d.Documents))), d.Loader.Text(0),
+			d.Indexing.Text(0), d.Bare.Text(0), d.Esutil.Text(0),
+			d.ToBare.Text(2), fmt.Sprintf("≥ %.1f", aims[d.Dataset]), d.ToEsutil.Text(2),
+		)
 	}
 	fmt.Fprintln(&b, t)
 	fmt.Fprintf(&b, "**All datasets together**; `index load` from the files to the switch, the others from documents that were built before.\n\n")

@@ -41,7 +41,9 @@ func buildDocuments(ctx context.Context, records, dir string, batch int) (built 
 		defer func() { err = errors.Join(err, f.close()) }()
 		built[d] = f
 	}
-	_, err = indexer.Documents(ctx, indexer.DocumentOptions{Dir: records, TempDir: dir, LoadedAt: began, BatchBytes: batch}, func(d query.Dataset, batch []indexer.Document) error {
+	_, err = indexer.Documents(ctx, indexer.DocumentOptions{
+		Dir: records, TempDir: dir, LoadedAt: began, BatchBytes: batch,
+	}, func(d query.Dataset, batch []indexer.Document) error {
 		return built[d].add(batch)
 	})
 	if err != nil {

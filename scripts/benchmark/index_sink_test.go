@@ -13,7 +13,9 @@ import (
 // what is about anything else.
 func TestSink(t *testing.T) {
 	t.Parallel()
-	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "behind: "+r.Method+" "+r.URL.Path) }))
+	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "behind: "+r.Method+" "+r.URL.Path)
+	}))
 	defer behind.Close()
 	s, err := newSink(behind.URL)
 	if err != nil {

@@ -182,7 +182,8 @@ func (b *indexBench) profile() {
 	runtime.GC()
 	check(pprof.StartCPUProfile(file))
 	must(indexer.Load(b.ctx, indexer.Options{
-		Dir: b.records(), Elastic: es, Names: mappings.Names{Prefix: waysPrefix + loaderWay + "-"}, TempDir: b.installation.Dir, Senders: b.Connections, BatchBytes: b.BatchMiB << 20,
+		Dir: b.records(), Elastic: es, Names: mappings.Names{Prefix: waysPrefix + loaderWay + "-"},
+		TempDir: b.installation.Dir, Senders: b.Connections, BatchBytes: b.BatchMiB << 20,
 	}))
 	pprof.StopCPUProfile()
 	b.clear()

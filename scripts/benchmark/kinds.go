@@ -218,7 +218,10 @@ func (d *direct) request(k mix.Kind, s mix.Search) *load.Request {
 		before.Offset, before.Limit, q.Offset = q.Offset-1, 1, 0
 		compiled = search.Compile(q, d.sortOf(s.Dataset, search.Compile(before, nil)))
 	}
-	return &load.Request{Method: http.MethodPost, URL: must(url.Parse(address)), Body: compiled, Header: http.Header{"Content-Type": {"application/json"}}}
+	return &load.Request{
+		Method: http.MethodPost, URL: must(url.Parse(address)), Body: compiled,
+		Header: http.Header{"Content-Type": {"application/json"}},
+	}
 }
 
 // sortOf returns the sort values of the first row that a search finds, nil if there
@@ -284,7 +287,9 @@ func (r *kindsReport) Markdown() string {
 		}
 	}
 	last := len(r.On) - 1
-	for _, k := range slices.SortedFunc(slices.Values(r.Kinds), func(a, b *costOfKind) int { return cmp.Compare(b.CPU[last].Median, a.CPU[last].Median) }) {
+	for _, k := range slices.SortedFunc(slices.Values(r.Kinds), func(a, b *costOfKind) int {
+		return cmp.Compare(b.CPU[last].Median, a.CPU[last].Median)
+	}) {
 		row := append([]string{k.Name}, report.Texts(2, k.CPU...)...)
 		for _, s := range slices.Concat(k.P50, k.P99) {
 			row = append(row, fmt.Sprintf("%.1f", s.Median))

@@ -27,7 +27,8 @@ func TestKindsReport(t *testing.T) {
 		t.Errorf("the slowest kind of the largest dataset is not first:\n%s", text)
 	}
 	r.On = []measuredOn{{1_000_000, 1}, {1_000_000, 3}}
-	if text := r.Markdown(); !strings.Contains(text, "| CPU, 3 nodes, 3 shards ") || !strings.Contains(text, "1,000,000 records in each cluster") {
+	if text := r.Markdown(); !strings.Contains(text, "| CPU, 3 nodes, 3 shards ") ||
+		!strings.Contains(text, "1,000,000 records in each cluster") {
 		t.Errorf("the report does not say how many nodes there are:\n%s", text)
 	}
 }

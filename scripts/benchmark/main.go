@@ -91,12 +91,18 @@ type part struct {
 
 func (c *allCmd) parts() []part {
 	out := report.Output{Write: c.Write}
-	search := &searchCmd{place: c.place, Records: c.Records, Seed: c.Seed, Requests: c.Requests, Seconds: c.Seconds, Rounds: c.Rounds, Connections: connections, Output: out}
+	search := &searchCmd{
+		place: c.place, Records: c.Records, Seed: c.Seed, Requests: c.Requests, Seconds: c.Seconds, Rounds: c.Rounds,
+		Connections: connections, Output: out,
+	}
 	book := &bookCmd{place: c.place, Records: c.Records, Seed: c.Seed, Book: c.Held, Seconds: c.Seconds, Rounds: c.Rounds, Output: out}
 	views := &viewsCmd{place: c.place, Records: c.Records, Seed: c.Seed, Members: c.Held, Seconds: c.Seconds, Rounds: c.Rounds, Output: out}
 	credits := &creditsCmd{Atlas: c.Atlas, Callers: []int{1, 8, 64}, Seconds: max(1, c.Seconds/2), Rounds: c.Rounds, Output: out}
 	index := &indexCmd{Atlas: c.Atlas, Records: c.IndexRecords, Seed: c.Seed, Rounds: c.Rounds, Connections: 2, BatchMiB: 4, Output: out}
-	return []part{{"search", search, search.on}, {"book", book, book.on}, {"views", views, views.on}, {"credits", credits, credits.on}, {"index", index, index.on}}
+	return []part{
+		{"search", search, search.on}, {"book", book, book.on}, {"views", views, views.on},
+		{"credits", credits, credits.on}, {"index", index, index.on},
+	}
 }
 
 // Validate implements kong's interface.

@@ -51,8 +51,10 @@ func TestOptionsOutOfBoundsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{
 		"search --records 9999", "views --members 999", "book --book 1", "index --batch-mib 65", "credits --callers 0", "credits --rounds 0",
-		"peers --records 29999", "peers --rounds 0", "growth --records 1", "growth --books 999", "growth --parts everything", "growth --pages 0", "growth --connections 129",
-		"kinds --records 1", "kinds --nodes 0", "kinds --nodes 10", "kinds --requests 19", "kinds --rounds 0", "all --records 1", "all --index-records 1", "all --held 1", "all --rounds 0",
+		"peers --records 29999", "peers --rounds 0", "growth --records 1", "growth --books 999",
+		"growth --parts everything", "growth --pages 0", "growth --connections 129",
+		"kinds --records 1", "kinds --nodes 0", "kinds --nodes 10", "kinds --requests 19", "kinds --rounds 0",
+		"all --records 1", "all --index-records 1", "all --held 1", "all --rounds 0",
 	} {
 		if err := parse(t, strings.Fields(args)...); err == nil {
 			t.Errorf("%s is accepted", args)

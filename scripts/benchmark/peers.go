@@ -38,7 +38,10 @@ type peersCmd struct {
 
 // Validate implements kong's interface.
 func (c *peersCmd) Validate() error {
-	return errors.Join(within("records", 30_000, 100_000_000, c.Records), within("seconds", 1, 3600, c.Seconds), within("rounds", 1, 100, c.Rounds))
+	return errors.Join(
+		within("records", 30_000, 100_000_000, c.Records), within("seconds", 1, 3600, c.Seconds),
+		within("rounds", 1, 100, c.Rounds),
+	)
 }
 
 // Run measures and prints.
@@ -133,7 +136,9 @@ type peersBench struct {
 // on runs the benchmark on an installation and prints the result.
 func (c *peersCmd) on(i *installation) {
 	b := &peersBench{}
-	b.elasticsearch = &peers.Elasticsearch{URL: must(url.Parse(i.Elasticsearch[0])), Client: load.NewClient(connections), Prefix: "bench-peer-"}
+	b.elasticsearch = &peers.Elasticsearch{
+		URL: must(url.Parse(i.Elasticsearch[0])), Client: load.NewClient(connections), Prefix: "bench-peer-",
+	}
 	kept, err := os.ReadFile(fillsFile(i))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		check(err)
@@ -234,7 +239,9 @@ const (
 func (b *peersBench) prepare(seed uint64) {
 	counts := b.dataset.Records
 	from := must(peers.ReadProjects(b.records(), counts.Projects, 2_000))
-	check(b.postgres.QueryRow(b.ctx, `SELECT count(*) FROM (SELECT FROM accounts_projects GROUP BY parent HAVING count(*) > $1) wide`, query.MaxChildren).Scan(&b.report.WideAccounts))
+	check(
+		b.postgres.QueryRow(b.ctx, `SELECT count(*) FROM (SELECT FROM accounts_projects GROUP BY parent HAVING count(*) > $1) wide`, query.MaxChildren).Scan(&b.report.WideAccounts),
+	)
 	far := min(deeperRow, int(counts.Signals)/peers.PageSize*peers.PageSize-peers.PageSize)
 	for _, task := range []peers.Task{peers.Text, peers.Filter, peers.Related} {
 		b.task(string(task)+", page 1", peers.Draw(task, from, questionsATask, seed))
@@ -249,7 +256,9 @@ func (b *peersBench) prepare(seed uint64) {
 func (b *peersBench) task(name string, questions []peers.Question) {
 	t := &peersTask{Name: name, Questions: len(questions)}
 	b.report.Tasks = append(b.report.Tasks, t)
-	calls := [peerCount]func(context.Context, peers.Question) (peers.Call, error){b.atlasCalls(questions), b.postgres.Call, b.elasticsearch.Call, nil}
+	calls := [peerCount]func(context.Context, peers.Question) (peers.Call, error){
+		b.atlasCalls(questions), b.postgres.Call, b.elasticsearch.Call, nil,
+	}
 	if b.searchkit != nil {
 		calls[searchkitPeer] = b.searchkit.Call
 	}
@@ -348,7 +357,8 @@ func (b *peersBench) atlasCalls(questions []peers.Question) func(context.Context
 // atlasBody returns the body of a question, nil if Atlas cannot answer it.
 func atlasBody(q peers.Question) (query.Dataset, map[string]any) {
 	like := map[string]any{
-		"stage": map[string]any{"value": q.Stage}, "primary_use": map[string]any{"value": q.PrimaryUse}, "cost": map[string]any{"value": []any{q.MinCost, nil}},
+		"stage": map[string]any{"value": q.Stage}, "primary_use": map[string]any{"value": q.PrimaryUse},
+		"cost": map[string]any{"value": []any{q.MinCost, nil}},
 	}
 	body := map[string]any{"limit": peers.PageSize}
 	switch {

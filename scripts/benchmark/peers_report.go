@@ -55,7 +55,10 @@ func (r peersReport) Markdown() string {
 
 	table("**Latency**, p50 in ms over one connection.", 2, func(c peerCost) report.Spread { return c.P50 })
 	table("**Latency**, p99 in ms, of the same requests.", 2, func(c peerCost) report.Spread { return c.P99 })
-	table(fmt.Sprintf("**Throughput**, requests/s over %d connections.", connections), 0, func(c peerCost) report.Spread { return c.PerSecond })
+	table(
+		fmt.Sprintf("**Throughput**, requests/s over %d connections.", connections), 0,
+		func(c peerCost) report.Spread { return c.PerSecond },
+	)
 	table("**CPU** of all processes of the peer, ms/request, of the same requests.", 2, func(c peerCost) report.Spread { return c.CPU })
 
 	fmt.Fprintf(&b, "**Loading** once, from files of %.0f MiB until all can be searched, and **size** on disk.\n\n", mebibytes(r.RecordBytes))

@@ -158,10 +158,16 @@ func atlasFinder(c rig.Caller, words string, again bool) relevance.Finder {
 func (r relevanceReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.where())
-	table := report.Table{Head: []string{"queries", "something relevant among the first ten", "nDCG@10", "recall@50", "no result", "not relevant among the first ten"}}
+	table := report.Table{Head: []string{
+		"queries", "something relevant among the first ten", "nDCG@10", "recall@50", "no result",
+		"not relevant among the first ten",
+	}}
 	add := func(name string, all []relevance.Judged) {
 		m := relevance.Mean(all)
-		table.Add(name, fmt.Sprintf("%.1f %%", 100*m.Found), fmt.Sprintf("%.3f", m.NDCG), fmt.Sprintf("%.3f", m.Recall), fmt.Sprintf("%.1f %%", 100*m.Nothing), fmt.Sprintf("%.1f %%", 100*m.Wrong))
+		table.Add(
+			name, fmt.Sprintf("%.1f %%", 100*m.Found), fmt.Sprintf("%.3f", m.NDCG), fmt.Sprintf("%.3f", m.Recall),
+			fmt.Sprintf("%.1f %%", 100*m.Nothing), fmt.Sprintf("%.1f %%", 100*m.Wrong),
+		)
 	}
 	var asked *way
 	for _, w := range r.Ways {
@@ -190,7 +196,10 @@ func (r relevanceReport) Markdown() string {
 	slices.SortStableFunc(worst, func(a, b relevance.Judged) int { return cmp.Compare(a.NDCG, b.NDCG) })
 	table = report.Table{Head: []string{"worst queries", "of", "relevant", "nDCG@10", "recall@50"}}
 	for _, j := range worst[:min(r.worst, len(worst))] {
-		table.Add("`"+j.Text+"`", string(j.Dataset)+", "+j.Data, report.Number(j.Relevant), fmt.Sprintf("%.2f", j.NDCG), fmt.Sprintf("%.2f", j.Recall))
+		table.Add(
+			"`"+j.Text+"`", string(j.Dataset)+", "+j.Data, report.Number(j.Relevant), fmt.Sprintf("%.2f", j.NDCG),
+			fmt.Sprintf("%.2f", j.Recall),
+		)
 	}
 	fmt.Fprintf(&b, "\n%s", table)
 	return b.String()

@@ -103,7 +103,10 @@ type fixedRate struct {
 // on runs the benchmark on an installation and prints the result.
 func (c *searchCmd) on(i *installation) {
 	i.bothWays(c.Requests, c.Seed, func(s *sides) {
-		r := searchReport{heading: i.heading(), Requests: s.facts, Seconds: c.Seconds, Rounds: c.Rounds, Connections: c.Connections, Apart: c.Apart}
+		r := searchReport{
+			heading: i.heading(), Requests: s.facts, Seconds: c.Seconds, Rounds: c.Rounds, Connections: c.Connections,
+			Apart: c.Apart,
+		}
 		r.Paging = s.pages()
 		warm := s.warmUp(c.Connections, 3*time.Duration(c.Seconds)*time.Second)
 		r.Saturation.measure(s, c, warm)
@@ -223,7 +226,10 @@ type paged struct {
 // pages walks to the deep pages. Each must equal the page of the same offset.
 func (s *serving) pages() (all []*paged) {
 	for _, o := range pagedOrders {
-		p := &paged{Dataset: o.dataset, Sort: o.field + " " + o.direction(), Page: int(min(deepPage, mix.CountOf(s.dataset.Records, o.dataset)/pageSize))}
+		p := &paged{
+			Dataset: o.dataset, Sort: o.field + " " + o.direction(),
+			Page: int(min(deepPage, mix.CountOf(s.dataset.Records, o.dataset)/pageSize)),
+		}
 		if p.Page < 2 {
 			failf("%s has too few records to page through", o.dataset)
 		}
@@ -393,7 +399,10 @@ func factsOf(pairs []*pair) requestFacts {
 	bodies := map[string]bool{}
 	for _, p := range pairs {
 		bodies[p.direct.URL.Path+"\n"+string(p.direct.Body)] = true
-		for key, n := range map[string]*int{"query": &f.WithQuery, "filters": &f.WithFilters, "relations": &f.WithRelations, "sort": &f.WithSort, "search_after": &f.WithCursor} {
+		for key, n := range map[string]*int{
+			"query": &f.WithQuery, "filters": &f.WithFilters, "relations": &f.WithRelations, "sort": &f.WithSort,
+			"search_after": &f.WithCursor,
+		} {
 			if _, ok := p.search.Body[key]; ok {
 				*n++
 			}
@@ -412,6 +421,7 @@ func factsOf(pairs []*pair) requestFacts {
 func (f requestFacts) String() string {
 	share := func(n int) string { return fmt.Sprintf("%d %%", (100*n+f.Requests/2)/f.Requests) }
 	return fmt.Sprintf("%d different requests: %s with a query, %s with filters, %s with relations, %s with a sort, %s further pages by cursor, %s without a match; %.0f records and %.1f KiB an answer; Atlas sends %.2f searches of Elasticsearch for a request, of which Elasticsearch alone gets the one that finds the page",
-		f.Requests, share(f.WithQuery), share(f.WithFilters), share(f.WithRelations), share(f.WithSort), share(f.WithCursor), share(f.WithoutRecords),
+		f.Requests, share(f.WithQuery), share(f.WithFilters), share(f.WithRelations), share(f.WithSort),
+		share(f.WithCursor), share(f.WithoutRecords),
 		f.RecordsAPage, f.BytesAnAnswer/1024, f.SearchesARequest)
 }

@@ -106,7 +106,10 @@ func (c *tailsCmd) on(i *installation) {
 				t.P50.add(service.Percentile(50), direct.Percentile(50))
 				t.P99.add(service.Percentile(99), direct.Percentile(99))
 				t.P999.add(service.Percentile(99.9), direct.Percentile(99.9))
-				say("%d %%, round %d of %d: p99.9 %.1f ms, alone %.1f ms", t.Share, round+1, c.Rounds, t.P999.Service.Rounds[round], t.P999.Direct.Rounds[round])
+				say(
+					"%d %%, round %d of %d: p99.9 %.1f ms, alone %.1f ms", t.Share, round+1, c.Rounds,
+					t.P999.Service.Rounds[round], t.P999.Direct.Rounds[round],
+				)
 			}
 		}
 		log := s.readLog()
@@ -330,8 +333,11 @@ func (r tailsReport) Markdown() string {
 	fmt.Fprintf(&b, "**Causes**: share of all requests and of the slowest 0.1 %% of all rounds that something overlapped, from the moment when more requests than usual were in flight to the answer. A request counts for each cause; a cause matters if the second figure is well above the first.\n\n")
 	t = report.Table{Head: []string{"%"}}
 	for _, at := range r.Rates {
-		t.Head = append(t.Head, fmt.Sprintf("Atlas at %d %%: all", at.Share), fmt.Sprintf("slowest %d, ≥ %.0f ms", at.Service.Slowest, at.Service.AtLeast),
-			"Elasticsearch alone: all", fmt.Sprintf("slowest %d, ≥ %.0f ms", at.Direct.Slowest, at.Direct.AtLeast))
+		t.Head = append(
+			t.Head, fmt.Sprintf("Atlas at %d %%: all", at.Share),
+			fmt.Sprintf("slowest %d, ≥ %.0f ms", at.Service.Slowest, at.Service.AtLeast),
+			"Elasticsearch alone: all", fmt.Sprintf("slowest %d, ≥ %.0f ms", at.Direct.Slowest, at.Direct.AtLeast),
+		)
 	}
 	for i, name := range causeNames {
 		cells := []string{name}

@@ -63,9 +63,19 @@ var dynamicCases = []struct {
 	definition, body string
 }{
 	{"accounts by type", "account", `{"account_type":["developer","owner"]}`, `{"filters":{"account_type":{"value":["developer","owner"]}}}`},
-	{"accounts by activity", "account", `{"last_activity":{"after":"2024-01-01"}}`, `{"filters":{"last_activity_at":{"value":["2024-01-01",null]}}}`},
-	{"projects by stage and use", "project", `{"stage":["filed","permitted"],"primary_use":["multifamily","office"]}`, `{"filters":{"stage":{"value":["filed","permitted"]},"primary_use":{"value":["multifamily","office"]}}}`},
-	{"projects by cost and storeys", "project", `{"cost":{"min":"1000000"},"stories_known":["known"]}`, `{"filters":{"cost":{"value":[1000000,null]},"stories":{"value":[0,1000000]}}}`},
+	{
+		"accounts by activity", "account", `{"last_activity":{"after":"2024-01-01"}}`,
+		`{"filters":{"last_activity_at":{"value":["2024-01-01",null]}}}`,
+	},
+	{
+		"projects by stage and use", "project",
+		`{"stage":["filed","permitted"],"primary_use":["multifamily","office"]}`,
+		`{"filters":{"stage":{"value":["filed","permitted"]},"primary_use":{"value":["multifamily","office"]}}}`,
+	},
+	{
+		"projects by cost and storeys", "project", `{"cost":{"min":"1000000"},"stories_known":["known"]}`,
+		`{"filters":{"cost":{"value":[1000000,null]},"stories":{"value":[0,1000000]}}}`,
+	},
 	{"all projects", "project", `{}`, `{}`},
 }
 
@@ -179,7 +189,10 @@ func (r viewsReport) Markdown() string {
 	fmt.Fprintf(&b, "- figures are medians of %d rounds of p50s in ms, in brackets the lowest and the highest round; both by turns over one connection, pages of %d; every answer was compared with the first one\n\n", r.Rounds, pageSize)
 	fmt.Fprintf(&b, "**Static Views** of projects: one of %d records, filled in %.1f s in batches of %d over %d connections and walked to its end in %.1f s in pages of %d, every record once; beside it one of %d of the same records.\n\n",
 		r.Members, r.Filled, batchSize, fillers, r.Walked, query.MaxLimit, smallView)
-	fmt.Fprintln(&b, comparedTable(r.Static, "page of the large View", "large", "small, page 1", "ratio, aim ≤ 1.5", "Elasticsearch alone, large"))
+	fmt.Fprintln(
+		&b,
+		comparedTable(r.Static, "page of the large View", "large", "small, page 1", "ratio, aim ≤ 1.5", "Elasticsearch alone, large"),
+	)
 	fmt.Fprintf(&b, "These pages equally often over %d connections, %d requests a round of each column.\n\n", connections, r.StaticLoad.RequestsARound)
 	fmt.Fprintln(&b, r.StaticLoad.table())
 	fmt.Fprint(&b, "**Dynamic Views** beside the Data search that finds the same records.\n\n")

@@ -120,12 +120,17 @@ func (c *webhooksCmd) on(i *installation) {
 			check(i.Rows(i.ctx, nil, `UPDATE jobs SET state = 'failed', ended_at = now(), lease = NULL WHERE state = 'pending'`))
 		}
 	}
-	r.Bytes = float64(must(i.Number(i.ctx, `SELECT pg_total_relation_size('jobs')`))) / float64(must(i.Number(i.ctx, `SELECT count(*) FROM jobs`)))
+	r.Bytes = float64(
+		must(i.Number(i.ctx, `SELECT pg_total_relation_size('jobs')`)),
+	) / float64(must(i.Number(i.ctx, `SELECT count(*) FROM jobs`)))
 	check(c.Emit("webhooks", r))
 }
 
 // queue adds the deliveries.
-func (q *deliveredWebhook) queue(ctx context.Context, system *postgres.System, hooks *webhooks.Webhooks, in workspace.ID, url, deadURL string, events int) {
+func (q *deliveredWebhook) queue(
+	ctx context.Context, system *postgres.System, hooks *webhooks.Webhooks, in workspace.ID, url, deadURL string,
+	events int,
+) {
 	now := workspace.StoredTime(time.Now())
 	var all []jobs.New
 	add := func(url string, n int) {
@@ -135,7 +140,13 @@ func (q *deliveredWebhook) queue(ctx context.Context, system *postgres.System, h
 			if q.Records > 0 {
 				record = fmt.Sprint(i % q.Records)
 			}
-			all = append(all, must(webhooks.NewDelivery(in, h.ID, webhooks.RecordChanged, uuid.NewString(), "accounts:"+record, map[string]string{"id": record}, now)))
+			all = append(
+				all,
+				must(webhooks.NewDelivery(
+					in, h.ID, webhooks.RecordChanged, uuid.NewString(), "accounts:"+record,
+					map[string]string{"id": record}, now,
+				)),
+			)
 		}
 	}
 	for range q.Dead {

@@ -215,6 +215,9 @@ func printDelta(s *cli.Streams, r delta.Report) error {
 	if n := r.LeftOut(); n > 0 {
 		left = fmt.Sprintf(", left out %d: %s", n, r.DeadLetters)
 	}
-	_, err := fmt.Fprintf(s.Out, "the delta %s is applied to the generation %s: %d records changed in %.1f s%s\n", r.Delta, r.Generation, r.Changed(), r.Seconds, left)
+	_, err := fmt.Fprintf(
+		s.Out, "the delta %s is applied to the generation %s: %d records changed in %.1f s%s\n", r.Delta, r.Generation,
+		r.Changed(), r.Seconds, left,
+	)
 	return err
 }

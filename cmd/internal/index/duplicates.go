@@ -81,8 +81,11 @@ func (c *Duplicates) Run(ctx context.Context, s *cli.Streams) error {
 	if err := c.Print(s.Out, report, "GROUP CONFIDENCE ID NAME DOMAINS EMAIL PHONE CITY WHY", rows); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Err, "%s groups with %s of %s %s, %s shown; %s pairs compared (%.1f s)\n", cli.Grouped(report.GroupCount), cli.Grouped(report.RecordCount),
-		cli.Grouped(int(report.Records)), c.Dataset, cli.Grouped(len(report.Groups)), cli.Grouped(int(report.Pairs)), report.Seconds)
+	_, err = fmt.Fprintf(
+		s.Err, "%s groups with %s of %s %s, %s shown; %s pairs compared (%.1f s)\n", cli.Grouped(report.GroupCount),
+		cli.Grouped(report.RecordCount),
+		cli.Grouped(int(report.Records)), c.Dataset, cli.Grouped(len(report.Groups)), cli.Grouped(int(report.Pairs)), report.Seconds,
+	)
 	return err
 }
 

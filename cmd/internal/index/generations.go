@@ -63,7 +63,9 @@ func (c generationsConfig) writer(ctx context.Context) (writer, error) {
 	}
 	return writer{
 		system, es, &projection.Projector{System: system, Elastic: es, Names: c.Names()},
-		&feed.Feed{Store: system, Elastic: es, Names: c.Names(), Live: &search.Engine{Elastic: es, Names: c.Names(), Timeout: deltaSearchTimeout}},
+		&feed.Feed{Store: system, Elastic: es, Names: c.Names(), Live: &search.Engine{
+			Elastic: es, Names: c.Names(), Timeout: deltaSearchTimeout,
+		}},
 	}, nil
 }
 

@@ -96,7 +96,8 @@ func (c *Load) Run(ctx context.Context, s *cli.Streams) error {
 	shown := &loadProgress{to: s.Err}
 	w.feed.Log = log
 	report, err := indexer.Load(ctx, indexer.Options{
-		Dir: c.Dir, Elastic: w.elastic, Names: c.Names(), Settings: mappings.Settings{Shards: c.Shards, Replicas: c.Replicas}, Unreplicated: c.Unreplicated,
+		Dir: c.Dir, Elastic: w.elastic, Names: c.Names(),
+		Settings: mappings.Settings{Shards: c.Shards, Replicas: c.Replicas}, Unreplicated: c.Unreplicated,
 		Lease: c.lease(w.System, s.Err), Listener: w.listener, Feed: w.feed, AllowMissing: c.AllowMissing,
 		DeadLetters: c.DeadLetters, WorkDir: c.WorkDir, TempDir: c.TempDir, Restart: c.Restart,
 		MinShare: c.MinShare, Force: c.Force, CheckpointRecords: c.CheckpointRecords,

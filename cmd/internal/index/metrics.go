@@ -37,14 +37,38 @@ func newLoadMetric(name, help string, kind prometheus.ValueType, read func(index
 }
 
 var loadMetricsList = []loadMetric{
-	newLoadMetric("documents_total", "Documents that Elasticsearch acknowledged.", prometheus.CounterValue, func(p indexer.Progress) float64 { return float64(p.Documents) }),
-	newLoadMetric("bytes_total", "Bytes of requests with these documents.", prometheus.CounterValue, func(p indexer.Progress) float64 { return float64(p.Bytes) }),
-	newLoadMetric("retries_total", "Requests of which all or some had to be sent again.", prometheus.CounterValue, func(p indexer.Progress) float64 { return float64(p.Retries) }),
-	newLoadMetric("dead_letters_total", "Lines and documents that were left out.", prometheus.CounterValue, func(p indexer.Progress) float64 { return float64(p.DeadLetters) }),
-	newLoadMetric("batch_bytes", "How large a request gets now, in bytes.", prometheus.GaugeValue, func(p indexer.Progress) float64 { return float64(p.BatchBytes) }),
-	newLoadMetric("phase_done", "What is done of the phase: bytes of input while reading, then records.", prometheus.GaugeValue, func(p indexer.Progress) float64 { return float64(p.Done) }),
-	newLoadMetric("phase_size", "The whole of what phase_done counts; 0 when nobody knows.", prometheus.GaugeValue, func(p indexer.Progress) float64 { return float64(p.Total) }),
-	newLoadMetric("phase_seconds", "Seconds since the phase began.", prometheus.GaugeValue, func(p indexer.Progress) float64 { return p.Elapsed.Seconds() }),
+	newLoadMetric(
+		"documents_total", "Documents that Elasticsearch acknowledged.", prometheus.CounterValue,
+		func(p indexer.Progress) float64 { return float64(p.Documents) },
+	),
+	newLoadMetric(
+		"bytes_total", "Bytes of requests with these documents.", prometheus.CounterValue,
+		func(p indexer.Progress) float64 { return float64(p.Bytes) },
+	),
+	newLoadMetric(
+		"retries_total", "Requests of which all or some had to be sent again.", prometheus.CounterValue,
+		func(p indexer.Progress) float64 { return float64(p.Retries) },
+	),
+	newLoadMetric(
+		"dead_letters_total", "Lines and documents that were left out.", prometheus.CounterValue,
+		func(p indexer.Progress) float64 { return float64(p.DeadLetters) },
+	),
+	newLoadMetric(
+		"batch_bytes", "How large a request gets now, in bytes.", prometheus.GaugeValue,
+		func(p indexer.Progress) float64 { return float64(p.BatchBytes) },
+	),
+	newLoadMetric(
+		"phase_done", "What is done of the phase: bytes of input while reading, then records.", prometheus.GaugeValue,
+		func(p indexer.Progress) float64 { return float64(p.Done) },
+	),
+	newLoadMetric(
+		"phase_size", "The whole of what phase_done counts; 0 when nobody knows.", prometheus.GaugeValue,
+		func(p indexer.Progress) float64 { return float64(p.Total) },
+	),
+	newLoadMetric(
+		"phase_seconds", "Seconds since the phase began.", prometheus.GaugeValue,
+		func(p indexer.Progress) float64 { return p.Elapsed.Seconds() },
+	),
 }
 
 var (

@@ -145,7 +145,10 @@ func (c *Permits) print(s *cli.Streams, r *permits.Report) error {
 		_, _ = fmt.Fprintf(s.Err, "firms that are another account: %d, that may be: %d; --json lists them\n", l.Linked, len(l.Doubtful))
 	}
 	if ch := r.Changes; ch != nil {
-		_, err := fmt.Fprintf(s.Out, "as of %s: new %d, changed %d, gone %d, unchanged %d; signals %d\n", r.AsOf, ch.New, ch.Changed, ch.Gone, ch.Unchanged, total(ch.Signals))
+		_, err := fmt.Fprintf(
+			s.Out, "as of %s: new %d, changed %d, gone %d, unchanged %d; signals %d\n", r.AsOf, ch.New, ch.Changed,
+			ch.Gone, ch.Unchanged, total(ch.Signals),
+		)
 		if err != nil {
 			return err
 		}

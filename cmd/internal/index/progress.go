@@ -27,8 +27,11 @@ type loadProgress struct {
 	last  time.Time
 }
 
-var phaseNames = map[indexer.Phase]string{indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing", verify.Building: "building", verify.Comparing: "comparing", duplicates.Reading: "reading records", duplicates.Comparing: "comparing pairs",
-	delta.Applying: "applying", delta.Notifying: "telling"}
+var phaseNames = map[indexer.Phase]string{
+	indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing", verify.Building: "building",
+	verify.Comparing: "comparing", duplicates.Reading: "reading records", duplicates.Comparing: "comparing pairs",
+	delta.Applying: "applying", delta.Notifying: "telling",
+}
 
 func (l *loadProgress) show(p indexer.Progress) {
 	began := p.Phase != l.phase

@@ -84,8 +84,10 @@ func TestLoadProgressAndMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`(?m)^atlas_load_documents_total 300$`, `(?m)^atlas_load_bytes_total [1-9]`, `(?m)^atlas_load_retries_total 0$`, `(?m)^atlas_load_dead_letters_total 0$`,
-		`(?m)^atlas_load_batch_bytes 4.194304e\+06$`, `(?m)^atlas_load_phase\{phase="finish"\} 1$`, `(?m)^atlas_load_phase\{phase="read"\} 0$`, `(?m)^atlas_load_phase_seconds `,
+		`(?m)^atlas_load_documents_total 300$`, `(?m)^atlas_load_bytes_total [1-9]`, `(?m)^atlas_load_retries_total 0$`,
+		`(?m)^atlas_load_dead_letters_total 0$`,
+		`(?m)^atlas_load_batch_bytes 4.194304e\+06$`, `(?m)^atlas_load_phase\{phase="finish"\} 1$`,
+		`(?m)^atlas_load_phase\{phase="read"\} 0$`, `(?m)^atlas_load_phase_seconds `,
 		`(?m)^atlas_load_phase_done `, `(?m)^atlas_load_phase_size `, `(?m)^process_resident_memory_bytes `,
 	} {
 		if !regexp.MustCompile(want).Match(body) {

@@ -49,7 +49,10 @@ func (c *SourceReport) Run(ctx context.Context, s *cli.Streams) error {
 // qualityPage prints the report as Markdown.
 func qualityPage(to io.Writer, d *source.Description, q *permits.Quality) error {
 	_, _ = fmt.Fprintf(to, "# %s\n\n", d.Title)
-	for _, of := range []struct{ name, value string }{{"Licence", d.Licence}, {"Attribution", d.Attribution}, {"Terms", d.Terms}, {"As of", q.AsOf}, {"Dates", q.First + " to " + q.Last}} {
+	for _, of := range []struct{ name, value string }{
+		{"Licence", d.Licence}, {"Attribution", d.Attribution}, {"Terms", d.Terms}, {"As of", q.AsOf},
+		{"Dates", q.First + " to " + q.Last},
+	} {
 		if of.value != "" {
 			_, _ = fmt.Fprintf(to, "- %s: %s\n", of.name, of.value)
 		}
@@ -59,14 +62,22 @@ func qualityPage(to io.Writer, d *source.Description, q *permits.Quality) error 
 		name  string
 		count int64
 	}{
-		{"read", q.Rows}, {"left out", q.RefusedRows}, {"left out by the description", total(q.SkippedRows)}, {"permits", q.Permits}, {"with a number of an earlier row", q.RepeatedPermits},
-		{"with cells that cannot be read (cells)", q.UnreadCells}, {"issued before they were filed", q.IssuedBeforeFiled}, {"completed before they were issued", q.CompletedBeforeIssued},
-		{"dated after the day of the file", q.Future}, {"with a cost of 0 or less", q.CostsNotPositive}, {"with a cost of a billion or more", q.CostsHuge}, {"without a point", q.WithoutPlace},
-		{"off the map", q.OffMap}, {"at a geocoder's fallback point", q.Fallbacks}, {"at a point of many rows", q.SamePlaces}, {"with something of persons taken out of a text", q.Scrubbed},
+		{"read", q.Rows}, {"left out", q.RefusedRows}, {"left out by the description", total(q.SkippedRows)},
+		{"permits", q.Permits}, {"with a number of an earlier row", q.RepeatedPermits},
+		{"with cells that cannot be read (cells)", q.UnreadCells},
+		{"issued before they were filed", q.IssuedBeforeFiled},
+		{"completed before they were issued", q.CompletedBeforeIssued},
+		{"dated after the day of the file", q.Future}, {"with a cost of 0 or less", q.CostsNotPositive},
+		{"with a cost of a billion or more", q.CostsHuge}, {"without a point", q.WithoutPlace},
+		{"off the map", q.OffMap}, {"at a geocoder's fallback point", q.Fallbacks},
+		{"at a point of many rows", q.SamePlaces}, {"with something of persons taken out of a text", q.Scrubbed},
 	} {
 		_, _ = fmt.Fprintf(to, "| %s | %d |\n", of.name, of.count)
 	}
-	_, _ = fmt.Fprintf(to, "\nNames: %d of firms, %d of persons and %d doubtful, which become no record; %d persons kept.\n", q.Names.Firms, q.Names.Persons, q.Names.Doubtful, q.Names.Kept)
+	_, _ = fmt.Fprintf(
+		to, "\nNames: %d of firms, %d of persons and %d doubtful, which become no record; %d persons kept.\n",
+		q.Names.Firms, q.Names.Persons, q.Names.Doubtful, q.Names.Kept,
+	)
 	_, _ = fmt.Fprint(to, "\n| Field | Unknown |\n|---|--:|\n")
 	for _, name := range permits.FieldNames() {
 		_, _ = fmt.Fprintf(to, "| %s | %.1f %% |\n", name, 100*q.Unknown[name])

@@ -37,7 +37,10 @@ func (c *Rollback) Run(ctx context.Context, s *cli.Streams) error {
 				return printErr
 			}
 		} else {
-			_, _ = fmt.Fprintf(s.Out, "generation %s is served: %d documents; before it was %s\n", report.To, report.Documents, strings.Join(report.From, ", "))
+			_, _ = fmt.Fprintf(
+				s.Out, "generation %s is served: %d documents; before it was %s\n", report.To, report.Documents,
+				strings.Join(report.From, ", "),
+			)
 			for _, note := range report.Notes {
 				_, _ = fmt.Fprintln(s.Err, "note:", note)
 			}

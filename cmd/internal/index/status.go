@@ -138,7 +138,10 @@ func printStatus(s *cli.Streams, status StatusReport) error {
 	}
 	for _, l := range status.Loads {
 		if l.Holder == status.Writing.Who && !l.Running {
-			_, err := fmt.Fprintf(s.Out, "nobody is loading; the lease of %s, which was killed, lapses at %s\n", l.Holder, status.Writing.Until.Format(time.RFC3339))
+			_, err := fmt.Fprintf(
+				s.Out, "nobody is loading; the lease of %s, which was killed, lapses at %s\n", l.Holder,
+				status.Writing.Until.Format(time.RFC3339),
+			)
 			return err
 		}
 	}

@@ -12,7 +12,9 @@ import (
 
 func TestUnfinishedLoadLine(t *testing.T) {
 	t.Parallel()
-	l := unfinishedLoad{UnfinishedLoad: indexer.UnfinishedLoad{WorkDir: "w", Dir: "data", Generation: "g", Phase: indexer.Indexing, Done: 30, Total: 90}}
+	l := unfinishedLoad{UnfinishedLoad: indexer.UnfinishedLoad{
+		WorkDir: "w", Dir: "data", Generation: "g", Phase: indexer.Indexing, Done: 30, Total: 90,
+	}}
 	if got, want := l.String(), "load of data into g: indexing, 30 of 90 records (33 %) at its last checkpoint; not running, the same command goes on with it in w"; got != want {
 		t.Errorf("%s", got)
 	}

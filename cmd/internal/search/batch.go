@@ -77,7 +77,10 @@ func (c *Search) runBatches(ctx context.Context, api *client.Client, s *cli.Stre
 	}
 	run := batchRun{api: api, to: json.NewEncoder(s.Out)}
 	err := run.lines(ctx, in)
-	_, _ = fmt.Fprintf(s.Err, "%s searches, failed: %s, credits: %s\n", cli.Grouped(run.searched), cli.Grouped(run.failed), cli.Grouped(run.credits))
+	_, _ = fmt.Fprintf(
+		s.Err, "%s searches, failed: %s, credits: %s\n", cli.Grouped(run.searched), cli.Grouped(run.failed),
+		cli.Grouped(run.credits),
+	)
 	switch {
 	case err != nil:
 		return apiError(s.Err, err)
@@ -111,7 +114,8 @@ func (r *batchRun) lines(ctx context.Context, in io.Reader) error {
 			return errors.Join(r.send(ctx, waiting), fmt.Errorf("line %d: %w; a line is one search request with dataset, book or view_id, without dry_run and explain", n, err))
 		}
 		limit := cmp.Or(line.Limit, batchLimit)
-		if len(waiting) == client.MaxSearches || len(waiting) > 0 && (rows+limit > maxBatchRows || size+len(lines.Bytes()) > maxBatchSize || waiting[0].workspace() != line.workspace()) {
+		if len(waiting) == client.MaxSearches ||
+			len(waiting) > 0 && (rows+limit > maxBatchRows || size+len(lines.Bytes()) > maxBatchSize || waiting[0].workspace() != line.workspace()) {
 			if err := r.send(ctx, waiting); err != nil {
 				return err
 			}

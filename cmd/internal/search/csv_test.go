@@ -40,20 +40,41 @@ func TestCSV(t *testing.T) {
 		records []string
 		want    string
 	}{
-		"plain":        {csvRows{}, []string{`{"id":"1","name":"A","tags":["x","y"],"cost":1.50}`}, "id,name,tags,cost\n1,A,x;y,1.50\n"},
-		"unknown":      {csvRows{}, []string{`{"id":"1","name":null,"tags":[]}`}, "id,name,tags,cost\n1,,,\n"},
-		"quoted":       {csvRows{}, []string{`{"id":"1","name":"a, \"b\"\nc","tags":["x,y"],"cost":null}`}, "id,name,tags,cost\n1,\"a, \"\"b\"\"\nc\",\"x,y\",\n"},
-		"spaces":       {csvRows{}, []string{`{"id":"1","name":" a ","tags":null,"cost":0}`}, "id,name,tags,cost\n1,\" a \",,0\n"},
-		"list's signs": {csvRows{}, []string{`{"id":"1","name":"a;b\\","tags":["a;b","c\\d"],"cost":0}`}, "id,name,tags,cost\n1,a;b\\,a\\;b;c\\\\d,0\n"},
-		"no rows":      {csvRows{}, nil, "id,name,tags,cost\n"},
-		"more members": {csvRows{}, []string{`{"id":"1","new":{"a": [1]},"also":true}`}, "id,name,tags,cost,also,new\n1,,,,true,\"{\"\"a\"\": [1]}\"\n"},
-		"columns":      {csvRows{columns: []string{"cost", "id"}}, []string{`{"id":"1","name":"A","cost":2}`}, "cost,id\n2,1\n"},
-		"one empty":    {csvRows{columns: []string{"name"}}, []string{`{"id":"1","name":null}`, `{"id":"2","name":"B"}`}, "name\n\"\"\nB\n"},
-		"big numbers":  {csvRows{}, []string{`{"id":"1","cost":12345678901234567890.10,"tags":[9007199254740993]}`}, "id,name,tags,cost\n1,,9007199254740993,12345678901234567890.10\n"},
-		"formulas":     {csvRows{}, []string{`{"id":"=1+1","name":"+1 403","tags":["@x","-y"],"cost":-114.07}`}, "id,name,tags,cost\n'=1+1,'+1 403,'@x;-y,-114.07\n"},
-		"hidden":       {csvRows{}, []string{`{"id":"\t=1","name":"  =cmd|' /C calc'!A0","tags":["\u00a0＝1"],"cost":"\r1"}`}, "id,name,tags,cost\n'\t=1,'  =cmd|' /C calc'!A0,'\u00a0＝1,\"'\r1\"\n"},
-		"as they are":  {csvRows{formulas: true}, []string{`{"id":"=1+1","name":"-","tags":[],"cost":0}`}, "id,name,tags,cost\n=1+1,-,,0\n"},
-		"harmless":     {csvRows{}, []string{`{"id":"a=b","name":"x-y","tags":["a@b.example"],"cost":0}`}, "id,name,tags,cost\na=b,x-y,a@b.example,0\n"},
+		"plain":   {csvRows{}, []string{`{"id":"1","name":"A","tags":["x","y"],"cost":1.50}`}, "id,name,tags,cost\n1,A,x;y,1.50\n"},
+		"unknown": {csvRows{}, []string{`{"id":"1","name":null,"tags":[]}`}, "id,name,tags,cost\n1,,,\n"},
+		"quoted": {
+			csvRows{}, []string{`{"id":"1","name":"a, \"b\"\nc","tags":["x,y"],"cost":null}`},
+			"id,name,tags,cost\n1,\"a, \"\"b\"\"\nc\",\"x,y\",\n",
+		},
+		"spaces": {csvRows{}, []string{`{"id":"1","name":" a ","tags":null,"cost":0}`}, "id,name,tags,cost\n1,\" a \",,0\n"},
+		"list's signs": {
+			csvRows{}, []string{`{"id":"1","name":"a;b\\","tags":["a;b","c\\d"],"cost":0}`},
+			"id,name,tags,cost\n1,a;b\\,a\\;b;c\\\\d,0\n",
+		},
+		"no rows": {csvRows{}, nil, "id,name,tags,cost\n"},
+		"more members": {
+			csvRows{}, []string{`{"id":"1","new":{"a": [1]},"also":true}`},
+			"id,name,tags,cost,also,new\n1,,,,true,\"{\"\"a\"\": [1]}\"\n",
+		},
+		"columns":   {csvRows{columns: []string{"cost", "id"}}, []string{`{"id":"1","name":"A","cost":2}`}, "cost,id\n2,1\n"},
+		"one empty": {csvRows{columns: []string{"name"}}, []string{`{"id":"1","name":null}`, `{"id":"2","name":"B"}`}, "name\n\"\"\nB\n"},
+		"big numbers": {
+			csvRows{}, []string{`{"id":"1","cost":12345678901234567890.10,"tags":[9007199254740993]}`},
+			"id,name,tags,cost\n1,,9007199254740993,12345678901234567890.10\n",
+		},
+		"formulas": {
+			csvRows{}, []string{`{"id":"=1+1","name":"+1 403","tags":["@x","-y"],"cost":-114.07}`},
+			"id,name,tags,cost\n'=1+1,'+1 403,'@x;-y,-114.07\n",
+		},
+		"hidden": {
+			csvRows{}, []string{`{"id":"\t=1","name":"  =cmd|' /C calc'!A0","tags":["\u00a0＝1"],"cost":"\r1"}`},
+			"id,name,tags,cost\n'\t=1,'  =cmd|' /C calc'!A0,'\u00a0＝1,\"'\r1\"\n",
+		},
+		"as they are": {csvRows{formulas: true}, []string{`{"id":"=1+1","name":"-","tags":[],"cost":0}`}, "id,name,tags,cost\n=1+1,-,,0\n"},
+		"harmless": {
+			csvRows{}, []string{`{"id":"a=b","name":"x-y","tags":["a@b.example"],"cost":0}`},
+			"id,name,tags,cost\na=b,x-y,a@b.example,0\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -54,7 +54,8 @@ func TestExportFileGoesOn(t *testing.T) {
 		}
 	}
 	commit("a\nb\n", "c1")
-	if _, err := openOutput("export", nil, out, state, thisExport, false); err == nil || !strings.Contains(err.Error(), "another export writes") {
+	if _, err := openOutput("export", nil, out, state, thisExport, false); err == nil ||
+		!strings.Contains(err.Error(), "another export writes") {
 		t.Errorf("opened twice: %v", err)
 	}
 	// The run is killed within its next page.
@@ -161,14 +162,26 @@ func TestExportFileRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, string(thisExport), "is there already"},
-		"another search":         {asItIs, thatSearch, "belongs to another export: {"},
-		"another service":        {asItIs, strings.Replace(thatSearch, "a.example", "b.example", 1), "belongs to another export: it is of the service https://a.example/api/v1, not https://b.example/api/v1; --restart"},
-		"another workspace":      {asItIs, strings.Replace(thatSearch, "w1", "w2", 1), "belongs to another export: it is of the workspace w1, not w2; --restart"},
-		"a View that is changed": {asItIs, strings.Replace(thatSearch, `"q":"x"`, `"q":"y"`, 1), `the View has been changed since it began, from {"version":1,"q":"x","fields":{}} to {"version":1,"q":"y","fields":{}}; --restart`},
-		"another View":           {asItIs, `{"service":"https://a.example/api/v1","workspace":"w1","view":"v2","search":{}}`, "belongs to another export: {"},
-		"an output that was cut": {func(t *testing.T, out, _ string) { write(t, out, "a") }, string(thisExport), "has 1 bytes, and should have 2"},
-		"another version":        {func(t *testing.T, _, state string) { write(t, state, `{"version":9}`) }, string(thisExport), "no cursor file of this version"},
-		"no JSON":                {func(t *testing.T, _, state string) { write(t, state, `{"ver`) }, string(thisExport), "no cursor file of this version"},
+		"another search": {asItIs, thatSearch, "belongs to another export: {"},
+		"another service": {
+			asItIs, strings.Replace(thatSearch, "a.example", "b.example", 1),
+			"belongs to another export: it is of the service https://a.example/api/v1, not https://b.example/api/v1; --restart",
+		},
+		"another workspace": {asItIs, strings.Replace(thatSearch, "w1", "w2", 1), "belongs to another export: it is of the workspace w1, not w2; --restart"},
+		"a View that is changed": {
+			asItIs, strings.Replace(thatSearch, `"q":"x"`, `"q":"y"`, 1),
+			`the View has been changed since it began, from {"version":1,"q":"x","fields":{}} to {"version":1,"q":"y","fields":{}}; --restart`,
+		},
+		"another View": {asItIs, `{"service":"https://a.example/api/v1","workspace":"w1","view":"v2","search":{}}`, "belongs to another export: {"},
+		"an output that was cut": {
+			func(t *testing.T, out, _ string) { write(t, out, "a") }, string(thisExport),
+			"has 1 bytes, and should have 2",
+		},
+		"another version": {
+			func(t *testing.T, _, state string) { write(t, state, `{"version":9}`) }, string(thisExport),
+			"no cursor file of this version",
+		},
+		"no JSON": {func(t *testing.T, _, state string) { write(t, state, `{"ver`) }, string(thisExport), "no cursor file of this version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -199,7 +199,9 @@ func (c *Enrich) finish(s *cli.Streams, e *enriching, err error) error {
 		say("note: %s", why)
 	}
 	if c.JSON {
-		if err := cli.PrintJSON(s.Out, enrichmentSummary{c.Out, state.Done, state.Rows, e.rows, state.Statuses, e.spent, state.Credits, e.refused}); err != nil {
+		if err := cli.PrintJSON(s.Out, enrichmentSummary{
+			c.Out, state.Done, state.Rows, e.rows, state.Statuses, e.spent, state.Credits, e.refused,
+		}); err != nil {
 			return err
 		}
 	}

@@ -163,7 +163,10 @@ func (in *csvInput) refuseTitle(first []byte) error {
 	}
 	for i, row := range rows[1:] {
 		if width := len(rows[0]); named(rows[0]) <= 1 && (width == 1 || width > 2) && named(row) > 1 && len(row) >= width {
-			return fmt.Errorf("%s: %.100q is no header, for it names one column and row %d has %d: delete the lines above the row that names the columns, or put cells with a %q in quotes", in.path, strings.TrimSpace(strings.Join(rows[0], " ")), i+2, named(row), in.separator)
+			return fmt.Errorf(
+				"%s: %.100q is no header, for it names one column and row %d has %d: delete the lines above the row that names the columns, or put cells with a %q in quotes",
+				in.path, strings.TrimSpace(strings.Join(rows[0], " ")), i+2, named(row), in.separator,
+			)
 		}
 	}
 	return nil

@@ -181,7 +181,8 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	of, err := c.describe(ctx, api, exportOf{
 		Dataset: c.Dataset, Book: c.Book, View: c.View, Definition: t.definition,
-		Join: c.Join, ProjectBy: c.ProjectBy, Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas, BOM: c.BOM, Packing: c.packing,
+		Join: c.Join, ProjectBy: c.ProjectBy, Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas,
+		BOM: c.BOM, Packing: c.packing,
 	})
 	if err != nil {
 		return apiError(s.Err, err)
@@ -278,7 +279,10 @@ func (e *exporting) price(ctx context.Context, yes bool) error {
 	if e.most > 0 {
 		credits = min(credits, e.most)
 	}
-	return e.shown.agree(ctx, credits, yes, fmt.Sprintf("exporting %s %s costs %s%s credits\n", cli.Grouped(cost.Count), e.target.name, upTo(e.target.each), cli.Grouped(credits)))
+	return e.shown.agree(
+		ctx, credits, yes,
+		fmt.Sprintf("exporting %s %s costs %s%s credits\n", cli.Grouped(cost.Count), e.target.name, upTo(e.target.each), cli.Grouped(credits)),
+	)
 }
 
 // upTo says that a row can cost less than each.

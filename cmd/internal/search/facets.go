@@ -66,7 +66,10 @@ func (c *Facets) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
-	request := client.FacetRequest{Query: q.Query, Words: q.Words, Typos: q.Typos, Filters: q.Filters, Relations: q.Relations, Any: q.Any, None: q.None}
+	request := client.FacetRequest{
+		Query: q.Query, Words: q.Words, Typos: q.Typos, Filters: q.Filters, Relations: q.Relations, Any: q.Any,
+		None: q.None,
+	}
 	if request.Facets, err = c.facets(describe); err != nil {
 		return apiError(s.Err, err)
 	}
@@ -177,7 +180,10 @@ func parseRanges(text string) (ranges [][2]*float64, err error) {
 }
 
 func (c *Facets) print(out io.Writer, t target, counted client.Facets) error {
-	if _, err := fmt.Fprintf(out, "%s %s match; reading all costs %s credits\n", cli.Grouped(int(counted.Count)), t.name, cli.Grouped(int(counted.ExportCredits))); err != nil {
+	if _, err := fmt.Fprintf(
+		out, "%s %s match; reading all costs %s credits\n", cli.Grouped(int(counted.Count)), t.name,
+		cli.Grouped(int(counted.ExportCredits)),
+	); err != nil {
 		return err
 	}
 	for _, f := range counted.Facets {

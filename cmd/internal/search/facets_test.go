@@ -13,7 +13,8 @@ import (
 
 func facetFields() ([]client.Field, error) {
 	return []client.Field{
-		{Key: "stage", Kind: "enum"}, {Key: "cost", Kind: "number"}, {Key: "filed_at", Kind: "date"}, {Key: "account_ids", Kind: "text"}, {Key: "has_signal", Kind: "relation"},
+		{Key: "stage", Kind: "enum"}, {Key: "cost", Kind: "number"}, {Key: "filed_at", Kind: "date"},
+		{Key: "account_ids", Kind: "text"}, {Key: "has_signal", Kind: "relation"},
 	}, nil
 }
 
@@ -25,11 +26,13 @@ func TestParseFacet(t *testing.T) {
 		"account_ids": `{"field":"account_ids"}`,
 		"filed_at":    `{"field":"filed_at","interval":"year"}`,
 		// The service names the intervals.
-		"filed_at:moth":        `{"field":"filed_at","interval":"moth"}`,
-		"cost":                 `{"field":"cost","buckets":10}`,
-		"cost:8":               `{"field":"cost","buckets":8}`,
-		"cost:..9,10..1e6,1..": `{"field":"cost","ranges":[[null,9],[10,1000000],[1,null]]}`,
-		`{"field":"city","prefix":"cal","exclude_own":false,"measure":{"field":"cost","of":"sum"}}`: `{"field":"city","prefix":"cal","measure":{"field":"cost","of":"sum"},"exclude_own":false}`,
+		"filed_at:moth":                        `{"field":"filed_at","interval":"moth"}`,
+		"cost":                                 `{"field":"cost","buckets":10}`,
+		"cost:8":                               `{"field":"cost","buckets":8}`,
+		"cost:..9,10..1e6,1..":                 `{"field":"cost","ranges":[[null,9],[10,1000000],[1,null]]}`,
+		`{"field":"cost","exclude_own":false}`: `{"field":"cost","exclude_own":false}`,
+		`{"field":"city","measure":{"field":"cost","of":"sum"}}`: `{"field":"city","measure":{"field":"cost","of":"sum"}}`,
+		`{"field":"city","prefix":"cal"}`:                        `{"field":"city","prefix":"cal"}`,
 	} {
 		f, err := parseFacet(arg, facetFields)
 		got, _ := json.Marshal(f)
@@ -38,7 +41,8 @@ func TestParseFacet(t *testing.T) {
 		}
 	}
 	for arg, want := range map[string]string{
-		"stages": `did you mean "stage"?`, "colour": "no key colour", "has_signal": "no key has_signal", "cost:a..b": `"a" is not a number`, "cost:5,6": `"5" is neither`,
+		"stages": `did you mean "stage"?`, "colour": "no key colour", "has_signal": "no key has_signal",
+		"cost:a..b": `"a" is not a number`, "cost:5,6": `"5" is neither`,
 		"stage:x": `"x" is neither`, `{"fields":"x"}`: "unknown field", `{`: "is no facet", "": "there is no key",
 	} {
 		if _, err := parseFacet(arg, facetFields); err == nil || !strings.Contains(err.Error(), want) {
@@ -55,8 +59,15 @@ func TestFacetTables(t *testing.T) {
 	var out bytes.Buffer
 	c := Facets{Measure: "sum:cost"}
 	if err := c.print(&out, target{name: "projects"}, client.Facets{Count: 1_311, ExportCredits: 1_311, Facets: []client.FacetCounts{
-		{Field: "stage", Values: []client.ValueCount{{Value: "filed", Label: &label, Count: 1000, Measure: number(1.5)}, {Value: "approved", Count: 1}}, Other: 3, Unknown: 310},
-		{Field: "filed_at", Buckets: []client.BucketCount{{From: json.RawMessage(`"2024-01-01T00:00:00.000Z"`), To: json.RawMessage(`"2025-01-01T00:00:00.000Z"`), Count: 2}, {From: json.RawMessage(`null`), Count: 0}}},
+		{
+			Field:  "stage",
+			Values: []client.ValueCount{{Value: "filed", Label: &label, Count: 1000, Measure: number(1.5)}, {Value: "approved", Count: 1}},
+			Other:  3, Unknown: 310,
+		},
+		{Field: "filed_at", Buckets: []client.BucketCount{
+			{From: json.RawMessage(`"2024-01-01T00:00:00.000Z"`), To: json.RawMessage(`"2025-01-01T00:00:00.000Z"`), Count: 2},
+			{From: json.RawMessage(`null`), Count: 0},
+		}},
 		{Field: "city", Values: []client.ValueCount{}},
 	}}); err != nil {
 		t.Fatal(err)

@@ -130,7 +130,13 @@ var (
 // addPair adds key=value, key==value, relation.key=value or a relation alone.
 func (s *filterSet) addPair(arg string) error {
 	if m := otherSign.FindStringSubmatch(arg); m != nil {
-		return fmt.Errorf("write %s", map[string]string{">": "--filter " + m[1] + "=" + m[3] + "..", "<": "--filter " + m[1] + "=.." + m[3], "!": "--none " + m[1] + "=" + m[3], ":": "--filter " + m[1] + "=" + m[3]}[m[2][:1]])
+		return fmt.Errorf(
+			"write %s",
+			map[string]string{
+				">": "--filter " + m[1] + "=" + m[3] + "..", "<": "--filter " + m[1] + "=.." + m[3],
+				"!": "--none " + m[1] + "=" + m[3], ":": "--filter " + m[1] + "=" + m[3],
+			}[m[2][:1]],
+		)
 	}
 	key, value, valued := strings.Cut(arg, "=")
 	value, exact := strings.CutPrefix(value, "=")
@@ -145,7 +151,10 @@ func (s *filterSet) addPair(arg string) error {
 					relations = append(relations, f.Key)
 				}
 			}
-			return fmt.Errorf("there is no relation %s%s; known: %s", name, input.DidYouMean(" (", name, relations, ")"), strings.Join(relations, ", "))
+			return fmt.Errorf(
+				"there is no relation %s%s; known: %s", name, input.DidYouMean(" (", name, relations, ")"),
+				strings.Join(relations, ", "),
+			)
 		}
 		if dotted != valued {
 			return fmt.Errorf("a relation stands alone (%s) or with a field and a value (%s.field=value)", name, name)
@@ -175,9 +184,10 @@ func (s *filterSet) addPair(arg string) error {
 		}
 		return fmt.Errorf("a value is missing; records without one are found by --filter '%s'", unknown)
 	}
-	if parts := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == '|' }); len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
-		return !slices.ContainsFunc(fields[i].Values, func(v client.FieldValue) bool { return v.Value == part })
-	}) {
+	if parts := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == '|' }); len(parts) > 1 &&
+		!slices.ContainsFunc(parts, func(part string) bool {
+			return !slices.ContainsFunc(fields[i].Values, func(v client.FieldValue) bool { return v.Value == part })
+		}) {
 		return fmt.Errorf("give each value its own option: --filter %s=%s", key, strings.Join(parts, " --filter "+key+"="))
 	}
 	f, err := pairFilter(fields[i].Kind, value, exact, filters[key])

@@ -18,7 +18,8 @@ import (
 // command line.
 func FuzzFilterOptions(f *testing.F) {
 	for _, args := range []string{
-		"stage=filed\nstage=approved", "name==Whole Name", "cost=-1..2.50", "cost=10..", "filed_at=..2020-01-01", "has_signal.stage=filed\nwithout_signal",
+		"stage=filed\nstage=approved", "name==Whole Name", "cost=-1..2.50", "cost=10..", "filed_at=..2020-01-01",
+		"has_signal.stage=filed\nwithout_signal",
 		`{"colour":{"value":[1.50,null]},"has_signal":{"name":{"value":"x","exact_match":true}}}`, "cost=1e999..", "cost=-2..2.5 ", "=", "has_.=", "{", "cost=--1",
 		"location=51,-114,2km", "location=1e308,1,1e308km", "has_signal.location=1..2,3..-4",
 	} {

@@ -14,8 +14,14 @@ import (
 
 // someFields are fields as the service describes them.
 func someFields() ([]client.Field, error) {
-	plain := []client.Field{{Key: "stage", Kind: "enum"}, {Key: "name", Kind: "text"}, {Key: "cost", Kind: "number"}, {Key: "filed_at", Kind: "date"}, {Key: "location", Kind: "geo"}}
-	return append(plain, client.Field{Key: "has_signal", Kind: "relation", SubFields: plain}, client.Field{Key: "without_signal", Kind: "relation", SubFields: plain}), nil
+	plain := []client.Field{
+		{Key: "stage", Kind: "enum"}, {Key: "name", Kind: "text"}, {Key: "cost", Kind: "number"},
+		{Key: "filed_at", Kind: "date"}, {Key: "location", Kind: "geo"},
+	}
+	return append(
+		plain, client.Field{Key: "has_signal", Kind: "relation", SubFields: plain},
+		client.Field{Key: "without_signal", Kind: "relation", SubFields: plain},
+	), nil
 }
 
 func TestFilterOptions(t *testing.T) {
@@ -37,11 +43,12 @@ func TestFilterOptions(t *testing.T) {
 		"has_signal.filed_at=now-1y..now+12h": `{"relations":{"has_signal":{"filed_at":{"value":["now-1y","now+12h"]}}}}`,
 		"location=51.0447,-114.0719,2.5km":    `{"filters":{"location":{"value":{"near":{"latitude":51.0447,"longitude":-114.0719,"radius_m":2500}}}}}`,
 		"location=51, -114, 500 m":            `{"filters":{"location":{"value":{"near":{"latitude":51,"longitude":-114,"radius_m":500}}}}}`,
-		"has_signal.location=50.84..51.21,170..-170":            `{"relations":{"has_signal":{"location":{"value":{"within":{"north":51.21,"south":50.84,"east":-170,"west":170}}}}}}`,
-		"has_signal.stage=filed":                                `{"relations":{"has_signal":{"stage":{"value":["filed"]}}}}`,
-		"has_signal.stage=x|has_signal.cost=1..|without_signal": `{"relations":{"has_signal":{"cost":{"value":[1,null]},"stage":{"value":["x"]}},"without_signal":{}}}`,
-		`{"colour":{"value":[1.50,null]},"has_signal":{"name":{"value":"x","exact_match":true}},"without_signal":{}}|cost=1`: `{"filters":{"colour":{"value":[1.50,null]},"cost":{"value":1}},"relations":{"has_signal":{"name":{"value":"x","exact_match":true}},"without_signal":{}}}`,
-		`{"cost":{"known":false},"has_signal":{"name":{"known":true}}}`:                                                      `{"filters":{"cost":{"known":false}},"relations":{"has_signal":{"name":{"known":true}}}}`,
+		"has_signal.location=50.84..51.21,170..-170":                    `{"relations":{"has_signal":{"location":{"value":{"within":{"north":51.21,"south":50.84,"east":-170,"west":170}}}}}}`,
+		"has_signal.stage=filed":                                        `{"relations":{"has_signal":{"stage":{"value":["filed"]}}}}`,
+		"has_signal.stage=x|has_signal.cost=1..|without_signal":         `{"relations":{"has_signal":{"cost":{"value":[1,null]},"stage":{"value":["x"]}},"without_signal":{}}}`,
+		`{"colour":{"value":[1.50,null]},"without_signal":{}}|cost=1`:   `{"filters":{"colour":{"value":[1.50,null]},"cost":{"value":1}},"relations":{"without_signal":{}}}`,
+		`{"has_signal":{"name":{"value":"x","exact_match":true}}}`:      `{"relations":{"has_signal":{"name":{"value":"x","exact_match":true}}}}`,
+		`{"cost":{"known":false},"has_signal":{"name":{"known":true}}}`: `{"filters":{"cost":{"known":false}},"relations":{"has_signal":{"name":{"known":true}}}}`,
 	} {
 		var list []string
 		if args != "" {
@@ -113,7 +120,8 @@ func TestGroupOptions(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	if _, err := parseGroups([]string{"stage=filed", "colour=red"}, someFields); err == nil || !strings.Contains(err.Error(), "there is no key colour") {
+	if _, err := parseGroups([]string{"stage=filed", "colour=red"}, someFields); err == nil ||
+		!strings.Contains(err.Error(), "there is no key colour") {
 		t.Error(err)
 	}
 }

@@ -74,7 +74,8 @@ func (c *Follow) Check() error {
 	// Forms that need no description of fields are checked here, so that all problems
 	// are told at once.
 	for _, text := range c.Filter {
-		if _, relations, err := parseFilters([]string{text}, func() ([]client.Field, error) { return nil, errUndescribed }); err != nil && !errors.Is(err, errUndescribed) {
+		if _, relations, err := parseFilters([]string{text}, func() ([]client.Field, error) { return nil, errUndescribed }); err != nil &&
+			!errors.Is(err, errUndescribed) {
 			if problems, ok := errors.AsType[cli.ConfigError](err); ok {
 				f = append(f, problems...)
 			}
@@ -108,7 +109,10 @@ func (c *Follow) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
-	f := following{budget: c.budget(), source: api.Dataset(client.DatasetName(c.Dataset)), request: q, target: t, shown: shown, once: c.Once || c.Verify, wait: c.Wait}
+	f := following{
+		budget: c.budget(), source: api.Dataset(client.DatasetName(c.Dataset)), request: q, target: t, shown: shown,
+		once: c.Once || c.Verify, wait: c.Wait,
+	}
 	f.agree = func(ctx context.Context) error { return c.agree(ctx, s.Err, &f) }
 	place, err := c.openCopy(ctx, &f)
 	if err != nil {

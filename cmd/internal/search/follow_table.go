@@ -137,7 +137,11 @@ func (c *tableCopy) write(ctx context.Context, changes []change, next *followSta
 				return err
 			}
 		}
-		_, err := c.exec(ctx, tx, `INSERT INTO {staged} SELECT * FROM `+given+` ON CONFLICT (id) DO UPDATE SET record = excluded.record`, ids, records)
+		_, err := c.exec(
+			ctx, tx,
+			`INSERT INTO {staged} SELECT * FROM `+given+` ON CONFLICT (id) DO UPDATE SET record = excluded.record`,
+			ids, records,
+		)
 		return err
 	})
 }

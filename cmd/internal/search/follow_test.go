@@ -45,7 +45,8 @@ func TestDigestOf(t *testing.T) {
 		}
 		return list
 	}
-	if d := digestsOf(`{"b":1e3,"a":[null,"é"]}`, `{"a": [null, "\u00e9"], "b": 1000}`, `{"a":[null,"é"],"b":1001}`); d[0] != d[1] || d[0] == d[2] {
+	if d := digestsOf(`{"b":1e3,"a":[null,"é"]}`, `{"a": [null, "\u00e9"], "b": 1000}`, `{"a":[null,"é"],"b":1001}`); d[0] != d[1] ||
+		d[0] == d[2] {
 		t.Error(d)
 	}
 }

@@ -67,7 +67,10 @@ func (p parquetFile) choose(rows io.Reader) ([]string, error) {
 
 func (p parquetFile) encode(to io.Writer, rows io.Reader, columns []string, written func(int)) error {
 	row := p.row(columns)
-	out := parquet.NewWriter(to, parquet.SchemaOf(reflect.New(row).Interface()), parquet.Compression(&zstd.Codec{}), parquet.MaxRowsPerRowGroup(rowGroup), parquet.CreatedBy("atlas", "", ""))
+	out := parquet.NewWriter(
+		to, parquet.SchemaOf(reflect.New(row).Interface()), parquet.Compression(&zstd.Codec{}),
+		parquet.MaxRowsPerRowGroup(rowGroup), parquet.CreatedBy("atlas", "", ""),
+	)
 	n := 0
 	err := eachRow(rows, func(line []byte) error {
 		record := reflect.New(row)

@@ -61,7 +61,8 @@ func TestParquet(t *testing.T) {
 			t.Errorf("no %q in %s", want, schema)
 		}
 	}
-	if strings.Index(schema, " id ") > strings.Index(schema, " name ") || strings.Index(schema, " updated_at ") > strings.Index(schema, " new ") {
+	if strings.Index(schema, " id ") > strings.Index(schema, " name ") ||
+		strings.Index(schema, " updated_at ") > strings.Index(schema, " new ") {
 		t.Errorf("the columns are not in the order of the record: %s", schema)
 	}
 	if strings.Count(rows, "\n") != 2 || !strings.Contains(rows, `"new":{"a":[1]}`) || !strings.Contains(rows, `"new":null`) {

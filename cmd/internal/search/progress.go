@@ -62,7 +62,10 @@ func (p *exportProgress) page(rows, spent int, window client.Window) {
 	line := cli.Grouped(rows) + " rows"
 	if p.total > 0 {
 		left := time.Duration(float64(max(p.total-rows, 0)) / max(perSecond, 0.001) * float64(time.Second))
-		line = fmt.Sprintf("%d %%, %s of %s rows, %s left", 100*min(rows, p.total)/p.total, cli.Grouped(rows), cli.Grouped(p.total), left.Round(time.Second))
+		line = fmt.Sprintf(
+			"%d %%, %s of %s rows, %s left", 100*min(rows, p.total)/p.total, cli.Grouped(rows), cli.Grouped(p.total),
+			left.Round(time.Second),
+		)
 	}
 	line += fmt.Sprintf(", %.0f a second, credits: %s spent, %s left", perSecond, cli.Grouped(spent), cli.Grouped(window.Remaining))
 	p.show(line)
@@ -93,7 +96,10 @@ func (p *exportProgress) changes(rows, changes int, spent int, window client.Win
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if p.due() {
-		p.show(fmt.Sprintf("%s rows and %s changes, credits: %s spent, %s left", cli.Grouped(rows), cli.Grouped(changes), cli.Grouped(spent), cli.Grouped(window.Remaining)))
+		p.show(fmt.Sprintf(
+			"%s rows and %s changes, credits: %s spent, %s left", cli.Grouped(rows), cli.Grouped(changes),
+			cli.Grouped(spent), cli.Grouped(window.Remaining),
+		))
 	}
 }
 

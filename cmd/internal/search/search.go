@@ -43,7 +43,8 @@ func (c *Search) Check() error {
 	var f cli.Problems
 	c.apiAccess.Check(&f)
 	if c.Batch != "" {
-		if c.Dataset+c.Book+c.View+c.Query+c.Sort != "" || len(c.Filter)+len(c.Any)+len(c.None)+len(c.Columns)+len(c.Fields) > 0 || c.Typos || c.DryRun || c.Explain {
+		if c.Dataset+c.Book+c.View+c.Query+c.Sort != "" ||
+			len(c.Filter)+len(c.Any)+len(c.None)+len(c.Columns)+len(c.Fields) > 0 || c.Typos || c.DryRun || c.Explain {
 			f.Add("--batch takes all of a search from the lines of the file: leave out DATASET and the other options")
 		}
 		return f.Err()
@@ -183,7 +184,8 @@ func gather(ctx context.Context, t target, q client.Search, limit int) (found, e
 			f.highlights[h.ID] = h
 		}
 		f.credits += page.Credits
-		f.total, f.capped, f.window, f.didYouMean, f.missing, f.hints = page.Total, page.TotalIsCapped, page.Window, page.DidYouMean, page.Missing, page.Hints
+		f.total, f.capped, f.window = page.Total, page.TotalIsCapped, page.Window
+		f.didYouMean, f.missing, f.hints = page.DidYouMean, page.Missing, page.Hints
 		if q.SearchAfter = page.Next; page.Next == "" || len(f.records) >= limit {
 			return f, nil
 		}
@@ -240,8 +242,11 @@ func printCSV(to io.Writer, rows *csvRows, records []json.RawMessage) error {
 
 // shown are the default columns of the table.
 func (t target) shown() []string {
-	glance := []string{"id", "signal_type", "title", "name", "project_name", "email", "account_name", "city", "stage", "account_types", "icp_tier",
-		"atlas_score", "workspace_status", "tags", "cost", "projects_count", "last_signal_at", "occurred_at"}
+	glance := []string{
+		"id", "signal_type", "title", "name", "project_name", "email", "account_name", "city", "stage", "account_types",
+		"icp_tier",
+		"atlas_score", "workspace_status", "tags", "cost", "projects_count", "last_signal_at", "occurred_at",
+	}
 	own := t.members()
 	return slices.DeleteFunc(glance, func(name string) bool { return !slices.Contains(own, name) })
 }

@@ -53,7 +53,9 @@ func (c *Suggest) Run(ctx context.Context, s *cli.Streams) error {
 	if relations != nil {
 		return cli.ConfigError{"--filter: suggestions take no relations"}
 	}
-	found, err := api.Dataset(client.DatasetName(c.Dataset)).Suggest(ctx, client.SuggestRequest{Prefix: strings.Join(c.Prefix, " "), Field: c.Field, Filters: filters, Limit: c.Limit})
+	found, err := api.Dataset(client.DatasetName(c.Dataset)).Suggest(ctx, client.SuggestRequest{
+		Prefix: strings.Join(c.Prefix, " "), Field: c.Field, Filters: filters, Limit: c.Limit,
+	})
 	if err != nil {
 		return apiError(s.Err, err)
 	}

@@ -186,7 +186,10 @@ func (o conditions) find(ctx context.Context, c *client.Client) (target, error) 
 func (o conditions) findRecords(ctx context.Context, c *client.Client) (target, error) {
 	switch {
 	case o.Book != "":
-		return target{source: &c.Book.Dataset(client.DatasetName(o.Book)).Source, name: o.Book + " of the book", fields: client.DatasetName("workspace_" + o.Book), record: bookRecords[o.Book]}, nil
+		return target{
+			source: &c.Book.Dataset(client.DatasetName(o.Book)).Source, name: o.Book + " of the book",
+			fields: client.DatasetName("workspace_" + o.Book), record: bookRecords[o.Book],
+		}, nil
 	case o.View != "":
 		v, err := c.Views.Get(ctx, o.View)
 		if err != nil {
@@ -198,7 +201,10 @@ func (o conditions) findRecords(ctx context.Context, c *client.Client) (target, 
 			fields: client.DatasetName("workspace_" + v.Dataset + "s"), record: viewRecords[string(v.Dataset)], definition: definition,
 		}, err
 	}
-	return target{source: &c.Dataset(client.DatasetName(o.Dataset)).Source, name: o.Dataset, fields: client.DatasetName(o.Dataset), record: dataRecords[o.Dataset]}, nil
+	return target{
+		source: &c.Dataset(client.DatasetName(o.Dataset)).Source, name: o.Dataset,
+		fields: client.DatasetName(o.Dataset), record: dataRecords[o.Dataset],
+	}, nil
 }
 
 var (
@@ -207,10 +213,12 @@ var (
 		"projects": reflect.TypeFor[client.Project](), "signals": reflect.TypeFor[client.Signal](),
 	}
 	bookRecords = map[string]reflect.Type{
-		"accounts": reflect.TypeFor[client.BookAccount](), "contacts": reflect.TypeFor[client.BookContact](), "projects": reflect.TypeFor[client.BookProject](),
+		"accounts": reflect.TypeFor[client.BookAccount](), "contacts": reflect.TypeFor[client.BookContact](),
+		"projects": reflect.TypeFor[client.BookProject](),
 	}
 	viewRecords = map[string]reflect.Type{
-		"account": reflect.TypeFor[client.ViewAccount](), "contact": reflect.TypeFor[client.ViewContact](), "project": reflect.TypeFor[client.ViewProject](),
+		"account": reflect.TypeFor[client.ViewAccount](), "contact": reflect.TypeFor[client.ViewContact](),
+		"project": reflect.TypeFor[client.ViewProject](),
 	}
 )
 

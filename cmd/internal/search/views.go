@@ -80,7 +80,10 @@ func (c *viewsCheck) Run(ctx context.Context, s *cli.Streams) error {
 				return err
 			}
 		}
-		rows = append(rows, []string{v.ID, cli.ShownText(v.Name), string(v.Dataset), cli.ShownText(v.Q), fmt.Sprint(v.Exact), fmt.Sprint(v.Count)})
+		rows = append(rows, []string{
+			v.ID, cli.ShownText(v.Name), string(v.Dataset), cli.ShownText(v.Q), fmt.Sprint(v.Exact),
+			fmt.Sprint(v.Count),
+		})
 	}
 	if c.JSON {
 		return nil

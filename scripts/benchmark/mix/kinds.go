@@ -65,7 +65,9 @@ func Kinds() []Kind {
 		filtered("filter by a count of related records", query.Accounts, "projects_count"),
 		filtered("three filters", query.Projects, "stage", "cost", "created_at"),
 		{Name: "filter by a whole value", draw: func(m *Mix) Search {
-			return search(query.Projects, "filters", map[string]any{"name": map[string]any{"value": pick(m, m.from[query.Projects])["name"], "exact_match": true}})
+			return search(query.Projects, "filters", map[string]any{"name": map[string]any{
+				"value": pick(m, m.from[query.Projects])["name"], "exact_match": true,
+			}})
 		}},
 		{Name: "no match", draw: func(m *Mix) Search {
 			return search(query.Projects, "query", "none"+strconv.Itoa(m.random.IntN(1_000_000)))

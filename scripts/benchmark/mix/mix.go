@@ -81,7 +81,10 @@ func pick[T any](m *Mix, list []T) T { return list[m.random.IntN(len(list))] }
 // draw composes a request. The shares are assumptions, listed in
 // docs/benchmarks.md.
 func (m *Mix) draw() Search {
-	s := Search{pick(m, []query.Dataset{query.Projects, query.Projects, query.Projects, query.Accounts, query.Accounts, query.Contacts, query.Signals}), map[string]any{}}
+	s := Search{
+		pick(m, []query.Dataset{query.Projects, query.Projects, query.Projects, query.Accounts, query.Accounts, query.Contacts, query.Signals}),
+		map[string]any{},
+	}
 	one := pick(m, m.from[s.Dataset])
 	text, filters := m.chance(40), 1+m.random.IntN(3)
 	if text {
@@ -227,7 +230,9 @@ func (m *Mix) area(met record) map[string]any {
 		return nil
 	}
 	if m.chance(50) {
-		return with(map[string]any{"near": map[string]any{"latitude": latitude, "longitude": longitude, "radius_m": pick(m, []int{500, 2_000, 20_000})}})
+		return with(map[string]any{"near": map[string]any{
+			"latitude": latitude, "longitude": longitude, "radius_m": pick(m, []int{500, 2_000, 20_000}),
+		}})
 	}
 	return with(map[string]any{"within": map[string]any{
 		"north": latitude, "south": max(latitude-0.05, -query.MaxLatitude), "east": longitude, "west": max(longitude-0.1, -query.MaxLongitude),

@@ -226,7 +226,8 @@ func (e *Elasticsearch) search(d query.Dataset, body object) Call {
 
 func (e *Elasticsearch) related(q Question) Call {
 	ids := e.request(http.MethodPost, "/"+e.Prefix+string(query.Projects)+"/_search", encode(object{
-		"query": projectsLike(q), "size": 0, "aggs": object{"accounts": object{"terms": object{"field": "account_ids.keyword", "size": mostTerms}}},
+		"query": projectsLike(q), "size": 0,
+		"aggs": object{"accounts": object{"terms": object{"field": "account_ids.keyword", "size": mostTerms}}},
 	}))
 	return Call{Read: readElasticsearch, Send: func(ctx context.Context, buf []byte) ([]byte, error) {
 		buf, err := e.Client.Do(ctx, ids, buf)

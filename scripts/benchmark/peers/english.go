@@ -58,7 +58,8 @@ func (e *Elasticsearch) FillEnglish(ctx context.Context, w relevance.World) erro
 	if err := e.ask(ctx, http.MethodPut, "/"+index, encode(object{
 		"settings": object{"number_of_shards": 1},
 		"mappings": object{"properties": object{
-			"dataset": object{"type": "keyword"}, "name": object{"type": "text", "analyzer": "english"}, "text": object{"type": "text", "analyzer": "english"},
+			"dataset": object{"type": "keyword"}, "name": object{"type": "text", "analyzer": "english"},
+			"text": object{"type": "text", "analyzer": "english"},
 		}},
 	}), nil); err != nil {
 		return err
@@ -84,10 +85,15 @@ func (e *Elasticsearch) FindEnglish(ctx context.Context, d query.Dataset, text s
 				} `json:"hits"`
 			} `json:"hits"`
 		}
-		err := e.ask(ctx, http.MethodPost, "/"+e.Prefix+"judged/_search", encode(object{"size": relevance.Depth, "_source": false, "query": object{"bool": object{
-			"filter": object{"term": object{"dataset": d}},
-			"must":   object{"multi_match": object{"query": text, "type": "cross_fields", "operator": operator, "fields": []string{"name^2", "text"}}},
-		}}}), &found)
+		err := e.ask(
+			ctx, http.MethodPost, "/"+e.Prefix+"judged/_search",
+			encode(object{"size": relevance.Depth, "_source": false, "query": object{"bool": object{
+				"filter": object{"term": object{"dataset": d}},
+				"must": object{"multi_match": object{
+					"query": text, "type": "cross_fields", "operator": operator, "fields": []string{"name^2", "text"},
+				}},
+			}}}), &found,
+		)
 		if err != nil {
 			return nil, err
 		}

@@ -71,7 +71,8 @@ func tableOf(d query.Dataset) table {
 			}
 			words = append(words, fmt.Sprintf("setweight(to_tsvector('folded', plain(record->>'%s')), '%s')", f.Name, weight))
 		}
-		if f.Name == "id" || f.Derive != nil || f.Type == query.UUIDs || f.Kind == query.Plain && !f.Sort || f.Kind == query.FullText && !f.Sort && !f.IsID() {
+		if f.Name == "id" || f.Derive != nil || f.Type == query.UUIDs || f.Kind == query.Plain && !f.Sort ||
+			f.Kind == query.FullText && !f.Sort && !f.IsID() {
 			continue
 		}
 		t.columns = append(t.columns, f)
@@ -94,7 +95,10 @@ func tableOf(d query.Dataset) table {
 		if f, _ := query.FieldNamed(r.Child, r.Link); r.Child == d && f.List() {
 			t.links = append(t.links, r)
 			t.create += fmt.Sprintf("; CREATE TABLE %s (parent uuid NOT NULL, child uuid NOT NULL)", linkTable(r))
-			t.indices = append(t.indices, fmt.Sprintf("ALTER TABLE %s ADD PRIMARY KEY (parent, child)", linkTable(r)), fmt.Sprintf("CREATE INDEX ON %s (child, parent)", linkTable(r)))
+			t.indices = append(
+				t.indices, fmt.Sprintf("ALTER TABLE %s ADD PRIMARY KEY (parent, child)", linkTable(r)),
+				fmt.Sprintf("CREATE INDEX ON %s (child, parent)", linkTable(r)),
+			)
 		}
 	}
 	return t

@@ -36,7 +36,10 @@ type statement struct {
 func (p Postgres) Call(ctx context.Context, q Question) (Call, error) {
 	like := []any{q.Stage, q.PrimaryUse, q.MinCost}
 	both := func(matches, page string, args ...any) Call {
-		return p.send(statement{fmt.Sprintf(counted, matches), args}, statement{"SELECT record FROM " + matches + page + " LIMIT " + pageText, args})
+		return p.send(
+			statement{fmt.Sprintf(counted, matches), args},
+			statement{"SELECT record FROM " + matches + page + " LIMIT " + pageText, args},
+		)
 	}
 	switch q.Task {
 	case Text:
@@ -46,7 +49,10 @@ func (p Postgres) Call(ctx context.Context, q Question) (Call, error) {
 	case Related:
 		return both(relatedMatches, " ORDER BY a.name, a.id", like...), nil
 	case Offset:
-		return p.send(statement{fmt.Sprintf(counted, "signals"), nil}, statement{"SELECT record FROM signals" + byOccurred + " OFFSET $1", []any{q.Row}}), nil
+		return p.send(
+			statement{fmt.Sprintf(counted, "signals"), nil},
+			statement{"SELECT record FROM signals" + byOccurred + " OFFSET $1", []any{q.Row}},
+		), nil
 	case Cursor:
 		// The row before the page, as an earlier page showed it.
 		var at, id string

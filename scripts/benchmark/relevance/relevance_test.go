@@ -149,8 +149,12 @@ func TestScores(t *testing.T) {
 		if err := json.Unmarshal([]byte(rule), &r); err != nil {
 			t.Fatal(err)
 		}
-		judged, err := world.Judge(t.Context(), []relevance.Query{{Dataset: query.Projects, Rule: r}}, func(context.Context, query.Dataset, string) ([]string, error) { return []string{"c", "a", "b"}, nil })
-		if err != nil || judged[0].Relevant != want.relevant || math.Abs(judged[0].NDCG-want.ndcg) > 1e-9 || judged[0].Wrong != float64(3-want.relevant)/3 && math.Abs(judged[0].Wrong-float64(3-want.relevant)/3) > 1e-9 {
+		judged, err := world.Judge(
+			t.Context(), []relevance.Query{{Dataset: query.Projects, Rule: r}},
+			func(context.Context, query.Dataset, string) ([]string, error) { return []string{"c", "a", "b"}, nil },
+		)
+		if err != nil || judged[0].Relevant != want.relevant || math.Abs(judged[0].NDCG-want.ndcg) > 1e-9 ||
+			judged[0].Wrong != float64(3-want.relevant)/3 && math.Abs(judged[0].Wrong-float64(3-want.relevant)/3) > 1e-9 {
 			t.Errorf("%s: %+v, %v", rule, judged, err)
 		}
 	}

@@ -106,11 +106,13 @@ func TestWriteSVG(t *testing.T) {
 			Text []byte `xml:",innerxml"`
 		}
 		got := string(raw)
-		if xml.Unmarshal(raw, &picture) != nil || strings.Contains(got, "NaN") || strings.Contains(got, "Inf") || strings.Contains(got, "nothing") {
+		if xml.Unmarshal(raw, &picture) != nil || strings.Contains(got, "NaN") || strings.Contains(got, "Inf") ||
+			strings.Contains(got, "nothing") {
 			t.Errorf("%s:\n%s", c.Title, got)
 		}
 		for _, l := range c.Lines[:min(2, len(c.Lines))] {
-			if name := strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(l.Name); !strings.Contains(got, name) || !strings.Contains(got, "1,000,000") {
+			if name := strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(l.Name); !strings.Contains(got, name) ||
+				!strings.Contains(got, "1,000,000") {
 				t.Errorf("the picture does not show %s:\n%s", name, got)
 			}
 		}

@@ -112,7 +112,9 @@ type expensive struct {
 func newExpensive(t *testing.T, s *rig.Server, v *victim) *expensive {
 	t.Helper()
 	e := &expensive{server: s, v: v, key: s.By(v.Workspace), user: s.ByUser(v.Workspace, v.ownerToken)}
-	e.contacts, e.account = makeView(t, e.key, "contact", "dynamic", "Expensive contact"), makeView(t, e.key, "account", "static", "Expensive account")
+	e.contacts, e.account = makeView(
+		t, e.key, "contact", "dynamic", "Expensive contact",
+	), makeView(t, e.key, "account", "static", "Expensive account")
 	// Many contacts are held too, so that both searches of the View have rows.
 	for at := 0; at < heavyHeld; at += 100 {
 		inputs := make100(func(i int) any {
@@ -121,11 +123,17 @@ func newExpensive(t *testing.T, s *rig.Server, v *victim) *expensive {
 		must(t, e.key, "POST", "/workspace/contacts/upsert/batch", object{"inputs": inputs})
 	}
 	for i := range 100 {
-		must(t, e.key, "POST", "/workspace/views/upsert", object{"dataset": "project", "view_type": "dynamic", "name": fmt.Sprintf("Long %d", i), "definition": longDefinition()})
+		must(t, e.key, "POST", "/workspace/views/upsert", object{
+			"dataset": "project", "view_type": "dynamic", "name": fmt.Sprintf("Long %d", i),
+			"definition": longDefinition(),
+		})
 		must(t, e.key, "POST", "/workspace/invitations", object{"email": fmt.Sprintf("invited%d@example.com", i), "role": "member"})
 	}
 	for i := range 25 {
-		must(t, e.user, "POST", "/workspace/skills/create", object{"scope": "workspace", "name": fmt.Sprintf("Long %d", i), "slug": fmt.Sprintf("long-%d", i), "description": "d", "content": strings.Repeat("c", 100_000)})
+		must(t, e.user, "POST", "/workspace/skills/create", object{
+			"scope": "workspace", "name": fmt.Sprintf("Long %d", i), "slug": fmt.Sprintf("long-%d", i),
+			"description": "d", "content": strings.Repeat("c", 100_000),
+		})
 	}
 	for _, d := range []string{"accounts", "projects"} {
 		inputs := make100(func(i int) any { return object{singular(d) + "_id": heavyID(d, i), "notes": strings.Repeat("n", 9000)} })
@@ -151,7 +159,10 @@ func longDefinition() object {
 }
 
 // includes of a get.
-var includes = map[string]string{"account": "contacts,projects,signals", "contact": "account,projects", "project": "accounts,contacts,signals", "signal": "project,accounts"}
+var includes = map[string]string{
+	"account": "contacts,projects,signals", "contact": "account,projects", "project": "accounts,contacts,signals",
+	"signal": "project,accounts",
+}
 
 // of returns the most expensive requests of an operation. The examples of the document
 // are used for operations without a case here.
@@ -161,7 +172,10 @@ func (e *expensive) of(t *testing.T, o operation) []costly {
 	switch name, d := o.id, datasetOf(o.path); {
 	case name == "search_view_records":
 		path := "/workspace/views/" + e.contacts + "/records/search"
-		return []costly{{path: path, body: object{"limit": 1, "offset": 10_000}, credits: 1}, {path: path, body: object{"limit": 100}, credits: 100}, {path: path, body: object{"limit": 1}, credits: 1}}
+		return []costly{
+			{path: path, body: object{"limit": 1, "offset": 10_000}, credits: 1},
+			{path: path, body: object{"limit": 100}, credits: 100}, {path: path, body: object{"limit": 1}, credits: 1},
+		}
 	case strings.HasPrefix(name, "search_") && name != "search_fields":
 		return []costly{
 			{path: o.path, body: object{"query": "heavy", "limit": 100}, credits: 100},
@@ -179,11 +193,19 @@ func (e *expensive) of(t *testing.T, o operation) []costly {
 			return object{singular(d) + "_id": heavyID(d, i), "notes": strings.Repeat("n", notes)}
 		})}, credits: 1}}
 		if d == "accounts" { // all but one match nothing
-			all = append(all, costly{path: o.path, body: object{"inputs": make100(func(int) any { return object{"match": object{"domain": "heavy.example"}} })}, credits: 1})
+			all = append(all, costly{
+				path:    o.path,
+				body:    object{"inputs": make100(func(int) any { return object{"match": object{"domain": "heavy.example"}} })},
+				credits: 1,
+			})
 		}
 		return all
 	case name == "add_view_records_batch":
-		return []costly{{path: "/workspace/views/" + e.account + "/records/add/batch", body: object{"inputs": make100(func(i int) any { return object{"record_id": heavyID("accounts", i)} })}, credits: 1}}
+		return []costly{{
+			path:    "/workspace/views/" + e.account + "/records/add/batch",
+			body:    object{"inputs": make100(func(i int) any { return object{"record_id": heavyID("accounts", i)} })},
+			credits: 1,
+		}}
 	case name == "upsert_view":
 		return []costly{{path: o.path, credits: 1, own: func() any { return e.view() }}}
 	case name == "upsert_views_batch":
@@ -196,7 +218,10 @@ func (e *expensive) of(t *testing.T, o operation) []costly {
 		return []costly{{path: o.path, body: object{"locator": "workspace/long-0"}, credits: 1}}
 	case name == "create_skill":
 		return []costly{{path: o.path, credits: 1, own: func() any {
-			return object{"scope": "workspace", "name": fmt.Sprintf("Another %d", e.n.Add(1)), "description": "d", "content": strings.Repeat("c", 100_000)}
+			return object{
+				"scope": "workspace", "name": fmt.Sprintf("Another %d", e.n.Add(1)), "description": "d",
+				"content": strings.Repeat("c", 100_000),
+			}
 		}}}
 	case o.method == "GET" && strings.HasPrefix(name, "list_"):
 		return []costly{{path: o.path + "?limit=100", credits: 1}}

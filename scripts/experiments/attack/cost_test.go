@@ -144,8 +144,11 @@ func climb(t *testing.T, c rig.Caller, grammars []*grammar, searches int, random
 func ordinaryRequests(grammars []*grammar, random *rand.Rand) []request {
 	var all []request
 	for _, g := range grammars {
-		all = append(all, request{g, object{"limit": 25}}, request{g, object{"query": g.words[0] + " " + g.words[1+random.IntN(20)], "limit": 25}},
-			request{g, object{"filters": object{"city": object{"value": "Calgary"}}, "limit": 25}})
+		all = append(
+			all, request{g, object{"limit": 25}},
+			request{g, object{"query": g.words[0] + " " + g.words[1+random.IntN(20)], "limit": 25}},
+			request{g, object{"filters": object{"city": object{"value": "Calgary"}}, "limit": 25}},
+		)
 	}
 	return all
 }

@@ -215,7 +215,10 @@ func bareStatements(t *testing.T, r *rig.Rig, in string, v *victim) (statements,
 		rig.Check(t, err)
 		for _, row := range copies {
 			quoted := "'" + strings.ReplaceAll(row, "'", "''") + "'"
-			if _, code := run(in, "INSERT INTO "+table+" SELECT * FROM json_populate_record(NULL::"+table+", "+quoted+") RETURNING 'written'"); code != "42501" {
+			if _, code := run(
+				in,
+				"INSERT INTO "+table+" SELECT * FROM json_populate_record(NULL::"+table+", "+quoted+") RETURNING 'written'",
+			); code != "42501" {
 				seen++
 				t.Errorf("a row of the other's put into %s: refused by %q", table, code)
 			}

@@ -151,7 +151,8 @@ func changedCursors(t *testing.T, cursor string) map[string]string {
 	bytes, err := base64.RawURLEncoding.DecodeString(cursor)
 	rig.Check(t, err)
 	all := map[string]string{
-		"empty": "", "padded": cursor + "=", "longer": cursor + "A", "with a line break": cursor[:10] + "\n" + cursor[10:], "in upper case": strings.ToUpper(cursor),
+		"empty": "", "padded": cursor + "=", "longer": cursor + "A",
+		"with a line break": cursor[:10] + "\n" + cursor[10:], "in upper case": strings.ToUpper(cursor),
 		"twice": cursor + cursor, "spaces": " " + cursor, "the signature alone": base64.RawURLEncoding.EncodeToString(bytes[:signatureEnd]),
 		"the place alone": base64.RawURLEncoding.EncodeToString(bytes[signatureEnd:]), "no base64": "§" + cursor,
 		"in the other alphabet": base64.RawStdEncoding.EncodeToString(append([]byte{0xff, 0xfe}, bytes...)),

@@ -168,7 +168,8 @@ func TestForgedTokens(t *testing.T) {
 		}
 	}
 	for what, forged := range map[string]string{
-		"cut": w.Key[:len(w.Key)-1], "longer": w.Key + "A", "padded": w.Key + "=", "in upper case": strings.ToUpper(w.Key), "its id alone": w.Key[:42],
+		"cut": w.Key[:len(w.Key)-1], "longer": w.Key + "A", "padded": w.Key + "=",
+		"in upper case": strings.ToUpper(w.Key), "its id alone": w.Key[:42],
 		"a zero secret": w.Key[:43] + strings.Repeat("A", 43), "a zero id": "atlas_00000000-0000-0000-0000-000000000000" + w.Key[42:],
 	} {
 		try(public, "API key: "+what, forged)

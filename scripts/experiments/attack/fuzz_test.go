@@ -47,7 +47,10 @@ func TestFuzz(t *testing.T) {
 	failed, executions, interesting := 0, 0, 0
 	for _, at := range targets {
 		// Minimizing new inputs would take most of the time.
-		run := exec.CommandContext(t.Context(), "go", "test", "-run", "^$", "-fuzz", "^"+at.name+"$", "-fuzztime", each.String(), "-fuzzminimizetime", "10x", ".")
+		run := exec.CommandContext(
+			t.Context(), "go", "test", "-run", "^$", "-fuzz", "^"+at.name+"$", "-fuzztime", each.String(),
+			"-fuzzminimizetime", "10x", ".",
+		)
 		run.Dir = filepath.Join(root, at.dir)
 		out, err := run.CombinedOutput()
 		n, found := counted(out)

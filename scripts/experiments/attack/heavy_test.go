@@ -59,10 +59,17 @@ func loadHeavy(t *testing.T, r *rig.Rig) {
 		for n := i; n < heavyContacts-100; n += heavyRecords { // the last ones have none
 			contacts = append(contacts, heavyID("contacts", n))
 		}
-		return object{"name": fmt.Sprintf("%s %d", name, i), "description": text, "contact_ids": contacts, "account_ids": []string{heavyID("accounts", i)}}
+		return object{
+			"name": fmt.Sprintf("%s %d", name, i), "description": text, "contact_ids": contacts,
+			"account_ids": []string{heavyID("accounts", i)},
+		}
 	})
 	write("signals", heavyRecords, func(i int) object {
-		return object{"title": fmt.Sprintf("%s %d", name, i), "summary": text, "signal_type": "permit_filed", "occurred_at": "2026-01-01T00:00:00Z", "project_id": heavyID("projects", i), "account_ids": []string{heavyID("accounts", i)}}
+		return object{
+			"title": fmt.Sprintf("%s %d", name, i), "summary": text, "signal_type": "permit_filed",
+			"occurred_at": "2026-01-01T00:00:00Z", "project_id": heavyID("projects", i),
+			"account_ids": []string{heavyID("accounts", i)},
+		}
 	})
 	r.Load(dir)
 }

@@ -190,7 +190,8 @@ func (p *prober) filled(body any, l leaf, text string) any {
 		within = asObject(asList(within["inputs"])[0])
 	}
 	for name := range within {
-		if slices.Contains(l.path, "match") && strings.HasSuffix(name, "_id") || name == "match" && strings.HasSuffix(l.path[len(l.path)-1], "_id") {
+		if slices.Contains(l.path, "match") && strings.HasSuffix(name, "_id") ||
+			name == "match" && strings.HasSuffix(l.path[len(l.path)-1], "_id") {
 			delete(within, name)
 		}
 	}

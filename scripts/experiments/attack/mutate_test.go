@@ -126,7 +126,10 @@ func (g *generator) mutateValue(r *rand.Rand, c *rawRequest) {
 		g.mutateText(r, c)
 		return
 	}
-	names := []string{"null", "a boolean", "a number", "a text", "an array", "an object", "repeated", "an unknown key", "a key removed", "wrapped"}
+	names := []string{
+		"null", "a boolean", "a number", "a text", "an array", "an object", "repeated", "an unknown key",
+		"a key removed", "wrapped",
+	}
 	kind := r.IntN(len(names))
 	c.how += names[kind] + "; "
 	changed := changeOne(r, body, func(v any) any {
@@ -193,16 +196,21 @@ func changeOne(r *rand.Rand, v any, change func(any) any) any {
 }
 
 var numbers = []string{
-	"0", "-0", "-1", "1.5", "1e400", "-1e400", "1e-400", "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
-	"18446744073709551616", "1E308", "2147483648", "1e2", "100.0", "101", "10001", strings.Repeat("9", 400), "0." + strings.Repeat("0", 400) + "1",
+	"0", "-0", "-1", "1.5", "1e400", "-1e400", "1e-400", "9007199254740993", "9223372036854775807",
+	"9223372036854775808", "-9223372036854775809",
+	"18446744073709551616", "1E308", "2147483648", "1e2", "100.0", "101", "10001", strings.Repeat("9", 400),
+	"0." + strings.Repeat("0", 400) + "1",
 }
 
 // trickyText returns a text that is likely to break a parser.
 func trickyText(r *rand.Rand) string {
 	texts := []string{
-		"", " ", "\x00", "a\x00b", "\u2028", "\u202e", "\ufeff", "\U0010ffff", "e\u0301\u0301\u0301", "İ", "ß", "ﬁ", "\t\n\r", "\x7f", "\x1b[31m", "%00", "%ff", "%", "null", "true", "0", "-1",
-		"' OR 1=1 --", `"; DROP TABLE views; --`, `\`, `"`, "{{7*7}}", "${jndi:ldap://127.0.0.1/x}", "../../etc/passwd", "*", "*:*", "a* OR b~", "_all", "held.workspace_id", "ix.query", "__proto__",
-		"<script>", "0000-00-00", "9999-12-31", "2024-02-30", "2024-01-01T24:00:00Z", "99999-01-01", "00000000-0000-0000-0000-000000000000", "{" + sample + "}", strings.ToUpper(sample), sample + " ",
+		"", " ", "\x00", "a\x00b", "\u2028", "\u202e", "\ufeff", "\U0010ffff", "e\u0301\u0301\u0301", "İ", "ß", "ﬁ",
+		"\t\n\r", "\x7f", "\x1b[31m", "%00", "%ff", "%", "null", "true", "0", "-1",
+		"' OR 1=1 --", `"; DROP TABLE views; --`, `\`, `"`, "{{7*7}}", "${jndi:ldap://127.0.0.1/x}", "../../etc/passwd",
+		"*", "*:*", "a* OR b~", "_all", "held.workspace_id", "ix.query", "__proto__",
+		"<script>", "0000-00-00", "9999-12-31", "2024-02-30", "2024-01-01T24:00:00Z", "99999-01-01",
+		"00000000-0000-0000-0000-000000000000", "{" + sample + "}", strings.ToUpper(sample), sample + " ",
 	}
 	switch r.IntN(8) {
 	case 0:
@@ -254,7 +262,9 @@ func (g *generator) mutateText(r *rand.Rand, c *rawRequest) {
 			c.how, c.body = c.how+"every key twice; ", slices.Concat(inner[:len(inner)-1], []byte(","), inner[1:])
 		}
 	case 10:
-		c.how, c.body = c.how+"no object; ", []byte([]string{"[]", "null", "1", `"x"`, "true", "", " ", "{", "nul", "'{}'", "{a:1}", "// x\n{}", "NaN", "{,}", "[1,]", "\x00"}[r.IntN(16)])
+		c.how, c.body = c.how+"no object; ", []byte(
+			[]string{"[]", "null", "1", `"x"`, "true", "", " ", "{", "nul", "'{}'", "{a:1}", "// x\n{}", "NaN", "{,}", "[1,]", "\x00"}[r.IntN(16)],
+		)
 	case 11:
 		many := []int{51, 1_000, 20_000}[r.IntN(3)]
 		var keys []string
@@ -280,12 +290,20 @@ func (g *generator) mutateText(r *rand.Rand, c *rawRequest) {
 // mutateTarget changes the encoded path or query string.
 func mutateTarget(r *rand.Rand, c *rawRequest) {
 	path, query, _ := strings.Cut(c.target, "?")
-	parts := []string{"%00", "%2f", "%2F..%2f", "%ff", "%", "%zz", "%u0041", "..", ".", "", "%20", "é", "{id}", "%7Bid%7D", strings.Repeat("a", 4_000), sample, strings.ToUpper(sample), "urn:uuid:" + sample, "0", "-1", "%25", ";", "a;b=c", "*"}
+	parts := []string{
+		"%00", "%2f", "%2F..%2f", "%ff", "%", "%zz", "%u0041", "..", ".", "", "%20", "é", "{id}", "%7Bid%7D",
+		strings.Repeat("a", 4_000), sample, strings.ToUpper(sample), "urn:uuid:" + sample, "0", "-1", "%25", ";",
+		"a;b=c", "*",
+	}
 	pairs := []string{
-		"limit=0", "limit=-1", "limit=101", "limit=1e2", "limit=NaN", "limit=", "limit", "limit=%00", "limit=1&limit=1", "limit=99999999999999999999", "limit=+5", "limit=0x10", "limit[]=1", "offset=2147483648",
-		"offset=-0", "offset=9223372036854775807", "id=x", "id=" + sample + "&id=" + sample, "workspace_id=", "workspace_id=x", "workspace_id=00000000-0000-0000-0000-000000000000", "workspace_id=" + sample, "query=%ff",
-		"query=", "query=%00", "query=" + strings.Repeat("x", 501), "dataset=accounts", "favorite_only=1", "favorite_only=true", "view_type=", "include=", "include=,", "include=projects,projects", "include=%2A",
-		"include=" + strings.Repeat("x,", 2_000), "%zz=1", "a%00b=1", "a=%", ";", "&&&", "=", "x=" + strings.Repeat("y", 20_000), strings.Repeat("a=b&", 3_000),
+		"limit=0", "limit=-1", "limit=101", "limit=1e2", "limit=NaN", "limit=", "limit", "limit=%00", "limit=1&limit=1",
+		"limit=99999999999999999999", "limit=+5", "limit=0x10", "limit[]=1", "offset=2147483648",
+		"offset=-0", "offset=9223372036854775807", "id=x", "id=" + sample + "&id=" + sample, "workspace_id=",
+		"workspace_id=x", "workspace_id=00000000-0000-0000-0000-000000000000", "workspace_id=" + sample, "query=%ff",
+		"query=", "query=%00", "query=" + strings.Repeat("x", 501), "dataset=accounts", "favorite_only=1",
+		"favorite_only=true", "view_type=", "include=", "include=,", "include=projects,projects", "include=%2A",
+		"include=" + strings.Repeat("x,", 2_000), "%zz=1", "a%00b=1", "a=%", ";", "&&&", "=",
+		"x=" + strings.Repeat("y", 20_000), strings.Repeat("a=b&", 3_000),
 	}
 	switch r.IntN(4) {
 	case 0:
@@ -312,12 +330,21 @@ func mutateTarget(r *rand.Rand, c *rawRequest) {
 // mutateHeader changes or adds a header, or the method.
 func mutateHeader(r *rand.Rand, c *rawRequest) {
 	pairs := [][2]string{
-		{"Content-Type", ""}, {"Content-Type", "text/plain"}, {"Content-Type", "application/json; charset=utf-16"}, {"Content-Type", "application/json;"}, {"Content-Type", "APPLICATION/JSON; Charset=\"UTF-8\""},
-		{"Content-Type", "application/x-www-form-urlencoded"}, {"Content-Type", "multipart/form-data; boundary=x"}, {"Content-Type", ";;;"}, {"Content-Encoding", "gzip"}, {"Content-Encoding", "identity"},
-		{"Accept", "text/html"}, {"Accept", "*/*;q=x"}, {"Accept-Encoding", "gzip;q=0, br"}, {"Accept-Language", strings.Repeat("x-", 500)}, {"Authorization", "Basic eDp5"}, {"Authorization", "Bearer "}, {"Authorization", "Bearer a, b"},
-		{"X-Request-Id", strings.Repeat("r", 129)}, {"X-Request-Id", "é"}, {"X-Request-Id", "a b"}, {"Cookie", strings.Repeat("c", 5_000)}, {"Range", "bytes=0-0"}, {"If-None-Match", "*"}, {"If-Modified-Since", "x"},
-		{"X-Http-Method-Override", "DELETE"}, {"Expect", "100-continue"}, {"Expect", "x"}, {"Traceparent", "00-zz-zz-01"}, {"Traceparent", "00-" + strings.Repeat("1", 32) + "-" + strings.Repeat("1", 16) + "-ff"},
-		{"Baggage", strings.Repeat("a=b,", 500)}, {"Forwarded", "for=127.0.0.1"}, {"X-Forwarded-For", "' OR 1=1"}, {"Origin", "null"}, {"Upgrade", "h2c"}, {"Te", "trailers"},
+		{"Content-Type", ""}, {"Content-Type", "text/plain"}, {"Content-Type", "application/json; charset=utf-16"},
+		{"Content-Type", "application/json;"}, {"Content-Type", "APPLICATION/JSON; Charset=\"UTF-8\""},
+		{"Content-Type", "application/x-www-form-urlencoded"}, {"Content-Type", "multipart/form-data; boundary=x"},
+		{"Content-Type", ";;;"}, {"Content-Encoding", "gzip"}, {"Content-Encoding", "identity"},
+		{"Accept", "text/html"}, {"Accept", "*/*;q=x"}, {"Accept-Encoding", "gzip;q=0, br"},
+		{"Accept-Language", strings.Repeat("x-", 500)}, {"Authorization", "Basic eDp5"}, {"Authorization", "Bearer "},
+		{"Authorization", "Bearer a, b"},
+		{"X-Request-Id", strings.Repeat("r", 129)}, {"X-Request-Id", "é"}, {"X-Request-Id", "a b"},
+		{"Cookie", strings.Repeat("c", 5_000)}, {"Range", "bytes=0-0"}, {"If-None-Match", "*"},
+		{"If-Modified-Since", "x"},
+		{"X-Http-Method-Override", "DELETE"}, {"Expect", "100-continue"}, {"Expect", "x"},
+		{"Traceparent", "00-zz-zz-01"},
+		{"Traceparent", "00-" + strings.Repeat("1", 32) + "-" + strings.Repeat("1", 16) + "-ff"},
+		{"Baggage", strings.Repeat("a=b,", 500)}, {"Forwarded", "for=127.0.0.1"}, {"X-Forwarded-For", "' OR 1=1"},
+		{"Origin", "null"}, {"Upgrade", "h2c"}, {"Te", "trailers"},
 	}
 	switch r.IntN(6) {
 	case 0:

@@ -162,7 +162,10 @@ func writeProbed(dir string) error {
 		write("accounts", func(*bufio.Writer) {}), write("signals", func(*bufio.Writer) {}),
 		write("contacts", func(w *bufio.Writer) {
 			for i := range probed {
-				fmt.Fprintf(w, `{"id":%q,"name":"Person %d","title":"Project manager",`+place+"}\n", probedID(1, i), i*7_919%probed, i%8, 1+i%12, 1+i%28)
+				fmt.Fprintf(
+					w, `{"id":%q,"name":"Person %d","title":"Project manager",`+place+"}\n", probedID(1, i),
+					i*7_919%probed, i%8, 1+i%12, 1+i%28,
+				)
 			}
 		}),
 		write("projects", func(w *bufio.Writer) {

@@ -76,7 +76,10 @@ func newVictim(t *testing.T, r *rig.Rig, s *rig.Server, random *rand.Rand) *vict
 	for _, d := range held {
 		v.chooseRecords(t, do, key, d)
 		for _, id := range v.records[d] {
-			upsert := object{singular(d) + "_id": id, "workspace_status": baited(random), "notes": baited(random), "tags": []string{bait, secret(random)}}
+			upsert := object{
+				singular(d) + "_id": id, "workspace_status": baited(random), "notes": baited(random),
+				"tags": []string{bait, secret(random)},
+			}
 			if d == "accounts" {
 				upsert["icp_tier"] = "tier_1"
 			}
@@ -138,7 +141,10 @@ func (v *victim) chooseRecords(t *testing.T, do doer, key rig.Caller, d string) 
 // makeViews makes a Static View with records, and a Dynamic one.
 func (v *victim) makeViews(t *testing.T, do doer, key rig.Caller, d string, random *rand.Rand) {
 	t.Helper()
-	presentation := object{"version": 1, "sorting": []any{object{"id": secret(random), "desc": true}}, "column_visibility": object{secret(random): false}}
+	presentation := object{
+		"version": 1, "sorting": []any{object{"id": secret(random), "desc": true}},
+		"column_visibility": object{secret(random): false},
+	}
 	for _, view := range []object{
 		{"view_type": "static"},
 		{"view_type": "dynamic", "definition": object{"version": 1, "q": baited(random), "fields": object{"city": []any{baited(random)}}}},

@@ -55,7 +55,10 @@ func serve(t *rig.Alone, listen string, records int64) {
 	}
 	fmt.Println("Settings of each:")
 	for _, setting := range r.Environment() {
-		for _, name := range []string{"ATLAS_ELASTICSEARCH_URL", "ATLAS_POSTGRES_URL", "ATLAS_POSTGRES_SYSTEM_URL", "ATLAS_REDIS_URL", "ATLAS_HELD_REPLICAS"} {
+		for _, name := range []string{
+			"ATLAS_ELASTICSEARCH_URL", "ATLAS_POSTGRES_URL", "ATLAS_POSTGRES_SYSTEM_URL", "ATLAS_REDIS_URL",
+			"ATLAS_HELD_REPLICAS",
+		} {
 			if strings.HasPrefix(setting, name+"=") {
 				fmt.Println("  " + setting)
 			}

@@ -38,7 +38,10 @@ func TestClusterNodeUpgrade(t *testing.T) {
 	began := time.Now()
 	allocation := func(which string) {
 		t.Helper()
-		rig.Check(t, k.Ask(t.Context(), "PUT", "/_cluster/settings", fmt.Sprintf(`{"persistent":{"cluster.routing.allocation.enable":%s}}`, which), nil))
+		rig.Check(
+			t,
+			k.Ask(t.Context(), "PUT", "/_cluster/settings", fmt.Sprintf(`{"persistent":{"cluster.routing.allocation.enable":%s}}`, which), nil),
+		)
 	}
 	for node := range k.Elasticsearch {
 		// No shard moves because a node is away for a minute.

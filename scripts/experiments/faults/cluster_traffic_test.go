@@ -90,7 +90,9 @@ func newTraffic(t *testing.T, root string, w rig.Workspace, projects []string) *
 	f.model = &batchWriter{name: "cluster", c: rig.Caller{Base: f.base, Token: w.Key}, tokens: map[string][]token{}, views: map[string]bool{}}
 	f.free = slices.Clone(projects)
 	for _, limit := range []int{1, 10, 50} {
-		for _, q := range []client.Search{{Limit: limit}, {Limit: limit, Offset: 30}, {Limit: limit, Query: "a", Sort: client.Desc("created_at")}} {
+		for _, q := range []client.Search{
+			{Limit: limit}, {Limit: limit, Offset: 30}, {Limit: limit, Query: "a", Sort: client.Desc("created_at")},
+		} {
 			f.reads = append(f.reads,
 				knownRead{kind: searchCall, ask: dataset(func(c *client.Client) *client.Dataset[client.Account] { return &c.Accounts.Dataset }, q)},
 				knownRead{kind: searchCall, ask: dataset(func(c *client.Client) *client.Dataset[client.Project] { return c.Projects }, q)},
@@ -220,7 +222,9 @@ func (f *traffic) write(ctx context.Context, c *client.Client, e *call) {
 	f.lock.Lock()
 	f.model.tokens[id] = append(f.model.tokens[id], token{text: text})
 	f.lock.Unlock()
-	row, err := c.Book.Projects.Upsert(ctx, client.ProjectUpsert{ProjectID: id, Notes: client.To(text), Status: client.To(text), Tags: []string{text}})
+	row, err := c.Book.Projects.Upsert(ctx, client.ProjectUpsert{
+		ProjectID: id, Notes: client.To(text), Status: client.To(text), Tags: []string{text},
+	})
 	if e.err = err; err != nil {
 		return
 	}

@@ -121,7 +121,10 @@ func (k *cluster) end(perfect bool, faults ...time.Time) []call {
 		since++
 		if e.err != nil {
 			failed = append(failed, e.kind+" "+codeOf(e.err))
-			k.t.Logf("failed %.1f s after the fault, after %d attempts in %.1f s: %s: %v", e.ended.Sub(fault).Seconds(), len(e.attempts), e.ended.Sub(e.began).Seconds(), e.kind, e.err)
+			k.t.Logf(
+				"failed %.1f s after the fault, after %d attempts in %.1f s: %s: %v", e.ended.Sub(fault).Seconds(),
+				len(e.attempts), e.ended.Sub(e.began).Seconds(), e.kind, e.err,
+			)
 		}
 		slowest = max(slowest, e.ended.Sub(e.began))
 		for _, a := range e.attempts {

@@ -23,7 +23,11 @@ func TestDiskFull(t *testing.T) {
 	// Elasticsearch retries a failed shard within a minute.
 	const back = 2 * time.Minute
 	seed := figures.Seed(t)
-	f := figures.New(t, "disk-full", fmt.Sprintf("the disk of all backends full for %v, twice, under %d writing and %d searching clients", full, writersAtOnce, readers), seed)
+	f := figures.New(
+		t, "disk-full",
+		fmt.Sprintf("the disk of all backends full for %v, twice, under %d writing and %d searching clients", full, writersAtOnce, readers),
+		seed,
+	)
 	r := rig.Start(t, rig.Options{Seed: seed, Disk: 1536 << 20})
 	s := r.Serve("ATLAS_REDIS_TIMEOUT=2s")
 	w := r.Workspace(rig.Unlimited)

@@ -19,7 +19,10 @@ import (
 )
 
 // heldFields are the fields of a held document that have doc values.
-var heldFields = []string{"held.workspace_id", "held.in_book", "held.view_ids", "held.icp_tier", "held.atlas_score", "held.updated_at", "held.exact.tags"}
+var heldFields = []string{
+	"held.workspace_id", "held.in_book", "held.view_ids", "held.icp_tier", "held.atlas_score", "held.updated_at",
+	"held.exact.tags",
+}
 
 // document is a held document in Elasticsearch, or as it follows from Postgres and the
 // global record.
@@ -104,7 +107,10 @@ func indexed(ctx context.Context, r *rig.Rig, index, filter string) (hits, error
 		return hits{}, err
 	}
 	var found hits
-	err = r.Ask(ctx, "POST", "/"+index+"/_search", fmt.Sprintf(`{"size":10000,"version":true,"docvalue_fields":%s,"query":%s}`, fields, filter), &found)
+	err = r.Ask(
+		ctx, "POST", "/"+index+"/_search",
+		fmt.Sprintf(`{"size":10000,"version":true,"docvalue_fields":%s,"query":%s}`, fields, filter), &found,
+	)
 	return found, err
 }
 
@@ -149,7 +155,10 @@ func disagreements(ctx context.Context, r *rig.Rig, dataset string) (compared in
 		case !cmp.Equal(expected, got):
 			differences = append(differences, fmt.Sprintf("%s (-Postgres +index):\n%.1500s", hit.ID, cmp.Diff(expected, got)))
 		case hit.Version > versions[hit.ID]:
-			differences = append(differences, fmt.Sprintf("%s has the version %d in the index and %d in Postgres", hit.ID, hit.Version, versions[hit.ID]))
+			differences = append(
+				differences,
+				fmt.Sprintf("%s has the version %d in the index and %d in Postgres", hit.ID, hit.Version, versions[hit.ID]),
+			)
 		}
 		delete(want, hit.ID)
 	}
@@ -179,7 +188,8 @@ func textsMissed(ctx context.Context, r *rig.Rig, dataset string, rows []heldRow
 				continue
 			}
 			conditions = append(conditions,
-				fmt.Sprintf(`{"term":{"held.exact.%s":%q}}`, field, text), fmt.Sprintf(`{"match":{"held.text.%s":{"query":%q,"operator":"and"}}}`, field, text))
+				fmt.Sprintf(`{"term":{"held.exact.%s":%q}}`, field, text),
+				fmt.Sprintf(`{"match":{"held.text.%s":{"query":%q,"operator":"and"}}}`, field, text))
 		}
 		fmt.Fprintf(&body, "{}\n{\"size\":0,\"query\":{\"bool\":{\"filter\":[%s]}}}\n", strings.Join(conditions, ","))
 	}

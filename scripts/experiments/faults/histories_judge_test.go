@@ -48,7 +48,10 @@ func (s *testbed) judge(log *history.Log, count *counters) {
 	s.compare()
 	t.sent, t.answered, t.unavailable = t.sent+count.sent.Load(), t.answered+count.answered.Load(), t.unavailable+count.unavailable.Load()
 	t.lost, t.halves = t.lost+count.lost.Load(), t.halves+count.halves.Load()
-	s.t.Logf("round %d: %d operations on %d things, judged %.0f s after its end; %d violations", t.rounds, verdict.Operations, verdict.Things, time.Since(began).Seconds(), len(verdict.Violations))
+	s.t.Logf(
+		"round %d: %d operations on %d things, judged %.0f s after its end; %d violations", t.rounds,
+		verdict.Operations, verdict.Things, time.Since(began).Seconds(), len(verdict.Violations),
+	)
 }
 
 // took records problems and fails the test.
@@ -138,8 +141,10 @@ func (s *testbed) finish() {
 		kind, name string
 		times      int64
 	}{
-		{kills, "kills", s.kills.Load()}, {ways, "ways to backends spoiled", s.spoiled.Load()}, {turns, "deltas and loads", s.deltas.Load() + s.loads.Load()},
-		{rebuilds, "rebuilds", s.rebuilds.Load()}, {losses, "held indices lost", s.lost.Load()}, {clocks, "jumps of Postgres's clock, up to 10 minutes either way", s.jumps.Load()},
+		{kills, "kills", s.kills.Load()}, {ways, "ways to backends spoiled", s.spoiled.Load()},
+		{turns, "deltas and loads", s.deltas.Load() + s.loads.Load()},
+		{rebuilds, "rebuilds", s.rebuilds.Load()}, {losses, "held indices lost", s.lost.Load()},
+		{clocks, "jumps of Postgres's clock, up to 10 minutes either way", s.jumps.Load()},
 		{failovers, "leading servers of Postgres and Elasticsearch killed", s.failovers.Load()},
 	} {
 		if slices.Contains(chosenFaults(s.t), done.kind) {

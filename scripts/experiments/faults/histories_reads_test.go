@@ -83,7 +83,9 @@ func (a *actor) book(ctx context.Context, d query.Dataset) error {
 // byTag reads the records of a book with a recently written tag.
 func (a *actor) byTag(ctx context.Context, d query.Dataset) error {
 	tag := a.in.tag(d, a.random)
-	r, found, err := a.rows(ctx, "/workspace/"+string(d)+"/search", map[string]any{"filters": map[string]any{"tags": map[string]any{"value": tag}}})
+	r, found, err := a.rows(ctx, "/workspace/"+string(d)+"/search", map[string]any{
+		"filters": map[string]any{"tags": map[string]any{"value": tag}},
+	})
 	if found != nil {
 		a.judge(r, d, found, history.Condition{Kind: history.Tagged, Value: tag}, false)
 	} else if r.outcome == history.Refused {

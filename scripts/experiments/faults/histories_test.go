@@ -127,7 +127,10 @@ func newTestbed(t *testing.T, experiment, done string) *testbed {
 // newTenant makes a workspace, its Views and its clients.
 func (s *testbed) newTenant(n int) {
 	s.t.Helper()
-	w := &tenant{Workspace: s.rig.Workspace(rig.Unlimited), n: n, records: map[query.Dataset][]string{}, deletable: map[query.Dataset][]string{}, tags: map[query.Dataset][]string{}}
+	w := &tenant{
+		Workspace: s.rig.Workspace(rig.Unlimited), n: n, records: map[query.Dataset][]string{},
+		deletable: map[query.Dataset][]string{}, tags: map[query.Dataset][]string{},
+	}
 	s.tenants = append(s.tenants, w)
 	view := func(body map[string]any) string {
 		a, err := s.targets[0].By(w.Workspace).Want(s.t.Context(), http.StatusOK, "POST", viewsPath+"/upsert", body)
@@ -135,10 +138,22 @@ func (s *testbed) newTenant(n int) {
 		rig.Check(s.t, errors.Join(err, a.Data(&got)))
 		return got.View.ID
 	}
-	w.everyone = view(map[string]any{"dataset": "contact", "view_type": "dynamic", "name": "Everyone", "definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}}})
-	w.first = view(map[string]any{"dataset": "account", "view_type": "dynamic", "name": "First", "definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{"icp_tier": []string{"tier_1"}}}})
+	w.everyone = view(map[string]any{
+		"dataset": "contact", "view_type": "dynamic", "name": "Everyone",
+		"definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}},
+	})
+	w.first = view(map[string]any{
+		"dataset": "account", "view_type": "dynamic", "name": "First",
+		"definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{"icp_tier": []string{"tier_1"}}},
+	})
 	for i := range choiceViews {
-		w.choice = append(w.choice, view(map[string]any{"dataset": "project", "view_type": "dynamic", "name": fmt.Sprintf("Choice %d", i), "definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}}}))
+		w.choice = append(
+			w.choice,
+			view(map[string]any{
+				"dataset": "project", "view_type": "dynamic", "name": fmt.Sprintf("Choice %d", i),
+				"definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}},
+			}),
+		)
 	}
 	own := make([]map[query.Dataset][]string, tenantClients)
 	for i := range own {
@@ -181,7 +196,9 @@ func (s *testbed) open(ctx context.Context, log *history.Log) error {
 				return err
 			}
 			for id, is := range now {
-				log.Add(w.recordKey(d, id), span, history.Start{State: history.Record{Overlay: is.Overlay, Views: is.Views, Linked: d != query.Contacts}})
+				log.Add(w.recordKey(d, id), span, history.Start{State: history.Record{
+					Overlay: is.Overlay, Views: is.Views, Linked: d != query.Contacts,
+				}})
 			}
 		}
 		views, err := storedViews(ctx, s.rig, w.ID, "")
@@ -225,7 +242,11 @@ func (s *testbed) round(length, killEach time.Duration) {
 		each time.Duration
 		do   func(context.Context, *rand.Rand) error
 	}
-	parts := map[string]part{kills: {killEach, o.kill}, ways: {disturbEach, o.disturb}, turns: {turnEach, o.turn}, rebuilds: {rebuildEach, o.rebuild}, losses: {loseEach, o.lose}, clocks: {jumpEach, o.jump}, failovers: {failEach, o.failOver}}
+	parts := map[string]part{
+		kills: {killEach, o.kill}, ways: {disturbEach, o.disturb}, turns: {turnEach, o.turn},
+		rebuilds: {rebuildEach, o.rebuild}, losses: {loseEach, o.lose}, clocks: {jumpEach, o.jump},
+		failovers: {failEach, o.failOver},
+	}
 	for _, kind := range chosenFaults(s.t) {
 		part, random := parts[kind], rand.New(rand.NewPCG(s.random.Uint64(), 3))
 		group.Go(func() error {
@@ -257,7 +278,8 @@ func (s *testbed) watch(ctx context.Context, length time.Duration, count *counte
 			return
 		case <-tick.C:
 			s.t.Logf("%.0f minutes, round %d: %d requests in this round (%d answered 503, %d lost), all rounds: %s, %d violations so far",
-				time.Since(s.began).Minutes(), s.total.rounds+1, count.sent.Load(), count.unavailable.Load(), count.lost.Load(), &s.faultCounts, len(s.total.violations))
+				time.Since(s.began).Minutes(), s.total.rounds+1, count.sent.Load(), count.unavailable.Load(),
+				count.lost.Load(), &s.faultCounts, len(s.total.violations))
 		}
 	}
 }

@@ -80,7 +80,10 @@ func newGlobalData(r *rig.Rig, random *rand.Rand, seed uint64, each int) *global
 	for _, d := range query.Held {
 		for n := range each {
 			id := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%d/%s/%d", seed, d, n))
-			g.subjects = append(g.subjects, &subject{dataset: d, id: id.String(), name: fmt.Sprintf("%s %s %d", titled, singular[d], n), deletable: n < deletableRecords})
+			g.subjects = append(g.subjects, &subject{
+				dataset: d, id: id.String(), name: fmt.Sprintf("%s %s %d", titled, singular[d], n),
+				deletable: n < deletableRecords,
+			})
 		}
 	}
 	return g
@@ -184,7 +187,8 @@ func (g *globalData) run(ctx context.Context, log *history.Log, changed []*subje
 // which ends leases and statements early, or because Postgres recovered from a crash.
 // Running the command again continues its work.
 func postgresFailed(stderr string) bool {
-	return strings.Contains(stderr, "the lease was lost") || strings.Contains(stderr, "(SQLSTATE 57") || strings.Contains(stderr, "try again shortly: postgres: ")
+	return strings.Contains(stderr, "the lease was lost") || strings.Contains(stderr, "(SQLSTATE 57") ||
+		strings.Contains(stderr, "try again shortly: postgres: ")
 }
 
 // loseIndex deletes the index of held records, like an operator by mistake.

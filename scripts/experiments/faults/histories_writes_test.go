@@ -156,7 +156,9 @@ func (a *actor) removeAll(ctx context.Context, d query.Dataset) error {
 
 // whole counts a batch on the client's own records with an unknown outcome that was
 // executed partially.
-func (a *actor) whole(ctx context.Context, d query.Dataset, records []string, judge func(i int, now history.Stored) (done, undone bool)) error {
+func (a *actor) whole(
+	ctx context.Context, d query.Dataset, records []string, judge func(i int, now history.Stored) (done, undone bool),
+) error {
 	for _, r := range records {
 		if !slices.Contains(a.own[d], r) {
 			return nil // other clients may have written since
@@ -241,7 +243,8 @@ func (a *actor) favorites(ctx context.Context) error {
 		return err
 	}
 	key := favoritesKey(a.user)
-	if op.Outcome = r.outcome; op.Outcome == history.Refused || strings.Contains(string(r.Raw), `"failed":`) && !strings.Contains(string(r.Raw), `"failed":0`) {
+	if op.Outcome = r.outcome; op.Outcome == history.Refused ||
+		strings.Contains(string(r.Raw), `"failed":`) && !strings.Contains(string(r.Raw), `"failed":0`) {
 		a.unexpected(r, "a change of Favorites")
 		return nil
 	}

@@ -45,7 +45,11 @@ func TestNodeLostWhileSearching(t *testing.T) {
 
 	touched := slices.DeleteFunc(slices.Clone(exchanges), func(e exchange) bool { return e.ended.Before(killing) })
 	f.Report("searches", float64(len(exchanges)), "")
-	f.AtLeast("searches under way at the kill", float64(count(exchanges, func(e exchange) bool { return e.began.Before(killed) && e.ended.After(killing) })), 1, "")
+	f.AtLeast(
+		"searches under way at the kill",
+		float64(count(exchanges, func(e exchange) bool { return e.began.Before(killed) && e.ended.After(killing) })),
+		1, "",
+	)
 	f.AtLeast("shards on the node", float64(shards), 1, "")
 	f.Exactly("failed searches", float64(count(exchanges, func(e exchange) bool { return e.status != 200 })), 0, "")
 	f.Exactly("answers outside the contract", float64(wrong(t, exchanges)), 0, "")

@@ -132,7 +132,11 @@ func disturb(t *testing.T, b devstack.Backend, experiment string, settings []str
 		f.AtMost(d.name+": until all succeed again", recovery(t, s, all, healed, b), recoversWithin.Seconds(), "s")
 		f.Exactly(d.name+": answers outside the contract", float64(wrong(t, all)), 0, "")
 		if b == devstack.Redis {
-			f.Exactly(d.name+": free requests refused", float64(count(listed, func(e exchange) bool { return e.status != 200 })), 0, "of "+fmt.Sprint(len(listed)))
+			f.Exactly(
+				d.name+": free requests refused",
+				float64(count(listed, func(e exchange) bool { return e.status != 200 })), 0,
+				"of "+fmt.Sprint(len(listed)),
+			)
 		}
 	}
 	own.CloseIdleConnections()

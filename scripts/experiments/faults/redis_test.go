@@ -79,7 +79,10 @@ func TestRedisAway(t *testing.T) {
 		f.Exactly(way.name+": searches answered without it", float64(count(during, func(e exchange) bool { return e.status != 503 })), 0, "")
 		f.AtMost(way.name+": slowest refusal", slowest(during), refuses.Seconds(), "s")
 		f.AtMost(way.name+": slowest answer", slowest(some), answers.Seconds(), "s")
-		f.Exactly(way.name+": free requests refused", float64(count(free, func(e exchange) bool { return e.status != 200 })), 0, "of "+fmt.Sprint(len(free)))
+		f.Exactly(
+			way.name+": free requests refused", float64(count(free, func(e exchange) bool { return e.status != 200 })),
+			0, "of "+fmt.Sprint(len(free)),
+		)
 		f.Exactly(way.name+": answers outside the contract", float64(wrong(t, some)+wrong(t, listed)), 0, "")
 		f.AtMost(way.name+": until no search is refused", recovery(t, s, some, back, devstack.Redis), recoversWithin.Seconds(), "s")
 

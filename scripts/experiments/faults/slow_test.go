@@ -43,7 +43,11 @@ func TestSlowClients(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur < filesNeeded {
 		t.Fatalf("this needs %d open files, ulimit -n is %d: %v", filesNeeded, files.Cur, err)
 	}
-	sheet := figures.New(t, "slow-clients", fmt.Sprintf("%d idle connections; %d clients each that send no request, a header, a body, or read an answer, a byte a second", idleConnections, slowOfAKind), seed)
+	sheet := figures.New(
+		t, "slow-clients",
+		fmt.Sprintf("%d idle connections; %d clients each that send no request, a header, a body, or read an answer, a byte a second", idleConnections, slowOfAKind),
+		seed,
+	)
 	r := rig.Start(t, rig.Options{Seed: seed})
 	s := r.Serve("ATLAS_SEARCH_TIMEOUT=20s", "ATLAS_REQUEST_TIMEOUT=25s", rig.PatientRedis)
 	c := s.By(r.Workspace(rig.Unlimited))

@@ -50,14 +50,19 @@ func TestTies(t *testing.T) {
 
 	view := hold(t, c, world)
 	rig.Check(t, r.Settled(10*time.Minute))
-	dynamic, err := c.Views.Upsert(t.Context(), client.ViewUpsert{Dataset: "contact", Type: "dynamic", Name: "Everybody", Definition: client.Dynamic("", nil)})
+	dynamic, err := c.Views.Upsert(t.Context(), client.ViewUpsert{
+		Dataset: "contact", Type: "dynamic", Name: "Everybody", Definition: client.Dynamic("", nil),
+	})
 	rig.Check(t, err)
 	projects, book := &c.Dataset("projects").Source, &c.Book.Dataset("projects").Source
 	var walks []tiedWalk
 	add := func(name string, from *source, want []uuid.UUID, fields ...string) {
 		for _, field := range fields {
 			for _, order := range []string{"asc", "desc"} {
-				walks = append(walks, tiedWalk{walk{name: name + " by " + field + " " + order, from: from, sort: &client.Sort{Field: field, Order: client.Order(order)}}, want})
+				walks = append(walks, tiedWalk{
+					walk{name: name + " by " + field + " " + order, from: from, sort: &client.Sort{Field: field, Order: client.Order(order)}},
+					want,
+				})
 			}
 		}
 	}

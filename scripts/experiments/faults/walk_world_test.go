@@ -218,7 +218,9 @@ func withID(line []byte, id uuid.UUID) []byte {
 }
 
 // editable is a text field of each dataset that no walk sorts by.
-var editable = map[query.Dataset]string{query.Accounts: "description", query.Contacts: "title", query.Projects: "description", query.Signals: "summary"}
+var editable = map[query.Dataset]string{
+	query.Accounts: "description", query.Contacts: "title", query.Projects: "description", query.Signals: "summary",
+}
 
 // changed returns a record's line after a change, whose values depend on turn.
 func (m *moving) changed(f fate, id uuid.UUID, line []byte, turn, at int) ([]byte, error) {

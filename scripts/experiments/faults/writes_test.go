@@ -70,15 +70,20 @@ func (f *freeWrites) round(ctx context.Context, n int) error {
 	do(f.key, "DELETE", "/workspace/views/"+f.view+"/records/"+f.records[n], nil)
 	var made struct{ View struct{ ID string } }
 	a := do(f.key, "POST", "/workspace/views/upsert", map[string]any{
-		"dataset": "project", "view_type": "dynamic", "name": name(n), "definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}}})
+		"dataset": "project", "view_type": "dynamic", "name": name(n),
+		"definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}}})
 	if err := a.Data(&made); err != nil {
 		refused = append(refused, err)
 	}
 	do(f.owner, "POST", "/workspace/favorite-views/upsert", map[string]any{"view_id": made.View.ID, "position": 0})
 	do(f.owner, "PATCH", "/workspace/members/"+f.member, map[string]any{"role": []string{"admin", "member"}[n%2]})
 	do(f.owner, "POST", "/workspace/invitations", map[string]any{"email": fmt.Sprintf("invited-%d@example.com", n), "role": "member"})
-	do(f.key, "POST", "/workspace/signal-subscriptions/upsert", map[string]any{"signal_type": "permit_issued", "delivery": map[string]any{"frequency": []string{"daily", "weekly"}[n%2]}})
-	do(f.key, "POST", "/workspace/skills/create", map[string]any{"scope": "workspace", "name": name(n), "description": "made meanwhile", "content": "x"})
+	do(f.key, "POST", "/workspace/signal-subscriptions/upsert", map[string]any{
+		"signal_type": "permit_issued", "delivery": map[string]any{"frequency": []string{"daily", "weekly"}[n%2]},
+	})
+	do(f.key, "POST", "/workspace/skills/create", map[string]any{
+		"scope": "workspace", "name": name(n), "description": "made meanwhile", "content": "x",
+	})
 	return errors.Join(refused...)
 }
 

@@ -44,11 +44,17 @@ func TestJudge(t *testing.T) {
 		{"what was written is not read", false, []at{{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Shows{}}}},
 		{"a read beside a write may come before it", true, []at{{0, 0, fresh}, {1, 5, says("a")}, {3, 4, Shows{}}}},
 		{"what was read stays", false, []at{{0, 0, fresh}, {1, 9, says("a")}, {2, 3, Shows{Overlay: in("a")}}, {4, 5, Shows{}}}},
-		{"an upsert answers halves of two writes", false, []at{{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Upsert{Change: Change{Notes: said("b")}, Answer: Overlay{In: true, Notes: "b"}}}}},
+		{"an upsert answers halves of two writes", false, []at{
+			{0, 0, fresh}, {1, 2, says("a")},
+			{3, 4, Upsert{Change: Change{Notes: said("b")}, Answer: Overlay{In: true, Notes: "b"}}},
+		}},
 		{"an unknown write was done", true, []at{{0, 0, fresh}, {1, 2, unsure("a")}, {3, 4, Shows{Overlay: in("a")}}}},
 		{"an unknown write was not done", true, []at{{0, 0, fresh}, {1, 2, unsure("a")}, {3, 4, Shows{}}}},
 		{"an unknown write is done late", false, []at{{0, 0, fresh}, {1, 2, unsure("a")}, {3, 4, Shows{}}, {5, 6, Shows{Overlay: in("a")}}}},
-		{"an unknown deletion is seen and unseen", false, []at{{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Delete{Unknown}}, {5, 6, Stored{}}, {7, 8, Shows{Overlay: in("a")}}}},
+		{"an unknown deletion is seen and unseen", false, []at{
+			{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Delete{Unknown}}, {5, 6, Stored{}},
+			{7, 8, Shows{Overlay: in("a")}},
+		}},
 
 		{"a search misses a row", false, []at{{0, 0, fresh}, {1, 2, says("a")}, {3, 4, found(InBook, "", false)}}},
 		{"a search finds what was deleted", false, []at{{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Delete{}}, {5, 6, found(InBook, "", true)}}},
@@ -68,15 +74,26 @@ func TestJudge(t *testing.T) {
 		{"a contact is added that nobody sees", false, []at{{0, 0, fresh}, {1, 2, Join{View: "v"}}}},
 		{"a contact that nobody sees is refused", true, []at{{0, 0, fresh}, {1, 2, Join{"v", Refused}}}},
 		{"a record that all see is refused", false, []at{{0, 0, linked}, {1, 2, Join{"v", Refused}}}},
-		{"a View keeps a contact visible", true, []at{{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}}, {7, 8, found(Visible, "", true)}}},
+		{"a View keeps a contact visible", true, []at{
+			{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}},
+			{7, 8, found(Visible, "", true)},
+		}},
 		{"a deleted View shows its contact on", false, []at{
 			{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}}, {7, 8, Drop{View: "v"}}, {9, 10, found(Visible, "", true)},
 		}},
 		{"a record comes into a deleted View", false, []at{{0, 0, linked}, {1, 2, Drop{View: "v"}}, {3, 4, Join{View: "v"}}}},
-		{"a record is still in a View it left", false, []at{{0, 0, linked}, {1, 2, Join{View: "v"}}, {3, 4, Leave{View: "v"}}, {5, 6, found(InView, "v", true)}}},
+		{"a record is still in a View it left", false, []at{
+			{0, 0, linked}, {1, 2, Join{View: "v"}}, {3, 4, Leave{View: "v"}}, {5, 6, found(InView, "v", true)},
+		}},
 
-		{"a View is counted", true, []at{{1, 2, Made{someView}}, {3, 4, Contents{Records: []string{"r", "s"}}}, {5, 6, Seen{true, ViewAnswer{"A", 1, 2}}}}},
-		{"a View is counted wrong", false, []at{{1, 2, Made{someView}}, {3, 4, Contents{Records: []string{"r", "s"}}}, {5, 6, Seen{true, ViewAnswer{"A", 1, 1}}}}},
+		{"a View is counted", true, []at{
+			{1, 2, Made{someView}}, {3, 4, Contents{Records: []string{"r", "s"}}},
+			{5, 6, Seen{true, ViewAnswer{"A", 1, 2}}},
+		}},
+		{"a View is counted wrong", false, []at{
+			{1, 2, Made{someView}}, {3, 4, Contents{Records: []string{"r", "s"}}},
+			{5, 6, Seen{true, ViewAnswer{"A", 1, 1}}},
+		}},
 		{"two changes of one revision", false, []at{
 			{1, 2, Made{someView}},
 			{3, 9, Rename{To: "B", Revision: 1, Answer: ViewAnswer{"B", 2, 0}}}, {3, 9, Rename{To: "C", Revision: 1, Answer: ViewAnswer{"C", 2, 0}}},
@@ -87,11 +104,23 @@ func TestJudge(t *testing.T) {
 		}},
 		{"a View is searched after its deletion", false, []at{{1, 2, Made{someView}}, {3, 4, Ended{}}, {5, 6, Searched{true}}}},
 		{"a View that was deleted is deleted", false, []at{{1, 2, Made{someView}}, {3, 4, Ended{}}, {5, 6, Ended{}}}},
-		{"half of an unknown batch is in a View", false, []at{{1, 2, Made{someView}}, {3, 4, Contents{Records: []string{"r", "s"}, Outcome: Unknown}}, {5, 6, Seen{true, ViewAnswer{"A", 1, 1}}}}},
-		{"of an unknown batch of contacts those that are visible", true, []at{{1, 2, Made{someView}}, {3, 4, Contents{Records: []string{"r", "s"}, Outcome: Unknown, Part: true}}, {5, 6, Seen{true, ViewAnswer{"A", 1, 1}}}}},
+		{"half of an unknown batch is in a View", false, []at{
+			{1, 2, Made{someView}}, {3, 4, Contents{Records: []string{"r", "s"}, Outcome: Unknown}},
+			{5, 6, Seen{true, ViewAnswer{"A", 1, 1}}},
+		}},
+		{"of an unknown batch of contacts those that are visible", true, []at{
+			{1, 2, Made{someView}}, {3, 4, Contents{Records: []string{"r", "s"}, Outcome: Unknown, Part: true}},
+			{5, 6, Seen{true, ViewAnswer{"A", 1, 1}}},
+		}},
 
-		{"Favorites are in their order", true, []at{{0, 0, Start{Favorites("a b")}}, {1, 2, Reorder{View: "c", Position: 1}}, {3, 4, Reorder{Front: []string{"b"}}}, {5, 6, Listed{"b a c"}}}},
-		{"Favorites are in another order", false, []at{{0, 0, Start{Favorites("a b")}}, {1, 2, Reorder{Away: []string{"a"}, Outcome: Unknown}}, {5, 6, Listed{"b a"}}}},
+		{"Favorites are in their order", true, []at{
+			{0, 0, Start{Favorites("a b")}}, {1, 2, Reorder{View: "c", Position: 1}},
+			{3, 4, Reorder{Front: []string{"b"}}}, {5, 6, Listed{"b a c"}},
+		}},
+		{"Favorites are in another order", false, []at{
+			{0, 0, Start{Favorites("a b")}}, {1, 2, Reorder{Away: []string{"a"}, Outcome: Unknown}},
+			{5, 6, Listed{"b a"}},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -133,11 +162,15 @@ func TestLedger(t *testing.T) {
 		{"delivered and not counted", 1, []Spending{{1, 2, 10, 0, false, 10, false}, {3, 4, 0, 0, false, 9, false}}},
 		{"counted and not delivered", 1, []Spending{{1, 2, 10, 0, false, 10, false}, {3, 4, 0, 0, false, 11, false}}},
 		{"in doubt, counted or not", 0, []Spending{{1, 2, 0, 5, true, -1, false}, {3, 4, 0, 0, false, 5, false}, {5, 6, 0, 0, false, 0, false}}},
-		{"a request beside it may be counted", 0, []Spending{{1, 9, 10, 0, false, 10, false}, {3, 4, 0, 0, false, 10, false}, {5, 6, 0, 0, false, 0, false}}},
+		{"a request beside it may be counted", 0, []Spending{
+			{1, 9, 10, 0, false, 10, false}, {3, 4, 0, 0, false, 10, false}, {5, 6, 0, 0, false, 0, false},
+		}},
 		{"refused too early", 1, []Spending{{1, 2, 90, 0, false, 90, false}, {3, 4, 0, 0, false, -1, true}}},
 		{"refused at the ceiling", 0, []Spending{{1, 2, 100, 0, false, 100, false}, {3, 4, 0, 0, false, 100, true}}},
 		{"served past the ceiling", 1, []Spending{{1, 2, 100, 0, false, 100, false}, {3, 4, 5, 0, false, 105, false}}},
-		{"two pass the ceiling", 1, []Spending{{1, 9, 99, 0, false, 99, false}, {1, 9, 10, 0, false, 109, false}, {1, 9, 10, 0, false, 119, false}}},
+		{"two pass the ceiling", 1, []Spending{
+			{1, 9, 99, 0, false, 99, false}, {1, 9, 10, 0, false, 109, false}, {1, 9, 10, 0, false, 119, false},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -162,7 +162,9 @@ func offendingOperations(all []porcupine.Operation, info porcupine.Linearization
 		placed[name(o)]++
 	}
 	var left []string
-	for _, o := range slices.SortedStableFunc(slices.Values(all), func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) }) {
+	for _, o := range slices.SortedStableFunc(
+		slices.Values(all), func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) },
+	) {
 		if n := name(o); placed[n] > 0 {
 			placed[n]--
 		} else {

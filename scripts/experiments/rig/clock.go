@@ -19,7 +19,10 @@ func (r *Rig) fakedClock() map[devstack.Backend][]string {
 	}
 	r.clock = filepath.Join(r.Dir, "clock")
 	Check(r.t, r.SetClock(0))
-	env := []string{"LD_PRELOAD=" + libraries[0], "FAKETIME_TIMESTAMP_FILE=" + r.clock, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"}
+	env := []string{
+		"LD_PRELOAD=" + libraries[0], "FAKETIME_TIMESTAMP_FILE=" + r.clock, "FAKETIME_NO_CACHE=1",
+		"FAKETIME_DONT_FAKE_MONOTONIC=1",
+	}
 	return map[devstack.Backend][]string{devstack.Postgres: env}
 }
 

@@ -79,7 +79,10 @@ func (s *Server) Complaints() string {
 	}
 	var text strings.Builder
 	for _, what := range slices.SortedFunc(maps.Keys(all), func(a, b string) int { return all[b].times - all[a].times }) {
-		fmt.Fprintf(&text, "%6d times from %s to %s: %.300s\n", all[what].times, all[what].first.Format(time.RFC3339Nano), all[what].last.Format(time.RFC3339Nano), what)
+		fmt.Fprintf(
+			&text, "%6d times from %s to %s: %.300s\n", all[what].times, all[what].first.Format(time.RFC3339Nano),
+			all[what].last.Format(time.RFC3339Nano), what,
+		)
 	}
 	return text.String()
 }

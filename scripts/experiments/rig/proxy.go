@@ -70,7 +70,9 @@ func (p *Proxy) DelayRequests(milliseconds, jitter int) error {
 
 // Trickle lets answers through in pieces of a few bytes, with a pause after each.
 func (p *Proxy) Trickle(bytes, pauseMicroseconds int) error {
-	return p.addToxic("downstream", "slicer", map[string]int{"average_size": bytes, "size_variation": max(bytes/2, 1), "delay": pauseMicroseconds})
+	return p.addToxic("downstream", "slicer", map[string]int{
+		"average_size": bytes, "size_variation": max(bytes/2, 1), "delay": pauseMicroseconds,
+	})
 }
 
 // BlackHole swallows answers; connections stay open.

@@ -105,7 +105,10 @@ func Start(t TB, o Options) *Rig {
 	if os.Getenv(EnvCluster) != "" && o.Nodes == 0 {
 		o.Nodes, o.Replicated, o.ESHeap = 3, true, ""
 	}
-	r := &Rig{t: t, Dir: o.Dir, atlas: o.Atlas, prefix: cmp.Or(o.Prefix, "faults-"), replicated: o.Replicated, fallen: map[devstack.Backend]string{}}
+	r := &Rig{
+		t: t, Dir: o.Dir, atlas: o.Atlas, prefix: cmp.Or(o.Prefix, "faults-"), replicated: o.Replicated,
+		fallen: map[devstack.Backend]string{},
+	}
 	if r.Dir == "" {
 		r.Dir = Folder(t, "")
 	}

@@ -68,7 +68,13 @@ func (r *Rig) server(settings []string) *Server {
 	}
 	s.Root = "http://" + s.Address
 	s.Base = s.Root + "/api/v1"
-	s.env = append([]string{"ATLAS_LISTEN=" + s.Address, "ATLAS_METRICS_LISTEN=" + s.metrics, "ATLAS_LOG_LEVEL=warn", "ATLAS_DRAIN=10s", "ATLAS_DRAIN_PAUSE=0s"}, settings...)
+	s.env = append(
+		[]string{
+			"ATLAS_LISTEN=" + s.Address, "ATLAS_METRICS_LISTEN=" + s.metrics, "ATLAS_LOG_LEVEL=warn", "ATLAS_DRAIN=10s",
+			"ATLAS_DRAIN_PAUSE=0s",
+		},
+		settings...,
+	)
 	r.t.Cleanup(func() {
 		if s.running() {
 			if err := s.Stop(); err != nil {

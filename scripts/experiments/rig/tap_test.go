@@ -31,7 +31,8 @@ func TestTap(t *testing.T) {
 	if err != nil || string(answer) != want || res.StatusCode != http.StatusAccepted {
 		t.Errorf("%d %s %v, want %s", res.StatusCode, answer, err, want)
 	}
-	if e.Target != "/x/_search?b=2" || string(e.Body) != "body and more" || string(e.Answer) != want || e.Status != http.StatusAccepted || !e.Searches() {
+	if e.Target != "/x/_search?b=2" || string(e.Body) != "body and more" || string(e.Answer) != want ||
+		e.Status != http.StatusAccepted || !e.Searches() {
 		t.Errorf("seen %+v", e)
 	}
 }

@@ -22,10 +22,12 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	c, err := client.NewClientWithResponses(os.Getenv("ATLAS_BASE"), client.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Authorization", "Bearer "+os.Getenv("ATLAS_TOKEN"))
-		return nil
-	}))
+	c, err := client.NewClientWithResponses(
+		os.Getenv("ATLAS_BASE"), client.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			r.Header.Set("Authorization", "Bearer "+os.Getenv("ATLAS_TOKEN"))
+			return nil
+		}),
+	)
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,9 @@ func run(ctx context.Context) error {
 	}
 	tier := client.Tier1
 	var upsert client.WorkspaceAccountUpsert
-	if err := upsert.FromWorkspaceAccountUpsertByMatch(client.WorkspaceAccountUpsertByMatch{Match: client.AccountMatch{Domain: "one.example"}, IcpTier: &tier}); err != nil {
+	if err := upsert.FromWorkspaceAccountUpsertByMatch(client.WorkspaceAccountUpsertByMatch{
+		Match: client.AccountMatch{Domain: "one.example"}, IcpTier: &tier,
+	}); err != nil {
 		return err
 	}
 	account, err := c.UpsertWorkspaceAccountWithResponse(ctx, nil, upsert)
@@ -64,7 +68,9 @@ func run(ctx context.Context) error {
 	var create client.ViewUpsert
 	if err := create.FromCreateDynamicProjectView(client.CreateDynamicProjectView{
 		Dataset: "project", ViewType: "dynamic", Name: "Go",
-		Definition: client.ProjectViewDefinition{Version: 1, Fields: client.ProjectViewDefinitionFields{Stage: &[]client.Stage{client.Permitted}}},
+		Definition: client.ProjectViewDefinition{
+			Version: 1, Fields: client.ProjectViewDefinitionFields{Stage: &[]client.Stage{client.Permitted}},
+		},
 	}); err != nil {
 		return err
 	}
