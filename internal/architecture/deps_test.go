@@ -33,7 +33,8 @@ func TestProductLeavesOutDevelopment(t *testing.T) {
 		}
 		// Of the client of Elasticsearch the requests are one package; all others come with
 		// the typed API, 860 packages.
-		if rest, official := strings.CutPrefix(path, "github.com/elastic/go-elasticsearch/v8/"); official && rest != "esapi" && rest != "internal/version" {
+		if rest, official := strings.CutPrefix(path, "github.com/elastic/go-elasticsearch/v8/"); official && rest != "esapi" &&
+			rest != "internal/version" {
 			t.Errorf("atlas links %s", path)
 		}
 		for _, left := range developmentOnly {
@@ -54,13 +55,18 @@ func TestDevelopmentLeavesOut(t *testing.T) {
 		t.Fatalf("go list: %v", err)
 	}
 	for path := range strings.Lines(string(out)) {
-		for _, left := range []string{"github.com/moby/", "github.com/testcontainers/", "github.com/docker/", "google.golang.org/grpc", "go.opentelemetry.io/otel/exporters/", "github.com/exaring/otelpgx"} {
+		for _, left := range []string{
+			"github.com/moby/", "github.com/testcontainers/", "github.com/docker/", "google.golang.org/grpc",
+			"go.opentelemetry.io/otel/exporters/", "github.com/exaring/otelpgx",
+		} {
 			if strings.HasPrefix(path, left) {
 				t.Errorf("atlas-dev with the tags %s links %s", tags, path)
 			}
 		}
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "atlas/internal/devstack", "atlas/internal/telemetry").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(
+		t.Context(), "go", "build", "-tags", tags, "atlas/internal/devstack", "atlas/internal/telemetry",
+	).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -13,7 +13,8 @@ import (
 func FuzzClaims(f *testing.F) {
 	for _, seed := range []string{
 		`{"sub":"a","email":"b@c.example","email_verified":true,"exp":1,"aud":["x"]}`, `{"Email":"a","email":"b"}`,
-		`{"email":"a","email":"b"}`, `{"\u0065mail":"a","x":{"email":1,"email":2}}`, `{"\u017fub":"a","sub":"b"}`, `[]`, `{"exp":1e400}`, ``, `{}{}`,
+		`{"email":"a","email":"b"}`, `{"\u0065mail":"a","x":{"email":1,"email":2}}`, `{"\u017fub":"a","sub":"b"}`, `[]`,
+		`{"exp":1e400}`, ``, `{}{}`,
 	} {
 		f.Add([]byte(seed))
 	}

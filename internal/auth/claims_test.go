@@ -93,7 +93,8 @@ func TestEmailVerifiedWithPublicKeys(t *testing.T) {
 	}
 	claims := with(map[string]any{"email": "a@b.example"})
 	claims["email_verified"] = nil
-	identity, err := strict.Authenticate(t.Context(), []string{"Bearer " + sign(t, own.method, own.private, map[string]any{"kid": "own"}, claims)})
+	identity, err := strict.Authenticate(t.Context(), []string{"Bearer " +
+		sign(t, own.method, own.private, map[string]any{"kid": "own"}, claims)})
 	fatal(t, err)
 	if _, verified := identity.Email(); verified {
 		t.Error("null counts as verified")
@@ -108,12 +109,18 @@ func TestPublicKeysNeedAnIssuerAndAnAudience(t *testing.T) {
 		config auth.Config
 		want   []string // parts of the message; none: it is fine
 	}{
-		"neither":              {auth.Config{JWKS: "keys.json"}, []string{"--jwt-issuer", "--jwt-audience", "--jwt-accept-any-issuer", "--jwt-accept-any-audience"}},
-		"no issuer":            {auth.Config{JWKS: "keys.json", Audience: "a"}, []string{"--jwt-issuer"}},
-		"no audience":          {auth.Config{JWKS: "keys.json", Issuer: "i"}, []string{"--jwt-audience"}},
-		"one waived":           {auth.Config{JWKS: "keys.json", AnyIssuer: true}, []string{"--jwt-audience"}},
-		"an issuer and any":    {auth.Config{JWKS: "keys.json", Issuer: "i", Audience: "a", AnyIssuer: true}, []string{"--jwt-accept-any-issuer"}},
-		"an audience and any":  {auth.Config{JWKS: "keys.json", Issuer: "i", Audience: "a", AnyAudience: true}, []string{"--jwt-accept-any-audience"}},
+		"neither": {
+			auth.Config{JWKS: "keys.json"},
+			[]string{"--jwt-issuer", "--jwt-audience", "--jwt-accept-any-issuer", "--jwt-accept-any-audience"},
+		},
+		"no issuer":         {auth.Config{JWKS: "keys.json", Audience: "a"}, []string{"--jwt-issuer"}},
+		"no audience":       {auth.Config{JWKS: "keys.json", Issuer: "i"}, []string{"--jwt-audience"}},
+		"one waived":        {auth.Config{JWKS: "keys.json", AnyIssuer: true}, []string{"--jwt-audience"}},
+		"an issuer and any": {auth.Config{JWKS: "keys.json", Issuer: "i", Audience: "a", AnyIssuer: true}, []string{"--jwt-accept-any-issuer"}},
+		"an audience and any": {
+			auth.Config{JWKS: "keys.json", Issuer: "i", Audience: "a", AnyAudience: true},
+			[]string{"--jwt-accept-any-audience"},
+		},
 		"both":                 {auth.Config{JWKS: "keys.json", Issuer: "i", Audience: "a"}, nil},
 		"both waived":          {auth.Config{JWKS: "keys.json", AnyIssuer: true, AnyAudience: true}, nil},
 		"a development secret": {auth.Config{Secret: secret}, nil},

@@ -177,7 +177,10 @@ func (w *world) auth(t *testing.T, c auth.Config) *auth.Authenticator {
 
 func (w *world) token(t *testing.T, user workspace.UserID, claim workspace.ID) string {
 	t.Helper()
-	token, err := auth.Mint(secret, auth.Claims{User: user, Email: "x@example.com", Name: "X", Workspace: claim, IssuedAt: w.clock.Now()}, time.Hour)
+	token, err := auth.Mint(
+		secret, auth.Claims{User: user, Email: "x@example.com", Name: "X", Workspace: claim, IssuedAt: w.clock.Now()},
+		time.Hour,
+	)
 	fatal(t, err)
 	return token
 }

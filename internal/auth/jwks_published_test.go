@@ -39,29 +39,41 @@ func TestKeysAsProvidersPublishThem(t *testing.T) {
 	sum := sha1.Sum([]byte("a certificate")) // #nosec G401 -- as above
 	modulus := own.private.Public().(*rsa.PublicKey).N.Bytes()
 	for name, published := range map[string][]byte{
-		"as it is":                             published(t, key),
-		"with a byte order mark":               append([]byte("\ufeff"), published(t, key)...),
-		"x5t of hexadecimal digits":            published(t, also(key, map[string]any{"x5t": base64.RawURLEncoding.EncodeToString([]byte(hex.EncodeToString(sum[:])))})),
-		"x5t of another certificate":           published(t, also(key, map[string]any{"x5t": "AAAA", "x5t#S256": "BBBB", "x5c": []string{"MIIB"}})),
-		"x5c that is no list":                  published(t, also(key, map[string]any{"x5c": "MIIB"})),
-		"x5c of no certificate":                published(t, also(key, map[string]any{"x5c": []string{"no certificate"}})),
-		"x5t that is a number":                 published(t, also(key, map[string]any{"x5t": 7})),
-		"x5u that is no address":               published(t, also(key, map[string]any{"x5u": "http://issuer.example/cert"})),
-		"key_ops that nobody registered":       published(t, also(key, map[string]any{"key_ops": []string{"verify", "check"}})),
-		"key_ops that is a text":               published(t, also(key, map[string]any{"key_ops": "verify"})),
-		"other members":                        published(t, also(key, map[string]any{"issuer": "x", "nbf": 1, "ext": true})),
-		"no use":                               published(t, also(key, map[string]any{"use": nil})),
-		"with its algorithm":                   published(t, also(key, map[string]any{"alg": "RS256"})),
-		"with padding":                         published(t, also(key, map[string]any{"n": base64.URLEncoding.EncodeToString(modulus)})),
-		"in the other alphabet":                published(t, also(key, map[string]any{"n": base64.StdEncoding.EncodeToString(modulus)})),
-		"with a leading zero":                  published(t, also(key, map[string]any{"n": base64.RawURLEncoding.EncodeToString(append([]byte{0}, modulus...))})),
-		"beside what is no key":                published(t, "key", nil, 7, []int{1}, map[string]any{}, key),
-		"beside a broken one":                  published(t, map[string]any{"kty": "RSA", "kid": "broken", "n": "!", "e": "AQAB"}, map[string]any{"kty": "EC", "kid": 7}, key),
-		"beside one off its curve":             published(t, map[string]any{"kty": "EC", "crv": "P-256", "kid": "own", "x": "AQ", "y": "AQ"}, key),
-		"beside one for encryption of its kid": published(t, also(newSigner(t, "own", "RS256").jwk(), map[string]any{"use": "enc"}), also(newSigner(t, "own", "RS256").jwk(), map[string]any{"alg": "RSA-OAEP", "use": nil}), key),
-		"beside another type of its kid":       published(t, newSigner(t, "own", "ES256").jwk(), newSigner(t, "own", "EdDSA").jwk(), key),
-		"beside another algorithm of its kid":  published(t, also(newSigner(t, "own", "RS256").jwk(), map[string]any{"alg": "RS512"}), also(key, map[string]any{"alg": "RS256"})),
-		"beside a former one of its kid":       published(t, newSigner(t, "own", "RS256").jwk(), key),
+		"as it is":               published(t, key),
+		"with a byte order mark": append([]byte("\ufeff"), published(t, key)...),
+		"x5t of hexadecimal digits": published(
+			t,
+			also(key, map[string]any{"x5t": base64.RawURLEncoding.EncodeToString([]byte(hex.EncodeToString(sum[:])))}),
+		),
+		"x5t of another certificate":     published(t, also(key, map[string]any{"x5t": "AAAA", "x5t#S256": "BBBB", "x5c": []string{"MIIB"}})),
+		"x5c that is no list":            published(t, also(key, map[string]any{"x5c": "MIIB"})),
+		"x5c of no certificate":          published(t, also(key, map[string]any{"x5c": []string{"no certificate"}})),
+		"x5t that is a number":           published(t, also(key, map[string]any{"x5t": 7})),
+		"x5u that is no address":         published(t, also(key, map[string]any{"x5u": "http://issuer.example/cert"})),
+		"key_ops that nobody registered": published(t, also(key, map[string]any{"key_ops": []string{"verify", "check"}})),
+		"key_ops that is a text":         published(t, also(key, map[string]any{"key_ops": "verify"})),
+		"other members":                  published(t, also(key, map[string]any{"issuer": "x", "nbf": 1, "ext": true})),
+		"no use":                         published(t, also(key, map[string]any{"use": nil})),
+		"with its algorithm":             published(t, also(key, map[string]any{"alg": "RS256"})),
+		"with padding":                   published(t, also(key, map[string]any{"n": base64.URLEncoding.EncodeToString(modulus)})),
+		"in the other alphabet":          published(t, also(key, map[string]any{"n": base64.StdEncoding.EncodeToString(modulus)})),
+		"with a leading zero":            published(t, also(key, map[string]any{"n": base64.RawURLEncoding.EncodeToString(append([]byte{0}, modulus...))})),
+		"beside what is no key":          published(t, "key", nil, 7, []int{1}, map[string]any{}, key),
+		"beside a broken one": published(
+			t, map[string]any{"kty": "RSA", "kid": "broken", "n": "!", "e": "AQAB"},
+			map[string]any{"kty": "EC", "kid": 7}, key,
+		),
+		"beside one off its curve": published(t, map[string]any{"kty": "EC", "crv": "P-256", "kid": "own", "x": "AQ", "y": "AQ"}, key),
+		"beside one for encryption of its kid": published(
+			t, also(newSigner(t, "own", "RS256").jwk(), map[string]any{"use": "enc"}),
+			also(newSigner(t, "own", "RS256").jwk(), map[string]any{"alg": "RSA-OAEP", "use": nil}), key,
+		),
+		"beside another type of its kid": published(t, newSigner(t, "own", "ES256").jwk(), newSigner(t, "own", "EdDSA").jwk(), key),
+		"beside another algorithm of its kid": published(
+			t, also(newSigner(t, "own", "RS256").jwk(), map[string]any{"alg": "RS512"}),
+			also(key, map[string]any{"alg": "RS256"}),
+		),
+		"beside a former one of its kid": published(t, newSigner(t, "own", "RS256").jwk(), key),
 	} {
 		a := configured(t, auth.Config{JWKS: jwksFile(t, published)})
 		if err := a.Ready(); err != nil {
@@ -95,8 +107,14 @@ func TestUnusedKeysAreTold(t *testing.T) {
 	own := newSigner(t, "own", "ES256")
 	var out bytes.Buffer
 	i := newIssuer(t, own)
-	i.serve(200, published(t, own.jwk(), map[string]any{"kty": "RSA", "kid": "broken", "n": "!", "e": "AQAB"}, newSigner(t, "p384", "ES384").jwk()))
-	a, err := auth.New(nil, auth.Config{JWKS: i.URL, AnyIssuer: true, AnyAudience: true, JWKSRefresh: 5e6, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	i.serve(
+		200,
+		published(t, own.jwk(), map[string]any{"kty": "RSA", "kid": "broken", "n": "!", "e": "AQAB"}, newSigner(t, "p384", "ES384").jwk()),
+	)
+	a, err := auth.New(nil, auth.Config{
+		JWKS: i.URL, AnyIssuer: true, AnyAudience: true, JWKSRefresh: 5e6,
+		Log: slog.New(slog.NewTextHandler(&out, nil)),
+	})
 	fatal(t, err)
 	for n := i.reads.Load(); i.reads.Load() < n+3; {
 	}

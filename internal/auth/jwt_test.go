@@ -264,19 +264,22 @@ func TestPublicKeys(t *testing.T) {
 			brought := maps.Clone(kid)
 			brought["jwk"] = other.jwk()
 			for name, token := range map[string]string{
-				"another key":                   sign(t, other.method, other.private, kid, with(nil)),
-				"an unknown key":                sign(t, other.method, other.private, map[string]any{"kid": "unknown"}, with(nil)),
-				"another key without an id":     sign(t, other.method, other.private, nil, with(nil)),
-				"a key id that is no text":      sign(t, own.method, own.private, map[string]any{"kid": 7}, with(nil)),
-				"none":                          sign(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid, with(nil)),
-				"HS256 with the public key":     sign(t, jwt.SigningMethodHS256, asPEM, kid, with(nil)),
-				"HS256 with its bytes":          sign(t, jwt.SigningMethodHS256, der, kid, with(nil)),
-				"HS256 with an empty secret":    sign(t, jwt.SigningMethodHS256, []byte{}, kid, with(nil)),
-				"its own key in the header":     sign(t, other.method, other.private, brought, with(nil)),
-				"the right key in the header":   sign(t, own.method, own.private, map[string]any{"kid": "own", "jwk": own.jwk()}, with(nil)),
-				"jku":                           sign(t, own.method, own.private, map[string]any{"kid": "own", "jku": "https://issuer.example/keys"}, with(nil)),
-				"x5u":                           sign(t, own.method, own.private, map[string]any{"kid": "own", "x5u": "https://issuer.example/cert"}, with(nil)),
-				"its algorithm spelled another": sign(t, own.method, own.private, map[string]any{"kid": "own", "alg": strings.ToLower(algorithm)}, with(nil)),
+				"another key":                 sign(t, other.method, other.private, kid, with(nil)),
+				"an unknown key":              sign(t, other.method, other.private, map[string]any{"kid": "unknown"}, with(nil)),
+				"another key without an id":   sign(t, other.method, other.private, nil, with(nil)),
+				"a key id that is no text":    sign(t, own.method, own.private, map[string]any{"kid": 7}, with(nil)),
+				"none":                        sign(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid, with(nil)),
+				"HS256 with the public key":   sign(t, jwt.SigningMethodHS256, asPEM, kid, with(nil)),
+				"HS256 with its bytes":        sign(t, jwt.SigningMethodHS256, der, kid, with(nil)),
+				"HS256 with an empty secret":  sign(t, jwt.SigningMethodHS256, []byte{}, kid, with(nil)),
+				"its own key in the header":   sign(t, other.method, other.private, brought, with(nil)),
+				"the right key in the header": sign(t, own.method, own.private, map[string]any{"kid": "own", "jwk": own.jwk()}, with(nil)),
+				"jku":                         sign(t, own.method, own.private, map[string]any{"kid": "own", "jku": "https://issuer.example/keys"}, with(nil)),
+				"x5u":                         sign(t, own.method, own.private, map[string]any{"kid": "own", "x5u": "https://issuer.example/cert"}, with(nil)),
+				"its algorithm spelled another": sign(
+					t, own.method, own.private, map[string]any{"kid": "own", "alg": strings.ToLower(algorithm)},
+					with(nil),
+				),
 			} {
 				checkToken(t, a, name, token, false)
 			}
@@ -359,7 +362,10 @@ func TestEmailVerified(t *testing.T) {
 	for name, c := range map[string]struct {
 		claim any
 		want  bool
-	}{"absent": {nil, true}, "true": {true, true}, "false": {false, false}, "text": {"false", false}, "true text": {"true", true}, "number": {1, false}} {
+	}{
+		"absent": {nil, true}, "true": {true, true}, "false": {false, false}, "text": {"false", false},
+		"true text": {"true", true}, "number": {1, false},
+	} {
 		token := sign(t, jwt.SigningMethodHS256, []byte(secret), nil, with(map[string]any{"email": "a@b.example", "email_verified": c.claim}))
 		identity, err := a.Authenticate(t.Context(), []string{"Bearer " + token})
 		fatal(t, err)
@@ -381,7 +387,8 @@ func TestConfigurationFaultsAreListedAtOnce(t *testing.T) {
 		}
 	}
 	for name, good := range map[string]auth.Config{
-		"nothing": {}, "a secret": {Secret: secret}, "a file": {JWKS: "keys.json", Issuer: "i", Audience: "a"}, "https": {JWKS: "https://issuer.example/keys", Issuer: "i", Audience: "a"},
+		"nothing": {}, "a secret": {Secret: secret}, "a file": {JWKS: "keys.json", Issuer: "i", Audience: "a"},
+		"https":    {JWKS: "https://issuer.example/keys", Issuer: "i", Audience: "a"},
 		"loopback": {JWKS: "http://127.0.0.1:9/keys", Issuer: "i", Audience: "a", Algorithms: []string{"EdDSA"}},
 	} {
 		if err := good.Validate(); err != nil {

@@ -31,7 +31,10 @@ func TestLifetimeIsConfigured(t *testing.T) {
 	t.Parallel()
 	a := configured(t, auth.Config{Secret: secret, MaxLifetime: time.Hour})
 	token := func(life time.Duration) string {
-		return sign(t, jwt.SigningMethodHS256, []byte(secret), nil, with(map[string]any{"iat": tokenTime.Unix(), "exp": tokenTime.Add(life).Unix()}))
+		return sign(
+			t, jwt.SigningMethodHS256, []byte(secret), nil,
+			with(map[string]any{"iat": tokenTime.Unix(), "exp": tokenTime.Add(life).Unix()}),
+		)
 	}
 	checkToken(t, a, "an hour", token(time.Hour), true)
 	checkToken(t, a, "longer", token(time.Hour+time.Second), false)
@@ -77,7 +80,8 @@ func TestScopesOfATokenNarrowIt(t *testing.T) {
 	}
 	// The message names what the token has, and that it is none of a key.
 	p := auth.Principal{Kind: auth.ByUser, Scopes: []workspace.Scope{read}}
-	if err := p.RequireScope(write); fault.CodeOf(err) != fault.Forbidden || !strings.Contains(err.Error(), "this access token lacks the scope workspace:write; it has data:read") {
+	if err := p.RequireScope(write); fault.CodeOf(err) != fault.Forbidden ||
+		!strings.Contains(err.Error(), "this access token lacks the scope workspace:write; it has data:read") {
 		t.Error(err)
 	}
 	p.Scopes = nil

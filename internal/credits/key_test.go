@@ -309,7 +309,11 @@ func TestRefusalsShareAWalk(t *testing.T) {
 		}
 		batch := make([]*operation, refusals)
 		for i := range batch {
-			batch[i] = &operation{ctx: t.Context(), key: hash, kind: "reserve", args: []any{uuid.NewString(), 1, MaxCeiling, "search_accounts", key.ID, key.Budget}, queuedAt: time.Now(), done: make(chan struct{})}
+			batch[i] = &operation{
+				ctx: t.Context(), key: hash, kind: "reserve",
+				args:     []any{uuid.NewString(), 1, MaxCeiling, "search_accounts", key.ID, key.Budget},
+				queuedAt: time.Now(), done: make(chan struct{}),
+			}
 		}
 		l.batcher.call(t.Context(), batch)
 		for _, o := range batch {

@@ -170,7 +170,8 @@ func TestCeiling(t *testing.T) {
 	_, w, err = l.Reserve(t.Context(), ws, 50, "search_accounts", 1, Key{})
 	wantFault(t, err, fault.RateLimited, 24*time.Hour)
 	// The minute of the charges leaves the window after 24 hours.
-	if back := time.Until(w.NextAt); back < 24*time.Hour-time.Minute || back > 24*time.Hour+2*time.Minute || !strings.Contains(err.Error(), w.NextAt.Format("15:04Z")) {
+	if back := time.Until(w.NextAt); back < 24*time.Hour-time.Minute || back > 24*time.Hour+2*time.Minute ||
+		!strings.Contains(err.Error(), w.NextAt.Format("15:04Z")) {
 		t.Errorf("credits return in %v: %v", back, err)
 	}
 	want := Window{Used: 55, Remaining: 0, Ceiling: 50, Hours: 24, NextAt: w.NextAt}
@@ -423,7 +424,10 @@ func TestStoredFields(t *testing.T) {
 	).Err(); err != nil {
 		t.Fatal(err)
 	}
-	old := &Reservation{ledger: l, key: key, id: "the-id", operation: "search_accounts", amount: 25, ceiling: 100, createdAt: time.UnixMilli(now), seq: 2, epoch: "the-epoch"}
+	old := &Reservation{
+		ledger: l, key: key, id: "the-id", operation: "search_accounts", amount: 25, ceiling: 100,
+		createdAt: time.UnixMilli(now), seq: 2, epoch: "the-epoch",
+	}
 	if w := settle(t, old, 20); w.Used != 27 {
 		t.Errorf("settled: %+v", w)
 	}

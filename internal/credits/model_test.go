@@ -434,7 +434,10 @@ func TestWindowEqualsItsModel(t *testing.T) {
 	var days float64
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		r := &run{T: rt, ctx: context.Background(), clocks: newClocks(), ws: uuid.NewString(), seen: seen, keys: []string{"", uuid.NewString(), uuid.NewString(), uuid.NewString()}}
+		r := &run{
+			T: rt, ctx: context.Background(), clocks: newClocks(), ws: uuid.NewString(), seen: seen,
+			keys: []string{"", uuid.NewString(), uuid.NewString(), uuid.NewString()},
+		}
 		r.m = &model{
 			open:    map[string]*modelReservation{},
 			ceiling: rapid.Int64Range(0, 1500).Draw(rt, "ceiling"),
@@ -469,7 +472,11 @@ func TestWindowEqualsItsModel(t *testing.T) {
 		days += float64(r.m.now-start) / 86_400_000
 	})
 	t.Logf("%d steps over %.0f days: %v", steps, days, seen)
-	for _, what := range []string{"reserve ", "reserve rate_limited", "reserve key_budget_used", "reserve unavailable", "reserve, budget full", "reserve a part", "charge ", "charge rate_limited", "charge unavailable", "settle lapsed", "settle again or forgotten", "batch"} {
+	for _, what := range []string{
+		"reserve ", "reserve rate_limited", "reserve key_budget_used", "reserve unavailable", "reserve, budget full",
+		"reserve a part", "charge ", "charge rate_limited", "charge unavailable", "settle lapsed",
+		"settle again or forgotten", "batch",
+	} {
 		if seen[what] == 0 {
 			t.Errorf("%q never came up", what)
 		}

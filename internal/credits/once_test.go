@@ -101,7 +101,8 @@ func TestAnAnswerIsKeptBeyondTheCeiling(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep(t, r, 10, "a")
-	if _, answer, w, err := l.ReserveOnce(t.Context(), ws, 10, "search_accounts", 10, Key{}, o); err != nil || string(answer) != "a" || w.Used != 10 {
+	if _, answer, w, err := l.ReserveOnce(t.Context(), ws, 10, "search_accounts", 10, Key{}, o); err != nil ||
+		string(answer) != "a" || w.Used != 10 {
 		t.Errorf("%q, %+v, %v", answer, w, err)
 	}
 	if _, _, _, err := l.ReserveOnce(t.Context(), ws, 10, "search_accounts", 10, Key{}, newOnce()); fault.CodeOf(err) != fault.RateLimited {

@@ -150,7 +150,8 @@ func TestFailedSettleIsLogged(t *testing.T) {
 	if tried < 700*time.Millisecond {
 		t.Errorf("gave up after %v", tried)
 	}
-	if got := log.String(); !strings.Contains(got, ws) || !strings.Contains(got, r.id) || !strings.Contains(got, "charges=search_accounts:25") {
+	if got := log.String(); !strings.Contains(got, ws) || !strings.Contains(got, r.id) ||
+		!strings.Contains(got, "charges=search_accounts:25") {
 		t.Errorf("log: %s", got)
 	}
 	if _, second := r.Settle(t.Context(), 0); second != err {

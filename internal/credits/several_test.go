@@ -180,7 +180,9 @@ func TestSentinel(t *testing.T) {
 		return err == nil && len(known) == 1 && known[0]["flags"] == "slave" && known[0]["master-link-status"] == "ok"
 	})
 
-	l := ledgerOn(t, client(t, watch.url()+"?master_name=ledger,redis://127.0.0.1:1"), Options{Timeout: 2 * time.Second, BreakerPause: 50 * time.Millisecond})
+	l := ledgerOn(t, client(t, watch.url()+"?master_name=ledger,redis://127.0.0.1:1"), Options{
+		Timeout: 2 * time.Second, BreakerPause: 50 * time.Millisecond,
+	})
 	ws := workspace(t, l)
 	spend(t, l, ws, 100, 25)
 	key, err := l.key(ws, 0)

@@ -89,7 +89,9 @@ func (d *Digester) make(ctx context.Context, one digest.Digests, through, now ti
 	var signals []queue.Signal
 	if one.Through.Before(through) {
 		var err error
-		if signals, _, err = d.Signals.Arrived(ctx, one.Workspace, queue.Arrivals{Types: one.Types, After: one.Through, UpTo: through, Limit: 1}); err != nil {
+		if signals, _, err = d.Signals.Arrived(ctx, one.Workspace, queue.Arrivals{
+			Types: one.Types, After: one.Through, UpTo: through, Limit: 1,
+		}); err != nil {
 			return err
 		}
 	}

@@ -140,7 +140,8 @@ func TestDigests(t *testing.T) {
 			defer close(done)
 			jobs.NewRunner(w.system, handler, jobs.Options{Now: w.now, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
 		}()
-		for until := time.Now().Add(30 * time.Second); pending() > 0 && !m.down || m.down && attempts(t, w) < len(before); time.Sleep(5 * time.Millisecond) {
+		for until := time.Now().Add(30 * time.Second); pending() > 0 && !m.down ||
+			m.down && attempts(t, w) < len(before); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatalf("%d digests are not sent", pending())
 			}
@@ -165,8 +166,10 @@ func TestDigests(t *testing.T) {
 		t.Fatalf("sent to %v, want %v", addresses(letters), before)
 	}
 	for _, l := range letters {
-		if !strings.Contains(l.text, "A tower") || strings.Contains(l.text, "A bridge") || strings.Contains(l.text, "A secret") || strings.Contains(l.text, "@") ||
-			!strings.Contains(l.text, "https://atlas.example/at/signals/") || !strings.HasPrefix(l.unsubscribe, "https://atlas.example/at/unsubscribe?token=") {
+		if !strings.Contains(l.text, "A tower") || strings.Contains(l.text, "A bridge") || strings.Contains(l.text, "A secret") ||
+			strings.Contains(l.text, "@") ||
+			!strings.Contains(l.text, "https://atlas.example/at/signals/") ||
+			!strings.HasPrefix(l.unsubscribe, "https://atlas.example/at/unsubscribe?token=") {
 			t.Errorf("to %s, %s:\n%s", l.to, l.subject, l.text)
 		}
 	}
@@ -237,7 +240,10 @@ func TestDigestsAfterALookFromTheFuture(t *testing.T) {
 	_, err := w.directory.AddMember(t.Context(), w.in, people.Member{Email: "ann@example.com", Name: "Ann", Role: people.MemberRole})
 	fatal(t, err)
 	subs := subscriptions.NewSubscriptions(w.databases.OpenApp(t, postgres.Options{MaxConns: 2}), nil)
-	for kind, f := range map[string]subscriptions.Frequency{"permit_issued": subscriptions.Instant, "permit_filed": subscriptions.Daily, "cost_changed": subscriptions.Weekly} {
+	for kind, f := range map[string]subscriptions.Frequency{
+		"permit_issued": subscriptions.Instant, "permit_filed": subscriptions.Daily,
+		"cost_changed": subscriptions.Weekly,
+	} {
 		_, err := subs.Upsert(t.Context(), w.in, subscriptions.Change{SignalType: kind, Frequency: f, Channels: []subscriptions.Channel{"email"}})
 		fatal(t, err)
 	}

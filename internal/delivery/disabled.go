@@ -28,20 +28,23 @@ type Post interface {
 
 // DisabledHandler runs the jobs that mail of disabled webhooks.
 func DisabledHandler(letters Letters, post Post) jobs.Handler {
-	return jobs.Handler{Kind: webhooks.DisabledKind, Timeout: 2 * timeout, Slots: 4, LaneSlots: 2, Run: func(ctx context.Context, j jobs.Job) jobs.Result {
-		var n webhooks.DisabledNotice
-		if err := json.Unmarshal(j.Payload, &n); err != nil {
-			return jobs.Result{Err: errors.New("the payload is malformed"), Final: true}
-		}
-		l, err := letters.DisabledLetter(ctx, j.Workspace, n)
-		if fault.CodeOf(err) == fault.NotFound {
-			return jobs.Result{} // nobody has to know anymore
-		}
-		if err != nil {
-			return jobs.Result{Err: errors.New("the webhook could not be read")}
-		}
-		return posted(post.Send(ctx, j.ID.String(), l.Email, "A webhook of "+l.WorkspaceName+" was disabled", disabledText(l, n.Why)))
-	}}
+	return jobs.Handler{
+		Kind: webhooks.DisabledKind, Timeout: 2 * timeout, Slots: 4, LaneSlots: 2,
+		Run: func(ctx context.Context, j jobs.Job) jobs.Result {
+			var n webhooks.DisabledNotice
+			if err := json.Unmarshal(j.Payload, &n); err != nil {
+				return jobs.Result{Err: errors.New("the payload is malformed"), Final: true}
+			}
+			l, err := letters.DisabledLetter(ctx, j.Workspace, n)
+			if fault.CodeOf(err) == fault.NotFound {
+				return jobs.Result{} // nobody has to know anymore
+			}
+			if err != nil {
+				return jobs.Result{Err: errors.New("the webhook could not be read")}
+			}
+			return posted(post.Send(ctx, j.ID.String(), l.Email, "A webhook of "+l.WorkspaceName+" was disabled", disabledText(l, n.Why)))
+		},
+	}
 }
 
 // posted is the result of sending an e-mail. The job does not keep what the mail server says,

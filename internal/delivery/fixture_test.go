@@ -77,7 +77,10 @@ func newWorld(t *testing.T) *world {
 	w := &world{databases: d, system: d.OpenSystem(t, postgres.Options{MaxConns: 8})}
 	w.directory = people.NewDirectory(w.system, nil)
 	guard := egress.New(loopback, nil)
-	w.hooks = &webhooks.Webhooks{Store: d.OpenApp(t, postgres.Options{MaxConns: 2}), Guard: guard, Sealer: sealer, Now: w.now, Limits: workspace.Limits{Webhooks: 1000}}
+	w.hooks = &webhooks.Webhooks{
+		Store: d.OpenApp(t, postgres.Options{MaxConns: 2}), Guard: guard, Sealer: sealer, Now: w.now,
+		Limits: workspace.Limits{Webhooks: 1000},
+	}
 	w.sender = delivery.NewSender(w.system, sealer, guard, w.now, slog.New(slog.DiscardHandler))
 	t.Cleanup(w.sender.Close)
 	w.in = w.workspace(t, "One")

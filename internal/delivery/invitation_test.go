@@ -67,7 +67,8 @@ func (w *inviting) mail(t *testing.T, url string) {
 	post, err := mail.NewPost(mail.Config{URL: url, From: "Atlas <no-reply@atlas.example>"})
 	fatal(t, err)
 	w.run(t, delivery.Invitations{
-		Emails: w.system, Links: w.links, Post: post, Daily: workspace.DefaultLimits.EmailsDaily, Now: w.now, Log: slog.New(slog.NewTextHandler(&w.log, nil)),
+		Emails: w.system, Links: w.links, Post: post, Daily: workspace.DefaultLimits.EmailsDaily, Now: w.now,
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	}.Handler())
 }
 
@@ -121,14 +122,17 @@ func TestInvitationIsMailed(t *testing.T) {
 	email := s.Next(t, "email")
 	subject, id, body := read(t, email)
 	if email.To != "ann@example.com" || email.From != "no-reply@atlas.example" || subject != "You are invited to One on Atlas" ||
-		!strings.Contains(body, made.Link) || !strings.Contains(body, "as an admin") || !strings.Contains(body, made.Invitation.ExpiresAt.Format("2 January 2006, 15:04 UTC")) ||
+		!strings.Contains(body, made.Link) || !strings.Contains(body, "as an admin") ||
+		!strings.Contains(body, made.Invitation.ExpiresAt.Format("2 January 2006, 15:04 UTC")) ||
 		id != "<"+made.Invitation.ID.String()+"@atlas.example>" {
 		t.Errorf("e-mail %+v\n%s %s\n%s", email, subject, id, body)
 	}
 	w.until(t, made, jobs.Done, 1)
 	// The link in the e-mail works.
 	_, token, _ := strings.Cut(made.Link, "token=")
-	_, _, err := w.invitations.Accept(t.Context(), token, people.Invitee{ID: workspace.NewUserID(), Email: "ann@example.com", EmailVerified: true, Name: "Ann"})
+	_, _, err := w.invitations.Accept(t.Context(), token, people.Invitee{
+		ID: workspace.NewUserID(), Email: "ann@example.com", EmailVerified: true, Name: "Ann",
+	})
 	fatal(t, err)
 	if strings.Contains(w.log.String(), token) {
 		t.Errorf("the token was logged:\n%s", &w.log)
@@ -173,7 +177,8 @@ func TestInvitationCannotBeMailed(t *testing.T) {
 	made := w.invite(t, "nobody@example.com")
 	s.Next(t, "rcpt")
 	w.until(t, made, jobs.Failed, 1)
-	if _, token, _ := strings.Cut(made.Link, "token="); strings.Contains(w.log.String(), token) || !strings.Contains(w.log.String(), "no such mailbox") {
+	if _, token, _ := strings.Cut(made.Link, "token="); strings.Contains(w.log.String(), token) ||
+		!strings.Contains(w.log.String(), "no such mailbox") {
 		t.Errorf("logged:\n%s", &w.log)
 	}
 	// The key of its link was removed.

@@ -55,7 +55,8 @@ func TestDeliveriesAreSigned(t *testing.T) {
 		t.Fatalf("%d requests", len(got))
 	}
 	for i, m := range got {
-		if m.header.Get("webhook-id") != id.String() || !bytes.Equal(m.body, got[0].body) || m.parsed.Type != "record.changed" || m.parsed.Data.ID != "r1" {
+		if m.header.Get("webhook-id") != id.String() || !bytes.Equal(m.body, got[0].body) || m.parsed.Type != "record.changed" ||
+			m.parsed.Data.ID != "r1" {
 			t.Errorf("attempt %d: %v %s", i, m.header, m.body)
 		}
 		if err := verify(t, h.Secret, m); err != nil {
@@ -111,7 +112,10 @@ func TestReceiversThatLie(t *testing.T) {
 			rw.Header().Set("Location", "http://169.254.169.254/latest/meta-data")
 			rw.WriteHeader(302)
 		}, jobs.Result{Status: 302}, "status 302"},
-		"gone": {func(rw http.ResponseWriter, _ message) { rw.WriteHeader(410) }, jobs.Result{Status: 410, Final: true}, "the receiver is gone (410)"},
+		"gone": {
+			func(rw http.ResponseWriter, _ message) { rw.WriteHeader(410) }, jobs.Result{Status: 410, Final: true},
+			"the receiver is gone (410)",
+		},
 		"busy": {func(rw http.ResponseWriter, _ message) {
 			rw.Header().Set("Retry-After", "90")
 			rw.WriteHeader(429)

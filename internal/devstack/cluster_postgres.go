@@ -112,7 +112,10 @@ func (c *Cluster) Rejoin(ctx context.Context, member string) error {
 	}
 	// -R writes standby.signal and primary_conninfo.
 	source := fmt.Sprintf("host=127.0.0.1 port=%d user=%s application_name=%s", c.port(primary), postgresAdmin, member)
-	copying := exec.CommandContext(ctx, filepath.Join(c.postgresBin, "pg_basebackup"), "-D", data, "-d", source, "-R", "-X", "stream", "-c", "fast") // #nosec G204 -- a program of this machine, with arguments of this one
+	copying := exec.CommandContext(
+		ctx, filepath.Join(c.postgresBin, "pg_basebackup"), "-D", data, "-d", source, "-R", "-X", "stream", "-c",
+		"fast",
+	) // #nosec G204 -- a program of this machine, with arguments of this one
 	c.machine.confine(copying, home)
 	if out, err := copying.CombinedOutput(); err != nil {
 		return fmt.Errorf("pg_basebackup: %w\n%s", err, out)
@@ -144,7 +147,9 @@ func (c *Cluster) Rejoin(ctx context.Context, member string) error {
 	if err := replication("state", "streaming"); err != nil {
 		return err
 	}
-	if _, err := ask[bool](ctx, c, primary, `ALTER SYSTEM SET synchronous_standby_names = '"`+member+`"'`, "SELECT pg_reload_conf()"); err != nil {
+	if _, err := ask[bool](
+		ctx, c, primary, `ALTER SYSTEM SET synchronous_standby_names = '"`+member+`"'`, "SELECT pg_reload_conf()",
+	); err != nil {
 		return err
 	}
 	return replication("sync_state", "sync")

@@ -173,6 +173,8 @@ var errNotYet = errors.New("not yet")
 
 // guard calls f with a client of a Sentinel.
 func (c *Cluster) guard(member string, f func(*redis.SentinelClient) error) error {
-	client := redis.NewSentinelClient(&redis.Options{Addr: loopback(c.port(member)), DialTimeout: 3 * time.Second, ReadTimeout: 3 * time.Second, MaxRetries: -1})
+	client := redis.NewSentinelClient(&redis.Options{
+		Addr: loopback(c.port(member)), DialTimeout: 3 * time.Second, ReadTimeout: 3 * time.Second, MaxRetries: -1,
+	})
 	return errors.Join(f(client), client.Close())
 }

@@ -162,7 +162,9 @@ const given = "http://127.0.0.1:1"
 func write(t *testing.T, s *Stack, word string) {
 	t.Helper()
 	if s.ElasticsearchURL != given {
-		if status, body := request(t, http.MethodPut, s.ElasticsearchURL+"/kept/_doc/1?refresh=true", `{"word":"`+word+`"}`); status != http.StatusCreated {
+		if status, body := request(
+			t, http.MethodPut, s.ElasticsearchURL+"/kept/_doc/1?refresh=true", `{"word":"`+word+`"}`,
+		); status != http.StatusCreated {
 			t.Fatalf("index: %d %s", status, body)
 		}
 	}
@@ -173,7 +175,10 @@ func write(t *testing.T, s *Stack, word string) {
 	}
 	defer conn.Close(ctx)
 	// What an administrator's address is for.
-	for _, sql := range []string{"CREATE ROLE kept_role LOGIN", "CREATE DATABASE kept_db OWNER kept_role", "CREATE TABLE kept AS SELECT '" + word + "' AS word"} {
+	for _, sql := range []string{
+		"CREATE ROLE kept_role LOGIN", "CREATE DATABASE kept_db OWNER kept_role",
+		"CREATE TABLE kept AS SELECT '" + word + "' AS word",
+	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}

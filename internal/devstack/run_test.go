@@ -26,7 +26,8 @@ func TestRunWithGivesTheCommandTheAddressesAndItsStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Fields(string(b)); len(got) != 3 || got[0] != given || got[1] != given || !strings.HasPrefix(got[2], "redis://127.0.0.1:") {
+	if got := strings.Fields(string(b)); len(got) != 3 || got[0] != given || got[1] != given ||
+		!strings.HasPrefix(got[2], "redis://127.0.0.1:") {
 		t.Errorf("the command's addresses: %q", got)
 	} else if listens(t, got[2]) {
 		t.Errorf("Redis still listens at %s", got[2])

@@ -102,7 +102,10 @@ func (s *Secured) prepareKeys(ctx context.Context, transport *http.Transport) er
 	for _, call := range []struct{ method, path, body string }{
 		{http.MethodPut, "/" + pattern, `{"settings":{"number_of_replicas":0,"index.format":6,"index.blocks.write":true,
 			"analysis":{"analyzer":{"email":{"type":"custom","tokenizer":"standard"}}}}}`},
-		{http.MethodPut, "/" + pattern + "/_clone/" + keys + "?wait_for_active_shards=1", `{"settings":{"index.blocks.write":null,"index.number_of_replicas":0},"aliases":{".security":{}}}`},
+		{
+			http.MethodPut, "/" + pattern + "/_clone/" + keys + "?wait_for_active_shards=1",
+			`{"settings":{"index.blocks.write":null,"index.number_of_replicas":0},"aliases":{".security":{}}}`,
+		},
 		{http.MethodDelete, "/" + pattern, ""},
 	} {
 		req, err := http.NewRequestWithContext(ctx, call.method, s.URL+call.path, strings.NewReader(call.body))

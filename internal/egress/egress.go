@@ -61,7 +61,10 @@ func New(allow []netip.Prefix, resolver *net.Resolver) *Guard {
 	azure := netip.MustParsePrefix("168.63.129.16/32")
 	all4, all6 := netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")
 	g := &Guard{
-		public: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...), ssrf.WithDeniedV4Prefixes(azure)),
+		public: ssrf.New(
+			ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...),
+			ssrf.WithDeniedV4Prefixes(azure),
+		),
 		allowed: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...),
 			ssrf.WithDeniedV4Prefixes(all4), ssrf.WithDeniedV6Prefixes(all6)),
 		allow:  allow,

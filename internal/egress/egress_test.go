@@ -60,7 +60,10 @@ func TestCheck(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	for _, s := range []string{"https://127.0.0.1/", "https://[::1]:1/", "https://2130706433/", "https://0x7f.1/", "https://127.1/", "https://ⓛocalhost/"} {
+	for _, s := range []string{
+		"https://127.0.0.1/", "https://[::1]:1/", "https://2130706433/", "https://0x7f.1/", "https://127.1/",
+		"https://ⓛocalhost/",
+	} {
 		f.Add(s)
 	}
 	g := egress.New(nil, nil)

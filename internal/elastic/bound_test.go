@@ -189,7 +189,8 @@ func TestCallsWithoutAnAnswerAreGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.Count(t.Context(), "things")
-	if fault.CodeOf(err) != fault.Unavailable || !elastic.Passing(err) || !strings.Contains(errors.Unwrap(err).Error(), "gave no answer within 50ms") {
+	if fault.CodeOf(err) != fault.Unavailable || !elastic.Passing(err) ||
+		!strings.Contains(errors.Unwrap(err).Error(), "gave no answer within 50ms") {
 		t.Errorf("%v", err)
 	}
 	if diff := cmp.Diff([]string{"count 50ms"}, onTimeout); diff != "" || seen.calls[0].Outcome != elastic.TimedOut {

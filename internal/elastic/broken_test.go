@@ -49,7 +49,8 @@ func TestAnswersThatBreakOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, err := alone.Do(t.Context(), search)
-	if fault.CodeOf(err) != fault.Unavailable || res.Body != nil || !strings.Contains(err.Error(), "unexpected EOF") || seen.calls[0].Outcome != elastic.Failed {
+	if fault.CodeOf(err) != fault.Unavailable || res.Body != nil || !strings.Contains(err.Error(), "unexpected EOF") ||
+		seen.calls[0].Outcome != elastic.Failed {
 		t.Errorf("the only node breaks off: %q, %v, %+v", res.Body, err, seen.calls)
 	}
 }
@@ -58,8 +59,11 @@ func TestAnswersThatBreakOff(t *testing.T) {
 func TestFaultOf(t *testing.T) {
 	t.Parallel()
 	for want, errs := range map[fault.Code][]*elastic.Error{
-		fault.Unavailable: {{Status: 404, Type: "index_not_found_exception"}, {Status: 404, Type: "aliases_not_found_exception"}, {Status: 401}, {Status: 403}, {Status: 429}, {Status: 503}},
-		fault.Internal:    {{Status: 404, Type: "resource_not_found_exception"}, {Status: 400, Type: "parsing_exception"}},
+		fault.Unavailable: {
+			{Status: 404, Type: "index_not_found_exception"}, {Status: 404, Type: "aliases_not_found_exception"},
+			{Status: 401}, {Status: 403}, {Status: 429}, {Status: 503},
+		},
+		fault.Internal: {{Status: 404, Type: "resource_not_found_exception"}, {Status: 400, Type: "parsing_exception"}},
 	} {
 		for _, err := range errs {
 			if got := fault.CodeOf(elastic.FaultOf(err)); got != want {

@@ -287,7 +287,8 @@ func allIndexed(answer []byte) (n int, ok bool) {
 	const item = `{"index":{"status":20`
 	rest, ok := bytes.CutPrefix(answer, []byte(`{"items":[`))
 	for ; ok; n++ {
-		if rest, ok = bytes.CutPrefix(rest, []byte(item)); !ok || len(rest) < 4 || rest[0] > '1' || rest[0] < '0' || rest[1] != '}' || rest[2] != '}' {
+		if rest, ok = bytes.CutPrefix(rest, []byte(item)); !ok || len(rest) < 4 || rest[0] > '1' || rest[0] < '0' ||
+			rest[1] != '}' || rest[2] != '}' {
 			return 0, false
 		}
 		if rest[3] != ',' {

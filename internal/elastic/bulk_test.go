@@ -218,7 +218,9 @@ func TestBulkRetriesFailedItemsAlone(t *testing.T) {
 		}
 		for i := range a.Items {
 			if i%5 == 0 {
-				a.Items[i]["index"] = map[string]any{"status": 429, "error": map[string]any{"type": "es_rejected_execution_exception", "reason": "full"}}
+				a.Items[i]["index"] = map[string]any{"status": 429, "error": map[string]any{
+					"type": "es_rejected_execution_exception", "reason": "full",
+				}}
 			}
 		}
 		answer, err := json.Marshal(a)

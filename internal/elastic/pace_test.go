@@ -73,7 +73,10 @@ func TestPace(t *testing.T) {
 func TestPausesAreJittered(t *testing.T) {
 	t.Parallel()
 	var pauses []time.Duration
-	retry := elastic.Retry{For: time.Minute, First: time.Microsecond, Max: 64 * time.Microsecond, Notify: func(_ error, pause time.Duration) { pauses = append(pauses, pause) }}
+	retry := elastic.Retry{
+		For: time.Minute, First: time.Microsecond, Max: 64 * time.Microsecond,
+		Notify: func(_ error, pause time.Duration) { pauses = append(pauses, pause) },
+	}
 	tries := 0
 	err := retry.Do(t.Context(), func(context.Context) error {
 		if tries++; tries > 200 {

@@ -19,10 +19,12 @@ func TestErrorText(t *testing.T) {
 		"not_found: connection refused (there is none)":                           fault.Wrap(cause, fault.NotFound, "there is none"),
 		"invalid_input: filters.name: must be short":                              fault.Validation(issue),
 		"invalid_input: filters.name: must be short; filters.name: must be short": fault.Validation(issue, issue),
-		"invalid_input: filters: what is nme?; filters.name: must be short":       fault.Validation(issue, fault.Issue{Code: fault.UnrecognizedKeys, Path: []string{"filters"}, Message: "what is nme?"}),
-		"invalid_input: " + long.Message + " (and 1 more problem)":                fault.Validation(long, issue),
-		"invalid_input: " + long.Message + " (and 2 more problems)":               fault.Validation(long, issue, issue),
-		"invalid_input: connection refused (filters.name: must be short)":         fault.Validation(issue).Because(cause),
+		"invalid_input: filters: what is nme?; filters.name: must be short": fault.Validation(
+			issue, fault.Issue{Code: fault.UnrecognizedKeys, Path: []string{"filters"}, Message: "what is nme?"},
+		),
+		"invalid_input: " + long.Message + " (and 1 more problem)":        fault.Validation(long, issue),
+		"invalid_input: " + long.Message + " (and 2 more problems)":       fault.Validation(long, issue, issue),
+		"invalid_input: connection refused (filters.name: must be short)": fault.Validation(issue).Because(cause),
 	} {
 		if e.Error() != want {
 			t.Errorf("%s, want %s", e, want)

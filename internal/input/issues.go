@@ -125,7 +125,8 @@ func (s *Issues) WrongTypeInstead(path []string, want string, got Value, instead
 		return
 	}
 	have := article(got.Kind)
-	if got.Kind == String && len(got.Text) > 1 && (got.Text[0] == '{' && strings.HasPrefix(want, "an object") || got.Text[0] == '[' && strings.HasPrefix(want, "an array")) {
+	if got.Kind == String && len(got.Text) > 1 &&
+		(got.Text[0] == '{' && strings.HasPrefix(want, "an object") || got.Text[0] == '[' && strings.HasPrefix(want, "an array")) {
 		have = "a string that has it: send it without the quotes"
 	}
 	s.Add(fault.InvalidType, path, "must be %s, not %s", want, have)
@@ -192,7 +193,9 @@ func (r *Reader) Done() {
 		}
 	}
 	if len(unknown) > 0 {
-		r.issues.unrecognized("key", r.path, unknown, r.known, func(name string) bool { return r.value.Get(name).Kind != Absent }, func(name string) string {
+		r.issues.unrecognized("key", r.path, unknown, r.known, func(name string) bool {
+			return r.value.Get(name).Kind != Absent
+		}, func(name string) string {
 			if r.elsewhere == nil {
 				return ""
 			}

@@ -59,7 +59,8 @@ func ofWords(name string, known []string) (found string) {
 			long, short = short, long
 		}
 		n := len(short)
-		if len(strings.Join(short, "_")) < fewest || !slices.Equal(long[:n], short) && !slices.Equal(long[len(long)-n:], short) && (n < 2 || !within(short, long)) {
+		if len(strings.Join(short, "_")) < fewest ||
+			!slices.Equal(long[:n], short) && !slices.Equal(long[len(long)-n:], short) && (n < 2 || !within(short, long)) {
 			continue
 		}
 		if found != "" {

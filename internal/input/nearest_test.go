@@ -13,8 +13,11 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	known := []string{"primary_use", "stage", "state", "city", "account_type", "account_ids", "cost", "name", "limit", "q"}
 	for name, want := range map[string]string{
-		"primray_use": "primary_use", "primaryUse": "primary_use", "Stage": "stage", "stag": "stage", "stahe": "stage", "account_types": "account_type",
-		"account_id": "account_ids", "ctiy": "city", "costs": "cost", "nme": "name", "nam": "name", "colour": "", "x": "", "": "", "sort": "", "LIMIT": "limit", "ctae": "", "tate": "state", "sity": "city", "primary-use ": "primary_use", "Q": "q",
+		"primray_use": "primary_use", "primaryUse": "primary_use", "Stage": "stage", "stag": "stage", "stahe": "stage",
+		"account_types": "account_type",
+		"account_id":    "account_ids", "ctiy": "city", "costs": "cost", "nme": "name", "nam": "name", "colour": "",
+		"x": "", "": "", "sort": "", "LIMIT": "limit", "ctae": "", "tate": "state", "sity": "city",
+		"primary-use ": "primary_use", "Q": "q",
 	} {
 		if got := input.Nearest(name, known); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)

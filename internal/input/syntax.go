@@ -30,7 +30,8 @@ func syntaxReason(data []byte, d *jsontext.Decoder, err error) string {
 	if at < int64(len(data)) && data[at] < ' ' && withinText(data[:at]) {
 		return fmt.Sprintf("a string has a line break or another control character at %s: write it as \\n, \\t or \\u00…", position(data, at))
 	}
-	if rest := bytes.TrimLeft(data[at:], ", \t\r\n"); at < int64(len(data)) && data[at] == ',' && len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
+	if rest := bytes.TrimLeft(data[at:], ", \t\r\n"); at < int64(len(data)) && data[at] == ',' && len(rest) > 0 &&
+		(rest[0] == '}' || rest[0] == ']') {
 		at = int64(len(data) - len(rest)) // the comma is the mistake, what follows it is seen
 	}
 	// The error of a value, such as a text, can be at its begin or within it.
@@ -103,7 +104,10 @@ func first(text []byte) rune {
 }
 
 // mended are words that other languages have for a value of JSON.
-var mended = map[string]string{"True": "true", "False": "false", "None": "null", "nil": "null", "undefined": "null", "NaN": "null", "Infinity": "null", "-Infinity": "null", "TRUE": "true", "FALSE": "false", "NULL": "null"}
+var mended = map[string]string{
+	"True": "true", "False": "false", "None": "null", "nil": "null", "undefined": "null", "NaN": "null",
+	"Infinity": "null", "-Infinity": "null", "TRUE": "true", "FALSE": "false", "NULL": "null",
+}
 
 // expected says what would be right at a place.
 func expected(data []byte, at int64, err error) string {

@@ -19,7 +19,8 @@ func TestConfig(t *testing.T) {
 	}
 	for _, url := range []string{
 		"mail.example", "http://mail.example", "smtp://", "smtp://mail.example/x", "smtp://mail.example#x", "smtp://mail.example?tls=maybe",
-		"smtps://mail.example?tls=none", "smtp://u:hidden@mail.example?tls=none", "smtp://mail.example?x=1", "smtp://u:hidden@mail.example:99999", "smtp://u:hidden@mail.example:x",
+		"smtps://mail.example?tls=none", "smtp://u:hidden@mail.example?tls=none", "smtp://mail.example?x=1",
+		"smtp://u:hidden@mail.example:99999", "smtp://u:hidden@mail.example:x",
 	} {
 		err := mail.Config{URL: url, From: from}.Validate()
 		if err == nil || strings.Contains(err.Error(), "hidden") {

@@ -19,7 +19,10 @@ func FuzzMessage(f *testing.F) {
 	} {
 		f.Add(s[0], s[1], s[2])
 	}
-	own := []string{"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To", "User-Agent", "X-Mailer"}
+	own := []string{
+		"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version",
+		"Subject", "To", "User-Agent", "X-Mailer",
+	}
 	p := &Post{from: &netmail.Address{Name: "Atlas", Address: "no-reply@atlas.example"}}
 	f.Fuzz(func(t *testing.T, name, by, email string) {
 		if !workspace.ValidName(name) || !workspace.ValidEmail(email) {

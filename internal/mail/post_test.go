@@ -48,7 +48,8 @@ func TestListHeaders(t *testing.T) {
 		if unsubscribe != "" {
 			list, one = "<"+address+">", "List-Unsubscribe=One-Click"
 		}
-		if got := m.Header.Get("List-Unsubscribe"); got != list || m.Header.Get("List-Unsubscribe-Post") != one || m.Header.Get("To") != "<ann@example.com>" {
+		if got := m.Header.Get("List-Unsubscribe"); got != list || m.Header.Get("List-Unsubscribe-Post") != one ||
+			m.Header.Get("To") != "<ann@example.com>" {
 			t.Errorf("%v", m.Header)
 		}
 	}

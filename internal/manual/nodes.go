@@ -126,7 +126,8 @@ func code(language, text string) string {
 
 // classes of tokens, by chroma's categories. What is not there has the colour of text.
 var classes = map[chroma.TokenType]string{
-	chroma.Keyword: "k", chroma.NameTag: "t", chroma.NameAttribute: "t", chroma.NameBuiltin: "f", chroma.NameFunction: "f", chroma.NameVariable: "v",
+	chroma.Keyword: "k", chroma.NameTag: "t", chroma.NameAttribute: "t", chroma.NameBuiltin: "f",
+	chroma.NameFunction: "f", chroma.NameVariable: "v",
 	chroma.LiteralString: "s", chroma.LiteralNumber: "n", chroma.Comment: "c",
 }
 

@@ -139,7 +139,10 @@ func (r *referencer) parameter(p openapi.Parameter) parameter {
 	if name, is := strings.CutPrefix(p.Ref, "#/components/parameters/"); is {
 		p = r.Components.Parameters.Get(name)
 	}
-	return parameter{Name: p.Name, In: p.In, Required: p.Required, Type: r.typeOf(p.Schema), Text: inline(p.Description), Tried: p.In != "header"}
+	return parameter{
+		Name: p.Name, In: p.In, Required: p.Required, Type: r.typeOf(p.Schema), Text: inline(p.Description),
+		Tried: p.In != "header",
+	}
 }
 
 func (r *referencer) body(b openapi.RequestBody) *body {

@@ -44,7 +44,9 @@ func (b Bridge) Run(ctx context.Context, to sdk.Transport) error {
 	defer asking.Close() //nolint:errcheck // nothing is kept there
 	server := sdk.NewServer(&sdk.Implementation{Name: "atlas", Title: "Atlas", Version: b.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{
+			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{},
+		},
 	})
 	for t, err := range plain.Tools(ctx, nil) {
 		if err != nil {
@@ -131,7 +133,8 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	key := rand.Text()
 	for attempt := 0; ; attempt++ {
 		res, err := a.attempt(r, key)
-		transient := err != nil || res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout
+		transient := err != nil || res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable ||
+			res.StatusCode == http.StatusGatewayTimeout
 		if !transient || attempt == len(pauses) || r.Body != nil && r.GetBody == nil {
 			return refusal(r, res), err
 		}

@@ -65,10 +65,12 @@ var (
 // open reads an agreement that was signed for the call.
 func (c *call) open(text string) (a agreement, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) < sha256.Size || strings.ContainsAny(text, "\r\n") || !hmac.Equal(b[:sha256.Size], c.server.signature(b[sha256.Size:])) {
+	if err != nil || len(b) < sha256.Size || strings.ContainsAny(text, "\r\n") ||
+		!hmac.Equal(b[:sha256.Size], c.server.signature(b[sha256.Size:])) {
 		return agreement{}, errForged
 	}
-	if json.Unmarshal(b[sha256.Size:], &a) != nil || a.Caller != c.caller.ID || a.Workspace != c.caller.Workspace || a.Tool != c.tool.name || !hmac.Equal(a.Arguments, c.digest) {
+	if json.Unmarshal(b[sha256.Size:], &a) != nil || a.Caller != c.caller.ID || a.Workspace != c.caller.Workspace ||
+		a.Tool != c.tool.name || !hmac.Equal(a.Arguments, c.digest) {
 		return agreement{}, errForged
 	}
 	if c.server.now().Unix() >= a.Expires {
@@ -126,7 +128,10 @@ func (c *call) ask(what string, credits int, otherwise string) *sdk.CallToolResu
 		Credits: credits, Expires: c.server.now().Add(confirmedFor).Unix(), Key: rand.Text(),
 	})
 	if !c.canAsk() {
-		return failed(fmt.Sprintf("Not done yet: %s Nothing was charged or changed.\nWhat to do: ask the user. If they agree, call again within %d minutes with the same arguments and %q: %q. %s", what, int(confirmedFor.Minutes()), asked, state, otherwise))
+		return failed(fmt.Sprintf(
+			"Not done yet: %s Nothing was charged or changed.\nWhat to do: ask the user. If they agree, call again within %d minutes with the same arguments and %q: %q. %s",
+			what, int(confirmedFor.Minutes()), asked, state, otherwise,
+		))
 	}
 	return &sdk.CallToolResult{
 		InputRequests: sdk.InputRequestMap{asked: &sdk.ElicitParams{

@@ -15,7 +15,10 @@ func TestAgreements(t *testing.T) {
 	s := &Server{Key: []byte("a key"), Now: func() time.Time { return now }}
 	whose := Caller{ID: "key:1", Workspace: "w"}
 	good := &call{server: s, tool: tool{name: "search_records"}, caller: whose, digest: []byte("arguments")}
-	text := s.sign(agreement{Caller: "key:1", Workspace: "w", Tool: "search_records", Arguments: []byte("arguments"), Credits: 25, Expires: now.Add(confirmedFor).Unix(), Key: "k"})
+	text := s.sign(agreement{
+		Caller: "key:1", Workspace: "w", Tool: "search_records", Arguments: []byte("arguments"), Credits: 25,
+		Expires: now.Add(confirmedFor).Unix(), Key: "k",
+	})
 	if a, err := good.open(text); err != nil || a.Credits != 25 || a.Key != "k" {
 		t.Fatalf("%+v %v", a, err)
 	}

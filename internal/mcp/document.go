@@ -198,5 +198,8 @@ var (
 	silent      = []string{"pattern", "description", "title"}
 	conditional = []string{"if", "then", "else"}
 	notOffered  = []string{"highlights", "explanation"} // of answers: no tool asks for them
-	bounds      = append(slices.Clone(conditional), "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "format", "default", "additionalProperties")
+	bounds      = append(
+		slices.Clone(conditional), "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength",
+		"maxLength", "minItems", "maxItems", "uniqueItems", "format", "default", "additionalProperties",
+	)
 )

@@ -88,7 +88,9 @@ func listKeyOf(r *http.Request, body []byte) (key string, id json.RawMessage) {
 	}
 	caller, _ := r.Context().Value(callerKey{}).(Caller)
 	parts := []string{strings.Join(slices.Sorted(slices.Values(caller.Scopes)), " "), string(m.Params)}
-	for _, name := range []string{"Accept", "Content-Type", "Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name", "Last-Event-Id"} {
+	for _, name := range []string{
+		"Accept", "Content-Type", "Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name", "Last-Event-Id",
+	} {
 		parts = append(parts, strings.Join(r.Header.Values(name), ","))
 	}
 	return strings.Join(parts, "\n"), m.ID

@@ -14,7 +14,10 @@ import (
 
 // unbrief are the members of records that brief rows leave out: long texts, and what only
 // programs need.
-var unbrief = []string{"id", "description", "summary", "notes", "website", "source", "source_id", "source_url", "country", "latitude", "longitude", "contact_ids", "detected_at", "created_at", "updated_at"}
+var unbrief = []string{
+	"id", "description", "summary", "notes", "website", "source", "source_id", "source_url", "country", "latitude",
+	"longitude", "contact_ids", "detected_at", "created_at", "updated_at",
+}
 
 // brief are the members of a brief row, given the schema of a whole one.
 func (s *Server) brief(row object) []string {
@@ -27,7 +30,10 @@ func (s *Server) rowOf(operation string) object {
 }
 
 // conditionsOf are the arguments that the API gets as they are.
-var conditionsOf = []string{"query", "words", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include", "since", "cursor", "inputs", "candidates", "min_confidence", "time_zone"}
+var conditionsOf = []string{
+	"query", "words", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include",
+	"since", "cursor", "inputs", "candidates", "min_confidence", "time_zone",
+}
 
 // body is the body of a request with the arguments that the API reads.
 func (c *call) body() object {
@@ -246,7 +252,10 @@ func getRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 	}
 	body := c.body()
 	body["ids"], body["max_bytes"] = in.IDs, c.server.MaxBytes
-	return c.each(ctx, in, request{method: "POST", path: "/data/" + in.Dataset + "/get/batch", body: body}, len(in.IDs), fmt.Sprintf("ids of %s", in.Dataset))
+	return c.each(
+		ctx, in, request{method: "POST", path: "/data/" + in.Dataset + "/get/batch", body: body}, len(in.IDs),
+		fmt.Sprintf("ids of %s", in.Dataset),
+	)
 }
 
 func matchRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
@@ -259,7 +268,10 @@ func matchRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolResu
 	}
 	body := c.body()
 	body["max_bytes"] = max(c.server.MaxBytes/2, MinMaxBytes) // reasons need as much
-	return c.each(ctx, in, request{method: "POST", path: "/data/" + in.Dataset + "/match", body: body}, most, fmt.Sprintf("inputs for %s", in.Dataset))
+	return c.each(
+		ctx, in, request{method: "POST", path: "/data/" + in.Dataset + "/match", body: body}, most,
+		fmt.Sprintf("inputs for %s", in.Dataset),
+	)
 }
 
 // each answers a request that has a result for each item, and costs at most most.

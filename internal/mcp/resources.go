@@ -24,19 +24,43 @@ type resource struct {
 }
 
 var resources = []resource{
-	{sdk.ResourceTemplate{Name: "fields", Title: "Fields", URITemplate: "atlas://fields/{dataset}", Description: "What the records of a dataset can be filtered by, as describe_fields has it without keys: that goes on at metadata.next_offset. Free."}, "atlas://fields/", dataRead, func(rest string) (request, bool) {
-		return request{method: "POST", path: "/data/fields/search", body: object{"dataset": rest}}, slices.Contains(datasets, rest)
-	}},
-	{sdk.ResourceTemplate{Name: "record", Title: "Record", URITemplate: "atlas://records/{dataset}/{id}", Description: "A record of accounts, contacts, projects or signals. Reading it costs 1 credit."}, "atlas://records/", dataRead, func(rest string) (request, bool) {
-		dataset, id, _ := strings.Cut(rest, "/")
-		return request{method: "GET", path: "/data/" + dataset + "/" + id}, slices.Contains(datasets, dataset) && isID(id)
-	}},
-	{sdk.ResourceTemplate{Name: "view", Title: "View", URITemplate: "atlas://views/{id}", Description: "A View of the workspace: its definition. Free."}, "atlas://views/", workspaceRead, func(rest string) (request, bool) {
-		return request{method: "GET", path: "/workspace/views/" + rest}, isID(rest)
-	}},
-	{sdk.ResourceTemplate{Name: "skill", Title: "Skill", URITemplate: "atlas://skills/{+locator}", Description: "A Skill of the workspace, by its locator, with its content. Free."}, "atlas://skills/", workspaceRead, func(rest string) (request, bool) {
-		return request{method: "POST", path: "/workspace/skills/get", body: object{"locator": rest}}, true
-	}},
+	{
+		sdk.ResourceTemplate{
+			Name: "fields", Title: "Fields", URITemplate: "atlas://fields/{dataset}",
+			Description: "What the records of a dataset can be filtered by, as describe_fields has it without keys: that goes on at metadata.next_offset. Free.",
+		},
+		"atlas://fields/", dataRead, func(rest string) (request, bool) {
+			return request{method: "POST", path: "/data/fields/search", body: object{"dataset": rest}}, slices.Contains(datasets, rest)
+		},
+	},
+	{
+		sdk.ResourceTemplate{
+			Name: "record", Title: "Record", URITemplate: "atlas://records/{dataset}/{id}",
+			Description: "A record of accounts, contacts, projects or signals. Reading it costs 1 credit.",
+		},
+		"atlas://records/", dataRead, func(rest string) (request, bool) {
+			dataset, id, _ := strings.Cut(rest, "/")
+			return request{method: "GET", path: "/data/" + dataset + "/" + id}, slices.Contains(datasets, dataset) && isID(id)
+		},
+	},
+	{
+		sdk.ResourceTemplate{
+			Name: "view", Title: "View", URITemplate: "atlas://views/{id}",
+			Description: "A View of the workspace: its definition. Free.",
+		},
+		"atlas://views/", workspaceRead, func(rest string) (request, bool) {
+			return request{method: "GET", path: "/workspace/views/" + rest}, isID(rest)
+		},
+	},
+	{
+		sdk.ResourceTemplate{
+			Name: "skill", Title: "Skill", URITemplate: "atlas://skills/{+locator}",
+			Description: "A Skill of the workspace, by its locator, with its content. Free.",
+		},
+		"atlas://skills/", workspaceRead, func(rest string) (request, bool) {
+			return request{method: "POST", path: "/workspace/skills/get", body: object{"locator": rest}}, true
+		},
+	},
 }
 
 const jsonType = "application/json"
@@ -57,7 +81,13 @@ func (s *Server) addResources(server *sdk.Server, caller Caller) {
 			continue
 		}
 		for _, d := range datasets {
-			server.AddResource(&sdk.Resource{Name: "fields-" + d, Title: "Fields of " + d, URI: kind.prefix + d, MIMEType: jsonType, Description: kind.template.Description}, read)
+			server.AddResource(
+				&sdk.Resource{
+					Name: "fields-" + d, Title: "Fields of " + d, URI: kind.prefix + d, MIMEType: jsonType,
+					Description: kind.template.Description,
+				},
+				read,
+			)
 		}
 	}
 }
@@ -130,7 +160,9 @@ func (s *Server) listPrompts(ctx context.Context, r *sdk.ListPromptsRequest) (*s
 			return nil, errors.New("the cursor is not one of this list")
 		}
 	}
-	a, err := s.send(ctx, callerOf(r.Extra), request{method: "POST", path: "/workspace/skills/find", body: object{"limit": promptPage, "offset": offset}})
+	a, err := s.send(ctx, callerOf(r.Extra), request{
+		method: "POST", path: "/workspace/skills/find", body: object{"limit": promptPage, "offset": offset},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -169,5 +201,7 @@ func (s *Server) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.G
 		return nil, err
 	}
 	content, description := fmt.Sprint(got.Data.Skill["content"]), fmt.Sprint(got.Data.Skill["description"])
-	return &sdk.GetPromptResult{Description: oneLine(description), Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: content}}}}, nil
+	return &sdk.GetPromptResult{Description: oneLine(description), Messages: []*sdk.PromptMessage{{
+		Role: "user", Content: &sdk.TextContent{Text: content},
+	}}}, nil
 }

@@ -118,7 +118,9 @@ func callerOf(extra *sdk.RequestExtra) Caller {
 func (s *Server) forScopes(caller Caller) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "atlas", Title: "Atlas", Version: cmp.Or(s.Version, "0")}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: s.Log,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{
+			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{},
+		},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "private" },
 	})
 	var names []string
@@ -127,15 +129,24 @@ func (s *Server) forScopes(caller Caller) *sdk.Server {
 			continue
 		}
 		names = append(names, t.name)
-		server.AddTool(&sdk.Tool{Name: t.name, Title: t.title, Description: t.text, InputSchema: t.input, OutputSchema: t.output, Annotations: &t.hints},
+		server.AddTool(
+			&sdk.Tool{Name: t.name, Title: t.title, Description: t.text, InputSchema: t.input, OutputSchema: t.output, Annotations: &t.hints},
 			func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return s.call(ctx, t, r)
-			})
+			},
+		)
 	}
 	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			if r, is := r.(*sdk.CallToolRequest); is && !slices.Contains(names, r.Params.Name) {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.60q%sthis caller has %s", r.Params.Name, cmp.Or(didYouMean(": ", s.Nearest(r.Params.Name, names), " "), "; "), strings.Join(names, ", "))}
+				return nil, &jsonrpc.Error{
+					Code: jsonrpc.CodeInvalidParams,
+					Message: fmt.Sprintf(
+						"unknown tool %.60q%sthis caller has %s", r.Params.Name,
+						cmp.Or(didYouMean(": ", s.Nearest(r.Params.Name, names), " "), "; "),
+						strings.Join(names, ", "),
+					),
+				}
 			}
 			return next(ctx, method, r)
 		}

@@ -31,7 +31,9 @@ func done(head string, body any) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.CallToolResult{StructuredContent: json.RawMessage(noticed(b)), Content: []sdk.Content{&sdk.TextContent{Text: marked(head, b)}}}, nil
+	return &sdk.CallToolResult{
+		StructuredContent: json.RawMessage(noticed(b)), Content: []sdk.Content{&sdk.TextContent{Text: marked(head, b)}},
+	}, nil
 }
 
 // failed is a result that tells an agent what is wrong.

@@ -257,7 +257,10 @@ func (s *Server) conditions(operations map[string]string, names []string) object
 			relations = append(relations, name+": "+strings.Join(s.document.keys(of), ", "))
 		}
 	}
-	return conditionsBy("Keys of "+strings.Join(filters, "; ")+". describe_fields has their kinds and values.", "Keys of "+strings.Join(relations, "; ")+".")
+	return conditionsBy(
+		"Keys of "+strings.Join(filters, "; ")+". describe_fields has their kinds and values.",
+		"Keys of "+strings.Join(relations, "; ")+".",
+	)
 }
 
 // conditionsOfTool are conditions with the keys that another tool, which all callers of
@@ -275,20 +278,27 @@ func conditionsBy(filters, relations string) object {
 	byKey := object{"type": "object", "additionalProperties": object{"type": "object"}}
 	group := object{"type": "object", "properties": object{"filters": byKey, "relations": byKey}}
 	return object{
-		"query":     text("Every word must occur in the name, the description, the place or the like, in any form or as a synonym. Operators: \"a phrase\", one OR other, -without, beginning*."),
-		"words":     oneOf("exact: words match as typed only, and there are no operators.", "forms", "exact"),
-		"typos":     oneOf("auto: similar spellings match too.", "off", "auto"),
-		"filters":   object{"type": "object", "additionalProperties": filter, "description": "All must match. " + filters},
-		"relations": object{"type": "object", "additionalProperties": byKey, "description": "A related record that matches all filters in it exists (has_…) or does not (without_…). " + relations},
-		"any":       listOf(group, 10, "At least one of these groups must match."),
-		"none":      listOf(group, 10, "None of these groups may match."),
+		"query":   text("Every word must occur in the name, the description, the place or the like, in any form or as a synonym. Operators: \"a phrase\", one OR other, -without, beginning*."),
+		"words":   oneOf("exact: words match as typed only, and there are no operators.", "forms", "exact"),
+		"typos":   oneOf("auto: similar spellings match too.", "off", "auto"),
+		"filters": object{"type": "object", "additionalProperties": filter, "description": "All must match. " + filters},
+		"relations": object{
+			"type": "object", "additionalProperties": byKey,
+			"description": "A related record that matches all filters in it exists (has_…) or does not (without_…). " + relations,
+		},
+		"any":  listOf(group, 10, "At least one of these groups must match."),
+		"none": listOf(group, 10, "None of these groups may match."),
 	}
 }
 
 // page are the arguments of a page of records.
 func page(sorts string) object {
 	return object{
-		"sort":         object{"type": "object", "description": sorts, "properties": object{"field": object{"type": "string"}, "order": oneOf("", "asc", "desc")}, "required": []string{"field", "order"}},
+		"sort": object{
+			"type": "object", "description": sorts,
+			"properties": object{"field": object{"type": "string"}, "order": oneOf("", "asc", "desc")},
+			"required":   []string{"field", "order"},
+		},
 		"limit":        integer(1, maxLimit, defaultLimit, "Records of the page, each 1 credit."),
 		"search_after": text("metadata.search_after of the page before, with the same sort."),
 		"fields":       listOf(object{"type": "string"}, 100, "Members of each record beside the id. By default all but long texts and technical ones."),
@@ -335,8 +345,16 @@ func (s *Server) tools(caller Caller) []tool {
 	return []tool{
 		{
 			name: "describe_fields", title: "Describe fields", scope: dataRead, hints: readOnly,
-			text:   "Lists the keys to filter a dataset by, with kinds, descriptions and values (of open lists the most frequent). Free. Without keys, related records' keys are left out, and long lists of values are cut at 20: name keys for all.",
-			input:  takes([]string{"dataset"}, object{"dataset": oneOf("A dataset, or the workspace's book of it.", slices.Concat(datasets, each(books, "workspace_%s"))...), "keys": listOf(object{"type": "string"}, 100, "Only these keys, completely."), "query": text("Part of a key or a description."), "offset": integer(0, 1000, 0, "metadata.next_offset of the answer before.")}),
+			text: "Lists the keys to filter a dataset by, with kinds, descriptions and values (of open lists the most frequent). Free. Without keys, related records' keys are left out, and long lists of values are cut at 20: name keys for all.",
+			input: takes(
+				[]string{"dataset"},
+				object{
+					"dataset": oneOf("A dataset, or the workspace's book of it.", slices.Concat(datasets, each(books, "workspace_%s"))...),
+					"keys":    listOf(object{"type": "string"}, 100, "Only these keys, completely."),
+					"query":   text("Part of a key or a description."),
+					"offset":  integer(0, 1000, 0, "metadata.next_offset of the answer before."),
+				},
+			),
 			output: s.fieldsOutput(), run: describeFields,
 		}, {
 			name: "count_and_facets", title: "Count and sum", scope: dataRead, hints: readOnly,
@@ -347,7 +365,8 @@ func (s *Server) tools(caller Caller) []tool {
 				"of":      oneOf("data: all records. book: those that the workspace keeps.", "data", "book"),
 				"view_id": text("Count a View instead; dataset is its dataset."),
 				"facets": listOf(object{"type": "object", "properties": object{
-					"field": object{"type": "string"}, "limit": integer(1, 100, 10, "Values to list."), "prefix": text("Only values with these words, the last of which may be a beginning; of account_ids the accounts' names."),
+					"field": object{"type": "string"}, "limit": integer(1, 100, 10, "Values to list."),
+					"prefix":      text("Only values with these words, the last of which may be a beginning; of account_ids the accounts' names."),
 					"interval":    oneOf("Of dates.", "day", "week", "month", "quarter", "year"),
 					"ranges":      object{"type": "array", "description": "Of numbers: [from, to]; one end may be null.", "items": object{"type": "array"}},
 					"buckets":     integer(1, 100, 10, "Of numbers: buckets of equal width."),
@@ -361,7 +380,8 @@ func (s *Server) tools(caller Caller) []tool {
 			name: "read_question", title: "Read a question", scope: dataRead, hints: readOnly,
 			text: "Turns a question in the user's words into filters and relations for the searches, with the words that stay query, and counts the records that match. Free. It searches nothing: compare sentence with what the user asked.",
 			input: takes([]string{"dataset", "query"}, inDataset(datasets...), object{
-				"query": text("Such as: contractors building apartments in calgary."), "of": oneOf("data: all records. book: those that the workspace keeps.", "data", "book"),
+				"query":     text("Such as: contractors building apartments in calgary."),
+				"of":        oneOf("data: all records. book: those that the workspace keeps.", "data", "book"),
 				"time_zone": text("The name of the user's time zone (UTC)."),
 			}),
 			output: d.output(each(datasets, "read_%s")...), run: readQuestion,
@@ -398,8 +418,11 @@ func (s *Server) tools(caller Caller) []tool {
 			output: d.output(slices.Sorted(maps.Values(ofBook))...), run: searchBook,
 		}, {
 			name: "search_view", title: "Search a View", scope: workspaceRead, hints: readOnly,
-			text:   "Finds records of a View, a list or a stored search of the workspace, in rows as search_book has them. 1 credit for each record returned. manage_view lists the Views.",
-			input:  takes([]string{"view_id"}, object{"view_id": text("The id of the View.")}, conditionsOfTool("search_book"), page("Fields are those of search_book.")),
+			text: "Finds records of a View, a list or a stored search of the workspace, in rows as search_book has them. 1 credit for each record returned. manage_view lists the Views.",
+			input: takes(
+				[]string{"view_id"}, object{"view_id": text("The id of the View.")}, conditionsOfTool("search_book"),
+				page("Fields are those of search_book."),
+			),
 			output: s.viewOutput(), run: searchView,
 		}, {
 			name: "update_book", title: "Update the book", scope: workspaceWrite,
@@ -411,7 +434,8 @@ func (s *Server) tools(caller Caller) []tool {
 				"ids":    listOf(object{"type": "string", "format": "uuid"}, maxItems, "Of delete: ids of records."),
 				asked:    page("")[asked],
 			}),
-			output: s.batchOutput(slices.Concat(each(books, "upsert_workspace_%s_batch"), each(books, "delete_workspace_%s_batch"))...), run: updateBook,
+			output: s.batchOutput(slices.Concat(each(books, "upsert_workspace_%s_batch"), each(books, "delete_workspace_%s_batch"))...),
+			run:    updateBook,
 		}, s.viewTool(caller), {
 			name: "changes_since", title: "Changes", scope: dataRead, hints: readOnly,
 			text: "Tells which records of a dataset changed since a time or a cursor: ids and names of changed fields. Free. Without both it answers a cursor from now on, metadata.next. get_records has the records.",
@@ -429,13 +453,23 @@ func (s *Server) tools(caller Caller) []tool {
 			},
 		}, {
 			name: "find_skills", title: "Find Skills", scope: workspaceRead, hints: readOnly,
-			text:   "Lists Skills, instructions that the workspace wrote for its tasks, without their content. Free.",
-			input:  takes(nil, object{"query": text("Every word must occur in the name or the description."), "limit": integer(1, maxLimit, 20, "Skills to list."), "offset": integer(0, 10_000, 0, "Skills to skip.")}),
+			text: "Lists Skills, instructions that the workspace wrote for its tasks, without their content. Free.",
+			input: takes(nil, object{
+				"query":  text("Every word must occur in the name or the description."),
+				"limit":  integer(1, maxLimit, 20, "Skills to list."),
+				"offset": integer(0, 10_000, 0, "Skills to skip."),
+			}),
 			output: d.output("find_skills"), run: findSkills,
 		}, {
 			name: "get_skill", title: "Get a Skill", scope: workspaceRead, hints: readOnly,
-			text:   "Gets a Skill with its content. Free. A long content comes in parts: go on with metadata.next_offset.",
-			input:  takes([]string{"locator"}, object{"locator": text("Such as workspace/site-visits."), "offset": integer(0, 1_000_000, 0, "metadata.next_offset of the part before.")}),
+			text: "Gets a Skill with its content. Free. A long content comes in parts: go on with metadata.next_offset.",
+			input: takes(
+				[]string{"locator"},
+				object{
+					"locator": text("Such as workspace/site-visits."),
+					"offset":  integer(0, 1_000_000, 0, "metadata.next_offset of the part before."),
+				},
+			),
 			output: s.skillOutput(), run: getSkill,
 		},
 	}

@@ -99,7 +99,9 @@ func (s *Server) batchOutput(operations ...string) object {
 		item := s.document.schema(s.document.member(answer, "data", "results")["items"])
 		properties := maps.Clone(item["properties"].(object))
 		delete(properties, "data")
-		results = withSchema(results, object{"type": "object", "properties": properties, "required": item["required"], "additionalProperties": false})
+		results = withSchema(results, object{
+			"type": "object", "properties": properties, "required": item["required"], "additionalProperties": false,
+		})
 		metadata = withSchema(metadata, answer["properties"].(object)["metadata"])
 	}
 	list := object{"type": "array", "items": anyOf(results)}
@@ -184,9 +186,16 @@ func (s *Server) viewTool(caller Caller) tool {
 	d := s.document
 	t := tool{
 		name: "manage_view", title: "Views", scope: workspaceRead, hints: readOnly,
-		text:  "Lists the workspace's Views (list), or gets one (get). Free.",
-		input: takes([]string{"action"}, object{"action": oneOf("", "list", "get"), "view_id": text("The View, of all actions but list and create."), "query": text("Of list: part of the name."), "limit": integer(1, maxLimit, 25, "Of list."), "offset": integer(0, 10_000, 0, "Of list: Views to skip.")}),
-		run:   manageView,
+		text: "Lists the workspace's Views (list), or gets one (get). Free.",
+		input: takes(
+			[]string{"action"},
+			object{
+				"action": oneOf("", "list", "get"), "view_id": text("The View, of all actions but list and create."),
+				"query": text("Of list: part of the name."), "limit": integer(1, maxLimit, 25, "Of list."),
+				"offset": integer(0, 10_000, 0, "Of list: Views to skip."),
+			},
+		),
+		run: manageView,
 	}
 	answers := []string{"list_views", "get_view"}
 	if caller.has(workspaceWrite) {
@@ -199,7 +208,10 @@ func (s *Server) viewTool(caller Caller) tool {
 		more["view_type"] = oneOf("Of create and list.", "dynamic", "static")
 		more["name"] = text("Of create and update: unique in its dataset.")
 		more["revision"] = object{"type": "integer", "description": "Of update: the revision that it changes, so that nobody's change is lost."}
-		more["definition"] = object{"type": "object", "description": "Of a dynamic View: {\"version\": 1, \"q\": text or \"\", \"fields\": conditions}. Lists are arrays of texts; numbers {\"min\": \"10\"}, texts of digits; days {\"after\": \"2026-01-31\"}, none relative. Keys of fields of " + s.definitionKeys() + "."}
+		more["definition"] = object{
+			"type":        "object",
+			"description": "Of a dynamic View: {\"version\": 1, \"q\": text or \"\", \"fields\": conditions}. Lists are arrays of texts; numbers {\"min\": \"10\"}, texts of digits; days {\"after\": \"2026-01-31\"}, none relative. Keys of fields of " + s.definitionKeys() + ".",
+		}
 		more["record_ids"] = listOf(object{"type": "string", "format": "uuid"}, maxItems, "Of add_records and remove_records.")
 		more[asked] = page("")[asked]
 	}
@@ -221,7 +233,8 @@ func union(a, b object) object {
 		}
 	}
 	return object{"type": "object", "required": a["required"], "$defs": defs, "properties": object{
-		"notice": x["notice"], "data": object{"anyOf": []any{x["data"], y["data"]}}, "metadata": object{"anyOf": []any{x["metadata"], y["metadata"]}}}}
+		"notice": x["notice"], "data": object{"anyOf": []any{x["data"], y["data"]}},
+		"metadata": object{"anyOf": []any{x["metadata"], y["metadata"]}}}}
 }
 
 // definitionKeys are the keys of definitions of each dataset.
@@ -237,7 +250,8 @@ func (s *Server) definitionKeys() string {
 // ofAction are the arguments of the actions of manage_view, besides the agreement.
 var ofAction = map[string][]string{
 	"list": {"query", "dataset", "view_type", "limit", "offset"}, "get": {"view_id"}, "create": {"dataset", "view_type", "name", "definition"},
-	"update": {"view_id", "name", "definition", "revision"}, "delete": {"view_id"}, "add_records": {"view_id", "record_ids"}, "remove_records": {"view_id", "record_ids"},
+	"update": {"view_id", "name", "definition", "revision"}, "delete": {"view_id"},
+	"add_records": {"view_id", "record_ids"}, "remove_records": {"view_id", "record_ids"},
 }
 
 // instead says how something is done that an action does not do.
@@ -284,7 +298,9 @@ func manageView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 		if in.Action == "update" {
 			body["id"] = in.ViewID
 		}
-		return c.free(ctx, "The View is as follows. Nothing charged.", request{method: "POST", path: "/workspace/views/upsert", body: body, key: c.caller.Key})
+		return c.free(ctx, "The View is as follows. Nothing charged.", request{
+			method: "POST", path: "/workspace/views/upsert", body: body, key: c.caller.Key,
+		})
 	case in.Action == "delete":
 		return c.write(ctx, request{method: "DELETE", path: path}, true, "This deletes a View for everybody in the workspace.")
 	case in.Action == "add_records" || in.Action == "remove_records":

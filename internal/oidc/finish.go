@@ -196,7 +196,8 @@ func (s *SignIn) Renew(ctx context.Context, refresh, subject string) (next strin
 		return "", err
 	}
 	token, err := p.oauth.TokenSource(s.with(ctx), &oauth2.Token{RefreshToken: refresh}).Token()
-	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && (answer.ErrorCode == "invalid_grant" || slices.Contains(declined, answer.ErrorCode)) {
+	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok &&
+		(answer.ErrorCode == "invalid_grant" || slices.Contains(declined, answer.ErrorCode)) {
 		return "", fault.Wrap(err, fault.Unauthorized, "the provider has ended the session")
 	}
 	if err != nil {

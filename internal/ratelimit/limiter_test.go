@@ -74,7 +74,8 @@ func TestEmptyBucket(t *testing.T) {
 			}
 			b, err := l.Take(t.Context(), "one", limit)
 			e, limited := errors.AsType[*fault.Error](err)
-			if !limited || e.Code != fault.TooManyRequests || e.RetryAfter <= 0 || e.RetryAfter > time.Second || b.Remaining != 0 || b.Reset <= 2*time.Second || b.Reset > 3*time.Second {
+			if !limited || e.Code != fault.TooManyRequests || e.RetryAfter <= 0 || e.RetryAfter > time.Second ||
+				b.Remaining != 0 || b.Reset <= 2*time.Second || b.Reset > 3*time.Second {
 				t.Errorf("of an empty bucket: %+v, %v", b, err)
 			}
 			if _, err := l.Take(t.Context(), "another", limit); err != nil {

@@ -44,7 +44,9 @@ type form struct {
 // New is a rule that package rule has no constructor for. want names the value in
 // issues. read gets values of that kind only, Absent for any kind; it returns false
 // when there is no T to use.
-func New[T any](s *schema.Schema, kind input.Kind, want string, read func(s *input.Issues, v input.Value, path []string) (T, bool)) Rule[T] {
+func New[T any](
+	s *schema.Schema, kind input.Kind, want string, read func(s *input.Issues, v input.Value, path []string) (T, bool),
+) Rule[T] {
 	return Rule[T]{Schema: s, form: form{kind: kind, want: want}, value: read}
 }
 
@@ -248,7 +250,9 @@ func UUID[T ~[16]byte]() Rule[T] {
 
 // Integer takes an integer of the bounds, both inclusive.
 func Integer(lowest, highest int) Rule[int] {
-	return New(schema.Integer(int64(lowest), int64(highest)), input.Number, "an integer", func(s *input.Issues, v input.Value, path []string) (int, bool) {
+	return New(schema.Integer(
+		int64(lowest), int64(highest),
+	), input.Number, "an integer", func(s *input.Issues, v input.Value, path []string) (int, bool) {
 		return s.Integer(v, lowest, highest, path...)
 	}).Instead(Unquoted)
 }
@@ -293,7 +297,9 @@ func Number(n int) Rule[int] {
 
 // Array takes fewest to most elements, which want names in issues.
 func Array[T any](want string, each Rule[T], fewest, most int) Rule[[]T] {
-	return New(schema.Array(each.Schema, fewest, most), input.Array, "an array of "+want, func(s *input.Issues, v input.Value, path []string) ([]T, bool) {
+	return New(schema.Array(
+		each.Schema, fewest, most,
+	), input.Array, "an array of "+want, func(s *input.Issues, v input.Value, path []string) ([]T, bool) {
 		if !s.Length(len(v.Items), fewest, most, path...) {
 			return nil, false
 		}

@@ -22,11 +22,20 @@ type order struct {
 
 var orders = rule.Object(
 	rule.Fixed[order]("version", rule.Number(1)),
-	rule.Required("name", rule.Text(1, 5).Check(func(s string) bool { return s != "bad" }, fault.Custom, "must be good"), func(o *order) *string { return &o.name }),
-	rule.Group("box", "The box.", nil, rule.NoOthers[order](), rule.Optional("size", rule.Enum("s", "l"), func(o *order) *string { return &o.size })),
+	rule.Required(
+		"name", rule.Text(1, 5).Check(func(s string) bool { return s != "bad" }, fault.Custom, "must be good"),
+		func(o *order) *string { return &o.name },
+	),
+	rule.Group(
+		"box", "The box.", nil, rule.NoOthers[order](),
+		rule.Optional("size", rule.Enum("s", "l"), func(o *order) *string { return &o.size }),
+	),
 	rule.Optional("count", rule.Integer(1, 9).Default(3), func(o *order) *int { return &o.count }),
 	rule.Optional("tags", rule.Array("strings", rule.Exact(), 1, 2), func(o *order) *[]string { return &o.tags }),
-	rule.Optional("flags", rule.ByKey("true or false", rule.Text(1, 3), rule.Boolean(), 2), func(o *order) *map[string]bool { return &o.flags }),
+	rule.Optional(
+		"flags", rule.ByKey("true or false", rule.Text(1, 3), rule.Boolean(), 2),
+		func(o *order) *map[string]bool { return &o.flags },
+	),
 )
 
 func read(t *testing.T, body string) (order, []string) {
@@ -49,9 +58,11 @@ func lines(issues input.Issues) (texts []string) {
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]order{
-		`{"version":1,"name":" abc "}`:                                             {name: "abc", count: 3},
-		`{"version":1.0,"name":"a","box":{},"count":9,"tags":[" "],"flags":{}}`:    {name: "a", count: 9, tags: []string{" "}, flags: map[string]bool{}},
-		`{"version":1,"name":"a","box":{"size":"l"},"flags":{"a":true,"b":false}}`: {name: "a", size: "l", count: 3, flags: map[string]bool{"a": true, "b": false}},
+		`{"version":1,"name":" abc "}`:                                          {name: "abc", count: 3},
+		`{"version":1.0,"name":"a","box":{},"count":9,"tags":[" "],"flags":{}}`: {name: "a", count: 9, tags: []string{" "}, flags: map[string]bool{}},
+		`{"version":1,"name":"a","box":{"size":"l"},"flags":{"a":true,"b":false}}`: {
+			name: "a", size: "l", count: 3, flags: map[string]bool{"a": true, "b": false},
+		},
 	} {
 		got, issues := read(t, body)
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(order{})); diff != "" || issues != nil {
@@ -102,7 +113,11 @@ type choice struct {
 var choices = rule.Object(
 	rule.Either(
 		rule.Optional("id", rule.Exact(), func(c *choice) *string { return &c.id }),
-		rule.Optional("by", rule.Only("name", rule.Exact()).Check(func(s string) bool { return s != "x" }, fault.Custom, "must not be x", "name"), func(c *choice) *string { return &c.name }),
+		rule.Optional(
+			"by",
+			rule.Only("name", rule.Exact()).Check(func(s string) bool { return s != "x" }, fault.Custom, "must not be x", "name"),
+			func(c *choice) *string { return &c.name },
+		),
 	),
 	rule.Optional("note", rule.Nullable(rule.Text(1, 3)), func(c *choice) **string { return &c.note }),
 	rule.OptionalFunc("kind", rule.Nullable(rule.Enum("a", "b")), func(c *choice, kind *string) {

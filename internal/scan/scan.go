@@ -163,7 +163,10 @@ func (s *Scanner) Value() jsontext.Value {
 }
 
 // ends are the bytes that end a number or a literal.
-var ends = [256]bool{',': true, '}': true, ']': true, ':': true, '"': true, '{': true, '[': true, ' ': true, '\n': true, '\r': true, '\t': true}
+var ends = [256]bool{
+	',': true, '}': true, ']': true, ':': true, '"': true, '{': true, '[': true, ' ': true, '\n': true, '\r': true,
+	'\t': true,
+}
 
 // skipNested skips an object or an array. It counts brackets outside of strings.
 func (s *Scanner) skipNested() {

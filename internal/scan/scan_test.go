@@ -13,7 +13,9 @@ import (
 // Every valid JSON value is read to its end, and its parts are those that a parser
 // finds.
 func FuzzScanner(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,{"b":"\\\""},null,true],"c":-1.5e3} `, ` [ [] , {} , "" , 0 ] `, `"]}"`, `{"a":`, `[,]`, `{"a"}`, ``} {
+	for _, seed := range []string{
+		`{"a":[1,{"b":"\\\""},null,true],"c":-1.5e3} `, ` [ [] , {} , "" , 0 ] `, `"]}"`, `{"a":`, `[,]`, `{"a"}`, ``,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

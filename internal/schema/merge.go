@@ -49,7 +49,10 @@ func merged(a, b *Schema) *Schema {
 }
 
 func mergedObject(x, y *Schema) *Schema {
-	s := &Schema{Type: "object", Description: x.Description, AdditionalProperties: false, MinProperties: min(x.MinProperties, y.MinProperties), Properties: slices.Clone(x.Properties)}
+	s := &Schema{
+		Type: "object", Description: x.Description, AdditionalProperties: false,
+		MinProperties: min(x.MinProperties, y.MinProperties), Properties: slices.Clone(x.Properties),
+	}
 	for _, p := range y.Properties {
 		i := slices.IndexFunc(s.Properties, func(m Member[*Schema]) bool { return m.Name == p.Name })
 		if i < 0 {

@@ -22,9 +22,12 @@ func TestAnyOfObjects(t *testing.T) {
 		schema.Optional("more", schema.Boolean()),
 	))
 	all := schema.AnyOfObjects(one, other, schema.Named("Third", schema.Object(schema.Required("kind", schema.OneOf("c")))))
-	got, err := json.Marshal(map[string]any{"kind": all.Properties.Get("kind").Enum, "length": all.Properties.Get("name").MaxLength, "required": all.Required,
-		"most": all.Properties.Get("names").MaxItems, "item": all.Properties.Get("names").Items.MaxLength, "members": len(all.Properties), "rules": len(all.Then.AnyOf),
-		"description": all.Properties.Get("kind").Description})
+	got, err := json.Marshal(
+		map[string]any{"kind": all.Properties.Get("kind").Enum, "length": all.Properties.Get("name").MaxLength, "required": all.Required,
+			"most": all.Properties.Get("names").MaxItems, "item": all.Properties.Get("names").Items.MaxLength,
+			"members": len(all.Properties), "rules": len(all.Then.AnyOf),
+			"description": all.Properties.Get("kind").Description},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,10 @@ func TestLoggerHidesSecrets(t *testing.T) {
 				t.Errorf("text %v: %q is in %s", text, secret, out.String())
 			}
 		}
-		for _, kept := range []string{key, "no such mailbox", "redis:6379/0", "db.example:5432/atlas", "atlas_test", "nothing to hide", "https://app.example/accept"} {
+		for _, kept := range []string{
+			key, "no such mailbox", "redis:6379/0", "db.example:5432/atlas", "atlas_test", "nothing to hide",
+			"https://app.example/accept",
+		} {
 			if !strings.Contains(out.String(), kept) {
 				t.Errorf("text %v: %q is missing in %s", text, kept, out.String())
 			}

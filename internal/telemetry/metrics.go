@@ -59,19 +59,31 @@ func New(version string) *Metrics {
 	})
 	build.Set(1)
 	m := &Metrics{
-		registry:  prometheus.NewRegistry(),
-		requests:  counter("atlas_requests_total", "Requests answered, by operation and HTTP status.", "operation", "status"),
-		durations: histogram("atlas_request_duration_seconds", "From the request's header to the end of its answer.", requestBuckets, "operation"),
-		inFlight:  gauge("atlas_requests_in_flight", "API requests under way, health checks not counted."),
-		shed:      prometheus.NewCounter(prometheus.CounterOpts{Name: "atlas_requests_shed_total", Help: "Requests answered 503 at once because there was no place for them: in all, for their workspace or for their caller."}),
-		draining:  gauge("atlas_draining", "1 from the stop signal on."),
-		calls:     histogram("atlas_backend_call_duration_seconds", "Calls of backends, with reading their answers.", backendBuckets, "backend", "operation", "outcome"),
-		ownWrites: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "atlas_own_writes_wait_seconds", Help: "Searches that waited until they saw the writes of their workspace.", Buckets: requestBuckets}),
-		charged:   counter("atlas_credits_charged_total", "Credits charged.", "operation"),
-		reserved:  counter("atlas_credits_reserved_total", "Credits held before running; what was not delivered was given back.", "operation"),
-		refused:   counter("atlas_credits_refused_total", "Metered requests that got no credits: used_up or key_budget (429), or unavailable (503).", "operation", "reason"),
-		repeated:  counter("atlas_idempotency_total", "Requests with an Idempotency-Key: first, replayed, in_progress (409), conflict (422), or failed, of which nothing is kept.", "outcome"),
-		jobs:      counter("atlas_job_runs_total", "Runs of what works in the background.", "task", "outcome"),
+		registry: prometheus.NewRegistry(),
+		requests: counter("atlas_requests_total", "Requests answered, by operation and HTTP status.", "operation", "status"),
+		durations: histogram(
+			"atlas_request_duration_seconds", "From the request's header to the end of its answer.", requestBuckets,
+			"operation",
+		),
+		inFlight: gauge("atlas_requests_in_flight", "API requests under way, health checks not counted."),
+		shed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "atlas_requests_shed_total",
+			Help: "Requests answered 503 at once because there was no place for them: in all, for their workspace or for their caller.",
+		}),
+		draining: gauge("atlas_draining", "1 from the stop signal on."),
+		calls: histogram(
+			"atlas_backend_call_duration_seconds", "Calls of backends, with reading their answers.", backendBuckets,
+			"backend", "operation", "outcome",
+		),
+		ownWrites: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "atlas_own_writes_wait_seconds",
+			Help: "Searches that waited until they saw the writes of their workspace.", Buckets: requestBuckets,
+		}),
+		charged:  counter("atlas_credits_charged_total", "Credits charged.", "operation"),
+		reserved: counter("atlas_credits_reserved_total", "Credits held before running; what was not delivered was given back.", "operation"),
+		refused:  counter("atlas_credits_refused_total", "Metered requests that got no credits: used_up or key_budget (429), or unavailable (503).", "operation", "reason"),
+		repeated: counter("atlas_idempotency_total", "Requests with an Idempotency-Key: first, replayed, in_progress (409), conflict (422), or failed, of which nothing is kept.", "outcome"),
+		jobs:     counter("atlas_job_runs_total", "Runs of what works in the background.", "task", "outcome"),
 		jobLast: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "atlas_job_last_success_timestamp_seconds", Help: "When a job last ended well, Unix time.",
 		}, []string{"task"}),
