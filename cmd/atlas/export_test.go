@@ -345,7 +345,10 @@ func (s *service) exportJoin(t *testing.T, c *client.Client, in func(string) str
 		t.Errorf("%d rows, %.200s", len(rows), got)
 	}
 	columns := []string{"id", "tags", "phone", "project_id", "project_sqft", "contact_id", "contact_role", "contact_email"}
-	s.export(0, "--book", "accounts", "--join", "--project-by", "sqft", "--fields", strings.Join(columns, ","), "--format", "csv", "--out", in("join.csv"))
+	s.export(
+		0, "--book", "accounts", "--join", "--project-by", "sqft", "--fields", strings.Join(columns, ","), "--format",
+		"csv", "--out", in("join.csv"),
+	)
 	s.export(0, "--book", "accounts", "--join", "--project-by", "sqft", "--format", "parquet", "--out", in("join.parquet"))
 	cells := must(csv.NewReader(strings.NewReader(contents(t, in("join.csv")))).ReadAll())(t)
 	if len(cells) != len(rows)+1 || !slices.Equal(cells[0], columns) {
@@ -367,13 +370,21 @@ func (s *service) exportJoin(t *testing.T, c *client.Client, in func(string) str
 	if projects == 0 || contacts == 0 {
 		t.Errorf("%d projects, %d contacts", projects, contacts)
 	}
-	if cost := must(c.Book.Joins.Cost(t.Context(), client.Join{Search: client.Search{Limit: 10}}))(t); cost.Count != 100 || cost.Credits != 30 {
+	if cost := must(c.Book.Joins.Cost(t.Context(), client.Join{Search: client.Search{Limit: 10}}))(t); cost.Count != 100 ||
+		cost.Credits != 30 {
 		t.Errorf("%+v", cost)
 	}
-	if said := s.export(4, "accounts", "--join", "--max-credits", "7", "--out", in("some.ndjson")); strings.Count(contents(t, in("some.ndjson")), "\n") < 2 || !strings.Contains(said, "at --max-credits") {
+	if said := s.export(
+		4, "accounts", "--join", "--max-credits", "7", "--out", in("some.ndjson"),
+	); strings.Count(contents(t, in("some.ndjson")), "\n") < 2 ||
+		!strings.Contains(said, "at --max-credits") {
 		t.Error(said)
 	}
-	for want, args := range map[string][]string{"--join is for accounts": {"projects", "--join"}, "--project-by is for --join": {"accounts", "--project-by", "cost"}, "have no \"project_naem\"": {"accounts", "--join", "--format", "csv", "--columns", "project_naem"}} {
+	for want, args := range map[string][]string{
+		"--join is for accounts":     {"projects", "--join"},
+		"--project-by is for --join": {"accounts", "--project-by", "cost"},
+		"have no \"project_naem\"":   {"accounts", "--join", "--format", "csv", "--columns", "project_naem"},
+	} {
 		if said := s.export(2, append(args, "--out", in("x"))...); !strings.Contains(said, want) {
 			t.Errorf("%v: %s", args, said)
 		}
@@ -385,13 +396,17 @@ func (s *service) exportJoin(t *testing.T, c *client.Client, in func(string) str
 func (s *service) exportFields(t *testing.T, c *client.Client, v client.View, in func(string) string) {
 	fields := []string{"projects_count", "created_at", "tags", "notes"}
 	s.export(0, "--view", v.ID, "--fields", strings.Join(fields, ","), "--out", in("fields.ndjson"))
-	if got := contents(t, in("fields.ndjson")); got != s.inOrder(c.Views.Records(v.ID), client.Search{Fields: fields}) || !strings.Contains(got, `"projects_count":`) || !strings.Contains(got, `"notes":"=1`) {
+	if got := contents(t, in("fields.ndjson")); got != s.inOrder(c.Views.Records(v.ID), client.Search{Fields: fields}) ||
+		!strings.Contains(got, `"projects_count":`) || !strings.Contains(got, `"notes":"=1`) {
 		t.Errorf("%.200s", got)
 	}
-	page := must(c.Views.Accounts(v.ID).Search(t.Context(), client.Search{Limit: 100, Fields: fields, Filters: client.Filters{"tags": client.Is("c")}, Sort: client.Asc("created_at")}))(t).Records
+	page := must(c.Views.Accounts(v.ID).Search(t.Context(), client.Search{
+		Limit: 100, Fields: fields, Filters: client.Filters{"tags": client.Is("c")}, Sort: client.Asc("created_at"),
+	}))(t).Records
 	for _, args := range [][]string{
 		{"--view", v.ID, "--columns", "id,projects_count,created_at"}, {"--book", "accounts", "--columns", "id,projects_count,created_at"},
-		{"--view", v.ID, "--fields", "id,projects_count,created_at"}, {"--view", v.ID, "--fields", "name,id,created_at,projects_count", "--columns", "id,projects_count,created_at"},
+		{"--view", v.ID, "--fields", "id,projects_count,created_at"},
+		{"--view", v.ID, "--fields", "name,id,created_at,projects_count", "--columns", "id,projects_count,created_at"},
 	} {
 		s.export(0, append(args, "--filter", "tags=c", "--format", "csv", "--restart", "--out", in("fields.csv"))...)
 		rows := must(csv.NewReader(strings.NewReader(contents(t, in("fields.csv")))).ReadAll())(t)
@@ -404,13 +419,18 @@ func (s *service) exportFields(t *testing.T, c *client.Client, v client.View, in
 			}
 		}
 	}
-	if status, out, errs := s.atlas("search", "--book", "accounts", "--limit", "1", "--columns", "signals_count,name,tags"); status != 0 || !strings.HasPrefix(out, "SIGNALS_COUNT") {
+	if status, out, errs := s.atlas("search", "--book", "accounts", "--limit", "1", "--columns", "signals_count,name,tags"); status != 0 ||
+		!strings.HasPrefix(out, "SIGNALS_COUNT") {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
-	if said := s.export(2, "--view", v.ID, "--fields", "name", "--columns", "tags", "--format", "csv", "--out", in("x.csv")); !strings.Contains(said, `"tags" is not among --fields`) {
+	if said := s.export(
+		2, "--view", v.ID, "--fields", "name", "--columns", "tags", "--format", "csv", "--out", in("x.csv"),
+	); !strings.Contains(said, `"tags" is not among --fields`) {
 		t.Error(said)
 	}
-	if said := s.export(2, "--book", "accounts", "--fields", "projects_cuont", "--out", in("x")); !strings.Contains(said, `did you mean "projects_count"?`) {
+	if said := s.export(
+		2, "--book", "accounts", "--fields", "projects_cuont", "--out", in("x"),
+	); !strings.Contains(said, `did you mean "projects_count"?`) {
 		t.Error(said)
 	}
 }

@@ -91,7 +91,10 @@ func searchBook(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 	if !slices.Contains(books, in.Dataset) {
 		return wrong("dataset is one of %v", books)
 	}
-	return c.search(ctx, in, table{"/workspace/" + in.Dataset + "/search", in.Dataset + " of the book", c.server.rowOf("search_workspace_" + in.Dataset), 1, maxLimit})
+	return c.search(ctx, in, table{
+		"/workspace/" + in.Dataset + "/search", in.Dataset + " of the book",
+		c.server.rowOf("search_workspace_" + in.Dataset), 1, maxLimit,
+	})
 }
 
 func searchView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
@@ -100,7 +103,10 @@ func searchView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 		return refused, err
 	}
 	row := c.server.document.schemas["View"+title(singular(dataset))+"Row"]
-	return c.search(ctx, in, table{"/workspace/views/" + in.ViewID + "/records/search", dataset + " of the View", c.server.document.schema(row), 1, maxLimit})
+	return c.search(ctx, in, table{
+		"/workspace/views/" + in.ViewID + "/records/search", dataset + " of the View", c.server.document.schema(row), 1,
+		maxLimit,
+	})
 }
 
 // viewOutput is the schema of search_view. The tools' texts have room for the rows of books
@@ -172,7 +178,9 @@ func (c *call) search(ctx context.Context, in arguments, of table) (*sdk.CallToo
 		body["fields"] = c.server.brief(of.row)
 	}
 	if of.each > 1 {
-		body["project_fields"], body["contact_fields"] = c.server.brief(c.server.rowOf("search_projects")), c.server.brief(c.server.rowOf("search_contacts"))
+		body["project_fields"], body["contact_fields"] = c.server.brief(
+			c.server.rowOf("search_projects"),
+		), c.server.brief(c.server.rowOf("search_contacts"))
 	}
 	a, refused, err := c.send(ctx, r)
 	if refused != nil || err != nil {

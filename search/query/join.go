@@ -58,7 +58,9 @@ func JoinRule(base BaseKind) rule.Rule[Join] { return joinRules[base] }
 var joinRules = map[BaseKind]rule.Rule[Join]{Data: joinRule(Data), Book: joinRule(Book)}
 
 func joinRule(base BaseKind) rule.Rule[Join] {
-	of := slices.Concat(conditionFields(Accounts, base, true), []rule.Field[request]{sortField(Accounts, base)}, pageFields(Accounts, base, MaxJoinLimit), []rule.Field[request]{
+	of := slices.Concat(conditionFields(Accounts, base, true), []rule.Field[request]{sortField(Accounts, base)}, pageFields(
+		Accounts, base, MaxJoinLimit,
+	), []rule.Field[request]{
 		rule.OptionalFunc("project_by", rule.Enum(names(joinNumbers)...).Default(joinNumbers[0].Name).
 			Described("Of the projects that meet `has_project` the one with the highest value comes; those without a value are last, ties go by id."), func(r *request, name string) {
 			r.join.ProjectBy, _ = FieldNamed(Projects, name)

@@ -35,7 +35,8 @@ func TestJoinRule(t *testing.T) {
 				inner, _ := all[0].(query.All)
 				got = len(inner)
 			}
-			if got != want.conditions || j.ProjectBy.Name != want.by || j.Dataset != query.Accounts || j.Base.Kind != base || j.Limit != query.DefaultLimit {
+			if got != want.conditions || j.ProjectBy.Name != want.by || j.Dataset != query.Accounts || j.Base.Kind != base ||
+				j.Limit != query.DefaultLimit {
 				t.Errorf("%s: %d conditions by %s: %+v", body, got, j.ProjectBy.Name, j.Query)
 			}
 		}

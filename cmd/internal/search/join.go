@@ -57,7 +57,10 @@ func joinRecord(account reflect.Type) reflect.Type {
 			if found {
 				tag += "," + options
 			}
-			fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%d", len(fields)), Type: field.Type, Tag: reflect.StructTag(fmt.Sprintf(`json:%q`, tag))})
+			fields = append(fields, reflect.StructField{
+				Name: fmt.Sprintf("F%d", len(fields)), Type: field.Type,
+				Tag: reflect.StructTag(fmt.Sprintf(`json:%q`, tag)),
+			})
 		}
 	}
 	add("", account)

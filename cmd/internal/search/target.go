@@ -144,7 +144,8 @@ func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns, f
 			return t, q, err
 		}
 	}
-	if q.Fields = fields; len(fields) == 0 && slices.ContainsFunc(columns, func(name string) bool { return !slices.Contains(t.members(), name) }) {
+	if q.Fields = fields; len(fields) == 0 &&
+		slices.ContainsFunc(columns, func(name string) bool { return !slices.Contains(t.members(), name) }) {
 		q.Fields = columns
 	}
 	return t, q, t.checkColumns(columns)
