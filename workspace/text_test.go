@@ -11,7 +11,9 @@ import (
 
 func TestFoldEmail(t *testing.T) {
 	t.Parallel()
-	for a, b := range map[string]string{" A@B.Example ": "a@b.example", "STRASSE@x.example": "straße@x.example", "Σ@x.example": "ς@x.example"} {
+	for a, b := range map[string]string{
+		" A@B.Example ": "a@b.example", "STRASSE@x.example": "straße@x.example", "Σ@x.example": "ς@x.example",
+	} {
 		if workspace.FoldEmail(a) != workspace.FoldEmail(b) {
 			t.Errorf("%q and %q differ", a, b)
 		}
@@ -21,7 +23,10 @@ func TestFoldEmail(t *testing.T) {
 // FuzzEmail: a valid address fits into one line of an e-mail header, and so does its
 // folded form.
 func FuzzEmail(f *testing.F) {
-	for _, s := range []string{"a@b.example", "A.B+c@EXAMPLE.com", `"a b"@c.example`, "a@b.example\r\nBcc: x@y.example", "Ann <a@b.example>", "a@[127.0.0.1]", "ß@straße.example", "\u0130@x"} {
+	for _, s := range []string{
+		"a@b.example", "A.B+c@EXAMPLE.com", `"a b"@c.example`, "a@b.example\r\nBcc: x@y.example", "Ann <a@b.example>",
+		"a@[127.0.0.1]", "ß@straße.example", "\u0130@x",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

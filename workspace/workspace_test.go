@@ -40,7 +40,9 @@ func TestParseUUID(t *testing.T) {
 func TestKeyTexts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		id := workspace.KeyID(rapid.SliceOfN(rapid.Byte(), 16, 16).Filter(func(b []byte) bool { return !slices.Equal(b, make([]byte, 16)) }).Draw(t, "id"))
+		id := workspace.KeyID(
+			rapid.SliceOfN(rapid.Byte(), 16, 16).Filter(func(b []byte) bool { return !slices.Equal(b, make([]byte, 16)) }).Draw(t, "id"),
+		)
 		secret := workspace.Secret(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "secret"))
 		text := secret.Token(id)
 		gotID, gotSecret, err := workspace.ParseKey(text)

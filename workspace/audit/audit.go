@@ -81,7 +81,10 @@ func (c Change) MarshalJSON() ([]byte, error) {
 		At      string        `json:"at"`
 		By      by            `json:"by"`
 		Changed []string      `json:"changed"`
-	}{c.Op, c.Kind, c.ID, c.Dataset, c.View, c.At.UTC().Format(workspace.TimeFormat), by{c.By.User, c.By.Key, c.By == workspace.Author{}}, c.Fields})
+	}{
+		c.Op, c.Kind, c.ID, c.Dataset, c.View, c.At.UTC().Format(workspace.TimeFormat),
+		by{c.By.User, c.By.Key, c.By == workspace.Author{}}, c.Fields,
+	})
 }
 
 // Position is a place between two changes of a workspace: after the one that it names.

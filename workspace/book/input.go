@@ -122,16 +122,19 @@ func clearable[T any](r rule.Rule[T]) rule.Rule[any] {
 }
 
 // dateRule reads a day or an instant, in milliseconds since 1970.
-var dateRule = rule.New(schema.DayOrInstant(), input.String, "a string", func(issues *input.Issues, v input.Value, path []string) (int64, bool) {
-	t, ok := query.ParseInstant(v.Text)
-	if !ok {
-		t, ok = query.ParseDay(v.Text)
-	}
-	if !ok {
-		issues.Add(fault.InvalidFormat, path, "%s", query.DateProblem(v.Text))
-	}
-	return t.UnixMilli(), ok
-})
+var dateRule = rule.New(
+	schema.DayOrInstant(), input.String, "a string",
+	func(issues *input.Issues, v input.Value, path []string) (int64, bool) {
+		t, ok := query.ParseInstant(v.Text)
+		if !ok {
+			t, ok = query.ParseDay(v.Text)
+		}
+		if !ok {
+			issues.Add(fault.InvalidFormat, path, "%s", query.DateProblem(v.Text))
+		}
+		return t.UnixMilli(), ok
+	},
+)
 
 // numberRule reads an int64 or a float64, as the field's type is.
 func numberRule(f query.Field) rule.Rule[any] {

@@ -32,7 +32,9 @@ func DistinctTags(tags []string) []string {
 func distinctRule(f query.Field) rule.Rule[[]string] {
 	each := rule.Text(f.MinChars, f.MaxChars)
 	given := rule.Array("strings", each, 0, math.MaxInt) // the body's size bounds it
-	return rule.New(schema.Array(each.Schema, 0, f.MaxItems), input.Array, "an array of strings", func(issues *input.Issues, v input.Value, path []string) ([]string, bool) {
+	return rule.New(schema.Array(
+		each.Schema, 0, f.MaxItems,
+	), input.Array, "an array of strings", func(issues *input.Issues, v input.Value, path []string) ([]string, bool) {
 		v.Items = slices.Clone(v.Items)
 		for i := range v.Items {
 			v.Items[i].Text = norm.NFC.String(v.Items[i].Text)

@@ -52,7 +52,10 @@ func TestLinks(t *testing.T) {
 	if gotIn, gotUser, err := links.Read(token); err != nil || gotIn != in || gotUser != user {
 		t.Errorf("%v %v %v", gotIn, gotUser, err)
 	}
-	for _, bad := range []string{"", token[1:], token + "A", cursors.Seal("another purpose", append(in[:], user[:]...)), cursors.Seal("end e-mails of signals", make([]byte, 5))} {
+	for _, bad := range []string{
+		"", token[1:], token + "A", cursors.Seal("another purpose", append(in[:], user[:]...)),
+		cursors.Seal("end e-mails of signals", make([]byte, 5)),
+	} {
 		if _, _, err := links.Read(bad); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("%q: %v", bad, err)
 		}

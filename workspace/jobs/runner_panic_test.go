@@ -37,8 +37,11 @@ func (q *oneJob) EndJobs(_ context.Context, ended []Ended) error {
 func TestPanicIsAFailedAttempt(t *testing.T) {
 	t.Parallel()
 	q := &oneJob{}
-	r := NewRunner(q, Handler{Slots: 1, LaneSlots: 1, Timeout: time.Minute, Run: func(context.Context, Job) Result { panic("secret of a payload") }},
-		Options{Log: slog.New(slog.DiscardHandler)})
+	r := NewRunner(
+		q,
+		Handler{Slots: 1, LaneSlots: 1, Timeout: time.Minute, Run: func(context.Context, Job) Result { panic("secret of a payload") }},
+		Options{Log: slog.New(slog.DiscardHandler)},
+	)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx) }()

@@ -51,7 +51,10 @@ func (f fixture) add(t *testing.T, lane uuid.UUID, order string, n int) {
 	var all []jobs.New
 	now := time.Now().Add(-time.Second)
 	for range n {
-		all = append(all, jobs.New{ID: jobs.NewID(), Workspace: f.in, Kind: "test", Lane: lane, Order: order, Payload: json.RawMessage(`{}`), RunAt: now})
+		all = append(all, jobs.New{
+			ID: jobs.NewID(), Workspace: f.in, Kind: "test", Lane: lane, Order: order, Payload: json.RawMessage(`{}`),
+			RunAt: now,
+		})
 	}
 	fatal(t, f.system.AddJobs(t.Context(), all, now))
 }
@@ -137,7 +140,9 @@ func TestRunnersShareAQueueInOrder(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string][]jobs.ID{}
 	for range 2 {
-		f.run(t, jobs.Handler{Slots: 16, LaneSlots: 8, Pauses: []time.Duration{time.Millisecond, time.Millisecond}, Run: func(_ context.Context, j jobs.Job) jobs.Result {
+		f.run(t, jobs.Handler{Slots: 16, LaneSlots: 8, Pauses: []time.Duration{
+			time.Millisecond, time.Millisecond,
+		}, Run: func(_ context.Context, j jobs.Job) jobs.Result {
 			if j.Attempts == 0 && j.ID[15]%4 == 0 {
 				return jobs.Result{Err: errors.New("once")}
 			}
@@ -165,7 +170,9 @@ func TestJobsFailForGood(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.add(t, uuid.New(), "", 1)
-	f.run(t, jobs.Handler{Slots: 1, LaneSlots: 1, Pauses: []time.Duration{time.Millisecond, time.Millisecond}, Run: func(context.Context, jobs.Job) jobs.Result {
+	f.run(t, jobs.Handler{Slots: 1, LaneSlots: 1, Pauses: []time.Duration{
+		time.Millisecond, time.Millisecond,
+	}, Run: func(context.Context, jobs.Job) jobs.Result {
 		return jobs.Result{Err: errors.New(strings.Repeat("x", 1000)), Status: 500}
 	}})
 	f.wait(t, jobs.Failed, 1)

@@ -76,12 +76,24 @@ var plans = []struct {
 	{"accounts_fields", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["developer","owner"],"city":["Łódź"],"last_activity":{"after":"2024-01-01","before":"2024-02-29"}}}`, `{"offset":50,"limit":10}`, nil},
 	{"accounts_open_days", query.Accounts, `{"version":1,"q":"","fields":{"last_activity":{"before":"2024-02-29"}}}`, `{}`, nil},
 	{"accounts_overlay", query.Accounts, `{"version":1,"q":"","fields":{"atlas_score":{"min":"050","max":"100"},"icp_tier":["tier_1","tier_2"]}}`, `{}`, nil},
-	{"accounts_overlay_request", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["owner"]}}`, `{"filters":{"updated_at":{"value":["2024-01-01",null]},"notes":{"value":["call","mail"]}}}`, nil},
-	{"contacts", query.Contacts, `{"version":1,"q":"Zoë","fields":{"role":["owner"],"status":["active","unverified"],"account_id":["` + someID + `"],"city":["Calgary"]}}`, `{"filters":{"email":{"value":"x@y.example","exact_match":true}},"sort":{"field":"projects_count","order":"desc"}}`, nil},
+	{
+		"accounts_overlay_request", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["owner"]}}`,
+		`{"filters":{"updated_at":{"value":["2024-01-01",null]},"notes":{"value":["call","mail"]}}}`, nil,
+	},
+	{
+		"contacts", query.Contacts,
+		`{"version":1,"q":"Zoë","fields":{"role":["owner"],"status":["active","unverified"],"account_id":["` + someID + `"],"city":["Calgary"]}}`,
+		`{"filters":{"email":{"value":"x@y.example","exact_match":true}},"sort":{"field":"projects_count","order":"desc"}}`,
+		nil,
+	},
 	{"contacts_view_deleted", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []views.ID{viewID, views.ID(uuid.MustParse(someID))}},
 	{"contacts_no_view_left", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []views.ID{}},
 	{"contacts_overlay", query.Contacts, `{"version":1,"q":"","fields":{"status":["active"]}}`, `{"filters":{"tags":{"value":"VIP"}}}`, nil},
-	{"projects_fields", query.Projects, `{"version":1,"q":"","fields":{"stage":["filed"],"primary_use":["office","retail"],"gc_status":["unassigned"],"city":["Calgary","Edmonton"]}}`, `{"filters":{"stage":{"value":["filed","permitted"]}}}`, nil},
+	{
+		"projects_fields", query.Projects,
+		`{"version":1,"q":"","fields":{"stage":["filed"],"primary_use":["office","retail"],"gc_status":["unassigned"],"city":["Calgary","Edmonton"]}}`,
+		`{"filters":{"stage":{"value":["filed","permitted"]}}}`, nil,
+	},
 	{"projects_ranges", query.Projects, `{"version":1,"q":"","fields":{"sqft":{"min":"1000"},"units":{"max":"0"},"stories":{"min":"1","max":"999999999999999"},"cost":{"min":"000"},"detected":{"after":"2024-02-29"}}}`, `{}`, nil},
 	{"projects_known", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["known"]}}`, `{}`, nil},
 	{"projects_unknown", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["unknown"]}}`, `{}`, nil},
@@ -91,9 +103,15 @@ var plans = []struct {
 	{"static_groups_global", query.Projects, "", `{"any":[{"filters":{"stage":{"value":"filed"}}},{"filters":{"cost":{"known":false}}}]}`, nil},
 	{"static_unknown_overlay", query.Accounts, "", `{"filters":{"icp_tier":{"known":false}}}`, nil},
 	{"static_nothing_of_an_overlay", query.Accounts, "", `{"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`, nil},
-	{"accounts_groups", query.Accounts, `{"version":1,"q":"","fields":{"city":["Calgary"]}}`, `{"any":[{"filters":{"icp_tier":{"value":"tier_1"}}},{"filters":{"country":{"value":"CA"}}}]}`, nil},
+	{
+		"accounts_groups", query.Accounts, `{"version":1,"q":"","fields":{"city":["Calgary"]}}`,
+		`{"any":[{"filters":{"icp_tier":{"value":"tier_1"}}},{"filters":{"country":{"value":"CA"}}}]}`, nil,
+	},
 	{"contacts_groups_global", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{"none":[{"filters":{"email":{"known":false}}}]}`, nil},
-	{"contacts_nothing_of_an_overlay", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{"none":[{"filters":{"updated_at":{"value":"2024-02-28T23:59:59.9991Z"}}}]}`, nil},
+	{
+		"contacts_nothing_of_an_overlay", query.Contacts, `{"version":1,"q":"","fields":{}}`,
+		`{"none":[{"filters":{"updated_at":{"value":"2024-02-28T23:59:59.9991Z"}}}]}`, nil,
+	},
 	{"contacts_unknown_overlay", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{"filters":{"notes":{"known":false}}}`, nil},
 	{"projects_lost_value", query.Projects, `{"version":1,"q":"","fields":{"stage":["demolished"]}}`, `{}`, nil},
 }
@@ -220,7 +238,10 @@ func FuzzDefinition(f *testing.F) {
 			f.Add(c.definition, uint8(2))
 		}
 	}
-	for _, text := range []string{`null`, `[]`, `{"version":1}`, `{"version":1e0,"q":" ","fields":{"city":["\u0130"]}}`, `{"fields":{"sqft":{"min":"1","max":"x"}}}`} {
+	for _, text := range []string{
+		`null`, `[]`, `{"version":1}`, `{"version":1e0,"q":" ","fields":{"city":["\u0130"]}}`,
+		`{"fields":{"sqft":{"min":"1","max":"x"}}}`,
+	} {
 		f.Add(text, uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, text string, kind uint8) {

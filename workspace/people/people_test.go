@@ -23,7 +23,10 @@ type kept struct {
 	record people.InvitationRecord
 }
 
-func (k *kept) InsertInvitation(_ context.Context, _ workspace.ID, _ people.Actor, r people.InvitationRecord, _ workspace.Limits, guard people.Guard) (people.EmailSchedule, error) {
+func (k *kept) InsertInvitation(
+	_ context.Context, _ workspace.ID, _ people.Actor, r people.InvitationRecord, _ workspace.Limits,
+	guard people.Guard,
+) (people.EmailSchedule, error) {
 	k.record = r
 	return r.ScheduleEmail(people.EarlierEmails{}), guard(people.LockedMembers{Actor: people.Owner})
 }
@@ -95,7 +98,10 @@ func TestLinksCanBeMadeAgain(t *testing.T) {
 func TestBadLinks(t *testing.T) {
 	t.Parallel()
 	good := []byte("a key of the servers")
-	for _, base := range []string{"", "app.example/join", "ftp://app.example", "https://", "https://u:p@app.example", "https://app.example/#x", "::"} {
+	for _, base := range []string{
+		"", "app.example/join", "ftp://app.example", "https://", "https://u:p@app.example", "https://app.example/#x",
+		"::",
+	} {
 		if _, err := people.NewInvitationLinks(base, good); err == nil {
 			t.Errorf("%q was accepted", base)
 		}

@@ -39,9 +39,14 @@ func TestClaimUser(t *testing.T) {
 	if mia.ID != again.ID {
 		t.Fatal("one address is two users")
 	}
-	_, err := p.skills.Create(ctx, p.one.ID, mia.ID, skills.NewSkill{Scope: skills.PersonalSkill, Name: "Notes", Description: "D", Content: "C"})
+	_, err := p.skills.Create(ctx, p.one.ID, mia.ID, skills.NewSkill{
+		Scope: skills.PersonalSkill, Name: "Notes", Description: "D", Content: "C",
+	})
 	fatal(t, err)
-	in := []people.Membership{{Workspace: p.one.ID, Name: "One", Role: people.MemberRole}, {Workspace: p.two.ID, Name: "Two", Role: people.Admin}}
+	in := []people.Membership{
+		{Workspace: p.one.ID, Name: "One", Role: people.MemberRole},
+		{Workspace: p.two.ID, Name: "Two", Role: people.Admin},
+	}
 	memberships(mia.ID, in...)
 
 	// The first account with the address becomes the user, with all that is theirs.
@@ -93,7 +98,9 @@ func TestClaimUser(t *testing.T) {
 
 	// Of two users with one address, which one is meant?
 	for range 2 {
-		two, err := p.directory.AddMember(ctx, p.one.ID, people.Member{ID: workspace.NewUserID(), Email: "two@new.example", Name: "T", Role: people.MemberRole})
+		two, err := p.directory.AddMember(ctx, p.one.ID, people.Member{
+			ID: workspace.NewUserID(), Email: "two@new.example", Name: "T", Role: people.MemberRole,
+		})
 		fatal(t, err)
 		_, err = p.directory.ReleaseUser(ctx, two.ID)
 		fatal(t, err)

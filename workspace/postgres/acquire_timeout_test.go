@@ -34,7 +34,9 @@ func TestAcquireTimeout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var seen waits
-	store := w.databases.OpenApp(t, postgres.Options{MaxConns: 1, AcquireTimeout: 100 * time.Millisecond, StatementTimeout: time.Minute, Tracer: &seen})
+	store := w.databases.OpenApp(t, postgres.Options{
+		MaxConns: 1, AcquireTimeout: 100 * time.Millisecond, StatementTimeout: time.Minute, Tracer: &seen,
+	})
 	if _, err := store.Summary(t.Context(), w.one.ID); err != nil {
 		t.Fatal(err)
 	}

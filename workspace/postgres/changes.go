@@ -26,7 +26,10 @@ func (s *System) FeedState(ctx context.Context) (state changes.State, err error)
 	var writer, origin *string
 	var marked string
 	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, abandoned, writer, origin, generation, marked, arrival, arrived FROM data_feed`).
-		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &state.Abandoned, &writer, &origin, &state.Generation, &marked, &state.Arrival, &state.Arrived)
+		Scan(
+			&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &state.Abandoned, &writer,
+			&origin, &state.Generation, &marked, &state.Arrival, &state.Arrived,
+		)
 	if writer != nil {
 		state.Writer = *writer
 	}

@@ -47,7 +47,9 @@ func TestHistoryOfARecord(t *testing.T) {
 	}
 	before := time.Now().Add(-time.Minute)
 	publish(change(id, changes.Upsert))
-	publish(change(other, changes.Upsert), change(id, changes.Upsert, "name"), changes.Change{Dataset: query.Projects, ID: id, Op: changes.Delete})
+	publish(change(other, changes.Upsert), change(id, changes.Upsert, "name"), changes.Change{
+		Dataset: query.Projects, ID: id, Op: changes.Delete,
+	})
 	publish(change(id, changes.Delete))
 	write(change(id, changes.Upsert)) // not published yet
 	published := history(10, change(id, changes.Delete), change(id, changes.Upsert, "name"), change(id, changes.Upsert))

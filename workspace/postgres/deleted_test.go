@@ -19,7 +19,9 @@ func TestDeletionsAreRemembered(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	one, two, never := uuid.NewString(), uuid.NewString(), uuid.NewString()
-	early, late, ancient := time.Date(2024, 1, 1, 0, 0, 0, 1_000_000, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	early, late, ancient := time.Date(
+		2024, 1, 1, 0, 0, 0, 1_000_000, time.UTC,
+	), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
 	fatal(t, w.system.NoteDeleted(ctx, query.Signals, map[string]time.Time{one: late, two: ancient}))
 	fatal(t, w.system.NoteDeleted(ctx, query.Signals, map[string]time.Time{one: early}))
 	want := func(want map[string]time.Time, d query.Dataset) {

@@ -36,7 +36,8 @@ func TestDigestsOfAnotherWorkspace(t *testing.T) {
 	_, advance := w.system.AdvanceDigests(t.Context(), digest.Digests{}, w.now, w.now, true, w.now)
 	for name, err := range map[string]error{
 		"DigestRecipient": recipient, "WantsMail": wants, "AdvanceDigests": advance,
-		"SetWantsMail": w.system.SetWantsMail(t.Context(), none, user, true), "BeginDigests": w.system.BeginDigests(t.Context(), digest.Digests{}, w.now),
+		"SetWantsMail": w.system.SetWantsMail(t.Context(), none, user, true),
+		"BeginDigests": w.system.BeginDigests(t.Context(), digest.Digests{}, w.now),
 	} {
 		if fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s without a workspace: %v", name, err)

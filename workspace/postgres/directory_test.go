@@ -99,7 +99,9 @@ func TestKeys(t *testing.T) {
 	if _, err := w.system.KeyByID(ctx, workspace.NewKeyID()); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("an unknown key: %v", err)
 	}
-	if _, _, err := w.directory.CreateKey(ctx, people.NewKey{Name: "x", Workspaces: []workspace.ID{workspace.NewID()}}); fault.CodeOf(err) != fault.NotFound {
+	if _, _, err := w.directory.CreateKey(ctx, people.NewKey{
+		Name: "x", Workspaces: []workspace.ID{workspace.NewID()},
+	}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a key of an unknown workspace: %v", err)
 	}
 	if got := ids(workspace.ID{}); len(got) != 3 {
@@ -200,18 +202,26 @@ func TestMembers(t *testing.T) {
 	if _, err := w.system.Role(ctx, w.two.ID, w.members[w.one.ID][1].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("role of one who is no member: %v", err)
 	}
-	raised, err := w.directory.EnsureMember(ctx, w.two.ID, people.Member{ID: owner.ID, Email: owner.Email, Name: owner.Name, Role: people.Owner})
+	raised, err := w.directory.EnsureMember(ctx, w.two.ID, people.Member{
+		ID: owner.ID, Email: owner.Email, Name: owner.Name, Role: people.Owner,
+	})
 	fatal(t, err)
 	if diff := cmp.Diff(want, raised, cmpopts.IgnoreFields(people.Member{}, "Role")); diff != "" || raised.Role != people.Owner {
 		t.Errorf("ensured with role %s (-want +got):\n%s", raised.Role, diff)
 	}
 	// With a second user of the address the id is required.
-	_, err = w.directory.AddMember(ctx, w.one.ID, people.Member{ID: workspace.NewUserID(), Email: owner.Email, Name: "Twin", Role: people.MemberRole})
+	_, err = w.directory.AddMember(ctx, w.one.ID, people.Member{
+		ID: workspace.NewUserID(), Email: owner.Email, Name: "Twin", Role: people.MemberRole,
+	})
 	fatal(t, err)
-	if _, err := w.directory.AddMember(ctx, w.one.ID, people.Member{Email: owner.Email, Name: "Twin", Role: people.MemberRole}); fault.CodeOf(err) != fault.InvalidInput {
+	if _, err := w.directory.AddMember(ctx, w.one.ID, people.Member{
+		Email: owner.Email, Name: "Twin", Role: people.MemberRole,
+	}); fault.CodeOf(err) != fault.InvalidInput {
 		t.Errorf("an address of two: %v", err)
 	}
-	if _, err := w.directory.AddMember(ctx, workspace.NewID(), people.Member{Email: "a@b.example", Name: "A", Role: people.MemberRole}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := w.directory.AddMember(ctx, workspace.NewID(), people.Member{
+		Email: "a@b.example", Name: "A", Role: people.MemberRole,
+	}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("an unknown workspace: %v", err)
 	}
 	if users, err := w.system.UsersByEmail(ctx, "a@b.example"); err != nil || len(users) != 0 {

@@ -29,7 +29,9 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	invitation, _ := p.invite(t, one, "ann@example.com")
 	subscription, err := p.subscriptions.Upsert(setUp, one, subscriptions.Change{SignalType: "permit_issued"})
 	fatal(t, err)
-	skill, err := p.skills.Create(setUp, one, owner.ID, skills.NewSkill{Scope: skills.WorkspaceSkill, Name: "S", Description: "D", Content: "C"})
+	skill, err := p.skills.Create(setUp, one, owner.ID, skills.NewSkill{
+		Scope: skills.WorkspaceSkill, Name: "S", Description: "D", Content: "C",
+	})
 	fatal(t, err)
 	_, err = p.skills.Create(setUp, one, owner.ID, skills.NewSkill{Scope: skills.PersonalSkill, Name: "P", Description: "D", Content: "C"})
 	fatal(t, err)

@@ -92,7 +92,9 @@ func TestUnconfirmedAttemptTakesANewVersion(t *testing.T) {
 		t.Errorf("after both: %+v", got)
 	}
 	// A document that was not sent must have the digest of the row.
-	unsent := held.ProjectionResult{Dataset: query.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false}
+	unsent := held.ProjectionResult{
+		Dataset: query.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false,
+	}
 	err := b.store.FinishHeld(t.Context(), in, held.Finish{Results: []held.ProjectionResult{unsent}})
 	fatal(t, err)
 	if got := b.held(t, record); string(got.Digest) != "of the second" {

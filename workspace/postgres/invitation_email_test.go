@@ -80,7 +80,8 @@ func TestEmailsOfAWorkspaceArePaced(t *testing.T) {
 	// The rate of another workspace is independent.
 	wantSchedule(t, "another workspace", p.schedule(t, p.two.ID, "o@example.com").Email, people.EmailDue, begin, "")
 	counts, err := p.system.CountJobs(t.Context(), postgres.JobFilter{Kind: "invitation", Workspace: p.one.ID}, begin)
-	if err != nil || len(counts) != 1 || counts[0].State != jobs.Pending || counts[0].Count != 8 || counts[0].Due != 3 || !counts[0].Late.Equal(begin) {
+	if err != nil || len(counts) != 1 || counts[0].State != jobs.Pending || counts[0].Count != 8 || counts[0].Due != 3 ||
+		!counts[0].Late.Equal(begin) {
 		t.Errorf("%+v, %v", counts, err)
 	}
 	for hour, want := range []int{4, 3, 2} {
@@ -188,7 +189,10 @@ func TestEmailsToAnAddressArePaced(t *testing.T) {
 	revoke(other, p.two.ID)
 	wantSchedule(t, "the second of that day", p.schedule(t, p.one.ID, "ann@example.com").Email, people.EmailDue, p.now, "")
 	late := p.schedule(t, p.two.ID, "ann@example.com")
-	_, err := p.system.Pool().Exec(t.Context(), `UPDATE invitations SET expires_at = $1 WHERE id = $2`, p.now.Add(time.Minute), late.Invitation.ID.String())
+	_, err := p.system.Pool().Exec(
+		t.Context(), `UPDATE invitations SET expires_at = $1 WHERE id = $2`, p.now.Add(time.Minute),
+		late.Invitation.ID.String(),
+	)
 	fatal(t, err)
 	for range 3 {
 		p.sendDue(t, daily)

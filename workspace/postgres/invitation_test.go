@@ -315,7 +315,8 @@ func TestInvitationEmail(t *testing.T) {
 	for range 2 {
 		e, later, err := p.system.InvitationEmail(ctx, p.one.ID, made.Invitation.ID, p.now, 3)
 		fatal(t, err)
-		if e.Invitation != made.Invitation.ID || e.WorkspaceName != "One" || e.InvitedBy != "Olga" || e.Email != "ann@example.com" || e.Role != people.Admin || !later.IsZero() {
+		if e.Invitation != made.Invitation.ID || e.WorkspaceName != "One" || e.InvitedBy != "Olga" ||
+			e.Email != "ann@example.com" || e.Role != people.Admin || !later.IsZero() {
 			t.Errorf("e-mail %+v, %v", e, later)
 		}
 		if at := sent(); at == nil || !at.Equal(first) {

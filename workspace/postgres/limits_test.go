@@ -51,7 +51,9 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	ann, bob := p.members[p.one.ID][0].ID, p.members[p.one.ID][1].ID
 	skill := func(in workspace.ID, viewer workspace.UserID, scope skills.Scope) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
-			_, err := p.skills.Create(ctx, in, viewer, skills.NewSkill{Scope: scope, Name: fmt.Sprintf("Skill %d of %s", i, viewer), Description: "d", Content: "c"})
+			_, err := p.skills.Create(ctx, in, viewer, skills.NewSkill{
+				Scope: scope, Name: fmt.Sprintf("Skill %d of %s", i, viewer), Description: "d", Content: "c",
+			})
 			return err
 		}
 	}
@@ -70,8 +72,9 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	for name, attempt := range map[string]func(context.Context, int) error{
 		"Views": view(p.one.ID), "Views of another workspace": view(p.two.ID),
 		"invitations": invite(p.one.ID), "invitations of another workspace": invite(p.two.ID),
-		"workspace Skills": skill(p.one.ID, ann, skills.WorkspaceSkill), "workspace Skills elsewhere": skill(p.two.ID, ann, skills.WorkspaceSkill),
-		"personal Skills": skill(p.one.ID, ann, skills.PersonalSkill), "personal Skills of another": skill(p.one.ID, bob, skills.PersonalSkill),
+		"workspace Skills":           skill(p.one.ID, ann, skills.WorkspaceSkill),
+		"workspace Skills elsewhere": skill(p.two.ID, ann, skills.WorkspaceSkill),
+		"personal Skills":            skill(p.one.ID, ann, skills.PersonalSkill), "personal Skills of another": skill(p.one.ID, bob, skills.PersonalSkill),
 	} {
 		if made := attemptsAtOnce(t, attempts, most, attempt); made != most {
 			t.Errorf("%s: %d were made, want %d", name, made, most)
@@ -106,7 +109,9 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 }
 
 // additionsOf upserts records in one call and returns how many were refused.
-func (b *books) additionsOf(ctx context.Context, in workspace.ID, d query.Dataset, most int, at time.Time, records ...uuid.UUID) (refused int, err error) {
+func (b *books) additionsOf(
+	ctx context.Context, in workspace.ID, d query.Dataset, most int, at time.Time, records ...uuid.UUID,
+) (refused int, err error) {
 	changes := make([]book.OverlayUpsert, len(records))
 	for i, r := range records {
 		changes[i] = b.change(r, "s")
@@ -212,7 +217,9 @@ func TestAFailedUpsertIsNotCounted(t *testing.T) {
 	b := newBooks(t)
 	bad := b.change(uuid.New(), "s")
 	bad.Fresh.Values["tags"] = make([]string, 51)
-	_, err := b.store.UpsertOverlays(t.Context(), b.one.ID, query.Accounts, []book.OverlayUpsert{b.change(uuid.New(), "s"), bad}, b.additions())
+	_, err := b.store.UpsertOverlays(
+		t.Context(), b.one.ID, query.Accounts, []book.OverlayUpsert{b.change(uuid.New(), "s"), bad}, b.additions(),
+	)
 	if err == nil {
 		t.Fatal("stored")
 	}

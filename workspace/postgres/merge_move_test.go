@@ -25,7 +25,10 @@ import (
 func (w *viewing) put(t *testing.T, record uuid.UUID, values book.OverlayChange) {
 	t.Helper()
 	fresh, _ := values.Apply(book.Overlay{Record: record, Score: 7, Trend: "steady", ScoredAt: w.now, CreatedAt: w.now, UpdatedAt: w.now})
-	_, err := w.store.UpsertOverlays(t.Context(), w.one.ID, query.Accounts, []book.OverlayUpsert{{Fresh: fresh, Change: values}}, book.Additions{Most: 1_000_000, At: w.now})
+	_, err := w.store.UpsertOverlays(
+		t.Context(), w.one.ID, query.Accounts, []book.OverlayUpsert{{Fresh: fresh, Change: values}},
+		book.Additions{Most: 1_000_000, At: w.now},
+	)
 	fatal(t, err)
 }
 
@@ -72,9 +75,13 @@ func TestOverlaysMove(t *testing.T) {
 		"both": {
 			gone:  book.OverlayChange{"notes": "Old", "icp_tier": "tier_1", "workspace_status": "won", "tags": []string{"a", "B"}},
 			stays: book.OverlayChange{"notes": "New", "icp_tier": "tier_2", "tags": []string{"b", "c"}},
-			want:  book.OverlayChange{"notes": "New\n\nOld", "icp_tier": "tier_2", "workspace_status": "won", "tags": []string{"b", "c", "a"}}, kept: true,
+			want:  book.OverlayChange{"notes": "New\n\nOld", "icp_tier": "tier_2", "workspace_status": "won", "tags": []string{"b", "c", "a"}},
+			kept:  true,
 		},
-		"the same notes": {gone: book.OverlayChange{"notes": "New"}, stays: book.OverlayChange{"notes": "New"}, want: book.OverlayChange{"notes": "New"}, kept: true},
+		"the same notes": {
+			gone: book.OverlayChange{"notes": "New"}, stays: book.OverlayChange{"notes": "New"},
+			want: book.OverlayChange{"notes": "New"}, kept: true,
+		},
 		"too much": {
 			gone:  book.OverlayChange{"notes": long, "tags": numbered("old", 30)},
 			stays: book.OverlayChange{"notes": long + "!", "tags": numbered("new", 30)},
@@ -129,7 +136,9 @@ func TestOverlaysMove(t *testing.T) {
 func TestMembershipsMove(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
-	only, both, none := w.create(t, w.one.ID, "project", "static", "Only"), w.create(t, w.one.ID, "project", "static", "Both"), w.create(t, w.one.ID, "project", "static", "None")
+	only, both, none := w.create(
+		t, w.one.ID, "project", "static", "Only",
+	), w.create(t, w.one.ID, "project", "static", "Both"), w.create(t, w.one.ID, "project", "static", "None")
 	foreign := w.create(t, w.two.ID, "project", "static", "Foreign")
 	w.add(t, only, linked(1, 3))
 	w.add(t, both, linked(1, 2, 3))
@@ -138,7 +147,10 @@ func TestMembershipsMove(t *testing.T) {
 	w.settleHeld(t)
 	added := func(v views.View, n int) (at time.Time) {
 		t.Helper()
-		err := w.system.Pool().QueryRow(t.Context(), `SELECT added_at FROM view_records WHERE view_id = $1 AND record_id = $2`, uuid.UUID(v.ID), *uuidOf(n)).Scan(&at)
+		err := w.system.Pool().QueryRow(
+			t.Context(), `SELECT added_at FROM view_records WHERE view_id = $1 AND record_id = $2`, uuid.UUID(v.ID),
+			*uuidOf(n),
+		).Scan(&at)
 		if err != nil {
 			t.Errorf("%d is not in %s: %v", n, v.Name, err)
 		}
@@ -230,7 +242,10 @@ func TestMovesAtOnce(t *testing.T) {
 			writing.Go(func() error {
 				change := book.OverlayChange{"tags": []string{fmt.Sprint("tag", i)}}
 				fresh, _ := change.Apply(book.Overlay{Record: record, CreatedAt: w.now, UpdatedAt: w.now})
-				_, err := store.UpsertOverlays(ctx, w.one.ID, query.Contacts, []book.OverlayUpsert{{Fresh: fresh, Change: change}}, book.Additions{Most: 1_000_000, At: w.now})
+				_, err := store.UpsertOverlays(
+					ctx, w.one.ID, query.Contacts, []book.OverlayUpsert{{Fresh: fresh, Change: change}},
+					book.Additions{Most: 1_000_000, At: w.now},
+				)
 				return err
 			})
 		}
@@ -249,7 +264,14 @@ func TestMovesAtOnce(t *testing.T) {
 		}
 		for _, v := range all {
 			var rows, members int
-			fatal(t, w.system.Pool().QueryRow(context.WithoutCancel(ctx), `SELECT members, (SELECT count(*) FROM view_records r WHERE r.view_id = v.id) FROM views v WHERE id = $1`, uuid.UUID(v.ID)).Scan(&members, &rows))
+			fatal(
+				t,
+				w.system.Pool().QueryRow(
+					context.WithoutCancel(ctx),
+					`SELECT members, (SELECT count(*) FROM view_records r WHERE r.view_id = v.id) FROM views v WHERE id = $1`,
+					uuid.UUID(v.ID),
+				).Scan(&members, &rows),
+			)
 			if rows != members || rows > 1 {
 				t.Errorf("%s has %d records and counts %d", v.Name, rows, members)
 			}
@@ -266,7 +288,10 @@ func TestMergesThatAreDue(t *testing.T) {
 	tell := func() {
 		t.Helper()
 		fatal(t, w.system.BeginChanges(ctx, "a delta", nil, false))
-		fatal(t, w.system.AppendChanges(ctx, "a delta", []changes.Change{{Dataset: query.Accounts, ID: record, Op: changes.Merge, Into: *uuidOf(2)}}))
+		fatal(
+			t,
+			w.system.AppendChanges(ctx, "a delta", []changes.Change{{Dataset: query.Accounts, ID: record, Op: changes.Merge, Into: *uuidOf(2)}}),
+		)
 		due, err := w.system.MergeMoves(ctx, 10)
 		fatal(t, err)
 		if len(due) > 0 {

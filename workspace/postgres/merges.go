@@ -29,7 +29,10 @@ func keepMerges(ctx context.Context, tx pgx.Tx, t publication) error {
 		return err
 	}
 	if !t.switched {
-		if _, err := tx.Exec(ctx, `DELETE FROM data_generation_merges m WHERE m.generation = $3 AND `+publishedOf, t.after, t.upto, t.generation); err != nil {
+		if _, err := tx.Exec(
+			ctx, `DELETE FROM data_generation_merges m WHERE m.generation = $3 AND `+publishedOf, t.after, t.upto,
+			t.generation,
+		); err != nil {
 			return err
 		}
 	}

@@ -96,7 +96,8 @@ func TestSchemaFromBeforeTheFirst(t *testing.T) {
 	if diff := cmp.Diff(before, structure(t, d.OpenSystem(t, postgres.Options{}))); diff != "" {
 		t.Errorf("the schema changed:\n%s", diff)
 	}
-	if err := d.OpenApp(t, postgres.Options{}).Ready(ctx); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "development build") {
+	if err := d.OpenApp(t, postgres.Options{}).Ready(ctx); fault.CodeOf(err) != fault.Unavailable ||
+		!strings.Contains(err.Error(), "development build") {
 		t.Errorf("ready: %v", err)
 	}
 }

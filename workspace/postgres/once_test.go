@@ -23,7 +23,10 @@ func newOnce() workspace.Once { return workspace.Once{Key: uuid.New(), Request: 
 // viewNamed is a View to insert.
 func viewNamed(name string) views.View {
 	now := workspace.StoredTime(time.Now())
-	return views.View{ID: views.ID(uuid.New()), Dataset: query.Accounts, Type: views.Static, Name: name, Revision: 1, CreatedAt: now, UpdatedAt: now}
+	return views.View{
+		ID: views.ID(uuid.New()), Dataset: query.Accounts, Type: views.Static, Name: name, Revision: 1, CreatedAt: now,
+		UpdatedAt: now,
+	}
 }
 
 func TestOnceKeepsTheAnswerWithTheChange(t *testing.T) {
@@ -62,7 +65,8 @@ func TestOnceKeepsTheAnswerWithTheChange(t *testing.T) {
 	if _, _, err := w.app.Once(ctx, in, o, 0, create("a", "x", errors.New("later"))); err == nil || count() != 0 {
 		t.Errorf("a failure leaves %d Views, %v", count(), err)
 	}
-	if answer, again, err := w.app.Once(ctx, in, o, 0, create("a", "first", nil)); err != nil || again || string(answer) != "first" || count() != 1 {
+	if answer, again, err := w.app.Once(ctx, in, o, 0, create("a", "first", nil)); err != nil || again ||
+		string(answer) != "first" || count() != 1 {
 		t.Errorf("%q %v %v, %d Views", answer, again, err, count())
 	}
 	if answer, again, err := w.app.Once(ctx, in, o, 0, never); err != nil || !again || string(answer) != "first" {

@@ -41,7 +41,10 @@ func TestSubscriptions(t *testing.T) {
 	same("new", want, first)
 	p.now = p.now.Add(time.Hour)
 	same("nothing changed", want, upsert(subscriptions.Change{SignalType: "permit_issued"}))
-	same("the same said", want, upsert(subscriptions.Change{SignalType: "permit_issued", Channels: []subscriptions.Channel{"in_app", "in_app"}, Frequency: "instant"}))
+	same(
+		"the same said", want,
+		upsert(subscriptions.Change{SignalType: "permit_issued", Channels: []subscriptions.Channel{"in_app", "in_app"}, Frequency: "instant"}),
+	)
 	want.Frequency, want.UpdatedAt = "daily", p.now
 	same("one half", want, upsert(subscriptions.Change{SignalType: "permit_issued", Frequency: "daily"}))
 	want.Channels = []subscriptions.Channel{"in_app", "email"}

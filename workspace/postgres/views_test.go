@@ -289,7 +289,9 @@ func TestFavoritesAreDense(t *testing.T) {
 				_, err := w.favorites.Upsert(context.Background(), in, user, at(n%8, n%5))
 				return err
 			}
-			_, err := w.favorites.UpsertAll(context.Background(), in, user, []views.FavoriteChange{at(n%8, n%3), at((n+1)%8, 0), {View: all[n%10].ID}})
+			_, err := w.favorites.UpsertAll(context.Background(), in, user, []views.FavoriteChange{
+				at(n%8, n%3), at((n+1)%8, 0), {View: all[n%10].ID},
+			})
 			return err
 		})
 	}
@@ -383,7 +385,9 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 			return outcome{len(list), err}
 		}},
 		"Rearrange": {fault.Forbidden, func(in workspace.ID) outcome {
-			found, err := w.store.UpdateFavorites(t.Context(), in, user, []views.ID{v.ID}, func([]views.ID, map[views.ID]bool) []views.ID { return nil })
+			found, err := w.store.UpdateFavorites(
+				t.Context(), in, user, []views.ID{v.ID}, func([]views.ID, map[views.ID]bool) []views.ID { return nil },
+			)
 			return outcome{len(found), err}
 		}},
 	}

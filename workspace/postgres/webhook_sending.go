@@ -164,7 +164,10 @@ func (s *System) ResealWebhooks(ctx context.Context, sealer webhooks.Sealer) (lo
 				return lost, err
 			}
 			// Not if it was rotated meanwhile.
-			if _, err := s.pool.Exec(ctx, `UPDATE webhooks SET `+column+` = $3 WHERE workspace_id = $1 AND id = $2 AND `+column+` = $4`, b.in, b.id, again, box); err != nil {
+			if _, err := s.pool.Exec(
+				ctx, `UPDATE webhooks SET `+column+` = $3 WHERE workspace_id = $1 AND id = $2 AND `+column+` = $4`,
+				b.in, b.id, again, box,
+			); err != nil {
 				return lost, toFault(err)
 			}
 		}

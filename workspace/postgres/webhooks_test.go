@@ -18,7 +18,10 @@ import (
 // hook adds a webhook with a sealed secret, and a delivery that has ended.
 func (w *world) hook(t *testing.T, in workspace.ID) (webhooks.Webhook, webhooks.Delivery) {
 	t.Helper()
-	h := webhooks.Webhook{ID: webhooks.ID(workspace.NewUUID()), URL: "https://hooks.example/", Events: webhooks.Events(), Enabled: true, CreatedAt: w.now}
+	h := webhooks.Webhook{
+		ID: webhooks.ID(workspace.NewUUID()), URL: "https://hooks.example/", Events: webhooks.Events(), Enabled: true,
+		CreatedAt: w.now,
+	}
 	fatal(t, w.app.InsertWebhook(t.Context(), in, h, []byte("sealed"), 10))
 	j, err := webhooks.NewDelivery(in, h.ID, webhooks.RecordChanged, "1", "r", struct{}{}, w.now)
 	fatal(t, err)
@@ -149,7 +152,13 @@ func TestNoticesOfDisabledWebhooksAreLimited(t *testing.T) {
 	h, _ := w.hook(t, w.one.ID)
 	count := func() (n, users int) {
 		t.Helper()
-		fatal(t, w.system.Pool().QueryRow(t.Context(), `SELECT count(*), count(DISTINCT payload->>'user_id') FROM jobs WHERE kind = $1`, string(webhooks.DisabledKind)).Scan(&n, &users))
+		fatal(
+			t,
+			w.system.Pool().QueryRow(
+				t.Context(), `SELECT count(*), count(DISTINCT payload->>'user_id') FROM jobs WHERE kind = $1`,
+				string(webhooks.DisabledKind),
+			).Scan(&n, &users),
+		)
 		return n, users
 	}
 	disable := func() {

@@ -32,7 +32,10 @@ func BenchmarkTellingChanges(b *testing.B) {
 			now := time.Now()
 			list := make([]book.OverlayUpsert, 1000)
 			for i := range list {
-				list[i].Fresh = book.Overlay{Record: uuid.New(), Values: book.Values{"notes": "called, will call again"}, CreatedAt: now, UpdatedAt: now}
+				list[i].Fresh = book.Overlay{
+					Record: uuid.New(), Values: book.Values{"notes": "called, will call again"}, CreatedAt: now,
+					UpdatedAt: now,
+				}
 			}
 			for _, what := range []string{"new", "changed"} {
 				began := time.Now()

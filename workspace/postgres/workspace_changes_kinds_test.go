@@ -35,7 +35,10 @@ func TestChangesOfWebhooksAndSkills(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	hook := webhooks.Webhook{ID: webhooks.ID(uuid.New()), URL: "https://hooks.example/secret", Events: []webhooks.Event{webhooks.LoadSwitched}, Enabled: true, CreatedAt: w.now}
+	hook := webhooks.Webhook{
+		ID: webhooks.ID(uuid.New()), URL: "https://hooks.example/secret",
+		Events: []webhooks.Event{webhooks.LoadSwitched}, Enabled: true, CreatedAt: w.now,
+	}
 	names[[16]byte(hook.ID)] = "hook"
 	fatal(t, w.store.InsertWebhook(byKey, in, hook, []byte("sealed"), 10))
 	check("a webhook", "key: upsert webhook hook enabled,events,url")
@@ -59,7 +62,9 @@ func TestChangesOfWebhooksAndSkills(t *testing.T) {
 	_, err = w.skills.Create(byUser, in, user.ID, skills.NewSkill{Scope: skills.PersonalSkill, Name: "Mine", Description: "D", Content: "C"})
 	fatal(t, err)
 	check("a personal Skill")
-	skill, err := w.skills.Create(byUser, in, user.ID, skills.NewSkill{Scope: skills.WorkspaceSkill, Name: "Ours", Description: "D", Content: "C"})
+	skill, err := w.skills.Create(byUser, in, user.ID, skills.NewSkill{
+		Scope: skills.WorkspaceSkill, Name: "Ours", Description: "D", Content: "C",
+	})
 	fatal(t, err)
 	names[[16]byte(skill.ID)] = "ours"
 	check("a Skill", "olga: upsert skill ours content,description,locator,name,status")
@@ -82,13 +87,27 @@ func TestTruncatedTablesAreTold(t *testing.T) {
 	in, other := w.one.ID, w.two.ID
 	record := uuid.New()
 	for _, of := range []workspace.ID{in, other} {
-		_, err := w.store.UpsertOverlays(t.Context(), of, query.Accounts, []book.OverlayUpsert{{Fresh: book.Overlay{Record: record, Trend: "steady", CreatedAt: w.now, UpdatedAt: w.now, ScoredAt: w.now}}}, book.Additions{Most: 10, At: w.now})
+		_, err := w.store.UpsertOverlays(
+			t.Context(), of, query.Accounts,
+			[]book.OverlayUpsert{{Fresh: book.Overlay{Record: record, Trend: "steady", CreatedAt: w.now, UpdatedAt: w.now, ScoredAt: w.now}}},
+			book.Additions{Most: 10, At: w.now},
+		)
 		fatal(t, err)
 	}
 	view := w.create(t, in, "account", "static", "V")
 	_, err := w.store.AddMembers(t.Context(), in, view, linked(1))
 	fatal(t, err)
-	fatal(t, w.store.InsertWebhook(t.Context(), in, webhooks.Webhook{ID: webhooks.ID(uuid.New()), URL: "https://hooks.example/", Events: []webhooks.Event{webhooks.LoadSwitched}, CreatedAt: w.now}, []byte("sealed"), 10))
+	fatal(
+		t,
+		w.store.InsertWebhook(
+			t.Context(), in,
+			webhooks.Webhook{
+				ID: webhooks.ID(uuid.New()), URL: "https://hooks.example/",
+				Events: []webhooks.Event{webhooks.LoadSwitched}, CreatedAt: w.now,
+			},
+			[]byte("sealed"), 10,
+		),
+	)
 	_, at := w.told(t, in, audit.Position{}, 1000)
 	_, otherAt := w.told(t, other, audit.Position{}, 1000)
 	for _, table := range []string{"overlays", "view_records", "webhooks"} {

@@ -153,7 +153,9 @@ func TestWorkspaceChanges(t *testing.T) {
 	sub, err := w.subscriptions.Upsert(byUser, in, subscriptions.Change{SignalType: "permit_issued"})
 	fatal(t, err)
 	names[[16]byte(sub.ID)] = "sub"
-	_, err = w.subscriptions.Upsert(byUser, in, subscriptions.Change{SignalType: "permit_issued", Frequency: "weekly", Channels: []subscriptions.Channel{"email"}})
+	_, err = w.subscriptions.Upsert(byUser, in, subscriptions.Change{
+		SignalType: "permit_issued", Frequency: "weekly", Channels: []subscriptions.Channel{"email"},
+	})
 	fatal(t, err)
 	check("a subscription", "olga: upsert subscription sub delivery,queue_started_at,signal_type")
 	fatal(t, w.subscriptions.Delete(byUser, in, sub.ID))
@@ -165,7 +167,10 @@ func TestWorkspaceChanges(t *testing.T) {
 	check("an invitation", "key: upsert invitation inv email,expires_at,role")
 	newcomer := people.User{ID: workspace.NewUserID(), Email: "new@example.com", Name: "New"}
 	names[[16]byte(newcomer.ID)] = "new"
-	_, _, err = w.system.AcceptInvitation(t.Context(), people.Acceptance{Invitation: made.Invitation.ID, User: newcomer, At: w.now, Guard: func(people.LockedInvitation) error { return nil }})
+	_, _, err = w.system.AcceptInvitation(t.Context(), people.Acceptance{
+		Invitation: made.Invitation.ID, User: newcomer, At: w.now,
+		Guard: func(people.LockedInvitation) error { return nil },
+	})
 	fatal(t, err)
 	check("accepted", "new: upsert member new role", "new: delete invitation inv ")
 	_, err = w.memberAdmin.SetRole(byUser, in, people.Actor{User: user.ID}, newcomer.ID, people.Admin)
@@ -202,8 +207,13 @@ func TestWorkspaceChanges(t *testing.T) {
 
 	history, err := w.store.WorkspaceHistory(t.Context(), in, account, 3)
 	fatal(t, err)
-	if diff := cmp.Diff([]string{"key: upsert overlay acme of accounts workspace_status", "olga: upsert overlay acme of accounts notes", "key: upsert overlay acme of accounts notes,tags"},
-		w.lines(t, history, names)); diff != "" {
+	if diff := cmp.Diff(
+		[]string{
+			"key: upsert overlay acme of accounts workspace_status", "olga: upsert overlay acme of accounts notes",
+			"key: upsert overlay acme of accounts notes,tags",
+		},
+		w.lines(t, history, names),
+	); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 	var values int
@@ -220,10 +230,16 @@ func TestEveryWrittenFieldIsTold(t *testing.T) {
 	w := newViewing(t)
 	in, id := w.one.ID, uuid.New()
 	_, at := w.told(t, in, audit.Position{}, 1000)
-	_, err := w.store.UpsertOverlays(t.Context(), in, query.Accounts, []book.OverlayUpsert{{Fresh: book.Overlay{Record: id, Trend: "steady", CreatedAt: w.now, UpdatedAt: w.now, ScoredAt: w.now}}}, book.Additions{Most: 10, At: w.now})
+	_, err := w.store.UpsertOverlays(
+		t.Context(), in, query.Accounts,
+		[]book.OverlayUpsert{{Fresh: book.Overlay{Record: id, Trend: "steady", CreatedAt: w.now, UpdatedAt: w.now, ScoredAt: w.now}}},
+		book.Additions{Most: 10, At: w.now},
+	)
 	fatal(t, err)
 	_, at = w.told(t, in, at, 10)
-	values := map[query.Type]string{query.String: `'tier_2'`, query.Strings: `'{x}'`, query.Integer: `7`, query.Double: `7`, query.Time: `now()`}
+	values := map[query.Type]string{
+		query.String: `'tier_2'`, query.Strings: `'{x}'`, query.Integer: `7`, query.Double: `7`, query.Time: `now()`,
+	}
 	for _, f := range query.WrittenFields() {
 		_, err := w.system.Pool().Exec(t.Context(), `UPDATE overlays SET `+f.Name+` = `+values[f.Type]+` WHERE record_id = $1`, id)
 		fatal(t, err)
@@ -308,14 +324,17 @@ func TestChangesOfAnotherWorkspace(t *testing.T) {
 	}
 	fatal(t, w.store.InWorkspace(t.Context(), two, func(tx pgx.Tx) error {
 		var n int
-		if err := tx.QueryRow(t.Context(), `SELECT count(*) FROM workspace_changes WHERE workspace_id <> $1`, two.String()).Scan(&n); err != nil || n > 0 {
+		if err := tx.QueryRow(
+			t.Context(), `SELECT count(*) FROM workspace_changes WHERE workspace_id <> $1`, two.String(),
+		).Scan(&n); err != nil || n > 0 {
 			t.Errorf("a statement without a condition sees %d, %v", n, err)
 		}
 		return nil
 	}))
 	for _, sql := range []string{
 		`INSERT INTO workspace_changes (workspace_id, at, kind, op, id, changed) VALUES ('` + two.String() + `', now(), 'view', 'delete', gen_random_uuid(), '{}')`,
-		`UPDATE workspace_changes SET by_user = NULL`, `DELETE FROM workspace_changes`, `TRUNCATE workspace_changes`, `SELECT follow_changes_of('views')`,
+		`UPDATE workspace_changes SET by_user = NULL`, `DELETE FROM workspace_changes`, `TRUNCATE workspace_changes`,
+		`SELECT follow_changes_of('views')`,
 	} {
 		var denied *pgconn.PgError
 		err := w.store.InWorkspace(t.Context(), two, func(tx pgx.Tx) error {
@@ -347,7 +366,10 @@ func TestTriggersOfChangesAreNotLed(t *testing.T) {
 	if got, _ := w.told(t, in, at, 10); len(got) != 1 || got[0].Kind != audit.Member || got[0].Op != audit.Delete {
 		t.Errorf("told %+v", got)
 	}
-	for _, of := range []string{"overlays", "view_records", "views", "members", "invitations", "signal_subscriptions", "webhooks", "skills", "users", "workspaces"} {
+	for _, of := range []string{
+		"overlays", "view_records", "views", "members", "invitations", "signal_subscriptions", "webhooks", "skills",
+		"users", "workspaces",
+	} {
 		var denied *pgconn.PgError
 		err := w.store.InWorkspace(t.Context(), in, func(tx pgx.Tx) error {
 			_, err := tx.Exec(t.Context(), `

@@ -28,7 +28,9 @@ func TestBookIsSearched(t *testing.T) {
 	w.upsert(t, w.two, query.Accounts, id("a", 2), book.OverlayChange{"tags": tags("hot")})
 	city, _ := query.FieldNamed(query.Accounts, "city")
 	name, _ := query.FieldNamed(query.Contacts, "name")
-	contacts := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool { return r.Parent == query.Accounts && r.Child == query.Contacts })]
+	contacts := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool {
+		return r.Parent == query.Accounts && r.Child == query.Contacts
+	})]
 	for name, c := range map[string]struct {
 		where query.All
 		want  []string
@@ -38,7 +40,10 @@ func TestBookIsSearched(t *testing.T) {
 		"by status":       {query.All{query.Match{Field: overlay("workspace_status"), Text: "deja"}}, []string{"$a0"}},
 		"by tier":         {query.All{query.Terms{Field: overlay("icp_tier"), Values: []string{"tier_1"}}}, []string{"$a0"}},
 		"by global field": {query.All{query.Terms{Field: &city, Values: []string{"geneve"}}}, []string{"$a0", "$a1"}},
-		"by relation":     {query.All{query.Nested{Relation: contacts, Node: query.Terms{Field: &name, Values: []string{"person 01"}}}}, []string{"$a1"}},
+		"by relation": {
+			query.All{query.Nested{Relation: contacts, Node: query.Terms{Field: &name, Values: []string{"person 01"}}}},
+			[]string{"$a1"},
+		},
 	} {
 		if diff := cmp.Diff(c.want, w.found(t, w.one, query.Accounts, c.where...)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

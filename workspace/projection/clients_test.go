@@ -107,7 +107,9 @@ func TestElasticsearchAway(t *testing.T) {
 	between.set(true, nil)
 	var before, after int64
 	fatal(t, w.admin.QueryRow(t.Context(), `SELECT last_value FROM held_version`).Scan(&before))
-	if _, err := service.Upsert(t.Context(), w.one, query.Contacts, []book.Input{{Record: id("c", 1).String()}}); fault.CodeOf(err) != fault.Unavailable {
+	if _, err := service.Upsert(
+		t.Context(), w.one, query.Contacts, []book.Input{{Record: id("c", 1).String()}},
+	); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("an upsert: %v", err)
 	}
 	fatal(t, w.admin.QueryRow(t.Context(), `SELECT last_value FROM held_version`).Scan(&after))
@@ -194,7 +196,9 @@ func TestWritingChild(t *testing.T) {
 		if status == "-" {
 			err = service.Delete(t.Context(), in, query.Accounts, []uuid.UUID{a})
 		} else {
-			_, err = service.Upsert(t.Context(), in, query.Accounts, []book.Input{{Record: a.String(), Change: book.OverlayChange{"workspace_status": status}}})
+			_, err = service.Upsert(t.Context(), in, query.Accounts, []book.Input{{
+				Record: a.String(), Change: book.OverlayChange{"workspace_status": status},
+			}})
 		}
 		fatal(t, err)
 		fmt.Printf("answered %s %s\n", a, status)

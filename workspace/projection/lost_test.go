@@ -246,7 +246,8 @@ func TestRefusedDocumentIsListed(t *testing.T) {
 	}
 	refused, err := w.system.RefusedRecords(t.Context(), 10)
 	fatal(t, err)
-	if len(refused) != 1 || refused[0].Record != id("a", 2) || refused[0].Workspace != w.one || !strings.Contains(refused[0].Refusal, "document_parsing_exception") {
+	if len(refused) != 1 || refused[0].Record != id("a", 2) || refused[0].Workspace != w.one ||
+		!strings.Contains(refused[0].Refusal, "document_parsing_exception") {
 		t.Errorf("%+v", refused)
 	}
 	w.rename(t, id("a", 2), "It fits now")

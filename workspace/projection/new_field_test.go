@@ -69,14 +69,19 @@ func TestANewFieldIsARow(t *testing.T) {
 	}
 	dir := t.TempDir()
 	replaced := map[string]string{}
-	for path, text := range map[string]string{rows: text, filepath.Join(root, "workspace/postgres/migrations/99999_new_fields.sql"): newColumns} {
+	for path, text := range map[string]string{
+		rows: text, filepath.Join(root, "workspace/postgres/migrations/99999_new_fields.sql"): newColumns,
+	} {
 		replaced[path] = filepath.Join(dir, filepath.Base(path))
 		fatal(t, os.WriteFile(replaced[path], []byte(text), 0o600))
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
 	fatal(t, err)
 	fatal(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
-	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay="+filepath.Join(dir, "overlay.json"), "-run=^"+t.Name()+"$", ".") // #nosec G204 -- this test
+	command := exec.CommandContext(
+		t.Context(), "go", "test", "-count=1", "-overlay="+filepath.Join(dir, "overlay.json"), "-run=^"+t.Name()+"$",
+		".",
+	) // #nosec G204 -- this test
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -105,10 +110,15 @@ func (w *world) employer(t *testing.T) uuid.UUID {
 func testNewGlobalField(t *testing.T) {
 	w := newWorld(t)
 	record := w.employer(t)
-	if _, problems := document.Parse(query.Accounts, []byte(`{"id":"`+record.String()+`","name":"n","employees":"many"}`), time.Now()); len(problems) != 1 {
+	if _, problems := document.Parse(
+		query.Accounts, []byte(`{"id":"`+record.String()+`","name":"n","employees":"many"}`), time.Now(),
+	); len(problems) != 1 {
 		t.Errorf("problems of a text: %v", problems)
 	}
-	q, err := query.Parse(decoded(t, `{"filters":{"employees":{"value":[100,200]}},"sort":{"field":"employees","order":"desc"}}`), query.Accounts, query.Base{Kind: query.Data})
+	q, err := query.Parse(
+		decoded(t, `{"filters":{"employees":{"value":[100,200]}},"sort":{"field":"employees","order":"desc"}}`),
+		query.Accounts, query.Base{Kind: query.Data},
+	)
 	fatal(t, err)
 	page, err := w.engine.Search(t.Context(), q)
 	fatal(t, err)
@@ -153,17 +163,24 @@ func testNewOverlayFields(t *testing.T) {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	for _, filter := range []string{
-		`"nickname":{"value":"builders"}`, `"grade":{"value":["tier_1","tier_2"]}`, `"channels":{"value":"phone"}`, `"budget":{"value":[400,600]}`,
+		`"nickname":{"value":"builders"}`, `"grade":{"value":["tier_1","tier_2"]}`, `"channels":{"value":"phone"}`,
+		`"budget":{"value":[400,600]}`,
 		`"margin":{"value":12.5}`, `"next_step_at":{"value":"2026-05-01"}`,
 	} {
-		q, err := query.Parse(decoded(t, `{"filters":{`+filter+`},"sort":{"field":"budget","order":"asc"}}`), query.Accounts, query.Base{Kind: query.Book, Workspace: w.one.String()})
+		q, err := query.Parse(
+			decoded(t, `{"filters":{`+filter+`},"sort":{"field":"budget","order":"asc"}}`), query.Accounts,
+			query.Base{Kind: query.Book, Workspace: w.one.String()},
+		)
 		fatal(t, err)
 		if diff := cmp.Diff([]string{"$a900"}, w.found(t, w.one, query.Accounts, q.Where...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", filter, diff)
 		}
 	}
 	for _, member := range []string{"nickname", "grade", "channels", "budget", "margin", "next_step_at"} {
-		for _, schema := range []string{"WorkspaceAccountUpsertByMatch", "WorkspaceAccountUpsertByAccountId", "WorkspaceAccount", "WorkspaceAccountRow", "ViewAccountRow"} {
+		for _, schema := range []string{
+			"WorkspaceAccountUpsertByMatch", "WorkspaceAccountUpsertByAccountId", "WorkspaceAccount",
+			"WorkspaceAccountRow", "ViewAccountRow",
+		} {
 			wantDescribed(t, "workspace_accounts", schema, member)
 		}
 		row := w.upsert(t, w.one, query.Accounts, record, book.OverlayChange{member: nil})

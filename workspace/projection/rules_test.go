@@ -37,7 +37,10 @@ func (w *world) bulk(t *testing.T, d query.Dataset, fill func(b *elastic.Batch))
 		if g.Dataset == d && g.Serving {
 			var batch elastic.Batch
 			fill(&batch)
-			refused, err := w.indices.Client.Bulk(t.Context(), w.indices.Names.HeldWrite(string(d), g.Generation), &batch, elastic.Retry{For: 10 * time.Second})
+			refused, err := w.indices.Client.Bulk(
+				t.Context(), w.indices.Names.HeldWrite(string(d), g.Generation), &batch,
+				elastic.Retry{For: 10 * time.Second},
+			)
 			fatal(t, err)
 			return refused
 		}
@@ -193,7 +196,9 @@ func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
 	index := w.indices.Names.Generation("accounts", "2")
 	w.copyIndex(t, w.indices.Names.Generation("accounts", "1"), index)
 	w.putAccount(t, id("a", 1), "Renamed")
-	_, err := w.indices.Client.Do(t.Context(), elastictest.Request{Method: http.MethodDelete, Path: "/" + index + "/_doc/" + id("a", 2).String()})
+	_, err := w.indices.Client.Do(t.Context(), elastictest.Request{
+		Method: http.MethodDelete, Path: "/" + index + "/_doc/" + id("a", 2).String(),
+	})
 	fatal(t, err)
 	fatal(t, w.projector.Switched(t.Context(), "2"))
 	w.settled(t)
@@ -262,7 +267,9 @@ func TestRestoredPostgres(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 	w.settled(t)
-	if got := w.found(t, w.one, query.Accounts, query.Match{Field: overlay("workspace_status"), Text: "after"}); !cmp.Equal(got, []string{"$a0"}) {
+	if got := w.found(t, w.one, query.Accounts, query.Match{
+		Field: overlay("workspace_status"), Text: "after",
+	}); !cmp.Equal(got, []string{"$a0"}) {
 		t.Errorf("found %v", got)
 	}
 	if !strings.Contains(w.log.String(), "restored") {
@@ -362,7 +369,9 @@ func TestRebuildUnderWrites(t *testing.T) {
 				if i%5 == 4 {
 					err = w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a})
 				} else {
-					_, err = w.book.Upsert(t.Context(), w.one, query.Accounts, []book.Input{{Record: a.String(), Change: book.OverlayChange{"workspace_status": fmt.Sprint(c, " ", i)}}})
+					_, err = w.book.Upsert(t.Context(), w.one, query.Accounts, []book.Input{{
+						Record: a.String(), Change: book.OverlayChange{"workspace_status": fmt.Sprint(c, " ", i)},
+					}})
 				}
 				if err != nil {
 					t.Error(err)

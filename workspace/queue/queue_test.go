@@ -64,8 +64,10 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	databases := pgtest.New(t)
 	w := &world{
-		elastic: searchtest.NewClient(t, backends.Elasticsearch(t)), names: mappings.Names{Prefix: "queue-" + strings.ToLower(rand.Text())[:12] + "-"},
-		system: databases.OpenSystem(t, postgres.Options{MaxConns: 4}), store: databases.OpenApp(t, postgres.Options{MaxConns: 4}), work: t.TempDir(),
+		elastic: searchtest.NewClient(t, backends.Elasticsearch(t)),
+		names:   mappings.Names{Prefix: "queue-" + strings.ToLower(rand.Text())[:12] + "-"},
+		system:  databases.OpenSystem(t, postgres.Options{MaxConns: 4}),
+		store:   databases.OpenApp(t, postgres.Options{MaxConns: 4}), work: t.TempDir(),
 	}
 	t.Cleanup(func() { searchtest.DeleteIndices(t, w.elastic, w.names.Prefix+"*") })
 	cursors, err := search.NewCursors([]byte("a key that signs cursors"))
@@ -261,7 +263,10 @@ func TestQueueEqualsModel(t *testing.T) {
 			gotDismissed, again := w.ids(t, s.id, `{"dismissed":true}`, 1+r.IntN(4))
 			diff := gocmp.Diff(unread, got) + gocmp.Diff(dismissed, gotDismissed)
 			if diff != "" || count != len(unread) || again != count {
-				t.Fatalf("seed %d, workspace %d: unread %d and %d, want %d (-want +got)\n%s\n%s", seed, i, count, again, len(unread), diff, strings.Join(said, "\n"))
+				t.Fatalf(
+					"seed %d, workspace %d: unread %d and %d, want %d (-want +got)\n%s\n%s", seed, i, count, again,
+					len(unread), diff, strings.Join(said, "\n"),
+				)
 			}
 		}
 	}
@@ -409,7 +414,11 @@ func TestConditionsOfTheQueue(t *testing.T) {
 	w.subscribe(t, in, "permit_filed")
 	w.subscribe(t, other, "permit_filed")
 	w.apply(t, line(1, "permit_filed"), line(2, "permit_filed"), line(3, "permit_filed"), line(4, "permit_filed"))
-	_, err := w.store.UpsertOverlays(t.Context(), in, query.Projects, []book.OverlayUpsert{{Fresh: book.Overlay{Record: project(1), CreatedAt: time.Now(), UpdatedAt: time.Now()}}}, book.Additions{Most: 100, At: time.Now()})
+	_, err := w.store.UpsertOverlays(
+		t.Context(), in, query.Projects,
+		[]book.OverlayUpsert{{Fresh: book.Overlay{Record: project(1), CreatedAt: time.Now(), UpdatedAt: time.Now()}}},
+		book.Additions{Most: 100, At: time.Now()},
+	)
 	fatal(t, err)
 	for body, want := range map[string]int{
 		`{"in_book":true}`:                           2,

@@ -60,7 +60,10 @@ func TestAnyDefinitionRuns(t *testing.T) {
 		if err != nil {
 			return // two equal values, or ends that are crossed
 		}
-		v := views.View{ID: views.ID(uuids([]string{searchtest.ID("p", 1)})[0]), Workspace: w.in, Dataset: d, Type: views.Dynamic, Definition: definition}
+		v := views.View{
+			ID: views.ID(uuids([]string{searchtest.ID("p", 1)})[0]), Workspace: w.in, Dataset: d, Type: views.Dynamic,
+			Definition: definition,
+		}
 		q, err := query.Parse(valueOf(t, `{"limit":1}`), d, query.Base{Kind: query.View})
 		fatal(t, err)
 		if _, err := w.SearchView(t.Context(), v, q); err != nil {

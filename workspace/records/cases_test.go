@@ -62,7 +62,8 @@ func TestOneCaseSeveralEntrances(t *testing.T) {
 // updated_at and sorting by relevance do not.
 func sameElsewhere(t *testing.T, c searchtest.Case) bool {
 	body := string(c.Body)
-	if v := valueOf(t, body); v.Get("query").Kind != input.Absent && v.Get("sort").Kind == input.Absent || v.Get("filters").Get("updated_at").Kind != input.Absent {
+	if v := valueOf(t, body); v.Get("query").Kind != input.Absent && v.Get("sort").Kind == input.Absent ||
+		v.Get("filters").Get("updated_at").Kind != input.Absent {
 		return false
 	}
 	_, err := query.Parse(valueOf(t, body), c.Dataset, query.Base{Kind: query.View})

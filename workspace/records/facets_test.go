@@ -27,7 +27,10 @@ func (w *world) annotateSome(r *rand.Rand, data *searchtest.World) annotations {
 			if r.IntN(2) == 0 {
 				continue
 			}
-			row := searchtest.Row{"workspace_status": one(nil, "In talks", "in talks", "Won"), "tags": one([]any{}, []any{"North", "VIP"}, []any{"vip"}, []any{"north", "Vip", "Zoë"}, []any{"zoe"})}
+			row := searchtest.Row{
+				"workspace_status": one(nil, "In talks", "in talks", "Won"),
+				"tags":             one([]any{}, []any{"North", "VIP"}, []any{"vip"}, []any{"north", "Vip", "Zoë"}, []any{"zoe"}),
+			}
 			if d == query.Accounts {
 				row["icp_tier"] = one(nil, "tier_1", "tier_2")
 			}
@@ -67,7 +70,10 @@ func facetFields(d query.Dataset) []query.Field {
 	})
 }
 
-func (w *world) facets(kind query.BaseKind, d query.Dataset, body map[string]any, ask func(context.Context, query.FacetRequest) (query.Facets, error)) query.Facets {
+func (w *world) facets(
+	kind query.BaseKind, d query.Dataset, body map[string]any,
+	ask func(context.Context, query.FacetRequest) (query.Facets, error),
+) query.Facets {
 	w.t.Helper()
 	text, err := json.Marshal(body)
 	fatal(w.t, err)
@@ -146,11 +152,17 @@ type entrance struct {
 }
 
 func (w *world) bookEntrance(in workspace.ID) entrance {
-	return entrance{query.Book, w.inBook(nil), func(ctx context.Context, r query.FacetRequest) (query.Facets, error) { return w.FacetBook(ctx, in, r) }}
+	return entrance{
+		query.Book, w.inBook(nil),
+		func(ctx context.Context, r query.FacetRequest) (query.Facets, error) { return w.FacetBook(ctx, in, r) },
+	}
 }
 
 func (w *world) viewEntrance(v views.View) entrance {
-	return entrance{query.View, w.inView(v, nil), func(ctx context.Context, r query.FacetRequest) (query.Facets, error) { return w.FacetView(ctx, v, r) }}
+	return entrance{
+		query.View, w.inView(v, nil),
+		func(ctx context.Context, r query.FacetRequest) (query.Facets, error) { return w.FacetView(ctx, v, r) },
+	}
 }
 
 func overlaid(body map[string]any, fields []query.Field) bool {

@@ -47,10 +47,13 @@ func TestFieldsOfRows(t *testing.T) {
 			row    query.Rows
 			own    annotations
 		}{
-			"book":              {func(q query.Query) (query.Page, error) { return w.SearchBook(t.Context(), w.in, q) }, query.Book, query.BookRow, said},
-			"Static View":       {func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), list, q) }, query.View, query.ViewRow, said},
-			"Dynamic View":      {func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), live, q) }, query.View, query.ViewRow, said},
-			"another workspace": {func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), foreign, q) }, query.View, query.ViewRow, nil},
+			"book":         {func(q query.Query) (query.Page, error) { return w.SearchBook(t.Context(), w.in, q) }, query.Book, query.BookRow, said},
+			"Static View":  {func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), list, q) }, query.View, query.ViewRow, said},
+			"Dynamic View": {func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), live, q) }, query.View, query.ViewRow, said},
+			"another workspace": {
+				func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), foreign, q) }, query.View,
+				query.ViewRow, nil,
+			},
 		} {
 			choice := query.RowChoice(d, c.row)
 			for _, fields := range [][]query.Field{choice, some(r, choice), some(r, choice)} {

@@ -42,7 +42,11 @@ func TestGroupsOfOverlays(t *testing.T) {
 		inBook := func(id string) bool { return model.Overlays[d][id] != nil }
 		visible := func(string) bool { return true }
 		if d == query.Contacts { // of a project, in the book, or in a Static View
-			linked := model.Find(d, query.Data, searchtest.Conditions{Filters: map[string]searchtest.Filter{"projects_count": {Value: []any{1, nil}}}}, nil)
+			linked := model.Find(
+				d, query.Data,
+				searchtest.Conditions{Filters: map[string]searchtest.Filter{"projects_count": {Value: []any{1, nil}}}},
+				nil,
+			)
 			visible = func(id string) bool { return slices.Contains(linked, id) || inBook(id) || inView[id] }
 		}
 		overlaid := 0
@@ -77,7 +81,8 @@ func TestGroupsOfOverlays(t *testing.T) {
 }
 
 var overlays = []string{
-	`{"workspace_status":"Bow","tags":["tower"]}`, `{"notes":"acme homes"}`, `{}`, `{"tags":["Acme","bow","homes"],"notes":"Tower"}`, `{"workspace_status":"homes","notes":""}`,
+	`{"workspace_status":"Bow","tags":["tower"]}`, `{"notes":"acme homes"}`, `{}`,
+	`{"tags":["Acme","bow","homes"],"notes":"Tower"}`, `{"workspace_status":"homes","notes":""}`,
 }
 
 // bookRows are all rows of the book by id.

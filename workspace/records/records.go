@@ -128,7 +128,9 @@ func (r *Records) search(ctx context.Context, s search) (query.Page, error) {
 // find makes a plan and runs it in the generation of held records that was settled. If
 // a rebuild has deleted that generation, it runs once more in the new one. overlaid
 // means that the run reads held records even if the plan does not.
-func find[T any](ctx context.Context, r *Records, s search, overlaid bool, run func(plan join.Plan, generation string) (T, error)) (plan join.Plan, found T, err error) {
+func find[T any](
+	ctx context.Context, r *Records, s search, overlaid bool, run func(plan join.Plan, generation string) (T, error),
+) (plan join.Plan, found T, err error) {
 	if plan, err = s.plan(nil); err != nil {
 		return plan, found, err
 	}

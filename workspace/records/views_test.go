@@ -382,7 +382,9 @@ type overlaysAfter struct {
 	first func()
 }
 
-func (o overlaysAfter) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]book.Overlay, error) {
+func (o overlaysAfter) Overlays(
+	ctx context.Context, in workspace.ID, d query.Dataset, ids []uuid.UUID,
+) (map[uuid.UUID]book.Overlay, error) {
 	o.first()
 	return o.store.Overlays(ctx, in, d, ids)
 }

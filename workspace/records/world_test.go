@@ -107,7 +107,9 @@ func (w *world) view(d query.Dataset, definition string) views.View {
 	if definition != "" {
 		kind, definition = "dynamic", `,"definition":`+definition
 	}
-	change, err := views.ParseChange(valueOf(w.t, fmt.Sprintf(`{"dataset":%q,"view_type":%q,"name":%q%s}`, d.Singular(), kind, uuid.NewString(), definition)))
+	change, err := views.ParseChange(valueOf(
+		w.t, fmt.Sprintf(`{"dataset":%q,"view_type":%q,"name":%q%s}`, d.Singular(), kind, uuid.NewString(), definition),
+	))
 	fatal(w.t, err)
 	v, err := w.views.Upsert(w.t.Context(), w.in, workspace.UserID{}, change)
 	fatal(w.t, err)
@@ -169,7 +171,9 @@ func (w *world) inBook(keep func(name string) bool) searchtest.Search {
 	return w.entrance(query.Book, keep, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchBook(ctx, w.in, q) })
 }
 
-func (w *world) entrance(kind query.BaseKind, keep func(string) bool, run func(context.Context, query.Query) (query.Page, error)) searchtest.Search {
+func (w *world) entrance(
+	kind query.BaseKind, keep func(string) bool, run func(context.Context, query.Query) (query.Page, error),
+) searchtest.Search {
 	return func(ctx context.Context, d query.Dataset, body []byte) (searchtest.Page, error) {
 		v, issues := input.Decode(body)
 		if err := input.Issues(issues).Err(); err != nil {

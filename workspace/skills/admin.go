@@ -49,7 +49,9 @@ func (s *Admin) SetStatus(ctx context.Context, in workspace.ID, name string, sta
 	if strings.Contains(name, "/") {
 		scope, rest, ok := ParseLocator(name)
 		if !ok || scope != WorkspaceSkill {
-			return Skill{}, fault.Validation(workspace.NewIssue(fault.InvalidFormat, "locator", "must be workspace/<slug>: personal Skills are not published"))
+			return Skill{}, fault.Validation(workspace.NewIssue(
+				fault.InvalidFormat, "locator", "must be workspace/<slug>: personal Skills are not published",
+			))
 		}
 		slug = rest
 	}

@@ -137,11 +137,17 @@ func TestRefusedDefinitions(t *testing.T) {
 		{query.Accounts, view, `{"query":"x"}`, "query"},
 		{query.Accounts, view, `{"version":1,"q":"","fields":{},"filters":{"city":{"value":"x"}}}`, "filters"},
 		{query.Accounts, view, `{"version":1,"q":"","fields":{},"relations":{"has_signal":{}}}`, "relations"},
-		{query.Accounts, view, `{"version":1,"q":"","fields":{},"any":[{"filters":{"city":{"value":"x"}}}]}`, `not valid: unknown key "any"; known here: version, q, fields; version 1 has no groups`},
+		{
+			query.Accounts, view, `{"version":1,"q":"","fields":{},"any":[{"filters":{"city":{"value":"x"}}}]}`,
+			`not valid: unknown key "any"; known here: version, q, fields; version 1 has no groups`,
+		},
 		{query.Accounts, static, `{"version":1,"none":[]}`, `unknown key "none"; known here: version; version 1 has no groups`},
 		{query.Accounts, view, dynamic(`"none":[{"city":["x"]}]`), `fields: unknown key "none"; known here: account_type, city, atlas_score, icp_tier, last_activity; version 1 has no groups, its fields must all match: give groups in searches of the View`},
 		{query.Projects, view, dynamic(`"location":{"near":{}}`), `fields: unknown key "location"; known here: stage, primary_use, city, sqft, units, stories, stories_known, cost, gc_status, detected; version 1 has no location: give it in searches of the View`},
-		{query.Projects, view, `{"version":1,"q":"","fields":{},"sort":{"field":"permitted_at","order":"asc"}}`, `not valid: unknown key "sort"; known here: version, q, fields; version 1 has no sort: give it in searches of the View`},
+		{
+			query.Projects, view, `{"version":1,"q":"","fields":{},"sort":{"field":"permitted_at","order":"asc"}}`,
+			`not valid: unknown key "sort"; known here: version, q, fields; version 1 has no sort: give it in searches of the View`,
+		},
 		{query.Accounts, view, dynamic(`"city":{"known":true}`), "fields.city: must not have known: filters of searches of the View have it"},
 		{query.Projects, view, dynamic(`"cost":{"known":false}`), `fields.cost: must not have known: version 1 has stories_known, ["known"] or ["unknown"]; filters`},
 		{query.Projects, view, dynamic(`"detected":{"known":false,"after":"2024-01-01"}`), "fields.detected: must not have known"},
@@ -258,21 +264,21 @@ func TestRefusedDefinitions(t *testing.T) {
 func TestWhatMessagesOfDefinitionsPropose(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		dynamic(`"cost":{"max":1234567890123456}`):        `the definition of the View is not valid: fields.cost.max: must be a string of 1 to 15 digits, not 1234567890123456`,
-		dynamic(`"cost":{"max":"1,234,567,890,123,456"}`): `fields.cost.max: must be a string of 1 to 15 digits, not "1,234,567,890,123,456"`,
-		dynamic(`"cost":{"max":123456789012345}`):         `fields.cost.max: must be a string of 1 to 15 digits, such as "123456789012345", not 123456789012345`,
-		dynamic(`"cost":["1","1234567890123456"]`):        `fields.cost: must be an object with min, max or both, such as {"min":"1000","max":"2000"}, not an array of 2`,
-		dynamic(`"cost":["2000","1000"]`):                 `such as {"min":"1000","max":"2000"}, not an array of 2`,
-		dynamic(`"cost":[1,2]`):                           `such as {"min":"1","max":"2"}, not an array of 2`,
-		dynamic(`"detected":["2024-13-01","2024-01-02"]`): `such as {"after":"2026-01-01","before":"2026-01-31"}, not an array of 2`,
-		dynamic(`"stage":"finished"`):                     `fields.stage: must be an array of strings, not "finished"`,
-		dynamic(`"stage":null`):                           `fields.stage: must be an array of strings, not null; leave it out instead`,
-		dynamic(`"sqft":{"min":null,"max":"1"}`):          `fields.sqft.min: must be a string of 1 to 15 digits, not null; leave it out instead`,
-		dynamic(`"stage":{"value":[]}`):                   `fields.stage: must be an array of strings, not an object with the keys "value"`,
-		dynamic(`"stage":[]`):                             `fields.stage: must have at least 1 value; leave it out for any value`,
-		dynamic(`"city":["Calgary","calgary"]`):           `fields.city.1: is in the list already: case and accents do not count`,
-		`{"version":1,"q":"","fields":{},"filters":{"stage":{"value":"filed"},"state":{"value":"AB"},"cost":{"value":[1,2]}}}`: `the definition of the View is not valid: unknown key "filters"; known here: version, q, fields; conditions go into fields, such as "fields":{"stage":["filed"]}`,
-		`{"version":1,"q":"","fields":{},"filters":{"state":{"value":"AB"}}}`:                                                  `conditions go into fields`,
+		dynamic(`"cost":{"max":1234567890123456}`):                               `the definition of the View is not valid: fields.cost.max: must be a string of 1 to 15 digits, not 1234567890123456`,
+		dynamic(`"cost":{"max":"1,234,567,890,123,456"}`):                        `fields.cost.max: must be a string of 1 to 15 digits, not "1,234,567,890,123,456"`,
+		dynamic(`"cost":{"max":123456789012345}`):                                `fields.cost.max: must be a string of 1 to 15 digits, such as "123456789012345", not 123456789012345`,
+		dynamic(`"cost":["1","1234567890123456"]`):                               `fields.cost: must be an object with min, max or both, such as {"min":"1000","max":"2000"}, not an array of 2`,
+		dynamic(`"cost":["2000","1000"]`):                                        `such as {"min":"1000","max":"2000"}, not an array of 2`,
+		dynamic(`"cost":[1,2]`):                                                  `such as {"min":"1","max":"2"}, not an array of 2`,
+		dynamic(`"detected":["2024-13-01","2024-01-02"]`):                        `such as {"after":"2026-01-01","before":"2026-01-31"}, not an array of 2`,
+		dynamic(`"stage":"finished"`):                                            `fields.stage: must be an array of strings, not "finished"`,
+		dynamic(`"stage":null`):                                                  `fields.stage: must be an array of strings, not null; leave it out instead`,
+		dynamic(`"sqft":{"min":null,"max":"1"}`):                                 `fields.sqft.min: must be a string of 1 to 15 digits, not null; leave it out instead`,
+		dynamic(`"stage":{"value":[]}`):                                          `fields.stage: must be an array of strings, not an object with the keys "value"`,
+		dynamic(`"stage":[]`):                                                    `fields.stage: must have at least 1 value; leave it out for any value`,
+		dynamic(`"city":["Calgary","calgary"]`):                                  `fields.city.1: is in the list already: case and accents do not count`,
+		`{"version":1,"q":"","fields":{},"filters":{"stage":{"value":"filed"}}}`: `the definition of the View is not valid: unknown key "filters"; known here: version, q, fields; conditions go into fields, such as "fields":{"stage":["filed"]}`,
+		`{"version":1,"q":"","fields":{},"filters":{"state":{"value":"AB"}}}`:    `conditions go into fields`,
 		`{}`:  `the definition of the View is not valid: version: required: the number 1; q: required: a string, "" for no text; fields: required: an object, {} for no conditions`,
 		`[1]`: `the definition of the View is not valid: must be an object, not an array of 1`,
 	} {
@@ -283,7 +289,8 @@ func TestWhatMessagesOfDefinitionsPropose(t *testing.T) {
 		}
 	}
 	static := `the definition of the View is not valid: a static View takes only {"version":1}; "q" and "fields" are those of a dynamic View`
-	if _, err := views.ParseDefinition(definitionOf(t, `{"version":1,"q":""}`), query.Projects, views.Static); err == nil || !strings.HasSuffix(err.Error(), static) {
+	if _, err := views.ParseDefinition(definitionOf(t, `{"version":1,"q":""}`), query.Projects, views.Static); err == nil ||
+		!strings.HasSuffix(err.Error(), static) {
 		t.Errorf("%v, want %s", err, static)
 	}
 }

@@ -85,7 +85,8 @@ func (v View) MarshalJSON() ([]byte, error) {
 		RecordCount  *int              `json:"record_count,omitempty"`
 	}{
 		v.ID, v.Workspace, v.Dataset.Singular(), v.Type, v.Name, v.Definition, v.Presentation, v.Revision,
-		userOrNull(v.CreatedBy), userOrNull(v.UpdatedBy), v.CreatedAt.UTC().Format(workspace.TimeFormat), v.UpdatedAt.UTC().Format(workspace.TimeFormat),
+		userOrNull(v.CreatedBy), userOrNull(v.UpdatedBy), v.CreatedAt.UTC().Format(workspace.TimeFormat),
+		v.UpdatedAt.UTC().Format(workspace.TimeFormat),
 		v.Position != nil, v.Position, nil,
 	}
 	if v.Type == Static {

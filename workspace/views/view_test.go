@@ -59,10 +59,17 @@ func TestViewChangesThatAreRefused(t *testing.T) {
 		`{` + whole + `,"presentation":{}}`:                                                                             "presentation.version:invalid_type presentation.sorting:invalid_type presentation.column_visibility:invalid_type",
 		presentation("2", "[]", "{}"):                                                                                   "presentation.version:invalid_union",
 		presentation("1", "{}", "[]"):                                                                                   "presentation.sorting:invalid_type presentation.column_visibility:invalid_type",
-		presentation("1", `[{"id":"a"},{"desc":true},{"id":"a","desc":1,"x":1},1]`, "{}"):                               "presentation.sorting.0.desc:invalid_type presentation.sorting.1.id:invalid_type presentation.sorting.2.desc:invalid_type presentation.sorting.2:unrecognized_keys presentation.sorting.3:invalid_type",
-		presentation("1", `[{"id":"","desc":true}]`, `{"a":"yes","":true}`):                                             "presentation.sorting.0.id:too_small presentation.column_visibility.a:invalid_type presentation.column_visibility.:too_small",
-		presentation("1", `[{"id":"`+strings.Repeat("x", 201)+`","desc":true}]`, `{"`+strings.Repeat("y", 2001)+`":true}`): "presentation.sorting.0.id:too_big presentation.column_visibility." + strings.Repeat("y", 256) + "…:too_big",
-		presentation("1", "["+columns(101, `{"id":"%d","desc":false}`)+"]", "{"+columns(101, `"%d":true`)+"}"):             "presentation.sorting:too_big presentation.column_visibility:too_big",
+		presentation(
+			"1", `[{"id":"a"},{"desc":true},{"id":"a","desc":1,"x":1},1]`, "{}",
+		): "presentation.sorting.0.desc:invalid_type presentation.sorting.1.id:invalid_type presentation.sorting.2.desc:invalid_type presentation.sorting.2:unrecognized_keys presentation.sorting.3:invalid_type",
+		presentation("1", `[{"id":"","desc":true}]`, `{"a":"yes","":true}`): "presentation.sorting.0.id:too_small presentation.column_visibility.a:invalid_type presentation.column_visibility.:too_small",
+		presentation(
+			"1", `[{"id":"`+strings.Repeat("x", 201)+`","desc":true}]`, `{"`+strings.Repeat("y", 2001)+`":true}`,
+		): "presentation.sorting.0.id:too_big presentation.column_visibility." +
+			strings.Repeat("y", 256) + "…:too_big",
+		presentation(
+			"1", "["+columns(101, `{"id":"%d","desc":false}`)+"]", "{"+columns(101, `"%d":true`)+"}",
+		): "presentation.sorting:too_big presentation.column_visibility:too_big",
 	} {
 		_, err := views.ParseChange(bodyOf(t, body))
 		e, ok := err.(*fault.Error) //nolint:errorlint // it is made as one
@@ -109,8 +116,9 @@ func TestViewAsJSON(t *testing.T) {
 	at := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 	position := 2
 	v := views.View{
-		ID: views.ID(uuid.MustParse("0190aaaa-0000-7000-8000-000000000001")), Workspace: workspace.ID(uuid.MustParse("0190aaaa-0000-7000-8000-000000000002")),
-		Dataset: query.Contacts, Type: views.Static, Name: "<Crew>", Revision: 3, CreatedAt: at, UpdatedAt: at, Position: &position, Records: 7,
+		ID:        views.ID(uuid.MustParse("0190aaaa-0000-7000-8000-000000000001")),
+		Workspace: workspace.ID(uuid.MustParse("0190aaaa-0000-7000-8000-000000000002")),
+		Dataset:   query.Contacts, Type: views.Static, Name: "<Crew>", Revision: 3, CreatedAt: at, UpdatedAt: at, Position: &position, Records: 7,
 		UpdatedBy: workspace.UserID(uuid.MustParse("0190aaaa-0000-7000-8000-000000000003")),
 	}
 	want := `{"id":"0190aaaa-0000-7000-8000-000000000001","workspace_id":"0190aaaa-0000-7000-8000-000000000002","dataset":"contact","view_type":"static",` +
@@ -126,14 +134,18 @@ func TestViewAsJSON(t *testing.T) {
 	}
 	v.Type, v.Definition, v.Position = views.Dynamic, views.Definition{Dynamic: true}, nil
 	got, err = json.Marshal(v)
-	if err != nil || strings.Contains(string(got), "record_count") || !strings.Contains(string(got), `"is_favorite":false,"favorite_position":null`) {
+	if err != nil || strings.Contains(string(got), "record_count") ||
+		!strings.Contains(string(got), `"is_favorite":false,"favorite_position":null`) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
 
 func TestViewRows(t *testing.T) {
 	t.Parallel()
-	o := &book.Overlay{Values: book.Values{"icp_tier": "tier_1", "workspace_status": "call \"back\"", "tags": []string{"a", "<b>"}}, Score: 42, UpdatedAt: time.Date(2024, 3, 1, 12, 0, 0, 5_000_000, time.UTC)}
+	o := &book.Overlay{
+		Values: book.Values{"icp_tier": "tier_1", "workspace_status": "call \"back\"", "tags": []string{"a", "<b>"}},
+		Score:  42, UpdatedAt: time.Date(2024, 3, 1, 12, 0, 0, 5_000_000, time.UTC),
+	}
 	record := `{"id":"i","name":"n","account_types":["owner"],"domains":[],"email":null,"city":"C","updated_at":"x"}`
 	for _, c := range []struct {
 		d    query.Dataset
@@ -242,7 +254,9 @@ func TestArrangedIsDense(t *testing.T) {
 func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()
 	for _, record := range []string{``, `[]`, `"x"`, `{"id"`, `{"id":`, `{"name":"n"`, `{"id":"i","name":}`} {
-		if row, err := book.LayoutOf(query.Accounts, query.ViewRow, query.FieldSet{}).Row([]byte(record), nil); fault.CodeOf(err) != fault.Internal {
+		if row, err := book.LayoutOf(
+			query.Accounts, query.ViewRow, query.FieldSet{},
+		).Row([]byte(record), nil); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s became %s, %v", record, row, err)
 		}
 	}

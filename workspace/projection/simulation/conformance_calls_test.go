@@ -147,7 +147,8 @@ func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n
 	var projected []held.ProjectionResult
 	for _, r := range p.state.read[in.String()+holder] {
 		done := held.ProjectionResult{
-			Dataset: r.Dataset, Record: r.Record, Version: r.Version, Digest: r.Digest, Present: n != 1, Unheld: r.Overlay == nil && len(r.Views) == 0,
+			Dataset: r.Dataset, Record: r.Record, Version: r.Version, Digest: r.Digest, Present: n != 1,
+			Unheld: r.Overlay == nil && len(r.Views) == 0,
 		}
 		if version, there := versions[r.Record]; there {
 			done.Version, done.Written, done.Digest = version, true, fmt.Append(nil, "digest ", n)

@@ -71,7 +71,9 @@ func realCluster(t *testing.T) *searchCluster {
 	})
 	c.visible = func(t *testing.T, index string) (list []string) {
 		t.Helper()
-		res, err := c.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + index + "/_search", Body: []byte(`{"size":100,"version":true}`)})
+		res, err := c.Do(t.Context(), elastictest.Request{
+			Method: http.MethodPost, Path: "/" + index + "/_search", Body: []byte(`{"size":100,"version":true}`),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +96,9 @@ func realCluster(t *testing.T) *searchCluster {
 	}
 	c.flush = func(t *testing.T, index string) {
 		t.Helper()
-		if _, err := c.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + index + "/_flush"}, elastic.OrMissing); err != nil {
+		if _, err := c.Do(
+			t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + index + "/_flush"}, elastic.OrMissing,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,7 +197,10 @@ func (c *searchCluster) describe(t *testing.T, index string) string {
 		if !slices.Contains(c.uuids, i.UUID) {
 			c.uuids = append(c.uuids, i.UUID)
 		}
-		fmt.Fprintf(&b, "\n%s %d %v", strings.TrimPrefix(name, c.prefix), slices.Index(c.uuids, i.UUID), strings.ReplaceAll(fmt.Sprint(i.Aliases), c.prefix, ""))
+		fmt.Fprintf(
+			&b, "\n%s %d %v", strings.TrimPrefix(name, c.prefix), slices.Index(c.uuids, i.UUID),
+			strings.ReplaceAll(fmt.Sprint(i.Aliases), c.prefix, ""),
+		)
 	}
 	if _, there := indices[index]; !there {
 		return b.String()
@@ -202,7 +209,10 @@ func (c *searchCluster) describe(t *testing.T, index string) string {
 		Method: http.MethodPost, Path: "/" + index + "/_search", Query: url.Values{"filter_path": {"hits.hits.sort"}},
 		Body: []byte(`{"size":1,"track_total_hits":false,"_source":false,"sort":[{"held.version":{"order":"desc","missing":"_last"}}]}`),
 	})
-	fmt.Fprintf(&b, "\n%v highest%s %s", c.visible(t, index), c.failed(err), strings.Replace(string(res.Body), `{"hits":{"hits":[]}}`, "{}", 1))
+	fmt.Fprintf(
+		&b, "\n%v highest%s %s", c.visible(t, index), c.failed(err),
+		strings.Replace(string(res.Body), `{"hits":{"hits":[]}}`, "{}", 1),
+	)
 	return b.String()
 }
 

@@ -40,7 +40,9 @@ func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID,
 }
 
 // UpsertOverlays is that of the Store, without a limit.
-func (r *realRows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) ([]book.Overlay, error) {
+func (r *realRows) UpsertOverlays(
+	ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert,
+) ([]book.Overlay, error) {
 	outcomes, err := r.Store.UpsertOverlays(ctx, in, d, changes, book.Additions{Most: math.MaxInt32, At: time.Now()})
 	overlays := make([]book.Overlay, len(outcomes))
 	for i, o := range outcomes {

@@ -92,7 +92,8 @@ func newPlan(r *rand.Rand) plan {
 		workspaces: 1 + r.IntN(2), records: 1 + r.IntN(3), views: r.IntN(5),
 		clients: 1 + r.IntN(3), operations: 4 + r.IntN(12), servers: 2,
 		page: 1 + r.IntN(3), bumpPage: 1 + r.IntN(4), lease: pickDuration(r, 1, 3, 8) * time.Second,
-		kills: sometimes(r, 3), partitions: sometimes(r, 4), losses: sometimes(r, 2), restores: sometimes(r, 1), flushes: sometimes(r, 3), clockJumps: sometimes(r, 4),
+		kills: sometimes(r, 3), partitions: sometimes(r, 4), losses: sometimes(r, 2), restores: sometimes(r, 1),
+		flushes: sometimes(r, 3), clockJumps: sometimes(r, 4),
 		deltas: sometimes(r, 6), switches: sometimes(r, 2), rebuilds: sometimes(r, 2), timeSkips: sometimes(r, 1),
 		faultSpan: pickDuration(r, 5, 25, 100, 400) * time.Second,
 		prepared:  r.IntN(3) > 0, flicker: r.IntN(2) == 0, poisoned: r.IntN(10) == 0,
@@ -139,7 +140,10 @@ func (c partition) affects(call *call, now time.Duration) bool {
 const maxPartition = 15 * time.Second
 
 func newPartition(r *rand.Rand, process string, now time.Duration) partition {
-	c := partition{process: process, to: backend(r.IntN(2)), fate: lost + fate(r.IntN(int(duplicated-lost))), until: now + upTo(r, maxPartition)} // #nosec G115 -- small
+	c := partition{
+		process: process, to: backend(r.IntN(2)), fate: lost + fate(r.IntN(int(duplicated-lost))),
+		until: now + upTo(r, maxPartition),
+	} // #nosec G115 -- small
 	if r.IntN(2) == 0 {
 		c.fate = late // the fate that finds most
 	}
