@@ -44,7 +44,9 @@ const index = "index.html"
 var screens = []string{"projects", "accounts", "contacts", "signals", "book", "views", "export", "queue", "settings", "invitations"}
 
 // guessed are addresses by the words that the page has for its screens.
-var guessed = map[string]url.URL{"firms": {Path: "/accounts"}, "people": {Path: "/contacts"}, "map": {Path: "/projects", RawQuery: "look=map"}}
+var guessed = map[string]url.URL{
+	"firms": {Path: "/accounts"}, "people": {Path: "/contacts"}, "map": {Path: "/projects", RawQuery: "look=map"},
+}
 
 // contentTypes are those that package mime does not know by itself.
 var contentTypes = map[string]string{".woff2": "font/woff2"}

@@ -49,7 +49,8 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	s := site(t)
 	for accepted, want := range map[string]string{
-		"": "plain", "gzip": "gzip", "gzip, deflate, br, zstd": "brotli", "br;q=0, gzip;q=0.5": "gzip", "BR": "brotli", "identity, gzip;q=0.0": "plain",
+		"": "plain", "gzip": "gzip", "gzip, deflate, br, zstd": "brotli", "br;q=0, gzip;q=0.5": "gzip", "BR": "brotli",
+		"identity, gzip;q=0.0": "plain",
 	} {
 		w := get(t, s, http.MethodGet, "/assets/app-1a2b.js", "Accept-Encoding", accepted)
 		encoding := map[string]string{"plain": "", "gzip": "gzip", "brotli": "br"}[want]
@@ -83,7 +84,8 @@ func TestPackedFiles(t *testing.T) {
 	}
 	for accepted, want := range map[string]string{"": string(packed.Plain), "gzip": string(packed.Gzip), "br": "brotli"} {
 		w := get(t, s, http.MethodGet, "/assets/app-1a2b.js", "Accept-Encoding", accepted)
-		if w == nil || w.Body.String() != want || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") || w.Header().Get("ETag") == `""` {
+		if w == nil || w.Body.String() != want || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") ||
+			w.Header().Get("ETag") == `""` {
 			t.Errorf("%q: %+v", accepted, w)
 		}
 	}
@@ -132,7 +134,10 @@ func TestPages(t *testing.T) {
 // The words of the page lead to its addresses, for who opens them in a browser.
 func TestGuessedAddresses(t *testing.T) {
 	t.Parallel()
-	for path, want := range map[string]string{"/firms": "/accounts", "/people/1": "/contacts/1", "/map?cost=1": "/projects?look=map&cost=1", "/firms?q=x": "/accounts?q=x", "/firms//evil.example": "/accounts/evil.example"} {
+	for path, want := range map[string]string{
+		"/firms": "/accounts", "/people/1": "/contacts/1", "/map?cost=1": "/projects?look=map&cost=1",
+		"/firms?q=x": "/accounts?q=x", "/firms//evil.example": "/accounts/evil.example",
+	} {
 		w := get(t, site(t), http.MethodGet, path, "Accept", "text/html")
 		if w == nil || w.Code != http.StatusFound || w.Header().Get("Location") != want {
 			t.Errorf("%s: %v", path, w)

@@ -20,8 +20,14 @@ func addressWorld(t *testing.T) (w *world, in workspace.ID, key, view string) {
 	data := searchtest.NewWorld()
 	data.Add(
 		searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm"}`, account)),
-		searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower","account_ids":[%q],"contact_ids":[%q]}`, project, account, searchtest.ID("c", 1))),
-		searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada","email":"ada@secret.example","account_id":%q}`, searchtest.ID("c", 1), account)))
+		searchtest.Record(
+			t, query.Projects,
+			fmt.Sprintf(`{"id":%q,"name":"Tower","account_ids":[%q],"contact_ids":[%q]}`, project, account, searchtest.ID("c", 1)),
+		),
+		searchtest.Record(
+			t, query.Contacts,
+			fmt.Sprintf(`{"id":%q,"name":"Ada","email":"ada@secret.example","account_id":%q}`, searchtest.ID("c", 1), account),
+		))
 	w.load(t, data)
 	w.holds(t)
 	in = w.workspace(t, "A", workspace.Pro, 100_000)
@@ -87,7 +93,8 @@ func TestFoundAddressesAreNotCounted(t *testing.T) {
 	w.server.AddressesHourly = 3
 	for range 5 {
 		for path, body := range map[string]string{
-			"/data/contacts/search": `{"query":"ada@secret.example"}`, "/data/accounts/search": `{"relations":{"has_contact":{"email":{"value":"ada@secret.example"}}}}`,
+			"/data/contacts/search":                        `{"query":"ada@secret.example"}`,
+			"/data/accounts/search":                        `{"relations":{"has_contact":{"email":{"value":"ada@secret.example"}}}}`,
 			"/workspace/views/" + view + "/records/search": `{}`,
 		} {
 			if a := w.call(t, key, "POST", path, body); a.status != 200 || a.header.Get("X-Credits-Charged") != "1" {

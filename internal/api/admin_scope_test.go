@@ -17,7 +17,9 @@ import (
 func TestKeysNeedAScopeToActAsAdmins(t *testing.T) {
 	t.Parallel()
 	s := newStaff(t)
-	_, plain := s.world.key(t, people.NewKey{Workspaces: []workspace.ID{s.in}, Scopes: []workspace.Scope{workspace.WorkspaceRead, workspace.WorkspaceWrite}})
+	_, plain := s.world.key(t, people.NewKey{
+		Workspaces: []workspace.ID{s.in}, Scopes: []workspace.Scope{workspace.WorkspaceRead, workspace.WorkspaceWrite},
+	})
 	invite := func(name, token, role, more string, status int) (id string) {
 		t.Helper()
 		email := strings.ReplaceAll(name, " ", "-") + "@example.com"

@@ -48,13 +48,19 @@ func agree(t failer, operation, body string, parse func(input.Value) error) {
 // values are JSON texts. Each filter accepts some of them.
 var values = []string{
 	`null`, `true`, `0`, `1`, `2.5`, `-1`, `101`, `1e3`, `""`, `" "`, `"x"`, `"north tower"`, `"\u0000"`, `"\u0085"`, `"a\tb"`, `"é"`,
-	`"permitted"`, `"tier_1"`, `"2026-02-28"`, `"2026-02-30"`, `"0000-01-01"`, `"2026-02-14T09:30:00Z"`, `"2026-02-14t09:30:00z"`, `"2026-02-14T09:30:60Z"`,
-	`"2026-02-14T09:30:00.123456789+01:00"`, `"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"`, `"0192F3A1-7C5E-7D42-9B1A-3F2E8C6D4B10"`, `"0192f3a17c5e7d429b1a3f2e8c6d4b10"`,
+	`"permitted"`, `"tier_1"`, `"2026-02-28"`, `"2026-02-30"`, `"0000-01-01"`, `"2026-02-14T09:30:00Z"`,
+	`"2026-02-14t09:30:00z"`, `"2026-02-14T09:30:60Z"`,
+	`"2026-02-14T09:30:00.123456789+01:00"`, `"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"`,
+	`"0192F3A1-7C5E-7D42-9B1A-3F2E8C6D4B10"`, `"0192f3a17c5e7d429b1a3f2e8c6d4b10"`,
 	`[]`, `[1,2]`, `[null,2]`, `[1,null]`, `[null,null]`, `[1]`, `[1,2,3]`, `["a","b"]`, `["permitted","filed"]`, `["permitted","x"]`,
 	`["2026-01-01",null]`, `[null,"2026-01-01"]`, `["2026-01-01","2026-02-01"]`, `{}`, `{"value":1}`, `{"min":"1"}`, `{"min":"1","max":"x"}`,
 	`{"after":"2026-01-01"}`, `{"before":"2026-13-01"}`, `["0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"]`, `["known"]`, `["known","unknown"]`,
-	`{"near":{"latitude":51,"longitude":-114.5,"radius_m":2000}}`, `{"near":{"latitude":90.5,"longitude":-180,"radius_m":1}}`, `{"near":{"latitude":-90,"longitude":180,"radius_m":0.5}}`, `{"near":{"latitude":1,"longitude":1}}`,
-	`{"within":{"north":1,"south":1,"east":-170,"west":170}}`, `{"within":{"north":90,"south":-91,"east":180,"west":-180}}`, `{"within":{"north":1,"south":2,"east":3,"west":4}}`, `{"within":{"north":2,"south":1,"east":3,"west":4,"up":1}}`, `{"within":null}`,
+	`{"near":{"latitude":51,"longitude":-114.5,"radius_m":2000}}`,
+	`{"near":{"latitude":90.5,"longitude":-180,"radius_m":1}}`,
+	`{"near":{"latitude":-90,"longitude":180,"radius_m":0.5}}`, `{"near":{"latitude":1,"longitude":1}}`,
+	`{"within":{"north":1,"south":1,"east":-170,"west":170}}`,
+	`{"within":{"north":90,"south":-91,"east":180,"west":-180}}`, `{"within":{"north":1,"south":2,"east":3,"west":4}}`,
+	`{"within":{"north":2,"south":1,"east":3,"west":4,"up":1}}`, `{"within":null}`,
 	`{"near":{"latitude":51,"longitude":-114.5,"radius_m":2000},"within":{"north":1,"south":1,"east":-170,"west":170}}`,
 }
 
@@ -98,7 +104,11 @@ func filterKeys(d query.Dataset, base query.BaseKind) []string {
 func filters(t *rapid.T, d query.Dataset, base query.BaseKind) string {
 	return some(t, "filters", filterKeys(d, base), func(string) string {
 		v := value().Draw(t, "value")
-		return rapid.SampledFrom([]string{`{"value":` + v + `}`, `{"value":` + v + `}`, `{"value":` + v + `,"exact_match":true}`, `{"value":` + v + `,"exact_match":false}`, `{"exact_match":true}`, `{"known":true}`, `{"known":` + v + `}`, `{"known":false,"value":` + v + `}`, v}).Draw(t, "filter")
+		return rapid.SampledFrom([]string{
+			`{"value":` + v + `}`, `{"value":` + v + `}`, `{"value":` + v + `,"exact_match":true}`,
+			`{"value":` + v + `,"exact_match":false}`, `{"exact_match":true}`, `{"known":true}`, `{"known":` + v + `}`,
+			`{"known":false,"value":` + v + `}`, v,
+		}).Draw(t, "filter")
 	})
 }
 
@@ -130,7 +140,9 @@ func groups(t *rapid.T, d query.Dataset, base query.BaseKind) string {
 }
 
 func searchBody(t *rapid.T, d query.Dataset, base query.BaseKind) string {
-	return some(t, "request", []string{"query", "filters", "relations", "any", "none", "sort", "limit", "offset", "search_after", "q"}, func(key string) string {
+	return some(t, "request", []string{
+		"query", "filters", "relations", "any", "none", "sort", "limit", "offset", "search_after", "q",
+	}, func(key string) string {
 		switch key {
 		case "filters":
 			return filters(t, d, base)
@@ -157,7 +169,10 @@ func searchBody(t *rapid.T, d query.Dataset, base query.BaseKind) string {
 }
 
 // shapes are the filters that can contain a value.
-var shapes = []string{`{"value":%s}`, `{"value":%s,"exact_match":true}`, `{"value":%s,"exact_match":false}`, `{"value":%s,"x":1}`, `%s`, `{"known":%s}`, `{"known":true,"value":%s}`}
+var shapes = []string{
+	`{"value":%s}`, `{"value":%s,"exact_match":true}`, `{"value":%s,"exact_match":false}`, `{"value":%s,"x":1}`, `%s`,
+	`{"known":%s}`, `{"known":true,"value":%s}`,
+}
 
 // TestEveryFilterAgrees puts every value into every kind of filter.
 func TestEveryFilterAgrees(t *testing.T) {
@@ -278,7 +293,10 @@ func TestSearchRequestsAgree(t *testing.T) {
 func TestJoinsAgree(t *testing.T) {
 	t.Parallel()
 	for base, operation := range map[query.BaseKind]string{query.Data: "join_accounts", query.Book: "join_workspace_accounts"} {
-		for _, member := range []string{"query", "filters", "relations", "any", "none", "sort", "limit", "offset", "fields", "max_bytes", "dry_run", "project_by", "project_fields", "contact_fields", "highlight", "explain"} {
+		for _, member := range []string{
+			"query", "filters", "relations", "any", "none", "sort", "limit", "offset", "fields", "max_bytes", "dry_run",
+			"project_by", "project_fields", "contact_fields", "highlight", "explain",
+		} {
 			for _, v := range append([]string{`33`, `34`, `"sqft"`, `["name"]`, `["name","x"]`}, edges...) {
 				agree(t, operation, fmt.Sprintf(`{%q:%s}`, member, v), func(v input.Value) error {
 					_, err := query.JoinRule(base).Parse(v)
@@ -316,7 +334,9 @@ func TestViewUpsertsAgree(t *testing.T) {
 					case "version":
 						return "1"
 					case "sorting":
-						return rapid.SampledFrom([]string{`[]`, `[{"id":"a","desc":true}]`, `[{"id":"a"}]`, `[{"id":" ","desc":true}]`, `{}`}).Draw(t, "sorting")
+						return rapid.SampledFrom([]string{
+							`[]`, `[{"id":"a","desc":true}]`, `[{"id":"a"}]`, `[{"id":" ","desc":true}]`, `{}`,
+						}).Draw(t, "sorting")
 					}
 					return rapid.SampledFrom([]string{`{}`, `{"a":true}`, `{"a":1}`, `{" ":true}`, `{"":true}`, `[]`}).Draw(t, "visibility")
 				})

@@ -29,15 +29,22 @@ func (s *Server) auditRoutes() []Route {
 			endpoint: takes(query.WorkspaceChangesRule, s.readWorkspaceChanges),
 			doc: operationDoc{
 				tag: tagWorkspace, summary: "Follow the changes of the workspace",
-				text:     "What changed in the workspace, who changed it, and when: owners, admins and API keys may ask. A page has each thing once, in its latest state. `{}` answers no changes, and a cursor from now on. Changes are kept for 90 days, unless the operator says otherwise.",
-				examples: []example{{"now", "A cursor from now on", []byte(`{}`)}, {"history", "What changed of one record", []byte(`{"history":"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"}`)}},
-				data:     schema.Array(workspaceChangeSchema, 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
+				text: "What changed in the workspace, who changed it, and when: owners, admins and API keys may ask. A page has each thing once, in its latest state. `{}` answers no changes, and a cursor from now on. Changes are kept for 90 days, unless the operator says otherwise.",
+				examples: []example{
+					{"now", "A cursor from now on", []byte(`{}`)},
+					{"history", "What changed of one record", []byte(`{"history":"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"}`)},
+				},
+				data: schema.Array(workspaceChangeSchema, 0, query.MaxChanges), metadata: changesMetadataSchema,
+				codes: []fault.Code{fault.CursorTooOld},
 			}},
 	}
 }
 
 var workspaceChangeSchema = schema.Named("WorkspaceChange", schema.Object(
-	schema.Required("op", rule.Enum(audit.Upsert, audit.Delete).Schema.Described("`upsert`: it is new or has other values; `delete`: it is gone.")),
+	schema.Required(
+		"op",
+		rule.Enum(audit.Upsert, audit.Delete).Schema.Described("`upsert`: it is new or has other values; `delete`: it is gone."),
+	),
 	schema.Required("kind", rule.Enum(audit.Kinds()...).Schema.Described("What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View; `skill`: a Skill of the workspace, not a personal one.")),
 	schema.Required("id", schema.UUID().Described("The record of an `overlay` or a `membership`, the user of a `member`, the workspace of a `setting`, else its own id.")),
 	schema.Optional("dataset", rule.Enum(query.Held...).Schema.Described("Of an `overlay`, a `membership` and a `view`.")),
@@ -48,7 +55,10 @@ var workspaceChangeSchema = schema.Named("WorkspaceChange", schema.Object(
 		schema.Optional("key_id", schema.UUID()),
 		schema.Optional("operator", schema.Only(true).Described("The operator of the service, or the service itself: always `true`.")),
 	).Described("Who made the latest change of it on this page: one of the three.")),
-	schema.Required("changed", schema.Array(schema.String("notes"), 0, 0).Described("The fields of an `upsert` that have other values; of a new one those that have a value.")),
+	schema.Required(
+		"changed",
+		schema.Array(schema.String("notes"), 0, 0).Described("The fields of an `upsert` that have other values; of a new one those that have a value."),
+	),
 ))
 
 func (s *Server) readWorkspaceChanges(c *call, r query.WorkspaceChangesRequest) (reply, error) {

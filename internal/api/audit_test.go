@@ -90,8 +90,10 @@ func TestChangesOfTheWorkspace(t *testing.T) {
 	write(othersKey, other.String(), "permit_filed")
 	byKey := write(key, in.String(), "permit_issued")
 	got, next := f.after(t, cursor)
-	want := []workspaceChange{{Op: "upsert", Kind: "subscription", ID: byKey, At: got[0].At, By: json.RawMessage(`{"key_id":"` + keyID.String() + `"}`),
-		Changed: []string{"delivery", "queue_started_at", "signal_type"}}}
+	want := []workspaceChange{
+		{Op: "upsert", Kind: "subscription", ID: byKey, At: got[0].At, By: json.RawMessage(`{"key_id":"` + keyID.String() + `"}`),
+			Changed: []string{"delivery", "queue_started_at", "signal_type"}},
+	}
 	if diff := cmp.Diff(want, got); diff != "" || time.Since(got[0].At).Abs() > time.Minute {
 		t.Errorf("by a key (-want +got):\n%s", diff)
 	}
@@ -104,7 +106,8 @@ func TestChangesOfTheWorkspace(t *testing.T) {
 	_, err := w.directory.SetWorkspace(t.Context(), in, people.WorkspaceChange{Name: &name})
 	fatal(t, err)
 	got, _ = f.after(t, next)
-	if len(got) != 1 || got[0].Kind != "setting" || got[0].ID != in.String() || string(got[0].By) != `{"operator":true}` || !cmp.Equal(got[0].Changed, []string{"name"}) {
+	if len(got) != 1 || got[0].Kind != "setting" || got[0].ID != in.String() || string(got[0].By) != `{"operator":true}` ||
+		!cmp.Equal(got[0].Changed, []string{"name"}) {
 		t.Errorf("by the operator: %+v", got)
 	}
 	all, _, caughtUp := f.ask(t, fmt.Sprintf(`{"cursor":%q,"limit":2}`, cursor))
@@ -131,7 +134,10 @@ func TestChangesOfTheWorkspace(t *testing.T) {
 		}
 	}
 	fatal(t, w.system.ForgetWorkspaceChanges(t.Context(), -time.Hour))
-	if a := w.call(t, f.token, "POST", "/workspace/changes?workspace_id="+f.in, fmt.Sprintf(`{"cursor":%q}`, cursor)); a.code() != "cursor_too_old" || a.status != 410 {
+	if a := w.call(
+		t, f.token, "POST", "/workspace/changes?workspace_id="+f.in, fmt.Sprintf(`{"cursor":%q}`, cursor),
+	); a.code() != "cursor_too_old" ||
+		a.status != 410 {
 		t.Errorf("a forgotten cursor: %d %s", a.status, a.code())
 	}
 }

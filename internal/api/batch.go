@@ -267,10 +267,16 @@ func batchCodes(own ...fault.Code) []fault.Code {
 func batchResults(idKey string, data *schema.Schema, codes ...fault.Code) *schema.Schema {
 	index := schema.Required("index", schema.Integer(0, maxBatch-1))
 	if len(codes) == 0 {
-		return schema.Array(schema.Object(index, schema.Required(idKey, schema.UUID()), schema.Required("status", schema.Const("ok"))), 1, maxBatch)
+		return schema.Array(
+			schema.Object(index, schema.Required(idKey, schema.UUID()), schema.Required("status", schema.Const("ok"))),
+			1, maxBatch,
+		)
 	}
 	codes = itemCodes(codes)
-	members := []schema.Property{index, schema.Optional(idKey, schema.UUID()), schema.Required("status", schema.OneOf(append([]fault.Code{"ok"}, codes...)...))}
+	members := []schema.Property{
+		index, schema.Optional(idKey, schema.UUID()),
+		schema.Required("status", schema.OneOf(append([]fault.Code{"ok"}, codes...)...)),
+	}
 	good, bad := schema.Requires(idKey).And(schema.Never().At("error")), schema.Requires("error")
 	if data != nil {
 		good, bad = good.And(schema.Requires("data")), bad.And(schema.Never().At("data"))

@@ -35,7 +35,10 @@ var getBatchMetadata = schema.Named("GetBatchMetadata", schema.Object(
 	schema.Required("credits", schema.Integer(0, maxBatch).Described("1 for each record found.").Example(1)),
 	schema.Required("succeeded", schema.Integer(0, maxBatch).Example(1)),
 	schema.Required("failed", schema.Integer(0, maxBatch)),
-	schema.Optional("remaining", schema.Integer(1, maxBatch-1).Described("How many ids, the last ones, have no result because of `max_bytes`. Ask for them in another call.").Example(1)),
+	schema.Optional(
+		"remaining",
+		schema.Integer(1, maxBatch-1).Described("How many ids, the last ones, have no result because of `max_bytes`. Ask for them in another call.").Example(1),
+	),
 ))
 
 // getBatchRoute is the route of a dataset that gets several records.
@@ -44,9 +47,12 @@ func (s *Server) getBatchRoute(d query.Dataset) Route {
 		Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Budget: Budget{placesGetBatch, rowsGet(d), 1024},
 		endpoint: takesBatchWith("ids", rule.UUID[uuid.UUID](), getBatchOptions(d), s.getDataBatch(d)), doc: operationDoc{
 			tag: tagData, summary: "Get several " + string(d),
-			text:     "An id that is given twice is answered, and costs, twice. `fields` and `include` apply to all records.",
-			examples: []example{{"two", "One with two of its fields, one unknown", []byte(`{"ids":["` + schema.SampleID + `","01a1fe20-0000-7000-8000-00000000dead"],"fields":["id","created_at"]}`)}},
-			data:     resultsData(batchResults("id", recordWithRelated(d), batchCodes(fault.RecordNotFound)...)), metadata: getBatchMetadata,
+			text: "An id that is given twice is answered, and costs, twice. `fields` and `include` apply to all records.",
+			examples: []example{{
+				"two", "One with two of its fields, one unknown",
+				[]byte(`{"ids":["` + schema.SampleID + `","01a1fe20-0000-7000-8000-00000000dead"],"fields":["id","created_at"]}`),
+			}},
+			data: resultsData(batchResults("id", recordWithRelated(d), batchCodes(fault.RecordNotFound)...)), metadata: getBatchMetadata,
 		}}
 }
 
@@ -57,7 +63,10 @@ func getBatchOptions(d query.Dataset) batchOptions[getOptions] {
 		Described("Related records to embed, as in a get.")
 	fields := fieldsOfRecord[d]
 	return batchOptions[getOptions]{
-		properties: []schema.Property{schema.Optional("fields", fields.Schema), schema.Optional("include", include.Schema), schema.Optional("max_bytes", query.MaxBytesRule.Schema)},
+		properties: []schema.Property{
+			schema.Optional("fields", fields.Schema), schema.Optional("include", include.Schema),
+			schema.Optional("max_bytes", query.MaxBytesRule.Schema),
+		},
 		read: func(issues *input.Issues, r *input.Reader, into *getOptions) {
 			into.fields = fields.Member(issues, r, "fields", false)
 			into.maxBytes = query.MaxBytesRule.Member(issues, r, "max_bytes", false)

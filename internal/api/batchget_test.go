@@ -42,7 +42,8 @@ func (w *world) getBatch(t *testing.T, key, dataset, body string, charged int) [
 	var data gotBatch
 	var m struct{ Credits, Succeeded, Failed int }
 	a.into(t, &data, &m)
-	if m.Credits != charged || m.Succeeded != charged || m.Failed != len(data.Results)-charged || a.header.Get("X-Credits-Charged") != fmt.Sprint(charged) {
+	if m.Credits != charged || m.Succeeded != charged || m.Failed != len(data.Results)-charged ||
+		a.header.Get("X-Credits-Charged") != fmt.Sprint(charged) {
 		t.Errorf("%s: %+v, charged %s, want %d", body, m, a.header.Get("X-Credits-Charged"), charged)
 	}
 	for i, r := range data.Results {
@@ -66,7 +67,11 @@ func TestGetBatch(t *testing.T) {
 		include, err := json.Marshal(keys)
 		fatal(t, err)
 		one, two := searchtest.ID(letter, 1), searchtest.ID(letter, 2)
-		results := w.getBatch(t, key, string(d), fmt.Sprintf(`{"ids":[%q,%q,"x",%q,%q,7],"include":%s}`, two, unknownID, strings.ToUpper(one), two, include), 3)
+		results := w.getBatch(
+			t, key, string(d),
+			fmt.Sprintf(`{"ids":[%q,%q,"x",%q,%q,7],"include":%s}`, two, unknownID, strings.ToUpper(one), two, include),
+			3,
+		)
 		var statuses []string
 		for _, r := range results {
 			statuses = append(statuses, r.Status+" "+r.ID)
@@ -157,7 +162,10 @@ func TestFieldsOfAnswers(t *testing.T) {
 	w, key := gets(t, 100_000)
 	w.holds(t)
 	account := searchtest.ID("a", 1)
-	w.call(t, key, "POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"tags":["<b>"],"icp_tier":"tier_1"}`, account)).into(t, nil, nil)
+	w.call(
+		t, key, "POST", "/workspace/accounts/upsert",
+		fmt.Sprintf(`{"account_id":%q,"tags":["<b>"],"icp_tier":"tier_1"}`, account),
+	).into(t, nil, nil)
 	var view struct{ View struct{ ID string } }
 	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).into(t, &view, nil)
 
@@ -177,8 +185,15 @@ func TestFieldsOfAnswers(t *testing.T) {
 		{"POST", "/data/accounts/search", names(query.Fields(query.Accounts)), nil, "0"},
 		{"POST", "/data/signals/search", names(query.Fields(query.Signals)), nil, "0"},
 		{"GET", "/workspace/accounts/" + account, names(query.RowFields(query.Accounts, query.BookRecord)), nil, ""},
-		{"POST", "/workspace/accounts/search", names(query.RowFields(query.Accounts, query.BookRow)), query.RowChoice(query.Accounts, query.BookRow), "0"},
-		{"POST", "/workspace/views/" + view.View.ID + "/records/search", names(query.RowFields(query.Accounts, query.ViewRow)), query.RowChoice(query.Accounts, query.ViewRow), "records"},
+		{
+			"POST", "/workspace/accounts/search", names(query.RowFields(query.Accounts, query.BookRow)),
+			query.RowChoice(query.Accounts, query.BookRow), "0",
+		},
+		{
+			"POST", "/workspace/views/" + view.View.ID + "/records/search",
+			names(query.RowFields(query.Accounts, query.ViewRow)), query.RowChoice(query.Accounts, query.ViewRow),
+			"records",
+		},
 	} {
 		choice := c.all
 		if c.choice != nil {
@@ -237,12 +252,15 @@ func TestFieldsOfAnswers(t *testing.T) {
 		}
 	}
 	var related map[string]json.RawMessage
-	w.call(t, key, "GET", "/data/contacts/"+searchtest.ID("c", 1)+"?include=account,projects&fields=%20name%20,email", "").into(t, &related, nil)
+	w.call(
+		t, key, "GET", "/data/contacts/"+searchtest.ID("c", 1)+"?include=account,projects&fields=%20name%20,email", "",
+	).into(t, &related, nil)
 	if got := slices.Sorted(maps.Keys(related)); !slices.Equal(got, []string{"account", "email", "id", "name", "projects"}) {
 		t.Errorf("with related records: %v", got)
 	}
 	for _, fields := range []string{"", "nmae", "name,", "icp_tier", "name&fields=city"} {
-		if a := w.call(t, key, "GET", "/data/accounts/"+account+"?fields="+fields, ""); a.code() != "validation" || !strings.Contains(a.text, `"path":["fields"`) {
+		if a := w.call(t, key, "GET", "/data/accounts/"+account+"?fields="+fields, ""); a.code() != "validation" ||
+			!strings.Contains(a.text, `"path":["fields"`) {
 			t.Errorf("%q: %d %s", fields, a.status, a.text)
 		}
 	}

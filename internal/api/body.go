@@ -97,7 +97,9 @@ func (c *call) receive() (room bool) {
 			_, err = io.Copy(io.Discard, body)
 		}
 		if err != nil {
-			c.bodyErr = fault.Validation(fault.Issue{Code: fault.Custom, Message: noBodyText + ", and the one that was sent could not be read to its end"})
+			c.bodyErr = fault.Validation(fault.Issue{
+				Code: fault.Custom, Message: noBodyText + ", and the one that was sent could not be read to its end",
+			})
 		} else {
 			c.checkStray(start)
 		}

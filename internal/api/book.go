@@ -39,8 +39,11 @@ func (s *Server) bookRoutes() []Route {
 				endpoint: takes(query.SearchRule(d, query.Book), s.searchBook),
 				doc: operationDoc{
 					tag: tagBook, summary: "Search the " + string(d) + " of the book",
-					examples: []example{{"tagged", "Those with a tag, changed last first", []byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`)}},
-					data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true,
+					examples: []example{{
+						"tagged", "Those with a tag, changed last first",
+						[]byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`),
+					}},
+					data: schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true,
 					links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
 				}},
 			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one,
@@ -120,9 +123,12 @@ func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
 func (s *Server) bookSearch(c *call, q query.Query) searching {
 	in := c.workspace()
 	q.Base.Workspace = in.String()
-	return searching{q, "search_workspace_" + string(q.Dataset), q.ReadsPrivate(), func(ctx context.Context, q query.Query) (query.Page, error) {
-		return s.Records.SearchBook(ctx, in, q)
-	}, recordsOf}
+	return searching{
+		q, "search_workspace_" + string(q.Dataset), q.ReadsPrivate(),
+		func(ctx context.Context, q query.Query) (query.Page, error) {
+			return s.Records.SearchBook(ctx, in, q)
+		}, recordsOf,
+	}
 }
 
 func (s *Server) getBook(d query.Dataset) handler {

@@ -19,14 +19,21 @@ func TestMatchByDomain(t *testing.T) {
 	data := searchtest.NewWorld()
 	stored := []string{
 		"plain.example", "https://www.path.example/about/us?x=1#y", "http://port.example:8080", "WWW.CASE.example.",
-		"HTTPS://user@both.example:443/Team", "Bücher.example/kontakt", "xn--mller-kva.example/", "b%C3%A4r.example", "two.example", "http://two.example/en",
+		"HTTPS://user@both.example:443/Team", "Bücher.example/kontakt", "xn--mller-kva.example/", "b%C3%A4r.example",
+		"two.example", "http://two.example/en",
 	}
 	for i, domain := range stored {
 		name, err := json.Marshal(domain)
 		fatal(t, err)
-		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm","domains":["other%d.example",%s]}`, searchtest.ID("a", i+1), i, name)))
+		data.Add(searchtest.Record(
+			t, query.Accounts,
+			fmt.Sprintf(`{"id":%q,"name":"Firm","domains":["other%d.example",%s]}`, searchtest.ID("a", i+1), i, name),
+		))
 	}
-	data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"None","domains":["https://","  /  "]}`, searchtest.ID("a", 99))))
+	data.Add(searchtest.Record(
+		t, query.Accounts,
+		fmt.Sprintf(`{"id":%q,"name":"None","domains":["https://","  /  "]}`, searchtest.ID("a", 99)),
+	))
 	w.load(t, data)
 	w.holds(t)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 0)}})
@@ -58,7 +65,8 @@ func TestMatchByDomain(t *testing.T) {
 		}
 	}
 	for domain, want := range map[string]verdict{
-		"two.example": {409, "ambiguous_match"}, "bucher.example": {404, "not_found"}, "about": {404, "not_found"}, "sub.path.example": {404, "not_found"},
+		"two.example": {409, "ambiguous_match"}, "bucher.example": {404, "not_found"}, "about": {404, "not_found"},
+		"sub.path.example": {404, "not_found"},
 	} {
 		if a := upsert(domain); (verdict{a.status, a.code()}) != want {
 			t.Errorf("%s: %d %s", domain, a.status, a.text)

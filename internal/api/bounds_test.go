@@ -36,10 +36,14 @@ func TestBoundsOverHTTP(t *testing.T) {
 			}
 		}
 	}
-	batches("Views", "/workspace/views/upsert/batch", `{"inputs":[`+viewBody("account", "static", "A")+`,`+viewBody("account", "static", "a")+`,`+
+	batches("Views", "/workspace/views/upsert/batch", `{"inputs":[`+viewBody("account", "static", "A")+`,`+
+		viewBody("account", "static", "a")+`,`+
 		viewBody("contact", "static", "B")+`,`+viewBody("account", "static", "C")+`]}`, "ok", "view_name_conflict", "ok", "limit_reached")
-	batches("a book", "/workspace/accounts/upsert/batch", `{"inputs":[`+account(1, "x")+`,`+account(2, "x")+`,`+account(3, "x")+`,`+account(1, "y")+`]}`,
-		"ok", "ok", "limit_reached", "ok")
+	batches(
+		"a book", "/workspace/accounts/upsert/batch",
+		`{"inputs":[`+account(1, "x")+`,`+account(2, "x")+`,`+account(3, "x")+`,`+account(1, "y")+`]}`,
+		"ok", "ok", "limit_reached", "ok",
+	)
 	if a := w.call(t, w.key, "POST", "/workspace/accounts/upsert", account(2, "z")); a.status != 200 {
 		t.Errorf("a record that is in the book: %d %s", a.status, a.text)
 	}
@@ -76,7 +80,10 @@ func TestInvitationEmailOverHTTP(t *testing.T) {
 		t.Helper()
 		var data struct{ Letter any }
 		data.Letter = &email
-		s.want(address, s.call(t, s.key, "POST", "/workspace/invitations", `{"email":"`+address+`","role":"member"}`), 200, "").into(t, &data, nil)
+		s.want(
+			address, s.call(t, s.key, "POST", "/workspace/invitations", `{"email":"`+address+`","role":"member"}`), 200,
+			"",
+		).into(t, &data, nil)
 		return email
 	}
 	if l := invite("a@example.com"); l.Status != "none" || l.DueAt != nil || l.PacedBy != nil {

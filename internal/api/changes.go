@@ -34,10 +34,16 @@ func (s *Server) changesRoutes() []Route {
 			endpoint: takes(query.ChangesRule(d), s.readChanges),
 			doc: operationDoc{
 				tag: tagData, summary: "Follow the changes of " + string(d),
-				text:     "What changed of the global records, in the order in which searches saw it: new, changed, deleted and merged records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are kept for 90 days, unless the operator says otherwise.",
-				free:     "Without `records` it",
-				examples: []example{{"now", "A cursor from now on", []byte(`{}`)}, {"since", "What was told since a day, with two fields of each record", []byte(`{"since":"2026-01-31","records":true,"fields":["id","updated_at"],"limit":50}`)}},
-				data:     schema.Array(changeSchema(d), 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
+				text: "What changed of the global records, in the order in which searches saw it: new, changed, deleted and merged records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are kept for 90 days, unless the operator says otherwise.",
+				free: "Without `records` it",
+				examples: []example{
+					{"now", "A cursor from now on", []byte(`{}`)},
+					{
+						"since", "What was told since a day, with two fields of each record",
+						[]byte(`{"since":"2026-01-31","records":true,"fields":["id","updated_at"],"limit":50}`),
+					},
+				},
+				data: schema.Array(changeSchema(d), 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
 			}})
 	}
 	return routes
@@ -46,10 +52,18 @@ func (s *Server) changesRoutes() []Route {
 func changeSchema(d query.Dataset) *schema.Schema {
 	return schema.Named(d.Title()+"Change", schema.Object(
 		schema.Required("id", schema.UUID()),
-		schema.Required("op", schema.OneOf(string(changes.Upsert), string(changes.Delete), string(changes.Merge), string(changes.Leave)).Described("`upsert`: the record is new or has other values; `delete`: it is gone; `merge`: it is gone, because it became `into`; `leave`: it does not match `filters`, whether or not it did before.")),
+		schema.Required(
+			"op",
+			schema.OneOf(string(changes.Upsert), string(changes.Delete), string(changes.Merge), string(changes.Leave)).Described(
+				"`upsert`: the record is new or has other values; `delete`: it is gone; `merge`: it is gone, because it became `into`; `leave`: it does not match `filters`, whether or not it did before.",
+			),
+		),
 		schema.Optional("into", schema.UUID().Described("Only of a `merge`: what the record became. That may have become another since.")),
 		schema.Required("at", schema.Time().Described("When the change was told: searches saw it.")),
-		schema.Required("changed", schema.Array(schema.String("stage"), 0, 0).Described("The fields of an `upsert` that have other values; all of them where the record is new.")),
+		schema.Required(
+			"changed",
+			schema.Array(schema.String("stage"), 0, 0).Described("The fields of an `upsert` that have other values; all of them where the record is new."),
+		),
 		schema.Optional("record", recordSchema(d).Described("The record as it is now; only of an `upsert`, with `records`.")),
 	))
 }
@@ -66,7 +80,10 @@ type changesMetadata struct {
 var changesMetadataSchema = schema.Named("ChangesMetadata", schema.Object(
 	schema.Required("next", schema.Cursor().Described("The cursor of what follows.")),
 	schema.Required("caught_up", schema.Boolean().Described("Nothing follows yet.")),
-	schema.Required("lag_s", (&schema.Schema{Type: "number", Minimum: int64(0)}).Described("How many seconds ago the last change of the page was told; 0 if nothing follows.").Example(0)),
+	schema.Required(
+		"lag_s",
+		(&schema.Schema{Type: "number", Minimum: int64(0)}).Described("How many seconds ago the last change of the page was told; 0 if nothing follows.").Example(0),
+	),
 	schema.Required("credits", schema.Integer(0, query.MaxChanges).Described("1 for each record.").Example(0)),
 	hints,
 ))

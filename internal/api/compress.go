@@ -14,7 +14,10 @@ const smallestCompressed = 1025
 // compressed compresses JSON with zstd or gzip, whichever the client prefers. Levels
 // are the fastest ones: pages are small, and sent while the client waits.
 func compressed(h http.Handler) http.Handler {
-	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(smallestCompressed), gzhttp.ContentTypes([]string{"application/json"}), gzhttp.CompressionLevel(gzip.BestSpeed))
+	wrap, err := gzhttp.NewWrapper(
+		gzhttp.MinSize(smallestCompressed), gzhttp.ContentTypes([]string{"application/json"}),
+		gzhttp.CompressionLevel(gzip.BestSpeed),
+	)
 	if err != nil {
 		panic(err) // the options are constant
 	}

@@ -19,9 +19,16 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 	policy := cors.New(cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
-		AllowedHeaders: []string{"Authorization", "Content-Type", headerIfNoneMatch, headerIdempotencyKey, RequestIDHeader, "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"},
-		ExposedHeaders: []string{"ETag", "Retry-After", "WWW-Authenticate", RequestIDHeader, headerCharged, headerUsed, headerRemaining, headerCeiling, headerNextAt, headerKeyRemaining, headerLimit, headerTokens, headerTokenReset, headerReplayed},
-		MaxAge:         corsMaxAge,
+		AllowedHeaders: []string{
+			"Authorization", "Content-Type", headerIfNoneMatch, headerIdempotencyKey, RequestIDHeader,
+			"Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name",
+		},
+		ExposedHeaders: []string{
+			"ETag", "Retry-After", "WWW-Authenticate", RequestIDHeader, headerCharged, headerUsed, headerRemaining,
+			headerCeiling, headerNextAt, headerKeyRemaining, headerLimit, headerTokens, headerTokenReset,
+			headerReplayed,
+		},
+		MaxAge: corsMaxAge,
 	})
 	return func(ctx *gin.Context) {
 		preflight := ctx.Request.Method == http.MethodOptions && ctx.GetHeader("Access-Control-Request-Method") != ""

@@ -15,7 +15,10 @@ func TestCORS(t *testing.T) {
 	w, key := gets(t, 100)
 	const ours = "https://app.example"
 	preflight := func(origin, path, method, headers string) answer {
-		return w.ask(t, "", "OPTIONS", path, "", "Origin", origin, "Access-Control-Request-Method", method, "Access-Control-Request-Headers", headers)
+		return w.ask(
+			t, "", "OPTIONS", path, "", "Origin", origin, "Access-Control-Request-Method", method,
+			"Access-Control-Request-Headers", headers,
+		)
 	}
 	allowed := func(a answer) string { return a.header.Get("Access-Control-Allow-Origin") }
 	if a := preflight(ours, "/data/accounts/search", "POST", "authorization"); a.status != 405 || allowed(a) != "" {
@@ -52,7 +55,8 @@ func TestCORS(t *testing.T) {
 	for origin, is := range map[string]bool{ours: true, "null": false, "https://evil.example": false, "": false} {
 		for _, token := range []string{key, "wrong"} {
 			a := w.ask(t, token, "POST", "/data/accounts/search", `{}`, "Origin", origin)
-			if (allowed(a) == origin) != is && origin != "" || origin == "" && allowed(a) != "" || a.header.Get("Access-Control-Allow-Credentials") != "" {
+			if (allowed(a) == origin) != is && origin != "" || origin == "" && allowed(a) != "" ||
+				a.header.Get("Access-Control-Allow-Credentials") != "" {
 				t.Errorf("%q: %v", origin, a.header)
 			}
 			if is && !strings.Contains(a.header.Get("Access-Control-Expose-Headers"), "X-Credits-Charged") {
@@ -70,7 +74,8 @@ func TestOrigins(t *testing.T) {
 	for origin, ok := range map[string]bool{
 		"https://app.example": true, "http://localhost:3000": true, "https://[::1]:8443": true,
 		"*": false, "null": false, "": false, "https://*.example": false, "https://app.example/": false, "app.example": false,
-		"https://App.example": false, "https://user@app.example": false, "ftp://app.example": false, "https://": false, "https://app.example?x": false,
+		"https://App.example": false, "https://user@app.example": false, "ftp://app.example": false, "https://": false,
+		"https://app.example?x": false,
 	} {
 		if err := api.CheckOrigin(origin); (err == nil) != ok {
 			t.Errorf("%q: %v", origin, err)

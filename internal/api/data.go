@@ -36,7 +36,8 @@ func (s *Server) dataRoutes() []Route {
 					data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true, links: links,
 				}},
 			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(),
-				Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Conditional: true, Budget: Budget{placesSearch, rowsGet(d), 256},
+				Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Conditional: true,
+				Budget:   Budget{placesSearch, rowsGet(d), 256},
 				endpoint: noBody(s.getData(d)),
 				doc: operationDoc{
 					tag: tagData, summary: "Get one " + d.Singular(), params: []openapi.Parameter{includeParam(d), fieldsParam(d, fieldsOfRecord[d])},
@@ -50,8 +51,14 @@ func (s *Server) dataRoutes() []Route {
 
 // searchExamples are requests of each dataset that show the grammar.
 var searchExamples = map[query.Dataset][]example{
-	query.Accounts: {{"builders", "Builders in Calgary with a project under construction", []byte(`{"query":"builders","filters":{"account_type":{"value":["general_contractor","developer"]},"city":{"value":"calgary"}},"relations":{"has_project":{"stage":{"value":"under_construction"}}},"sort":{"field":"projects_count","order":"desc"},"limit":10}`)}},
-	query.Contacts: {{"managers", "Project managers without a completed project", []byte(`{"filters":{"role":{"value":"project_manager"}},"relations":{"without_project":{"stage":{"value":"completed"}}},"limit":10}`)}},
+	query.Accounts: {{
+		"builders", "Builders in Calgary with a project under construction",
+		[]byte(`{"query":"builders","filters":{"account_type":{"value":["general_contractor","developer"]},"city":{"value":"calgary"}},"relations":{"has_project":{"stage":{"value":"under_construction"}}},"sort":{"field":"projects_count","order":"desc"},"limit":10}`),
+	}},
+	query.Contacts: {{
+		"managers", "Project managers without a completed project",
+		[]byte(`{"filters":{"role":{"value":"project_manager"}},"relations":{"without_project":{"stage":{"value":"completed"}}},"limit":10}`),
+	}},
 	query.Projects: {{"garages", "Garages that cost 10,000 or more", []byte(`{"query":"garage","filters":{"stage":{"value":["permitted","under_construction"]},"cost":{"value":[10000,null]},"filed_at":{"value":["2015-01-01","2019-12-31"]}},"relations":{"has_signal":{"signal_type":{"value":"permit_issued"}}},"sort":{"field":"cost","order":"desc"},"limit":10}`)}},
 	query.Signals:  {{"issued", "Permits issued since a day", []byte(`{"filters":{"signal_type":{"value":"permit_issued"},"occurred_at":{"value":["2026-01-31",null]}},"limit":100}`)}},
 }
@@ -115,7 +122,10 @@ func (c *call) includes(d query.Dataset) ([]query.Include, error) {
 		key = strings.TrimSpace(key)
 		i := slices.IndexFunc(known, func(inc query.Include) bool { return inc.Key == key })
 		if i < 0 {
-			return nil, fault.New(fault.BadRequest, "%s cannot include %.100q%s; known: %s", d, key, input.DidYouMean(" (", key, includeKeys(d), ")"), strings.Join(includeKeys(d), ", "))
+			return nil, fault.New(
+				fault.BadRequest, "%s cannot include %.100q%s; known: %s", d, key,
+				input.DidYouMean(" (", key, includeKeys(d), ")"), strings.Join(includeKeys(d), ", "),
+			)
 		}
 		if !slices.Contains(includes, known[i]) {
 			includes = append(includes, known[i])

@@ -40,12 +40,18 @@ func (s *Server) documentRows(document []byte) []stranger {
 	var rows []stranger
 	whole := s.openAPI(document)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		rows = append(rows, stranger{method: method, path: Version + documentPath, operation: "get_openapi", class: classDocuments, cost: costOpenAPI, handle: whole})
+		rows = append(rows, stranger{
+			method: method, path: Version + documentPath, operation: "get_openapi", class: classDocuments,
+			cost: costOpenAPI, handle: whole,
+		})
 		show := func(ctx *gin.Context) { showPage(ctx, pages()) }
 		rows = append(rows,
 			stranger{method: method, path: DocsPath, operation: opDocs, class: classDocuments, handle: show},
 			stranger{method: method, path: DocsPath + "/*file", operation: opDocs, class: classDocuments, handle: show},
-			stranger{method: method, path: DocsPath + manual.SearchPath, below: true, operation: opDocs, class: classDocuments, cost: costSearch, handle: s.searchPages(pages)})
+			stranger{
+				method: method, path: DocsPath + manual.SearchPath, below: true, operation: opDocs,
+				class: classDocuments, cost: costSearch, handle: s.searchPages(pages),
+			})
 	}
 	return rows
 }
@@ -101,9 +107,12 @@ func showPage(ctx *gin.Context, m *manual.Manual) {
 func (s *Server) manual() *manual.Manual {
 	m, err := manual.New(manual.Options{
 		Root: DocsPath, Files: atlas.Documents, Folder: "docs", Index: "docs/README.md",
-		Addresses: map[string]string{"README.md": "start", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "reporting.md"},
-		Made:      map[string][]byte{errorsPage: errorsText()},
-		Document:  s.Document(), DocumentAddress: Version + documentPath, Errors: errorsPage, Version: release.Version(),
+		Addresses: map[string]string{
+			"README.md": "start", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md",
+			"SECURITY.md": "reporting.md",
+		},
+		Made:     map[string][]byte{errorsPage: errorsText()},
+		Document: s.Document(), DocumentAddress: Version + documentPath, Errors: errorsPage, Version: release.Version(),
 		After: "Use", Beside: "- [Reference](" + referencePath + "): all operations, with forms that send their requests\n" +
 			"- [Errors](" + errorsPath + "): each code, what it means and what to do",
 	})

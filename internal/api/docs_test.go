@@ -59,11 +59,13 @@ func TestDocumentation(t *testing.T) {
 		}
 		for directive := range strings.SplitSeq(w.Header().Get("Content-Security-Policy"), ";") {
 			name, sources, _ := strings.Cut(strings.TrimSpace(directive), " ")
-			if live := strings.HasPrefix(path, "/docs/reference"); sources != "'none'" && (sources != "'self'" || !live && (name == "script-src" || name == "connect-src")) {
+			if live := strings.HasPrefix(path, "/docs/reference"); sources != "'none'" &&
+				(sources != "'self'" || !live && (name == "script-src" || name == "connect-src")) {
 				t.Errorf("%s: %s", path, directive)
 			}
 		}
-		if text := w.Body.String(); strings.Contains(text, "<style") || regexp.MustCompile(`<[^>]* style=|<script>|<[^>]* on[a-z]+=`).MatchString(text) {
+		if text := w.Body.String(); strings.Contains(text, "<style") ||
+			regexp.MustCompile(`<[^>]* style=|<script>|<[^>]* on[a-z]+=`).MatchString(text) {
 			t.Errorf("%s has a style or a script in its text", path)
 		} else if named := regexp.MustCompile(`<a href="/docs/[^"]*">[\w./-]*\.md</a>`).FindString(text); named != "" {
 			t.Errorf("%s calls a page by its file: %s", path, named)
@@ -145,20 +147,24 @@ func TestDocumentationServed(t *testing.T) {
 	w := docsPage(t, http.MethodGet, "/docs/clients", "Accept-Encoding", "gzip")
 	unpacked, err := gzip.NewReader(w.Body)
 	fatal(t, err)
-	if text, err := io.ReadAll(unpacked); err != nil || string(text) != plain.Body.String() || w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("ETag") == tag {
+	if text, err := io.ReadAll(unpacked); err != nil || string(text) != plain.Body.String() ||
+		w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("ETag") == tag {
 		t.Errorf("%v %v", err, w.Header())
 	}
-	if w := docsPage(t, http.MethodHead, "/docs/clients"); w.Code != http.StatusOK || w.Body.Len() > 0 || w.Header().Get("Content-Length") == "" {
+	if w := docsPage(t, http.MethodHead, "/docs/clients"); w.Code != http.StatusOK || w.Body.Len() > 0 ||
+		w.Header().Get("Content-Length") == "" {
 		t.Errorf("HEAD: %d, %v", w.Code, w.Header())
 	}
 	if w := docsPage(t, http.MethodPost, "/docs"); w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST: %d, Allow %q", w.Code, w.Header().Get("Allow"))
 	}
-	if w := docsPage(t, http.MethodGet, "/docs/clients.md"); !strings.HasPrefix(w.Body.String(), "# ") || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/markdown") {
+	if w := docsPage(t, http.MethodGet, "/docs/clients.md"); !strings.HasPrefix(w.Body.String(), "# ") ||
+		!strings.HasPrefix(w.Header().Get("Content-Type"), "text/markdown") {
 		t.Errorf("Markdown: %v %.20s", w.Header(), w.Body)
 	}
 	styles := regexp.MustCompile(`/docs/assets/[^"]*\.css`).FindString(plain.Body.String())
-	if w := docsPage(t, http.MethodGet, styles); !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
+	if w := docsPage(t, http.MethodGet, styles); !strings.Contains(w.Header().Get("Cache-Control"), "immutable") ||
+		!strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
 		t.Errorf("%s: %v", styles, w.Header())
 	}
 	if w := docsPage(t, http.MethodGet, "/docs/"); w.Code != http.StatusOK {
@@ -174,19 +180,25 @@ func TestDocumentationServed(t *testing.T) {
 func TestMissingPages(t *testing.T) {
 	t.Parallel()
 	for path, near := range map[string]string{
-		"/docs/operator": "/docs/operators", "/docs/clinets": "/docs/clients", "/docs/clients.html": "/docs/clients", "/docs/guides/security": "/docs/security",
-		"/docs/decisions/9-read-your-writes": "/docs/decisions/009-read-your-writes", "/docs/search_accounts": "/docs/reference/data#search_accounts",
-		"/docs/none-such-thing-here": "", "/docs/%2e%2e/x": "", "/docs//evil.example": "", "/docs/%3Cscript%3Ealert(1)%3C/script%3E": "", "/docs/" + strings.Repeat("a", 1000): "",
+		"/docs/operator": "/docs/operators", "/docs/clinets": "/docs/clients", "/docs/clients.html": "/docs/clients",
+		"/docs/guides/security":              "/docs/security",
+		"/docs/decisions/9-read-your-writes": "/docs/decisions/009-read-your-writes",
+		"/docs/search_accounts":              "/docs/reference/data#search_accounts",
+		"/docs/none-such-thing-here":         "", "/docs/%2e%2e/x": "", "/docs//evil.example": "",
+		"/docs/%3Cscript%3Ealert(1)%3C/script%3E": "", "/docs/" + strings.Repeat("a", 1000): "",
 	} {
 		shown := docsPage(t, http.MethodGet, path, "Accept", "text/html")
-		if shown.Code != http.StatusNotFound || !strings.HasPrefix(shown.Header().Get("Content-Type"), "text/html") || strings.Contains(shown.Body.String(), "<script>") || shown.Body.Len() > 20_000 {
+		if shown.Code != http.StatusNotFound || !strings.HasPrefix(shown.Header().Get("Content-Type"), "text/html") ||
+			strings.Contains(shown.Body.String(), "<script>") || shown.Body.Len() > 20_000 {
 			t.Errorf("%s: %d %v, %d bytes", path, shown.Code, shown.Header(), shown.Body.Len())
 		}
-		if asks := strings.Contains(shown.Body.String(), "Did you mean"); asks != (near != "") || !strings.Contains(shown.Body.String(), `<a href="`+near) {
+		if asks := strings.Contains(shown.Body.String(), "Did you mean"); asks != (near != "") ||
+			!strings.Contains(shown.Body.String(), `<a href="`+near) {
 			t.Errorf("%s does not name %q: %s", path, near, shown.Body)
 		}
 		program := docsPage(t, http.MethodGet, path)
-		if program.Code != http.StatusNotFound || !strings.Contains(program.Body.String(), `"code":"not_found"`) || near != "" && !strings.Contains(program.Body.String(), "did you mean "+near+"?") {
+		if program.Code != http.StatusNotFound || !strings.Contains(program.Body.String(), `"code":"not_found"`) ||
+			near != "" && !strings.Contains(program.Body.String(), "did you mean "+near+"?") {
 			t.Errorf("%s: %d %s", path, program.Code, program.Body)
 		}
 	}
@@ -207,8 +219,11 @@ func TestDocumentationSearchesWords(t *testing.T) {
 func TestDocumentationSearch(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		"restore": `<a href="/docs/operators#backup-and-restore">`, "idempotency_conflict": `<a href="/docs/errors#idempotency_conflict">`, "search_contacts": `<a href="/docs/reference/data#search_contacts">`,
-		"": "Type words", "getting+started": `<a href="/docs/start`, "zzzqqq": "No section has", "%3Cscript%3E": "&lt;script&gt;", strings.Repeat("%C3%A9", 300): "No section has",
+		"restore":              `<a href="/docs/operators#backup-and-restore">`,
+		"idempotency_conflict": `<a href="/docs/errors#idempotency_conflict">`,
+		"search_contacts":      `<a href="/docs/reference/data#search_contacts">`,
+		"":                     "Type words", "getting+started": `<a href="/docs/start`, "zzzqqq": "No section has",
+		"%3Cscript%3E": "&lt;script&gt;", strings.Repeat("%C3%A9", 300): "No section has",
 	} {
 		w := docsPage(t, http.MethodGet, "/docs/search?q="+query)
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) || strings.Contains(w.Body.String(), "<script>") {

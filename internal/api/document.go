@@ -130,8 +130,13 @@ func short(header string) string { return strings.ReplaceAll(header, "-", "") }
 
 func sharedHeaders() schema.Map[openapi.Header] {
 	h := schema.Map[openapi.Header]{
-		{Name: "RequestId", Value: openapi.Header{Required: true, Description: "The request's id: the caller's own, or a new UUID.", Schema: schema.Printable(128)}},
-		{Name: "RetryAfter", Value: openapi.Header{Required: true, Description: "In how many seconds to try again.", Schema: schema.Integer(1, 86_400)}},
+		{Name: "RequestId", Value: openapi.Header{
+			Required: true, Description: "The request's id: the caller's own, or a new UUID.",
+			Schema: schema.Printable(128),
+		}},
+		{Name: "RetryAfter", Value: openapi.Header{
+			Required: true, Description: "In how many seconds to try again.", Schema: schema.Integer(1, 86_400),
+		}},
 		{Name: "RetryAfterIfKnown", Value: openapi.Header{Description: "In how many seconds to try again.", Schema: schema.Integer(1, 86_400)}},
 	}
 	h = append(h, schema.Member[openapi.Header]{Name: short(headerReplayed), Value: openapi.Header{
@@ -148,7 +153,9 @@ func sharedHeaders() schema.Map[openapi.Header] {
 		{headerTokens, "How many of them are left."},
 		{headerTokenReset, "In how many seconds all of them are there again."},
 	} {
-		h = append(h, schema.Member[openapi.Header]{Name: short(tokens.name), Value: openapi.Header{Description: tokens.text, Schema: schema.Count()}})
+		h = append(h, schema.Member[openapi.Header]{Name: short(tokens.name), Value: openapi.Header{
+			Description: tokens.text, Schema: schema.Count(),
+		}})
 	}
 	h = append(h, schema.Member[openapi.Header]{Name: short(headerNextAt), Value: openapi.Header{
 		Description: "With `rate_limited`: when credits return.", Schema: schema.Time(),
@@ -159,7 +166,10 @@ func sharedHeaders() schema.Map[openapi.Header] {
 		header := openapi.Header{Required: true, Description: texts[name], Schema: schema.Count()}
 		optional := header
 		optional.Required = false
-		h = append(h, schema.Member[openapi.Header]{Name: short(name), Value: header}, schema.Member[openapi.Header]{Name: short(name) + "IfKnown", Value: optional})
+		h = append(
+			h, schema.Member[openapi.Header]{Name: short(name), Value: header},
+			schema.Member[openapi.Header]{Name: short(name) + "IfKnown", Value: optional},
+		)
 	}
 	return h
 }
@@ -169,39 +179,63 @@ func sharedHeaders() schema.Map[openapi.Header] {
 func servicePaths() schema.Map[openapi.PathItem] {
 	id := schema.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
 	get := func(operation, summary string, body *schema.Schema, more ...schema.Member[openapi.Response]) schema.Map[*openapi.Operation] {
-		ok := openapi.Response{Description: "Success.", Headers: id, Content: openapi.JSON(openapi.MediaType{Schema: body, Example: body.Sample()})}
+		ok := openapi.Response{
+			Description: "Success.", Headers: id,
+			Content: openapi.JSON(openapi.MediaType{Schema: body, Example: body.Sample()}),
+		}
 		return schema.Map[*openapi.Operation]{{Name: "get", Value: &openapi.Operation{
 			ID: operation, Tags: []string{tagService}, Summary: summary, Security: []map[string][]string{},
 			Parameters: []openapi.Parameter{openapi.ParameterRef("RequestId")},
 			Responses:  append(schema.Map[openapi.Response]{{Name: "200", Value: ok}}, more...),
 		}}}
 	}
-	states := schema.Optional("backends", schema.ByKey(schema.OneOf("ok", "unavailable")).Example(map[string]any{"postgres": "ok", "redis": "ok"}))
+	states := schema.Optional(
+		"backends",
+		schema.ByKey(schema.OneOf("ok", "unavailable")).Example(map[string]any{"postgres": "ok", "redis": "ok"}),
+	)
 	filling := schema.Optional("filling", schema.Array(schema.OneOf(query.Held...), 1, len(query.Held)).
 		Described("Datasets whose records of workspaces are being put back after their search index was lost. Searches of a book or a View answer 503 until that workspace's are there."))
-	readiness := schema.Named("Readiness", schema.Object(schema.Required("status", schema.OneOf("ok", "unavailable", "stopping")), states, filling).
+	readiness := schema.Named("Readiness", schema.Object(
+		schema.Required("status", schema.OneOf("ok", "unavailable", "stopping")), states, filling,
+	).
 		When(schema.OneOf("ok", "unavailable").At("status"), schema.Requires("backends"),
 			schema.Never().At("backends").And(schema.Never().At("filling"))))
-	ready, unready := readiness.Narrowed(schema.Const("ok").At("status")), readiness.Narrowed(schema.OneOf("unavailable", "stopping").At("status"))
-	away := openapi.Response{Description: "A backend does not serve, or the server is about to stop.", Headers: append(slices.Clip(id), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")}),
+	ready, unready := readiness.Narrowed(schema.Const("ok").At("status")), readiness.Narrowed(
+		schema.OneOf("unavailable", "stopping").At("status"),
+	)
+	away := openapi.Response{
+		Description: "A backend does not serve, or the server is about to stop.",
+		Headers:     append(slices.Clip(id), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")}),
 		Content: openapi.JSON(openapi.MediaType{Schema: unready, Examples: schema.Map[openapi.Example]{
-			{Name: "unavailable", Value: openapi.Example{Value: health{Status: "unavailable", Backends: map[string]string{"postgres": "ok", "redis": "unavailable"}}}},
+			{Name: "unavailable", Value: openapi.Example{Value: health{
+				Status: "unavailable", Backends: map[string]string{"postgres": "ok", "redis": "unavailable"},
+			}}},
 			{Name: "stopping", Value: openapi.Example{Value: health{Status: "stopping"}}},
-		}})}
+		}}),
+	}
 	root := []openapi.Server{{URL: "/"}}
 	failed := schema.Member[openapi.Response]{Name: "500", Value: failure([]fault.Code{fault.Internal}, id)}
 	often := schema.Member[openapi.Response]{Name: "429", Value: failure([]fault.Code{fault.TooManyRequests}, id)}
 	document := &schema.Schema{Type: "object", Required: []string{"openapi", "info", "paths"}, Properties: schema.Map[*schema.Schema]{
-		{Name: "openapi", Value: &schema.Schema{Type: "string"}}, {Name: "info", Value: &schema.Schema{Type: "object"}}, {Name: "paths", Value: &schema.Schema{Type: "object"}},
+		{Name: "openapi", Value: &schema.Schema{Type: "string"}}, {Name: "info", Value: &schema.Schema{Type: "object"}},
+		{Name: "paths", Value: &schema.Schema{Type: "object"}},
 	}, Examples: []any{map[string]any{
 		"openapi": openapi.Version, "info": map[string]any{"title": "Atlas", "version": "1.0.0"}, "paths": map[string]any{},
 	}}}
 	return schema.Map[openapi.PathItem]{
-		{Name: documentPath, Value: openapi.PathItem{Operations: get("get_openapi", "Get this document", schema.Named("OpenAPIDocument", document), often, failed)}},
+		{Name: documentPath, Value: openapi.PathItem{Operations: get(
+			"get_openapi", "Get this document", schema.Named("OpenAPIDocument", document), often, failed,
+		)}},
 		{Name: "/health/live", Value: openapi.PathItem{Servers: root,
-			Operations: get("get_liveness", "See whether the process answers", schema.Named("Liveness", schema.Object(schema.Required("status", schema.Const("ok")))), often, failed)}},
+			Operations: get(
+				"get_liveness", "See whether the process answers",
+				schema.Named("Liveness", schema.Object(schema.Required("status", schema.Const("ok")))), often, failed,
+			)}},
 		{Name: "/health/ready", Value: openapi.PathItem{Servers: root,
-			Operations: get("get_readiness", "See whether every backend serves", ready, often, schema.Member[openapi.Response]{Name: "503", Value: away}, failed)}},
+			Operations: get(
+				"get_readiness", "See whether every backend serves", ready, often,
+				schema.Member[openapi.Response]{Name: "503", Value: away}, failed,
+			)}},
 	}
 }
 

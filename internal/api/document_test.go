@@ -123,7 +123,10 @@ func TestSchemasHaveNames(t *testing.T) {
 	}
 	for path, item := range at(d, "paths").(map[string]any) {
 		for method, o := range item.(map[string]any) {
-			for _, s := range []any{at(o, "requestBody", "content", "application/json", "schema"), at(o, "responses", "200", "content", "application/json", "schema")} {
+			for _, s := range []any{
+				at(o, "requestBody", "content", "application/json", "schema"),
+				at(o, "responses", "200", "content", "application/json", "schema"),
+			} {
 				if s != nil && at(s, "$ref") == nil {
 					t.Errorf("%s %s has a body without a name", method, path)
 				}
@@ -193,7 +196,8 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 		// A documented path with a wrong method answers 405.
 		w := httptest.NewRecorder()
 		router.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), r.Method, param.ReplaceAllString(r.Path, "x"), nil))
-		if w.Code != http.StatusMethodNotAllowed && r.Method != http.MethodHead && !strings.HasPrefix(path, "/docs") && path != "/llms.txt" && path != "/.well-known/security.txt" {
+		if w.Code != http.StatusMethodNotAllowed && r.Method != http.MethodHead && !strings.HasPrefix(path, "/docs") &&
+			path != "/llms.txt" && path != "/.well-known/security.txt" {
 			served[r.Method+" "+path] = true
 		}
 	}

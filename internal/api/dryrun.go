@@ -20,7 +20,10 @@ type dryRunData struct {
 var dryRunAnswer = schema.Named("DryRun", schema.Object(
 	schema.Required("data", schema.Object(
 		schema.Required("count", schema.Count().Described("All matches, counted exactly.").Example(1311)),
-		schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("What this page would cost; with `max_bytes` and of joins the most that it can cost, as if all its records fit and were there.").Example(query.DefaultLimit)),
+		schema.Required(
+			"credits",
+			schema.Integer(0, query.MaxLimit).Described("What this page would cost; with `max_bytes` and of joins the most that it can cost, as if all its records fit and were there.").Example(query.DefaultLimit),
+		),
 		schema.Optional("explanation", explanation),
 	)),
 	schema.Required("metadata", countMetadataSchema),

@@ -44,7 +44,10 @@ func TestDryRun(t *testing.T) {
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 1_000)}, Scopes: workspace.AllScopes()})
 	w.freeLimit(t, 1, 30)
 	for i := range 3 {
-		w.call(t, key, "POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"notes":"kept"}`, searchtest.ID("a", i+1))).into(t, nil, nil)
+		w.call(
+			t, key, "POST", "/workspace/accounts/upsert",
+			fmt.Sprintf(`{"account_id":%q,"notes":"kept"}`, searchtest.ID("a", i+1)),
+		).into(t, nil, nil)
 	}
 	var view struct{ View struct{ ID string } }
 	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{}}}`).into(t, &view, nil)
@@ -78,7 +81,8 @@ func TestDryRun(t *testing.T) {
 		var got struct{ Count, Credits int }
 		var cost struct{ Credits int }
 		a.into(t, &got, &cost)
-		if got.Count != c.count || got.Credits != c.credits || cost.Credits != 0 || a.header.Get("X-Credits-Charged") != "0" || a.header.Get("RateLimit-Limit") != "30" {
+		if got.Count != c.count || got.Credits != c.credits || cost.Credits != 0 || a.header.Get("X-Credits-Charged") != "0" ||
+			a.header.Get("RateLimit-Limit") != "30" {
 			t.Errorf("%s %s: %s, %v", c.path, body, a.text, a.header)
 		}
 	}
@@ -104,9 +108,15 @@ func TestDryRun(t *testing.T) {
 		}
 	}
 	for text, count := range map[string]int{"ada": 1, "ada@firm.example": 0} {
-		w.call(t, key, "POST", "/workspace/contacts/upsert", fmt.Sprintf(`{"contact_id":%q,"notes":"kept"}`, searchtest.ID("c", 1))).into(t, nil, nil)
+		w.call(
+			t, key, "POST", "/workspace/contacts/upsert",
+			fmt.Sprintf(`{"contact_id":%q,"notes":"kept"}`, searchtest.ID("c", 1)),
+		).into(t, nil, nil)
 		var view struct{ View struct{ ID string } }
-		w.call(t, key, "POST", "/workspace/views/upsert", fmt.Sprintf(`{"dataset":"contact","view_type":"dynamic","name":%q,"definition":{"version":1,"q":%q,"fields":{}}}`, text, text)).into(t, &view, nil)
+		w.call(
+			t, key, "POST", "/workspace/views/upsert",
+			fmt.Sprintf(`{"dataset":"contact","view_type":"dynamic","name":%q,"definition":{"version":1,"q":%q,"fields":{}}}`, text, text),
+		).into(t, &view, nil)
 		for path, body := range map[string]string{"search": `{"dry_run":true}`, "facets": `{}`} {
 			var got struct{ Count int }
 			if w.call(t, key, "POST", "/workspace/views/"+view.View.ID+"/records/"+path, body).into(t, &got, nil); got.Count != count {
@@ -143,7 +153,8 @@ func TestDryRunsAreLimited(t *testing.T) {
 	for range 2 {
 		dry(one).into(t, nil, nil)
 	}
-	if a := dry(one); a.status != http.StatusTooManyRequests || a.code() != "too_many_requests" || a.header.Get("Retry-After") != "1" || a.header.Get("RateLimit-Remaining") != "0" {
+	if a := dry(one); a.status != http.StatusTooManyRequests || a.code() != "too_many_requests" ||
+		a.header.Get("Retry-After") != "1" || a.header.Get("RateLimit-Remaining") != "0" {
 		t.Errorf("the third: %d %s %v", a.status, a.text, a.header)
 	}
 	dry(two).into(t, nil, nil)
@@ -151,11 +162,13 @@ func TestDryRunsAreLimited(t *testing.T) {
 	for _, body := range []string{`{"dry_run":true}`, `{}`} {
 		a := w.call(t, two, "POST", "/data/accounts/search", body)
 		next, err := time.Parse(time.RFC3339, a.header.Get("X-Credits-Next-At"))
-		if a.code() != "rate_limited" || err != nil || time.Until(next) > 25*time.Hour || time.Until(next) < 23*time.Hour || a.header.Get("Retry-After") != strconv.Itoa(24*3600) {
+		if a.code() != "rate_limited" || err != nil || time.Until(next) > 25*time.Hour || time.Until(next) < 23*time.Hour ||
+			a.header.Get("Retry-After") != strconv.Itoa(24*3600) {
 			t.Errorf("%s beyond the ceiling: %d %s %v", body, a.status, a.text, a.header)
 		}
 	}
-	if a := w.call(t, keyOf(), "POST", "/data/accounts/facets", `{}`); a.code() != "rate_limited" || a.header.Get("RateLimit-Remaining") != "" {
+	if a := w.call(t, keyOf(), "POST", "/data/accounts/facets", `{}`); a.code() != "rate_limited" ||
+		a.header.Get("RateLimit-Remaining") != "" {
 		t.Errorf("facets beyond the ceiling drew on the bucket: %d %s %v", a.status, a.text, a.header)
 	}
 	w.server.Ledger = &awayLedger{}

@@ -87,28 +87,34 @@ type batchOptions[O any] struct {
 }
 
 // takesBatchWith is takesBatch with options.
-func takesBatchWith[T, O any](member string, item rule.Rule[T], options batchOptions[O], handle func(c *call, items []batchItem[T], o O) (reply, error)) endpoint {
-	return endpoint{body: batchBody(member, item.Schema, options.properties...), item: item.Schema, items: member, handle: func(c *call) (reply, error) {
-		var o O
-		sent, err := c.batchItems(member, maxBatch, func(issues *input.Issues, r *input.Reader) {
-			if options.read != nil {
-				options.read(issues, r, &o)
+func takesBatchWith[T, O any](
+	member string, item rule.Rule[T], options batchOptions[O],
+	handle func(c *call, items []batchItem[T], o O) (reply, error),
+) endpoint {
+	return endpoint{
+		body: batchBody(member, item.Schema, options.properties...), item: item.Schema, items: member,
+		handle: func(c *call) (reply, error) {
+			var o O
+			sent, err := c.batchItems(member, maxBatch, func(issues *input.Issues, r *input.Reader) {
+				if options.read != nil {
+					options.read(issues, r, &o)
+				}
+			})
+			if err != nil {
+				return reply{}, joinIssues(c.pathIssues, err)
 			}
-		})
-		if err != nil {
-			return reply{}, joinIssues(c.pathIssues, err)
-		}
-		items := make([]batchItem[T], len(sent))
-		for i, each := range sent {
-			issues := each.issues
-			items[i] = batchItem[T]{in: item.Read(&issues, withoutNulls(each.value, item.Schema))}
-			items[i].err = issues.Err()
-		}
-		if len(c.pathIssues) > 0 {
-			return reply{}, joinIssues(c.pathIssues, itemIssues(member, items))
-		}
-		return handle(c, items, o)
-	}}
+			items := make([]batchItem[T], len(sent))
+			for i, each := range sent {
+				issues := each.issues
+				items[i] = batchItem[T]{in: item.Read(&issues, withoutNulls(each.value, item.Schema))}
+				items[i].err = issues.Err()
+			}
+			if len(c.pathIssues) > 0 {
+				return reply{}, joinIssues(c.pathIssues, itemIssues(member, items))
+			}
+			return handle(c, items, o)
+		},
+	}
 }
 
 // pathIDs are the path parameters of the route that are ids: those that its
@@ -133,8 +139,9 @@ func (c *call) pathID(name string) uuid.UUID {
 // mistakenHeaders are headers that other services take in place of what is known here, and
 // what that is. Who sends one relies on it.
 var mistakenHeaders = map[string]string{
-	"X-Idempotency-Key": "send " + headerIdempotencyKey, "Idempotent-Key": "send " + headerIdempotencyKey, "Idempotency-Token": "send " + headerIdempotencyKey,
-	"Workspace-Id": chosenWorkspace, "X-Workspace-Id": chosenWorkspace, "X-Workspace": chosenWorkspace, "X-Atlas-Workspace": chosenWorkspace,
+	"X-Idempotency-Key": "send " + headerIdempotencyKey, "Idempotent-Key": "send " + headerIdempotencyKey,
+	"Idempotency-Token": "send " + headerIdempotencyKey,
+	"Workspace-Id":      chosenWorkspace, "X-Workspace-Id": chosenWorkspace, "X-Workspace": chosenWorkspace, "X-Atlas-Workspace": chosenWorkspace,
 }
 
 var namesOfMistaken = slices.Sorted(maps.Keys(mistakenHeaders))
@@ -145,13 +152,17 @@ const chosenWorkspace = "the workspace is chosen by ?workspace_id="
 // names of headers and query parameters that mean nothing.
 func (c *call) checkPath() {
 	for _, name := range namesOfMistaken {
-		if header := c.gin.Request.Header; header[name] != nil && (mistakenHeaders[name] == chosenWorkspace || header[headerIdempotencyKey] == nil) {
+		if header := c.gin.Request.Header; header[name] != nil &&
+			(mistakenHeaders[name] == chosenWorkspace || header[headerIdempotencyKey] == nil) {
 			c.pathIssues.Add(fault.Custom, []string{name}, "this header means nothing here: %s", mistakenHeaders[name])
 		}
 	}
 	for _, name := range c.route.pathIDs() {
 		if _, ok := input.ReadUUID(c.gin.Param(name)); !ok {
-			c.pathIssues.Add(fault.InvalidFormat, []string{name}, "%s", c.server.paths.notIDText(c.gin.Request.Method, c.gin.Request.URL.Path, c.gin.Param(name)))
+			c.pathIssues.Add(
+				fault.InvalidFormat, []string{name}, "%s",
+				c.server.paths.notIDText(c.gin.Request.Method, c.gin.Request.URL.Path, c.gin.Param(name)),
+			)
 		}
 	}
 	if len(c.params) == 0 {

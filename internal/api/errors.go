@@ -122,10 +122,13 @@ var errorTable = map[fault.Code]errorRow{
 	fault.WebhookDisabled: {status: http.StatusConflict, meaning: "the webhook is disabled, so nothing is replayed to it: an upsert enables it",
 		advice: "Enable the webhook with an upsert, then replay.",
 		sample: "the webhook is disabled: an upsert enables it"},
-	fault.IdempotencyInProgress: {status: http.StatusConflict, meaning: "the first request with this `Idempotency-Key` is still running", retry: true,
+	fault.IdempotencyInProgress: {
+		status: http.StatusConflict, meaning: "the first request with this `Idempotency-Key` is still running",
+		retry:  true,
 		advice: "Repeat the request, with the same key, after `Retry-After`.",
 		agent:  "The same call is under way. Wait a few seconds, and call again.",
-		sample: "the first request with this Idempotency-Key is still running: repeat it shortly"},
+		sample: "the first request with this Idempotency-Key is still running: repeat it shortly",
+	},
 	fault.IdempotencyConflict: {status: http.StatusUnprocessableEntity, meaning: "the `Idempotency-Key` is that of another request of the same operation: with another id in the path, another query string or another body",
 		advice: "Use a new key for each request, and the same for its repetitions, which are equal byte for byte.",
 		agent:  "The user's agreement was used for this call in another spelling: call without confirm to be asked again. Or the client used an Idempotency-Key twice.",
@@ -138,9 +141,12 @@ var errorTable = map[fault.Code]errorRow{
 		advice: "Send less at once: split a batch.",
 		agent:  "Send fewer items.",
 		sample: fmt.Sprintf(tooLargeText, MaxBody)},
-	fault.URITooLong: {status: http.StatusRequestURITooLong, meaning: fmt.Sprintf("a path of over %d bytes or %d segments", maxPath, maxSegments),
-		advice: "Look at how the address is put together. What is searched for belongs in the query string or the body.",
-		sample: fmt.Sprintf(pathTooLongText, maxPath, maxSegments)},
+	fault.URITooLong: {
+		status:  http.StatusRequestURITooLong,
+		meaning: fmt.Sprintf("a path of over %d bytes or %d segments", maxPath, maxSegments),
+		advice:  "Look at how the address is put together. What is searched for belongs in the query string or the body.",
+		sample:  fmt.Sprintf(pathTooLongText, maxPath, maxSegments),
+	},
 	fault.UnsupportedMediaType: {status: http.StatusUnsupportedMediaType, meaning: "a body that is not `application/json`",
 		advice: "Send `Content-Type: application/json`, in UTF-8, not compressed.",
 		sample: "send the body with Content-Type: application/json, not \"text/plain\""},
@@ -152,10 +158,14 @@ var errorTable = map[fault.Code]errorRow{
 		advice: "Wait until its credits return, each 24 hours after it was spent, or ask an operator for a higher `--daily-credits`.",
 		agent:  "The credits of this key are used up for now. Stop, and tell the user. Nothing was charged.",
 		sample: "the API key has used its budget of 1000 credits in 24 hours"},
-	fault.TooManyRequests: {status: http.StatusTooManyRequests, meaning: "the caller uses operations that cost nothing too often, or the API key sends more requests a second than it may; of what needs no key: an address, or all together, send too many", retry: true,
-		advice: "Wait as long as `Retry-After` says, then go on more slowly.",
-		agent:  "Wait as long as Retry-After says, and call again.",
-		sample: "too many requests that cost no credits: at most 20 a second, and 100 at once"},
+	fault.TooManyRequests: {
+		status:  http.StatusTooManyRequests,
+		meaning: "the caller uses operations that cost nothing too often, or the API key sends more requests a second than it may; of what needs no key: an address, or all together, send too many",
+		retry:   true,
+		advice:  "Wait as long as `Retry-After` says, then go on more slowly.",
+		agent:   "Wait as long as Retry-After says, and call again.",
+		sample:  "too many requests that cost no credits: at most 20 a second, and 100 at once",
+	},
 	fault.Internal: {status: http.StatusInternalServerError, meaning: "a mistake of ours; the request id helps to find it",
 		advice: "Report it with the `X-Request-Id` of the answer. Trying again seldom helps.",
 		agent:  "This is a mistake of the service. Call again once; then tell the user the request id.",
@@ -258,12 +268,18 @@ var anyError = func() *schema.Schema {
 		schema.Required("doc_url", docURLSchema),
 		schema.Optional("merged_into", mergedIntoSchema),
 		schema.Optional("name", schema.Const(validationName).Described("Only with `invalid_input`.")),
-		schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("All problems of the request's shape; only with `invalid_input`.")),
+		schema.Optional(
+			"issues",
+			schema.Array(issueSchema, 1, fault.MaxIssues).Described("All problems of the request's shape; only with `invalid_input`."),
+		),
 	)
 	return schema.Named("Error", schema.Object(
 		schema.Optional("success", schema.Only(false).Described("Only with `invalid_input`: always `false`.")),
 		schema.Required("error", schema.Named("ErrorDetail", detail)),
-	).When(schema.Is("code", string(fault.InvalidInput)).At("error"), schema.Requires("success").And(schema.Requires("name", "issues").At("error")), schema.Never().At("success")).
+	).When(
+		schema.Is("code", string(fault.InvalidInput)).At("error"),
+		schema.Requires("success").And(schema.Requires("name", "issues").At("error")), schema.Never().At("success"),
+	).
 		Titled("ErrorResponse").Described("`code` and `message`; if the request's shape is wrong, also `name` and `issues`, and `success`."))
 }()
 
@@ -312,5 +328,6 @@ func (c *call) logFailure(e *fault.Error, err error) {
 		level = slog.LevelDebug // a metric counts these; a line for each would add to the load
 	}
 	c.log().LogAttrs(c.Context(), level, "request failed",
-		slog.String("error", strings.Replace(err.Error(), e.Error(), e.Reason(), 1)), slog.String("code", string(e.Code)), slog.String("message", e.Message))
+		slog.String("error", strings.Replace(err.Error(), e.Error(), e.Reason(), 1)),
+		slog.String("code", string(e.Code)), slog.String("message", e.Message))
 }

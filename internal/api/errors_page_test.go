@@ -14,7 +14,9 @@ import (
 // TestErrorsPage: each error leads to the anchor of its code on a page without scripts.
 func TestErrorsPage(t *testing.T) {
 	t.Parallel()
-	for public, want := range map[string]string{"": "/docs/errors#not_found", "https://atlas.example": "https://atlas.example/docs/errors#not_found"} {
+	for public, want := range map[string]string{
+		"": "/docs/errors#not_found", "https://atlas.example": "https://atlas.example/docs/errors#not_found",
+	} {
 		h := (&api.Server{Log: slog.New(slog.DiscardHandler), PublicURL: public}).Handler()
 		get := func(path string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
@@ -28,10 +30,12 @@ func TestErrorsPage(t *testing.T) {
 		path, anchor, _ := strings.Cut(strings.TrimPrefix(want, public), "#")
 		page := get(path)
 		text := page.Body.String()
-		if page.Code != http.StatusOK || !strings.HasPrefix(page.Header().Get("Content-Type"), "text/html") || !strings.Contains(text, `<h2 id="`+anchor+`"`) {
+		if page.Code != http.StatusOK || !strings.HasPrefix(page.Header().Get("Content-Type"), "text/html") ||
+			!strings.Contains(text, `<h2 id="`+anchor+`"`) {
 			t.Fatalf("%s: %d %.300s", path, page.Code, text)
 		}
-		if policy := page.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "script-src") || strings.Contains(text, "<script") {
+		if policy := page.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
+			strings.Contains(policy, "script-src") || strings.Contains(text, "<script") {
 			t.Errorf("the page can run scripts: %s", policy)
 		}
 		for _, gap := range []string{"<p><strong>When:</strong> .", "What to do:</strong> </p>", "``"} {

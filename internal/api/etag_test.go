@@ -67,7 +67,8 @@ func TestConditionalGets(t *testing.T) {
 	} {
 		first := w.ask(t, key, "GET", path, "")
 		tag := first.header.Get("ETag")
-		if first.status != 200 || !strings.HasPrefix(tag, `W/"`) || first.header.Get("Cache-Control") != "private" || first.header.Get("X-Credits-Charged") != charged {
+		if first.status != 200 || !strings.HasPrefix(tag, `W/"`) || first.header.Get("Cache-Control") != "private" ||
+			first.header.Get("X-Credits-Charged") != charged {
 			t.Errorf("%s: %d %v", path, first.status, first.header)
 		}
 		for _, match := range [][]string{{tag}, {strings.TrimPrefix(tag, "W/")}, {`"x", W/"y" ,` + tag}, {`"x"`, tag}} {
@@ -80,7 +81,8 @@ func TestConditionalGets(t *testing.T) {
 			if free == "1" {
 				free = "0"
 			}
-			if again.status != 304 || again.text != "" || again.header.Get("ETag") != tag || again.header.Get("X-Credits-Charged") != free || again.header.Get("X-Request-Id") == "" {
+			if again.status != 304 || again.text != "" || again.header.Get("ETag") != tag ||
+				again.header.Get("X-Credits-Charged") != free || again.header.Get("X-Request-Id") == "" {
 				t.Errorf("%s %q: %d %q %v", path, match, again.status, again.text, again.header)
 			}
 		}
@@ -102,7 +104,8 @@ func TestConditionalGets(t *testing.T) {
 		"without a token":      {"", path, tag, 401},
 		"an invalid parameter": {key, path + "?fields=nmae", tag, 400},
 	} {
-		if a := w.ask(t, c.key, "GET", c.path, "", "If-None-Match", c.match); a.status != c.status || c.status != 200 && (a.header.Get("ETag") != "" || a.header.Get("Cache-Control") != "no-store") {
+		if a := w.ask(t, c.key, "GET", c.path, "", "If-None-Match", c.match); a.status != c.status ||
+			c.status != 200 && (a.header.Get("ETag") != "" || a.header.Get("Cache-Control") != "no-store") {
 			t.Errorf("%s: %d %v", name, a.status, a.header)
 		}
 	}
@@ -149,7 +152,8 @@ func TestCompression(t *testing.T) {
 	w, key := gets(t, 1000)
 	search, body := "/data/accounts/search", `{"limit":5}`
 	plain := w.ask(t, key, "POST", search, body)
-	if plain.header.Get("Content-Encoding") != "" || plain.header.Get("Content-Length") != fmt.Sprint(len(plain.text)) || len(plain.text) <= 1024 {
+	if plain.header.Get("Content-Encoding") != "" || plain.header.Get("Content-Length") != fmt.Sprint(len(plain.text)) ||
+		len(plain.text) <= 1024 {
 		t.Fatalf("%d bytes, %v", len(plain.text), plain.header)
 	}
 	for accepts, want := range map[string]string{
@@ -175,22 +179,26 @@ func TestCompression(t *testing.T) {
 			t.Errorf("%.50q: %d bytes of %d, %v", accepts, len(text), len(plain.text), a.header)
 		}
 	}
-	if a := w.ask(t, key, "POST", search, `{"limit":1,"fields":["id"]}`, "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" || len(a.text) > 1024 {
+	if a := w.ask(t, key, "POST", search, `{"limit":1,"fields":["id"]}`, "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" ||
+		len(a.text) > 1024 {
 		t.Errorf("a small answer: %v", a.header)
 	}
-	if a := w.ask(t, "", "GET", "/openapi.json", "", "Accept-Encoding", "zstd, gzip"); a.header.Get("Content-Encoding") != "gzip" || len(a.text)*4 > len(decompressed(t, a)) {
+	if a := w.ask(t, "", "GET", "/openapi.json", "", "Accept-Encoding", "zstd, gzip"); a.header.Get("Content-Encoding") != "gzip" ||
+		len(a.text)*4 > len(decompressed(t, a)) {
 		t.Errorf("the document: %d bytes, %v", len(a.text), a.header)
 	}
 	// The tag is that of the content, whatever its encoding.
 	get := "/data/fields/projects/primary_use"
 	tagged := w.ask(t, key, "GET", get, "", "Accept-Encoding", "gzip")
-	if a := w.ask(t, key, "GET", get, "", "If-None-Match", tagged.header.Get("ETag")); tagged.header.Get("Content-Encoding") != "gzip" || a.status != 304 {
+	if a := w.ask(t, key, "GET", get, "", "If-None-Match", tagged.header.Get("ETag")); tagged.header.Get("Content-Encoding") != "gzip" ||
+		a.status != 304 {
 		t.Errorf("%v, then %d", tagged.header, a.status)
 	}
 	// The longest address gives the longest answer.
 	long := strings.Repeat("a", 60) + "@" + strings.Repeat(strings.Repeat("b", 60)+".", 3) + "example"
 	a := w.ask(t, key, "POST", "/workspace/invitations", fmt.Sprintf(`{"email":%q,"role":"member"}`, long), "Accept-Encoding", "gzip, zstd")
-	if a.status != 200 || !strings.Contains(a.text, "accept_url") || a.header.Get("Content-Encoding") != "" || a.header.Get("No-Gzip-Compression") != "" {
+	if a.status != 200 || !strings.Contains(a.text, "accept_url") || a.header.Get("Content-Encoding") != "" ||
+		a.header.Get("No-Gzip-Compression") != "" {
 		t.Errorf("an invitation: %d %v", a.status, a.header)
 	}
 }

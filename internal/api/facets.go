@@ -30,7 +30,8 @@ func (s *Server) facetRoutes() []Route {
 			Scope: workspace.DataRead, Throttling: facetThrottling, WorkspaceRequired: true, Budget: Budget{placesSearch, rowsNamed, 256},
 			endpoint: takes(query.FacetRule(d, query.Data), s.facetData),
 			doc: operationDoc{
-				tag: tagData, summary: "Count " + string(d), text: facetText, examples: facetExamples[d], data: facetsSchema, metadata: countMetadataSchema,
+				tag: tagData, summary: "Count " + string(d), text: facetText, examples: facetExamples[d],
+				data: facetsSchema, metadata: countMetadataSchema,
 			}})
 	}
 	for _, d := range query.Held {
@@ -59,8 +60,13 @@ func (s *Server) facetRoutes() []Route {
 var facetExamples = map[query.Dataset][]example{
 	query.Accounts: {{"cities", "The most frequent cities of builders", []byte(`{"filters":{"account_type":{"value":"general_contractor"}},"facets":[{"field":"city","limit":5},{"field":"account_type"}]}`)}},
 	query.Contacts: {{"roles", "How many contacts have which role", []byte(`{"facets":[{"field":"role"}]}`)}},
-	query.Projects: {{"firms", "Cost by stage, permits by month, and the firms with most projects", []byte(`{"query":"garage","facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"permitted_at","interval":"month"},{"field":"cost","ranges":[[null,10000],[10000,50000],[50000,null]]},{"field":"account_ids","limit":3}]}`)},
-		{"map", "A map of the costs of Calgary", []byte(`{"filters":{"location":{"value":{"within":{"north":51.21,"south":50.84,"east":-113.86,"west":-114.32}}}},"facets":[{"geo":{"precision":12},"measure":{"field":"cost","of":"sum"},"exclude_own":false}]}`)}},
+	query.Projects: {
+		{
+			"firms", "Cost by stage, permits by month, and the firms with most projects",
+			[]byte(`{"query":"garage","facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"permitted_at","interval":"month"},{"field":"cost","ranges":[[null,10000],[10000,50000],[50000,null]]},{"field":"account_ids","limit":3}]}`),
+		},
+		{"map", "A map of the costs of Calgary", []byte(`{"filters":{"location":{"value":{"within":{"north":51.21,"south":50.84,"east":-113.86,"west":-114.32}}}},"facets":[{"geo":{"precision":12},"measure":{"field":"cost","of":"sum"},"exclude_own":false}]}`)},
+	},
 	query.Signals: {{"types", "How many signals of which type", []byte(`{"facets":[{"field":"signal_type"}]}`)}},
 }
 
@@ -69,33 +75,52 @@ var facetsSchema = func() *schema.Schema {
 	number := &schema.Schema{Type: "number"}
 	bound := schema.Named("FacetBound", &schema.Schema{AnyOf: []*schema.Schema{number, {Type: "string"}, schema.Null()}})
 	end := func(text string) *schema.Schema { return bound.Described(text) }
-	measure := schema.Optional("measure", schema.Nullable(number).Described("The measure that the facet asks for; null if no value is known, or if the sum is beyond a double.").Example(1250000.5))
+	measure := schema.Optional(
+		"measure",
+		schema.Nullable(number).Described("The measure that the facet asks for; null if no value is known, or if the sum is beyond a double.").Example(1250000.5),
+	)
 	count := schema.Required("count", schema.Count().Example(12))
 	unknown := schema.Required("unknown", schema.Count().Described("Records without a value.").Example(3))
 	field := schema.Required("field", schema.String("stage"))
 	value := schema.Named("ValueCount", schema.Object(
 		schema.Required("value", schema.String("filed").Described("What a filter takes.")),
-		schema.Required("label", schema.Nullable(&schema.Schema{Type: "string"}).Described("Of a closed enumeration its label, of other values the most frequent spelling, of an account its name: null if it is not known.").Example("Filed")),
+		schema.Required(
+			"label",
+			schema.Nullable(&schema.Schema{Type: "string"}).Described("Of a closed enumeration its label, of other values the most frequent spelling, of an account its name: null if it is not known.").Example("Filed"),
+		),
 		count, measure))
 	bucket := schema.Named("BucketCount", schema.Object(
-		schema.Required("from", end("A number or a time; null at an open end.")), schema.Required("to", end("As `from`; buckets of dates end before it, and it is null after the year 9999.")), count, measure))
+		schema.Required("from", end("A number or a time; null at an open end.")),
+		schema.Required("to", end("As `from`; buckets of dates end before it, and it is null after the year 9999.")),
+		count, measure))
 	values := schema.Named("ValueCounts", schema.Object(field,
 		schema.Required("values", schema.Array(value, 0, query.MaxFacetValues).Described("By count, then by folded value.")),
 		schema.Required("other", schema.Count().Described("The sum of the counts of the values that are not listed.").Example(40)), unknown))
 	buckets := schema.Named("BucketCounts", schema.Object(field,
 		schema.Required("buckets", schema.Array(bucket, 0, query.MaxFacetBuckets)), unknown,
-		schema.Required("min", end("The lowest value; null if there is none.")), schema.Required("max", end("The highest value; null if there is none."))))
+		schema.Required("min", end("The lowest value; null if there is none.")),
+		schema.Required("max", end("The highest value; null if there is none."))))
 	coordinate := &schema.Schema{Type: "number", Format: "double"}
 	cell := schema.Named("CellCount", schema.Object(
-		schema.Required("latitude", coordinate.Described("The mean of the records.").Example(51.0447)), schema.Required("longitude", coordinate.Described("As `latitude`.").Example(-114.0719)),
+		schema.Required("latitude", coordinate.Described("The mean of the records.").Example(51.0447)),
+		schema.Required("longitude", coordinate.Described("As `latitude`.").Example(-114.0719)),
 		count, schema.Required("box", query.BoxSchema.Described("The map tile.")), measure))
 	cells := schema.Named("CellCounts", schema.Object(
-		schema.Required("geo", schema.Array(cell, 0, query.MaxFacetCells).Described("The tiles with records: by count, then from north to south, then from west to east.")),
+		schema.Required(
+			"geo",
+			schema.Array(cell, 0, query.MaxFacetCells).Described("The tiles with records: by count, then from north to south, then from west to east."),
+		),
 		schema.Required("unknown", schema.Count().Described("Records without a point.").Example(3))))
 	return schema.Named("FacetCounts", schema.Object(
 		schema.Required("count", schema.Count().Described("How many records match.").Example(55)),
 		schema.Required("export_credits", schema.Count().Described("What reading all of them costs.").Example(55)),
-		schema.Required("facets", schema.Array(schema.Named("Facet", schema.AnyOfObjects(values, buckets, cells).Example(values.Sample())), 0, query.MaxFacets).Described("In the order of the request.")),
+		schema.Required(
+			"facets",
+			schema.Array(
+				schema.Named("Facet", schema.AnyOfObjects(values, buckets, cells).Example(values.Sample())), 0,
+				query.MaxFacets,
+			).Described("In the order of the request."),
+		),
 	))
 }()
 

@@ -16,11 +16,19 @@ import (
 func TestLocationsOverHTTP(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()
-	for i, at := range []string{`,"latitude":51.04,"longitude":-114.07`, `,"latitude":51.05,"longitude":-114.07`, `,"latitude":-33.8,"longitude":151.2`, `,"latitude":91,"longitude":0`} {
-		data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","cost":%d,"permitted_at":"2024-01-0%d"%s}`, searchtest.ID("p", i+1), i+1, i, 4-i, at)))
+	for i, at := range []string{
+		`,"latitude":51.04,"longitude":-114.07`, `,"latitude":51.05,"longitude":-114.07`,
+		`,"latitude":-33.8,"longitude":151.2`, `,"latitude":91,"longitude":0`,
+	} {
+		data.Add(searchtest.Record(
+			t, query.Projects,
+			fmt.Sprintf(`{"id":%q,"name":"Tower %d","cost":%d,"permitted_at":"2024-01-0%d"%s}`, searchtest.ID("p", i+1), i+1, i, 4-i, at),
+		))
 	}
 	w := newWorld(t).withViews(t, viewRecords(t), data)
-	if a := w.call(t, w.key, "POST", "/workspace/projects/upsert", `{"project_id":"`+searchtest.ID("p", 2)+`","tags":["VIP"]}`); a.status != 200 {
+	if a := w.call(
+		t, w.key, "POST", "/workspace/projects/upsert", `{"project_id":"`+searchtest.ID("p", 2)+`","tags":["VIP"]}`,
+	); a.status != 200 {
 		t.Fatal(a.text)
 	}
 	var made struct {
@@ -75,7 +83,8 @@ func TestLocationsOverHTTP(t *testing.T) {
 		for _, cell := range all.Geo {
 			counted += int(cell.Count)
 		}
-		if got.Count != len(want) || counted != len(want)+c.other || all.Unknown != int64(c.unknown) || own.Unknown != 0 || len(want) > 0 && own.Geo[0].Count != int64(len(want)) {
+		if got.Count != len(want) || counted != len(want)+c.other || all.Unknown != int64(c.unknown) || own.Unknown != 0 ||
+			len(want) > 0 && own.Geo[0].Count != int64(len(want)) {
 			t.Errorf("%s: %+v", c.path, got)
 		}
 	}
@@ -105,8 +114,14 @@ func TestFacetsOverHTTP(t *testing.T) {
 	data := searchtest.NewWorld()
 	for i := 1; i <= 3; i++ {
 		data.Add(
-			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d","city":%q}`, searchtest.ID("a", i), i, []string{"Łódź", "Lodz", "Łódź"}[i-1])),
-			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d","email":"p%d@hidden.example","account_name":"Firm %d","role":"owner"}`, searchtest.ID("c", i), i, i, i)),
+			searchtest.Record(
+				t, query.Accounts,
+				fmt.Sprintf(`{"id":%q,"name":"Firm %d","city":%q}`, searchtest.ID("a", i), i, []string{"Łódź", "Lodz", "Łódź"}[i-1]),
+			),
+			searchtest.Record(
+				t, query.Contacts,
+				fmt.Sprintf(`{"id":%q,"name":"Person %d","email":"p%d@hidden.example","account_name":"Firm %d","role":"owner"}`, searchtest.ID("c", i), i, i, i),
+			),
 			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","stage":"filed","cost":%d,"account_ids":[%q],"contact_ids":[%q],"filed_at":"2024-01-0%d"}`,
 				searchtest.ID("p", i), i, i*1000, searchtest.ID("a", 1+i/3*8), searchtest.ID("c", i), i)))
 	}
@@ -146,10 +161,14 @@ func TestFacetsOverHTTP(t *testing.T) {
 
 	// A search finds the address, facets do not; the other fields they do.
 	for text, want := range map[string]int{"p1@hidden.example": 0, "hidden.example": 0, "firm": 3, "firm person 2": 1} {
-		same(ask(w.key, "/data/contacts/facets", fmt.Sprintf(`{"query":%q}`, text)), fmt.Sprintf(`{"count":%d,"export_credits":%d,"facets":[]}`, want, want))
+		same(
+			ask(w.key, "/data/contacts/facets", fmt.Sprintf(`{"query":%q}`, text)),
+			fmt.Sprintf(`{"count":%d,"export_credits":%d,"facets":[]}`, want, want),
+		)
 	}
 	for path, body := range map[string]string{
-		"/data/contacts/facets": `{"filters":{"email":{"value":"p1@hidden.example"}}}`, "/data/accounts/facets": `{"relations":{"has_contact":{"email":{"value":"p1@hidden.example"}}}}`,
+		"/data/contacts/facets":      `{"filters":{"email":{"value":"p1@hidden.example"}}}`,
+		"/data/accounts/facets":      `{"relations":{"has_contact":{"email":{"value":"p1@hidden.example"}}}}`,
 		"/workspace/contacts/facets": `{"filters":{"email":{"value":"p1@hidden.example"}}}`,
 	} {
 		if a := w.call(t, w.key, "POST", path, body); a.status != 400 || a.code() != "validation" {
@@ -161,7 +180,10 @@ func TestFacetsOverHTTP(t *testing.T) {
 	}
 
 	// The book, and a View of everything.
-	if a := w.call(t, w.key, "POST", "/workspace/accounts/upsert", `{"account_id":"`+searchtest.ID("a", 2)+`","tags":["VIP"],"icp_tier":"tier_1"}`); a.status != 200 {
+	if a := w.call(
+		t, w.key, "POST", "/workspace/accounts/upsert",
+		`{"account_id":"`+searchtest.ID("a", 2)+`","tags":["VIP"],"icp_tier":"tier_1"}`,
+	); a.status != 200 {
 		t.Fatal(a.text)
 	}
 	const tags = `{"facets":[{"field":"tags"},{"field":"icp_tier"}]}`
@@ -176,7 +198,10 @@ func TestFacetsOverHTTP(t *testing.T) {
 	w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).into(t, &made, nil)
 	path := "/workspace/views/" + made.View.ID + "/records/facets"
 	same(ask(w.member, path, tags), `{"count":3,"export_credits":3,`+fmt.Sprintf(inBook, 2, 2))
-	same(ask(w.member, path, `{"filters":{"tags":{"value":"none"}},"facets":[{"field":"tags"}]}`), `{"count":0,"export_credits":0,"facets":[{"field":"tags","values":[{"value":"vip","label":"VIP","count":1}],"other":0,"unknown":0}]}`)
+	same(
+		ask(w.member, path, `{"filters":{"tags":{"value":"none"}},"facets":[{"field":"tags"}]}`),
+		`{"count":0,"export_credits":0,"facets":[{"field":"tags","values":[{"value":"vip","label":"VIP","count":1}],"other":0,"unknown":0}]}`,
+	)
 	if a := w.call(t, w.stranger, "POST", path, tags); a.code() != "view_not_found" {
 		t.Errorf("a stranger: %s", a.text)
 	}

@@ -68,8 +68,11 @@ const maxPosition = 1<<53 - 1
 
 var favoriteChange = rule.Object(
 	rule.Required(viewIDKey, rule.UUID[views.ID](), func(c *views.FavoriteChange) *views.ID { return &c.View }),
-	rule.Optional("position", rule.Pointer(rule.Integer(0, maxPosition)).Described("Inserts there; past the end is the end. Left out: kept, or appended."),
-		func(c *views.FavoriteChange) **int { return &c.Position }),
+	rule.Optional(
+		"position",
+		rule.Pointer(rule.Integer(0, maxPosition)).Described("Inserts there; past the end is the end. Left out: kept, or appended."),
+		func(c *views.FavoriteChange) **int { return &c.Position },
+	),
 ).Named("FavoriteViewUpsert")
 
 func (s *Server) upsertFavorite(c *call, change views.FavoriteChange) (reply, error) {

@@ -28,7 +28,8 @@ func (s *Server) fieldRoutes() []Route {
 				data: schema.Array(descriptorSchema(), 0, 0), metadata: fieldMetadataSchema,
 			}},
 		{Method: "GET", Path: "/data/fields/:dataset/:key", Operation: "get_field",
-			Scope: workspace.DataRead, Throttling: Never, Paced: true, WorkspaceRequired: true, Conditional: true, Budget: Budget{placesRecords, 0, 32},
+			Scope: workspace.DataRead, Throttling: Never, Paced: true, WorkspaceRequired: true, Conditional: true,
+			Budget:   Budget{placesRecords, 0, 32},
 			endpoint: noBody(s.getField),
 			doc: operationDoc{
 				tag: tagFields, summary: "Get the descriptor of one field",

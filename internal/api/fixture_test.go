@@ -109,7 +109,10 @@ func newWorld(t *testing.T) *world {
 			Invitations:   &people.Invitations{Store: app, Acceptances: w.system, Links: links, Accepted: gate.Forget, Now: w.now},
 			Subscriptions: subscriptions.NewSubscriptions(app, nil),
 			Skills:        skills.NewSkills(app, nil),
-			Webhooks:      &webhooks.Webhooks{Store: app, Guard: egress.New(nil, nil), Sealer: webhooks.Sealer{Keys: [][]byte{[]byte("a key of the servers")}}},
+			Webhooks: &webhooks.Webhooks{
+				Store: app, Guard: egress.New(nil, nil),
+				Sealer: webhooks.Sealer{Keys: [][]byte{[]byte("a key of the servers")}},
+			},
 		},
 		Queue: &queue.Queue{Store: app, Searcher: engine},
 		Log:   slog.New(slog.DiscardHandler),

@@ -74,13 +74,15 @@ func TestRepetitionsOfReads(t *testing.T) {
 	} {
 		once := fmt.Sprintf("key %d", i)
 		first := w.keyed(t, key, once, request.method, request.path, request.body)
-		if first.status != http.StatusOK || first.header.Get("X-Credits-Charged") != request.charged || first.header.Get("Idempotency-Replayed") != "" {
+		if first.status != http.StatusOK || first.header.Get("X-Credits-Charged") != request.charged ||
+			first.header.Get("Idempotency-Replayed") != "" {
 			t.Fatalf("%s: %d %v %s", request.path, first.status, first.header, first.text)
 		}
 		for range 2 {
 			again := w.keyed(t, key, once, request.method, request.path, request.body)
 			replayed(t, request.path, again)
-			if again.header.Get("X-Credits-Charged") != "0" || again.header.Get("X-Credits-Used") != first.header.Get("X-Credits-Used") || !strings.Contains(again.text, `"credits":0`) {
+			if again.header.Get("X-Credits-Charged") != "0" ||
+				again.header.Get("X-Credits-Used") != first.header.Get("X-Credits-Used") || !strings.Contains(again.text, `"credits":0`) {
 				t.Errorf("%s: charged again: %v %s", request.path, again.header, again.text)
 			}
 			if diff := cmp.Diff(uncharged(t, first), uncharged(t, again)); diff != "" {
@@ -108,7 +110,10 @@ func TestKeyBelongsToOneOperation(t *testing.T) {
 		t.Fatalf("%d %s", first.status, first.text)
 	}
 	texts := map[string]string{}
-	for name, path := range map[string]string{"another id in the path": "/data/accounts/" + a2, "another query string": "/data/accounts/" + a1 + "?fields=name"} {
+	for name, path := range map[string]string{
+		"another id in the path": "/data/accounts/" + a2,
+		"another query string":   "/data/accounts/" + a1 + "?fields=name",
+	} {
 		a := w.keyed(t, key, "k", "GET", path, "")
 		if a.status != http.StatusUnprocessableEntity || a.code() != "idempotency_conflict" {
 			t.Errorf("%s: %d %s", name, a.status, a.text)
@@ -175,7 +180,10 @@ func TestRepetitionsReadAnew(t *testing.T) {
 
 	// A record that is gone is missing.
 	engine := w.server.Search.(*search.Engine)
-	_, err := engine.Elastic.Do(t.Context(), elastictest.Request{Method: http.MethodDelete, Path: "/" + engine.Names.Alias(string(query.Accounts)) + "/_doc/" + rows[1].ID + "?refresh=true"})
+	_, err := engine.Elastic.Do(t.Context(), elastictest.Request{
+		Method: http.MethodDelete,
+		Path:   "/" + engine.Names.Alias(string(query.Accounts)) + "/_doc/" + rows[1].ID + "?refresh=true",
+	})
 	fatal(t, err)
 	again := w.keyed(t, key, "k", "POST", path, body)
 	replayed(t, "after a deletion", again)
@@ -187,7 +195,8 @@ func TestRepetitionsReadAnew(t *testing.T) {
 
 	// A dry run costs nothing and keeps nothing.
 	for range 2 {
-		if a := w.keyed(t, key, "dry", "POST", path, `{"dry_run":true}`); a.status != http.StatusOK || a.header.Get("Idempotency-Replayed") != "" {
+		if a := w.keyed(t, key, "dry", "POST", path, `{"dry_run":true}`); a.status != http.StatusOK ||
+			a.header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("dry run: %d %v %s", a.status, a.header, a.text)
 		}
 	}
@@ -225,7 +234,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 	// What only reads is read again, although it needs the scope to write.
 	for range 2 {
-		if a := w.keyed(t, key, "k", "POST", "/workspace/changes", `{}`); a.status != http.StatusOK || a.header.Get("Idempotency-Replayed") != "" {
+		if a := w.keyed(t, key, "k", "POST", "/workspace/changes", `{}`); a.status != http.StatusOK ||
+			a.header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("changes of the workspace: %d %v %s", a.status, a.header, a.text)
 		}
 	}

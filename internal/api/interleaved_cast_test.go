@@ -65,14 +65,20 @@ var interleaved = map[string]asked{
 	"get_skill":    {path: "/workspace/skills/get", body: `{"locator":"workspace/kept"}`},
 	"create_skill": {path: "/workspace/skills/create", body: `{"scope":"workspace","name":"{new}","description":"d","content":"c"}`, writes: true},
 
-	"list_views":                {path: "/workspace/views"},
-	"get_view":                  {path: "/workspace/views/{view}"},
-	"upsert_view":               {path: "/workspace/views/upsert", body: `{"dataset":"account","view_type":"static","name":"{new}"}`, writes: true},
-	"upsert_views_batch":        {path: "/workspace/views/upsert/batch", body: `{"inputs":[{"dataset":"account","view_type":"static","name":"{new} too"}]}`, writes: true},
-	"delete_view":               {path: "/workspace/views/{deleted}", writes: true},
-	"delete_views_batch":        {path: "/workspace/views/delete/batch", body: `{"ids":["{deletedToo}"]}`, writes: true},
-	"add_view_record":           {path: "/workspace/views/{view}/records/add", body: `{"record_id":"{account1}"}`, writes: true},
-	"add_view_records_batch":    {path: "/workspace/views/{view}/records/add/batch", body: `{"inputs":[{"record_id":"{account2}"}]}`, writes: true},
+	"list_views":  {path: "/workspace/views"},
+	"get_view":    {path: "/workspace/views/{view}"},
+	"upsert_view": {path: "/workspace/views/upsert", body: `{"dataset":"account","view_type":"static","name":"{new}"}`, writes: true},
+	"upsert_views_batch": {
+		path: "/workspace/views/upsert/batch",
+		body: `{"inputs":[{"dataset":"account","view_type":"static","name":"{new} too"}]}`, writes: true,
+	},
+	"delete_view":        {path: "/workspace/views/{deleted}", writes: true},
+	"delete_views_batch": {path: "/workspace/views/delete/batch", body: `{"ids":["{deletedToo}"]}`, writes: true},
+	"add_view_record":    {path: "/workspace/views/{view}/records/add", body: `{"record_id":"{account1}"}`, writes: true},
+	"add_view_records_batch": {
+		path: "/workspace/views/{view}/records/add/batch", body: `{"inputs":[{"record_id":"{account2}"}]}`,
+		writes: true,
+	},
 	"remove_view_record":        {path: "/workspace/views/{view}/records/{account3}", writes: true},
 	"remove_view_records_batch": {path: "/workspace/views/{view}/records/delete/batch", body: `{"ids":["{account4}"]}`, writes: true},
 	"search_view_records":       {path: "/workspace/views/{view}/records/search", body: `{"limit":5}`},
@@ -93,7 +99,9 @@ func init() {
 	for _, d := range query.Datasets {
 		one := d.Singular()
 		interleaved["search_"+string(d)] = asked{path: "/data/" + string(d) + "/search", body: `{"limit":5}`}
-		interleaved["facet_"+string(d)] = asked{path: "/data/" + string(d) + "/facets", body: `{"facets":[{"field":"created_at","interval":"day"}]}`}
+		interleaved["facet_"+string(d)] = asked{
+			path: "/data/" + string(d) + "/facets", body: `{"facets":[{"field":"created_at","interval":"day"}]}`,
+		}
 		interleaved["suggest_"+string(d)] = asked{path: "/data/" + string(d) + "/suggest", body: `{"prefix":"c"}`}
 		interleaved["read_"+string(d)] = asked{path: "/data/" + string(d) + "/read", body: `{"query":"calgary"}`}
 		interleaved["read_"+string(d)+"_changes"] = asked{path: "/data/" + string(d) + "/changes", body: `{"limit":5}`}
@@ -109,10 +117,17 @@ func init() {
 		interleaved["facet_workspace_"+string(d)] = asked{path: path + "/facets", body: `{"facets":[{"field":"tags"}]}`}
 		interleaved["read_workspace_"+string(d)] = asked{path: path + "/read", body: `{"query":"calgary"}`}
 		interleaved["get_workspace_"+one] = asked{path: path + "/{" + one + "1}"}
-		interleaved["upsert_workspace_"+one] = asked{path: path + "/upsert", body: `{"` + one + `_id":"{` + one + `2}","notes":"{new}"}`, writes: true}
+		interleaved["upsert_workspace_"+one] = asked{
+			path: path + "/upsert", body: `{"` + one + `_id":"{` + one + `2}","notes":"{new}"}`, writes: true,
+		}
 		interleaved["delete_workspace_"+one] = asked{path: path + "/{" + one + "3}", writes: true}
-		interleaved["upsert_workspace_"+string(d)+"_batch"] = asked{path: path + "/upsert/batch", body: `{"inputs":[{"` + one + `_id":"{` + one + `4}","notes":"{new}"}]}`, writes: true}
-		interleaved["delete_workspace_"+string(d)+"_batch"] = asked{path: path + "/delete/batch", body: `{"ids":["{` + one + `5}"]}`, writes: true}
+		interleaved["upsert_workspace_"+string(d)+"_batch"] = asked{
+			path: path + "/upsert/batch", body: `{"inputs":[{"` + one + `_id":"{` + one + `4}","notes":"{new}"}]}`,
+			writes: true,
+		}
+		interleaved["delete_workspace_"+string(d)+"_batch"] = asked{
+			path: path + "/delete/batch", body: `{"ids":["{` + one + `5}"]}`, writes: true,
+		}
 	}
 }
 
@@ -126,7 +141,10 @@ func globals(t *testing.T) *searchtest.World {
 			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, account, i)),
 			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, contact, i)),
 			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","contact_ids":[%q]}`, project, i, contact)),
-			searchtest.Record(t, query.Signals, fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":"stage_changed","occurred_at":"2026-01-0%dT00:00:00Z","project_id":%q}`, searchtest.ID("s", i), i, i, project)))
+			searchtest.Record(
+				t, query.Signals,
+				fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":"stage_changed","occurred_at":"2026-01-0%dT00:00:00Z","project_id":%q}`, searchtest.ID("s", i), i, i, project),
+			))
 	}
 	return data
 }
@@ -204,7 +222,10 @@ func (w *world) scene(t *testing.T) *scene {
 			s.make(s.token, "/workspace/favorite-views/upsert?workspace_id="+s.in.String(), `{"view_id":"`+made.View.ID+`"}`, nil)
 		}
 	}
-	s.make(s.key, s.fill("/workspace/views/{view}/records/add/batch"), s.fill(`{"inputs":[{"record_id":"{account3}"},{"record_id":"{account4}"}]}`), nil)
+	s.make(
+		s.key, s.fill("/workspace/views/{view}/records/add/batch"),
+		s.fill(`{"inputs":[{"record_id":"{account3}"},{"record_id":"{account4}"}]}`), nil,
+	)
 	for _, d := range query.Held {
 		item := func(n int) string { return fmt.Sprintf(`{"%[1]s_id":"{%[1]s%[2]d}","notes":"x"}`, d.Singular(), n) }
 		s.make(s.key, "/workspace/"+string(d)+"/upsert/batch", s.fill(`{"inputs":[`+item(1)+`,`+item(3)+`,`+item(5)+`]}`), nil)

@@ -121,7 +121,11 @@ func turns() []turn {
 	all := func(v verdict) func(string, row) verdict { return func(string, row) verdict { return v } }
 	return []turn{
 		{name: "no token", token: func(*scene) string { return "" }, refused: ever, change: nothing, want: all(unauthorized)},
-		{name: "an invented key id", token: func(*scene) string { return workspace.NewSecret().Token(workspace.NewKeyID()) }, refused: ever, change: nothing, want: all(unauthorized)},
+		{
+			name:  "an invented key id",
+			token: func(*scene) string { return workspace.NewSecret().Token(workspace.NewKeyID()) }, refused: ever,
+			change: nothing, want: all(unauthorized),
+		},
 		{name: "a stranger", token: func(s *scene) string {
 			return tokenFor(s.t, people.Member{ID: workspace.NewUserID(), Email: "stranger@example.com"})
 		}, refused: func(r row) bool { return !r.newcomers }, change: nothing, want: all(forbidden)},
@@ -148,7 +152,9 @@ func turns() []turn {
 			return forbidden
 		}},
 		{name: "an admin who is made a plain member", token: byMember, refused: never, change: func(t *testing.T, s *scene) {
-			_, err := people.NewMembers(s.server.Workspaces.(*postgres.Store), nil).SetRole(t.Context(), s.in, people.KeyActor, s.admin.ID, people.MemberRole)
+			_, err := people.NewMembers(s.server.Workspaces.(*postgres.Store), nil).SetRole(
+				t.Context(), s.in, people.KeyActor, s.admin.ID, people.MemberRole,
+			)
 			fatal(t, err)
 		}, effects: true, want: func(_ string, r row) verdict {
 			if r.admins {
@@ -248,7 +254,10 @@ func TestInterleavedRequests(t *testing.T) {
 	waitUntil(t, "all are judged", func() bool {
 		return seen.begun.Load() == begun && seen.under.Load() == under && seen.authorized.Load() == authorized
 	}, func() string {
-		return fmt.Sprintf("%d of %d have come, %d of %d are under way, %d of %d judged", seen.begun.Load(), begun, seen.under.Load(), under, seen.authorized.Load(), authorized)
+		return fmt.Sprintf(
+			"%d of %d have come, %d of %d are under way, %d of %d judged", seen.begun.Load(), begun, seen.under.Load(),
+			under, seen.authorized.Load(), authorized,
+		)
 	})
 
 	for _, p := range all {
@@ -372,8 +381,10 @@ func (p *played) judge(t *testing.T) {
 func tableOf(operation string) string {
 	for part, table := range map[string]string{
 		"_member": "members", "create_invitation": "invitations", "revoke_invitation": "invitations", "accept_invitation": "members",
-		"subscription": "signal_subscriptions", "skill": "skills", "favorite": "favorites", "view_record": "view_records", "signals_batch": "dismissed_signals",
-		"upsert_webhook": "webhooks", "delete_webhook": "webhooks", "rotate_webhook": "webhooks", "test_webhook": "jobs", "replay_webhook": "jobs",
+		"subscription": "signal_subscriptions", "skill": "skills", "favorite": "favorites",
+		"view_record": "view_records", "signals_batch": "dismissed_signals",
+		"upsert_webhook": "webhooks", "delete_webhook": "webhooks", "rotate_webhook": "webhooks", "test_webhook": "jobs",
+		"replay_webhook":    "jobs",
 		"workspace_account": "overlays", "workspace_contact": "overlays", "workspace_project": "overlays",
 	} {
 		if strings.Contains(operation, part) {

@@ -27,7 +27,10 @@ func (s *Server) invitationRoutes() []Route {
 				text: "`accept_url` is in this answer only. An expired invitation of the address is replaced.",
 				data: schema.Object(
 					schema.Required("invitation", invitationSchema),
-					schema.Optional("accept_url", schema.String("https://app.example/join?token=…").Described("Missing in the answer to a repetition. With `replace`, the invitation can be made again.")),
+					schema.Optional(
+						"accept_url",
+						schema.String("https://app.example/join?token=…").Described("Missing in the answer to a repetition. With `replace`, the invitation can be made again."),
+					),
 					schema.Required("letter", emailScheduleSchema),
 				),
 				codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached},

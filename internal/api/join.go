@@ -19,7 +19,10 @@ const joinText = "Each firm of a search comes with a project, the one with the h
 	"1 credit for each record returned, so at most 3 for a row. `search_after` is a cursor of the firms, as in their search."
 
 // joinRoute is a join of the accounts of a base, whose account row is.
-func joinRoute(r Route, base query.BaseKind, row *schema.Schema, summary string, examples []example, handle func(*call, query.Join) (reply, error)) Route {
+func joinRoute(
+	r Route, base query.BaseKind, row *schema.Schema, summary string, examples []example,
+	handle func(*call, query.Join) (reply, error),
+) Route {
 	r.Method, r.Throttling, r.Budget = "POST", Metered, Budget{placesSearchBatch, rowsSearch, 512}
 	r.endpoint = takes(query.JoinRule(base), handle)
 	r.doc.summary, r.doc.text, r.doc.examples, r.doc.dryRun = summary, joinText, examples, true
@@ -39,14 +42,30 @@ func joinRow(name string, account *schema.Schema) *schema.Schema {
 
 func (s *Server) joinRoutes() []Route {
 	return []Route{
-		joinRoute(Route{Path: "/data/accounts/join", Operation: "join_accounts", Scope: workspace.DataRead, WorkspaceRequired: true, doc: operationDoc{tag: tagData}},
+		joinRoute(
+			Route{
+				Path: "/data/accounts/join", Operation: "join_accounts", Scope: workspace.DataRead,
+				WorkspaceRequired: true, doc: operationDoc{tag: tagData},
+			},
 			query.Data, joinRow("AccountJoinRow", recordSchema(query.Accounts)), "Firms, each with a project and a person",
-			[]example{{"builders", "Builders of apartments, with their dearest such project", []byte(`{"filters":{"account_type":{"value":"general_contractor"}},"relations":{"has_project":{"primary_use":{"value":"multifamily"}}},"fields":["name","phone"],"project_fields":["name","cost"],"contact_fields":["name","role","email"],"limit":10}`)}},
-			func(c *call, j query.Join) (reply, error) { return c.join(s.dataSearch(j.Query), j) }),
-		joinRoute(Route{Path: "/workspace/accounts/join", Operation: "join_workspace_accounts", Scope: workspace.WorkspaceRead, Also: workspace.DataRead, doc: operationDoc{tag: tagBook}},
+			[]example{{
+				"builders", "Builders of apartments, with their dearest such project",
+				[]byte(`{"filters":{"account_type":{"value":"general_contractor"}},"relations":{"has_project":{"primary_use":{"value":"multifamily"}}},"fields":["name","phone"],"project_fields":["name","cost"],"contact_fields":["name","role","email"],"limit":10}`),
+			}},
+			func(c *call, j query.Join) (reply, error) { return c.join(s.dataSearch(j.Query), j) },
+		),
+		joinRoute(
+			Route{
+				Path: "/workspace/accounts/join", Operation: "join_workspace_accounts", Scope: workspace.WorkspaceRead,
+				Also: workspace.DataRead, doc: operationDoc{tag: tagBook},
+			},
 			query.Book, joinRow("WorkspaceAccountJoinRow", bookRow(query.Accounts)), "Firms of the book, each with a project and a person",
-			[]example{{"tagged", "Those with a tag, with their largest project", []byte(`{"filters":{"tags":{"value":"priority"}},"project_by":"sqft"}`)}},
-			func(c *call, j query.Join) (reply, error) { return c.join(s.bookSearch(c, j.Query), j) }),
+			[]example{{
+				"tagged", "Those with a tag, with their largest project",
+				[]byte(`{"filters":{"tags":{"value":"priority"}},"project_by":"sqft"}`),
+			}},
+			func(c *call, j query.Join) (reply, error) { return c.join(s.bookSearch(c, j.Query), j) },
+		),
 	}
 }
 
@@ -61,7 +80,10 @@ func (c *call) join(s searching, j query.Join) (reply, error) {
 	if w := c.principal.Workspace; !c.keeping() && c.server.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.key()) {
 		return c.chargeAfter(run)
 	}
-	return c.metered(s.q.Limit*query.RecordsJoined, run, func(ctx context.Context, kept keptPage) (reply, error) { return c.joinAgain(ctx, s, j, kept) })
+	return c.metered(
+		s.q.Limit*query.RecordsJoined, run,
+		func(ctx context.Context, kept keptPage) (reply, error) { return c.joinAgain(ctx, s, j, kept) },
+	)
 }
 
 // joinPage is the page of a join, and how many records it has.

@@ -47,7 +47,9 @@ func joinWorld(t *testing.T, r *rand.Rand, n int) *searchtest.World {
 	}
 	account := func() string { return searchtest.ID("a", 1+r.IntN(n-2)) } // two have nothing
 	for i := 1; i <= n; i++ {
-		add(query.Accounts, map[string]any{"id": searchtest.ID("a", i), "name": fmt.Sprintf("Firm %d", i%7), "city": one(nil, "Calgary", "Airdrie")})
+		add(query.Accounts, map[string]any{
+			"id": searchtest.ID("a", i), "name": fmt.Sprintf("Firm %d", i%7), "city": one(nil, "Calgary", "Airdrie"),
+		})
 	}
 	for i := 1; i <= 6*n; i++ {
 		add(query.Projects, map[string]any{
@@ -160,7 +162,10 @@ func TestJoin(t *testing.T) {
 	w.load(t, joinWorld(t, r, n))
 	w.holds(t)
 	for i := 1; i <= n; i += 3 {
-		w.call(t, key, "POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"tags":["x"],"notes":"n"}`, searchtest.ID("a", i))).into(t, nil, nil)
+		w.call(
+			t, key, "POST", "/workspace/accounts/upsert",
+			fmt.Sprintf(`{"account_id":%q,"tags":["x"],"notes":"n"}`, searchtest.ID("a", i)),
+		).into(t, nil, nil)
 	}
 	model := readJoinModel(t, w, key)
 	every := func(map[string]any) bool { return true }
@@ -178,7 +183,10 @@ func TestJoin(t *testing.T) {
 		{`"relations":{"has_project":{"stage":{"value":"permitted"}}}`, "cost", staged("permitted")},
 		{`"relations":{"has_project":{"stage":{"value":"filed"}},"without_contact":{"role":{"value":"owner"}}},"project_by":"sqft"`, "sqft", staged("filed")},
 		{`"relations":{"has_project":{"cost":{"value":[5,null]}}},"project_by":"stories"`, "stories", dear},
-		{`"relations":{"has_project":{"name":{"value":"project 3"}}},"project_by":"residential_units"`, "residential_units", func(p map[string]any) bool { return p["name"] == "Project 3" }},
+		{
+			`"relations":{"has_project":{"name":{"value":"project 3"}}},"project_by":"residential_units"`,
+			"residential_units", func(p map[string]any) bool { return p["name"] == "Project 3" },
+		},
 		{`"relations":{"without_project":{"stage":{"value":"filed"}}}`, "cost", every},
 		{`"any":[{"relations":{"has_project":{"stage":{"value":"filed"}}}},{"filters":{"city":{"value":"calgary"}}}],"project_by":"signals_count"`, "signals_count", every},
 		{`"query":"firm 3","filters":{"city":{"value":"airdrie"}},"sort":{"field":"projects_count","order":"desc"}`, "cost", every},
@@ -193,7 +201,10 @@ func TestJoin(t *testing.T) {
 					}
 					var accounts []json.RawMessage
 					var searched joinMetadata
-					own := strings.NewReplacer(`,"project_by":"sqft"`, "", `,"project_by":"stories"`, "", `,"project_by":"residential_units"`, "", `,"project_by":"signals_count"`, "").Replace(body)
+					own := strings.NewReplacer(
+						`,"project_by":"sqft"`, "", `,"project_by":"stories"`, "", `,"project_by":"residential_units"`,
+						"", `,"project_by":"signals_count"`, "",
+					).Replace(body)
 					w.call(t, key, "POST", path+"search", own+"}").into(t, &accounts, &searched)
 					var rows []joinedRow
 					var m joinMetadata
@@ -229,7 +240,9 @@ func TestJoin(t *testing.T) {
 		}
 	}
 
-	_, stranger := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Other", workspace.Pro, 100)}, Scopes: workspace.AllScopes()})
+	_, stranger := w.key(t, people.NewKey{
+		Workspaces: []workspace.ID{w.workspace(t, "Other", workspace.Pro, 100)}, Scopes: workspace.AllScopes(),
+	})
 	var none []joinedRow
 	if w.call(t, stranger, "POST", "/workspace/accounts/join", `{}`).into(t, &none, nil); len(none) != 0 {
 		t.Errorf("another workspace has %d firms in its book", len(none))
@@ -244,10 +257,13 @@ func TestJoin(t *testing.T) {
 		}
 	}
 	for body, path := range map[string]string{
-		`{"limit":34}`: "limit", `{"limit":0}`: "limit", `{"project_by":"name"}`: "project_by", `{"project_fields":["title"]}`: "project_fields.0", `{"contact_fields":[]}`: "contact_fields", `{"highlight":true}`: "",
+		`{"limit":34}`: "limit", `{"limit":0}`: "limit", `{"project_by":"name"}`: "project_by",
+		`{"project_fields":["title"]}`: "project_fields.0", `{"contact_fields":[]}`: "contact_fields",
+		`{"highlight":true}`: "",
 		`{"dry_run":true,"relations":{"has_contact":{"email":{"value":"p1@people.example"}}}}`: "relations.has_contact.email",
 	} {
-		if a := w.call(t, key, "POST", "/data/accounts/join", body); a.code() != "validation" || !strings.Contains(a.text, `"path":["`+strings.ReplaceAll(path, ".", `","`)+`"`) && path != "" {
+		if a := w.call(t, key, "POST", "/data/accounts/join", body); a.code() != "validation" ||
+			!strings.Contains(a.text, `"path":["`+strings.ReplaceAll(path, ".", `","`)+`"`) && path != "" {
 			t.Errorf("%s: %d %s", body, a.status, a.text)
 		}
 	}
@@ -271,10 +287,19 @@ func TestJoinCharges(t *testing.T) {
 		for i := 1; i <= 4; i++ {
 			all.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i), i)))
 			for j, cost := range []int{5, second} {
-				all.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P","description":%q,"cost":%d,"account_ids":[%q]}`, searchtest.ID("p", 2*i+j), title, cost, searchtest.ID("a", i))))
+				all.Add(searchtest.Record(
+					t, query.Projects,
+					fmt.Sprintf(
+						`{"id":%q,"name":"P","description":%q,"cost":%d,"account_ids":[%q]}`, searchtest.ID("p", 2*i+j),
+						title, cost, searchtest.ID("a", i),
+					),
+				))
 			}
 		}
-		all.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada","account_id":%q}`, searchtest.ID("c", 1), searchtest.ID("a", 1))))
+		all.Add(searchtest.Record(
+			t, query.Contacts,
+			fmt.Sprintf(`{"id":%q,"name":"Ada","account_id":%q}`, searchtest.ID("c", 1), searchtest.ID("a", 1)),
+		))
 		return all
 	}
 	w.load(t, data(1, ""))
@@ -302,7 +327,8 @@ func TestJoinCharges(t *testing.T) {
 		return of.ID
 	}
 	for i := range first {
-		if idOf(first[i].Project) != idOf(again[i].Project) || idOf(first[i].Contact) != idOf(again[i].Contact) || !strings.Contains(string(again[i].Project), "xxx") {
+		if idOf(first[i].Project) != idOf(again[i].Project) || idOf(first[i].Contact) != idOf(again[i].Contact) ||
+			!strings.Contains(string(again[i].Project), "xxx") {
 			t.Errorf("row %d: %s, at first %s", i, again[i], first[i])
 		}
 	}
@@ -314,7 +340,8 @@ func TestJoinCharges(t *testing.T) {
 	if rows, m, _ = ask("three", `{"limit":33}`); len(rows) != 4 || m.Credits != 9 {
 		t.Errorf("beyond the ceiling: %+v", m)
 	}
-	if a := w.call(t, key, "POST", "/data/accounts/join", `{"limit":1}`); a.status != http.StatusTooManyRequests || a.code() != "rate_limited" {
+	if a := w.call(t, key, "POST", "/data/accounts/join", `{"limit":1}`); a.status != http.StatusTooManyRequests ||
+		a.code() != "rate_limited" {
 		t.Errorf("%d %s", a.status, a.text)
 	}
 	var usage struct {
@@ -332,7 +359,8 @@ func TestJoinCharges(t *testing.T) {
 	first, _, _ = ask("long", `{"limit":4,"max_bytes":9000}`)
 	w.load(t, data(9, strings.Repeat("x", 4000)))
 	again, m, _ = ask("long", `{"limit":4,"max_bytes":9000}`)
-	if len(first) != 4 || len(again) != 1 || !slices.Equal(m.LeftOut, []string{searchtest.ID("a", 2), searchtest.ID("a", 3), searchtest.ID("a", 4)}) {
+	if len(first) != 4 || len(again) != 1 ||
+		!slices.Equal(m.LeftOut, []string{searchtest.ID("a", 2), searchtest.ID("a", 3), searchtest.ID("a", 4)}) {
 		t.Errorf("%d rows at first, %d again: %+v", len(first), len(again), m)
 	}
 }

@@ -51,7 +51,10 @@ func TestBudgetOfAKey(t *testing.T) {
 	in, other := w.workspace(t, "A", workspace.Pro, 0), w.workspace(t, "B", workspace.Pro, 0)
 	id, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in, other}, Budget: workspace.KeyBudget{DailyCredits: budget}})
 	siblingID, sibling := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
-	server := &api.Server{Search: w.server.Search, Gate: w.server.Gate, Ledger: w.ledger, Workspaces: w.server.Workspaces, People: w.server.People, Log: w.server.Log}
+	server := &api.Server{
+		Search: w.server.Search, Gate: w.server.Gate, Ledger: w.ledger, Workspaces: w.server.Workspaces,
+		People: w.server.People, Log: w.server.Log,
+	}
 	listening := httptest.NewServer(server.Handler())
 	t.Cleanup(listening.Close)
 	second := &world{base: listening.URL + api.Version}
@@ -89,11 +92,14 @@ func TestBudgetOfAKey(t *testing.T) {
 	a := w.call(t, key, "POST", "/data/accounts/search", body)
 	wait, err := strconv.Atoi(a.header.Get("Retry-After"))
 	if a.code() != "key_budget_used" || err != nil || wait < 23*3600 || wait > 24*3600 || a.header.Get("X-Key-Credits-Remaining") != "0" ||
-		a.header.Get("X-Credits-Charged") != "0" || a.header.Get("X-Credits-Used") != fmt.Sprint(delivered.Load()) || a.header.Get("X-Credits-Next-At") != "" {
+		a.header.Get("X-Credits-Charged") != "0" || a.header.Get("X-Credits-Used") != fmt.Sprint(delivered.Load()) ||
+		a.header.Get("X-Credits-Next-At") != "" {
 		t.Errorf("%d %s %v", a.status, a.text, a.header)
 	}
 	// As at the ceiling: before what is wrong with the request, and for nothing too.
-	for path, body := range map[string]string{"/data/accounts/search": `{"limit":"x"}`, "/data/accounts/facets": `{}`, "/workspace/views/upsert": `{}`} {
+	for path, body := range map[string]string{
+		"/data/accounts/search": `{"limit":"x"}`, "/data/accounts/facets": `{}`, "/workspace/views/upsert": `{}`,
+	} {
 		if a := w.call(t, key, "POST", path, body); a.code() != "key_budget_used" {
 			t.Errorf("%s: %d %s", path, a.status, a.text)
 		}

@@ -28,7 +28,8 @@ func TestIndexForModels(t *testing.T) {
 		}
 		status, text := get("/llms.txt")
 		links := regexp.MustCompile(`\]\((/[^)]*)\)`).FindAllStringSubmatch(text, -1)
-		if status != http.StatusOK || !strings.HasPrefix(text, "# Atlas\n\n> ") || len(links) < 4 || strings.Contains(text, "/mcp") != (agents != nil) || !strings.Contains(text, "\n## Optional\n") {
+		if status != http.StatusOK || !strings.HasPrefix(text, "# Atlas\n\n> ") || len(links) < 4 ||
+			strings.Contains(text, "/mcp") != (agents != nil) || !strings.Contains(text, "\n## Optional\n") {
 			t.Errorf("%d %s", status, text)
 		}
 		for _, link := range links {

@@ -80,15 +80,25 @@ func TestLinesSayWhoAndFromWhere(t *testing.T) {
 		event                    string // a second line
 	}{
 		{"a refused link", "POST", "/session", `{"token":"x"}`, nil, 401, nobody, nobody, "signing in was refused"},
-		{"a refused key", "POST", "/session/key", `{"key":"` + workspace.NewSecret().Token(keyID) + `"}`, nil, 401, nobody, nobody, "signing in was refused"},
+		{
+			"a refused key", "POST", "/session/key", `{"key":"` + workspace.NewSecret().Token(keyID) + `"}`, nil, 401,
+			nobody, nobody, "signing in was refused",
+		},
 		{"a link", "POST", "/session", `{"token":"` + link + `"}`, nil, 200, user, nobody, "signed in"},
 		{"a session", "GET", "/session", "", nil, 200, user, nobody, ""},
 		{"a request of a session", "GET", workspacePath, "", nil, 200, user, nobody, ""},
 		{"a refused request", "DELETE", workspacePath + "/members/" + user, "", nil, 403, user, nobody, ""},
-		{"another workspace", "GET", workspacePath + "?workspace_id=" + workspace.NewID().String(), "", map[string]string{"Authorization": "Bearer " + key}, 403, nobody, byKey, ""},
+		{
+			"another workspace", "GET", workspacePath + "?workspace_id=" + workspace.NewID().String(), "",
+			map[string]string{"Authorization": "Bearer " + key}, 403, nobody, byKey, "",
+		},
 		{"the end", "DELETE", "/session", "", nil, 200, user, nobody, "signed out"},
 		{"nobody", "GET", "/session", "", nil, 200, nobody, nobody, ""},
-		{"an invented key", "GET", workspacePath, "", map[string]string{"Authorization": "Bearer " + workspace.NewSecret().Token(keyID)}, 401, nobody, nobody, ""},
+		{
+			"an invented key", "GET", workspacePath, "",
+			map[string]string{"Authorization": "Bearer " + workspace.NewSecret().Token(keyID)}, 401, nobody, nobody,
+			"",
+		},
 		{"a key", "GET", workspacePath, "", map[string]string{"Authorization": "Bearer " + key}, 200, nobody, byKey, ""},
 		{"a session of a key", "POST", "/session/key", `{"key":"` + key + `"}`, nil, 200, nobody, byKey, "signed in"},
 		{"its end", "DELETE", "/session", "", nil, 200, nobody, byKey, "signed out"},

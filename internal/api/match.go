@@ -26,14 +26,19 @@ func (s *Server) matchRoutes() []Route {
 	var routes []Route
 	for _, d := range query.Matched {
 		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/match", Operation: "match_" + string(d),
-			Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Budget: Budget{placesGetBatch, search.MatchRows + query.MaxMatchCandidates, 512},
+			Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true,
+			Budget:   Budget{placesGetBatch, search.MatchRows + query.MaxMatchCandidates, 512},
 			endpoint: takes(query.MatchRule(d), s.match),
 			doc: operationDoc{
 				tag: tagData, summary: "Find the " + string(d) + " of your own list",
 				text:     matchTexts[d] + " The inputs of a call may be 100. A record of another domain than the input's is never returned, and none below `min_confidence`. Each record returned costs 1 credit; each input without one draws on the token bucket of the caller, after the answer is known. While the caller owes it tokens, the call is refused.",
 				examples: matchExamples[d],
-				data:     schema.Object(schema.Required("results", schema.Array(matchSchema(d), 1, query.MaxMatchInputs).Described("One for each input, in their order."))), metadata: matchMetadata,
-				codes: []fault.Code{fault.TooManyRequests},
+				data: schema.Object(schema.Required(
+					"results",
+					schema.Array(matchSchema(d), 1, query.MaxMatchInputs).Described("One for each input, in their order."),
+				)),
+				metadata: matchMetadata,
+				codes:    []fault.Code{fault.TooManyRequests},
 			}})
 	}
 	return routes
@@ -45,13 +50,22 @@ var matchTexts = map[query.Dataset]string{
 }
 
 var matchExamples = map[query.Dataset][]example{
-	query.Accounts: {{"firms", "Two firms as a list of your own has them", []byte(`{"inputs":[{"ref":"row 1","name":"Bow Valley Bldrs Ltd.","city":"Calgary"},{"ref":"row 2","domain":"bow-valley-builders.example"}],"fields":["id","name"]}`)}},
+	query.Accounts: {{
+		"firms", "Two firms as a list of your own has them",
+		[]byte(`{"inputs":[{"ref":"row 1","name":"Bow Valley Bldrs Ltd.","city":"Calgary"},{"ref":"row 2","domain":"bow-valley-builders.example"}],"fields":["id","name"]}`),
+	}},
 	query.Contacts: {{"person", "A person", []byte(`{"inputs":[{"ref":"1","name":"A. Lovelace","email":"ada@bow-valley-builders.example"}],"candidates":3}`)}},
 }
 
 var matchMetadata = schema.Named("MatchMetadata", schema.Object(
-	schema.Required("credits", schema.Integer(0, query.MaxMatchInputs*query.MaxMatchCandidates).Described("1 for each record returned.").Example(1)),
-	schema.Optional("remaining", schema.Integer(1, query.MaxMatchInputs-1).Described("How many inputs, the last ones, have no result because of `max_bytes`. Send them in another call.").Example(1)),
+	schema.Required(
+		"credits",
+		schema.Integer(0, query.MaxMatchInputs*query.MaxMatchCandidates).Described("1 for each record returned.").Example(1),
+	),
+	schema.Optional(
+		"remaining",
+		schema.Integer(1, query.MaxMatchInputs-1).Described("How many inputs, the last ones, have no result because of `max_bytes`. Send them in another call.").Example(1),
+	),
 ))
 
 func matchSchema(d query.Dataset) *schema.Schema {
@@ -63,7 +77,10 @@ func matchSchema(d query.Dataset) *schema.Schema {
 	))
 	return schema.Named(d.Title()+"MatchResult", schema.Object(
 		schema.Required("ref", schema.String("row 1").Described("That of the input.")),
-		schema.Required("status", schema.Named("MatchStatus", schema.OneOf(match.Statuses...)).Described("`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate.")),
+		schema.Required(
+			"status",
+			schema.Named("MatchStatus", schema.OneOf(match.Statuses...)).Described("`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate."),
+		),
 		schema.Required("candidates", schema.Array(schema.Named(d.Title()+"MatchCandidate", schema.Object(
 			schema.Required("record", recordSchema(d)),
 			schema.Required("confidence", share().Described("How surely the record is what the input describes, judged by itself.").Example(0.97)),
@@ -128,7 +145,9 @@ func (s *Server) match(c *call, r query.MatchRequest) (reply, error) {
 			}
 		}
 		c.oweTokens(misses)
-		return reply{map[string]any{"results": results}, matchNumbers{creditsOnly{int64(delivered)}, len(found) - len(results)}}, delivered, c.keep(kept.results, "", kept.ids)
+		return reply{
+			map[string]any{"results": results}, matchNumbers{creditsOnly{int64(delivered)}, len(found) - len(results)},
+		}, delivered, c.keep(kept.results, "", kept.ids)
 	}, func(ctx context.Context, kept keptPage) (reply, error) {
 		results, err := s.matchAgain(ctx, r, kept)
 		return reply{map[string]any{"results": results}, matchNumbers{Remaining: len(r.Inputs) - len(results)}}, err

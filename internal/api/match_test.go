@@ -100,7 +100,8 @@ func TestMatch(t *testing.T) {
 	// Selected fields, and what confidence means for what is returned.
 	var got matchAnswer
 	w.call(t, key, "POST", "/data/accounts/match", `{"inputs":[{"ref":"1","name":"Trico Home"}],"fields":["city"],"min_confidence":0,"candidates":5}`).into(t, &got, nil)
-	if len(got.Results[0].Candidates) < 2 || len(got.Results[0].Candidates[0].Record) != 2 || got.Results[0].Candidates[0].Confidence < 0.9 || got.Results[0].Candidates[1].Confidence > 0.5 {
+	if len(got.Results[0].Candidates) < 2 || len(got.Results[0].Candidates[0].Record) != 2 ||
+		got.Results[0].Candidates[0].Confidence < 0.9 || got.Results[0].Candidates[1].Confidence > 0.5 {
 		t.Errorf("%+v", got)
 	}
 	for _, c := range []struct{ body, want string }{
@@ -138,7 +139,8 @@ func TestMisses(t *testing.T) {
 			t.Fatalf("a match: %d %v %s", a.status, a.header, a.text)
 		}
 	}
-	if a := ask(hit + strings.Repeat(miss, 99)); a.status != 200 || a.header.Get("X-Credits-Charged") != "1" || a.header.Get("RateLimit-Remaining") != "0" {
+	if a := ask(hit + strings.Repeat(miss, 99)); a.status != 200 || a.header.Get("X-Credits-Charged") != "1" ||
+		a.header.Get("RateLimit-Remaining") != "0" {
 		t.Fatalf("99 misses: %d %v %s", a.status, a.header, a.text)
 	}
 	a := ask(hit)
@@ -193,7 +195,8 @@ func TestMatchStrangeInputs(t *testing.T) {
 	// A name in another script and direction, marks of direction, emoji.
 	for name, want := range map[string]string{
 		"شركة تريكو للمنازل": "شركة تريكو للمنازل", "\u202eTRICO\u202c HOMES": "TRICO HOMES", "🏗️ emoji homes": "🏗️ Emoji Homes 🏠",
-		"🏠🏠🏠": "", "\u200b\u200d\u2060": "", "---": "", "ﷺ": "", "東京建設株式会社": "", strings.Repeat("🏠", 1000): "", strings.Repeat("é ", 500): "", "'; DROP TABLE accounts; --": "", "*:* OR name:*": "", "{{7*7}}": "",
+		"🏠🏠🏠": "", "\u200b\u200d\u2060": "", "---": "", "ﷺ": "", "東京建設株式会社": "", strings.Repeat("🏠", 1000): "",
+		strings.Repeat("é ", 500): "", "'; DROP TABLE accounts; --": "", "*:* OR name:*": "", "{{7*7}}": "",
 	} {
 		got, a := ask(200, `{"inputs":[{"ref":"1","name":`+quoted(name)+`}]}`)
 		found := ""

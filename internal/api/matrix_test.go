@@ -69,12 +69,18 @@ var rows = map[string]row{
 	"read_workspace_changes": {method: "POST", path: "/workspace/changes", body: `{}`, scope: wsWrite, admins: true, ok: fine},
 	"get_credits":            {method: "GET", path: "/workspace/credits", scope: wsRead, unthrottled: true, ok: fine},
 
-	"search_accounts":        {method: "POST", path: "/data/accounts/search", body: `{}`, scope: dataRead, required: true, ok: fine},
-	"search_contacts":        {method: "POST", path: "/data/contacts/search", body: `{}`, scope: dataRead, required: true, ok: fine},
-	"search_projects":        {method: "POST", path: "/data/projects/search", body: `{}`, scope: dataRead, required: true, ok: fine},
-	"search_signals":         {method: "POST", path: "/data/signals/search", body: `{}`, scope: dataRead, required: true, ok: fine},
-	"search_data_batch":      {method: "POST", path: "/data/search/batch", body: `{"searches":[{"dataset":"accounts"}]}`, scope: dataRead, required: true, ok: fine},
-	"search_workspace_batch": {method: "POST", path: "/workspace/search/batch", body: `{"searches":[{"dataset":"accounts"}]}`, scope: wsRead, ok: fine},
+	"search_accounts": {method: "POST", path: "/data/accounts/search", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"search_contacts": {method: "POST", path: "/data/contacts/search", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"search_projects": {method: "POST", path: "/data/projects/search", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"search_signals":  {method: "POST", path: "/data/signals/search", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"search_data_batch": {
+		method: "POST", path: "/data/search/batch", body: `{"searches":[{"dataset":"accounts"}]}`, scope: dataRead,
+		required: true, ok: fine,
+	},
+	"search_workspace_batch": {
+		method: "POST", path: "/workspace/search/batch", body: `{"searches":[{"dataset":"accounts"}]}`, scope: wsRead,
+		ok: fine,
+	},
 
 	"join_accounts":           {method: "POST", path: "/data/accounts/join", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"join_workspace_accounts": {method: "POST", path: "/workspace/accounts/join", body: `{}`, scope: wsRead, also: dataRead, ok: fine},
@@ -102,61 +108,125 @@ var rows = map[string]row{
 	"get_field":     {method: "GET", path: "/data/fields/accounts/name", scope: dataRead, required: true, unthrottled: true, ok: fine},
 	"get_usage":     {method: "GET", path: "/data/usage", scope: dataRead, required: true, unthrottled: true, ok: fine},
 
-	"match_accounts":        {method: "POST", path: "/data/accounts/match", body: `{"inputs":[{"ref":"1","name":"x"}]}`, scope: dataRead, required: true, ok: fine},
-	"match_contacts":        {method: "POST", path: "/data/contacts/match", body: `{"inputs":[{"ref":"1","name":"x"}]}`, scope: dataRead, required: true, ok: fine},
+	"match_accounts": {
+		method: "POST", path: "/data/accounts/match", body: `{"inputs":[{"ref":"1","name":"x"}]}`, scope: dataRead,
+		required: true, ok: fine,
+	},
+	"match_contacts": {
+		method: "POST", path: "/data/contacts/match", body: `{"inputs":[{"ref":"1","name":"x"}]}`, scope: dataRead,
+		required: true, ok: fine,
+	},
 	"read_accounts_changes": {method: "POST", path: "/data/accounts/changes", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"read_contacts_changes": {method: "POST", path: "/data/contacts/changes", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"read_projects_changes": {method: "POST", path: "/data/projects/changes", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"read_signals_changes":  {method: "POST", path: "/data/signals/changes", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"get_release":           {method: "GET", path: "/data/release", scope: dataRead, required: true, ok: fine},
-	"get_coverage":          {method: "POST", path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`, scope: dataRead, required: true, ok: fine},
+	"get_coverage": {
+		method: "POST", path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`, scope: dataRead,
+		required: true, ok: fine,
+	},
 
-	"list_members":      {method: "GET", path: "/workspace/members", scope: wsRead, ok: fine},
-	"update_member":     {method: "PATCH", path: "/workspace/members/" + unknownID, body: `{"role":"admin"}`, scope: wsWrite, admins: true, ok: notFound},
-	"remove_member":     {method: "DELETE", path: "/workspace/members/" + unknownID, scope: wsWrite, admins: true, ok: fine},
-	"list_invitations":  {method: "GET", path: "/workspace/invitations", scope: wsRead, ok: fine},
-	"create_invitation": {method: "POST", path: "/workspace/invitations", body: `{"email":"%@example.com","role":"member"}`, scope: wsWrite, admins: true, ok: fine},
+	"list_members": {method: "GET", path: "/workspace/members", scope: wsRead, ok: fine},
+	"update_member": {
+		method: "PATCH", path: "/workspace/members/" + unknownID, body: `{"role":"admin"}`, scope: wsWrite,
+		admins: true, ok: notFound,
+	},
+	"remove_member":    {method: "DELETE", path: "/workspace/members/" + unknownID, scope: wsWrite, admins: true, ok: fine},
+	"list_invitations": {method: "GET", path: "/workspace/invitations", scope: wsRead, ok: fine},
+	"create_invitation": {
+		method: "POST", path: "/workspace/invitations", body: `{"email":"%@example.com","role":"member"}`,
+		scope: wsWrite, admins: true, ok: fine,
+	},
 	"revoke_invitation": {method: "DELETE", path: "/workspace/invitations/" + unknownID, scope: wsWrite, admins: true, ok: notFound},
-	"accept_invitation": {method: "POST", path: "/workspace/invitations/accept", body: `{"token":"x"}`, scope: wsWrite, newcomers: true, unthrottled: true, ok: notFound},
+	"accept_invitation": {
+		method: "POST", path: "/workspace/invitations/accept", body: `{"token":"x"}`, scope: wsWrite, newcomers: true,
+		unthrottled: true, ok: notFound,
+	},
 
-	"list_webhooks":           {method: "GET", path: "/workspace/webhooks", scope: wsRead, admins: true, ok: fine},
-	"upsert_webhook":          {method: "POST", path: "/workspace/webhooks/upsert", body: `{"id":"` + unknownID + `","url":"https://hooks.example/atlas","events":["record.changed"]}`, scope: wsWrite, admins: true, ok: notFound},
-	"delete_webhook":          {method: "DELETE", path: "/workspace/webhooks/" + unknownID, scope: wsWrite, admins: true, ok: notFound},
-	"test_webhook":            {method: "POST", path: "/workspace/webhooks/" + unknownID + "/test", scope: wsWrite, admins: true, ok: notFound},
-	"rotate_webhook":          {method: "POST", path: "/workspace/webhooks/" + unknownID + "/rotate", scope: wsWrite, admins: true, ok: notFound},
-	"list_webhook_deliveries": {method: "GET", path: "/workspace/webhooks/" + unknownID + "/deliveries", scope: wsRead, admins: true, ok: notFound},
-	"replay_webhook_delivery": {method: "POST", path: "/workspace/webhooks/" + unknownID + "/deliveries/" + unknownID + "/replay", scope: wsWrite, admins: true, ok: notFound},
-	"replay_webhook":          {method: "POST", path: "/workspace/webhooks/" + unknownID + "/replay", body: `{"from":"2026-01-01","to":"2026-01-02"}`, scope: wsWrite, admins: true, ok: notFound},
+	"list_webhooks": {method: "GET", path: "/workspace/webhooks", scope: wsRead, admins: true, ok: fine},
+	"upsert_webhook": {
+		method: "POST", path: "/workspace/webhooks/upsert",
+		body:  `{"id":"` + unknownID + `","url":"https://hooks.example/atlas","events":["record.changed"]}`,
+		scope: wsWrite, admins: true, ok: notFound,
+	},
+	"delete_webhook": {method: "DELETE", path: "/workspace/webhooks/" + unknownID, scope: wsWrite, admins: true, ok: notFound},
+	"test_webhook":   {method: "POST", path: "/workspace/webhooks/" + unknownID + "/test", scope: wsWrite, admins: true, ok: notFound},
+	"rotate_webhook": {method: "POST", path: "/workspace/webhooks/" + unknownID + "/rotate", scope: wsWrite, admins: true, ok: notFound},
+	"list_webhook_deliveries": {
+		method: "GET", path: "/workspace/webhooks/" + unknownID + "/deliveries", scope: wsRead, admins: true,
+		ok: notFound,
+	},
+	"replay_webhook_delivery": {
+		method: "POST", path: "/workspace/webhooks/" + unknownID + "/deliveries/" + unknownID + "/replay",
+		scope: wsWrite, admins: true, ok: notFound,
+	},
+	"replay_webhook": {
+		method: "POST", path: "/workspace/webhooks/" + unknownID + "/replay",
+		body: `{"from":"2026-01-01","to":"2026-01-02"}`, scope: wsWrite, admins: true, ok: notFound,
+	},
 
-	"list_signal_subscriptions":  {method: "GET", path: "/workspace/signal-subscriptions", scope: wsRead, ok: fine},
-	"upsert_signal_subscription": {method: "POST", path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_filed"}`, scope: wsWrite, ok: fine},
-	"search_signal_queue":        {method: "POST", path: "/workspace/signal-queue/search", body: `{}`, scope: wsRead, ok: fine},
-	"dismiss_signals_batch":      {method: "POST", path: "/workspace/signal-queue/dismiss/batch", body: `{"ids":["` + unknownID + `"]}`, scope: wsWrite, ok: fine},
-	"restore_signals_batch":      {method: "POST", path: "/workspace/signal-queue/restore/batch", body: `{"ids":["` + unknownID + `"]}`, scope: wsWrite, ok: fine},
+	"list_signal_subscriptions": {method: "GET", path: "/workspace/signal-subscriptions", scope: wsRead, ok: fine},
+	"upsert_signal_subscription": {
+		method: "POST", path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_filed"}`,
+		scope: wsWrite, ok: fine,
+	},
+	"search_signal_queue": {method: "POST", path: "/workspace/signal-queue/search", body: `{}`, scope: wsRead, ok: fine},
+	"dismiss_signals_batch": {
+		method: "POST", path: "/workspace/signal-queue/dismiss/batch", body: `{"ids":["` + unknownID + `"]}`,
+		scope: wsWrite, ok: fine,
+	},
+	"restore_signals_batch": {
+		method: "POST", path: "/workspace/signal-queue/restore/batch", body: `{"ids":["` + unknownID + `"]}`,
+		scope: wsWrite, ok: fine,
+	},
 	"delete_signal_subscription": {method: "DELETE", path: "/workspace/signal-subscriptions/" + unknownID, scope: wsWrite, ok: fine},
 
-	"list_views":                {method: "GET", path: "/workspace/views", scope: wsRead, required: true, ok: fine},
-	"get_view":                  {method: "GET", path: "/workspace/views/" + unknownID, scope: wsRead, ok: noView},
-	"upsert_view":               {method: "POST", path: "/workspace/views/upsert", body: `{"dataset":"account","view_type":"static","name":"%"}`, scope: wsWrite, ok: fine},
-	"upsert_views_batch":        {method: "POST", path: "/workspace/views/upsert/batch", body: `{"inputs":[{}]}`, scope: wsWrite, ok: fine},
-	"delete_view":               {method: "DELETE", path: "/workspace/views/" + unknownID, scope: wsWrite, ok: noView},
-	"delete_views_batch":        {method: "POST", path: "/workspace/views/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, ok: fine},
-	"add_view_record":           {method: "POST", path: "/workspace/views/" + unknownID + "/records/add", body: `{"record_id":"` + unknownID + `"}`, scope: wsWrite, ok: noView},
-	"add_view_records_batch":    {method: "POST", path: "/workspace/views/" + unknownID + "/records/add/batch", body: `{"inputs":[{}]}`, scope: wsWrite, ok: noView},
-	"remove_view_record":        {method: "DELETE", path: "/workspace/views/" + unknownID + "/records/" + unknownID, scope: wsWrite, ok: noView},
-	"remove_view_records_batch": {method: "POST", path: "/workspace/views/" + unknownID + "/records/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, ok: noView},
-	"facet_view_records":        {method: "POST", path: "/workspace/views/" + unknownID + "/records/facets", body: `{}`, scope: wsRead, ok: noView},
-	"search_view_records":       {method: "POST", path: "/workspace/views/" + unknownID + "/records/search", body: `{}`, scope: wsRead, ok: noView},
+	"list_views": {method: "GET", path: "/workspace/views", scope: wsRead, required: true, ok: fine},
+	"get_view":   {method: "GET", path: "/workspace/views/" + unknownID, scope: wsRead, ok: noView},
+	"upsert_view": {
+		method: "POST", path: "/workspace/views/upsert", body: `{"dataset":"account","view_type":"static","name":"%"}`,
+		scope: wsWrite, ok: fine,
+	},
+	"upsert_views_batch": {method: "POST", path: "/workspace/views/upsert/batch", body: `{"inputs":[{}]}`, scope: wsWrite, ok: fine},
+	"delete_view":        {method: "DELETE", path: "/workspace/views/" + unknownID, scope: wsWrite, ok: noView},
+	"delete_views_batch": {method: "POST", path: "/workspace/views/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, ok: fine},
+	"add_view_record": {
+		method: "POST", path: "/workspace/views/" + unknownID + "/records/add",
+		body: `{"record_id":"` + unknownID + `"}`, scope: wsWrite, ok: noView,
+	},
+	"add_view_records_batch": {
+		method: "POST", path: "/workspace/views/" + unknownID + "/records/add/batch", body: `{"inputs":[{}]}`,
+		scope: wsWrite, ok: noView,
+	},
+	"remove_view_record": {method: "DELETE", path: "/workspace/views/" + unknownID + "/records/" + unknownID, scope: wsWrite, ok: noView},
+	"remove_view_records_batch": {
+		method: "POST", path: "/workspace/views/" + unknownID + "/records/delete/batch", body: `{"ids":["x"]}`,
+		scope: wsWrite, ok: noView,
+	},
+	"facet_view_records":  {method: "POST", path: "/workspace/views/" + unknownID + "/records/facets", body: `{}`, scope: wsRead, ok: noView},
+	"search_view_records": {method: "POST", path: "/workspace/views/" + unknownID + "/records/search", body: `{}`, scope: wsRead, ok: noView},
 
-	"list_favorite_views":         {method: "GET", path: "/workspace/favorite-views", scope: wsRead, required: true, users: true, ok: fine},
-	"upsert_favorite_view":        {method: "POST", path: "/workspace/favorite-views/upsert", body: `{"view_id":"` + unknownID + `"}`, scope: wsWrite, users: true, ok: noView},
-	"upsert_favorite_views_batch": {method: "POST", path: "/workspace/favorite-views/upsert/batch", body: `{"inputs":[{}]}`, scope: wsWrite, users: true, ok: fine},
-	"delete_favorite_view":        {method: "DELETE", path: "/workspace/favorite-views/" + unknownID, scope: wsWrite, users: true, ok: fine},
-	"delete_favorite_views_batch": {method: "POST", path: "/workspace/favorite-views/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, users: true, ok: fine},
+	"list_favorite_views": {method: "GET", path: "/workspace/favorite-views", scope: wsRead, required: true, users: true, ok: fine},
+	"upsert_favorite_view": {
+		method: "POST", path: "/workspace/favorite-views/upsert", body: `{"view_id":"` + unknownID + `"}`,
+		scope: wsWrite, users: true, ok: noView,
+	},
+	"upsert_favorite_views_batch": {
+		method: "POST", path: "/workspace/favorite-views/upsert/batch", body: `{"inputs":[{}]}`, scope: wsWrite,
+		users: true, ok: fine,
+	},
+	"delete_favorite_view": {method: "DELETE", path: "/workspace/favorite-views/" + unknownID, scope: wsWrite, users: true, ok: fine},
+	"delete_favorite_views_batch": {
+		method: "POST", path: "/workspace/favorite-views/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite,
+		users: true, ok: fine,
+	},
 
 	"find_skills": {method: "POST", path: "/workspace/skills/find", body: `{}`, scope: wsRead, ok: fine},
 	"list_skills": {method: "POST", path: "/workspace/skills/list", body: `{}`, scope: wsRead, ok: fine},
-	"get_skill":   {method: "POST", path: "/workspace/skills/get", body: `{"locator":"workspace/none"}`, scope: wsRead, ok: verdict{404, "skill_not_found"}},
+	"get_skill": {
+		method: "POST", path: "/workspace/skills/get", body: `{"locator":"workspace/none"}`, scope: wsRead,
+		ok: verdict{404, "skill_not_found"},
+	},
 	"create_skill": {method: "POST", path: "/workspace/skills/create", body: `{"scope":"workspace","name":"%","description":"d","content":"c"}`,
 		scope: wsWrite, ok: fine},
 }
@@ -208,20 +278,26 @@ func bookRows(d query.Dataset) map[string]row {
 	path, one := "/workspace/"+string(d), d.Singular()
 	none := verdict{404, "not_found"}
 	return map[string]row{
-		"facet_workspace_" + string(d):             {method: "POST", path: path + "/facets", body: `{}`, scope: wsRead, ok: fine},
-		"read_workspace_" + string(d):              {method: "POST", path: path + "/read", body: `{"query":"x"}`, scope: wsRead, ok: fine},
-		"search_workspace_" + string(d):            {method: "POST", path: path + "/search", body: `{}`, scope: wsRead, ok: fine},
-		"get_workspace_" + one:                     {method: "GET", path: path + "/" + unknownID, scope: wsRead, ok: none},
-		"upsert_workspace_" + one:                  {method: "POST", path: path + "/upsert", body: `{"` + one + `_id":"` + unknownID + `"}`, scope: wsWrite, ok: none},
-		"delete_workspace_" + one:                  {method: "DELETE", path: path + "/" + unknownID, scope: wsWrite, ok: fine},
-		"upsert_workspace_" + string(d) + "_batch": {method: "POST", path: path + "/upsert/batch", body: `{"inputs":[{}]}`, scope: wsWrite, ok: fine},
-		"delete_workspace_" + string(d) + "_batch": {method: "POST", path: path + "/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, ok: fine},
+		"facet_workspace_" + string(d):  {method: "POST", path: path + "/facets", body: `{}`, scope: wsRead, ok: fine},
+		"read_workspace_" + string(d):   {method: "POST", path: path + "/read", body: `{"query":"x"}`, scope: wsRead, ok: fine},
+		"search_workspace_" + string(d): {method: "POST", path: path + "/search", body: `{}`, scope: wsRead, ok: fine},
+		"get_workspace_" + one:          {method: "GET", path: path + "/" + unknownID, scope: wsRead, ok: none},
+		"upsert_workspace_" +
+			one: {method: "POST", path: path + "/upsert", body: `{"` + one + `_id":"` + unknownID + `"}`, scope: wsWrite, ok: none},
+		"delete_workspace_" + one: {method: "DELETE", path: path + "/" + unknownID, scope: wsWrite, ok: fine},
+		"upsert_workspace_" + string(d) +
+			"_batch": {method: "POST", path: path + "/upsert/batch", body: `{"inputs":[{}]}`, scope: wsWrite, ok: fine},
+		"delete_workspace_" + string(d) +
+			"_batch": {method: "POST", path: path + "/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, ok: fine},
 	}
 }
 
 func init() {
 	for _, d := range query.Datasets {
-		rows["get_"+string(d)+"_batch"] = row{method: "POST", path: "/data/" + string(d) + "/get/batch", body: `{"ids":["x"]}`, scope: dataRead, required: true, ok: fine}
+		rows["get_"+string(d)+"_batch"] = row{
+			method: "POST", path: "/data/" + string(d) + "/get/batch", body: `{"ids":["x"]}`, scope: dataRead,
+			required: true, ok: fine,
+		}
 	}
 	for _, d := range query.Held {
 		maps.Copy(rows, bookRows(d))
@@ -276,16 +352,19 @@ func callers(t *testing.T, w *world) map[string]caller {
 	keyOfOne := key(people.NewKey{Workspaces: of(in)})
 
 	columns := map[string]caller{
-		"no token":                   {"", id, always(unauthorized)},
-		"broken token":               {"nonsense", id, always(unauthorized)},
-		"broken JWT":                 {good[:len(good)-2], id, always(unauthorized)},
-		"changed JWT":                {strings.Replace(good, ".", ".A", 1), id, always(unauthorized)},
-		"expired JWT":                {changed(func(c *auth.Claims) { c.IssuedAt = time.Now().Add(-2 * time.Hour) }), id, always(unauthorized)},
-		"JWT of another secret":      {mint(t, secret+"x", claims(owner.ID, owner.Email), time.Hour), id, always(unauthorized)},
-		"JWT of another issuer":      {changed(func(c *auth.Claims) { c.Issuer = "https://evil.example" }), id, always(unauthorized)},
-		"JWT for another audience":   {changed(func(c *auth.Claims) { c.Audience = "other" }), id, always(unauthorized)},
-		"JWT of no algorithm":        {raw(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil), id, always(unauthorized)},
-		"JWT not yet valid":          {raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"nbf": time.Now().Add(time.Hour).Unix()}), id, always(unauthorized)},
+		"no token":                 {"", id, always(unauthorized)},
+		"broken token":             {"nonsense", id, always(unauthorized)},
+		"broken JWT":               {good[:len(good)-2], id, always(unauthorized)},
+		"changed JWT":              {strings.Replace(good, ".", ".A", 1), id, always(unauthorized)},
+		"expired JWT":              {changed(func(c *auth.Claims) { c.IssuedAt = time.Now().Add(-2 * time.Hour) }), id, always(unauthorized)},
+		"JWT of another secret":    {mint(t, secret+"x", claims(owner.ID, owner.Email), time.Hour), id, always(unauthorized)},
+		"JWT of another issuer":    {changed(func(c *auth.Claims) { c.Issuer = "https://evil.example" }), id, always(unauthorized)},
+		"JWT for another audience": {changed(func(c *auth.Claims) { c.Audience = "other" }), id, always(unauthorized)},
+		"JWT of no algorithm":      {raw(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil), id, always(unauthorized)},
+		"JWT not yet valid": {
+			raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"nbf": time.Now().Add(time.Hour).Unix()}), id,
+			always(unauthorized),
+		},
 		"JWT of nobody":              {raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"sub": "olga"}), id, always(unauthorized)},
 		"JWT with a claim no UUID":   {raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"workspace_id": "one"}), id, always(unauthorized)},
 		"unknown key":                {workspace.NewSecret().Token(workspace.NewKeyID()), id, always(unauthorized)},
@@ -297,7 +376,10 @@ func callers(t *testing.T, w *world) map[string]caller {
 		"member, id in upper case":   {tokenFor(t, member), strings.ToUpper(id), asMember(false)},
 		"owner, workspace not named": {good, "", func(r row) verdict { return named(r, asMember(true)(r)) }},
 		"owner, by claim":            {changed(func(c *auth.Claims) { c.Workspace = in }), "", func(r row) verdict { return named(r, asMember(true)(r)) }},
-		"owner, claim of a foreign":  {changed(func(c *auth.Claims) { c.Workspace = other }), "", func(r row) verdict { return named(r, unlessNewcomer(forbidden)(r)) }},
+		"owner, claim of a foreign": {
+			changed(func(c *auth.Claims) { c.Workspace = other }), "",
+			func(r row) verdict { return named(r, unlessNewcomer(forbidden)(r)) },
+		},
 		"owner, named no UUID":       {good, "one", always(invalid)},
 		"owner of another workspace": {tokenFor(t, foreigner), id, unlessNewcomer(forbidden)},
 		"owner, of an unknown one":   {good, unknownID, unlessNewcomer(forbidden)},

@@ -119,7 +119,8 @@ func TestMaxBytes(t *testing.T) {
 
 	for _, bad := range []string{"999", "10000001", `"1000"`, "1000.5"} {
 		for path, body := range map[string]string{"search": `{"max_bytes":%s}`, "get/batch": `{"ids":["` + ids[0] + `"],"max_bytes":%s}`} {
-			if a := w.call(t, key, "POST", "/data/contacts/"+path, fmt.Sprintf(body, bad)); a.status != http.StatusBadRequest || a.code() != "validation" {
+			if a := w.call(t, key, "POST", "/data/contacts/"+path, fmt.Sprintf(body, bad)); a.status != http.StatusBadRequest ||
+				a.code() != "validation" {
 				t.Errorf("%s %s: %d %s", path, bad, a.status, a.text)
 			}
 		}
@@ -151,7 +152,11 @@ func TestMaxBytesOfRepetitions(t *testing.T) {
 	engine := w.server.Search.(*search.Engine)
 	for _, id := range ids {
 		body := fmt.Sprintf(`{"doc":{"description":%q}}`, strings.Repeat("x", 400))
-		_, err := engine.Elastic.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + engine.Names.Alias(string(query.Accounts)) + "/_update/" + id + "?refresh=true", Body: []byte(body)})
+		_, err := engine.Elastic.Do(t.Context(), elastictest.Request{
+			Method: http.MethodPost,
+			Path:   "/" + engine.Names.Alias(string(query.Accounts)) + "/_update/" + id + "?refresh=true",
+			Body:   []byte(body),
+		})
 		fatal(t, err)
 	}
 	for _, r := range requests {

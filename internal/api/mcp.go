@@ -89,12 +89,15 @@ func (s *Server) metadataRows() (rows []stranger) {
 	}
 	for _, path := range []string{resourcePath, resourcePath + mcpPath} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			rows = append(rows, stranger{method: method, path: path, operation: "mcp_metadata", class: classDocuments, handle: func(ctx *gin.Context) {
-				callOf(ctx).json(http.StatusOK, map[string]any{
-					"resource": s.resource(), "authorization_servers": []string{s.TokenIssuer},
-					"bearer_methods_supported": []string{"header"}, "resource_name": "Atlas",
-				})
-			}})
+			rows = append(
+				rows,
+				stranger{method: method, path: path, operation: "mcp_metadata", class: classDocuments, handle: func(ctx *gin.Context) {
+					callOf(ctx).json(http.StatusOK, map[string]any{
+						"resource": s.resource(), "authorization_servers": []string{s.TokenIssuer},
+						"bearer_methods_supported": []string{"header"}, "resource_name": "Atlas",
+					})
+				}},
+			)
 		}
 	}
 	return rows
@@ -221,7 +224,10 @@ func (c *call) admitAgent() (mcp.Caller, error) {
 	if bytes.HasPrefix(bytes.TrimLeft(c.rawBody, " \t\r\n"), []byte("[")) {
 		return mcp.Caller{}, fault.New(fault.BadRequest, "a request has one message: batches of messages are not taken")
 	}
-	caller := mcp.Caller{ID: c.identity.Subject().String(), Workspace: in.String(), Authorization: header[0], RequestID: c.id, Key: c.gin.GetHeader(headerIdempotencyKey)}
+	caller := mcp.Caller{
+		ID: c.identity.Subject().String(), Workspace: in.String(), Authorization: header[0], RequestID: c.id,
+		Key: c.gin.GetHeader(headerIdempotencyKey),
+	}
 	for _, scope := range c.principal.Scopes {
 		caller.Scopes = append(caller.Scopes, string(scope))
 	}
@@ -234,7 +240,8 @@ func (c *call) admitAgent() (mcp.Caller, error) {
 func (s *Server) checkOrigin(r *http.Request) error {
 	public, _ := url.Parse(s.PublicURL)
 	own := s.PublicURL != "" && r.Host == public.Host
-	if address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(address.String()) && !isLoopback(r.Host) && !own {
+	if address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(address.String()) &&
+		!isLoopback(r.Host) && !own {
 		return fault.New(fault.Forbidden, "this server is not called %.100q: use its own address, or set --public-url", r.Host)
 	}
 	origin := r.Header.Get("Origin")

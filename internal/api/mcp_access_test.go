@@ -64,7 +64,9 @@ func TestAgentsAreKeptApart(t *testing.T) {
 			if slices.Contains(names, tool) {
 				continue
 			}
-			if got, err := some.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(`{"dataset":"accounts"}`)}); err == nil {
+			if got, err := some.CallTool(t.Context(), &sdk.CallToolParams{
+				Name: tool, Arguments: json.RawMessage(`{"dataset":"accounts"}`),
+			}); err == nil {
 				t.Errorf("%s: %s answered %+v", scopes, tool, got)
 			}
 		}
@@ -104,9 +106,14 @@ func TestAgentsMistakes(t *testing.T) {
 	me.refused("search_view", `{"view_id":["x"]}`, "view_id must be a text, not an array")
 	me.refused("credits", `{"days":7}`, "It has none")
 	me.refused("manage_view", `{"action":"rename"}`, "action is one of list, get, create")
-	me.refused("manage_view", `{"action":"create","dataset":"project","view_type":"static","name":"x","definition":{"version":1},"record_ids":["`+unknownID+`"]}`, "the action create does not take record_ids", "add_records")
+	me.refused(
+		"manage_view",
+		`{"action":"create","dataset":"project","view_type":"static","name":"x","definition":{"version":1},"record_ids":["`+unknownID+`"]}`,
+		"the action create does not take record_ids", "add_records",
+	)
 	me.refused("manage_view", `{"action":"list","dataset":"accounts"}`, `did you mean "account"?`)
-	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "searchRecords"}); err == nil || !strings.Contains(err.Error(), `did you mean "search_records"?`) || !strings.Contains(err.Error(), "describe_fields") {
+	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "searchRecords"}); err == nil ||
+		!strings.Contains(err.Error(), `did you mean "search_records"?`) || !strings.Contains(err.Error(), "describe_fields") {
 		t.Errorf("an unknown tool: %v", err)
 	}
 	me.refused("search_records", `{"dataset":"projects","limit":51}`, "limit is 1 to 50")
@@ -125,8 +132,13 @@ func TestAgentsMistakes(t *testing.T) {
 	me.refused("get_records", `{"dataset":"projects","ids":[]}`, "ids are 1 to 50")
 	me.refused("update_book", `{"dataset":"signals","action":"upsert","items":[{}]}`, "dataset is one of")
 	me.refused("update_book", `{"dataset":"accounts","action":"drop","items":[{}]}`, "action is")
-	for _, id := range []string{"../members", "..", "upsert", unknownID + "/records/" + unknownID, "{" + unknownID + "}", unknownID + "?limit=1"} {
-		for tool, arguments := range map[string]string{"manage_view": `"action":"get",`, "search_view": "", "count_and_facets": `"dataset":"accounts",`} {
+	for _, id := range []string{
+		"../members", "..", "upsert", unknownID + "/records/" + unknownID, "{" + unknownID + "}",
+		unknownID + "?limit=1",
+	} {
+		for tool, arguments := range map[string]string{
+			"manage_view": `"action":"get",`, "search_view": "", "count_and_facets": `"dataset":"accounts",`,
+		} {
 			me.refused(tool, fmt.Sprintf(`{%s"view_id":%q}`, arguments, id), "the id of a View")
 		}
 		me.refused("manage_view", fmt.Sprintf(`{"action":"delete","view_id":%q}`, id), "the id of a View")
@@ -134,7 +146,8 @@ func TestAgentsMistakes(t *testing.T) {
 	me.refused("manage_view", `{"action":"create","dataset":"project","view_type":"dynamic","name":"x","definition":{"version":2}}`, "invalid_view_definition")
 	me.refused("get_skill", `{"locator":"workspace/nothing"}`, "skill_not_found", "find_skills")
 	me.refused("changes_since", `{"dataset":"accounts","since":"yesterday"}`, "since")
-	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "search"}); err == nil || !strings.Contains(err.Error(), `did you mean "search_records"?`) {
+	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "search"}); err == nil ||
+		!strings.Contains(err.Error(), `did you mean "search_records"?`) {
 		t.Errorf("the tool search: %v", err)
 	}
 	if answer := me.ok("search_records", `{"dataset":"projects","query":"gara*ge"}`); !strings.Contains(answer.text, "is no more than text") {
@@ -185,20 +198,69 @@ func TestAgentsArgumentsAreMeant(t *testing.T) {
 	me := a.agent(t, a.key, accept)
 	one := searchtest.ID("a", 1)
 	for _, c := range []struct{ tool, as, plain string }{
-		{"search_records", `{"dataset":"projects","limit":2,"filters":"{\"stage\":{\"value\":\"under_construction\"}}"}`, `{"dataset":"projects","limit":2,"filters":{"stage":{"value":"under_construction"}}}`},
-		{"search_records", `{"dataset":"projects","limit":2,"filters":{"stage":" {\"value\":\"under_construction\"} "}}`, `{"dataset":"projects","limit":2,"filters":{"stage":{"value":"under_construction"}}}`},
-		{"search_records", `{"dataset":"projects","limit":2,"relations":"{\"without_signal\":{\"signal_type\":{\"value\":\"permit_filed\"}}}"}`, `{"dataset":"projects","limit":2,"relations":{"without_signal":{"signal_type":{"value":"permit_filed"}}}}`},
-		{"search_records", `{"dataset":"accounts","limit":"2","fields":"[\"name\"]","sort":"{\"field\":\"name\",\"order\":\"desc\"}"}`, `{"dataset":"accounts","limit":2,"fields":["name"],"sort":{"field":"name","order":"desc"}}`},
+		{
+			"search_records",
+			`{"dataset":"projects","limit":2,"filters":"{\"stage\":{\"value\":\"under_construction\"}}"}`,
+			`{"dataset":"projects","limit":2,"filters":{"stage":{"value":"under_construction"}}}`,
+		},
+		{
+			"search_records",
+			`{"dataset":"projects","limit":2,"filters":{"stage":" {\"value\":\"under_construction\"} "}}`,
+			`{"dataset":"projects","limit":2,"filters":{"stage":{"value":"under_construction"}}}`,
+		},
+		{
+			"search_records",
+			`{"dataset":"projects","limit":2,"relations":"{\"without_signal\":{\"signal_type\":{\"value\":\"permit_filed\"}}}"}`,
+			`{"dataset":"projects","limit":2,"relations":{"without_signal":{"signal_type":{"value":"permit_filed"}}}}`,
+		},
+		{
+			"search_records",
+			`{"dataset":"accounts","limit":"2","fields":"[\"name\"]","sort":"{\"field\":\"name\",\"order\":\"desc\"}"}`,
+			`{"dataset":"accounts","limit":2,"fields":["name"],"sort":{"field":"name","order":"desc"}}`,
+		},
 		{"search_records", `{"dataset":"accounts","limit":2.0,"max_credits":5.00}`, `{"dataset":"accounts","limit":2,"max_credits":5}`},
-		{"search_records", `{"dataset":"projects","limit":2,"filters":{"residential_units":{"value":[2.0,null]}}}`, `{"dataset":"projects","limit":2,"filters":{"residential_units":{"value":[2,null]}}}`},
-		{"search_records", `{"dataset":"projects","limit":2,"any":["{\"filters\":{\"stage\":{\"known\":true}}}"],"none":null,"relations":null,"sort":null,"search_after":null}`, `{"dataset":"projects","limit":2,"any":[{"filters":{"stage":{"known":true}}}]}`},
-		{"search_records", `{"dataset":"accounts","limit":2,"filters":{"name":{"value":"firm 01","exact_match":"false"}}}`, `{"dataset":"accounts","limit":2,"filters":{"name":{"value":"firm 01","exact_match":false}}}`},
-		{"count_and_facets", `{"dataset":"projects","facets":"[{\"field\":\"stage\",\"limit\":\"5\"}]"}`, `{"dataset":"projects","facets":[{"field":"stage","limit":5}]}`},
-		{"count_and_facets", `{"dataset":"projects","facets":[{"field":"stage","limit":5.0,"prefix":null,"interval":null,"ranges":null,"geo":null,"measure":null}]}`, `{"dataset":"projects","facets":[{"field":"stage","limit":5}]}`},
-		{"get_records", fmt.Sprintf(`{"dataset":"accounts","ids":"[\"%s\"]","include":null}`, one), fmt.Sprintf(`{"dataset":"accounts","ids":[%q]}`, one)},
-		{"match_records", `{"dataset":"accounts","candidates":"2","min_confidence":"0.5","inputs":["{\"ref\":\"1\",\"name\":\"firm 07\"}"]}`, `{"dataset":"accounts","candidates":2,"min_confidence":0.5,"inputs":[{"ref":"1","name":"firm 07"}]}`},
-		{"match_records", `{"dataset":"accounts","candidates":1.0,"inputs":[{"ref":"1","name":"firm 07","phone":null,"city":null}]}`, `{"dataset":"accounts","inputs":[{"ref":"1","name":"firm 07"}]}`},
-		{"update_book", fmt.Sprintf(`{"dataset":"accounts","action":"upsert","items":"[{\"account_id\":\"%s\",\"notes\":null}]"}`, one), fmt.Sprintf(`{"dataset":"accounts","action":"upsert","items":[{"account_id":%q,"notes":null}]}`, one)},
+		{
+			"search_records", `{"dataset":"projects","limit":2,"filters":{"residential_units":{"value":[2.0,null]}}}`,
+			`{"dataset":"projects","limit":2,"filters":{"residential_units":{"value":[2,null]}}}`,
+		},
+		{
+			"search_records",
+			`{"dataset":"projects","limit":2,"any":["{\"filters\":{\"stage\":{\"known\":true}}}"],"none":null,"relations":null,"sort":null,"search_after":null}`,
+			`{"dataset":"projects","limit":2,"any":[{"filters":{"stage":{"known":true}}}]}`,
+		},
+		{
+			"search_records",
+			`{"dataset":"accounts","limit":2,"filters":{"name":{"value":"firm 01","exact_match":"false"}}}`,
+			`{"dataset":"accounts","limit":2,"filters":{"name":{"value":"firm 01","exact_match":false}}}`,
+		},
+		{
+			"count_and_facets", `{"dataset":"projects","facets":"[{\"field\":\"stage\",\"limit\":\"5\"}]"}`,
+			`{"dataset":"projects","facets":[{"field":"stage","limit":5}]}`,
+		},
+		{
+			"count_and_facets",
+			`{"dataset":"projects","facets":[{"field":"stage","limit":5.0,"prefix":null,"interval":null,"ranges":null,"geo":null,"measure":null}]}`,
+			`{"dataset":"projects","facets":[{"field":"stage","limit":5}]}`,
+		},
+		{
+			"get_records", fmt.Sprintf(`{"dataset":"accounts","ids":"[\"%s\"]","include":null}`, one),
+			fmt.Sprintf(`{"dataset":"accounts","ids":[%q]}`, one),
+		},
+		{
+			"match_records",
+			`{"dataset":"accounts","candidates":"2","min_confidence":"0.5","inputs":["{\"ref\":\"1\",\"name\":\"firm 07\"}"]}`,
+			`{"dataset":"accounts","candidates":2,"min_confidence":0.5,"inputs":[{"ref":"1","name":"firm 07"}]}`,
+		},
+		{
+			"match_records",
+			`{"dataset":"accounts","candidates":1.0,"inputs":[{"ref":"1","name":"firm 07","phone":null,"city":null}]}`,
+			`{"dataset":"accounts","inputs":[{"ref":"1","name":"firm 07"}]}`,
+		},
+		{
+			"update_book",
+			fmt.Sprintf(`{"dataset":"accounts","action":"upsert","items":"[{\"account_id\":\"%s\",\"notes\":null}]"}`, one),
+			fmt.Sprintf(`{"dataset":"accounts","action":"upsert","items":[{"account_id":%q,"notes":null}]}`, one),
+		},
 		{"manage_view", `{"action":"list","limit":5.0,"offset":"0","view_id":null}`, `{"action":"list","limit":5,"offset":0}`},
 	} {
 		as, plain := me.ok(c.tool, c.as), me.ok(c.tool, c.plain)
@@ -277,13 +339,16 @@ func TestAgentsAtTheDoor(t *testing.T) {
 			t.Errorf("%s: answered as %s", name, got)
 		}
 	}
-	for path, want := range map[string]int{"/mcp": 405, "/.well-known/oauth-protected-resource/mcp": 200, "/.well-known/oauth-protected-resource": 200} {
+	for path, want := range map[string]int{
+		"/mcp": 405, "/.well-known/oauth-protected-resource/mcp": 200, "/.well-known/oauth-protected-resource": 200,
+	} {
 		res, err := http.Get(strings.TrimSuffix(a.address, "/mcp") + path)
 		fatal(t, err)
 		text, err := io.ReadAll(res.Body)
 		fatal(t, err)
 		_ = res.Body.Close()
-		if res.StatusCode != want || want == 405 && res.Header.Get("Allow") != "POST" || want == 200 && !strings.Contains(string(text), `"authorization_servers":["`+issuer+`"]`) {
+		if res.StatusCode != want || want == 405 && res.Header.Get("Allow") != "POST" ||
+			want == 200 && !strings.Contains(string(text), `"authorization_servers":["`+issuer+`"]`) {
 			t.Errorf("GET %s: %d %s", path, res.StatusCode, text)
 		}
 	}

@@ -45,8 +45,17 @@ func newAgents(t *testing.T, maxBytes int, change ...func(*api.Server)) *agents 
 	for i := range agentFirms {
 		data.Add(
 			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %02d","city":"Calgary"}`, searchtest.ID("a", i), i)),
-			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %02d","stage":"under_construction","residential_units":%d,"description":%q,"account_ids":[%q]}`, searchtest.ID("p", i), i, i, strings.Repeat("long ", i*20), searchtest.ID("a", i/3))),
-			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %02d","email":"p%d@example.com","account_id":%q,"account_name":"Firm"}`, searchtest.ID("c", i), i, i, searchtest.ID("a", i))))
+			searchtest.Record(
+				t, query.Projects,
+				fmt.Sprintf(
+					`{"id":%q,"name":"Tower %02d","stage":"under_construction","residential_units":%d,"description":%q,"account_ids":[%q]}`,
+					searchtest.ID("p", i), i, i, strings.Repeat("long ", i*20), searchtest.ID("a", i/3),
+				),
+			),
+			searchtest.Record(
+				t, query.Contacts,
+				fmt.Sprintf(`{"id":%q,"name":"Person %02d","email":"p%d@example.com","account_id":%q,"account_name":"Firm"}`, searchtest.ID("c", i), i, i, searchtest.ID("a", i)),
+			))
 	}
 	name, err := json.Marshal(injected)
 	fatal(t, err)
@@ -61,8 +70,10 @@ func newAgents(t *testing.T, maxBytes int, change ...func(*api.Server)) *agents 
 		s := w.server
 		server := &api.Server{
 			Search: s.Search, Facets: s.Facets, Match: s.Match, Changes: s.Changes, Merges: s.Merges, Audit: s.Audit, Gate: s.Gate, Ledger: s.Ledger,
-			Workspaces: s.Workspaces, Answers: s.Answers, People: s.People, Book: s.Book, Views: s.Views, Records: s.Records, Queue: s.Queue, Log: slog.New(slog.DiscardHandler),
-			ETagKey: []byte("a key of both servers"), Origins: []string{"https://app.example"}, PublicURL: "https://atlas.example", TokenIssuer: issuer,
+			Workspaces: s.Workspaces, Answers: s.Answers, People: s.People, Book: s.Book, Views: s.Views,
+			Records: s.Records, Queue: s.Queue, Log: slog.New(slog.DiscardHandler),
+			ETagKey: []byte("a key of both servers"), Origins: []string{"https://app.example"},
+			PublicURL: "https://atlas.example", TokenIssuer: issuer,
 			MCP: &api.MCP{MaxBytes: maxBytes},
 		}
 		for _, c := range change {
@@ -95,7 +106,11 @@ func (b bearerToken) RoundTrip(r *http.Request) (*http.Response, error) {
 // agent connects. If answer is nil, it cannot be asked.
 func (a *agents) agent(t *testing.T, token string, answer func(message string) (action string, content map[string]any)) *agent {
 	t.Helper()
-	return newAgent(t, &sdk.StreamableClientTransport{Endpoint: a.address, HTTPClient: &http.Client{Transport: bearerToken{token}}, DisableStandaloneSSE: true}, answer)
+	return newAgent(
+		t,
+		&sdk.StreamableClientTransport{Endpoint: a.address, HTTPClient: &http.Client{Transport: bearerToken{token}}, DisableStandaloneSSE: true},
+		answer,
+	)
 }
 
 func newAgent(t *testing.T, to sdk.Transport, answer func(message string) (action string, content map[string]any)) *agent {

@@ -64,7 +64,10 @@ func TestAgentsTools(t *testing.T) {
 		t.Errorf("the tools have %d bytes, which each agent reads", size)
 	}
 	slices.Sort(names)
-	want := []string{"changes_since", "count_and_facets", "credits", "describe_fields", "find_skills", "get_records", "get_skill", "manage_view", "match_records", "read_question", "search_book", "search_records", "search_view", "update_book"}
+	want := []string{
+		"changes_since", "count_and_facets", "credits", "describe_fields", "find_skills", "get_records", "get_skill",
+		"manage_view", "match_records", "read_question", "search_book", "search_records", "search_view", "update_book",
+	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
@@ -89,7 +92,8 @@ func TestAgentsTools(t *testing.T) {
 				records++
 			}
 		}
-		if row.Project["stage"] != "under_construction" || row.Account["name"] == nil || row.Account["created_at"] != nil || row.Project["created_at"] != nil {
+		if row.Project["stage"] != "under_construction" || row.Account["name"] == nil || row.Account["created_at"] != nil ||
+			row.Project["created_at"] != nil {
 			t.Errorf("%+v", row)
 		}
 	}
@@ -125,7 +129,10 @@ func TestAgentsTools(t *testing.T) {
 	me.ok("credits", `{}`)
 
 	skill := strings.Repeat("Visit the site. ", 3000)
-	a.call(t, a.key, "POST", "/workspace/skills/create", fmt.Sprintf(`{"scope":"workspace","name":"Visits","description":"How to","content":%q}`, skill)).into(t, nil, nil)
+	a.call(
+		t, a.key, "POST", "/workspace/skills/create",
+		fmt.Sprintf(`{"scope":"workspace","name":"Visits","description":"How to","content":%q}`, skill),
+	).into(t, nil, nil)
 	_, err := skills.NewAdmin(a.system, nil).SetStatus(t.Context(), a.in, "visits", skills.PublishedSkill)
 	fatal(t, err)
 	me.ok("find_skills", `{"query":"visits"}`)
@@ -147,7 +154,8 @@ func TestAgentsTools(t *testing.T) {
 	fatal(t, err)
 	prompts, err := me.ListPrompts(t.Context(), nil)
 	fatal(t, err)
-	if len(prompts.Prompts) != 1 || prompts.Prompts[0].Name != "workspace/visits" || prompt.Messages[0].Content.(*sdk.TextContent).Text != skill {
+	if len(prompts.Prompts) != 1 || prompts.Prompts[0].Name != "workspace/visits" ||
+		prompt.Messages[0].Content.(*sdk.TextContent).Text != skill {
 		t.Errorf("%+v", prompts.Prompts)
 	}
 	before := a.used(t)
@@ -157,14 +165,18 @@ func TestAgentsTools(t *testing.T) {
 		"atlas://skills/workspace/visits":                   "Visit the site",
 	} {
 		got, err := me.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
-		if err != nil || !strings.Contains(got.Contents[0].Text, text) || !strings.HasPrefix(got.Contents[0].Text, `{"notice":"What stands in data was written by others.`) {
+		if err != nil || !strings.Contains(got.Contents[0].Text, text) ||
+			!strings.HasPrefix(got.Contents[0].Text, `{"notice":"What stands in data was written by others.`) {
 			t.Errorf("%s: %v", uri, err)
 		}
 	}
 	if n := a.used(t) - before; n != 1 {
 		t.Errorf("one record cost %d", n)
 	}
-	for _, uri := range []string{"atlas://views/" + view, "atlas://records/accounts/" + unknownID, "atlas://records/users/1", "atlas://records/accounts/..%2F..%2Fworkspace"} {
+	for _, uri := range []string{
+		"atlas://views/" + view, "atlas://records/accounts/" + unknownID, "atlas://records/users/1",
+		"atlas://records/accounts/..%2F..%2Fworkspace",
+	} {
 		if got, err := me.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
 			t.Errorf("%s: %+v", uri, got)
 		}
@@ -193,7 +205,8 @@ func TestAgentsAsk(t *testing.T) {
 		me.refused("search_records", dear, "did not agree")
 		me.refused("update_book", writes+accountItems(11)+"}", "did not agree")
 		me.refused("search_records", `{"dataset":"accounts","join":true,"limit":4}`, "did not agree")
-		if len(asked) != 3 || !strings.Contains(asked[2], "12 credits") || a.used(t) != 0 || !strings.Contains(asked[0], "25 credits") || !strings.Contains(asked[1], "11 accounts") {
+		if len(asked) != 3 || !strings.Contains(asked[2], "12 credits") || a.used(t) != 0 ||
+			!strings.Contains(asked[0], "25 credits") || !strings.Contains(asked[1], "11 accounts") {
 			t.Errorf("%s: asked %q, %d credits used", name, asked, a.used(t))
 		}
 	}
@@ -252,12 +265,19 @@ func TestAgentsAsk(t *testing.T) {
 	if string(again.Data) != string(r.Data) || a.used(t) != used+25 {
 		t.Errorf("what was agreed to once cost %d credits", a.used(t)-used)
 	}
-	deletion := confirm(plain.refused("update_book", `{"dataset":"accounts","action":"delete","ids":`+accountIDs(11)+`}`, "11 accounts", "ask the user"))
+	deletion := confirm(plain.refused(
+		"update_book", `{"dataset":"accounts","action":"delete","ids":`+accountIDs(11)+`}`, "11 accounts",
+		"ask the user",
+	))
 	plain.ok("update_book", `{"dataset":"accounts","action":"delete","confirm":`+deletion+`,"ids":`+accountIDs(11)+`}`)
 	var view struct{ View struct{ ID string } }
 	fatal(t, json.Unmarshal(plain.ok("manage_view", `{"action":"create","dataset":"account","view_type":"static","name":"L"}`).Data, &view))
 	plain.refused("manage_view", fmt.Sprintf(`{"action":"delete","view_id":%q}`, view.View.ID), "deletes a View")
-	plain.refused("manage_view", fmt.Sprintf(`{"action":"add_records","view_id":%q,"record_ids":%s}`, view.View.ID, accountIDs(11)), "adds 11 records")
+	plain.refused(
+		"manage_view",
+		fmt.Sprintf(`{"action":"add_records","view_id":%q,"record_ids":%s}`, view.View.ID, accountIDs(11)),
+		"adds 11 records",
+	)
 }
 
 // key2 is another key of the workspace.
@@ -293,7 +313,13 @@ func TestAgentsByteCap(t *testing.T) {
 	if diff := cmp.Diff(want, found); diff != "" || pages < 10 || a.used(t) != agentFirms {
 		t.Errorf("%d pages, %d credits (-want +got):\n%s", pages, a.used(t), diff)
 	}
-	got := me.ok("get_records", fmt.Sprintf(`{"dataset":"projects","fields":["description"],"ids":[%q,%q,%q]}`, searchtest.ID("p", 27), searchtest.ID("p", 28), searchtest.ID("p", 29)))
+	got := me.ok(
+		"get_records",
+		fmt.Sprintf(
+			`{"dataset":"projects","fields":["description"],"ids":[%q,%q,%q]}`, searchtest.ID("p", 27),
+			searchtest.ID("p", 28), searchtest.ID("p", 29),
+		),
+	)
 	if got.Metadata.Credits != 1 || got.Metadata.Remaining != 2 {
 		t.Errorf("%+v", got.Metadata)
 	}

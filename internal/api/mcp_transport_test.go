@@ -24,7 +24,11 @@ func TestAgentsRepeatCalls(t *testing.T) {
 	a := newAgents(t, 0)
 	call := func(key, tool, arguments string) string {
 		t.Helper()
-		res, err := a.post(t, a.key, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments), http.Header{"Idempotency-Key": {key}})
+		res, err := a.post(
+			t, a.key, "",
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments),
+			http.Header{"Idempotency-Key": {key}},
+		)
 		fatal(t, err)
 		text, err := io.ReadAll(res.Body)
 		fatal(t, err)
@@ -43,7 +47,8 @@ func TestAgentsRepeatCalls(t *testing.T) {
 		key := fmt.Sprint("call ", i)
 		call(key, c.tool, c.arguments)
 		used := a.used(t)
-		if text := call(key, c.tool, c.arguments); !strings.Contains(text, c.again) || strings.Contains(text, `"isError":true`) || a.used(t) != used {
+		if text := call(key, c.tool, c.arguments); !strings.Contains(text, c.again) || strings.Contains(text, `"isError":true`) ||
+			a.used(t) != used {
 			t.Errorf("%s again, for %d credits: %s", c.tool, a.used(t)-used, text)
 		}
 	}
@@ -167,7 +172,8 @@ func TestAgentsBridge(t *testing.T) {
 	if asked != 2 || a.used(t) != 25 {
 		t.Errorf("asked %d times, %d credits", asked, a.used(t))
 	}
-	if got, err := me.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "atlas://fields/accounts"}); err != nil || len(got.Contents) != 1 {
+	if got, err := me.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "atlas://fields/accounts"}); err != nil ||
+		len(got.Contents) != 1 {
 		t.Error(err)
 	}
 	if _, err := me.ListPrompts(t.Context(), nil); err != nil {
@@ -182,7 +188,8 @@ func TestAgentsBridge(t *testing.T) {
 	}
 	// What the service refuses ends one call, not the session.
 	long := fmt.Sprintf(`{"dataset":"accounts","query":%q}`, strings.Repeat("x", 1<<20))
-	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "search_records", Arguments: json.RawMessage(long)}); err == nil || !strings.Contains(err.Error(), "payload_too_large") {
+	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "search_records", Arguments: json.RawMessage(long)}); err == nil ||
+		!strings.Contains(err.Error(), "payload_too_large") {
 		t.Errorf("long arguments: %v", err)
 	}
 	me.ok("credits", `{}`)

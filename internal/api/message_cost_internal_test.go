@@ -79,7 +79,9 @@ func asks(method, path, params, body string, header ...string) *http.Request {
 }
 
 // costs sends a request as often as workOf does, and reports what is over the budget.
-func costs(t *testing.T, h http.Handler, name string, method, path, params, body string, header ...string) (took time.Duration, status int) {
+func costs(
+	t *testing.T, h http.Handler, name string, method, path, params, body string, header ...string,
+) (took time.Duration, status int) {
 	t.Helper()
 	most := mostWork + time.Duration(len(params)+len(body))*workPerByte
 	took = workOf(most, func() {
@@ -123,7 +125,10 @@ func (anybody) Resolve(context.Context, auth.Identity, []string, bool) (workspac
 }
 
 func (anybody) Authorize(_ context.Context, i auth.Identity, in workspace.ID) (auth.Principal, error) {
-	return auth.Principal{Kind: auth.ByUser, Workspace: workspace.Workspace{ID: in, Plan: workspace.Pro}, User: i.User(), Role: people.Owner, Scopes: workspace.AllScopes()}, nil
+	return auth.Principal{
+		Kind: auth.ByUser, Workspace: workspace.Workspace{ID: in, Plan: workspace.Pro}, User: i.User(),
+		Role: people.Owner, Scopes: workspace.AllScopes(),
+	}, nil
 }
 
 type unspent struct{ Ledger }
@@ -147,11 +152,16 @@ const someID = "0197a1b2-0000-7000-8000-000000000009"
 func hostilePaths() map[string]string {
 	all := map[string]string{"*": "*", "": "", "/": "/", "no slash": "data/projects/search"}
 	for name, part := range map[string]string{
-		"letters": "a/", "slashes": "/", "names": "data/projects/search/", "near names": "workspaec/veiws/serach/", "ids": someID + "/", "batches": "data-batch/",
-		"versions": "api/v1/", "parameters": ":id/", "one segment": "a", "words": "workspace_status_", "wide letters": "Ⅷ", "no letters": "\xff\x00/",
+		"letters": "a/", "slashes": "/", "names": "data/projects/search/", "near names": "workspaec/veiws/serach/",
+		"ids": someID + "/", "batches": "data-batch/",
+		"versions": "api/v1/", "parameters": ":id/", "one segment": "a", "words": "workspace_status_",
+		"wide letters": "Ⅷ", "no letters": "\xff\x00/",
 	} {
 		for _, size := range []int{60, 500, maxPath, 4 << 10, 62 << 10} { // a head has at most 64 KiB
-			for _, before := range []string{"/", Version + "/", Version + "/workspace/views/" + someID + "/", DocsPath + "/", unsubscribePath + "/", "/.well-known/"} {
+			for _, before := range []string{
+				"/", Version + "/", Version + "/workspace/views/" + someID + "/", DocsPath + "/", unsubscribePath + "/",
+				"/.well-known/",
+			} {
 				all[fmt.Sprintf("%s of %d B below %s", name, size, before)] = before + strings.Repeat(part, max(size/len(part), 1))
 			}
 		}
@@ -198,12 +208,15 @@ func wrongBodies(r Route) map[string]string {
 		return func(i int) string { return fmt.Sprintf(format, i) }
 	}
 	all := map[string]string{
-		"depth": strings.Repeat(`{"any":[`, size/8), "lists": strings.Repeat("[", size), "no JSON": strings.Repeat("a", size), "quotes": strings.Repeat(`"`, size),
-		"a name":  `{"` + strings.Repeat("filters", size/7) + `":1}`,
-		"members": repeated(size, "{", ",", "}", numbered(`"filterz%d":{}`)), "long members": repeated(size, "{", ",", "}", numbered(`"`+pad+`%d":1`)),
+		"depth": strings.Repeat(`{"any":[`, size/8), "lists": strings.Repeat("[", size),
+		"no JSON": strings.Repeat("a", size), "quotes": strings.Repeat(`"`, size),
+		"a name":       `{"` + strings.Repeat("filters", size/7) + `":1}`,
+		"members":      repeated(size, "{", ",", "}", numbered(`"filterz%d":{}`)),
+		"long members": repeated(size, "{", ",", "}", numbered(`"`+pad+`%d":1`)),
 	}
 	for _, name := range []string{
-		"query", "typos", "filters", "relations", "any", "none", "sort", "fields", "facets", "prefix", "ids", "inputs", "items", "definition", "dataset", "name", "domains", "events", "url", "emails", "role", "content", "since",
+		"query", "typos", "filters", "relations", "any", "none", "sort", "fields", "facets", "prefix", "ids", "inputs",
+		"items", "definition", "dataset", "name", "domains", "events", "url", "emails", "role", "content", "since",
 	} {
 		if !r.body.Has(name) {
 			continue
@@ -220,7 +233,9 @@ func wrongBodies(r Route) map[string]string {
 		all[name+", groups"] = list(`{"filters":{"stahe":{},"cots":{"value":"1"},"primray_use":{"value":["ofice"]}},"relations":{"has_signals":{"signaltype":%d}}}`)
 		all[name+", members"], all[name+", long members"] = object(`"primray_use%d":{"value":1}`), object(`"`+pad+`%d":{"value":1}`)
 		all[name+", values"] = repeated(size, fmt.Sprintf(`{%q:{"stage":{"value":[`, name), ",", `]}}}`, numbered(`"permited%d"`))
-		all[name+", a definition"] = repeated(size, fmt.Sprintf(`{%q:{"version":1,"fields":{"stage":[`, name), ",", `]}}}`, numbered(`"permited%d"`))
+		all[name+", a definition"] = repeated(
+			size, fmt.Sprintf(`{%q:{"version":1,"fields":{"stage":[`, name), ",", `]}}}`, numbered(`"permited%d"`),
+		)
 	}
 	return all
 }
@@ -231,8 +246,10 @@ var parameterName = regexp.MustCompile(`:\w+`)
 func TestNoRefusalCostsMuch(t *testing.T) {
 	h := open()
 	params := map[string]string{
-		"names": repeated(60<<10, "", "&", "", func(i int) string { return fmt.Sprintf("limitt%d=1", i) }), "values": repeated(60<<10, "", "&", "", func(i int) string { return fmt.Sprint("include=account", i) }),
-		"a value": "include=" + strings.Repeat("accounts,", 6<<10), "fields": "fields=" + strings.Repeat("nmae,", 12<<10), "one value": "query=" + strings.Repeat("a", 60<<10),
+		"names":   repeated(60<<10, "", "&", "", func(i int) string { return fmt.Sprintf("limitt%d=1", i) }),
+		"values":  repeated(60<<10, "", "&", "", func(i int) string { return fmt.Sprint("include=account", i) }),
+		"a value": "include=" + strings.Repeat("accounts,", 6<<10),
+		"fields":  "fields=" + strings.Repeat("nmae,", 12<<10), "one value": "query=" + strings.Repeat("a", 60<<10),
 	}
 	for _, r := range (&Server{}).Routes() {
 		path := Version + parameterName.ReplaceAllString(r.Path, someID)

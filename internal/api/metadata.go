@@ -21,7 +21,10 @@ type creditsOnly struct {
 
 var (
 	freeMetadata = schema.Named("FreeMetadata", schema.Object(schema.Required("credits", schema.Always(0))))
-	getMetadata  = schema.Named("GetMetadata", schema.Object(schema.Required("credits", schema.Integer(0, 1).Described("0 if it is a repetition.").Example(1))))
+	getMetadata  = schema.Named(
+		"GetMetadata",
+		schema.Object(schema.Required("credits", schema.Integer(0, 1).Described("0 if it is a repetition.").Example(1))),
+	)
 )
 
 // free returns the answer of an operation that costs nothing.
@@ -66,7 +69,12 @@ var highlights = schema.Optional("highlights", schema.Array(schema.Named("Highli
 	schema.Required("fields", schema.ByKey(schema.Array(schema.Named("Fragment", schema.Object(
 		schema.Required("text", schema.String("Private Detached Garage").Described("A part of a text of the field.")),
 		schema.Required("from", schema.Count().Described("Its begin, in code points.").Example(0)),
-		schema.Required("marks", schema.Array(schema.Array(schema.Count(), 2, 2), 1, 0).Described("Begin and end of matches in the part, the end excluded.").Example([][]int{{17, 23}})),
+		schema.Required(
+			"marks",
+			schema.Array(schema.Array(schema.Count(), 2, 2), 1, 0).Described(
+				"Begin and end of matches in the part, the end excluded.",
+			).Example([][]int{{17, 23}}),
+		),
 	)), 1, 0)).Described("By field; `firms` are names of a project's firms.")),
 )), 1, query.MaxLimit).Described("With `highlight`: what of each record matches."))
 
@@ -74,7 +82,10 @@ var highlights = schema.Optional("highlights", schema.Array(schema.Named("Highli
 var leftOut = schema.Optional("left_out", schema.Array(schema.UUID(), 1, query.MaxLimit-1).
 	Described("Only of a repetition with `max_bytes`: the records of the first answer, the last ones, that do not fit anymore because records have become longer. Gets have them."))
 
-var didYouMean = schema.Optional("did_you_mean", schema.String("garage").Described("Only where nothing matches and `typos` is not `auto`: `query` with words replaced by similar ones or left out, which finds records."))
+var didYouMean = schema.Optional(
+	"did_you_mean",
+	schema.String("garage").Described("Only where nothing matches and `typos` is not `auto`: `query` with words replaced by similar ones or left out, which finds records."),
+)
 
 var missing = schema.Optional("missing", schema.Array(schema.String("jacuzzi"), 1, 0).
 	Described("Only where nothing matches and `typos` is not `auto`: the words and phrases of `query` that no record has which meets the other conditions, in no form. Without them records may match."))
@@ -90,11 +101,16 @@ type countMetadata struct {
 	Hints []string `json:"hints,omitempty"`
 }
 
-var countMetadataSchema = schema.Named("CountMetadata", schema.Object(schema.Required("credits", schema.Always(0)), didYouMean, missing, hints))
+var countMetadataSchema = schema.Named(
+	"CountMetadata", schema.Object(schema.Required("credits", schema.Always(0)), didYouMean, missing, hints),
+)
 
 // metadataOf is the metadata of the page that answers q. Each record costs one credit.
 func metadataOf(q query.Query, p query.Page) pageMetadata {
-	m := pageMetadata{Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows)), NotFound: p.NotFound, Hints: q.Hints.For(p.Total, p.Named)}
+	m := pageMetadata{
+		Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows)),
+		NotFound: p.NotFound, Hints: q.Hints.For(p.Total, p.Named),
+	}
 	if p.Next != "" {
 		m.SearchAfter = &p.Next
 	}

@@ -20,11 +20,15 @@ func (l *awayLedger) away() error {
 	return fault.BackendUnavailable(errors.New("away"), "redis")
 }
 
-func (l *awayLedger) ReserveOnce(context.Context, string, int64, string, int64, credits.Key, credits.Once) (*credits.Reservation, []byte, credits.Window, error) {
+func (l *awayLedger) ReserveOnce(
+	context.Context, string, int64, string, int64, credits.Key, credits.Once,
+) (*credits.Reservation, []byte, credits.Window, error) {
 	return nil, nil, credits.Window{}, l.away()
 }
 
-func (l *awayLedger) ReserveItems(context.Context, string, int64, string, []int64, credits.Key, credits.Once) (*credits.Reservation, int, []byte, credits.Window, error) {
+func (l *awayLedger) ReserveItems(
+	context.Context, string, int64, string, []int64, credits.Key, credits.Once,
+) (*credits.Reservation, int, []byte, credits.Window, error) {
 	return nil, 0, nil, credits.Window{}, l.away()
 }
 

@@ -177,9 +177,14 @@ func (c *call) reserved() bool { return c.gin.Writer.Header().Get(headerCeiling)
 // metered reserves the maximum that the operation may deliver, runs it, and charges
 // what it delivered before the answer is sent. A failed operation costs nothing. A
 // repetition is answered by again from what run kept of the first answer.
-func (c *call) metered(most int, run func(ctx context.Context) (r reply, delivered int, err error), again func(ctx context.Context, kept keptPage) (reply, error)) (reply, error) {
+func (c *call) metered(
+	most int, run func(ctx context.Context) (r reply, delivered int, err error),
+	again func(ctx context.Context, kept keptPage) (reply, error),
+) (reply, error) {
 	w := c.principal.Workspace
-	reservation, kept, window, err := c.server.Ledger.ReserveOnce(c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, int64(most), c.key(), credits.Once(c.once))
+	reservation, kept, window, err := c.server.Ledger.ReserveOnce(
+		c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, int64(most), c.key(), credits.Once(c.once),
+	)
 	if err := c.reservation(window, err); err != nil {
 		return reply{}, err
 	}

@@ -46,7 +46,8 @@ func TestMistakes(t *testing.T) {
 	names := strings.NewReplacer(
 		"{key}", w.key, "{half}", w.key[:len(w.key)-5], "{stale}", workspace.NewSecret().Token(workspace.KeyID(workspace.NewUUID())),
 		"{id}", unknownID, "{account}", searchtest.ID("a", 1), "{contact}", searchtest.ID("c", 1), "{project}", searchtest.ID("p", 1),
-		"{static}", w.create(t, w.key, viewBody("project", "static", "S")).ID, "{dynamic}", w.create(t, w.key, viewBody("project", "dynamic", "D")).ID,
+		"{static}", w.create(t, w.key, viewBody("project", "static", "S")).ID, "{dynamic}",
+		w.create(t, w.key, viewBody("project", "dynamic", "D")).ID,
 		"{cursor}", page.After,
 	)
 	callers := map[string]string{"": "Bearer " + w.key, "reader": "Bearer " + w.reader, "member": "Bearer " + w.member, "nobody": ""}
@@ -54,7 +55,10 @@ func TestMistakes(t *testing.T) {
 	for i, m := range rows {
 		good[m.Before]++
 		method, target, _ := strings.Cut(names.Replace(m.Send), " ")
-		r, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(w.base, api.Version)+target, strings.NewReader(names.Replace(m.Body)))
+		r, err := http.NewRequestWithContext(
+			t.Context(), method, strings.TrimSuffix(w.base, api.Version)+target,
+			strings.NewReader(names.Replace(m.Body)),
+		)
 		fatal(t, err)
 		as, known := callers[m.As]
 		if !known {

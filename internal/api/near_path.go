@@ -53,15 +53,28 @@ var notes = []struct {
 	names  []string
 	text   string
 }{
-	{"", "", []string{"keys", "apikeys", "api-keys", "api_keys", "tokens"}, "the operator makes API keys: atlas key create (" + DocsPath + "/operators)"},
+	{
+		"", "", []string{"keys", "apikeys", "api-keys", "api_keys", "tokens"},
+		"the operator makes API keys: atlas key create (" + DocsPath + "/operators)",
+	},
 	{"", "", []string{"login", "signin", "signup", "auth", "oauth"}, "the Explorer, the page at /, signs users in; programs send Authorization: Bearer <token>"},
-	{"", "", []string{"health", "healthz", "healthcheck", "readyz", "livez"}, "GET " + readyPath + " says whether it can serve, for balancers, and GET " + livePath + " whether it runs"},
+	{
+		"", "", []string{"health", "healthz", "healthcheck", "readyz", "livez"},
+		"GET " + readyPath + " says whether it can serve, for balancers, and GET " + livePath + " whether it runs",
+	},
 	{"", "", []string{"metrics", "prometheus"}, "metrics have an address of their own, which the operator sets (ATLAS_METRICS_LISTEN)"},
-	{"", "invitations", []string{"resend", "remind"}, `to send it again, POST ` + Version + `/workspace/invitations with the same address and "replace": true`},
-	{"", "workspace", []string{"signals"}, "signals that arrived are found by POST " + Version + "/workspace/signal-queue/search, all by POST " + Version + "/data/signals/search"},
+	{
+		"", "invitations", []string{"resend", "remind"},
+		`to send it again, POST ` + Version + `/workspace/invitations with the same address and "replace": true`,
+	},
+	{
+		"", "workspace", []string{"signals"},
+		"signals that arrived are found by POST " + Version + "/workspace/signal-queue/search, all by POST " + Version + "/data/signals/search",
+	},
 	{http.MethodPost, "workspace", []string{"members"}, "members are invited: POST " + Version + "/workspace/invitations"},
 	{"", "views", []string{"favorite", "favourite", "star"}, "a Favorite is made by POST " + Version + "/workspace/favorite-views/upsert"},
-	{"", "skills", []string{"update", "upsert", "delete", "publish", "personal", "workspace"}, "a Skill is made by POST " + Version + "/workspace/skills/create and read by POST " +
+	{"", "skills", []string{"update", "upsert", "delete", "publish", "personal", "workspace"}, "a Skill is made by POST " +
+		Version + "/workspace/skills/create and read by POST " +
 		Version + "/workspace/skills/get with its locator; nothing changes it, and the operator publishes it (atlas skill publish)"},
 }
 
@@ -360,7 +373,8 @@ func (p *paths) notIDText(method, path, given string) string {
 		return text
 	}
 	segments := strings.Split(path, "/")
-	if near := p.nearest(method, path, func(one pattern) bool { return !one.fits(segments) }); near != nil && near[0].cost <= spelled+otherMethod {
+	if near := p.nearest(method, path, func(one pattern) bool { return !one.fits(segments) }); near != nil &&
+		near[0].cost <= spelled+otherMethod {
 		text += "; " + meantText(near[:1])
 	}
 	return text

@@ -125,7 +125,11 @@ func TestNullIsAbsent(t *testing.T) {
 		{"/workspace/views/" + view + "/records/search", `{"sort":null,"filters":null}`, `{}`},
 		{"/data/projects/facets", `{"facets":null,"query":null}`, `{}`},
 		{"/data/fields/search", `{"dataset":null,"keys":null}`, `{}`},
-		{"/workspace/accounts/upsert/batch", `{"inputs":[{"account_id":"` + searchtest.ID("a", 1) + `","match":null}]}`, `{"inputs":[{"account_id":"` + searchtest.ID("a", 1) + `"}]}`},
+		{
+			"/workspace/accounts/upsert/batch",
+			`{"inputs":[{"account_id":"` + searchtest.ID("a", 1) + `","match":null}]}`,
+			`{"inputs":[{"account_id":"` + searchtest.ID("a", 1) + `"}]}`,
+		},
 	} {
 		a, b := w.call(t, w.key, "POST", c.path, c.body), w.call(t, w.key, "POST", c.path, c.without)
 		if a.status != 200 || b.status != 200 || len(a.text) != len(b.text) {
@@ -133,7 +137,11 @@ func TestNullIsAbsent(t *testing.T) {
 		}
 	}
 	for path, bodies := range map[string][]string{
-		"/data/projects/search":   {`{"dry_run":null}`, `{"filters":{"stage":null}}`, `{"filters":{"stage":{"known":null}}}`, `{"relations":{"has_signal":null}}`, `{"any":[null]}`, `{"any":[{"filters":null}]}`, `{"none":[{"filters":{"cost":null}}]}`},
+		"/data/projects/search": {
+			`{"dry_run":null}`, `{"filters":{"stage":null}}`, `{"filters":{"stage":{"known":null}}}`,
+			`{"relations":{"has_signal":null}}`, `{"any":[null]}`, `{"any":[{"filters":null}]}`,
+			`{"none":[{"filters":{"cost":null}}]}`,
+		},
 		"/workspace/views/upsert": {`{"id":"` + view + `","name":"E","revision":null}`},
 		"/workspace/invitations":  {`{"email":"a@b.example","role":"member","replace":null}`},
 	} {

@@ -21,7 +21,9 @@ type Answers interface {
 	// Once runs do, whose changes are one transaction that also keeps its answer, unless
 	// that is nil; or it returns the answer that is kept, and again. part is 0, or the place
 	// of an item of a batch, from 1.
-	Once(ctx context.Context, in workspace.ID, o workspace.Once, part int, do func(context.Context) ([]byte, error)) (answer []byte, again bool, err error)
+	Once(
+		ctx context.Context, in workspace.ID, o workspace.Once, part int, do func(context.Context) ([]byte, error),
+	) (answer []byte, again bool, err error)
 }
 
 // handleOnce is handle, or the answer of an earlier request that this one repeats.

@@ -42,7 +42,8 @@ func TestRepetitionsOfChanges(t *testing.T) {
 		} else if !strings.Contains(again.text, `"withheld":["`+strings.Join(withheld, `","`)+`"]`) {
 			t.Errorf("%s: %s", path, again.text)
 		}
-		if conflict := w.keyed(t, key, once, method, path+"?workspace_id="+unknownID, body); method == "POST" && conflict.status == http.StatusOK {
+		if conflict := w.keyed(t, key, once, method, path+"?workspace_id="+unknownID, body); method == "POST" &&
+			conflict.status == http.StatusOK {
 			t.Errorf("%s: another workspace: %s", path, conflict.text)
 		}
 		return first
@@ -54,11 +55,17 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	twice("POST", "/workspace/views/upsert/batch", `{"inputs":[{"dataset":"account","view_type":"static","name":"Three"},{"dataset":"account","view_type":"static","name":"Two"},{"x":1}]}`)
 	twice("DELETE", "/workspace/views/"+view.View.ID, "")
 	twice("POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"notes":"n"}`, a1))
-	twice("POST", "/workspace/accounts/upsert/batch", fmt.Sprintf(`{"inputs":[{"account_id":%q,"tags":["x"]},{"account_id":%q},{"account_id":%q}]}`, a1, unknownID, a2))
+	twice(
+		"POST", "/workspace/accounts/upsert/batch",
+		fmt.Sprintf(`{"inputs":[{"account_id":%q,"tags":["x"]},{"account_id":%q},{"account_id":%q}]}`, a1, unknownID, a2),
+	)
 	twice("POST", "/workspace/skills/create", `{"scope":"workspace","slug":"s","name":"S","description":"d","content":"c"}`)
 	invited := twice("POST", "/workspace/invitations", `{"email":"new@a.example","role":"member"}`, "accept_url")
 	var hook struct{ Webhook struct{ ID, Secret string } }
-	twice("POST", "/workspace/webhooks/upsert", `{"url":"https://hooks.example.com/x","events":["load.switched"]}`, "webhook.secret").into(t, &hook, nil)
+	twice(
+		"POST", "/workspace/webhooks/upsert", `{"url":"https://hooks.example.com/x","events":["load.switched"]}`,
+		"webhook.secret",
+	).into(t, &hook, nil)
 	twice("POST", "/workspace/webhooks/"+hook.Webhook.ID+"/rotate", "", "webhook.secret")
 	twice("POST", "/workspace/webhooks/"+hook.Webhook.ID+"/test", "")
 	twice("POST", "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`)
@@ -105,7 +112,8 @@ func TestRepetitionsOfUpserts(t *testing.T) {
 	}
 	var m struct{ Succeeded, Failed int }
 	again.into(t, &data, &m)
-	if len(data.Results) != 2 || data.Results[0].Status != "not_found" || data.Results[1].Status != "ok" || data.Results[1].Data.Tags[0] != "y" || m.Succeeded != 1 || m.Failed != 1 {
+	if len(data.Results) != 2 || data.Results[0].Status != "not_found" || data.Results[1].Status != "ok" ||
+		data.Results[1].Data.Tags[0] != "y" || m.Succeeded != 1 || m.Failed != 1 {
 		t.Errorf("%s", again.text)
 	}
 	if a := w.keyed(t, key, "s", "POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q}`, a1)); a.code() != "not_found" {
@@ -152,7 +160,8 @@ func TestEqualCreationsAtOnce(t *testing.T) {
 	// Without Redis, changes are still done once.
 	w.server.Ledger = &awayLedger{}
 	for i := range 2 {
-		if a := w.keyed(t, key, "away", "POST", path, `{"dataset":"account","view_type":"static","name":"Two"}`); a.status != http.StatusOK || (a.header.Get("Idempotency-Replayed") == "true") != (i == 1) {
+		if a := w.keyed(t, key, "away", "POST", path, `{"dataset":"account","view_type":"static","name":"Two"}`); a.status != http.StatusOK ||
+			(a.header.Get("Idempotency-Replayed") == "true") != (i == 1) {
 			t.Errorf("without Redis: %d %s", a.status, a.text)
 		}
 	}

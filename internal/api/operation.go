@@ -118,7 +118,10 @@ func (r Route) operation() *openapi.Operation {
 		Parameters: r.parameters(),
 	}
 	if r.body != nil {
-		o.RequestBody = &openapi.RequestBody{Required: !r.bodyOptional, Content: openapi.JSON(r.bodyType(r.body.Part(schema.Identifier(r.Operation) + "Request")))}
+		o.RequestBody = &openapi.RequestBody{
+			Required: !r.bodyOptional,
+			Content:  openapi.JSON(r.bodyType(r.body.Part(schema.Identifier(r.Operation) + "Request"))),
+		}
 	}
 	metadata := cmp.Or(r.doc.metadata, freeMetadata)
 	if r.Secret {
@@ -129,12 +132,18 @@ func (r Route) operation() *openapi.Operation {
 		metadata = cmp.Or(r.doc.metadata, batchMetadataSchema)
 	}
 	name := schema.Identifier(r.Operation)
-	answer := schema.Named(name+"ResponseBody", schema.Object(schema.Required("data", r.doc.data.Part(name+"Data")), schema.Required("metadata", metadata)))
+	answer := schema.Named(
+		name+"ResponseBody",
+		schema.Object(schema.Required("data", r.doc.data.Part(name+"Data")), schema.Required("metadata", metadata)),
+	)
 	example := answer.Sample()
 	if r.doc.dryRun {
 		answer = schema.Named(name+"Answer", &schema.Schema{OneOf: []*schema.Schema{answer, dryRunAnswer}})
 	}
-	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: example}), Links: r.doc.links}
+	success := openapi.Response{
+		Description: "Success.", Headers: r.headers(true),
+		Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: example}), Links: r.doc.links,
+	}
 	o.Responses = schema.Map[openapi.Response]{{Name: "200", Value: success}}
 	if r.Conditional {
 		o.Parameters = append(o.Parameters, ifNoneMatchParam)
@@ -232,7 +241,9 @@ func (r Route) security() []map[string][]string {
 func (r Route) parameters() []openapi.Parameter {
 	own := slices.Clone(r.doc.params)
 	for _, name := range r.pathIDs() {
-		own = slices.Insert(own, 0, openapi.Parameter{Name: name, In: "path", Required: true, Schema: schema.AnyUUID(), Description: pathTexts[name]})
+		own = slices.Insert(own, 0, openapi.Parameter{
+			Name: name, In: "path", Required: true, Schema: schema.AnyUUID(), Description: pathTexts[name],
+		})
 	}
 	in := "WorkspaceId"
 	if r.WorkspaceRequired {
@@ -278,7 +289,9 @@ func (r Route) headers(success bool) schema.Map[openapi.Header] {
 		// dry run without the ledger.
 		h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(short(name) + "IfKnown")})
 	}
-	return append(h, schema.Member[openapi.Header]{Name: headerKeyRemaining, Value: openapi.HeaderRef(strings.ReplaceAll(headerKeyRemaining, "-", ""))})
+	return append(h, schema.Member[openapi.Header]{
+		Name: headerKeyRemaining, Value: openapi.HeaderRef(strings.ReplaceAll(headerKeyRemaining, "-", "")),
+	})
 }
 
 // failures are the error answers, by status.
@@ -333,7 +346,10 @@ func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Res
 		}
 		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef(ref)})
 	}
-	return openapi.Response{Name: name, Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: errorSchema(codes), Examples: shown})}
+	return openapi.Response{
+		Name: name, Description: strings.Join(texts, "\n"), Headers: headers,
+		Content: openapi.JSON(openapi.MediaType{Schema: errorSchema(codes), Examples: shown}),
+	}
 }
 
 // failureExample is an answer with a code.

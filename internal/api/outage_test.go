@@ -154,7 +154,8 @@ func TestOutageWithinABatchOfViews(t *testing.T) {
 			if diff := cmp.Diff(want, w.names(t)); diff != "" {
 				t.Errorf("Views after upserts (-want +got):\n%s", diff)
 			}
-			if r := all.Results; r[0].Data == nil || r[0].Data.View.ID != r[0].ViewID || r[3].ViewID != "" || r[3].Error.Message == r[4].Error.Message {
+			if r := all.Results; r[0].Data == nil || r[0].Data.View.ID != r[0].ViewID || r[3].ViewID != "" ||
+				r[3].Error.Message == r[4].Error.Message {
 				t.Errorf("results: %+v", r)
 			}
 
@@ -174,7 +175,10 @@ func TestOutageWithinABatchOfViews(t *testing.T) {
 			// Nothing is known to be stored: neither the failed item nor the one with
 			// an unknown outcome.
 			o.plan(stream, 0)
-			a := w.call(t, w.member, "POST", "/workspace/views/upsert/batch", `{"inputs":[`+viewBody("account", "static", "b")+`,`+viewBody("account", "static", "E")+`]}`)
+			a := w.call(
+				t, w.member, "POST", "/workspace/views/upsert/batch",
+				`{"inputs":[`+viewBody("account", "static", "b")+`,`+viewBody("account", "static", "E")+`]}`,
+			)
 			if o.end(t); a.status != 503 || a.header.Get("Retry-After") != "1" || a.code() != "unavailable" {
 				t.Errorf("no item known to be done: %d %s", a.status, a.text)
 			}

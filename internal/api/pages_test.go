@@ -25,15 +25,18 @@ func TestPagesBesideTheAPI(t *testing.T) {
 	h := (&api.Server{Log: slog.New(slog.DiscardHandler), Pages: anyPage{}}).Handler()
 	for path, want := range map[string]int{
 		"/": 200, "/projects": 200, "/apis": 200, "/documents": 200,
-		"/api": 404, "/api/": 404, "/api/v1": 404, "/api/v2/data": 404, "/api/v1/none": 404, "/api/v1/workspace": 401, "/api/v1/workspace/none/x": 404,
-		"/docs": 200, "/docs/none": 404, "/health": 404, "/health/none": 404, "/health/live": 200, "/metrics": 404, "/session": 404, "/session/x": 404,
+		"/api": 404, "/api/": 404, "/api/v1": 404, "/api/v2/data": 404, "/api/v1/none": 404, "/api/v1/workspace": 401,
+		"/api/v1/workspace/none/x": 404,
+		"/docs":                    200, "/docs/none": 404, "/health": 404, "/health/none": 404, "/health/live": 200, "/metrics": 404,
+		"/session": 404, "/session/x": 404,
 	} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		r.Header.Set("Sec-Fetch-Mode", "navigate")
 		h.ServeHTTP(w, r)
 		isPage := w.Body.String() == "page"
-		if w.Code != want && !(path == "/api/v1/workspace" && w.Code >= 400) || isPage != (want == 200 && path != "/docs" && path != "/health/live") {
+		if w.Code != want && !(path == "/api/v1/workspace" && w.Code >= 400) ||
+			isPage != (want == 200 && path != "/docs" && path != "/health/live") {
 			t.Errorf("%s: %d, the page: %v", path, w.Code, isPage)
 		}
 	}
@@ -54,7 +57,8 @@ func TestAddressesOfNoPage(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path, nil)
 		r.Header.Set("Accept", c.accept)
 		h.ServeHTTP(w, r)
-		if w.Code != http.StatusNotFound || !strings.HasPrefix(w.Header().Get("Content-Type"), c.kind) || !strings.Contains(w.Body.String(), c.text) {
+		if w.Code != http.StatusNotFound || !strings.HasPrefix(w.Header().Get("Content-Type"), c.kind) ||
+			!strings.Contains(w.Body.String(), c.text) {
 			t.Errorf("%s for %s: %d %v %s", c.path, c.accept, w.Code, w.Header(), w.Body)
 		}
 	}

@@ -22,7 +22,10 @@ func TestMalformedQueryString(t *testing.T) {
 	w := newWorld(t)
 	in := w.workspace(t, "Acme", workspace.Pro, 1_000)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
-	for _, query := range []string{"workspace_id=%zz", "workspace_id=%", "workspace_id=" + unknownID + ";x", "workspace_id=" + in.String() + "&%zz"} {
+	for _, query := range []string{
+		"workspace_id=%zz", "workspace_id=%", "workspace_id=" + unknownID + ";x",
+		"workspace_id=" + in.String() + "&%zz",
+	} {
 		if got := w.call(t, key, "GET", "/data/usage?"+query, ""); got.status != 400 || got.code() != "validation" {
 			t.Errorf("%s: %d %s", query, got.status, got.text)
 		}
@@ -44,12 +47,16 @@ func TestUnknownQueryParameters(t *testing.T) {
 	for _, c := range []struct{ method, path, body, want string }{
 		{"GET", "/data/usage?workspace=" + in.String(), "", `"keys":["workspace"]`},
 		{"GET", "/data/usage?workspace=x", "", `did you mean \"workspace_id\"?`},
-		{"GET", "/data/projects/" + unknownID + "?includes=signals&expand=&fields=name", "", `unrecognized query parameters: \"expand\" (did you mean \"include\"?), \"includes\" (did you mean \"include\"?)`},
+		{
+			"GET", "/data/projects/" + unknownID + "?includes=signals&expand=&fields=name", "",
+			`unrecognized query parameters: \"expand\" (did you mean \"include\"?), \"includes\" (did you mean \"include\"?)`,
+		},
 		{"POST", "/data/projects/search?limit=5", `{"limt":5}`, `unrecognized query parameter: \"limit\" (it belongs in the JSON body); known here: workspace_id`},
 		{"POST", "/data/projects/search?limit=5", `{"limt":5}`, `unrecognized key: \"limt\" (did you mean \"limit\"?)`},
 		{"GET", "/workspace/views?Limit=5", "", `did you mean \"limit\"?`},
 	} {
-		if got := w.call(t, key, c.method, c.path, c.body); got.status != 400 || got.code() != "validation" || !strings.Contains(got.text, c.want) {
+		if got := w.call(t, key, c.method, c.path, c.body); got.status != 400 || got.code() != "validation" ||
+			!strings.Contains(got.text, c.want) {
 			t.Errorf("%s: %d %s", c.path, got.status, got.text)
 		}
 	}

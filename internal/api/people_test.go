@@ -85,7 +85,10 @@ func TestMembersOverHTTP(t *testing.T) {
 	if ids, m := list("?limit=1&offset=1"); len(ids) != 1 || ids[0] != s.admin.ID.String() || m != (page{1, 1, 0}) {
 		t.Errorf("second page: %v %+v", ids, m)
 	}
-	for _, query := range []string{"limit=0", "limit=101", "limit=abc", "limit=", "offset=-1", "offset=1.5", "limit=1&limit=2", "offset=99999999999999999999"} {
+	for _, query := range []string{
+		"limit=0", "limit=101", "limit=abc", "limit=", "offset=-1", "offset=1.5", "limit=1&limit=2",
+		"offset=99999999999999999999",
+	} {
 		s.want(query, s.call(t, s.plainTok, "GET", "/workspace/members?"+query, ""), 400, "validation")
 	}
 	role := func(name, token string, m people.Member, role string, status int, code string) {
@@ -100,7 +103,8 @@ func TestMembersOverHTTP(t *testing.T) {
 		s.want(body, s.call(t, s.ownerTok, "PATCH", path(s.member), body), 400, "validation")
 	}
 	a := s.want("two things wrong", s.call(t, s.ownerTok, "PATCH", "/workspace/members/me", `{"rôle":"x"}`), 400, "validation")
-	if want := `"path":["userId"]`; !strings.Contains(a.text, want) || !strings.Contains(a.text, `"path":["role"]`) || !strings.Contains(a.text, `"keys":["rôle"]`) {
+	if want := `"path":["userId"]`; !strings.Contains(a.text, want) || !strings.Contains(a.text, `"path":["role"]`) ||
+		!strings.Contains(a.text, `"keys":["rôle"]`) {
 		t.Errorf("not everything is named: %s", a.text)
 	}
 
@@ -151,13 +155,17 @@ func TestInvitationsOverHTTP(t *testing.T) {
 	}
 	first, token := invite("by an admin", s.adminTok, `{"email":" New@Example.com ","role":"admin"}`, 200, "")
 	invite("the same", s.key, `{"email":"NEW@example.com","role":"member"}`, 409, "already_invited")
-	if id, renewed := invite("in its place", s.ownerTok, `{"email":"New@Example.com","role":"admin","replace":true}`, 200, ""); id == first || renewed == token {
+	if id, renewed := invite("in its place", s.ownerTok, `{"email":"New@Example.com","role":"admin","replace":true}`, 200, ""); id == first ||
+		renewed == token {
 		t.Error("the invitation was not replaced")
 	} else {
 		invite("the former, closed", s.key, `{"email":"new@example.com","role":"member","replace":false}`, 409, "already_invited")
 		first, token = id, renewed
 	}
-	invite("a member in place of an invitation", s.ownerTok, `{"email":"Member@ONE.example","role":"member","replace":true}`, 409, "already_member")
+	invite(
+		"a member in place of an invitation", s.ownerTok,
+		`{"email":"Member@ONE.example","role":"member","replace":true}`, 409, "already_member",
+	)
 	invite("a member", s.ownerTok, `{"email":"Member@ONE.example","role":"member"}`, 409, "already_member")
 	for _, body := range []string{
 		`{}`, `{"email":"a@b.example"}`, `{"role":"member"}`, `{"email":"a","role":"member"}`, `{"email":"A <a@b.example>","role":"member"}`,
@@ -173,7 +181,8 @@ func TestInvitationsOverHTTP(t *testing.T) {
 	var m page
 	a := s.call(t, s.plainTok, "GET", "/workspace/invitations", "")
 	a.into(t, &data, &m)
-	if len(data.Invitations) != 2 || data.Invitations[0].ID != second || data.Invitations[1].Email != "New@Example.com" || m != (page{100, 0, 0}) ||
+	if len(data.Invitations) != 2 || data.Invitations[0].ID != second || data.Invitations[1].Email != "New@Example.com" ||
+		m != (page{100, 0, 0}) ||
 		strings.Contains(a.text, "token") || strings.Contains(a.text, token) {
 		t.Errorf("list: %s", a.text)
 	}
@@ -193,7 +202,10 @@ func TestInvitationsOverHTTP(t *testing.T) {
 	good := `{"token":"` + token + `"}`
 	accept("a key", s.key, good, 400, "user_identity_required")
 	accept("another person", mint(t, secret, claims(workspace.NewUserID(), "other@example.com"), time.Hour), good, 403, "forbidden")
-	accept("a revoked one", mint(t, secret, claims(workspace.NewUserID(), "b@example.com"), time.Hour), `{"token":"`+revokedToken+`"}`, 404, "not_found")
+	accept(
+		"a revoked one", mint(t, secret, claims(workspace.NewUserID(), "b@example.com"), time.Hour),
+		`{"token":"`+revokedToken+`"}`, 404, "not_found",
+	)
 	accept("unknown", own, `{"token":"`+strings.Repeat("x", 80)+`"}`, 404, "not_found")
 	accept("none", own, `{}`, 400, "validation")
 	s.want("no member yet", s.call(t, own, "GET", "/workspace", ""), 400, "bad_request")
@@ -203,7 +215,8 @@ func TestInvitationsOverHTTP(t *testing.T) {
 		Member      struct{ ID, Email, Name, Role string }
 	}
 	a.into(t, &joined, nil)
-	if joined.WorkspaceID != s.in.String() || joined.Member.ID != newcomer.User.String() || joined.Member.Role != "admin" || joined.Member.Name != "Claimed" {
+	if joined.WorkspaceID != s.in.String() || joined.Member.ID != newcomer.User.String() || joined.Member.Role != "admin" ||
+		joined.Member.Name != "Claimed" {
 		t.Errorf("joined: %s", a.text)
 	}
 	accept("used", own, good, 404, "not_found")
@@ -244,7 +257,8 @@ func TestSubscriptionsOverHTTP(t *testing.T) {
 		t.Errorf("defaults: %+v", first)
 	}
 	changed := upsert(`{"signal_type":"permit_issued","delivery":{"channels":["email","in_app","email"],"frequency":"weekly"}}`)
-	if changed.ID != first.ID || changed.QueueStartedAt != first.QueueStartedAt || changed.Delivery.Frequency != "weekly" || len(changed.Delivery.Channels) != 2 {
+	if changed.ID != first.ID || changed.QueueStartedAt != first.QueueStartedAt || changed.Delivery.Frequency != "weekly" ||
+		len(changed.Delivery.Channels) != 2 {
 		t.Errorf("changed: %+v", changed)
 	}
 	for body, want := range map[string]string{
@@ -311,18 +325,22 @@ func TestSkillsOverHTTP(t *testing.T) {
 	post("a key listing", s.key, "list", `{"scope":"personal"}`, 400, "user_identity_required")
 	post("a key getting", s.key, "get", `{"locator":"personal/my-way"}`, 400, "user_identity_required")
 	post("another's", s.adminTok, "get", `{"locator":"personal/my-way"}`, 404, "skill_not_found")
-	if a := post("one's own", s.plainTok, "get", `{"locator":"personal/my-way"}`, 200, ""); !strings.Contains(a.text, `"content":" Do it.\n"`) {
+	if a := post(
+		"one's own", s.plainTok, "get", `{"locator":"personal/my-way"}`, 200, "",
+	); !strings.Contains(a.text, `"content":" Do it.\n"`) {
 		t.Errorf("got %s", a.text)
 	}
 	for _, c := range []struct{ operation, body string }{
-		{"create", `{}`}, {"create", create("team", "x")}, {"create", create("workspace", strings.Repeat("x", 121))}, {"create", create("workspace", " ")},
+		{"create", `{}`}, {"create", create("team", "x")}, {"create", create("workspace", strings.Repeat("x", 121))},
+		{"create", create("workspace", " ")},
 		{"create", `{"scope":"workspace","name":"a\u0007b","description":"d","content":"c"}`},
 		{"create", `{"scope":"workspace","name":"a","description":"d","content":" \n"}`},
 		{"create", `{"scope":"workspace","name":"a","description":"d","content":"c","slug":"A b"}`},
 		{"create", `{"scope":"workspace","name":"a","description":"` + strings.Repeat("d", 501) + `","content":"c"}`},
 		{"create", `{"scope":"workspace","name":"a","description":"d","content":"` + strings.Repeat("c", 100_001) + `"}`},
 		{"create", `{"scope":"workspace","name":"!","description":"d","content":"c"}`},
-		{"find", `{"query":""}`}, {"find", `{"query":7}`}, {"find", `{"limit":101}`}, {"find", `{"offset":-1}`}, {"find", `{"status":"draft"}`}, {"find", `{"scope":"team"}`},
+		{"find", `{"query":""}`}, {"find", `{"query":7}`}, {"find", `{"limit":101}`}, {"find", `{"offset":-1}`},
+		{"find", `{"status":"draft"}`}, {"find", `{"scope":"team"}`},
 		{"list", `{"status":"gone"}`}, {"list", `{"limit":0}`}, {"list", `{"query":"x"}`},
 		{"get", `{}`}, {"get", `{"locator":"my-way"}`}, {"get", `{"locator":7}`},
 	} {
@@ -397,7 +415,9 @@ func TestIssuerAwayShowsInReadiness(t *testing.T) {
 	gate, err := auth.New(nil, auth.Config{JWKS: source.URL, Issuer: issuer, Audience: audience, JWKSRefresh: 20 * time.Millisecond})
 	fatal(t, err)
 	defer gate.Close()
-	server := &api.Server{Log: slog.New(slog.DiscardHandler), Probes: map[string]api.Probe{"tokens": func(context.Context) error { return gate.Ready() }}}
+	server := &api.Server{Log: slog.New(slog.DiscardHandler), Probes: map[string]api.Probe{
+		"tokens": func(context.Context) error { return gate.Ready() },
+	}}
 	handler := server.Handler()
 	ready := func() (int, string) {
 		w := httptest.NewRecorder()

@@ -71,7 +71,10 @@ func newProvider(t *testing.T) *provider {
 		reply(w, 200, map[string]any{"keys": []any{
 			// As some publish them: with a certificate that is none, beside what is no key.
 			"key", map[string]any{"kty": "RSA", "kid": "k", "n": "!", "e": "AQAB"},
-			map[string]any{"kty": "EC", "crv": "P-256", "kid": "k", "use": "sig", "alg": "ES256", "x": b64(raw[1:33]), "y": b64(raw[33:]), "x5t": "AAAA", "x5c": []string{"MIIB"}},
+			map[string]any{
+				"kty": "EC", "crv": "P-256", "kid": "k", "use": "sig", "alg": "ES256", "x": b64(raw[1:33]),
+				"y": b64(raw[33:]), "x5t": "AAAA", "x5c": []string{"MIIB"},
+			},
 		}})
 	})
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
@@ -116,7 +119,10 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		reply(w, 401, map[string]string{"error": "invalid_client"})
 		return
 	}
-	claims := jwt.MapClaims{"iss": p.URL, "aud": clientID, "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(), "sub": p.profile["sub"]}
+	claims := jwt.MapClaims{
+		"iss": p.URL, "aud": clientID, "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
+		"sub": p.profile["sub"],
+	}
 	if !p.apart {
 		for name, value := range p.profile {
 			claims[name] = value
@@ -127,7 +133,8 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		asked, ok := p.asked[r.PostForm.Get("code")]
 		delete(p.asked, r.PostForm.Get("code"))
 		sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
-		if !ok || base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") || r.PostForm.Get("redirect_uri") != asked.Get("redirect_uri") {
+		if !ok || base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") ||
+			r.PostForm.Get("redirect_uri") != asked.Get("redirect_uri") {
 			reply(w, 400, map[string]string{"error": "invalid_grant"})
 			return
 		}

@@ -85,7 +85,9 @@ func (s *Server) searchQueue(c *call, r query.QueueRequest) (reply, error) {
 			return reply{}, 0, err
 		}
 		m := metadataOf(r.Query, p.Page)
-		return reply{recordsOf(p.Page), queueMetadata{m, p.Unread}}, len(p.Rows), c.keepRows(queueMetadata{m.free(), p.Unread}, whole[:len(p.Rows)])
+		return reply{recordsOf(p.Page), queueMetadata{m, p.Unread}}, len(p.Rows), c.keepRows(
+			queueMetadata{m.free(), p.Unread}, whole[:len(p.Rows)],
+		)
 	}, func(ctx context.Context, kept keptPage) (reply, error) {
 		rows, metadata, err := kept.rows(r.Query, func(q query.Query) ([]jsontext.Value, error) {
 			p, err := find(ctx, query.QueueRequest{Query: q, Dismissed: r.Dismissed})

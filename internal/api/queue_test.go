@@ -18,7 +18,10 @@ func TestSignalQueueOverHTTP(t *testing.T) {
 	data := searchtest.NewWorld()
 	for i := range 5 {
 		of := []string{"permit_filed", "permit_issued"}[i/4]
-		data.Add(searchtest.Record(t, query.Signals, fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":%q,"occurred_at":"2001-01-0%dT00:00:00Z"}`, searchtest.ID("s", i+1), i+1, of, 9-i)))
+		data.Add(searchtest.Record(
+			t, query.Signals,
+			fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":%q,"occurred_at":"2001-01-0%dT00:00:00Z"}`, searchtest.ID("s", i+1), i+1, of, 9-i),
+		))
 	}
 	w.load(t, data)
 	in := w.workspace(t, "A", workspace.Pro, 1000)
@@ -43,7 +46,8 @@ func TestSignalQueueOverHTTP(t *testing.T) {
 		for _, n := range want {
 			ids = append(ids, searchtest.ID("s", n))
 		}
-		if !slices.Equal(got, ids) || m.Unread == nil || *m.Unread != unread || m.Credits != len(want) || a.header.Get("X-Credits-Charged") != fmt.Sprint(len(want)) {
+		if !slices.Equal(got, ids) || m.Unread == nil || *m.Unread != unread || m.Credits != len(want) ||
+			a.header.Get("X-Credits-Charged") != fmt.Sprint(len(want)) {
 			t.Errorf("%s: %s %v, want %v, %d unread", body, a.text, a.header, want, unread)
 		}
 		return m
@@ -81,7 +85,11 @@ func TestSignalQueueOverHTTP(t *testing.T) {
 		}
 	}
 	batch("dismiss", `{"ids":["`+searchtest.ID("s", 2)+`"]}`, "ok")
-	batch("dismiss", `{"ids":["`+searchtest.ID("s", 2)+`","`+searchtest.ID("s", 3)+`","`+searchtest.ID("s", 3)+`","`+searchtest.ID("s", 5)+`","x",7]}`, "ok ok ok not_found invalid_input invalid_input")
+	batch(
+		"dismiss",
+		`{"ids":["`+searchtest.ID("s", 2)+`","`+searchtest.ID("s", 3)+`","`+searchtest.ID("s", 3)+`","`+searchtest.ID("s", 5)+`","x",7]}`,
+		"ok ok ok not_found invalid_input invalid_input",
+	)
 	batch("restore", `{"ids":["`+searchtest.ID("s", 3)+`","`+searchtest.ID("s", 5)+`","x"]}`, "ok ok invalid_input")
 	search(`{"dismissed":true}`, 3, 2)
 	for body, want := range map[string]string{

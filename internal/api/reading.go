@@ -67,9 +67,21 @@ type readCondition struct {
 
 var readingSchema = func() *schema.Schema {
 	value := schema.Named("ReadValue", &schema.Schema{AnyOf: []*schema.Schema{{Type: "number"}, {Type: "string"}, schema.Null()}})
-	filter := schema.Named("ReadFilter", schema.Object(schema.Required("value", schema.Array(value, 1, query.MaxValues).Described("As a filter of a search: of enums values, of numbers and dates the ends of a range."))))
+	filter := schema.Named(
+		"ReadFilter",
+		schema.Object(schema.Required(
+			"value",
+			schema.Array(value, 1, query.MaxValues).Described("As a filter of a search: of enums values, of numbers and dates the ends of a range."),
+		)),
+	)
 	place := schema.Integer(0, query.MaxQuery)
-	span := schema.Named("ReadSpan", schema.Object(schema.Required("from", place.Described("Where it begins.")), schema.Required("to", place.Described("Where it ends; what is there is no part of it."))))
+	span := schema.Named(
+		"ReadSpan",
+		schema.Object(
+			schema.Required("from", place.Described("Where it begins.")),
+			schema.Required("to", place.Described("Where it ends; what is there is no part of it.")),
+		),
+	)
 	condition := schema.Named("ReadCondition", schema.Object(
 		schema.Required("field", schema.String("city").Described("The key of the filter.")),
 		schema.Optional("relation", schema.String("has_project").Described("The relation whose filter it is; absent of the dataset's own.")),
@@ -80,7 +92,10 @@ var readingSchema = func() *schema.Schema {
 		schema.Optional("query", schema.String("mahogany").Described("The words that stay text, for `query` of a search; absent if there are none.")),
 		schema.Required("filters", schema.ByKey(filter).Described("`filters` of a search; empty if nothing is read.")),
 		schema.Required("relations", schema.ByKey(schema.ByKey(filter)).Described("`relations` of a search.")),
-		schema.Required("sentence", schema.String("Use is Multifamily, City is Calgary").Described("All conditions, for people; empty if nothing is read.")),
+		schema.Required(
+			"sentence",
+			schema.String("Use is Multifamily, City is Calgary").Described("All conditions, for people; empty if nothing is read."),
+		),
 		schema.Required("conditions", schema.Array(condition, 0, query.MaxQuery).Described("Each condition with where it stands in the text.")),
 		schema.Required("count", schema.Count().Described("How many records match the text that is left and all conditions.").Example(32)),
 	))

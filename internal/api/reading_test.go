@@ -49,16 +49,45 @@ func TestReadOverHTTP(t *testing.T) {
 		{"/data/projects", `{"query":"multifamily under construction Calgary over 1m"}`, "",
 			`{"city":{"value":["Calgary"]},"cost":{"value":[1000000,null]},"disposition":{"value":["active"]},"primary_use":{"value":["multifamily"]},"stage":{"value":["under_construction"]}}`, `{}`,
 			"Use is Multifamily, Stage is Under construction, City is Calgary, Cost at least 1,000,000, Disposition is Active"},
-		{"/data/projects", `{"query":" tower multifamily medicine hat "}`, "tower", `{"city":{"value":["Medicine Hat"]},"primary_use":{"value":["multifamily"]}}`, `{}`, "Use is Multifamily, City is Medicine Hat"},
-		{"/data/projects", `{"query":"filed last month","now":"2026-08-01T03:00:00Z"}`, "", `{"filed_at":{"value":["2026-07-01","2026-07-31"]}}`, `{}`, "Permit filed Jul 1, 2026 to Jul 31, 2026"},
-		{"/data/projects", `{"query":"filed last month","now":"2026-08-01T03:00:00Z","time_zone":"America/Edmonton"}`, "", `{"filed_at":{"value":["2026-06-01","2026-06-30"]}}`, `{}`, "Permit filed Jun 1, 2026 to Jun 30, 2026"},
-		{"/data/accounts", `{"query":"gc building apartments in calgary"}`, "", `{"account_type":{"value":["general_contractor"]}}`, `{"has_project":{"city":{"value":["Calgary"]},"primary_use":{"value":["multifamily"]}}}`,
-			"Kind of firm is General contractor, one project where Use is Multifamily and City is Calgary"},
-		{"/data/accounts", `{"query":"gc in st albert"}`, "", `{"account_type":{"value":["general_contractor"]},"city":{"value":["St. Albert"]}}`, `{}`, "Kind of firm is General contractor, City is St. Albert"},
-		{"/data/accounts", `{"query":"tier 1 gc"}`, "tier 1", `{"account_type":{"value":["general_contractor"]}}`, `{}`, "Kind of firm is General contractor"},
-		{"/workspace/accounts", `{"query":"tier 1 gc"}`, "", `{"account_type":{"value":["general_contractor"]},"icp_tier":{"value":["tier_1"]}}`, `{}`, "Tier is Tier 1, Kind of firm is General contractor"},
+		{
+			"/data/projects", `{"query":" tower multifamily medicine hat "}`, "tower",
+			`{"city":{"value":["Medicine Hat"]},"primary_use":{"value":["multifamily"]}}`, `{}`,
+			"Use is Multifamily, City is Medicine Hat",
+		},
+		{
+			"/data/projects", `{"query":"filed last month","now":"2026-08-01T03:00:00Z"}`, "",
+			`{"filed_at":{"value":["2026-07-01","2026-07-31"]}}`, `{}`, "Permit filed Jul 1, 2026 to Jul 31, 2026",
+		},
+		{
+			"/data/projects",
+			`{"query":"filed last month","now":"2026-08-01T03:00:00Z","time_zone":"America/Edmonton"}`, "",
+			`{"filed_at":{"value":["2026-06-01","2026-06-30"]}}`, `{}`, "Permit filed Jun 1, 2026 to Jun 30, 2026",
+		},
+		{
+			"/data/accounts", `{"query":"gc building apartments in calgary"}`, "",
+			`{"account_type":{"value":["general_contractor"]}}`,
+			`{"has_project":{"city":{"value":["Calgary"]},"primary_use":{"value":["multifamily"]}}}`,
+			"Kind of firm is General contractor, one project where Use is Multifamily and City is Calgary",
+		},
+		{
+			"/data/accounts", `{"query":"gc in st albert"}`, "",
+			`{"account_type":{"value":["general_contractor"]},"city":{"value":["St. Albert"]}}`, `{}`,
+			"Kind of firm is General contractor, City is St. Albert",
+		},
+		{
+			"/data/accounts", `{"query":"tier 1 gc"}`, "tier 1", `{"account_type":{"value":["general_contractor"]}}`,
+			`{}`, "Kind of firm is General contractor",
+		},
+		{
+			"/workspace/accounts", `{"query":"tier 1 gc"}`, "",
+			`{"account_type":{"value":["general_contractor"]},"icp_tier":{"value":["tier_1"]}}`, `{}`,
+			"Tier is Tier 1, Kind of firm is General contractor",
+		},
 		{"/data/contacts", `{"query":"ada calgary"}`, "ada calgary", `{}`, `{}`, ""},
-		{"/data/contacts", `{"query":"estimators, ada@hidden.example"}`, "ada@hidden.example", `{"role":{"value":["estimator"]}}`, `{}`, "Role is Estimator"},
+		{
+			"/data/contacts", `{"query":"estimators, ada@hidden.example"}`, "ada@hidden.example",
+			`{"role":{"value":["estimator"]}}`, `{}`, "Role is Estimator",
+		},
 	} {
 		a := w.call(t, w.key, "POST", c.path+"/read", c.body)
 		var got readAnswer
@@ -82,7 +111,8 @@ func TestReadOverHTTP(t *testing.T) {
 	}
 	var got readAnswer
 	w.call(t, w.key, "POST", "/data/projects/read", `{"query":"Tower, calgary over $1m"}`).into(t, &got, nil)
-	if diff := cmp.Diff([]reading.Span{{From: 15, To: 23}}, got.Conditions[1].Spans); diff != "" || got.Conditions[1].Text != "Cost at least 1,000,000" || got.Count != 2 {
+	if diff := cmp.Diff([]reading.Span{{From: 15, To: 23}}, got.Conditions[1].Spans); diff != "" ||
+		got.Conditions[1].Text != "Cost at least 1,000,000" || got.Count != 2 {
 		t.Errorf("%+v %s", got, diff)
 	}
 	for body, want := range map[string]string{

@@ -46,7 +46,10 @@ func bookRecord(d query.Dataset) *schema.Schema {
 
 // bookRow is a record of the book as searches show it.
 func bookRow(d query.Dataset) *schema.Schema {
-	return schema.Named("Workspace"+d.Title()+"Row", schema.Object(fieldsOut(query.RowChoice(d, query.BookRow))...).Described(chosenText(d, query.BookRow)))
+	return schema.Named(
+		"Workspace"+d.Title()+"Row",
+		schema.Object(fieldsOut(query.RowChoice(d, query.BookRow))...).Described(chosenText(d, query.BookRow)),
+	)
 }
 
 // chosenText says which members of a row are there only when they are asked for.

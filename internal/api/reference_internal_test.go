@@ -74,9 +74,13 @@ func TestReferenceSaysWhatDrawsTokens(t *testing.T) {
 		}
 		_, operation, _ := strings.Cut(r.Operation, "_")
 		if kind, _, _ := strings.Cut(r.Operation, "_"); kind != "get" {
-			operation = map[string]string{"facet": "facets", "suggest": "suggestions", "test": "webhooks", "replay": "webhooks", "read": "changes-of-the-workspace"}[kind]
+			operation = map[string]string{
+				"facet": "facets", "suggest": "suggestions", "test": "webhooks", "replay": "webhooks",
+				"read": "changes-of-the-workspace",
+			}[kind]
 		}
-		if !strings.Contains(limit, "(#"+operation+")") || !strings.Contains(strings.ToLower(page), "\n## "+strings.ReplaceAll(operation, "-", " ")+"\n") {
+		if !strings.Contains(limit, "(#"+operation+")") ||
+			!strings.Contains(strings.ToLower(page), "\n## "+strings.ReplaceAll(operation, "-", " ")+"\n") {
 			t.Errorf("%s does not say that %s draws on the limit", referencePage, r.Operation)
 		}
 	}
@@ -148,7 +152,9 @@ func TestReferenceListsVocabularies(t *testing.T) {
 // and by which ones it searches.
 func TestReferenceListsOverlayFields(t *testing.T) {
 	t.Parallel()
-	written, filters := namesIn(reference(t, "\nAn upsert names the record by", "\n")), namesIn(reference(t, "\n- Searches accept the dataset's filters, and", "\n"))
+	written, filters := namesIn(reference(t, "\nAn upsert names the record by", "\n")), namesIn(
+		reference(t, "\n- Searches accept the dataset's filters, and", "\n"),
+	)
 	var want []string
 	for _, d := range query.Held {
 		for _, f := range query.OverlayFields(d) {

@@ -22,7 +22,9 @@ func TestRelativeDates(t *testing.T) {
 	}
 	w := newWorld(t).withViews(t, viewRecords(t), data)
 	filtered := func(value string) string { return `{"filters":{"filed_at":{"value":` + value + `}}}` }
-	for value, want := range map[string]int{`["now-30d",null]`: 2, `"today"`: 1, `"2020-Q1"`: 1, `[null,"now-30d"]`: 2, `["now-24h","now"]`: 1} {
+	for value, want := range map[string]int{
+		`["now-30d",null]`: 2, `"today"`: 1, `"2020-Q1"`: 1, `[null,"now-30d"]`: 2, `["now-24h","now"]`: 1,
+	} {
 		for _, path := range []string{"/data/projects/search", "/data/projects/facets"} {
 			var found []any
 			var counted struct {
@@ -45,16 +47,23 @@ func TestRelativeDates(t *testing.T) {
 			}
 		}
 	}
-	if a := w.call(t, w.key, "POST", "/data/projects/changes", `{"since":"now-7d"}`); a.status != 200 || !strings.Contains(a.text, "is "+day(7)) {
+	if a := w.call(t, w.key, "POST", "/data/projects/changes", `{"since":"now-7d"}`); a.status != 200 ||
+		!strings.Contains(a.text, "is "+day(7)) {
 		t.Errorf("changes: %d %s", a.status, a.text)
 	}
-	if a := w.call(t, w.key, "POST", "/data/projects/search", filtered(`"last 30 days"`)); a.status != 400 || !strings.Contains(a.text, "now-30d") {
+	if a := w.call(t, w.key, "POST", "/data/projects/search", filtered(`"last 30 days"`)); a.status != 400 ||
+		!strings.Contains(a.text, "now-30d") {
 		t.Errorf("what is no relative date: %d %s", a.status, a.text)
 	}
-	if a := w.call(t, w.key, "POST", "/workspace/webhooks/"+uuid.NewString()+"/replay", `{"from":"now-7d","to":"now"}`); a.status != 400 || !strings.Contains(a.text, "relative dates are for filters and since") {
+	if a := w.call(t, w.key, "POST", "/workspace/webhooks/"+uuid.NewString()+"/replay", `{"from":"now-7d","to":"now"}`); a.status != 400 ||
+		!strings.Contains(a.text, "relative dates are for filters and since") {
 		t.Errorf("a replay: %d %s", a.status, a.text)
 	}
-	if a := w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"project","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{"detected":{"after":"now-30d"}}}}`); a.status != 400 || !strings.Contains(a.text, "relative dates are for requests") {
+	if a := w.call(
+		t, w.key, "POST", "/workspace/views/upsert",
+		`{"dataset":"project","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{"detected":{"after":"now-30d"}}}}`,
+	); a.status != 400 ||
+		!strings.Contains(a.text, "relative dates are for requests") {
 		t.Errorf("a stored definition: %d %s", a.status, a.text)
 	}
 }

@@ -33,7 +33,10 @@ func releaseSchema() *schema.Schema {
 	dataset := schema.Named("DatasetRelease", schema.Object(
 		schema.Required("records", schema.Count().Example(4000)),
 		schema.Required("newest", newest),
-		schema.Required("version", schema.Integer(0, 1<<53).Described("Rises with every change. After a rollback to an earlier generation it is lower.").Example(1_767_225_600_000_000)),
+		schema.Required(
+			"version",
+			schema.Integer(0, 1<<53).Described("Rises with every change. After a rollback to an earlier generation it is lower.").Example(1_767_225_600_000_000),
+		),
 	))
 	var datasets []schema.Property
 	for _, d := range catalogOrder {
@@ -65,7 +68,10 @@ func termsSchema() *schema.Schema {
 		schema.Required("licence", schema.Nullable(schema.String("Open Government Licence – City of Calgary"))),
 		schema.Required("attribution", schema.Nullable(schema.String("Contains information licensed under the Open Government Licence – City of Calgary.")).
 			Described("Line that must stand where the data is shown.")),
-		schema.Required("terms", schema.Nullable(schema.String("https://data.calgary.ca/stories/s/u45n-7awa")).Described("Web page of the terms of use.")),
+		schema.Required(
+			"terms",
+			schema.Nullable(schema.String("https://data.calgary.ca/stories/s/u45n-7awa")).Described("Web page of the terms of use."),
+		),
 	))
 }
 

@@ -20,7 +20,8 @@ func TestCoverageRequests(t *testing.T) {
 		}
 	}
 	w.call(t, key, "POST", "/data/coverage", `{"dataset":"signals","by":"signal_type"}`).into(t, &data, nil)
-	if len(data.Values) != 1 || data.Values[0].Value != "stage_changed" || data.Values[0].Label != "Stage changed" || data.Values[0].Records != 5 || data.Values[0].Known["project_id"] != 1 || data.Values[0].Known["stage"] != 0 {
+	if len(data.Values) != 1 || data.Values[0].Value != "stage_changed" || data.Values[0].Label != "Stage changed" ||
+		data.Values[0].Records != 5 || data.Values[0].Known["project_id"] != 1 || data.Values[0].Known["stage"] != 0 {
 		t.Errorf("%+v", data)
 	}
 	w.call(t, key, "POST", "/data/coverage", `{"dataset":"contacts","by":"role","limit":100}`).into(t, &data, nil)

@@ -26,29 +26,64 @@ func init() {
 		one, letter := d.Singular(), string(d)[:1]
 		for _, name := range []string{"First 1", "Later 1"} {
 			filters := fmt.Sprintf(`"filters":{%q:{"value":%q}}`, nameOf(d), name)
-			metered["search_"+string(d)] = append(metered["search_"+string(d)], asked{path: "/data/" + string(d) + "/search", body: `{"limit":50,` + filters + `}`})
-			metered["read_"+string(d)+"_changes"] = append(metered["read_"+string(d)+"_changes"], asked{path: "/data/" + string(d) + "/changes", body: `{"since":"2026-01-01","records":true,` + filters + `}`})
+			metered["search_"+string(d)] = append(metered["search_"+string(d)], asked{
+				path: "/data/" + string(d) + "/search", body: `{"limit":50,` + filters + `}`,
+			})
+			metered["read_"+string(d)+"_changes"] = append(
+				metered["read_"+string(d)+"_changes"],
+				asked{path: "/data/" + string(d) + "/changes", body: `{"since":"2026-01-01","records":true,` + filters + `}`},
+			)
 		}
-		metered["read_"+string(d)+"_changes"] = append(metered["read_"+string(d)+"_changes"], asked{path: "/data/" + string(d) + "/changes", body: `{"since":"2026-01-01","records":true,"limit":3}`})
-		metered["get_"+one] = []asked{{path: "/data/" + string(d) + "/" + searchtest.ID(letter, 1)}, {path: "/data/" + string(d) + "/" + searchtest.ID(letter, 9)}}
-		metered["get_"+string(d)+"_batch"] = []asked{{path: "/data/" + string(d) + "/get/batch", body: fmt.Sprintf(`{"ids":[%q,%q,%q]}`, searchtest.ID(letter, 9), searchtest.ID(letter, 1), searchtest.ID(letter, 1))}}
+		metered["read_"+string(d)+"_changes"] = append(metered["read_"+string(d)+"_changes"], asked{
+			path: "/data/" + string(d) + "/changes", body: `{"since":"2026-01-01","records":true,"limit":3}`,
+		})
+		metered["get_"+one] = []asked{
+			{path: "/data/" + string(d) + "/" + searchtest.ID(letter, 1)},
+			{path: "/data/" + string(d) + "/" + searchtest.ID(letter, 9)},
+		}
+		metered["get_"+string(d)+"_batch"] = []asked{{
+			path: "/data/" + string(d) + "/get/batch",
+			body: fmt.Sprintf(`{"ids":[%q,%q,%q]}`, searchtest.ID(letter, 9), searchtest.ID(letter, 1), searchtest.ID(letter, 1)),
+		}}
 	}
 	for _, d := range query.Matched {
-		metered["match_"+string(d)] = []asked{{path: "/data/" + string(d) + "/match", body: `{"candidates":5,"inputs":[{"ref":"1","name":"First 1"},{"ref":"2","name":"Later 1"}]}`}}
+		metered["match_"+string(d)] = []asked{{
+			path: "/data/" + string(d) + "/match",
+			body: `{"candidates":5,"inputs":[{"ref":"1","name":"First 1"},{"ref":"2","name":"Later 1"}]}`,
+		}}
 	}
 	for _, d := range query.Held {
 		letter, path := string(d)[:1], "/workspace/"+string(d)
-		metered["search_workspace_"+string(d)] = []asked{{path: path + "/search", body: `{"filters":{"tags":{"value":"first"}}}`}, {path: path + "/search", body: `{"filters":{"tags":{"value":"later"}}}`}}
-		metered["get_workspace_"+d.Singular()] = []asked{{path: path + "/" + searchtest.ID(letter, 1)}, {path: path + "/" + searchtest.ID(letter, 3)}}
+		metered["search_workspace_"+string(d)] = []asked{
+			{path: path + "/search", body: `{"filters":{"tags":{"value":"first"}}}`},
+			{path: path + "/search", body: `{"filters":{"tags":{"value":"later"}}}`},
+		}
+		metered["get_workspace_"+d.Singular()] = []asked{
+			{path: path + "/" + searchtest.ID(letter, 1)}, {path: path + "/" + searchtest.ID(letter, 3)},
+		}
 	}
 	metered["search_data_batch"] = []asked{{path: "/data/search/batch", body: `{"searches":[{"dataset":"accounts","filters":{"name":{"value":"First 1"}}},{"dataset":"projects","filters":{"name":{"value":"Later 1"}}},{"dataset":"signals","query":"nothing"}]}`}}
-	metered["search_workspace_batch"] = []asked{{path: "/workspace/search/batch", body: `{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"first"}}},{"view_id":"{view}","filters":{"name":{"value":"Later 1"}}}]}`}}
+	metered["search_workspace_batch"] = []asked{{
+		path: "/workspace/search/batch",
+		body: `{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"first"}}},{"view_id":"{view}","filters":{"name":{"value":"Later 1"}}}]}`,
+	}}
 	for _, name := range []string{"First 1", "Later 1"} {
-		metered["join_accounts"] = append(metered["join_accounts"], asked{path: "/data/accounts/join", body: fmt.Sprintf(`{"filters":{"name":{"value":%q}}}`, name)})
+		metered["join_accounts"] = append(metered["join_accounts"], asked{
+			path: "/data/accounts/join", body: fmt.Sprintf(`{"filters":{"name":{"value":%q}}}`, name),
+		})
 	}
-	metered["join_workspace_accounts"] = []asked{{path: "/workspace/accounts/join", body: `{"filters":{"tags":{"value":"first"}}}`}, {path: "/workspace/accounts/join", body: `{"filters":{"tags":{"value":"later"}}}`}}
-	metered["search_view_records"] = []asked{{path: "/workspace/views/{view}/records/search", body: `{"filters":{"name":{"value":"First 1"}}}`}, {path: "/workspace/views/{view}/records/search", body: `{"filters":{"name":{"value":"Later 1"}}}`}}
-	metered["search_signal_queue"] = []asked{{path: "/workspace/signal-queue/search", body: `{"filters":{"title":{"value":"First 1"}}}`}, {path: "/workspace/signal-queue/search", body: `{"filters":{"title":{"value":"Later 1"}}}`}}
+	metered["join_workspace_accounts"] = []asked{
+		{path: "/workspace/accounts/join", body: `{"filters":{"tags":{"value":"first"}}}`},
+		{path: "/workspace/accounts/join", body: `{"filters":{"tags":{"value":"later"}}}`},
+	}
+	metered["search_view_records"] = []asked{
+		{path: "/workspace/views/{view}/records/search", body: `{"filters":{"name":{"value":"First 1"}}}`},
+		{path: "/workspace/views/{view}/records/search", body: `{"filters":{"name":{"value":"Later 1"}}}`},
+	}
+	metered["search_signal_queue"] = []asked{
+		{path: "/workspace/signal-queue/search", body: `{"filters":{"title":{"value":"First 1"}}}`},
+		{path: "/workspace/signal-queue/search", body: `{"filters":{"title":{"value":"Later 1"}}}`},
+	}
 }
 
 func nameOf(d query.Dataset) string {
@@ -105,7 +140,10 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 	tag := func(n int, tags string) {
 		t.Helper()
 		for _, d := range query.Held {
-			create("/workspace/"+string(d)+"/upsert", fmt.Sprintf(`{"%s_id":%q,"tags":[%s]}`, d.Singular(), searchtest.ID(string(d)[:1], n), tags), nil)
+			create(
+				"/workspace/"+string(d)+"/upsert",
+				fmt.Sprintf(`{"%s_id":%q,"tags":[%s]}`, d.Singular(), searchtest.ID(string(d)[:1], n), tags), nil,
+			)
 		}
 	}
 	tag(1, `"first"`)

@@ -27,8 +27,10 @@ func fuzzed(t *testing.T, rawQuery string) *call {
 // refused with a validation error.
 func FuzzParameters(f *testing.F) {
 	for _, s := range []string{
-		"", "limit=25&offset=0", "limit=1e2", "limit=+5", "limit=9223372036854775808", "offset=-1", "limit=1&limit=2", "query=%00", "query=%ff", "query=",
-		"dataset=account&view_type=static&favorite_only=true&record_id=0197a1b2-0000-7000-8000-000000000002&id=0197a1b2-0000-7000-8000-000000000001", "id=", "id=x;y", "dataset=%61ccount", "limit=%", "include=projects,,signals",
+		"", "limit=25&offset=0", "limit=1e2", "limit=+5", "limit=9223372036854775808", "offset=-1", "limit=1&limit=2",
+		"query=%00", "query=%ff", "query=",
+		"dataset=account&view_type=static&favorite_only=true&record_id=0197a1b2-0000-7000-8000-000000000002&id=0197a1b2-0000-7000-8000-000000000001",
+		"id=", "id=x;y", "dataset=%61ccount", "limit=%", "include=projects,,signals",
 	} {
 		f.Add(s)
 	}
@@ -78,7 +80,8 @@ func FuzzHeaders(f *testing.F) {
 		c := fuzzed(t, "")
 		c.gin.Request.Header.Set("Content-Type", kind)
 		c.gin.Request.Header.Set("Content-Encoding", encoding)
-		if checkJSON(c.gin.Request.Header) == nil && (encoding != "" || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(kind)), "application/json")) {
+		if checkJSON(c.gin.Request.Header) == nil &&
+			(encoding != "" || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(kind)), "application/json")) {
 			t.Errorf("%q, encoded %q, counts as JSON", kind, encoding)
 		}
 	})
@@ -87,7 +90,10 @@ func FuzzHeaders(f *testing.F) {
 // FuzzPaths: a path that matches a route also matches it by the rules of the route
 // table, and an id in a path is a UUID in lower case.
 func FuzzPaths(f *testing.F) {
-	for _, s := range []string{"/data/accounts/x", "/data/accounts/0197A1B2-0000-7000-8000-000000000001", "//", "/workspace/views/%2e%2e/records/add", "/data/fields/accounts/name/", "/workspace/views/a/records/b\x00"} {
+	for _, s := range []string{
+		"/data/accounts/x", "/data/accounts/0197A1B2-0000-7000-8000-000000000001", "//",
+		"/workspace/views/%2e%2e/records/add", "/data/fields/accounts/name/", "/workspace/views/a/records/b\x00",
+	} {
 		f.Add(s)
 	}
 	methods := map[string][]string{}

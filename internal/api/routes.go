@@ -79,7 +79,9 @@ const (
 // Routes is the route table.
 func (s *Server) Routes() []Route {
 	return slices.Concat(
-		s.workspaceRoutes(), s.auditRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.suggestRoutes(), s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.joinRoutes(), s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(),
+		s.workspaceRoutes(), s.auditRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.suggestRoutes(),
+		s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.joinRoutes(),
+		s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(),
 		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.skillRoutes(),
 	)
 }

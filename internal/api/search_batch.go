@@ -58,13 +58,17 @@ var searchBatchMetadata = schema.Named("SearchBatchMetadata", schema.Object(
 func searchBatchRoute(path, operation string, scope workspace.Scope, summary string, examples []example, alternatives []*schema.Schema,
 	read func(*call) func(issues input.Issues, item input.Value) (searching, error)) Route {
 	item := schema.Named(schema.Identifier(operation)+"Item", schema.AnyOfObjects(alternatives...))
-	items := schema.Array(item, 1, maxBatchSearches).Described("Each is the body of a single search, with a `limit` of " + strconv.Itoa(batchLimit) +
+	items := schema.Array(item, 1, maxBatchSearches).Described("Each is the body of a single search, with a `limit` of " +
+		strconv.Itoa(batchLimit) +
 		" by default. All limits together are at most 1,000. The service takes items of another shape too: they fail alone, as `invalid_input`.")
 	return Route{Method: "POST", Path: path, Operation: operation,
 		Scope: scope, Throttling: Metered, WorkspaceRequired: scope == workspace.DataRead, Budget: Budget{placesSearchBatch, rowsSearch, 300},
-		endpoint: endpoint{body: schema.Object(schema.Required(searchesMember, items)), item: item, items: searchesMember, handle: func(c *call) (reply, error) {
-			return c.searchBatch(read(c))
-		}},
+		endpoint: endpoint{
+			body: schema.Object(schema.Required(searchesMember, items)), item: item, items: searchesMember,
+			handle: func(c *call) (reply, error) {
+				return c.searchBatch(read(c))
+			},
+		},
 		doc: operationDoc{
 			tag: tagData, summary: summary, examples: examples,
 			text: "1 to " + strconv.Itoa(maxBatchSearches) + " searches in one call, each as its own operation answers it, and charged to that. " +
@@ -92,7 +96,10 @@ var searchResultsSchema = func() *schema.Schema {
 		schema.Optional("data", (&schema.Schema{}).Described("Of a search that succeeded: what the single search answers.").Example([]any{})),
 		schema.Optional("metadata", searchItemMetadata.Described("Of a search that succeeded.")),
 		schema.Optional("error", failure.Described("Of a search that failed:\n\n"+itemMeanings(codes))),
-	).When(schema.Is("status", "ok"), schema.Requires("data", "metadata").And(schema.Never().At("error")), schema.Requires("error").And(schema.Never().At("data"))), 1, maxBatchSearches)
+	).When(
+		schema.Is("status", "ok"), schema.Requires("data", "metadata").And(schema.Never().At("error")),
+		schema.Requires("error").And(schema.Never().At("data")),
+	), 1, maxBatchSearches)
 }()
 
 // dataBatchRoute is the batch of searches of the Data API.
@@ -110,12 +117,20 @@ func (s *Server) dataBatchRoute() Route {
 func (s *Server) workspaceBatchRoute() Route {
 	var bodies []*schema.Schema
 	for _, d := range query.Held { // what a book takes, a View takes too
-		body := query.SearchRule(d, query.View).Schema.With(schema.Optional("view_id", schema.UUID())).With(schema.Optional("dataset", schema.OneOf(d)))
+		body := query.SearchRule(d, query.View).Schema.With(schema.Optional("view_id", schema.UUID())).With(
+			schema.Optional("dataset", schema.OneOf(d)),
+		)
 		bodies = append(bodies, body.When(schema.Requires("view_id"), schema.Never().At("dataset"), schema.Requires("dataset")))
 	}
-	return searchBatchRoute("/workspace/search/batch", "search_workspace_batch", workspace.WorkspaceRead, "Several searches of the book and of Views",
-		[]example{{"two", "The book, and a View", []byte(`{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"priority"}}},{"view_id":"` + schema.SampleID + `","limit":5}]}`)}},
-		bodies, s.readWorkspaceItem)
+	return searchBatchRoute(
+		"/workspace/search/batch", "search_workspace_batch", workspace.WorkspaceRead,
+		"Several searches of the book and of Views",
+		[]example{{
+			"two", "The book, and a View",
+			[]byte(`{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"priority"}}},{"view_id":"` + schema.SampleID + `","limit":5}]}`),
+		}},
+		bodies, s.readWorkspaceItem,
+	)
 }
 
 func (s *Server) readDataItem(c *call) func(input.Issues, input.Value) (searching, error) {
@@ -160,7 +175,10 @@ func (s *Server) readWorkspaceItem(c *call) func(input.Issues, input.Value) (sea
 			return readItem(&none, body, query.SearchRule(d, query.View))
 		}, body)
 		if err == nil && search.q.Offset > maxMergedOffset && s.Records.Merged(v, search.q) {
-			err = fault.Validation(fault.Issue{Code: fault.TooBig, Path: []string{"offset"}, Message: "must be at most 1000 in a batch for a View whose records come from two searches; send this search alone, or follow search_after"})
+			err = fault.Validation(fault.Issue{
+				Code: fault.TooBig, Path: []string{"offset"},
+				Message: "must be at most 1000 in a batch for a View whose records come from two searches; send this search alone, or follow search_after",
+			})
 		}
 		return search, err
 	}

@@ -49,7 +49,8 @@ func (c *call) batchAnswer(b []*batchedSearch) (r reply, charges []credits.Charg
 			charges[at].Credits += n
 		}
 	}
-	if c.keeping() && !c.unfinished && !slices.ContainsFunc(b, func(item *batchedSearch) bool { return fault.CodeOf(item.err) == fault.TooManyRequests }) {
+	if c.keeping() && !c.unfinished &&
+		!slices.ContainsFunc(b, func(item *batchedSearch) bool { return fault.CodeOf(item.err) == fault.TooManyRequests }) {
 		c.kept, err = keptBatch(b, results)
 	}
 	return reply{results, m}, charges, err

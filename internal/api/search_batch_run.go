@@ -46,7 +46,10 @@ func (c *call) searchBatch(read func(issues input.Issues, item input.Value) (sea
 		}
 	}
 	if rows > maxBatchRows {
-		return reply{}, fault.Validation(fault.Issue{Code: fault.Custom, Path: []string{searchesMember}, Message: "the limits of all searches together must be at most 1000, and are " + strconv.Itoa(rows)})
+		return reply{}, fault.Validation(fault.Issue{
+			Code: fault.Custom, Path: []string{searchesMember},
+			Message: "the limits of all searches together must be at most 1000, and are " + strconv.Itoa(rows),
+		})
 	}
 	release, err := c.acquireBatch()
 	if err != nil {
@@ -85,7 +88,9 @@ func (c *call) meteredBatch(b []*batchedSearch) (reply, error) {
 		return r, err
 	}
 	w := c.principal.Workspace
-	reservation, granted, kept, window, err := c.server.Ledger.ReserveItems(c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, amounts, c.key(), credits.Once(c.once))
+	reservation, granted, kept, window, err := c.server.Ledger.ReserveItems(
+		c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, amounts, c.key(), credits.Once(c.once),
+	)
 	if err := c.reservation(window, err); err != nil {
 		return reply{}, err
 	}

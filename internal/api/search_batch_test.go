@@ -81,11 +81,17 @@ func TestSearchBatchEqualsSearches(t *testing.T) {
 	w, key := gets(t, 100_000)
 	w.holds(t)
 	for i := range 3 {
-		w.call(t, key, "POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"tags":["x"]}`, searchtest.ID("a", i+1))).into(t, nil, nil)
+		w.call(
+			t, key, "POST", "/workspace/accounts/upsert",
+			fmt.Sprintf(`{"account_id":%q,"tags":["x"]}`, searchtest.ID("a", i+1)),
+		).into(t, nil, nil)
 	}
 	view := func(dataset string) string {
 		var made struct{ View struct{ ID string } }
-		w.call(t, key, "POST", "/workspace/views/upsert", fmt.Sprintf(`{"dataset":%q,"view_type":"dynamic","name":%q,"definition":{"version":1,"q":"","fields":{}}}`, dataset, dataset)).into(t, &made, nil)
+		w.call(
+			t, key, "POST", "/workspace/views/upsert",
+			fmt.Sprintf(`{"dataset":%q,"view_type":"dynamic","name":%q,"definition":{"version":1,"q":"","fields":{}}}`, dataset, dataset),
+		).into(t, &made, nil)
 		return "/workspace/views/" + made.View.ID + "/records/search"
 	}
 	bodies := []string{
@@ -100,7 +106,10 @@ func TestSearchBatchEqualsSearches(t *testing.T) {
 			all["/data/search/batch"] = append(all["/data/search/batch"], batched{"/data/" + string(d) + "/search", body})
 		}
 	}
-	for _, path := range []string{"/workspace/accounts/search", "/workspace/contacts/search", view("account"), view("contact"), view("project"), "/workspace/views/" + unknownID + "/records/search"} {
+	for _, path := range []string{
+		"/workspace/accounts/search", "/workspace/contacts/search", view("account"), view("contact"), view("project"),
+		"/workspace/views/" + unknownID + "/records/search",
+	} {
 		for _, body := range bodies {
 			if !strings.Contains(body, "9000") || !strings.Contains(path, "views") { // merged offsets are refused
 				all["/workspace/search/batch"] = append(all["/workspace/search/batch"], batched{path, body})
@@ -119,7 +128,8 @@ func TestSearchBatchEqualsSearches(t *testing.T) {
 			for i, r := range results {
 				single := w.call(t, key, "POST", some[i].path, some[i].body)
 				if r.Status != "ok" {
-					if single.status == http.StatusOK || single.code() != r.Error.Code && (single.code() != "validation" || r.Error.Code != "invalid_input") {
+					if single.status == http.StatusOK ||
+						single.code() != r.Error.Code && (single.code() != "validation" || r.Error.Code != "invalid_input") {
 						t.Errorf("%s %s: %s %s, alone %d %s", some[i].path, some[i].body, r.Status, r.Error.Message, single.status, single.text)
 					}
 					continue
@@ -183,7 +193,10 @@ func TestSearchBatchEnvelope(t *testing.T) {
 	if m.Limit != 20 {
 		t.Errorf("the limit of a search that gives none is %d", m.Limit)
 	}
-	results, _ = w.searchBatch(t, key, "/workspace/search/batch", `{"searches":[{},{"dataset":"signals"},{"dataset":"accounts","view_id":"`+unknownID+`"},{"view_id":"x"}]}`)
+	results, _ = w.searchBatch(
+		t, key, "/workspace/search/batch",
+		`{"searches":[{},{"dataset":"signals"},{"dataset":"accounts","view_id":"`+unknownID+`"},{"view_id":"x"}]}`,
+	)
 	for i, path := range []string{"dataset", "dataset", "dataset", "view_id"} {
 		if r := results[i]; r.Status != "invalid_input" || strings.Join(r.Error.Issues[0].Path, " ") != path {
 			t.Errorf("%d: %+v", i, r)
@@ -212,7 +225,10 @@ func TestSearchBatchAtTheCeiling(t *testing.T) {
 		}
 	}
 	// The budget of a key likewise.
-	_, own := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "B", workspace.Pro, 1000)}, Scopes: workspace.AllScopes(), Budget: workspace.KeyBudget{DailyCredits: 1}})
+	_, own := w.key(t, people.NewKey{
+		Workspaces: []workspace.ID{w.workspace(t, "B", workspace.Pro, 1000)}, Scopes: workspace.AllScopes(),
+		Budget: workspace.KeyBudget{DailyCredits: 1},
+	})
 	results, charged = w.searchBatch(t, own, batch, `{"searches":[{"dataset":"accounts","limit":2},{"dataset":"accounts","limit":1}]}`)
 	if results[0].Status != "ok" || results[1].Status != "key_budget_used" || charged != "2" {
 		t.Errorf("charged %s: %+v", charged, results)
@@ -251,7 +267,8 @@ func TestSearchBatchOnceWithoutItsView(t *testing.T) {
 	w.holds(t)
 	var made struct{ View struct{ ID string } }
 	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{}}}`).into(t, &made, nil)
-	body := `{"searches":[{"dataset":"accounts","view_id":null,"limit":1},{"dataset":null,"view_id":"` + made.View.ID + `","limit":1},{"dataset":"accounts","` + strings.Repeat("x", 300<<10) + `":1}]}`
+	body := `{"searches":[{"dataset":"accounts","view_id":null,"limit":1},{"dataset":null,"view_id":"` + made.View.ID +
+		`","limit":1},{"dataset":"accounts","` + strings.Repeat("x", 300<<10) + `":1}]}`
 	statuses := func(a answer) (all []string) {
 		var data struct{ Results []searched }
 		a.into(t, &data, nil)
@@ -280,7 +297,10 @@ func TestSearchBatchTakesTurns(t *testing.T) {
 	fatal(t, err)
 	t.Cleanup(func() { _ = redis.Close() })
 	w.server.Limiter = ratelimit.New(redis, "test:"+uuid.NewString()+":")
-	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 0)}, Budget: workspace.KeyBudget{RequestsPerSecond: 2}})
+	_, key := w.key(t, people.NewKey{
+		Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 0)},
+		Budget:     workspace.KeyBudget{RequestsPerSecond: 2},
+	})
 	w.searchBatch(t, key, "/data/search/batch", `{"searches":[`+strings.Repeat(`{"dataset":"accounts"},`, 19)+`{"dataset":"accounts"}]}`)
 	a := w.call(t, key, "GET", "/workspace", "")
 	if a.code() != "too_many_requests" || len(a.header.Get("Retry-After")) < 1 || a.header.Get("Retry-After") == "1" {

@@ -21,7 +21,9 @@ func TestReadersSeeNoSecrets(t *testing.T) {
 	admin := w.member(t, in, "admin@example.com", people.Admin)
 	member := w.member(t, in, "member@example.com", people.MemberRole)
 	_, manager := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
-	_, reader := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: []workspace.Scope{workspace.DataRead, workspace.WorkspaceRead}})
+	_, reader := w.key(t, people.NewKey{
+		Workspaces: []workspace.ID{in}, Scopes: []workspace.Scope{workspace.DataRead, workspace.WorkspaceRead},
+	})
 	const url = "https://hooks.example/path-token?query=query-token"
 	var made struct{ Webhook webhook }
 	w.call(t, manager, "POST", "/workspace/webhooks/upsert", fmt.Sprintf(`{"url":%q,"events":["load.switched"]}`, url)).into(t, &made, nil)
@@ -34,8 +36,14 @@ func TestReadersSeeNoSecrets(t *testing.T) {
 	if !found || made.Webhook.Secret == "" {
 		t.Fatalf("%+v, %+v", made, invited)
 	}
-	w.call(t, tokenFor(t, admin), "POST", "/workspace/skills/create?workspace_id="+in.String(), `{"scope":"personal","name":"personal-name","description":"D","content":"personal-content"}`)
-	secrets := []string{"path-token", "query-token", strings.TrimPrefix(made.Webhook.Secret, "whsec_"), token, "personal-name", "personal-content"}
+	w.call(
+		t, tokenFor(t, admin), "POST", "/workspace/skills/create?workspace_id="+in.String(),
+		`{"scope":"personal","name":"personal-name","description":"D","content":"personal-content"}`,
+	)
+	secrets := []string{
+		"path-token", "query-token", strings.TrimPrefix(made.Webhook.Secret, "whsec_"), token, "personal-name",
+		"personal-content",
+	}
 	for operation, row := range rows {
 		path := row.path
 		if strings.HasPrefix(path, "/workspace/webhooks/") {

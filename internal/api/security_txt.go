@@ -28,7 +28,8 @@ const reportingPath = DocsPath + "/reporting"
 // CheckContact returns an error for an address that security.txt cannot have.
 func CheckContact(address string) error {
 	u, err := url.Parse(address)
-	if err != nil || !slices.Contains([]string{"mailto", "https", "tel"}, u.Scheme) || u.Host == "" && u.Opaque == "" || strings.ContainsAny(address, " \r\n") {
+	if err != nil || !slices.Contains([]string{"mailto", "https", "tel"}, u.Scheme) || u.Host == "" && u.Opaque == "" ||
+		strings.ContainsAny(address, " \r\n") {
 		return fmt.Errorf("%.100q must be an address such as mailto:security@example.com or https://example.com/security", address)
 	}
 	return nil
@@ -37,10 +38,13 @@ func CheckContact(address string) error {
 // securityRows are security.txt.
 func (s *Server) securityRows() (rows []stranger) {
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		rows = append(rows, stranger{method: method, path: securityPath, operation: "security_txt", class: classDocuments, handle: func(ctx *gin.Context) {
-			ctx.Header("Cache-Control", "public, max-age=3600")
-			ctx.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(s.securityText(ctx.Request.Host)))
-		}})
+		rows = append(
+			rows,
+			stranger{method: method, path: securityPath, operation: "security_txt", class: classDocuments, handle: func(ctx *gin.Context) {
+				ctx.Header("Cache-Control", "public, max-age=3600")
+				ctx.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(s.securityText(ctx.Request.Host)))
+			}},
+		)
 	}
 	return rows
 }

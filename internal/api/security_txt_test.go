@@ -67,7 +67,10 @@ func TestTransportAndIsolationOfPages(t *testing.T) {
 	for _, public := range []string{"", "http://127.0.0.1:8080"} {
 		others[public] = withoutBackends(&api.Server{PublicURL: public})
 	}
-	for _, path := range []string{"/docs", "/docs/security", "/docs/reference", "/docs/nothing", "/docs/search?q=key", "/api/v1/openapi.json", "/health/live", "/nothing"} {
+	for _, path := range []string{
+		"/docs", "/docs/security", "/docs/reference", "/docs/nothing", "/docs/search?q=key", "/api/v1/openapi.json",
+		"/health/live", "/nothing",
+	} {
 		if got := answered(secure, "GET", path).Header().Get("Strict-Transport-Security"); got != "max-age=31536000" {
 			t.Errorf("%s: %q", path, got)
 		}
@@ -76,7 +79,8 @@ func TestTransportAndIsolationOfPages(t *testing.T) {
 			if got := h.Get("Strict-Transport-Security"); got != "" {
 				t.Errorf("%s at %q: %q", path, public, got)
 			}
-			if page := strings.HasPrefix(path, "/docs") && path != "/docs/nothing"; page && (h.Get("Cross-Origin-Opener-Policy") != "same-origin" || h.Get("Referrer-Policy") != "same-origin") {
+			if page := strings.HasPrefix(path, "/docs") && path != "/docs/nothing"; page &&
+				(h.Get("Cross-Origin-Opener-Policy") != "same-origin" || h.Get("Referrer-Policy") != "same-origin") {
 				t.Errorf("%s: %v", path, h)
 			}
 		}

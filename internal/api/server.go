@@ -70,8 +70,14 @@ type Gate interface {
 
 // Ledger counts credits. *credits.Ledger implements it.
 type Ledger interface {
-	ReserveItems(ctx context.Context, workspace string, ceiling int64, operation string, amounts []int64, by credits.Key, once credits.Once) (r *credits.Reservation, granted int, kept []byte, w credits.Window, err error)
-	ReserveOnce(ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by credits.Key, once credits.Once) (*credits.Reservation, []byte, credits.Window, error)
+	ReserveItems(
+		ctx context.Context, workspace string, ceiling int64, operation string, amounts []int64, by credits.Key,
+		once credits.Once,
+	) (r *credits.Reservation, granted int, kept []byte, w credits.Window, err error)
+	ReserveOnce(
+		ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by credits.Key,
+		once credits.Once,
+	) (*credits.Reservation, []byte, credits.Window, error)
 	Ample(workspace string, ceiling int64, by credits.Key) bool
 	Charge(ctx context.Context, workspace string, ceiling int64, c credits.Charge, by credits.Key) (credits.Window, error)
 	Check(ctx context.Context, workspace string, ceiling int64, by credits.Key) (credits.Window, error)
@@ -205,7 +211,10 @@ func (s *Server) router() *gin.Engine {
 	s.mountStrangers(g, methods, document)
 	s.paths = indexed(methods)
 	for path, allowed := range methods {
-		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
+		for _, m := range []string{
+			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+			http.MethodOptions,
+		} {
 			if !slices.Contains(allowed, m) {
 				g.Handle(m, path, func(ctx *gin.Context) { callOf(ctx).notAllowed(allowed) })
 			}

@@ -22,7 +22,8 @@ func TestEveryPathIsAnswered(t *testing.T) {
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "TRACE"}
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom(segments), 0, 6).Draw(t, "segments")
-		path := rapid.SampledFrom([]string{"/", Version + "/", Version + "/data/", Version + "/data/accounts/search"}).Draw(t, "start") + strings.Join(parts, "/")
+		path := rapid.SampledFrom([]string{"/", Version + "/", Version + "/data/", Version + "/data/accounts/search"}).Draw(t, "start") +
+			strings.Join(parts, "/")
 		method := rapid.SampledFrom(methods).Draw(t, "method")
 		w := httptest.NewRecorder()
 		defer func() {

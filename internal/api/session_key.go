@@ -54,6 +54,9 @@ func (s *Server) describeKey(ctx context.Context, found session.Session) (a sess
 		return a, err
 	}
 	// A key may do what an admin may.
-	a.User = &sessionUser{ID: workspace.UserID(p.Key), Name: "API key", Workspaces: []people.Membership{{Workspace: in, Name: p.Workspace.Name, Role: people.Admin}}}
+	a.User = &sessionUser{
+		ID: workspace.UserID(p.Key), Name: "API key",
+		Workspaces: []people.Membership{{Workspace: in, Name: p.Workspace.Name, Role: people.Admin}},
+	}
 	return a, nil
 }

@@ -120,7 +120,8 @@ func TestSession(t *testing.T) {
 	if !strings.Contains(text, `"email":"member@example.com"`) || strings.Contains(text, "token") {
 		t.Errorf("signed in: %s", text)
 	}
-	if c := b.set; c.Name != "atlas-development" || !c.HttpOnly || c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+	if c := b.set; c.Name != "atlas-development" || !c.HttpOnly || c.Secure || c.SameSite != http.SameSiteLaxMode ||
+		c.Path != "/" || c.Domain != "" {
 		t.Errorf("the cookie is %v", c)
 	}
 	b.want(t, "the link again", 401, "POST", "/session", body, nil)
@@ -154,7 +155,10 @@ func TestSession(t *testing.T) {
 	// An Authorization header is used alone.
 	b.want(t, "a bad token beside the cookie", 401, "GET", workspacePath, "", map[string]string{"Authorization": "Bearer x"})
 	b.want(t, "an empty one", 401, "GET", workspacePath, "", map[string]string{"Authorization": ""})
-	if text := b.want(t, "a token beside the cookie", 200, "GET", workspacePath, "", map[string]string{"Authorization": "Bearer " + tokenFor(t, owner)}); !strings.Contains(text, `"role":"owner"`) {
+	if text := b.want(
+		t, "a token beside the cookie", 200, "GET", workspacePath, "",
+		map[string]string{"Authorization": "Bearer " + tokenFor(t, owner)},
+	); !strings.Contains(text, `"role":"owner"`) {
 		t.Errorf("the token's workspace: %s", text)
 	}
 
@@ -168,7 +172,10 @@ func TestSession(t *testing.T) {
 	first.want(t, "the first session", 401, "GET", workspacePath, "", nil)
 
 	// A removal ends what the session may do there. Another sign-out ends the session.
-	_, err := w.directory.AddMember(t.Context(), w.workspace(t, "Second", workspace.Pro, 0), people.Member{ID: m.ID, Email: m.Email, Name: m.Name, Role: people.MemberRole})
+	_, err := w.directory.AddMember(
+		t.Context(), w.workspace(t, "Second", workspace.Pro, 0),
+		people.Member{ID: m.ID, Email: m.Email, Name: m.Name, Role: people.MemberRole},
+	)
 	fatal(t, err)
 	other := &browser{base: base}
 	other.want(t, "a second browser", 200, "POST", "/session", link(), nil)
@@ -244,7 +251,8 @@ func TestSecureCookie(t *testing.T) {
 	token, err := sessions.Link(t.Context(), auth.User{ID: workspace.UserID(uuid.New())})
 	fatal(t, err)
 	b.want(t, "sign-in", 200, "POST", "/session", `{"token":"`+token+`"}`, nil)
-	if c := b.set; c.Name != "__Host-atlas" || !c.Secure || !c.HttpOnly || c.Path != "/" || c.Domain != "" || c.SameSite != http.SameSiteLaxMode {
+	if c := b.set; c.Name != "__Host-atlas" || !c.Secure || !c.HttpOnly || c.Path != "/" || c.Domain != "" ||
+		c.SameSite != http.SameSiteLaxMode {
 		t.Errorf("the cookie is %v", c)
 	}
 	b.cookie = "atlas-development=" + strings.TrimPrefix(b.cookie, "__Host-atlas=")

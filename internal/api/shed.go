@@ -103,7 +103,10 @@ func (c *call) acquireReceivingOf(in workspace.ID) bool {
 // reserveReceived reserves bytes for the body that is being received. A caller may use
 // a quarter of the limit.
 func (c *call) reserveReceived(bytes int) bool {
-	return c.reservedBytes.acquire(&c.server.load.received, int64(bytes), quota{everyone{}, maxReceived}, quota{c.identity.Subject(), maxReceived / 4})
+	return c.reservedBytes.acquire(
+		&c.server.load.received, int64(bytes), quota{everyone{}, maxReceived},
+		quota{c.identity.Subject(), maxReceived / 4},
+	)
 }
 
 // acquireWorking moves the request to the third phase. A caller and a workspace may

@@ -41,8 +41,9 @@ func newSignInWorld(t *testing.T, change ...func(*api.Server)) *signInWorld {
 	}, w.system, w.sessions(t, session.Options{}))
 	t.Cleanup(signIn.Close)
 	s := &api.Server{
-		Search: w.world.server.Search, Facets: w.world.server.Facets, Gate: w.world.server.Gate, Ledger: w.ledger, Workspaces: w.world.server.Workspaces,
-		People: w.world.server.People, Log: log, Memberships: w.system, SignIn: signIn,
+		Search: w.world.server.Search, Facets: w.world.server.Facets, Gate: w.world.server.Gate, Ledger: w.ledger,
+		Workspaces: w.world.server.Workspaces,
+		People:     w.world.server.People, Log: log, Memberships: w.system, SignIn: signIn,
 		Sessions: w.sessions(t, session.Options{Renew: signIn.Renew}),
 	}
 	for _, each := range change {
@@ -65,7 +66,10 @@ func (w *signInWorld) visitor(t *testing.T) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	fatal(t, err)
-	return &visitor{t, w, &http.Client{Transport: w.server.Client().Transport, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &visitor{t, w, &http.Client{
+		Transport: w.server.Client().Transport, Jar: jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 func (v *visitor) do(method, path string) (status int, location, text string) {

@@ -161,7 +161,10 @@ func TestVisitsPastTheBound(t *testing.T) {
 			t.Errorf("%s: %d %s", method, status, text)
 		}
 	}
-	for path, where := range map[string]string{"/session/sign-in?return=/x": w.provider.URL + "/auth", oidc.CallbackPath + "?state=x": "/#sign-in-failed=expired"} {
+	for path, where := range map[string]string{
+		"/session/sign-in?return=/x":   w.provider.URL + "/auth",
+		oidc.CallbackPath + "?state=x": "/#sign-in-failed=expired",
+	} {
 		if status, to, _ := v.do("GET", path); status != http.StatusSeeOther || !strings.HasPrefix(to, where) {
 			t.Errorf("%s: %d %s", path, status, to)
 		}

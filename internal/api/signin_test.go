@@ -75,7 +75,8 @@ func TestSignIn(t *testing.T) {
 	}
 
 	// Out, at the provider too.
-	if a := v.session("DELETE"); !strings.HasPrefix(a.SignOut, w.provider.URL+"/end?client_id=explorer&post_logout_redirect_uri=https%3A%2F%2F") || a.SignIn == "" {
+	if a := v.session("DELETE"); !strings.HasPrefix(a.SignOut, w.provider.URL+"/end?client_id=explorer&post_logout_redirect_uri=https%3A%2F%2F") ||
+		a.SignIn == "" {
 		t.Errorf("signed out: %+v", a)
 	}
 	if c := v.cookies(); len(c) != 0 {

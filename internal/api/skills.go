@@ -148,8 +148,11 @@ var newSkill = rule.Object(
 		Check(func(slug string) bool { return slug == skills.Slug(slug) },
 			fault.InvalidFormat, "must be lower-case letters and digits, in words joined by single hyphens"),
 		func(n *skills.NewSkill) *string { return &n.Slug }),
-	rule.Required("description", rule.Text(1, skills.MaxSkillDescription).As(schema.Paragraph(skills.MaxSkillDescription).Example(sampleDescription)),
-		func(n *skills.NewSkill) *string { return &n.Description }),
+	rule.Required(
+		"description",
+		rule.Text(1, skills.MaxSkillDescription).As(schema.Paragraph(skills.MaxSkillDescription).Example(sampleDescription)),
+		func(n *skills.NewSkill) *string { return &n.Description },
+	),
 	rule.Required("content", rule.Verbatim(skills.MaxSkillContent).Described("Kept as it is sent.").Example(sampleContent),
 		func(n *skills.NewSkill) *string { return &n.Content }),
 ).Named("SkillCreate")

@@ -249,7 +249,10 @@ func (c *call) takePace(row *stranger) error {
 	if c.client.network.IsValid() && limits.address.perSecond > 0 {
 		bucket := s.byAddress.Of(clientOfClass{of, c.client.network}, limits.address.perSecond, limits.address.burst)
 		if !waitFor(c.Context(), bucket, cost) {
-			return c.tooMany("too many %s from your address: at most %d a second, and %d at once", limits.of, limits.address.perSecond/cost, limits.address.burst/cost)
+			return c.tooMany(
+				"too many %s from your address: at most %d a second, and %d at once", limits.of,
+				limits.address.perSecond/cost, limits.address.burst/cost,
+			)
 		}
 	}
 	if !waitFor(c.Context(), s.sums[of], cost) {

@@ -91,7 +91,8 @@ func TestEveryAddressIsInATable(t *testing.T) {
 	}
 	for key, row := range s.strangers.rows {
 		l := limitsOf[row.class]
-		if l.address.perSecond < 1 || l.address.burst < row.cost || l.sum.burst < row.cost || l.ofAddress < 1 || l.places < l.ofAddress || l.of == "" || row.operation == "" {
+		if l.address.perSecond < 1 || l.address.burst < row.cost || l.sum.burst < row.cost || l.ofAddress < 1 ||
+			l.places < l.ofAddress || l.of == "" || row.operation == "" {
 			t.Errorf("%s: %+v, %+v", key, row, l)
 		}
 	}
@@ -327,7 +328,8 @@ func TestHalfOpenSignIns(t *testing.T) {
 			t.Errorf("POST %s meanwhile: %d", path, res.StatusCode)
 		}
 	}
-	if held := len(s.strangers.places[classSignIn].used) + len(s.strangers.places[classUnsubscribe].used); held > 0 && time.Since(began) < strangerBody {
+	if held := len(s.strangers.places[classSignIn].used) + len(s.strangers.places[classUnsubscribe].used); held > 0 &&
+		time.Since(began) < strangerBody {
 		t.Errorf("%d places are held", held)
 	}
 	for _, c := range open[:10] {

@@ -71,7 +71,10 @@ var subscriptionUpsert = rule.Object(
 	rule.Group("delivery", "What is left out stays; of a new subscription it is in_app, instant.", subscriptionDelivery,
 		rule.Optional("frequency", frequency, func(c *subscriptions.Change) *subscriptions.Frequency { return &c.Frequency }),
 		rule.NoOthers[subscriptions.Change](),
-		rule.Optional("channels", rule.Array("in_app, email", channel, 1, maxChannels), func(c *subscriptions.Change) *[]subscriptions.Channel { return &c.Channels }),
+		rule.Optional(
+			"channels", rule.Array("in_app, email", channel, 1, maxChannels),
+			func(c *subscriptions.Change) *[]subscriptions.Channel { return &c.Channels },
+		),
 	),
 ).Named("SignalSubscriptionUpsert")
 

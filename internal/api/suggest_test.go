@@ -23,11 +23,23 @@ func TestSuggestOverHTTP(t *testing.T) {
 	data := searchtest.NewWorld()
 	for i, name := range []string{"Calgary Garage Works", "Garage Łódź", "Gärage", "Works"} {
 		data.Add(
-			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q,"city":%q,"state":"AB"}`, searchtest.ID("a", i+1), name, []string{"Calgary", "calgary", "Calgary", "Cochrane"}[i])),
-			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Cal Person","email":"cal%d@hidden.example","city":"Calgary"}`, searchtest.ID("c", i+1), i)))
+			searchtest.Record(
+				t, query.Accounts,
+				fmt.Sprintf(
+					`{"id":%q,"name":%q,"city":%q,"state":"AB"}`, searchtest.ID("a", i+1), name,
+					[]string{"Calgary", "calgary", "Calgary", "Cochrane"}[i],
+				),
+			),
+			searchtest.Record(
+				t, query.Contacts,
+				fmt.Sprintf(`{"id":%q,"name":"Cal Person","email":"cal%d@hidden.example","city":"Calgary"}`, searchtest.ID("c", i+1), i),
+			))
 	}
 	for i := 1; i <= 5; i++ {
-		data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Garage %d","account_ids":[%q]}`, searchtest.ID("p", i), i, searchtest.ID("a", 1+i/4))))
+		data.Add(searchtest.Record(
+			t, query.Projects,
+			fmt.Sprintf(`{"id":%q,"name":"Garage %d","account_ids":[%q]}`, searchtest.ID("p", i), i, searchtest.ID("a", 1+i/4)),
+		))
 	}
 	w := newWorld(t).withViews(t, viewRecords(t), data)
 	ask := func(path, body string) (got suggestions) {
@@ -35,7 +47,8 @@ func TestSuggestOverHTTP(t *testing.T) {
 		a := w.call(t, w.key, "POST", path, body)
 		var metadata map[string]any
 		a.into(t, &got, &metadata)
-		if metadata["credits"] != 0.0 || a.header.Get("X-Credits-Charged") != "" || a.header.Get("RateLimit-Limit") == "" && w.server.FreeLimit.PerSecond > 0 {
+		if metadata["credits"] != 0.0 || a.header.Get("X-Credits-Charged") != "" ||
+			a.header.Get("RateLimit-Limit") == "" && w.server.FreeLimit.PerSecond > 0 {
 			t.Errorf("%s: %v %v", path, metadata, a.header)
 		}
 		return got
@@ -59,7 +72,10 @@ func TestSuggestOverHTTP(t *testing.T) {
 		{"accounts", `{"prefix":"garaeg","limit":1}`, names[:1]},
 		{"accounts", `{"prefix":"lodz gar"}`, names[1:2]},
 		{"accounts", `{"prefix":"garage","filters":{"city":{"value":"CALGARY"},"projects_count":{"value":[0,2]}}}`, names[1:]},
-		{"accounts", `{"prefix":"cal","filters":{"projects_count":{"value":[0,2]}}}`, []query.Suggestion{{Field: "city", Value: "Calgary", Count: 2}}},
+		{
+			"accounts", `{"prefix":"cal","filters":{"projects_count":{"value":[0,2]}}}`,
+			[]query.Suggestion{{Field: "city", Value: "Calgary", Count: 2}},
+		},
 		{"contacts", `{"prefix":"cal"}`, []query.Suggestion{{Field: "city", Value: "Calgary", Count: 4}}},
 		{"contacts", `{"prefix":"hidden"}`, nil},
 		{"signals", `{"prefix":"cal"}`, nil},

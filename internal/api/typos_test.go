@@ -18,11 +18,19 @@ func TestTyposOverHTTP(t *testing.T) {
 	for i, name := range []string{"Garage Homes", "Towers", "Bungalows"} {
 		data.Add(
 			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, searchtest.ID("a", i+1), name)),
-			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":%q,"email":"secretive@hidden.example"}`, searchtest.ID("c", i+1), name)),
-			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":%q,"contact_ids":[%q]}`, searchtest.ID("p", i+1), name, searchtest.ID("c", i/2+1))))
+			searchtest.Record(
+				t, query.Contacts,
+				fmt.Sprintf(`{"id":%q,"name":%q,"email":"secretive@hidden.example"}`, searchtest.ID("c", i+1), name),
+			),
+			searchtest.Record(
+				t, query.Projects,
+				fmt.Sprintf(`{"id":%q,"name":%q,"contact_ids":[%q]}`, searchtest.ID("p", i+1), name, searchtest.ID("c", i/2+1)),
+			))
 	}
 	w := newWorld(t).withViews(t, viewRecords(t), data)
-	_, other := w.world.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "B", workspace.Pro, 1_000)}, Scopes: workspace.AllScopes()})
+	_, other := w.world.key(t, people.NewKey{
+		Workspaces: []workspace.ID{w.workspace(t, "B", workspace.Pro, 1_000)}, Scopes: workspace.AllScopes(),
+	})
 	upsert := func(key, id, notes string) {
 		t.Helper()
 		w.call(t, key, "POST", "/workspace/contacts/upsert", fmt.Sprintf(`{"contact_id":%q,"notes":%q}`, id, notes)).into(t, nil, nil)
@@ -97,7 +105,10 @@ func TestTyposOverHTTP(t *testing.T) {
 	if found["credits"] != 3.0 {
 		t.Errorf("by address: %v", found)
 	}
-	if a := w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"contact","view_type":"dynamic","name":"typos","definition":{"version":1,"q":"x","typos":"auto","fields":{}}}`); a.code() != "invalid_view_definition" {
+	if a := w.call(
+		t, w.key, "POST", "/workspace/views/upsert",
+		`{"dataset":"contact","view_type":"dynamic","name":"typos","definition":{"version":1,"q":"x","typos":"auto","fields":{}}}`,
+	); a.code() != "invalid_view_definition" {
 		t.Errorf("a definition with typos: %d %s", a.status, a.text)
 	}
 }

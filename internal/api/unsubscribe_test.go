@@ -36,7 +36,9 @@ func TestUnsubscribing(t *testing.T) {
 	t.Cleanup(server.Close)
 	ask := func(method, token, form string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/unsubscribe?token="+url.QueryEscape(token), strings.NewReader(form))
+		r, err := http.NewRequestWithContext(
+			t.Context(), method, server.URL+"/unsubscribe?token="+url.QueryEscape(token), strings.NewReader(form),
+		)
 		fatal(t, err)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		if strings.HasPrefix(form, "--") {
@@ -47,7 +49,8 @@ func TestUnsubscribing(t *testing.T) {
 		defer res.Body.Close()
 		text, err := io.ReadAll(res.Body)
 		fatal(t, err)
-		if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") || !strings.Contains(res.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") ||
+			!strings.Contains(res.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: %v", method, res.Header)
 		}
 		return res.StatusCode, string(text)
@@ -60,7 +63,8 @@ func TestUnsubscribing(t *testing.T) {
 	}
 	token := links.Token(in, ann.ID)
 	for range 2 {
-		if status, page := ask("GET", token, ""); status != 200 || !strings.Contains(page, "Unsubscribe</button>") || strings.Contains(page, "<b>Bold") || !strings.Contains(page, "Bold &amp; Co") {
+		if status, page := ask("GET", token, ""); status != 200 || !strings.Contains(page, "Unsubscribe</button>") ||
+			strings.Contains(page, "<b>Bold") || !strings.Contains(page, "Bold &amp; Co") {
 			t.Errorf("%d %s", status, page)
 		}
 		check("opened", in, ann.ID, true)

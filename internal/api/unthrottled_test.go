@@ -71,8 +71,9 @@ func TestReadyFields(t *testing.T) {
 	frequent, err := w.server.Search.FrequentValues(t.Context())
 	fatal(t, err)
 	for body, wanted := range map[string]query.FieldSearch{
-		`{}`: {}, `{"dataset":"projects"}`: {Dataset: "projects"}, `{"kind":"enum"}`: {Kind: query.Enum}, `{"dataset":"signals","kind":"date"}`: {Dataset: "signals", Kind: query.Date},
-		`{"query":"stage"}`: {Query: "stage"}, `{"keys":["stage","nothing"]}`: {Keys: []string{"stage", "nothing"}},
+		`{}`: {}, `{"dataset":"projects"}`: {Dataset: "projects"}, `{"kind":"enum"}`: {Kind: query.Enum},
+		`{"dataset":"signals","kind":"date"}`: {Dataset: "signals", Kind: query.Date},
+		`{"query":"stage"}`:                   {Query: "stage"}, `{"keys":["stage","nothing"]}`: {Keys: []string{"stage", "nothing"}},
 	} {
 		found, notFound := wanted.Select(query.Descriptors(frequent))
 		want, err := json.Marshal(found)
@@ -130,7 +131,8 @@ func TestReadyTools(t *testing.T) {
 			ID, Result json.RawMessage
 		}
 		fatal(t, json.Unmarshal(text, &answer))
-		if string(answer.ID) != id || answer.Version != "2.0" || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") || len(answer.Result) < 1000 {
+		if string(answer.ID) != id || answer.Version != "2.0" ||
+			!strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") || len(answer.Result) < 1000 {
 			t.Errorf("%s: %.200s %v", id, text, res.Header)
 		}
 		if before := lists[key]; before != nil && !bytes.Equal(before, answer.Result) {

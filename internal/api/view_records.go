@@ -92,7 +92,8 @@ func (s *Server) viewRecordRoutes() []Route {
 					{"accounts", "Of a View of accounts, those of a tier", []byte(`{"filters":{"icp_tier":{"value":"tier_1"}},"sort":{"field":"created_at","order":"desc"}}`)},
 					{"projects", "Of a View of projects, the large ones", []byte(`{"filters":{"sqft":{"value":[10000,null]}},"limit":100}`)},
 				},
-				data: schema.Named("ViewRecords", schema.OneOfObjects("dataset", answers...)), metadata: pageMetadataSchema, dryRun: true, codes: []fault.Code{fault.ViewNotFound},
+				data:     schema.Named("ViewRecords", schema.OneOfObjects("dataset", answers...)),
+				metadata: pageMetadataSchema, dryRun: true, codes: []fault.Code{fault.ViewNotFound},
 			}},
 	}
 }
@@ -183,7 +184,10 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 
 // viewSearch is a search of a View, whose body parse parses. found has Views that were read
 // before, and gets this one, if it is not nil.
-func (s *Server) viewSearch(c *call, id views.ID, found map[views.ID]views.View, parse func(query.Dataset) (query.Query, error), body input.Value) (searching, views.View, error) {
+func (s *Server) viewSearch(
+	c *call, id views.ID, found map[views.ID]views.View, parse func(query.Dataset) (query.Query, error),
+	body input.Value,
+) (searching, views.View, error) {
 	base := query.Base{Kind: query.View, Workspace: c.workspace().String(), View: id.String()}
 	if err := s.checkCursor(body, base); err != nil {
 		return searching{}, views.View{}, err
@@ -204,8 +208,11 @@ func (s *Server) viewSearch(c *call, id views.ID, found map[views.ID]views.View,
 	}
 	q.Base = base
 	reads := q.ReadsPrivate() || query.HasAddress(v.Definition.Q) && query.HasPrivate(v.Dataset)
-	return searching{q, "search_view_records", reads, func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchView(ctx, v, q) },
-		func(p query.Page) any { return rowsData{v.Dataset.Singular(), rowsOf(p)} }}, v, nil
+	return searching{
+		q, "search_view_records", reads,
+		func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchView(ctx, v, q) },
+		func(p query.Page) any { return rowsData{v.Dataset.Singular(), rowsOf(p)} },
+	}, v, nil
 }
 
 // rowsOf are the rows of a page, none as an empty array.

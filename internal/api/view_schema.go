@@ -11,9 +11,12 @@ import (
 var (
 	staticDefinition  = schema.Named("StaticViewDefinition", schema.Object(schema.Required("version", schema.Always(views.DefinitionVersion))))
 	dynamicDefinition = ofHeld(func(d query.Dataset) *schema.Schema { return schema.Named(d.Title()+"ViewDefinition", definition(d)) })
-	anyDefinition     = schema.Named("ViewDefinition", schema.AnyOfObjects(staticDefinition, dynamicDefinition[query.Accounts], dynamicDefinition[query.Contacts], dynamicDefinition[query.Projects]).
-				Example(map[string]any{"version": views.DefinitionVersion, "q": "tower", "fields": map[string]any{"city": []any{"Calgary"}}}).
-				Described("`version` alone for a Static View; with `q` and `fields` for a Dynamic one, whose conditions are those of its dataset."))
+	anyDefinition     = schema.Named("ViewDefinition", schema.AnyOfObjects(
+		staticDefinition, dynamicDefinition[query.Accounts], dynamicDefinition[query.Contacts],
+		dynamicDefinition[query.Projects],
+	).
+		Example(map[string]any{"version": views.DefinitionVersion, "q": "tower", "fields": map[string]any{"city": []any{"Calgary"}}}).
+		Described("`version` alone for a Static View; with `q` and `fields` for a Dynamic one, whose conditions are those of its dataset."))
 )
 
 // ofHeld makes a value for each dataset that workspaces hold records of.
@@ -40,7 +43,10 @@ var viewSchema = schema.Named("View", schema.Object(
 	schema.Required("updated_at", schema.Time()),
 	schema.Required("is_favorite", schema.Boolean().Described("The caller's own; false for an API key.")),
 	schema.Required("favorite_position", schema.Nullable(schema.Count()).Described("From 0, without holes; null when it is none.")),
-	schema.Optional("record_count", schema.Integer(0, views.MaxMembers).Described("Static Views only: their records that the global dataset has.")),
+	schema.Optional(
+		"record_count",
+		schema.Integer(0, views.MaxMembers).Described("Static Views only: their records that the global dataset has."),
+	),
 ))
 
 // definition is what says which records a Dynamic View shows.
@@ -115,7 +121,10 @@ func createDynamic(d query.Dataset) *schema.Schema {
 
 func createView(name string, dataset, kind, definition schema.Property) *schema.Schema {
 	return schema.Named(name, schema.Object(dataset, kind,
-		schema.Required("name", views.NameRule.Schema.Described("Unique in workspace and dataset, case and accents apart.").Example("Towers in Calgary")),
+		schema.Required(
+			"name",
+			views.NameRule.Schema.Described("Unique in workspace and dataset, case and accents apart.").Example("Towers in Calgary"),
+		),
 		definition,
 		schema.Optional("presentation", views.PresentationRule.Schema),
 		schema.Optional("revision", revision),

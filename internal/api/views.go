@@ -27,7 +27,8 @@ const tagViews = "Views"
 func (s *Server) viewRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	upsertCodes := []fault.Code{
-		fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition, fault.RevisionConflict, fault.ViewNameConflict, fault.LimitReached,
+		fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition, fault.RevisionConflict,
+		fault.ViewNameConflict, fault.LimitReached,
 	}
 	return []Route{
 		{Method: "GET", Path: "/workspace/views", Operation: "list_views",
@@ -53,11 +54,15 @@ func (s *Server) viewRoutes() []Route {
 				examples: []example{
 					{"dynamic", "A Dynamic View", []byte(`{"dataset":"project","view_type":"dynamic","name":"Towers in Calgary","definition":{"version":1,"q":"tower","fields":{"city":["Calgary"],"stories":{"min":"10"},"detected":{"after":"2026-01-31"}}}}`)},
 					{"static", "A Static View", []byte(`{"dataset":"account","view_type":"static","name":"To visit"}`)},
-					{"rename", "Another name, if nobody changed it meanwhile", []byte(`{"id":"` + schema.SampleID + `","name":"To visit in spring","revision":1}`)},
+					{
+						"rename", "Another name, if nobody changed it meanwhile",
+						[]byte(`{"id":"` + schema.SampleID + `","name":"To visit in spring","revision":1}`),
+					},
 				},
 				data: viewDataSchema, codes: upsertCodes,
 				links: schema.Map[openapi.Link]{
-					linkByID("get_view", "id", "/data/view/id"), linkByID("search_view_records", "id", "/data/view/id"), linkByID("delete_view", "id", "/data/view/id"),
+					linkByID("get_view", "id", "/data/view/id"), linkByID("search_view_records", "id", "/data/view/id"),
+					linkByID("delete_view", "id", "/data/view/id"),
 					linkByBody("upsert_favorite_view", viewIDKey, "/data/view/id"),
 				},
 			}},

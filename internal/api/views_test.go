@@ -38,7 +38,10 @@ func viewRecords(t testing.TB) *searchtest.World {
 		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i+1), i+1)),
 			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, searchtest.ID("c", i+1), i+1)))
 	}
-	data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P","city":"Red Deer","state":"AB","contact_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("c", 1))))
+	data.Add(searchtest.Record(
+		t, query.Projects,
+		fmt.Sprintf(`{"id":%q,"name":"P","city":"Red Deer","state":"AB","contact_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("c", 1)),
+	))
 	return data
 }
 
@@ -119,21 +122,26 @@ func TestViewsOverHTTP(t *testing.T) {
 	var listed struct{ Views []shownView }
 	var page map[string]int
 	w.call(t, w.member, "GET", "/workspace/views?limit=1&offset=1&"+w.in, "").into(t, &listed, &page)
-	if diff := cmp.Diff(map[string]int{"limit": 1, "offset": 1, "credits": 0}, page); diff != "" || len(listed.Views) != 1 || listed.Views[0].Name != "Ours" {
+	if diff := cmp.Diff(map[string]int{"limit": 1, "offset": 1, "credits": 0}, page); diff != "" || len(listed.Views) != 1 ||
+		listed.Views[0].Name != "Ours" {
 		t.Errorf("a page of the list: %+v (-want +got):\n%s", listed, diff)
 	}
 	for path, want := range map[string]verdict{
 		"?" + w.in: fine, "": badRequest, "?favorite_only=true&" + w.in: fine,
 		"?query=&" + w.in: invalid, "?dataset=accounts&" + w.in: invalid, "?view_type=live&" + w.in: invalid, "?id=x&" + w.in: invalid,
 		"?favorite_only=yes&" + w.in: invalid, "?limit=0&" + w.in: invalid, "?limit=101&" + w.in: invalid, "?offset=-1&" + w.in: invalid,
-		"?dataset=account&dataset=contact&" + w.in: invalid, "?query=%00&" + w.in: invalid, "?query=" + strings.Repeat("x", 501) + "&" + w.in: invalid,
-		"?id=" + unknownID + "&" + w.in: fine, "?record_id=" + unknownID + "&" + w.in: fine, "?record_id=x&" + w.in: invalid,
+		"?dataset=account&dataset=contact&" + w.in: invalid, "?query=%00&" + w.in: invalid,
+		"?query=" + strings.Repeat("x", 501) + "&" + w.in: invalid,
+		"?id=" + unknownID + "&" + w.in:                   fine, "?record_id=" + unknownID + "&" + w.in: fine, "?record_id=x&" + w.in: invalid,
 	} {
 		if a := w.call(t, w.member, "GET", "/workspace/views"+path, ""); (verdict{a.status, a.code()}) != want {
 			t.Errorf("a member's list%s: %d %s", path, a.status, a.text)
 		}
 	}
-	for path, want := range map[string]verdict{"": fine, "?favorite_only=false": fine, "?favorite_only=true": notAUser, "?favorite_only=true&limit=x": notAUser} {
+	for path, want := range map[string]verdict{
+		"": fine, "?favorite_only=false": fine, "?favorite_only=true": notAUser,
+		"?favorite_only=true&limit=x": notAUser,
+	} {
 		if a := w.call(t, w.key, "GET", "/workspace/views"+path, ""); (verdict{a.status, a.code()}) != want {
 			t.Errorf("a key's list%s: %d %s", path, a.status, a.text)
 		}
@@ -219,12 +227,16 @@ func TestBatchesOfViews(t *testing.T) {
 		`{"dataset":"account","view_type":"dynamic","name":"B","definition":{}}`, `{"id":"` + unknownID + `","name":"C"}`,
 		viewBody("contact", "dynamic", "A"), `{"id":"` + unknownID + `","revision":0}`,
 	}, ",")+`]}`)
-	want := []string{"ok", "view_name_conflict", "invalid_input", "invalid_input", "invalid_view_definition", "view_not_found", "ok", "invalid_input"}
+	want := []string{
+		"ok", "view_name_conflict", "invalid_input", "invalid_input", "invalid_view_definition", "view_not_found", "ok",
+		"invalid_input",
+	}
 	if diff := cmp.Diff(want, short); diff != "" {
 		t.Errorf("upserts (-want +got):\n%s", diff)
 	}
 	r := all.Results
-	if r[0].Data == nil || r[0].Data.View.ID != r[0].ViewID || r[5].ViewID != unknownID || r[7].ViewID != unknownID || len(r[2].Error.Issues) != 3 || r[1].Data != nil {
+	if r[0].Data == nil || r[0].Data.View.ID != r[0].ViewID || r[5].ViewID != unknownID || r[7].ViewID != unknownID ||
+		len(r[2].Error.Issues) != 3 || r[1].Data != nil {
 		t.Errorf("results: %+v", r)
 	}
 	// The number of JSON problems does not matter: they are errors of their items.
@@ -233,8 +245,12 @@ func TestBatchesOfViews(t *testing.T) {
 	if len(short) != 100 || short[0] != "invalid_input" || short[98] != "invalid_input" || short[99] != "ok" {
 		t.Errorf("99 items with a key given twice, and a good one: %v", short)
 	}
-	short, all = w.results(t, w.key, "/workspace/views/delete/batch", fmt.Sprintf(`{"ids":[%q,%q,"x",%q]}`, r[0].ViewID, r[0].ViewID, r[6].ViewID))
-	if diff := cmp.Diff([]string{"ok", "view_not_found", "invalid_input", "ok"}, short); diff != "" || all.Results[0].Data != nil || all.Results[0].ViewID != r[0].ViewID {
+	short, all = w.results(
+		t, w.key, "/workspace/views/delete/batch",
+		fmt.Sprintf(`{"ids":[%q,%q,"x",%q]}`, r[0].ViewID, r[0].ViewID, r[6].ViewID),
+	)
+	if diff := cmp.Diff([]string{"ok", "view_not_found", "invalid_input", "ok"}, short); diff != "" ||
+		all.Results[0].Data != nil || all.Results[0].ViewID != r[0].ViewID {
 		t.Errorf("deletions: %+v (-want +got):\n%s", all, diff)
 	}
 	many := strings.TrimSuffix(strings.Repeat(`"x",`, 101), ",")
@@ -248,7 +264,9 @@ func TestBatchesOfViews(t *testing.T) {
 func TestRecordsOfViewsOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newViewWorld(t)
-	people, firms := w.create(t, w.member, viewBody("contact", "static", "People")), w.create(t, w.key, viewBody("account", "dynamic", "Firms"))
+	people, firms := w.create(
+		t, w.member, viewBody("contact", "static", "People"),
+	), w.create(t, w.key, viewBody("account", "dynamic", "Firms"))
 	path := "/workspace/views/" + people.ID + "/records/"
 	id := func(n int) string { return searchtest.ID("c", n) }
 	var one batch
@@ -264,7 +282,11 @@ func TestRecordsOfViewsOverHTTP(t *testing.T) {
 	}
 	short, all := w.results(t, w.member, path+"add/batch", fmt.Sprintf(
 		`{"inputs":[{"record_id":%q},{"record_id":%q},{"record_id":%q},{"record_id":"x"},{},{"record_id":%q}]}`, id(1), id(2), id(9), searchtest.ID("a", 1)))
-	if diff := cmp.Diff([]string{"ok", "record_not_visible", "record_not_found", "invalid_input", "invalid_input", "record_not_found"}, short); diff != "" || all.ViewID != people.ID {
+	if diff := cmp.Diff(
+		[]string{"ok", "record_not_visible", "record_not_found", "invalid_input", "invalid_input", "record_not_found"},
+		short,
+	); diff != "" ||
+		all.ViewID != people.ID {
 		t.Errorf("a batch (-want +got):\n%s", diff)
 	}
 	for _, c := range []struct {
@@ -310,7 +332,11 @@ func TestRecordsOfViewsOverHTTP(t *testing.T) {
 		return data.Records, m
 	}
 	rows, meta := search(w.key, people.ID, `{}`)
-	if diff := cmp.Diff(map[string]any{"total": 1.0, "total_is_capped": false, "limit": 25.0, "offset": 0.0, "search_after": nil, "credits": 1.0}, meta); diff != "" || len(rows) != 1 || rows[0]["id"] != id(1) {
+	if diff := cmp.Diff(
+		map[string]any{"total": 1.0, "total_is_capped": false, "limit": 25.0, "offset": 0.0, "search_after": nil, "credits": 1.0},
+		meta,
+	); diff != "" ||
+		len(rows) != 1 || rows[0]["id"] != id(1) {
 		t.Errorf("a list's rows: %v (-want +got):\n%s", rows, diff)
 	}
 	if rows, meta := search(w.member, firms.ID, `{"limit":2}`); len(rows) != 2 || meta["search_after"] == nil || meta["total"] != 3.0 {
@@ -378,7 +404,8 @@ func TestFavoritesOverHTTP(t *testing.T) {
 	if diff := cmp.Diff([]string{"ok", "ok", "view_not_found", "invalid_input", "ok", "invalid_input"}, short); diff != "" {
 		t.Errorf("a batch (-want +got):\n%s", diff)
 	}
-	if r := all.Results; r[0].ViewID != ids[2] || *r[0].Data.View.Position != 1 || *r[4].Data.View.Position != 1 || *r[1].Data.View.Position != 3 || r[2].ViewID != unknownID {
+	if r := all.Results; r[0].ViewID != ids[2] || *r[0].Data.View.Position != 1 || *r[4].Data.View.Position != 1 ||
+		*r[1].Data.View.Position != 3 || r[2].ViewID != unknownID {
 		t.Errorf("results: %+v", r)
 	}
 	if diff := cmp.Diff([]string{"V1", "V2", "V0", "V3"}, order(w.member)); diff != "" {
@@ -440,7 +467,10 @@ func TestFaultsOfPathAndBody(t *testing.T) {
 		{"POST", "/workspace/views/x/records/add", `{"record_id":1,"more":2}`, []string{"id", "", "record_id"}},
 		{"POST", "/workspace/views/x/records/add", `{"record_id":`, []string{"id", ""}},
 		{"POST", "/workspace/views/x/records/add/batch", `{"inputs":[],"y":1}`, []string{"id", "", "inputs"}},
-		{"POST", "/workspace/views/x/records/add/batch", `{"inputs":[{"record_id":"y"},{}]}`, []string{"id", "inputs/0/record_id", "inputs/1/record_id"}},
+		{
+			"POST", "/workspace/views/x/records/add/batch", `{"inputs":[{"record_id":"y"},{}]}`,
+			[]string{"id", "inputs/0/record_id", "inputs/1/record_id"},
+		},
 		{"POST", "/workspace/views/x/records/add/batch", `{`, []string{"id", ""}},
 		{"POST", "/workspace/views/x/records/delete/batch", `{"ids":"y"}`, []string{"id", "ids"}},
 		{"POST", "/workspace/views/x/records/delete/batch", `{"ids":["` + unknownID + `","y"]}`, []string{"id", "ids/1"}},
@@ -472,7 +502,9 @@ func TestFaultsOfPathAndBody(t *testing.T) {
 func TestCursorsBeforeTheView(t *testing.T) {
 	t.Parallel()
 	w := newViewWorld(t)
-	firms, people := w.create(t, w.key, viewBody("account", "dynamic", "Firms")).ID, w.create(t, w.key, viewBody("contact", "dynamic", "People")).ID
+	firms, people := w.create(t, w.key, viewBody("account", "dynamic", "Firms")).ID, w.create(
+		t, w.key, viewBody("contact", "dynamic", "People"),
+	).ID
 	search := func(view, body string) answer {
 		return w.call(t, w.key, "POST", "/workspace/views/"+view+"/records/search", body)
 	}

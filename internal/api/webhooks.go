@@ -98,11 +98,17 @@ var webhookEvent = rule.Enum(webhooks.Events()...).Named("WebhookEvent")
 var webhookSchema = schema.Named("Webhook", schema.Object(
 	schema.Required("id", schema.UUID()),
 	schema.Required("url", schema.String("https://hooks.example/atlas")),
-	schema.Required("url_digest", schema.String("d3020ea88224231384b6588974416d677ccf32b860bfd1ae7fad1c85669d674c").Described("The SHA-256 of the whole URL, in hexadecimal.")),
+	schema.Required(
+		"url_digest",
+		schema.String("d3020ea88224231384b6588974416d677ccf32b860bfd1ae7fad1c85669d674c").Described("The SHA-256 of the whole URL, in hexadecimal."),
+	),
 	schema.Required("events", schema.Array(webhookEvent.Schema, 1, len(webhooks.Events()))),
 	schema.Required("enabled", schema.Boolean().Described("False once the receiver answered 410, or failed for 24 hours. An upsert enables it.")),
 	schema.Required("created_at", schema.Time()),
-	schema.Optional("secret", schema.String("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").Described("Signs deliveries by Standard Webhooks. In the answer to creation and rotation only, not in one to their repetition: rotate it again.")),
+	schema.Optional(
+		"secret",
+		schema.String("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").Described("Signs deliveries by Standard Webhooks. In the answer to creation and rotation only, not in one to their repetition: rotate it again."),
+	),
 ))
 
 var deliverySchema = schema.Named("WebhookDelivery", schema.Object(
@@ -111,7 +117,10 @@ var deliverySchema = schema.Named("WebhookDelivery", schema.Object(
 	schema.Required("status", schema.OneOf(webhooks.Statuses()...)),
 	schema.Required("attempts", schema.Integer(0, 1000).Described("Since it was made or replayed.")),
 	schema.Required("next_attempt_at", schema.Nullable(schema.Time()).Described("Null unless it is pending.")),
-	schema.Required("response_status", schema.Nullable(schema.Integer(100, 999)).Described("Of the last attempt; null: there was no response.")),
+	schema.Required(
+		"response_status",
+		schema.Nullable(schema.Integer(100, 999)).Described("Of the last attempt; null: there was no response."),
+	),
 	schema.Required("created_at", schema.Time()),
 ))
 
@@ -148,16 +157,27 @@ const maxEvents = 20
 
 func (s *Server) webhookUpsert() rule.Rule[webhooks.Change] {
 	return rule.Object(
-		rule.Optional("id", rule.UUID[webhooks.ID]().Described("The webhook to change; omitted: a new one."), func(c *webhooks.Change) *webhooks.ID { return &c.ID }),
-		rule.Required("url", rule.Text(1, webhooks.MaxURL).Example("https://hooks.example/atlas").Described("HTTPS, of a public address, without a user and a fragment."),
-			func(c *webhooks.Change) *string { return &c.URL }),
+		rule.Optional(
+			"id", rule.UUID[webhooks.ID]().Described("The webhook to change; omitted: a new one."),
+			func(c *webhooks.Change) *webhooks.ID { return &c.ID },
+		),
+		rule.Required(
+			"url",
+			rule.Text(1, webhooks.MaxURL).Example("https://hooks.example/atlas").Described(
+				"HTTPS, of a public address, without a user and a fragment.",
+			),
+			func(c *webhooks.Change) *string { return &c.URL },
+		),
 		// Upsert checks it too; here it is told with the other problems.
 		rule.Step(func(issues *input.Issues, body *input.Reader, c *webhooks.Change) {
 			if err := s.People.Webhooks.Guard.Check(c.URL); c.URL != "" && err != nil {
 				issues.Add(fault.Custom, body.Path("url"), "%s", err)
 			}
 		}),
-		rule.Required("events", rule.Array("events", webhookEvent, 1, maxEvents), func(c *webhooks.Change) *[]webhooks.Event { return &c.Events }),
+		rule.Required(
+			"events", rule.Array("events", webhookEvent, 1, maxEvents),
+			func(c *webhooks.Change) *[]webhooks.Event { return &c.Events },
+		),
 	).Named("WebhookUpsert")
 }
 

@@ -48,12 +48,17 @@ func TestWebhooks(t *testing.T) {
 
 	// The secret is nowhere else, and is not stored as it is.
 	var list struct{ Webhooks []webhook }
-	if w.call(t, key, "GET", base, "").into(t, &list, nil); len(list.Webhooks) != 1 || list.Webhooks[0].Secret != "" || list.Webhooks[0].ID != first.ID {
+	if w.call(t, key, "GET", base, "").into(t, &list, nil); len(list.Webhooks) != 1 || list.Webhooks[0].Secret != "" ||
+		list.Webhooks[0].ID != first.ID {
 		t.Errorf("listed: %+v", list)
 	}
 	var plain int
 	w.admin(t, func(conn *pgx.Conn) error {
-		return conn.QueryRow(t.Context(), `SELECT count(*) FROM webhooks t WHERE strpos(t::text, $1) > 0 OR strpos(encode(secret, 'escape'), $1) > 0`, strings.TrimPrefix(first.Secret, "whsec_")).Scan(&plain)
+		return conn.QueryRow(
+			t.Context(),
+			`SELECT count(*) FROM webhooks t WHERE strpos(t::text, $1) > 0 OR strpos(encode(secret, 'escape'), $1) > 0`,
+			strings.TrimPrefix(first.Secret, "whsec_"),
+		).Scan(&plain)
 	})
 	if plain != 0 {
 		t.Error("the secret is stored as it is")
@@ -69,7 +74,10 @@ func TestWebhooks(t *testing.T) {
 	}
 	disable()
 	made.Webhook = webhook{}
-	w.call(t, key, "POST", base+"/upsert", fmt.Sprintf(`{"id":%q,"url":"https://hooks.example/b","events":["load.switched"]}`, first.ID)).into(t, &made, nil)
+	w.call(
+		t, key, "POST", base+"/upsert",
+		fmt.Sprintf(`{"id":%q,"url":"https://hooks.example/b","events":["load.switched"]}`, first.ID),
+	).into(t, &made, nil)
 	if c := made.Webhook; c.Secret != "" || c.ID != first.ID || !c.Enabled || c.URL != "https://hooks.example/b" {
 		t.Errorf("changed: %+v", c)
 	}
@@ -84,7 +92,8 @@ func TestWebhooks(t *testing.T) {
 	w.exec(t, `UPDATE jobs SET state = 'failed', attempts = 10, status = 500, error = 'status 500', ended_at = now()`)
 	var log struct{ Deliveries []hookDelivery }
 	w.call(t, key, "GET", hook+"/deliveries?limit=1", "").into(t, &log, nil)
-	if d := log.Deliveries; len(d) != 1 || d[0].Status != "failed" || d[0].Attempts != 10 || d[0].NextAttemptAt != nil || *d[0].ResponseStatus != 500 {
+	if d := log.Deliveries; len(d) != 1 || d[0].Status != "failed" || d[0].Attempts != 10 || d[0].NextAttemptAt != nil ||
+		*d[0].ResponseStatus != 500 {
 		t.Errorf("log: %+v", d)
 	}
 	w.call(t, key, "POST", delivery+"/replay", "").into(t, &one, nil)
@@ -99,7 +108,8 @@ func TestWebhooks(t *testing.T) {
 	if w.call(t, key, "POST", hook+"/replay", `{"from":"2020-01-01","to":"2020-01-02T00:00:00Z"}`).into(t, &span, nil); span.Replayed != 0 {
 		t.Errorf("replayed of another time: %+v", span)
 	}
-	if w.call(t, key, "POST", hook+"/replay", `{"from":"2020-01-01","to":"2100-01-01"}`).into(t, &span, nil); span.Replayed != 1 || span.Next != nil {
+	if w.call(t, key, "POST", hook+"/replay", `{"from":"2020-01-01","to":"2100-01-01"}`).into(t, &span, nil); span.Replayed != 1 ||
+		span.Next != nil {
 		t.Errorf("replayed: %+v", span)
 	}
 
@@ -175,10 +185,13 @@ func TestWebhooksThatAreRefused(t *testing.T) {
 		return w.call(t, key, "POST", "/workspace/webhooks/upsert", fmt.Sprintf(`{"url":%q,"events":%s}`, url, events))
 	}
 	for _, url := range []string{
-		"http://hooks.example/", "ftp://hooks.example/", "hooks.example", "https:///x", "", "https://a:b@hooks.example/", "https://hooks.example/#x",
+		"http://hooks.example/", "ftp://hooks.example/", "hooks.example", "https:///x", "", "https://a:b@hooks.example/",
+		"https://hooks.example/#x",
 		"https://127.0.0.1/", "https://10.1.2.3/", "https://192.168.0.1/", "https://172.16.0.1/", "https://169.254.169.254/latest/meta-data",
-		"https://100.64.0.1/", "https://[::1]/", "https://[fd00::1]/", "https://[fe80::1%25eth0]/", "https://[::ffff:127.0.0.1]/", "https://0.0.0.0/",
-		"https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://hooks.example:0/", "https://hooks.example:99999/", "https://" + strings.Repeat("a", 2000) + "/",
+		"https://100.64.0.1/", "https://[::1]/", "https://[fd00::1]/", "https://[fe80::1%25eth0]/",
+		"https://[::ffff:127.0.0.1]/", "https://0.0.0.0/",
+		"https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://hooks.example:0/",
+		"https://hooks.example:99999/", "https://" + strings.Repeat("a", 2000) + "/",
 	} {
 		if a := upsert(url, `["record.changed"]`); a.status != 400 || a.code() != "validation" || !strings.Contains(a.text, `"url"`) {
 			t.Errorf("%s: %d %s", url, a.status, a.text)
@@ -189,7 +202,9 @@ func TestWebhooksThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", events, a.status, a.text)
 		}
 	}
-	if a := w.call(t, key, "POST", "/workspace/webhooks/"+unknownID+"/replay", `{"from":"2026-01-02","to":"2026-01-02"}`); a.code() != "validation" {
+	if a := w.call(
+		t, key, "POST", "/workspace/webhooks/"+unknownID+"/replay", `{"from":"2026-01-02","to":"2026-01-02"}`,
+	); a.code() != "validation" {
 		t.Errorf("an empty span: %s", a.text)
 	}
 	for range workspace.DefaultLimits.Webhooks {

@@ -51,7 +51,10 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return res, nil // the reader of the body gets the error
 	}
 	for _, problem := range tr.document.Check(r, sent, res, got) {
-		tr.t.Errorf("%s %s %.500s\n→ %d %.500s\nis not as the document says: %s", r.Method, r.URL.RequestURI(), sent, res.StatusCode, got, problem)
+		tr.t.Errorf(
+			"%s %s %.500s\n→ %d %.500s\nis not as the document says: %s", r.Method, r.URL.RequestURI(), sent,
+			res.StatusCode, got, problem,
+		)
 	}
 	return res, nil
 }

@@ -90,7 +90,11 @@ func TestCheck(t *testing.T) {
 			if c.header != "" {
 				header.Set("X-Id", c.header)
 			}
-			problems := d.Check(r, []byte(c.sent), &http.Response{StatusCode: c.status, Header: header, Body: io.NopCloser(strings.NewReader(""))}, []byte(c.got))
+			problems := d.Check(
+				r, []byte(c.sent),
+				&http.Response{StatusCode: c.status, Header: header, Body: io.NopCloser(strings.NewReader(""))},
+				[]byte(c.got),
+			)
 			switch {
 			case c.want == "" && len(problems) > 0:
 				t.Error(problems)

@@ -342,7 +342,8 @@ func withoutNulls(s *jsonschema.Schema, v any) any {
 	kept, known := make(map[string]any, len(all)), map[string]bool{}
 	addProperties(known, s)
 	for name, value := range all {
-		if value != nil || !known[name] || slices.Contains([]string{"dry_run", "max_credits", "revision", "replace", "definition", "tags"}, name) {
+		if value != nil || !known[name] ||
+			slices.Contains([]string{"dry_run", "max_credits", "revision", "replace", "definition", "tags"}, name) {
 			kept[name] = value
 		}
 	}
