@@ -1,3 +1,3 @@
 // Package architecture has no code of its own: its tests compare the imports of all
-// packages with the table of docs/architecture.md, "Packages".
+// packages with the table of docs/architecture.md, "Packages", and hold the length of lines.
 package architecture
