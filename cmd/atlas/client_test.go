@@ -145,6 +145,10 @@ func clientOfData(t *testing.T, c *client.Client) {
 	if _, err := c.Signals.Get(ctx, uuid.NewString()); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
+	joined := must(c.Joins.Page(ctx, client.Join{Search: client.Search{Sort: client.Desc("projects_count"), Limit: 1}}))(t)
+	if len(joined.Records) != 1 || joined.Records[0].Account.ID != account.ID || joined.Records[0].Project == nil {
+		t.Errorf("%+v", joined.Records)
+	}
 
 	counted := func(counts client.Facets, err error) {
 		t.Helper()

@@ -91,6 +91,11 @@ func clientOfBooks(t *testing.T, c *client.Client) {
 			t.Errorf("%+v", r)
 		}
 	}
+	for row, err := range c.Book.Joins.All(t.Context(), client.Join{}) {
+		if err != nil || row.Account.ID == "" {
+			t.Errorf("%+v, %v", row, err)
+		}
+	}
 	clientOfBatches(t, c)
 }
 

@@ -204,7 +204,7 @@ test('an analyst finds large multifamily projects, keeps them, and comes back to
     const [head = '', ...rows] = readFileSync(await (await downloaded).path(), 'utf8')
       .trim()
       .split('\n')
-    expect(head).toContain('workspace_status,tags')
+    expect(head).toContain('workspace_status,notes,tags')
     expect(rows).toHaveLength(seen.size)
     expect(rows.find((row) => row.startsWith(id))).toContain(',shortlisted,')
     for (const name of seen.keys())

@@ -12,8 +12,9 @@ import { answer, api, RequestError, type Schemas } from './client'
 import { countable, isCountable } from './countable'
 import { outdatedQuery, releaseQuery } from './outdated'
 import { changeRows, Page } from './pages'
+import { rows as members } from './rows'
 import { currentUser, waysIn, type User } from './session'
-import { routeOf, type Source } from '../source'
+import { bookOf, routeOf, type Source } from '../source'
 import { definitionOf, viewQuery } from './views'
 
 export const pageSize = 25
@@ -201,6 +202,7 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
           ...conditions,
           ...(conditions.query ? { highlight: true } : {}),
           limit: size,
+          ...allFields(dataset, source),
           ...(sort ? { sort } : {}),
           ...(pageParam ? { search_after: pageParam } : {}),
         } as Schemas['ProjectSearchRequest'],
@@ -219,6 +221,12 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
     },
     getNextPageParam: (page) => page.next,
   })
+}
+
+/** allFields asks for whole rows: those of a book or a View have fewer members unless more are asked for. */
+function allFields(dataset: Dataset, source: Source | undefined) {
+  const book = source && bookOf(dataset)
+  return book ? { fields: Object.keys(members[`${source.kind} ${book}`]) } : {}
 }
 
 /** ViewChanged is that a View looks for something else by now. */

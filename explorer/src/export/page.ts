@@ -23,8 +23,12 @@ export function readPage(job: Job, source: Source, known: Known): Promise<Page> 
   return source.ids ? readByID(job, source.ids, known, size) : readBySearch(job, source, size)
 }
 
-const fieldsOf = ({ format, columns, dataset }: Job, source?: Place) =>
-  format === 'csv' && columns.length < columnsOf(tableOf({ dataset, source })).length ? { fields: columns } : {}
+/** fieldsOf asks for the columns of the file. Rows of a book or a View have fewer unless more are asked for. */
+function fieldsOf({ format, columns, dataset }: Job, source?: Place) {
+  const all = columnsOf(tableOf({ dataset, source }))
+  const fields = format === 'csv' ? columns : all
+  return source || fields.length < all.length ? { fields } : {}
+}
 
 async function readBySearch(job: Job, { body: { source, ...body }, sort }: Source, limit: number): Promise<Page> {
   // By relevance rows would be lost or come twice, because it moves with the data.
