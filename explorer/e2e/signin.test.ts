@@ -153,7 +153,7 @@ test('two workspaces, each in its address', async ({ page, context }) => {
   await entered(page)
   expect(new URL(page.url()).searchParams.get('workspace')).toBe(short(two))
   // Links say so too, for those who open them in another tab or copy them.
-  const links = page.locator('a[href^="/"]:not([href="/docs"]):not(.workspaces a)')
+  const links = page.locator('a[href^="/"]:not([href^="/docs"]):not(.workspaces a)')
   const hrefs = await links.evaluateAll((all) => all.map((a) => a.getAttribute('href') ?? ''))
   expect(hrefs.length).toBeGreaterThan(10)
   expect(hrefs.filter((href) => !href.endsWith(`workspace=${short(two)}`))).toEqual([])
