@@ -1,7 +1,6 @@
 import { lazy, Suspense, useMemo } from 'react'
 import { pageSize, type Counts } from '../api/queries'
 import { credits, formatNumber } from '../format'
-import { useLocated } from '../map/use-located'
 import { tableOf } from '../table/fields'
 import { Notice, tryAgain } from '../ui/notice'
 import { useFocusAfter } from '../ui/use-focus-after'
@@ -36,12 +35,9 @@ export function Results({ counts, counting, error, retry }: Props) {
   // Pages are kept packed; the map alone needs all their rows at once.
   const pointed = state.look === 'map' && state.dataset === 'projects'
   const rows = useMemo(() => (pointed ? (query.data?.pages.flatMap((p) => p.rows) ?? []) : []), [pointed, query.data])
-  const { located, missing, locate, ...reading } = useLocated(rows)
   // Counts do not search the text in e-mail addresses, so rows may be more.
   const total = Math.max(counts?.count ?? 0, rows.length)
   const price = Math.min(pageSize, counts ? counts.count - rows.length || pageSize : pageSize)
-
-  const failed = query.error ?? reading.error
 
   const focusRow = useFocusAfter(
     () => document.querySelector<HTMLElement>('[role=row][tabindex="0"]'),
@@ -51,7 +47,7 @@ export function Results({ counts, counting, error, retry }: Props) {
   if (state.look && (counts ? counts.count > 0 : !error)) {
     return (
       <Suspense fallback={<div className="look" role="status" aria-label="Loading" />}>
-        {state.look === 'chart' ? <ChartLook counts={counts} /> : <MapLook rows={located} />}
+        {state.look === 'chart' ? <ChartLook counts={counts} /> : <MapLook rows={rows} />}
         {pointed && (
           <footer className="foot">
             <span>
@@ -59,21 +55,15 @@ export function Results({ counts, counting, error, retry }: Props) {
                 'Circles count projects, points are loaded rows'
               ) : (
                 <>
-                  <b>{formatNumber(rows.length)}</b> of {formatNumber(total)} loaded,{' '}
-                  {missing > 0 && `${formatNumber(located.length)} `}shown as points
+                  <b>{formatNumber(rows.length)}</b> of {formatNumber(total)} loaded, shown as points
                 </>
               )}
             </span>
-            {failed ? (
+            {query.error ? (
               <span className="problem" role="alert">
-                The rows did not come: {failed.message}.
+                The rows did not come: {query.error.message}.
               </span>
             ) : null}
-            {missing > 0 && (
-              <button className="button" disabled={reading.busy} onClick={locate}>
-                Show where {formatNumber(missing)} are · {credits(missing)}
-              </button>
-            )}
             {(query.hasNextPage || !query.data) && (
               <button className="button" disabled={query.isFetching || counting || !counts} onClick={more}>
                 {query.error
