@@ -247,7 +247,7 @@ func clientOfData(t *testing.T, c *client.Client) {
 	if f := must(c.Fields.Get(ctx, "accounts", "has_project"))(t); f.Kind != "relation" || len(f.SubFields) == 0 {
 		t.Errorf("%+v", f)
 	}
-	if credits := must(c.Credits(ctx))(t); credits.Used != 7+7+5+firms.Credits+people.Credits || credits.Plan != "pro" {
+	if credits := must(c.Credits(ctx))(t); credits.Used != 7+7+5+joined.Credits+firms.Credits+people.Credits || credits.Plan != "pro" {
 		t.Errorf("%+v", credits)
 	}
 	_, err = c.Projects.Search(ctx, client.Search{Filters: client.Filters{"colour": client.Is("red")}})
