@@ -71,17 +71,8 @@ func (s *Server) joinRoutes() []Route {
 
 // join answers the accounts that s finds, with what j joins to them.
 func (c *call) join(s searching, j query.Join) (reply, error) {
-	if s.q.DryRun {
-		return c.dryRun(s, query.RecordsJoined)
-	}
-	run := func(ctx context.Context) (reply, int, error) {
-		return c.guarded(s.reads, func() (reply, int, error) { return c.joinPage(ctx, s, j) })
-	}
-	if w := c.principal.Workspace; !c.keeping() && c.server.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.key()) {
-		return c.chargeAfter(run)
-	}
-	return c.metered(
-		s.q.Limit*query.RecordsJoined, run,
+	return c.answerPage(s, query.RecordsJoined,
+		func(ctx context.Context) (reply, int, error) { return c.joinPage(ctx, s, j) },
 		func(ctx context.Context, kept keptPage) (reply, error) { return c.joinAgain(ctx, s, j, kept) },
 	)
 }

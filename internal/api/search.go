@@ -24,23 +24,33 @@ type searching struct {
 
 // search answers a search, or says what the page would cost.
 func (c *call) search(s searching) (reply, error) {
+	page := func(ctx context.Context) (reply, int, error) {
+		r, rows, err := c.searchPage(ctx, s)
+		if err != nil {
+			return reply{}, 0, err
+		}
+		m, _ := r.metadata.(pageMetadata)
+		return r, len(rows), c.keepRows(m.free(), rows)
+	}
+	return c.answerPage(s, 1, page, func(ctx context.Context, kept keptPage) (reply, error) { return c.pageAgain(ctx, s, kept) })
+}
+
+// answerPage answers with a page whose rows have each records at most, and charges what page
+// says that it has, or says what the page would cost. again answers a repetition.
+func (c *call) answerPage(
+	s searching, each int,
+	page func(context.Context) (reply, int, error), again func(context.Context, keptPage) (reply, error),
+) (reply, error) {
 	if s.q.DryRun {
-		return c.dryRun(s, 1)
+		return c.dryRun(s, each)
 	}
 	run := func(ctx context.Context) (reply, int, error) {
-		return c.guarded(s.reads, func() (reply, int, error) {
-			r, rows, err := c.searchPage(ctx, s)
-			if err != nil {
-				return reply{}, 0, err
-			}
-			m, _ := r.metadata.(pageMetadata)
-			return r, len(rows), c.keepRows(m.free(), rows)
-		})
+		return c.guarded(s.reads, func() (reply, int, error) { return page(ctx) })
 	}
 	if w := c.principal.Workspace; !c.keeping() && c.server.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.key()) {
 		return c.chargeAfter(run)
 	}
-	return c.metered(s.q.Limit, run, func(ctx context.Context, kept keptPage) (reply, error) { return c.pageAgain(ctx, s, kept) })
+	return c.metered(s.q.Limit*each, run, again)
 }
 
 // searchPage is the page of a search. rows are its rows with all of their members.

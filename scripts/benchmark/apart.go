@@ -38,11 +38,8 @@ func (i *installation) setApart() {
 	check(info.Err())
 	onCores(others, os.Getpid())
 	onCores(others, must(strconv.Atoi(info.Item("Server", "process_id"))))
-	postmaster := postmasterOf(i.ctx, i.Rig)
-	for _, p := range must(procfs.AllProcs()) {
-		if s, err := p.Stat(); err == nil && (s.PID == postmaster || s.PPID == postmaster) {
-			onCores(others, s.PID)
-		}
+	for _, s := range familyOf(postmasterOf(i.ctx, i.Rig)) {
+		onCores(others, s.PID)
 	}
 }
 

@@ -158,10 +158,18 @@ func postmasterOf(ctx context.Context, r *rig.Rig) (pid int) {
 // children that have ended. It may miss a child that ends during the reading until
 // the next one.
 func familyCPU(pid int) (sum float64) {
-	for _, p := range must(procfs.AllProcs()) {
-		if s, err := p.Stat(); err == nil && (s.PID == pid || s.PPID == pid) {
-			sum += s.CPUTime() + float64(s.CUTime+s.CSTime)/100 // ticks of 10 ms on every Linux
-		}
+	for _, s := range familyOf(pid) {
+		sum += s.CPUTime() + float64(s.CUTime+s.CSTime)/100 // ticks of 10 ms on every Linux
 	}
 	return sum
+}
+
+// familyOf is a process and its children.
+func familyOf(pid int) (all []procfs.ProcStat) {
+	for _, p := range must(procfs.AllProcs()) {
+		if s, err := p.Stat(); err == nil && (s.PID == pid || s.PPID == pid) {
+			all = append(all, s)
+		}
+	}
+	return all
 }

@@ -31,7 +31,7 @@ export const creditListeners = new Set<(credits: Credits, charged: number, path:
 let ahead = 0
 
 /** serverNow is a time of this machine by the clock of the service. */
-export const serverNow = (at = Date.now()) => at + ahead
+export const serverNow = (at: number) => at + ahead
 
 const credits: Middleware = {
   onRequest({ request }) {

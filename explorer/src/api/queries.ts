@@ -12,9 +12,9 @@ import { answer, api, RequestError, type Schemas } from './client'
 import { countable, isCountable } from './countable'
 import { outdatedQuery, releaseQuery } from './outdated'
 import { changeRows, Page } from './pages'
-import { rows as members } from './rows'
 import { currentUser, waysIn, type User } from './session'
-import { bookOf, routeOf, type Source } from '../source'
+import { routeOf, type Source } from '../source'
+import { columnsOf, tableOf } from '../table/fields'
 import { definitionOf, viewQuery } from './views'
 
 export const pageSize = 25
@@ -202,7 +202,8 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
           ...conditions,
           ...(conditions.query ? { highlight: true } : {}),
           limit: size,
-          ...allFields(dataset, source),
+          // Rows of a book or a View have fewer members unless more are asked for.
+          ...(source ? { fields: columnsOf(tableOf({ dataset, source })) } : {}),
           ...(sort ? { sort } : {}),
           ...(pageParam ? { search_after: pageParam } : {}),
         } as Schemas['ProjectSearchRequest'],
@@ -221,12 +222,6 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
     },
     getNextPageParam: (page) => page.next,
   })
-}
-
-/** allFields asks for whole rows: those of a book or a View have fewer members unless more are asked for. */
-function allFields(dataset: Dataset, source: Source | undefined) {
-  const book = source && bookOf(dataset)
-  return book ? { fields: Object.keys(members[`${source.kind} ${book}`]) } : {}
 }
 
 /** ViewChanged is that a View looks for something else by now. */

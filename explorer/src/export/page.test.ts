@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { columnsOf } from './columns'
+import { columnsOf } from '../table/fields'
 import { recordsOf } from './page'
 
 test('records are those of the page, which stand beside the dataset in a View', () => {

@@ -1,8 +1,7 @@
 import { answer, api, type Schemas } from '../api/client'
 import { routeOf, type Source as Place } from '../source'
-import { tableOf } from '../table/fields'
+import { columnsOf, tableOf } from '../table/fields'
 import { usualSort } from '../table/sort'
-import { columnsOf } from './columns'
 import { elements, members } from './raw-json'
 import type { Job, Known, Source } from './store'
 

@@ -36,16 +36,18 @@ export async function follow(client: QueryClient, workspace: string, follower: F
 
 async function followOne(client: QueryClient, workspace: string, dataset: Dataset, follower: Follower) {
   const first = Math.min(...paidOf(client, workspace, dataset).map((q) => q.state.dataUpdatedAt))
+  const read = (body: object) =>
+    answer(
+      api.POST(`/data/${dataset}/changes` as '/data/projects/changes', {
+        params: { query: { workspace_id: workspace } },
+        body: body as Schemas['ProjectChangesRequest'],
+      }),
+    )
   for (let more = true; more;) {
     const cursor = follower.cursors[dataset]
     const from = cursor ? { cursor } : { since: new Date(serverNow(first) - margin).toISOString() }
     try {
-      const page = await answer(
-        api.POST(`/data/${dataset}/changes` as '/data/projects/changes', {
-          params: { query: { workspace_id: workspace } },
-          body: { ...from, limit } as Schemas['ProjectChangesRequest'],
-        }),
-      )
+      const page = await read({ ...from, limit })
       changed(client, workspace, dataset, new Set(page.data.map((c) => c.id)))
       follower.cursors[dataset] = page.metadata.next
       more = !page.metadata.caught_up
@@ -53,12 +55,7 @@ async function followOne(client: QueryClient, workspace: string, dataset: Datase
       if (!(error instanceof RequestError && error.code === 'cursor_too_old')) throw error
       // What happened since is not told any more: all may have changed.
       changed(client, workspace, dataset, new Set(paidOf(client, workspace, dataset).flatMap(idsIn)))
-      const { metadata } = await answer(
-        api.POST(`/data/${dataset}/changes` as '/data/projects/changes', {
-          params: { query: { workspace_id: workspace } },
-          body: {},
-        }),
-      )
+      const { metadata } = await read({})
       follower.cursors[dataset] = metadata.next
       more = false
     }

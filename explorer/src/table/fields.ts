@@ -28,6 +28,9 @@ export function tableOf({ dataset, source }: { dataset: Dataset; source?: Source
   return book ? `${source.kind} ${book}` : dataset
 }
 
+/** columnsOf are the members of a row, in its order, which is that of the columns of `atlas export`. */
+export const columnsOf = (table: TableName): string[] => Object.keys(rows[table])
+
 /** Field is what can be a column. */
 export interface Field {
   key: string
