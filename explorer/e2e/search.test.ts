@@ -253,7 +253,7 @@ for (const { status, code, title, again } of refusals) {
 test('a workspace without the plan says so, and one can leave', async ({ page }) => {
   const free = service().workspaces.at(-1)?.users[0]
   await page.goto(link(free?.email))
-  await expect(page.getByRole('alert')).toContainText("This workspace has the plan free")
+  await expect(page.getByRole('alert')).toContainText('This workspace has the plan free')
   await page.getByRole('button', { name: 'Sign out' }).click()
   await expect(page.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
 })

@@ -74,7 +74,7 @@ func TestGroupsOfOverlays(t *testing.T) {
 				}
 			}
 		})
-		if overlaid < 30 {
+		if overlaid < 15 {
 			t.Errorf("%d requests on overlays of %s", overlaid, d)
 		}
 	}
