@@ -60,13 +60,13 @@ func TestAgentsTools(t *testing.T) {
 			t.Errorf("%s: %+v", tool.Name, tool.Annotations)
 		}
 	}
-	if size > 63_000 {
+	if size > 64_000 {
 		t.Errorf("the tools have %d bytes, which each agent reads", size)
 	}
 	slices.Sort(names)
 	want := []string{
 		"changes_since", "count_and_facets", "credits", "describe_fields", "find_skills", "get_records", "get_skill",
-		"manage_view", "match_records", "read_question", "search_book", "search_records", "search_view", "update_book",
+		"manage_view", "match_records", "read_question", "search_book", "search_many", "search_records", "search_view", "update_book",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
@@ -103,6 +103,26 @@ func TestAgentsTools(t *testing.T) {
 	me.refused("search_records", `{"dataset":"projects","join":true}`, "join is for accounts")
 	me.refused("search_records", `{"dataset":"accounts","join":true,"max_credits":2}`, "max_credits is 3 to 50")
 	me.refused("search_records", `{"dataset":"accounts","join":true,"limit":17}`, "limit is 1 to 16")
+	r = me.ok("search_many", `{"searches":[{"dataset":"accounts","query":"firm 07"},{"dataset":"projects","limit":3,"fields":["name"]},`+
+		`{"dataset":"contacts","filters":{"no":{"value":1}}},{"dataset":"projects","dry_run":true}]}`)
+	var many struct {
+		Results []struct {
+			Status string
+			Data   json.RawMessage
+			Error  struct{ Message string }
+		}
+	}
+	fatal(t, json.Unmarshal(r.Data, &many))
+	if len(many.Results) != 4 || r.Metadata.Credits != 4 || many.Results[0].Status != "ok" ||
+		strings.Count(string(many.Results[1].Data), `"id"`) != 3 || strings.Contains(string(many.Results[1].Data), "stage") ||
+		many.Results[2].Error.Message == "" || !strings.Contains(string(many.Results[3].Data), `"count"`) {
+		t.Errorf("%d credits: %+v", r.Metadata.Credits, many)
+	}
+	me.refused("search_many", `{"searches":[{"dataset":"users"}]}`, "searches[0].dataset is one of")
+	me.refused("search_many", `{"searches":[{"dataset":"accounts","limit":51}]}`, "searches[0].limit is 1 to 50")
+	me.refused("search_many", `{"searches":[{"dataset":"accounts","limit":26},{"dataset":"accounts","limit":25}]}`, "at most 50, and these are 51")
+	me.refused("search_many", `{"searches":[]}`, "searches are 1 to 20")
+	me.refused("search_many", `{"searches":`+"["+strings.Repeat(`{"dataset":"accounts"},`, 20)+`{"dataset":"accounts"}]}`, "searches are 1 to 20")
 	me.ok("get_records", fmt.Sprintf(`{"dataset":"accounts","ids":[%q,%q],"include":["projects"]}`, searchtest.ID("a", 1), unknownID))
 	me.ok("match_records", `{"dataset":"accounts","inputs":[{"ref":"1","name":"firm 07"},{"ref":"2","name":"nobody at all"}]}`)
 	me.ok("update_book", `{"dataset":"accounts","action":"upsert","items":`+accountItems(3)+`}`)
@@ -205,7 +225,8 @@ func TestAgentsAsk(t *testing.T) {
 		me.refused("search_records", dear, "did not agree")
 		me.refused("update_book", writes+accountItems(11)+"}", "did not agree")
 		me.refused("search_records", `{"dataset":"accounts","join":true,"limit":4}`, "did not agree")
-		if len(asked) != 3 || !strings.Contains(asked[2], "12 credits") || a.used(t) != 0 ||
+		me.refused("search_many", `{"searches":[{"dataset":"accounts","limit":6},{"dataset":"accounts","limit":6}]}`, "did not agree")
+		if len(asked) != 4 || !strings.Contains(asked[3], "12 credits") || !strings.Contains(asked[2], "12 credits") || a.used(t) != 0 ||
 			!strings.Contains(asked[0], "25 credits") || !strings.Contains(asked[1], "11 accounts") {
 			t.Errorf("%s: asked %q, %d credits used", name, asked, a.used(t))
 		}

@@ -282,23 +282,86 @@ func matchRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolResu
 	)
 }
 
-// each answers a request that has a result for each item, and costs at most most.
-func (c *call) each(ctx context.Context, in arguments, r request, most int, what string) (*sdk.CallToolResult, error) {
+// permit asks before a call that costs at most most costs more than max_credits. It returns
+// the key of the request, or what to answer in place of it.
+func (c *call) permit(in arguments, most int, what string) (key string, refused *sdk.CallToolResult) {
 	permitted, ok := c.maxCredits(in)
 	if !ok {
-		return wrong("max_credits is 1 to %d", maxLimit)
+		refused, _ = wrong("max_credits is 1 to %d", maxLimit)
+		return "", refused
 	}
-	r.key = c.caller.Key
 	agreement, refused := c.agreed()
 	switch {
 	case refused != nil:
-		return refused, nil
+		return "", refused
 	case agreement != nil:
-		r.key = agreement.Key
+		return agreement.Key, nil
 	case most > permitted:
-		return c.ask(fmt.Sprintf("These %s cost up to %d credits, more than max_credits (%d).", what, most, permitted), most,
-			fmt.Sprintf("Or ask for at most %d, or with a higher max_credits if the user's budget allows it.", permitted)), nil
+		return "", c.ask(fmt.Sprintf("These %s cost up to %d credits, more than max_credits (%d).", what, most, permitted), most,
+			fmt.Sprintf("Or ask for at most %d, or with a higher max_credits if the user's budget allows it.", permitted))
 	}
+	return c.caller.Key, nil
+}
+
+// searchMany sends several searches as one batch, whose results share the bytes of an answer.
+func searchMany(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	if most := min(maxSearches, c.server.MaxBytes/MinMaxBytes); len(in.Searches) == 0 || len(in.Searches) > most {
+		return wrong("searches are 1 to %d", most)
+	}
+	price, searches := 0, make([]object, len(in.Searches))
+	for i, s := range in.Searches {
+		var dataset string
+		if json.Unmarshal(s["dataset"], &dataset) != nil || !slices.Contains(datasets, dataset) {
+			return wrong("searches[%d].dataset is one of %v", i, datasets)
+		}
+		limit := manyLimit
+		if given := s["limit"]; given != nil && json.Unmarshal(given, &limit) != nil || limit < 1 || limit > maxLimit {
+			return wrong("searches[%d].limit is 1 to %d", i, maxLimit)
+		}
+		price += limit
+		body := object{
+			"limit": limit, "max_bytes": c.server.MaxBytes / len(in.Searches), "fields": c.server.brief(c.server.rowOf("search_" + dataset)),
+		}
+		for name, value := range s {
+			if name == "fields" || body[name] == nil {
+				body[name] = value
+			}
+		}
+		searches[i] = body
+	}
+	if price > maxLimit {
+		return wrong("all limits together are at most %d, and these are %d: ask for fewer records, or in several calls", maxLimit, price)
+	}
+	key, refused := c.permit(in, price, "searches")
+	if refused != nil {
+		return refused, nil
+	}
+	a, refused, err := c.send(ctx, request{
+		method: "POST", path: "/data/search/batch", body: object{"searches": searches}, key: key,
+	})
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	var got struct {
+		Metadata struct{ Credits, Succeeded, Failed int }
+	}
+	if err := json.Unmarshal(a.body, &got); err != nil {
+		return nil, err
+	}
+	head := fmt.Sprintf("%d of %d searches answered", got.Metadata.Succeeded, len(in.Searches))
+	if a.repeated() {
+		head = "The same searches again"
+	}
+	return done(head+a.charged(got.Metadata.Credits), json.RawMessage(a.body))
+}
+
+// each answers a request that has a result for each item, and costs at most most.
+func (c *call) each(ctx context.Context, in arguments, r request, most int, what string) (*sdk.CallToolResult, error) {
+	key, refused := c.permit(in, most, what)
+	if refused != nil {
+		return refused, nil
+	}
+	r.key = key
 	body := r.body.(object)
 	if body["fields"] = in.Fields; in.Fields == nil {
 		body["fields"] = c.server.brief(c.server.rowOf("search_" + in.Dataset))
@@ -375,6 +438,17 @@ func changesSince(ctx context.Context, c *call, in arguments) (*sdk.CallToolResu
 		body["limit"] = limit
 		return request{method: "POST", path: "/data/" + in.Dataset + "/changes", body: body}
 	})
+}
+
+// manyOutput is the schema of the results of several searches, short: it does not repeat that
+// of records.
+func (s *Server) manyOutput() object {
+	result := object{"type": "object", "properties": object{
+		"index": object{"type": "integer"}, "status": object{"type": "string"}, "error": object{"type": "object"},
+		"data": object{}, "metadata": object{"type": "object"},
+	}}
+	data := object{"type": "object", "properties": object{"results": object{"type": "array", "items": result}}}
+	return s.document.envelope(data, s.document.answer("search_data_batch")["properties"].(object)["metadata"])
 }
 
 // changesOutput is the schema of changes without records.

@@ -31,21 +31,22 @@ type tool struct {
 // arguments are those of all tools. The conditions of a search are not read: the API
 // gets them as they are.
 type arguments struct {
-	Dataset    string   `json:"dataset"`
-	Of         string   `json:"of"`
-	ViewID     string   `json:"view_id"`
-	IDs        []string `json:"ids"`
-	Inputs     []any    `json:"inputs"`
-	Candidates int      `json:"candidates"`
-	Items      []any    `json:"items"`
-	Fields     []string `json:"fields"`
-	Join       bool     `json:"join"`
-	Keys       []string `json:"keys"`
-	Limit      int      `json:"limit"`
-	Offset     int      `json:"offset"`
-	MaxCredits int      `json:"max_credits"`
-	Action     string   `json:"action"`
-	Locator    string   `json:"locator"`
+	Dataset    string                       `json:"dataset"`
+	Of         string                       `json:"of"`
+	ViewID     string                       `json:"view_id"`
+	IDs        []string                     `json:"ids"`
+	Inputs     []any                        `json:"inputs"`
+	Candidates int                          `json:"candidates"`
+	Items      []any                        `json:"items"`
+	Fields     []string                     `json:"fields"`
+	Join       bool                         `json:"join"`
+	Searches   []map[string]json.RawMessage `json:"searches"`
+	Keys       []string                     `json:"keys"`
+	Limit      int                          `json:"limit"`
+	Offset     int                          `json:"offset"`
+	MaxCredits int                          `json:"max_credits"`
+	Action     string                       `json:"action"`
+	Locator    string                       `json:"locator"`
 }
 
 // explicitOnly are the arguments that null does not leave out: what a call may cost, and what
@@ -192,6 +193,9 @@ const (
 	// A row of a join has up to so many records, a page up to so many rows.
 	recordsJoined = 3
 	maxJoinLimit  = 16
+	// A call of search_many has up to so many searches; a search returns so many records.
+	maxSearches = 20
+	manyLimit   = 2
 	// unasked is how many records a call may write without asking.
 	unasked  = 10
 	maxItems = 100
@@ -392,6 +396,14 @@ func (s *Server) tools(caller Caller) []tool {
 				"join": object{"type": "boolean", "description": "Of accounts: rows {account, project, contact}, with the dearest project that meets has_project and the person to call first. Up to 3 credits each, limit 3 (16 at most)."},
 			}),
 			output: d.output(append(slices.Sorted(maps.Values(searches)), "join_accounts")...), run: searchRecords,
+		}, {
+			name: "search_many", title: "Search many times", scope: dataRead, hints: readOnly,
+			text: "Runs several searches in one call. 1 credit for each record returned. A search that fails has an error in its result.",
+			input: takes([]string{"searches"}, object{
+				"searches":    listOf(object{"type": "object"}, maxSearches, "Each: dataset and arguments of search_records without join and max_credits; limit is 2 by default, and at most 50 in sum."),
+				"max_credits": page("")["max_credits"], asked: page("")[asked],
+			}),
+			output: s.manyOutput(), run: searchMany,
 		}, {
 			name: "get_records", title: "Get records", scope: dataRead, hints: readOnly,
 			text: "Gets records by id. 1 credit for each record found. metadata.remaining ids, the last ones, did not fit: ask again.",

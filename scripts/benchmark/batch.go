@@ -32,8 +32,11 @@ type batchCmd struct {
 	report.Output
 }
 
-// batchedLimit is the limit of each search, so that a full batch may be sent.
-const batchedLimit = 20
+// A full batch: its searches, and the limit of each that it may have.
+const (
+	searchesOfBatch = client.MaxSearches
+	batchedLimit    = 20
+)
 
 // Validate implements kong's interface.
 func (c *batchCmd) Validate() error {
@@ -89,9 +92,9 @@ type batchReport struct {
 func (b *batchReport) measure(s *sides, c *batchCmd) {
 	b.Ways = []*batchWay{
 		{Name: "Elasticsearch, single", Connections: c.Connections, client: s.beside, requests: s.directs, each: 1},
-		{Name: "Elasticsearch, `_msearch` of 50", Connections: c.Batches, client: s.beside, requests: s.msearches(), each: client.MaxSearches},
+		{Name: "Elasticsearch, `_msearch` of 50", Connections: c.Batches, client: s.beside, requests: s.msearches(), each: searchesOfBatch},
 		{Name: "Atlas, single", Connections: c.Connections, client: s.through, requests: s.services, each: 1},
-		{Name: "Atlas, batches of 50", Connections: c.Batches, client: s.through, requests: s.batches(), each: client.MaxSearches},
+		{Name: "Atlas, batches of 50", Connections: c.Batches, client: s.through, requests: s.batches(), each: searchesOfBatch},
 	}
 	s.warmUp(c.Connections, 2*time.Duration(c.Seconds)*time.Second)
 	totals := make([]int, len(b.Ways))
@@ -123,8 +126,8 @@ func (b *batchReport) measure(s *sides, c *batchCmd) {
 
 // batches are the searches of the clients in batches of 50.
 func (s *sides) batches() (all []*load.Request) {
-	for group := range slices.Chunk(s.services, client.MaxSearches) {
-		if len(group) < client.MaxSearches {
+	for group := range slices.Chunk(s.services, searchesOfBatch) {
+		if len(group) < searchesOfBatch {
 			break
 		}
 		items := make([]map[string]any, len(group))
@@ -146,8 +149,8 @@ func (s *sides) batches() (all []*load.Request) {
 func (s *sides) msearches() (all []*load.Request) {
 	header := maps.Clone(s.directs[0].Header)
 	header.Set("Content-Type", "application/x-ndjson")
-	for group := range slices.Chunk(s.directs, client.MaxSearches) {
-		if len(group) < client.MaxSearches {
+	for group := range slices.Chunk(s.directs, searchesOfBatch) {
+		if len(group) < searchesOfBatch {
 			break
 		}
 		var body bytes.Buffer

@@ -129,15 +129,21 @@ func (i *installation) fill(wanted dataset) {
 	generated := must(generate.Generate(i.ctx, generate.Options{Records: wanted.Total, Seed: wanted.Seed, Dir: i.records()}))
 	say("generated %d records in %.1f s", generated.Total, time.Since(began).Seconds())
 	began = time.Now()
-	var loaded indexer.Report
-	check(json.Unmarshal([]byte(i.Rig.Atlas("index", "load", i.records(), "--shards", strconv.Itoa(i.shards), "--json")), &loaded))
-	if loaded.Documents() != generated.Total {
-		failf("loaded %d of %d records", loaded.Documents(), generated.Total)
+	loaded := i.load()
+	if loaded != generated.Total {
+		failf("loaded %d of %d records", loaded, generated.Total)
 	}
 	i.loaded = time.Since(began)
-	say("loaded %d records in %.1f s", loaded.Documents(), i.loaded.Seconds())
+	say("loaded %d records in %.1f s", loaded, i.loaded.Seconds())
 	i.dataset = dataset{Report: generated, Mappings: wanted.Mappings}
 	check(os.WriteFile(marker(i.Dir), must(json.Marshal(i.dataset)), 0o600))
+}
+
+// load loads the records into a new generation, and returns how many there are.
+func (i *installation) load() int64 {
+	var loaded indexer.Report
+	check(json.Unmarshal([]byte(i.Rig.Atlas("index", "load", i.records(), "--shards", strconv.Itoa(i.shards), "--json")), &loaded))
+	return loaded.Documents()
 }
 
 // settledWithin bounds the time of merging segments of many million records.

@@ -61,16 +61,21 @@ func (r peersReport) Markdown() string {
 	)
 	table("**CPU** of all processes of the peer, ms/request, of the same requests.", 2, func(c peerCost) report.Spread { return c.CPU })
 
-	fmt.Fprintf(&b, "**Loading** once, from files of %.0f MiB until all can be searched, and **size** on disk.\n\n", mebibytes(r.RecordBytes))
+	fmt.Fprintf(
+		&b, "**Loading** from files of %.0f MiB until all can be searched, in seconds: the first time, and medians of %d more, the peers by turns, in brackets the shortest and the longest; and **size** on disk.\n\n",
+		mebibytes(r.RecordBytes), fills,
+	)
 	t = report.Table{Head: append([]string{""}, peerNames[:searchkitPeer]...)}
-	seconds, sizes := []string{"seconds"}, []string{"MiB"}
+	first, seconds, sizes := []string{"first"}, []string{"again"}, []string{"MiB"}
 	for _, f := range r.Fills[:searchkitPeer] {
-		took := "–" // an earlier run loaded the records
-		if f.Seconds > 0 {
-			took = fmt.Sprintf("%.1f", f.Seconds)
+		once := "–" // an earlier run loaded the records
+		if f.First > 0 {
+			once = fmt.Sprintf("%.1f", f.First)
 		}
-		seconds, sizes = append(seconds, took), append(sizes, fmt.Sprintf("%.0f", mebibytes(f.Bytes)))
+		first, seconds = append(first, once), append(seconds, f.Seconds.Text(1))
+		sizes = append(sizes, fmt.Sprintf("%.0f", mebibytes(f.Bytes)))
 	}
+	t.Add(first...)
 	t.Add(seconds...)
 	t.Add(sizes...)
 	fmt.Fprintln(&b, t)

@@ -128,9 +128,12 @@ func postgresType(f query.Field) string {
 // loaders is how many tables are filled and indexed at the same time.
 const loaders = 2
 
-// Load fills an empty database with the records of the folder: COPY, then indices,
-// then VACUUM ANALYZE.
+// Load empties the database and fills it with the records of the folder: COPY, then
+// indices, then VACUUM ANALYZE.
 func (p Postgres) Load(ctx context.Context, dir string) error {
+	if _, err := p.Exec(ctx, "DROP SCHEMA public CASCADE; CREATE SCHEMA public"); err != nil {
+		return err
+	}
 	if _, err := p.Exec(ctx, postgresFolding); err != nil {
 		return err
 	}
