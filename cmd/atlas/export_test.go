@@ -498,6 +498,19 @@ func (s *service) searchCommand(t *testing.T) {
 		!strings.HasPrefix(out, "STAGE") || strings.Count(out, "\n") != 2 {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
+	status, out, errs = s.atlas("search", "projects", "--limit", "130", "--sort", "cost:desc", "--fields", "cost,name", "--output", "parquet")
+	file, err := parquet.OpenFile(strings.NewReader(out), int64(len(out)))
+	if status != 0 || err != nil {
+		t.Fatalf("%d %s %v", status, errs, err)
+	}
+	type row struct {
+		ID   string  `parquet:"id"`
+		Cost float64 `parquet:"cost"`
+	}
+	rows, err := parquet.Read[row](strings.NewReader(out), int64(len(out)))
+	if err != nil || len(rows) != 130 || rows[0].ID == "" || rows[0].Cost < rows[129].Cost || len(file.Schema().Columns()) != 3 {
+		t.Errorf("%v, %d rows of %s", err, len(rows), file.Schema())
+	}
 	for want, args := range map[string][]string{
 		"--limit must be": {"projects", "--limit", "0"}, "give only one of DATASET": {"projects", "--book", "accounts"},
 		`have no "colour"`:               {"projects", "--columns", "colour"},

@@ -21,11 +21,17 @@ func TestOtherLanguages(t *testing.T) {
 		return // scripts/test says which are not checked
 	}
 	s := start(t, 0)
+	copied := t.TempDir() // which the example of DuckDB reads
+	if status, _, errs := s.atlas(
+		"follow", "projects", "--filter", "primary_use=multifamily", "--dir", filepath.Join(copied, "copy"), "--once", "--yes",
+	); status != 0 {
+		t.Fatal(errs)
+	}
 	for _, language := range languages {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), "../../scripts/clients", language, "readme")
-			cmd.Env = append(os.Environ(), "ATLAS_URL="+s.base, "ATLAS_API_KEY="+s.key)
+			cmd.Env = append(os.Environ(), "ATLAS_URL="+s.base, "ATLAS_API_KEY="+s.key, "ATLAS_COPIED="+copied)
 			var said bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &said, &said
 			if err := cmd.Run(); err != nil || !strings.Contains(said.String(), "the examples ran") {

@@ -122,6 +122,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"search accounts --limit", service, 2, []string{"--limit needs a value, such as 25"}},
 		{"search accounts --output jsn", service, 2, []string{"must be one of table, json, csv", `did you mean "json"?`}},
 		{"search accounts --json --output csv", service, 2, []string{"exclude each other"}},
+		{"search accounts --json --output parquet", service, 2, []string{"exclude each other"}},
 		{"search accounts --sort nmae", service, 2, []string{"no field nmae", `did you mean "name"?`}},
 		{"search accounts --columns nmae", service, 2, []string{`did you mean "name"?`}},
 		{"search accounts --fields nmae", service, 2, []string{`did you mean "name"?`}},

@@ -120,7 +120,9 @@ func TestAgentsTools(t *testing.T) {
 	}
 	me.refused("search_many", `{"searches":[{"dataset":"users"}]}`, "searches[0].dataset is one of")
 	me.refused("search_many", `{"searches":[{"dataset":"accounts","limit":51}]}`, "searches[0].limit is 1 to 50")
-	me.refused("search_many", `{"searches":[{"dataset":"accounts","limit":26},{"dataset":"accounts","limit":25}]}`, "at most 50, and these are 51")
+	me.refused(
+		"search_many", `{"searches":[{"dataset":"accounts","limit":26},{"dataset":"accounts","limit":25}]}`, "at most 50, and these are 51",
+	)
 	me.refused("search_many", `{"searches":[]}`, "searches are 1 to 20")
 	me.refused("search_many", `{"searches":`+"["+strings.Repeat(`{"dataset":"accounts"},`, 20)+`{"dataset":"accounts"}]}`, "searches are 1 to 20")
 	me.ok("get_records", fmt.Sprintf(`{"dataset":"accounts","ids":[%q,%q],"include":["projects"]}`, searchtest.ID("a", 1), unknownID))

@@ -27,9 +27,11 @@ const (
 
 // marksShown reports whether what matches is shown in bold: on a terminal, unless NO_COLOR
 // is set.
-func marksShown(to io.Writer) bool {
+func marksShown(to io.Writer) bool { return isTerminal(to) && os.Getenv("NO_COLOR") == "" }
+
+func isTerminal(to io.Writer) bool {
 	file, is := to.(*os.File)
-	return is && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == ""
+	return is && term.IsTerminal(int(file.Fd()))
 }
 
 // printMarked prints a table as cli.PrintTable does, with marks.

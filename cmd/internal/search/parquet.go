@@ -28,9 +28,18 @@ type parquetFile struct {
 // rowGroup is the number of rows that are kept in memory. Readers skip whole groups.
 const rowGroup = 50_000
 
-// write replaces the file at path with the rows. It reads them twice: once for
-// members that this version does not know, which become columns of JSON.
+// write replaces the file at path with the rows.
 func (p parquetFile) write(path string, rows io.ReadSeeker, written func(rows int)) error {
+	from, to := io.Pipe()
+	go func() { to.CloseWithError(p.print(to, rows, written)) }()
+	err := durable.ReplaceFrom(path, from)
+	_ = from.CloseWithError(err) // nil ends what encodes
+	return err
+}
+
+// print writes the rows. It reads them twice: once for members that this version does not
+// know, which become columns of JSON.
+func (p parquetFile) print(to io.Writer, rows io.ReadSeeker, written func(rows int)) error {
 	columns, err := p.choose(rows)
 	if err != nil {
 		return err
@@ -38,11 +47,7 @@ func (p parquetFile) write(path string, rows io.ReadSeeker, written func(rows in
 	if _, err := rows.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	from, to := io.Pipe()
-	go func() { to.CloseWithError(p.encode(to, rows, columns, written)) }()
-	err = durable.ReplaceFrom(path, from)
-	_ = from.CloseWithError(err) // nil ends what encodes
-	return err
+	return p.encode(to, rows, columns, written)
 }
 
 // choose returns the columns: those given, or all known members in the order of the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,7 +18,9 @@ import (
 type Search struct {
 	apiAccess
 	searchOptions
-	cli.Output
+
+	Output string `enum:"table,json,csv,parquet" default:"table" help:"Form of what is printed: table, json, csv, parquet (default: table)."`
+	JSON   bool   `name:"json" help:"The same as --output json."`
 
 	Limit   int      `default:"25" help:"Records to show, 1 to 10000 (default: 25). Each costs a credit."`
 	DryRun  bool     `name:"dry-run" help:"Print how many records match and what the search would cost, and charge nothing."`
@@ -38,6 +41,17 @@ Status: 0 searched (perhaps without a find), 1 failed, 2 arguments make no sense
 }
 
 const maxShownRecords = 10_000
+
+// AfterApply makes JSON say the same as Output.
+func (c *Search) AfterApply() error {
+	if c.JSON && c.Output == "parquet" {
+		return errors.New("--json and --output parquet exclude each other")
+	}
+	as := cli.Output{Output: c.Output, JSON: c.JSON}
+	err := as.AfterApply()
+	c.Output, c.JSON = as.Output, as.JSON
+	return err
+}
 
 func (c *Search) Check() error {
 	var f cli.Problems
@@ -62,6 +76,9 @@ func (c *Search) Check() error {
 
 // Run searches and prints the records.
 func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
+	if c.Output == "parquet" && isTerminal(s.Out) {
+		return errors.New("--output parquet writes a file that is none for a terminal: > FILE.parquet")
+	}
 	api, err := c.open((&exportProgress{to: s.Err}).observe)
 	if err != nil {
 		return err
@@ -79,9 +96,9 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	if c.DryRun {
 		return c.printCost(ctx, s, t, q)
 	}
-	q.Highlight = q.Query != "" && c.Output.Output == "table" && marksShown(s.Out)
+	q.Highlight = q.Query != "" && c.Output == "table" && marksShown(s.Out)
 	found, err := gather(ctx, t, q, c.Limit)
-	if err == nil && len(found.records) == 0 && found.didYouMean != "" && c.Output.Output == "table" {
+	if err == nil && len(found.records) == 0 && found.didYouMean != "" && c.Output == "table" {
 		_, _ = fmt.Fprintf(s.Err, "nothing for %q; this is for %q:\n", q.Query, found.didYouMean)
 		q.Query = found.didYouMean
 		found, err = gather(ctx, t, q, c.Limit)
@@ -207,12 +224,20 @@ func (c *Search) print(s *cli.Streams, t target, f found) error {
 	case len(columns) > 0:
 	case len(c.Fields) > 0:
 		columns = c.Fields
-	case c.Output.Output == "csv": // as atlas export writes it
+	case c.Output == "csv", c.Output == "parquet": // as atlas export writes it
 	default:
 		columns = t.shown()
 	}
-	if c.Output.Output == "csv" {
+	if c.Output == "csv" {
 		return printCSV(s.Out, &csvRows{columns: columns, members: t.members()}, records)
+	}
+	if c.Output == "parquet" {
+		var lines bytes.Buffer
+		for _, r := range records {
+			lines.Write(r)
+			lines.WriteByte('\n')
+		}
+		return parquetFile{columns: columns, record: t.record}.print(s.Out, bytes.NewReader(lines.Bytes()), func(int) {})
 	}
 	rows := make([][]marked, len(records))
 	for i, r := range records {

@@ -4,10 +4,11 @@ from ._client import Atlas, Book, Change, Changes, Dataset, Matchable, Matches, 
 from ._connection import Attempt, Retry
 from ._errors import APIError, AtlasError, ConnectionLost, Issue, OutOfCredits
 from ._source import MAX_PAGE, Batch, Cost, Credits, Item, Joins, Page, Pages, Searchable, Source, frame
+from ._tables import TooExpensive
 from ._webhooks import WebhookEvent, WebhookSignatureError, read_webhook
 
 __all__ = [
     "MAX_PAGE", "APIError", "Atlas", "AtlasError", "Attempt", "Batch", "Book", "Change", "Changes", "ConnectionLost",
     "Cost", "Credits", "Dataset", "Issue", "Item", "Matchable", "Matches", "OutOfCredits", "Page", "Retry",
-    "Joins", "Pages", "Searchable", "Source", "WebhookEvent", "WebhookSignatureError", "WorkspaceChanges", "frame", "read_webhook",
+    "Joins", "Pages", "Searchable", "Source", "TooExpensive", "WebhookEvent", "WebhookSignatureError", "WorkspaceChanges", "frame", "read_webhook",
 ]  # fmt: skip

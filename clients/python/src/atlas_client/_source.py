@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import httpx
 from pydantic import BaseModel
 
+from . import _tables
 from ._connection import Connection, decoded
 from ._errors import APIError, AtlasError, credits_of, item_error
 from ._models import FacetCounts
@@ -18,6 +19,9 @@ T = TypeVar("T")
 
 MAX_PAGE = 100
 """The maximum number of records of a page, and of items of a batch."""
+
+MAX_CREDITS = 1000
+"""What a table may cost unless ``max_credits`` says so."""
 
 
 def without_none(**members: Any) -> dict[str, Any]:
@@ -73,12 +77,10 @@ class Page(Generic[R]):
 
 
 def frame(records: Sequence[BaseModel]) -> Any:
-    """Records as a pandas DataFrame, a column for each member."""
-    try:
-        import pandas
-    except ImportError as e:
-        raise ImportError("to_pandas needs pandas: pip install 'atlas-client[pandas]'") from e
-    return pandas.DataFrame([r.model_dump() for r in records])
+    """Records as a pandas DataFrame, a column for each member that one of them has. Needs the extra
+    ``pandas``."""
+    rows = [r.model_dump(mode="json", exclude_unset=True) for r in records]
+    return _tables.to_pandas(_tables.arrow(rows, type(records[0]) if records else BaseModel, fields=()))
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,7 @@ class Pages(Generic[R]):
 
     _action = "/search"
     _most = MAX_PAGE
+    _each = 1  # the most that a row costs
 
     def __init__(self, connection: Connection, path: str, model: type[R]) -> None:
         self._connection, self._path, self._model = connection, path, model
@@ -264,6 +267,49 @@ class Pages(Generic[R]):
         for page in self.pages(query, limit=limit, **search):
             yield from page.records
 
+    def _rows(
+        self, query: str | None, limit: int | None, max_credits: int, progress: bool, search: dict[str, Any]
+    ) -> Iterator[dict[str, Any]]:
+        """Rows of all pages, as received, at most limit. Asks for the price before the first."""
+        conditions = {k: v for k, v in search.items() if k not in ("fields", "offset", "search_after")}
+        count = self.cost(query, **conditions).count
+        left = count if limit is None else min(count, limit)
+        if left * self._each > max_credits:
+            raise _tables.TooExpensive(count, left * self._each, max_credits)
+        with _tables.progress(left, left * self._each, progress) as advance:
+            while left > 0:
+                page = next(self.pages(query, limit=min(left, self._most), **search))
+                yield from page.raw
+                advance(len(page.raw))
+                left -= len(page.raw)
+                if page.next is None:
+                    return
+                search = search | {"search_after": page.next, "offset": None}
+
+    def to_arrow(
+        self,
+        query: str | None = None,
+        *,
+        limit: int | None = None,
+        max_credits: int = MAX_CREDITS,
+        progress: bool = True,
+        **search: Any,
+    ) -> Any:
+        """The records of a search, all or the first ``limit``, as an Arrow table. The price is asked first: if it
+        can be above ``max_credits``, raises TooExpensive and charges nothing. With tqdm there is a progress bar.
+        Needs the extra ``arrow``."""
+        return _tables.arrow(
+            self._rows(query, limit, max_credits, progress, search), self._model, search.get("fields")
+        )
+
+    def to_pandas(self, query: str | None = None, **search: Any) -> Any:
+        """``to_arrow`` as a pandas DataFrame. Needs the extra ``pandas``."""
+        return _tables.to_pandas(self.to_arrow(query, **search))
+
+    def to_polars(self, query: str | None = None, **search: Any) -> Any:
+        """``to_arrow`` as a Polars DataFrame. Needs the extra ``polars``."""
+        return _tables.to_polars(self.to_arrow(query, **search))
+
     def cost(self, query: str | None = None, **search: Any) -> Cost:
         """How many records match exactly, and what a page would cost. It is free."""
         body = without_none(query=query, **search, dry_run=True)
@@ -298,3 +344,4 @@ class Joins(Pages[R]):
 
     _action = "/join"
     _most = 33
+    _each = 3
