@@ -30,6 +30,8 @@ type Client struct {
 	// Views are those of the workspace, Favorites the user's pointers to Views.
 	Views     *Views
 	Favorites *Favorites
+	// Alerts say which records began to match the user's Views.
+	Alerts *Alerts
 	// The people and the Skills and settings of the workspace.
 	Members       *Members
 	Invitations   *Invitations
@@ -147,6 +149,7 @@ func of(c *conn) *Client {
 		Book:          booksOf(c),
 		Views:         &Views{c},
 		Favorites:     &Favorites{c},
+		Alerts:        &Alerts{c},
 		Members:       &Members{c},
 		Invitations:   &Invitations{c},
 		Subscriptions: &Subscriptions{c},

@@ -197,6 +197,7 @@ func clientOfViews(t *testing.T, key, user *client.Client) {
 	}
 
 	clientOfFavorites(t, user, dynamic.ID, static.ID)
+	clientOfAlerts(t, user, dynamic.ID)
 
 	if err := key.Views.Delete(ctx, dynamic.ID); err != nil {
 		t.Error(err)
@@ -212,6 +213,29 @@ func clientOfViews(t *testing.T, key, user *client.Client) {
 	}
 	if _, err := client.Collect(key.Favorites.List(ctx)); !errors.Is(err, client.ErrUserIdentityRequired) {
 		t.Error(err)
+	}
+}
+
+func clientOfAlerts(t *testing.T, c *client.Client, view string) {
+	ctx := t.Context()
+	if a := must(c.Alerts.Upsert(ctx, view))(t); a.ViewID != view || a.NewCount != 0 || a.SeenAt != nil {
+		t.Errorf("%+v", a)
+	}
+	if all := collect(t, c.Alerts.List(ctx)); len(all) != 1 || all[0].ViewID != view {
+		t.Errorf("%+v", all)
+	}
+	if told := collect(t, c.Alerts.Entries(ctx, view)); len(told) != 0 {
+		t.Errorf("%+v", told)
+	}
+	none := int64(0)
+	if a := must(c.Alerts.See(ctx, view, &none))(t); a.SeenAt == nil {
+		t.Errorf("%+v", a)
+	}
+	if err := c.Alerts.Delete(ctx, view); err != nil {
+		t.Error(err)
+	}
+	if all := collect(t, c.Alerts.List(ctx)); len(all) != 0 {
+		t.Errorf("%+v", all)
 	}
 }
 

@@ -79,6 +79,7 @@ func documentTags() []openapi.Tag {
 		{Name: tagBook, Description: "What a workspace keeps on global records: status, notes, tags, tiers."},
 		{Name: tagViews, Description: "Named, shared choices of records: Dynamic ones by a definition, Static ones by what was put into them."},
 		{Name: tagFavorites, Description: "A user's own pointers to Views, in an order of their own."},
+		{Name: tagAlerts, Description: "Which records began to match a user's Dynamic Views."},
 		{Name: tagPeople, Description: "Who belongs to a workspace, and who is asked to."},
 		{Name: tagWebhooks, Description: "Addresses that are told of what happens, and the log of it."},
 		{Name: tagSignals, Description: "Which types of signals a workspace tracks."},

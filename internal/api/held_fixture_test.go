@@ -14,6 +14,7 @@ import (
 	"atlas/search"
 	"atlas/search/query"
 	"atlas/search/searchtest"
+	"atlas/workspace/alerts"
 	"atlas/workspace/book"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
@@ -48,6 +49,7 @@ func (w *world) holds(t *testing.T) {
 		Views:       views.NewViews(store, nil),
 		Memberships: &views.Memberships{Store: store, Records: engine, Changed: p.Wake},
 		Favorites:   views.NewFavorites(store),
+		Alerts:      &alerts.Alerts{Store: store},
 	}
 	w.server.Records = &records.Records{Searcher: engine, Faceter: engine, Freshness: p, Overlays: store, Views: store}
 }

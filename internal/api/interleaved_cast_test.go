@@ -88,6 +88,12 @@ var interleaved = map[string]asked{
 	"join_workspace_accounts":   {path: "/workspace/accounts/join", body: `{"limit":5}`},
 	"facet_view_records":        {path: "/workspace/views/{view}/records/facets", body: `{"facets":[{"field":"tags"}]}`},
 
+	"list_alerts":        {path: "/workspace/alerts"},
+	"list_alert_entries": {path: "/workspace/alerts/entries"},
+	"upsert_alert":       {path: "/workspace/alerts/upsert", body: `{"view_id":"{alert2}"}`, writes: true},
+	"delete_alert":       {path: "/workspace/alerts/{alert1}", writes: true},
+	"see_view":           {path: "/workspace/views/{alert3}/seen", body: `{}`, writes: true},
+
 	"list_favorite_views":         {path: "/workspace/favorite-views"},
 	"upsert_favorite_view":        {path: "/workspace/favorite-views/upsert", body: `{"view_id":"{liked1}"}`, writes: true},
 	"upsert_favorite_views_batch": {path: "/workspace/favorite-views/upsert/batch", body: `{"inputs":[{"view_id":"{liked2}"}]}`, writes: true},
@@ -220,6 +226,13 @@ func (w *world) scene(t *testing.T) *scene {
 		target(view, made.View.ID)
 		if strings.HasPrefix(view, "favorite") {
 			s.make(s.token, "/workspace/favorite-views/upsert?workspace_id="+s.in.String(), `{"view_id":"`+made.View.ID+`"}`, nil)
+		}
+	}
+	for _, view := range []string{"alert1", "alert2", "alert3"} {
+		s.make(s.key, "/workspace/views/upsert", viewBody("account", "dynamic", view), &made)
+		target(view, made.View.ID)
+		if view != "alert2" {
+			s.make(s.token, "/workspace/alerts/upsert?workspace_id="+s.in.String(), `{"view_id":"`+made.View.ID+`"}`, nil)
 		}
 	}
 	s.make(

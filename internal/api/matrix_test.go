@@ -221,6 +221,17 @@ var rows = map[string]row{
 		users: true, ok: fine,
 	},
 
+	"list_alerts":        {method: "GET", path: "/workspace/alerts", scope: wsRead, users: true, ok: fine},
+	"list_alert_entries": {method: "GET", path: "/workspace/alerts/entries", scope: wsRead, users: true, ok: fine},
+	"upsert_alert": {
+		method: "POST", path: "/workspace/alerts/upsert", body: `{"view_id":"` + unknownID + `"}`, scope: wsWrite, users: true, ok: noView,
+	},
+	"delete_alert": {method: "DELETE", path: "/workspace/alerts/" + unknownID, scope: wsWrite, users: true, ok: fine},
+	"see_view": {
+		method: "POST", path: "/workspace/views/" + unknownID + "/seen", body: `{}`, scope: wsWrite, users: true,
+		ok: verdict{404, "not_found"},
+	},
+
 	"find_skills": {method: "POST", path: "/workspace/skills/find", body: `{}`, scope: wsRead, ok: fine},
 	"list_skills": {method: "POST", path: "/workspace/skills/list", body: `{}`, scope: wsRead, ok: fine},
 	"get_skill": {

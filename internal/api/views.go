@@ -12,14 +12,16 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/workspace"
+	"atlas/workspace/alerts"
 	"atlas/workspace/views"
 )
 
-// Views is the Views of workspaces, their records and the Favorites of users.
+// Views is the Views of workspaces, their records, and the Favorites and alerts of users.
 type Views struct {
 	Views       *views.Views
 	Memberships *views.Memberships
 	Favorites   *views.Favorites
+	Alerts      *alerts.Alerts
 }
 
 const tagViews = "Views"

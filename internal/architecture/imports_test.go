@@ -67,11 +67,14 @@ var allowed = map[string][]string{
 	"workspace/skills":        {"workspace", "search/query", "internal/fault"},
 	"workspace/subscriptions": {"workspace", "search/query", "internal/fault"},
 	"workspace/queue":         {"workspace", "search/query", "internal/fault"},
-	"workspace/digest":        {"workspace", "workspace/jobs", "workspace/subscriptions", "internal/fault"},
-	"workspace/audit":         {"workspace", "search/query", "internal/fault", "internal/timer"},
-	"workspace/webhooks":      {"workspace", "workspace/jobs", "internal/fault", "internal/seal"},
+	"workspace/alerts": {
+		"workspace", "workspace/views", "search/changes", "search/query", "internal/fault", "internal/scan", "internal/timer",
+	},
+	"workspace/digest":   {"workspace", "workspace/jobs", "workspace/subscriptions", "internal/fault"},
+	"workspace/audit":    {"workspace", "search/query", "internal/fault", "internal/timer"},
+	"workspace/webhooks": {"workspace", "workspace/jobs", "internal/fault", "internal/seal"},
 	"workspace/postgres": {
-		"internal/timer", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/people",
+		"internal/timer", "workspace/alerts", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/people",
 		"workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions",
 		"workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault",
 	},
@@ -144,7 +147,7 @@ var allowed = map[string][]string{
 		"internal/rule", "internal/schema", "internal/shares", "internal/session", "internal/telemetry", "search",
 		"search/changes", "search/highlight", "search/match", "search/query", "search/reading", "workspace",
 		"workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills",
-		"workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records",
+		"workspace/alerts", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records",
 	},
 }
 

@@ -163,6 +163,7 @@ func (m *Metrics) Idempotency(outcome string) { m.repeated.WithLabelValues(outco
 const (
 	JobSweep  = "projection_sweep"
 	JobEvents = "webhook_events"
+	JobAlerts = "view_alerts"
 )
 
 // JobDone counts a run of a job. The outcome of success is "ok".

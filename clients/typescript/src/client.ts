@@ -1,7 +1,7 @@
 import { Connection, type Attempt, type Retry } from "./connection.js";
 import { AtlasError, creditsOf, type Credits } from "./errors.js";
 import { batchOf, Joins, searchBatch, Source, type Batch, type BatchAnswer, type Options, type Page, type Schemas } from "./source.js";
-import { Favorites, Invitations, Members, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
+import { Alerts, Favorites, Invitations, Members, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
 
 /** The records, requests and answers of the API, by their names in the OpenAPI document. */
 export type { Schemas };
@@ -253,6 +253,7 @@ export class Atlas {
   readonly book;
   readonly views: Views;
   readonly favorites: Favorites;
+  readonly alerts: Alerts;
   readonly members: Members;
   readonly invitations: Invitations;
   readonly subscriptions: Subscriptions;
@@ -295,6 +296,7 @@ export class Atlas {
     };
     this.views = new Views(c);
     this.favorites = new Favorites(c);
+    this.alerts = new Alerts(c);
     this.members = new Members(c);
     this.invitations = new Invitations(c);
     this.subscriptions = new Subscriptions(c);

@@ -74,6 +74,35 @@ export class Favorites extends Resource<Schemas["View"]> {
   }
 }
 
+/** The user's alerts on Dynamic Views. An API key has none: APIError `user_identity_required`. */
+export class Alerts extends Resource<Schemas["Alert"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/alerts", "alert", "alerts");
+  }
+
+  /** What the alerts told, the latest first, of one View or of all. */
+  entries(viewId?: string, options: Options = {}): AsyncGenerator<Schemas["AlertEntry"], void, undefined> {
+    return walk<Schemas["AlertEntry"]>(this.connection, "GET", this.path + "/entries", "entries", { view_id: viewId }, options);
+  }
+
+  /** Switches an alert on a View on. What matches now is known. */
+  upsert(viewId: string, options: Options = {}): Promise<Schemas["Alert"]> {
+    return this.put("/upsert", { view_id: viewId }, options);
+  }
+
+  /** Switches an alert off. There may be none. */
+  async delete(viewId: string, options: Options = {}): Promise<void> {
+    await this.drop(viewId, options);
+  }
+
+  /** Notes that the user looked at the entries of a View, up to a number or all. */
+  async see(viewId: string, { through, signal }: Options & { through?: number } = {}): Promise<Schemas["Alert"]> {
+    const body = through === undefined ? {} : { through };
+    const { alert } = await this.connection.data<Schemas["AlertData"]>("POST", `/workspace/views${segment(viewId)}/seen`, { body, signal });
+    return alert;
+  }
+}
+
 /** The users in the workspace. */
 export class Members extends Resource<Schemas["Member"]> {
   constructor(c: Connection) {

@@ -12,6 +12,7 @@ import (
 	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/workspace/alerts"
 	"atlas/workspace/book"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
@@ -44,7 +45,8 @@ const prepareTimeout = 10 * time.Second
 
 // wireHeld wires books and Views, their searches, and the projector, which has
 // an Elasticsearch client of its own. stopSweep ends the sweep. closeProjector
-// ends the rest; call it after the last request.
+// ends the rest; call it after the last request. unhurried searches for what runs beside
+// requests.
 func wireHeld(
 	ctx context.Context,
 	c Config,
@@ -56,7 +58,10 @@ func wireHeld(
 	metrics *telemetry.Metrics,
 	now func() time.Time,
 	log *slog.Logger,
-) (stopSweep, closeProjector func()) {
+) (stopSweep, closeProjector func(), unhurried *records.Records) {
+	global := &search.Engine{
+		Elastic: background, Names: engine.Names, Cursors: engine.Cursors, Words: engine.Words, Timeout: engine.Timeout,
+	}
 	projector := &projection.Projector{
 		Rows:     store,
 		System:   system,
@@ -64,16 +69,10 @@ func wireHeld(
 		Names:    c.Names(),
 		Settings: c.Held.Settings(),
 		Log:      log,
-		Global: &search.Engine{
-			Elastic: background,
-			Names:   engine.Names,
-			Cursors: engine.Cursors,
-			Words:   engine.Words,
-			Timeout: engine.Timeout,
-		},
-		Swept:  countSweeps(metrics),
-		Waited: metrics.OwnWrites,
-		Now:    now,
+		Global:   global,
+		Swept:    countSweeps(metrics),
+		Waited:   metrics.OwnWrites,
+		Now:      now,
 	}
 	prepare, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
@@ -93,7 +92,9 @@ func wireHeld(
 		Views:       service,
 		Memberships: &views.Memberships{Store: store, Records: engine, Changed: projector.Wake},
 		Favorites:   views.NewFavorites(store),
+		Alerts:      &alerts.Alerts{Store: store, Now: now},
 	}
 	s.Records = &records.Records{Searcher: engine, Faceter: engine, Freshness: projector, Overlays: store, Views: store}
-	return inBackground(projector.Sweep, log), projector.Close
+	unhurried = &records.Records{Searcher: global, Faceter: global, Freshness: projector, Overlays: store, Views: store}
+	return inBackground(projector.Sweep, log), projector.Close, unhurried
 }

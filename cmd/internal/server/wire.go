@@ -191,8 +191,8 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	}
 	wireSignIn(c, w, client, system, log)
 	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { keepFeed(ctx, c, background, store, system, log) }, log))
-	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, clock.Now, log)
-	w.jobs = append(w.jobs, stopSweep)
+	stopSweep, closeProjector, unhurriedRecords := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, clock.Now, log)
+	w.jobs = append(w.jobs, stopSweep, watchViews(store, system, unhurriedRecords, metrics, clock.Now, log))
 	w.backends = append(w.backends, closeProjector)
 	gauges{es, background, store, system, client, ledger, running.kinds}.register(metrics)
 	return w, nil

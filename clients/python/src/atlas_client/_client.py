@@ -17,6 +17,7 @@ from ._connection import Attempt, Connection, Retry, decoded
 from ._errors import AtlasError
 from ._source import Batch, Credits, Joins, Page, R, Source, batch_of, search_batch, without_none
 from ._workspace import (
+    Alerts,
     Favorites,
     Invitations,
     Members,
@@ -357,6 +358,7 @@ class Atlas:
         self.book = Books(c)
         self.views = Views(c)
         self.favorites = Favorites(c)
+        self.alerts = Alerts(c)
         self.members = Members(c)
         self.invitations = Invitations(c)
         self.subscriptions = Subscriptions(c)

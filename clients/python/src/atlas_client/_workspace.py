@@ -84,6 +84,34 @@ class Favorites(Resource[m.View]):
         return self._batch("/delete/batch", {"ids": list(view_ids)})
 
 
+class Alerts(Resource[m.Alert]):
+    """The user's alerts on Dynamic Views. An API key has none: APIError ``user_identity_required``."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/alerts", "alert", "alerts", m.Alert)
+
+    def entries(self, view_id: str | None = None) -> Iterator[m.AlertEntry]:
+        """What the alerts told, the latest first, of one View or of all."""
+        request = without_none(view_id=view_id)
+        return map(
+            m.AlertEntry.model_validate, walk(self._connection, "GET", self._path + "/entries", "entries", request)
+        )
+
+    def upsert(self, view_id: str) -> m.Alert:
+        """Switches an alert on a View on. What matches now is known."""
+        return self._put("/upsert", {"view_id": view_id})
+
+    def delete(self, view_id: str) -> None:
+        """Switches an alert off. There may be none."""
+        self._delete(view_id)
+
+    def see(self, view_id: str, *, through: int | None = None) -> m.Alert:
+        """Notes that the user looked at the entries of a View, up to a number or all."""
+        path = f"/workspace/views{segment(view_id)}/seen"
+        data = self._connection.data("POST", path, body=without_none(through=through))
+        return m.Alert.model_validate(data["alert"])
+
+
 class Members(Resource[m.Member]):
     """The users in the workspace."""
 

@@ -1,0 +1,172 @@
+// Package alerts has alerts on Views (docs/api.md, "Alerts"): which records began to match
+// a Dynamic View, who wants to know, and what of it they have seen.
+//
+// The feed of changes keeps no values, so what matches a View is stored, once for all who
+// have an alert on it. The Watcher compares it with what matches of the records that changed.
+// It compiles and searches nothing itself: workspace/records does.
+package alerts
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/views"
+)
+
+const (
+	// MaxAlerts is how many alerts a person can have in a workspace.
+	MaxAlerts = 100
+	// MaxMatches is how many records may match a watched View. Beyond it the alert rests.
+	MaxMatches = 100_000
+	// MaxIDs is how many of the records of an entry are named.
+	MaxIDs = 500
+	// Kept is how long entries are kept.
+	Kept = 30 * 24 * time.Hour
+)
+
+// State says what becomes of a watched View.
+type State string
+
+// The states.
+const (
+	// Waiting: what matches is not known yet.
+	Waiting State = "waiting"
+	// Watching: records that begin to match are told.
+	Watching State = "watching"
+	// Resting: more than MaxMatches records match, so none is told.
+	Resting State = "resting"
+)
+
+// States lists them.
+func States() []State { return []State{Waiting, Watching, Resting} }
+
+// Alert is a user's alert on a View.
+type Alert struct {
+	View    views.ID
+	Name    string
+	Dataset query.Dataset
+	State   State
+	// New counts the records that were told since the user looked.
+	New int
+	// Latest is the number of the View's latest entry, 0 for none.
+	Latest    int64
+	CreatedAt time.Time
+	SeenAt    *time.Time
+}
+
+// MarshalJSON encodes the alert as in docs/api.md, "Alerts".
+func (a Alert) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		View      views.ID `json:"view_id"`
+		Name      string   `json:"view_name"`
+		Dataset   string   `json:"dataset"`
+		State     State    `json:"state"`
+		New       int      `json:"new_count"`
+		Latest    int64    `json:"latest"`
+		CreatedAt *string  `json:"created_at"`
+		SeenAt    *string  `json:"seen_at"`
+	}{a.View, a.Name, a.Dataset.Singular(), a.State, a.New, a.Latest, workspace.FormatTime(&a.CreatedAt), workspace.FormatTime(a.SeenAt)})
+}
+
+// Entry says that records began to match a View.
+type Entry struct {
+	View views.ID
+	// Number counts the entries of the View, from 1.
+	Number int64
+	At     time.Time
+	// Count is how many records it is about. Records are the first MaxIDs of them by id.
+	Count   int
+	Records []uuid.UUID
+	// Seen says that the user looked since.
+	Seen bool
+}
+
+// MarshalJSON encodes the entry as in docs/api.md, "Alerts".
+func (e Entry) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		View    views.ID    `json:"view_id"`
+		Number  int64       `json:"number"`
+		At      *string     `json:"at"`
+		Count   int         `json:"count"`
+		Records []uuid.UUID `json:"record_ids"`
+		Seen    bool        `json:"seen"`
+	}{e.View, e.Number, workspace.FormatTime(&e.At), e.Count, e.Records, e.Seen})
+}
+
+// Store keeps the alerts of users.
+type Store interface {
+	// Alerts lists a user's alerts by the names of the Views, then id.
+	Alerts(ctx context.Context, in workspace.ID, user workspace.UserID, limit, offset int) ([]Alert, error)
+	// AddAlert adds an alert, or returns the one that is there: fault.ViewNotFound,
+	// fault.LimitReached beyond MaxAlerts, fault.Forbidden for no member, and the error of
+	// may. What is told before counts as seen.
+	AddAlert(
+		ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID, at time.Time, may func(views.View) error,
+	) (Alert, error)
+	// DeleteAlert deletes an alert. There may be none.
+	DeleteAlert(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID) error
+	// Entries lists what the user's alerts told since they began, the latest first, of one
+	// View or of all.
+	Entries(ctx context.Context, in workspace.ID, user workspace.UserID, view *views.ID, limit, offset int) ([]Entry, error)
+	// SeeView notes that the user looked at entries up to a number, nil for all:
+	// fault.NotFound without an alert.
+	SeeView(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID, through *int64, at time.Time) (Alert, error)
+}
+
+// Alerts are the alerts of users.
+type Alerts struct {
+	Store Store
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// List returns a page of a user's alerts.
+func (a *Alerts) List(ctx context.Context, in workspace.ID, user workspace.UserID, limit, offset int) ([]Alert, error) {
+	return a.Store.Alerts(ctx, in, user, limit, offset)
+}
+
+// Add switches an alert on. Errors: fault.ViewNotFound, fault.BadRequest for a View that
+// cannot be watched, fault.LimitReached.
+func (a *Alerts) Add(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID) (Alert, error) {
+	return a.Store.AddAlert(ctx, in, user, view, workspace.Clock(a.Now)(), CanWatch)
+}
+
+// CanWatch says why a View cannot be watched, nil if it can.
+func CanWatch(v views.View) error {
+	if v.Type != views.Dynamic {
+		return fault.New(fault.BadRequest, "view_id is a Static View: alerts are on Dynamic Views, whose records begin to match by themselves")
+	}
+	for _, c := range v.Definition.Fields {
+		if c.Field.Overlay {
+			return fault.New(
+				fault.BadRequest, "view_id has a condition on %s, which your workspace writes: alerts are on Views of the dataset's own values",
+				c.Field.Name,
+			)
+		}
+	}
+	return nil
+}
+
+// Delete switches an alert off. There may be none.
+func (a *Alerts) Delete(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID) error {
+	return a.Store.DeleteAlert(ctx, in, user, view)
+}
+
+// Entries returns a page of what the user's alerts told, of one View or of all.
+func (a *Alerts) Entries(
+	ctx context.Context, in workspace.ID, user workspace.UserID, view *views.ID, limit, offset int,
+) ([]Entry, error) {
+	return a.Store.Entries(ctx, in, user, view, limit, offset)
+}
+
+// See notes that the user looked at a View's entries up to a number, nil for all. It never
+// goes back.
+func (a *Alerts) See(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID, through *int64) (Alert, error) {
+	return a.Store.SeeView(ctx, in, user, view, through, workspace.Clock(a.Now)())
+}

@@ -1,0 +1,42 @@
+package alerts_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"atlas/workspace/alerts"
+)
+
+// A set is read as it was written, and packed ids are shorter than ids.
+func TestSetsAreKept(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		id := rapid.Custom(func(r *rapid.T) (id uuid.UUID) {
+			copy(id[:], rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 255}), 0, 16).Draw(r, "bytes"))
+			return id
+		})
+		s := alerts.Of(rapid.SliceOf(id).Draw(r, "ids")...)
+		packed, err := s.Pack()
+		if err != nil {
+			r.Fatal(err)
+		}
+		got, err := alerts.Unpack(packed)
+		if err != nil || !maps.Equal(s, got) || !slices.Equal(s.Sorted(), got.Sorted()) {
+			r.Fatalf("%v became %v: %v", s, got, err)
+		}
+		if again, err := alerts.Unpack(packed[:len(packed)/2]); err == nil {
+			r.Fatalf("half of %v is %v", s, again)
+		}
+	})
+	many := alerts.Set{}
+	for range 10_000 {
+		many[uuid.New()] = true
+	}
+	if packed, err := many.Pack(); err != nil || len(packed) > 15*len(many) {
+		t.Errorf("%d random ids take %d bytes: %v", len(many), len(packed), err)
+	}
+}

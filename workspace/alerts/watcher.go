@@ -1,0 +1,342 @@
+package alerts
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/internal/scan"
+	"atlas/internal/timer"
+	"atlas/search/changes"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/views"
+)
+
+const (
+	// interval is how often a Watcher looks.
+	interval = time.Second
+	// pageOfChanges is how many changes are compared at once: the records of a page are
+	// conditions of one search.
+	pageOfChanges = 10_000
+	// pageOfMatches is how many records a search returns.
+	pageOfMatches = 1000
+	// rest is how long a View rests before it is looked at again.
+	rest = time.Hour
+	// tidyEvery is how often old entries and Views without alerts are forgotten.
+	tidyEvery = time.Minute
+)
+
+// Watched is a View with an alert, as it is stored.
+type Watched struct {
+	View views.View
+	// Definition is how the View's definition is stored.
+	Definition []byte
+	// Version changes with the row: who changes it says which one it read.
+	Version int64
+	State   State
+	// Changed means that the definition is not the one that was compared last.
+	Changed bool
+	// Through is the place in the feed up to which changes are compared.
+	Through changes.Position
+	// At is when it was last compared with all records.
+	At time.Time
+}
+
+// Step is what a View is after its comparison with a part of the feed.
+type Step struct {
+	State   State
+	Through changes.Position
+	// Known is what matches from now on; nil leaves it as it is.
+	Known Set
+	// Whole means that all records were compared.
+	Whole bool
+	// Told are the records of a new entry, in order; none makes no entry.
+	Told []uuid.UUID
+}
+
+// Watches keeps what is known of watched Views. *postgres.System implements it.
+type Watches interface {
+	// WatchedViews are the Views with alerts of all workspaces.
+	WatchedViews(ctx context.Context) ([]Watched, error)
+	// KnownMatches are the records that are known to match; ok is false if the row has
+	// another version.
+	KnownMatches(ctx context.Context, w Watched) (known Set, ok bool, err error)
+	// StepWatched stores a step in one transaction. It stores nothing if the row has
+	// another version or the View another definition, or is gone.
+	StepWatched(ctx context.Context, w Watched, s Step, now time.Time) error
+	// MoveWatched moves Views past a part of the feed that changed nothing for them.
+	MoveWatched(ctx context.Context, all []Watched, to changes.Position) error
+	// TidyWatched deletes Views without alerts, and entries before a time.
+	TidyWatched(ctx context.Context, before time.Time) error
+	// WithLease runs work on one server at a time.
+	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
+}
+
+// Feed is the feed of changes of global records. *postgres.Store implements it.
+type Feed interface {
+	FeedHead(ctx context.Context) (changes.Position, time.Time, error)
+	ChangesAfter(ctx context.Context, d query.Dataset, after changes.Position, limit int) (changes.Page, bool, error)
+}
+
+// Searcher searches Views. *records.Records implements it.
+type Searcher interface {
+	SearchView(ctx context.Context, v views.View, q query.Query) (query.Page, error)
+}
+
+// Watcher makes the entries of alerts. Any number of servers may have one: a step that
+// another server made is not made again.
+type Watcher struct {
+	Watches Watches
+	Feed    Feed
+	Search  Searcher
+	// Who names the process in the lease.
+	Who string
+	// Busy reports whether an error is that another server works.
+	Busy func(error) bool
+	// Ran, when not nil, receives the outcome of each look: "ok" or "failed".
+	Ran func(outcome string)
+	Log *slog.Logger
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+
+	tidied time.Time
+}
+
+// Lease is the lease of the server that looks.
+const (
+	Lease    = "view alerts"
+	leaseTTL = 30 * time.Second
+)
+
+// Run looks until ctx ends.
+func (w *Watcher) Run(ctx context.Context) {
+	failing := false
+	for timer.Sleep(ctx, interval) == nil {
+		err := w.Watches.WithLease(ctx, Lease, w.Who, leaseTTL, w.Look)
+		if w.Busy(err) {
+			continue
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !failing:
+			w.Log.Warn("alerts on Views are not made; trying on", "error", err.Error())
+		case err == nil && failing:
+			w.Log.Info("alerts on Views are made again")
+		}
+		failing = err != nil
+		if w.Ran != nil {
+			w.Ran(map[bool]string{true: "failed", false: "ok"}[failing])
+		}
+	}
+}
+
+// Look compares the watched Views with what was published. A View that fails does not hold
+// up others.
+func (w *Watcher) Look(ctx context.Context) error {
+	now := workspace.Clock(w.Now)()
+	if now.Sub(w.tidied) >= tidyEvery || now.Before(w.tidied) {
+		if err := w.Watches.TidyWatched(ctx, now.Add(-Kept)); err != nil {
+			return err
+		}
+		w.tidied = now
+	}
+	all, err := w.Watches.WatchedViews(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	var following []Watched
+	for _, v := range all {
+		switch {
+		case v.State == Waiting, v.Changed, v.State == Resting && now.Sub(v.At) >= rest:
+			err = errors.Join(err, w.begin(ctx, v, now))
+		case v.State == Watching:
+			following = append(following, v)
+		}
+	}
+	slices.SortFunc(following, func(a, b Watched) int {
+		return cmp.Or(cmp.Compare(a.View.Dataset, b.View.Dataset), cmp.Compare(a.Through.Seq, b.Through.Seq),
+			bytes.Compare(a.Through.Publication[:], b.Through.Publication[:]))
+	})
+	for len(following) > 0 {
+		n := 1
+		for n < len(following) && following[n].View.Dataset == following[0].View.Dataset && following[n].Through == following[0].Through {
+			n++
+		}
+		err = errors.Join(err, w.follow(ctx, following[:n], now))
+		following = following[n:]
+	}
+	return err
+}
+
+// begin takes what matches as known.
+func (w *Watcher) begin(ctx context.Context, v Watched, now time.Time) error {
+	// The place is read first: what is published meanwhile is compared again.
+	head, _, err := w.Feed.FeedHead(ctx)
+	if err != nil {
+		return err
+	}
+	s := Step{State: Watching, Through: head, Whole: true}
+	if CanWatch(v.View) != nil { // the definition has another condition now
+		s.State, s.Known = Resting, Set{}
+		return w.Watches.StepWatched(ctx, v, s, now)
+	}
+	ids, err := w.matching(ctx, v.View, nil, MaxMatches+1)
+	switch {
+	case err != nil:
+		return err
+	case len(ids) > MaxMatches:
+		s.State, s.Known = Resting, Set{}
+	default:
+		s.Known = Of(ids...)
+	}
+	return w.Watches.StepWatched(ctx, v, s, now)
+}
+
+// follow compares Views of one dataset and one place with the part of the feed that
+// follows.
+func (w *Watcher) follow(ctx context.Context, all []Watched, now time.Time) error {
+	through := all[0].Through
+	page, known, err := w.Feed.ChangesAfter(ctx, all[0].View.Dataset, through, pageOfChanges)
+	switch {
+	case err != nil:
+		return err
+	case !known: // the feed was started over, or forgot
+		for _, v := range all {
+			err = errors.Join(err, w.begin(ctx, v, now))
+		}
+		return err
+	case page.Next == through:
+		return nil
+	}
+	return w.compare(ctx, all, page, now) // the rest is for the next look
+}
+
+// compare makes the entries of a page of changes. Equal definitions are searched for once.
+func (w *Watcher) compare(ctx context.Context, all []Watched, page changes.Page, now time.Time) error {
+	if len(page.Entries) == 0 {
+		return w.Watches.MoveWatched(ctx, all, page.Next)
+	}
+	among := Set{}
+	for _, e := range page.Entries {
+		among[e.ID] = true
+		if e.Op == changes.Merge {
+			among[e.Into] = true
+		}
+	}
+	candidates := among.Sorted()
+	slices.SortStableFunc(all, func(a, b Watched) int { return cmp.Compare(asOne(a), asOne(b)) })
+	var failed error
+	var found Set
+	for i, v := range all {
+		if i == 0 || asOne(v) != asOne(all[i-1]) || found == nil {
+			ids, err := w.matching(ctx, v.View, candidates, len(candidates))
+			if err != nil {
+				failed, found = errors.Join(failed, err), nil
+				continue
+			}
+			found = Of(ids...)
+		}
+		failed = errors.Join(failed, w.step(ctx, v, page, among, found, now))
+	}
+	return failed
+}
+
+// asOne is equal for Views of one dataset that match the same records. Contacts match that
+// a workspace holds, so their Views do so in one workspace.
+func asOne(w Watched) string {
+	if w.View.Dataset == query.Contacts {
+		return w.View.Workspace.String() + string(w.Definition)
+	}
+	return string(w.Definition)
+}
+
+// step compares what is known of a View with what matches of the records of a page.
+func (w *Watcher) step(ctx context.Context, v Watched, page changes.Page, among, found Set, now time.Time) error {
+	known, ok, err := w.Watches.KnownMatches(ctx, v)
+	if err != nil || !ok {
+		return err
+	}
+	s := Step{State: Watching, Through: page.Next}
+	s.Known, s.Told = advance(known, page.Entries, among, found)
+	if len(s.Known) > MaxMatches {
+		s = Step{State: Resting, Through: page.Next, Known: Set{}, Whole: true}
+	}
+	return w.Watches.StepWatched(ctx, v, s, now)
+}
+
+// advance is what is known after changes, nil if it stays the same, and what is told of
+// them. among are the records of the changes and found those of them that match. A record
+// that another became inherits that it is known.
+func advance(known Set, entries []changes.Entry, among, found Set) (after Set, told []uuid.UUID) {
+	changed := false
+	inherits := func() (more bool) {
+		for _, e := range entries {
+			if e.Op == changes.Merge && known[e.ID] && !known[e.Into] {
+				known[e.Into], changed, more = true, true, true
+			}
+		}
+		return more
+	}
+	for inherits() { // of records that became others that became others
+	}
+	for _, id := range among.Sorted() {
+		switch {
+		case found[id] && !known[id]:
+			known[id], changed = true, true
+			told = append(told, id)
+		case !found[id] && known[id]:
+			delete(known, id)
+			changed = true
+		}
+	}
+	if !changed {
+		return nil, nil
+	}
+	return known, told
+}
+
+// matching returns records that match a View, at most limit: of some, or of all if among
+// is nil.
+func (w *Watcher) matching(ctx context.Context, v views.View, among []uuid.UUID, limit int) (ids []uuid.UUID, err error) {
+	// Addresses are not searched: that one is there would tell for nothing.
+	q := query.Query{
+		Dataset: v.Dataset, Base: query.Base{Kind: query.View}, Sort: query.DefaultSort(v.Dataset),
+		Limit: min(limit, pageOfMatches), WithoutPrivate: true,
+	}
+	if among != nil {
+		id, _ := query.FieldNamed(v.Dataset, "id")
+		texts := make([]string, len(among))
+		for i, one := range among {
+			texts[i] = one.String()
+		}
+		q.Where = query.All{query.Terms{Field: &id, Values: texts}}
+	}
+	for more := true; more && len(ids) < limit; more = q.After != "" {
+		page, err := w.Search.SearchView(ctx, v, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range page.Rows {
+			var one uuid.UUID
+			var unreadable error
+			err := scan.Pick(row, []string{"id"}, func(_ int, value jsontext.Value) { unreadable = json.Unmarshal(value, &one) })
+			if err := errors.Join(err, unreadable); err != nil {
+				return nil, fault.Wrap(err, fault.Internal, "a record is unreadable")
+			}
+			ids = append(ids, one)
+		}
+		q.After = page.Next
+	}
+	return ids, nil
+}

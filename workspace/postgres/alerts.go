@@ -1,0 +1,151 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+	"atlas/workspace/alerts"
+	"atlas/workspace/views"
+)
+
+var _ alerts.Store = (*Store)(nil)
+
+// alertQuery reads alerts of a user ($2) of a workspace ($1). rest is appended to the
+// WHERE clause.
+func alertQuery(rest string) string {
+	return `
+	SELECT a.view_id, v.name, v.dataset, w.state, w.latest, a.created_at, a.seen_at,
+	       (SELECT coalesce(sum(e.records), 0) FROM view_alert_entries e
+	        WHERE e.workspace_id = $1 AND e.view_id = a.view_id AND e.number > a.seen)
+	FROM view_alerts a JOIN watched_views w USING (workspace_id, view_id)
+	JOIN views v ON v.workspace_id = a.workspace_id AND v.id = a.view_id
+	WHERE a.workspace_id = $1 AND a.user_id = $2 ` + rest
+}
+
+func collectAlert(row pgx.CollectableRow) (a alerts.Alert, err error) {
+	err = row.Scan((*uuid.UUID)(&a.View), &a.Name, &a.Dataset, &a.State, &a.Latest, &a.CreatedAt, &a.SeenAt, &a.New)
+	return a, err
+}
+
+// Alerts implements alerts.Store.
+func (s *Store) Alerts(ctx context.Context, in workspace.ID, user workspace.UserID, limit, offset int) ([]alerts.Alert, error) {
+	return queryAll(ctx, s, in, collectAlert, alertQuery(`ORDER BY v.name_folded, v.id LIMIT $3 OFFSET $4`),
+		arg(in), arg(user), limit, offset)
+}
+
+// AddAlert implements alerts.Store. It locks the user's membership, which serializes the
+// user's changes, then the View.
+func (s *Store) AddAlert(
+	ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID, at time.Time, may func(views.View) error,
+) (a alerts.Alert, err error) {
+	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `SELECT FROM members WHERE workspace_id = $1 AND user_id = $2 FOR NO KEY UPDATE`, arg(in), arg(user))
+		if err == nil && tag.RowsAffected() == 0 {
+			return fault.New(fault.Forbidden, "you are no member of this workspace")
+		}
+		if err != nil {
+			return err
+		}
+		if err := lockView(ctx, tx, in, view, "FOR SHARE"); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, viewQuery(`AND v.id = $3`), arg(in), arg(user), arg(view))
+		if err != nil {
+			return err
+		}
+		v, err := pgx.CollectExactlyOneRow(rows, collectView(in))
+		if err != nil {
+			return err
+		}
+		if err := may(v); err != nil {
+			return err
+		}
+		a, err = oneAlert(ctx, tx, in, user, view)
+		if !noRows(err) {
+			return err
+		}
+		err = checkLimit(ctx, tx, in, rowLimit{
+			name: "view_alerts", items: "alerts of yours", advice: "switch one off first", max: alerts.MaxAlerts,
+			rows: `view_alerts WHERE workspace_id = $1 AND user_id = $2`, args: []any{arg(user)},
+		})
+		if err != nil {
+			return err
+		}
+		// Without an alert nobody compared: what matches is known anew. The time keeps the row
+		// from being forgotten.
+		_, err = tx.Exec(ctx, `
+			INSERT INTO watched_views AS w (workspace_id, view_id, state, compared_at, alerted_at)
+			VALUES ($1, $2, 'waiting', $3, clock_timestamp())
+			ON CONFLICT ON CONSTRAINT watched_views_pkey DO UPDATE SET alerted_at = clock_timestamp(), version = w.version + 1,
+				state = CASE WHEN EXISTS (SELECT FROM view_alerts a WHERE a.workspace_id = $1 AND a.view_id = $2) THEN w.state ELSE 'waiting' END`,
+			arg(in), arg(view), at)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO view_alerts (workspace_id, user_id, view_id, since, seen, created_at)
+			SELECT $1, $2, $3, latest, latest, $4 FROM watched_views WHERE workspace_id = $1 AND view_id = $3`,
+			arg(in), arg(user), arg(view), at)
+		if err != nil {
+			return err
+		}
+		a, err = oneAlert(ctx, tx, in, user, view)
+		return err
+	})
+	return a, err
+}
+
+func oneAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, view views.ID) (a alerts.Alert, err error) {
+	rows, err := tx.Query(ctx, alertQuery(`AND a.view_id = $3`), arg(in), arg(user), arg(view))
+	if err != nil {
+		return a, err
+	}
+	return pgx.CollectExactlyOneRow(rows, collectAlert)
+}
+
+// DeleteAlert implements alerts.Store.
+func (s *Store) DeleteAlert(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID) error {
+	return s.change(ctx, in, `DELETE FROM view_alerts WHERE workspace_id = $1 AND user_id = $2 AND view_id = $3`,
+		[]any{arg(in), arg(user), arg(view)}, func(pgx.Rows) error { return nil })
+}
+
+// Entries implements alerts.Store.
+func (s *Store) Entries(
+	ctx context.Context, in workspace.ID, user workspace.UserID, view *views.ID, limit, offset int,
+) ([]alerts.Entry, error) {
+	return queryAll(ctx, s, in, func(row pgx.CollectableRow) (e alerts.Entry, err error) {
+		err = row.Scan((*uuid.UUID)(&e.View), &e.Number, &e.At, &e.Count, &e.Records, &e.Seen)
+		return e, err
+	}, `
+		SELECT e.view_id, e.number, e.at, e.records, e.record_ids, e.number <= a.seen
+		FROM view_alerts a JOIN view_alert_entries e USING (workspace_id, view_id)
+		WHERE a.workspace_id = $1 AND a.user_id = $2 AND e.number > a.since AND ($3::uuid IS NULL OR a.view_id = $3)
+		ORDER BY e.at DESC, e.view_id, e.number DESC LIMIT $4 OFFSET $5`, arg(in), arg(user), (*uuid.UUID)(view), limit, offset)
+}
+
+// SeeView implements alerts.Store.
+func (s *Store) SeeView(
+	ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID, through *int64, at time.Time,
+) (a alerts.Alert, err error) {
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			UPDATE view_alerts a SET seen = greatest(a.seen, least(w.latest, coalesce($4, w.latest))), seen_at = $5
+			FROM watched_views w
+			WHERE a.workspace_id = $1 AND a.user_id = $2 AND a.view_id = $3 AND w.workspace_id = $1 AND w.view_id = $3`,
+			arg(in), arg(user), arg(view), through, at)
+		if err != nil {
+			return err
+		}
+		a, err = oneAlert(ctx, tx, in, user, view)
+		if noRows(err) {
+			return fault.Wrap(err, fault.NotFound, "you have no alert on this View")
+		}
+		return err
+	})
+	return a, err
+}

@@ -1,0 +1,106 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/search/changes"
+	"atlas/workspace/alerts"
+	"atlas/workspace/views"
+)
+
+var _ alerts.Watches = (*System)(nil)
+
+// WatchedViews implements alerts.Watches.
+func (s *System) WatchedViews(ctx context.Context) ([]alerts.Watched, error) {
+	return collect(ctx, s, func(row pgx.CollectableRow) (w alerts.Watched, err error) {
+		err = row.Scan((*uuid.UUID)(&w.View.Workspace), (*uuid.UUID)(&w.View.ID), &w.View.Dataset, &w.View.Type, &w.View.Revision,
+			&w.Definition, &w.Version, &w.State, &w.Changed, &w.Through.Publication, &w.Through.Seq, &w.At)
+		if err == nil {
+			w.View.Definition, err = views.ReadDefinition(w.Definition, w.View.Dataset, w.View.Type)
+		}
+		return w, err
+	}, `SELECT v.workspace_id, v.id, v.dataset, v.view_type, v.revision, v.definition, w.version, w.state,
+	           w.definition IS DISTINCT FROM v.definition, w.publication, w.seq, w.compared_at
+	    FROM watched_views w JOIN views v ON v.workspace_id = w.workspace_id AND v.id = w.view_id
+	    WHERE EXISTS (SELECT FROM view_alerts a WHERE a.workspace_id = w.workspace_id AND a.view_id = w.view_id)
+	    ORDER BY v.workspace_id, v.id`)
+}
+
+// KnownMatches implements alerts.Watches.
+func (s *System) KnownMatches(ctx context.Context, w alerts.Watched) (known alerts.Set, ok bool, err error) {
+	var packed []byte
+	err = s.pool.QueryRow(ctx, `SELECT matched FROM watched_views WHERE workspace_id = $1 AND view_id = $2 AND version = $3`,
+		arg(w.View.Workspace), arg(w.View.ID), w.Version).Scan(&packed)
+	if noRows(err) {
+		return nil, false, nil
+	}
+	if err == nil {
+		known, err = alerts.Unpack(packed)
+	}
+	return known, err == nil, toFault(err)
+}
+
+// StepWatched implements alerts.Watches. What is known, the place in the feed and the entry
+// change together, so whoever is killed before has done nothing, and after it everything.
+func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.Step, now time.Time) error {
+	var packed []byte
+	if step.Known != nil {
+		var err error
+		if packed, err = step.Known.Pack(); err != nil {
+			return err
+		}
+	}
+	return s.inWorkspace(ctx, w.View.Workspace, func(tx pgx.Tx) error {
+		// A change of the definition waits, or is seen.
+		var number int64
+		err := tx.QueryRow(ctx, `
+			WITH v AS MATERIALIZED (
+				SELECT definition FROM views WHERE workspace_id = $1 AND id = $2 AND definition = $4::jsonb FOR SHARE
+			)
+			UPDATE watched_views w SET version = version + 1, definition = v.definition, state = $5, matched = coalesce($6, matched),
+				publication = $7, seq = $8, compared_at = CASE WHEN $9 THEN $10 ELSE compared_at END,
+				latest = latest + CASE WHEN $11 THEN 1 ELSE 0 END
+			FROM v WHERE w.workspace_id = $1 AND w.view_id = $2 AND w.version = $3 RETURNING w.latest`,
+			arg(w.View.Workspace), arg(w.View.ID), w.Version, string(w.Definition), step.State, packed,
+			step.Through.Publication, step.Through.Seq, step.Whole, now, len(step.Told) > 0).Scan(&number)
+		if noRows(err) {
+			return nil
+		}
+		if err != nil || len(step.Told) == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO view_alert_entries (workspace_id, view_id, number, at, records, record_ids) VALUES ($1, $2, $3, $4, $5, $6)`,
+			arg(w.View.Workspace), arg(w.View.ID), number, now, len(step.Told), step.Told[:min(len(step.Told), alerts.MaxIDs)])
+		return err
+	})
+}
+
+// MoveWatched implements alerts.Watches.
+func (s *System) MoveWatched(ctx context.Context, all []alerts.Watched, to changes.Position) error {
+	workspaces, ids, versions := make([]uuid.UUID, len(all)), make([]uuid.UUID, len(all)), make([]int64, len(all))
+	for i, w := range all {
+		workspaces[i], ids[i], versions[i] = arg(w.View.Workspace), arg(w.View.ID), w.Version
+	}
+	_, err := s.pool.Exec(ctx, `
+		UPDATE watched_views w SET version = w.version + 1, publication = $4, seq = $5
+		FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS o (workspace_id, view_id, version)
+		WHERE w.workspace_id = o.workspace_id AND w.view_id = o.view_id AND w.version = o.version`,
+		workspaces, ids, versions, to.Publication, to.Seq)
+	return toFault(err)
+}
+
+// TidyWatched implements alerts.Watches.
+func (s *System) TidyWatched(ctx context.Context, before time.Time) error {
+	_, err := s.pool.Exec(ctx, `DELETE FROM view_alert_entries WHERE at < $1`, before)
+	if err == nil {
+		_, err = s.pool.Exec(ctx, `
+			DELETE FROM watched_views w
+			WHERE alerted_at < clock_timestamp() - interval '1 minute' AND NOT EXISTS (SELECT FROM view_alerts a WHERE a.workspace_id = w.workspace_id AND a.view_id = w.view_id)`)
+	}
+	return toFault(err)
+}
