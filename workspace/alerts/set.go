@@ -81,5 +81,8 @@ func Unpack(packed []byte) (Set, error) {
 		}
 		s[id] = true
 	}
+	if _, err := r.ReadByte(); err != io.EOF {
+		return nil, fmt.Errorf("a stored set of records does not end: %w", err)
+	}
 	return s, nil
 }
