@@ -35,7 +35,7 @@ RULES = {
 # What methods of the client return.
 ANSWERS = """AccountWithRelated ContactWithRelated ProjectWithRelated SignalWithRelated
 WorkspaceAccountRow WorkspaceContactRow WorkspaceProjectRow WorkspaceAccount WorkspaceContact WorkspaceProject
-ViewAccountRow ViewContactRow ViewProjectRow View Member Invitation Skill ListedSkill SignalSubscription
+ViewAccountRow ViewContactRow ViewProjectRow View Alert AlertEntry Member Invitation Skill ListedSkill SignalSubscription
 GetWorkspaceData GetCreditsData GetUsageData Release CoverageValue Descriptor Suggestion FacetCounts Reading
 CreateInvitationData AcceptInvitationData Webhook WebhookDelivery WorkspaceChange
 AccountMatchResult ContactMatchResult AccountJoinRow WorkspaceAccountJoinRow""".split()

@@ -533,3 +533,82 @@ func TestCursorsBeforeTheView(t *testing.T) {
 		}
 	}
 }
+
+func TestAlertsOverHTTP(t *testing.T) {
+	t.Parallel()
+	w := newViewWorld(t)
+	dynamic := w.create(t, w.member, viewBody("project", "dynamic", "All"))
+	static := w.create(t, w.member, viewBody("project", "static", "Some"))
+	scored := w.create(t, w.member, `{"dataset":"account","view_type":"dynamic","name":"Best","definition":{"version":1,"q":"","fields":{"atlas_score":{"min":"80"}}}}`)
+	ask := func(method, path, body string, status int, into any) {
+		t.Helper()
+		a := w.call(t, w.member, method, "/workspace"+path+w.in, body)
+		if a.status != status {
+			t.Fatalf("%s %s: %d %s", method, path, a.status, a.text)
+		}
+		if into != nil {
+			a.into(t, into, nil)
+		}
+	}
+	upsert := func(id string, status int) {
+		t.Helper()
+		ask("POST", "/alerts/upsert?", `{"view_id":"`+id+`"}`, status, nil)
+	}
+	upsert(dynamic.ID, 200)
+	upsert(dynamic.ID, 200)
+	upsert(static.ID, 400)
+	upsert(scored.ID, 400)
+	var alerts struct {
+		Alerts []struct {
+			View  string `json:"view_id"`
+			Name  string `json:"view_name"`
+			State string
+			New   int     `json:"new_count"`
+			Seen  *string `json:"seen_at"`
+		}
+	}
+	ask("GET", "/alerts?", "", 200, &alerts)
+	if len(alerts.Alerts) != 1 || alerts.Alerts[0].View != dynamic.ID || alerts.Alerts[0].Name != "All" || alerts.Alerts[0].State != "waiting" {
+		t.Errorf("%+v", alerts)
+	}
+	w.exec(t, `UPDATE watched_views SET latest = 2, state = 'watching' WHERE view_id = $1`, dynamic.ID)
+	w.exec(t, `
+		INSERT INTO view_alert_entries SELECT workspace_id, view_id, n, now(), n, ARRAY[view_id]
+		FROM watched_views, generate_series(1, 2) n WHERE view_id = $1`, dynamic.ID)
+	var entries struct {
+		Entries []struct {
+			Number, Count int
+			Records       []string `json:"record_ids"`
+			Seen          bool
+		}
+	}
+	ask("GET", "/alerts/entries?view_id="+dynamic.ID+"&limit=1&", "", 200, &entries)
+	if len(entries.Entries) != 1 || entries.Entries[0].Number != 2 || entries.Entries[0].Count != 2 || entries.Entries[0].Seen {
+		t.Errorf("%+v", entries)
+	}
+	ask("GET", "/alerts/entries?view_id=x&", "", 400, nil)
+	for _, c := range []struct {
+		body string
+		left int
+	}{{`{"through":0}`, 3}, {`{"through":1}`, 2}, {`{}`, 0}, {`{"through":1}`, 0}} {
+		var seen struct {
+			Alert struct {
+				New int `json:"new_count"`
+			}
+		}
+		ask("POST", "/views/"+dynamic.ID+"/seen?", c.body, 200, &seen)
+		if seen.Alert.New != c.left {
+			t.Errorf("%s leaves %d, want %d", c.body, seen.Alert.New, c.left)
+		}
+	}
+	ask("GET", "/alerts?", "", 200, &alerts)
+	if alerts.Alerts[0].New != 0 || alerts.Alerts[0].Seen == nil {
+		t.Errorf("%+v", alerts)
+	}
+	ask("POST", "/views/"+static.ID+"/seen?", `{}`, 404, nil)
+	ask("DELETE", "/alerts/"+dynamic.ID+"?", "", 200, nil)
+	ask("GET", "/alerts?", "", 200, &alerts)
+	if len(alerts.Alerts) != 0 {
+		t.Errorf("%+v", alerts)
+	}
+}

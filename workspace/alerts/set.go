@@ -32,7 +32,7 @@ func (s Set) Sorted() []uuid.UUID {
 }
 
 // Pack writes the ids in order: their number, for each how many bytes it shares with the one
-// before, then the other bytes of all. It is deflated. Random ids take less than 15 bytes
+// before, then the other bytes of all. It is deflated. Random ids take about 15 bytes
 // each.
 func (s Set) Pack() ([]byte, error) {
 	var before uuid.UUID

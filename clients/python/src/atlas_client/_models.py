@@ -7,6 +7,18 @@ from typing import Any, Literal
 from datetime import date
 
 
+class AlertEntry(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    view_id: str
+    number: int = Field(..., description="Counts the entries of the View.")
+    at: AwareDatetime
+    count: int = Field(..., description="How many records began to match.")
+    record_ids: list[str] = Field(..., description="The first of them by id.")
+    seen: bool
+
+
 class Box(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -689,6 +701,23 @@ class AccountViewDefinitionFields(BaseModel):
         None,
         description="When the latest signal that names the firm was detected; whole UTC days, both inclusive, `after` not later than `before`.",
     )
+
+
+class Alert(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    view_id: str
+    view_name: str
+    dataset: str
+    state: str = Field(
+        ...,
+        description="`waiting`: what matches is being read. `resting`: more than 100,000 records match, or the definition is of a kind that cannot be watched; nothing is told.",
+    )
+    new_count: int = Field(..., description="Records told since one looked.")
+    latest: int = Field(..., description="The number of the View's latest entry; 0 when there is none.")
+    created_at: AwareDatetime
+    seen_at: AwareDatetime | None
 
 
 class BucketCount(BaseModel):

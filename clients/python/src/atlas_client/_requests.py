@@ -126,6 +126,10 @@ class AccountValueFacetMeasure(TypedDict, closed=True):
 CityItem: TypeAlias = str
 
 
+class AlertUpsert(TypedDict, closed=True):
+    view_id: str
+
+
 class Box(TypedDict, closed=True):
     north: float
     south: float
@@ -1022,6 +1026,10 @@ class ViewRecordToAdd(TypedDict, closed=True):
 class ViewRecordsSearchRequestSort(TypedDict, closed=True):
     field: Literal["name", "projects_count", "created_at", "last_signal_at", "signals_count"]
     order: Literal["asc", "desc"]
+
+
+class ViewSeen(TypedDict, closed=True):
+    through: NotRequired[int]
 
 
 ViewType: TypeAlias = Literal["dynamic", "static"]

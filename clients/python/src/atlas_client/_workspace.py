@@ -94,7 +94,8 @@ class Alerts(Resource[m.Alert]):
         """What the alerts told, the latest first, of one View or of all."""
         request = without_none(view_id=view_id)
         return map(
-            m.AlertEntry.model_validate, walk(self._connection, "GET", self._path + "/entries", "entries", request)
+            m.AlertEntry.model_validate,
+            walk(self._connection, "GET", self._path + "/entries", "entries", request),
         )
 
     def upsert(self, view_id: str) -> m.Alert:
