@@ -568,7 +568,8 @@ func TestAlertsOverHTTP(t *testing.T) {
 		}
 	}
 	ask("GET", "/alerts?", "", 200, &alerts)
-	if len(alerts.Alerts) != 1 || alerts.Alerts[0].View != dynamic.ID || alerts.Alerts[0].Name != "All" || alerts.Alerts[0].State != "waiting" {
+	if len(alerts.Alerts) != 1 || alerts.Alerts[0].View != dynamic.ID || alerts.Alerts[0].Name != "All" ||
+		alerts.Alerts[0].State != "waiting" {
 		t.Errorf("%+v", alerts)
 	}
 	w.exec(t, `UPDATE watched_views SET latest = 2, state = 'watching' WHERE view_id = $1`, dynamic.ID)
