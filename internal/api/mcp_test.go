@@ -124,7 +124,8 @@ func TestAgentsTools(t *testing.T) {
 		"search_many", `{"searches":[{"dataset":"accounts","limit":26},{"dataset":"accounts","limit":25}]}`, "at most 50, and these are 51",
 	)
 	me.refused("search_many", `{"searches":[]}`, "searches are 1 to 20")
-	me.refused("search_many", `{"searches":`+"["+strings.Repeat(`{"dataset":"accounts"},`, 20)+`{"dataset":"accounts"}]}`, "searches are 1 to 20")
+	many21 := `{"searches":[` + strings.Repeat(`{"dataset":"accounts"},`, 20) + `{"dataset":"accounts"}]}`
+	me.refused("search_many", many21, "searches are 1 to 20")
 	me.ok("get_records", fmt.Sprintf(`{"dataset":"accounts","ids":[%q,%q],"include":["projects"]}`, searchtest.ID("a", 1), unknownID))
 	me.ok("match_records", `{"dataset":"accounts","inputs":[{"ref":"1","name":"firm 07"},{"ref":"2","name":"nobody at all"}]}`)
 	me.ok("update_book", `{"dataset":"accounts","action":"upsert","items":`+accountItems(3)+`}`)
