@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"net/url"
 	"strings"
@@ -77,6 +78,12 @@ func (b *Book[R, U]) Delete(ctx context.Context, id string) error {
 // DeleteAll is Delete for 1 to 100 records.
 func (b *Book[R, U]) DeleteAll(ctx context.Context, all []string) (Batch[Nothing], error) {
 	return deleteBatch(ctx, b.conn, b.path, all)
+}
+
+// History iterates over the changes of what the workspace says of a record and of its places
+// in Static Views, the newest first. Each has the names of fields, no values.
+func (b *Book[R, U]) History(ctx context.Context, id string) iter.Seq2[WorkspaceChange, error] {
+	return list[WorkspaceChange](ctx, b.conn, b.path+segment(id)+"/history", "changes", nil)
 }
 
 // Change sets or clears a text. The zero Change keeps the value.

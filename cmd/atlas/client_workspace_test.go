@@ -46,6 +46,13 @@ func bookOf[R, U any](
 	if found := collect(t, b.All(ctx, client.Search{Filters: client.Filters{"tags": client.Is("a")}})); len(found) != 1 {
 		t.Errorf("%+v", found)
 	}
+	changes := collect(t, b.History(ctx, ids[0])) // told once no earlier transaction is in progress
+	for until := time.Now().Add(30 * time.Second); len(changes) == 0 && time.Now().Before(until); {
+		changes = collect(t, b.History(ctx, ids[0]))
+	}
+	if len(changes) == 0 || changes[0].ID != ids[0] || changes[0].At.IsZero() || len(changes[0].Changed) == 0 {
+		t.Errorf("%+v", changes)
+	}
 	if err := b.Delete(ctx, ids[0]); err != nil {
 		t.Error(err)
 	}

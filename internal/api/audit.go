@@ -20,10 +20,14 @@ type Audit interface {
 	Wait(ctx context.Context, in workspace.ID, r query.FeedRequest, after audit.Position, stop func() bool) error
 	Read(ctx context.Context, in workspace.ID, r query.WorkspaceChangesRequest, after audit.Position) (audit.Answer, error)
 	History(ctx context.Context, in workspace.ID, id uuid.UUID, limit int) (audit.Answer, error)
+	RecordHistory(ctx context.Context, in workspace.ID, d query.Dataset, id uuid.UUID, limit, offset int) ([]audit.Change, error)
 }
 
+// defaultHistory is how many changes of a record a page has unless the request says otherwise.
+const defaultHistory = 25
+
 func (s *Server) auditRoutes() []Route {
-	return []Route{
+	routes := []Route{
 		{Method: "POST", Path: "/workspace/changes", Operation: "read_workspace_changes",
 			Scope: workspace.WorkspaceWrite, Throttling: Limited, Caller: Admins, ReadOnly: true, Budget: Budget{placesChanges, 0, 128},
 			endpoint: takes(query.WorkspaceChangesRule, s.readWorkspaceChanges),
@@ -37,6 +41,25 @@ func (s *Server) auditRoutes() []Route {
 				data: schema.Array(workspaceChangeSchema, 0, query.MaxChanges), metadata: changesMetadataSchema,
 				codes: []fault.Code{fault.CursorTooOld},
 			}},
+	}
+	for _, d := range query.Held {
+		routes = append(routes, Route{
+			Method: "GET", Path: "/workspace/" + string(d) + "/:id/history", Operation: "list_workspace_" + d.Singular() + "_history",
+			Scope: workspace.WorkspaceRead, Budget: Budget{placesRecords, 0, 64},
+			endpoint: lists("changes", defaultHistory, s.recordHistory(d)),
+			doc: operationDoc{
+				tag: tagBook, summary: "Who changed what the workspace says of " + article(d) + ", and when, newest first",
+				text:   "What is kept of its place in the book (`overlay`) and in Static Views (`membership`): the names of fields, no values. Changes are kept for 90 days, unless the operator says otherwise. A record without any has none.",
+				params: pageParams(defaultHistory), data: listOf("changes", workspaceChangeSchema), metadata: listMetadataSchema,
+			},
+		})
+	}
+	return routes
+}
+
+func (s *Server) recordHistory(d query.Dataset) func(*call, listMetadata) ([]audit.Change, error) {
+	return func(c *call, m listMetadata) ([]audit.Change, error) {
+		return s.Audit.RecordHistory(c.Context(), c.workspace(), d, c.pathID("id"), m.Limit, m.Offset)
 	}
 }
 

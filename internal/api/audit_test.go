@@ -3,12 +3,15 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"atlas/search/query"
+	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -139,5 +142,81 @@ func TestChangesOfTheWorkspace(t *testing.T) {
 	); a.code() != "cursor_too_old" ||
 		a.status != 410 {
 		t.Errorf("a forgotten cursor: %d %s", a.status, a.code())
+	}
+}
+
+// Members read who changed what the workspace says of a record, also those who may not read
+// all changes; nothing of other workspaces, of other records, or of other datasets.
+func TestHistoryOfARecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	data := searchtest.NewWorld()
+	for i := range 3 {
+		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm"}`, searchtest.ID("a", i))))
+	}
+	w.load(t, data)
+	w.holds(t)
+	in, other := w.workspace(t, "History", workspace.Pro, 1000), w.workspace(t, "Another", workspace.Pro, 1000)
+	keyID, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
+	_, othersKey := w.key(t, people.NewKey{Workspaces: []workspace.ID{other}})
+	member := w.member(t, in, "plain-"+uuid.NewString()+"@example.com", people.MemberRole)
+	token := tokenFor(t, member)
+	as := "?workspace_id=" + in.String()
+	record := searchtest.ID("a", 1)
+	upsert := func(token, query, body string) {
+		t.Helper()
+		w.call(t, token, "POST", "/workspace/accounts/upsert"+query, body).into(t, nil, nil)
+	}
+	upsert(key, "", fmt.Sprintf(`{"account_id":%q,"notes":"first","tags":["a"]}`, record))
+	upsert(key, "", fmt.Sprintf(`{"account_id":%q,"notes":"of another record"}`, searchtest.ID("a", 2)))
+	upsert(othersKey, "", fmt.Sprintf(`{"account_id":%q,"workspace_status":"of another workspace"}`, record))
+	upsert(token, as, fmt.Sprintf(`{"account_id":%q,"notes":"second"}`, record))
+	var made struct{ View struct{ ID string } }
+	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"A list"}`).into(t, &made, nil)
+	w.call(
+		t, token, "POST", "/workspace/views/"+made.View.ID+"/records/add/batch"+as, fmt.Sprintf(`{"inputs":[{"record_id":%q}]}`, record),
+	).into(t, nil, nil)
+	w.call(t, token, "DELETE", "/workspace/accounts/"+record+as, "").into(t, nil, nil)
+
+	history := func(token, path string) (changes []workspaceChange) {
+		t.Helper()
+		var data struct{ Changes []workspaceChange }
+		w.call(t, token, "GET", path, "").into(t, &data, nil)
+		return data.Changes
+	}
+	path := "/workspace/accounts/" + record + "/history"
+	var got []workspaceChange // all of it once no earlier transaction is in progress
+	for until := time.Now().Add(30 * time.Second); len(got) < 4 && time.Now().Before(until); {
+		got = history(token, path+as)
+	}
+	if len(got) != 4 {
+		t.Fatalf("%+v", got)
+	}
+	user, byKey := fmt.Sprintf(`{"user_id":%q}`, member.ID), fmt.Sprintf(`{"key_id":%q}`, keyID)
+	for i, want := range []workspaceChange{
+		{Op: "delete", Kind: "overlay", By: json.RawMessage(user), Changed: []string{}},
+		{Op: "upsert", Kind: "membership", ViewID: made.View.ID, By: json.RawMessage(user), Changed: []string{}},
+		{Op: "upsert", Kind: "overlay", By: json.RawMessage(user), Changed: []string{"notes"}},
+		{Op: "upsert", Kind: "overlay", By: json.RawMessage(byKey), Changed: []string{"atlas_score", "atlas_trend", "notes", "tags"}},
+	} {
+		if i+1 < len(got) && got[i+1].At.After(got[i].At) {
+			t.Errorf("%v is before %v", got[i].At, got[i+1].At)
+		}
+		got[i].At, want.ID, want.Dataset = time.Time{}, record, "accounts"
+		if diff := cmp.Diff(want, got[i]); diff != "" {
+			t.Errorf("change %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if page := history(token, path+as+"&limit=1&offset=2"); len(page) != 1 || page[0].Op != "upsert" || page[0].Kind != "overlay" {
+		t.Errorf("%+v", page)
+	}
+	if none := history(key, "/workspace/projects/"+record+"/history"); len(none) != 0 {
+		t.Errorf("of another dataset: %+v", none)
+	}
+	if theirs := history(othersKey, path); len(theirs) != 1 || !slices.Contains(theirs[0].Changed, "workspace_status") {
+		t.Errorf("of another workspace: %+v", theirs)
+	}
+	if code := w.call(t, othersKey, "GET", path+as, "").code(); code == "" {
+		t.Error("a key reads the history of a workspace that is not its own")
 	}
 }

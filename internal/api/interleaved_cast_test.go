@@ -123,6 +123,7 @@ func init() {
 		interleaved["facet_workspace_"+string(d)] = asked{path: path + "/facets", body: `{"facets":[{"field":"tags"}]}`}
 		interleaved["read_workspace_"+string(d)] = asked{path: path + "/read", body: `{"query":"calgary"}`}
 		interleaved["get_workspace_"+one] = asked{path: path + "/{" + one + "1}"}
+		interleaved["list_workspace_"+one+"_history"] = asked{path: path + "/{" + one + "1}/history"}
 		interleaved["upsert_workspace_"+one] = asked{
 			path: path + "/upsert", body: `{"` + one + `_id":"{` + one + `2}","notes":"{new}"}`, writes: true,
 		}

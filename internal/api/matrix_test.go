@@ -289,10 +289,11 @@ func bookRows(d query.Dataset) map[string]row {
 	path, one := "/workspace/"+string(d), d.Singular()
 	none := verdict{404, "not_found"}
 	return map[string]row{
-		"facet_workspace_" + string(d):  {method: "POST", path: path + "/facets", body: `{}`, scope: wsRead, ok: fine},
-		"read_workspace_" + string(d):   {method: "POST", path: path + "/read", body: `{"query":"x"}`, scope: wsRead, ok: fine},
-		"search_workspace_" + string(d): {method: "POST", path: path + "/search", body: `{}`, scope: wsRead, ok: fine},
-		"get_workspace_" + one:          {method: "GET", path: path + "/" + unknownID, scope: wsRead, ok: none},
+		"facet_workspace_" + string(d):       {method: "POST", path: path + "/facets", body: `{}`, scope: wsRead, ok: fine},
+		"read_workspace_" + string(d):        {method: "POST", path: path + "/read", body: `{"query":"x"}`, scope: wsRead, ok: fine},
+		"search_workspace_" + string(d):      {method: "POST", path: path + "/search", body: `{}`, scope: wsRead, ok: fine},
+		"get_workspace_" + one:               {method: "GET", path: path + "/" + unknownID, scope: wsRead, ok: none},
+		"list_workspace_" + one + "_history": {method: "GET", path: path + "/" + unknownID + "/history", scope: wsRead, ok: fine},
 		"upsert_workspace_" +
 			one: {method: "POST", path: path + "/upsert", body: `{"` + one + `_id":"` + unknownID + `"}`, scope: wsWrite, ok: none},
 		"delete_workspace_" + one: {method: "DELETE", path: path + "/" + unknownID, scope: wsWrite, ok: fine},

@@ -25,6 +25,8 @@ type Store interface {
 	WorkspaceChanges(ctx context.Context, in workspace.ID, after Position, limit int) (page Page, known bool, err error)
 	// WorkspaceHistory is what is kept of an id, the latest first.
 	WorkspaceHistory(ctx context.Context, in workspace.ID, id uuid.UUID, limit int) ([]Change, error)
+	// RecordHistory is what is kept of a record's overlay and memberships, the latest first.
+	RecordHistory(ctx context.Context, in workspace.ID, d query.Dataset, id uuid.UUID, limit, offset int) ([]Change, error)
 }
 
 // Cursors signs what clients send back. *search.Cursors implements it.
@@ -121,6 +123,13 @@ func (r *Reader) History(ctx context.Context, in workspace.ID, id uuid.UUID, lim
 	changes, err := r.Store.WorkspaceHistory(ctx, in, id, limit+1)
 	all := len(changes) <= limit
 	return Answer{Changes: changes[:min(limit, len(changes))], Next: r.seal(in, last), CaughtUp: all}, err
+}
+
+// RecordHistory returns what is kept of a record's overlay and memberships, the latest first.
+func (r *Reader) RecordHistory(
+	ctx context.Context, in workspace.ID, d query.Dataset, id uuid.UUID, limit, offset int,
+) ([]Change, error) {
+	return r.Store.RecordHistory(ctx, in, d, id, limit, offset)
 }
 
 // A cursor is the three parts of a position.

@@ -180,6 +180,19 @@ func (s *Store) WorkspaceHistory(ctx context.Context, in workspace.ID, id uuid.U
 	return changesOf(rows), err
 }
 
+// RecordHistory implements audit.Store.
+func (s *Store) RecordHistory(
+	ctx context.Context, in workspace.ID, d query.Dataset, id uuid.UUID, limit, offset int,
+) ([]audit.Change, error) {
+	rows, err := queryAll(
+		ctx, s, in, collectChange,
+		`SELECT `+changeColumns+` `+visibleChanges+` AND id = $2 AND dataset = $3 AND kind IN ('overlay', 'membership') `+
+			newestFirst+` LIMIT $4 OFFSET $5`,
+		arg(in), id, string(d), limit, offset,
+	)
+	return changesOf(rows), err
+}
+
 func changesOf(rows []changeRow) []audit.Change {
 	list := make([]audit.Change, len(rows))
 	for i, row := range rows {

@@ -155,6 +155,11 @@ export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends
     const call = { body: { ids }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/delete/batch`, call)).body, () => undefined);
   }
+
+  /** Who changed what the workspace says of a record and its places in Static Views, the newest first: names of fields, no values. */
+  history(id: string, options: Options = {}): AsyncGenerator<Schemas["WorkspaceChange"], void, undefined> {
+    return walk(this.connection, "GET", `${this.path}${segment(id)}/history`, "changes", {}, options);
+  }
 }
 
 /** Named choices of records: Dynamic Views by a definition, Static ones by what was put into them. */

@@ -225,6 +225,12 @@ class Book(Source[R]):
         body = {"ids": list(ids)}
         return batch_of(decoded(self._connection.send("POST", self._path + "/delete/batch", body=body)))
 
+    def history(self, id: str) -> Iterator[m.WorkspaceChange]:
+        """Who changed what the workspace says of a record and its places in Static Views, the newest first: names
+        of fields, no values."""
+        changes = walk(self._connection, "GET", self._path + segment(id) + "/history", "changes", {})
+        return map(m.WorkspaceChange.model_validate, changes)
+
     def _read(self, data: Any) -> R:
         return self._model.model_validate(data)
 
