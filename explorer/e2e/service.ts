@@ -10,6 +10,7 @@ export const binary = process.env.ATLAS_DEV ?? '../bin/atlas-dev'
 interface Service {
   base_url: string
   postgres_url: string
+  postgres_system_url: string
   elasticsearch_url: string
   redis_url: string
   workspaces: {

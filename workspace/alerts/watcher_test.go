@@ -68,7 +68,7 @@ type world struct {
 	databases *pgtest.Databases
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	databases := pgtest.New(t)
 	w := &world{
@@ -94,7 +94,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // exec runs a statement as the owner of the database.
-func (w *world) exec(t *testing.T, sql string, args ...any) {
+func (w *world) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), w.databases.Admin)
 	fatal(t, err)
@@ -108,14 +108,14 @@ type person struct {
 	user workspace.UserID
 }
 
-func (w *world) workspace(t *testing.T) workspace.ID {
+func (w *world) workspace(t testing.TB) workspace.ID {
 	t.Helper()
 	ws, err := w.directory.CreateWorkspace(t.Context(), "W", workspace.Pro, 1000)
 	fatal(t, err)
 	return ws.ID
 }
 
-func (w *world) person(t *testing.T, in workspace.ID) person {
+func (w *world) person(t testing.TB, in workspace.ID) person {
 	t.Helper()
 	m, err := w.directory.AddMember(t.Context(), in, people.Member{
 		Email: strings.ToLower(rand.Text()) + "@example.com", Name: "P", Role: people.Owner,
@@ -128,7 +128,7 @@ func (w *world) feed() *feed.Feed {
 	return &feed.Feed{Store: w.system, Elastic: w.elastic, Names: w.names, Live: w.engine, Retry: retry}
 }
 
-func (w *world) load(t *testing.T, lines ...string) {
+func (w *world) load(t testing.TB, lines ...string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range query.Datasets {
@@ -144,7 +144,7 @@ func (w *world) load(t *testing.T, lines ...string) {
 	fatal(t, err)
 }
 
-func (w *world) apply(t *testing.T, lines ...string) {
+func (w *world) apply(t testing.TB, lines ...string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "accounts.ndjson")
 	fatal(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
@@ -163,7 +163,7 @@ func line(n int, city string) string {
 	return fmt.Sprintf(`{"id":"%s","name":"Firm %d","city":%q}`, account(n), n, city)
 }
 
-func (w *world) view(t *testing.T, in workspace.ID, id *views.ID, cities ...string) (views.View, error) {
+func (w *world) view(t testing.TB, in workspace.ID, id *views.ID, cities ...string) (views.View, error) {
 	t.Helper()
 	body := fmt.Sprintf(`{"dataset":"account","view_type":"dynamic","name":%q,"definition":%s}`, uuid.NewString(), inCities(cities))
 	if id != nil {
@@ -180,27 +180,29 @@ func inCities(cities []string) string {
 	return `{"version":1,"q":"","fields":{"city":["` + strings.Join(cities, `","`) + `"]}}`
 }
 
-// look looks until nothing fails, as servers do, and then from two servers at once.
-func (w *world) look(t *testing.T) {
+// look looks from several servers at once, one of which is killed now and then, until nothing
+// is left.
+func (w *world) look(t testing.TB) {
 	t.Helper()
-	for w.watcher.Look(t.Context()) != nil {
-	}
-	var both sync.WaitGroup
+	var others sync.WaitGroup
 	for range 2 {
 		other := *w.watcher
 		other.Watches = w.system
-		both.Go(func() {
+		others.Go(func() {
 			if err := other.Look(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	both.Wait()
+	for w.watcher.Look(t.Context()) != nil { // killed
+	}
+	others.Wait()
+	fatal(t, (&alerts.Watcher{Watches: w.system, Feed: w.watcher.Feed, Search: w.watcher.Search}).Look(t.Context()))
 }
 
 // told are the records that the entries of a person's alert name, in the order of the
 // entries.
-func (w *world) told(t *testing.T, p person, v views.ID) (ids [][]uuid.UUID) {
+func (w *world) told(t testing.TB, p person, v views.ID) (ids [][]uuid.UUID) {
 	t.Helper()
 	entries, err := w.alerts.Entries(t.Context(), p.in, p.user, &v, 100, 0)
 	fatal(t, err)

@@ -2,15 +2,24 @@ import './bell.css'
 import { useQuery } from '@tanstack/react-query'
 import { Bell as Icon } from 'lucide-react'
 import { link, useAddress } from '../address'
+import { alertsQuery } from '../api/alerts'
 import { queueCountQuery } from '../api/queue'
 import { formatNumber } from '../format'
 import { badge } from './state'
 
-/** Bell leads to the queue of signals and says how many are unread. Counting is free; if it fails, the bell has no number. */
+/** Bell leads to the queue of signals and says how many are unread, and how many records are new in Views. Counting is free; if it fails, the bell has no number. */
 export function Bell({ workspace }: { workspace: string }) {
-  const { data: unread = 0 } = useQuery({ ...queueCountQuery(workspace, {}), retry: false })
+  const signals = useQuery({ ...queueCountQuery(workspace, {}), retry: false })
+  const alerts = useQuery({ ...alertsQuery(workspace), retry: false })
+  const begun = (alerts.data ?? []).reduce((sum, a) => sum + a.new_count, 0)
+  const arrived = signals.data ?? 0
+  const unread = arrived + begun
   const here = useAddress().path === '/queue'
-  const label = unread > 0 ? `Signal queue, ${formatNumber(unread)} unread` : 'Signal queue'
+  const parts = [
+    ...(arrived > 0 ? [`${formatNumber(arrived)} unread`] : []),
+    ...(begun > 0 ? [`${formatNumber(begun)} new in Views`] : []),
+  ]
+  const label = ['Signal queue', ...parts].join(', ')
   return (
     <a className="bell" {...link('/queue')} aria-label={label} title={label} aria-current={here ? 'page' : undefined}>
       <Icon size={16} aria-hidden />

@@ -14,6 +14,7 @@ import { Top } from '../shell/top'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { useFocusAfter } from '../ui/use-focus-after'
+import { AlertEntries } from './alert-entries'
 import { QueueFilters } from './queue-filters'
 import { QueueItem } from './queue-item'
 import { bodyOf, format, parse } from './state'
@@ -100,6 +101,7 @@ function Queue({ workspace, descriptors, search }: ScreenProps & { search: strin
           {workspace.name}. <a {...link('/settings/subscriptions')}>Choose what to follow</a>
         </p>
       </header>
+      <AlertEntries workspace={workspace.id} />
       {subscriptions.error && <Notice error={subscriptions.error} retry={() => void subscriptions.refetch()} />}
       {follows === 0 && (
         <div className="notice">

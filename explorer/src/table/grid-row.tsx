@@ -21,6 +21,8 @@ interface Props {
   /** Its record is in the drawer. */
   open: boolean
   picked: boolean
+  /** It began to match the View since one looked. */
+  fresh: boolean
 }
 
 /** cell is what a record says in a column, with what matches the search marked in its texts. */
@@ -54,6 +56,7 @@ export const Row = memo(function Row({
   active,
   open,
   picked,
+  fresh,
 }: Props) {
   const name = nameOf(record)
   return (
@@ -84,6 +87,7 @@ export const Row = memo(function Row({
         >
           {i === 0 ? (
             <a tabIndex={-1} {...link(hrefOf(record.id))} title={[name, ...elsewhere(columns, marks)].join('\n')}>
+              {fresh && <span className="fresh">New</span>}
               {cell(c, record, marks)}
             </a>
           ) : (

@@ -9,6 +9,7 @@ import { useSearch } from '../search/context'
 import { format } from '../search/state'
 import { notify } from '../ui/toast'
 import { useNarrow } from '../ui/use-narrow'
+import { useNewIDs } from '../views/new-here'
 import { Chooser } from './chooser'
 import type { Chosen } from './choice'
 import { Head } from './grid-head'
@@ -45,7 +46,8 @@ interface Props {
 
 /** Grid is the table of rows. It draws only those in sight. */
 export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onPick, onEnd }: Props) {
-  const { state, change } = useSearch()
+  const { state, change, workspace, view } = useSearch()
+  const fresh = useNewIDs(workspace.id, view?.id)
   const { dataset } = state
   const narrow = useNarrow()
   const { chosen, columns, choose } = useColumns()
@@ -268,6 +270,7 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
                   active={item.index === active}
                   open={record.id === state.record}
                   picked={isPicked(picked, record.id)}
+                  fresh={fresh.has(record.id)}
                 />
               )
             )

@@ -8,7 +8,9 @@ import { link } from '../address'
 import { capital, nouns } from '../datasets'
 import { useSearch } from '../search/context'
 import { clause } from '../search/phrases'
+import { AlertButton } from './alert-button'
 import { fromDefinition } from './definition'
+import { NewHere } from './new-here'
 import { Star } from './star'
 import { ViewMenu } from './view-menu'
 
@@ -33,6 +35,7 @@ export function ViewHead({ view }: { view: View }) {
           {view.name}
         </bdi>
         <Star view={view} />
+        <AlertButton view={view} />
         <p className="view-about">
           {capital(nouns[dataset].many)}
           {' · '}
@@ -41,6 +44,7 @@ export function ViewHead({ view }: { view: View }) {
         <ViewMenu view={view} definition={definition} />
       </section>
       <Changed view={view} />
+      <NewHere view={view} />
     </>
   )
 }

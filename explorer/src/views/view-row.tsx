@@ -7,7 +7,9 @@ import { link } from '../address'
 import { nouns } from '../datasets'
 import { formatMoment, formatNumber } from '../format'
 import { format, type SearchState } from '../search/state'
+import { AlertButton } from './alert-button'
 import { fromDefinition } from './definition'
+import { NewCount } from './new-here'
 import { lookOf } from './presentation'
 import { Star } from './star'
 import { ViewMenu } from './view-menu'
@@ -35,11 +37,13 @@ export function ViewRow({ view }: { view: View }) {
     <tr>
       <td>
         <Star view={view} />
+        <AlertButton view={view} />
       </td>
       <td className="name">
         <a {...link(addressOf(view))} title={view.name}>
           <bdi>{view.name}</bdi>
         </a>
+        <NewCount view={view} />
       </td>
       <td className="kind">
         <Icon size={14} aria-hidden /> {dynamic ? 'Saved search' : 'List'} of {nouns[dataset].many}

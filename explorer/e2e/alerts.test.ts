@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { everywhere, findings } from './axe'
+import { binary, counted, enter, expect, service, test, used } from './service'
+import { call, create, remove, unique, type View } from './workspace'
+
+/** apply changes firms as an operator does, by a delta. */
+function apply(lines: object[]): void {
+  const folder = mkdtempSync(join(tmpdir(), 'alerts-'))
+  const file = join(folder, 'accounts.ndjson')
+  writeFileSync(file, lines.map((l) => JSON.stringify(l) + '\n').join(''))
+  const { elasticsearch_url, postgres_system_url } = service()
+  const env = {
+    ...process.env,
+    ATLAS_ELASTICSEARCH_URL: elasticsearch_url,
+    ATLAS_POSTGRES_SYSTEM_URL: postgres_system_url,
+  }
+  const command = ['index', 'apply', '--accounts', file, '--work-dir', join(folder, 'work')]
+  execFileSync(join(dirname(binary), 'atlas'), command, { env, stdio: ['ignore', 'ignore', 'pipe'] })
+}
+
+interface Alert {
+  view_id: string
+  state: string
+  new_count: number
+}
+
+const alertOn = async (view: View) =>
+  (await call<{ alerts: Alert[] }>('GET', '/workspace/alerts')).alerts.find((a) => a.view_id === view.id)
+
+everywhere((width) => {
+  test('an alert counts what begins to match, marks it, and is seen', async ({ page }) => {
+    const city = `Alert${Date.now().toString(36)}`
+    const hostile = unique('<img src=x onerror=alert(1)>')
+    const definition = { version: 1, q: '', fields: { city: [city] } }
+    const view = await create(hostile, { view_type: 'dynamic', definition })
+    const firm = (id: string, name: string) => ({ id, name, city, updated_at: new Date().toISOString() })
+    const known = firm(randomUUID(), 'Known before')
+    const fresh = firm(randomUUID(), 'Begins to match')
+    try {
+      apply([known])
+      const before = await used()
+      await enter(page, '/accounts')
+      await page.goto('/views?q=' + encodeURIComponent(hostile))
+      const row = page.getByRole('row').filter({ hasText: hostile })
+      await row.getByRole('button', { name: `Alert: ${hostile}` }).click()
+      await expect(row.getByRole('button', { name: `Alert: ${hostile}` })).toHaveAttribute('aria-pressed', 'true')
+      await expect.poll(async () => (await alertOn(view))?.state).toBe('watching')
+      expect(await findings(page)).toEqual([])
+
+      apply([fresh, { ...known, name: 'Known still', updated_at: new Date().toISOString() }])
+      await expect.poll(async () => (await alertOn(view))?.new_count).toBe(1)
+      await page.reload()
+      await expect(row).toContainText('1 new')
+      await expect(page.getByRole('link', { name: /^Signal queue, .*\d new in Views$/ })).toBeVisible()
+      expect(await findings(page)).toEqual([])
+
+      await page.goto('/queue')
+      const told = page.getByRole('region', { name: 'Alerts on your Views' })
+      await expect(told).toContainText('1 firm')
+      expect(await findings(page)).toEqual([])
+      await told.getByRole('link', { name: hostile }).click()
+      await counted(page)
+      await expect(page.getByText('1 firm began to match since you looked, and is marked below.')).toBeVisible()
+      expect(await used()).toBe(before)
+      await page.getByRole('button', { name: /^Show 2 rows · 2 credits$/ }).click()
+      await expect(page.getByText('Begins to match')).toBeVisible()
+      await expect(page.locator('.grid-row', { hasText: 'Begins to match' })).toContainText('New')
+      await expect(page.locator('.grid-row', { hasText: 'Known still' })).not.toContainText('New')
+      expect(await findings(page)).toEqual([])
+
+      await page.getByRole('button', { name: 'Seen', exact: true }).click()
+      await expect(page.getByText('began to match since you looked')).toBeHidden()
+      await expect(page.locator('.grid-row', { hasText: 'Begins to match' })).not.toContainText('New')
+      expect((await alertOn(view))?.new_count).toBe(0)
+      if (width < 1000) return
+      await page.getByRole('button', { name: `Alert: ${hostile}` }).click()
+      await expect.poll(() => alertOn(view)).toBeUndefined()
+    } finally {
+      await remove(view)
+      const gone = [known.id, fresh.id].map((id) => ({ id, deleted: true, updated_at: new Date().toISOString() }))
+      apply(gone)
+    }
+  })
+})

@@ -1,0 +1,69 @@
+import { mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { answer, api, type Schemas } from './client'
+import { all, maxPage } from './lists'
+import type { View } from './views'
+
+export type Alert = Schemas['Alert']
+export type AlertEntry = Schemas['AlertEntry']
+
+/** How often what is new is counted, in milliseconds. */
+const often = 5 * 60_000
+
+const alertsKey = (workspace: string) => ['alerts', workspace]
+
+/** alertsQuery lists the user's alerts. All about alerts is free. */
+export const alertsQuery = (workspace: string) =>
+  queryOptions({
+    queryKey: [...alertsKey(workspace), 'all'],
+    staleTime: 60_000,
+    refetchInterval: often,
+    queryFn: ({ signal }) =>
+      all(async (offset) => {
+        const query = { workspace_id: workspace, limit: maxPage, offset }
+        return (await answer(api.GET('/workspace/alerts', { params: { query }, signal }))).data.alerts
+      }),
+  })
+
+/** unseenQuery lists what the alerts told since the user looked, the latest first: of one View, or of all. */
+export const unseenQuery = (workspace: string, view?: string) =>
+  queryOptions({
+    queryKey: [...alertsKey(workspace), 'unseen', view],
+    staleTime: 60_000,
+    queryFn: async ({ signal }) => {
+      const query = { workspace_id: workspace, limit: maxPage, offset: 0, ...(view ? { view_id: view } : {}) }
+      const { data } = await answer(api.GET('/workspace/alerts/entries', { params: { query }, signal }))
+      return data.entries.filter((e) => !e.seen)
+    },
+  })
+
+const alertsChanged = (client: QueryClient, workspace: string) =>
+  client.invalidateQueries({ queryKey: alertsKey(workspace) })
+
+/** settingAlert switches the alert on a View on or off. */
+export const settingAlert = (workspace: string, view: string) =>
+  mutationOptions({
+    mutationFn: async (on: boolean) => {
+      const query = { workspace_id: workspace }
+      await (on
+        ? answer(api.POST('/workspace/alerts/upsert', { params: { query }, body: { view_id: view } }))
+        : answer(api.DELETE('/workspace/alerts/{viewId}', { params: { path: { viewId: view }, query } })))
+    },
+    onSettled: (_data, _error, _on, _result, { client }) => alertsChanged(client, workspace),
+  })
+
+/** seeing says that the user looked at the entries of a View up to a number. */
+export const seeing = (workspace: string, view: string) =>
+  mutationOptions({
+    mutationFn: async (through: number) => {
+      const params = { path: { id: view }, query: { workspace_id: workspace } }
+      await answer(api.POST('/workspace/views/{id}/seen', { params, body: { through } }))
+    },
+    onSettled: (_data, _error, _through, _result, { client }) => alertsChanged(client, workspace),
+  })
+
+/** canWatch tells whether a View takes an alert. */
+export function canWatch(view: View): boolean {
+  if (view.view_type !== 'dynamic') return false
+  const fields = 'fields' in view.definition ? Object.keys(view.definition.fields ?? {}) : []
+  return !fields.some((f) => f === 'atlas_score' || f === 'icp_tier')
+}
