@@ -15,11 +15,15 @@ import (
 	"atlas/search/query"
 )
 
-// NewName names a generation, or a delta. Names sort by time.
+// NewName names a generation, or a delta. Names sort by time: the first 10 of their last 24
+// bits are 1024ths of a second, the others are random.
 func NewName(now time.Time) string {
-	var random [3]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return now.UTC().Format(timeLayout) + "-" + hex.EncodeToString(random[:])
+	var last [3]byte
+	_, _ = rand.Read(last[:]) // never fails
+	part := now.Nanosecond() * 1024 / int(time.Second)
+	last[0] = byte(part >> 2)
+	last[1] = byte(part<<6) | last[1]&0x3f
+	return now.UTC().Format(timeLayout) + "-" + hex.EncodeToString(last[:])
 }
 
 const timeLayout = "20060102t150405z"

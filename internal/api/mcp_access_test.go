@@ -45,7 +45,8 @@ func TestAgentsAreKeptApart(t *testing.T) {
 	}
 
 	for scopes, want := range map[workspace.Scope]string{
-		workspace.DataRead:       "changes_since count_and_facets credits describe_fields get_records match_records read_question search_records",
+		workspace.DataRead: "changes_since count_and_facets credits describe_fields get_records match_records read_question " +
+			"search_many search_records",
 		workspace.WorkspaceRead:  "find_skills get_skill manage_view search_book search_view",
 		workspace.WorkspaceWrite: "update_book",
 	} {
