@@ -153,7 +153,7 @@ test('the history says what changed, and who changed it', async ({ page }) => {
   const id = new URL(page.url()).pathname.split('/')[2] ?? ''
   const before = await used()
   let down = true
-  await page.route('**/workspace/changes*', (route) =>
+  await page.route('**/workspace/accounts/*/history*', (route) =>
     down
       ? route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'the service is busy' } } })
       : route.continue(),

@@ -1,12 +1,13 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Dataset } from '../datasets'
+import type { Book } from './book'
 import { answer, api, type Schemas } from './client'
 
 export type RecordChange = Schemas['ProjectChange']
 export type WorkspaceChange = Schemas['WorkspaceChange']
 
 /** historyLength is how many changes of a record are read at most, of the data and of the workspace each. */
-export const historyLength = 200
+export const historyLength = 100
 
 /** recordHistoryQuery reads what changed of a global record, the latest first, which is free. */
 export const recordHistoryQuery = (workspace: string, dataset: Dataset, id: string) =>
@@ -20,14 +21,14 @@ export const recordHistoryQuery = (workspace: string, dataset: Dataset, id: stri
     },
   })
 
-/** ownHistoryQuery reads what the workspace changed about a record, the latest first. Owners and admins may. */
-export const ownHistoryQuery = (workspace: string, id: string) =>
+/** ownHistoryQuery reads what the workspace changed about a record, the latest first, which is free. */
+export const ownHistoryQuery = (workspace: string, book: Book, id: string) =>
   queryOptions({
-    queryKey: ['own history', workspace, id],
+    queryKey: ['own history', workspace, book, id],
     queryFn: async ({ signal }) => {
-      const params = { query: { workspace_id: workspace } }
-      const body = { history: id, limit: historyLength }
-      const { data, metadata } = await answer(api.POST('/workspace/changes', { params, body, signal }))
-      return { changes: data, all: metadata.caught_up }
+      const path = `/workspace/${book}/{id}/history` as '/workspace/accounts/{id}/history'
+      const params = { path: { id }, query: { workspace_id: workspace, limit: historyLength } }
+      const { changes } = (await answer(api.GET(path, { params, signal }))).data
+      return { changes, all: changes.length < historyLength }
     },
   })

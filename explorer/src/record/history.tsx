@@ -14,12 +14,11 @@ import { entriesOf } from './entries'
 export default function History({ dataset, id }: { dataset: Dataset; id: string }) {
   const { workspace } = useSearch()
   const book = books.find((b) => b === dataset)
-  // A session by an API key has no role, and may.
-  const may = book !== undefined && workspace.role !== 'member'
+  const kept = book !== undefined
   const data = useQuery(recordHistoryQuery(workspace.id, dataset, id))
-  const own = useQuery({ ...ownHistoryQuery(workspace.id, id), enabled: may })
-  const members = useQuery({ ...membersQuery(workspace.id), enabled: may })
-  const lists = useQuery({ ...listsQuery(workspace.id, book ?? 'projects', id), enabled: may })
+  const own = useQuery({ ...ownHistoryQuery(workspace.id, book ?? 'projects', id), enabled: kept })
+  const members = useQuery({ ...membersQuery(workspace.id), enabled: kept })
+  const lists = useQuery({ ...listsQuery(workspace.id, book ?? 'projects', id), enabled: kept })
   const failed = data.error ? data : own.error ? own : undefined
   const waits = data.isLoading || own.isLoading || members.isLoading || lists.isLoading
   if (waits && !failed) {
@@ -53,7 +52,6 @@ export default function History({ dataset, id }: { dataset: Dataset; id: string 
         <p className="quiet">Nothing has changed in the time for which changes are kept.</p>
       )}
       {more && <p className="quiet">Only the latest {formatNumber(historyLength)} changes of each kind are shown.</p>}
-      {!may && book && <p className="quiet">What your workspace changed is shown to its owners and admins.</p>}
     </>
   )
 }
