@@ -169,7 +169,7 @@ func startAgent(t *testing.T, env ...string) scriptedAgent {
 	a := scriptedAgent{to, bufio.NewReader(from)}
 	var first struct{ Tools []string }
 	a.read(t, &first)
-	if len(first.Tools) != 14 {
+	if len(first.Tools) != 15 {
 		t.Errorf("the tools are %v", first.Tools)
 	}
 	return a

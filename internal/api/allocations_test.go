@@ -9,10 +9,11 @@ import (
 	"atlas/internal/api"
 )
 
-// A search allocates no more than it did. The figure has what the clients of Elasticsearch and
+// A search allocates no more than it did: 342 times, and with the race detector, which drops
+// what is pooled at random, up to 361. The figure has what the clients of Elasticsearch and
 // Redis allocate. The test is not parallel, because all allocations count.
 func TestAllocationsOfASearch(t *testing.T) {
-	const most = 360
+	const most = 365
 	w, key := gets(t, 1_000_000)
 	handler := w.server.Handler()
 	body := `{"filters":{"created_at":{"value":["2001-01-01",null]}},"sort":{"field":"created_at","order":"desc"},"limit":20}`
