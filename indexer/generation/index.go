@@ -19,10 +19,10 @@ import (
 // bits are 1024ths of a second, the others are random.
 func NewName(now time.Time) string {
 	var last [3]byte
-	_, _ = rand.Read(last[:]) // never fails
-	part := now.Nanosecond() * 1024 / int(time.Second)
-	last[0] = byte(part >> 2)
-	last[1] = byte(part<<6) | last[1]&0x3f
+	_, _ = rand.Read(last[:])                          // never fails
+	part := now.Nanosecond() * 1024 / int(time.Second) // 10 bits
+	last[0] = byte(part >> 2)                          // #nosec G115 -- the upper 8
+	last[1] = byte(part&3<<6) | last[1]&0x3f           // #nosec G115 -- the lower 2
 	return now.UTC().Format(timeLayout) + "-" + hex.EncodeToString(last[:])
 }
 
