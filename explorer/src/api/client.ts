@@ -65,6 +65,9 @@ export function actAs(id: string): void {
   user = id
 }
 
+/** acting is whose page this is. */
+export const acting = () => user
+
 const serialize = createQuerySerializer<Record<string, unknown>>()
 
 export const api = createClient<paths>({

@@ -8,7 +8,7 @@ import {
 } from '@tanstack/react-query'
 import type { AnyRecord, Dataset } from '../datasets'
 import type { Body } from './body'
-import { answer, api, RequestError, type Schemas } from './client'
+import { acting, answer, api, RequestError, type Schemas } from './client'
 import { countable, isCountable } from './countable'
 import { outdatedQuery, releaseQuery } from './outdated'
 import { changeRows, Page } from './pages'
@@ -47,7 +47,8 @@ export const sessionQuery = queryOptions({
 /** sessionOver says so on the page, or whose session it is by now. */
 export function sessionOver(client: QueryClient): void {
   const user = client.getQueryData(sessionQuery.queryKey)
-  if (!user) return
+  // The page says already that somebody else is signed in: all its requests are refused.
+  if (!user || user.id !== (acting() ?? user.id)) return
   client.setQueryData(sessionQuery.queryKey, null)
   const tell = (now: User | null) => {
     if (now && now.id !== user.id) client.setQueryData(sessionQuery.queryKey, now)
