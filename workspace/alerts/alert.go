@@ -142,6 +142,9 @@ func CanWatch(v views.View) error {
 	if v.Type != views.Dynamic {
 		return fault.New(fault.BadRequest, "view_id is a Static View: alerts are on Dynamic Views, whose records begin to match by themselves")
 	}
+	if v.Dataset == query.Contacts { // what a workspace saves makes persons visible, and would be told
+		return fault.New(fault.BadRequest, "view_id is a View of contacts: alerts are on Views of accounts and projects")
+	}
 	for _, c := range v.Definition.Fields {
 		if c.Field.Overlay {
 			return fault.New(

@@ -63,7 +63,7 @@ export const seeing = (workspace: string, view: string) =>
 
 /** canWatch tells whether a View takes an alert. */
 export function canWatch(view: View): boolean {
-  if (view.view_type !== 'dynamic') return false
+  if (view.view_type !== 'dynamic' || view.dataset === 'contact') return false
   const fields = 'fields' in view.definition ? Object.keys(view.definition.fields ?? {}) : []
   return !fields.some((f) => f === 'atlas_score' || f === 'icp_tier')
 }
