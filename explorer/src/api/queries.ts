@@ -12,6 +12,7 @@ import { acting, answer, api, RequestError, type Schemas } from './client'
 import { countable, isCountable } from './countable'
 import { outdatedQuery, releaseQuery } from './outdated'
 import { changeRows, Page } from './pages'
+import { includes, keepRelated } from './related'
 import { currentUser, waysIn, type User } from './session'
 import { routeOf, type Source } from '../source'
 import { columnsOf, tableOf } from '../table/fields'
@@ -239,17 +240,21 @@ export async function assertUnchanged(client: QueryClient, workspace: string, so
   if (definitionOf(view) !== source.definition) throw new ViewChanged()
 }
 
-/** recordQuery reads one record for a credit. A row that is loaded needs no reading. */
+/**
+ * recordQuery reads one record for a credit, and what is related to it for nothing more. A row
+ * that is loaded needs no reading.
+ */
 export function recordQuery(workspace: string, dataset: Dataset, id: string) {
   return queryOptions({
     queryKey: ['record', workspace, dataset, id],
     ...forever,
     retry: false,
-    queryFn: async () => {
+    queryFn: async ({ client }) => {
+      const include = includes[dataset].join(',') as never
       const request = api.GET(`/data/${dataset}/{id}` as '/data/projects/{id}', {
-        params: { path: { id }, query: { workspace_id: workspace } },
+        params: { path: { id }, query: { workspace_id: workspace, include } },
       })
-      return (await answer(request)).data as AnyRecord
+      return keepRelated(client, workspace, dataset, (await answer(request)).data as AnyRecord)
     },
   })
 }

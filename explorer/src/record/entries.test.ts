@@ -14,7 +14,7 @@ const own = (at: string, change: Partial<WorkspaceChange>): WorkspaceChange => (
   ...change,
 })
 
-it('has the changes of the data and of the workspace, the latest first', () => {
+it('has signals and the changes of the data and of the workspace, the latest first', () => {
   const data = [
     { op: 'delete' as const, at: '2026-01-09T00:00:00.000Z', changed: [] },
     { op: 'upsert' as const, at: '2026-01-03T00:00:00.000Z', changed: ['stage', 'cost', 'updated_at'] },
@@ -28,19 +28,27 @@ it('has the changes of the data and of the workspace, the latest first', () => {
     own('2026-01-04T00:00:00.000Z', { changed: ['notes', 'tags'] }),
     own('2026-01-02T00:00:00.000Z', { changed: ['atlas_score', 'atlas_trend'] }),
   ]
-  expect(entriesOf(data, workspace, names).map(({ who, what }) => `${who}: ${what}`)).toEqual([
+  const signals = [
+    { id: 's', title: 'A permit is issued', occurred_at: '2026-01-05T12:00:00.000Z' },
+    { id: 'r', title: 'A permit is filed', occurred_at: '2025-12-05T00:00:00.000Z' },
+  ]
+  const told = entriesOf(signals, data, workspace, names)
+  expect(told.flatMap((e) => e.signal ?? [])).toEqual(['s', 'r'])
+  expect(told.map(({ who, what }) => `${who}: ${what}`)).toEqual([
     ': Left the data',
     'An API key: removed it from the book',
     'Atlas: changed Atlas score',
     'A former member: removed it from a list',
+    ': A permit is issued',
     'Olga: added it to the list “Towers”',
     'Olga: changed Notes and Tags',
     ': Stage and Cost changed',
     'Olga: added it to the book',
     ': New in the data',
+    ': A permit is filed',
   ])
 })
 
 it('says nothing of what is not about a record', () => {
-  expect(entriesOf([], [own('2026-01-01T00:00:00.000Z', { kind: 'member' })], names)).toEqual([])
+  expect(entriesOf([], [], [own('2026-01-01T00:00:00.000Z', { kind: 'member' })], names)).toEqual([])
 })

@@ -1,12 +1,14 @@
 import type { RecordChange, WorkspaceChange } from '../api/history'
-import { labelOf } from '../datasets'
+import { labelOf, type Records } from '../datasets'
 
-/** Entry is a line of the history of a record. */
+/** Entry is a line of the timeline of a record. */
 export interface Entry {
   at: string
   /** Who, "" for the data. */
   who: string
   what: string
+  /** The id of the signal that says so. */
+  signal?: string
 }
 
 interface Names {
@@ -24,10 +26,15 @@ const computed = new Set(['atlas_score', 'atlas_trend'])
 
 const list = (keys: string[]) => new Intl.ListFormat('en').format(keys.map(labelOf))
 
-/** entriesOf puts the changes of the data and of the workspace into one list, the latest first. */
-export function entriesOf(data: Told[], own: WorkspaceChange[], names: Names): Entry[] {
-  return [...data.map(ofData), ...own.flatMap((c) => ofWorkspace(c, names))].sort((a, b) => (a.at < b.at ? 1 : -1))
+type Signal = Pick<Records['signals'], 'id' | 'title' | 'occurred_at'>
+
+/** entriesOf puts signals and the changes of the data and of the workspace into one list, the latest first. */
+export function entriesOf(signals: Signal[], data: Told[], own: WorkspaceChange[], names: Names): Entry[] {
+  const entries = [...signals.map(ofSignal), ...data.map(ofData), ...own.flatMap((c) => ofWorkspace(c, names))]
+  return entries.sort((a, b) => (a.at < b.at ? 1 : -1))
 }
+
+const ofSignal = ({ id, title, occurred_at: at }: Signal): Entry => ({ at, who: '', what: title, signal: id })
 
 function ofData({ op, at, changed }: Told): Entry {
   const fields = changed.filter((key) => !unsaid.has(key))

@@ -1,13 +1,18 @@
+import { Copy } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { labelOf, type AnyRecord, type Dataset } from '../datasets'
 import { formatDay, formatNumber } from '../format'
 import { useSearch } from '../search/context'
+import { copy } from '../ui/copy'
+import { copiedOf, secure, type Copied } from './copied'
 
 // Shown as the title or the place, among related records, or of no use to people.
 const elsewhere = new Set([
   ...['id', 'name', 'title', 'account_ids', 'contact_ids', 'project_id', 'account_id'],
   ...['city', 'state', 'country', 'latitude', 'longitude', 'created_at', 'updated_at'],
   ...['workspace_status', 'tags', 'notes', 'icp_tier'],
+  // Together in one line.
+  ...['source', 'source_id', 'source_url'],
 ])
 
 /** Fields lists everything that is known of a record, and says what it means. */
@@ -24,9 +29,17 @@ export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecor
         {known.map(([key, value]) => (
           <div key={key}>
             <dt title={describe(dataset, key)}>{labelOf(key)}</dt>
-            <dd>{show(key, value, valueLabel)}</dd>
+            <Said copied={copiedOf(record, key)}>{show(key, value, valueLabel)}</Said>
           </div>
         ))}
+        {'source' in record && record.source && (
+          <div>
+            <dt title={describe(dataset, 'source')}>Source</dt>
+            <dd>
+              <Source source={record.source} id={record.source_id} address={record.source_url} />
+            </dd>
+          </div>
+        )}
         {place && (
           <div>
             <dt>Place</dt>
@@ -62,8 +75,59 @@ function show(key: string, value: unknown, valueLabel: (key: string, value: stri
   const text = String(value)
   if (key.endsWith('_at')) return formatDay(text)
   if (key === 'email') return <a href={`mailto:${encodeURIComponent(text)}`}>{text}</a>
-  if (key === 'website' || key === 'source_url') return <External href={text} />
+  if (key === 'website') return <External href={text} />
   return /^[a-z_]+$/.test(text) ? valueLabel(key, text) : text
+}
+
+/** Said is what a record says in a field, with a button that copies it where one needs it elsewhere. */
+function Said({ copied, children }: { copied: Copied | undefined; children: ReactNode }) {
+  if (!copied) return <dd>{children}</dd>
+  const { name, text, key } = copied
+  const label = `Copy ${name.charAt(0).toLowerCase()}${name.slice(1)}`
+  return (
+    <dd>
+      <span className="text">{children}</span>
+      <button
+        className="icon-button copy"
+        aria-label={label}
+        title={key ? `${label} (${key})` : label}
+        onClick={() => void copy(name, text)}
+      >
+        <Copy size={13} aria-hidden />
+      </button>
+    </dd>
+  )
+}
+
+interface SourceProps {
+  source: string
+  id: string | null
+  address: string | null
+}
+
+/** Source is where a permit comes from, with a link to it there. */
+function Source({ source, id, address }: SourceProps) {
+  const to = address === null ? undefined : secure(address)
+  return (
+    <>
+      <bdi>{source}</bdi>
+      {id !== null && (
+        <>
+          , <bdi>{id}</bdi>
+        </>
+      )}
+      {to !== undefined ? (
+        <>
+          {' '}
+          <a href={to} target="_blank" rel="noopener noreferrer">
+            See it there
+          </a>
+        </>
+      ) : (
+        address !== null && <span className="quiet"> {address}</span>
+      )}
+    </>
+  )
 }
 
 /** External is a link out; an address of another scheme than http is text. */

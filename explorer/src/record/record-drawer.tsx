@@ -6,18 +6,22 @@ import { books } from '../api/book'
 import { RequestError } from '../api/client'
 import { Rows } from '../api/pages'
 import { findLoaded, findRow, recordQuery, rowsQuery } from '../api/queries'
-import { nouns } from '../datasets'
+import { nouns, type Records } from '../datasets'
 import { credits, formatNumber } from '../format'
 import { nameOf } from '../search/columns'
 import { useSearch } from '../search/context'
 import { Notice } from '../ui/notice'
+import { copy } from '../ui/copy'
+import { isTyping } from '../ui/is-typing'
 import { Annotations } from './annotations'
+import { copied } from './copied'
 import { Fields } from './fields'
 import { ListButtons } from './list-buttons'
 import { Related } from './related'
+import { Similar } from './similar'
 
 const InLists = lazy(() => import('../views/in-lists'))
-const History = lazy(() => import('./history'))
+const Timeline = lazy(() => import('./timeline'))
 
 /** RecordDrawer shows the record of the address beside the table. */
 export function RecordDrawer({ id }: { id: string }) {
@@ -47,7 +51,11 @@ export function RecordDrawer({ id }: { id: string }) {
   }, [id])
   useEffect(() => {
     const listen = (e: KeyboardEvent) => {
-      if (e.key === 'Escape' && !e.defaultPrevented && !document.querySelector('dialog[open]')) close()
+      if (e.defaultPrevented || document.querySelector('dialog[open]')) return
+      if (e.key === 'Escape') close()
+      if (isTyping(e) || e.metaKey || e.ctrlKey || e.altKey) return
+      const what = shown && copied(shown, e.key)
+      if (what) void copy(what.name, what.text)
     }
     addEventListener('keydown', listen)
     return () => removeEventListener('keydown', listen)
@@ -58,7 +66,7 @@ export function RecordDrawer({ id }: { id: string }) {
         <span className="kind">{nouns[dataset].one}</span>
         <Step id={id} />
         {book && <ListButtons key={id} book={book} id={id} />}
-        <CopyLink key={`link ${id}`} />
+        <CopyLink />
         <button className="icon-button" aria-label="Close the record" onClick={close}>
           <X size={16} aria-hidden />
         </button>
@@ -73,6 +81,7 @@ export function RecordDrawer({ id }: { id: string }) {
             </Suspense>
           )}
           <Fields dataset={dataset} record={shown} />
+          {record && dataset === 'accounts' && <Similar firm={record as Records['accounts']} />}
           {record ? (
             <Related dataset={dataset} record={record} />
           ) : (
@@ -81,7 +90,7 @@ export function RecordDrawer({ id }: { id: string }) {
             </button>
           )}
           {!record && query.error && <Notice error={query.error} retry={() => void query.refetch()} price={1} />}
-          <HistoryOf id={id} />
+          <TimelineOf id={id} />
         </div>
       ) : isGone(query.error) ? (
         <Gone close={close} />
@@ -99,16 +108,16 @@ export function RecordDrawer({ id }: { id: string }) {
   )
 }
 
-/** HistoryOf reads the history once it is opened. */
-function HistoryOf({ id }: { id: string }) {
+/** TimelineOf reads the timeline once it is opened. */
+function TimelineOf({ id }: { id: string }) {
   const { dataset } = useSearch().state
   const [open, setOpen] = useState(false)
   return (
-    <details className="record-history" onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>History</summary>
+    <details className="record-timeline" onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>Timeline</summary>
       {open && (
         <Suspense>
-          <History dataset={dataset} id={id} />
+          <Timeline dataset={dataset} id={id} />
         </Suspense>
       )}
     </details>
@@ -167,14 +176,14 @@ function Step({ id }: { id: string }) {
 }
 
 function CopyLink() {
-  const [copied, setCopied] = useState(false)
   return (
     <button
       className="icon-button"
-      aria-label={copied ? 'The link is copied' : 'Copy a link to this record'}
-      onClick={() => void navigator.clipboard.writeText(location.href).then(() => setCopied(true))}
+      aria-label="Copy a link to this record"
+      title="Copy a link to this record (l)"
+      onClick={() => void copy('The link', location.href)}
     >
-      <Link2 size={16} aria-hidden className={copied ? 'copied' : undefined} />
+      <Link2 size={16} aria-hidden />
     </button>
   )
 }

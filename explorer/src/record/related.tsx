@@ -1,72 +1,25 @@
-import { useInfiniteQuery, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useId, useRef, useState } from 'react'
-import { batchQuery, facetsQuery, findLoaded, pageSize, rowsQuery, type Sort } from '../api/queries'
+import { batchQuery, findLoaded } from '../api/queries'
+import { mostIncluded } from '../api/related'
 import { link } from '../address'
-import { capital, nouns, type AnyRecord, type Dataset, type Records } from '../datasets'
+import { capital, counted, nouns, type AnyRecord, type Dataset, type Records } from '../datasets'
 import { credits, formatDay, formatNumber } from '../format'
 import { nameOf } from '../search/columns'
 import { useSearch } from '../search/context'
 import { format } from '../search/state'
 import { Notice } from '../ui/notice'
 import { useFocusAfter } from '../ui/use-focus-after'
+import { offerOf, relationsOf, type Keyed, type Listed } from './relations'
+import { useGroups, useKeyed } from './use-related'
 
-/** Relation says where related records are: by their ids, or by a filter on their own. */
-type Relation = { dataset: Dataset; sort?: Sort } & ({ ids: string[] } | { key: string })
-
-const latest: Sort = { field: 'occurred_at', order: 'desc' }
-
-function relationsOf(dataset: Dataset, record: AnyRecord): Relation[] {
-  switch (dataset) {
-    case 'projects': {
-      const r = record as Records['projects']
-      return [
-        { dataset: 'signals', key: 'project_id', sort: latest },
-        { dataset: 'accounts', ids: r.account_ids },
-        { dataset: 'contacts', ids: r.contact_ids },
-      ]
-    }
-    case 'accounts':
-      return [
-        { dataset: 'projects', key: 'account_ids' },
-        { dataset: 'contacts', key: 'account_id' },
-        { dataset: 'signals', key: 'account_ids', sort: latest },
-      ]
-    case 'contacts': {
-      const r = record as Records['contacts']
-      return [
-        { dataset: 'projects', key: 'contact_ids' },
-        { dataset: 'accounts', ids: r.account_id ? [r.account_id] : [] },
-      ]
-    }
-    case 'signals': {
-      const r = record as Records['signals']
-      return [
-        { dataset: 'projects', ids: r.project_id ? [r.project_id] : [] },
-        { dataset: 'accounts', ids: r.account_ids },
-      ]
-    }
-  }
-}
-
-const filterOf = (key: string, id: string) => ({ filters: { [key]: { value: id } } })
-
-/** Related has the related records by tab. Their counts are free. */
+/** Related has the related records by tab. Their counts are free, and one credit reads all of them, 25 of each. */
 export function Related({ dataset, record }: { dataset: Dataset; record: AnyRecord }) {
-  const { workspace } = useSearch()
-  const relations = relationsOf(dataset, record)
+  const { groups, ...reading } = useGroups(dataset, record.id, relationsOf(dataset, record))
   const [at, setAt] = useState(0)
   const id = useId()
-  const counted = useQueries({
-    queries: relations.map((r) => ({
-      ...facetsQuery(workspace.id, r.dataset, 'key' in r ? filterOf(r.key, record.id) : {}, []),
-      enabled: 'key' in r,
-    })),
-  })
-  const countOf = (i: number) => {
-    const r = relations[i]
-    return r && 'ids' in r ? r.ids.length : counted[i]?.data?.count
-  }
-  const chosen = relations[at]
+  const chosen = groups[at]
+  const offer = { ...reading, text: offerOf(groups) }
   return (
     <section className="related">
       <div
@@ -76,14 +29,14 @@ export function Related({ dataset, record }: { dataset: Dataset; record: AnyReco
           const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key]
           if (!step) return
           e.preventDefault()
-          const next = (at + step + relations.length) % relations.length
+          const next = (at + step + groups.length) % groups.length
           setAt(next)
           document.getElementById(`${id}-${next}`)?.focus()
         }}
       >
-        {relations.map((r, i) => (
+        {groups.map((g, i) => (
           <button
-            key={r.dataset}
+            key={g.dataset}
             id={`${id}-${i}`}
             role="tab"
             aria-selected={i === at}
@@ -91,66 +44,80 @@ export function Related({ dataset, record }: { dataset: Dataset; record: AnyReco
             tabIndex={i === at ? 0 : -1}
             onClick={() => setAt(i)}
           >
-            {capital(nouns[r.dataset].many)} <span className="count">{countOf(i) ?? '…'}</span>
+            {capital(nouns[g.dataset].many)} <span className="count">{g.count ?? '…'}</span>
           </button>
         ))}
       </div>
       <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${at}`}>
-        {chosen && 'ids' in chosen && <ByIDs key={at} dataset={chosen.dataset} ids={chosen.ids} />}
-        {chosen && 'key' in chosen && (
-          <ByFilter
-            key={at}
-            dataset={chosen.dataset}
-            of={record.id}
-            by={chosen.key}
-            sort={chosen.sort}
-            count={countOf(at)}
-          />
-        )}
+        {chosen && 'ids' in chosen && <ByIDs key={at} group={chosen} offer={offer} />}
+        {chosen && 'key' in chosen && <ByFilter key={at} group={chosen} of={record.id} offer={offer} />}
       </div>
     </section>
   )
 }
 
-function ByIDs({ dataset, ids }: { dataset: Dataset; ids: string[] }) {
+/** Offer is what reads the related records that come with the record. */
+interface Offer {
+  text: string
+  load: () => void
+  busy: boolean
+  error: Error | null
+}
+
+function ByIDs({ group, offer }: { group: Listed; offer: Offer }) {
   const { workspace } = useSearch()
+  const { dataset, ids, included } = group
   const wanted = ids.slice(0, 100)
   const client = useQueryClient()
   const found = wanted.flatMap((id) => findLoaded(client, workspace.id, dataset, id) ?? [])
   const query = useQuery(batchQuery(workspace.id, dataset, wanted))
-  return (
-    <List
-      dataset={dataset}
-      records={query.data ?? (found.length > 0 ? found : undefined)}
-      error={query.error}
-      busy={query.isFetching}
-      next={query.data ? 0 : wanted.length - found.length}
-      load={() => void query.refetch()}
-    />
-  )
-}
-
-interface ByFilterProps {
-  dataset: Dataset
-  of: string
-  by: string
-  sort: Sort | undefined
-  count: number | undefined
-}
-
-function ByFilter({ dataset, of, by, sort, count }: ByFilterProps) {
-  const { workspace } = useSearch()
-  const query = useInfiniteQuery(rowsQuery(workspace.id, dataset, filterOf(by, of), sort))
-  const records = query.data?.pages.flatMap((p) => p.rows)
+  const records = query.data ?? (found.length > 0 ? found : included)
+  const missing = wanted.length - found.length
+  if (!included && !query.data && missing > 0) {
+    return <List dataset={dataset} records={records} {...offer} next={1} />
+  }
+  // Of those that came with the record none is missing: they are gone.
+  const next = query.data || ids.length <= mostIncluded ? 0 : missing
   return (
     <List
       dataset={dataset}
       records={records}
       error={query.error}
-      busy={query.isFetching || count === undefined}
-      next={Math.min(pageSize, (count ?? 0) - (records?.length ?? 0))}
-      load={() => void query.fetchNextPage({ cancelRefetch: false })}
+      busy={query.isFetching}
+      next={next}
+      text={`Show ${counted(next, dataset)} more · ${credits(next)}`}
+      load={() => void query.refetch()}
     />
+  )
+}
+
+function ByFilter({ group, of, offer }: { group: Keyed; of: string; offer: Offer }) {
+  const { dataset, key, count } = group
+  const { query, records, next, begun } = useKeyed(group, of)
+  if (!records) {
+    if (count === 0) return <List dataset={dataset} records={[]} {...offer} next={0} />
+    return <List dataset={dataset} records={undefined} {...offer} busy={offer.busy || count === undefined} next={1} />
+  }
+  const more = begun ? `Show ${formatNumber(next)} more` : `Read the first ${formatNumber(next)} by a search`
+  return (
+    <>
+      <List
+        dataset={dataset}
+        records={records}
+        error={query.error}
+        busy={query.isFetching || count === undefined}
+        next={next}
+        text={`${more} · ${credits(next)}`}
+        load={() => void query.fetchNextPage({ cancelRefetch: false })}
+      />
+      {next > 0 && (
+        <p className="quiet">
+          <a {...link(format({ dataset, query: '', conditions: { [key]: { kind: 'values', values: [of] } } }))}>
+            All {counted(count ?? 0, dataset)} as a search
+          </a>
+        </p>
+      )}
+    </>
   )
 }
 
@@ -159,12 +126,14 @@ interface ListProps {
   records: AnyRecord[] | undefined
   error: Error | null
   busy: boolean
-  /** How many records the next load reads. */
+  /** What the next load costs at most, in credits; 0: there is none. */
   next: number
+  /** What the button says. */
+  text: string
   load: () => void
 }
 
-function List({ dataset, records, error, busy, next, load }: ListProps) {
+function List({ dataset, records, error, busy, next, text, load }: ListProps) {
   const list = useRef<HTMLUListElement>(null)
   const focusNext = useFocusAfter((before) => list.current?.querySelectorAll('a')[before], records?.length ?? 0)
   if (next === 0 && !records?.length && !busy) return <p className="quiet">None are known.</p>
@@ -187,8 +156,7 @@ function List({ dataset, records, error, busy, next, load }: ListProps) {
             load()
           }}
         >
-          Show {formatNumber(next)} {records ? 'more ' : ''}
-          {next === 1 ? nouns[dataset].one : nouns[dataset].many} · {credits(next)}
+          {text}
         </button>
       )}
     </>

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react'
 import { addFilter } from '../builder/page'
+import { isTyping } from '../ui/is-typing'
 
 const keys: [string, [string, string][]][] = [
   [
@@ -27,6 +28,14 @@ const keys: [string, [string, string][]][] = [
     ],
   ],
   [
+    'The record that is open',
+    [
+      ['p', 'Copy the phone number'],
+      ['a', 'Copy the address'],
+      ['l', 'Copy a link to it'],
+    ],
+  ],
+  [
     'Names of the columns (↑ from the first row)',
     [
       ['Enter', 'Sort'],
@@ -41,10 +50,7 @@ export function useShortcuts() {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const listen = (e: KeyboardEvent) => {
-      const typing =
-        e.target instanceof HTMLElement &&
-        e.target.matches('input:not([type=checkbox], [type=radio]), textarea, select')
-      if (typing || e.metaKey || e.ctrlKey || e.altKey || document.querySelector('dialog[open]')) return
+      if (isTyping(e) || e.metaKey || e.ctrlKey || e.altKey || document.querySelector('dialog[open]')) return
       if (e.key === '/') document.getElementById('search')?.focus()
       else if (e.key === 'f') document.getElementById(addFilter)?.click()
       else if (e.key === '?') dialog.current?.showModal()

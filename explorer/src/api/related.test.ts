@@ -1,0 +1,40 @@
+import { QueryClient } from '@tanstack/react-query'
+import { expect, it } from 'vitest'
+import type { AnyRecord } from '../datasets'
+import { findLoaded, recordQuery } from './queries'
+import { apart, includedQuery, keepRelated } from './related'
+
+const record = (id: string, more: object = {}) => ({ id, name: `Record ${id}`, ...more }) as unknown as AnyRecord
+
+it('takes what came with a record apart, also one record or none', () => {
+  const signal = record('s', { project: record('p'), accounts: [record('a'), record('b')] })
+  const [alone, related] = apart('signals', signal)
+  expect(alone).toEqual(record('s'))
+  expect([...related]).toEqual([
+    ['projects', [record('p')]],
+    ['accounts', [record('a'), record('b')]],
+  ])
+  expect([...apart('contacts', record('c', { projects: [], account: null }))[1]]).toEqual([
+    ['projects', []],
+    ['accounts', []],
+  ])
+  // What was read before says nothing of what is related.
+  expect([...apart('projects', record('p'))[1]]).toEqual([])
+  expect(signal).toHaveProperty('project')
+})
+
+it('finds what came with a record among what is paid, in its workspace only', () => {
+  const client = new QueryClient()
+  const alone = keepRelated(
+    client,
+    'w',
+    'accounts',
+    record('a', { projects: [record('p')], contacts: [], signals: [] }),
+  )
+  expect(alone).toEqual(record('a'))
+  expect(findLoaded(client, 'w', 'projects', 'p')).toEqual(record('p'))
+  expect(findLoaded(client, 'x', 'projects', 'p')).toBeUndefined()
+  expect(client.getQueryData(includedQuery('w', 'contacts', 'accounts', 'a').queryKey)).toEqual([])
+  expect(client.getQueryData(includedQuery('w', 'contacts', 'accounts', 'b').queryKey)).toBeUndefined()
+  expect(client.getQueryData(recordQuery('w', 'accounts', 'a').queryKey)).toBeUndefined()
+})

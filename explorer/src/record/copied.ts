@@ -1,0 +1,45 @@
+import type { AnyRecord } from '../datasets'
+
+/** Copied is what of a record can be copied. */
+export interface Copied {
+  /** What it is, as the beginning of a sentence. */
+  name: string
+  text: string
+  /** The key that copies it. */
+  key?: string
+}
+
+const keys: Record<string, string> = { p: 'phone', a: 'address' }
+
+/** copiedOf is what a button beside a field copies, undefined if there is none. */
+export function copiedOf(record: AnyRecord, field: string): Copied | undefined {
+  const text = (record as unknown as Record<string, unknown>)[field]
+  if (typeof text !== 'string' || text === '') return undefined
+  switch (field) {
+    case 'phone':
+      return { name: 'The phone number', text, key: 'p' }
+    case 'email':
+      return { name: 'The e-mail address', text }
+    case 'website':
+      return { name: 'The website', text }
+    case 'address': {
+      const place = [record.city, record.state, 'country' in record ? record.country : null]
+      return { name: 'The address', text: [text, ...place].filter(Boolean).join(', '), key: 'a' }
+    }
+  }
+  return undefined
+}
+
+/** copied is what a key copies of a record, or of the page. */
+export function copied(record: AnyRecord, key: string): Copied | undefined {
+  if (key === 'l') return { name: 'The link', text: location.href }
+  const field = Object.hasOwn(keys, key) ? keys[key] : undefined
+  return field === undefined ? undefined : copiedOf(record, field)
+}
+
+/** secure is an address that a link may lead to: of https, without a name or password in it. Undefined for others. */
+export function secure(text: string): string | undefined {
+  if (!/^https:\/\//i.test(text) || !URL.canParse(text)) return undefined
+  const { href, username, password } = new URL(text)
+  return username || password ? undefined : href
+}
