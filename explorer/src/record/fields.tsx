@@ -119,7 +119,7 @@ function Source({ source, id, address }: SourceProps) {
       {to !== undefined ? (
         <>
           {' '}
-          <a href={to} target="_blank" rel="noopener noreferrer">
+          <a className="there" href={to} target="_blank" rel="noopener noreferrer">
             See it there
           </a>
         </>
