@@ -59,11 +59,12 @@ func (i *Item[T]) UnmarshalJSON(b []byte) error {
 		ViewID    string `json:"view_id"`
 		Data      T      `json:"data"`
 		Error     *struct {
-			Code       Code    `json:"code"`
-			Message    string  `json:"message"`
-			DocURL     string  `json:"doc_url"`
-			Issues     []Issue `json:"issues"`
-			MergedInto string  `json:"merged_into"`
+			Code       Code         `json:"code"`
+			Message    string       `json:"message"`
+			DocURL     string       `json:"doc_url"`
+			Issues     []Issue      `json:"issues"`
+			MergedInto string       `json:"merged_into"`
+			Current    *Annotations `json:"current"`
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(b, &result); err != nil {
@@ -76,7 +77,7 @@ func (i *Item[T]) UnmarshalJSON(b []byte) error {
 		}
 	}
 	if e := result.Error; e != nil {
-		i.Err = &Error{Code: e.Code, Message: e.Message, DocURL: e.DocURL, Issues: e.Issues, MergedInto: e.MergedInto}
+		i.Err = &Error{Code: e.Code, Message: e.Message, DocURL: e.DocURL, Issues: e.Issues, MergedInto: e.MergedInto, Current: e.Current}
 	}
 	return nil
 }

@@ -80,6 +80,14 @@ func (b *Book[R, U]) DeleteAll(ctx context.Context, all []string) (Batch[Nothing
 	return deleteBatch(ctx, b.conn, b.path, all)
 }
 
+// DeleteExpected is DeleteAll of records that are as expected, by id; of ids without an
+// expectation anything goes. What is not as expected stays, and its item is
+// ErrRevisionConflict.
+func (b *Book[R, U]) DeleteExpected(ctx context.Context, all []string, expected map[string]Expectation) (Batch[Nothing], error) {
+	body := map[string]any{"ids": all, "expected": expected}
+	return batch[Nothing](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/delete/batch", body: body})
+}
+
 // History iterates over the changes of what the workspace says of a record and of its places
 // in Static Views, the newest first. Each has the names of fields, no values.
 func (b *Book[R, U]) History(ctx context.Context, id string) iter.Seq2[WorkspaceChange, error] {
@@ -104,6 +112,30 @@ func (c Change) IsZero() bool { return !c.set }
 // MarshalJSON encodes the text or null.
 func (c Change) MarshalJSON() ([]byte, error) { return json.Marshal(c.value) }
 
+// Expectation is what a change is made on. If something else is there, nothing changes, and
+// the error is ErrRevisionConflict: its Current is what is there. The zero Expectation is
+// that the record is in the book.
+type Expectation struct {
+	// InBook false: the record must not be in the book; other members are left out. Nil: true.
+	InBook  *bool  `json:"in_book,omitzero"`
+	ICPTier Change `json:"icp_tier,omitzero"` // of accounts; Clear() expects no tier
+	Status  Change `json:"workspace_status,omitzero"`
+	Notes   Change `json:"notes,omitzero"`
+	// Tags are all tags; nil: any, an empty list: none.
+	Tags []string `json:"tags,omitzero"`
+}
+
+// Annotations are what the workspace says of a record now, when that was changed, and by
+// which user; UpdatedBy is empty for an API key, for Atlas itself and for a deleted user.
+type Annotations struct {
+	ICPTier   ICPTier   `json:"icp_tier"`
+	Status    string    `json:"workspace_status"`
+	Notes     string    `json:"notes"`
+	Tags      []string  `json:"tags"`
+	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedBy string    `json:"updated_by"`
+}
+
 // AccountUpsert identifies an account by either AccountID or Match, and holds
 // the changes.
 type AccountUpsert struct {
@@ -114,6 +146,8 @@ type AccountUpsert struct {
 	Notes     Change        `json:"notes,omitzero"`
 	// Tags replaces all tags; nil keeps them, an empty list clears them.
 	Tags []string `json:"tags,omitzero"`
+	// Expected, when set, is what the change is made on.
+	Expected *Expectation `json:"expected,omitzero"`
 }
 
 // AccountMatch matches the single account with a domain.
@@ -129,6 +163,7 @@ type ContactUpsert struct {
 	Status    Change        `json:"workspace_status,omitzero"`
 	Notes     Change        `json:"notes,omitzero"`
 	Tags      []string      `json:"tags,omitzero"` // as in AccountUpsert
+	Expected  *Expectation  `json:"expected,omitzero"`
 }
 
 // ContactMatch matches the single contact with an e-mail address.
@@ -138,10 +173,11 @@ type ContactMatch struct {
 
 // ProjectUpsert identifies a project and holds the changes.
 type ProjectUpsert struct {
-	ProjectID string   `json:"project_id"`
-	Status    Change   `json:"workspace_status,omitzero"`
-	Notes     Change   `json:"notes,omitzero"`
-	Tags      []string `json:"tags,omitzero"` // as in AccountUpsert
+	ProjectID string       `json:"project_id"`
+	Status    Change       `json:"workspace_status,omitzero"`
+	Notes     Change       `json:"notes,omitzero"`
+	Tags      []string     `json:"tags,omitzero"` // as in AccountUpsert
+	Expected  *Expectation `json:"expected,omitzero"`
 }
 
 // BookAccount is an account of the book.
@@ -171,6 +207,7 @@ type BookAccount struct {
 	SignalsCount   int       `json:"signals_count,omitzero"`
 	LastActivityAt time.Time `json:"last_activity_at,omitzero"`
 	CreatedAt      time.Time `json:"created_at,omitzero"`
+	UpdatedBy      string    `json:"updated_by,omitzero"`
 
 	Raw json.RawMessage `json:"-"`
 }
@@ -196,6 +233,7 @@ type BookContact struct {
 	State         string        `json:"state,omitzero"`
 	ProjectsCount int           `json:"projects_count,omitzero"`
 	CreatedAt     time.Time     `json:"created_at,omitzero"`
+	UpdatedBy     string        `json:"updated_by,omitzero"`
 
 	Raw json.RawMessage `json:"-"`
 }
@@ -237,6 +275,7 @@ type BookProject struct {
 	Latitude     *float64    `json:"latitude,omitzero"`
 	Longitude    *float64    `json:"longitude,omitzero"`
 	CreatedAt    time.Time   `json:"created_at,omitzero"`
+	UpdatedBy    string      `json:"updated_by,omitzero"`
 
 	Raw json.RawMessage `json:"-"`
 }

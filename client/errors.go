@@ -89,6 +89,9 @@ type Error struct {
 	// MergedInto is the id of the record that the one became that is not found; "" if it
 	// became none.
 	MergedInto string
+	// Current is what the workspace says of a record of the book that is not as expected
+	// (ErrRevisionConflict); nil if it is not in the book.
+	Current *Annotations
 }
 
 func (e *Error) Error() string {
@@ -166,6 +169,7 @@ func errorOf(r request, res *http.Response, body []byte) error {
 			DocURL     string `json:"doc_url"`
 			Issues     []Issue
 			MergedInto string `json:"merged_into"`
+			Current    *Annotations
 		}
 	}
 	switch err := json.Unmarshal(body, &shape); {
@@ -173,7 +177,8 @@ func errorOf(r request, res *http.Response, body []byte) error {
 		e.Message = http.StatusText(res.StatusCode)
 	default:
 		given := shape.Error
-		e.Code, e.Message, e.DocURL, e.Issues, e.MergedInto = given.Code, given.Message, given.DocURL, given.Issues, given.MergedInto
+		e.Code, e.Message, e.DocURL, e.Issues = given.Code, given.Message, given.DocURL, given.Issues
+		e.MergedInto, e.Current = given.MergedInto, given.Current
 		if e.Code == "" && e.Issues != nil { // a service before codes were in validation errors
 			e.Code, e.Message = ErrInvalidInput, "the request is not valid"
 		}

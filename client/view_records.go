@@ -94,6 +94,7 @@ type ViewAccount struct {
 	LastActivityAt time.Time `json:"last_activity_at,omitzero"`
 	CreatedAt      time.Time `json:"created_at,omitzero"`
 	Notes          string    `json:"notes,omitzero"`
+	UpdatedBy      string    `json:"updated_by,omitzero"`
 	AtlasTrend     Trend     `json:"atlas_trend,omitzero"`
 
 	Raw json.RawMessage `json:"-"`
@@ -120,6 +121,7 @@ type ViewContact struct {
 	ProjectsCount int           `json:"projects_count,omitzero"`
 	CreatedAt     time.Time     `json:"created_at,omitzero"`
 	Notes         string        `json:"notes,omitzero"`
+	UpdatedBy     string        `json:"updated_by,omitzero"`
 
 	Raw json.RawMessage `json:"-"`
 }
@@ -161,6 +163,7 @@ type ViewProject struct {
 	Longitude    *float64    `json:"longitude,omitzero"`
 	CreatedAt    time.Time   `json:"created_at,omitzero"`
 	Notes        string      `json:"notes,omitzero"`
+	UpdatedBy    string      `json:"updated_by,omitzero"`
 
 	Raw json.RawMessage `json:"-"`
 }

@@ -470,6 +470,9 @@ func failureGo(err error) map[string]any {
 	if e.MergedInto != "" {
 		out["merged_into"] = e.MergedInto
 	}
+	if e.Current != nil {
+		out["current"] = e.Current.Status
+	}
 	if credits, is := errors.AsType[*client.OutOfCreditsError](err); is {
 		out["used"], out["ceiling"] = credits.Window.Used, credits.Window.Ceiling
 	}

@@ -114,7 +114,7 @@ func TestRowsAreTheCatalogs(t *testing.T) {
 				}
 			}
 		}
-		written := []string{d.Singular() + "_id"}
+		written := []string{d.Singular() + "_id", "expected"}
 		if _, ok := query.MatchField(d); ok {
 			written = append(written, "match")
 		}

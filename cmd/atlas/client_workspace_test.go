@@ -53,6 +53,14 @@ func bookOf[R, U any](
 	if len(changes) == 0 || changes[0].ID != ids[0] || changes[0].At.IsZero() || len(changes[0].Changed) == 0 {
 		t.Errorf("%+v", changes)
 	}
+	kept := must(b.DeleteExpected(ctx, ids, map[string]client.Expectation{
+		ids[0]: {Status: client.To("Lost")}, ids[1]: {Tags: []string{}, Status: client.Clear()},
+	}))(t)
+	refused, _ := errors.AsType[*client.Error](kept.Items[0].Err)
+	if kept.Succeeded != 1 || refused == nil || !errors.Is(refused, client.ErrRevisionConflict) || refused.Current == nil ||
+		len(refused.Current.Tags) != 2 || refused.Current.UpdatedAt.IsZero() {
+		t.Errorf("%+v", kept)
+	}
 	if err := b.Delete(ctx, ids[0]); err != nil {
 		t.Error(err)
 	}

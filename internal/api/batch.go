@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/schema"
@@ -129,6 +131,8 @@ type itemError struct {
 	Issues  []fault.Issue `json:"issues,omitzero"`
 	// MergedInto is what a record became that is not found.
 	MergedInto string `json:"merged_into,omitzero"`
+	// Current is what the workspace says of a record that is not as expected.
+	Current jsontext.Value `json:"current,omitzero"`
 }
 
 // itemIssues returns the issues of all items as the error of a call that fails as a
@@ -231,7 +235,7 @@ func (c *call) batchReply(idKey string, results []batchResult) (reply, error) {
 
 func (s *Server) itemErrorOf(err error) itemError {
 	e := faultOf(err)
-	item := itemError{e.Code, e.Message, s.docURL(e.Code), e.Issues, e.MergedInto}
+	item := itemError{e.Code, e.Message, s.docURL(e.Code), e.Issues, e.MergedInto, e.Current}
 	switch {
 	case e.Code == fault.Internal:
 		item.Message = internalText
@@ -294,6 +298,7 @@ var itemErrorSchema = schema.Named("ItemError", schema.Object(
 	schema.Required("doc_url", docURLSchema),
 	schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("With `invalid_input`.")),
 	schema.Optional("merged_into", mergedIntoSchema),
+	schema.Optional("current", currentSchema),
 ))
 
 // batchBody is a body of 1..100 items.

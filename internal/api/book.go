@@ -2,12 +2,14 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/search/query"
@@ -20,6 +22,7 @@ import (
 type Book interface {
 	Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inputs []book.Input) ([]book.Outcome, error)
 	Delete(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
+	DeleteIf(ctx context.Context, in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion) ([]error, error)
 	Get(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error)
 	// Rows returns the rows of those of the records that are in the book.
 	Rows(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]jsontext.Value, error)
@@ -78,10 +81,10 @@ func (s *Server) bookRoutes() []Route {
 				}},
 			Route{Method: "POST", Path: path + "/delete/batch", Operation: "delete_" + many + "_batch",
 				Scope: write, Budget: Budget{placesRecords, 0, 64},
-				endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.deleteBookBatch(d)),
+				endpoint: takesBatchWith("ids", rule.UUID[uuid.UUID](), deletionOptions(d), s.deleteBookBatch(d)),
 				doc: operationDoc{
 					tag: tagBook, summary: "Take several " + string(d) + " out of the book",
-					data: resultsData(batchResults(book.IDKey(d), nil, batchCodes()...)),
+					data: resultsData(batchResults(book.IDKey(d), nil, batchCodes(fault.RevisionConflict)...)),
 				}},
 		)
 	}
@@ -111,9 +114,9 @@ var upsertExamples = map[query.Dataset][]example{
 // upsertCodes are the codes of a well-formed upsert that fails.
 func upsertCodes(d query.Dataset) []fault.Code {
 	if _, matchable := query.MatchField(d); !matchable {
-		return []fault.Code{fault.NotFound, fault.LimitReached}
+		return []fault.Code{fault.NotFound, fault.RevisionConflict, fault.LimitReached}
 	}
-	return []fault.Code{fault.NotFound, fault.AmbiguousMatch, fault.LimitReached}
+	return []fault.Code{fault.NotFound, fault.AmbiguousMatch, fault.RevisionConflict, fault.LimitReached}
 }
 
 func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
@@ -196,12 +199,48 @@ func (s *Server) deleteBook(d query.Dataset) handler {
 	}
 }
 
-func (s *Server) deleteBookBatch(d query.Dataset) func(c *call, items []batchItem[uuid.UUID]) (reply, error) {
-	return func(c *call, items []batchItem[uuid.UUID]) (reply, error) {
-		_, records := validItems(items)
-		if err := s.Book.Delete(c.Context(), c.workspace(), d, records); err != nil {
+// deletionOptions are what a batch of deletions expects of its records.
+func deletionOptions(d query.Dataset) batchOptions[map[uuid.UUID]book.Expectation] {
+	expected := book.DeletionsRule(d, maxBatch)
+	return batchOptions[map[uuid.UUID]book.Expectation]{
+		properties: []schema.Property{schema.Optional("expected", expected.Schema.Described(
+			"Of some of the ids: the record is taken out only if it is in the book with these values. Otherwise it stays, and its item is "+
+				"`revision_conflict` with what is there as `current`."))},
+		read: func(issues *input.Issues, r *input.Reader, into *map[uuid.UUID]book.Expectation) {
+			*into = expected.Member(issues, r, "expected", false)
+		},
+	}
+}
+
+func (s *Server) deleteBookBatch(
+	d query.Dataset,
+) func(c *call, items []batchItem[uuid.UUID], expected map[uuid.UUID]book.Expectation) (reply, error) {
+	return func(c *call, items []batchItem[uuid.UUID], expected map[uuid.UUID]book.Expectation) (reply, error) {
+		positions, records := validItems(items)
+		deletions := book.Deletions(records...)
+		for i, id := range records {
+			if e, is := expected[id]; is {
+				deletions[i].Expected = &e
+			}
+		}
+		// Who mistypes an id would take out a record of which nothing is expected.
+		var issues input.Issues
+		for id := range expected {
+			if !slices.Contains(records, id) {
+				issues.Add(fault.Custom, []string{"expected", id.String()}, "is not one of the ids")
+			}
+		}
+		if err := issues.Err(); err != nil {
 			return reply{}, err
 		}
-		return c.batchReply(book.IDKey(d), resultsOf(items))
+		refused, err := s.Book.DeleteIf(c.Context(), c.workspace(), d, deletions)
+		if err != nil {
+			return reply{}, err
+		}
+		results := resultsOf(items)
+		for i, err := range refused {
+			results[positions[i]].err = err
+		}
+		return c.batchReply(book.IDKey(d), results)
 	}
 }

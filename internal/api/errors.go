@@ -13,8 +13,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"atlas/internal/fault"
 	"atlas/internal/schema"
+	"atlas/search/query"
 	"atlas/workspace/views"
 )
 
@@ -108,9 +111,9 @@ var errorTable = map[fault.Code]errorRow{
 		advice: "Choose another name, or change the View that has this one.",
 		agent:  "Choose another name, or change the View that has it.",
 		sample: "the workspace has a View of this dataset with this name already: case and accents do not count"},
-	fault.RevisionConflict: {status: http.StatusConflict, meaning: "the View was changed since the revision that the change names",
-		advice: "Read the View again, apply your change to it, and send its revision.",
-		agent:  "Somebody changed the View meanwhile. Get it, and decide again.",
+	fault.RevisionConflict: {status: http.StatusConflict, meaning: "the View was changed since the revision that the change names, or the record of the book is not as the change expects",
+		advice: "Read the View again, apply your change to it, and send its revision. Of the book, `current` has what is there.",
+		agent:  "Somebody changed it meanwhile. Get it, and decide again.",
 		sample: "the View has the revision 7, not 6"},
 	fault.SkillConflict: {status: http.StatusConflict, meaning: "the locator is taken",
 		advice: "Choose another locator.",
@@ -211,6 +214,8 @@ type errorDetails struct {
 	Issues []fault.Issue `json:"issues,omitzero"`
 	// MergedInto is what a record became that is not found.
 	MergedInto string `json:"merged_into,omitzero"`
+	// Current is what the workspace says of a record that is not as expected.
+	Current jsontext.Value `json:"current,omitzero"`
 }
 
 // validationName is the name of errors with issues.
@@ -218,7 +223,7 @@ const validationName = "ValidationError"
 
 // bodyOf is the body that answers an error.
 func bodyOf(e *fault.Error, docURL string) errorBody {
-	f := errorBody{Error: errorDetails{Code: e.Code, Message: e.Message, DocURL: docURL, MergedInto: e.MergedInto}}
+	f := errorBody{Error: errorDetails{Code: e.Code, Message: e.Message, DocURL: docURL, MergedInto: e.MergedInto, Current: e.Current}}
 	if e.Code == fault.InvalidInput {
 		f.Success, f.Error.Name, f.Error.Issues = new(bool), validationName, e.Issues
 	}
@@ -255,6 +260,19 @@ var messageSchema = schema.String("What is wrong, in a sentence.")
 
 var mergedIntoSchema = schema.UUID().Described("The record that this one became, if it is not found because it became another.")
 
+// currentSchema is Current of fault.Error.
+var currentSchema = func() *schema.Schema {
+	var members []schema.Property
+	for _, f := range query.OverlayFields(query.Accounts) { // which have all
+		if f.Written || f.Name == "updated_at" || f.Name == "updated_by" {
+			members = append(members, schema.Optional(f.Name, f.Schema()))
+		}
+	}
+	return schema.Named("CurrentValues", schema.Nullable(schema.Object(members...)).Described(
+		"With `revision_conflict` of the book: what the workspace says of the record now, when it was changed and by which user. "+
+			"Null if it is not in the book. `icp_tier` is there for accounts."))
+}()
+
 var docURLSchema = schema.String(errorsPath + "#not_found").Described("Where the code is explained: a path of this service, or an address if the service knows its own.")
 
 // anyError is errorBody, in one form for code generators: those of validation errors have
@@ -267,6 +285,7 @@ var anyError = func() *schema.Schema {
 		schema.Required("message", messageSchema),
 		schema.Required("doc_url", docURLSchema),
 		schema.Optional("merged_into", mergedIntoSchema),
+		schema.Optional("current", currentSchema),
 		schema.Optional("name", schema.Const(validationName).Described("Only with `invalid_input`.")),
 		schema.Optional(
 			"issues",

@@ -95,7 +95,10 @@ type Error struct {
 	// MergedInto is the id of the record that the one became that is not found; "" if it
 	// became none.
 	MergedInto string
-	cause      error
+	// Current, of a RevisionConflict of the book, is what the workspace says of the record
+	// now, as JSON: null if it is not in the book. Nil: it is not known.
+	Current []byte
+	cause   error
 }
 
 // New returns an error with a code and a message for the client.

@@ -197,7 +197,7 @@ func (d document) local(s any, defs object, answer bool) any {
 var (
 	silent      = []string{"pattern", "description", "title"}
 	conditional = []string{"if", "then", "else"}
-	notOffered  = []string{"highlights", "explanation"} // of answers: no tool asks for them
+	notOffered  = []string{"highlights", "explanation", "current"} // of answers: no tool asks for them
 	bounds      = append(
 		slices.Clone(conditional), "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength",
 		"maxLength", "minItems", "maxItems", "uniqueItems", "format", "default", "additionalProperties",

@@ -16,7 +16,7 @@ import (
 // programs need.
 var unbrief = []string{
 	"id", "description", "summary", "notes", "website", "source", "source_id", "source_url", "country", "latitude",
-	"longitude", "contact_ids", "detected_at", "created_at", "updated_at",
+	"longitude", "contact_ids", "detected_at", "created_at", "updated_at", "updated_by",
 }
 
 // brief are the members of a brief row, given the schema of a whole one.

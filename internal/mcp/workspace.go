@@ -109,12 +109,13 @@ func (s *Server) batchOutput(operations ...string) object {
 		"results": list, "view_id": object{"type": "string"}}}, anyOf(metadata))
 }
 
-// upserts are the members of upserts of each book.
+// upserts are the members of upserts of each book, but for what a program expects of them.
 func (s *Server) upserts() string {
 	var all []string
 	for _, book := range books {
 		items := s.document.member(s.document.body("upsert_workspace_"+book+"_batch"), "inputs")["items"]
-		all = append(all, book+": "+strings.Join(s.document.keys(s.document.schema(items)), ", "))
+		keys := slices.DeleteFunc(s.document.keys(s.document.schema(items)), func(key string) bool { return key == "expected" })
+		all = append(all, book+": "+strings.Join(keys, ", "))
 	}
 	return strings.Join(all, "; ")
 }

@@ -201,7 +201,7 @@ func (f Field) List() bool { return f.Type == Strings || f.Type == UUIDs }
 // book.
 func (f Field) Nullable() bool {
 	if f.Overlay {
-		return f.Written && !f.List()
+		return f.Written && !f.List() || f.Type == UUID
 	}
 	counted := f.Derive != nil && f.Derive.Count
 	return !f.Required && !f.LoadTime && !counted && !f.List()

@@ -149,6 +149,8 @@ var overlayCatalog = overlays(
 	Field{Name: "atlas_trend", Only: Accounts, Type: String, Vocabulary: Trends, Rows: BookRows},
 	Field{Name: "updated_at", Type: Time, Kind: Date, Sort: true, Rows: SearchRows,
 		Description: "When the workspace last changed its annotations of the record"},
+	Field{Name: "updated_by", Type: UUID,
+		Description: "The user who last changed the workspace's annotations of the record; null for an API key, for Atlas itself and for a deleted user"},
 )
 
 // overlays lets the key default to the name.

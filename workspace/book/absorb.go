@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"atlas/search/query"
+	"atlas/workspace"
 )
 
 // notesField is the overlay field whose texts are joined when records merge.
@@ -22,7 +23,7 @@ func (o Overlay) Absorb(gone Overlay, now time.Time) Overlay {
 			values[f.Name] = v
 		}
 	}
-	o.Values, o.UpdatedAt = values, now
+	o.Values, o.UpdatedAt, o.UpdatedBy = values, now, workspace.UserID{}
 	return o
 }
 

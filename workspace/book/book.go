@@ -40,6 +40,24 @@ type OverlayUpsert struct {
 	// record.
 	Fresh  Overlay
 	Change OverlayChange
+	// Expected, when not nil, must be met when the change is made.
+	Expected *Expectation
+}
+
+// OverlayDeletion takes a record out of the book.
+type OverlayDeletion struct {
+	Record uuid.UUID
+	// Expected, when not nil, must be met when the record is taken out.
+	Expected *Expectation
+}
+
+// Deletions are deletions that expect nothing.
+func Deletions(records ...uuid.UUID) []OverlayDeletion {
+	all := make([]OverlayDeletion, len(records))
+	for i, id := range records {
+		all[i].Record = id
+	}
+	return all
 }
 
 // Additions limits the records that are new to a workspace's books, over all datasets:
@@ -56,6 +74,9 @@ type OverlayOutcome struct {
 	// Refused: the record is new to the book and exceeds the limit of Additions.
 	// Nothing changed.
 	Refused bool
+	// Unexpected: the record was not as expected. Nothing changed; Overlay is what it is,
+	// and Absent means that it has none.
+	Unexpected, Absent bool
 }
 
 // Store keeps the overlays of workspaces.
@@ -63,10 +84,11 @@ type Store interface {
 	// UpsertOverlays makes the changes in order, in one transaction. An overlay that a
 	// change does not alter keeps its UpdatedAt; others get that of Fresh. Only records
 	// that are new to the book count. If they exceed the limit, the last ones are
-	// refused.
+	// refused. A change also sets UpdatedBy to that of Fresh.
 	UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []OverlayUpsert, a Additions) ([]OverlayOutcome, error)
-	// DeleteOverlays ignores records without an overlay.
-	DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
+	// DeleteOverlays ignores records without an overlay, unless one is expected. Of
+	// records that are not as expected it returns the overlays, nil for none.
+	DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, deletions []OverlayDeletion) (map[uuid.UUID]*Overlay, error)
 	// Overlays returns the overlays of those records that have one.
 	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]Overlay, error)
 }
@@ -86,8 +108,8 @@ type Book struct {
 
 // Outcome is the result of one input: the record's id, if it is known, and
 // its row or an error: fault.InvalidInput, fault.NotFound, fault.AmbiguousMatch,
-// fault.LimitReached; fault.Internal for a stored overlay whose row cannot be
-// rendered.
+// fault.LimitReached, fault.RevisionConflict for a record that is not as expected;
+// fault.Internal for a stored overlay whose row cannot be rendered.
 type Outcome struct {
 	Record string
 	Row    jsontext.Value
@@ -106,6 +128,7 @@ func (b *Book) Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inp
 	if err != nil {
 		return nil, err
 	}
+	author := workspace.AuthorOf(ctx).User
 	var changes []OverlayUpsert
 	var positions []int
 	for i, out := range outcomes {
@@ -121,7 +144,8 @@ func (b *Book) Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inp
 		if err != nil {
 			return nil, err
 		}
-		changes, positions = append(changes, OverlayUpsert{fresh, inputs[i].Change}), append(positions, i)
+		fresh.UpdatedBy = author
+		changes, positions = append(changes, OverlayUpsert{fresh, inputs[i].Change, inputs[i].Expected}), append(positions, i)
 	}
 	if len(changes) == 0 {
 		return outcomes, nil
@@ -139,6 +163,14 @@ func (b *Book) Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inp
 				"records newly added to the workspace's books in 24 hours",
 				"what is in them can be changed; add others later",
 			)
+			continue
+		}
+		if stored[j].Unexpected {
+			var now *Overlay
+			if !stored[j].Absent {
+				now = &stored[j].Overlay
+			}
+			outcomes[i].Err = unexpected(d, now)
 			continue
 		}
 		// The overlay is stored, so a rendering error affects only this item.
@@ -254,15 +286,50 @@ func exactly(by query.Field, records []jsontext.Value, want string) ([]string, e
 
 // Delete removes records from the book. Records that are not in it are ignored.
 func (b *Book) Delete(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
-	if len(records) == 0 {
-		return nil
+	_, err := b.DeleteIf(ctx, in, d, Deletions(records...))
+	return err
+}
+
+// DeleteIf is Delete of records that are as expected. The first errors are those of the
+// deletions in their order: nil or fault.RevisionConflict.
+func (b *Book) DeleteIf(ctx context.Context, in workspace.ID, d query.Dataset, deletions []OverlayDeletion) ([]error, error) {
+	if len(deletions) == 0 {
+		return nil, nil
 	}
-	if err := b.Store.DeleteOverlays(ctx, in, d, records); err != nil {
-		return err
+	others, err := b.Store.DeleteOverlays(ctx, in, d, deletions)
+	if err != nil {
+		return nil, err
 	}
 	b.notify(in)
-	return nil
+	refused := make([]error, len(deletions))
+	for i, deletion := range deletions {
+		if now, is := others[deletion.Record]; is {
+			refused[i] = unexpected(d, now)
+		}
+	}
+	return refused, nil
 }
+
+// unexpected is the error of a change of a record that is not as expected. It says what
+// the workspace says of the record, null if it is not in the book.
+func unexpected(d query.Dataset, now *Overlay) error {
+	e := fault.New(fault.RevisionConflict, "the %s is not in the book as expected: somebody has changed it", d.Singular())
+	e.Current = jsontext.Value("null")
+	if now == nil {
+		return e
+	}
+	b := jsontext.Value{}
+	for _, f := range query.OverlayFields(d) {
+		if f.Written || slices.Contains(changeFields, f.Name) {
+			b = query.AppendValue(member(b, f.Name), &f, now.Value(&f))
+		}
+	}
+	e.Current = append(b, '}')
+	return e
+}
+
+// changeFields are when an overlay was changed, and by whom.
+var changeFields = []string{"updated_at", "updated_by"}
 
 // Get returns the row of a record in the book: fault.NotFound.
 func (b *Book) Get(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error) {

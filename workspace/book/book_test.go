@@ -121,3 +121,52 @@ func TestApply(t *testing.T) {
 		}
 	}
 }
+
+// Of a record outside the book only its absence is as expected; of one that is in it, the
+// named values alone count, and no value is the same as an empty one.
+func TestExpectation(t *testing.T) {
+	t.Parallel()
+	o := &book.Overlay{Values: book.Values{"workspace_status": "a", "tags": []string{"x", "y"}}}
+	for name, c := range map[string]struct {
+		body    string
+		met     bool // by o
+		outside bool // met by a record outside the book
+	}{
+		"nothing is expected":       {`{}`, true, true},
+		"that it is not there":      {`{"expected":{"in_book":false}}`, false, true},
+		"that it is there":          {`{"expected":{}}`, true, false},
+		"the value":                 {`{"expected":{"workspace_status":"a"}}`, true, false},
+		"all values":                {`{"expected":{"workspace_status":"a","tags":["x","y"],"notes":null,"icp_tier":null}}`, true, false},
+		"another value":             {`{"expected":{"workspace_status":"b"}}`, false, false},
+		"one of two":                {`{"expected":{"workspace_status":"a","notes":"n"}}`, false, false},
+		"no value":                  {`{"expected":{"workspace_status":null}}`, false, false},
+		"no tags":                   {`{"expected":{"tags":[]}}`, false, false},
+		"tags in another order":     {`{"expected":{"tags":["y","x"]}}`, false, false},
+		"the change does not count": {`{"workspace_status":"b","expected":{"workspace_status":"a"}}`, true, false},
+	} {
+		v, _ := input.Decode([]byte(`{"account_id":"00000001-0000-4000-8000-000000000001",` + c.body[1:]))
+		if c.body == `{}` {
+			v, _ = input.Decode([]byte(`{"account_id":"00000001-0000-4000-8000-000000000001"}`))
+		}
+		in, err := book.UpsertRule(query.Accounts).Parse(v)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if in.Expected.Met(o) != c.met || in.Expected.Met(nil) != c.outside {
+			t.Errorf("%s: %v of the record, %v outside the book", name, in.Expected.Met(o), in.Expected.Met(nil))
+		}
+	}
+	for name, body := range map[string]string{
+		"of another dataset": `{"project_id":"00000001-0000-4000-8000-000000000001","expected":{"icp_tier":null}}`,
+		"computed":           `{"project_id":"00000001-0000-4000-8000-000000000001","expected":{"updated_at":null}}`,
+		"no object":          `{"project_id":"00000001-0000-4000-8000-000000000001","expected":"x"}`,
+		"values outside":     `{"project_id":"00000001-0000-4000-8000-000000000001","expected":{"in_book":false,"notes":"x"}}`,
+		"no list":            `{"project_id":"00000001-0000-4000-8000-000000000001","expected":{"tags":null}}`,
+	} {
+		v, _ := input.Decode([]byte(body))
+		if _, err := book.UpsertRule(query.Projects).Parse(v); fault.CodeOf(err) != fault.InvalidInput {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -20,6 +20,8 @@ type Input struct {
 	// Match is the folded domain of an account or e-mail address of a contact.
 	Match  string
 	Change OverlayChange
+	// Expected, when not nil, must be met when the change is made.
+	Expected *Expectation
 }
 
 // foldMatch returns the form in which values of a match field are compared.
@@ -57,6 +59,7 @@ func UpsertRule(d query.Dataset) rule.Rule[Input] {
 			}))
 		}
 	}
+	fields = append(fields, rule.OptionalFunc("expected", expectationRule(d), func(in *Input, e Expectation) { in.Expected = &e }))
 	fields = append(fields, rule.Elsewhere[Input](func(m input.Member) string {
 		if _, global := query.FieldNamed(d, m.Name); global && m.Name != "id" {
 			return "a value of the global record, which nobody changes"
@@ -69,6 +72,44 @@ func UpsertRule(d query.Dataset) rule.Rule[Input] {
 		}
 		return input.Wrapped(`{"`+key+`":`, v, "}")
 	}).Described(text).Named("Workspace" + d.Title() + "Upsert")
+}
+
+// expectationRule reads what a change expects of a record.
+func expectationRule(d query.Dataset) rule.Rule[Expectation] {
+	fields := []rule.Field[Expectation]{
+		rule.Optional("in_book", rule.Boolean().Default(true).Described("False: the record must not be in the book, and no value is expected."),
+			func(e *Expectation) *bool { return &e.InBook }),
+	}
+	for _, f := range query.OverlayFields(d) {
+		if f.Written {
+			fields = append(fields, rule.OptionalFunc(f.Name, valueRule(f), func(e *Expectation, value any) {
+				if e.Values == nil {
+					e.Values = OverlayChange{}
+				}
+				e.Values[f.Name] = value
+			}))
+		}
+	}
+	return rule.Object(fields...).
+		Check(func(e Expectation) bool { return e.InBook || len(e.Values) == 0 }, fault.Custom, "a record outside the book has no values").
+		Named("Workspace" + d.Title() + "Expectation").
+		Described("What the change is made on: if something else is there, nothing changes, and the error `revision_conflict` has what is there " +
+			"as `current`. Values that are left out may be anything.")
+}
+
+// DeletionsRule reads what a batch of deletions expects of records, by id.
+func DeletionsRule(d query.Dataset, most int) rule.Rule[map[uuid.UUID]Expectation] {
+	id := rule.Map(rule.UUID[uuid.UUID](), uuid.UUID.String)
+	byID := rule.ByKey("what is expected, by id", id, expectationRule(d), most)
+	return rule.Map(byID, func(by map[string]Expectation) map[uuid.UUID]Expectation {
+		all := make(map[uuid.UUID]Expectation, len(by))
+		for id, e := range by {
+			if id, ok := input.ReadUUID(id); ok { // others have an issue
+				all[id] = e
+			}
+		}
+		return all
+	})
 }
 
 // matchRule reads what names a record by a field, in the form of foldMatch.
@@ -85,22 +126,11 @@ func matchRule(by query.Field) rule.Rule[string] {
 	return rule.Map(rule.Only(by.Match, value).Check(found, fault.InvalidFormat, "there is no "+by.Match+" in it", by.Match), fold)
 }
 
-// overlayRule reads a value in the form of Values, nil for null.
+// overlayRule reads a value to write in the form of Values, nil for null.
 func overlayRule(f query.Field) rule.Rule[any] {
-	var r rule.Rule[any]
-	note := "Null clears."
-	switch {
-	case f.Type == query.Strings:
-		r = rule.Map(distinctRule(f), func(list []string) any { return list })
+	r, note := valueRule(f), "Null clears."
+	if f.Type == query.Strings {
 		note = "Replaces all; `[]` clears. Of " + f.Name + " that are equal when folded, as searches compare texts, the first spelling stays, in NFC."
-	case f.Vocabulary != nil:
-		r = clearable(f.Vocabulary.Rule())
-	case f.Type == query.Time:
-		r = clearable(dateRule)
-	case f.Type == query.Integer, f.Type == query.Double:
-		r = clearable(numberRule(f)).As(f.Schema())
-	default:
-		r = clearable(rule.Text(f.MinChars, f.MaxChars).Advise(fault.TooSmall, "null clears it"))
 	}
 	if f.WriteNote != "" {
 		note += " " + f.WriteNote
@@ -109,6 +139,22 @@ func overlayRule(f query.Field) rule.Rule[any] {
 		r = r.Example(f.Example)
 	}
 	return r
+}
+
+// valueRule reads a value in the form of Values, nil for null.
+func valueRule(f query.Field) rule.Rule[any] {
+	switch {
+	case f.Type == query.Strings:
+		return rule.Map(distinctRule(f), func(list []string) any { return list })
+	case f.Vocabulary != nil:
+		return clearable(f.Vocabulary.Rule())
+	case f.Type == query.Time:
+		return clearable(dateRule)
+	case f.Type == query.Integer, f.Type == query.Double:
+		return clearable(numberRule(f)).As(f.Schema())
+	default:
+		return clearable(rule.Text(f.MinChars, f.MaxChars).Advise(fault.TooSmall, "null clears it"))
+	}
 }
 
 // clearable is the rule of a value that null makes unknown.

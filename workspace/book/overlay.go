@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"atlas/search/query"
-
 	"github.com/google/uuid"
+
+	"atlas/search/query"
+	"atlas/workspace"
 )
 
 // Overlay holds a workspace's own values of a global record. The records with an
@@ -24,6 +25,9 @@ type Overlay struct {
 	// UpdatedAt is the time of the workspace's last change. Computed values do not
 	// change it.
 	CreatedAt, UpdatedAt time.Time
+	// UpdatedBy made that change. It is zero for an API key, for Atlas itself, and for a
+	// deleted user.
+	UpdatedBy workspace.UserID
 }
 
 // Values are values by the name of a field that workspaces write
@@ -40,6 +44,11 @@ func (o *Overlay) Value(f *query.Field) any {
 		return o.Trend
 	case "updated_at":
 		return o.UpdatedAt.UnixMilli()
+	case "updated_by":
+		if o.UpdatedBy.IsZero() {
+			return nil
+		}
+		return o.UpdatedBy.String()
 	}
 	return o.Values[f.Name]
 }
@@ -86,6 +95,28 @@ func sameValue(a, b any) bool {
 		return slices.Equal(x, y)
 	}
 	return !isList && !areLists && a == b
+}
+
+// Expectation is what a change expects of a record. It is decided under the lock of the
+// change, so nobody changes the record in between.
+type Expectation struct {
+	// InBook is whether the record is in the book. If it is false, Values are none.
+	InBook bool
+	// Values are the expected values of some fields, nil for one that is unknown.
+	Values OverlayChange
+}
+
+// Met reports whether an overlay is as expected; nil means that the record is not in the
+// book.
+func (e *Expectation) Met(o *Overlay) bool {
+	if e == nil {
+		return true
+	}
+	if o == nil || !e.InBook {
+		return o == nil && !e.InBook
+	}
+	_, differs := e.Values.Apply(*o)
+	return !differs
 }
 
 // Scored is a computed score.

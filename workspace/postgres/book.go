@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -50,7 +52,7 @@ func (s *Store) UpsertOverlays(
 		if len(made) == 0 {
 			return outcomes, nil
 		}
-		var results []book.Overlay
+		var results []book.OverlayOutcome
 		err := s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) (err error) {
 			results, err = upsertOverlays(ctx, tx, in, d, made, a)
 			return err
@@ -67,7 +69,7 @@ func (s *Store) UpsertOverlays(
 			return nil, err
 		}
 		for j, i := range positions {
-			outcomes[i].Overlay = results[j]
+			outcomes[i] = results[j]
 		}
 		return outcomes, nil
 	}
@@ -88,7 +90,7 @@ func upsertOverlays(
 	d query.Dataset,
 	changes []book.OverlayUpsert,
 	a book.Additions,
-) ([]book.Overlay, error) {
+) ([]book.OverlayOutcome, error) {
 	ids := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
 		ids[i] = c.Fresh.Record
@@ -105,19 +107,27 @@ func upsertOverlays(
 	if err != nil {
 		return nil, err
 	}
-	fresh := missing(ids, overlays)
-	results := make([]book.Overlay, len(changes))
+	before := maps.Clone(overlays)
+	results := make([]book.OverlayOutcome, len(changes))
 	changed := map[uuid.UUID]bool{}
 	for i, c := range changes {
 		next, different := c.Fresh, true
-		if current, kept := overlays[c.Fresh.Record]; kept {
-			if next, different = c.Change.Apply(current); different && c.Fresh.UpdatedAt.After(next.UpdatedAt) {
-				next.UpdatedAt = c.Fresh.UpdatedAt
+		current, kept := overlays[c.Fresh.Record]
+		if results[i] = unexpected(c.Expected, current, kept); results[i].Unexpected {
+			continue
+		}
+		if kept {
+			if next, different = c.Change.Apply(current); different {
+				next.UpdatedBy = c.Fresh.UpdatedBy
+				if c.Fresh.UpdatedAt.After(next.UpdatedAt) {
+					next.UpdatedAt = c.Fresh.UpdatedAt
+				}
 			}
 		}
-		overlays[next.Record], results[i] = next, next
+		overlays[next.Record], results[i].Overlay = next, next
 		changed[next.Record] = changed[next.Record] || different
 	}
+	fresh := added(ids, before, overlays)
 	var writes []book.Overlay
 	for id, different := range changed {
 		if different {
@@ -134,11 +144,25 @@ func upsertOverlays(
 	return results, err
 }
 
-// missing returns the ids without an overlay, each once.
-func missing(ids []uuid.UUID, overlays map[uuid.UUID]book.Overlay) (fresh []uuid.UUID) {
+// unexpected is the outcome of a change whose record is not as expected.
+func unexpected(expected *book.Expectation, current book.Overlay, kept bool) book.OverlayOutcome {
+	now := &current
+	if !kept {
+		now = nil
+	}
+	if expected.Met(now) {
+		return book.OverlayOutcome{}
+	}
+	return book.OverlayOutcome{Overlay: current, Unexpected: true, Absent: !kept}
+}
+
+// added returns the ids that have an overlay only after the changes, each once.
+func added(ids []uuid.UUID, before, after map[uuid.UUID]book.Overlay) (fresh []uuid.UUID) {
 	seen := map[uuid.UUID]bool{}
 	for _, id := range ids {
-		if _, kept := overlays[id]; !kept && !seen[id] {
+		_, was := before[id]
+		_, is := after[id]
+		if is && !was && !seen[id] {
 			seen[id] = true
 			fresh = append(fresh, id)
 		}
@@ -147,11 +171,25 @@ func missing(ids []uuid.UUID, overlays map[uuid.UUID]book.Overlay) (fresh []uuid
 }
 
 // DeleteOverlays implements book.Store.
-func (s *Store) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
-	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
+func (s *Store) DeleteOverlays(
+	ctx context.Context, in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion,
+) (others map[uuid.UUID]*book.Overlay, err error) {
+	records := make([]uuid.UUID, len(deletions))
+	for i, deletion := range deletions {
+		records[i] = deletion.Record
+	}
+	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		held, err := bumpExisting(ctx, tx, in, string(d), records)
-		if err != nil || len(held) == 0 {
-			return err // every record with an overlay is held
+		if err != nil {
+			return err
+		}
+		if others, err = otherThanExpected(ctx, tx, in, d, deletions); err != nil {
+			return err
+		}
+		// Every record with an overlay is held.
+		held = slices.DeleteFunc(held, func(id uuid.UUID) bool { _, other := others[id]; return other })
+		if len(held) == 0 {
+			return nil
 		}
 		_, err = tx.Exec(
 			ctx,
@@ -162,4 +200,37 @@ func (s *Store) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dat
 		)
 		return err
 	})
+	return others, err
+}
+
+// otherThanExpected returns the overlays of records that are not as expected. The held rows
+// are locked.
+func otherThanExpected(
+	ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion,
+) (map[uuid.UUID]*book.Overlay, error) {
+	expected := map[uuid.UUID]*book.Expectation{}
+	for _, deletion := range deletions {
+		if deletion.Expected != nil {
+			expected[deletion.Record] = deletion.Expected
+		}
+	}
+	if len(expected) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, selectOverlays, arg(in), string(d), slices.Collect(maps.Keys(expected)))
+	if err != nil {
+		return nil, err
+	}
+	overlays, err := collectOverlays(rows)
+	others := map[uuid.UUID]*book.Overlay{}
+	for id, expectation := range expected {
+		var now *book.Overlay
+		if overlay, kept := overlays[id]; kept {
+			now = &overlay
+		}
+		if !expectation.Met(now) {
+			others[id] = now
+		}
+	}
+	return others, err
 }

@@ -166,7 +166,7 @@ func TestBookAdditions(t *testing.T) {
 	add("all again", 5, query.Projects, append(projects, projects[5])...)
 	add("accounts", 0, query.Accounts, accounts...)
 	// A record that is removed and added again counts again.
-	fatal(t, b.store.DeleteOverlays(ctx, in, query.Accounts, accounts[:2]))
+	fatal(t, takeOut(ctx, b.store, in, query.Accounts, accounts[:2]))
 	add("what was taken out", 2, query.Accounts, accounts[:2]...)
 	// Another workspace has its own count.
 	if refused, err := b.additionsOf(ctx, b.two.ID, query.Accounts, most, now, newRecords(10)...); err != nil || refused != 0 {

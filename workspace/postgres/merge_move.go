@@ -192,7 +192,7 @@ func moveOverlay(
 		}
 	}
 	from := gone.Record
-	next.Record, next.UpdatedAt = to, now
+	next.Record, next.UpdatedAt, next.UpdatedBy = to, now, workspace.UserID{}
 	if err := writeOverlays(ctx, tx, in, d, []book.Overlay{next}); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func columns(format string) string {
 // overlayColumns are the columns of a table named o. Only accounts have a score, a
 // trend and their time.
 var overlayColumns = `o.record_id, ` + columns(`o.%[1]s`) + `, coalesce(o.atlas_score, 0), coalesce(o.atlas_trend, ''),
-	coalesce(o.scored_at, 'epoch'), o.created_at, o.updated_at`
+	coalesce(o.scored_at, 'epoch'), o.created_at, o.updated_at, o.updated_by`
 
 // overlayScan scans overlayColumns, row after row.
 type overlayScan struct {
@@ -53,6 +53,7 @@ type overlayScan struct {
 	record           *uuid.UUID
 	values           []any // of the written fields
 	created, updated *time.Time
+	author           *uuid.UUID
 }
 
 func newOverlayScan() *overlayScan {
@@ -67,7 +68,7 @@ func newOverlayScan() *overlayScan {
 // columns.
 func (s *overlayScan) targets(before ...any) []any {
 	return slices.Concat(before, []any{&s.record}, s.values,
-		[]any{&s.overlay.Score, &s.overlay.Trend, &s.overlay.ScoredAt, &s.created, &s.updated})
+		[]any{&s.overlay.Score, &s.overlay.Trend, &s.overlay.ScoredAt, &s.created, &s.updated, &s.author})
 }
 
 // scanned returns the overlay of the last scanned row, nil if it has none.
@@ -76,7 +77,7 @@ func (s *overlayScan) scanned() *book.Overlay {
 		return nil
 	}
 	o := s.overlay
-	o.Record, o.CreatedAt, o.UpdatedAt = *s.record, *s.created, *s.updated
+	o.Record, o.CreatedAt, o.UpdatedAt, o.UpdatedBy = *s.record, *s.created, *s.updated, userOrZero(s.author)
 	o.Values = make(book.Values, len(written))
 	for i, f := range written {
 		if value := scannedValue(s.values[i]); value != nil {
@@ -135,11 +136,13 @@ func collectOverlays(rows pgx.Rows) (map[uuid.UUID]book.Overlay, error) {
 
 // insertOverlays takes a JSON array of the objects that appendOverlay writes.
 var insertOverlays = `
-	INSERT INTO overlays AS o (workspace_id, dataset, record_id, ` + columns(`%[1]s`) + `, atlas_score, atlas_trend, scored_at, created_at, updated_at)
-	SELECT $1, $2, record_id, ` + columns(`%[1]s`) + `, atlas_score, atlas_trend, scored_at, created_at, updated_at
+	INSERT INTO overlays AS o (workspace_id, dataset, record_id, ` + columns(`%[1]s`) + `, atlas_score, atlas_trend, scored_at,
+	                           created_at, updated_at, updated_by)
+	SELECT $1, $2, record_id, ` + columns(`%[1]s`) + `, atlas_score, atlas_trend, scored_at, created_at, updated_at, updated_by
 	FROM jsonb_to_recordset($3) AS r(record_id uuid, ` + columns(`%[1]s %[2]s`) + `,
-	     atlas_score integer, atlas_trend text, scored_at timestamptz, created_at timestamptz, updated_at timestamptz)
-	ON CONFLICT ON CONSTRAINT overlays_pkey DO UPDATE SET ` + columns(`%[1]s = excluded.%[1]s`) + `, updated_at = excluded.updated_at`
+	     atlas_score integer, atlas_trend text, scored_at timestamptz, created_at timestamptz, updated_at timestamptz, updated_by uuid)
+	ON CONFLICT ON CONSTRAINT overlays_pkey DO UPDATE
+	SET ` + columns(`%[1]s = excluded.%[1]s`) + `, updated_at = excluded.updated_at, updated_by = excluded.updated_by`
 
 func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, overlays []book.Overlay) error {
 	if len(overlays) == 0 {
@@ -165,6 +168,9 @@ func appendOverlay(b []byte, d query.Dataset, o *book.Overlay) []byte {
 	b = o.CreatedAt.AppendFormat(append(b, `","created_at":"`...), time.RFC3339Nano)
 	b = o.UpdatedAt.AppendFormat(append(b, `","updated_at":"`...), time.RFC3339Nano)
 	b = append(b, '"')
+	if !o.UpdatedBy.IsZero() {
+		b = append(append(append(b, `,"updated_by":"`...), o.UpdatedBy.String()...), '"')
+	}
 	for i := range written {
 		f := &written[i]
 		b = append(append(append(b, `,"`...), f.Name...), `":`...)

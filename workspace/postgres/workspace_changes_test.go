@@ -128,7 +128,7 @@ func TestWorkspaceChanges(t *testing.T) {
 	write(byKey, query.Accounts, account, book.OverlayChange{"workspace_status": "b"})
 	check("a page tells it once", "key: upsert overlay acme of accounts notes,workspace_status")
 	write(byUser, query.Contacts, contact, nil)
-	fatal(t, w.store.DeleteOverlays(byUser, in, query.Contacts, []uuid.UUID{contact}))
+	fatal(t, takeOut(byUser, w.store, in, query.Contacts, []uuid.UUID{contact}))
 	check("new, and gone", "olga: delete overlay ann of contacts ")
 
 	view, err := w.upsert(t, in, user.ID, `{"dataset":"contact","view_type":"static","name":"V"}`)

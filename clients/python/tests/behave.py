@@ -136,6 +136,8 @@ def outcome(case: dict[str, Any]) -> dict[str, Any]:
                 out["issues"] = [".".join(i.path) for i in e.issues]
             if e.merged_into:
                 out["merged_into"] = e.merged_into
+            if e.current:
+                out["current"] = e.current["workspace_status"]
             return out
         except ConnectionLost:
             return {"lost": True}

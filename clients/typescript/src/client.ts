@@ -134,7 +134,8 @@ export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends
     return this.connection.data("GET", this.path + segment(id), { params, signal: show.signal });
   }
 
-  /** Adds a record, or changes what the workspace wrote about it: null clears a value, one that is left out stays. */
+  /** Adds a record, or changes what the workspace wrote about it: null clears a value, one that is left out stays.
+   *  `expected` is what the change is made on: if something else is there, it is `revision_conflict`, with that as `current`. */
   upsert(input: Upsert, options: Options = {}): Promise<Kept> {
     return this.connection.data("POST", `${this.path}/upsert`, { body: input, signal: options.signal });
   }
@@ -150,9 +151,9 @@ export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends
     await this.connection.send("DELETE", this.path + segment(id), { signal: options.signal });
   }
 
-  /** `delete` of 1 to 100 records. */
-  async deleteAll(ids: string[], options: Options = {}): Promise<Batch<undefined>> {
-    const call = { body: { ids }, signal: options.signal };
+  /** `delete` of 1 to 100 records. What is not as `expected`, by id, stays: `revision_conflict`. */
+  async deleteAll(ids: string[], options: Options & { expected?: Record<string, Schemas["WorkspaceAccountExpectation"]> } = {}): Promise<Batch<undefined>> {
+    const call = { body: { ids, expected: options.expected }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/delete/batch`, call)).body, () => undefined);
   }
 

@@ -1,3 +1,5 @@
+import type { Schemas } from "./source.js";
+
 /** One problem of a request, with the path to the value. */
 export interface Issue {
   code: string;
@@ -37,6 +39,8 @@ export class APIError extends AtlasError {
   requestId = "";
   /** The record that the one became that is not found. */
   mergedInto: string | undefined;
+  /** Of `revision_conflict` of the book: what the workspace says of the record, null if it is not in the book. */
+  current: Schemas["CurrentValues"] | undefined;
   /** Seconds that the service asks to wait. */
   retryAfter: number | undefined;
   /** Of `rate_limited`: the state of the credits, and when the first of them return. */
@@ -55,12 +59,13 @@ interface GivenError {
   doc_url?: string;
   issues?: Issue[];
   merged_into?: string;
+  current?: Schemas["CurrentValues"];
 }
 
 /** The error of an item of a batch. */
 export function itemError(given: GivenError): APIError {
   const code = given.code ?? "";
-  return new APIError(`${code}: ${given.message ?? ""}`, { code, docUrl: given.doc_url ?? "", mergedInto: given.merged_into, issues: given.issues ?? [] });
+  return new APIError(`${code}: ${given.message ?? ""}`, { code, docUrl: given.doc_url ?? "", mergedInto: given.merged_into, current: given.current, issues: given.issues ?? [] });
 }
 
 /** Decodes a response without success. */
@@ -80,7 +85,7 @@ export async function errorOf(method: string, path: string, response: Response):
   if (problems.length > 0) text += `: ${problems.join("; ")}`;
   else if (given.message) text += `: ${given.message}`;
   if (response.status >= 500 && requestId) text += ` (request ${requestId})`;
-  const error = new APIError(text, { code, docUrl: given.doc_url ?? "", mergedInto: given.merged_into, issues, requestId, status: response.status, retryAfter: retryAfter(response) });
+  const error = new APIError(text, { code, docUrl: given.doc_url ?? "", mergedInto: given.merged_into, current: given.current, issues, requestId, status: response.status, retryAfter: retryAfter(response) });
   if (code === "rate_limited") {
     error.credits = creditsOf(response);
     const at = Date.parse(response.headers.get("X-Credits-Next-At") ?? "");

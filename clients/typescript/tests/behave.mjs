@@ -119,6 +119,7 @@ async function outcome(c) {
         status: e.status,
         ...(e.issues.length > 0 && { issues: e.issues.map((i) => i.path.join(".")) }),
         ...(e.mergedInto && { merged_into: e.mergedInto }),
+        ...(e.current && { current: e.current.workspace_status }),
         ...(e.credits && { used: e.credits.used, ceiling: e.credits.ceiling }),
       };
     }

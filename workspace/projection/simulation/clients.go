@@ -68,7 +68,7 @@ func (a *actor) write(server *process, in workspace.ID, d query.Dataset) {
 	defer cancel()
 	id := a.randomID(a.records)
 	if a.random.IntN(4) == 0 {
-		if server.rows.DeleteOverlays(ctx, in, d, []uuid.UUID{id}) == nil {
+		if _, err := server.rows.DeleteOverlays(ctx, in, d, book.Deletions(id)); err == nil {
 			server.projector.Wake(in)
 		}
 		return

@@ -29,9 +29,15 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 	own := r.IntN(2) == 0
 	switch n := r.IntN(60); {
 	case n < 8:
-		return p.upsert(ctx, in, d, record, r.IntN(5))
+		return p.upsert(ctx, in, d, record, r.IntN(5), expectation(r))
 	case n < 10:
-		return outcome("delete", p.DeleteOverlays(ctx, in, d, []uuid.UUID{record, record}))
+		deletion := book.OverlayDeletion{Record: record, Expected: expectation(r)}
+		others, err := p.DeleteOverlays(ctx, in, d, []book.OverlayDeletion{deletion, deletion})
+		lines := []string{}
+		for id, now := range others {
+			lines = append(lines, fmt.Sprint(short(id), " ", now != nil))
+		}
+		return outcome("delete", err, lines)
 	case n < 11:
 		return outcome("new view", p.newView(ctx, in, view, d))
 	case n < 14:
@@ -93,7 +99,25 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 	}
 }
 
-func (p *player) upsert(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID, n int) string {
+// expectation is nothing, or that a record is not in the book, or is in it with a status or
+// without one.
+func expectation(r *rand.Rand) *book.Expectation {
+	switch r.IntN(8) {
+	case 0:
+		return &book.Expectation{}
+	case 1:
+		return &book.Expectation{InBook: true}
+	case 2, 3:
+		return &book.Expectation{InBook: true, Values: book.OverlayChange{"workspace_status": fmt.Sprint("status ", r.IntN(5))}}
+	case 4:
+		return &book.Expectation{InBook: true, Values: book.OverlayChange{"notes": nil, "tags": []string{}}}
+	}
+	return nil
+}
+
+func (p *player) upsert(
+	ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID, n int, expected *book.Expectation,
+) string {
 	status := fmt.Sprint("status ", n)
 	now := time.Date(2030, 1, 1, 0, 0, n, 0, time.UTC)
 	change := book.OverlayChange{"workspace_status": status}
@@ -101,11 +125,15 @@ func (p *player) upsert(ctx context.Context, in workspace.ID, d query.Dataset, r
 	if d == query.Accounts {
 		fresh.Trend, fresh.ScoredAt = "steady", time.Now()
 	}
-	overlays, err := p.UpsertOverlays(ctx, in, d, []book.OverlayUpsert{{Fresh: fresh, Change: change}})
+	outcomes, err := p.UpsertOverlays(ctx, in, d, []book.OverlayUpsert{{Fresh: fresh, Change: change, Expected: expected}})
 	if err != nil {
 		return outcome("upsert", err)
 	}
-	return outcome("upsert", nil, overlays[0].Values["workspace_status"], overlays[0].UpdatedAt.UTC(), overlays[0].Score)
+	o := outcomes[0]
+	if o.Unexpected {
+		return outcome("upsert", nil, "unexpected", o.Absent)
+	}
+	return outcome("upsert", nil, o.Overlay.Values["workspace_status"], o.Overlay.UpdatedAt.UTC(), o.Overlay.Score)
 }
 
 func (p *player) pendingOf(ctx context.Context, in workspace.ID, holder string, own bool, limit int) string {

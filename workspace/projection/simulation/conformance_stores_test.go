@@ -42,13 +42,8 @@ func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID,
 // UpsertOverlays is that of the Store, without a limit.
 func (r *realRows) UpsertOverlays(
 	ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert,
-) ([]book.Overlay, error) {
-	outcomes, err := r.Store.UpsertOverlays(ctx, in, d, changes, book.Additions{Most: math.MaxInt32, At: time.Now()})
-	overlays := make([]book.Overlay, len(outcomes))
-	for i, o := range outcomes {
-		overlays[i] = o.Overlay
-	}
-	return overlays, err
+) ([]book.OverlayOutcome, error) {
+	return r.Store.UpsertOverlays(ctx, in, d, changes, book.Additions{Most: math.MaxInt32, At: time.Now()})
 }
 
 func (r *realRows) addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {

@@ -32,8 +32,10 @@ type heldRows interface {
 	projection.Rows
 	projection.System
 	postgres.LeaseStore
-	UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) ([]book.Overlay, error)
-	DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
+	UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) ([]book.OverlayOutcome, error)
+	DeleteOverlays(
+		ctx context.Context, in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion,
+	) (map[uuid.UUID]*book.Overlay, error)
 	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]book.Overlay, error)
 	StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]views.ID, error)
 	newView(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error

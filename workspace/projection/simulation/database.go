@@ -155,34 +155,68 @@ func distinct(ids []uuid.UUID) []uuid.UUID {
 	return slices.Compact(ids)
 }
 
-func (db *database) upsertOverlays(in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) []book.Overlay {
+func (db *database) upsertOverlays(in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) []book.OverlayOutcome {
 	ids := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
 		ids[i] = c.Fresh.Record
 	}
 	db.hold(in, d, ids)
-	results := make([]book.Overlay, len(changes))
+	results := make([]book.OverlayOutcome, len(changes))
 	for i, c := range changes {
 		k := key{in, d, c.Fresh.Record}
 		next := c.Fresh
+		if now := db.overlayOf(k); !c.Expected.Met(now) {
+			results[i].Unexpected, results[i].Absent = true, now == nil
+			db.onCommit(k)
+			continue
+		}
 		if current, kept := db.overlays[k]; kept {
 			different := false
 			if next, different = c.Change.Apply(current); different && c.Fresh.UpdatedAt.After(next.UpdatedAt) {
 				next.UpdatedAt = c.Fresh.UpdatedAt
 			}
 		}
-		db.overlays[k], results[i] = next, next
+		db.overlays[k], results[i].Overlay = next, next
 		db.onCommit(k)
 	}
 	return results
 }
 
-func (db *database) deleteOverlays(in workspace.ID, d query.Dataset, records []uuid.UUID) {
-	for _, id := range db.bumpExisting(in, d, records) {
+// overlayOf is nil for a record that is not in the book.
+func (db *database) overlayOf(k key) *book.Overlay {
+	overlay, kept := db.overlays[k]
+	if !kept {
+		return nil
+	}
+	return &overlay
+}
+
+func recordsOf(deletions []book.OverlayDeletion) []uuid.UUID {
+	records := make([]uuid.UUID, len(deletions))
+	for i, deletion := range deletions {
+		records[i] = deletion.Record
+	}
+	return records
+}
+
+func (db *database) deleteOverlays(in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion) map[uuid.UUID]*book.Overlay {
+	db.bumpExisting(in, d, recordsOf(deletions))
+	others := map[uuid.UUID]*book.Overlay{}
+	for _, deletion := range deletions {
+		k := key{in, d, deletion.Record}
+		if now := db.overlayOf(k); !deletion.Expected.Met(now) {
+			others[deletion.Record] = now
+		}
+	}
+	for _, id := range distinct(recordsOf(deletions)) {
 		k := key{in, d, id}
+		if _, other := others[id]; other || db.rows[k] == nil {
+			continue
+		}
 		delete(db.overlays, k)
 		db.onCommit(k)
 	}
+	return others
 }
 
 func (db *database) addMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {

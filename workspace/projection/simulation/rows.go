@@ -278,21 +278,24 @@ func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []held.R
 // workspace.MembershipStore.
 
 // UpsertOverlays is that of book.Store, without a limit.
-func (s *rows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) ([]book.Overlay, error) {
+func (s *rows) UpsertOverlays(
+	ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert,
+) ([]book.OverlayOutcome, error) {
 	records := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
 		records[i] = c.Fresh.Record
 	}
-	return read(ctx, s.postgresModel, fmt.Sprintf("UpsertOverlays %s %s %s", short(in), d, ids(records)), func() []book.Overlay {
+	return read(ctx, s.postgresModel, fmt.Sprintf("UpsertOverlays %s %s %s", short(in), d, ids(records)), func() []book.OverlayOutcome {
 		return s.db.upsertOverlays(in, d, changes)
 	})
 }
 
 // DeleteOverlays is that of book.Store.
-func (s *rows) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
-	return s.exec(ctx, fmt.Sprintf("DeleteOverlays %s %s %s", short(in), d, ids(records)), func() {
-		s.db.deleteOverlays(in, d, records)
-	})
+func (s *rows) DeleteOverlays(
+	ctx context.Context, in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion,
+) (map[uuid.UUID]*book.Overlay, error) {
+	what := fmt.Sprintf("DeleteOverlays %s %s %s", short(in), d, ids(recordsOf(deletions)))
+	return read(ctx, s.postgresModel, what, func() map[uuid.UUID]*book.Overlay { return s.db.deleteOverlays(in, d, deletions) })
 }
 
 // Overlays is that of book.Store.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -205,7 +205,8 @@ class Book(Source[R]):
 
     def upsert(self, **values: Any) -> R:
         """Adds a record, or changes what the workspace wrote about it: None clears a value, one that is left
-        out stays. It is named by ``account_id`` (``contact_id``, ``project_id``) or ``match``."""
+        out stays. It is named by ``account_id`` (``contact_id``, ``project_id``) or ``match``. ``expected`` is what
+        the change is made on: if something else is there, it is ``revision_conflict``, with that as ``current``."""
         return self._read(self._connection.data("POST", self._path + "/upsert", body=values))
 
     def upsert_all(self, inputs: Sequence[Any]) -> Batch[R]:
@@ -220,9 +221,11 @@ class Book(Source[R]):
         """Removes a record and what was written about it. There may be none."""
         self._connection.send("DELETE", self._path + segment(id))
 
-    def delete_all(self, ids: Sequence[str]) -> Batch[None]:
-        """``delete`` of 1 to 100 records."""
-        body = {"ids": list(ids)}
+    def delete_all(self, ids: Sequence[str], expected: Mapping[str, Any] | None = None) -> Batch[None]:
+        """``delete`` of 1 to 100 records. What is not as ``expected``, by id, stays: ``revision_conflict``."""
+        body: dict[str, Any] = {"ids": list(ids)}
+        if expected is not None:
+            body["expected"] = dict(expected)
         return batch_of(decoded(self._connection.send("POST", self._path + "/delete/batch", body=body)))
 
     def history(self, id: str) -> Iterator[m.WorkspaceChange]:

@@ -51,6 +51,9 @@ class APIError(AtlasError):
     """The record that the one became that is not found."""
     doc_url: str = ""
     """Where the code is explained: a path of the service, or an address."""
+    current: dict[str, Any] | None = None
+    """Of ``revision_conflict`` of the book: what the workspace says of the record, when that was changed
+    (``updated_at``) and by which user (``updated_by``). None if it is not in the book."""
 
     def __str__(self) -> str:
         text = f"{self.method} {self.path}: {self.status} " if self.status else ""
@@ -95,6 +98,7 @@ def item_error(raw: dict[str, Any]) -> APIError:
         issues=issues_of(raw.get("issues")),
         merged_into=raw.get("merged_into"),
         doc_url=str(raw.get("doc_url", "")),
+        current=raw.get("current"),
     )
 
 
@@ -122,6 +126,7 @@ def error_of(method: str, path: str, response: httpx.Response) -> APIError:
         path,
         given.get("merged_into"),
         str(given.get("doc_url", "")),
+        given.get("current"),
     )
     if code != "rate_limited":
         return error

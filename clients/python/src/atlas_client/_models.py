@@ -335,6 +335,10 @@ class ViewAccountRow(BaseModel):
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
     )
+    updated_by: str | None = Field(
+        None,
+        description="The user who last changed the workspace's annotations of the record; null for an API key, for Atlas itself and for a deleted user",
+    )
 
 
 class ViewContactRow(BaseModel):
@@ -363,6 +367,10 @@ class ViewContactRow(BaseModel):
     tags: list[str] | None = Field(None, description="The workspace's tags of the record")
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
+    )
+    updated_by: str | None = Field(
+        None,
+        description="The user who last changed the workspace's annotations of the record; null for an API key, for Atlas itself and for a deleted user",
     )
 
 
@@ -426,6 +434,10 @@ class ViewProjectRow(BaseModel):
     tags: list[str] | None = Field(None, description="The workspace's tags of the record")
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
+    )
+    updated_by: str | None = Field(
+        None,
+        description="The user who last changed the workspace's annotations of the record; null for an API key, for Atlas itself and for a deleted user",
     )
 
 
@@ -505,6 +517,10 @@ class WorkspaceAccountRow(BaseModel):
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
     )
+    updated_by: str | None = Field(
+        None,
+        description="The user who last changed the workspace's annotations of the record; null for an API key, for Atlas itself and for a deleted user",
+    )
 
 
 class WorkspaceChangeBy(BaseModel):
@@ -562,6 +578,10 @@ class WorkspaceContactRow(BaseModel):
     tags: list[str] | None = Field(None, description="The workspace's tags of the record")
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
+    )
+    updated_by: str | None = Field(
+        None,
+        description="The user who last changed the workspace's annotations of the record; null for an API key, for Atlas itself and for a deleted user",
     )
 
 
@@ -628,6 +648,10 @@ class WorkspaceProjectRow(BaseModel):
     tags: list[str] | None = Field(None, description="The workspace's tags of the record")
     updated_at: AwareDatetime | None = Field(
         None, description="When the workspace last changed its annotations of the record"
+    )
+    updated_by: str | None = Field(
+        None,
+        description="The user who last changed the workspace's annotations of the record; null for an API key, for Atlas itself and for a deleted user",
     )
 
 

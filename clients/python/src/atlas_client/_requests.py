@@ -298,18 +298,6 @@ class DeleteViewsBatchRequest(TypedDict, closed=True):
     ids: list[Id]
 
 
-class DeleteWorkspaceAccountsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
-
-
-class DeleteWorkspaceContactsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
-
-
-class DeleteWorkspaceProjectsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
-
-
 DescriptorDataset: TypeAlias = Literal[
     "accounts",
     "projects",
@@ -828,6 +816,7 @@ ViewAccountRowField: TypeAlias = Literal[
     "tags",
     "atlas_trend",
     "updated_at",
+    "updated_by",
 ]
 
 
@@ -896,6 +885,7 @@ ViewContactRowField: TypeAlias = Literal[
     "notes",
     "tags",
     "updated_at",
+    "updated_by",
 ]
 
 
@@ -1002,6 +992,7 @@ ViewProjectRowField: TypeAlias = Literal[
     "notes",
     "tags",
     "updated_at",
+    "updated_by",
 ]
 
 
@@ -1060,6 +1051,17 @@ class WorkspaceAccountDateFacetMeasure(TypedDict, closed=True):
     of: Literal["sum", "avg", "min", "max"]
 
 
+Tag: TypeAlias = str
+
+
+class WorkspaceAccountExpectation(TypedDict, closed=True):
+    in_book: NotRequired[bool]
+    icp_tier: NotRequired[IcpTier | None]
+    workspace_status: NotRequired[str | None]
+    notes: NotRequired[str | None]
+    tags: NotRequired[list[Tag]]
+
+
 class WorkspaceAccountNumberFacetByBucketsMeasure(TypedDict, closed=True):
     """
     Adds `measure` to every value or bucket: of the known values of a number, null where there are none.
@@ -1107,6 +1109,7 @@ WorkspaceAccountRowField: TypeAlias = Literal[
     "atlas_score",
     "atlas_trend",
     "updated_at",
+    "updated_by",
 ]
 
 
@@ -1115,15 +1118,13 @@ class WorkspaceAccountSort(TypedDict, closed=True):
     order: Literal["asc", "desc"]
 
 
-Tag: TypeAlias = str
-
-
 class WorkspaceAccountUpsertByAccountId(TypedDict, closed=True):
     account_id: str
     icp_tier: NotRequired[IcpTier | None]
     workspace_status: NotRequired[str | None]
     notes: NotRequired[str | None]
     tags: NotRequired[list[Tag]]
+    expected: NotRequired[WorkspaceAccountExpectation]
 
 
 class WorkspaceAccountUpsertByMatch(TypedDict, closed=True):
@@ -1132,6 +1133,7 @@ class WorkspaceAccountUpsertByMatch(TypedDict, closed=True):
     workspace_status: NotRequired[str | None]
     notes: NotRequired[str | None]
     tags: NotRequired[list[Tag]]
+    expected: NotRequired[WorkspaceAccountExpectation]
 
 
 class WorkspaceAccountValueFacetMeasure(TypedDict, closed=True):
@@ -1158,6 +1160,13 @@ class WorkspaceContactDateFacetMeasure(TypedDict, closed=True):
 
     field: Literal["projects_count"]
     of: Literal["sum", "avg", "min", "max"]
+
+
+class WorkspaceContactExpectation(TypedDict, closed=True):
+    in_book: NotRequired[bool]
+    workspace_status: NotRequired[str | None]
+    notes: NotRequired[str | None]
+    tags: NotRequired[list[Tag]]
 
 
 class WorkspaceContactNumberFacetByBucketsMeasure(TypedDict, closed=True):
@@ -1202,6 +1211,7 @@ WorkspaceContactRowField: TypeAlias = Literal[
     "notes",
     "tags",
     "updated_at",
+    "updated_by",
 ]
 
 
@@ -1215,6 +1225,7 @@ class WorkspaceContactUpsertByContactId(TypedDict, closed=True):
     workspace_status: NotRequired[str | None]
     notes: NotRequired[str | None]
     tags: NotRequired[list[Tag]]
+    expected: NotRequired[WorkspaceContactExpectation]
 
 
 class WorkspaceContactUpsertByMatch(TypedDict, closed=True):
@@ -1222,6 +1233,7 @@ class WorkspaceContactUpsertByMatch(TypedDict, closed=True):
     workspace_status: NotRequired[str | None]
     notes: NotRequired[str | None]
     tags: NotRequired[list[Tag]]
+    expected: NotRequired[WorkspaceContactExpectation]
 
 
 class WorkspaceContactValueFacetMeasure(TypedDict, closed=True):
@@ -1240,6 +1252,13 @@ class WorkspaceProjectDateFacetMeasure(TypedDict, closed=True):
 
     field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
     of: Literal["sum", "avg", "min", "max"]
+
+
+class WorkspaceProjectExpectation(TypedDict, closed=True):
+    in_book: NotRequired[bool]
+    workspace_status: NotRequired[str | None]
+    notes: NotRequired[str | None]
+    tags: NotRequired[list[Tag]]
 
 
 class WorkspaceProjectGeoFacetMeasure(TypedDict, closed=True):
@@ -1309,6 +1328,7 @@ WorkspaceProjectRowField: TypeAlias = Literal[
     "notes",
     "tags",
     "updated_at",
+    "updated_by",
 ]
 
 
@@ -1326,6 +1346,7 @@ class WorkspaceProjectUpsert(TypedDict, closed=True):
     workspace_status: NotRequired[str | None]
     notes: NotRequired[str | None]
     tags: NotRequired[list[Tag]]
+    expected: NotRequired[WorkspaceProjectExpectation]
 
 
 class WorkspaceProjectValueFacetMeasure(TypedDict, closed=True):
@@ -1451,6 +1472,21 @@ DateRange: TypeAlias = list[DayOrInstant | None]
 """
 An inclusive range: the lowest value, then the highest. One of the two may be null, for an open end.
 """
+
+
+class DeleteWorkspaceAccountsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+    expected: NotRequired[dict[str, WorkspaceAccountExpectation]]
+
+
+class DeleteWorkspaceContactsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+    expected: NotRequired[dict[str, WorkspaceContactExpectation]]
+
+
+class DeleteWorkspaceProjectsBatchRequest(TypedDict, closed=True):
+    ids: list[Id]
+    expected: NotRequired[dict[str, WorkspaceProjectExpectation]]
 
 
 class DispositionFilterByValue(TypedDict, closed=True):
@@ -3385,6 +3421,7 @@ class SearchWorkspaceBatchItem(TypedDict, closed=True):
                 "tags",
                 "atlas_trend",
                 "updated_at",
+                "updated_by",
                 "title",
                 "email",
                 "role",
@@ -3501,6 +3538,7 @@ class ViewRecordsSearchRequest(TypedDict, closed=True):
                 "tags",
                 "atlas_trend",
                 "updated_at",
+                "updated_by",
                 "title",
                 "email",
                 "role",
