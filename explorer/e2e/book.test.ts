@@ -1,5 +1,5 @@
 import { enter, expect, test, used } from './service'
-import { another, call, firms, unique } from './workspace'
+import { admin, another, call, create, firms, remove, unique } from './workspace'
 
 test('the book is searched by what the workspace says, and its rows have their price', async ({ page }) => {
   const status = unique('in talks')
@@ -76,7 +76,9 @@ test('many records get a status and keep their tags', async ({ page }) => {
     notes: 'mine',
   })
   await page.getByRole('button', { name: 'Undo' }).click()
-  await expect(page.getByText('Undone. The records stay in your book.')).toBeVisible()
+  await expect(page.getByText('Undone', { exact: true })).toBeVisible()
+  // Those that were not in the book are out of it again.
+  expect(await call('GET', `/workspace/accounts/${records[2]?.id}`)).toBeUndefined()
   expect(await call('GET', `/workspace/accounts/${tagged}`)).toMatchObject({
     workspace_status: null,
     icp_tier: null,
@@ -135,4 +137,63 @@ test('two members edit one record: neither loses what the other has saved', asyn
   })
   await call('DELETE', `/workspace/accounts/${id}`)
   await other.context().close()
+})
+
+test('status, tier, tags and notes are edited in the table, and undone', async ({ page }) => {
+  const status = unique('to visit')
+  const [first, second] = await firms(2)
+  const list = await create(unique('Edited here'))
+  await call('POST', `/workspace/views/${list.id}/records/add/batch`, { inputs: [{ record_id: first?.id }, { record_id: second?.id }] })
+  await call('POST', '/workspace/accounts/upsert', { account_id: first?.id, workspace_status: 'open', tags: ['one'] })
+  await enter(page, `/views/${list.id}`)
+  await page.getByRole('button', { name: /^Show 2 rows/ }).click()
+  const row = (name = '') => page.getByRole('row').filter({ hasText: name })
+  await expect(row(second?.name)).toBeVisible()
+  const overlay = (id = '') => call<object | undefined>('GET', `/workspace/accounts/${id}?fields=workspace_status,tags`)
+
+  // By keys: the cell of the status, and back to the row's cells.
+  await row(first?.name).getByRole('gridcell').nth(1).focus()
+  await page.keyboard.press('Enter')
+  const input = page.getByRole('textbox', { name: `Our status of ${first?.name}` })
+  await expect(input).toBeFocused()
+  await input.fill('not this')
+  await input.press('Escape')
+  await expect(row(first?.name)).toContainText('open')
+  await page.keyboard.press('F2')
+  await input.fill(status)
+  await input.press('Enter')
+  await expect(page.getByText('Our status saved')).toBeVisible()
+  await expect(row(first?.name)).toContainText(status)
+  await expect(row(first?.name).getByRole('gridcell').nth(1)).toBeFocused()
+  expect(await overlay(first?.id)).toMatchObject({ workspace_status: status, tags: ['one'] })
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect(row(first?.name)).toContainText('open')
+
+  // By the mouse, of a firm that is not in the book: undo takes it out again.
+  const tags = row(second?.name).getByRole('gridcell').nth(2)
+  await tags.hover()
+  await tags.getByRole('button', { name: 'Edit Tags of' }).click()
+  await page.getByRole('textbox', { name: `Tags of ${second?.name}` }).fill('north, <b>bold</b>')
+  await page.getByRole('heading', { level: 1 }).click()
+  await expect(page.getByText('Tags saved; the record is in your book now')).toBeVisible()
+  await expect(row(second?.name)).toContainText('north, <b>bold</b>')
+  expect(await overlay(second?.id)).toMatchObject({ tags: ['north', '<b>bold</b>'] })
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect(row(second?.name)).not.toContainText('north')
+  expect(await overlay(second?.id)).toBeUndefined()
+
+  // Where somebody else has changed the value since, nothing is lost.
+  await call('POST', '/workspace/accounts/upsert', { account_id: first?.id, workspace_status: 'theirs' }, admin)
+  await row(first?.name).getByRole('gridcell').nth(1).focus()
+  await page.keyboard.press('F2')
+  await input.fill('mine')
+  await input.press('Enter')
+  const notice = page.getByRole('alert').filter({ hasText: 'is not saved' })
+  await expect(notice).toContainText('Somebody else has changed this meanwhile')
+  await expect(notice).toContainText('mine')
+  await expect(row(first?.name)).toContainText('theirs')
+  await notice.getByRole('button', { name: 'Discard' }).click()
+  await expect(notice).toHaveCount(0)
+  await remove(list)
+  await call('POST', '/workspace/accounts/delete/batch', { ids: [first?.id, second?.id] })
 })

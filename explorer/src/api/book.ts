@@ -1,5 +1,5 @@
 import { mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
-import { answer, api, RequestError, type Schemas } from './client'
+import { acting, answer, api, RequestError, type Schemas } from './client'
 import { changeRows } from './pages'
 
 /** Books are the datasets whose records a workspace can save. */
@@ -54,38 +54,89 @@ export function bookQuery(workspace: string, book: Book, id: string) {
 const idNames = { projects: 'project_id', accounts: 'account_id', contacts: 'contact_id' } as const
 
 /** Upsert is what an upsert changes; what is left out stays. */
-type Upsert = Partial<Annotations>
+export type Upsert = Partial<Annotations>
 
-/** upsertOne saves annotations of a record and returns all that it has then. Without any it only reads, for free. */
-async function upsertOne(workspace: string, book: Book, id: string, next: Upsert): Promise<Annotations> {
+type Keys = (keyof Annotations)[]
+
+/** keysOf are what a change touches; of null, which takes the record out of the book, all that it had. */
+const keysOf = (next: Upsert | null, seen: Annotations) => Object.keys(next ?? seen) as Keys
+
+/** expectedOf is what the service compares before a change: what one has seen of what it touches. Null: the record is not in the book. */
+function expectedOf(next: Upsert | null, seen: Annotations | null) {
+  if (seen === null) return { in_book: false }
+  return Object.fromEntries(keysOf(next, seen).map((key) => [key, seen[key] ?? null]))
+}
+
+const query = (workspace: string) => ({ params: { query: { workspace_id: workspace } } })
+
+/** upsertOne saves annotations of a record and returns all that it has then. */
+async function upsertOne(workspace: string, book: Book, id: string, next: object): Promise<Annotations> {
   const request = api.POST(`/workspace/${book}/upsert` as '/workspace/accounts/upsert', {
-    params: { query: { workspace_id: workspace } },
+    ...query(workspace),
     body: { [idNames[book]]: id, ...next } as unknown as Schemas['WorkspaceAccountUpsert'],
   })
   return pick((await answer(request)).data as Annotations)
 }
 
-/** upsertBatch saves annotations of up to 100 records. */
-export async function upsertBatch(workspace: string, book: Book, inputs: ({ id: string } & Upsert)[]) {
+/** BatchChange is what to save of a record, null to take it out of the book, and what one has seen of it, null: not in the book. */
+export interface BatchChange {
+  id: string
+  next: Upsert | null
+  seen: Annotations | null
+}
+
+export interface BatchResult {
+  status: string
+  error?: { message: string }
+  /** What the record has now, null if it is not in the book: after the change, or instead of what was seen. */
+  now?: Annotations | null
+}
+
+interface Item {
+  status: string
+  error?: { message: string; current?: Schemas['CurrentValues'] }
+  data?: Annotations
+}
+
+function resultOf({ status, error, data }: Item): BatchResult {
+  if (!error) return { status, now: data ? pick(data) : null }
+  const { message, current } = error
+  return {
+    status,
+    error: { message },
+    ...(current === undefined ? {} : { now: current && pick(current as Annotations) }),
+  }
+}
+
+/** upsertBatch saves annotations of up to 100 records that are as they were seen. */
+export async function upsertBatch(workspace: string, book: Book, changes: BatchChange[]): Promise<BatchResult[]> {
   const request = api.POST(`/workspace/${book}/upsert/batch` as '/workspace/accounts/upsert/batch', {
-    params: { query: { workspace_id: workspace } },
+    ...query(workspace),
     body: {
-      inputs: inputs.map(({ id, ...next }) => ({ [idNames[book]]: id, ...next })),
+      inputs: changes.map(({ id, next, seen }) => ({ [idNames[book]]: id, ...next, expected: expectedOf(next, seen) })),
     } as unknown as Schemas['UpsertWorkspaceAccountsBatchRequest'],
   })
-  return (await answer(request)).data.results.map((r) => ({
-    status: r.status as string,
-    ...(r.error ? { error: r.error } : {}),
-    ...(r.data ? { data: pick(r.data as Annotations) } : {}),
-  }))
+  return ((await answer(request)).data.results as Item[]).map(resultOf)
+}
+
+/** deleteBatch takes up to 100 records out of the book that are as they were seen. */
+export async function deleteBatch(workspace: string, book: Book, changes: BatchChange[]): Promise<BatchResult[]> {
+  const request = api.POST(`/workspace/${book}/delete/batch` as '/workspace/accounts/delete/batch', {
+    ...query(workspace),
+    body: {
+      ids: changes.map(({ id }) => id),
+      expected: Object.fromEntries(changes.map(({ id, seen }) => [id, expectedOf(null, seen)])),
+    },
+  })
+  return ((await answer(request)).data.results as Item[]).map(resultOf)
 }
 
 /** Conflict is that somebody else has changed what one was about to change. */
 export class Conflict extends Error {
   constructor(
-    /** What the record says now. */
-    readonly theirs: Annotations,
-    readonly keys: (keyof Annotations)[],
+    /** What the record says now, null if it is not in the book. */
+    readonly theirs: Annotations | null,
+    readonly keys: Keys,
   ) {
     super('Somebody else has changed this meanwhile')
   }
@@ -106,35 +157,63 @@ export const editsKey = (...of: [workspace: string, book: Book, id: string] | []
 const same = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null)
 
 /**
- * annotate saves annotations, which is free. The API takes the last write, so the record
- * is read before, for free too: what somebody else has changed meanwhile is a Conflict,
- * but tags of both are kept. Two who save within the same moment are not noticed.
+ * mergeOf is what to save instead when a record says something else than was seen: tags of
+ * both. Anything else that both change is a Conflict.
+ */
+export function mergeOf(next: Upsert | null, seen: Annotations | null, now: Annotations | null): Upsert | null {
+  const before = seen ?? noAnnotations
+  const current = now ?? noAnnotations
+  const theirs = keysOf(next, current).filter((k) => !same(current[k], before[k]) && !same(current[k], next?.[k]))
+  if (!next?.tags || !theirs.includes('tags') || (seen && !now)) {
+    if (theirs.length > 0) throw new Conflict(now, theirs)
+    return next
+  }
+  const others = theirs.filter((k) => k !== 'tags')
+  if (others.length > 0) throw new Conflict(now, others)
+  const kept = current.tags.filter((t) => !before.tags.includes(t) || next.tags?.includes(t))
+  const added = next.tags.filter((t) => !before.tags.includes(t) && !kept.includes(t))
+  return { ...next, tags: [...kept, ...added] }
+}
+
+/** How often a change is sent anew whose record others change at the same time. */
+export const attempts = 5
+
+/**
+ * annotate saves annotations, which is free, of a record that is as it was seen. What
+ * somebody else has changed meanwhile is a Conflict, but tags of both are kept.
  */
 export function annotate(workspace: string, book: Book, id: string, name: string) {
+  const save = async (next: Upsert | null, seen: Annotations | null | undefined): Promise<Annotations | null> => {
+    if (next)
+      return upsertOne(workspace, book, id, seen === undefined ? next : { ...next, expected: expectedOf(next, seen) })
+    if (seen === undefined) {
+      const path = `/workspace/${book}/{id}` as '/workspace/accounts/{id}'
+      await answer(api.DELETE(path, { params: { path: { id }, query: { workspace_id: workspace } } }))
+      return null
+    }
+    const [result] = await deleteBatch(workspace, book, [{ id, next, seen }])
+    if (!result?.error) return null
+    throw new RequestError(409, result.status, result.error.message, '', undefined, result.now ?? null)
+  }
   return mutationOptions({
     mutationKey: editsKey(workspace, book, id),
     meta: { name },
     // An edit that failed stays until it is saved or given up.
     gcTime: Infinity,
     mutationFn: async ({ next, seen }: Change): Promise<Annotations | null> => {
-      let change = next
-      if (seen !== undefined) {
-        const now = await upsertOne(workspace, book, id, {})
-        const before = seen ?? noAnnotations
-        const touched = Object.keys(next ?? now) as (keyof Annotations)[]
-        const theirs = touched.filter((k) => !same(now[k], before[k]) && !same(now[k], next?.[k]))
-        if (next?.tags && theirs.includes('tags')) {
-          const added = next.tags.filter((t) => !before.tags.includes(t))
-          const kept = now.tags.filter((t) => !before.tags.includes(t) || next.tags?.includes(t))
-          change = { ...next, tags: [...kept, ...added.filter((t) => !kept.includes(t))] }
-          theirs.splice(theirs.indexOf('tags'), 1)
+      let [change, base] = [next, seen]
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await save(change, base)
+        } catch (error) {
+          if (!(error instanceof RequestError) || error.code !== 'revision_conflict' || attempt === attempts)
+            throw error
+          const now = error.current ? pick(error.current as Annotations) : null
+          if (!next && !now) return null // somebody else took it out
+          change = mergeOf(next, seen ?? null, now)
+          base = now
         }
-        if (theirs.length > 0) throw new Conflict(now, theirs)
       }
-      if (change) return upsertOne(workspace, book, id, change)
-      const path = `/workspace/${book}/{id}` as '/workspace/accounts/{id}'
-      await answer(api.DELETE(path, { params: { path: { id }, query: { workspace_id: workspace } } }))
-      return null
     },
     onSuccess: (saved, _change, _result, { client }) => {
       annotated(client, workspace, book, new Map([[id, saved]]))
@@ -156,7 +235,7 @@ export function annotated(client: QueryClient, workspace: string, book: Book, sa
         const values = saved.get(r.id)
         if (values === undefined) return [r]
         if (values === null) return kind === 'book' ? [] : [{ ...r, ...outside } as unknown as typeof r]
-        return [{ ...r, ...values, updated_at: at }]
+        return [{ ...r, ...values, updated_at: at, updated_by: acting() ?? null }]
       }),
     )
     void client.invalidateQueries({ queryKey: ['facets', workspace, book, here] })
@@ -164,7 +243,7 @@ export function annotated(client: QueryClient, workspace: string, book: Book, sa
 }
 
 /** What a View's row says of a record outside the book. */
-const outside = { workspace_status: null, tags: null, icp_tier: null, updated_at: null }
+const outside = { workspace_status: null, tags: null, icp_tier: null, updated_at: null, updated_by: null }
 
 function pick({ workspace_status, tags, notes, icp_tier }: Annotations): Annotations {
   return { workspace_status, tags, notes, ...(icp_tier === undefined ? {} : { icp_tier }) }

@@ -19,6 +19,8 @@ export class RequestError extends Error {
     readonly requestId: string,
     /** When trying again makes sense. */
     readonly retryAt?: Date,
+    /** Of `revision_conflict` of the book: what the workspace says of the record, null if it is not in the book. */
+    readonly current?: Schemas['CurrentValues'],
   ) {
     super(message)
   }
@@ -99,7 +101,13 @@ export async function answer<T>(request: Promise<Answer<T>>): Promise<T> {
 export function errorOf(response: Response, body: unknown): RequestError {
   const detail = (
     body as {
-      error?: { code?: string; name?: string; message?: string; issues?: { path: string[]; message: string }[] }
+      error?: {
+        code?: string
+        name?: string
+        message?: string
+        issues?: { path: string[]; message: string }[]
+        current?: Schemas['CurrentValues']
+      }
     }
   )?.error
   const message =
@@ -110,6 +118,7 @@ export function errorOf(response: Response, body: unknown): RequestError {
     message,
     response.headers.get('X-Request-Id') ?? '',
     retryAt(response.headers),
+    detail?.current,
   )
 }
 

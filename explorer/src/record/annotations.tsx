@@ -1,25 +1,16 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { X } from 'lucide-react'
 import { useId, useRef, useState } from 'react'
-import {
-  annotate,
-  bookQuery,
-  Conflict,
-  noAnnotations,
-  ofRow,
-  tiers,
-  type Annotations as Values,
-  type Book,
-} from '../api/book'
+import { bookQuery, Conflict, noAnnotations, ofRow, tiers, type Annotations as Values, type Book } from '../api/book'
 import type { Schemas } from '../api/client'
 import { findRow } from '../api/queries'
 import { Notice } from '../ui/notice'
-import { notify } from '../ui/toast'
 import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from '../search/context'
 import { ConflictNotice } from './conflict-notice'
 import { NotSaved } from './not-saved'
-import { drop, typedIn, useUnsaved } from './unsaved'
+import { drop, typedIn } from './unsaved'
+import { useAnnotate } from './use-annotate'
 
 /** Annotations are the workspace's own status, tags, notes and tier, saved at once. */
 export function Annotations({ book, id, name }: { book: Book; id: string; name: string }) {
@@ -32,30 +23,8 @@ export function Annotations({ book, id, name }: { book: Book; id: string; name: 
   const before = query.data === undefined && row ? ofRow(row as Parameters<typeof ofRow>[0]) : query.data
   const section = useRef<HTMLElement>(null)
   const focusSection = useFocusAfter(() => section.current, before === undefined ? 0 : 1)
-  const options = annotate(workspace.id, book, id, name)
-  const save = useMutation({
-    ...options,
-    // Also when the drawer has gone on to another record.
-    onSuccess: (saved, change, ...rest) => {
-      options.onSuccess?.(saved, change, ...rest)
-      const { next, seen, done } = change
-      if (!done) return
-      // What undo restores: the former values, or that the record was not in the book.
-      const former =
-        seen && (next ? Object.fromEntries(Object.keys(next).map((k) => [k, seen[k as keyof Values]])) : seen)
-      const undo = { next: former ?? null, seen: saved }
-      notify(seen ? done : `${done}; the record is in your book now`, () => save.mutate(undo))
-    },
-  })
-  const unsaved = useUnsaved(workspace.id, book, id)
-  const change = (next: Partial<Values> | null, done: string) => {
-    // It takes the place of what failed to be saved there.
-    for (const edit of unsaved) {
-      const keys = Object.keys(edit.state.variables?.next ?? {})
-      if (!next || keys.every((key) => key in next)) drop(client, edit)
-    }
-    save.mutate({ next, seen: before ?? null, done })
-  }
+  const { save, unsaved, overwrite } = useAnnotate(book, id, name)
+  const change = (next: Partial<Values> | null, done: string) => save(next, before ?? null, done)
   const typed: Partial<Values> = Object.assign({}, ...unsaved.map(typedIn))
   const values = { ...(before ?? noAnnotations), ...typed }
   return (
@@ -128,7 +97,7 @@ export function Annotations({ book, id, name }: { book: Book; id: string; name: 
               keep={() => drop(client, edit)}
               overwrite={(next) => {
                 drop(client, edit)
-                save.mutate({ next })
+                overwrite(next)
               }}
             />
           )

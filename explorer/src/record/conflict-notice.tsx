@@ -1,4 +1,4 @@
-import { tiers, type Annotations, type Conflict } from '../api/book'
+import { noAnnotations, tiers, type Annotations, type Conflict } from '../api/book'
 import { labelOf } from '../datasets'
 
 interface Props {
@@ -21,7 +21,7 @@ export function ConflictNotice({ conflict: { theirs, keys }, mine, keep, overwri
           <div key={key}>
             <dt>{key === 'workspace_status' ? 'Status' : labelOf(key)}</dt>
             <dd>
-              theirs <b>{show(theirs[key])}</b>
+              theirs <b>{show((theirs ?? noAnnotations)[key])}</b>
               {mine && (
                 <>
                   , yours <b>{show(mine[key])}</b>

@@ -34,6 +34,7 @@ const cells: { [K in Kind]: (value: never, called: Called) => ReactNode } = {
   list: (values: string[], called) => words(values.map(called).join(', ')),
   tags: (values: string[]) => values.join(', '),
   ids: (values: string[]) => number(values.length),
+  member: (id: string, called) => <bdi>{called(id)}</bdi>,
 }
 
 const numeric = new Set<Kind>(['number', 'coordinate', 'ids'])

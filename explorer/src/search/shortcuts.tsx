@@ -23,6 +23,7 @@ const keys: [string, [string, string][]][] = [
       ['Shift ↑ ↓', 'Select up to there; Shift and a click do too'],
       ['Ctrl A', 'Select all rows that are loaded'],
       ['← →', 'To the cells of the row, and back'],
+      ['F2', 'Edit status, tier, tags or notes; Enter saves, Esc does not'],
       ['Ctrl C', 'Copy the cell, or the row as JSON'],
       ['Home End', 'First and last row that is loaded'],
     ],

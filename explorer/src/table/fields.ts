@@ -19,6 +19,8 @@ export type Kind =
   /** The ids of other records: shown as their number. */
   | 'ids'
   | 'id'
+  /** The id of a member, shown by name. */
+  | 'member'
 
 /** What a table has rows of. Those of the book and of Views have members of their own. */
 export type { TableName }
@@ -123,6 +125,7 @@ const kindOfKey: Record<string, Kind> = {
   status: 'badge',
   icp_tier: 'badge',
   tags: 'tags',
+  updated_by: 'member',
   latitude: 'coordinate',
   longitude: 'coordinate',
 }
@@ -153,6 +156,7 @@ const widths: Record<Kind, [number, number]> = {
   tags: [140, 1],
   ids: [80, 0],
   id: [280, 0],
+  member: [140, 0],
 }
 const ownWidths: Record<string, [number, number]> = {
   'projects.primary_use': [116, 0],
@@ -187,7 +191,7 @@ const ownLabels: Record<string, string> = {
   'signals.project_id': 'ID of the project',
 }
 
-const bookLabels: Record<string, string> = { updated_at: 'Changed by us' }
+const bookLabels: Record<string, string> = { updated_at: 'Changed by us', updated_by: 'Who changed it' }
 
 function fieldFor(table: TableName, dataset: Dataset, key: string, kind: Kind): Field {
   const own = table === dataset

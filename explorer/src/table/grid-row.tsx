@@ -1,9 +1,13 @@
-import { memo } from 'react'
+import { Pencil } from 'lucide-react'
+import { lazy, memo, Suspense } from 'react'
 import { link } from '../address'
 import { capital, type AnyRecord } from '../datasets'
 import type { Marks } from '../api/pages'
 import { nameOf, valueOf, type Column } from '../search/columns'
+import { canEdit } from './editing'
 import { Marked } from './marked'
+
+const CellEditor = lazy(() => import('./cell-editor'))
 
 export const rowID = (row: number) => `row-${row}`
 export const cellID = (row: number, column: number) => `cell-${row}-${column}`
@@ -23,6 +27,9 @@ interface Props {
   picked: boolean
   /** It began to match the View since one looked. */
   fresh: boolean
+  /** The key of the column whose value is changed. */
+  editing: string | undefined
+  onEdited: (key: string, back: boolean) => void
 }
 
 /** cell is what a record says in a column, with what matches the search marked in its texts. */
@@ -57,6 +64,8 @@ export const Row = memo(function Row({
   open,
   picked,
   fresh,
+  editing,
+  onEdited,
 }: Props) {
   const name = nameOf(record)
   return (
@@ -81,7 +90,7 @@ export const Row = memo(function Row({
           id={cellID(index, i)}
           tabIndex={-1}
           aria-colindex={i + 2}
-          className={c.numeric ? 'cell numeric' : 'cell'}
+          className={`cell${c.numeric ? ' numeric' : ''}${editing === c.key ? ' editing' : ''}`}
           data-key={c.key}
           data-column={i}
         >
@@ -90,8 +99,19 @@ export const Row = memo(function Row({
               {fresh && <span className="fresh">New</span>}
               {cell(c, record, marks)}
             </a>
+          ) : editing === c.key ? (
+            <Suspense>
+              <CellEditor record={record} column={c} done={(back) => onEdited(c.key, back)} />
+            </Suspense>
           ) : (
-            cell(c, record, marks)
+            <>
+              {cell(c, record, marks)}
+              {canEdit(record, c.key) && (
+                <button className="edit" tabIndex={-1} aria-label={`Edit ${c.label} of ${name}`} title="Edit (F2)">
+                  <Pencil size={12} aria-hidden />
+                </button>
+              )}
+            </>
           )}
         </div>
       ))}

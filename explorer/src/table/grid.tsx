@@ -12,6 +12,7 @@ import { useNarrow } from '../ui/use-narrow'
 import { useNewIDs } from '../views/new-here'
 import { Chooser } from './chooser'
 import type { Chosen } from './choice'
+import { canEdit } from './editing'
 import { Head } from './grid-head'
 import { cellID, Row, rowID } from './grid-row'
 import { isPicked, nothing, pick, type Picked } from './selection'
@@ -57,6 +58,8 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
   // The row that keys act on, and its cell if not the whole row.
   const [active, setActive] = useState(() => Math.max(0, state.record ? rows.indexOf(state.record) : 0))
   const [column, setColumn] = useState<number>()
+  // The cell that is changed.
+  const [editing, setEditing] = useState<{ id: string; key: string }>()
   // The drawer goes on to other rows, too.
   const [record, setRecord] = useState(state.record)
   if (record !== state.record) {
@@ -159,6 +162,23 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
       .writeText(of ? cellText(record, of.key) : jsonOf(record))
       .then(() => notify(of ? `${of.label} copied` : 'The row is copied as JSON'))
   }
+  const edit = (index: number, at: number | undefined) => {
+    const record = rows.at(index)
+    const key = at === undefined ? columns.find((c) => record && canEdit(record, c.key))?.key : columns[at]?.key
+    if (!record || !key || !canEdit(record, key)) return false
+    setActive(index)
+    setEditing({ id: record.id, key })
+    return true
+  }
+  const edited = useCallback(
+    (key: string, back: boolean) => {
+      setEditing(undefined)
+      if (!back) return
+      moving.current = true
+      setColumn(columns.findIndex((c) => c.key === key))
+    },
+    [columns],
+  )
   const press = (e: React.KeyboardEvent) => {
     if (e.target instanceof HTMLElement && e.target.closest('.grid-head')) return
     const command = e.metaKey || e.ctrlKey
@@ -186,7 +206,10 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
     } else if (step) move(step, e.shiftKey)
     else if (e.key === 'ArrowRight') moveAside(1)
     else if (e.key === 'ArrowLeft') moveAside(-1)
-    else if (e.key === 'Enter' || e.key === ' ') open(active)
+    else if (e.key === 'F2') edit(active, column)
+    else if (e.key === 'Enter') {
+      if (column === undefined || !edit(active, column)) open(active)
+    } else if (e.key === ' ') open(active)
     else if (e.key === 'x') select(active)
     else if (e.key === 'Escape' && !state.record && (picked.all || picked.ids.size > 0)) onPick(nothing)
     else return
@@ -198,6 +221,7 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
     if (!row) return
     const index = Number(row.dataset.index)
     if (e.shiftKey) selectTo(index)
+    else if (e.target.closest('.edit')) edit(index, Number(e.target.closest<HTMLElement>('.cell')?.dataset.column))
     else if (e.target.closest('.pick') || e.metaKey || e.ctrlKey) select(index)
     else open(index)
     setActive(index)
@@ -271,6 +295,8 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
                   open={record.id === state.record}
                   picked={isPicked(picked, record.id)}
                   fresh={fresh.has(record.id)}
+                  editing={editing?.id === record.id ? editing.key : undefined}
+                  onEdited={edited}
                 />
               )
             )

@@ -1,15 +1,17 @@
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
+import { membersQuery, nameOf } from '../api/people'
 import { useSearch } from '../search/context'
 import { columnsOf } from '../search/columns'
 import { defaults, normal, remember, remembered, type Chosen } from './choice'
-import { tableOf } from './fields'
+import { fieldOf, tableOf } from './fields'
 
 // What the page was opened with is shown as it says.
 const opened = location.search && location.pathname + location.search
 
 /** useColumns returns the columns of the table, and how to choose others. */
 export function useColumns() {
-  const { state, change, fieldsOf } = useSearch()
+  const { state, change, fieldsOf, workspace } = useSearch()
   const table = tableOf(state)
   // A View has columns of its own.
   const remembers = state.source?.kind !== 'view'
@@ -24,12 +26,19 @@ export function useColumns() {
     const columns = remembered(table)
     if (columns) change({ ...state, columns }, { replace: true })
   }, [remembers, table, state, change])
+  const namesUsers = state.columns?.some(({ key }) => fieldOf(table, key)?.kind === 'member') ?? false
+  const { data: members } = useQuery({ ...membersQuery(workspace.id), enabled: namesUsers })
   const columns = useMemo(() => {
     const values = new Map(fieldsOf(state.dataset).map((d) => [d.key, d.values ?? []]))
     // Fields of records that have several values are named in the plural.
-    const called = (key: string, value: string) =>
-      (values.get(key) ?? values.get(key.replace(/s$/, '')))?.find((v) => v.value === value)?.label
+    const called = (key: string, value: string) => {
+      if (fieldOf(table, key)?.kind === 'member') {
+        const member = members?.find((m) => m.id === value)
+        return member ? nameOf(member) : members ? 'A former member' : '…'
+      }
+      return (values.get(key) ?? values.get(key.replace(/s$/, '')))?.find((v) => v.value === value)?.label
+    }
     return columnsOf(table, state.columns, called)
-  }, [table, state.dataset, state.columns, fieldsOf])
+  }, [table, state.dataset, state.columns, fieldsOf, members])
   return { chosen, columns, choose }
 }

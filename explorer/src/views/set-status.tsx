@@ -60,7 +60,8 @@ export default function SetStatus({ dataset, ids, onClose }: Props) {
   const done = () => {
     const set = batch.outcomes.filter((o) => o.status === 'ok').length
     if (all && set > 0) {
-      const undone = () => notify('Undone. The records stay in your book.')
+      const undone = (stayed: number) =>
+        notify(stayed === 0 ? 'Undone' : `Undone, but for ${counted(stayed, dataset)} that somebody has changed since`)
       notify(`${counted(set, dataset)} are set`, () => all.undo().then(undone))
     }
     onClose()

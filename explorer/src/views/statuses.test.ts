@@ -9,10 +9,12 @@ it('sets values, and adds the tags that are missing', () => {
   expect(changeOf({ next: { icp_tier: null }, tags: ['kept'] }, had)).toEqual({ icp_tier: null })
 })
 
-it('takes back what it has set, and nothing that others have changed since', () => {
-  const now = { ...had, ...changeOf(setting, had) }
-  expect(backOf(setting, had, now)).toEqual({ workspace_status: 'open', tags: ['kept'] })
-  expect(backOf(setting, had, { ...now, workspace_status: 'won', tags: ['north', 'theirs'] })).toEqual({
-    tags: ['theirs'],
-  })
+it('sets values and tags of a record that is not in the book', () => {
+  expect(changeOf(setting, null)).toEqual({ workspace_status: 'to call', tags: ['north', 'kept'] })
+})
+
+it('takes back what it has set, or takes the record out of the book again', () => {
+  expect(backOf(changeOf(setting, had), had)).toEqual({ workspace_status: 'open', tags: ['kept'] })
+  expect(backOf({ icp_tier: 'tier_1' }, { workspace_status: null, tags: [], notes: null })).toEqual({ icp_tier: null })
+  expect(backOf(changeOf(setting, null), null)).toBeNull()
 })

@@ -1,6 +1,15 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { annotated, upsertBatch, type Annotations, type Book } from '../api/book'
-import { inFull, type Run } from '../api/batch'
+import {
+  annotated,
+  attempts,
+  deleteBatch,
+  upsertBatch,
+  type Annotations,
+  type BatchChange,
+  type BatchResult,
+  type Book,
+} from '../api/book'
+import { inBatches, type Outcome, type Run } from '../api/batch'
 
 /** Setting is what many records get: other values, and more tags. */
 export interface Setting {
@@ -9,52 +18,89 @@ export interface Setting {
 }
 
 /** changeOf is what to save of a record. Tags are replaced as a whole, so it has those that were there. */
-export function changeOf({ next, tags }: Setting, had: Annotations): Partial<Annotations> {
-  const missing = tags.filter((t) => !had.tags.includes(t))
-  return { ...next, ...(missing.length > 0 ? { tags: [...had.tags, ...missing] } : {}) }
+export function changeOf({ next, tags }: Setting, had: Annotations | null): Partial<Annotations> {
+  const before = had?.tags ?? []
+  const missing = tags.filter((t) => !before.includes(t))
+  return { ...next, ...(missing.length > 0 ? { tags: [...before, ...missing] } : {}) }
 }
 
-/** backOf takes a setting back from what a record has now. What others have changed since stays. */
-export function backOf({ next, tags }: Setting, had: Annotations, now: Annotations): Partial<Annotations> {
-  const keys = (Object.keys(next) as (keyof Setting['next'])[]).filter((k) => (now[k] ?? null) === next[k])
-  return {
-    ...Object.fromEntries(keys.map((k) => [k, had[k] ?? null])),
-    tags: now.tags.filter((t) => had.tags.includes(t) || !tags.includes(t)),
-  }
+/** backOf takes a change back from a record that had none or other annotations before. Null takes it out of the book. */
+export function backOf(change: Partial<Annotations>, had: Annotations | null): Partial<Annotations> | null {
+  return had && Object.fromEntries((Object.keys(change) as (keyof Annotations)[]).map((k) => [k, had[k] ?? null]))
 }
 
-/** settingAll sets many records. undo gives back what those that were done had; they stay in the book. */
+/**
+ * settingAll sets many records. undo gives back what those that were done had, and takes out
+ * of the book those that were not in it; a record that somebody has changed since stays as it
+ * is. It returns how many stayed.
+ */
 export function settingAll(client: QueryClient, workspace: string, book: Book, setting: Setting) {
-  const former = new Map<string, Annotations>()
-  /** change reads records, which an upsert without values does for free, and saves what it makes of each. */
-  const change = async (ids: string[], make: (id: string, now: Annotations) => Partial<Annotations>) => {
-    const results = await upsertBatch(
-      workspace,
-      book,
-      ids.map((id) => ({ id })),
-    )
-    const found = ids.flatMap((id, i) => (results[i]?.data ? [{ id, i, now: results[i].data }] : []))
-    if (found.length === 0) return results
-    const saved = await upsertBatch(
-      workspace,
-      book,
-      found.map(({ id, now }) => ({ id, ...make(id, now) })),
-    )
-    const shown = new Map<string, Annotations>()
-    found.forEach(({ id, i }, at) => {
-      const result = saved[at] ?? { status: 'internal' }
-      results[i] = result
-      if ('data' in result && result.data) shown.set(id, result.data)
+  /** What each record that was set had before, and has since. */
+  const done = new Map<string, { had: Annotations | null; change: Partial<Annotations>; since: Annotations }>()
+  const show = (ids: string[], results: BatchResult[]) => {
+    const shown = ids.flatMap((id, i) => {
+      const now = results[i]?.now
+      return now === undefined ? [] : ([[id, now]] as const)
     })
-    annotated(client, workspace, book, shown)
-    return results
+    annotated(client, workspace, book, new Map(shown))
   }
-  const run: Run = (ids) =>
-    change(ids, (id, now) => {
-      if (!former.has(id)) former.set(id, now)
-      return changeOf(setting, now)
+  const run: Run = async (ids) => {
+    // Nobody pays to learn whether a record is in the book: who says that it is not learns what it has.
+    const changes = new Map<string, BatchChange>()
+    const plan = (id: string, seen: Annotations | null) => changes.set(id, { id, seen, next: changeOf(setting, seen) })
+    for (const id of ids) plan(id, null)
+    const results = new Map<string, BatchResult>()
+    for (let attempt = 0, left = ids; left.length > 0 && attempt < attempts; attempt++) {
+      const sent = left.flatMap((id) => changes.get(id) ?? [])
+      const answers = await upsertBatch(workspace, book, sent)
+      left = []
+      sent.forEach(({ id, seen, next }, i) => {
+        const result = answers[i] ?? { status: 'internal' }
+        results.set(id, result)
+        if (result.status === 'revision_conflict' && result.now !== undefined) {
+          plan(id, result.now)
+          left.push(id)
+        } else if (result.status === 'ok' && result.now) {
+          done.set(id, { had: seen, change: next ?? {}, since: result.now })
+        }
+      })
+    }
+    const all = ids.map((id) => results.get(id) ?? { status: 'internal' })
+    show(ids, all)
+    return all
+  }
+  const back: Run = async (ids) => {
+    const changes = ids.flatMap((id): BatchChange[] => {
+      const of = done.get(id)
+      return of ? [{ id, seen: of.since, next: backOf(of.change, of.had) }] : []
     })
-  const undo = () =>
-    inFull([...former.keys()], (ids) => change(ids, (id, now) => backOf(setting, former.get(id) ?? now, now)))
+    const results = new Map<string, BatchResult>()
+    const send = async (some: BatchChange[], batch: typeof upsertBatch) => {
+      if (some.length === 0) return
+      const answers = await batch(workspace, book, some)
+      some.forEach(({ id }, i) => results.set(id, answers[i] ?? { status: 'internal' }))
+    }
+    await send(
+      changes.filter(({ next }) => next !== null),
+      upsertBatch,
+    )
+    await send(
+      changes.filter(({ next }) => next === null),
+      deleteBatch,
+    )
+    const all = ids.map((id) => results.get(id) ?? { status: 'internal' })
+    show(ids, all)
+    return all
+  }
+  const undo = async (): Promise<number> => {
+    const outcomes: Outcome[] = []
+    await inBatches([...done.keys()], back, new AbortController().signal, (some) => outcomes.push(...some))
+    const changed = outcomes.filter((o) => o.status === 'revision_conflict').length
+    const failed = outcomes.filter((o) => o.status !== 'ok' && o.status !== 'revision_conflict')
+    for (const { id, status } of outcomes) if (status === 'ok' || status === 'revision_conflict') done.delete(id)
+    if (failed[0])
+      throw new Error(`${failed.length} of ${outcomes.length} failed, ${failed[0].message ?? failed[0].status}`)
+    return changed
+  }
   return { run, undo }
 }

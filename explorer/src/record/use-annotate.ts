@@ -1,0 +1,37 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { annotate, type Annotations, type Book, type Change } from '../api/book'
+import { useSearch } from '../search/context'
+import { notify } from '../ui/toast'
+import { drop, useUnsaved } from './unsaved'
+
+/** useAnnotate saves what the workspace says of a record, says that it did, and offers to undo it. */
+export function useAnnotate(book: Book, id: string, name: string) {
+  const { workspace } = useSearch()
+  const client = useQueryClient()
+  const options = annotate(workspace.id, book, id, name)
+  const { mutate } = useMutation({
+    ...options,
+    // Also when the drawer has gone on to another record.
+    onSuccess: (saved, change, ...rest) => {
+      options.onSuccess?.(saved, change, ...rest)
+      const { next, seen, done } = change
+      if (!done) return
+      // What undo restores: the former values, or that the record was not in the book.
+      const former =
+        seen && (next ? Object.fromEntries(Object.keys(next).map((k) => [k, seen[k as keyof Annotations]])) : seen)
+      const undo: Change = { next: former ?? null, seen: saved }
+      notify(seen ? done : `${done}; the record is in your book now`, () => mutate(undo))
+    },
+  })
+  const unsaved = useUnsaved(workspace.id, book, id)
+  /** save is of what one has seen: null if the record is not in the book. */
+  const save = (next: Change['next'], seen: Annotations | null, done: string) => {
+    // It takes the place of what failed to be saved there.
+    for (const edit of unsaved) {
+      const keys = Object.keys(edit.state.variables?.next ?? {})
+      if (!next || keys.every((key) => key in next)) drop(client, edit)
+    }
+    mutate({ next, seen, done })
+  }
+  return { save, unsaved, overwrite: (next: Change['next']) => mutate({ next }) }
+}

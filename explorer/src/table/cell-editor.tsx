@@ -1,0 +1,77 @@
+import './cell-editor.css'
+import { useEffect, useRef } from 'react'
+import { noAnnotations, tiers, type Book } from '../api/book'
+import type { AnyRecord } from '../datasets'
+import { useAnnotate } from '../record/use-annotate'
+import { nameOf, type Column } from '../search/columns'
+import { useSearch } from '../search/context'
+import { changeIn, seenIn, textIn, type Editable } from './editing'
+
+interface Props {
+  record: AnyRecord
+  column: Column
+  /** The value is saved, or nothing changes; the keyboard goes back to the cell where one has not left it. */
+  done: (back: boolean) => void
+}
+
+const longest = { workspace_status: 100, tags: 1000, notes: 10_000 }
+
+/** CellEditor changes what the workspace says of a row: Enter or leaving it saves, Escape does not. */
+export default function CellEditor({ record, column: { label, ...column }, done }: Props) {
+  const { state } = useSearch()
+  const key = column.key as Editable
+  const { save } = useAnnotate(state.dataset as Book, record.id, nameOf(record))
+  const input = useRef<HTMLInputElement & HTMLTextAreaElement & HTMLSelectElement>(null)
+  const over = useRef(false)
+  useEffect(() => {
+    input.current?.focus()
+    if (key !== 'icp_tier') input.current?.select()
+  }, [key])
+  const seen = seenIn(record)
+  const before = textIn(seen ?? noAnnotations, key)
+  const end = (keep: boolean, back: boolean) => {
+    if (over.current) return // it loses the focus when it goes away
+    over.current = true
+    const next = keep ? changeIn(key, input.current?.value ?? '', seen) : undefined
+    if (next) save(next, seen, `${label} saved`)
+    done(back)
+  }
+  const common = {
+    ref: input,
+    'aria-label': `${label} of ${nameOf(record)}`,
+    defaultValue: before,
+    onBlur: () => end(true, false),
+    onKeyDown: (e: React.KeyboardEvent) => {
+      // The keys of the table are letters here.
+      e.stopPropagation()
+      if (e.key === 'Escape') end(false, true)
+      else if (e.key === 'Enter' && !e.nativeEvent.isComposing && (key !== 'notes' || e.metaKey || e.ctrlKey))
+        end(true, true)
+      else return
+      e.preventDefault()
+    },
+  }
+  return (
+    <div className="cell-editor" onClick={(e) => e.stopPropagation()}>
+      {key === 'icp_tier' ? (
+        <select {...common}>
+          <option value="">None</option>
+          {tiers.map(([tier, text]) => (
+            <option key={tier} value={tier}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : key === 'notes' ? (
+        <textarea {...common} rows={4} maxLength={longest.notes} />
+      ) : (
+        <input
+          {...common}
+          type="text"
+          maxLength={longest[key]}
+          placeholder={key === 'tags' ? 'With commas between them' : 'None'}
+        />
+      )}
+    </div>
+  )
+}
