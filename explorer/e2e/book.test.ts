@@ -1,3 +1,4 @@
+import { findings } from './axe'
 import { enter, expect, test, used } from './service'
 import { admin, another, call, create, firms, remove, unique } from './workspace'
 
@@ -161,6 +162,8 @@ test('status, tier, tags and notes are edited in the table, and undone', async (
   await expect(row(first?.name)).toContainText('open')
   await page.keyboard.press('F2')
   await input.fill(status)
+  expect(await findings(page)).toEqual([])
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/edit.png` })
   await input.press('Enter')
   await expect(page.getByText('Our status saved')).toBeVisible()
   await expect(row(first?.name)).toContainText(status)
