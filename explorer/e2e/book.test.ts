@@ -144,7 +144,9 @@ test('status, tier, tags and notes are edited in the table, and undone', async (
   const status = unique('to visit')
   const [first, second] = await firms(2)
   const list = await create(unique('Edited here'))
-  await call('POST', `/workspace/views/${list.id}/records/add/batch`, { inputs: [{ record_id: first?.id }, { record_id: second?.id }] })
+  await call('POST', `/workspace/views/${list.id}/records/add/batch`, {
+    inputs: [{ record_id: first?.id }, { record_id: second?.id }],
+  })
   await call('POST', '/workspace/accounts/upsert', { account_id: first?.id, workspace_status: 'open', tags: ['one'] })
   await enter(page, `/views/${list.id}`)
   await page.getByRole('button', { name: /^Show 2 rows/ }).click()
