@@ -21,10 +21,11 @@ export interface Command {
 /** How many are shown at most of what one types. */
 const most = 60
 
-const score = (query: string, { name, place = '', group }: Command) => {
-  const whole = fuzzy(query, `${place} ${name}`)
+function score(query: string, { name, place = '', group }: Command): number | undefined {
   // The group may be named too: "go firms".
-  return whole ?? fuzzy(query, `${group} ${place} ${name}`)
+  const whole = fuzzy(query, `${place} ${name}`) ?? fuzzy(query, `${group} ${place} ${name}`)
+  // Of equal ones the shorter name.
+  return whole === undefined ? undefined : whole - name.length / 100
 }
 
 /** found lists the commands that one types, the best first; all but the hidden ones for nothing, by group. */

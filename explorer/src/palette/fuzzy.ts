@@ -43,6 +43,5 @@ export function fuzzy(query: string, text: string): number | undefined {
     if (found === undefined || found < word.length * 1.5) return undefined
     score += found
   }
-  // Of equal ones the shorter.
-  return score - folded.length / 100
+  return score
 }

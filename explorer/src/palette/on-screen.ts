@@ -5,8 +5,8 @@ import type { Command } from './command'
 
 const pressable = 'button, a[href], summary, input[type=checkbox], input[type=radio], select'
 
-/** What the palette offers by itself, rows of data, and the box that one types in. */
-const elsewhere = '[role=row]:not(:has([role=columnheader])), [role=listbox], .user, .screens, .brand, .skip, dialog'
+/** What the palette offers by itself, and rows of data. */
+const elsewhere = '[role=row]:not(:has([role=columnheader])), [role=listbox], .top, dialog'
 
 /** What stands around several things, and says what they are about. */
 const around = 'section, nav, fieldset, [role=group], [role=radiogroup], [role=tablist]'
@@ -53,11 +53,17 @@ function isThere(element: Element): boolean {
   return element.closest('[popover]') !== null || element.checkVisibility()
 }
 
-/** onScreen lists what can be pressed on the screen, in its order. Prices are in the names, as they are there. */
+/** How many are shown before one types. */
+const most = 10
+
+/** weight orders what is there: the record, then what the screen is about, then all around it. */
+const weight = (element: Element) => (element.closest('.drawer') ? 0 : element.closest('main') ? 1 : 2)
+
+/** onScreen lists what can be pressed on the screen. Prices are in the names, as they are there. */
 export function onScreen(root: ParentNode = document): Command[] {
   const commands: Command[] = []
-  for (const element of root.querySelectorAll<HTMLElement>(pressable)) {
-    if (!isThere(element)) continue
+  const elements = [...root.querySelectorAll<HTMLElement>(pressable)].filter(isThere)
+  for (const element of elements.sort((a, b) => weight(a) - weight(b))) {
     const name = labelOf(element)
     if (element instanceof HTMLSelectElement) {
       for (const option of element.options) {
@@ -67,15 +73,15 @@ export function onScreen(root: ParentNode = document): Command[] {
     }
     const chosen = element instanceof HTMLInputElement && element.checked
     if (chosen && element.type === 'radio') continue
-    // Filters are many: they are found by what one types.
-    const filter = element instanceof HTMLInputElement && element.type === 'checkbox'
-    add(chosen ? `${name}: no longer` : name, placeOf(element), () => press(element), filter)
+    add(chosen ? `${name}: no longer` : name, placeOf(element), () => press(element), element.closest('.rail') !== null)
   }
   return commands
 
-  function add(name: string, place: string, run: () => void, hidden = false) {
+  // Filters are many: they are found by what one types, and so is what is less at hand.
+  function add(name: string, place: string, run: () => void, filter = false) {
     if (!name) return
     const id = `screen ${commands.length}`
+    const hidden = filter || commands.filter((c) => !c.hidden).length >= most
     commands.push({ id, group: 'On this screen', name, ...(place && place !== name ? { place } : {}), hidden, run })
   }
 }

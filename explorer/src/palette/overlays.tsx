@@ -34,11 +34,12 @@ export function Overlays(props: ScreenProps) {
       removeEventListener(overlayEvent, asked)
     }
   }, [])
-  const close = () => setOpen(undefined)
+  // What closes may be heard of after something else was opened.
+  const closed = (what: Overlay) => () => setOpen((now) => (now === what ? undefined : now))
   return (
     <Suspense>
-      {open === 'palette' && <Palette {...props} onClose={close} />}
-      {open === 'keys' && <Keys onClose={close} />}
+      {open === 'palette' && <Palette {...props} onClose={closed('palette')} />}
+      {open === 'keys' && <Keys onClose={closed('keys')} />}
     </Suspense>
   )
 }
