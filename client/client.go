@@ -38,6 +38,7 @@ type Client struct {
 	Subscriptions *Subscriptions
 	Queue         *Queue
 	Webhooks      *Webhooks
+	APIKeys       *APIKeys
 	Skills        *Skills
 
 	conn *conn
@@ -155,6 +156,7 @@ func of(c *conn) *Client {
 		Subscriptions: &Subscriptions{c},
 		Queue:         &Queue{c},
 		Webhooks:      &Webhooks{c},
+		APIKeys:       &APIKeys{c},
 		Skills:        &Skills{c},
 		conn:          c,
 	}

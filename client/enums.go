@@ -338,6 +338,28 @@ const (
 	DeliveryFailed    DeliveryStatus = "failed"
 )
 
+// KeyScope is what an API key may do. A newer service may answer others.
+type KeyScope string
+
+// The values of KeyScope.
+const (
+	ScopeDataRead       KeyScope = "data:read"
+	ScopeWorkspaceRead  KeyScope = "workspace:read"
+	ScopeWorkspaceWrite KeyScope = "workspace:write"
+	ScopeWorkspaceAdmin KeyScope = "workspace:admin"
+)
+
+// KeyState is what an API key is now. A newer service may answer others.
+type KeyState string
+
+// The values of KeyState.
+const (
+	KeyActive     KeyState = "active"
+	KeyExpired    KeyState = "expired"
+	KeyRevoked    KeyState = "revoked"
+	KeyRestricted KeyState = "restricted"
+)
+
 // MatchStatus is what a match found for an input. A newer service may answer others.
 type MatchStatus string
 

@@ -54,6 +54,8 @@ var enums = []enum{
 	{"SkillStatus", "Skill", "whether a Skill is found", nil, "Skill.status"},
 	{"Event", "Event", "what a webhook is told of", nil, "WebhookDelivery.event"},
 	{"DeliveryStatus", "Delivery", "the state of a delivery", nil, "WebhookDelivery.status"},
+	{"KeyScope", "Scope", "what an API key may do", nil, "KeyScope"},
+	{"KeyState", "Key", "what an API key is now", nil, "ApiKey.state"},
 	{"MatchStatus", "", "what a match found for an input", nil, "MatchStatus"},
 	{"Verdict", "Verdict", "how a member of an input compares with a record", nil, "MatchReason.verdict"},
 	{"Op", "Op", "what happened to a record, or to a thing of the workspace", nil, "AccountChange.op"},
@@ -123,7 +125,7 @@ func golden(t *testing.T, path string, want []byte) {
 // exported is a value as a part of a Go name.
 func exported(value string) string {
 	var b strings.Builder
-	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '_' || r == '.' }) {
+	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune("_.:", r) }) {
 		switch part {
 		case "gc", "id":
 			b.WriteString(strings.ToUpper(part))

@@ -7,8 +7,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +36,9 @@ func AllScopes() []Scope { return []Scope{DataRead, WorkspaceRead, WorkspaceWrit
 // MaxKeyWorkspaces is the maximum number of workspaces of one key.
 const MaxKeyWorkspaces = 100
 
+// MaxKeyNetworks is the maximum number of networks of one key.
+const MaxKeyNetworks = 20
+
 // MaxKeyRate is the maximum of KeyBudget.RequestsPerSecond.
 const MaxKeyRate = 1_000_000
 
@@ -56,16 +59,34 @@ type Key struct {
 	// Workspaces are 1..MaxKeyWorkspaces different workspaces that the key may act
 	// in. The first is the default.
 	Workspaces []ID
+	// EndedIn are those of Workspaces that have ended the key for themselves.
+	EndedIn []ID
+	// Home is the workspace that the key belongs to: it acts there alone, and its owners
+	// and admins govern it. Zero for a key that an operator made.
+	Home ID
+	// CreatedBy is the person who made the key, or the key that made it. CreatedByKey is
+	// that key. Both are zero for an operator.
+	CreatedBy    UserID
+	CreatedByKey KeyID
 	// Scopes are different, at least one.
 	Scopes []Scope
 	// Restricted keys are refused until an operator lifts the restriction.
 	Restricted bool
 	Budget     KeyBudget
+	// Networks are those that the key may be used from, at most MaxKeyNetworks; none: any.
+	Networks []netip.Prefix
 	// ExpiresAt and RevokedAt end the key; nil means never.
 	ExpiresAt, RevokedAt *time.Time
-	// LastUsedAt is accurate to a minute; nil for a key never used.
-	LastUsedAt *time.Time
-	CreatedAt  time.Time
+	// LastUsedAt is accurate to a minute; nil for a key never used. LastNetwork is where that
+	// was from: an IPv4 address or the /64 of an IPv6 address, not valid if it is not known.
+	LastUsedAt  *time.Time
+	LastNetwork netip.Prefix
+	CreatedAt   time.Time
+	// OldUntil is until when the secret before the last rotation is good too; nil: there was
+	// no rotation.
+	OldUntil *time.Time
+	// Form is how the text of the key is written.
+	Form KeyForm
 }
 
 // Validate returns fault.InvalidInput with an issue for each invalid field.
@@ -109,6 +130,9 @@ func (k Key) Validate() error {
 	if k.Budget.RequestsPerSecond < 0 || k.Budget.RequestsPerSecond > MaxKeyRate {
 		issues = append(issues, NewIssue(fault.Custom, "requests_per_second", fmt.Sprintf("must be 1 to %d", MaxKeyRate)))
 	}
+	if len(k.Networks) > MaxKeyNetworks {
+		issues = append(issues, NewIssue(fault.TooBig, "networks", fmt.Sprintf("must name at most %d networks", MaxKeyNetworks)))
+	}
 	if k.ExpiresAt != nil && !k.ExpiresAt.After(k.CreatedAt) {
 		issues = append(issues, NewIssue(fault.Custom, "expires_at", "must be in the future"))
 	}
@@ -129,6 +153,64 @@ func (k Key) Refusal(now time.Time) string {
 	return ""
 }
 
+// Admits reports whether the key may be used from an address. An address that is not known
+// is in no network.
+func (k Key) Admits(from netip.Addr) bool {
+	return len(k.Networks) == 0 || slices.ContainsFunc(k.Networks, func(n netip.Prefix) bool { return n.Contains(from) })
+}
+
+// ParseNetwork reads a network such as 203.0.113.0/24 or 2001:db8::/48, or one address.
+func ParseNetwork(text string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(text); err == nil {
+		if address = address.Unmap(); address.Zone() != "" {
+			return netip.Prefix{}, errNetwork
+		}
+		return netip.PrefixFrom(address, address.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return netip.Prefix{}, errNetwork
+	case p.Addr().Is4In6():
+		return netip.Prefix{}, errors.New("must be written as IPv4, such as 203.0.113.0/24")
+	case p != p.Masked():
+		return netip.Prefix{}, fmt.Errorf("has an address beyond its length: the network is %s", p.Masked())
+	}
+	return p, nil
+}
+
+// ClientNetwork is what counts as one client: an IPv4 address, or the /64 of an IPv6 address,
+// which is what one customer of a provider has. It is not valid for an address that is not.
+func ClientNetwork(a netip.Addr) netip.Prefix {
+	bits := a.BitLen()
+	if a.Is6() {
+		bits = 64
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{} // no address
+	}
+	return p
+}
+
+var errNetwork = errors.New("must be a network such as 203.0.113.0/24 or 2001:db8::/48, or an address")
+
+// Within reports whether each of some networks lies in one of others. No networks are all.
+func Within(networks, others []netip.Prefix) bool {
+	if len(others) == 0 {
+		return true
+	}
+	in := func(n netip.Prefix) bool {
+		return slices.ContainsFunc(others, func(o netip.Prefix) bool { return o.Bits() <= n.Bits() && o.Contains(n.Addr()) })
+	}
+	for _, n := range networks {
+		if !in(n) {
+			return false
+		}
+	}
+	return len(networks) > 0
+}
+
 // SecretHash is the SHA-256 of a secret. Stores keep only the hash. A secret has
 // 256 random bits, so a slow or salted hash would add nothing.
 type SecretHash [sha256.Size]byte
@@ -137,19 +219,13 @@ type SecretHash [sha256.Size]byte
 type KeyRecord struct {
 	Key
 	Hash SecretHash
+	// OldHash is that of the secret before the last rotation, if OldUntil is set.
+	OldHash SecretHash
 }
 
 // Secret is the part of a key or invitation token that proves possession. String
 // does not return the secret, so that it cannot reach a log; Text and Token do.
 type Secret [32]byte
-
-// keyPrefix begins every API key. A JWT begins with "ey".
-const keyPrefix = "atlas_"
-
-// KeyText says what an API key looks like.
-const KeyText = "atlas_, an id and a secret, 86 characters in all"
-
-var errMalformedKey = errors.New("not an API key of the form atlas_<id>_<secret>")
 
 // NewSecret returns 32 random bytes.
 func NewSecret() Secret {
@@ -180,9 +256,6 @@ func ParseSecretText(text string) (id uuid.UUID, s Secret, ok bool) {
 	return id, Secret(raw), true
 }
 
-// Token returns the text of an API key: atlas_<key id>_<secret in base64url>.
-func (s Secret) Token(id KeyID) string { return keyPrefix + s.Text(id) }
-
 // Hash returns the hash that stores keep.
 func (s Secret) Hash() SecretHash { return sha256.Sum256(s[:]) }
 
@@ -198,18 +271,7 @@ func (s Secret) String() string { return "(secret)" }
 // GoString hides the secret from %#v.
 func (s Secret) GoString() string { return "(secret)" }
 
-// LooksLikeKey reports whether a bearer token has the prefix of an API key.
-func LooksLikeKey(token string) bool { return strings.HasPrefix(token, keyPrefix) }
-
-// ParseKey splits the text of an API key.
-func ParseKey(token string) (KeyID, Secret, error) {
-	text, ok := strings.CutPrefix(token, keyPrefix)
-	id, secret, valid := ParseSecretText(text)
-	if !ok || !valid || id == uuid.Nil {
-		return KeyID{}, Secret{}, errMalformedKey
-	}
-	return KeyID(id), secret, nil
-}
-
 // Grants reports whether the key may act in the workspace.
-func (k Key) Grants(id ID) bool { return slices.Contains(k.Workspaces, id) }
+func (k Key) Grants(id ID) bool {
+	return slices.Contains(k.Workspaces, id) && !slices.Contains(k.EndedIn, id)
+}

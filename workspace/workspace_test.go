@@ -3,6 +3,9 @@ package workspace_test
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -37,22 +40,48 @@ func TestParseUUID(t *testing.T) {
 	}
 }
 
+// drawKey draws an id and a secret.
+func drawKey(t *rapid.T) (workspace.KeyID, workspace.Secret) {
+	id := rapid.SliceOfN(rapid.Byte(), 16, 16).Filter(func(b []byte) bool { return !slices.Equal(b, make([]byte, 16)) }).Draw(t, "id")
+	return workspace.KeyID(id), workspace.Secret(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "secret"))
+}
+
+// plain is the text of a key from before keys had a checksum.
+func plain(id workspace.KeyID, secret workspace.Secret) string { return "atlas_" + secret.Text(id) }
+
 func TestKeyTexts(t *testing.T) {
 	t.Parallel()
+	recognizable := regexp.MustCompile(`^atlas_k1_[0-9A-Za-z]{71}$`)
 	rapid.Check(t, func(t *rapid.T) {
-		id := workspace.KeyID(
-			rapid.SliceOfN(rapid.Byte(), 16, 16).Filter(func(b []byte) bool { return !slices.Equal(b, make([]byte, 16)) }).Draw(t, "id"),
-		)
-		secret := workspace.Secret(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "secret"))
+		id, secret := drawKey(t)
 		text := secret.Token(id)
-		gotID, gotSecret, err := workspace.ParseKey(text)
-		if err != nil || gotID != id || gotSecret != secret {
-			t.Fatalf("%s: %v %v", text, gotID, err)
+		if !recognizable.MatchString(text) {
+			t.Errorf("no scanner recognizes %s", text)
 		}
-		// No other text is a valid form of the key.
-		i := rapid.IntRange(0, len(text)-1).Draw(t, "position")
+		if start := (workspace.Key{ID: id, Form: workspace.Checked}).Start(); !strings.HasPrefix(text, start) || len(start) != 31 {
+			t.Errorf("%s does not begin with %s", text, start)
+		}
+		if start := (workspace.Key{ID: id}).Start(); !strings.HasPrefix(plain(id, secret), start) {
+			t.Errorf("%s does not begin with %s", plain(id, secret), start)
+		}
+		for _, text := range []string{text, plain(id, secret)} {
+			gotID, gotSecret, err := workspace.ParseKey(text)
+			if err != nil || gotID != id || gotSecret != secret {
+				t.Fatalf("%s: %v %v", text, gotID, err)
+			}
+		}
+		// A slip in one character is found, without a look-up.
+		i := rapid.IntRange(len("atlas_k1_"), len(text)-1).Draw(t, "position")
 		changed := []byte(text)
 		changed[i] = rapid.Byte().Filter(func(b byte) bool { return b != text[i] }).Draw(t, "byte")
+		if _, _, err := workspace.ParseKey(string(changed)); !errors.Is(err, workspace.ErrChecksum) {
+			t.Fatalf("%s is read as %s: %v", changed, text, err)
+		}
+		// No other text of the plain form is a valid form of the key.
+		text = plain(id, secret)
+		i = rapid.IntRange(0, len(text)-1).Draw(t, "position of the plain form")
+		changed = []byte(text)
+		changed[i] = rapid.Byte().Filter(func(b byte) bool { return b != text[i] }).Draw(t, "byte of the plain form")
 		otherID, other, err := workspace.ParseKey(string(changed))
 		if err == nil && otherID == id && other == secret && !strings.EqualFold(text, string(changed)) {
 			t.Fatalf("%s and %s are one key", text, changed)
@@ -60,24 +89,115 @@ func TestKeyTexts(t *testing.T) {
 	})
 }
 
+// The checksum is the one that others compute: CRC-32 of IEEE, in base62 with leading zeros.
+func TestChecksumOfKeys(t *testing.T) {
+	t.Parallel()
+	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	for range 100 {
+		text := workspace.NewSecret().Token(workspace.NewKeyID())
+		sum, want := crc32.ChecksumIEEE([]byte(text[:74])), ""
+		for range 6 {
+			want, sum = string(digits[sum%62])+want, sum/62
+		}
+		if text[74:] != want {
+			t.Errorf("%s, want %s", text, want)
+		}
+	}
+}
+
+func TestMalformedKeys(t *testing.T) {
+	t.Parallel()
+	// With the right checksum: a number above 128 or 256 bits, no id.
+	withSum := func(parts string) string {
+		const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		sum, text := crc32.ChecksumIEEE([]byte("atlas_k1_"+parts)), ""
+		for range 6 {
+			text, sum = string(digits[sum%62])+text, sum/62
+		}
+		return "atlas_k1_" + parts + text
+	}
+	zeros := func(n int) string { return strings.Repeat("0", n) }
+	if _, _, err := workspace.ParseKey(withSum(zeros(21) + "1" + zeros(43))); err != nil {
+		t.Errorf("a key: %v", err)
+	}
+	for name, text := range map[string]string{
+		"too large an id": withSum(strings.Repeat("z", 22) + zeros(43)), "too large a secret": withSum(zeros(21) + "1" + strings.Repeat("z", 43)),
+		"no id": withSum(zeros(65)), "a hyphen": withSum(zeros(20) + "-1" + zeros(43)), "short": withSum(zeros(64)), "long": withSum(zeros(66)),
+		"only the prefix": "atlas_k1_",
+	} {
+		if id, _, err := workspace.ParseKey(text); err == nil {
+			t.Errorf("%s: %s was read as %s", name, text, id)
+		}
+	}
+}
+
 func FuzzParseKey(f *testing.F) {
-	f.Add(workspace.NewSecret().Token(workspace.NewKeyID()))
+	id, secret := workspace.NewKeyID(), workspace.NewSecret()
+	f.Add(secret.Token(id))
+	f.Add(plain(id, secret))
 	f.Add("atlas_")
 	f.Fuzz(func(t *testing.T, text string) {
 		id, secret, err := workspace.ParseKey(text)
-		if err == nil && !strings.EqualFold(secret.Token(id)[:42], text[:42]) {
-			t.Errorf("%q was read as %q", text, secret.Token(id))
+		if err != nil || text == secret.Token(id) {
+			return
 		}
-		if err == nil && secret.Token(id)[42:] != text[42:] {
-			t.Errorf("%q was read as %q", text, secret.Token(id))
+		want := plain(id, secret)
+		if len(text) != len(want) || !strings.EqualFold(want[:42], text[:42]) || want[42:] != text[42:] {
+			t.Errorf("%q was read as %q", text, want)
 		}
 	})
+}
+
+func TestNetworksOfKeys(t *testing.T) {
+	t.Parallel()
+	parse := func(texts ...string) (all []netip.Prefix) {
+		for _, text := range texts {
+			n, err := workspace.ParseNetwork(text)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			all = append(all, n)
+		}
+		return all
+	}
+	key := workspace.Key{Networks: parse("203.0.113.0/24", "198.51.100.7", "2001:db8::/48", "::ffff:192.0.2.1")}
+	for from, want := range map[string]bool{
+		"203.0.113.255": true, "203.0.114.0": false, "198.51.100.7": true, "198.51.100.8": false, "2001:db8:0:1::1": true, "2001:db9::1": false,
+		"192.0.2.1": true,
+	} {
+		if key.Admits(netip.MustParseAddr(from)) != want {
+			t.Errorf("from %s: %v", from, !want)
+		}
+	}
+	if key.Admits(netip.Addr{}) || !(workspace.Key{}).Admits(netip.Addr{}) {
+		t.Error("an address that is not known")
+	}
+	for _, text := range []string{
+		"", "203.0.113.1/24", "203.0.113.0/33", "203.0.113", "fe80::1%eth0", "::ffff:203.0.113.0/120", "example.com",
+		" 203.0.113.0/24", "203.0.113.0/24,",
+	} {
+		if n, err := workspace.ParseNetwork(text); err == nil {
+			t.Errorf("%q was read as %s", text, n)
+		}
+	}
+	for _, c := range []struct {
+		of, in []netip.Prefix
+		want   bool
+	}{
+		{nil, nil, true}, {parse("203.0.113.0/24"), nil, true}, {nil, parse("203.0.113.0/24"), false},
+		{parse("203.0.113.0/25", "203.0.113.9"), parse("203.0.113.0/24"), true}, {parse("203.0.112.0/23"), parse("203.0.113.0/24"), false},
+		{parse("203.0.113.9", "198.51.100.1"), parse("203.0.113.0/24"), false}, {parse("0.0.0.0/0"), parse("::/0"), false},
+	} {
+		if got := workspace.Within(c.of, c.in); got != c.want {
+			t.Errorf("%v within %v: %v", c.of, c.in, got)
+		}
+	}
 }
 
 func TestSecretsDoNotShow(t *testing.T) {
 	t.Parallel()
 	secret := workspace.NewSecret()
-	text := secret.Token(workspace.NewKeyID())[43:]
+	text := secret.Token(workspace.NewKeyID())[31:74]
 	for _, shown := range []string{fmt.Sprint(secret), fmt.Sprintf("%v %+v %#v %s", secret, secret, secret, secret)} {
 		if strings.Contains(shown, text) || strings.Contains(shown, fmt.Sprint(secret[0], secret[1])) {
 			t.Errorf("a secret shows: %s", shown)

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -373,6 +375,25 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 		t.Errorf("%d", n)
 	}
 	if err := c.Webhooks.Delete(ctx, hook.ID); err != nil {
+		t.Error(err)
+	}
+
+	key := must(c.APIKeys.Create(ctx, client.NewAPIKey{
+		Name: "Export", Scopes: []client.KeyScope{client.ScopeWorkspaceRead}, ExpiresInDays: 30, Networks: []netip.Prefix{},
+	}))(t)
+	if !strings.HasPrefix(key.Secret, key.Start) || key.State != client.KeyActive || key.ExpiresAt == nil || len(key.Networks) > 0 {
+		t.Errorf("%+v", key)
+	}
+	hours := 1
+	rotated := must(c.APIKeys.Rotate(ctx, key.ID, client.KeyRotation{OldSecretHours: &hours}))(t)
+	if rotated.Secret == key.Secret || rotated.OldSecretUntil == nil || !rotated.ExpiresAt.Equal(*key.ExpiresAt) {
+		t.Errorf("%+v", rotated)
+	}
+	same := func(k client.APIKey) bool { return k.ID == key.ID && k.Secret == "" }
+	if all := collect(t, c.APIKeys.List(ctx)); !slices.ContainsFunc(all, same) {
+		t.Errorf("%+v", all)
+	}
+	if err := c.APIKeys.Revoke(ctx, key.ID); err != nil {
 		t.Error(err)
 	}
 

@@ -160,7 +160,7 @@ func TestExportStopsAtTheCeiling(t *testing.T) {
 		t.Errorf("%d %s", status, said)
 	}
 	none := int64(0)
-	if _, err := s.directory.BudgetKey(t.Context(), key.ID, &none, nil); err != nil {
+	if _, err := s.directory.ChangeKey(t.Context(), key.ID, people.KeyChange{DailyCredits: &none}); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "the server follows", func() bool { status, _, _ := s.atlas("search", "signals", "--limit", "1"); return status == 0 })

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +169,29 @@ func TestOperatorCommands(t *testing.T) {
 		o.json(&all, "key", "list")
 		budget(all[0], step.credits, step.rate)
 	}
+	o.json(
+		&key, "key", "create", "--workspace", one.ID.String(), "--name", "office", "--scope", "data:read",
+		"--network", "203.0.113.0/24", "--network", "2001:db8::1",
+	)
+	if !slices.Equal(key.Networks, []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::1/128")}) ||
+		!strings.HasPrefix(key.Key, key.Start) || key.Home != nil || key.CreatedBy != nil {
+		t.Errorf("--network: %+v", key)
+	}
+	if out, _ := o.run(0, "key", "list"); !strings.Contains(out, "203.0.113.0/24,2001:db8::1/128") {
+		t.Errorf("networks:\n%s", out)
+	}
+	before := key.Key
+	o.json(&key, "key", "rotate", key.ID.String(), "--keep", "1h")
+	if key.Key == before || !strings.HasPrefix(key.Key, key.Start) || key.OldSecretUntil == nil {
+		t.Errorf("rotated: %+v", key)
+	}
+	o.json(&key, "key", "update", before, "--network", "any")
+	if len(key.Networks) != 0 {
+		t.Errorf("--network any: %+v", key)
+	}
+	o.run(1, "key", "rotate", key.ID.String(), "--keep", "169h")
+	o.run(2, "key", "update", key.ID.String(), "--network", "any", "--network", "203.0.113.0/24")
+	o.run(2, "key", "create", "--workspace", one.ID.String(), "--name", "x", "--scope", "all", "--network", "203.0.113.9/24")
 	if out, _ := o.run(0, "key", "list"); !strings.Contains(out, "CREDITS/DAY  REQUESTS/S") {
 		t.Errorf("keys:\n%s", out)
 	}

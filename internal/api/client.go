@@ -4,13 +4,15 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"atlas/workspace"
 )
 
 // client is where a request comes from, for limits by address (docs/operators.md, "Client
 // addresses").
 type client struct {
-	// network is the address, of IPv6 its /64, which is what one customer of a provider
-	// has; not valid if the address is not known.
+	// address is not valid if it is not known, network is its workspace.ClientNetwork.
+	address netip.Addr
 	network netip.Prefix
 	// near is set for requests that a balancer or a machine beside this server sends by
 	// itself: from a private address, or a trusted proxy, and for nobody else.
@@ -28,6 +30,12 @@ const headerForwardedFor = "X-Forwarded-For"
 // trusted may be a proxy that nobody named: then the address is not known, because one
 // limit for all of its clients would be one for strangers to use up.
 func (s *Server) clientOf(r *http.Request) client {
+	c := s.findClient(r)
+	c.network = workspace.ClientNetwork(c.address)
+	return c
+}
+
+func (s *Server) findClient(r *http.Request) client {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return client{}
@@ -42,16 +50,16 @@ func (s *Server) clientOf(r *http.Request) client {
 		if !forwards {
 			return client{near: true}
 		}
-		return client{network: networkOf(s.forwardedFor(r.Header))}
+		return client{address: s.forwardedFor(r.Header)}
 	case !private(address):
-		return client{network: networkOf(address)}
+		return client{address: address}
 	case forwards:
 		s.strangers.unnamed.Do(func() {
-			s.Log.Warn("a proxy forwards requests and is not named by --trusted-proxies (ATLAS_TRUSTED_PROXIES): limits by client address are off for it", "proxy", address.String())
+			s.Log.Warn("a proxy forwards requests and is not named by --trusted-proxies (ATLAS_TRUSTED_PROXIES): limits by client address are off for it, and API keys that are limited to networks are refused", "proxy", address.String())
 		})
 		return client{}
 	}
-	return client{network: networkOf(address), near: true}
+	return client{address: address, near: true}
 }
 
 // forwardedFor is the rightmost address in X-Forwarded-For that is no trusted proxy, the
@@ -79,19 +87,6 @@ func (s *Server) forwardedFor(h http.Header) (client netip.Addr) {
 
 // plain is an address without its zone, and of IPv4 in IPv6 the IPv4 address.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
-
-// networkOf is what counts as one client.
-func networkOf(a netip.Addr) netip.Prefix {
-	bits := a.BitLen()
-	if a.Is6() {
-		bits = 64
-	}
-	p, err := a.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{} // no address
-	}
-	return p
-}
 
 // trusts reports whether an address is one of the trusted proxies.
 func (s *Server) trusts(a netip.Addr) bool {

@@ -82,6 +82,7 @@ func documentTags() []openapi.Tag {
 		{Name: tagAlerts, Description: "Which records began to match a user's Dynamic Views."},
 		{Name: tagPeople, Description: "Who belongs to a workspace, and who is asked to."},
 		{Name: tagWebhooks, Description: "Addresses that are told of what happens, and the log of it."},
+		{Name: tagKeys, Description: "Keys of the workspace: made, rotated and revoked by its owners and admins."},
 		{Name: tagSignals, Description: "Which types of signals a workspace tracks."},
 		{Name: tagSkills, Description: "Bundles of instructions, personal or the workspace's."},
 		{Name: tagService, Description: "The document and the state of the service; no token is needed."},
@@ -94,8 +95,8 @@ func sharedComponents() openapi.Components {
 	c.Headers = sharedHeaders()
 	c.SecuritySchemes = schema.Map[openapi.SecurityScheme]{
 		{Name: byKey, Value: openapi.SecurityScheme{ // #nosec G101 -- a description of the scheme
-			Type: "http", Scheme: "bearer", BearerFormat: "atlas_<key id>_<secret>",
-			Description: "An API key. It is granted workspaces, the first of which is its default, and scopes: data:read, workspace:read, workspace:write, workspace:admin. Without workspace:admin it changes people of the role member only.",
+			Type: "http", Scheme: "bearer", BearerFormat: "atlas_k1_<key id><secret><checksum>",
+			Description: "An API key. It is granted workspaces, the first of which is its default, and scopes: data:read, workspace:read, workspace:write, workspace:admin. Without workspace:admin it changes people of the role member only. It may be limited to networks.",
 		}},
 		{Name: byUser, Value: openapi.SecurityScheme{
 			Type: "http", Scheme: "bearer", BearerFormat: "JWT",

@@ -109,6 +109,7 @@ func newWorld(t *testing.T) *world {
 			Invitations:   &people.Invitations{Store: app, Acceptances: w.system, Links: links, Accepted: gate.Forget, Now: w.now},
 			Subscriptions: subscriptions.NewSubscriptions(app, nil),
 			Skills:        skills.NewSkills(app, nil),
+			Keys:          people.NewKeys(app, w.now, gate.ForgetKey),
 			Webhooks: &webhooks.Webhooks{
 				Store: app, Guard: egress.New(nil, nil),
 				Sealer: webhooks.Sealer{Keys: [][]byte{[]byte("a key of the servers")}},

@@ -44,6 +44,10 @@ var interleaved = map[string]asked{
 	"revoke_invitation": {path: "/workspace/invitations/{invitation}", writes: true},
 	"accept_invitation": {path: "/workspace/invitations/accept", body: `{"token":"{token}"}`, writes: true},
 
+	"list_api_keys":           {path: "/workspace/api-keys"},
+	"create_api_key":          {path: "/workspace/api-keys", body: `{"name":"{new}","scopes":["data:read"]}`, writes: true},
+	"rotate_api_key":          {path: "/workspace/api-keys/{apiKey}/rotate", body: `{"old_secret_hours":1}`, writes: true},
+	"revoke_api_key":          {path: "/workspace/api-keys/{apiKeyToo}", writes: true},
 	"list_webhooks":           {path: "/workspace/webhooks"},
 	"upsert_webhook":          {path: "/workspace/webhooks/upsert", body: `{"url":"https://hooks.example/{new}","events":["record.changed"]}`, writes: true},
 	"delete_webhook":          {path: "/workspace/webhooks/{hookToo}", writes: true},
@@ -205,9 +209,14 @@ func (w *world) scene(t *testing.T) *scene {
 		View         struct{ ID string }
 		Webhook      struct{ ID string }
 		Delivery     struct{ ID string }
+		APIKey       struct{ ID string } `json:"api_key"`
 	}
 	s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`, &made)
 	target("subscription", made.Subscription.ID)
+	for _, key := range []string{"apiKey", "apiKeyToo"} {
+		s.make(s.key, "/workspace/api-keys", `{"name":"`+key+`","scopes":["data:read"]}`, &made)
+		target(key, made.APIKey.ID)
+	}
 	for _, hook := range []string{"hook", "hookToo"} {
 		s.make(s.key, "/workspace/webhooks/upsert", `{"url":"https://hooks.example/`+hook+`","events":["record.changed"]}`, &made)
 		target(hook, made.Webhook.ID)
@@ -280,7 +289,7 @@ func (s *scene) stored() map[string]string {
 	for _, table := range tables {
 		var text *string
 		fatal(s.t, conn.QueryRow(ctx, `SELECT string_agg(r, E'\n' ORDER BY r) FROM (
-			SELECT (to_jsonb(t) - ARRAY['atlas_score', 'atlas_trend', 'scored_at'])::text FROM `+pgx.Identifier{table}.Sanitize()+` t WHERE workspace_id = ANY($1)) AS rows (r)`,
+			SELECT (to_jsonb(t) - ARRAY['atlas_score', 'atlas_trend', 'scored_at', 'last_used_at', 'last_network'])::text FROM `+pgx.Identifier{table}.Sanitize()+` t WHERE workspace_id = ANY($1)) AS rows (r)`,
 			[]uuid.UUID{uuid.UUID(s.in), uuid.UUID(s.host)}).Scan(&text))
 		if text != nil {
 			all[table] = *text

@@ -123,7 +123,7 @@ func TestBudgetOfAKey(t *testing.T) {
 	}
 
 	more := int64(1000)
-	_, err = w.directory.BudgetKey(t.Context(), id, &more, nil)
+	_, err = w.directory.ChangeKey(t.Context(), id, people.KeyChange{DailyCredits: &more})
 	fatal(t, err)
 	eventually(t, "a higher budget", func() bool {
 		return w.call(t, key, "POST", "/data/accounts/search", body).code() == ""
@@ -163,7 +163,7 @@ func TestRateOfAKey(t *testing.T) {
 		}
 	}
 	none := 0
-	_, err = w.directory.BudgetKey(t.Context(), id, nil, &none)
+	_, err = w.directory.ChangeKey(t.Context(), id, people.KeyChange{RequestsPerSecond: &none})
 	fatal(t, err)
 	eventually(t, "the end of the limit", func() bool {
 		for range 20 {

@@ -41,14 +41,27 @@ func (s *Server) clientAddress(r *http.Request) string {
 
 type addressKey struct{}
 
+// origin is where a request comes from: the address for the log, and the one that API keys
+// are compared with, which is not valid unless it is known (clientOf).
+type origin struct {
+	shown string
+	known netip.Addr
+}
+
 // withClientAddress returns the client's address, and a context with it: the requests of
 // an agent's tools have no connection, and come from where the agent is.
 func (s *Server) withClientAddress(ctx context.Context, r *http.Request) (context.Context, string) {
-	if address, known := ctx.Value(addressKey{}).(string); known {
-		return ctx, address
+	if o, found := ctx.Value(addressKey{}).(origin); found {
+		return ctx, o.shown
 	}
-	address := s.clientAddress(r)
-	return context.WithValue(ctx, addressKey{}, address), address
+	o := origin{s.clientAddress(r), s.findClient(r).address}
+	return context.WithValue(ctx, addressKey{}, o), o.shown
+}
+
+// knownAddress is the address that API keys are compared with.
+func knownAddress(ctx context.Context) netip.Addr {
+	o, _ := ctx.Value(addressKey{}).(origin)
+	return o.known
 }
 
 // end counts and logs a request. The log line has the path of the route table. It has

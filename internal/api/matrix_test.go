@@ -60,6 +60,7 @@ const (
 	dataRead  = workspace.DataRead
 	wsRead    = workspace.WorkspaceRead
 	wsWrite   = workspace.WorkspaceWrite
+	wsAdmin   = workspace.WorkspaceAdmin
 	unknownID = "01a1fe20-0000-7000-8000-00000000dead"
 )
 
@@ -143,6 +144,21 @@ var rows = map[string]row{
 		unthrottled: true, ok: notFound,
 	},
 
+	"list_api_keys": {
+		method: "GET", path: "/workspace/api-keys", scope: wsRead, also: wsAdmin, admins: true, unthrottled: true, ok: fine,
+	},
+	"create_api_key": {
+		method: "POST", path: "/workspace/api-keys", body: `{"name":"%","scopes":["everything"]}`,
+		scope: wsWrite, also: wsAdmin, admins: true, unthrottled: true, ok: invalid,
+	},
+	"rotate_api_key": {
+		method: "POST", path: "/workspace/api-keys/" + unknownID + "/rotate",
+		scope: wsWrite, also: wsAdmin, admins: true, unthrottled: true, ok: notFound,
+	},
+	"revoke_api_key": {
+		method: "DELETE", path: "/workspace/api-keys/" + unknownID,
+		scope: wsWrite, also: wsAdmin, admins: true, unthrottled: true, ok: notFound,
+	},
 	"list_webhooks": {method: "GET", path: "/workspace/webhooks", scope: wsRead, admins: true, ok: fine},
 	"upsert_webhook": {
 		method: "POST", path: "/workspace/webhooks/upsert",

@@ -190,7 +190,7 @@ func (c *call) admitAgent() (mcp.Caller, error) {
 	// A cookie does not count here: an agent is no page.
 	header := c.gin.Request.Header.Values("Authorization")
 	var err error
-	if c.identity, err = c.server.Gate.Authenticate(c.Context(), header); err != nil {
+	if c.identity, err = c.server.byHeader(c.Context(), header); err != nil {
 		return mcp.Caller{}, err
 	}
 	if !c.acquireReceiving() {

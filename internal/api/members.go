@@ -12,14 +12,15 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// People has the members of workspaces, their invitations, subscriptions, Skills and
-// webhooks.
+// People has the members of workspaces, their invitations, subscriptions, Skills, webhooks
+// and API keys.
 type People struct {
 	Members       *people.Members
 	Invitations   *people.Invitations
 	Subscriptions *subscriptions.Subscriptions
 	Skills        *skills.Skills
 	Webhooks      *webhooks.Webhooks
+	Keys          *people.Keys
 }
 
 const tagPeople = "Members and invitations"

@@ -55,7 +55,8 @@ var notes = []struct {
 }{
 	{
 		"", "", []string{"keys", "apikeys", "api-keys", "api_keys", "tokens"},
-		"the operator makes API keys: atlas key create (" + DocsPath + "/operators)",
+		"POST " + Version + "/workspace/api-keys makes API keys, for owners and admins, and so does the operator: " +
+			"atlas key create (" + DocsPath + "/operators)",
 	},
 	{"", "", []string{"login", "signin", "signup", "auth", "oauth"}, "the Explorer, the page at /, signs users in; programs send Authorization: Bearer <token>"},
 	{

@@ -70,6 +70,16 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	twice("POST", "/workspace/webhooks/"+hook.Webhook.ID+"/test", "")
 	twice("POST", "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`)
 
+	var made struct {
+		APIKey struct{ ID, Secret string } `json:"api_key"`
+	}
+	twice("POST", "/workspace/api-keys", `{"name":"k","scopes":["data:read"]}`, "api_key.secret").into(t, &made, nil)
+	rotated := twice("POST", "/workspace/api-keys/"+made.APIKey.ID+"/rotate", "", "api_key.secret")
+	twice("DELETE", "/workspace/api-keys/"+made.APIKey.ID, "")
+	if made.APIKey.Secret == "" || !strings.Contains(rotated.text, `"secret":"atlas_k1_`) {
+		t.Fatal("no secrets of API keys to look for")
+	}
+
 	// Nothing that is kept has a secret.
 	var link struct {
 		AcceptURL string `json:"accept_url"`
@@ -83,7 +93,7 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	fatal(t, err)
 	defer func() { _ = admin.Close(context.Background()) }()
 	var rows, bytes, found int
-	fatal(t, admin.QueryRow(t.Context(), `SELECT count(*), sum(octet_length(answer)), count(*) FILTER (WHERE position($1::bytea IN answer) > 0 OR position('whsec_'::bytea IN answer) > 0) FROM kept_answers`,
+	fatal(t, admin.QueryRow(t.Context(), `SELECT count(*), sum(octet_length(answer)), count(*) FILTER (WHERE position($1::bytea IN answer) > 0 OR position('whsec_'::bytea IN answer) > 0 OR position('"secret"'::bytea IN answer) > 0) FROM kept_answers`,
 		[]byte(token)).Scan(&rows, &bytes, &found))
 	if rows != n || found != 0 {
 		t.Errorf("%d of %d kept answers, %d with secrets", rows, n, found)

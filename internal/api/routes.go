@@ -82,6 +82,7 @@ func (s *Server) Routes() []Route {
 		s.workspaceRoutes(), s.auditRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.suggestRoutes(),
 		s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.joinRoutes(),
 		s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(), s.alertRoutes(),
-		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.skillRoutes(),
+		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.apiKeyRoutes(),
+		s.skillRoutes(),
 	)
 }

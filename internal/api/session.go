@@ -76,7 +76,7 @@ func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
 	header := r.Header.Values("Authorization")
 	token := s.sessionToken(r)
 	if len(header) > 0 || token == "" {
-		return s.Gate.Authenticate(r.Context(), header)
+		return s.byHeader(r.Context(), header)
 	}
 	if err := sameOrigin(r); err != nil {
 		return auth.Identity{}, err
@@ -95,10 +95,16 @@ func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
 	return i, nil
 }
 
+// byHeader identifies the caller by the values of the Authorization header.
+func (s *Server) byHeader(ctx context.Context, header []string) (auth.Identity, error) {
+	i, err := s.Gate.Authenticate(ctx, header)
+	return i.From(knownAddress(ctx)), err
+}
+
 // identityOf returns who acts in a session.
 func (s *Server) identityOf(ctx context.Context, found session.Session) (auth.Identity, error) {
 	if found.Key != "" {
-		return s.Gate.Authenticate(ctx, []string{"Bearer " + found.Key})
+		return s.byHeader(ctx, []string{"Bearer " + found.Key})
 	}
 	return s.Gate.SignedIn(ctx, found.User, found.Began)
 }

@@ -2,6 +2,9 @@ package auth
 
 import (
 	"context"
+	"errors"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,8 +44,9 @@ type Store interface {
 	OnlyWorkspace(ctx context.Context, user workspace.UserID) (workspace.ID, error)
 	// SignedOut returns when the sessions of a user ended last, zero for never.
 	SignedOut(ctx context.Context, user workspace.UserID) (time.Time, error)
-	// TouchKey records a use of a key, and reports whether it is the first one.
-	TouchKey(ctx context.Context, id workspace.KeyID) (first bool, err error)
+	// TouchKey records a use of a key in a workspace, from a network, which is not valid if it
+	// is not known, and reports whether it is the first use of the key.
+	TouchKey(ctx context.Context, id workspace.KeyID, in workspace.ID, from netip.Prefix) (first bool, err error)
 }
 
 // Authenticator authenticates and authorizes requests. It is safe for concurrent use.
@@ -57,6 +61,7 @@ type Authenticator struct {
 	// block look-ups of memberships.
 	coldKeys, coldMembers chan struct{}
 	unknownKeys           *cache[workspace.KeyID, struct{}]
+	mismatched            *cache[workspace.KeyID, struct{}] // see authenticateKey
 	roles                 *cache[membership, people.Role]
 	onlyWorkspaces        *cache[workspace.UserID, workspace.ID]
 	signedOut             *cache[workspace.UserID, time.Time]
@@ -84,6 +89,7 @@ func New(store Store, c Config) (*Authenticator, error) {
 		keys:     newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now),
 		coldKeys: make(chan struct{}, MaxColdLookups), coldMembers: make(chan struct{}, MaxColdLookups),
 		unknownKeys:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now),
+		mismatched:     newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now),
 		roles:          newCache[membership, people.Role](maxRoles, c.Now),
 		onlyWorkspaces: newCache[workspace.UserID, workspace.ID](maxOnlyWorkspaces, c.Now),
 		signedOut:      newCache[workspace.UserID, time.Time](maxOnlyWorkspaces, c.Now),
@@ -126,7 +132,17 @@ const (
 type Identity struct {
 	Kind Kind
 	key  workspace.Key
-	user user
+	// replaced is set of a key whose secret a rotation has replaced.
+	replaced bool
+	user     user
+	from     netip.Addr
+}
+
+// From returns the identity of a request from a client address. Without one, or with the
+// zero address, a key that is limited to networks is refused.
+func (i Identity) From(client netip.Addr) Identity {
+	i.from = client
+	return i
 }
 
 // User is who signed in to a session.
@@ -210,8 +226,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, header []string) (Iden
 		return Identity{}, err
 	}
 	if workspace.LooksLikeKey(token) {
-		key, err := a.authenticateKey(ctx, token)
-		return Identity{Kind: ByKey, key: key}, err
+		return a.authenticateKey(ctx, token)
 	}
 	if a.verifier == nil {
 		return Identity{}, fault.New(fault.Unauthorized, "this service accepts API keys only: %s", workspace.KeyText)
@@ -260,17 +275,20 @@ func bearer(header []string) (string, error) {
 
 // authenticateKey looks up a key and compares its secret. Every reason to reject a
 // complete one has the same message.
-func (a *Authenticator) authenticateKey(ctx context.Context, token string) (workspace.Key, error) {
-	refuse := func(cause error) (workspace.Key, error) {
-		return workspace.Key{}, fault.Wrap(
+func (a *Authenticator) authenticateKey(ctx context.Context, token string) (Identity, error) {
+	refuse := func(cause error) (Identity, error) {
+		return Identity{}, fault.Wrap(
 			cause,
 			fault.Unauthorized,
 			"the API key is not valid: no key of this service has this text; atlas key create makes another",
 		)
 	}
 	id, secret, err := workspace.ParseKey(token)
-	if err != nil {
-		return workspace.Key{}, fault.Wrap(
+	switch {
+	case errors.Is(err, workspace.ErrChecksum):
+		return Identity{}, fault.Wrap(err, fault.Unauthorized, "the API key has a typing error: its checksum, the last 6 characters, is another")
+	case err != nil:
+		return Identity{}, fault.Wrap(
 			err,
 			fault.Unauthorized,
 			"the API key is not complete: %s; this one has %d",
@@ -282,19 +300,52 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 		return refuse(nil)
 	}
 	start := a.now()
-	record, err := loadBounded(ctx, a.keys, a.coldKeys, id, func(ctx context.Context) (workspace.KeyRecord, error) {
-		return a.store.KeyByID(ctx, id)
-	})
+	look := func(ctx context.Context) (workspace.KeyRecord, error) { return a.store.KeyByID(ctx, id) }
+	_, cached := a.keys.get(id)
+	record, err := loadBounded(ctx, a.keys, a.coldKeys, id, look)
+	if err == nil && cached && !matches(secret, record) {
+		// It may have been rotated since. Of a guessed secret this is one look-up in 4 s.
+		if _, recently := a.mismatched.get(id); !recently {
+			a.mismatched.put(id, struct{}{}, start)
+			a.keys.drop(id)
+			record, err = loadBounded(ctx, a.keys, a.coldKeys, id, look)
+		}
+	}
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		a.unknownKeys.put(id, struct{}{}, start)
 		return refuse(err)
 	case err != nil:
-		return workspace.Key{}, unavailable(err)
-	case !secret.Matches(record.Hash):
-		return refuse(nil)
+		return Identity{}, unavailable(err)
+	case secret.Matches(record.Hash):
+		return Identity{Kind: ByKey, key: record.Key}, nil
+	case record.OldUntil != nil && secret.Matches(record.OldHash):
+		return Identity{Kind: ByKey, key: record.Key, replaced: true}, nil
 	}
-	return record.Key, nil
+	return refuse(nil)
+}
+
+// matches reports whether a secret is one of a key, or was before the last rotation.
+func matches(secret workspace.Secret, k workspace.KeyRecord) bool {
+	return secret.Matches(k.Hash) || k.OldUntil != nil && secret.Matches(k.OldHash)
+}
+
+// refusal returns why a key is not valid now in a workspace, which it was granted or not.
+func (a *Authenticator) refusal(i Identity, in workspace.ID) error {
+	now := a.now()
+	switch reason := i.key.Refusal(now); {
+	case reason != "":
+		return fault.New(fault.Forbidden, "%s", reason)
+	case i.replaced && !now.Before(*i.key.OldUntil):
+		return fault.New(fault.Forbidden, "this secret of the API key has expired: the key was rotated and has another one")
+	case !i.key.Admits(i.from):
+		return fault.New(fault.Forbidden, "this API key may not be used from this network")
+	case slices.Contains(i.key.EndedIn, in):
+		return fault.New(fault.Forbidden, "this API key was revoked in this workspace")
+	case !i.key.Grants(in):
+		return notMember(nil)
+	}
+	return nil
 }
 
 // loadBounded is cache.load, but a look-up of a key that was never found needs a
@@ -383,11 +434,8 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 	var err error
 	switch i.Kind {
 	case ByKey:
-		if refusal := i.key.Refusal(a.now()); refusal != "" {
-			return Principal{}, fault.New(fault.Forbidden, "%s", refusal)
-		}
-		if !i.key.Grants(in) {
-			return Principal{}, notMember(nil)
+		if err := a.refusal(i, in); err != nil {
+			return Principal{}, err
 		}
 		p.Key, p.Scopes, p.Budget = i.key.ID, i.key.Scopes, i.key.Budget
 	case ByUser:
@@ -418,7 +466,7 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 		return Principal{}, fault.New(fault.Forbidden, "the workspace's plan is %s; this API requires the Pro plan", p.Workspace.Plan)
 	}
 	if p.Kind == ByKey {
-		a.toucher.touch(p.Key)
+		a.toucher.touch(grant{p.Key, in}, i.from)
 	}
 	return p, nil
 }
@@ -435,3 +483,6 @@ func (a *Authenticator) Forget(in workspace.ID, user workspace.UserID) {
 	a.onlyWorkspaces.drop(user)
 	a.signedOut.drop(user)
 }
+
+// ForgetKey drops what is cached about a key, as Forget does.
+func (a *Authenticator) ForgetKey(id workspace.KeyID) { a.keys.drop(id) }

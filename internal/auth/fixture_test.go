@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -86,11 +87,11 @@ func (g *gate) OnlyWorkspace(ctx context.Context, user workspace.UserID) (worksp
 	return g.System.OnlyWorkspace(ctx, user)
 }
 
-func (g *gate) TouchKey(ctx context.Context, id workspace.KeyID) (bool, error) {
+func (g *gate) TouchKey(ctx context.Context, id workspace.KeyID, in workspace.ID, from netip.Prefix) (bool, error) {
 	if err := g.pass("TouchKey"); err != nil {
 		return false, err
 	}
-	return g.System.TouchKey(ctx, id)
+	return g.System.TouchKey(ctx, id, in, from)
 }
 
 // clock is a manual clock.

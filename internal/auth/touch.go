@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -16,43 +17,56 @@ const (
 	maxTouched    = 10000 // entries of lastTouched
 )
 
-// toucher records uses of keys in the background, at most once a minute for each key.
+// toucher records uses of keys in the background, at most once a minute for each key in each
+// workspace.
 // No request waits for it. When the queue is full it drops the use; a later use of the
 // key is recorded instead.
 type toucher struct {
 	store interface {
-		TouchKey(ctx context.Context, id workspace.KeyID) (first bool, err error)
+		TouchKey(ctx context.Context, id workspace.KeyID, in workspace.ID, from netip.Prefix) (first bool, err error)
 	}
 	now  func() time.Time
 	log  *slog.Logger
-	work chan workspace.KeyID
+	work chan use
 	done chan struct{}
 
 	mu          sync.Mutex
 	closed      bool
-	lastTouched map[workspace.KeyID]time.Time
+	lastTouched map[grant]time.Time
+}
+
+// use is a use of a key. An address that is not known is not valid.
+type use struct {
+	grant
+	from netip.Addr
+}
+
+// grant is what uses are recorded of: a key in a workspace.
+type grant struct {
+	key workspace.KeyID
+	in  workspace.ID
 }
 
 func newToucher(store Store, now func() time.Time, log *slog.Logger) *toucher {
 	t := &toucher{
 		store: store, now: now, log: log,
-		work: make(chan workspace.KeyID, touchQueue), done: make(chan struct{}),
-		lastTouched: map[workspace.KeyID]time.Time{},
+		work: make(chan use, touchQueue), done: make(chan struct{}),
+		lastTouched: map[grant]time.Time{},
 	}
 	go t.run()
 	return t
 }
 
-// touch records a use of a key now.
-func (t *toucher) touch(id workspace.KeyID) {
+// touch records a use of a key in a workspace now.
+func (t *toucher) touch(of grant, from netip.Addr) {
 	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if last, ok := t.lastTouched[id]; t.closed || ok && now.Sub(last) < touchInterval {
+	if last, ok := t.lastTouched[of]; t.closed || ok && now.Sub(last) < touchInterval {
 		return
 	}
 	select {
-	case t.work <- id:
+	case t.work <- use{of, from}:
 	default:
 		return
 	}
@@ -61,18 +75,18 @@ func (t *toucher) touch(id workspace.KeyID) {
 		// same minute.
 		clear(t.lastTouched)
 	}
-	t.lastTouched[id] = now
+	t.lastTouched[of] = now
 }
 
 func (t *toucher) run() {
 	defer close(t.done)
-	for key := range t.work {
+	for u := range t.work {
 		ctx, cancel := context.WithTimeout(context.Background(), touchTimeout)
-		switch first, err := t.store.TouchKey(ctx, key); {
+		switch first, err := t.store.TouchKey(ctx, u.key, u.in, workspace.ClientNetwork(u.from)); {
 		case err != nil:
-			t.log.Warn("noting the use of an API key failed", "key_id", key.String(), "error", err)
+			t.log.Warn("noting the use of an API key failed", "key_id", u.key.String(), "error", err)
 		case first:
-			t.log.Info("an API key is used for the first time", "key_id", key.String())
+			t.log.Info("an API key is used for the first time", "key_id", u.key.String())
 		}
 		cancel()
 	}

@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -33,6 +34,9 @@ type KeyStore interface {
 	Keys(ctx context.Context, of workspace.ID) ([]workspace.Key, error)
 	// UpdateKey changes a key and returns it: fault.NotFound.
 	UpdateKey(ctx context.Context, id workspace.KeyID, change KeyChange) (workspace.Key, error)
+	// RotateKey gives a key another secret. The one before is good too until oldUntil. Of a
+	// key that is revoked: fault.NotFound.
+	RotateKey(ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, oldUntil time.Time) (workspace.Key, error)
 }
 
 // UserStore keeps users and their memberships for operators.
@@ -72,6 +76,8 @@ type KeyChange struct {
 	// DailyCredits and RequestsPerSecond are those of workspace.KeyBudget; 0 removes one.
 	DailyCredits      *int64
 	RequestsPerSecond *int
+	// Networks are those of workspace.Key; empty ones remove the limit.
+	Networks *[]netip.Prefix
 }
 
 // DirectoryStore is what a Directory needs of a store.
@@ -178,6 +184,8 @@ type NewKey struct {
 	ExpiresIn  time.Duration
 	Restricted bool
 	Budget     workspace.KeyBudget
+	// Networks are those that the key may be used from; none: any.
+	Networks []netip.Prefix
 }
 
 // CreateKey adds a key and returns it with its text. The text cannot be retrieved
@@ -186,7 +194,7 @@ func (d *Directory) CreateKey(ctx context.Context, n NewKey) (workspace.Key, str
 	secret := workspace.NewSecret()
 	k := workspace.Key{
 		ID: workspace.NewKeyID(), Name: strings.TrimSpace(n.Name), Workspaces: n.Workspaces,
-		Scopes: n.Scopes, Restricted: n.Restricted, Budget: n.Budget, CreatedAt: d.now(),
+		Scopes: n.Scopes, Restricted: n.Restricted, Budget: n.Budget, Networks: n.Networks, CreatedAt: d.now(), Form: workspace.Checked,
 	}
 	if len(k.Scopes) == 0 {
 		k.Scopes = workspace.AllScopes()
@@ -216,7 +224,7 @@ func (d *Directory) Accepts(ctx context.Context, token string, in workspace.ID) 
 		return false, nil
 	case err != nil:
 		return false, err
-	case !secret.Matches(k.Hash) || k.Refusal(d.now()) != "":
+	case !secret.Matches(k.Hash) || k.Refusal(d.now()) != "" || len(k.Networks) > 0:
 		return false, nil
 	}
 	return k.Grants(in), nil
@@ -238,21 +246,39 @@ func (d *Directory) RestrictKey(ctx context.Context, id workspace.KeyID, restric
 	return d.store.UpdateKey(ctx, id, KeyChange{Restricted: &restricted})
 }
 
-// BudgetKey changes the budget of a key; nil members stay as they are, 0 removes one.
-// Errors: fault.NotFound, fault.InvalidInput.
-func (d *Directory) BudgetKey(ctx context.Context, id workspace.KeyID, dailyCredits *int64, requestsPerSecond *int) (workspace.Key, error) {
+// ChangeKey changes the budget and the networks of a key; nil members stay as they are, 0 and
+// no networks remove a limit. Errors: fault.NotFound, fault.InvalidInput.
+func (d *Directory) ChangeKey(ctx context.Context, id workspace.KeyID, change KeyChange) (workspace.Key, error) {
 	// Stored fields are valid: validate the changed ones in a valid key.
 	k := workspace.Key{ID: id, Name: "unchanged", Workspaces: []workspace.ID{workspace.NewID()}, Scopes: workspace.AllScopes()}
-	if dailyCredits != nil {
-		k.Budget.DailyCredits = *dailyCredits
+	if change.DailyCredits != nil {
+		k.Budget.DailyCredits = *change.DailyCredits
 	}
-	if requestsPerSecond != nil {
-		k.Budget.RequestsPerSecond = *requestsPerSecond
+	if change.RequestsPerSecond != nil {
+		k.Budget.RequestsPerSecond = *change.RequestsPerSecond
+	}
+	if change.Networks != nil {
+		k.Networks = *change.Networks
 	}
 	if err := k.Validate(); err != nil {
 		return workspace.Key{}, err
 	}
-	return d.store.UpdateKey(ctx, id, KeyChange{DailyCredits: dailyCredits, RequestsPerSecond: requestsPerSecond})
+	return d.store.UpdateKey(ctx, id, change)
+}
+
+// RotateKey gives a key another secret and returns its text. The secret before is good too
+// for a while, at most MaxOldSecret. Errors: fault.NotFound for a key that is unknown or
+// revoked, fault.InvalidInput.
+func (d *Directory) RotateKey(ctx context.Context, id workspace.KeyID, keep time.Duration) (workspace.Key, string, error) {
+	if err := checkOldSecret(keep); err != nil {
+		return workspace.Key{}, "", err
+	}
+	secret := workspace.NewSecret()
+	k, err := d.store.RotateKey(ctx, id, secret.Hash(), d.now().Add(keep))
+	if err != nil {
+		return workspace.Key{}, "", err
+	}
+	return k, secret.Token(id), nil
 }
 
 // AddMember adds a user to a workspace. Without an id it is the user with this

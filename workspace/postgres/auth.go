@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"net/netip"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -41,15 +42,27 @@ func (s *System) OnlyWorkspace(ctx context.Context, user workspace.UserID) (work
 	return ids[0], nil
 }
 
-// TouchKey records a use of a key, and reports whether it is the first one. It writes
-// nothing when any server recorded a use less than a minute before. The time is that of
-// Postgres: a server whose clock is ahead would stop the records of all.
-func (s *System) TouchKey(ctx context.Context, id workspace.KeyID) (first bool, err error) {
+// TouchKey records a use of a key in a workspace, from a network, which is not valid if it
+// is not known, and reports whether it is the first use of the key. It writes nothing when
+// any server recorded a use there less than a minute before. The time is that of Postgres: a
+// server whose clock is ahead would stop the records of all.
+func (s *System) TouchKey(ctx context.Context, id workspace.KeyID, in workspace.ID, from netip.Prefix) (first bool, err error) {
+	if err := in.Check(); err != nil {
+		return false, err
+	}
+	var network *netip.Prefix
+	if from.IsValid() {
+		network = &from
+	}
+	const due = `(before.last_used_at IS NULL OR before.last_used_at NOT BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp())`
 	err = s.pool.QueryRow(ctx, `
-		UPDATE api_keys k SET last_used_at = clock_timestamp()
+		WITH here AS (
+			UPDATE api_key_workspaces before SET last_used_at = clock_timestamp(), last_network = $3
+			WHERE key_id = $1 AND workspace_id = $2 AND `+due+`)
+		UPDATE api_keys k SET last_used_at = clock_timestamp(), last_network = $3
 		FROM (SELECT id, last_used_at FROM api_keys WHERE id = $1 FOR UPDATE) before
-		WHERE k.id = before.id AND (before.last_used_at IS NULL OR before.last_used_at NOT BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp())
-		RETURNING before.last_used_at IS NULL`, arg(id)).Scan(&first)
+		WHERE k.id = before.id AND `+due+`
+		RETURNING before.last_used_at IS NULL`, arg(id), arg(in), network).Scan(&first)
 	if noRows(err) {
 		return false, nil
 	}

@@ -13,7 +13,6 @@ import (
 
 var (
 	_ people.WorkspaceStore = (*System)(nil)
-	_ people.KeyStore       = (*System)(nil)
 	_ people.UserStore      = (*System)(nil)
 )
 
@@ -54,109 +53,6 @@ func (s *System) oneWorkspace(ctx context.Context, id workspace.ID, sql string, 
 func (s *System) Workspaces(ctx context.Context) ([]workspace.Workspace, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (workspace.Workspace, error) { return scanWorkspace(row) },
 		`SELECT `+workspaceColumns+` FROM workspaces ORDER BY name, id`)
-}
-
-// keyQuery selects keys k with their workspaces, the default first.
-func keyQuery(condition string) string {
-	return `
-	SELECT k.id, k.name, k.scopes, k.restricted, k.expires_at, k.revoked_at, k.last_used_at, k.created_at, k.secret_hash,
-	       k.daily_credits, k.requests_per_second,
-	       ARRAY(SELECT g.workspace_id FROM api_key_workspaces g WHERE g.key_id = k.id ORDER BY g.position)
-	FROM api_keys k WHERE ` + condition
-}
-
-func scanKey(row pgx.Row) (k workspace.KeyRecord, err error) {
-	var hash []byte
-	var granted []uuid.UUID
-	err = row.Scan((*uuid.UUID)(&k.ID), &k.Name, &k.Scopes, &k.Restricted, &k.ExpiresAt, &k.RevokedAt, &k.LastUsedAt,
-		&k.CreatedAt, &hash, &k.Budget.DailyCredits, &k.Budget.RequestsPerSecond, &granted)
-	if err != nil {
-		return workspace.KeyRecord{}, err
-	}
-	copy(k.Hash[:], hash) // 32 bytes, by a check constraint
-	for _, id := range granted {
-		k.Workspaces = append(k.Workspaces, workspace.ID(id))
-	}
-	return k, nil
-}
-
-func unknownKey(cause error) *fault.Error {
-	return fault.Wrap(cause, fault.NotFound, "there is no API key with this id")
-}
-
-// KeyByID implements workspace.KeyStore and auth.Store.
-func (s *System) KeyByID(ctx context.Context, id workspace.KeyID) (workspace.KeyRecord, error) {
-	k, err := scanKey(s.pool.QueryRow(ctx, keyQuery(`k.id = $1`), arg(id)))
-	k, err = orNotFound(k, err, unknownKey)
-	return k, toFault(err)
-}
-
-// InsertKey implements workspace.KeyStore.
-func (s *System) InsertKey(ctx context.Context, k workspace.KeyRecord) error {
-	granted := make([]uuid.UUID, len(k.Workspaces))
-	for i, id := range k.Workspaces {
-		if err := id.Check(); err != nil {
-			return err
-		}
-		granted[i] = arg(id)
-	}
-	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(
-			ctx,
-			`
-			INSERT INTO api_keys (id, name, secret_hash, scopes, restricted, expires_at, created_at, daily_credits, requests_per_second)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			arg(
-				k.ID,
-			),
-			k.Name,
-			k.Hash[:],
-			k.Scopes,
-			k.Restricted,
-			k.ExpiresAt,
-			k.CreatedAt,
-			k.Budget.DailyCredits,
-			k.Budget.RequestsPerSecond,
-		)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `
-			INSERT INTO api_key_workspaces (workspace_id, key_id, position)
-			SELECT granted.id, $1, granted.position FROM unnest($2::uuid[]) WITH ORDINALITY AS granted (id, position)`,
-			arg(k.ID), granted)
-		return err
-	}))
-}
-
-// Keys implements workspace.KeyStore.
-func (s *System) Keys(ctx context.Context, of workspace.ID) ([]workspace.Key, error) {
-	condition, args := `true`, []any{}
-	if !of.IsZero() {
-		condition = `k.id IN (SELECT key_id FROM api_key_workspaces WHERE workspace_id = $1)`
-		args = append(args, arg(of))
-	}
-	scan := func(row pgx.CollectableRow) (workspace.Key, error) {
-		k, err := scanKey(row)
-		return k.Key, err
-	}
-	return collect(ctx, s, scan, keyQuery(condition)+` ORDER BY k.created_at DESC, k.id DESC`, args...)
-}
-
-// UpdateKey implements workspace.KeyStore.
-func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c people.KeyChange) (workspace.Key, error) {
-	tag, err := s.pool.Exec(ctx, `
-		UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2), restricted = coalesce($3, restricted),
-		       daily_credits = coalesce($4, daily_credits), requests_per_second = coalesce($5, requests_per_second)
-		WHERE id = $1`, arg(id), c.RevokeAt, c.Restricted, c.DailyCredits, c.RequestsPerSecond)
-	if err != nil {
-		return workspace.Key{}, toFault(err)
-	}
-	if tag.RowsAffected() == 0 {
-		return workspace.Key{}, unknownKey(pgx.ErrNoRows)
-	}
-	k, err := s.KeyByID(ctx, id)
-	return k.Key, err
 }
 
 // InsertMember implements workspace.MemberStore.

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func TestKeys(t *testing.T) {
 	fatal(t, err)
 	stored, err := w.system.KeyByID(ctx, id)
 	fatal(t, err)
-	if diff := cmp.Diff(key, stored.Key); diff != "" {
+	if diff := cmp.Diff(key, stored.Key, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	if !secret.Matches(stored.Hash) || workspace.NewSecret().Matches(stored.Hash) {
@@ -164,7 +165,7 @@ func TestTouchKeyOnceAMinute(t *testing.T) {
 	} {
 		_, err := w.system.Pool().Exec(ctx, `UPDATE api_keys SET last_used_at = `+step.before+` WHERE id = $1`, id.String())
 		fatal(t, err)
-		first, err := w.system.TouchKey(ctx, id)
+		first, err := w.system.TouchKey(ctx, id, w.one.ID, netip.MustParsePrefix("203.0.113.7/32"))
 		fatal(t, err)
 		var now bool
 		fatal(t, w.system.Pool().QueryRow(ctx, `SELECT last_used_at BETWEEN clock_timestamp() - interval '30 seconds' AND clock_timestamp() FROM api_keys WHERE id = $1`, id.String()).Scan(&now))

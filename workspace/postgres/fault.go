@@ -24,6 +24,7 @@ var violations = map[string]func(error) *fault.Error{
 	},
 	"members_workspace":              unknownWorkspace,
 	"api_key_workspaces_workspace":   unknownWorkspace,
+	"api_keys_workspace":             unknownWorkspace,
 	"invitations_workspace":          unknownWorkspace,
 	"invitations_open":               alreadyInvited,
 	"signal_subscriptions_workspace": unknownWorkspace,

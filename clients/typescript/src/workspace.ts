@@ -183,6 +183,28 @@ export class Queue extends Searchable<Schemas["Signal"], Schemas["SignalQueueSea
   }
 }
 
+/** The keys of the workspace, for owners, admins and keys with `workspace:admin`. */
+export class ApiKeys extends Resource<Schemas["ApiKey"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/api-keys", "api_key", "api_keys");
+  }
+
+  /** Makes a key, whose `secret` only this answer has. */
+  create(key: Schemas["ApiKeyCreate"], options: Options = {}): Promise<Schemas["ApiKey"]> {
+    return this.put("", key, options);
+  }
+
+  /** Gives a key a new `secret`. The one before is good too for 24 hours, or `old_secret_hours`. */
+  rotate(id: string, rotation: Partial<Schemas["ApiKeyRotation"]> = {}, options: Options = {}): Promise<Schemas["ApiKey"]> {
+    return this.put(`${segment(id)}/rotate`, rotation, options);
+  }
+
+  /** Ends a key, with those that it made. Throws APIError `not_found`. */
+  async revoke(id: string, options: Options = {}): Promise<void> {
+    await this.drop(id, options);
+  }
+}
+
 /** The addresses that are told of events, for owners, admins and API keys. */
 export class Webhooks extends Resource<Schemas["Webhook"]> {
   constructor(c: Connection) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,8 @@ import (
 type Key struct {
 	Create   keyCreateCmd   `cmd:"" help:"Create an API key. Its text is printed this once."`
 	List     keyListCmd     `cmd:"" help:"List API keys, newest first, without their secrets."`
-	Update   keyUpdateCmd   `cmd:"" help:"Change the budget of an API key. Servers follow within 5 s."`
+	Update   keyUpdateCmd   `cmd:"" help:"Change the budget or the networks of an API key. Servers follow within 5 s."`
+	Rotate   keyRotateCmd   `cmd:"" help:"Give an API key a new secret, which is printed this once. The one before is good too for a while."`
 	Revoke   keyRevokeCmd   `cmd:"" help:"End an API key for good. Servers follow within 5 s."`
 	Restrict keyRestrictCmd `cmd:"" help:"Refuse an API key's requests until --off. Servers follow within 5 s."`
 }
@@ -31,8 +33,38 @@ type keyCreateCmd struct {
 	Expires    expiry            `aliases:"expires-in" default:"90d" placeholder:"90d" help:"Life of the key, such as 90d or 720h, or never (default: 90d)."`
 	Restricted bool              `help:"Create it restricted: refused until atlas key restrict --off."`
 
+	Network []network `placeholder:"CIDR" help:"Network or address that the key may be used from, such as 203.0.113.0/24; may be repeated (default: any)."`
+
 	DailyCredits      limit `placeholder:"N" help:"Credits of each workspace that the key may use in 24 hours (default: no budget)."`
 	RequestsPerSecond limit `placeholder:"N" help:"Requests of the key each second, on all servers together (default: no limit)."`
+}
+
+// network is one that a key may be used from. The zero value is "any".
+type network netip.Prefix
+
+// UnmarshalText reads a network, an address, or "any".
+func (n *network) UnmarshalText(text []byte) error {
+	if string(text) == "any" {
+		*n = network{}
+		return nil
+	}
+	p, err := workspace.ParseNetwork(string(text))
+	*n = network(p)
+	return err
+}
+
+// prefixes returns networks; "any" is none.
+func prefixes(all []network) ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for _, n := range all {
+		if p := netip.Prefix(n); p.IsValid() {
+			list = append(list, p)
+		}
+	}
+	if len(list) > 0 && len(list) < len(all) {
+		return nil, errors.New("--network any contradicts the other networks")
+	}
+	return list, nil
 }
 
 // expiry is the life of a key; 0 is no end.
@@ -104,29 +136,62 @@ func (l limit) orNil() *int64 {
 	return (*int64)(&l)
 }
 
+// Check refuses networks that contradict each other.
+func (c *keyCreateCmd) Check() error {
+	_, err := prefixes(c.Network)
+	return err
+}
+
 // Run creates the key and prints its text.
 func (c *keyCreateCmd) Run(ctx context.Context, s *cli.Streams) error {
+	networks, err := prefixes(c.Network)
+	if err != nil {
+		return err
+	}
 	return c.with(ctx, func(d *people.Directory) error {
 		key, text, err := d.CreateKey(ctx, people.NewKey{
 			Name: c.Name, Workspaces: c.Workspace, Scopes: c.scopes(), ExpiresIn: time.Duration(c.Expires), Restricted: c.Restricted,
-			Budget: workspace.KeyBudget{DailyCredits: int64(c.DailyCredits), RequestsPerSecond: int(c.RequestsPerSecond)},
+			Budget:   workspace.KeyBudget{DailyCredits: int64(c.DailyCredits), RequestsPerSecond: int(c.RequestsPerSecond)},
+			Networks: networks,
 		})
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return cli.PrintJSON(s.Out, struct {
-				KeyReport
-				Key string `json:"key"`
-			}{keyReport(key), text})
-		}
-		if c.Output.Output == "csv" {
-			return c.Print(s.Out, nil, keyHeading+" KEY", [][]string{append(keyRow(key), text)})
-		}
-		if _, err := fmt.Fprintf(s.Out, "%s\n\nKeep it: it cannot be shown again.\n\n", text); err != nil {
+		return c.answerSecret(s, key, text)
+	})
+}
+
+// answerSecret prints a key with its text.
+func (o database) answerSecret(s *cli.Streams, key workspace.Key, text string) error {
+	if o.JSON {
+		return cli.PrintJSON(s.Out, struct {
+			KeyReport
+			Key string `json:"key"`
+		}{keyReport(key), text})
+	}
+	if o.Output.Output == "csv" {
+		return o.Print(s.Out, nil, keyHeading+" KEY", [][]string{append(keyRow(key), text)})
+	}
+	if _, err := fmt.Fprintf(s.Out, "%s\n\nKeep it: it cannot be shown again.\n\n", text); err != nil {
+		return err
+	}
+	return o.answerKeys(s, nil, key)
+}
+
+type keyRotateCmd struct {
+	database
+	ID   keyArgument   `arg:"" help:"Id of the key (or the key itself)."`
+	Keep time.Duration `default:"24h" help:"How long the secret before is good too, at most 168h; 0s: it ends at once (default: 24h)."`
+}
+
+// Run rotates the key and prints its text.
+func (c *keyRotateCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, func(d *people.Directory) error {
+		key, text, err := d.RotateKey(ctx, c.ID.KeyID, c.Keep)
+		if err != nil {
 			return err
 		}
-		return c.answerKeys(s, nil, key)
+		return c.answerSecret(s, key, text)
 	})
 }
 
@@ -162,7 +227,7 @@ func (k *keyArgument) UnmarshalText(text []byte) error {
 	}
 	if k.KeyID.UnmarshalText(text) != nil {
 		return errors.New(
-			"must be the id of an API key, which stands between atlas_ and the next _, or the key",
+			"must be the id of an API key, which atlas key list shows, or the key",
 		) // without the argument: it may be a secret
 	}
 	return nil
@@ -173,25 +238,34 @@ type keyUpdateCmd struct {
 	ID                keyArgument `arg:"" help:"Id of the key (or the key itself)."`
 	DailyCredits      *limit      `placeholder:"N" help:"Credits of each workspace that the key may use in 24 hours, or none: no budget."`
 	RequestsPerSecond *limit      `placeholder:"N" help:"Requests of the key each second, on all servers together, or none: no limit."`
+	Network           []network   `placeholder:"CIDR" help:"Network or address that the key may be used from, instead of those before; may be repeated; any: no limit."`
 }
 
 // Check refuses a change of nothing.
 func (c *keyUpdateCmd) Check() error {
-	if c.DailyCredits == nil && c.RequestsPerSecond == nil {
-		return errors.New("say what to change: --daily-credits or --requests-per-second")
+	if c.DailyCredits == nil && c.RequestsPerSecond == nil && c.Network == nil {
+		return errors.New("say what to change: --daily-credits, --requests-per-second or --network")
 	}
-	return nil
+	_, err := prefixes(c.Network)
+	return err
 }
 
-// Run changes the budget and prints the key.
+// Run changes the budget and the networks and prints the key.
 func (c *keyUpdateCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return c.with(ctx, func(d *people.Directory) error {
-		var rate *int
+		change := people.KeyChange{DailyCredits: (*int64)(c.DailyCredits)}
 		if c.RequestsPerSecond != nil {
 			n := int(*c.RequestsPerSecond)
-			rate = &n
+			change.RequestsPerSecond = &n
 		}
-		key, err := d.BudgetKey(ctx, c.ID.KeyID, (*int64)(c.DailyCredits), rate)
+		if c.Network != nil {
+			networks, err := prefixes(c.Network)
+			if err != nil {
+				return err
+			}
+			change.Networks = &networks
+		}
+		key, err := d.ChangeKey(ctx, c.ID.KeyID, change)
 		if err != nil {
 			return err
 		}
@@ -249,11 +323,41 @@ type KeyReport struct {
 	RevokedAt  *time.Time `json:"revoked_at"`
 	LastUsedAt *time.Time `json:"last_used_at"`
 	CreatedAt  time.Time  `json:"created_at"`
+
+	// Start is how the text of the key begins. Networks are those that it may be used from,
+	// LastNetwork is where it was used from last, null if that is not known.
+	Start       string         `json:"start"`
+	Networks    []netip.Prefix `json:"networks"`
+	LastNetwork *netip.Prefix  `json:"last_network"`
+	// EndedIn are those of Workspaces that have ended the key for themselves.
+	EndedIn []workspace.ID `json:"ended_in"`
+	// Home is the workspace that made the key, CreatedBy the person, CreatedByKey the key;
+	// all are null for an operator's.
+	Home         *workspace.ID     `json:"home"`
+	CreatedBy    *workspace.UserID `json:"created_by"`
+	CreatedByKey *workspace.KeyID  `json:"created_by_key"`
+	// OldSecretUntil is until when the secret before the last rotation is good too.
+	OldSecretUntil *time.Time `json:"old_secret_until"`
 }
 
 func keyReport(k workspace.Key) KeyReport {
-	return KeyReport{k.ID, k.Name, keyState(k), k.Workspaces, k.Scopes, k.Restricted,
-		limit(k.Budget.DailyCredits).orNil(), limit(k.Budget.RequestsPerSecond).orNil(), k.ExpiresAt, k.RevokedAt, k.LastUsedAt, k.CreatedAt}
+	return KeyReport{
+		ID: k.ID, Name: k.Name, State: keyState(k), Workspaces: k.Workspaces, Scopes: k.Scopes, Restricted: k.Restricted,
+		DailyCredits: limit(k.Budget.DailyCredits).orNil(), RequestsPerSecond: limit(k.Budget.RequestsPerSecond).orNil(),
+		ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt, CreatedAt: k.CreatedAt,
+		Start: k.Start(), Networks: append([]netip.Prefix{}, k.Networks...), LastNetwork: known(k.LastNetwork),
+		EndedIn: append([]workspace.ID{}, k.EndedIn...), Home: known(k.Home), CreatedBy: known(k.CreatedBy), CreatedByKey: known(k.CreatedByKey),
+		OldSecretUntil: k.OldUntil,
+	}
+}
+
+// known returns nil for the zero value.
+func known[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
 }
 
 // keyState is "active", or the reason why the key is refused.
@@ -277,7 +381,7 @@ func (o database) answerKeys(s *cli.Streams, value any, all ...workspace.Key) er
 	return o.answer(s.Out, value, keyHeading, rows)
 }
 
-const keyHeading = "ID STATE SCOPES EXPIRES USED CREDITS/DAY REQUESTS/S WORKSPACES NAME"
+const keyHeading = "ID STATE SCOPES EXPIRES USED FROM CREDITS/DAY REQUESTS/S NETWORKS WORKSPACES NAME"
 
 func keyRow(k workspace.Key) []string {
 	var scopes, granted []string
@@ -285,10 +389,23 @@ func keyRow(k workspace.Key) []string {
 		scopes = append(scopes, string(scope))
 	}
 	for _, id := range k.Workspaces {
-		granted = append(granted, id.String())
+		if k.Grants(id) {
+			granted = append(granted, id.String())
+		}
+	}
+	networks, from := "any", "-"
+	if len(k.Networks) > 0 {
+		texts := make([]string, len(k.Networks))
+		for i, n := range k.Networks {
+			texts[i] = n.String()
+		}
+		networks = strings.Join(texts, ",")
+	}
+	if k.LastNetwork.IsValid() {
+		from = k.LastNetwork.String()
 	}
 	return []string{
-		k.ID.String(), keyState(k), strings.Join(scopes, ","), when(k.ExpiresAt), when(k.LastUsedAt),
-		limit(k.Budget.DailyCredits).String(), limit(k.Budget.RequestsPerSecond).String(), strings.Join(granted, ","), k.Name,
+		k.ID.String(), keyState(k), strings.Join(scopes, ","), when(k.ExpiresAt), when(k.LastUsedAt), from,
+		limit(k.Budget.DailyCredits).String(), limit(k.Budget.RequestsPerSecond).String(), networks, strings.Join(granted, ","), k.Name,
 	}
 }

@@ -65,6 +65,7 @@ func wirePeople(
 		Invitations:   invitations,
 		Subscriptions: subscriptions.NewSubscriptions(store, now),
 		Skills:        skills,
+		Keys:          people.NewKeys(store, now, gate.ForgetKey),
 	}
 }
 

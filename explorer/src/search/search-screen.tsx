@@ -24,7 +24,6 @@ import { Results } from './results'
 import { SearchBox } from './search-box'
 import { Sentence } from './sentence'
 import { SaveView } from './save-view'
-import { useRemembered } from './remembered'
 import { useShortcuts } from './shortcuts'
 import { Tabs } from './tabs'
 
@@ -58,8 +57,7 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
   useEffect(loadLater, [])
   const narrow = useNarrow()
   const sheet = useRef<HTMLDialogElement>(null)
-  useShortcuts()
-  useRemembered(search)
+  const shortcuts = useShortcuts()
   const conditions = clausesOf(search).length
   const railOf = <FacetRail counts={counts} error={facets.error} retry={() => void facets.refetch()} />
   return (
@@ -122,6 +120,7 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
           </form>
         </dialog>
       )}
+      {shortcuts}
     </SearchContext>
   )
 }

@@ -18,6 +18,7 @@ from ._errors import AtlasError
 from ._source import Batch, Credits, Joins, Page, R, Source, batch_of, search_batch, without_none
 from ._workspace import (
     Alerts,
+    APIKeys,
     Favorites,
     Invitations,
     Members,
@@ -373,6 +374,7 @@ class Atlas:
         self.subscriptions = Subscriptions(c)
         self.queue = Queue(c)
         self.webhooks = Webhooks(c)
+        self.api_keys = APIKeys(c)
         self.skills = Skills(c)
 
     def within(self, workspace: str) -> Atlas:

@@ -744,6 +744,43 @@ class Alert(BaseModel):
     seen_at: AwareDatetime | None
 
 
+class ApiKey(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str
+    start: str = Field(..., description="How the text of the key begins, by which it is recognized.")
+    state: str = Field(..., description="An operator restricts keys.")
+    scopes: list[str]
+    networks: list[str] = Field(..., description="Those that the key may be used from; none: any.")
+    daily_credits: int | None = Field(..., description="Null: no budget.")
+    requests_per_second: int | None = Field(..., description="Null: no limit.")
+    by_operator: bool = Field(
+        ...,
+        description="An operator made the key: it may act in other workspaces too, and only an operator rotates it.",
+    )
+    created_by: str | None = Field(
+        ..., description="The person who made the key, or the key that made it; null for an operator."
+    )
+    created_by_key: str | None = Field(..., description="The key that made it.")
+    created_at: AwareDatetime
+    expires_at: AwareDatetime | None = Field(..., description="Null: never.")
+    revoked_at: AwareDatetime | None
+    old_secret_until: AwareDatetime | None = Field(
+        ..., description="Until when the secret before the last rotation is good too."
+    )
+    last_used_at: AwareDatetime | None = Field(..., description="In this workspace, to a minute.")
+    last_network: str | None = Field(
+        ...,
+        description="Where that was from: an IPv4 address, or the /64 of an IPv6 address; null: not known.",
+    )
+    secret: str | None = Field(
+        None,
+        description="The text of the key. In the answer to creation and rotation only, not in one to their repetition: rotate the key again.",
+    )
+
+
 class BucketCount(BaseModel):
     model_config = ConfigDict(
         extra="allow",

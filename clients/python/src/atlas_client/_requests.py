@@ -130,6 +130,15 @@ class AlertUpsert(TypedDict, closed=True):
     view_id: str
 
 
+Network: TypeAlias = str
+
+
+class ApiKeyRotation(TypedDict, closed=True):
+    old_secret_hours: NotRequired[int]
+    expires_in_days: NotRequired[int]
+    never_expires: NotRequired[bool]
+
+
 class Box(TypedDict, closed=True):
     north: float
     south: float
@@ -372,6 +381,9 @@ IdFilterValueMany: TypeAlias = list[IdFilterValueManyItem]
 
 
 IdFilterValueOne: TypeAlias = str
+
+
+KeyScope: TypeAlias = Literal["data:read", "workspace:read", "workspace:write", "workspace:admin"]
 
 
 class KnownFilter(TypedDict, closed=True):
@@ -1405,6 +1417,16 @@ class AccountViewDefinitionFields(TypedDict, closed=True):
 
 class AddViewRecordsBatchRequest(TypedDict, closed=True):
     inputs: list[ViewRecordToAdd]
+
+
+class ApiKeyCreate(TypedDict, closed=True):
+    name: str
+    scopes: list[KeyScope]
+    expires_in_days: NotRequired[int]
+    never_expires: NotRequired[bool]
+    networks: NotRequired[list[Network]]
+    daily_credits: NotRequired[int]
+    requests_per_second: NotRequired[int]
 
 
 class AreaByNear(TypedDict, closed=True):

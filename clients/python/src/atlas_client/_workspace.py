@@ -190,6 +190,28 @@ class Queue(Searchable[m.SignalWithRelated]):
         return batch_of(decoded(self._connection.send("POST", self._path + path, body=body)))
 
 
+class APIKeys(Resource[m.ApiKey]):
+    """The keys of the workspace, for owners, admins and keys with ``workspace:admin``."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/api-keys", "api_key", "api_keys", m.ApiKey)
+
+    def create(self, name: str, scopes: Sequence[str], **more: Any) -> m.ApiKey:
+        """Makes a key, whose ``secret`` only this answer has. It ends after 90 days unless
+        ``expires_in_days`` or ``never_expires`` say otherwise; ``networks``, ``daily_credits`` and
+        ``requests_per_second`` limit it."""
+        return self._put("", {"name": name, "scopes": list(scopes), **more})
+
+    def rotate(self, id: str, *, old_secret_hours: int | None = None, **end: Any) -> m.ApiKey:
+        """Gives a key a new ``secret``. The one before is good too for 24 hours, or as many as said.
+        ``expires_in_days`` or ``never_expires`` change its end."""
+        return self._put(segment(id) + "/rotate", without_none(old_secret_hours=old_secret_hours, **end))
+
+    def revoke(self, id: str) -> None:
+        """Ends a key, with those that it made. Raises APIError ``not_found``."""
+        self._delete(id)
+
+
 class Webhooks(Resource[m.Webhook]):
     """The addresses that are told of events, for owners, admins and API keys."""
 

@@ -1,0 +1,102 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/netip"
+	"time"
+)
+
+// APIKey is a key that may act in the workspace, or that ended lately.
+type APIKey struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Start is how the text of the key begins, by which it is recognized.
+	Start  string     `json:"start"`
+	State  KeyState   `json:"state"`
+	Scopes []KeyScope `json:"scopes"`
+	// Networks are those that the key may be used from; none: any.
+	Networks []netip.Prefix `json:"networks"`
+	// DailyCredits and RequestsPerSecond are nil without such a limit.
+	DailyCredits      *int64 `json:"daily_credits"`
+	RequestsPerSecond *int   `json:"requests_per_second"`
+	// ByOperator is set of a key that an operator made: it may act in other workspaces too,
+	// and only an operator rotates it.
+	ByOperator bool `json:"by_operator"`
+	// CreatedBy is the person who made the key, or the key that made it, and CreatedByKey is
+	// that key; nil for an operator.
+	CreatedBy    *string    `json:"created_by"`
+	CreatedByKey *string    `json:"created_by_key"`
+	CreatedAt    time.Time  `json:"created_at"`
+	ExpiresAt    *time.Time `json:"expires_at"`
+	RevokedAt    *time.Time `json:"revoked_at"`
+	// OldSecretUntil is until when the secret before the last rotation is good too.
+	OldSecretUntil *time.Time `json:"old_secret_until"`
+	// LastUsedAt is accurate to a minute. LastNetwork is where that was from, nil if that is
+	// not known.
+	LastUsedAt  *time.Time    `json:"last_used_at"`
+	LastNetwork *netip.Prefix `json:"last_network"`
+	// Secret is the text of the key. It is given by Create and Rotate only.
+	Secret string `json:"secret"`
+}
+
+// NewAPIKey is the input of APIKeys.Create.
+type NewAPIKey struct {
+	Name string `json:"name"`
+	// Scopes are some of those that the caller has.
+	Scopes []KeyScope `json:"scopes"`
+	// ExpiresInDays is the life of the key; 0: 90 days, or what the key that makes it has left.
+	// NeverExpires is for a key without an end.
+	ExpiresInDays int  `json:"expires_in_days,omitzero"`
+	NeverExpires  bool `json:"never_expires,omitzero"`
+	// Networks are those that the key may be used from. Nil: those of the key that makes it,
+	// or any; empty, not nil: any.
+	Networks []netip.Prefix `json:"networks,omitzero"`
+	// DailyCredits and RequestsPerSecond are limits of the key; 0: none.
+	DailyCredits      int64 `json:"daily_credits,omitzero"`
+	RequestsPerSecond int   `json:"requests_per_second,omitzero"`
+}
+
+// KeyRotation says how a key is rotated. The zero value: the secret before is good for 24
+// hours, and the key ends when it did.
+type KeyRotation struct {
+	// OldSecretHours is how long the secret before is good too, at most 168; nil: 24.
+	OldSecretHours *int `json:"old_secret_hours,omitzero"`
+	// ExpiresInDays and NeverExpires change the end, as those of NewAPIKey.
+	ExpiresInDays int  `json:"expires_in_days,omitzero"`
+	NeverExpires  bool `json:"never_expires,omitzero"`
+}
+
+// APIKeys are the keys of the workspace, for owners, admins and keys with ScopeWorkspaceAdmin.
+type APIKeys struct{ conn *conn }
+
+const apiKeysPath = "/workspace/api-keys"
+
+type apiKeyData struct {
+	APIKey APIKey `json:"api_key"`
+}
+
+// List iterates over the keys, the newest first, with those that ended in the last 30 days.
+func (k *APIKeys) List(ctx context.Context) iter.Seq2[APIKey, error] {
+	return list[APIKey](ctx, k.conn, apiKeysPath, "api_keys", nil)
+}
+
+// Create makes a key, whose Secret only this answer has: ErrForbidden for one that may do more
+// than the caller, ErrLimitReached.
+func (k *APIKeys) Create(ctx context.Context, n NewAPIKey) (APIKey, error) {
+	got, err := post[apiKeyData](ctx, k.conn, apiKeysPath, n)
+	return got.APIKey, err
+}
+
+// Rotate gives a key a new Secret: ErrNotFound, also for one that has ended, ErrForbidden for
+// one of an operator.
+func (k *APIKeys) Rotate(ctx context.Context, id string, r KeyRotation) (APIKey, error) {
+	got, err := post[apiKeyData](ctx, k.conn, apiKeysPath+segment(id)+"/rotate", r)
+	return got.APIKey, err
+}
+
+// Revoke ends a key, with those that it made; one of an operator in this workspace only:
+// ErrNotFound.
+func (k *APIKeys) Revoke(ctx context.Context, id string) error {
+	return remove(ctx, k.conn, apiKeysPath+segment(id))
+}

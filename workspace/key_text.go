@@ -1,0 +1,148 @@
+package workspace
+
+import (
+	"errors"
+	"hash/crc32"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// KeyForm is how the text of an API key is written. Every form is accepted.
+type KeyForm int
+
+// The forms of keys. Plain is that of keys from before forms had a checksum:
+// atlas_<id>_<secret in base64url>, 86 characters. Checked has letters and digits alone:
+// atlas_k1_<id><secret><checksum>, 80 characters, in base62. The checksum is the CRC-32 of
+// everything before it, so that scanners of secrets recognize a key without asking, and a
+// mistyped key needs no look-up.
+const (
+	Plain   KeyForm = 0
+	Checked KeyForm = 1
+)
+
+// Every API key begins with keyPrefix; a JWT begins with "ey". checkedPrefix is that of the
+// form Checked.
+const (
+	keyPrefix     = "atlas_"
+	checkedPrefix = keyPrefix + "k1_"
+)
+
+// Lengths of the parts of a key of the form Checked, in digits of base62.
+const (
+	idDigits       = 22 // 16 bytes
+	secretDigits   = 43 // 32 bytes
+	checksumDigits = 6  // 4 bytes
+	checkedLength  = len(checkedPrefix) + idDigits + secretDigits + checksumDigits
+)
+
+// KeyText says what an API key looks like.
+const KeyText = "atlas_k1_ and 71 letters and digits, 80 characters in all, or 86 of an older key"
+
+var (
+	errMalformedKey = errors.New("not an API key of the form atlas_k1_<id><secret><checksum> or atlas_<id>_<secret>")
+	// ErrChecksum means that a text is as long as an API key, and was changed on its way.
+	ErrChecksum = errors.New("the checksum is not that of the API key")
+)
+
+// Token returns the text of an API key, of the form Checked.
+func (s Secret) Token(id KeyID) string {
+	text := append([]byte(checkedPrefix), base62(id[:], idDigits)...)
+	text = append(text, base62(s[:], secretDigits)...)
+	return string(append(text, checksum(string(text))...))
+}
+
+// Start returns how the text of a key begins: enough to recognize it, nothing of the secret.
+func (k Key) Start() string {
+	if k.Form == Plain {
+		return keyPrefix + k.ID.String() + "_"
+	}
+	return checkedPrefix + string(base62(k.ID[:], idDigits))
+}
+
+// LooksLikeKey reports whether a bearer token has the prefix of an API key.
+func LooksLikeKey(token string) bool { return strings.HasPrefix(token, keyPrefix) }
+
+// ParseKey splits the text of an API key of any form. It returns ErrChecksum for one that
+// is complete but for a slip.
+func ParseKey(token string) (KeyID, Secret, error) {
+	if strings.HasPrefix(token, checkedPrefix) {
+		return parseChecked(token)
+	}
+	text, ok := strings.CutPrefix(token, keyPrefix)
+	id, secret, valid := ParseSecretText(text)
+	if !ok || !valid || id == uuid.Nil {
+		return KeyID{}, Secret{}, errMalformedKey
+	}
+	return KeyID(id), secret, nil
+}
+
+func parseChecked(token string) (id KeyID, s Secret, err error) {
+	if len(token) != checkedLength {
+		return KeyID{}, Secret{}, errMalformedKey
+	}
+	parts, sum := token[:checkedLength-checksumDigits], token[checkedLength-checksumDigits:]
+	if sum != string(checksum(parts)) {
+		return KeyID{}, Secret{}, ErrChecksum
+	}
+	parts = parts[len(checkedPrefix):]
+	if !parseBase62(id[:], parts[:idDigits]) || !parseBase62(s[:], parts[idDigits:]) || id.IsZero() {
+		return KeyID{}, Secret{}, errMalformedKey
+	}
+	return id, s, nil
+}
+
+func checksum(text string) []byte {
+	n := crc32.ChecksumIEEE([]byte(text))
+	return base62([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}, checksumDigits)
+}
+
+const digits62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// base62 writes a number, the most significant byte first, with n digits.
+func base62(number []byte, n int) []byte {
+	left, text := slices.Clone(number), make([]byte, n)
+	for i := n - 1; i >= 0; i-- {
+		rest := 0
+		for j, b := range left {
+			rest = rest<<8 | int(b)
+			left[j], rest = byte(rest/62), rest%62 // #nosec G115 -- rest was below 62 * 256
+		}
+		text[i] = digits62[rest]
+	}
+	return text
+}
+
+// value62 are the values of digits; others have noDigit.
+var value62 = func() (values [256]byte) {
+	for i := range values {
+		values[i] = noDigit
+	}
+	for i, digit := range []byte(digits62) {
+		values[digit] = byte(i) // #nosec G115 -- below 62
+	}
+	return values
+}()
+
+const noDigit = 255
+
+// parseBase62 is the inverse of base62. It reports false for what is no number, or too large
+// a one.
+func parseBase62(number []byte, text string) bool {
+	for i := range len(text) {
+		carry := uint(value62[text[i]])
+		if carry == noDigit {
+			return false
+		}
+		for j := len(number) - 1; j >= 0; j-- {
+			carry += uint(number[j]) * 62
+			number[j] = byte(carry) // #nosec G115 -- the lowest byte
+			carry >>= 8
+		}
+		if carry != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,256 @@
+package people
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+// Limits of the keys that a workspace makes itself.
+const (
+	// KeyLife is the life of a key whose maker does not say otherwise, MaxKeyDays the
+	// longest, of one that has an end.
+	KeyLife    = 90 * 24 * time.Hour
+	MaxKeyDays = 3650
+	// OldSecretFor is how long the secret before a rotation is good too if nothing else is
+	// said, MaxOldSecret the longest.
+	OldSecretFor = 24 * time.Hour
+	MaxOldSecret = 7 * 24 * time.Hour
+	// EndedKeysFor is how long keys are listed after their end.
+	EndedKeysFor = 30 * 24 * time.Hour
+	// MaxKeys is how many keys that have not ended a workspace makes.
+	MaxKeys = 100
+	// MaxMadeKeys is how many keys a workspace makes within EndedKeysFor.
+	MaxMadeKeys = 1000
+)
+
+func checkOldSecret(keep time.Duration) error {
+	if keep < 0 || keep > MaxOldSecret {
+		return fault.Validation(workspace.NewIssue(fault.Custom, "keep", "must be 0 to 168 hours"))
+	}
+	return nil
+}
+
+// KeyMaker is who makes or changes keys of a workspace: a user, whose token has Scopes, or a
+// key, whose own row says what it may give.
+type KeyMaker struct {
+	User   workspace.UserID
+	Key    workspace.KeyID
+	Scopes []workspace.Scope
+}
+
+// LockedMaker is what a maker of keys is in the transaction of the change.
+type LockedMaker struct {
+	// Role is that of a user, "" for nobody. Key is that of a key, nil if it does not act in
+	// the workspace.
+	Role Role
+	Key  *workspace.Key
+}
+
+// WorkspaceKeyStore keeps the keys that may act in a workspace. *postgres.Store implements it.
+type WorkspaceKeyStore interface {
+	// WorkspaceKeys lists keys, the newest first, without those that ended before a time.
+	WorkspaceKeys(ctx context.Context, in workspace.ID, ended time.Time, limit, offset int) ([]workspace.Key, error)
+	// AddKey adds the key that make returns for the maker, whose row is locked: no more than
+	// MaxKeys that have not ended at now. Errors: fault.LimitReached, those of make.
+	AddKey(
+		ctx context.Context, in workspace.ID, by KeyMaker, now time.Time,
+		make func(LockedMaker) (workspace.KeyRecord, error),
+	) (workspace.Key, error)
+	// ChangeKey changes a key as change says, which gets the maker and the key, both locked.
+	// Of change, Hash, OldHash, OldUntil, Form, ExpiresAt and RevokedAt count. With RevokedAt
+	// of a key without Home, the key ends in this workspace only. Errors: fault.NotFound,
+	// those of change.
+	ChangeKey(
+		ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID,
+		change func(LockedMaker, workspace.KeyRecord) (workspace.KeyRecord, error),
+	) (workspace.Key, error)
+}
+
+// Keys makes, lists, rotates and revokes the keys of workspaces for their owners and admins
+// (docs/api.md, "API keys").
+type Keys struct {
+	store   WorkspaceKeyStore
+	now     func() time.Time
+	changed func(workspace.KeyID)
+}
+
+// NewKeys returns Keys on a store. It calls changed, when not nil, after each change, so that
+// caches can drop the key.
+func NewKeys(store WorkspaceKeyStore, now func() time.Time, changed func(workspace.KeyID)) *Keys {
+	if changed == nil {
+		changed = func(workspace.KeyID) {}
+	}
+	return &Keys{store: store, now: workspace.Clock(now), changed: changed}
+}
+
+// List returns a page of keys, the newest first, with those that ended in the last 30 days.
+func (s *Keys) List(ctx context.Context, in workspace.ID, limit, offset int) ([]workspace.Key, error) {
+	return s.store.WorkspaceKeys(ctx, in, s.now().Add(-EndedKeysFor), limit, offset)
+}
+
+// KeyEnd says when a key ends.
+type KeyEnd struct {
+	// Days is the life from now; nil: KeyLife for a new key, and as before for another. A
+	// key that a key makes ends with that at the latest.
+	Days *int
+	// Never is set for no end.
+	Never bool
+}
+
+// KeyInput is the input of Create.
+type KeyInput struct {
+	Name   string
+	Scopes []workspace.Scope
+	KeyEnd
+	// Networks are those that the key may be used from; nil: those of the key that makes it.
+	Networks *[]netip.Prefix
+	Budget   workspace.KeyBudget
+}
+
+// Create makes a key of the workspace and returns it with its text. Errors:
+// fault.InvalidInput; fault.Forbidden for who may not make keys, and for a key that could do
+// more than its maker; fault.LimitReached.
+func (s *Keys) Create(ctx context.Context, in workspace.ID, by KeyMaker, n KeyInput) (workspace.Key, string, error) {
+	secret, now := workspace.NewSecret(), s.now()
+	k, err := s.store.AddKey(ctx, in, by, now, func(m LockedMaker) (workspace.KeyRecord, error) {
+		k := workspace.Key{
+			ID: workspace.NewKeyID(), Name: strings.TrimSpace(n.Name), Workspaces: []workspace.ID{in}, Home: in,
+			CreatedBy: by.User, CreatedByKey: by.Key, Scopes: n.Scopes, Budget: n.Budget, CreatedAt: now, Form: workspace.Checked,
+		}
+		if err := by.permit(m, now, in); err != nil {
+			return workspace.KeyRecord{}, err
+		}
+		if m.Key != nil {
+			k.CreatedBy, k.Networks = m.Key.CreatedBy, m.Key.Networks
+		}
+		if n.Networks != nil {
+			k.Networks = *n.Networks
+		}
+		if n.Days == nil && !n.Never {
+			end := now.Add(KeyLife)
+			k.ExpiresAt = &end
+			if m.Key != nil && m.Key.ExpiresAt != nil && m.Key.ExpiresAt.Before(end) {
+				k.ExpiresAt = m.Key.ExpiresAt
+			}
+		}
+		n.apply(&k, now)
+		if err := k.Validate(); err != nil {
+			return workspace.KeyRecord{}, err
+		}
+		return workspace.KeyRecord{Key: k, Hash: secret.Hash()}, by.reach(m, k, true)
+	})
+	if err != nil {
+		return workspace.Key{}, "", err
+	}
+	return k, secret.Token(k.ID), nil
+}
+
+// apply sets the end of a key, if the input names one.
+func (e KeyEnd) apply(k *workspace.Key, now time.Time) {
+	switch {
+	case e.Never:
+		k.ExpiresAt = nil
+	case e.Days != nil:
+		end := now.Add(time.Duration(*e.Days) * 24 * time.Hour)
+		k.ExpiresAt = &end
+	}
+}
+
+// Rotate gives a key of the workspace another secret, and another end if one is named, and
+// returns its text. The secret before is good too for a while, at most MaxOldSecret. Errors:
+// fault.NotFound, also for a key that has ended; fault.Forbidden as of Create, for a key of an
+// operator, and for a key that rotates one that it did not make.
+func (s *Keys) Rotate(
+	ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID, keep time.Duration, end KeyEnd,
+) (workspace.Key, string, error) {
+	if err := checkOldSecret(keep); err != nil {
+		return workspace.Key{}, "", err
+	}
+	secret, now := workspace.NewSecret(), s.now()
+	k, err := s.store.ChangeKey(ctx, in, by, id, func(m LockedMaker, k workspace.KeyRecord) (workspace.KeyRecord, error) {
+		if err := by.permit(m, now, in); err != nil {
+			return k, err
+		}
+		switch {
+		case k.Home != in:
+			return k, fault.New(fault.Forbidden, "an operator made this API key: only an operator rotates it")
+		case k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt):
+			return k, fault.New(fault.NotFound, "this API key has ended: make another")
+		case !by.Key.IsZero() && by.Key != id && by.Key != k.CreatedByKey:
+			return k, fault.New(fault.Forbidden, "an API key rotates itself and those that it made: the secret of another would outlive it")
+		}
+		end.apply(&k.Key, now)
+		until := now.Add(keep)
+		k.OldHash, k.Hash, k.OldUntil, k.Form = k.Hash, secret.Hash(), &until, workspace.Checked
+		return k, by.reach(m, k.Key, by.Key != id)
+	})
+	if err != nil {
+		return workspace.Key{}, "", err
+	}
+	s.changed(id)
+	return k, secret.Token(k.ID), nil
+}
+
+// Revoke ends a key in the workspace: one of the workspace for good, with the keys that it
+// made; one of an operator only there. Errors: fault.NotFound, fault.Forbidden.
+func (s *Keys) Revoke(ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID) error {
+	now := s.now()
+	_, err := s.store.ChangeKey(ctx, in, by, id, func(m LockedMaker, k workspace.KeyRecord) (workspace.KeyRecord, error) {
+		if k.RevokedAt == nil {
+			k.RevokedAt = &now
+		}
+		return k, by.permit(m, now, in)
+	})
+	if err == nil {
+		s.changed(id)
+	}
+	return err
+}
+
+// permit returns fault.Forbidden for who may not manage keys in the workspace now. What the
+// request was authorized with may be some seconds old.
+func (by KeyMaker) permit(m LockedMaker, now time.Time, in workspace.ID) error {
+	if by.Key.IsZero() {
+		if !m.Role.Administers() {
+			return fault.New(fault.Forbidden, "only an owner or admin of the workspace may do this")
+		}
+		return nil
+	}
+	if m.Key == nil || m.Key.Refusal(now) != "" || !m.Key.Grants(in) {
+		return fault.New(fault.Forbidden, "this API key has ended")
+	}
+	return nil
+}
+
+// reach returns fault.Forbidden for a key that could do more than its maker. another says
+// that the maker is not the key itself.
+func (by KeyMaker) reach(m LockedMaker, k workspace.Key, another bool) error {
+	has := by.Scopes
+	if m.Key != nil {
+		has = m.Key.Scopes
+	}
+	for _, scope := range k.Scopes {
+		if !slices.Contains(has, scope) {
+			return fault.New(fault.Forbidden, "you lack the scope %s, so a key that you make cannot have it", scope)
+		}
+	}
+	if m.Key == nil {
+		return nil
+	}
+	end := m.Key.ExpiresAt
+	switch {
+	case end != nil && (k.ExpiresAt == nil || k.ExpiresAt.After(*end)):
+		return fault.New(fault.Forbidden, "a key that an API key makes or rotates ends with that at the latest: %s", *workspace.FormatTime(end))
+	case !workspace.Within(k.Networks, m.Key.Networks):
+		return fault.New(fault.Forbidden, "a key that an API key makes may be used from networks of that only")
+	case another && m.Key.Budget != workspace.KeyBudget{}:
+		return fault.New(fault.Forbidden, "an API key with a budget makes no keys: together they could use more")
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/workspace"
+	"atlas/workspace/people"
+)
+
+var _ people.WorkspaceKeyStore = (*Store)(nil)
+
+// keysHere selects the keys that may act in a workspace ($1), or might before they ended,
+// as it sees them: when it ended them, and when and from where they were used there.
+var keysHere = `SELECT ` + keyColumns(`coalesce(k.revoked_at, here.revoked_at), here.last_used_at, here.last_network`) + `
+	FROM api_keys k JOIN api_key_workspaces here ON here.key_id = k.id AND here.workspace_id = $1`
+
+// WorkspaceKeys implements people.WorkspaceKeyStore.
+func (s *Store) WorkspaceKeys(ctx context.Context, in workspace.ID, ended time.Time, limit, offset int) ([]workspace.Key, error) {
+	return queryAll(ctx, s, in, collectKey, keysHere+`
+		WHERE least(coalesce(k.revoked_at, here.revoked_at), k.expires_at) IS NULL
+			OR least(coalesce(k.revoked_at, here.revoked_at), k.expires_at) >= $2
+		ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4`, arg(in), ended, limit, offset)
+}
+
+// AddKey implements people.WorkspaceKeyStore.
+func (s *Store) AddKey(
+	ctx context.Context, in workspace.ID, by people.KeyMaker, now time.Time,
+	make func(people.LockedMaker) (workspace.KeyRecord, error),
+) (k workspace.Key, err error) {
+	live := rowLimit{
+		name: "keys", items: "API keys", advice: "revoke one first", max: people.MaxKeys, args: []any{now},
+		rows: `api_keys WHERE workspace_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+	}
+	made := rowLimit{
+		name: "keys", items: "API keys in 30 days", advice: "make another later", max: people.MaxMadeKeys,
+		args: []any{now.Add(-people.EndedKeysFor)}, rows: `api_keys WHERE workspace_id = $1 AND created_at > $2`,
+	}
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		maker, _, err := lockKeys(ctx, tx, in, by, workspace.KeyID{})
+		if err != nil {
+			return err
+		}
+		record, err := make(maker)
+		if err != nil {
+			return err
+		}
+		if err := lockAndCheckLimit(ctx, tx, in, live); err != nil {
+			return err
+		}
+		if err := checkLimit(ctx, tx, in, made); err != nil {
+			return err
+		}
+		k = record.Key
+		return insertKey(ctx, tx, record)
+	})
+	return k, err
+}
+
+// ChangeKey implements people.WorkspaceKeyStore.
+func (s *Store) ChangeKey(
+	ctx context.Context, in workspace.ID, by people.KeyMaker, id workspace.KeyID,
+	change func(people.LockedMaker, workspace.KeyRecord) (workspace.KeyRecord, error),
+) (out workspace.Key, err error) {
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		maker, k, err := lockKeys(ctx, tx, in, by, id)
+		switch {
+		case err != nil:
+			return err
+		case k == nil:
+			return unknownKey(pgx.ErrNoRows)
+		}
+		changed, err := change(maker, *k)
+		if err != nil {
+			return err
+		}
+		out = changed.Key
+		if changed.Home != in {
+			_, err := tx.Exec(ctx, `UPDATE api_key_workspaces SET revoked_at = coalesce(revoked_at, $3) WHERE workspace_id = $1 AND key_id = $2`,
+				arg(in), arg(id), changed.RevokedAt)
+			return err
+		}
+		var old []byte
+		if changed.OldUntil != nil {
+			old = changed.OldHash[:]
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE api_keys SET secret_hash = $3, old_hash = $4, old_until = $5, form = $6, expires_at = $7, revoked_at = $8
+			WHERE workspace_id = $1 AND id = $2`,
+			arg(in), arg(id), changed.Hash[:], old, changed.OldUntil, int(changed.Form), changed.ExpiresAt, changed.RevokedAt)
+		return err
+	})
+	return out, err
+}
+
+// lockKeys locks a maker of keys and a key of the workspace until the end of the
+// transaction: members before keys, and keys in the order of their ids. k is nil if the
+// workspace has no such key.
+func lockKeys(
+	ctx context.Context, tx pgx.Tx, in workspace.ID, by people.KeyMaker, id workspace.KeyID,
+) (maker people.LockedMaker, k *workspace.KeyRecord, err error) {
+	if !by.User.IsZero() {
+		err := tx.QueryRow(ctx, `SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2 FOR SHARE`, arg(in), arg(by.User)).Scan(&maker.Role)
+		if err != nil && !noRows(err) {
+			return maker, nil, err
+		}
+	}
+	ids := []uuid.UUID{arg(by.Key), arg(id)}
+	// First the locks: what is read then is what holds while they are held.
+	if _, err := tx.Exec(ctx, `SELECT FROM api_keys WHERE id = ANY ($1) ORDER BY id FOR UPDATE`, ids); err != nil {
+		return maker, nil, err
+	}
+	if _, err := tx.Exec(ctx, `SELECT FROM api_key_workspaces WHERE workspace_id = $1 AND key_id = ANY ($2) ORDER BY key_id FOR UPDATE`,
+		arg(in), ids); err != nil {
+		return maker, nil, err
+	}
+	rows, err := tx.Query(ctx, keysHere+` WHERE k.id = ANY ($2)`, arg(in), ids)
+	if err != nil {
+		return maker, nil, err
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (workspace.KeyRecord, error) { return scanKey(row) })
+	for _, one := range found {
+		if one.ID == by.Key {
+			maker.Key = &one.Key
+		}
+		if one.ID == id {
+			k = &one
+		}
+	}
+	return maker, k, err
+}
