@@ -7,6 +7,7 @@ import { signIn, takeFailure, takeLink, type User } from './api/session'
 import { InvitationPage } from './invitation/invitation-page'
 import { takeInvitation, useInvitation } from './invitation/token'
 import { NotSavedElsewhere } from './record/not-saved'
+import { Overlays } from './palette/overlays'
 import { components } from './screens'
 import { screenOf } from './shell/screens'
 import { NoWorkspace } from './session/no-workspace'
@@ -130,6 +131,7 @@ function Workspace({ user, retry }: { user: User; retry: () => void }) {
   return (
     <Suspense fallback={<div className="boot" aria-busy="true" />}>
       <Screen workspace={workspace.data} descriptors={descriptors.data} />
+      <Overlays workspace={workspace.data} descriptors={descriptors.data} />
     </Suspense>
   )
 }

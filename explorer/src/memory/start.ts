@@ -2,6 +2,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { RequestError } from '../api/client'
 import { leaveListeners } from '../api/session'
 import { sessionQuery, workspaceQuery } from '../api/queries'
+import { forgetSearches } from '../session/recent'
 import { follow, type Follower } from './changes'
 import { forget, isPaid, trim } from './entries'
 import { share, type Owner } from './share'
@@ -31,6 +32,7 @@ export function start(client: QueryClient): void {
     if (!now) {
       // Signed out, or the session is over.
       if (user) over(user)
+      forgetSearches()
       return forget(client)
     }
     forget(client, ([, of]) => of !== now.split(' ')[1] || (workspace !== undefined && of !== workspace))

@@ -1,15 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { createContext, use, useCallback, useMemo } from 'react'
+import { createContext, use, useMemo } from 'react'
 import type { Schemas } from '../api/client'
 import type { Body } from '../api/body'
 import { findLoaded, recordQuery, rowsQuery, type Descriptor } from '../api/queries'
 import { datasetOf, sourceOf, type View } from '../api/views'
 import { go, useAddress } from '../address'
-import { capital, type Dataset } from '../datasets'
+import type { Dataset } from '../datasets'
 import { scopeOf } from '../source'
 import { notify } from '../ui/toast'
-import { isExact } from './conditions'
 import { inPlace } from './in-place'
+import { lexiconOf } from './lexicon'
 import { useNames } from './names'
 import { bodyOf, format, limitOf, parse, type KindOf, type SearchState } from './state'
 
@@ -59,24 +59,10 @@ export function useSearchOfAddress(
   const client = useQueryClient()
   const { path: whole, search } = useAddress()
   const path = whole.slice(prefix.length)
-  const index = useMemo(() => new Map(descriptors.map((d) => [`${d.dataset}.${d.key}`, d])), [descriptors])
-  // Book and Views are searched by what the workspace says, too, but not what is related to their records.
   const { dataset: searched, source } = scopeOf(path, ofView)
   const ours = source && searched
-  const nameOf = useCallback((dataset: Dataset) => (dataset === ours ? `workspace_${dataset}` : dataset), [ours])
-  const descriptorOf = useCallback(
-    (dataset: Dataset, key: string) => index.get(`${nameOf(dataset)}.${key}`),
-    [index, nameOf],
-  )
-  const kindOf = useCallback<KindOf>(
-    (dataset, key) => {
-      const kind = descriptorOf(dataset, key)?.kind
-      if (kind === 'enum' || (kind && isExact(key))) return 'values'
-      if (kind === 'geo') return 'place'
-      return kind === 'text' && /_ids?$/.test(key) ? 'id' : kind
-    },
-    [descriptorOf],
-  )
+  const lexicon = useMemo(() => lexiconOf(descriptors, ours), [descriptors, ours])
+  const { kindOf } = lexicon
   const state = useMemo(() => {
     const parsed = parse(path, search, kindOf, ofView)
     return view ? { ...parsed, source: sourceOf(view) } : parsed
@@ -89,14 +75,9 @@ export function useSearchOfAddress(
       state,
       body: bodyOf(state, kindOf),
       kindOf,
-      describe: (dataset, key) => descriptorOf(dataset, key)?.description,
-      fieldsOf: (dataset) => descriptors.filter((d) => d.dataset === nameOf(dataset)),
-      valueLabel: (key, value, dataset = state.dataset) => {
-        if (kindOf(dataset, key) === 'id') return names[value] ?? `${value.slice(0, 8)}…`
-        const known = descriptorOf(dataset, key)?.values ?? []
-        const folded = value.toLowerCase()
-        return known.find((v) => v.value.toLowerCase() === folded)?.label ?? capital(value.replaceAll('_', ' '))
-      },
+      describe: (dataset, key) => lexicon.descriptorOf(dataset, key)?.description,
+      fieldsOf: (dataset) => descriptors.filter((d) => d.dataset === lexicon.nameOf(dataset)),
+      valueLabel: (key, value, dataset = state.dataset) => lexicon.valueLabel(dataset, key, value, names),
       change: (next, options) => {
         const refusal = limitOf(bodyOf(next, kindOf))
         if (refusal) notify(refusal)
@@ -120,6 +101,6 @@ export function useSearchOfAddress(
         client.fetchQuery(recordQuery(workspace.id, dataset, id)).catch(() => undefined)
       },
     }),
-    [workspace, view, state, kindOf, descriptors, names, descriptorOf, nameOf, client],
+    [workspace, view, state, kindOf, descriptors, names, lexicon, client],
   )
 }

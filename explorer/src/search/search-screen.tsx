@@ -24,6 +24,7 @@ import { Results } from './results'
 import { SearchBox } from './search-box'
 import { Sentence } from './sentence'
 import { SaveView } from './save-view'
+import { useRemembered } from './remembered'
 import { useShortcuts } from './shortcuts'
 import { Tabs } from './tabs'
 
@@ -57,7 +58,8 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
   useEffect(loadLater, [])
   const narrow = useNarrow()
   const sheet = useRef<HTMLDialogElement>(null)
-  const shortcuts = useShortcuts()
+  useShortcuts()
+  useRemembered(search)
   const conditions = clausesOf(search).length
   const railOf = <FacetRail counts={counts} error={facets.error} retry={() => void facets.refetch()} />
   return (
@@ -120,7 +122,6 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
           </form>
         </dialog>
       )}
-      {shortcuts}
     </SearchContext>
   )
 }

@@ -1,60 +1,14 @@
-import { useEffect, useRef } from 'react'
+import { useEffect } from 'react'
 import { addFilter } from '../builder/page'
 import { isTyping } from '../ui/is-typing'
 
-const keys: [string, [string, string][]][] = [
-  [
-    'Everywhere',
-    [
-      ['/', 'Search'],
-      ['f', 'Add a filter'],
-      ['Enter', 'In the search box: load rows'],
-      ['→', 'At the end of the search box: take the conditions offered'],
-      ['?', 'This list'],
-    ],
-  ],
-  [
-    'Rows',
-    [
-      ['j k', 'Next and previous row; with the record open, its record'],
-      ['Enter', 'Open the record'],
-      ['Esc', 'Close the record, or select nothing'],
-      ['x', 'Select the row, or no longer'],
-      ['Shift ↑ ↓', 'Select up to there; Shift and a click do too'],
-      ['Ctrl A', 'Select all rows that are loaded'],
-      ['← →', 'To the cells of the row, and back'],
-      ['F2', 'Edit status, tier, tags or notes; Enter saves, Esc does not'],
-      ['Ctrl C', 'Copy the cell, or the row as JSON'],
-      ['Home End', 'First and last row that is loaded'],
-    ],
-  ],
-  [
-    'The record that is open',
-    [
-      ['p', 'Copy the phone number'],
-      ['a', 'Copy the address'],
-      ['l', 'Copy a link to it'],
-    ],
-  ],
-  [
-    'Names of the columns (↑ from the first row)',
-    [
-      ['Enter', 'Sort'],
-      ['Shift ← →', 'Move the column'],
-      ['+ - 0', 'Wider, narrower, usual width'],
-    ],
-  ],
-]
-
-/** useShortcuts listens for the keys of the page, and returns the list that ? shows. */
+/** useShortcuts listens for the keys of a search. */
 export function useShortcuts() {
-  const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const listen = (e: KeyboardEvent) => {
       if (isTyping(e) || e.metaKey || e.ctrlKey || e.altKey || document.querySelector('dialog[open]')) return
       if (e.key === '/') document.getElementById('search')?.focus()
       else if (e.key === 'f') document.getElementById(addFilter)?.click()
-      else if (e.key === '?') dialog.current?.showModal()
       else if ((e.key === 'j' || e.key === 'k') && !e.defaultPrevented) {
         document.querySelector<HTMLElement>('[role=row][tabindex="0"]')?.focus()
       } else return
@@ -63,29 +17,4 @@ export function useShortcuts() {
     addEventListener('keydown', listen)
     return () => removeEventListener('keydown', listen)
   }, [])
-  return (
-    <dialog ref={dialog} className="sheet keys" aria-labelledby="keys">
-      <h2 id="keys">Keys</h2>
-      {keys.map(([place, list]) => (
-        <section key={place} aria-label={place}>
-          <h3>{place}</h3>
-          <dl>
-            {list.map(([key, what]) => (
-              <div key={key}>
-                <dt>
-                  {key.split(' ').map((k) => (
-                    <kbd key={k}>{k}</kbd>
-                  ))}
-                </dt>
-                <dd>{what}</dd>
-              </div>
-            ))}
-          </dl>
-        </section>
-      ))}
-      <form method="dialog">
-        <button className="button">Close</button>
-      </form>
-    </dialog>
-  )
 }

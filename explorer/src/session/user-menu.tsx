@@ -6,7 +6,10 @@ import { sessionQuery, workspaceQuery } from '../api/queries'
 import { leave } from '../api/session'
 import { useTheme, themes } from '../ui/theme'
 import { capital } from '../datasets'
+import { show } from '../palette/show'
 import { Workspaces } from './workspaces'
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
 /** UserMenu has who is signed in, the theme, and the way out. */
 export function UserMenu() {
@@ -41,6 +44,15 @@ export function UserMenu() {
             ))}
           </div>
         </fieldset>
+        <button
+          className="keyed"
+          onClick={() => {
+            document.getElementById(id)?.hidePopover()
+            show('palette')
+          }}
+        >
+          Everything by its name <kbd>{isMac ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
         <a {...link('/settings/members')} onClick={open}>
           Settings
         </a>

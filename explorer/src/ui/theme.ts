@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useSyncExternalStore } from 'react'
 
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
@@ -16,15 +16,22 @@ function apply(theme: Theme) {
 }
 apply(stored())
 
-/** useTheme returns the theme and how to change it; this browser keeps it. */
+const listeners = new Set<() => void>()
+
+/** setTheme changes the theme; this browser keeps it. */
+export function setTheme(theme: Theme): void {
+  localStorage.setItem(key, theme)
+  apply(theme)
+  listeners.forEach((listen) => listen())
+}
+
+/** useTheme returns the theme and how to change it. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
-  const [theme, setTheme] = useState(stored)
-  return [
-    theme,
-    (next) => {
-      localStorage.setItem(key, next)
-      apply(next)
-      setTheme(next)
-    },
-  ]
+  const theme = useSyncExternalStore((listen) => {
+    listeners.add(listen)
+    return () => {
+      listeners.delete(listen)
+    }
+  }, stored)
+  return [theme, setTheme]
 }

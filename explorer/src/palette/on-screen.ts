@@ -1,0 +1,98 @@
+import type { Command } from './command'
+
+// What can be pressed on the screen is what the palette offers of it: nothing is listed twice
+// in the program, and nothing is forgotten.
+
+const pressable = 'button, a[href], summary, input[type=checkbox], input[type=radio], select'
+
+/** What the palette offers by itself, and rows of data. */
+const elsewhere = '[role=row]:not(:has([role=columnheader])), [role=listbox], .top, dialog'
+
+/** What stands around several things, and says what they are about. */
+const around = 'section, nav, fieldset, [role=group], [role=radiogroup], [role=tablist]'
+
+/** textOf is what an element says to who hears it, without keys. */
+function textOf(node: Node): string {
+  if (node.nodeType === Node.TEXT_NODE) return node.textContent ?? ''
+  if (!(node instanceof Element) || node.matches('[aria-hidden=true], svg, kbd, select')) return ''
+  return [...node.childNodes].map(textOf).join(' ')
+}
+
+const tidy = (text: string) => text.replace(/\s+/g, ' ').trim()
+
+/** labelOf is the name of an element. */
+function labelOf(element: Element): string {
+  const by = element.getAttribute('aria-labelledby')
+  const elements = by?.split(' ').flatMap((id) => document.getElementById(id) ?? [])
+  if (elements && elements.length > 0) return tidy(elements.map(textOf).join(' '))
+  const label = element.getAttribute('aria-label')
+  if (label) return tidy(label)
+  const labels = element instanceof HTMLInputElement || element instanceof HTMLSelectElement ? element.labels : null
+  return tidy(labels?.[0] ? textOf(labels[0]) : textOf(element))
+}
+
+/** placeOf says what an element is about, beside its own name. */
+function placeOf(element: Element): string {
+  const menu = element.closest('[popover]')
+  const opener = menu && document.querySelector(`[popovertarget="${menu.id}"]`)
+  if (opener) return labelOf(opener)
+  const place = element.parentElement?.closest(around)
+  if (!place) return ''
+  const legend = place.querySelector(':scope > legend')
+  if (legend) return tidy(textOf(legend))
+  return place.hasAttribute('aria-label') || place.hasAttribute('aria-labelledby') ? labelOf(place) : ''
+}
+
+const isCurrent = (element: Element) =>
+  (element.getAttribute('aria-current') ?? 'false') !== 'false' || element.getAttribute('aria-selected') === 'true'
+
+function isThere(element: Element): boolean {
+  if (element.closest(elsewhere) || element.closest('[inert], [aria-hidden=true]')) return false
+  if (element.matches(':disabled, [aria-disabled=true]') || isCurrent(element)) return false
+  // What a closed menu has can be chosen all the same.
+  return element.closest('[popover]') !== null || element.checkVisibility()
+}
+
+/** How many are shown before one types. */
+const most = 10
+
+/** weight orders what is there: the record, then what the screen is about, then all around it. */
+const weight = (element: Element) => (element.closest('.drawer') ? 0 : element.closest('main') ? 1 : 2)
+
+/** onScreen lists what can be pressed on the screen. Prices are in the names, as they are there. */
+export function onScreen(root: ParentNode = document): Command[] {
+  const commands: Command[] = []
+  const elements = [...root.querySelectorAll<HTMLElement>(pressable)].filter(isThere)
+  for (const element of elements.sort((a, b) => weight(a) - weight(b))) {
+    const name = labelOf(element)
+    if (element instanceof HTMLSelectElement) {
+      for (const option of element.options) {
+        if (!option.selected) add(option.text, name || placeOf(element), () => choose(element, option.value))
+      }
+      continue
+    }
+    const chosen = element instanceof HTMLInputElement && element.checked
+    if (chosen && element.type === 'radio') continue
+    add(chosen ? `${name}: no longer` : name, placeOf(element), () => press(element), element.closest('.rail') !== null)
+  }
+  return commands
+
+  // Filters are many: they are found by what one types, and so is what is less at hand.
+  function add(name: string, place: string, run: () => void, filter = false) {
+    if (!name) return
+    const id = `screen ${commands.length}`
+    const hidden = filter || commands.filter((c) => !c.hidden).length >= most
+    commands.push({ id, group: 'On this screen', name, ...(place && place !== name ? { place } : {}), hidden, run })
+  }
+}
+
+/** press is a click where the element still is. */
+function press(element: HTMLElement) {
+  element.focus()
+  element.click()
+}
+
+function choose(select: HTMLSelectElement, value: string) {
+  select.value = value
+  select.dispatchEvent(new Event('change', { bubbles: true }))
+}

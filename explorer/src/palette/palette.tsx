@@ -1,0 +1,124 @@
+import './palette.css'
+import { Search } from 'lucide-react'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import type { ScreenProps } from '../shell/screens'
+import { found, step, type Command } from './command'
+import { useCommands } from './use-commands'
+
+/** Palette finds everything that can be done by its name, and does it. */
+export default function Palette({ onClose, ...props }: ScreenProps & { onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const list = useId()
+  const [typed, setTyped] = useState('')
+  // The one that Enter runs, by its id: what comes later does not move the choice.
+  const [active, setActive] = useState<string>()
+  const commands = found(typed, useCommands(props, typed))
+  const at = Math.max(
+    commands.findIndex((c) => c.id === active),
+    0,
+  )
+  const current = commands[at]
+  const optionID = (c: Command) => `${list}-${commands.indexOf(c)}`
+  useLayoutEffect(() => {
+    const shown = dialog.current
+    shown?.showModal()
+    return () => shown?.close()
+  }, [])
+  const currentID = current && optionID(current)
+  useEffect(() => {
+    if (currentID !== undefined) document.getElementById(currentID)?.scrollIntoView({ block: 'nearest' })
+  }, [currentID])
+  const run = (command: Command) => {
+    onClose()
+    // The focus is back where it was by then.
+    requestAnimationFrame(command.run)
+  }
+  return (
+    <dialog
+      ref={dialog}
+      className="sheet palette"
+      aria-label="Everything by its name"
+      onClose={onClose}
+      onClick={(e) => {
+        if (e.target === e.currentTarget) onClose()
+      }}
+    >
+      <div className="palette-box">
+        <Search size={16} aria-hidden />
+        <input
+          type="text"
+          role="combobox"
+          aria-label="What to do or where to go"
+          aria-expanded="true"
+          aria-controls={list}
+          aria-activedescendant={currentID}
+          aria-autocomplete="list"
+          placeholder="What to do or where to go"
+          autoComplete="off"
+          spellCheck={false}
+          enterKeyHint="go"
+          maxLength={100}
+          value={typed}
+          onChange={(e) => {
+            setTyped(e.target.value)
+            setActive(undefined)
+          }}
+          onKeyDown={(e) => {
+            if (e.nativeEvent.isComposing) return
+            const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[e.key]
+            if (by !== undefined) {
+              const to = Math.abs(by) === 1 ? step(commands.length, at, by) : at + by
+              setActive(commands[Math.min(Math.max(to, 0), commands.length - 1)]?.id)
+            } else if (e.key === 'Enter' && current) run(current)
+            else return
+            e.preventDefault()
+          }}
+        />
+        <kbd aria-hidden="true">Esc</kbd>
+      </div>
+      {/* The box keeps the focus. */}
+      <div id={list} role="listbox" aria-label="Commands" onMouseDown={(e) => e.preventDefault()}>
+        {grouped(commands, typed).map(([heading, some]) => (
+          <div key={heading} role="group" aria-label={heading}>
+            {typed.trim() === '' && (
+              <div className="heading" role="presentation">
+                {heading}
+              </div>
+            )}
+            {some.map((c) => (
+              <div
+                key={c.id}
+                id={optionID(c)}
+                role="option"
+                aria-selected={c === current}
+                onMouseMove={() => setActive(c.id)}
+                onClick={() => run(c)}
+              >
+                {c.place !== undefined && <bdi className="place">{c.place}</bdi>}
+                <bdi className="name">{c.name}</bdi>
+                {typed.trim() !== '' && <span className="group">{c.group}</span>}
+                {c.keys !== undefined && <kbd>{c.keys}</kbd>}
+              </div>
+            ))}
+          </div>
+        ))}
+      </div>
+      {commands.length === 0 && (
+        <p className="nothing">
+          Nothing here is called that. For records close this with <kbd>Esc</kbd> and press <kbd>/</kbd>.
+        </p>
+      )}
+      <p className="sr" role="status">
+        {`${commands.length} found`}
+      </p>
+    </dialog>
+  )
+}
+
+/** grouped are the commands by their group; of what one types the best are together. */
+function grouped(commands: Command[], typed: string): [string, Command[]][] {
+  if (typed.trim() !== '') return commands.length > 0 ? [['Found', commands]] : []
+  const by = new Map<string, Command[]>()
+  for (const c of commands) by.set(c.group, [...(by.get(c.group) ?? []), c])
+  return [...by]
+}

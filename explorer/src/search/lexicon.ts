@@ -1,0 +1,40 @@
+import type { Descriptor } from '../api/queries'
+import { capital, type Dataset } from '../datasets'
+import { isExact } from './conditions'
+import type { KindOf } from './state'
+
+/** Lexicon says what fields and values are, of what can be searched. */
+export interface Lexicon {
+  nameOf: (dataset: Dataset) => string
+  descriptorOf: (dataset: Dataset, key: string) => Descriptor | undefined
+  kindOf: KindOf
+  /** valueLabel is what people call a value; of a record that an id names, what names has. */
+  valueLabel: (dataset: Dataset, key: string, value: string, names: Record<string, string>) => string
+}
+
+/**
+ * lexiconOf reads the descriptors. Book and Views are searched by what the workspace says of a
+ * dataset, too, but not what is related to their records.
+ */
+export function lexiconOf(descriptors: readonly Descriptor[], ours: Dataset | undefined): Lexicon {
+  const index = new Map(descriptors.map((d) => [`${d.dataset}.${d.key}`, d]))
+  const nameOf = (dataset: Dataset) => (dataset === ours ? `workspace_${dataset}` : dataset)
+  const descriptorOf = (dataset: Dataset, key: string) => index.get(`${nameOf(dataset)}.${key}`)
+  const kindOf: KindOf = (dataset, key) => {
+    const kind = descriptorOf(dataset, key)?.kind
+    if (kind === 'enum' || (kind && isExact(key))) return 'values'
+    if (kind === 'geo') return 'place'
+    return kind === 'text' && /_ids?$/.test(key) ? 'id' : kind
+  }
+  return {
+    nameOf,
+    descriptorOf,
+    kindOf,
+    valueLabel: (dataset, key, value, names) => {
+      if (kindOf(dataset, key) === 'id') return names[value] ?? `${value.slice(0, 8)}…`
+      const known = descriptorOf(dataset, key)?.values ?? []
+      const folded = value.toLowerCase()
+      return known.find((v) => v.value.toLowerCase() === folded)?.label ?? capital(value.replaceAll('_', ' '))
+    },
+  }
+}
