@@ -51,7 +51,7 @@ func (w *world) holds(t *testing.T) {
 		Favorites:   views.NewFavorites(store),
 		Alerts:      &alerts.Alerts{Store: store},
 	}
-	w.server.Records = &records.Records{Searcher: engine, Faceter: engine, Freshness: p, Overlays: store, Views: store}
+	w.server.Records = &records.Records{Searcher: engine, Faceter: engine, Matcher: engine, Freshness: p, Overlays: store, Views: store}
 }
 
 // emptyIndices and viewIndices are the global indices of tests that only read them: an

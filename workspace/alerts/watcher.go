@@ -25,9 +25,9 @@ import (
 const (
 	// interval is how often a Watcher looks.
 	interval = time.Second
-	// pageOfChanges is how many changes are compared at once: the records of a page are
-	// conditions of one search.
-	pageOfChanges = 10_000
+	// pageOfChanges is how many changes are compared at once, recordsAtOnce how many records
+	// and definitionsAtOnce how many definitions one search compares.
+	pageOfChanges, recordsAtOnce, definitionsAtOnce = 10_000, 10_000, 100
 	// pageOfMatches is how many records a search returns.
 	pageOfMatches = 1000
 	// rest is how long a View rests before it is looked at again.
@@ -68,13 +68,14 @@ type Step struct {
 type Watches interface {
 	// WatchedViews are the Views with alerts of all workspaces.
 	WatchedViews(ctx context.Context) ([]Watched, error)
-	// KnownMatches are the records that are known to match; ok is false if the row has
-	// another version.
-	KnownMatches(ctx context.Context, w Watched) (known Set, ok bool, err error)
+	// KnownMatches are the records that are known to match each of some Views. A row with
+	// another version has nil.
+	KnownMatches(ctx context.Context, all []Watched) ([]Set, error)
 	// StepWatched stores a step in one transaction. It stores nothing if the row has
 	// another version or the View another definition, or is gone.
 	StepWatched(ctx context.Context, w Watched, s Step, now time.Time) error
-	// MoveWatched moves Views past a part of the feed that changed nothing for them.
+	// MoveWatched moves Views past a part of the feed that changed nothing for them, as
+	// StepWatched would.
 	MoveWatched(ctx context.Context, all []Watched, to changes.Position) error
 	// TidyWatched deletes Views without alerts, and entries before a time.
 	TidyWatched(ctx context.Context, before time.Time) error
@@ -91,6 +92,8 @@ type Feed interface {
 // Searcher searches Views. *records.Records implements it.
 type Searcher interface {
 	SearchView(ctx context.Context, v views.View, q query.Query) (query.Page, error)
+	// MatchingViews returns for each View of a dataset which of some records match it.
+	MatchingViews(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error)
 }
 
 // Watcher makes the entries of alerts. Any number of servers may have one: a step that
@@ -106,6 +109,8 @@ type Watcher struct {
 	// Ran, when not nil, receives the outcome of each look: "ok" or "failed".
 	Ran func(outcome string)
 	Log *slog.Logger
+	// MaxMatches is how many records may match a View; 0 is the constant MaxMatches.
+	MaxMatches int
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 
@@ -191,17 +196,19 @@ func (w *Watcher) begin(ctx context.Context, v Watched, now time.Time) error {
 		s.State, s.Known = Resting, Set{}
 		return w.Watches.StepWatched(ctx, v, s, now)
 	}
-	ids, err := w.matching(ctx, v.View, nil, MaxMatches+1)
+	ids, err := w.matching(ctx, v.View, w.most()+1)
 	switch {
 	case err != nil:
 		return err
-	case len(ids) > MaxMatches:
+	case len(ids) > w.most():
 		s.State, s.Known = Resting, Set{}
 	default:
 		s.Known = Of(ids...)
 	}
 	return w.Watches.StepWatched(ctx, v, s, now)
 }
+
+func (w *Watcher) most() int { return cmp.Or(w.MaxMatches, MaxMatches) }
 
 // follow compares Views of one dataset and one place with the part of the feed that
 // follows.
@@ -222,67 +229,121 @@ func (w *Watcher) follow(ctx context.Context, all []Watched, now time.Time) erro
 	return w.compare(ctx, all, page, now) // the rest is for the next look
 }
 
-// compare makes the entries of a page of changes. Equal definitions are searched for once.
+// compare makes the entries of a page of changes.
 func (w *Watcher) compare(ctx context.Context, all []Watched, page changes.Page, now time.Time) error {
 	if len(page.Entries) == 0 {
 		return w.Watches.MoveWatched(ctx, all, page.Next)
 	}
-	among := Set{}
-	for _, e := range page.Entries {
-		among[e.ID] = true
-		if e.Op == changes.Merge {
-			among[e.Into] = true
-		}
-	}
-	candidates := among.Sorted()
-	slices.SortStableFunc(all, func(a, b Watched) int { return cmp.Compare(asOne(a), asOne(b)) })
+	p := partOf(page)
+	// Views with one definition match the same records.
+	slices.SortStableFunc(all, func(a, b Watched) int { return bytes.Compare(a.Definition, b.Definition) })
 	var failed error
-	var found Set
-	for i, v := range all {
-		if i == 0 || asOne(v) != asOne(all[i-1]) || found == nil {
-			ids, err := w.matching(ctx, v.View, candidates, len(candidates))
-			if err != nil {
-				failed, found = errors.Join(failed, err), nil
-				continue
+	for len(all) > 0 {
+		n, definitions := 0, 0
+		for ; n < len(all) && definitions <= definitionsAtOnce; n++ {
+			if n == 0 || !bytes.Equal(all[n].Definition, all[n-1].Definition) {
+				if definitions == definitionsAtOnce {
+					break
+				}
+				definitions++
 			}
-			found = Of(ids...)
 		}
-		failed = errors.Join(failed, w.step(ctx, v, page, among, found, now))
+		failed = errors.Join(failed, w.compareSome(ctx, all[:n], p, now))
+		all = all[n:]
 	}
 	return failed
 }
 
-// asOne is equal for Views of one dataset that match the same records. Contacts match that
-// a workspace holds, so their Views do so in one workspace.
-func asOne(w Watched) string {
-	if w.View.Dataset == query.Contacts {
-		return w.View.Workspace.String() + string(w.Definition)
-	}
-	return string(w.Definition)
+// part is a part of the feed.
+type part struct {
+	next changes.Position
+	// among are the records of its changes, in order, also those that others became.
+	among  []uuid.UUID
+	merges []changes.Entry
 }
 
-// step compares what is known of a View with what matches of the records of a page.
-func (w *Watcher) step(ctx context.Context, v Watched, page changes.Page, among, found Set, now time.Time) error {
-	known, ok, err := w.Watches.KnownMatches(ctx, v)
-	if err != nil || !ok {
+func partOf(page changes.Page) part {
+	p, among := part{next: page.Next}, Set{}
+	for _, e := range page.Entries {
+		among[e.ID] = true
+		if e.Op == changes.Merge {
+			among[e.Into] = true
+			p.merges = append(p.merges, e)
+		}
+	}
+	p.among = among.Sorted()
+	return p
+}
+
+// compareSome compares Views, in the order of their definitions. A View that cannot be searched
+// for does not hold up the others.
+func (w *Watcher) compareSome(ctx context.Context, all []Watched, p part, now time.Time) error {
+	var distinct []views.View
+	of := make([]int, len(all)) // positions in distinct
+	for i, v := range all {
+		if i == 0 || !bytes.Equal(v.Definition, all[i-1].Definition) {
+			distinct = append(distinct, v.View)
+		}
+		of[i] = len(distinct) - 1
+	}
+	found, err := w.among(ctx, distinct, p.among)
+	switch {
+	case err != nil && len(distinct) > 1 && fault.CodeOf(err) == fault.InvalidInput:
+		half := slices.Index(of, len(distinct)/2)
+		return errors.Join(w.compareSome(ctx, all[:half], p, now), w.compareSome(ctx, all[half:], p, now))
+	case err != nil:
 		return err
 	}
-	s := Step{State: Watching, Through: page.Next}
-	s.Known, s.Told = advance(known, page.Entries, among, found)
-	if len(s.Known) > MaxMatches {
-		s = Step{State: Resting, Through: page.Next, Known: Set{}, Whole: true}
+	known, err := w.Watches.KnownMatches(ctx, all)
+	if err != nil {
+		return err
 	}
-	return w.Watches.StepWatched(ctx, v, s, now)
+	var same []Watched // nothing changed for them
+	var failed error
+	for i, v := range all {
+		if known[i] == nil {
+			continue // another server was faster
+		}
+		s := Step{State: Watching, Through: p.next}
+		s.Known, s.Told = advance(known[i], p, found[of[i]])
+		if s.Known == nil {
+			same = append(same, v)
+			continue
+		}
+		if len(s.Known) > w.most() {
+			s = Step{State: Resting, Through: p.next, Known: Set{}, Whole: true}
+		}
+		failed = errors.Join(failed, w.Watches.StepWatched(ctx, v, s, now))
+	}
+	if len(same) > 0 {
+		failed = errors.Join(failed, w.Watches.MoveWatched(ctx, same, p.next))
+	}
+	return failed
 }
 
-// advance is what is known after changes, nil if it stays the same, and what is told of
-// them. among are the records of the changes and found those of them that match. A record
-// that another became inherits that it is known.
-func advance(known Set, entries []changes.Entry, among, found Set) (after Set, told []uuid.UUID) {
+// among returns for each View which of some records match it, in order.
+func (w *Watcher) among(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error) {
+	found := make([][]uuid.UUID, len(vs))
+	for some := range slices.Chunk(among, recordsAtOnce) {
+		matches, err := w.Search.MatchingViews(ctx, vs, some)
+		if err != nil {
+			return nil, err
+		}
+		for i := range matches {
+			found[i] = append(found[i], matches[i]...)
+		}
+	}
+	return found, nil
+}
+
+// advance is what is known after a part of the feed, nil if it stays the same, and what is
+// told of it. found are those of its records that match, in order. A record that another
+// became inherits that it is known.
+func advance(known Set, p part, found []uuid.UUID) (after Set, told []uuid.UUID) {
 	changed := false
 	inherits := func() (more bool) {
-		for _, e := range entries {
-			if e.Op == changes.Merge && known[e.ID] && !known[e.Into] {
+		for _, e := range p.merges {
+			if known[e.ID] && !known[e.Into] {
 				known[e.Into], changed, more = true, true, true
 			}
 		}
@@ -290,14 +351,17 @@ func advance(known Set, entries []changes.Entry, among, found Set) (after Set, t
 	}
 	for inherits() { // of records that became others that became others
 	}
-	for _, id := range among.Sorted() {
-		switch {
-		case found[id] && !known[id]:
-			known[id], changed = true, true
-			told = append(told, id)
-		case !found[id] && known[id]:
+	matches := Of(found...)
+	for _, id := range p.among {
+		if known[id] && !matches[id] {
 			delete(known, id)
 			changed = true
+		}
+	}
+	for _, id := range found {
+		if !known[id] {
+			known[id], changed = true, true
+			told = append(told, id)
 		}
 	}
 	if !changed {
@@ -306,21 +370,12 @@ func advance(known Set, entries []changes.Entry, among, found Set) (after Set, t
 	return known, told
 }
 
-// matching returns records that match a View, at most limit: of some, or of all if among
-// is nil.
-func (w *Watcher) matching(ctx context.Context, v views.View, among []uuid.UUID, limit int) (ids []uuid.UUID, err error) {
+// matching returns records that match a View, at most limit.
+func (w *Watcher) matching(ctx context.Context, v views.View, limit int) (ids []uuid.UUID, err error) {
 	// Addresses are not searched: that one is there would tell for nothing.
 	q := query.Query{
 		Dataset: v.Dataset, Base: query.Base{Kind: query.View}, Sort: query.DefaultSort(v.Dataset),
-		Limit: min(limit, pageOfMatches), WithoutPrivate: true,
-	}
-	if among != nil {
-		id, _ := query.FieldNamed(v.Dataset, "id")
-		texts := make([]string, len(among))
-		for i, one := range among {
-			texts[i] = one.String()
-		}
-		q.Where = query.All{query.Terms{Field: &id, Values: texts}}
+		Limit: pageOfMatches, WithoutPrivate: true,
 	}
 	for more := true; more && len(ids) < limit; more = q.After != "" {
 		page, err := w.Search.SearchView(ctx, v, q)

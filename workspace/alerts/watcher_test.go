@@ -86,7 +86,7 @@ func newWorld(t testing.TB) *world {
 	w.alerts = &alerts.Alerts{Store: w.store}
 	w.killer = &killer{System: w.system}
 	w.watcher = &alerts.Watcher{
-		Watches: w.killer, Feed: w.store, Search: &records.Records{Searcher: w.engine, Overlays: w.store, Views: w.store},
+		Watches: w.killer, Feed: w.store, Search: &records.Records{Searcher: w.engine, Matcher: w.engine, Overlays: w.store, Views: w.store},
 		Log: slog.New(slog.DiscardHandler),
 	}
 	w.directory = people.NewDirectory(w.system, nil)
@@ -300,7 +300,7 @@ func TestEntriesEqualModel(t *testing.T) {
 	}
 	var said []string
 	for step := range steps {
-		action := r.IntN(8)
+		action := r.IntN(11)
 		said = append(said, fmt.Sprint("step ", step, " action ", action))
 		switch action {
 		case 0, 1, 2, 3: // a delta, perhaps applied twice
@@ -321,14 +321,16 @@ func TestEntriesEqualModel(t *testing.T) {
 				w.look(t)
 				w.apply(t, texts...)
 			}
-		case 4: // a merge: what became of a known record is known
+		case 4, 8, 9, 10: // a merge: what became of a known record is known
 			there := slices.Sorted(maps.Keys(present))
 			if len(there) < 2 {
 				continue
 			}
 			r.Shuffle(len(there), func(i, j int) { there[i], there[j] = there[j], there[i] })
 			old, into := there[0], there[1]
-			w.apply(t, fmt.Sprintf(`{"id":"%s","merged_into":"%s"}`, account(old), account(into)))
+			// The survivor matches other Views from now on, perhaps those of the other.
+			present[into] = cities[r.IntN(len(cities))]
+			w.apply(t, fmt.Sprintf(`{"id":"%s","merged_into":"%s"}`, account(old), account(into)), line(into, present[into]))
 			delete(present, old)
 			for _, m := range all {
 				m.known[into] = m.known[into] || m.known[old]
@@ -466,4 +468,62 @@ func TestAlertsOfPeople(t *testing.T) {
 	if list, err := w.alerts.List(t.Context(), in, a.user, 10, 0); err != nil || len(list) != 0 {
 		t.Errorf("alerts on a View that is gone: %v, %v", list, err)
 	}
+}
+
+// An entry of many records names the first; beyond the most that may match, an alert rests
+// for an hour.
+func TestManyMatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := time.Now()
+	w.watcher.MaxMatches, w.watcher.Now = 700, func() time.Time { return now }
+	look := func() { t.Helper(); fatal(t, w.watcher.Look(t.Context())) }
+	lines := func(from, to int, city string) (all []string) {
+		for n := from; n < to; n++ {
+			all = append(all, line(n, city))
+		}
+		return all
+	}
+	p := w.person(t, w.workspace(t))
+	w.load(t, line(0, "Calgary"))
+	v, err := w.view(t, p.in, nil, "Calgary")
+	fatal(t, err)
+	_, err = w.alerts.Add(t.Context(), p.in, p.user, v.ID)
+	fatal(t, err)
+	look()
+	check := func(what string, state alerts.State, counts ...int) []alerts.Entry {
+		t.Helper()
+		list, err := w.alerts.List(t.Context(), p.in, p.user, 10, 0)
+		fatal(t, err)
+		entries, err := w.alerts.Entries(t.Context(), p.in, p.user, nil, 10, 0)
+		fatal(t, err)
+		var got []int
+		for _, e := range slices.Backward(entries) {
+			got = append(got, e.Count)
+		}
+		if diff := gocmp.Diff(counts, got); diff != "" || list[0].State != state {
+			t.Errorf("%s: %s, entries (-want +got):\n%s", what, list[0].State, diff)
+		}
+		return entries
+	}
+	w.apply(t, lines(1, 601, "Calgary")...)
+	look()
+	entries := check("600 records", alerts.Watching, 600)
+	if records := entries[0].Records; len(records) != alerts.MaxIDs || !slices.IsSortedFunc(records, func(a, b uuid.UUID) int {
+		return strings.Compare(a.String(), b.String())
+	}) {
+		t.Errorf("%d of 600 records are named", len(records))
+	}
+	w.apply(t, lines(601, 750, "Calgary")...)
+	look()
+	check("750 records", alerts.Resting, 600)
+	w.apply(t, lines(100, 750, "Banff")...)
+	look()
+	check("within the hour", alerts.Resting, 600)
+	now = now.Add(time.Hour)
+	look()
+	check("after an hour, what matches then is known", alerts.Watching, 600)
+	w.apply(t, line(800, "Calgary"))
+	look()
+	check("and one more", alerts.Watching, 600, 1)
 }

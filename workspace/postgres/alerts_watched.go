@@ -31,17 +31,23 @@ func (s *System) WatchedViews(ctx context.Context) ([]alerts.Watched, error) {
 }
 
 // KnownMatches implements alerts.Watches.
-func (s *System) KnownMatches(ctx context.Context, w alerts.Watched) (known alerts.Set, ok bool, err error) {
+func (s *System) KnownMatches(ctx context.Context, all []alerts.Watched) ([]alerts.Set, error) {
+	workspaces, ids, versions := watchedArgs(all)
+	known := make([]alerts.Set, len(all))
+	rows, err := s.pool.Query(ctx, `
+		SELECT o.position, w.matched
+		FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) WITH ORDINALITY AS o (workspace_id, view_id, version, position)
+		JOIN watched_views w USING (workspace_id, view_id, version)`, workspaces, ids, versions)
+	if err != nil {
+		return nil, toFault(err)
+	}
+	var position int
 	var packed []byte
-	err = s.pool.QueryRow(ctx, `SELECT matched FROM watched_views WHERE workspace_id = $1 AND view_id = $2 AND version = $3`,
-		arg(w.View.Workspace), arg(w.View.ID), w.Version).Scan(&packed)
-	if noRows(err) {
-		return nil, false, nil
-	}
-	if err == nil {
-		known, err = alerts.Unpack(packed)
-	}
-	return known, err == nil, toFault(err)
+	_, err = pgx.ForEachRow(rows, []any{&position, &packed}, func() (err error) {
+		known[position-1], err = alerts.Unpack(packed)
+		return err
+	})
+	return known, toFault(err)
 }
 
 // StepWatched implements alerts.Watches. What is known, the place in the feed and the entry
@@ -82,16 +88,22 @@ func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.
 
 // MoveWatched implements alerts.Watches.
 func (s *System) MoveWatched(ctx context.Context, all []alerts.Watched, to changes.Position) error {
-	workspaces, ids, versions := make([]uuid.UUID, len(all)), make([]uuid.UUID, len(all)), make([]int64, len(all))
-	for i, w := range all {
-		workspaces[i], ids[i], versions[i] = arg(w.View.Workspace), arg(w.View.ID), w.Version
-	}
+	workspaces, ids, versions := watchedArgs(all)
 	_, err := s.pool.Exec(ctx, `
 		UPDATE watched_views w SET version = w.version + 1, publication = $4, seq = $5
 		FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS o (workspace_id, view_id, version)
 		WHERE w.workspace_id = o.workspace_id AND w.view_id = o.view_id AND w.version = o.version`,
 		workspaces, ids, versions, to.Publication, to.Seq)
 	return toFault(err)
+}
+
+// watchedArgs name rows and their versions.
+func watchedArgs(all []alerts.Watched) (workspaces, ids []uuid.UUID, versions []int64) {
+	workspaces, ids, versions = make([]uuid.UUID, len(all)), make([]uuid.UUID, len(all)), make([]int64, len(all))
+	for i, w := range all {
+		workspaces[i], ids[i], versions[i] = arg(w.View.Workspace), arg(w.View.ID), w.Version
+	}
+	return workspaces, ids, versions
 }
 
 // TidyWatched implements alerts.Watches.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -28,6 +29,12 @@ type Searcher interface {
 	// SearchMerged finds what either of two searches finds. countOnly finds what
 	// only the second one finds, and is counted.
 	SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error)
+}
+
+// Matcher finds out of some global records those that each of several searches finds.
+// *search.Engine implements it.
+type Matcher interface {
+	Matching(ctx context.Context, d query.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error)
 }
 
 // Freshness makes the workspace's writes visible to searches of held records.
@@ -53,6 +60,7 @@ type Overlays interface {
 type Records struct {
 	Searcher  Searcher
 	Faceter   Faceter
+	Matcher   Matcher
 	Freshness Freshness
 	Overlays  Overlays
 	Views     Views
@@ -76,6 +84,27 @@ func (r *Records) SearchView(ctx context.Context, v views.View, request query.Qu
 		rows: book.LayoutOf(v.Dataset, query.ViewRow, request.Fields),
 	}
 	return r.search(ctx, s)
+}
+
+// MatchingViews returns for each of several Dynamic Views of a dataset which of some global
+// records match it, in the order of their ids. E-mail addresses are not searched. A View whose
+// plan searches records that a workspace holds is an error.
+func (r *Records) MatchingViews(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error) {
+	searches := make([]query.Query, len(vs))
+	for i, v := range vs {
+		plan, err := join.View(v, query.Query{Dataset: v.Dataset, WithoutPrivate: true}, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(plan.Searches) != 1 || plan.Held() {
+			return nil, fault.New(fault.Internal, "the View %s does not search global records alone", v.ID)
+		}
+		searches[i] = plan.Searches[0]
+	}
+	if len(vs) == 0 {
+		return nil, nil
+	}
+	return r.Matcher.Matching(ctx, vs[0].Dataset, among, searches)
 }
 
 // Merged reports whether a search of a View merges two.

@@ -94,7 +94,7 @@ func wireHeld(
 		Favorites:   views.NewFavorites(store),
 		Alerts:      &alerts.Alerts{Store: store, Now: now},
 	}
-	s.Records = &records.Records{Searcher: engine, Faceter: engine, Freshness: projector, Overlays: store, Views: store}
-	unhurried = &records.Records{Searcher: global, Faceter: global, Freshness: projector, Overlays: store, Views: store}
+	s.Records = &records.Records{Searcher: engine, Faceter: engine, Matcher: engine, Freshness: projector, Overlays: store, Views: store}
+	unhurried = &records.Records{Searcher: global, Faceter: global, Matcher: global, Freshness: projector, Overlays: store, Views: store}
 	return inBackground(projector.Sweep, log), projector.Close, unhurried
 }

@@ -1,0 +1,162 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+const (
+	// MaxMatching is how many records and MaxMatchingSearches how many searches one call of
+	// Matching takes.
+	MaxMatching, MaxMatchingSearches = 10_000, 100
+	// matchesInAnswer bounds the ids in an answer: Elasticsearch returns at most 65,536
+	// buckets.
+	matchesInAnswer = 50_000
+)
+
+// Matching returns for each search which of some records it finds, in the order of their
+// ids. All searches are of global records of d. They run in one request, in which each is a
+// filter on the records, and in as many more as the answer needs. Their texts, sorts
+// and pages do not count: a text is a condition, as where nothing is charged. Errors: those of
+// Search; InvalidInput if one of the searches has too many terms.
+func (e *Engine) Matching(ctx context.Context, d query.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error) {
+	found := make([][]uuid.UUID, len(searches))
+	if len(among) == 0 || len(searches) == 0 {
+		return found, nil
+	}
+	if len(among) > MaxMatching || len(searches) > MaxMatchingSearches {
+		return nil, fault.New(fault.Internal, "%d searches among %d records", len(searches), len(among))
+	}
+	for _, q := range searches {
+		if q.Held || q.Dataset != d {
+			return nil, fault.New(fault.Internal, "a search of %s is not one of global %s", q.Dataset, d)
+		}
+	}
+	return inFoldings(ctx, e, false, searches, func(folded []query.Query) ([][]uuid.UUID, error) {
+		return e.matchingIn(ctx, d, among, folded)
+	})
+}
+
+func (e *Engine) matchingIn(ctx context.Context, d query.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error) {
+	searches, err := e.prepared(ctx, true, searches...)
+	if err != nil {
+		return nil, err
+	}
+	m := matching{dataset: d, among: make([]string, len(among)), searches: searches}
+	for i, id := range among {
+		m.among[i] = id.String()
+	}
+	all := make([]int, len(searches))
+	for i := range all {
+		all[i] = i
+	}
+	counts, err := m.ask(ctx, e, all, false)
+	if err != nil {
+		return nil, err
+	}
+	found := make([][]uuid.UUID, len(searches))
+	var some []int // have matches
+	for i, c := range counts {
+		if c.count > 0 {
+			some = append(some, i)
+		}
+	}
+	for len(some) > 0 {
+		n, sum := 0, 0
+		for n < len(some) && (n == 0 || sum+counts[some[n]].count <= matchesInAnswer) {
+			sum += counts[some[n]].count
+			n++
+		}
+		answers, err := m.ask(ctx, e, some[:n], true)
+		if err != nil {
+			return nil, err
+		}
+		for i, a := range answers {
+			found[some[i]] = a.ids
+		}
+		some = some[n:]
+	}
+	return found, nil
+}
+
+// matching are searches among records.
+type matching struct {
+	dataset  query.Dataset
+	among    []string
+	searches []query.Query
+}
+
+// matches are how many records a search finds, and which.
+type matches struct {
+	count int
+	ids   []uuid.UUID
+}
+
+// ask runs some of the searches, at positions.
+func (m matching) ask(ctx context.Context, e *Engine, positions []int, withIDs bool) ([]matches, error) {
+	res, err := e.search(ctx, e.global(m.dataset, m.compile(positions, withIDs)), "")
+	if err != nil {
+		return nil, err
+	}
+	var answers map[string]struct {
+		Count *int `json:"doc_count"`
+		IDs   struct {
+			Buckets []struct {
+				Key uuid.UUID `json:"key"`
+			} `json:"buckets"`
+			Other int `json:"sum_other_doc_count"`
+		} `json:"ids"`
+	}
+	if len(res.aggregations) == 0 {
+		return nil, errNoMatches()
+	}
+	if err := unmarshal(res.aggregations, &answers); err != nil {
+		return nil, err
+	}
+	all := make([]matches, len(positions))
+	for i, position := range positions {
+		a := answers[strconv.Itoa(position)]
+		if a.Count == nil || a.IDs.Other > 0 {
+			return nil, errNoMatches()
+		}
+		all[i].count = *a.Count
+		for _, b := range a.IDs.Buckets {
+			all[i].ids = append(all[i].ids, b.Key)
+		}
+		slices.SortFunc(all[i].ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	}
+	return all, nil
+}
+
+func errNoMatches() error {
+	return fault.BackendUnavailable(errors.New("a search among records without its matches"), "elasticsearch")
+}
+
+// compile is the body of a search of the records with an aggregation for each search.
+func (m matching) compile(positions []int, withIDs bool) []byte {
+	id, _ := query.FieldNamed(m.dataset, "id")
+	c := newCompiler(40 * len(m.among))
+	c.raw(`{"size":0,"track_total_hits":false,"query":{"bool":{"filter":[`)
+	query.Terms{Field: &id, Values: m.among}.Accept(c)
+	c.raw(`]}},"aggs":{`)
+	for _, position := range positions {
+		q := m.searches[position]
+		q.CountOnly, q.WithoutPrivate = true, true
+		c.text(strconv.Itoa(position)).raw(`:{"filter":`).condition(q, nil)
+		if withIDs {
+			// Global ordinals of all ids would be made anew after each change.
+			c.raw(`,"aggs":{"ids":{"terms":{"field":"id","execution_hint":"map","size":`).integer(len(m.among)).raw(`}}}`)
+		}
+		c.raw(`},`)
+	}
+	c.closeList().raw(`}}`)
+	return c.b
+}

@@ -1,0 +1,173 @@
+package search_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+)
+
+func parsed(t interface{ Fatalf(string, ...any) }, d query.Dataset, body string) query.Query {
+	v, issues := input.Decode([]byte(body))
+	q, err := query.Parse(v, d, query.Base{Kind: query.Data})
+	if len(issues) > 0 || err != nil {
+		t.Fatalf("%s: %v %v", body, issues, err)
+	}
+	return q
+}
+
+// TestMatchingFindsWhatTheModelFinds draws several requests at once and some records, and
+// compares with an evaluation in memory.
+func TestMatchingFindsWhatTheModelFinds(t *testing.T) {
+	t.Parallel()
+	w, model := searchtest.ModelWorld(t, 60)
+	e, x := newEngine(t)
+	x.Load(t, w)
+	for _, d := range []query.Dataset{query.Accounts, query.Projects} {
+		all, some := 0, 0
+		searchtest.CheckAll(t, func(r *rapid.T) {
+			random := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(r, "among")))
+			among := map[string]bool{}
+			var ids []uuid.UUID
+			for _, record := range w.Records(d) {
+				if among[record.ID()] = random.IntN(3) > 0; among[record.ID()] {
+					ids = append(ids, uuid.MustParse(record.ID()))
+				}
+			}
+			searches := make([]query.Query, rapid.IntRange(1, 5).Draw(r, "searches"))
+			want := make([][]string, len(searches))
+			for i := range searches {
+				c := model.Draw(r, d, query.Data)
+				searches[i] = parsed(r, d, string(c.Body()))
+				want[i] = model.Find(d, query.Data, c, func(id string) bool { return among[id] })
+			}
+			found, err := e.Matching(t.Context(), d, ids, searches)
+			if err != nil {
+				r.Fatalf("%v", err)
+			}
+			for i, of := range found {
+				if diff := cmp.Diff(searchtest.Short(want[i]), searchtest.Short(texts(of))); diff != "" {
+					r.Fatalf("search %d of %s (-want +got):\n%s", i, d, diff)
+				}
+				all++
+				if len(of) > 0 {
+					some++
+				}
+			}
+		})
+		if some < 20 || some > all-5 {
+			t.Errorf("%s: %d of %d searches find records", d, some, all)
+		}
+	}
+}
+
+func texts(ids []uuid.UUID) []string {
+	all := make([]string, 0, len(ids))
+	for _, id := range ids {
+		all = append(all, id.String())
+	}
+	return all
+}
+
+// TestMatchingOfTexts compares searches with texts, circles and many matches with Search.
+func TestMatchingOfTexts(t *testing.T) {
+	t.Parallel()
+	e, x := newEngine(t)
+	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(5, 5)), 300)
+	x.Load(t, w)
+	var ids []uuid.UUID
+	for i, record := range w.Records(query.Projects) {
+		if i%3 > 0 {
+			ids = append(ids, uuid.MustParse(record.ID()))
+		}
+	}
+	words := map[string]bool{}
+	for _, record := range w.Records(query.Projects) {
+		var fields struct{ Name, Description string }
+		if err := json.Unmarshal(record.AppendPublic(nil), &fields); err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range strings.Fields(fields.Name) {
+			words[word] = true
+		}
+	}
+	bodies := []string{`{}`, `{"query":"nothing has this word"}`}
+	for word := range words {
+		if len(bodies) < 40 && word != "" {
+			bodies = append(bodies, fmt.Sprintf(`{"query":%q}`, word), fmt.Sprintf(`{"query":%q,"words":"exact"}`, word))
+		}
+	}
+	id, _ := query.FieldNamed(query.Projects, "id")
+	find := dataSearch(e, func(q *query.Query) { q.Where = append(q.Where, query.Terms{Field: &id, Values: texts(ids)}) })
+	searches := make([]query.Query, len(bodies))
+	for i, body := range bodies {
+		searches[i] = parsed(t, query.Projects, body)
+	}
+	found, err := e.Matching(t.Context(), query.Projects, ids, searches)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some := 0
+	for i, body := range bodies {
+		if body == `{}` {
+			if len(found[i]) != len(ids) {
+				t.Errorf("all records: %d of %d", len(found[i]), len(ids))
+			}
+			continue
+		}
+		page, err := find(t.Context(), query.Projects, []byte(strings.Replace(body, `{`, `{"limit":100,`, 1)))
+		if err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		slices.Sort(page.IDs)
+		if diff := cmp.Diff(searchtest.Short(page.IDs), searchtest.Short(texts(found[i]))); diff != "" && page.Total <= 100 {
+			t.Errorf("%s (-Search +Matching):\n%s", body, diff)
+		}
+		some += min(1, len(page.IDs))
+	}
+	if some < 10 {
+		t.Errorf("only %d searches find records", some)
+	}
+}
+
+func TestMatchingRefuses(t *testing.T) {
+	t.Parallel()
+	e, _ := newEngine(t)
+	one := []uuid.UUID{uuid.New()}
+	held := parsed(t, query.Accounts, `{}`)
+	held.Held = true
+	for what, ask := range map[string]func() ([][]uuid.UUID, error){
+		"a search of held records": func() ([][]uuid.UUID, error) {
+			return e.Matching(t.Context(), query.Accounts, one, []query.Query{held})
+		},
+		"a search of another dataset": func() ([][]uuid.UUID, error) {
+			return e.Matching(t.Context(), query.Projects, one, []query.Query{parsed(t, query.Accounts, `{}`)})
+		},
+		"too many records": func() ([][]uuid.UUID, error) {
+			return e.Matching(t.Context(), query.Accounts, make([]uuid.UUID, search.MaxMatching+1), []query.Query{parsed(t, query.Accounts, `{}`)})
+		},
+		"too many searches": func() ([][]uuid.UUID, error) {
+			return e.Matching(t.Context(), query.Accounts, one, make([]query.Query, search.MaxMatchingSearches+1))
+		},
+	} {
+		if _, err := ask(); fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	found, err := e.Matching(t.Context(), query.Accounts, nil, []query.Query{parsed(t, query.Accounts, `{}`)})
+	if err != nil || len(found) != 1 || found[0] != nil {
+		t.Errorf("among no records: %v %v", found, err)
+	}
+}
