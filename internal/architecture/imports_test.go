@@ -82,10 +82,12 @@ var allowed = map[string][]string{
 		"workspace", "workspace/book", "workspace/held", "search/document", "search/query", "mappings",
 		"internal/elastic", "internal/fault", "internal/timer",
 	},
-	"workspace/join":    {"search/query", "workspace", "workspace/views", "internal/fault"},
-	"workspace/records": {"search/query", "workspace", "workspace/book", "workspace/views", "workspace/held", "workspace/join"},
-	"internal/durable":  {},
-	"search/changes":    {"search/query", "internal/fault", "internal/scan", "internal/timer"},
+	"workspace/join": {"search/query", "workspace", "workspace/views", "internal/fault"},
+	"workspace/records": {
+		"search/query", "workspace", "workspace/book", "workspace/views", "workspace/held", "workspace/join", "internal/fault",
+	},
+	"internal/durable": {},
+	"search/changes":   {"search/query", "internal/fault", "internal/scan", "internal/timer"},
 	"indexer/feed": {
 		"indexer/extsort", "indexer/generation", "search/changes", "search/document", "search/query", "mappings",
 		"internal/elastic", "internal/fault",

@@ -72,7 +72,9 @@ func newWorld(t *testing.T, data *searchtest.World) *world {
 		}
 	})
 	fatal(t, w.projector.Prepare(t.Context()))
-	w.Records = records.Records{Searcher: w.engine, Faceter: w.engine, Matcher: w.engine, Freshness: w.projector, Overlays: w.store, Views: w.store}
+	w.Records = records.Records{
+		Searcher: w.engine, Faceter: w.engine, Matcher: w.engine, Freshness: w.projector, Overlays: w.store, Views: w.store,
+	}
 	w.book = &book.Book{Store: w.store, Global: w.engine, Changed: w.projector.Wake}
 	w.views = views.NewViews(w.store, nil)
 	w.members = &views.Memberships{Store: w.store, Records: w.engine, Changed: w.projector.Wake}
