@@ -54,10 +54,20 @@ export async function counted(page: Page): Promise<void> {
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^[\d,]+ /)
 }
 
+/** seen is a browser that has been here before. */
+const seen = () => {
+  try {
+    localStorage.setItem('atlas-welcome', 'seen')
+  } catch {
+    // A page without an address keeps nothing.
+  }
+}
+
 /** test fails when the page logs an error or breaks its content security policy. */
 export const test = base.extend<{ quiet: undefined }>({
   quiet: [
     async ({ page }, use) => {
+      await page.addInitScript(seen)
       const said: string[] = []
       page.on('console', (m) => {
         // The browser logs each answer that is no success; tests see those on the page. Without a

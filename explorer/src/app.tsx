@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Suspense, useEffect, useLayoutEffect, useState } from 'react'
-import { keep, useAddress } from './address'
+import { go, keep, useAddress } from './address'
 import { actAs, actIn, RequestError } from './api/client'
 import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
 import { signIn, takeFailure, takeLink, type User } from './api/session'
@@ -14,6 +14,7 @@ import { NoWorkspace } from './session/no-workspace'
 import { SignOut } from './session/sign-out'
 import { OtherUser, SessionOver, SignedOut, Unreachable } from './session/signed-out'
 import { choose, parameter, rememberWorkspace, shortOf } from './session/workspace'
+import { takeWanted } from './session/wanted'
 import { Notice } from './ui/notice'
 import { Toasts } from './ui/toast'
 
@@ -31,6 +32,8 @@ export function App() {
     onSuccess: async (user) => {
       if (last && user && user.id !== last.id) location.reload()
       client.setQueryData(sessionQuery.queryKey, user)
+      const wanted = takeWanted()
+      if (wanted !== undefined) go(wanted, { replace: true })
       await client.refetchQueries({ predicate: (q) => q.state.status === 'error' && q.isActive() })
     },
   })

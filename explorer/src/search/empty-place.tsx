@@ -13,12 +13,22 @@ export function EmptyPlace() {
       {dynamic ? (
         <p>Nothing in the dataset matches its filters today. It finds records as soon as there are some.</p>
       ) : view ? (
-        <p>Open a record in Search and choose “Add to a list”, or add all loaded rows below the table.</p>
+        <>
+          <p>A list has what somebody puts into it, and everyone in the workspace sees it.</p>
+          <ol className="ways">
+            <li>Search, and open a record: “Add to a list” is above it.</li>
+            <li>Or check rows of the table, and add them all at once below it.</li>
+          </ol>
+        </>
       ) : (
-        <p>
-          The book has the records that your workspace says something about. Open one in Search and give it a status, a
-          tag or a note.
-        </p>
+        <>
+          <p>The book has the records that your workspace says something about. Saving is free.</p>
+          <ol className="ways">
+            <li>Search, and open a record that you work with.</li>
+            <li>Give it a status such as “called”, a tag, or a note. It is in the book then.</li>
+            <li>Filter here by what you wrote, sort, and export.</li>
+          </ol>
+        </>
       )}
       <a className="button" {...link(`/${state.dataset}`)}>
         Search {many}

@@ -1,5 +1,5 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { Schemas } from '../api/client'
 import { facetsQuery, type Counts } from '../api/queries'
 import { link } from '../address'
@@ -9,10 +9,12 @@ import { Histogram, type Bar } from '../ui/histogram'
 import { barsOf, rangeOf } from './buckets'
 import { same } from './conditions'
 import { useSearch } from './context'
+import { isFirstVisit } from './first-visit'
 import { railOf } from '../source'
 import { daysOf } from './relative'
 import { bodyOf, format, isEmpty, parse, withCondition } from './state'
 
+const Welcome = lazy(() => import('./welcome'))
 const OverviewMap = lazy(() => import('../map/overview-map'))
 
 interface Props {
@@ -27,11 +29,17 @@ interface Props {
 export function Overview({ counts, counting, price, load }: Props) {
   const { state } = useSearch()
   const date = overviewDate[state.dataset]
+  const [first] = useState(isFirstVisit)
   const tops = railOf(state)
     .filter((f) => f.kind === 'values')
     .slice(0, 2)
   return (
     <div className="overview">
+      {first && !state.source && (
+        <Suspense>
+          <Welcome />
+        </Suspense>
+      )}
       <div className="offer">
         <button className="button primary" disabled={!counts || counting} onClick={load}>
           {counts ? `Show ${formatNumber(price)} rows · ${credits(price)}` : 'Counting…'}

@@ -1,5 +1,6 @@
 import './session.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { RequestError } from '../api/client'
 import { sessionQuery, signInQuery } from '../api/queries'
 import type { User } from '../api/session'
@@ -8,6 +9,7 @@ import { Dialog } from '../ui/dialog'
 import { Mark } from '../ui/mark'
 import { KeyForm } from './key-form'
 import { SignOut } from './sign-out'
+import { want } from './wanted'
 import { Notice } from '../ui/notice'
 
 /** failures say why signing in at the provider failed (internal/oidc, Failure). */
@@ -21,6 +23,7 @@ const failures: Record<string, string> = {
 
 /** SignedOut is the page of someone without a session. */
 export function SignedOut({ error, failure }: { error?: Error; failure?: string }) {
+  useEffect(want, [])
   const ways = useQuery(signInQuery)
   const invitation = useInvitation()
   const noSessions = error instanceof RequestError && error.status === 404

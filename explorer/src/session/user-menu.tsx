@@ -4,12 +4,11 @@ import { useId } from 'react'
 import { followed, link } from '../address'
 import { sessionQuery, workspaceQuery } from '../api/queries'
 import { leave } from '../api/session'
+import { isMac } from '../ui/is-mac'
 import { useTheme, themes } from '../ui/theme'
 import { capital } from '../datasets'
 import { show } from '../palette/show'
 import { Workspaces } from './workspaces'
-
-const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
 /** UserMenu has who is signed in, the theme, and the way out. */
 export function UserMenu() {

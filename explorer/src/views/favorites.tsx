@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { favoritesQuery, setFavorite, viewsChanged, type View } from '../api/views'
 import { link } from '../address'
 import { Notice } from '../ui/notice'
+import { isMac } from '../ui/is-mac'
 import { notify } from '../ui/toast'
 import { moved } from '../order'
 import { Star } from './star'
@@ -47,7 +48,12 @@ export function Favorites({ workspace }: { workspace: string }) {
         <h2>Favorites</h2>
       </div>
       {query.error && !query.data && <Notice error={query.error} retry={() => void query.refetch()} />}
-      {query.data?.length === 0 && <p className="quiet">Star a View, and it is here. Only you see your Favorites.</p>}
+      {query.data?.length === 0 && (
+        <p className="quiet">
+          Press the star beside a View: it is here then, and in <kbd>{isMac ? '⌘K' : 'Ctrl K'}</kbd>. Only you see your
+          Favorites.
+        </p>
+      )}
       <ol>
         {all.map((v, i) => (
           <li

@@ -3,7 +3,7 @@ import { Plus } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { viewDatasets, viewsQuery, type Narrowing, type View } from '../api/views'
 import { books } from '../api/book'
-import { go, useAddress } from '../address'
+import { go, link, useAddress } from '../address'
 import { capital, nouns } from '../datasets'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
@@ -99,7 +99,7 @@ export function ViewsList({ workspace }: ScreenProps) {
               ))}
             </div>
           ) : found.length === 0 ? (
-            <Empty narrowed={narrowed} />
+            <Empty narrowed={narrowed} create={() => setCreating(true)} />
           ) : (
             <table className="views-table">
               <thead>
@@ -139,7 +139,10 @@ export function ViewsList({ workspace }: ScreenProps) {
   )
 }
 
-function Empty({ narrowed }: { narrowed: boolean }) {
+/** example is a search that is worth saving. */
+const example = '/projects?stage=permitted&stage=under_construction&primary_use=multifamily&cost=1000000..'
+
+function Empty({ narrowed, create }: { narrowed: boolean; create: () => void }) {
   return narrowed ? (
     <div className="notice">
       <h2>No View matches</h2>
@@ -151,13 +154,24 @@ function Empty({ narrowed }: { narrowed: boolean }) {
   ) : (
     <div className="notice">
       <h2>No Views yet</h2>
-      <p>
-        A View is a set of records that your workspace comes back to: a saved search that finds records by itself, or a
-        list of what somebody has added.
-      </p>
-      <button className="button" onClick={() => go('/')}>
-        Search, then “Save as View”
-      </button>
+      <p>A View is a set of records that your workspace comes back to. There are two kinds.</p>
+      <ul className="ways">
+        <li>
+          <b>A saved search</b> finds records by itself. Set filters in Search, then “Save as View”; the bell beside it
+          tells you what is new.
+        </li>
+        <li>
+          <b>A list</b> has what somebody puts into it, such as whom to meet this week.
+        </li>
+      </ul>
+      <div className="actions">
+        <a className="button primary" {...link(example)}>
+          Try it: large multifamily projects
+        </a>
+        <button className="button" onClick={create}>
+          Make a list
+        </button>
+      </div>
     </div>
   )
 }
