@@ -98,6 +98,7 @@ const settings = [
   ['members', 'Members'],
   ['subscriptions', 'Signal alerts'],
   ['webhooks', 'Webhooks'],
+  ['keys', 'API keys'],
   ['usage', 'Usage'],
 ]
 

@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { link, useAddress } from '../address'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
+import { ApiKeys } from './api-keys'
 import { Members } from './members'
 import { Subscriptions } from './subscriptions'
 import { Usage } from './usage'
@@ -13,10 +14,11 @@ const sections = [
   { path: 'members', label: 'Members', Section: Members },
   { path: 'subscriptions', label: 'Signal alerts', Section: Subscriptions },
   { path: 'webhooks', label: 'Webhooks', Section: Webhooks },
+  { path: 'keys', label: 'API keys', Section: ApiKeys },
   { path: 'usage', label: 'Usage', Section: Usage },
 ]
 
-/** SettingsScreen is /settings/members, /settings/subscriptions, /settings/webhooks and /settings/usage. */
+/** SettingsScreen is /settings/members, /settings/subscriptions, /settings/webhooks, /settings/keys and /settings/usage. */
 export default function SettingsScreen(props: ScreenProps) {
   const [, , path] = useAddress().path.split('/')
   const { label, Section } = sections.find((s) => s.path === path) ?? (sections[0] as (typeof sections)[number])

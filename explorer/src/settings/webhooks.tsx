@@ -1,5 +1,4 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
 import {
   removeWebhook,
@@ -15,6 +14,7 @@ import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { Confirm } from './confirm'
 import { Deliveries } from './deliveries'
+import { Secret } from './secret'
 import { events, toggled } from './webhook-events'
 
 /** Webhooks are the addresses that are told of events, with the log of that. */
@@ -40,7 +40,12 @@ function Hooks({ workspace }: { workspace: string }) {
   return (
     <>
       <Add workspace={workspace} made={setShown} />
-      {shown?.secret && <Secret key={shown.secret} hook={shown} close={() => setShown(undefined)} />}
+      {shown?.secret && (
+        <Secret key={shown.secret} value={shown.secret} label="Secret of the webhook" close={() => setShown(undefined)}>
+          <b>This is the secret of the webhook, shown only once.</b> Its receiver needs it to see that a request comes
+          from Atlas. After a rotation the secret before is valid for another 24 hours.
+        </Secret>
+      )}
       {hooks.error && <Notice error={hooks.error} retry={() => void hooks.refetch()} />}
       {hooks.isPending && <div className="skeleton" style={{ height: 144 }} />}
       {hooks.data?.length === 0 && <p className="quiet">There is no webhook yet.</p>}
@@ -116,39 +121,6 @@ function Events({ label, chosen, change }: EventsProps) {
         )
       })}
     </fieldset>
-  )
-}
-
-/** Secret shows the secret of a webhook. Nobody can read it again. */
-function Secret({ hook, close }: { hook: Webhook; close: () => void }) {
-  const [copied, setCopied] = useState(false)
-  const secret = hook.secret ?? ''
-  return (
-    <div className="made" role="status">
-      <p>
-        <b>This is the secret of the webhook, shown only once.</b> Its receiver needs it to see that a request comes
-        from Atlas. After a rotation the secret before is valid for another 24 hours.
-      </p>
-      <div className="actions">
-        <input
-          type="text"
-          readOnly
-          value={secret}
-          aria-label="Secret of the webhook"
-          onFocus={(e) => e.target.select()}
-        />
-        <button
-          className="button"
-          onClick={() => void navigator.clipboard.writeText(secret).then(() => setCopied(true))}
-        >
-          {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
-          {copied ? 'Copied' : 'Copy the secret'}
-        </button>
-        <button className="button" onClick={close}>
-          Done
-        </button>
-      </div>
-    </div>
   )
 }
 

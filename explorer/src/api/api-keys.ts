@@ -1,0 +1,51 @@
+import { mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { answer, api, type Schemas } from './client'
+import { all, maxPage } from './lists'
+
+export type ApiKey = Schemas['ApiKey']
+export type KeyScope = Schemas['KeyScope']
+
+const query = (workspace: string) => ({ workspace_id: workspace })
+const key = (workspace: string) => ['api-keys', workspace]
+
+export const apiKeysQuery = (workspace: string) =>
+  queryOptions({
+    queryKey: key(workspace),
+    queryFn: ({ signal }) =>
+      all(async (offset) => {
+        const params = { query: { ...query(workspace), limit: maxPage, offset } }
+        return (await answer(api.GET('/workspace/api-keys', { params, signal }))).data.api_keys
+      }),
+  })
+
+const again = (client: QueryClient, workspace: string) => client.invalidateQueries({ queryKey: key(workspace) })
+
+/** createKey makes a key. Its secret is in this answer only. */
+export const createKey = (workspace: string) =>
+  mutationOptions({
+    // The cache does not keep the secret.
+    gcTime: 0,
+    mutationFn: async (body: Schemas['ApiKeyCreate']) =>
+      (await answer(api.POST('/workspace/api-keys', { params: { query: query(workspace) }, body }))).data.api_key,
+    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+  })
+
+/** rotateKey gives a key a new secret, which is in this answer only. */
+export const rotateKey = (workspace: string) =>
+  mutationOptions({
+    gcTime: 0,
+    mutationFn: async ({ id, hours }: { id: string; hours: number }) => {
+      const params = { path: { id }, query: query(workspace) }
+      const body = { old_secret_hours: hours }
+      return (await answer(api.POST('/workspace/api-keys/{id}/rotate', { params, body }))).data.api_key
+    },
+    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+  })
+
+export const revokeKey = (workspace: string) =>
+  mutationOptions({
+    mutationFn: async (id: string) => {
+      await answer(api.DELETE('/workspace/api-keys/{id}', { params: { path: { id }, query: query(workspace) } }))
+    },
+    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+  })

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import type { ApiKey } from '../api/api-keys'
+import { formatDay, formatMoment } from '../format'
+import { goesOn, makerOf, networksOf, stateOf, toggledScope, useOf } from './key-texts'
+
+const at = '2026-03-01T09:00:00.000Z'
+const key: ApiKey = {
+  id: 'x',
+  name: 'Export',
+  start: 'atlas_k1_0AbC',
+  state: 'active',
+  scopes: ['data:read'],
+  networks: [],
+  daily_credits: null,
+  requests_per_second: null,
+  by_operator: false,
+  created_by: 'ann',
+  created_by_key: null,
+  created_at: at,
+  expires_at: null,
+  revoked_at: null,
+  old_secret_until: null,
+  last_used_at: null,
+  last_network: null,
+}
+
+test('a scope is added in its place, and taken away', () => {
+  expect(toggledScope(['workspace:write'], 'data:read')).toEqual(['data:read', 'workspace:write'])
+  expect(toggledScope(['data:read', 'workspace:write'], 'data:read')).toEqual(['workspace:write'])
+})
+
+test('networks stand apart in any way, each once', () => {
+  expect(networksOf(' 203.0.113.0/24, 2001:db8::/48;203.0.113.0/24\n198.51.100.7 ')).toEqual([
+    '203.0.113.0/24',
+    '2001:db8::/48',
+    '198.51.100.7',
+  ])
+  expect(networksOf(' \n')).toEqual([])
+})
+
+test('a key says what it is now', () => {
+  expect(stateOf(key)).toBe('without an end')
+  expect(stateOf({ ...key, expires_at: at })).toBe(`ends ${formatDay(at)}`)
+  expect(stateOf({ ...key, state: 'expired', expires_at: at })).toBe(`ended ${formatDay(at)}`)
+  expect(stateOf({ ...key, state: 'revoked', revoked_at: at })).toBe(`revoked ${formatDay(at)}`)
+  expect(stateOf({ ...key, state: 'restricted' })).toBe('restricted by the operator')
+  expect(['active', 'restricted', 'expired', 'revoked'].map((state) => goesOn({ ...key, state } as ApiKey))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ])
+})
+
+test('a key says when and from where it was used', () => {
+  const when = formatMoment(new Date(at))
+  expect(useOf(key)).toBe('never used')
+  expect(useOf({ ...key, last_used_at: at })).toBe(`used ${when}`)
+  expect(useOf({ ...key, last_used_at: at, last_network: '203.0.113.7/32' })).toBe(`used ${when} from 203.0.113.7`)
+  expect(useOf({ ...key, last_used_at: at, last_network: '2001:db8::/64' })).toBe(`used ${when} from 2001:db8::/64`)
+})
+
+test('a key says who made it', () => {
+  const people = new Map([['ann', 'Ann Example']])
+  expect(makerOf(key, people)).toBe('Ann Example')
+  expect(makerOf({ ...key, created_by_key: 'k' }, people)).toBe('a key of Ann Example')
+  expect(makerOf({ ...key, created_by: null, created_by_key: 'k' }, people)).toBe('a key')
+  expect(makerOf({ ...key, created_by: 'gone' }, people)).toBe('somebody')
+  expect(makerOf({ ...key, created_by: null, by_operator: true }, people)).toBe('the operator')
+})

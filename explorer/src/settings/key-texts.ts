@@ -1,0 +1,60 @@
+import type { ApiKey, KeyScope } from '../api/api-keys'
+import { formatDay, formatMoment } from '../format'
+
+/** scopes are what a key may do, in words. */
+export const scopes: [KeyScope, string][] = [
+  ['data:read', 'Read the data: firms, people, projects, signals'],
+  ['workspace:read', 'Read the workspace: its book, Views, members'],
+  ['workspace:write', 'Change the workspace: its book, Views, webhooks'],
+  ['workspace:admin', 'Act as an admin: members, invitations, keys'],
+]
+
+/** toggledScope is a choice of scopes with one more, or one less, in their order. */
+export function toggledScope(chosen: KeyScope[], scope: KeyScope): KeyScope[] {
+  return scopes.map(([s]) => s).filter((s) => (s === scope) !== chosen.includes(s))
+}
+
+/** lives are how long a new key can live, in days; 0: without an end. */
+export const lives: [number, string][] = [
+  [30, '30 days'],
+  [90, '90 days'],
+  [365, 'a year'],
+  [0, 'without an end'],
+]
+
+/** networksOf are the networks in a text, with commas, blanks or lines between them. */
+export function networksOf(text: string): string[] {
+  return [...new Set(text.split(/[\s,;]+/).filter((n) => n !== ''))]
+}
+
+/** stateOf says what a key is now. */
+export function stateOf({ state, expires_at, revoked_at }: ApiKey): string {
+  switch (state) {
+    case 'active':
+      return expires_at ? `ends ${formatDay(expires_at)}` : 'without an end'
+    case 'expired':
+      return `ended ${expires_at ? formatDay(expires_at) : ''}`.trim()
+    case 'revoked':
+      return `revoked ${revoked_at ? formatDay(revoked_at) : ''}`.trim()
+    case 'restricted':
+      return 'restricted by the operator'
+  }
+}
+
+/** useOf says when and from where a key was used last. */
+export function useOf({ last_used_at, last_network }: ApiKey): string {
+  if (!last_used_at) return 'never used'
+  const from = last_network ? ` from ${last_network.replace(/\/32$/, '')}` : ''
+  return `used ${formatMoment(new Date(last_used_at))}${from}`
+}
+
+/** makerOf says who made a key. people are names by ids. */
+export function makerOf({ by_operator, created_by, created_by_key }: ApiKey, people: Map<string, string>): string {
+  if (by_operator) return 'the operator'
+  const person = (created_by && people.get(created_by)) || 'somebody'
+  if (!created_by_key) return person
+  return created_by ? `a key of ${person}` : 'a key'
+}
+
+/** goesOn reports whether a key can still be rotated or revoked. */
+export const goesOn = ({ state }: ApiKey) => state === 'active' || state === 'restricted'

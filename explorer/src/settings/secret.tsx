@@ -1,0 +1,33 @@
+import { Check, Copy } from 'lucide-react'
+import { useState, type ReactNode } from 'react'
+
+interface Props {
+  value: string
+  /** What the secret is, for its field. */
+  label: string
+  children: ReactNode
+  close: () => void
+}
+
+/** Secret shows a secret. Nobody can read it again. */
+export function Secret({ value, label, children, close }: Props) {
+  const [copied, setCopied] = useState(false)
+  return (
+    <div className="made" role="status">
+      <p>{children}</p>
+      <div className="actions">
+        <input type="text" readOnly value={value} aria-label={label} onFocus={(e) => e.target.select()} />
+        <button
+          className="button"
+          onClick={() => void navigator.clipboard.writeText(value).then(() => setCopied(true))}
+        >
+          {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+          {copied ? 'Copied' : 'Copy the secret'}
+        </button>
+        <button className="button" onClick={close}>
+          Done
+        </button>
+      </div>
+    </div>
+  )
+}
