@@ -20,6 +20,8 @@ export function Members({ workspace }: ScreenProps) {
   const me = useQuery(sessionQuery).data?.id
   const members = useQuery(membersQuery(workspace.id))
   const [leaving, setLeaving] = useState<Member>()
+  // Who is to become a plain member.
+  const [demoted, setDemoted] = useState<Member>()
   const change = useMutation(setRole(workspace.id))
   const remove = useMutation(removeMember(workspace.id))
   const mine = workspace.role
@@ -65,7 +67,11 @@ export function Members({ workspace }: ScreenProps) {
                   title={
                     onlyOwner(m) ? 'A workspace has at least one owner: make somebody else an owner first' : undefined
                   }
-                  onChange={(e) => set(m, e.target.value as Role)}
+                  onChange={(e) => {
+                    const role = e.target.value as Role
+                    if (role === 'member') setDemoted(m)
+                    else set(m, role)
+                  }}
                 >
                   {roles.map(({ role }) => (
                     <option key={role} value={role} disabled={role === 'owner' && mine !== 'owner'}>
@@ -113,6 +119,23 @@ export function Members({ workspace }: ScreenProps) {
         </p>
       )}
       {administers && <Invitations workspace={workspace.id} />}
+      {demoted && (
+        <Confirm
+          title={`Make ${nameOf(demoted)} a member?`}
+          action="Make a member"
+          error={null}
+          busy={change.isPending}
+          close={() => setDemoted(undefined)}
+          confirm={() => {
+            set(demoted, 'member')
+            setDemoted(undefined)
+          }}
+        >
+          <p>
+            <bdi>{demoted.email}</bdi> administers nothing any more. The API keys that they made end, for good.
+          </p>
+        </Confirm>
+      )}
       {leaving && (
         <Confirm
           title={`Remove ${nameOf(leaving)}?`}
@@ -131,7 +154,8 @@ export function Members({ workspace }: ScreenProps) {
         >
           <p>
             <bdi>{leaving.email}</bdi> loses access within five seconds, in open pages too. What they added to the book
-            and the Views stays; their Favorites are deleted. They can come back by a new invitation.
+            and the Views stays; their Favorites are deleted, and the API keys that they made end. They can come back by
+            a new invitation.
           </p>
         </Confirm>
       )}
