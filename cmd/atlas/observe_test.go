@@ -33,7 +33,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 var (
 	loggedAddress = regexp.MustCompile(`[A-Za-z0-9._+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]+`)
 	loggedToken   = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{10,}|(?i)bearer [A-Za-z0-9]`)
-	loggedKey     = regexp.MustCompile(`atlas_[0-9a-f-]{36}_[A-Za-z0-9_-]{8,}`)
+	loggedKey     = regexp.MustCompile(`atlas_(k1_[0-9A-Za-z]{30,}|[0-9a-f-]{36}_[A-Za-z0-9_-]{8,})`)
 )
 
 // noSecrets checks that a log has no keys, tokens, e-mail addresses and given secrets.

@@ -72,7 +72,7 @@ var errorTable = map[fault.Code]errorRow{
 		agent:  "Correct the definition as the message says, and call again.",
 		sample: "the definition of the View is not valid: fields.stage: must be an array of strings, such as [\"filed\"], not \"filed\""},
 	fault.Unauthorized: {status: http.StatusUnauthorized, meaning: "no token, or not a genuine one",
-		advice: "Send `Authorization: Bearer` and an API key, which begins with `atlas_` and has 86 characters, or a fresh access token.",
+		advice: "Send `Authorization: Bearer` and an API key, which begins with `atlas_` and has 80 characters (an older one 86), or a fresh access token.",
 		agent:  "The token is not valid. Ask the user for another; do not try again.",
 		sample: "the API key is not valid: …"},
 	fault.Forbidden: {status: http.StatusForbidden, meaning: "the key is restricted, revoked, expired or without the scope; the user is no member; the plan is not Pro; the role is too low",

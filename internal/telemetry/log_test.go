@@ -10,13 +10,14 @@ import (
 
 func TestLoggerHidesSecrets(t *testing.T) {
 	t.Parallel()
-	const key = "atlas_01a1fe17-93c2-7d3b-9a51-0b7a3f1c2d4e"
+	const key, checked = "atlas_01a1fe17-93c2-7d3b-9a51-0b7a3f1c2d4e", "atlas_k1_0AbCdEfGhIjKlMnOpQrStU"
 	for _, text := range []bool{false, true} {
 		var out bytes.Buffer
 		log := NewLogger(&out, slog.LevelInfo, text).With("base", "redis://user:hunter2@redis:6379/0")
 		log.Info("to anna.b+c@example.com",
 			"error", errors.New("550 5.1.1 <bob@mail.example.org>: no such mailbox"),
-			"key", key+"_S3cret-S3cret_S3cret", "header", "Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+			"key", key+"_S3cret-S3cret_S3cret", "checked", checked+strings.Repeat("S3cret", 8)+"x",
+			"header", "Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
 			"link", "https://app.example/accept?token=abcdef123456",
 			slog.Group("nested", "url", "postgres://atlas_app:pa%3Dss@db.example:5432/atlas"),
 			"database", "atlas_test", "plain", "nothing to hide")
@@ -26,7 +27,7 @@ func TestLoggerHidesSecrets(t *testing.T) {
 			}
 		}
 		for _, kept := range []string{
-			key, "no such mailbox", "redis:6379/0", "db.example:5432/atlas", "atlas_test", "nothing to hide",
+			key, checked, "no such mailbox", "redis:6379/0", "db.example:5432/atlas", "atlas_test", "nothing to hide",
 			"https://app.example/accept",
 		} {
 			if !strings.Contains(out.String(), kept) {

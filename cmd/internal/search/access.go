@@ -43,7 +43,7 @@ func (a apiAccess) Check(f *cli.Problems) {
 		f.Add("--workspace (ATLAS_WORKSPACE) must be the id of a workspace, %s, and not its name", input.UUIDText)
 	}
 	if a.APIKey != "" && (!strings.HasPrefix(a.APIKey, "atlas_") || !printable(a.APIKey)) {
-		f.Add("--api-key (ATLAS_API_KEY): not an API key, which begins with atlas_ and has 86 characters, without quotes and line breaks; a user's access token goes into --token")
+		f.Add("--api-key (ATLAS_API_KEY): not an API key, which begins with atlas_ and has 80 characters (an older one 86), without quotes and line breaks; a user's access token goes into --token")
 	}
 	if !printable(a.Token) {
 		f.Add("--token (ATLAS_TOKEN): an access token has no blanks and line breaks")

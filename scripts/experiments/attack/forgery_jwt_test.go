@@ -24,6 +24,7 @@ import (
 
 	"atlas/scripts/experiments/figures"
 	"atlas/scripts/experiments/rig"
+	"atlas/workspace"
 )
 
 const (
@@ -160,17 +161,28 @@ func TestForgedTokens(t *testing.T) {
 	for i, changed := range flipped(genuine, 1) {
 		try(shared, "HS256: changed at "+itoa(i), changed)
 	}
+	id, secret, err := workspace.ParseKey(w.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A key is good in each form.
+	plain := "atlas_" + secret.Text(id)
 	take(public, "API key", w.Key)
-	for i, changed := range flipped(w.Key, 1) {
-		// The id of a key is a UUID, in any case.
-		if !strings.EqualFold(changed, w.Key) {
-			try(public, "API key: changed at "+itoa(i), changed)
+	take(public, "API key of the older form", plain)
+	for _, key := range []string{w.Key, plain} {
+		for i, changed := range flipped(key, 1) {
+			// The id in a key of the older form is a UUID, in any case.
+			if key != plain || !strings.EqualFold(changed, plain) {
+				try(public, "API key: changed at "+itoa(i), changed)
+			}
 		}
 	}
 	for what, forged := range map[string]string{
 		"cut": w.Key[:len(w.Key)-1], "longer": w.Key + "A", "padded": w.Key + "=",
-		"in upper case": strings.ToUpper(w.Key), "its id alone": w.Key[:42],
-		"a zero secret": w.Key[:43] + strings.Repeat("A", 43), "a zero id": "atlas_00000000-0000-0000-0000-000000000000" + w.Key[42:],
+		"in upper case": strings.ToUpper(w.Key), "its id alone": plain[:42],
+		"a zero secret": workspace.Secret{}.Token(id), "a zero id": secret.Token(workspace.KeyID{}),
+		"a zero secret of the older form": plain[:43] + strings.Repeat("A", 43),
+		"a zero id of the older form":     "atlas_00000000-0000-0000-0000-000000000000" + plain[42:],
 	} {
 		try(public, "API key: "+what, forged)
 	}
