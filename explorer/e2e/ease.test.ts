@@ -90,3 +90,24 @@ test('one goes to the results with two keys', async ({ page }) => {
   await page.keyboard.press('Enter')
   await expect(page.getByRole('main')).toBeFocused()
 })
+
+test('a filter says how many other values there are, and shows them for nothing', async ({ page }) => {
+  await enter(page)
+  const before = await used()
+  const use = page.getByRole('region', { name: 'Use', exact: true }).first()
+  const choices = use.getByRole('checkbox')
+  await expect(choices).toHaveCount(8)
+  const more = use.getByRole('button', { name: /^Show \d+ other values?$/ })
+  const others = Number(/\d+/.exec((await more.textContent()) ?? '')?.[0])
+  await more.click()
+  await expect(choices).toHaveCount(8 + others)
+  // One of them stays when they are hidden again.
+  const last = choices.nth(7 + others)
+  const name = (await last.evaluate((e: HTMLInputElement) => e.labels?.[0]?.querySelector('.name')?.textContent)) ?? ''
+  await last.check()
+  await use.getByRole('button', { name: 'Show fewer' }).click()
+  await expect(use.getByRole('checkbox', { name })).toBeChecked()
+  await expect(choices).toHaveCount(9)
+  await expect(use.getByRole('button', { name: `Show ${others - 1} other value` })).toBeVisible()
+  expect(await used()).toBe(before)
+})

@@ -12,6 +12,7 @@ import { nameQuery } from '../search/names'
 import { parse } from '../search/state'
 import { recentSearches } from '../session/recent'
 import { parameter, shortOf } from '../session/workspace'
+import { sections } from '../settings/sections'
 import type { ScreenProps } from '../shell/screens'
 import { scopeOf } from '../source'
 import { setTheme, themes } from '../ui/theme'
@@ -94,14 +95,6 @@ function useRecent({ workspace, descriptors }: ScreenProps, views: View[]): Comm
   })
 }
 
-const settings = [
-  ['members', 'Members'],
-  ['subscriptions', 'Signal alerts'],
-  ['webhooks', 'Webhooks'],
-  ['keys', 'API keys'],
-  ['usage', 'Usage'],
-]
-
 function useEverywhere(workspace: string): Command[] {
   const user = useQuery(sessionQuery).data
   return useMemo(() => {
@@ -124,7 +117,7 @@ function useEverywhere(workspace: string): Command[] {
       to('/views', 'Views'),
       to('/queue', 'Signals', 'Queue'),
       to('/export', 'Exports'),
-      ...settings.map(([path, label = '']) => to(`/settings/${path}`, label, 'Settings')),
+      ...sections.map(({ path, label }) => to(`/settings/${path}`, label, 'Settings')),
       ...others.map((m) => open(`/?${parameter}=${shortOf(m.id, user?.workspaces ?? [])}`, m.name, 'Workspace')),
       ...themes.map((t): Command => ({
         id: `theme ${t}`,

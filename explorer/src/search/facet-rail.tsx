@@ -5,14 +5,14 @@ import { Notice } from '../ui/notice'
 import { useSearch } from './context'
 import { RangeFacet } from './range-facet'
 import { cleared, isEmpty, withCondition } from './state'
-import { ValueFacet } from './value-facet'
+import { mostValues, ValueFacet } from './value-facet'
 
 /** facetRequests asks for the facets of a rail. */
 export function facetRequests(fields: RailField[]): FacetRequest[] {
   return fields.map((f) => {
     if (f.kind === 'date') return { field: f.key, interval: 'year' }
     if (f.ranges) return { field: f.key, ranges: f.ranges }
-    return { field: f.key, limit: 8 }
+    return { field: f.key, limit: mostValues }
   })
 }
 

@@ -9,6 +9,10 @@ import { useSearch } from './context'
 import { conditionsAt, exclusionOf, withExclusion } from './scope'
 import { bodyOf, isMixed, withCondition } from './state'
 
+/** How many values are read, and how many of them are shown at first. */
+export const mostValues = 50
+const atFirst = 8
+
 interface Option {
   value: string
   label: string
@@ -27,7 +31,7 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
   const inGroups = isMixed(condition) || excluded !== undefined
   const body = bodyOf(withExclusion(state, field, []), kindOf)
   const alone = useQuery({
-    ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: 8 }]),
+    ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: mostValues }]),
     enabled: inGroups,
   })
   const facet = (inGroups && alone.data?.facets[0]) || counted
@@ -36,24 +40,29 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
   const [all, setAll] = useState(false)
   const wanted = useDeferredValue(prefix.trim())
   const more = useQuery({
-    ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: 50, ...(wanted ? { prefix: wanted } : {}) }]),
-    enabled: wanted !== '' || all,
+    ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: mostValues, prefix: wanted }]),
+    enabled: wanted !== '',
   })
   const active = excluded ?? condition
   const chosen = active?.kind === 'values' ? active.values : []
-  const shown = ((wanted || all) && more.data?.facets[0]) || facet
-  const options: Option[] = (shown.values ?? []).map((v) => ({
+  const listed = facet.values ?? []
+  const shown =
+    (wanted && more.data?.facets[0]?.values) ||
+    // A chosen value is always there to be unchosen.
+    listed.filter((v, i) => all || i < atFirst || chosen.some((c) => same(c, v.value)))
+  const options: Option[] = shown.map((v) => ({
     value: v.value,
     label: v.label ?? valueLabel(field, v.value),
     count: v.count,
   }))
-  // A chosen value is always there to be unchosen.
   for (const value of chosen) {
     if (!options.some((o) => same(o.value, value)))
       options.unshift({ value, label: valueLabel(field, value), count: undefined })
   }
   const most = Math.max(1, ...options.map((o) => o.count ?? 0))
   const isUnknown = isMixed(condition) || (condition?.kind === 'known' && !condition.known)
+  // Values that are hidden, and how many records have values that are not even listed.
+  const hidden = all ? listed.length - atFirst : listed.length - shown.length
   const others = facet.other ?? 0
   const choose = (values: string[], unknown: boolean, not = isNot) => {
     if (not && !unknown) return change(withExclusion(state, field, values))
@@ -82,7 +91,7 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
           {isNot ? 'is not' : 'is'}
         </button>
       </div>
-      {(others > 0 || prefix) && (
+      {(listed.length > atFirst || prefix) && (
         <input
           className="within"
           type="text"
@@ -122,10 +131,15 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
         )}
       </ul>
       {options.length === 0 && !isUnknown && <p className="quiet">{prefix ? 'No value begins so' : 'No values'}</p>}
-      {others > 0 && !prefix && (
+      {hidden > 0 && !prefix && (
         <button className="link" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? 'Show fewer' : `Show other values · ${countedOf(others, state.dataset)}`}
+          {all
+            ? 'Show fewer'
+            : `Show ${formatNumber(hidden)} ${others > 0 ? 'of the other values' : hidden === 1 ? 'other value' : 'other values'}`}
         </button>
+      )}
+      {all && others > 0 && !prefix && (
+        <p className="quiet">{countedOf(others, state.dataset)} with further values: search for them above.</p>
       )}
     </section>
   )

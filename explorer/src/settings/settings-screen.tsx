@@ -1,27 +1,29 @@
 import '../ui/page.css'
 import './settings.css'
-import { useEffect } from 'react'
+import { useEffect, type ComponentType } from 'react'
 import { link, useAddress } from '../address'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { ApiKeys } from './api-keys'
 import { Members } from './members'
+import { sections, type SectionPath } from './sections'
 import { Subscriptions } from './subscriptions'
 import { Usage } from './usage'
 import { Webhooks } from './webhooks'
 
-const sections = [
-  { path: 'members', label: 'Members', Section: Members },
-  { path: 'subscriptions', label: 'Signal alerts', Section: Subscriptions },
-  { path: 'webhooks', label: 'Webhooks', Section: Webhooks },
-  { path: 'keys', label: 'API keys', Section: ApiKeys },
-  { path: 'usage', label: 'Usage', Section: Usage },
-]
+const components: Record<SectionPath, ComponentType<ScreenProps>> = {
+  members: Members,
+  subscriptions: Subscriptions,
+  webhooks: Webhooks,
+  keys: ApiKeys,
+  usage: Usage,
+}
 
-/** SettingsScreen is /settings/members, /settings/subscriptions, /settings/webhooks, /settings/keys and /settings/usage. */
+/** SettingsScreen shows the section that the address names, or the first. */
 export default function SettingsScreen(props: ScreenProps) {
   const [, , path] = useAddress().path.split('/')
-  const { label, Section } = sections.find((s) => s.path === path) ?? (sections[0] as (typeof sections)[number])
+  const { path: section, label } = sections.find((s) => s.path === path) ?? sections[0]
+  const Section = components[section]
   useEffect(() => {
     document.title = `${label} · Atlas`
   }, [label])

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { rows } from '../api/rows'
 import { datasets } from '../datasets'
 import { defaults, formatColumns, moved, normal, parseColumns, remember, remembered } from './choice'
-import { fieldOf, fieldsOf } from './fields'
+import { fieldOf, fieldsOf, type TableName } from './fields'
 import { fromPresentation, toPresentation, type Presentation } from './presentation'
 
 describe('the columns of the address', () => {
@@ -98,11 +99,49 @@ describe('the presentation of a View', () => {
     expect(fromPresentation('projects', { ...stored, column_visibility: Object.fromEntries(entries) })).toEqual(look)
   })
 
-  it('says in plain entries what is shown and hidden', () => {
-    const { column_visibility } = toPresentation('contacts', {
-      columns: parseColumns('contacts', 'name,email:200') ?? [],
+  it('has entries of what differs from the default, and one of order and widths', () => {
+    const stored = (text: string) =>
+      toPresentation('projects', { columns: parseColumns('projects', text) ?? [] }).column_visibility
+    const usual = formatColumns(defaults('projects'))
+    expect(stored(usual.replace('cost', 'cost:140'))).toEqual({
+      [`columns:${usual.replace('cost', 'cost:140')}`]: true,
     })
-    expect(column_visibility).toMatchObject({ name: true, email: true, title: false, role: false, '1:email:200': true })
+    // Order and widths that follow are not said.
+    expect(stored(`${usual.replace(',cost', '')},city`)).toEqual({ cost: false, city: true })
+    const moved = stored('name,cost:140,stage,city')
+    expect(moved).toMatchObject({ city: true, primary_use: false, 'columns:name,cost:140,stage,city': true })
+    expect(moved).not.toHaveProperty('stage')
+    expect(moved).not.toHaveProperty('cost')
+  })
+
+  it('stores and reads all columns at their widest, within the limits of a View', () => {
+    for (const table of Object.keys(rows) as TableName[]) {
+      const columns = fieldsOf(table).map(({ key }, i) => ({ key, width: 800 - i }))
+      const { column_visibility } = toPresentation(table, { columns })
+      expect(Object.keys(column_visibility).length).toBeLessThanOrEqual(100)
+      for (const key of Object.keys(column_visibility)) expect(key.length).toBeLessThanOrEqual(2000)
+    }
+  })
+
+  it('reads Views of before, with two entries a column', () => {
+    const before: Presentation = {
+      version: 1,
+      sorting: [],
+      column_visibility: {
+        ...Object.fromEntries(defaults('projects').map(({ key }) => [key, false])),
+        ...{ name: true, cost: true, city: true, '0:name': true, '1:city': true, '2:cost:140': true },
+      },
+    }
+    const look = fromPresentation('projects', before)
+    expect(look.columns).toEqual([{ key: 'name' }, { key: 'city' }, { key: 'cost', width: 140 }])
+    expect(fromPresentation('projects', toPresentation('projects', look))).toEqual(look)
+  })
+
+  it('follows what another program hides and shows', () => {
+    const stored = toPresentation('projects', { columns: parseColumns('projects', 'name,cost:140,stage') ?? [] })
+    const changed = { ...stored.column_visibility, cost: false, city: true }
+    const look = fromPresentation('projects', { ...stored, column_visibility: changed })
+    expect(look.columns).toEqual([{ key: 'name' }, { key: 'stage' }, { key: 'city' }])
   })
 
   it('reads that of another program', () => {

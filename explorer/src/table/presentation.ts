@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client'
 import type { Sort } from '../api/queries'
-import { defaults, normal, type Chosen } from './choice'
+import { defaults, formatColumns, normal, parseColumns, type Chosen } from './choice'
 import { defaultKeys, fieldOf, fieldsOf, type TableName } from './fields'
 
 export type Presentation = Schemas['Presentation']
@@ -12,20 +12,23 @@ export interface Look {
   sort?: Sort
 }
 
+/** What the entry with the order and widths of all columns begins with; the rest is as in an address. */
+const arranged = 'columns:'
+
 /**
- * toPresentation returns the look of a table as a View stores it. A View has no place for
- * order and widths, but ids of columns are any text: where they are not the default, each
- * column has a second entry, "position:key:width" or "position:key". Who does not know
- * these ignores them.
+ * toPresentation returns the look of a table as a View stores it: what is shown and hidden other
+ * than by default. A View has no place for order and widths, but ids of columns are any text: one
+ * more entry has them, if they do not follow. Who does not know it ignores it.
  */
 export function toPresentation(table: TableName, { columns, sort }: Look): Presentation {
   const visibility: Record<string, boolean> = {}
   if (columns) {
-    for (const key of defaultKeys(table)) visibility[key] = false
-    for (const { key } of columns) visibility[key] = true
-    columns.forEach(({ key, width }, i) => {
-      visibility[width === undefined ? `${i}:${key}` : `${i}:${key}:${width}`] = true
-    })
+    const usual = new Set(defaultKeys(table))
+    const shown = new Set(columns.map(({ key }) => key))
+    for (const key of usual) if (!shown.has(key)) visibility[key] = false
+    for (const { key } of fieldsOf(table)) if (shown.has(key) && !usual.has(key)) visibility[key] = true
+    const text = formatColumns(columns)
+    if (formatColumns(following(table, visibility)) !== text) visibility[arranged + text] = true
   }
   return {
     version: 1,
@@ -34,20 +37,33 @@ export function toPresentation(table: TableName, { columns, sort }: Look): Prese
   }
 }
 
-/** fromPresentation is the inverse of toPresentation. It ignores what it does not know. */
-export function fromPresentation(table: TableName, { sorting, column_visibility: visibility }: Presentation): Look {
+type Visibility = Presentation['column_visibility']
+
+/** following are the columns in their usual order, without those that are hidden, and then those that are shown. */
+const following = (table: TableName, visibility: Visibility): Chosen[] => [
+  ...defaults(table).filter(({ key }) => visibility[key] !== false),
+  ...fieldsOf(table).flatMap(({ key }) => (visibility[key] === true ? [{ key }] : [])),
+]
+
+/** arrangedIn are the columns with their order and widths, of the one entry or of those of before. */
+function arrangedIn(table: TableName, visibility: Visibility): Chosen[] {
   const placed: [number, Chosen][] = []
   for (const [id, visible] of Object.entries(visibility)) {
+    if (!visible) continue
+    if (id.startsWith(arranged)) return parseColumns(table, id.slice(arranged.length)) ?? defaults(table)
+    // Each column had an entry of its own, "position:key:width" or "position:key".
     const [, position, key, width] = /^(\d{1,3}):(\w+)(?::(\d{1,5}))?$/.exec(id) ?? []
-    if (visible && key && visibility[key] !== false)
-      placed.push([Number(position), width ? { key, width: Number(width) } : { key }])
+    if (key) placed.push([Number(position), width ? { key, width: Number(width) } : { key }])
   }
-  placed.sort(([a], [b]) => a - b)
-  // Columns that another program has shown or hidden.
-  const hidden = (key: string) => visibility[key] === false
-  const kept = placed.length > 0 ? placed.map(([, c]) => c) : defaults(table).filter(({ key }) => !hidden(key))
-  const added = fieldsOf(table).filter(({ key }) => visibility[key] === true)
-  const columns = normal(table, [...kept, ...added.map(({ key }) => ({ key }))])
+  return placed.sort(([a], [b]) => a - b).map(([, column]) => column)
+}
+
+/** fromPresentation is the inverse of toPresentation. It ignores what it does not know. */
+export function fromPresentation(table: TableName, { sorting, column_visibility: visibility }: Presentation): Look {
+  // Another program may have hidden and shown columns since.
+  const placed = arrangedIn(table, visibility).filter(({ key }) => visibility[key] !== false)
+  const added = following(table, visibility).filter(({ key }) => visibility[key] === true)
+  const columns = normal(table, placed.length > 0 ? [...placed, ...added] : following(table, visibility))
   const first = sorting[0]
   const sorts = first && fieldOf(table, first.id)?.sorts
   return {
