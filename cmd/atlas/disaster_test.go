@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
@@ -133,8 +134,18 @@ func TestPostgresIsRestored(t *testing.T) {
 	i := install(t)
 	before := i.hold("before", 0, 2)
 	i.holds(before)
+	keys := i.client(i.key).APIKeys
+	made := must(keys.Create(t.Context(), client.NewAPIKey{
+		Name: "kept", Scopes: []client.KeyScope{client.ScopeDataRead, client.ScopeWorkspaceRead},
+		Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
+	}))(t)
+	rotated := must(keys.Rotate(t.Context(), made.ID, client.KeyRotation{}))(t)
 	i.follow("### Making a backup")
 	i.hold("after", 2, 4)
+	later := must(keys.Create(t.Context(), client.NewAPIKey{Name: "lost", Scopes: []client.KeyScope{client.ScopeWorkspaceRead}}))(t)
+	if err := keys.Revoke(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
 	i.process.terminate()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -151,6 +162,18 @@ func TestPostgresIsRestored(t *testing.T) {
 		t.Errorf("%s", printed)
 	}
 	i.holds(before)
+	// A key is as it was, with both secrets, until it is revoked again; one of later is gone.
+	for secret, status := range map[string]int{made.Secret: 200, rotated.Secret: 200, later.Secret: 401} {
+		if a := i.call(http.MethodGet, "/workspace", secret, ""); a.status != status {
+			t.Errorf("a key after the restore: %d %s", a.status, a.raw)
+		}
+	}
+	if err := i.client(i.key).APIKeys.Revoke(t.Context(), made.ID); err != nil {
+		t.Error(err)
+	}
+	if a := i.call(http.MethodGet, "/workspace", rotated.Secret, ""); a.status != http.StatusForbidden {
+		t.Errorf("revoked again: %d", a.status)
+	}
 }
 
 // TestElasticsearchIsLost: all indices, global and held, are deleted while a server runs.
