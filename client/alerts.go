@@ -24,7 +24,10 @@ type Alert struct {
 	// NewCount counts the records that were told since the user looked.
 	NewCount int `json:"new_count"`
 	// Latest is the number of the View's latest entry, 0 for none.
-	Latest    int64      `json:"latest"`
+	Latest int64 `json:"latest"`
+	// Email is how often the user is mailed what is new: "instant", "daily", "weekly", or ""
+	// for not at all.
+	Email     string     `json:"email"`
 	CreatedAt time.Time  `json:"created_at"`
 	SeenAt    *time.Time `json:"seen_at"`
 }
@@ -63,6 +66,20 @@ func (a *Alerts) Upsert(ctx context.Context, view string) (Alert, error) {
 	body := struct {
 		ViewID string `json:"view_id"`
 	}{view}
+	got, err := post[oneAlert](ctx, a.conn, alertsPath+"/upsert", body)
+	return got.Alert, err
+}
+
+// Mail sets how often the user is mailed what an alert tells: "instant", "daily", "weekly", or
+// "" for not at all. It switches the alert on.
+func (a *Alerts) Mail(ctx context.Context, view, frequency string) (Alert, error) {
+	body := struct {
+		ViewID string  `json:"view_id"`
+		Email  *string `json:"email"`
+	}{ViewID: view}
+	if frequency != "" {
+		body.Email = &frequency
+	}
 	got, err := post[oneAlert](ctx, a.conn, alertsPath+"/upsert", body)
 	return got.Alert, err
 }

@@ -235,6 +235,12 @@ func clientOfViews(t *testing.T, key, user *client.Client) {
 
 func clientOfAlerts(t *testing.T, c *client.Client, view string) {
 	ctx := t.Context()
+	if a := must(c.Alerts.Mail(ctx, view, "weekly"))(t); a.ViewID != view || a.Email != "weekly" {
+		t.Errorf("a mailed alert: %+v", a)
+	}
+	if a := must(c.Alerts.Mail(ctx, view, ""))(t); a.Email != "" {
+		t.Errorf("an alert without e-mails: %+v", a)
+	}
 	if a := must(c.Alerts.Upsert(ctx, view))(t); a.ViewID != view || a.NewCount != 0 || a.SeenAt != nil {
 		t.Errorf("%+v", a)
 	}

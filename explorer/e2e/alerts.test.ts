@@ -26,6 +26,7 @@ interface Alert {
   view_id: string
   state: string
   new_count: number
+  email: string | null
 }
 
 const alertOn = async (view: View) =>
@@ -76,6 +77,14 @@ everywhere((width) => {
       await expect(page.getByText('began to match since you looked')).toBeHidden()
       await expect(page.locator('.grid-row', { hasText: 'Begins to match' })).not.toContainText('New')
       expect((await alertOn(view))?.new_count).toBe(0)
+      const mails = page.getByLabel(`E-mails of the alert: ${hostile}`)
+      await expect(mails).toHaveValue('')
+      await mails.selectOption('E-mail every morning')
+      await expect.poll(async () => (await alertOn(view))?.email).toBe('daily')
+      await mails.selectOption('No e-mails')
+      await expect.poll(async () => (await alertOn(view))?.email).toBeNull()
+      expect(await findings(page)).toEqual([])
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/alert-${width}.png` })
       if (width < 1000) return
       await page.getByRole('button', { name: `Alert: ${hostile}` }).click()
       await expect.poll(() => alertOn(view)).toBeUndefined()

@@ -10,6 +10,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/workspace"
 	"atlas/workspace/alerts"
+	"atlas/workspace/subscriptions"
 	"atlas/workspace/views"
 )
 
@@ -41,8 +42,8 @@ func (s *Server) alertRoutes() []Route {
 			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 32},
 			endpoint: takes(alertUpsert, s.upsertAlert),
 			doc: operationDoc{
-				tag: tagAlerts, summary: "Switch on an alert on a Dynamic View",
-				text:  "What matches now is known and is not told. One that is on stays as it is. A user has at most 100 in a workspace.",
+				tag: tagAlerts, summary: "Switch on an alert on a Dynamic View, or change how it tells",
+				text:  "What matches now is known and is not told. A user has at most 100 in a workspace.",
 				data:  alertDataSchema,
 				codes: []fault.Code{fault.ViewNotFound, fault.LimitReached},
 				links: schema.Map[openapi.Link]{
@@ -76,6 +77,8 @@ var alertSchema = schema.Named("Alert", schema.Object(
 	)),
 	schema.Required("new_count", schema.Count().Described("Records told since one looked.")),
 	schema.Required("latest", schema.Count().Described("The number of the View's latest entry; 0 when there is none.")),
+	schema.Required("email", schema.Nullable(rule.Enum(subscriptions.Frequencies()...).Schema).Described(
+		"How often one is mailed what is new; null: not at all.")),
 	schema.Required("created_at", schema.Time()),
 	schema.Required("seen_at", schema.Nullable(schema.Time())),
 ))
@@ -120,11 +123,18 @@ func (s *Server) listAlertEntries(c *call) (reply, error) {
 }
 
 var alertUpsert = rule.Object(
-	rule.Required(viewIDKey, rule.UUID[views.ID](), func(id *views.ID) *views.ID { return id }),
+	rule.Required(viewIDKey, rule.UUID[views.ID](), func(c *alerts.Change) *views.ID { return &c.View }),
+	rule.OptionalFunc("email", rule.Nullable(rule.Enum(subscriptions.Frequencies()...)).Described(
+		"How often one is mailed what is new and one has not looked at. Null: not at all. Left out: as it was, at first not at all.",
+	), func(c *alerts.Change, frequency *subscriptions.Frequency) {
+		if c.Email = frequency; frequency == nil {
+			c.Email = new(subscriptions.Frequency)
+		}
+	}),
 ).Named("AlertUpsert")
 
-func (s *Server) upsertAlert(c *call, view views.ID) (reply, error) {
-	a, err := s.Views.Alerts.Add(c.Context(), c.workspace(), c.principal.User, view)
+func (s *Server) upsertAlert(c *call, change alerts.Change) (reply, error) {
+	a, err := s.Views.Alerts.Upsert(c.Context(), c.workspace(), c.principal.User, change)
 	return free(alertData{a}), err
 }
 

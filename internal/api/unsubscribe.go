@@ -12,7 +12,7 @@ import (
 	"atlas/workspace"
 )
 
-// Unsubscriber ends e-mails of signals. *postgres.System implements it.
+// Unsubscriber ends e-mails of signals and alerts. *postgres.System implements it.
 type Unsubscriber interface {
 	// WantsMail returns the name of the workspace too: fault.NotFound for a user who is
 	// no member.
@@ -98,11 +98,11 @@ func (p unsubscribePage) main() []g.Node {
 		return []g.Node{h.H1(g.Text("This link leads nowhere")),
 			h.P(g.Text("It is not complete, or not the link of a member of the workspace. Copy it as a whole, from the latest e-mail."))}
 	case p.Wants:
-		return []g.Node{h.H1(g.Text("E-mails of signals")),
-			h.P(g.Text("You get e-mails of signals for the workspace "), name, g.Text(".")), button(g.Text("Unsubscribe"))}
+		return []g.Node{h.H1(g.Text("E-mails of signals and alerts")),
+			h.P(g.Text("You get e-mails of signals and alerts of the workspace "), name, g.Text(".")), button(g.Text("Unsubscribe"))}
 	}
 	return []g.Node{h.H1(g.Text("You are unsubscribed")),
-		h.P(g.Text("You get no more e-mails of signals for the workspace "), name, g.Text(". Others in it are not affected.")),
+		h.P(g.Text("You get no more e-mails of signals and alerts of the workspace "), name, g.Text(". Others in it are not affected.")),
 		button(h.Name("again"), h.Value("1"), g.Text("Subscribe again"))}
 }
 

@@ -558,6 +558,17 @@ func TestAlertsOverHTTP(t *testing.T) {
 	upsert(dynamic.ID, 200)
 	upsert(static.ID, 400)
 	upsert(scored.ID, 400)
+	for _, email := range []string{`"daily"`, `null`, `"instant"`} {
+		var made struct {
+			Alert struct{ Email json.RawMessage }
+		}
+		ask("POST", "/alerts/upsert?", `{"view_id":"`+dynamic.ID+`","email":`+email+`}`, 200, &made)
+		upsert(dynamic.ID, 200) // which leaves it
+		if string(made.Alert.Email) != email {
+			t.Errorf("e-mails %s are stored as %s", email, made.Alert.Email)
+		}
+	}
+	ask("POST", "/alerts/upsert?", `{"view_id":"`+dynamic.ID+`","email":"hourly"}`, 400, nil)
 	var alerts struct {
 		Alerts []struct {
 			View  string `json:"view_id"`

@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"internal/mcp":       {},
 	"internal/egress":    {},
 	"internal/delivery": {
-		"workspace/digest", "workspace/subscriptions", "internal/egress", "internal/fault", "internal/timer",
+		"workspace/alerts", "workspace/digest", "workspace/subscriptions", "internal/egress", "internal/fault", "internal/timer",
 		"search/query", "workspace", "workspace/jobs", "workspace/people", "workspace/queue", "workspace/webhooks",
 	},
 	"internal/session":      {"internal/auth", "internal/fault", "internal/seal"},
@@ -68,7 +68,8 @@ var allowed = map[string][]string{
 	"workspace/subscriptions": {"workspace", "search/query", "internal/fault"},
 	"workspace/queue":         {"workspace", "search/query", "internal/fault"},
 	"workspace/alerts": {
-		"workspace", "workspace/views", "search/changes", "search/query", "internal/fault", "internal/scan", "internal/timer",
+		"workspace", "workspace/views", "workspace/jobs", "workspace/subscriptions", "search/changes", "search/query", "internal/fault",
+		"internal/scan", "internal/timer",
 	},
 	"workspace/digest":   {"workspace", "workspace/jobs", "workspace/subscriptions", "internal/fault"},
 	"workspace/audit":    {"workspace", "search/query", "internal/fault", "internal/timer"},

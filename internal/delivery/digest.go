@@ -13,6 +13,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/timer"
 	"atlas/workspace"
+	"atlas/workspace/alerts"
 	"atlas/workspace/digest"
 	"atlas/workspace/jobs"
 	"atlas/workspace/queue"
@@ -30,13 +31,16 @@ type DigestStore interface {
 	DueDigests(ctx context.Context, through, now time.Time) ([]digest.Digests, error)
 	BeginDigests(ctx context.Context, d digest.Digests, next time.Time) error
 	AdvanceDigests(ctx context.Context, d digest.Digests, through, next time.Time, send bool, now time.Time) (added int64, err error)
+	DueMailings(ctx context.Context, now time.Time) ([]alerts.Mailing, error)
+	AdvanceMailing(ctx context.Context, m alerts.Mailing, next, now time.Time) (added int64, err error)
 }
 
-// Digester makes the jobs that send digests of signals. Any number of servers may run one.
+// Digester makes the jobs that send digests of signals, and of what alerts on Views tell. Any
+// number of servers may run one.
 type Digester struct {
 	Store   DigestStore
 	Signals Signals
-	// Made, when not nil, is called when there are digests to send.
+	// Made, when not nil, is called when there are e-mails to send.
 	Made func()
 	Log  *slog.Logger
 	// Now is the clock; nil is time.Now.
@@ -52,9 +56,9 @@ func (d *Digester) Run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !failing:
-			d.Log.Warn("digests of signals are not made; trying on", "error", err.Error())
+			d.Log.Warn("digests are not made; trying on", "error", err.Error())
 		case err == nil && failing:
-			d.Log.Info("digests of signals are made again")
+			d.Log.Info("digests are made again")
 		}
 		failing = err != nil
 	}
@@ -62,6 +66,31 @@ func (d *Digester) Run(ctx context.Context) {
 
 // Look makes the jobs of all digests that are due.
 func (d *Digester) Look(ctx context.Context) error {
+	return errors.Join(d.signals(ctx), d.alerts(ctx))
+}
+
+func (d *Digester) alerts(ctx context.Context) error {
+	now := workspace.Clock(d.Now)()
+	due, err := d.Store.DueMailings(ctx, now)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, m := range due {
+		added, err := d.Store.AdvanceMailing(ctx, m, digest.Next(m.Frequency, m.TimeZone, now), now)
+		failed = errors.Join(failed, err)
+		d.made(added)
+	}
+	return failed
+}
+
+func (d *Digester) made(jobs int64) {
+	if jobs > 0 && d.Made != nil {
+		d.Made()
+	}
+}
+
+func (d *Digester) signals(ctx context.Context) error {
 	through, err := d.Signals.ArrivedThrough(ctx)
 	if err != nil {
 		return err
@@ -99,9 +128,7 @@ func (d *Digester) make(ctx context.Context, one digest.Digests, through, now ti
 		next = now
 	}
 	added, err := d.Store.AdvanceDigests(ctx, one, through, next, len(signals) > 0, now)
-	if added > 0 && d.Made != nil {
-		d.Made()
-	}
+	d.made(added)
 	return err
 }
 
@@ -117,21 +144,50 @@ type ListPost interface {
 	SendList(ctx context.Context, messageID, to, subject, text, unsubscribe string) (final bool, err error)
 }
 
-// Digests sends digests of signals.
-type Digests struct {
-	Recipients Recipients
-	Signals    Signals
-	Post       ListPost
-	Links      digest.Links
+// ListMail sends e-mails that end by a link.
+type ListMail struct {
+	Post  ListPost
+	Links digest.Links
 	// PublicURL is where browsers reach this service.
 	PublicURL string
 }
 
-// Handler runs the jobs that send digests. A mail server may be away for two days.
-func (d Digests) Handler() jobs.Handler {
+// handler runs jobs that send letters. A mail server may be away for two days.
+func (l ListMail) handler(kind jobs.Kind, run func(context.Context, jobs.Job) jobs.Result) jobs.Handler {
 	pauses := append(jobs.Pauses(), 12*time.Hour, 12*time.Hour)
-	return jobs.Handler{Kind: digest.Kind, Timeout: 2 * timeout, Slots: 8, LaneSlots: 4, Pauses: pauses, Run: d.send}
+	return jobs.Handler{Kind: kind, Timeout: 2 * timeout, Slots: 8, LaneSlots: 4, Pauses: pauses, Run: run}
 }
+
+// send sends the letter of a job. text is given the link that ends such letters.
+func (l ListMail) send(
+	ctx context.Context, j jobs.Job, user workspace.UserID, to, subject string, text func(unsubscribe string) string,
+) jobs.Result {
+	unsubscribe, err := l.address("unsubscribe", url.Values{"token": {l.Links.Token(j.Workspace, user)}})
+	if err != nil {
+		return jobs.Result{Err: err, Final: true}
+	}
+	return posted(l.Post.SendList(ctx, j.ID.String(), to, subject, text(unsubscribe), unsubscribe))
+}
+
+func (l ListMail) address(path string, query url.Values) (string, error) {
+	u, err := url.Parse(l.PublicURL)
+	if err != nil {
+		return "", errors.New("the public URL is malformed")
+	}
+	u = u.JoinPath(path)
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}
+
+// Digests sends digests of signals.
+type Digests struct {
+	ListMail
+	Recipients Recipients
+	Signals    Signals
+}
+
+// Handler runs the jobs that send digests.
+func (d Digests) Handler() jobs.Handler { return d.handler(digest.Kind, d.send) }
 
 func (d Digests) send(ctx context.Context, j jobs.Job) jobs.Result {
 	var p digest.Payload
@@ -156,30 +212,9 @@ func (d Digests) send(ctx context.Context, j jobs.Job) jobs.Result {
 	if len(signals) == 0 {
 		return jobs.Result{} // dismissed, or not subscribed to anymore
 	}
-	unsubscribe, err := d.address("unsubscribe", url.Values{"token": {d.Links.Token(j.Workspace, p.User)}})
-	if err != nil {
-		return jobs.Result{Err: err, Final: true}
-	}
-	return posted(
-		d.Post.SendList(
-			ctx,
-			j.ID.String(),
-			to.Email,
-			subject(to.WorkspaceName, len(signals), more != ""),
-			d.text(to.WorkspaceName, signals, more != "", unsubscribe),
-			unsubscribe,
-		),
-	)
-}
-
-func (d Digests) address(path string, query url.Values) (string, error) {
-	u, err := url.Parse(d.PublicURL)
-	if err != nil {
-		return "", errors.New("the public URL is malformed")
-	}
-	u = u.JoinPath(path)
-	u.RawQuery = query.Encode()
-	return u.String(), nil
+	return d.ListMail.send(ctx, j, p.User, to.Email, subject(to.WorkspaceName, len(signals), more != ""), func(unsubscribe string) string {
+		return d.text(to.WorkspaceName, signals, more != "", unsubscribe)
+	})
 }
 
 func subject(name string, n int, more bool) string {
@@ -213,7 +248,7 @@ func (d Digests) text(name string, signals []queue.Signal, more bool, unsubscrib
 	}
 	fmt.Fprintf(
 		&b,
-		"\nYou get this because the workspace subscribes to these signals by e-mail. To get none of these e-mails anymore:\n%s\n",
+		"\nYou get this because the workspace subscribes to these signals by e-mail. To get no e-mails of its signals and alerts anymore:\n%s\n",
 		unsubscribe,
 	)
 	return b.String()

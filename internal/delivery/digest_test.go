@@ -119,7 +119,10 @@ func TestDigests(t *testing.T) {
 	links := digest.Links{Cursors: cursors}
 	m := &mailed{through: time.Unix(1_800_000_000, 0)}
 	digester := &delivery.Digester{Store: w.system, Signals: m, Log: slog.New(slog.DiscardHandler), Now: w.now}
-	handler := delivery.Digests{Recipients: w.system, Signals: m, Post: m, Links: links, PublicURL: "https://atlas.example/at"}.Handler()
+	handler := delivery.Digests{
+		ListMail:   delivery.ListMail{Post: m, Links: links, PublicURL: "https://atlas.example/at"},
+		Recipients: w.system, Signals: m,
+	}.Handler()
 	pending := func() (n int) {
 		all, err := w.system.Jobs(t.Context(), postgres.JobFilter{Kind: digest.Kind, State: jobs.Pending}, 100)
 		fatal(t, err)

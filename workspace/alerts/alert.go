@@ -16,6 +16,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/subscriptions"
 	"atlas/workspace/views"
 )
 
@@ -55,13 +56,26 @@ type Alert struct {
 	// New counts the records that were told since the user looked.
 	New int
 	// Latest is the number of the View's latest entry, 0 for none.
-	Latest    int64
+	Latest int64
+	// Email is how often the user is mailed what is new, "" for not at all.
+	Email     subscriptions.Frequency
 	CreatedAt time.Time
 	SeenAt    *time.Time
 }
 
+// Change is the input of Upsert.
+type Change struct {
+	View views.ID
+	// Email, when not nil, sets how often the user is mailed what is new, "" for not at all.
+	Email *subscriptions.Frequency
+}
+
 // MarshalJSON encodes the alert as in docs/api.md, "Alerts".
 func (a Alert) MarshalJSON() ([]byte, error) {
+	var email *string
+	if a.Email != "" {
+		email = (*string)(&a.Email)
+	}
 	return json.Marshal(struct {
 		View      views.ID `json:"view_id"`
 		Name      string   `json:"view_name"`
@@ -69,9 +83,13 @@ func (a Alert) MarshalJSON() ([]byte, error) {
 		State     State    `json:"state"`
 		New       int      `json:"new_count"`
 		Latest    int64    `json:"latest"`
+		Email     *string  `json:"email"`
 		CreatedAt *string  `json:"created_at"`
 		SeenAt    *string  `json:"seen_at"`
-	}{a.View, a.Name, a.Dataset.Singular(), a.State, a.New, a.Latest, workspace.FormatTime(&a.CreatedAt), workspace.FormatTime(a.SeenAt)})
+	}{
+		a.View, a.Name, a.Dataset.Singular(), a.State, a.New, a.Latest, email,
+		workspace.FormatTime(&a.CreatedAt), workspace.FormatTime(a.SeenAt),
+	})
 }
 
 // Entry says that records began to match a View.
@@ -103,11 +121,11 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 type Store interface {
 	// Alerts lists a user's alerts by the names of the Views, then id.
 	Alerts(ctx context.Context, in workspace.ID, user workspace.UserID, limit, offset int) ([]Alert, error)
-	// AddAlert adds an alert, or returns the one that is there: fault.ViewNotFound,
+	// UpsertAlert adds an alert or changes the one that is there: fault.ViewNotFound,
 	// fault.LimitReached beyond MaxAlerts, fault.Forbidden for no member, and the error of
-	// may. What is told before counts as seen.
-	AddAlert(
-		ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID, at time.Time, may func(views.View) error,
+	// may. What is told before counts as seen, and before Email is set as mailed.
+	UpsertAlert(
+		ctx context.Context, in workspace.ID, user workspace.UserID, c Change, at time.Time, may func(views.View) error,
 	) (Alert, error)
 	// DeleteAlert deletes an alert. There may be none.
 	DeleteAlert(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID) error
@@ -131,10 +149,10 @@ func (a *Alerts) List(ctx context.Context, in workspace.ID, user workspace.UserI
 	return a.Store.Alerts(ctx, in, user, limit, offset)
 }
 
-// Add switches an alert on. Errors: fault.ViewNotFound, fault.BadRequest for a View that
-// cannot be watched, fault.LimitReached.
-func (a *Alerts) Add(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID) (Alert, error) {
-	return a.Store.AddAlert(ctx, in, user, view, workspace.Clock(a.Now)(), CanWatch)
+// Upsert switches an alert on, or changes how it tells. Errors: fault.ViewNotFound,
+// fault.BadRequest for a View that cannot be watched, fault.LimitReached.
+func (a *Alerts) Upsert(ctx context.Context, in workspace.ID, user workspace.UserID, c Change) (Alert, error) {
+	return a.Store.UpsertAlert(ctx, in, user, c, workspace.Clock(a.Now)(), CanWatch)
 }
 
 // CanWatch says why a View cannot be watched, nil if it can.

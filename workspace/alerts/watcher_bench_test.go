@@ -33,7 +33,7 @@ func benchmarkLook(b *testing.B, many, changed int) {
 		}
 		v, err := w.view(b, p.in, nil, fmt.Sprintf("City %d", n))
 		fatal(b, err)
-		_, err = w.alerts.Add(b.Context(), p.in, p.user, v.ID)
+		_, err = w.alerts.Upsert(b.Context(), p.in, p.user, alerts.Change{View: v.ID})
 		fatal(b, err)
 	}
 	fatal(b, w.watcher.Look(b.Context()))

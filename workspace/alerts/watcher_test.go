@@ -275,7 +275,7 @@ func TestEntriesEqualModel(t *testing.T) {
 		v, err := w.view(t, p.in, nil, m.cities...)
 		fatal(t, err)
 		m.view = v.ID
-		_, err = w.alerts.Add(t.Context(), p.in, p.user, v.ID)
+		_, err = w.alerts.Upsert(t.Context(), p.in, p.user, alerts.Change{View: v.ID})
 		fatal(t, err)
 		all = append(all, m)
 	}
@@ -395,7 +395,7 @@ func TestAlertsOfPeople(t *testing.T) {
 	v, err := w.view(t, in, nil, "Calgary")
 	fatal(t, err)
 	add := func(p person) error {
-		_, err := w.alerts.Add(t.Context(), p.in, p.user, v.ID)
+		_, err := w.alerts.Upsert(t.Context(), p.in, p.user, alerts.Change{View: v.ID})
 		return err
 	}
 	one := func(p person) (found alerts.Alert) {
@@ -488,7 +488,7 @@ func TestManyMatches(t *testing.T) {
 	w.load(t, line(0, "Calgary"))
 	v, err := w.view(t, p.in, nil, "Calgary")
 	fatal(t, err)
-	_, err = w.alerts.Add(t.Context(), p.in, p.user, v.ID)
+	_, err = w.alerts.Upsert(t.Context(), p.in, p.user, alerts.Change{View: v.ID})
 	fatal(t, err)
 	look()
 	check := func(what string, state alerts.State, counts ...int) []alerts.Entry {

@@ -10,6 +10,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/workspace"
 	"atlas/workspace/alerts"
+	"atlas/workspace/digest"
+	"atlas/workspace/subscriptions"
 	"atlas/workspace/views"
 )
 
@@ -19,7 +21,7 @@ var _ alerts.Store = (*Store)(nil)
 // WHERE clause.
 func alertQuery(rest string) string {
 	return `
-	SELECT a.view_id, v.name, v.dataset, w.state, w.latest, a.created_at, a.seen_at,
+	SELECT a.view_id, v.name, v.dataset, w.state, w.latest, coalesce(a.mail, ''), a.created_at, a.seen_at,
 	       (SELECT coalesce(sum(e.records), 0) FROM view_alert_entries e
 	        WHERE e.workspace_id = $1 AND e.view_id = a.view_id AND e.number > a.seen)
 	FROM view_alerts a JOIN watched_views w USING (workspace_id, view_id)
@@ -28,7 +30,7 @@ func alertQuery(rest string) string {
 }
 
 func collectAlert(row pgx.CollectableRow) (a alerts.Alert, err error) {
-	err = row.Scan((*uuid.UUID)(&a.View), &a.Name, &a.Dataset, &a.State, &a.Latest, &a.CreatedAt, &a.SeenAt, &a.New)
+	err = row.Scan((*uuid.UUID)(&a.View), &a.Name, &a.Dataset, &a.State, &a.Latest, &a.Email, &a.CreatedAt, &a.SeenAt, &a.New)
 	return a, err
 }
 
@@ -38,10 +40,10 @@ func (s *Store) Alerts(ctx context.Context, in workspace.ID, user workspace.User
 		arg(in), arg(user), limit, offset)
 }
 
-// AddAlert implements alerts.Store. It locks the user's membership, which serializes the
+// UpsertAlert implements alerts.Store. It locks the user's membership, which serializes the
 // user's changes, then the View.
-func (s *Store) AddAlert(
-	ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID, at time.Time, may func(views.View) error,
+func (s *Store) UpsertAlert(
+	ctx context.Context, in workspace.ID, user workspace.UserID, c alerts.Change, at time.Time, may func(views.View) error,
 ) (a alerts.Alert, err error) {
 	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `SELECT FROM members WHERE workspace_id = $1 AND user_id = $2 FOR NO KEY UPDATE`, arg(in), arg(user))
@@ -51,10 +53,10 @@ func (s *Store) AddAlert(
 		if err != nil {
 			return err
 		}
-		if err := lockView(ctx, tx, in, view, "FOR SHARE"); err != nil {
+		if err := lockView(ctx, tx, in, c.View, "FOR SHARE"); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, viewQuery(`AND v.id = $3`), arg(in), arg(user), arg(view))
+		rows, err := tx.Query(ctx, viewQuery(`AND v.id = $3`), arg(in), arg(user), arg(c.View))
 		if err != nil {
 			return err
 		}
@@ -65,39 +67,63 @@ func (s *Store) AddAlert(
 		if err := may(v); err != nil {
 			return err
 		}
-		a, err = oneAlert(ctx, tx, in, user, view)
-		if !noRows(err) {
-			return err
+		if _, err = oneAlert(ctx, tx, in, user, c.View); noRows(err) {
+			err = addAlert(ctx, tx, in, user, c.View, at)
 		}
-		err = checkLimit(ctx, tx, in, rowLimit{
-			name: "view_alerts", items: "alerts of yours", advice: "switch one off first", max: alerts.MaxAlerts,
-			rows: `view_alerts WHERE workspace_id = $1 AND user_id = $2`, args: []any{arg(user)},
-		})
+		if err == nil && c.Email != nil {
+			err = mailAlert(ctx, tx, in, user, c, at)
+		}
 		if err != nil {
 			return err
 		}
-		// Without an alert nobody compared: what matches is known anew. The time keeps the row
-		// from being forgotten.
-		_, err = tx.Exec(ctx, `
-			INSERT INTO watched_views AS w (workspace_id, view_id, state, compared_at, alerted_at)
-			VALUES ($1, $2, 'waiting', $3, clock_timestamp())
-			ON CONFLICT ON CONSTRAINT watched_views_pkey DO UPDATE SET alerted_at = clock_timestamp(), version = w.version + 1,
-				state = CASE WHEN EXISTS (SELECT FROM view_alerts a WHERE a.workspace_id = $1 AND a.view_id = $2) THEN w.state ELSE 'waiting' END`,
-			arg(in), arg(view), at)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `
-			INSERT INTO view_alerts (workspace_id, user_id, view_id, since, seen, created_at)
-			SELECT $1, $2, $3, latest, latest, $4 FROM watched_views WHERE workspace_id = $1 AND view_id = $3`,
-			arg(in), arg(user), arg(view), at)
-		if err != nil {
-			return err
-		}
-		a, err = oneAlert(ctx, tx, in, user, view)
+		a, err = oneAlert(ctx, tx, in, user, c.View)
 		return err
 	})
 	return a, err
+}
+
+func addAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, view views.ID, at time.Time) error {
+	err := checkLimit(ctx, tx, in, rowLimit{
+		name: "view_alerts", items: "alerts of yours", advice: "switch one off first", max: alerts.MaxAlerts,
+		rows: `view_alerts WHERE workspace_id = $1 AND user_id = $2`, args: []any{arg(user)},
+	})
+	if err != nil {
+		return err
+	}
+	// Without an alert nobody compared: what matches is known anew. The time keeps the row
+	// from being forgotten.
+	_, err = tx.Exec(ctx, `
+		INSERT INTO watched_views AS w (workspace_id, view_id, state, compared_at, alerted_at)
+		VALUES ($1, $2, 'waiting', $3, clock_timestamp())
+		ON CONFLICT ON CONSTRAINT watched_views_pkey DO UPDATE SET alerted_at = clock_timestamp(), version = w.version + 1,
+			state = CASE WHEN EXISTS (SELECT FROM view_alerts a WHERE a.workspace_id = $1 AND a.view_id = $2) THEN w.state ELSE 'waiting' END`,
+		arg(in), arg(view), at)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO view_alerts (workspace_id, user_id, view_id, since, seen, created_at)
+		SELECT $1, $2, $3, latest, latest, $4 FROM watched_views WHERE workspace_id = $1 AND view_id = $3`,
+		arg(in), arg(user), arg(view), at)
+	return err
+}
+
+// mailAlert sets how often an alert is mailed. What was told before is not.
+func mailAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, c alerts.Change, at time.Time) error {
+	var zone string
+	if err := tx.QueryRow(ctx, `SELECT time_zone FROM workspaces WHERE id = $1`, arg(in)).Scan(&zone); err != nil {
+		return err
+	}
+	due := at // the first one waits for nothing
+	if *c.Email != subscriptions.Instant {
+		due = digest.Next(*c.Email, zone, at)
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE view_alerts a SET mail = nullif($4, ''), mail_at = $5, mailed = CASE WHEN a.mail IS NULL THEN w.latest ELSE a.mailed END
+		FROM watched_views w
+		WHERE a.workspace_id = $1 AND a.user_id = $2 AND a.view_id = $3 AND a.mail IS DISTINCT FROM nullif($4, '')
+		AND w.workspace_id = $1 AND w.view_id = $3`, arg(in), arg(user), arg(c.View), *c.Email, due)
+	return err
 }
 
 func oneAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, view views.ID) (a alerts.Alert, err error) {

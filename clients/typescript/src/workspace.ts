@@ -90,6 +90,11 @@ export class Alerts extends Resource<Schemas["Alert"]> {
     return this.put("/upsert", { view_id: viewId }, options);
   }
 
+  /** Sets how often one is mailed what an alert tells, null for not at all. Switches the alert on. */
+  mail(viewId: string, frequency: Schemas["Alert"]["email"], options: Options = {}): Promise<Schemas["Alert"]> {
+    return this.put("/upsert", { view_id: viewId, email: frequency }, options);
+  }
+
   /** Switches an alert off. There may be none. */
   async delete(viewId: string, options: Options = {}): Promise<void> {
     await this.drop(viewId, options);

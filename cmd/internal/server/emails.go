@@ -52,15 +52,14 @@ func wireEmails(
 		}.Handler(),
 	)
 	if c.mailsDigests() {
-		digests := delivery.Digests{
-			Recipients: system,
-			Signals:    signals,
-			Post:       post,
-			Links:      digest.Links{Cursors: cursors},
-			PublicURL:  c.PublicURL,
+		letters := delivery.ListMail{Post: post, Links: digest.Links{Cursors: cursors}, PublicURL: c.PublicURL}
+		digests := r.run(delivery.Digests{ListMail: letters, Recipients: system, Signals: signals}.Handler())
+		alerts := r.run(delivery.AlertMails{ListMail: letters, Alerts: system}.Handler())
+		made := func() {
+			digests.Wake()
+			alerts.Wake()
 		}
-		mailing := r.run(digests.Handler())
-		digester := &delivery.Digester{Store: system, Signals: signals, Made: mailing.Wake, Log: log, Now: r.options.Now}
+		digester := &delivery.Digester{Store: system, Signals: signals, Made: made, Log: log, Now: r.options.Now}
 		r.background(digester.Run)
 	}
 	return nil

@@ -24,6 +24,12 @@ export const alertsQuery = (workspace: string) =>
       }),
   })
 
+/** alertQuery is the user's alert on a View, undefined if there is none. */
+export const alertQuery = (workspace: string, view: string | undefined) => ({
+  ...alertsQuery(workspace),
+  select: (all: Alert[]) => all.find((a) => a.view_id === view),
+})
+
 /** unseenQuery lists what the alerts told since the user looked, the latest first: of one View, or of all. */
 export const unseenQuery = (workspace: string, view?: string) =>
   queryOptions({
@@ -39,16 +45,17 @@ export const unseenQuery = (workspace: string, view?: string) =>
 const alertsChanged = (client: QueryClient, workspace: string) =>
   client.invalidateQueries({ queryKey: alertsKey(workspace) })
 
-/** settingAlert switches the alert on a View on or off. */
+/** settingAlert switches the alert on a View on or off, or sets how often it is mailed. */
 export const settingAlert = (workspace: string, view: string) =>
   mutationOptions({
-    mutationFn: async (on: boolean) => {
+    mutationFn: async (to: boolean | { email: Alert['email'] }) => {
       const query = { workspace_id: workspace }
-      await (on
-        ? answer(api.POST('/workspace/alerts/upsert', { params: { query }, body: { view_id: view } }))
+      const body = { view_id: view, ...(to === true ? {} : to) }
+      await (to
+        ? answer(api.POST('/workspace/alerts/upsert', { params: { query }, body }))
         : answer(api.DELETE('/workspace/alerts/{viewId}', { params: { path: { viewId: view }, query } })))
     },
-    onSettled: (_data, _error, _on, _result, { client }) => alertsChanged(client, workspace),
+    onSettled: (_data, _error, _to, _result, { client }) => alertsChanged(client, workspace),
   })
 
 /** seeing says that the user looked at the entries of a View up to a number. */

@@ -29,6 +29,9 @@ export function notify(text: string, undo?: Undo): void {
   show({ id: Date.now(), text, ...(undo ? { undo } : {}) })
 }
 
+/** didNotWork says why something was not done. */
+export const didNotWork = (error: Error) => notify(`That did not work: ${error.message}`)
+
 async function run(undo: Undo) {
   show(undefined)
   try {

@@ -1,20 +1,16 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { BellPlus, BellRing } from 'lucide-react'
-import { alertsQuery, canWatch, settingAlert } from '../api/alerts'
+import { alertQuery, canWatch, settingAlert, type Alert } from '../api/alerts'
 import type { View } from '../api/views'
-import { notify } from '../ui/toast'
+import { didNotWork } from '../ui/toast'
 
 /** AlertButton has this user told what begins to match a View, or no longer. */
 export function AlertButton({ view }: { view: View }) {
-  const alerts = useQuery(alertsQuery(view.workspace_id))
-  const set = useMutation({
-    ...settingAlert(view.workspace_id, view.id),
-    onError: (error) => notify(`That did not work: ${error.message}`),
-  })
-  const alert = alerts.data?.find((a) => a.view_id === view.id)
+  const { data: alert } = useQuery(alertQuery(view.workspace_id, view.id))
+  const set = useMutation({ ...settingAlert(view.workspace_id, view.id), onError: didNotWork })
   if (!canWatch(view) && !alert) return null
   // What was asked for shows at once.
-  const on = set.isPending ? set.variables : alert !== undefined
+  const on = set.isPending ? set.variables !== false : alert !== undefined
   const Icon = on ? BellRing : BellPlus
   const resting = alert?.state === 'resting'
   return (
@@ -33,5 +29,35 @@ export function AlertButton({ view }: { view: View }) {
     >
       <Icon size={15} aria-hidden />
     </button>
+  )
+}
+
+const mails: [Alert['email'], string][] = [
+  [null, 'No e-mails'],
+  ['instant', 'E-mail at once'],
+  ['daily', 'E-mail every morning'],
+  ['weekly', 'E-mail on Mondays'],
+]
+
+/** AlertMail chooses how often the alert on a View is mailed, where there is one. */
+export function AlertMail({ view }: { view: View }) {
+  const { data: alert } = useQuery(alertQuery(view.workspace_id, view.id))
+  const set = useMutation({ ...settingAlert(view.workspace_id, view.id), onError: didNotWork })
+  if (!alert) return null
+  const chosen = set.isPending && typeof set.variables === 'object' ? set.variables.email : alert.email
+  return (
+    <select
+      className="alert-mail"
+      aria-label={`E-mails of the alert: ${view.name}`}
+      title="How often you are mailed what is new and you have not looked at"
+      value={chosen ?? ''}
+      onChange={(e) => set.mutate({ email: (e.target.value || null) as Alert['email'] })}
+    >
+      {mails.map(([value, label]) => (
+        <option key={label} value={value ?? ''}>
+          {label}
+        </option>
+      ))}
+    </select>
   )
 }

@@ -1,14 +1,14 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { alertsQuery, seeing, unseenQuery } from '../api/alerts'
+import { alertQuery, seeing, unseenQuery } from '../api/alerts'
 import { datasetOf, type View } from '../api/views'
 import { counted } from '../datasets'
 import { formatNumber } from '../format'
-import { notify } from '../ui/toast'
+import { didNotWork } from '../ui/toast'
 
 /** useNew counts what is new in a View since the user looked; 0 without an alert. */
 export function useNew(view: View): number {
-  const alerts = useQuery(alertsQuery(view.workspace_id))
-  return alerts.data?.find((a) => a.view_id === view.id)?.new_count ?? 0
+  const { data } = useQuery(alertQuery(view.workspace_id, view.id))
+  return data?.new_count ?? 0
 }
 
 /** NewCount says in a list of Views what is new in one. */
@@ -21,10 +21,7 @@ export function NewCount({ view }: { view: View }) {
 export function NewHere({ view }: { view: View }) {
   const count = useNew(view)
   const unseen = useQuery({ ...unseenQuery(view.workspace_id, view.id), enabled: count > 0 })
-  const see = useMutation({
-    ...seeing(view.workspace_id, view.id),
-    onError: (error) => notify(`That did not work: ${error.message}`),
-  })
+  const see = useMutation({ ...seeing(view.workspace_id, view.id), onError: didNotWork })
   const latest = unseen.data?.[0]?.number
   if (count === 0 || latest === undefined) return null
   return (
@@ -41,8 +38,8 @@ const none: ReadonlySet<string> = new Set()
 
 /** useNewIDs are the records of a View that are new since the user looked. */
 export function useNewIDs(workspace: string, view: string | undefined): ReadonlySet<string> {
-  const alerts = useQuery({ ...alertsQuery(workspace), enabled: view !== undefined })
-  const some = (alerts.data?.find((a) => a.view_id === view)?.new_count ?? 0) > 0
+  const { data: alert } = useQuery({ ...alertQuery(workspace, view), enabled: view !== undefined })
+  const some = (alert?.new_count ?? 0) > 0
   const unseen = useQuery({ ...unseenQuery(workspace, view), enabled: some, select: idsOf })
   return some ? (unseen.data ?? none) : none
 }

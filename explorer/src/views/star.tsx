@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Star as Icon } from 'lucide-react'
 import { setFavorite, viewsChanged, type View } from '../api/views'
-import { notify } from '../ui/toast'
+import { didNotWork } from '../ui/toast'
 
 /** Star makes a View a Favorite of this user, or no longer. */
 export function Star({ view }: { view: View }) {
@@ -10,7 +10,7 @@ export function Star({ view }: { view: View }) {
   const set = useMutation({
     mutationFn: (on: boolean) => setFavorite(workspace, view.id, on),
     onSettled: () => viewsChanged(client, workspace),
-    onError: (error) => notify(`That did not work: ${error.message}`),
+    onError: didNotWork,
   })
   // What was asked for shows at once.
   const on = set.isPending ? set.variables : view.is_favorite

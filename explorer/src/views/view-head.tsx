@@ -8,7 +8,7 @@ import { link } from '../address'
 import { capital, nouns } from '../datasets'
 import { useSearch } from '../search/context'
 import { clause } from '../search/phrases'
-import { AlertButton } from './alert-button'
+import { AlertButton, AlertMail } from './alert-button'
 import { fromDefinition } from './definition'
 import { NewHere } from './new-here'
 import { Star } from './star'
@@ -36,6 +36,7 @@ export function ViewHead({ view }: { view: View }) {
         </bdi>
         <Star view={view} />
         <AlertButton view={view} />
+        <AlertMail view={view} />
         <p className="view-about">
           {capital(nouns[dataset].many)}
           {' · '}

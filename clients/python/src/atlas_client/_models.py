@@ -740,6 +740,7 @@ class Alert(BaseModel):
     )
     new_count: int = Field(..., description="Records told since one looked.")
     latest: int = Field(..., description="The number of the View's latest entry; 0 when there is none.")
+    email: str | None = Field(..., description="How often one is mailed what is new; null: not at all.")
     created_at: AwareDatetime
     seen_at: AwareDatetime | None
 

@@ -128,6 +128,7 @@ CityItem: TypeAlias = str
 
 class AlertUpsert(TypedDict, closed=True):
     view_id: str
+    email: NotRequired[Literal["instant", "daily", "weekly"] | None]
 
 
 Network: TypeAlias = str

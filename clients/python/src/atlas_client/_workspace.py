@@ -102,6 +102,12 @@ class Alerts(Resource[m.Alert]):
         """Switches an alert on a View on. What matches now is known."""
         return self._put("/upsert", {"view_id": view_id})
 
+    def mail(self, view_id: str, frequency: str | None) -> m.Alert:
+        """Sets how often one is mailed what an alert tells: ``instant``, ``daily``, ``weekly``, or
+        None for not at all. Switches the alert on.
+        """
+        return self._put("/upsert", {"view_id": view_id, "email": frequency})
+
     def delete(self, view_id: str) -> None:
         """Switches an alert off. There may be none."""
         self._delete(view_id)

@@ -1,0 +1,51 @@
+package alerts
+
+import (
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/jobs"
+	"atlas/workspace/subscriptions"
+	"atlas/workspace/views"
+)
+
+// MailKind is the kind of the job that mails a user what alerts told.
+const MailKind jobs.Kind = "alerts.mail"
+
+// Mailing is what is due to be mailed to a user with one frequency.
+type Mailing struct {
+	Workspace workspace.ID
+	User      workspace.UserID
+	Frequency subscriptions.Frequency
+	// TimeZone is that of the workspace.
+	TimeZone string
+	Views    []MailedView
+}
+
+// MailedView is a View with the entries later than After and up to UpTo. They may be none.
+type MailedView struct {
+	View  views.ID `json:"view_id"`
+	After int64    `json:"after"`
+	UpTo  int64    `json:"up_to"`
+}
+
+// MailPayload is that of the job.
+type MailPayload struct {
+	User      workspace.UserID        `json:"user_id"`
+	Frequency subscriptions.Frequency `json:"frequency"`
+	Views     []MailedView            `json:"views"`
+}
+
+// Letter is what to mail, and to whom.
+type Letter struct {
+	WorkspaceName, Email string
+	// Views have records that the user has not looked at, in the order of their names.
+	Views []LetterView
+}
+
+// LetterView is a View of a Letter, with the number of records that began to match it.
+type LetterView struct {
+	ID      views.ID
+	Name    string
+	Dataset query.Dataset
+	Count   int
+}

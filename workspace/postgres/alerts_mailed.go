@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/workspace"
+	"atlas/workspace/alerts"
+	"atlas/workspace/jobs"
+	"atlas/workspace/views"
+)
+
+// DueMailings returns the e-mails of alerts that are due: for each user of a workspace and
+// frequency those of all Views. Without anything new those of a day or a week are due too, so
+// that the next one is put off. One that is further away than any can be was put off by a
+// server whose clock was ahead.
+func (s *System) DueMailings(ctx context.Context, now time.Time) ([]alerts.Mailing, error) {
+	return collect(ctx, s, func(row pgx.CollectableRow) (m alerts.Mailing, err error) {
+		var ids []uuid.UUID
+		var after, upTo []int64
+		if err = row.Scan((*uuid.UUID)(&m.Workspace), (*uuid.UUID)(&m.User), &m.Frequency, &m.TimeZone, &ids, &after, &upTo); err == nil {
+			for i, id := range ids {
+				m.Views = append(m.Views, alerts.MailedView{View: views.ID(id), After: after[i], UpTo: upTo[i]})
+			}
+		}
+		return m, err
+	}, `
+		SELECT a.workspace_id, a.user_id, a.mail, w.time_zone, array_agg(a.view_id ORDER BY a.view_id),
+		       array_agg(a.mailed ORDER BY a.view_id), array_agg(v.latest ORDER BY a.view_id)
+		FROM view_alerts a JOIN watched_views v USING (workspace_id, view_id) JOIN workspaces w ON w.id = a.workspace_id
+		WHERE a.mail IS NOT NULL AND (a.mail_at <= $1 OR a.mail_at > $1::timestamptz + interval '8 days')
+		AND (a.mail <> 'instant' OR v.latest > a.mailed)
+		GROUP BY a.workspace_id, a.user_id, a.mail, w.time_zone`, now)
+}
+
+// AdvanceMailing stores that a user is mailed what is in m, and adds the job that does it
+// where there is anything. What another server did already is left out. All alerts of the user
+// with the frequency are due again at next.
+func (s *System) AdvanceMailing(ctx context.Context, m alerts.Mailing, next, now time.Time) (added int64, err error) {
+	ids, after, upTo := make([]uuid.UUID, len(m.Views)), make([]int64, len(m.Views)), make([]int64, len(m.Views))
+	for i, v := range m.Views {
+		ids[i], after[i], upTo[i] = arg(v.View), v.After, v.UpTo
+	}
+	err = s.inWorkspace(ctx, m.Workspace, func(tx pgx.Tx) error {
+		// In one order, so that servers do not wait for each other.
+		_, err := tx.Exec(ctx, `SELECT FROM view_alerts WHERE workspace_id = $1 AND user_id = $2 ORDER BY view_id FOR NO KEY UPDATE`,
+			arg(m.Workspace), arg(m.User))
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `
+			UPDATE view_alerts a SET mailed = o.up_to FROM unnest($4::uuid[], $5::bigint[], $6::bigint[]) AS o (view_id, after, up_to)
+			WHERE a.workspace_id = $1 AND a.user_id = $2 AND a.mail = $3 AND a.view_id = o.view_id AND a.mailed = o.after AND o.up_to > o.after
+			RETURNING a.view_id, o.after, o.up_to`, arg(m.Workspace), arg(m.User), m.Frequency, ids, after, upTo)
+		if err != nil {
+			return err
+		}
+		mailed, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v alerts.MailedView, err error) {
+			err = row.Scan((*uuid.UUID)(&v.View), &v.After, &v.UpTo)
+			return v, err
+		})
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE view_alerts SET mail_at = $4 WHERE workspace_id = $1 AND user_id = $2 AND mail = $3`,
+			arg(m.Workspace), arg(m.User), m.Frequency, next)
+		if err != nil || len(mailed) == 0 {
+			return err
+		}
+		payload, err := json.Marshal(alerts.MailPayload{User: m.User, Frequency: m.Frequency, Views: mailed})
+		if err != nil {
+			return err
+		}
+		var what strings.Builder
+		fmt.Fprintf(&what, "alerts %s %s", m.Frequency, m.User)
+		for _, v := range mailed {
+			fmt.Fprintf(&what, " %s %d", v.View, v.UpTo)
+		}
+		added, err = addJobs(ctx, tx, []jobs.New{{
+			ID:        jobs.IDFor(uuid.UUID(m.Workspace), what.String()),
+			Workspace: m.Workspace, Kind: alerts.MailKind, Lane: uuid.UUID(m.Workspace), Payload: payload, RunAt: now,
+		}}, now)
+		return err
+	})
+	return added, err
+}
+
+// LetterOf returns what a job of alerts mails: fault.NotFound if the user is no member or
+// does not want e-mails of the workspace. What the user has looked at is left out, and Views
+// whose alert is off or is mailed at other times.
+func (s *System) LetterOf(ctx context.Context, in workspace.ID, p alerts.MailPayload) (l alerts.Letter, err error) {
+	if err := in.Check(); err != nil {
+		return l, err
+	}
+	err = s.pool.QueryRow(ctx, `
+		SELECT w.name, u.email FROM members m JOIN users u ON u.id = m.user_id JOIN workspaces w ON w.id = m.workspace_id
+		WHERE m.workspace_id = $1 AND m.user_id = $2
+		AND NOT EXISTS (SELECT FROM unsubscribed_users x WHERE x.workspace_id = $1 AND x.user_id = $2)`, arg(in), arg(p.User)).
+		Scan(&l.WorkspaceName, &l.Email)
+	if l, err = orNotFound(l, err, nobodyToMail); err != nil {
+		return l, toFault(err)
+	}
+	ids, after, upTo := make([]uuid.UUID, len(p.Views)), make([]int64, len(p.Views)), make([]int64, len(p.Views))
+	for i, v := range p.Views {
+		ids[i], after[i], upTo[i] = arg(v.View), v.After, v.UpTo
+	}
+	l.Views, err = collect(ctx, s, func(row pgx.CollectableRow) (v alerts.LetterView, err error) {
+		err = row.Scan((*uuid.UUID)(&v.ID), &v.Name, &v.Dataset, &v.Count)
+		return v, err
+	}, `
+		SELECT v.id, v.name, v.dataset, sum(e.records)
+		FROM unnest($4::uuid[], $5::bigint[], $6::bigint[]) AS o (view_id, after, up_to)
+		JOIN view_alerts a ON a.workspace_id = $1 AND a.user_id = $2 AND a.mail = $3 AND a.view_id = o.view_id
+		JOIN views v ON v.workspace_id = $1 AND v.id = o.view_id
+		JOIN view_alert_entries e ON e.workspace_id = $1 AND e.view_id = o.view_id AND e.number > greatest(o.after, a.seen) AND e.number <= o.up_to
+		GROUP BY v.id, v.name, v.dataset, v.name_folded ORDER BY v.name_folded, v.id`, arg(in), arg(p.User), p.Frequency, ids, after, upTo)
+	return l, err
+}
