@@ -27,6 +27,18 @@ everywhere((width) => {
       .click()
     await expect(page.getByRole('tablist')).toBeVisible()
     expect(await findings(page)).toEqual([])
+    const drawer = page.locator('.drawer')
+    await drawer.getByText('Timeline', { exact: true }).click()
+    await drawer.locator('details').getByRole('button').click()
+    await expect(drawer.locator('details').getByRole('link').first()).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    // One of its firms.
+    await drawer.getByRole('tab', { name: /^Firms/ }).click()
+    await drawer.getByRole('tabpanel').getByRole('link').first().click()
+    await expect(drawer.getByRole('tab', { name: /^People \d/ })).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    await page.screenshot({ path: `test-results/firm-${width}.png` })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
   })
 
   test('each dataset, and no match', async ({ page }) => {
