@@ -37,6 +37,8 @@ everywhere((width) => {
     await drawer.getByRole('tabpanel').getByRole('link').first().click()
     await expect(drawer.getByRole('tab', { name: /^People \d/ })).toBeVisible()
     expect(await findings(page)).toEqual([])
+    const body = drawer.locator('.drawer-body')
+    expect(await body.evaluate((e) => e.scrollWidth - e.clientWidth)).toBe(0)
     await page.screenshot({ path: `test-results/firm-${width}.png` })
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
   })

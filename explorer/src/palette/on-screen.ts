@@ -73,11 +73,16 @@ export function onScreen(root: ParentNode = document): Command[] {
     }
     const chosen = element instanceof HTMLInputElement && element.checked
     if (chosen && element.type === 'radio') continue
-    add(chosen ? `${name}: no longer` : name, placeOf(element), () => press(element), element.closest('.rail') !== null)
+    add(
+      chosen ? `${name}: no longer` : name,
+      placeOf(element),
+      () => press(element),
+      element.closest('.rail, .list') !== null,
+    )
   }
   return commands
 
-  // Filters are many: they are found by what one types, and so is what is less at hand.
+  // Filters and related records are many: they are found by what one types, and so is what is less at hand.
   function add(name: string, place: string, run: () => void, filter = false) {
     if (!name) return
     const id = `screen ${commands.length}`
