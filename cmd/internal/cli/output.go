@@ -2,7 +2,7 @@ package cli
 
 import (
 	"encoding/csv"
-	"errors"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -15,10 +15,10 @@ type Output struct {
 
 // AfterApply makes JSON say the same as Output.
 func (o *Output) AfterApply() error {
-	if o.JSON && o.Output == "csv" {
-		return errors.New("--json and --output csv exclude each other")
-	}
 	if o.JSON {
+		if o.Output != "table" && o.Output != "json" { // table is the default
+			return fmt.Errorf("--json and --output %s exclude each other", o.Output)
+		}
 		o.Output = "json"
 	}
 	o.JSON = o.Output == "json"

@@ -5,11 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/generate"
@@ -64,7 +62,7 @@ type meter struct {
 // newMeter shows how much of a total is done; of an unknown one, 0, how much is.
 func newMeter(to io.Writer, unit string, total int64, bytes bool) *meter {
 	m := &meter{to: to, unit: unit, total: total, last: time.Now()}
-	if file, ok := to.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if cli.IsTerminal(to) {
 		m.bar = progressbar.NewOptions64(cmp.Or(total, -1), progressbar.OptionSetWriter(to), progressbar.OptionShowBytes(bytes),
 			progressbar.OptionSetItsString(unit), progressbar.OptionShowIts(), progressbar.OptionShowCount(), progressbar.OptionFullWidth(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer"
@@ -38,7 +36,7 @@ func (l *loadProgress) show(p indexer.Progress) {
 	if began {
 		l.clear()
 		l.phase = p.Phase
-		if file, ok := l.to.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		if cli.IsTerminal(l.to) {
 			total := p.Total
 			if total == 0 {
 				total = -1 // a spinner

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/term"
-
 	"atlas/client"
 	"atlas/cmd/internal/cli"
 )
@@ -27,12 +25,7 @@ const (
 
 // marksShown reports whether what matches is shown in bold: on a terminal, unless NO_COLOR
 // is set.
-func marksShown(to io.Writer) bool { return isTerminal(to) && os.Getenv("NO_COLOR") == "" }
-
-func isTerminal(to io.Writer) bool {
-	file, is := to.(*os.File)
-	return is && term.IsTerminal(int(file.Fd()))
-}
+func marksShown(to io.Writer) bool { return cli.IsTerminal(to) && os.Getenv("NO_COLOR") == "" }
 
 // printMarked prints a table as cli.PrintTable does, with marks.
 func printMarked(to io.Writer, heading string, rows [][]marked) error {

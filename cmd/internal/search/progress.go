@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
-
 	"atlas/client"
 	"atlas/cmd/internal/cli"
 )
@@ -33,11 +31,7 @@ type exportProgress struct {
 const redrawEvery = 200 * time.Millisecond
 
 func newExportProgress(to io.Writer) *exportProgress {
-	p := &exportProgress{to: to}
-	if file, ok := to.(*os.File); ok {
-		p.terminal = term.IsTerminal(int(file.Fd()))
-	}
-	return p
+	return &exportProgress{to: to, terminal: cli.IsTerminal(to)}
 }
 
 func (p *exportProgress) begin(rows int) {
@@ -79,7 +73,7 @@ func (p *exportProgress) expect(rows int) {
 }
 
 // asks reports whether somebody at a terminal can answer.
-func (p *exportProgress) asks() bool { return p.terminal && term.IsTerminal(int(os.Stdin.Fd())) }
+func (p *exportProgress) asks() bool { return p.terminal && cli.IsTerminal(os.Stdin) }
 
 // agree says something and asks a terminal before more than asksFrom credits are spent,
 // unless yes. Errors: those of confirm.

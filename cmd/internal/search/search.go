@@ -44,9 +44,6 @@ const maxShownRecords = 10_000
 
 // AfterApply makes JSON say the same as Output.
 func (c *Search) AfterApply() error {
-	if c.JSON && c.Output == "parquet" {
-		return errors.New("--json and --output parquet exclude each other")
-	}
 	as := cli.Output{Output: c.Output, JSON: c.JSON}
 	err := as.AfterApply()
 	c.Output, c.JSON = as.Output, as.JSON
@@ -76,7 +73,7 @@ func (c *Search) Check() error {
 
 // Run searches and prints the records.
 func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
-	if c.Output == "parquet" && isTerminal(s.Out) {
+	if c.Output == "parquet" && cli.IsTerminal(s.Out) {
 		return errors.New("--output parquet writes a file that is none for a terminal: > FILE.parquet")
 	}
 	api, err := c.open((&exportProgress{to: s.Err}).observe)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -24,12 +23,9 @@ func watchViews(
 ) (stop func()) {
 	w := &alerts.Watcher{
 		Watches: system, Feed: store, Search: search, Log: log, Now: now,
-		Who: fmt.Sprintf("%s, process %d", generation.Host(), os.Getpid()),
-		Busy: func(err error) bool {
-			_, held := errors.AsType[*postgres.LeaseHeldError](err)
-			return held
-		},
-		Ran: func(outcome string) { metrics.JobDone(telemetry.JobAlerts, outcome) },
+		Who:  fmt.Sprintf("%s, process %d", generation.Host(), os.Getpid()),
+		Busy: isBusy,
+		Ran:  func(outcome string) { metrics.JobDone(telemetry.JobAlerts, outcome) },
 	}
 	return inBackground(w.Run, log)
 }

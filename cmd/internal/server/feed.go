@@ -17,6 +17,12 @@ import (
 // follower learns what a killed writer had changed.
 const feedInterval = 10 * time.Second
 
+// isBusy reports whether an error is that another server has the lease.
+func isBusy(err error) bool {
+	_, held := errors.AsType[*postgres.LeaseHeldError](err)
+	return held
+}
+
 // keepFeed ends what killed writers of the feed left, moves what workspaces hold of merged
 // records, and deletes old changes, also those of workspaces, and kept answers, until ctx ends. It logs the
 // first failure and the first success after failures.
@@ -28,7 +34,7 @@ func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *
 	failing, forgotten := false, time.Time{}
 	for timer.Sleep(ctx, feedInterval) == nil {
 		err := f.Keep(ctx, system)
-		if _, busy := errors.AsType[*postgres.LeaseHeldError](err); busy {
+		if isBusy(err) {
 			err = nil // its holder sees to it
 		}
 		err = errors.Join(err, moveMerged(ctx, f.Live, store, system, feedInterval), system.ForgetChanges(ctx, c.changesKept()))
