@@ -161,10 +161,22 @@ func TestAlertMails(t *testing.T) {
 	tell(bridges, 1)
 	fatal(t, w.system.SetWantsMail(t.Context(), w.in, cid, false))
 	check("unsubscribed, or without e-mails", letters())
-	p := alerts.MailPayload{User: bob, Frequency: subscriptions.Daily, Views: []alerts.MailedView{{View: towers, UpTo: 100}}}
+	p := alerts.MailPayload{User: bob, Views: []alerts.MailedView{{View: towers, UpTo: 100}}}
 	if l, err := w.system.LetterOf(t.Context(), w.in, p); err != nil || len(l.Views) != 1 || l.Views[0].Count != 4 {
 		t.Errorf("%+v: %v", l, err)
 	}
+
+	// Who asks for other times gets what waits.
+	set(ann, towers, subscriptions.Weekly)
+	if l, err := w.system.LetterOf(t.Context(), w.in, alerts.MailPayload{User: ann, Views: p.Views}); err != nil || len(l.Views) != 1 {
+		t.Errorf("at other times: %+v, %v", l, err)
+	}
+	// Entries are counted anew where nobody had an alert for a while.
+	set(ann, bridges, subscriptions.Instant)
+	w.exec(t, `DELETE FROM watched_views WHERE view_id = $1`, uuid.UUID(bridges))
+	set(ann, bridges, subscriptions.Instant)
+	tell(bridges, 7)
+	check("after it was off", letters(), `ann@example.com: 7 new records in "Bridges"`)
 	other := w.workspace(t, "Other")
 	for _, in := range []workspace.ID{other, workspace.NewID()} {
 		if l, err := w.system.LetterOf(t.Context(), in, p); fault.CodeOf(err) != fault.NotFound {

@@ -30,9 +30,8 @@ type MailedView struct {
 
 // MailPayload is that of the job.
 type MailPayload struct {
-	User      workspace.UserID        `json:"user_id"`
-	Frequency subscriptions.Frequency `json:"frequency"`
-	Views     []MailedView            `json:"views"`
+	User  workspace.UserID `json:"user_id"`
+	Views []MailedView     `json:"views"`
 }
 
 // Letter is what to mail, and to whom.

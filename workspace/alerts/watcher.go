@@ -28,6 +28,8 @@ const (
 	// pageOfChanges is how many changes are compared at once, recordsAtOnce how many records
 	// and definitionsAtOnce how many definitions one search compares.
 	pageOfChanges, recordsAtOnce, definitionsAtOnce = 10_000, 10_000, 100
+	// setsAtOnce bounds the sets in memory: one of MaxMatches has 1.5 MB, of which one at a time is unpacked.
+	setsAtOnce = 20
 	// pageOfMatches is how many records a search returns.
 	pageOfMatches = 1000
 	// rest is how long a View rests before it is looked at again.
@@ -68,9 +70,9 @@ type Step struct {
 type Watches interface {
 	// WatchedViews are the Views with alerts of all workspaces.
 	WatchedViews(ctx context.Context) ([]Watched, error)
-	// KnownMatches are the records that are known to match each of some Views. A row with
-	// another version has nil.
-	KnownMatches(ctx context.Context, all []Watched) ([]Set, error)
+	// KnownMatches are the records that are known to match each of some Views, packed. A row
+	// with another version has nil.
+	KnownMatches(ctx context.Context, all []Watched) ([][]byte, error)
 	// StepWatched stores a step in one transaction. It stores nothing if the row has
 	// another version or the View another definition, or is gone.
 	StepWatched(ctx context.Context, w Watched, s Step, now time.Time) error
@@ -294,18 +296,35 @@ func (w *Watcher) compareSome(ctx context.Context, all []Watched, p part, now ti
 	case err != nil:
 		return err
 	}
-	known, err := w.Watches.KnownMatches(ctx, all)
+	var failed error
+	for begin := 0; begin < len(all); begin += setsAtOnce {
+		some := all[begin:min(begin+setsAtOnce, len(all))]
+		matches := func(i int) []uuid.UUID { return found[of[begin+i]] }
+		failed = errors.Join(failed, w.stepSome(ctx, some, p, matches, now))
+	}
+	return failed
+}
+
+// stepSome stores what became of Views. Of some records of p matches are those that match
+// each.
+func (w *Watcher) stepSome(ctx context.Context, all []Watched, p part, matches func(i int) []uuid.UUID, now time.Time) error {
+	packed, err := w.Watches.KnownMatches(ctx, all)
 	if err != nil {
 		return err
 	}
 	var same []Watched // nothing changed for them
 	var failed error
 	for i, v := range all {
-		if known[i] == nil {
+		if packed[i] == nil {
 			continue // another server was faster
 		}
+		known, err := Unpack(packed[i])
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
 		s := Step{State: Watching, Through: p.next}
-		s.Known, s.Told = advance(known[i], p, found[of[i]])
+		s.Known, s.Told = advance(known, p, matches(i))
 		if s.Known == nil {
 			same = append(same, v)
 			continue

@@ -527,3 +527,30 @@ func TestManyMatches(t *testing.T) {
 	look()
 	check("and one more", alerts.Watching, 600, 1)
 }
+
+// What is stored of one View and cannot be read does not hold up the others.
+func TestUnreadableSetHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.load(t, line(0, "Banff"))
+	p := w.person(t, w.workspace(t))
+	var all []views.View
+	for range 30 {
+		v, err := w.view(t, p.in, nil, "Calgary")
+		fatal(t, err)
+		_, err = w.alerts.Upsert(t.Context(), p.in, p.user, alerts.Change{View: v.ID})
+		fatal(t, err)
+		all = append(all, v)
+	}
+	fatal(t, w.watcher.Look(t.Context()))
+	w.exec(t, `UPDATE watched_views SET matched = 'x' WHERE view_id = $1`, uuid.UUID(all[3].ID))
+	w.apply(t, line(1, "Calgary"))
+	if w.watcher.Look(t.Context()) == nil {
+		t.Error("nothing is said of it")
+	}
+	for i, v := range all {
+		if got := w.told(t, p, v.ID); (len(got) == 1) != (i != 3) {
+			t.Errorf("View %d tells %v", i, got)
+		}
+	}
+}

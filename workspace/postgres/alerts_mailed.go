@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -73,18 +71,13 @@ func (s *System) AdvanceMailing(ctx context.Context, m alerts.Mailing, next, now
 		if err != nil || len(mailed) == 0 {
 			return err
 		}
-		payload, err := json.Marshal(alerts.MailPayload{User: m.User, Frequency: m.Frequency, Views: mailed})
+		payload, err := json.Marshal(alerts.MailPayload{User: m.User, Views: mailed})
 		if err != nil {
 			return err
 		}
-		var what strings.Builder
-		fmt.Fprintf(&what, "alerts %s %s", m.Frequency, m.User)
-		for _, v := range mailed {
-			fmt.Fprintf(&what, " %s %d", v.View, v.UpTo)
-		}
+		// Any id will do: what is mailed changes in the same transaction.
 		added, err = addJobs(ctx, tx, []jobs.New{{
-			ID:        jobs.IDFor(uuid.UUID(m.Workspace), what.String()),
-			Workspace: m.Workspace, Kind: alerts.MailKind, Lane: uuid.UUID(m.Workspace), Payload: payload, RunAt: now,
+			ID: jobs.ID(uuid.New()), Workspace: m.Workspace, Kind: alerts.MailKind, Lane: uuid.UUID(m.Workspace), Payload: payload, RunAt: now,
 		}}, now)
 		return err
 	})
@@ -93,7 +86,7 @@ func (s *System) AdvanceMailing(ctx context.Context, m alerts.Mailing, next, now
 
 // LetterOf returns what a job of alerts mails: fault.NotFound if the user is no member or
 // does not want e-mails of the workspace. What the user has looked at is left out, and Views
-// whose alert is off or is mailed at other times.
+// whose alert is off or is not mailed anymore.
 func (s *System) LetterOf(ctx context.Context, in workspace.ID, p alerts.MailPayload) (l alerts.Letter, err error) {
 	if err := in.Check(); err != nil {
 		return l, err
@@ -115,10 +108,10 @@ func (s *System) LetterOf(ctx context.Context, in workspace.ID, p alerts.MailPay
 		return v, err
 	}, `
 		SELECT v.id, v.name, v.dataset, sum(e.records)
-		FROM unnest($4::uuid[], $5::bigint[], $6::bigint[]) AS o (view_id, after, up_to)
-		JOIN view_alerts a ON a.workspace_id = $1 AND a.user_id = $2 AND a.mail = $3 AND a.view_id = o.view_id
+		FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS o (view_id, after, up_to)
+		JOIN view_alerts a ON a.workspace_id = $1 AND a.user_id = $2 AND a.mail IS NOT NULL AND a.view_id = o.view_id
 		JOIN views v ON v.workspace_id = $1 AND v.id = o.view_id
 		JOIN view_alert_entries e ON e.workspace_id = $1 AND e.view_id = o.view_id AND e.number > greatest(o.after, a.seen) AND e.number <= o.up_to
-		GROUP BY v.id, v.name, v.dataset, v.name_folded ORDER BY v.name_folded, v.id`, arg(in), arg(p.User), p.Frequency, ids, after, upTo)
+		GROUP BY v.id, v.name, v.dataset, v.name_folded ORDER BY v.name_folded, v.id`, arg(in), arg(p.User), ids, after, upTo)
 	return l, err
 }

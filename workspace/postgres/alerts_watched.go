@@ -31,9 +31,9 @@ func (s *System) WatchedViews(ctx context.Context) ([]alerts.Watched, error) {
 }
 
 // KnownMatches implements alerts.Watches.
-func (s *System) KnownMatches(ctx context.Context, all []alerts.Watched) ([]alerts.Set, error) {
+func (s *System) KnownMatches(ctx context.Context, all []alerts.Watched) ([][]byte, error) {
 	workspaces, ids, versions := watchedArgs(all)
-	known := make([]alerts.Set, len(all))
+	known := make([][]byte, len(all))
 	rows, err := s.pool.Query(ctx, `
 		SELECT o.position, w.matched
 		FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) WITH ORDINALITY AS o (workspace_id, view_id, version, position)
@@ -43,9 +43,9 @@ func (s *System) KnownMatches(ctx context.Context, all []alerts.Watched) ([]aler
 	}
 	var position int
 	var packed []byte
-	_, err = pgx.ForEachRow(rows, []any{&position, &packed}, func() (err error) {
-		known[position-1], err = alerts.Unpack(packed)
-		return err
+	_, err = pgx.ForEachRow(rows, []any{&position, &packed}, func() error {
+		known[position-1], packed = packed, nil
+		return nil
 	})
 	return known, toFault(err)
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Conflict, mergeOf, noAnnotations, type Annotations } from './book'
+import { Conflict, mergeOf, noAnnotations, undoOf, type Annotations } from './book'
 
 const seen: Annotations = { workspace_status: 'open', tags: ['kept', 'gone'], notes: null, icp_tier: null }
 
@@ -37,6 +37,8 @@ it('asks where both have changed something else', () => {
 it('asks where somebody else has taken the record out of the book, or changed what is taken out', () => {
   expect(keysOfConflict({ workspace_status: 'won' }, seen, null)).toEqual(['workspace_status'])
   expect(keysOfConflict({ tags: ['mine'] }, seen, null)).toEqual(['tags'])
+  // Also of a value that was empty: saving it would put the record back.
+  expect(keysOfConflict({ notes: 'mine' }, seen, null)).toEqual(['notes'])
   expect(keysOfConflict(null, seen, { ...seen, notes: 'theirs' })).toEqual(['notes'])
 })
 
@@ -44,4 +46,26 @@ it('adds to a record that somebody else has put in the book meanwhile', () => {
   expect(mergeOf({ tags: ['mine'] }, null, { ...noAnnotations, tags: ['theirs'] })).toEqual({
     tags: ['theirs', 'mine'],
   })
+})
+
+it('takes a change back to what the record said just before it', () => {
+  const before = { ...seen, tags: ['a', 'theirs'] }
+  expect(undoOf({ next: { tags: ['a', 'mine'] }, seen }, { now: seen, before })).toEqual({
+    next: { tags: ['a', 'theirs'] },
+    seen,
+  })
+  // Somebody else put it in the book meanwhile: it stays there.
+  const theirs = { ...noAnnotations, notes: 'theirs' }
+  const now = { ...theirs, workspace_status: 'won' }
+  expect(undoOf({ next: { workspace_status: 'won' }, seen: null }, { now, before: theirs })).toEqual({
+    next: { workspace_status: null },
+    seen: now,
+  })
+  expect(undoOf({ next: { workspace_status: 'won' } }, { now, before: null })).toEqual({ next: null, seen: now })
+  expect(undoOf({ next: null }, { now: null, before: seen })).toEqual({ next: seen, seen: null })
+})
+
+it('has nothing to take back of what was replaced unseen, or was gone', () => {
+  expect(undoOf({ next: { notes: 'n' } }, { now: seen, before: undefined })).toBeUndefined()
+  expect(undoOf({ next: null }, { now: null, before: null })).toBeUndefined()
 })

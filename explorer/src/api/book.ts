@@ -151,6 +151,12 @@ export interface Change {
   done?: string
 }
 
+/** Saved is what a record says after a change, and said just before it: undefined if that was replaced unseen. */
+export interface Saved {
+  now: Annotations | null
+  before: Annotations | null | undefined
+}
+
 /** editsKey is the key of all edits of records, with a record of its edits. */
 export const editsKey = (...of: [workspace: string, book: Book, id: string] | []) => ['edit', ...of]
 
@@ -163,8 +169,10 @@ const same = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stri
 export function mergeOf(next: Upsert | null, seen: Annotations | null, now: Annotations | null): Upsert | null {
   const before = seen ?? noAnnotations
   const current = now ?? noAnnotations
+  // Nobody puts a record back that somebody else took out, without being asked.
+  if (seen && !now && next) throw new Conflict(null, keysOf(next, seen))
   const theirs = keysOf(next, current).filter((k) => !same(current[k], before[k]) && !same(current[k], next?.[k]))
-  if (!next?.tags || !theirs.includes('tags') || (seen && !now)) {
+  if (!next?.tags || !theirs.includes('tags')) {
     if (theirs.length > 0) throw new Conflict(now, theirs)
     return next
   }
@@ -173,6 +181,17 @@ export function mergeOf(next: Upsert | null, seen: Annotations | null, now: Anno
   const kept = current.tags.filter((t) => !before.tags.includes(t) || next.tags?.includes(t))
   const added = next.tags.filter((t) => !before.tags.includes(t) && !kept.includes(t))
   return { ...next, tags: [...kept, ...added] }
+}
+
+/**
+ * undoOf takes a change back, to what the record said just before it, with what others had
+ * written by then: the former values, or that it was not in the book. Undefined: there is
+ * nothing to take back.
+ */
+export function undoOf({ next }: Change, { now, before }: Saved): Change | undefined {
+  if (before === undefined || (before === null && now === null)) return undefined
+  if (!before || !next) return { next: before, seen: now }
+  return { next: Object.fromEntries(keysOf(next, before).map((key) => [key, before[key] ?? null])), seen: now }
 }
 
 /** How often a change is sent anew whose record others change at the same time. */
@@ -200,23 +219,23 @@ export function annotate(workspace: string, book: Book, id: string, name: string
     meta: { name },
     // An edit that failed stays until it is saved or given up.
     gcTime: Infinity,
-    mutationFn: async ({ next, seen }: Change): Promise<Annotations | null> => {
+    mutationFn: async ({ next, seen }: Change): Promise<Saved> => {
       let [change, base] = [next, seen]
       for (let attempt = 1; ; attempt++) {
         try {
-          return await save(change, base)
+          return { now: await save(change, base), before: base }
         } catch (error) {
           if (!(error instanceof RequestError) || error.code !== 'revision_conflict' || attempt === attempts)
             throw error
           const now = error.current ? pick(error.current as Annotations) : null
-          if (!next && !now) return null // somebody else took it out
+          if (!next && !now) return { now, before: now } // somebody else took it out
           change = mergeOf(next, seen ?? null, now)
           base = now
         }
       }
     },
-    onSuccess: (saved, _change, _result, { client }) => {
-      annotated(client, workspace, book, new Map([[id, saved]]))
+    onSuccess: ({ now }, _change, _result, { client }) => {
+      annotated(client, workspace, book, new Map([[id, now]]))
     },
     onError: (error, _change, _result, { client }) => {
       if (error instanceof Conflict) annotated(client, workspace, book, new Map([[id, error.theirs]]))

@@ -13,6 +13,8 @@ export default function Palette({ onClose, ...props }: ScreenProps & { onClose: 
   // The one that Enter runs, by its id: what comes later does not move the choice.
   const [active, setActive] = useState<string>()
   const commands = found(typed, useCommands(props, typed))
+  // What is first for a text stays chosen when more is found.
+  if (active === undefined && commands[0]) setActive(commands[0].id)
   const at = Math.max(
     commands.findIndex((c) => c.id === active),
     0,

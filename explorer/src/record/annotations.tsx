@@ -9,6 +9,7 @@ import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from '../search/context'
 import { ConflictNotice } from './conflict-notice'
 import { NotSaved } from './not-saved'
+import { plain } from '../table/editing'
 import { drop, typedIn } from './unsaved'
 import { useAnnotate } from './use-annotate'
 
@@ -128,7 +129,7 @@ function TextValue({ label, value, typed, max, long, save }: TextProps) {
     placeholder: 'None',
     onBlur: (e: React.FocusEvent<HTMLInputElement | HTMLTextAreaElement>) => {
       const text = e.target.value.trim()
-      if (text !== (value ?? '')) save(text || null)
+      if (text !== plain(value).trim()) save(text || null)
     },
     onKeyDown: (e: React.KeyboardEvent<HTMLInputElement | HTMLTextAreaElement>) => {
       if (e.key === 'Escape') {

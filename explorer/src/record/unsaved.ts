@@ -1,9 +1,9 @@
 import { useMutationState, type Mutation, type QueryClient } from '@tanstack/react-query'
-import { Conflict, editsKey, type Annotations, type Change } from '../api/book'
+import { Conflict, editsKey, type Change, type Saved } from '../api/book'
 
 // An edit that is not saved stays in the cache of mutations, wherever the drawer has gone.
 
-export type Edit = Mutation<Annotations | null, Error, Change>
+export type Edit = Mutation<Saved, Error, Change>
 
 /** useUnsaved returns the edits that are not saved, of one record or of all. */
 export function useUnsaved(...of: Parameters<typeof editsKey>): Edit[] {

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { annotate, type Annotations, type Book, type Change } from '../api/book'
+import { annotate, undoOf, type Annotations, type Book, type Change } from '../api/book'
 import { useSearch } from '../search/context'
 import { notify } from '../ui/toast'
 import { drop, useUnsaved } from './unsaved'
@@ -14,13 +14,11 @@ export function useAnnotate(book: Book, id: string, name: string) {
     // Also when the drawer has gone on to another record.
     onSuccess: (saved, change, ...rest) => {
       options.onSuccess?.(saved, change, ...rest)
-      const { next, seen, done } = change
+      const { done } = change
+      const undo = undoOf(change, saved)
       if (!done) return
-      // What undo restores: the former values, or that the record was not in the book.
-      const former =
-        seen && (next ? Object.fromEntries(Object.keys(next).map((k) => [k, seen[k as keyof Annotations]])) : seen)
-      const undo: Change = { next: former ?? null, seen: saved }
-      notify(seen ? done : `${done}; the record is in your book now`, () => mutate(undo))
+      if (!undo) notify(done)
+      else notify(saved.before ? done : `${done}; the record is in your book now`, () => mutate(undo))
     },
   })
   const unsaved = useUnsaved(workspace.id, book, id)

@@ -1,7 +1,12 @@
+import { leaveListeners } from '../api/session'
+
 // The address that somebody without a session has opened in this tab. A sign-in link leads to
 // the first page; from there it goes on to that address.
 
 const key = 'atlas-wanted'
+
+// It is nothing to whoever signs in next.
+leaveListeners.add(() => sessionStorage.removeItem(key))
 
 /** want remembers the address of the page. */
 export function want(): void {

@@ -1,5 +1,5 @@
 import './cell-editor.css'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { noAnnotations, tiers, type Book } from '../api/book'
 import type { AnyRecord } from '../datasets'
 import { useAnnotate } from '../record/use-annotate'
@@ -27,7 +27,8 @@ export default function CellEditor({ record, column: { label, ...column }, done 
     input.current?.focus()
     if (key !== 'icp_tier') input.current?.select()
   }, [key])
-  const seen = seenIn(record)
+  // What one edits is what was there when one began: others may change it meanwhile.
+  const [seen] = useState(() => seenIn(record))
   const before = textIn(seen ?? noAnnotations, key)
   const end = (keep: boolean, back: boolean) => {
     if (over.current) return // it loses the focus when it goes away

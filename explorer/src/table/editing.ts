@@ -25,10 +25,13 @@ export function seenIn(record: AnyRecord): Annotations | null {
   }
 }
 
+/** plain is a text as a field of a form has it, with the line ends of one. */
+export const plain = (text: string | null | undefined) => (text ?? '').replaceAll('\r\n', '\n').replaceAll('\r', '\n')
+
 /** textIn is a value as one edits it. */
 export function textIn(values: Annotations, key: Editable): string {
   const value = values[key]
-  return Array.isArray(value) ? value.join(', ') : (value ?? '')
+  return Array.isArray(value) ? value.join(', ') : plain(value)
 }
 
 /** changeIn is what to save for what was typed, undefined if that is what was there. */

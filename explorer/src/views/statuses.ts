@@ -48,7 +48,7 @@ export function settingAll(client: QueryClient, workspace: string, book: Book, s
     // Nobody pays to learn whether a record is in the book: who says that it is not learns what it has.
     const changes = new Map<string, BatchChange>()
     const plan = (id: string, seen: Annotations | null) => changes.set(id, { id, seen, next: changeOf(setting, seen) })
-    for (const id of ids) plan(id, null)
+    for (const id of ids) plan(id, done.get(id)?.since ?? null)
     const results = new Map<string, BatchResult>()
     for (let attempt = 0, left = ids; left.length > 0 && attempt < attempts; attempt++) {
       const sent = left.flatMap((id) => changes.get(id) ?? [])
@@ -61,7 +61,9 @@ export function settingAll(client: QueryClient, workspace: string, book: Book, s
           plan(id, result.now)
           left.push(id)
         } else if (result.status === 'ok' && result.now) {
-          done.set(id, { had: seen, change: next ?? {}, since: result.now })
+          // Of one that is set again, what it had at first.
+          const first = done.get(id)
+          done.set(id, { had: first ? first.had : seen, change: { ...first?.change, ...next }, since: result.now })
         }
       })
     }
