@@ -19,7 +19,8 @@ func TestStoredFieldsAreDocumented(t *testing.T) {
 	fatal(t, err)
 	named := map[string][]string{}
 	column := regexp.MustCompile("`(\\w+)`")
-	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)`(?: \\*\\*P\\*\\*)? \\| ([^|]+) \\| [^|]+ \\| [^|]+ \\|$").FindAllStringSubmatch(string(page), -1) {
+	row := regexp.MustCompile("(?m)^\\| `(\\w+)`(?: \\*\\*P\\*\\*)? \\| ([^|]+) \\| [^|]+ \\| [^|]+ \\|$")
+	for _, row := range row.FindAllStringSubmatch(string(page), -1) {
 		for _, c := range column.FindAllStringSubmatch(row[2], -1) {
 			named[row[1]] = append(named[row[1]], c[1])
 		}
