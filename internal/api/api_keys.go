@@ -46,7 +46,7 @@ func (s *Server) apiKeyRoutes() []Route {
 			endpoint: takes(keyRotation, s.rotateAPIKey),
 			doc: operationDoc{
 				tag: tagKeys, summary: "Give an API key a new secret",
-				text: "The secret before is good too for `old_secret_hours`. Not for keys of operators; a key rotates itself and those that it made.",
+				text: "The secret before is good too for `old_secret_hours`. A person rotates keys that they made, a key itself and those that it made.",
 				data: oneKey, codes: []fault.Code{fault.NotFound},
 			}},
 		{Method: "DELETE", Path: "/workspace/api-keys/:id", Operation: "revoke_api_key",
@@ -170,7 +170,7 @@ func (d apiKeyData) withoutSecrets() (any, []string) {
 // keyMaker returns the caller in the form that the rules of keys take.
 func (c *call) keyMaker() people.KeyMaker {
 	if c.principal.Kind == auth.ByKey {
-		return people.KeyMaker{Key: c.principal.Key}
+		return people.KeyMaker{Key: c.principal.Key, Secret: c.principal.Secret}
 	}
 	return people.KeyMaker{User: c.principal.User, Scopes: c.principal.Scopes}
 }
@@ -244,6 +244,7 @@ func (s *Server) createAPIKey(c *call, in people.KeyInput) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	c.target = k.ID.String()
 	return free(apiKeyData{apiKeyOf(k, secret)}), nil
 }
 
@@ -255,15 +256,16 @@ type rotation struct {
 
 var keyRotation = rule.Object(
 	rule.Optional("old_secret_hours", rule.Integer(0, int(people.MaxOldSecret.Hours())).Default(int(people.OldSecretFor.Hours())).
-		Described("How long the secret before is good too; 0: it ends at once."), func(r *rotation) *int { return &r.hours }),
+		Described("How long the secret before is good too; 0: it ends at once, with the keys that the key made."), func(r *rotation) *int { return &r.hours }),
 	keyDays("The life of the key from now; omitted: it ends when it did.", func(r *rotation) *people.KeyEnd { return &r.KeyEnd }),
 	keyNever(func(r *rotation) *people.KeyEnd { return &r.KeyEnd }),
 	endOnce(func(r *rotation) *people.KeyEnd { return &r.KeyEnd }),
 ).Named("ApiKeyRotation")
 
 func (s *Server) rotateAPIKey(c *call, in rotation) (reply, error) {
-	k, secret, err := s.People.Keys.Rotate(
-		c.Context(), c.workspace(), c.keyMaker(), workspace.KeyID(c.pathID("id")), time.Duration(in.hours)*time.Hour, in.KeyEnd)
+	id := workspace.KeyID(c.pathID("id"))
+	c.target = id.String()
+	k, secret, err := s.People.Keys.Rotate(c.Context(), c.workspace(), c.keyMaker(), id, time.Duration(in.hours)*time.Hour, in.KeyEnd)
 	if err != nil {
 		return reply{}, err
 	}
@@ -271,6 +273,8 @@ func (s *Server) rotateAPIKey(c *call, in rotation) (reply, error) {
 }
 
 func (s *Server) revokeAPIKey(c *call) (reply, error) {
-	err := s.People.Keys.Revoke(c.Context(), c.workspace(), c.keyMaker(), workspace.KeyID(c.pathID("id")))
+	id := workspace.KeyID(c.pathID("id"))
+	c.target = id.String()
+	err := s.People.Keys.Revoke(c.Context(), c.workspace(), c.keyMaker(), id)
 	return free(deleted{true}), err
 }

@@ -31,6 +31,8 @@ type call struct {
 	identity  auth.Identity
 	principal auth.Principal
 	charged   int64
+	// target is the id of the key or member that the request changes, for the log.
+	target string
 	// etag is the ETag of the answer, "" if it has none.
 	etag string
 	// params are the parameters of the query string.

@@ -65,8 +65,8 @@ func knownAddress(ctx context.Context) netip.Addr {
 }
 
 // end counts and logs a request. The log line has the path of the route table. It has
-// no client input (ids, query, body, headers) except the request id (docs/operators.md,
-// "Logs").
+// no client input (ids, query, body, headers) except the request id, and the target of a
+// change of keys or members (docs/operators.md, "Logs").
 func (c *call) end() {
 	took, status := time.Since(c.began), c.gin.Writer.Status()
 	if c.abandoned {
@@ -88,6 +88,9 @@ func (c *call) end() {
 	}
 	if c.principal.Kind != "" {
 		attrs = append(attrs, slog.String("principal", string(c.principal.Kind)), slog.String("workspace", c.principal.Workspace.ID.String()))
+	}
+	if c.target != "" {
+		attrs = append(attrs, slog.String("target", c.target))
 	}
 	if c.route.Throttling == Metered {
 		attrs = append(attrs, slog.Int64("credits", c.charged))

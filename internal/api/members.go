@@ -91,12 +91,16 @@ func (s *Server) listMembers(c *call, m listMetadata) ([]people.Member, error) {
 var roleChange = rule.Only("role", role)
 
 func (s *Server) updateMember(c *call, role people.Role) (reply, error) {
-	member, err := s.People.Members.SetRole(c.Context(), c.workspace(), c.actor(), workspace.UserID(c.pathID("userId")), role)
+	user := workspace.UserID(c.pathID("userId"))
+	c.target = user.String()
+	member, err := s.People.Members.SetRole(c.Context(), c.workspace(), c.actor(), user, role)
 	return free(memberData{member}), err
 }
 
 func (s *Server) removeMember(c *call) (reply, error) {
-	removed, err := s.People.Members.Remove(c.Context(), c.workspace(), c.actor(), workspace.UserID(c.pathID("userId")))
+	user := workspace.UserID(c.pathID("userId"))
+	c.target = user.String()
+	removed, err := s.People.Members.Remove(c.Context(), c.workspace(), c.actor(), user)
 	return free(deleted{removed}), err
 }
 

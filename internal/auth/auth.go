@@ -132,7 +132,8 @@ const (
 type Identity struct {
 	Kind Kind
 	key  workspace.Key
-	// replaced is set of a key whose secret a rotation has replaced.
+	// secret is what the key proved itself by; replaced is set if a rotation has replaced it.
+	secret   workspace.SecretHash
 	replaced bool
 	user     user
 	from     netip.Addr
@@ -304,11 +305,11 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (Iden
 	_, cached := a.keys.get(id)
 	record, err := loadBounded(ctx, a.keys, a.coldKeys, id, look)
 	if err == nil && cached && !matches(secret, record) {
-		// It may have been rotated since. Of a guessed secret this is one look-up in 4 s.
+		// It may have been rotated since. Of a guessed secret this is one look-up in 4 s, and
+		// the key stays in the cache meanwhile: whoever guesses does not make it a stranger.
 		if _, recently := a.mismatched.get(id); !recently {
 			a.mismatched.put(id, struct{}{}, start)
-			a.keys.drop(id)
-			record, err = loadBounded(ctx, a.keys, a.coldKeys, id, look)
+			record, err = a.keys.renew(ctx, id, look)
 		}
 	}
 	switch {
@@ -318,9 +319,9 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (Iden
 	case err != nil:
 		return Identity{}, unavailable(err)
 	case secret.Matches(record.Hash):
-		return Identity{Kind: ByKey, key: record.Key}, nil
+		return Identity{Kind: ByKey, key: record.Key, secret: record.Hash}, nil
 	case record.OldUntil != nil && secret.Matches(record.OldHash):
-		return Identity{Kind: ByKey, key: record.Key, replaced: true}, nil
+		return Identity{Kind: ByKey, key: record.Key, secret: record.OldHash, replaced: true}, nil
 	}
 	return refuse(nil)
 }
@@ -437,7 +438,7 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 		if err := a.refusal(i, in); err != nil {
 			return Principal{}, err
 		}
-		p.Key, p.Scopes, p.Budget = i.key.ID, i.key.Scopes, i.key.Budget
+		p.Key, p.Secret, p.Scopes, p.Budget = i.key.ID, i.secret, i.key.Scopes, i.key.Budget
 	case ByUser:
 		p.User, p.Scopes = i.user.id, i.user.scopes
 		p.Email, p.Name = i.user.email, i.user.name

@@ -71,7 +71,7 @@ func (c *cache[K, V]) put(k K, v V, start time.Time) {
 	defer c.mu.Unlock()
 	if element, ok := c.entries[k]; ok {
 		e := element.Value.(*entry[K, V])
-		if start.After(e.start) {
+		if !start.Before(e.start) {
 			e.value, e.start = v, start
 		}
 		c.recent.MoveToFront(element)
@@ -88,11 +88,17 @@ func (c *cache[K, V]) put(k K, v V, start time.Time) {
 // load returns a cached result or looks it up. Concurrent calls for one key share
 // one look-up.
 func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) (V, error)) (V, error) {
+	if v, ok := c.get(k); ok {
+		return v, nil
+	}
+	return c.renew(ctx, k, look)
+}
+
+// renew is load without the result that is cached, which stays if there is no other.
+func (c *cache[K, V]) renew(ctx context.Context, k K, look func(context.Context) (V, error)) (V, error) {
+	var zero V
 	// The result of a shared look-up may be too old when it ends: look up again.
 	for range 3 {
-		if v, ok := c.get(k); ok {
-			return v, nil
-		}
 		results := c.flight.DoChan(fmt.Sprint(k), func() (any, error) {
 			start := c.now()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
@@ -104,7 +110,6 @@ func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) 
 			c.put(k, v, start)
 			return &entry[K, V]{k, v, start}, nil
 		})
-		var zero V
 		select {
 		case <-ctx.Done():
 			return zero, fault.BackendUnavailable(ctx.Err(), "authentication")
@@ -117,7 +122,6 @@ func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) 
 			}
 		}
 	}
-	var zero V
 	return zero, fault.BackendUnavailable(errors.New("look-ups take longer than they may be used"), "authentication")
 }
 

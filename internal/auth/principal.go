@@ -18,6 +18,8 @@ type Principal struct {
 	Key    workspace.KeyID
 	Budget workspace.KeyBudget
 	User   workspace.UserID
+	// Secret is what a key proved itself by, which a rotation may have replaced.
+	Secret workspace.SecretHash
 	// Email and Name are from a user's token, "" when it has none.
 	Email, Name string
 	// Role is the user's role, "" for a key.

@@ -34,9 +34,9 @@ type KeyStore interface {
 	Keys(ctx context.Context, of workspace.ID) ([]workspace.Key, error)
 	// UpdateKey changes a key and returns it: fault.NotFound.
 	UpdateKey(ctx context.Context, id workspace.KeyID, change KeyChange) (workspace.Key, error)
-	// RotateKey gives a key another secret. The one before is good too until oldUntil. Of a
-	// key that is revoked: fault.NotFound.
-	RotateKey(ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, oldUntil time.Time) (workspace.Key, error)
+	// RotateKey gives a key another secret. The one before is good too for a while from now;
+	// with 0 the keys that the key made end. Of a key that is revoked: fault.NotFound.
+	RotateKey(ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, now time.Time, keep time.Duration) (workspace.Key, error)
 }
 
 // UserStore keeps users and their memberships for operators.
@@ -274,7 +274,7 @@ func (d *Directory) RotateKey(ctx context.Context, id workspace.KeyID, keep time
 		return workspace.Key{}, "", err
 	}
 	secret := workspace.NewSecret()
-	k, err := d.store.RotateKey(ctx, id, secret.Hash(), d.now().Add(keep))
+	k, err := d.store.RotateKey(ctx, id, secret.Hash(), d.now(), keep)
 	if err != nil {
 		return workspace.Key{}, "", err
 	}

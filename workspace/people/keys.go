@@ -25,8 +25,10 @@ const (
 	EndedKeysFor = 30 * 24 * time.Hour
 	// MaxKeys is how many keys that have not ended a workspace makes.
 	MaxKeys = 100
-	// MaxMadeKeys is how many keys a workspace makes within EndedKeysFor.
-	MaxMadeKeys = 1000
+	// MaxMadeKeys is how many keys the people of a workspace make within EndedKeysFor, and
+	// its keys apart from them. MaxKeysOfKey is how many one key and those that it made do.
+	MaxMadeKeys  = 1000
+	MaxKeysOfKey = 100
 )
 
 func checkOldSecret(keep time.Duration) error {
@@ -37,10 +39,11 @@ func checkOldSecret(keep time.Duration) error {
 }
 
 // KeyMaker is who makes or changes keys of a workspace: a user, whose token has Scopes, or a
-// key, whose own row says what it may give.
+// key with its Secret, whose own row says what it may give.
 type KeyMaker struct {
 	User   workspace.UserID
 	Key    workspace.KeyID
+	Secret workspace.SecretHash
 	Scopes []workspace.Scope
 }
 
@@ -49,7 +52,7 @@ type LockedMaker struct {
 	// Role is that of a user, "" for nobody. Key is that of a key, nil if it does not act in
 	// the workspace.
 	Role Role
-	Key  *workspace.Key
+	Key  *workspace.KeyRecord
 }
 
 // WorkspaceKeyStore keeps the keys that may act in a workspace. *postgres.Store implements it.
@@ -64,10 +67,10 @@ type WorkspaceKeyStore interface {
 	) (workspace.Key, error)
 	// ChangeKey changes a key as change says, which gets the maker and the key, both locked.
 	// Of change, Hash, OldHash, OldUntil, Form, ExpiresAt and RevokedAt count. With RevokedAt
-	// of a key without Home, the key ends in this workspace only. Errors: fault.NotFound,
-	// those of change.
+	// of a key without Home, the key ends in this workspace only. If OldUntil is not after
+	// now, the keys that the key made end. Errors: fault.NotFound, those of change.
 	ChangeKey(
-		ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID,
+		ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID, now time.Time,
 		change func(LockedMaker, workspace.KeyRecord) (workspace.KeyRecord, error),
 	) (workspace.Key, error)
 }
@@ -163,9 +166,10 @@ func (e KeyEnd) apply(k *workspace.Key, now time.Time) {
 }
 
 // Rotate gives a key of the workspace another secret, and another end if one is named, and
-// returns its text. The secret before is good too for a while, at most MaxOldSecret. Errors:
-// fault.NotFound, also for a key that has ended; fault.Forbidden as of Create, for a key of an
-// operator, and for a key that rotates one that it did not make.
+// returns its text. The secret before is good too for a while, at most MaxOldSecret; if it
+// ends at once, so do the keys that the key made. Errors: fault.NotFound, also for a key that
+// has ended; fault.Forbidden as of Create, for a key of an operator, and for who rotates a key
+// of another: its secret would not end with who has it.
 func (s *Keys) Rotate(
 	ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID, keep time.Duration, end KeyEnd,
 ) (workspace.Key, string, error) {
@@ -173,7 +177,7 @@ func (s *Keys) Rotate(
 		return workspace.Key{}, "", err
 	}
 	secret, now := workspace.NewSecret(), s.now()
-	k, err := s.store.ChangeKey(ctx, in, by, id, func(m LockedMaker, k workspace.KeyRecord) (workspace.KeyRecord, error) {
+	k, err := s.store.ChangeKey(ctx, in, by, id, now, func(m LockedMaker, k workspace.KeyRecord) (workspace.KeyRecord, error) {
 		if err := by.permit(m, now, in); err != nil {
 			return k, err
 		}
@@ -184,6 +188,8 @@ func (s *Keys) Rotate(
 			return k, fault.New(fault.NotFound, "this API key has ended: make another")
 		case !by.Key.IsZero() && by.Key != id && by.Key != k.CreatedByKey:
 			return k, fault.New(fault.Forbidden, "an API key rotates itself and those that it made: the secret of another would outlive it")
+		case by.Key.IsZero() && by.User != k.CreatedBy:
+			return k, fault.New(fault.Forbidden, "only who made this API key rotates it: make another, and revoke this one")
 		}
 		end.apply(&k.Key, now)
 		until := now.Add(keep)
@@ -201,7 +207,7 @@ func (s *Keys) Rotate(
 // made; one of an operator only there. Errors: fault.NotFound, fault.Forbidden.
 func (s *Keys) Revoke(ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID) error {
 	now := s.now()
-	_, err := s.store.ChangeKey(ctx, in, by, id, func(m LockedMaker, k workspace.KeyRecord) (workspace.KeyRecord, error) {
+	_, err := s.store.ChangeKey(ctx, in, by, id, now, func(m LockedMaker, k workspace.KeyRecord) (workspace.KeyRecord, error) {
 		if k.RevokedAt == nil {
 			k.RevokedAt = &now
 		}
@@ -224,6 +230,9 @@ func (by KeyMaker) permit(m LockedMaker, now time.Time, in workspace.ID) error {
 	}
 	if m.Key == nil || m.Key.Refusal(now) != "" || !m.Key.Grants(in) {
 		return fault.New(fault.Forbidden, "this API key has ended")
+	}
+	if by.Secret != m.Key.Hash {
+		return fault.New(fault.Forbidden, "this secret of the API key has been replaced: only the new one makes, rotates and revokes keys")
 	}
 	return nil
 }

@@ -159,16 +159,29 @@ func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c people.Key
 
 // rotateKey gives a key another secret. The one before is good too until oldUntil, unless
 // that has passed.
-const rotateKey = `UPDATE api_keys SET old_hash = secret_hash, old_until = $3, secret_hash = $2, form = $4`
+const rotateKey = `UPDATE api_keys SET old_hash = secret_hash, old_until = $3, secret_hash = $2, form = $4
+	WHERE id = $1 AND revoked_at IS NULL`
+
+// endMade ends the keys that a key made, and by a trigger those that they made: of a secret
+// that ends at once nothing stays.
+const endMade = `UPDATE api_keys SET revoked_at = $2 WHERE created_by_key = $1 AND revoked_at IS NULL`
 
 // RotateKey implements people.KeyStore.
-func (s *System) RotateKey(ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, oldUntil time.Time) (workspace.Key, error) {
-	tag, err := s.pool.Exec(ctx, rotateKey+` WHERE id = $1 AND revoked_at IS NULL`, arg(id), hash[:], oldUntil, int(workspace.Checked))
+func (s *System) RotateKey(
+	ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, now time.Time, keep time.Duration,
+) (workspace.Key, error) {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, rotateKey, arg(id), hash[:], now.Add(keep), int(workspace.Checked))
+		if err == nil && tag.RowsAffected() == 0 {
+			return fault.New(fault.NotFound, "there is no API key with this id that is not revoked")
+		}
+		if err == nil && keep == 0 {
+			_, err = tx.Exec(ctx, endMade, arg(id), now)
+		}
+		return err
+	})
 	if err != nil {
 		return workspace.Key{}, toFault(err)
-	}
-	if tag.RowsAffected() == 0 {
-		return workspace.Key{}, fault.New(fault.NotFound, "there is no API key with this id that is not revoked")
 	}
 	k, err := s.KeyByID(ctx, id)
 	return k.Key, err

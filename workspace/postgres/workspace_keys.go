@@ -26,6 +26,18 @@ func (s *Store) WorkspaceKeys(ctx context.Context, in workspace.ID, ended time.T
 		ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4`, arg(in), ended, limit, offset)
 }
 
+// keysOfKey are the keys of a workspace ($1) since a time ($2) that go back to the same first
+// key as a key ($3) does, which no key made.
+const keysOfKey = `(
+	WITH RECURSIVE up AS (
+		SELECT id, created_by_key FROM api_keys WHERE id = $3
+		UNION SELECT k.id, k.created_by_key FROM api_keys k JOIN up ON k.id = up.created_by_key
+	), down AS (
+		SELECT id FROM up WHERE created_by_key IS NULL
+		UNION SELECT k.id FROM api_keys k JOIN down ON k.created_by_key = down.id AND k.workspace_id = $1
+	)
+	SELECT FROM api_keys k JOIN down ON down.id = k.id WHERE k.created_by_key IS NOT NULL AND k.created_at > $2) made`
+
 // AddKey implements people.WorkspaceKeyStore.
 func (s *Store) AddKey(
 	ctx context.Context, in workspace.ID, by people.KeyMaker, now time.Time,
@@ -35,9 +47,17 @@ func (s *Store) AddKey(
 		name: "keys", items: "API keys", advice: "revoke one first", max: people.MaxKeys, args: []any{now},
 		rows: `api_keys WHERE workspace_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 	}
-	made := rowLimit{
+	since := now.Add(-people.EndedKeysFor)
+	// Keys count apart: a stolen one does not keep people from making any.
+	made := []rowLimit{{
 		name: "keys", items: "API keys in 30 days", advice: "make another later", max: people.MaxMadeKeys,
-		args: []any{now.Add(-people.EndedKeysFor)}, rows: `api_keys WHERE workspace_id = $1 AND created_at > $2`,
+		args: []any{since, by.Key.IsZero()}, rows: `api_keys WHERE workspace_id = $1 AND created_at > $2 AND (created_by_key IS NULL) = $3`,
+	}}
+	if !by.Key.IsZero() {
+		made = append(made, rowLimit{
+			name: "keys", items: "API keys made by one in 30 days", advice: "let a person make it", max: people.MaxKeysOfKey,
+			args: []any{since, arg(by.Key)}, rows: keysOfKey,
+		})
 	}
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		maker, _, err := lockKeys(ctx, tx, in, by, workspace.KeyID{})
@@ -51,8 +71,10 @@ func (s *Store) AddKey(
 		if err := lockAndCheckLimit(ctx, tx, in, live); err != nil {
 			return err
 		}
-		if err := checkLimit(ctx, tx, in, made); err != nil {
-			return err
+		for _, limit := range made {
+			if err := checkLimit(ctx, tx, in, limit); err != nil {
+				return err
+			}
 		}
 		k = record.Key
 		return insertKey(ctx, tx, record)
@@ -62,7 +84,7 @@ func (s *Store) AddKey(
 
 // ChangeKey implements people.WorkspaceKeyStore.
 func (s *Store) ChangeKey(
-	ctx context.Context, in workspace.ID, by people.KeyMaker, id workspace.KeyID,
+	ctx context.Context, in workspace.ID, by people.KeyMaker, id workspace.KeyID, now time.Time,
 	change func(people.LockedMaker, workspace.KeyRecord) (workspace.KeyRecord, error),
 ) (out workspace.Key, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
@@ -91,6 +113,9 @@ func (s *Store) ChangeKey(
 			UPDATE api_keys SET secret_hash = $3, old_hash = $4, old_until = $5, form = $6, expires_at = $7, revoked_at = $8
 			WHERE workspace_id = $1 AND id = $2`,
 			arg(in), arg(id), changed.Hash[:], old, changed.OldUntil, int(changed.Form), changed.ExpiresAt, changed.RevokedAt)
+		if err == nil && changed.Hash != k.Hash && !changed.OldUntil.After(now) {
+			_, err = tx.Exec(ctx, endMade, arg(id), now)
+		}
 		return err
 	})
 	return out, err
@@ -124,7 +149,7 @@ func lockKeys(
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (workspace.KeyRecord, error) { return scanKey(row) })
 	for _, one := range found {
 		if one.ID == by.Key {
-			maker.Key = &one.Key
+			maker.Key = &one
 		}
 		if one.ID == id {
 			k = &one

@@ -13,11 +13,17 @@ BEGIN
 END
 $$;
 -- +goose StatementEnd
--- With a key end those that it made, and those that they made.
+-- With a key end those that it made, and those that they made. The same if it is restricted,
+-- and for those beyond its networks. None goes on after its end.
 -- +goose StatementBegin
 CREATE OR REPLACE FUNCTION end_keys_of_key() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
-    UPDATE api_keys SET revoked_at = NEW.revoked_at WHERE created_by_key = NEW.id AND revoked_at IS NULL;
+    UPDATE api_keys c SET revoked_at = coalesce(NEW.revoked_at, clock_timestamp())
+    WHERE c.created_by_key = NEW.id AND c.revoked_at IS NULL AND (NEW.revoked_at IS NOT NULL OR NEW.restricted
+        OR NEW.networks <> '{}' AND (c.networks = '{}' OR EXISTS (SELECT FROM unnest(c.networks) n
+            WHERE NOT EXISTS (SELECT FROM unnest(NEW.networks) o WHERE n <<= o))));
+    UPDATE api_keys SET expires_at = NEW.expires_at WHERE created_by_key = NEW.id AND revoked_at IS NULL
+        AND NEW.expires_at IS NOT NULL AND (expires_at IS NULL OR expires_at > NEW.expires_at);
     RETURN NULL;
 END
 $$;
@@ -82,8 +88,10 @@ BEGIN
             AND NOT EXISTS (SELECT FROM api_key_workspaces o WHERE o.key_id = g.key_id AND o.workspace_id <> g.workspace_id)$c$,
         $c$CREATE OR REPLACE TRIGGER grant_at_home AFTER INSERT ON api_keys
             FOR EACH ROW WHEN (NEW.workspace_id IS NOT NULL) EXECUTE FUNCTION grant_key_at_home()$c$,
-        $c$CREATE OR REPLACE TRIGGER end_keys AFTER UPDATE OF revoked_at ON api_keys
-            FOR EACH ROW WHEN (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION end_keys_of_key()$c$,
+        $c$CREATE OR REPLACE TRIGGER end_keys AFTER UPDATE OF revoked_at, restricted, networks, expires_at ON api_keys
+            FOR EACH ROW WHEN ((OLD.revoked_at, OLD.restricted, OLD.networks, OLD.expires_at)
+                IS DISTINCT FROM (NEW.revoked_at, NEW.restricted, NEW.networks, NEW.expires_at))
+            EXECUTE FUNCTION end_keys_of_key()$c$,
         $c$CREATE OR REPLACE TRIGGER end_keys AFTER UPDATE OF revoked_at ON api_key_workspaces
             FOR EACH ROW WHEN (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION end_keys_of_grant()$c$,
         $c$CREATE OR REPLACE TRIGGER end_keys AFTER DELETE ON members FOR EACH ROW EXECUTE FUNCTION end_keys_of_member()$c$,
