@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -325,6 +326,189 @@ func TestRotationOfAKey(t *testing.T) {
 		t.Errorf("%d secrets are good, of 8 rotations at once", good)
 	}
 	wantAnswer(t, "too long", w.call(t, by, "POST", keysPath+"/"+made.ID+"/rotate", `{"old_secret_hours":169}`), 400, "168")
+}
+
+// rotateKey rotates a key, which must succeed.
+func (w *world) rotateKey(t *testing.T, by, id, body string) apiKey {
+	t.Helper()
+	var data struct {
+		APIKey apiKey `json:"api_key"`
+	}
+	w.call(t, by, "POST", keysPath+"/"+id+"/rotate", body).into(t, &data, nil)
+	return data.APIKey
+}
+
+const adminScopes = `"scopes":["data:read","workspace:read","workspace:write","workspace:admin"]`
+
+// A secret that a rotation replaced reads for a while, but makes, rotates and revokes no key,
+// on a server that has not heard of the rotation either.
+func TestReplacedSecretManagesNoKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.workspace(t, "A", workspace.Pro, 0)
+	owner := tokenFor(t, w.member(t, in, "owner@a.example", people.Owner))
+	made := w.makeKey(t, owner, adminScopes)
+	child := w.makeKey(t, made.Secret, adminScopes)
+	refused := func(what string) {
+		t.Helper()
+		const says = "this secret of the API key has been replaced"
+		wantAnswer(t, what+" rotates its key", w.call(t, made.Secret, "POST", keysPath+"/"+made.ID+"/rotate", `{"old_secret_hours":0}`), 403, says)
+		wantAnswer(t, what+" makes a key", w.call(t, made.Secret, "POST", keysPath, `{"name":"x","scopes":["data:read"]}`), 403, says)
+		wantAnswer(t, what+" revokes its key", w.call(t, made.Secret, "DELETE", keysPath+"/"+made.ID, ""), 403, says)
+		wantAnswer(t, what+" revokes another", w.call(t, made.Secret, "DELETE", keysPath+"/"+child.ID, ""), 403, says)
+		wantAnswer(t, what+" reads", w.call(t, made.Secret, "GET", keysPath, ""), 200, made.ID)
+	}
+	// The server that is asked has the key in its cache, as it was.
+	_, fresh, err := w.directory.RotateKey(t.Context(), keyIDOf(t, made.Secret), time.Hour)
+	fatal(t, err)
+	refused("the old secret, at once,")
+	wantAnswer(t, "the new secret", w.call(t, fresh, "GET", keysPath, ""), 200, made.ID)
+	refused("the old secret")
+	again := w.rotateKey(t, fresh, made.ID, "")
+	w.makeKey(t, again.Secret, adminScopes)
+	wantAnswer(t, "what was made before", w.call(t, child.Secret, "GET", keysPath, ""), 200, child.ID)
+}
+
+// People rotate what they made: of a colleague's key they would keep a secret that does not
+// end with them. Owners and admins revoke any.
+func TestPeopleRotateTheirOwnKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.workspace(t, "A", workspace.Pro, 0)
+	owner := tokenFor(t, w.member(t, in, "owner@a.example", people.Owner))
+	admin := tokenFor(t, w.member(t, in, "admin@a.example", people.Admin))
+	owners, admins := w.makeKey(t, owner, adminScopes), w.makeKey(t, admin, adminScopes)
+	child := w.makeKey(t, admins.Secret, `"scopes":["data:read"]`)
+	_, operators := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
+	ofOperator := w.makeKey(t, operators, `"scopes":["data:read"]`)
+	w.rotateKey(t, admin, admins.ID, "")
+	w.rotateKey(t, admin, child.ID, "")
+	for what, c := range map[string]struct{ by, id string }{
+		"an owner's": {admin, owners.ID}, "an admin's": {owner, admins.ID}, "one that an admin's key made": {owner, child.ID},
+		"one that an operator's key made": {owner, ofOperator.ID},
+	} {
+		wantAnswer(t, "rotating "+what, w.call(t, c.by, "POST", keysPath+"/"+c.id+"/rotate", ""), 403, "only who made this API key rotates it")
+	}
+	wantAnswer(t, "revoking an owner's", w.call(t, admin, "DELETE", keysPath+"/"+owners.ID, ""), 200, "true")
+	wantAnswer(t, "revoking an admin's", w.call(t, owner, "DELETE", keysPath+"/"+admins.ID, ""), 200, "true")
+}
+
+// What is done to a key after it made others reaches them.
+func TestKeysFollowTheKeyThatMadeThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	trusting(w)
+	in := w.workspace(t, "A", workspace.Pro, 0)
+	owner := tokenFor(t, w.member(t, in, "owner@a.example", people.Owner))
+	const from, wider = "203.0.113.9", `,"networks":["203.0.113.0/24"]`
+	change := func(c people.KeyChange) func(*testing.T, apiKey) {
+		return func(t *testing.T, k apiKey) {
+			_, err := w.directory.ChangeKey(t.Context(), keyIDOf(t, k.Secret), c)
+			fatal(t, err)
+		}
+	}
+	networks := func(all ...string) *[]netip.Prefix {
+		list := []netip.Prefix{}
+		for _, one := range all {
+			list = append(list, netip.MustParsePrefix(one))
+		}
+		return &list
+	}
+	for name, c := range map[string]struct {
+		more string // of each key
+		do   func(*testing.T, apiKey)
+		ends bool
+	}{
+		"a rotation at once": {``, func(t *testing.T, k apiKey) { w.rotateKey(t, owner, k.ID, `{"old_secret_hours":0}`) }, true},
+		"a rotation":         {``, func(t *testing.T, k apiKey) { w.rotateKey(t, owner, k.ID, ``) }, false},
+		"a rotation of itself": {``, func(t *testing.T, k apiKey) {
+			w.rotateKey(t, k.Secret, k.ID, `{"old_secret_hours":0}`)
+		}, true},
+		"a rotation at once by the operator": {``, func(t *testing.T, k apiKey) {
+			_, _, err := w.directory.RotateKey(t.Context(), keyIDOf(t, k.Secret), 0)
+			fatal(t, err)
+		}, true},
+		"a rotation by the operator": {``, func(t *testing.T, k apiKey) {
+			_, _, err := w.directory.RotateKey(t.Context(), keyIDOf(t, k.Secret), time.Hour)
+			fatal(t, err)
+		}, false},
+		"a restriction": {``, func(t *testing.T, k apiKey) {
+			id := keyIDOf(t, k.Secret)
+			_, err := w.directory.RestrictKey(t.Context(), id, true)
+			fatal(t, err)
+			_, err = w.directory.RestrictKey(t.Context(), id, false)
+			fatal(t, err)
+		}, true},
+		"networks":          {``, change(people.KeyChange{Networks: networks("203.0.113.0/24")}), true},
+		"narrower networks": {wider, change(people.KeyChange{Networks: networks("203.0.113.0/25")}), true},
+		"wider networks":    {wider, change(people.KeyChange{Networks: networks("2001:db8::/32", "203.0.112.0/23")}), false},
+		"no networks":       {wider, change(people.KeyChange{Networks: networks()}), false},
+		"a budget":          {``, change(people.KeyChange{DailyCredits: new(int64(5))}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var parent, child, grandchild struct {
+				APIKey apiKey `json:"api_key"`
+			}
+			body := `{"name":"x",` + adminScopes + c.more + `}`
+			w.from(t, from, owner, "POST", keysPath, body).into(t, &parent, nil)
+			w.from(t, from, parent.APIKey.Secret, "POST", keysPath, body).into(t, &child, nil)
+			w.from(t, from, child.APIKey.Secret, "POST", keysPath, body).into(t, &grandchild, nil)
+			c.do(t, parent.APIKey)
+			all := w.keysOf(t, owner)
+			for _, k := range []apiKey{child.APIKey, grandchild.APIKey} {
+				if ended := all[k.ID].State == "revoked"; ended != c.ends {
+					t.Errorf("%+v", all[k.ID])
+				}
+			}
+			if all[parent.APIKey.ID].State != "active" {
+				t.Errorf("the key itself: %+v", all[parent.APIKey.ID])
+			}
+		})
+	}
+	t.Run("an earlier end", func(t *testing.T) {
+		t.Parallel()
+		parent := w.makeKey(t, owner, adminScopes+`,"never_expires":true`)
+		child := w.makeKey(t, parent.Secret, adminScopes+`,"never_expires":true`)
+		long, short := w.makeKey(t, child.Secret, adminScopes), w.makeKey(t, child.Secret, adminScopes+`,"expires_in_days":1`)
+		rotated := w.rotateKey(t, owner, parent.ID, `{"expires_in_days":7}`)
+		w.rotateKey(t, owner, parent.ID, `{"never_expires":true}`)
+		all := w.keysOf(t, owner)
+		for id, want := range map[string]*string{child.ID: rotated.ExpiresAt, long.ID: rotated.ExpiresAt, short.ID: short.ExpiresAt} {
+			if k := all[id]; k.State != "active" || k.ExpiresAt == nil || *k.ExpiresAt != *want {
+				t.Errorf("%+v, want the end %s", k, *want)
+			}
+		}
+	})
+}
+
+// The log names the keys and people that requests change.
+func TestLinesNameKeysAndMembers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	log := &logged{}
+	in := w.workspace(t, "A", workspace.Pro, 0)
+	by := tokenFor(t, w.member(t, in, "owner@a.example", people.Owner))
+	person := w.member(t, in, "member@a.example", people.MemberRole)
+	w.server.Log = slog.New(slog.NewJSONHandler(log, nil))
+	target := func(operation, want string) {
+		t.Helper()
+		for _, line := range log.take(t) {
+			if line["msg"] == "request" && (line["operation"] != operation || line["target"] != want) {
+				t.Errorf("%v, want %s of %s", line, operation, want)
+			}
+		}
+	}
+	made := w.makeKey(t, by, adminScopes)
+	target("create_api_key", made.ID)
+	w.rotateKey(t, by, made.ID, "")
+	target("rotate_api_key", made.ID)
+	w.call(t, by, "DELETE", keysPath+"/"+made.ID, "").into(t, nil, nil)
+	target("revoke_api_key", made.ID)
+	w.call(t, by, "PATCH", "/workspace/members/"+person.ID.String(), `{"role":"admin"}`).into(t, nil, nil)
+	target("update_member", person.ID.String())
+	w.call(t, by, "DELETE", "/workspace/members/"+person.ID.String(), "").into(t, nil, nil)
+	target("remove_member", person.ID.String())
 }
 
 func keyIDOf(t *testing.T, text string) workspace.KeyID {

@@ -92,7 +92,11 @@ func TestPrincipals(t *testing.T) {
 	a := w.auth(t, auth.Config{Secret: secret})
 	p, err := request(t.Context(), a, w.tokenOne, nil, false)
 	fatal(t, err)
-	want := auth.Principal{Kind: auth.ByKey, Workspace: w.one, Key: w.keyOne.ID, Scopes: []workspace.Scope{workspace.DataRead}}
+	_, keySecret, err := workspace.ParseKey(w.tokenOne)
+	fatal(t, err)
+	want := auth.Principal{
+		Kind: auth.ByKey, Workspace: w.one, Key: w.keyOne.ID, Secret: keySecret.Hash(), Scopes: []workspace.Scope{workspace.DataRead},
+	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("a key (-want +got):\n%s", diff)
 	}

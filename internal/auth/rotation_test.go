@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"errors"
 	"net/netip"
 	"testing"
 	"time"
@@ -40,6 +41,41 @@ func TestSecretThatIsNewerThanTheCache(t *testing.T) {
 	w.clock.move(time.Hour)
 	try("the first after its hour", w.tokenOne, fault.Forbidden)
 	try("the second after that", second, "")
+}
+
+// A guess of a secret does not take a key out of the cache: while look-ups fail, and while
+// those of strangers use up their places, whoever has the secret goes on.
+func TestGuessesKeepAKeyInTheCache(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.auth(t, auth.Config{})
+	ctx := t.Context()
+	try := func(name, token string, want fault.Code) {
+		t.Helper()
+		_, err := request(ctx, a, token, nil, false)
+		wantCode(t, name, err, want)
+	}
+	try("the key", w.tokenOne, "")
+	w.gate.set(fault.BackendUnavailable(errors.New("down"), "postgres"), nil)
+	try("a guess while look-ups fail", workspace.NewSecret().Token(w.keyOne.ID), fault.Unavailable)
+	try("the key while look-ups fail", w.tokenOne, "")
+	w.gate.set(nil, nil)
+	w.clock.move(time.Minute)
+	try("the key, later", w.tokenOne, "")
+
+	hang := make(chan struct{})
+	defer close(hang)
+	w.gate.set(nil, func(string) { <-hang })
+	before := w.gate.count("KeyByID")
+	for range auth.MaxColdLookups {
+		go func() { _, _ = request(ctx, a, workspace.NewSecret().Token(workspace.NewKeyID()), nil, false) }()
+	}
+	for w.gate.count("KeyByID") < before+auth.MaxColdLookups {
+		time.Sleep(time.Millisecond)
+	}
+	w.gate.set(nil, nil)
+	try("a guess beside strangers", workspace.NewSecret().Token(w.keyOne.ID), fault.Unauthorized)
+	try("the key beside strangers", w.tokenOne, "")
 }
 
 // What a key is limited to is in the cache with it: no use of a key looks more up.

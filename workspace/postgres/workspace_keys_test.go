@@ -114,3 +114,65 @@ func TestEndedKeysAreListedForAWhile(t *testing.T) {
 		}
 	}
 }
+
+// One key and those that it made make 100 keys in 30 days, however they take turns and
+// whatever ended since. People and other keys go on.
+func TestKeysMadeByKeysCountApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	now := w.now
+	keys := people.NewKeys(w.app, func() time.Time { return now }, nil)
+	owner := people.KeyMaker{User: w.members[w.one.ID][0].ID, Scopes: workspace.AllScopes()}
+	input := people.KeyInput{Name: "k", Scopes: workspace.AllScopes()}
+	create := func(by people.KeyMaker) (people.KeyMaker, error) {
+		k, text, err := keys.Create(ctx, w.one.ID, by, input)
+		if err != nil {
+			return people.KeyMaker{}, err
+		}
+		_, secret, err := workspace.ParseKey(text)
+		return people.KeyMaker{Key: k.ID, Secret: secret.Hash()}, err
+	}
+	stolen, err := create(owner)
+	fatal(t, err)
+	other, err := create(owner)
+	fatal(t, err)
+	by := stolen
+	for i := range people.MaxKeysOfKey {
+		made, err := create(by)
+		if err != nil {
+			t.Fatalf("key %d: %v", i, err)
+		}
+		switch {
+		case i < 3:
+			by = made // a key of a key of a key
+		default:
+			fatal(t, keys.Revoke(ctx, w.one.ID, stolen, made.Key))
+		}
+	}
+	for what, by := range map[string]people.KeyMaker{"the last": by, "the first": stolen} {
+		if _, err := create(by); fault.CodeOf(err) != fault.LimitReached {
+			t.Errorf("one more by %s: %v", what, err)
+		}
+	}
+	fatal(t, keys.Revoke(ctx, w.one.ID, owner, stolen.Key))
+	for what, by := range map[string]people.KeyMaker{"a person": owner, "another key": other} {
+		if _, err := create(by); err != nil {
+			t.Errorf("one by %s: %v", what, err)
+		}
+	}
+	// All keys together make as many as all people do, and keep nobody from making one.
+	_, err = w.system.Pool().Exec(ctx, `INSERT INTO api_keys (id, name, secret_hash, scopes, restricted, created_at, revoked_at, workspace_id,
+			created_by_key)
+		SELECT gen_random_uuid(), 'x', decode(repeat('00', 32), 'hex'), '{data:read}', false, $2, $2, $1, gen_random_uuid()
+		FROM generate_series(1, $3)`, w.one.ID.String(), now, people.MaxMadeKeys)
+	fatal(t, err)
+	if _, err := create(other); fault.CodeOf(err) != fault.LimitReached {
+		t.Errorf("one by a key: %v", err)
+	}
+	_, err = create(owner)
+	fatal(t, err)
+	now = now.Add(people.EndedKeysFor + time.Hour)
+	_, err = create(other)
+	fatal(t, err)
+}
