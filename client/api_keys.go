@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"net/netip"
 	"time"
@@ -82,16 +83,24 @@ func (k *APIKeys) List(ctx context.Context) iter.Seq2[APIKey, error] {
 }
 
 // Create makes a key, whose Secret only this answer has: ErrForbidden for one that may do more
-// than the caller, ErrLimitReached.
+// than the caller, ErrLimitReached. If the answer is lost, that to the repetition has no
+// Secret: the key comes with an error.
 func (k *APIKeys) Create(ctx context.Context, n NewAPIKey) (APIKey, error) {
-	got, err := post[apiKeyData](ctx, k.conn, apiKeysPath, n)
-	return got.APIKey, err
+	return withSecret(post[apiKeyData](ctx, k.conn, apiKeysPath, n))
 }
 
 // Rotate gives a key a new Secret: ErrNotFound, also for one that has ended, ErrForbidden for
-// one of an operator.
+// one of an operator or of another person. If the secret before ends at once, so do the keys
+// that the key made. Without a Secret, as of Create, the key comes with an error.
 func (k *APIKeys) Rotate(ctx context.Context, id string, r KeyRotation) (APIKey, error) {
-	got, err := post[apiKeyData](ctx, k.conn, apiKeysPath+segment(id)+"/rotate", r)
+	return withSecret(post[apiKeyData](ctx, k.conn, apiKeysPath+segment(id)+"/rotate", r))
+}
+
+// withSecret returns an error beside a key whose Secret the service did not keep.
+func withSecret(got apiKeyData, err error) (APIKey, error) {
+	if err == nil && got.APIKey.Secret == "" {
+		err = fmt.Errorf("atlas: the API key %s was made or rotated, but the answer with its secret was lost: rotate it again", got.APIKey.ID)
+	}
 	return got.APIKey, err
 }
 

@@ -390,6 +390,12 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	if !strings.HasPrefix(key.Secret, key.Start) || key.State != client.KeyActive || key.ExpiresAt == nil || len(key.Networks) > 0 {
 		t.Errorf("%+v", key)
 	}
+	for range 2 { // the second answer is that to a repetition
+		again, err := c.APIKeys.Rotate(client.WithIdempotencyKey(ctx, "rotate"), key.ID, client.KeyRotation{})
+		if (err == nil) != (again.Secret != "") || again.ID != key.ID {
+			t.Errorf("%+v, %v", again, err)
+		}
+	}
 	hours := 1
 	rotated := must(c.APIKeys.Rotate(ctx, key.ID, client.KeyRotation{OldSecretHours: &hours}))(t)
 	if rotated.Secret == key.Secret || rotated.OldSecretUntil == nil || !rotated.ExpiresAt.Equal(*key.ExpiresAt) {

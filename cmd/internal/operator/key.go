@@ -22,7 +22,7 @@ type Key struct {
 	Update   keyUpdateCmd   `cmd:"" help:"Change the budget or the networks of an API key. Servers follow within 5 s."`
 	Rotate   keyRotateCmd   `cmd:"" help:"Give an API key a new secret, which is printed this once. The one before is good too for a while."`
 	Revoke   keyRevokeCmd   `cmd:"" help:"End an API key for good. Servers follow within 5 s."`
-	Restrict keyRestrictCmd `cmd:"" help:"Refuse an API key's requests until --off. Servers follow within 5 s."`
+	Restrict keyRestrictCmd `cmd:"" help:"Refuse an API key's requests until --off, and end the keys that it made. Servers follow within 5 s."`
 }
 
 type keyCreateCmd struct {

@@ -2,12 +2,13 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { apiKeysQuery, createKey, revokeKey, rotateKey, type ApiKey, type KeyScope } from '../api/api-keys'
 import { membersQuery, nameOf } from '../api/people'
+import { sessionQuery } from '../api/queries'
 import { formatMoment, formatNumber } from '../format'
 import type { ScreenProps } from '../shell/screens'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { Confirm } from './confirm'
-import { goesOn, lives, makerOf, networksOf, scopes, stateOf, toggledScope, useOf } from './key-texts'
+import { goesOn, lives, makerOf, networksOf, rotates, scopes, stateOf, toggledScope, useOf } from './key-texts'
 import { Secret } from './secret'
 
 /** ApiKeys are the keys by which programs act in the workspace. */
@@ -151,7 +152,9 @@ function Key({ workspace, of, maker, rotated }: KeyProps) {
   const revoke = useMutation(revokeKey(workspace))
   const [asked, setAsked] = useState<'rotate' | 'revoke'>()
   const [hours, setHours] = useState(24)
+  const person = useQuery(sessionQuery).data?.id
   const on = goesOn(of)
+  const own = rotates(person, of)
   return (
     <li aria-label={of.name}>
       <div className="webhook-head">
@@ -167,7 +170,7 @@ function Key({ workspace, of, maker, rotated }: KeyProps) {
       </p>
       {on && (
         <div className="actions">
-          {!of.by_operator && (
+          {own && (
             <button className="button" onClick={() => setAsked('rotate')}>
               New secret
             </button>
@@ -198,6 +201,7 @@ function Key({ workspace, of, maker, rotated }: KeyProps) {
         >
           <p>
             <bdi>{of.name}</bdi> stays the same key: its scopes, its end and its networks do not change.
+            {hours === 0 && ' The keys that it made end now.'}
           </p>
           <label className="networks">
             The secret of now is good
@@ -228,6 +232,7 @@ function Key({ workspace, of, maker, rotated }: KeyProps) {
           <p>
             Whoever uses <bdi>{of.name}</bdi> is refused within 5 seconds, for good, and so are the keys that it made.
             {of.by_operator && ' The operator made it: it ends in this workspace only.'}
+            {!of.by_operator && !own && ' Only who made it gives it a new secret: make another in its place.'}
           </p>
         </Confirm>
       )}

@@ -60,6 +60,15 @@ test('a key says when and from where it was used', () => {
   expect(useOf({ ...key, last_used_at: at, last_network: '2001:db8::/64' })).toBe(`used ${when} from 2001:db8::/64`)
 })
 
+test('a key gets a new secret from the person who made it only', () => {
+  expect(rotates('ann', key)).toBe(true)
+  expect(rotates('ann', { ...key, created_by_key: 'k' })).toBe(true)
+  expect(rotates('bob', key)).toBe(false)
+  expect(rotates(undefined, key)).toBe(false)
+  expect(rotates('ann', { ...key, created_by: null, created_by_key: 'k' })).toBe(false)
+  expect(rotates('ann', { ...key, created_by: null, by_operator: true })).toBe(false)
+})
+
 test('a key says who made it', () => {
   const people = new Map([['ann', 'Ann Example']])
   expect(makerOf(key, people)).toBe('Ann Example')

@@ -56,5 +56,9 @@ export function makerOf({ by_operator, created_by, created_by_key }: ApiKey, peo
   return created_by ? `a key of ${person}` : 'a key'
 }
 
+/** rotates reports whether a person may give a key a new secret: who made it, or the key that made it. */
+export const rotates = (person: string | undefined, { by_operator, created_by }: ApiKey) =>
+  !by_operator && created_by !== null && created_by === person
+
 /** goesOn reports whether a key can still be rotated or revoked. */
 export const goesOn = ({ state }: ApiKey) => state === 'active' || state === 'restricted'
