@@ -99,7 +99,7 @@ func (k *APIKeys) Rotate(ctx context.Context, id string, r KeyRotation) (APIKey,
 // withSecret returns an error beside a key whose Secret the service did not keep.
 func withSecret(got apiKeyData, err error) (APIKey, error) {
 	if err == nil && got.APIKey.Secret == "" {
-		err = fmt.Errorf("atlas: the API key %s was made or rotated, but the answer with its secret was lost: rotate it again", got.APIKey.ID)
+		err = fmt.Errorf("atlas: the API key %s was made or rotated, but the answer with its secret was lost: who made it rotates it again", got.APIKey.ID)
 	}
 	return got.APIKey, err
 }

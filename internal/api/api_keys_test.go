@@ -352,7 +352,8 @@ func TestReplacedSecretManagesNoKeys(t *testing.T) {
 	refused := func(what string) {
 		t.Helper()
 		const says = "this secret of the API key has been replaced"
-		wantAnswer(t, what+" rotates its key", w.call(t, made.Secret, "POST", keysPath+"/"+made.ID+"/rotate", `{"old_secret_hours":0}`), 403, says)
+		rotated := w.call(t, made.Secret, "POST", keysPath+"/"+made.ID+"/rotate", `{"old_secret_hours":0}`)
+		wantAnswer(t, what+" rotates its key", rotated, 403, says)
 		wantAnswer(t, what+" makes a key", w.call(t, made.Secret, "POST", keysPath, `{"name":"x","scopes":["data:read"]}`), 403, says)
 		wantAnswer(t, what+" revokes its key", w.call(t, made.Secret, "DELETE", keysPath+"/"+made.ID, ""), 403, says)
 		wantAnswer(t, what+" revokes another", w.call(t, made.Secret, "DELETE", keysPath+"/"+child.ID, ""), 403, says)

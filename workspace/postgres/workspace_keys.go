@@ -55,7 +55,7 @@ func (s *Store) AddKey(
 	}}
 	if !by.Key.IsZero() {
 		made = append(made, rowLimit{
-			name: "keys", items: "API keys made by one in 30 days", advice: "let a person make it", max: people.MaxKeysOfKey,
+			name: "keys", items: "API keys made by one API key in 30 days", advice: "let a person make it", max: people.MaxKeysOfKey,
 			args: []any{since, arg(by.Key)}, rows: keysOfKey,
 		})
 	}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ApiKey } from '../api/api-keys'
 import { formatDay, formatMoment } from '../format'
-import { goesOn, makerOf, networksOf, stateOf, toggledScope, useOf } from './key-texts'
+import { goesOn, makerOf, networksOf, rotates, stateOf, toggledScope, useOf } from './key-texts'
 
 const at = '2026-03-01T09:00:00.000Z'
 const key: ApiKey = {
