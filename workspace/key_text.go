@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"slices"
@@ -95,7 +96,7 @@ func parseChecked(token string) (id KeyID, s Secret, err error) {
 
 func checksum(text string) []byte {
 	n := crc32.ChecksumIEEE([]byte(text))
-	return base62([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}, checksumDigits)
+	return base62(binary.BigEndian.AppendUint32(nil, n), checksumDigits)
 }
 
 const digits62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
