@@ -217,6 +217,8 @@ func (w *world) scene(t *testing.T) *scene {
 		s.make(s.key, "/workspace/api-keys", `{"name":"`+key+`","scopes":["data:read"]}`, &made)
 		target(key, made.APIKey.ID)
 	}
+	s.make(s.token, "/workspace/api-keys?workspace_id="+s.in.String(), `{"name":"of the admin","scopes":["data:read"]}`, &made)
+	target("apiKeyOfAdmin", made.APIKey.ID)
 	for _, hook := range []string{"hook", "hookToo"} {
 		s.make(s.key, "/workspace/webhooks/upsert", `{"url":"https://hooks.example/`+hook+`","events":["record.changed"]}`, &made)
 		target(hook, made.Webhook.ID)

@@ -309,6 +309,9 @@ type half struct {
 func (p *played) begin(t *testing.T, address, token, operation string) *half {
 	t.Helper()
 	s, request := p.scene, interleaved[operation]
+	if token == s.token { // people rotate the keys that they made
+		request.path = strings.Replace(request.path, "{apiKey}", "{apiKeyOfAdmin}", 1)
+	}
 	body := s.fill(request.body)
 	if body == "" {
 		body = strings.Repeat(" ", 14) // the route takes none that says anything
