@@ -209,6 +209,8 @@ everywhere(() => {
     expect(await findings(page)).toEqual([])
     await signIn(page, hal.login)
     await entered(page)
+    // Until the filters are there, nothing in their column takes the focus.
+    await expect(page.locator('.rail .skeleton')).toHaveCount(0)
     await page.getByRole('button', { name: 'Signed in as Hal' }).click()
     expect(await findings(page)).toEqual([])
     await open(page, '/projects?workspace=00000000')
