@@ -238,7 +238,7 @@ func (d Digests) text(name string, signals []queue.Signal, more bool, unsubscrib
 		if json.Unmarshal(s.Record, &record) != nil || record.Title == "" {
 			record.Title = "A signal"
 		}
-		fmt.Fprintf(&b, "\n- %s (%s)\n", strings.Join(strings.Fields(record.Title), " "), strings.ReplaceAll(s.Type, "_", " "))
+		fmt.Fprintf(&b, "\n- %s (%s)\n", oneLine(record.Title), strings.ReplaceAll(s.Type, "_", " "))
 		if page, err := d.address("signals/"+s.ID.String(), nil); err == nil {
 			fmt.Fprintf(&b, "  %s\n", page)
 		}

@@ -242,7 +242,7 @@ func (w *Watcher) compare(ctx context.Context, all []Watched, page changes.Page,
 	var failed error
 	for len(all) > 0 {
 		n, definitions := 0, 0
-		for ; n < len(all) && definitions <= definitionsAtOnce; n++ {
+		for ; n < len(all); n++ {
 			if n == 0 || !bytes.Equal(all[n].Definition, all[n-1].Definition) {
 				if definitions == definitionsAtOnce {
 					break

@@ -41,10 +41,7 @@ func (s *System) DueMailings(ctx context.Context, now time.Time) ([]alerts.Maili
 // where there is anything. What another server did already is left out. All alerts of the user
 // with the frequency are due again at next.
 func (s *System) AdvanceMailing(ctx context.Context, m alerts.Mailing, next, now time.Time) (added int64, err error) {
-	ids, after, upTo := make([]uuid.UUID, len(m.Views)), make([]int64, len(m.Views)), make([]int64, len(m.Views))
-	for i, v := range m.Views {
-		ids[i], after[i], upTo[i] = arg(v.View), v.After, v.UpTo
-	}
+	ids, after, upTo := mailedArgs(m.Views)
 	err = s.inWorkspace(ctx, m.Workspace, func(tx pgx.Tx) error {
 		// In one order, so that servers do not wait for each other.
 		_, err := tx.Exec(ctx, `SELECT FROM view_alerts WHERE workspace_id = $1 AND user_id = $2 ORDER BY view_id FOR NO KEY UPDATE`,
@@ -84,6 +81,14 @@ func (s *System) AdvanceMailing(ctx context.Context, m alerts.Mailing, next, now
 	return added, err
 }
 
+// mailedArgs are Views with their entries.
+func mailedArgs(all []alerts.MailedView) (ids []uuid.UUID, after, upTo []int64) {
+	for _, v := range all {
+		ids, after, upTo = append(ids, arg(v.View)), append(after, v.After), append(upTo, v.UpTo)
+	}
+	return ids, after, upTo
+}
+
 // LetterOf returns what a job of alerts mails: fault.NotFound if the user is no member or
 // does not want e-mails of the workspace. What the user has looked at is left out, and Views
 // whose alert is off or is not mailed anymore.
@@ -91,18 +96,12 @@ func (s *System) LetterOf(ctx context.Context, in workspace.ID, p alerts.MailPay
 	if err := in.Check(); err != nil {
 		return l, err
 	}
-	err = s.pool.QueryRow(ctx, `
-		SELECT w.name, u.email FROM members m JOIN users u ON u.id = m.user_id JOIN workspaces w ON w.id = m.workspace_id
-		WHERE m.workspace_id = $1 AND m.user_id = $2
-		AND NOT EXISTS (SELECT FROM unsubscribed_users x WHERE x.workspace_id = $1 AND x.user_id = $2)`, arg(in), arg(p.User)).
+	err = s.pool.QueryRow(ctx, `SELECT w.name, u.email `+toMail, arg(in), arg(p.User)).
 		Scan(&l.WorkspaceName, &l.Email)
 	if l, err = orNotFound(l, err, nobodyToMail); err != nil {
 		return l, toFault(err)
 	}
-	ids, after, upTo := make([]uuid.UUID, len(p.Views)), make([]int64, len(p.Views)), make([]int64, len(p.Views))
-	for i, v := range p.Views {
-		ids[i], after[i], upTo[i] = arg(v.View), v.After, v.UpTo
-	}
+	ids, after, upTo := mailedArgs(p.Views)
 	l.Views, err = collect(ctx, s, func(row pgx.CollectableRow) (v alerts.LetterView, err error) {
 		err = row.Scan((*uuid.UUID)(&v.ID), &v.Name, &v.Dataset, &v.Count)
 		return v, err

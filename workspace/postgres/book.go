@@ -144,13 +144,17 @@ func upsertOverlays(
 	return results, err
 }
 
+// orNone is nil for a record that has no overlay.
+func orNone(o book.Overlay, kept bool) *book.Overlay {
+	if !kept {
+		return nil
+	}
+	return &o
+}
+
 // unexpected is the outcome of a change whose record is not as expected.
 func unexpected(expected *book.Expectation, current book.Overlay, kept bool) book.OverlayOutcome {
-	now := &current
-	if !kept {
-		now = nil
-	}
-	if expected.Met(now) {
+	if expected.Met(orNone(current, kept)) {
 		return book.OverlayOutcome{}
 	}
 	return book.OverlayOutcome{Overlay: current, Unexpected: true, Absent: !kept}
@@ -224,11 +228,8 @@ func otherThanExpected(
 	overlays, err := collectOverlays(rows)
 	others := map[uuid.UUID]*book.Overlay{}
 	for id, expectation := range expected {
-		var now *book.Overlay
-		if overlay, kept := overlays[id]; kept {
-			now = &overlay
-		}
-		if !expectation.Met(now) {
+		overlay, kept := overlays[id]
+		if now := orNone(overlay, kept); !expectation.Met(now) {
 			others[id] = now
 		}
 	}

@@ -19,6 +19,11 @@ import (
 // mailed selects subscriptions s that are mailed.
 const mailed = `'email' = ANY (s.channels)`
 
+// toMail is a user ($2, u) of a workspace ($1, w) who is a member and wants its e-mails.
+const toMail = `FROM members m JOIN users u ON u.id = m.user_id JOIN workspaces w ON w.id = m.workspace_id
+	WHERE m.workspace_id = $1 AND m.user_id = $2
+	AND NOT EXISTS (SELECT FROM unsubscribed_users x WHERE x.workspace_id = $1 AND x.user_id = $2)`
+
 // DueDigests returns the digests that are due, of signals that arrived up to through, and
 // those that begin. A digest is due too that is further away than any can be: a server
 // whose clock was ahead put it off. It forgets where those are that nobody subscribes to.
@@ -121,9 +126,7 @@ func (s *System) DigestRecipient(
 	}
 	err = s.pool.QueryRow(ctx, `
 		SELECT w.name, u.email, ARRAY(SELECT signal_type FROM signal_subscriptions s WHERE s.workspace_id = $1 AND s.frequency = $3 AND `+mailed+`)
-		FROM members m JOIN users u ON u.id = m.user_id JOIN workspaces w ON w.id = m.workspace_id
-		WHERE m.workspace_id = $1 AND m.user_id = $2
-		AND NOT EXISTS (SELECT FROM unsubscribed_users x WHERE x.workspace_id = $1 AND x.user_id = $2)`, arg(in), arg(user), f).
+		`+toMail, arg(in), arg(user), f).
 		Scan(&r.WorkspaceName, &r.Email, &r.Types)
 	r, err = orNotFound(r, err, nobodyToMail)
 	return r, toFault(err)

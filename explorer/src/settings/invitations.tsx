@@ -1,5 +1,4 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
 import { invitationsQuery, invite, revoke, type Invitation, type InvitedRole } from '../api/people'
 import { RequestError, type Schemas } from '../api/client'
@@ -7,6 +6,7 @@ import { formatDay, formatMoment } from '../format'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { Confirm } from './confirm'
+import { Secret } from './secret'
 
 /** Invitations invites, and lists who has not come yet. */
 export function Invitations({ workspace }: { workspace: string }) {
@@ -130,34 +130,15 @@ function Refused({ error }: { error: Error }) {
 
 /** Link shows the link of a new invitation. Nobody can read it again. */
 function Link({ made, close }: { made: Schemas['CreateInvitationData']; close: () => void }) {
-  const [copied, setCopied] = useState(false)
   const { invitation, accept_url: link = '', letter } = made
   return (
-    <div className="made" role="status">
-      <p>
-        <b>
-          <bdi>{invitation.email}</bdi> is invited.
-        </b>{' '}
-        {letterText(letter)} This link is shown only once; it works until{' '}
-        {formatMoment(new Date(invitation.expires_at))}, for that address only.
-      </p>
-      <div className="actions">
-        <input
-          type="text"
-          readOnly
-          value={link}
-          aria-label="Link of the invitation"
-          onFocus={(e) => e.target.select()}
-        />
-        <button className="button" onClick={() => void navigator.clipboard.writeText(link).then(() => setCopied(true))}>
-          {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
-          {copied ? 'Copied' : 'Copy the link'}
-        </button>
-        <button className="button" onClick={close}>
-          Done
-        </button>
-      </div>
-    </div>
+    <Secret value={link} label="Link of the invitation" what="link" close={close}>
+      <b>
+        <bdi>{invitation.email}</bdi> is invited.
+      </b>{' '}
+      {letterText(letter)} This link is shown only once; it works until {formatMoment(new Date(invitation.expires_at))},
+      for that address only.
+    </Secret>
   )
 }
 

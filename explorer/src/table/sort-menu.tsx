@@ -15,6 +15,7 @@ export function SortMenu() {
       <label>
         <span className="wide">Sorted by </span>
         <select
+          className="plain-select"
           aria-label="Sorted by"
           value={sort?.field ?? ''}
           onChange={(e) => {

@@ -47,7 +47,7 @@ export function AlertMail({ view }: { view: View }) {
   const chosen = set.isPending && typeof set.variables === 'object' ? set.variables.email : alert.email
   return (
     <select
-      className="alert-mail"
+      className="plain-select"
       aria-label={`E-mails of the alert: ${view.name}`}
       title="How often you are mailed what is new and you have not looked at"
       value={chosen ?? ''}
