@@ -65,6 +65,7 @@ require (
 )
 
 require (
+	aead.dev/minisign v0.3.0 // indirect
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect
 	codeberg.org/go-pdf/fpdf v0.11.1 // indirect
@@ -195,7 +196,10 @@ require (
 	honnef.co/go/tools v0.8.2 // indirect
 )
 
-tool honnef.co/go/tools/cmd/staticcheck
+tool (
+	aead.dev/minisign/cmd/minisign
+	honnef.co/go/tools/cmd/staticcheck
+)
 
 replace atlas/client => ./client
 

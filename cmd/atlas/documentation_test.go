@@ -179,7 +179,7 @@ func TestOperatorsPageIsTrue(t *testing.T) {
 		t.Errorf("%d examples of Redis addresses", len(addresses))
 	}
 	for _, address := range addresses {
-		client, err := credits.Open(address)
+		client, err := credits.Open(strings.Replace(address, "/etc/atlas/ca.pem", otherAuthority(t), 1))
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
 			continue

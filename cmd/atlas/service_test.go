@@ -103,7 +103,12 @@ func testConfig(t *testing.T, d *pgtest.Databases) server.Config {
 // workspace and its key.
 func prepare(t *testing.T, ceiling int64, change ...func(*server.Config)) *service {
 	t.Helper()
-	d := pgtest.New(t)
+	return prepareOn(t, pgtest.New(t), ceiling, change...)
+}
+
+// prepareOn is prepare on a migrated database.
+func prepareOn(t *testing.T, d *pgtest.Databases, ceiling int64, change ...func(*server.Config)) *service {
+	t.Helper()
 	s := &service{t: t, log: &syncBuffer{}, config: testConfig(t, d)}
 	for _, f := range change {
 		f(&s.config)
@@ -130,6 +135,13 @@ func prepare(t *testing.T, ceiling int64, change ...func(*server.Config)) *servi
 func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service {
 	t.Helper()
 	s := prepare(t, ceiling, change...)
+	s.serve(t)
+	return s
+}
+
+// serve starts the program, which ends with the test.
+func (s *service) serve(t *testing.T) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	address, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
@@ -148,7 +160,6 @@ func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service
 	case err := <-ended:
 		t.Fatal("serve:", err)
 	}
-	return s
 }
 
 // settleFeed tells a new database of the generation that searches use. Else its server

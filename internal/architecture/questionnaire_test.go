@@ -13,24 +13,7 @@ import (
 // and to a test or a script that is there.
 func TestQuestionnaire(t *testing.T) {
 	t.Parallel()
-	tests := map[string]bool{}
-	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() && d.Name() == "node_modules" {
-			return filepath.SkipDir
-		}
-		if !strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		source, err := os.ReadFile(path) // #nosec G304 G122 -- a file of the repository
-		for _, name := range declared.FindAllSubmatch(source, -1) {
-			tests[string(name[1])] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests := declaredTests(t)
 	page, err := os.ReadFile("../../docs/questionnaire.md")
 	if err != nil {
 		t.Fatal(err)
@@ -53,4 +36,66 @@ func TestQuestionnaire(t *testing.T) {
 			t.Errorf("question %s is answered with no, and shown by %s", number, shows)
 		}
 	}
+}
+
+// docs/threats.md names for each threat a test that is there, once, and misses no border.
+func TestThreatModel(t *testing.T) {
+	t.Parallel()
+	tests := declaredTests(t)
+	page, err := os.ReadFile("../../docs/threats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	borders := map[string]bool{}
+	for _, r := range regexp.MustCompile(`(?m)^\| ([A-Z]) \| .*$`).FindAllStringSubmatch(string(page), -1) {
+		borders[r[1]] = false
+	}
+	seen := map[string]bool{}
+	rows := regexp.MustCompile("(?m)^\\| ([STRIDE])(\\d+) \\| ([A-Z]) \\| [^|]+ \\| [^|]+ \\| `([^`]+)` \\|$").FindAllStringSubmatch(string(page), -1)
+	if all := regexp.MustCompile(`(?m)^\| [STRIDE]\d+ \|`).FindAllString(string(page), -1); len(all) != len(rows) || len(rows) < 30 {
+		t.Errorf("%d of %d threats have a border, a defence and a test", len(rows), len(all))
+	}
+	for _, r := range rows {
+		if id := r[1] + r[2]; seen[id] {
+			t.Errorf("two threats are %s", id)
+		} else {
+			seen[id] = true
+		}
+		if _, there := borders[r[3]]; !there {
+			t.Errorf("%s%s is at a border %s that no row explains", r[1], r[2], r[3])
+		}
+		borders[r[3]] = true
+		if !tests[r[4]] {
+			t.Errorf("%s%s is shown by %s, which is not there", r[1], r[2], r[4])
+		}
+	}
+	for border, met := range borders {
+		if !met {
+			t.Errorf("no threat at border %s", border)
+		}
+	}
+}
+
+// declaredTests are the names of all tests of the repository.
+func declaredTests(t *testing.T) map[string]bool {
+	t.Helper()
+	tests := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() && d.Name() == "node_modules" {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		source, err := os.ReadFile(path) // #nosec G304 G122 -- a file of the repository
+		for _, name := range declared.FindAllSubmatch(source, -1) {
+			tests[string(name[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tests
 }

@@ -332,7 +332,7 @@ func TestOpen(t *testing.T) {
 		"redis://x:secret@a/first", "redis://:secret@a,", "redis://a?pool_size=0", "redis://a?pool_size=secret",
 		"redis://a?cluster=secret", "redis://a?password=x", "redis://a,redis://b?cluster=true", "redis://a/2,redis://b/2",
 		"redis://:secret%zz@a", "redis://a?master_name=", "redis://a?master_name=m&cluster=true", "redis://a?sentinel_password=secret",
-		"redis://a,redis://b?master_name=m",
+		"redis://a,redis://b?master_name=m", "rediss://a?ca=", "rediss://a?ca=/secret/missing", "redis://a?ca=redis.go", "rediss://a?ca=redis.go",
 	} {
 		c, err := Open(bad)
 		if err == nil {

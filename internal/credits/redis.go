@@ -3,10 +3,13 @@ package credits
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +34,7 @@ import (
 //	master_name=NAME    the addresses are Sentinels (default port 26379)
 //	sentinel_username=, sentinel_password=   log in to the Sentinels
 //	pool_size=N         connections per server, default 10 per CPU
+//	ca=FILE             PEM file of the authority of the certificates; default: the system's
 //
 // Errors never contain the addresses, which may have a password.
 func Open(addresses string) (redis.UniversalClient, error) {
@@ -72,6 +76,11 @@ func Open(addresses string) (redis.UniversalClient, error) {
 			// Each server has a certificate for its own name.
 			options.TLSConfig.ServerName = ""
 		}
+		if file := address.Query().Get("ca"); file != "" {
+			if err := trust(options.TLSConfig, file); err != nil {
+				return nil, fmt.Errorf("redis address 1: parameter \"ca\": %w", err)
+			}
+		}
 	}
 	options.IsClusterMode = options.IsClusterMode || len(options.Addrs) > 1 && options.MasterName == ""
 	if options.IsClusterMode && options.DB != 0 {
@@ -99,6 +108,22 @@ func parseAddress(text string) (*redis.Options, *url.URL, error) {
 	return login, u, nil
 }
 
+// trust makes the authorities of a PEM file the only ones that sign certificates of servers.
+func trust(config *tls.Config, file string) error {
+	if config == nil {
+		return errors.New("needs rediss://")
+	}
+	text, err := os.ReadFile(file) // #nosec G304 -- the operator names the file
+	if err != nil {
+		return errors.New("the file cannot be read") // the path may be a password that stands in the wrong place
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(text) {
+		return errors.New("the file has no certificate in PEM")
+	}
+	return nil
+}
+
 func setParameters(options *redis.UniversalOptions, query url.Values) error {
 	for name, values := range query {
 		value := values[len(values)-1]
@@ -115,6 +140,10 @@ func setParameters(options *redis.UniversalOptions, query url.Values) error {
 			options.SentinelUsername = value
 		case "sentinel_password":
 			options.SentinelPassword = value
+		case "ca":
+			if value == "" {
+				err = strconv.ErrSyntax
+			}
 		case "pool_size":
 			options.PoolSize, err = strconv.Atoi(value)
 			if options.PoolSize < 1 {

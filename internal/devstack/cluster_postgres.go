@@ -36,6 +36,7 @@ func (c *Cluster) startPostgres(ctx context.Context) (err error) {
 				c.postgresBin,
 				c.postgresData(member),
 				[]string{"wal_level=replica", "wal_keep_size=256MB"},
+				postgresURL,
 			)
 		}
 	}

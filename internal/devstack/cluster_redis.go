@@ -44,7 +44,7 @@ repl-diskless-sync-delay 0
 func (c *Cluster) startRedis(ctx context.Context) error {
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
-		return errors.New("redis-server is needed: install the package redis-server")
+		return errNoRedis
 	}
 	master := redisServers[0]
 	for i, member := range slices.Concat(redisServers, sentinels) {

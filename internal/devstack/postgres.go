@@ -50,17 +50,25 @@ func (m *machine) postgres(ctx context.Context) (string, error) {
 	}
 	var settings []string
 	if m.opts.Ephemeral {
-		settings = []string{"fsync=off", "synchronous_commit=off", "full_page_writes=off"}
+		settings = unsafePostgres()
 	}
-	port, err := m.servePostgres(ctx, "postgres", bin, data, settings)
+	port, err := m.servePostgres(ctx, "postgres", bin, data, settings, postgresURL)
 	if err != nil {
 		return "", err
 	}
 	return postgresURL(port), nil
 }
 
-// servePostgres starts a server on its data, with further settings.
-func (m *machine) servePostgres(ctx context.Context, kind, bin, data string, settings []string) (port int, err error) {
+// unsafePostgres are the settings of a server that a crash may cost its data.
+func unsafePostgres() []string {
+	return []string{"fsync=off", "synchronous_commit=off", "full_page_writes=off"}
+}
+
+// servePostgres starts a server on its data, with further settings. address is the
+// administrator's.
+func (m *machine) servePostgres(
+	ctx context.Context, kind, bin, data string, settings []string, address func(port int) string,
+) (port int, err error) {
 	if err := m.removeStalePidFile(data); err != nil {
 		return 0, err
 	}
@@ -78,7 +86,7 @@ func (m *machine) servePostgres(ctx context.Context, kind, bin, data string, set
 			}
 			return exec.Command(filepath.Join(bin, "postgres"), args...) // #nosec G204 -- a program of this machine, with arguments of this one
 		},
-		probe: func(ctx context.Context, port int) error { return postgresAnswers(ctx, postgresURL(port)) },
+		probe: func(ctx context.Context, port int) error { return postgresAnswers(ctx, address(port)) },
 	})
 }
 

@@ -21,11 +21,13 @@ func redisSettings(ephemeral bool) []string {
 	return append(settings, "--appendonly", "yes", "--appendfsync", "everysec")
 }
 
+var errNoRedis = errors.New("redis-server is needed: install the package redis-server")
+
 // redis starts a server and returns its address.
 func (m *machine) redis(ctx context.Context) (string, error) {
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
-		return "", errors.New("redis-server is needed: install the package redis-server")
+		return "", errNoRedis
 	}
 	home, err := m.home("redis")
 	if err != nil {

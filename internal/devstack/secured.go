@@ -2,21 +2,14 @@ package devstack
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"golang.org/x/crypto/bcrypt"
 )
@@ -53,17 +46,17 @@ func StartSecured(ctx context.Context, opts Options) (*Secured, error) {
 func (s *Secured) Stop(ctx context.Context) error { return s.stop(ctx) }
 
 func (s *Secured) start(ctx context.Context, m *machine) error {
-	certificate, key, err := selfSigned()
+	certificates, err := makeCertificates()
 	if err != nil {
-		return fmt.Errorf("certificate of the node: %w", err)
+		return err
 	}
-	s.CA, s.Username, s.Password = certificate, "operator", rand.Text()
+	s.CA, s.Username, s.Password = certificates.authority, "operator", rand.Text()
 	hash, err := bcrypt.GenerateFromPassword([]byte(s.Password), bcrypt.MinCost)
 	if err != nil {
 		return err
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(certificate)
+	roots.AppendCertsFromPEM(s.CA)
 	port, err := m.startNode(ctx, esNode{kind: "elasticsearch", settings: []string{
 		"cluster.name: atlas-dev",
 		`node.name: "atlas"`,
@@ -76,7 +69,7 @@ func (s *Secured) start(ctx context.Context, m *machine) error {
 		// Otherwise the node would create a user and a password.
 		"xpack.security.autoconfiguration.enabled: false",
 	}, files: map[string]string{
-		certificateFile: string(certificate), keyFile: string(key),
+		certificateFile: string(certificates.server), keyFile: string(certificates.key),
 		// The realm of users in files needs no tool and no other user.
 		"users":       s.Username + ":" + string(hash) + "\n" + keeper + ":" + string(hash) + "\n",
 		"users_roles": "superuser:" + s.Username + "\n" + keeper + ":" + keeper + "\n",
@@ -129,12 +122,6 @@ func (s *Secured) prepareKeys(ctx context.Context, transport *http.Transport) er
 	return nil
 }
 
-// Files of the node's folder config.
-const (
-	certificateFile = "node.crt"
-	keyFile         = "node.key"
-)
-
 // keeper is a user and a role that may write to the index of keys, which a
 // superuser may not.
 const (
@@ -147,29 +134,3 @@ const (
     allow_restricted_indices: true
 `
 )
-
-// selfSigned makes a certificate for loopback, valid for a day, in PEM. It is its
-// own authority.
-func selfSigned() (certificate, key []byte, err error) {
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
-		IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		return nil, nil, err
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		return nil, nil, err
-	}
-	encode := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
-	return encode("CERTIFICATE", der), encode("PRIVATE KEY", keyDER), nil
-}
