@@ -18,6 +18,17 @@ func Near(latitude, longitude, metres float64) Filter {
 // Within matches a location in a box.
 func Within(b Box) Filter { return Filter{Value: map[string]any{"within": b}} }
 
+// Point is a place in degrees.
+type Point struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+}
+
+// InPolygon matches a location in the polygon with these corners, 3 to 100, or on an edge.
+// Edges are straight in latitude and longitude, and must not meet each other or cross the
+// dateline. The polygon has at most 10 square degrees.
+func InPolygon(corners ...Point) Filter { return Filter{Value: map[string]any{"polygon": corners}} }
+
 // GeoGrid counts by map tiles. Precision is their zoom, 0 to 18. More than 2,000 tiles with
 // records are an error.
 type GeoGrid struct {

@@ -82,7 +82,7 @@ type compiler struct {
 	at FieldPrefix // of the fields of the node that is visited
 	// public are the fields that a text is searched in where nothing is charged; nil: all.
 	public []*query.Field
-	border map[query.Circle][]string // query.Query.Border
+	border map[query.Outline]query.Border // query.Query.Border
 	// folding is that of the index.
 	folding query.Folding
 	words   *words.Tables // that texts are read by

@@ -21,7 +21,7 @@ const (
 // border by their ids, if they are known.
 func (c *compiler) VisitNear(n query.Near) {
 	margin := nearMargin + nearError*n.Radius
-	border := c.border[n.Circle]
+	border := c.border[n.Circle].Inside
 	switch {
 	case c.border == nil:
 		c.distance(n, n.Radius)
@@ -57,4 +57,79 @@ func (c *compiler) VisitInBox(n query.InBox) {
 func (c *compiler) double(x float64) *compiler {
 	c.b = strconv.AppendFloat(c.b, x, 'f', -1, 64)
 	return c
+}
+
+// VisitInPolygon takes the records of the polygon as Elasticsearch sees them, and those of
+// the border as they are, if they are known.
+func (c *compiler) VisitInPolygon(n query.InPolygon) {
+	border := c.border[n.Polygon]
+	c.raw(`{"bool":{"minimum_should_match":1,"should":[`).within(n.Field, n.Polygon.Counterclockwise())
+	if len(border.Inside) > 0 {
+		c.raw(`,`).terms(c.at.Values+"id", border.Inside)
+	}
+	c.raw(`]`)
+	if len(border.Outside) > 0 {
+		c.raw(`,"must_not":[`).terms(c.at.Values+"id", border.Outside)
+		c.raw(`]`)
+	}
+	c.raw(`}}`)
+}
+
+// within takes polygons whose corners are counterclockwise. Elasticsearch reads those of
+// more than half of the earth the other way round if they are not.
+func (c *compiler) within(f *query.Field, polygons ...[]query.Corner) *compiler {
+	c.raw(`{"geo_shape":{`).text(c.at.ExactPath(f)).raw(`:{"shape":{"type":"MultiPolygon","coordinates":[`)
+	for _, corners := range polygons {
+		c.raw(`[[`)
+		for _, at := range corners {
+			c.corner(at).raw(`,`)
+		}
+		c.corner(corners[0]).raw(`]],`)
+	}
+	c.b[len(c.b)-1] = ']'
+	return c.raw(`},"relation":"intersects"}}}`)
+}
+
+func (c *compiler) corner(at query.Corner) *compiler {
+	return c.raw(`[`).double(at.Longitude).raw(`,`).double(at.Latitude).raw(`]`)
+}
+
+// strip has all points that are at most boxMargin away from the edge, as a polygon with
+// counterclockwise corners.
+func strip(edge [2]query.Corner) []query.Corner {
+	a, b := edge[0], edge[1]
+	x, y := b.Longitude-a.Longitude, b.Latitude-a.Latitude
+	length := math.Hypot(x, y)
+	x, y = boxMargin*x/length, boxMargin*y/length
+	corners := []query.Corner{
+		{Latitude: a.Latitude - y - x, Longitude: a.Longitude - x + y},
+		{Latitude: b.Latitude + y - x, Longitude: b.Longitude + x + y},
+		{Latitude: b.Latitude + y + x, Longitude: b.Longitude + x - y},
+		{Latitude: a.Latitude - y + x, Longitude: a.Longitude - x - y},
+	}
+	latitude := func(c *query.Corner) *float64 { return &c.Latitude }
+	longitude := func(c *query.Corner) *float64 { return &c.Longitude }
+	for _, sign := range []float64{1, -1} {
+		corners = clipped(corners, longitude, latitude, sign, query.MaxLongitude)
+		corners = clipped(corners, latitude, longitude, sign, query.MaxLatitude)
+	}
+	return corners
+}
+
+// clipped is the part of a convex polygon with sign * of <= most.
+func clipped(corners []query.Corner, of, other func(*query.Corner) *float64, sign, most float64) (kept []query.Corner) {
+	for i, a := range corners {
+		b := corners[(i+1)%len(corners)]
+		beyond, next := sign*(*of(&a))-most, sign*(*of(&b))-most
+		if beyond <= 0 {
+			kept = append(kept, a)
+		}
+		if beyond < 0 && next > 0 || beyond > 0 && next < 0 {
+			at := a
+			*of(&at) = sign * most
+			*other(&at) += (*other(&b) - *other(&a)) * beyond / (beyond - next)
+			kept = append(kept, at)
+		}
+	}
+	return kept
 }

@@ -88,6 +88,7 @@ var compiled = []struct {
 	{"known", query.Projects, dataBase, `{"filters":{"name":{"known":true},"city":{"known":false},"cost":{"known":false},"account_ids":{"known":true}},"relations":{"has_signal":{"summary":{"known":false}},"without_signal":{"occurred_at":{"known":true}}}}`, ""},
 	{"known_overlay", query.Accounts, bookBase, `{"filters":{"notes":{"known":true},"tags":{"known":false},"icp_tier":{"known":false},"atlas_score":{"known":true},"updated_at":{"known":true}}}`, ""},
 	{"locations", query.Accounts, bookBase, `{"relations":{"has_project":{"location":{"value":{"near":{"latitude":51.0447,"longitude":-114,"radius_m":2000.5}}}},"without_project":{"location":{"value":{"within":{"north":90,"south":51,"east":-170,"west":170}}}}}}`, ""},
+	{"polygons", query.Accounts, bookBase, `{"relations":{"has_project":{"location":{"value":{"polygon":[{"latitude":51,"longitude":-114},{"latitude":52,"longitude":-114},{"latitude":51.5,"longitude":-113}]}}}}}`, ""},
 	{"locations_known", query.Projects, dataBase, `{"filters":{"location":{"known":false}},"relations":{"has_signal":{}}}`, ""},
 	{"groups", query.Accounts, dataBase, `{"filters":{"country":{"value":"CA"}},"any":[{"filters":{"name":{"value":"acme"},"city":{"value":"Calgary"}}},{"relations":{"without_project":{}}}],"none":[{"filters":{"projects_count":{"value":2.5}}},{"filters":{"domains":{"known":true}},"relations":{"has_contact":{"role":{"value":"owner"}}}}]}`, ""},
 	{"groups_relevance", query.Signals, dataBase, `{"query":"bow","none":[{"filters":{"stage":{"value":"filed"}}}]}`, ""},

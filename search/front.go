@@ -106,7 +106,7 @@ func broad(q query.Query) bool {
 			if n.Field.Vocabulary == nil {
 				return false
 			}
-		case query.Match, query.MatchRecord, query.MatchWords, query.Nested, query.Near, query.InBox:
+		case query.Match, query.MatchRecord, query.MatchWords, query.Nested, query.Near, query.InBox, query.InPolygon:
 			return false
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"atlas/search/searchtest"
 )
 
-// TestLocations draws circles and boxes whose borders are at records, and compares what
+// TestLocations draws circles, boxes and polygons whose borders are at records, and compares what
 // searches find and facets count with an evaluation in memory.
 func TestLocations(t *testing.T) {
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestLocations(t *testing.T) {
 				found += len(want)
 			})
 			if found == 0 {
-				t.Errorf("no circle or box has %s", d)
+				t.Errorf("no area has %s", d)
 			}
 		}
 	}

@@ -13,23 +13,24 @@ import (
 // distance must be computed.
 const maxBorder = 10_000
 
-// withBorders returns searches in which Border is set if they have conditions Near. It
-// takes a round trip then, unless all of them had it. The records are those of the global dataset, as those of a
-// relation are. Errors: InvalidInput for more than maxBorder records; Unavailable.
+// withBorders returns searches in which Border is set if they have conditions on circles or
+// polygons. It takes a round trip then, unless all of them had it. The records are those of
+// the global dataset, as those of a relation are. Errors: InvalidInput for more than
+// maxBorder records; Unavailable.
 func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]query.Query, error) {
-	border := map[query.Circle][]string{}
-	var circles []query.Circle
+	border := map[query.Outline]query.Border{}
+	var areas []bordered
 	var requests []request
 	for _, q := range searches {
 		if q.Border != nil {
 			continue
 		}
 		for n := range query.Walk(q.Where) {
-			near, is := n.(query.Near)
-			if _, there := border[near.Circle]; is && !there {
-				border[near.Circle] = nil
-				circles = append(circles, near.Circle)
-				requests = append(requests, e.global(query.Projects, compileBorder(near)))
+			area, is := borderOf(n)
+			if _, there := border[area.outline]; is && !there {
+				border[area.outline] = query.Border{}
+				areas = append(areas, area)
+				requests = append(requests, e.global(query.Projects, area.compile()))
 			}
 		}
 	}
@@ -41,12 +42,14 @@ func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]qu
 		return nil, err
 	}
 	for i, res := range results {
+		area := areas[i]
 		if len(res.rows) > maxBorder {
 			return nil, fault.Validation(fault.Issue{
 				Code:    fault.Custom,
-				Message: fmt.Sprintf("more than %d projects are at the border of a circle; choose another radius_m", maxBorder),
+				Message: fmt.Sprintf("more than %d projects are at the border of a %s", maxBorder, area.advice),
 			})
 		}
+		var found query.Border
 		for _, row := range res.rows {
 			var at struct {
 				ID        string  `json:"id"`
@@ -56,19 +59,50 @@ func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]qu
 			if err := unmarshal(row.source, &at); err != nil {
 				return nil, err
 			}
-			if c := circles[i]; distance(c.Latitude, c.Longitude, at.Latitude, at.Longitude) <= c.Radius {
-				border[c] = append(border[c], at.ID)
+			if area.contains(at.Latitude, at.Longitude) {
+				found.Inside = append(found.Inside, at.ID)
+			} else {
+				found.Outside = append(found.Outside, at.ID)
 			}
 		}
+		border[area.outline] = found
 	}
-	bordered := make([]query.Query, len(searches))
+	with := make([]query.Query, len(searches))
 	for i, q := range searches {
 		if q.Border == nil {
 			q.Border = border
 		}
-		bordered[i] = q
+		with[i] = q
 	}
-	return bordered, nil
+	return with, nil
+}
+
+// bordered is an area whose border Elasticsearch does not know exactly.
+type bordered struct {
+	outline  query.Outline
+	compile  func() []byte // a search for the records at the border
+	contains func(latitude, longitude float64) bool
+	advice   string // what has too many records at its border, and what to do
+}
+
+// borderOf is the area of a condition, false if it has none or is exact.
+func borderOf(n query.Node) (bordered, bool) {
+	switch n := n.(type) {
+	case query.Near:
+		c := n.Circle
+		contains := func(latitude, longitude float64) bool {
+			return distance(c.Latitude, c.Longitude, latitude, longitude) <= c.Radius
+		}
+		return bordered{c, func() []byte { return compileBorder(n) }, contains, "circle; choose another radius_m"}, true
+	case query.InPolygon:
+		return bordered{n.Polygon, func() []byte { return compileEdges(n) }, n.Polygon.Contains, "polygon; move its edges"}, true
+	}
+	return bordered{}, false
+}
+
+// borderRows ends the body of a search for the records at a border.
+func (c *compiler) borderRows() []byte {
+	return c.raw(`,"size":`).integer(maxBorder + 1).raw(`,"_source":["id","latitude","longitude"],"track_total_hits":false}`).b
 }
 
 // compileBorder returns the body of a search for the records at the border of the circle.
@@ -77,8 +111,16 @@ func compileBorder(n query.Near) []byte {
 	c := newCompiler(512)
 	c.raw(`{"query":{"bool":{"filter":[`).distance(n, n.Radius+margin)
 	c.raw(`],"must_not":[`).distance(n, n.Radius-margin)
-	c.raw(`]}},"size":`).integer(maxBorder + 1).raw(`,"_source":["id","latitude","longitude"],"track_total_hits":false}`)
-	return c.b
+	return c.raw(`]}}`).borderRows()
+}
+
+// compileEdges returns the body of a search for the records at the edges of the polygon.
+func compileEdges(n query.InPolygon) []byte {
+	var strips [][]query.Corner
+	for _, edge := range n.Polygon.Edges() {
+		strips = append(strips, strip(edge))
+	}
+	return newCompiler(512).raw(`{"query":`).within(n.Field, strips...).borderRows()
 }
 
 // distance is that of two points on the earth in metres: the haversine formula, and beside

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"atlas/search/query"
@@ -20,5 +21,26 @@ func TestDistance(t *testing.T) {
 		if got, want := distance(c.latitude1, c.longitude1, c.latitude2, c.longitude2), c.degrees*degree; math.Abs(got-want) > 1e-4 {
 			t.Errorf("%+v: %.6f m, want %.6f", c, got, want)
 		}
+	}
+}
+
+// TestCompileEdges is the search for the records at the edges of a polygon, one of which is
+// an edge of the map, and what it changes.
+func TestCompileEdges(t *testing.T) {
+	t.Parallel()
+	f, _ := query.Location(query.Projects)
+	n := query.InPolygon{Field: &f, Polygon: &query.Polygon{Corners: []query.Corner{
+		{Latitude: 89, Longitude: 180}, {Latitude: 90, Longitude: 180}, {Latitude: 89, Longitude: 179},
+	}}}
+	q := query.Query{Dataset: query.Projects, Where: query.All{n}, Sort: query.DefaultSort(query.Projects)}
+	const want = `{"query":{"geo_shape":{"ix.location":{"shape":{"type":"MultiPolygon","coordinates":[` +
+		`[[[179.999999,90],[179.999999,88.999999],[180,88.999999],[180,90],[179.999999,90]]],`
+	if got := string(compileEdges(n)); !strings.HasPrefix(got, want) {
+		t.Error(got)
+	}
+	q.Border = map[query.Outline]query.Border{n.Polygon: {Inside: []string{"a", "b"}, Outside: []string{"c"}}}
+	const decided = `{"terms":{"id":["a","b"]}}],"must_not":[{"term":{"id":"c"}}]}}`
+	if got := string(Compile(q, nil)); !strings.Contains(got, decided) {
+		t.Error(got)
 	}
 }

@@ -74,7 +74,7 @@ func filterRule(f *Field) rule.Rule[conditions] {
 	case f.Kind == Date:
 		return filter(f, "DateFilter", rangeRule(f, dates), "A day or an instant, or an inclusive range `[after, before]` one end of which may be null; the first must not be later than the last. An unknown value is in no range.")
 	case f.Kind == Geo:
-		return filter(f, "LocationFilter", areaRule(f), "Near a point or within a box. A record has a point if its latitude and longitude are known and valid.")
+		return filter(f, "LocationFilter", areaRule(f), "Near a point, or within a box or a polygon. A record has a point if its latitude and longitude are known and valid.")
 	case f.Vocabulary != nil:
 		value := f.Vocabulary.Rule()
 		return filter(f, value.Schema.Name()+"Filter", wholeRule(f, value), "")

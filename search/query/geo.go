@@ -39,7 +39,7 @@ func (f Field) Coordinate() bool { return !f.Overlay && (f.Name == Latitude || f
 // dataset have none. It is no member of records, so Fields does not list it.
 func Location(d Dataset) (Field, bool) {
 	_, there := FieldNamed(d, Longitude)
-	return Field{Name: "location", Key: "location", Kind: Geo, Description: "Where it is: near a point, or within a box"}, there
+	return Field{Name: "location", Key: "location", Kind: Geo, Description: "Where it is: near a point, or within a box or a polygon"}, there
 }
 
 // Circle is what is at most Radius metres from a point in degrees.
@@ -54,10 +54,23 @@ type Box struct {
 	West  float64 `json:"west"`
 }
 
-// area is the value of a filter: a circle or a box. Members that cannot be read are nil.
+// Outline is what the records at its border are found by: a Circle or a *Polygon. Both can
+// be compared.
+type Outline interface{ outline() }
+
+func (Circle) outline()   {}
+func (*Polygon) outline() {}
+
+// Border has the ids of the records that are so close to an Outline that Elasticsearch,
+// which stores points in steps, may misplace them.
+type Border struct{ Inside, Outside []string }
+
+// area is the value of a filter: a circle, a box or a polygon. Members that cannot be read
+// are nil.
 type area struct {
-	near   *circleValue
-	within *boxValue
+	near    *circleValue
+	within  *boxValue
+	polygon *Polygon
 }
 
 type circleValue struct{ latitude, longitude, radius *float64 }
@@ -97,19 +110,29 @@ var (
 // BoxSchema is the schema of a Box.
 var BoxSchema = boxRule.Schema
 
-// areaRule reads { near } or { within }.
+// areas are the members of which an area has one.
+var areas = []string{"near", "within", "polygon"}
+
+// areaRule reads { near }, { within } or { polygon }.
 func areaRule(f *Field) rule.Rule[conditions] {
 	either := rule.Object(
 		rule.Optional("near", rule.Pointer(nearRule), func(a *area) **circleValue { return &a.near }),
 		rule.Optional("within", rule.Pointer(boxRule), func(a *area) **boxValue { return &a.within }),
+		rule.Optional("polygon", polygonRule, func(a *area) **Polygon { return &a.polygon }),
 		rule.Step(func(issues *input.Issues, r *input.Reader, _ *area) {
-			if (r.Take("near").Kind == input.Absent) == (r.Take("within").Kind == input.Absent) {
-				issues.Add(fault.InvalidUnion, r.Path(), "give exactly one of near and within")
+			given := 0
+			for _, name := range areas {
+				if r.Take(name).Kind != input.Absent {
+					given++
+				}
+			}
+			if given != 1 {
+				issues.Add(fault.InvalidUnion, r.Path(), "give exactly one of near, within and polygon")
 			}
 		}),
 	)
 	return rule.New(schema.Named(
-		"Area", either.Schema.Either("near", "within"),
+		"Area", either.Schema.Either(areas...),
 	), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
 		if near := bareNear(v); near != "" {
 			issues.Add(fault.InvalidUnion, path, "a point and its radius stand in near: %s", near)
@@ -141,6 +164,9 @@ func numberWithin(lowest, highest int) rule.Rule[float64] {
 func (a area) node(f *Field) Node {
 	if c := a.near; c != nil && c.latitude != nil && c.longitude != nil && c.radius != nil {
 		return Near{f, Circle{*c.latitude, *c.longitude, *c.radius}}
+	}
+	if a.polygon != nil {
+		return InPolygon{f, a.polygon}
 	}
 	b := a.within
 	if b == nil || slices.Contains([]*float64{b.north, b.south, b.east, b.west}, nil) {

@@ -136,7 +136,7 @@ func inFilter(f *Field, filter input.Value, m input.Member) string {
 			value = filter.Get("value")
 		}
 		return "what must not match goes into none: " + input.Wrapped(fmt.Sprintf(`"none":[{"filters":{%q:{"value":`, f.Key), value, "}}}]")
-	case f.Kind == Geo && (name == "near" || name == "within"):
+	case f.Kind == Geo && slices.Contains(areas, name):
 		return "an area stands in value: " + input.Wrapped(fmt.Sprintf(`{"value":{%q:`, name), m.Value, "}}")
 	case f.Kind != Number && f.Kind != Date:
 		return ""

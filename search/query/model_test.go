@@ -119,6 +119,10 @@ func (e *evaluator) VisitInBox(n query.InBox) {
 	})
 }
 
+func (e *evaluator) VisitInPolygon(n query.InPolygon) {
+	e.met = slices.ContainsFunc(e.record.values[n.Field.Name], func(v int64) bool { return n.Polygon.Contains(float64(v), 0) })
+}
+
 func (e *evaluator) VisitExists(n query.Exists) { e.met = len(e.record.values[n.Field.Name]) > 0 }
 
 func (e *evaluator) VisitNested(n query.Nested) {
@@ -173,6 +177,10 @@ func drawNode(t *rapid.T, depth int, related bool) query.Node {
 		},
 		func() query.Node {
 			return query.InBox{Field: field, Box: query.Box{North: 2, South: float64(rapid.IntRange(0, 2).Draw(t, "south"))}}
+		},
+		func() query.Node {
+			north := float64(rapid.IntRange(0, 2).Draw(t, "north"))
+			return query.InPolygon{Field: field, Polygon: &query.Polygon{Corners: []query.Corner{{-1, -1}, {-1, 1}, {north, 0}}}}
 		},
 		func() query.Node { return query.Exists{Field: field} },
 	}

@@ -65,6 +65,11 @@ type (
 		Field *Field
 		Box   Box
 	}
+	// InPolygon matches when the point is in the Polygon, or on an edge.
+	InPolygon struct {
+		Field   *Field
+		Polygon *Polygon
+	}
 	// Exists matches when the field has a value.
 	Exists struct{ Field *Field }
 	// Nested matches when one related record meets the node in it, whose fields
@@ -96,6 +101,7 @@ type Visitor interface {
 	VisitRange(n Range)
 	VisitNear(n Near)
 	VisitInBox(n InBox)
+	VisitInPolygon(n InPolygon)
 	VisitExists(n Exists)
 	VisitNested(n Nested)
 	VisitInBook(n InBook)
@@ -113,6 +119,7 @@ func (n MatchWords) Accept(v Visitor)  { v.VisitMatchWords(n) }
 func (n Range) Accept(v Visitor)       { v.VisitRange(n) }
 func (n Near) Accept(v Visitor)        { v.VisitNear(n) }
 func (n InBox) Accept(v Visitor)       { v.VisitInBox(n) }
+func (n InPolygon) Accept(v Visitor)   { v.VisitInPolygon(n) }
 func (n Exists) Accept(v Visitor)      { v.VisitExists(n) }
 func (n Nested) Accept(v Visitor)      { v.VisitNested(n) }
 func (n InBook) Accept(v Visitor)      { v.VisitInBook(n) }

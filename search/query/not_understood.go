@@ -142,6 +142,9 @@ func eastward(area input.Value) []string {
 	if longitude.Kind == input.Absent {
 		longitude = area.Get("within").Get("west")
 	}
+	if corners := area.Get("polygon").Items; len(corners) > 0 {
+		longitude = corners[0].Get("longitude")
+	}
 	if x, err := strconv.ParseFloat(longitude.Text, 64); err != nil || x <= 0 {
 		return nil
 	}

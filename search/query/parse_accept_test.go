@@ -181,6 +181,11 @@ var accepts = []accepted{
 		`{"filters":{"location":{"value":{"within":{"north":1e0,"south":1,"east":-0,"west":0.0}}}}}`,
 		page("(in_box location 1 1 0 0)"), "last_signal_at desc",
 	},
+	{
+		"a polygon that is closed", query.Projects, query.Data,
+		`{"filters":{"location":{"value":{"polygon":[{"latitude":51,"longitude":-114},{"longitude":-113,"latitude":51},{"latitude":52,"longitude":-113.5},{"latitude":51,"longitude":-114}]}}}}`,
+		page("(in_polygon location 51 -114 51 -113 52 -113.5)"), "last_signal_at desc",
+	},
 	{"across the antimeridian", query.Accounts, query.Data, `{"relations":{"without_project":{"location":{"value":{"within":{"north":1,"south":0,"east":-170,"west":170.5}}}}}}`,
 		page(not(nested("projects", and(or("(in_box location 1 0 180 170.5)", "(in_box location 1 0 -170 -180)"))))), "name asc"},
 	{"sorted by a permit", query.Projects, query.Data, `{"sort":{"field":"permitted_at","order":"asc"}}`, page(), "permitted_at asc"},

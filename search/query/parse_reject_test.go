@@ -255,6 +255,17 @@ var rejects = []rejected{
 		"too_big /filters/location/value/within/east", "too_small /filters/location/value/within/west",
 		"unrecognized_keys /filters/location/value/within [up]", "custom /filters/location/value/within",
 		"invalid_union /filters/location/value"}},
+	{"polygons of other forms", query.Projects, query.Data, `{"any":[{"filters":{"location":{"value":{"polygon":[[51,-114],[51,-113],[52,-114]]}}}},{"filters":{"location":{"value":{"polygon":{"type":"Polygon"}}}}},{"filters":{"location":{"value":{"polygon":[{"lat":51,"lon":-114},{"latitude":51},null]}}}}]}`, []string{
+		"invalid_type /any/0/filters/location/value/polygon/0", "invalid_type /any/0/filters/location/value/polygon/1",
+		"invalid_type /any/0/filters/location/value/polygon/2", "invalid_type /any/1/filters/location/value/polygon",
+		"invalid_type /any/2/filters/location/value/polygon/0/latitude", "invalid_type /any/2/filters/location/value/polygon/0/longitude",
+		"unrecognized_keys /any/2/filters/location/value/polygon/0 [lat lon]",
+		"invalid_type /any/2/filters/location/value/polygon/1/longitude", "invalid_type /any/2/filters/location/value/polygon/2"}},
+	{
+		"a border that meets itself, and two areas", query.Projects, query.Data,
+		`{"filters":{"location":{"value":{"polygon":[{"latitude":0,"longitude":0},{"latitude":1,"longitude":1},{"latitude":1,"longitude":0},{"latitude":0,"longitude":1}],"within":{"north":1,"south":0,"east":1,"west":0}}}}}`,
+		[]string{"custom /filters/location/value/polygon", "invalid_union /filters/location/value"},
+	},
 	{
 		"an area of no kind", query.Projects, query.View, `{"filters":{"location":{"value":{"around":{}}}}}`,
 		[]string{"invalid_union /filters/location/value", "unrecognized_keys /filters/location/value [around]"},

@@ -73,9 +73,9 @@ type Query struct {
 	Terms []string
 	// Where are conditions that must all match.
 	Where All
-	// Border lists the ids of the records in each Circle of Where that are so close to
-	// its border that Elasticsearch may not find them. Package search sets it.
-	Border map[Circle][]string
+	// Border has the records at the border of each Circle and Polygon of Where. Package
+	// search sets it.
+	Border map[Outline]Border
 	Sort   Sort
 	Limit  int
 	// DryRun means that the page is not wanted, but what it costs. All matches are

@@ -104,6 +104,7 @@ func (n MatchRecord) simplify() Node { return n }
 func (n MatchWords) simplify() Node  { return n }
 func (n Near) simplify() Node        { return n }
 func (n InBox) simplify() Node       { return n }
+func (n InPolygon) simplify() Node   { return n }
 func (n Exists) simplify() Node      { return n }
 func (n InBook) simplify() Node      { return n }
 func (n InAnyView) simplify() Node   { return n }

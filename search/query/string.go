@@ -49,6 +49,14 @@ func (n InBox) String() string {
 	return expression("in_box", n.Field.String(), decimals(n.Box.North, n.Box.South, n.Box.East, n.Box.West))
 }
 
+func (n InPolygon) String() string {
+	parts := []string{n.Field.String()}
+	for _, c := range n.Polygon.Corners {
+		parts = append(parts, decimals(c.Latitude, c.Longitude))
+	}
+	return expression("in_polygon", parts...)
+}
+
 func decimals(values ...float64) string {
 	parts := make([]string, len(values))
 	for i, v := range values {

@@ -60,6 +60,7 @@ func (n MatchWords) parts() (*Field, []Node)  { return nil, nil }
 func (n Range) parts() (*Field, []Node)       { return n.Field, nil }
 func (n Near) parts() (*Field, []Node)        { return n.Field, nil }
 func (n InBox) parts() (*Field, []Node)       { return n.Field, nil }
+func (n InPolygon) parts() (*Field, []Node)   { return n.Field, nil }
 func (n Exists) parts() (*Field, []Node)      { return n.Field, nil }
 func (n Nested) parts() (*Field, []Node)      { return nil, []Node{n.Node} }
 func (n InBook) parts() (*Field, []Node)      { return nil, nil }
@@ -81,6 +82,7 @@ func (n Not) texts() []string         { return nil }
 func (n Range) texts() []string       { return nil }
 func (n Near) texts() []string        { return nil }
 func (n InBox) texts() []string       { return nil }
+func (n InPolygon) texts() []string   { return nil }
 func (n Exists) texts() []string      { return nil }
 func (n Nested) texts() []string      { return nil }
 func (n InBook) texts() []string      { return nil }

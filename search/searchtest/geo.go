@@ -3,6 +3,7 @@ package searchtest
 import (
 	"cmp"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 
@@ -47,6 +48,11 @@ func drawSpot(t *rapid.T) spot {
 // drawArea draws the value of a filter on a location, whose border is near points.
 func drawArea(t *rapid.T) any {
 	a, b := drawSpot(t), drawSpot(t)
+	if rapid.IntRange(0, 2).Draw(t, "kind") == 0 {
+		if corners := drawCorners(t, a, b); corners != nil {
+			return polygonValue(corners)
+		}
+	}
 	if rapid.Bool().Draw(t, "near") {
 		radius := distance(a, b) + rapid.SampledFrom([]float64{-0.001, 0.001, 20_000}).Draw(t, "more")
 		return map[string]any{"near": map[string]any{"latitude": a[0], "longitude": a[1], "radius_m": min(max(radius, 1), query.MaxRadius)}}
@@ -61,6 +67,9 @@ func (s spot) inArea(value any) bool {
 	if near, circle := value.(map[string]any)["near"]; circle {
 		return distance(s, spot{number(near, "latitude"), number(near, "longitude")}) <= number(near, "radius_m")
 	}
+	if corners, polygon := value.(map[string]any)["polygon"]; polygon {
+		return s.inPolygon(corners.([]any))
+	}
 	box := value.(map[string]any)["within"]
 	west, east := number(box, "west"), number(box, "east")
 	inside := s[1] >= west && s[1] <= east
@@ -68,6 +77,113 @@ func (s spot) inArea(value any) bool {
 		inside = s[1] >= west || s[1] <= east
 	}
 	return inside && s[0] >= number(box, "south") && s[0] <= number(box, "north")
+}
+
+func polygonValue(corners []spot) any {
+	list := []any{}
+	for _, c := range corners {
+		list = append(list, map[string]any{"latitude": c[0], "longitude": c[1]})
+	}
+	return map[string]any{"polygon": list}
+}
+
+// drawCorners draws a polygon with corners or edges at two points: a triangle, a star, or a
+// sliver along a line; nil if it would be too big, or beyond the map.
+func drawCorners(t *rapid.T, a, b spot) (corners []spot) {
+	shift := func(name string) float64 {
+		return rapid.SampledFrom([]float64{0, 1e-13, 1e-9, -1e-9, 1e-7, -1e-7, 2e-6, -2e-6, 0.01, -1, 1.5}).Draw(t, name)
+	}
+	switch kind := rapid.IntRange(0, 2).Draw(t, "polygon"); kind {
+	case 0: // with the line from a to b, or from a to near it
+		if math.Abs(a[1]-b[1]) > 3 || math.Abs(a[0]-b[0]) > 3 {
+			b = spot{a[0] + shift("up"), a[1] + shift("right")}
+		}
+		corners = []spot{a, b, {a[0] + shift("third up"), b[1] + shift("third right")}}
+	case 1: // a star around a, whose points may be at it
+		n, turned := rapid.IntRange(3, 40).Draw(t, "corners"), rapid.Float64Range(0, 1).Draw(t, "turned")
+		size := rapid.SampledFrom([]float64{1e-9, 1e-7, 1e-6, 3e-6, 0.01, 1.2}).Draw(t, "size")
+		up, right := shift("up")/2, shift("right")/2
+		for i := range n {
+			sin, cos := math.Sincos((float64(i) + turned) / float64(n) * 2 * math.Pi)
+			r := size * rapid.SampledFrom([]float64{0.2, 0.5, 1}).Draw(t, "radius")
+			corners = append(corners, spot{a[0] + up + r*sin, a[1] + right + r*cos})
+		}
+	case 2: // from a far, with corners on the edge
+		height := math.Abs(shift("height")) + 1e-12
+		width := rapid.SampledFrom([]float64{1e-6, 2, 8}).Draw(t, "width")
+		for i := range 5 {
+			corners = append(corners, spot{a[0], a[1] - width/2 + width*float64(i)/4})
+		}
+		corners = append(corners, spot{a[0] + height/8, a[1]})
+	}
+	for _, c := range corners {
+		if math.Abs(c[0]) > 90 || math.Abs(c[1]) > 180 {
+			return nil
+		}
+	}
+	if !simple(corners) {
+		return nil
+	}
+	if rapid.Bool().Draw(t, "closed") {
+		corners = append(corners, corners[0])
+	}
+	return corners
+}
+
+// side is on which side of the line from a to b a point is, in rational numbers.
+func side(a, b, c spot) int {
+	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	minus := func(x, y float64) *big.Rat { return rat(x).Sub(rat(x), rat(y)) }
+	left, right := minus(b[1], a[1]), minus(b[0], a[0])
+	return left.Mul(left, minus(c[0], a[0])).Cmp(right.Mul(right, minus(c[1], a[1])))
+}
+
+// onEdge tells whether c is on the edge from a to b.
+func onEdge(a, b, c spot) bool {
+	return side(a, b, c) == 0 && (c[0]-a[0])*(c[0]-b[0]) <= 0 && (c[1]-a[1])*(c[1]-b[1]) <= 0
+}
+
+// simple tells whether the service takes the polygon.
+func simple(corners []spot) bool {
+	n, doubled := len(corners), 0.0
+	for i, a := range corners {
+		b := corners[(i+1)%n]
+		doubled += (a[1]-corners[0][1])*(b[0]-corners[0][0]) - (b[1]-corners[0][1])*(a[0]-corners[0][0])
+		if a == b || math.Abs(a[1]-b[1]) > 180 {
+			return false
+		}
+		for j, c := range corners {
+			d := corners[(j+1)%n]
+			if c != a && c != b && onEdge(a, b, c) || i != j && c == a {
+				return false
+			}
+			if a != c && a != d && b != c && b != d && side(a, b, c)*side(a, b, d) < 0 && side(c, d, a)*side(c, d, b) < 0 {
+				return false
+			}
+		}
+	}
+	return math.Abs(doubled) <= 19.9
+}
+
+// inPolygon counts how often the border goes around the point.
+func (s spot) inPolygon(corners []any) bool {
+	at := func(i int) spot {
+		c := corners[i%len(corners)].(map[string]any)
+		return spot{c["latitude"].(float64), c["longitude"].(float64)}
+	}
+	around := 0
+	for i := range corners {
+		a, b := at(i), at(i+1)
+		switch {
+		case a == s || a != b && onEdge(a, b, s):
+			return true
+		case a[0] <= s[0] && b[0] > s[0] && side(a, b, s) > 0:
+			around++
+		case a[0] > s[0] && b[0] <= s[0] && side(a, b, s) < 0:
+			around--
+		}
+	}
+	return around != 0
 }
 
 // distance is that on a sphere, in metres, by the angle between two vectors.
@@ -147,6 +263,9 @@ func anyArea(r *rand.Rand, rows []Row) any {
 	a, b := spots[r.IntN(len(spots))], spots[r.IntN(len(spots))]
 	if r.IntN(2) == 0 {
 		return map[string]any{"near": map[string]any{"latitude": a[0], "longitude": a[1], "radius_m": max(1, distance(a, b))}}
+	}
+	if triangle := []spot{a, b, {b[0], a[1]}}; r.IntN(2) == 0 && simple(triangle) {
+		return polygonValue(triangle)
 	}
 	return map[string]any{"within": map[string]any{"north": max(a[0], b[0]), "south": min(a[0], b[0]), "west": a[1], "east": b[1]}}
 }

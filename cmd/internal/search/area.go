@@ -11,8 +11,9 @@ import (
 	"atlas/client"
 )
 
-// area parses a circle, LATITUDE,LONGITUDE,RADIUS with the radius in m or km, or a box,
-// SOUTH..NORTH,WEST..EAST. The service checks the bounds.
+// area parses a circle, LATITUDE,LONGITUDE,RADIUS with the radius in m or km, a box,
+// SOUTH..NORTH,WEST..EAST, or a polygon, LATITUDE,LONGITUDE for each corner with blanks
+// between. The service checks the bounds.
 func area(text string) (client.Filter, error) {
 	parts := strings.Split(text, ",")
 	var err error
@@ -26,6 +27,17 @@ func area(text string) (client.Filter, error) {
 		value, problem := literal.Float64()
 		err = cmp.Or(err, problem)
 		return value
+	}
+	if corners := strings.Fields(text); len(corners) > 2 && !strings.Contains(text, ", ") {
+		var points []client.Point
+		for _, corner := range corners {
+			latitude, longitude, both := strings.Cut(corner, ",")
+			if !both {
+				return client.Filter{}, fmt.Errorf("%q must be LATITUDE,LONGITUDE of a corner", corner)
+			}
+			points = append(points, client.Point{Latitude: number(latitude), Longitude: number(longitude)})
+		}
+		return client.InPolygon(points...), err
 	}
 	switch len(parts) {
 	case 2:
@@ -48,5 +60,5 @@ func area(text string) (client.Filter, error) {
 		}
 		return client.Filter{}, fmt.Errorf("%q has no unit, m or km", parts[2])
 	}
-	return client.Filter{}, errors.New("must be LATITUDE,LONGITUDE,2km or SOUTH..NORTH,WEST..EAST")
+	return client.Filter{}, errors.New("must be LATITUDE,LONGITUDE,2km or SOUTH..NORTH,WEST..EAST, or LATITUDE,LONGITUDE of each corner with blanks between")
 }

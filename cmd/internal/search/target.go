@@ -45,6 +45,7 @@ const filterHelp = `Conditions must all be met:
   detected_at=now-90d..     a relative date: today, now, now-30d (or h, w, M, y), 2026-Q1, in UTC
   location=51.04,-114.07,2km            near a point: latitude, longitude, radius in m or km
   location=50.84..51.21,-114.3..-113.9  within a box: south..north,west..east
+  'location=51.0,-114.1 51.0,-114.0 51.1,-114.0'  within a polygon: latitude,longitude of its corners
   has_signal.stage=filed    a related record; all conditions on one relation meet in one record
   without_project           no related record
   '{"stage":{"value":"permitted"}}'   filters and relations as docs/api.md has them

@@ -147,6 +147,7 @@ func (e *evaluation) VisitMatchWords(n query.MatchWords)   { e.unsupported(n) }
 func (e *evaluation) VisitRange(n query.Range)             { e.unsupported(n) }
 func (e *evaluation) VisitNear(n query.Near)               { e.unsupported(n) }
 func (e *evaluation) VisitInBox(n query.InBox)             { e.unsupported(n) }
+func (e *evaluation) VisitInPolygon(n query.InPolygon)     { e.unsupported(n) }
 func (e *evaluation) VisitExists(n query.Exists)           { e.unsupported(n) }
 func (e *evaluation) VisitNested(n query.Nested)           { e.unsupported(n) }
 

@@ -288,6 +288,11 @@ class ContactViewDefinitionFields(TypedDict, closed=True):
     city: NotRequired[list[CityItem]]
 
 
+class Corner(TypedDict, closed=True):
+    latitude: float
+    longitude: float
+
+
 class CreateInvitationRequest(TypedDict, closed=True):
     email: str
     role: Literal["member", "admin"]
@@ -1434,6 +1439,10 @@ class AreaByNear(TypedDict, closed=True):
     near: Near
 
 
+class AreaByPolygon(TypedDict, closed=True):
+    polygon: list[Corner]
+
+
 class AreaByWithin(TypedDict, closed=True):
     within: Box
 
@@ -1943,7 +1952,7 @@ class AccountViewDefinition(TypedDict, closed=True):
     fields: AccountViewDefinitionFields
 
 
-Area: TypeAlias = AreaByNear | AreaByWithin
+Area: TypeAlias = AreaByNear | AreaByWithin | AreaByPolygon
 
 
 CodeFilter: TypeAlias = CodeFilterByValue | KnownFilter
