@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 )
 
 // A load is killed 20 times at random points while one item in ten fails and three

@@ -20,8 +20,8 @@ import (
 	"atlas/internal/devstack"
 	"atlas/internal/elastic"
 	"atlas/internal/elastic/elastictest"
+	"atlas/internal/experiment/figures"
 	"atlas/mappings"
-	"atlas/scripts/experiments/figures"
 	"atlas/workspace/postgres/pgtest"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"atlas/scripts/experiments/balancer"
+	"atlas/internal/experiment/balancer"
 	"atlas/search/query"
 )
 

@@ -10,7 +10,7 @@ import (
 // developmentOnly are paths of packages that atlas must not link, directly or
 // through others: what starts backends, and what only tests use.
 var developmentOnly = []string{
-	"atlas/internal/devstack",
+	"atlas/internal/devstack", "atlas/internal/experiment/",
 	"github.com/docker/", "github.com/moby/", "github.com/testcontainers/",
 	"github.com/fergusstrange/embedded-postgres", "github.com/lib/pq",
 	"github.com/stretchr/", "github.com/google/go-cmp/", "pgregory.net/rapid", "github.com/Shopify/toxiproxy/", "testing",

@@ -157,7 +157,8 @@ var allowed = map[string][]string{
 // anything may be imported by the binary, by what only tests use, and by what
 // only developers run.
 var unrestricted = []string{
-	"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/devstack/backends",
+	"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/api/openapi/print", "internal/devstack/backends",
+	"internal/experiment/balancer", "internal/experiment/figures",
 	"internal/elastic/elastictest", "internal/mail/mailtest", "workspace/postgres/pgtest",
 	"workspace/projection/simulation", "search/searchtest", "search/match/labelled",
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"atlas/internal/api/openapi/conformance"
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 )
 

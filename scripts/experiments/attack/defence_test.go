@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 )
 

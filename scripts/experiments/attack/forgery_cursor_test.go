@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 )
 

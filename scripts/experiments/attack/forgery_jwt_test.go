@@ -22,7 +22,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 	"atlas/workspace"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 )
 
@@ -40,7 +40,7 @@ func TestStatic(t *testing.T) {
 	for _, at := range bare {
 		t.Errorf("a waiver without a reason: %s", at)
 	}
-	check := exec.CommandContext(t.Context(), "go", "tool", "staticcheck", "-tags", "attack,faults", "./...", "./client/...")
+	check := exec.CommandContext(t.Context(), "go", "tool", "staticcheck", "-tags", "attack,faults", "./...", "./client/...", "./scripts/...")
 	check.Dir = root
 	out, err := check.CombinedOutput()
 	if err != nil {

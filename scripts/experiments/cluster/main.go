@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"atlas/scripts/experiments/balancer"
+	"atlas/internal/experiment/balancer"
 	"atlas/scripts/experiments/rig"
 )
 

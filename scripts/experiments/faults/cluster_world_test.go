@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/procfs"
 
 	"atlas/client"
-	"atlas/scripts/experiments/balancer"
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/balancer"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 	"atlas/search/query"
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"atlas/internal/devstack"
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 )
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"atlas/internal/devstack"
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 )
 

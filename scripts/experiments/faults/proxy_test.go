@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"atlas/internal/devstack"
+	"atlas/internal/experiment/figures"
 	"atlas/internal/timer"
-	"atlas/scripts/experiments/figures"
 	"atlas/scripts/experiments/rig"
 )
 

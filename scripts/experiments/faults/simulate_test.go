@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 	"atlas/workspace/projection/simulation"
 )

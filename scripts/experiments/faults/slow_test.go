@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 )
 

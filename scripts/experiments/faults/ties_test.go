@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/client"
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 )
 

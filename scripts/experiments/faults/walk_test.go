@@ -17,7 +17,7 @@ import (
 
 	"atlas/client"
 	"atlas/indexer"
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 	"atlas/search/query"
 )

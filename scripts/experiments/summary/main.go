@@ -20,7 +20,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 )
 
 func main() {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"atlas/scripts/experiments/figures"
+	"atlas/internal/experiment/figures"
 )
 
 func TestSummary(t *testing.T) {
