@@ -155,6 +155,52 @@ test('an area is drawn, and is a condition as any other', async ({ page }) => {
   await expect(page.locator('.draw')).toBeHidden()
 })
 
+test('an area is drawn by its corners, with the mouse and with keys', async ({ page }) => {
+  await enter(page, '/projects?look=map')
+  await expect(circles(page).first()).toBeVisible()
+  const all = await heading(page).textContent()
+  await page.getByRole('button', { name: 'Draw an area' }).click()
+  const draw = page.locator('.draw')
+  const box = await draw.boundingBox()
+  const at = (x: number, y: number) => ({ position: { x: (box?.width ?? 0) / 2 + x, y: (box?.height ?? 0) / 2 + y } })
+  for (const [x, y] of [
+    [-120, -90],
+    [120, 90],
+    [120, -90],
+  ] as const)
+    await draw.click(at(x, y))
+  await draw.click(at(-120, 90))
+  await expect(page.getByText('The border crosses itself.')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Done' })).toBeDisabled()
+  await page.keyboard.press('Backspace')
+  await draw.dblclick(at(0, -120))
+  const corner = String.raw`[\d.]+(,|%2C)-[\d.]+`
+  await expect(page).toHaveURL(new RegExp(`location=${corner}(\\+${corner}){3}&look=map$`))
+  await expect(page.getByRole('main')).toContainText(/Location is in an area with 4 corners around 51\./)
+  await expect(heading(page)).not.toHaveText(all ?? '')
+  const drawn = await heading(page).textContent()
+  const found = Number(drawn?.replace(/\D/g, ''))
+  const sum = async () => (await circles(page).allTextContents()).reduce((n, text) => n + Number(text), 0)
+  await expect.poll(sum).toBe(found)
+  // The link says it, and it can be changed: a corner is dragged away.
+  await page.reload()
+  await expect(heading(page)).toHaveText(drawn ?? '')
+  await page.getByRole('button', { name: 'Change the area' }).click()
+  await page.keyboard.press('Delete')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('main')).toContainText(/in an area with 3 corners/)
+  await page.getByRole('button', { name: 'Clear the area' }).click()
+  await expect(heading(page)).toHaveText(all ?? '')
+  await page.getByRole('button', { name: 'Draw an area' }).press('Enter')
+  await expect(draw).toBeFocused()
+  for (const key of ['Space', 'Shift+ArrowRight', 'Space', 'Shift+ArrowDown', 'Space', 'Enter'])
+    await page.keyboard.press(key)
+  await expect(page.getByRole('main')).toContainText(/in an area with 3 corners/)
+  await page.getByRole('button', { name: 'Change the area' }).click()
+  await page.keyboard.press('Escape')
+  await expect(draw).toBeHidden()
+})
+
 test('places are chosen with keys', async ({ page }) => {
   await enter(page, '/projects?look=map&at=51.0447,-114.0719,13')
   const sight = page.getByRole('button', { name: 'Only what is in sight' })

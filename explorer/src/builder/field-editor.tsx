@@ -14,6 +14,7 @@ import {
 import type { PageProps } from './page'
 import { modeLabel, modeOf, modesOf, type Mode } from './modes'
 import { PlaceEditor } from './place-editor'
+import { PolygonEditor } from './polygon-editor'
 import { RangeEditor } from './range-editor'
 import { ValuesEditor } from './values-editor'
 import { WordsEditor } from './words-editor'
@@ -110,6 +111,7 @@ export function FieldEditor({ page, change, open, replace }: PageProps<Extract<P
       {(mode === 'near' || mode === 'within') && (
         <PlaceEditor key={mode} mode={mode} place={condition?.kind === 'place' ? condition : undefined} set={set} />
       )}
+      {mode === 'polygon' && <PolygonEditor place={condition?.kind === 'place' ? condition : undefined} set={set} />}
       {mode === 'not' && at?.group && (
         <button className="link" onClick={() => open({ kind: 'pick', scope: at })}>
           Exclude only if another condition is met too

@@ -2,7 +2,7 @@ import type { FieldKind } from '../datasets'
 import type { Condition } from '../search/conditions'
 
 /** Mode is what a condition says of a field, before its values. */
-export type Mode = 'is' | 'exactly' | 'not' | 'range' | 'near' | 'within' | 'known' | 'unknown'
+export type Mode = 'is' | 'exactly' | 'not' | 'range' | 'near' | 'within' | 'polygon' | 'known' | 'unknown'
 
 const own: Record<FieldKind, Mode[]> = {
   values: ['is', 'not'],
@@ -10,7 +10,7 @@ const own: Record<FieldKind, Mode[]> = {
   text: ['is', 'exactly', 'not'],
   number: ['range'],
   date: ['range'],
-  place: ['near', 'within'],
+  place: ['near', 'within', 'polygon'],
   relation: [],
 }
 
@@ -25,7 +25,7 @@ export const modesOf = (kind: FieldKind, exclude: boolean): Mode[] => [
 export function modeOf(kind: FieldKind, c: Condition | undefined, excluded: boolean): Mode {
   if (excluded) return 'not'
   if (c?.kind === 'known') return c.known ? 'known' : 'unknown'
-  if (c?.kind === 'place') return 'near' in c ? 'near' : 'within'
+  if (c?.kind === 'place') return 'near' in c ? 'near' : 'within' in c ? 'within' : 'polygon'
   if (c?.kind === 'values' && c.exact) return 'exactly'
   return own[kind][0] ?? 'known'
 }
@@ -37,6 +37,7 @@ const words: Record<Mode, string> = {
   range: 'is between',
   near: 'is near a point',
   within: 'is within a box',
+  polygon: 'is within an area',
   known: 'is known',
   unknown: 'is unknown',
 }

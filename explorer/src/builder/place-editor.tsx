@@ -69,7 +69,7 @@ export function PlaceEditor({ mode, place, set }: Props) {
 }
 
 function textsOf(place: Place | undefined): Record<string, string> {
-  if (!place) return {}
+  if (!place || 'polygon' in place) return {}
   if ('within' in place) return Object.fromEntries(Object.entries(place.within).map(([name, n]) => [name, String(n)]))
   const { latitude, longitude, radius_m } = place.near
   return { latitude: String(latitude), longitude: String(longitude), radius: String(radius_m / 1000) }

@@ -2,11 +2,13 @@ import type { Map as MapGL } from 'maplibre-gl'
 import { useEffect, useState } from 'react'
 import { distance, formatMetres, nearPoint, withinBox, type Place } from '../search/place'
 
-export type Shape = 'box' | 'circle'
+/** Shape is what is drawn: a box or a circle by a drag, a polygon by clicks. */
+export type Shape = 'box' | 'circle' | 'polygon'
+type Dragged = Exclude<Shape, 'polygon'>
 
 interface Props {
   map: MapGL
-  shape: Shape
+  shape: Dragged
   onDraw: (place: Place) => void
   onCancel: () => void
 }
@@ -58,7 +60,7 @@ export function Draw({ map, shape, onDraw, onCancel }: Props) {
   )
 }
 
-function Drawn({ map, shape, from, to }: { map: MapGL; shape: Shape; from: Point; to: Point }) {
+function Drawn({ map, shape, from, to }: { map: MapGL; shape: Dragged; from: Point; to: Point }) {
   const width = Math.abs(to[0] - from[0])
   const height = Math.abs(to[1] - from[1])
   if (shape === 'box')
@@ -76,7 +78,7 @@ function Drawn({ map, shape, from, to }: { map: MapGL; shape: Shape; from: Point
 }
 
 /** placeOf is the condition of a drag. */
-function placeOf(map: MapGL, shape: Shape, from: Point, to: Point): Place {
+function placeOf(map: MapGL, shape: Dragged, from: Point, to: Point): Place {
   const a = map.unproject(from)
   const b = map.unproject(to)
   const centre = { latitude: a.lat, longitude: a.lng }

@@ -3,8 +3,10 @@ import type { Map as MapGL, MapLayerMouseEvent, MapLibreEvent } from 'maplibre-g
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { AnyRecord } from '../datasets'
 import { outline, type Box, type Place } from '../search/place'
+import type { Corner } from '../search/polygon'
 import { Cells } from './cells'
 import { Draw, type Shape } from './draw'
+import { DrawPolygon } from './draw-polygon'
 import { PointCard } from './point-card'
 import { pointOf, type Cell } from './tiles'
 import { useMap, useSource } from './use-map'
@@ -17,6 +19,8 @@ interface Props {
   cells: Cell[]
   rows: AnyRecord[]
   place: Place | undefined
+  /** Those of an area that can be changed. */
+  corners: Corner[] | undefined
   /** What is being drawn. */
   shape: Shape | undefined
   action: string
@@ -35,7 +39,7 @@ const padding = 40
 /** Zoom of a single place. */
 const fitZoom = 13
 
-export default function MapCanvas({ view, fit, cells, rows, place, shape, action, ...on }: Props) {
+export default function MapCanvas({ view, fit, cells, rows, place, corners, shape, action, ...on }: Props) {
   const element = useRef<HTMLDivElement>(null)
   const map = useMap(element, 'Map of projects')
   const heard = useRef(on)
@@ -71,7 +75,12 @@ export default function MapCanvas({ view, fit, cells, rows, place, shape, action
       <div ref={element} className="map-canvas" />
       {map && <Cells map={map} cells={cells} action={action} choose={on.onCell} />}
       {map && record && <PointCard map={map} record={record} />}
-      {map && shape && <Draw map={map} shape={shape} onDraw={on.onDraw} onCancel={() => on.onDraw()} />}
+      {map && shape === 'polygon' && (
+        <DrawPolygon map={map} corners={corners} onDraw={on.onDraw} onCancel={() => on.onDraw()} />
+      )}
+      {map && shape && shape !== 'polygon' && (
+        <Draw map={map} shape={shape} onDraw={on.onDraw} onCancel={() => on.onDraw()} />
+      )}
       <p className="map-credit">Outlines: Natural Earth</p>
     </>
   )

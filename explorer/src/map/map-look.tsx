@@ -1,6 +1,6 @@
 import './map.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Circle, Maximize, Minus, Plus, Square } from 'lucide-react'
+import { Circle, Maximize, Minus, Pentagon, Plus, Square } from 'lucide-react'
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { link } from '../address'
 import { facetsQuery } from '../api/queries'
@@ -102,6 +102,12 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
               on={shape === 'circle'}
               set={(on) => setShape(on ? 'circle' : undefined)}
             />
+            <Tool
+              label={area && 'polygon' in area ? 'Change the area' : 'Draw an area'}
+              icon={<Pentagon size={14} aria-hidden />}
+              on={shape === 'polygon'}
+              set={(on) => setShape(on ? 'polygon' : undefined)}
+            />
             <button className="button" disabled={!sight} onClick={() => sight && filter(withinBox(sight.box))}>
               Only what is in sight
             </button>
@@ -148,7 +154,8 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
                   fit={area ? around(area) : extent.data?.box}
                   cells={circles}
                   rows={rows}
-                  place={area}
+                  place={shape === 'polygon' ? undefined : area}
+                  corners={area && 'polygon' in area ? area.polygon : undefined}
                   shape={shape}
                   action={action}
                   onSight={setSight}

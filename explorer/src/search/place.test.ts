@@ -1,14 +1,27 @@
 import { describe, expect, it } from 'vitest'
-import { distance, formatPlace, nearPoint, outline, parsePlace, phrasePlace, withinBox } from './place'
+import {
+  around,
+  distance,
+  formatPlace,
+  insidePolygon,
+  nearPoint,
+  outline,
+  parsePlace,
+  phrasePlace,
+  withinBox,
+} from './place'
 
 describe('a place', () => {
-  it.each(['51.0447,-114.0719,2.5km', '51,-114,500m', '50.84..51.21,-114.3..-113.9', '-5..5,170..-170'])(
-    '%s is what it was',
-    (text) => {
-      const place = parsePlace(text)
-      expect(place && formatPlace(place)).toBe(text)
-    },
-  )
+  it.each([
+    '51.0447,-114.0719,2.5km',
+    '51,-114,500m',
+    '50.84..51.21,-114.3..-113.9',
+    '-5..5,170..-170',
+    '51,-114 51,-113 52,-113.5',
+  ])('%s is what it was', (text) => {
+    const place = parsePlace(text)
+    expect(place && formatPlace(place)).toBe(text)
+  })
 
   it('is read as the command line reads it', () => {
     expect(parsePlace('51, -114, 0.5 km')).toEqual({
@@ -21,8 +34,32 @@ describe('a place', () => {
   it.each([
     ...['', '51,-114', '51,-114,2', '51,-114,km', '51,x,2km', '91,0,2km', '0,181,2km', '0,0,0m', '0,0,30000km'],
     ...['50..,1..2', '51..50,1..2', '1..2', '-91..0,1..2', '1..2..3,4..5'],
+    ...[
+      '51,-114 52,-113',
+      '51,-114 51,-113 51,-112',
+      '0,0 1,1 1,0 0,1',
+      '0,0 0,4 4,4 4,0',
+      '0,179 0,-179 1,179',
+      '0,0 91,0 0,1',
+    ],
   ])('%s is none', (text) => {
     expect(parsePlace(text)).toBeUndefined()
+  })
+
+  it('of corners may be closed, and have any order', () => {
+    const corners = [
+      { latitude: 51, longitude: -114 },
+      { latitude: 52, longitude: -113.5 },
+      { latitude: 51, longitude: -113 },
+    ]
+    const place = parsePlace('51, -114  52,-113.5\n51,-113 51,-114')
+    expect(place).toEqual({ kind: 'place', polygon: corners })
+    expect(place && around(place)).toEqual({ north: 52, south: 51, east: -113, west: -114 })
+    expect(place && outline(place)).toHaveLength(4)
+    expect(place && phrasePlace(place)).toBe('is in an area with 3 corners around 51.5000, -113.5000')
+    const twice = corners.flatMap((c) => [c, { ...c, latitude: c.latitude + 1e-7 }])
+    expect(insidePolygon(twice)).toEqual({ kind: 'place', polygon: corners })
+    expect(insidePolygon(corners.map((c) => ({ ...c, latitude: 51 })))).toBeUndefined()
   })
 
   it('is rounded to about a metre, within the earth', () => {

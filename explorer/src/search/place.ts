@@ -1,4 +1,5 @@
 import { formatNumber } from '../format'
+import { formatCorners, parseCorners, polygonProblem, type Corner } from './polygon'
 
 /** Box is in degrees; west is greater than east if it crosses the antimeridian. */
 export interface Box {
@@ -15,8 +16,9 @@ export interface Circle {
   radius_m: number
 }
 
-/** Place is a condition on where a record is: in a circle or in a box. */
-export type Place = { kind: 'place'; near: Circle } | { kind: 'place'; within: Box }
+/** Place is a condition on where a record is: in a circle, in a box or in a polygon. */
+export type Place =
+  { kind: 'place'; near: Circle } | { kind: 'place'; within: Box } | { kind: 'place'; polygon: Corner[] }
 
 /** The largest radius that the service takes, in metres. */
 const longestRadius = 20_100_000
@@ -29,8 +31,8 @@ const isLatitude = (n: number) => Math.abs(n) <= 90
 const isLongitude = (n: number) => Math.abs(n) <= 180
 
 /**
- * parsePlace reads LATITUDE,LONGITUDE,RADIUS with the radius in m or km, or
- * SOUTH..NORTH,WEST..EAST: the forms of `atlas search --filter location=…`.
+ * parsePlace reads LATITUDE,LONGITUDE,RADIUS with the radius in m or km, SOUTH..NORTH,WEST..EAST, or
+ * LATITUDE,LONGITUDE of three corners or more: the forms of `atlas search --filter location=…`.
  */
 export function parsePlace(text: string): Place | undefined {
   const number = String.raw`\s*([-+]?[\d.]+)\s*`
@@ -43,7 +45,10 @@ export function parsePlace(text: string): Place | undefined {
   }
   const end = String.raw`\s*([-+]?\d+\.?\d*|[-+]?\.\d+)\s*`
   const box = new RegExp(`^${end}\\.\\.${end},${end}\\.\\.${end}$`).exec(text)
-  if (!box) return undefined
+  if (!box) {
+    const polygon = parseCorners(text)
+    return polygon && !polygonProblem(polygon) ? { kind: 'place', polygon } : undefined
+  }
   const [south = NaN, north = NaN, west = NaN, east = NaN] = box.slice(1).map(Number)
   const valid = isLatitude(south) && isLatitude(north) && south <= north && isLongitude(west) && isLongitude(east)
   return valid ? { kind: 'place', within: { north, south, east, west } } : undefined
@@ -51,6 +56,7 @@ export function parsePlace(text: string): Place | undefined {
 
 /** formatPlace is the inverse of parsePlace. */
 export function formatPlace(place: Place): string {
+  if ('polygon' in place) return formatCorners(place.polygon)
   if ('within' in place) {
     const { north, south, east, west } = place.within
     return `${south}..${north},${west}..${east}`
@@ -60,7 +66,21 @@ export function formatPlace(place: Place): string {
 }
 
 /** placeValue is the value of the filter. */
-export const placeValue = (place: Place) => ('near' in place ? { near: place.near } : { within: place.within })
+export function placeValue(place: Place) {
+  if ('polygon' in place) return { polygon: place.polygon }
+  return 'near' in place ? { near: place.near } : { within: place.within }
+}
+
+/** insidePolygon is the condition of corners that were drawn, undefined if rounding leaves no area. */
+export function insidePolygon(corners: Corner[]): Place | undefined {
+  const polygon = corners
+    .map(({ latitude, longitude }) => ({ latitude: round(latitude), longitude: round(longitude) }))
+    .filter((c, i, all) => {
+      const before = all.at(i - 1)
+      return c.latitude !== before?.latitude || c.longitude !== before.longitude
+    })
+  return polygonProblem(polygon) ? undefined : { kind: 'place', polygon }
+}
 
 /** withinBox is the condition of a box that was drawn. */
 export function withinBox({ north, south, east, west }: Box): Place {
@@ -93,6 +113,11 @@ export function phrasePlace(place: Place): string {
   if ('within' in place) {
     const { north, south, east, west } = place.within
     return `is between ${ends(south, north, side.latitude)}, ${ends(west, east, side.longitude)}`
+  }
+  if ('polygon' in place) {
+    const { north, south, east, west } = around(place)
+    const middle = `${((north + south) / 2).toFixed(4)}, ${((east + west) / 2).toFixed(4)}`
+    return `is in an area with ${place.polygon.length} corners around ${middle}`
   }
   const { latitude, longitude, radius_m } = place.near
   return `is within ${formatMetres(radius_m)} of ${latitude.toFixed(4)}, ${longitude.toFixed(4)}`
@@ -154,6 +179,10 @@ export function outline(place: Place): [number, number][] {
       [west, north],
       [west, south],
     ]
+  }
+  if ('polygon' in place) {
+    const corners = place.polygon.map((c): [number, number] => [c.longitude, c.latitude])
+    return [...corners, ...corners.slice(0, 1)]
   }
   const { latitude, longitude, radius_m } = place.near
   const angle = radius_m / earth
