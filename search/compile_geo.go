@@ -100,7 +100,7 @@ func strip(edge [2]query.Corner) []query.Corner {
 	a, b := edge[0], edge[1]
 	x, y := b.Longitude-a.Longitude, b.Latitude-a.Latitude
 	length := math.Hypot(x, y)
-	x, y = boxMargin*x/length, boxMargin*y/length
+	x, y = x/length*boxMargin, y/length*boxMargin // in this order: a tiny x must not become 0
 	corners := []query.Corner{
 		{Latitude: a.Latitude - y - x, Longitude: a.Longitude - x + y},
 		{Latitude: b.Latitude + y - x, Longitude: b.Longitude + x + y},
