@@ -16,6 +16,13 @@
 // are strings: client.Is("permitted") and client.Is(client.StagePermitted) are the same,
 // and a newer service may answer values that have no constant yet.
 //
+// # Unknown values
+//
+// Unknown values are null in a response, and the zero value here: "" or a zero time, which
+// are never real values. Numbers are pointers where they can be unknown, because 0 is a
+// number. Each record keeps its JSON in Raw, including fields that this version does not
+// know.
+//
 // # Compatibility
 //
 // What compiles with a version of this package compiles with each later one of the same

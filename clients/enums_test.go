@@ -127,8 +127,10 @@ func exported(value string) string {
 	var b strings.Builder
 	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune("_.:", r) }) {
 		switch part {
-		case "gc", "id":
+		case "gc", "id", "icp", "url":
 			b.WriteString(strings.ToUpper(part))
+		case "ids":
+			b.WriteString("IDs")
 		default:
 			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 		}
