@@ -31,6 +31,10 @@ type state struct {
 	// index ArrivedIn does not have. The others arrived when it says. "" is no index.
 	Arrival   int64  `json:"arrival"`
 	ArrivedIn string `json:"arrived_in"`
+	// Suppressions is the place in the list of suppressions (erasure.Set.Through) up to
+	// which lines were left out, SuppressionsKnown that it was read.
+	Suppressions      int64 `json:"suppressions"`
+	SuppressionsKnown bool  `json:"suppressions_known"`
 	// Previous are the indices that were served just before the switch.
 	Previous []string `json:"previous,omitempty"`
 	// DeadLetterBytes is the length of the file of dead letters, in bytes.
@@ -65,16 +69,20 @@ type datasetState struct {
 }
 
 type counters struct {
-	Lines     int64   `json:"lines"`
-	Rejected  int64   `json:"rejected"`
-	Replaced  int64   `json:"replaced"`
-	Merged    int64   `json:"merged"`
-	BadMerges int64   `json:"bad_merges"`
-	Refused   int64   `json:"refused"`
-	Documents int64   `json:"documents"`
-	Dangling  int64   `json:"dangling"`
-	ReadTime  float64 `json:"read_seconds"`
-	IndexTime float64 `json:"index_seconds"`
+	Lines     int64 `json:"lines"`
+	Rejected  int64 `json:"rejected"`
+	Replaced  int64 `json:"replaced"`
+	Merged    int64 `json:"merged"`
+	BadMerges int64 `json:"bad_merges"`
+	// Suppressed are records that are suppressed, SuppressedLines lines of such that are no
+	// records.
+	Suppressed      int64   `json:"suppressed"`
+	SuppressedLines int64   `json:"suppressed_lines"`
+	Refused         int64   `json:"refused"`
+	Documents       int64   `json:"documents"`
+	Dangling        int64   `json:"dangling"`
+	ReadTime        float64 `json:"read_seconds"`
+	IndexTime       float64 `json:"index_seconds"`
 }
 
 func newState() *state {
@@ -107,7 +115,7 @@ func (s *state) began() bool {
 // done is the number of records that indexing has processed.
 func (s *state) done() (n int64) {
 	for _, d := range s.Datasets {
-		n += d.Replaced + d.Refused + d.Documents + d.Merged + d.BadMerges
+		n += d.Replaced + d.Refused + d.Documents + d.Merged + d.BadMerges + d.Suppressed
 	}
 	return n
 }
@@ -135,7 +143,7 @@ func (s *state) resetIndex() {
 	for _, d := range s.Datasets {
 		d.Indexed, d.After = false, ""
 		d.Replaced, d.Refused, d.Documents, d.Dangling, d.IndexTime = 0, 0, 0, 0, 0
-		d.Merged, d.BadMerges, d.Resolved, d.Unmerged = 0, 0, false, nil
+		d.Merged, d.BadMerges, d.Suppressed, d.Resolved, d.Unmerged = 0, 0, 0, false, nil
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"atlas/indexer/erasure"
 	"atlas/indexer/extsort"
 	"atlas/indexer/generation"
 	"atlas/indexer/ndjson"
@@ -95,6 +96,8 @@ type load struct {
 	written func(context.Context, query.Dataset) error
 	report  Report
 	meter   Meter
+	// suppressed are the records that are left out.
+	suppressed *erasure.Set
 	// badInput means that an input is not what its name says, discard that the new
 	// indices are useless.
 	badInput, discard bool
@@ -161,6 +164,9 @@ func (l *load) noteBadInput(err error) error {
 // readAll sorts the records of every dataset.
 func (l *load) readAll(ctx context.Context) (map[query.Dataset]*extsort.Sorter, error) {
 	sorted := map[query.Dataset]*extsort.Sorter{}
+	if err := l.readSuppressions(ctx); err != nil {
+		return nil, err
+	}
 	for i, in := range l.inputs {
 		var err error
 		if sorted[in.dataset], err = l.read(ctx, i); err != nil {
@@ -200,7 +206,13 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 	if err := l.guard(ctx); err != nil {
 		return err
 	}
-	l.offerDigests()
+	removed, err := l.purge(ctx)
+	if err != nil {
+		return err
+	}
+	if removed == 0 { // the files have the digests of what was removed
+		l.offerDigests()
+	}
 	return l.switchAliases(ctx)
 }
 
@@ -240,8 +252,9 @@ func (l *load) fillReport(took time.Duration) {
 		l.report.Datasets = append(l.report.Datasets, DatasetReport{
 			Dataset: in.dataset, File: in.name(),
 			Lines: s.Lines, Rejected: s.Rejected + s.BadMerges, Replaced: s.Replaced, Merged: s.Merged,
-			Records: s.Lines - s.Rejected - s.BadMerges - s.Replaced - s.Merged,
-			Refused: s.Refused, Documents: s.Documents, Dangling: s.Dangling,
+			Suppressed: s.Suppressed + s.SuppressedLines,
+			Records:    s.Lines - s.Rejected - s.BadMerges - s.Replaced - s.Merged - s.Suppressed - s.SuppressedLines,
+			Refused:    s.Refused, Documents: s.Documents, Dangling: s.Dangling,
 			Seconds: s.ReadTime + s.IndexTime, ReadSeconds: s.ReadTime, IndexSeconds: s.IndexTime,
 		})
 	}

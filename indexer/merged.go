@@ -68,7 +68,7 @@ func (l *load) reread(records *extsort.Sorter) func(context.Context) (*extsort.I
 func eachMerge(ctx context.Context, entries func(context.Context) (*extsort.Iterator, error), take func(merges.Merge) error) error {
 	return eachCounting(ctx, entries, func(id, payload []byte) error {
 		into, merged := document.DecodeMergeBinary(payload)
-		if !merged {
+		if !merged || into == ([idSize]byte{}) {
 			return nil
 		}
 		return take(merges.Merge{ID: uuid.UUID(id), Into: into})
@@ -153,11 +153,15 @@ func (n *noted) flush(ctx context.Context) error {
 	return err
 }
 
-// merge takes a line that says that a record became another.
+// merge takes a line that says that a record became another, or one of a suppressed record.
 func (j *joiner) merge(key []byte, into [idSize]byte) error {
 	j.id = append(j.id[:0], key[:idSize]...)
 	j.count++
 	j.load.meter.done.Add(1)
+	if into == ([idSize]byte{}) {
+		j.of.suppressed++
+		return nil
+	}
 	for j.hasUnmerged && bytes.Compare(j.unmerged.Key(), j.id) < 0 {
 		j.hasUnmerged = j.unmerged.Next()
 	}

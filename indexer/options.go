@@ -75,6 +75,8 @@ type Options struct {
 	Listener generation.Listener
 	// Feed tells how the new generation differs from the one before. Nil means none.
 	Feed Feed
+	// Suppressions say which records stay out. Nil means none.
+	Suppressions Suppressions
 	// AllowMissing loads a dataset without a file as an empty one. Without it the
 	// load refuses a missing file.
 	AllowMissing bool

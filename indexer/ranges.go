@@ -51,6 +51,7 @@ type idRange struct {
 	// Counted by the joiner.
 	replaced          int64
 	merged, badMerges int64
+	suppressed        int64
 	dangling          map[query.Dataset]int64
 	// Counted by the senders.
 	documents, refused atomic.Int64
@@ -100,6 +101,7 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 	s.Replaced += r.replaced
 	s.Merged += r.merged
 	s.BadMerges += r.badMerges
+	s.Suppressed += r.suppressed
 	s.Documents += r.documents.Load()
 	s.Refused += r.refused.Load()
 	for child, n := range r.dangling {

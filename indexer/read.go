@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"atlas/indexer/erasure"
 	"atlas/indexer/extsort"
 	"atlas/indexer/ndjson"
 	"atlas/internal/fault"
@@ -86,7 +87,8 @@ type reading struct {
 	began           time.Time
 	lines, rejected atomic.Int64
 	merges          atomic.Int64
-	seen            int64 // bytes that the meter has counted
+	suppressed      atomic.Int64 // lines that are no records
+	seen            int64        // bytes that the meter has counted
 }
 
 // read checks the lines of a dataset and sorts its records by id, from the last
@@ -224,7 +226,7 @@ func (r *reading) work(ctx context.Context, w *extsort.Writer) error {
 func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 	l, in := r.load, r.in
 	var key, payload []byte
-	rejected, merges, started := int64(0), int64(0), l.started.UnixMilli()
+	rejected, merges, suppressed, started := int64(0), int64(0), int64(0), l.started.UnixMilli()
 	for _, at := range batch.lines {
 		if at.unread != "" {
 			rejected++
@@ -238,17 +240,30 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 			record, problems = document.Parse(in.dataset, line, l.started)
 		}
 		if len(problems) > 0 {
+			if l.suppressed.Line(in.dataset, line) {
+				suppressed++
+				continue
+			}
 			rejected++
 			l.deadLetters.add(in.dataset, in.name(), at.number, problems, line)
 			continue
 		}
-		if isMerge {
+		if isMerge && (l.suppressed.Has(in.dataset, erasure.Values{ID: m.ID}) || l.suppressed.Has(in.dataset, erasure.Values{ID: m.Into})) {
+			// What became a suppressed record is that record.
+			key = recordKey(key, document.IDBytes(m.ID), *cmp.Or(m.Updated, &started), at.number)
+			payload = document.AppendSuppressedBinary(payload[:0])
+		} else if isMerge {
 			merges++
 			key = recordKey(key, document.IDBytes(m.ID), *cmp.Or(m.Updated, &started), at.number)
 			payload = document.AppendMergeBinary(payload[:0], document.IDBytes(m.Into))
 		} else {
 			key = recordKey(key, document.IDBytes(record.ID()), record.Millis("updated_at"), at.number)
-			payload = record.AppendBinary(payload[:0])
+			if l.suppressed.Has(in.dataset, ValuesOf(record)) {
+				// An older line of the same id must not count instead.
+				payload = document.AppendSuppressedBinary(payload[:0])
+			} else {
+				payload = record.AppendBinary(payload[:0])
+			}
 		}
 		if err := w.Add(key, payload); err != nil {
 			return err
@@ -256,6 +271,7 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 	}
 	r.rejected.Add(rejected)
 	r.merges.Add(merges)
+	r.suppressed.Add(suppressed)
 	r.lines.Add(int64(len(batch.lines)))
 	l.meter.records.Add(int64(len(batch.lines)))
 	return nil
@@ -267,6 +283,7 @@ func (r *reading) commit(end *lineRange) error {
 	s.Lines += r.lines.Swap(0)
 	s.Rejected += r.rejected.Swap(0)
 	s.MergeLines += r.merges.Swap(0)
+	s.SuppressedLines += r.suppressed.Swap(0)
 	s.ReadTime += now.Sub(r.began).Seconds()
 	r.began = now
 	s.Offset, s.Line, s.Runs = end.offset, end.line, r.sorter.Runs()

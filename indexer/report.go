@@ -38,7 +38,7 @@ type Report struct {
 }
 
 // DatasetReport counts the lines of a dataset. Lines = Rejected + Replaced +
-// Merged + Documents + Refused.
+// Merged + Suppressed + Documents + Refused.
 type DatasetReport struct {
 	Dataset query.Dataset `json:"dataset"`
 	File    string        `json:"file"`  // "" when there was none
@@ -51,6 +51,9 @@ type DatasetReport struct {
 	Replaced int64 `json:"replaced"`
 	// Merged records became others.
 	Merged int64 `json:"merged"`
+	// Suppressed records are left out on request (docs/privacy.md), without being listed
+	// among the Problems.
+	Suppressed int64 `json:"suppressed"`
 	// Records are the distinct records.
 	Records int64 `json:"records"`
 	// Refused documents were rejected by Elasticsearch: see Problems.

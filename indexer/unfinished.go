@@ -75,7 +75,7 @@ func (l *UnfinishedLoad) progress(s *state) {
 		}
 		read, indexed = read && at.Read, indexed && at.Indexed
 		lines += at.Lines
-		l.Done += at.Documents + at.Refused + at.Replaced + at.Merged + at.BadMerges
+		l.Done += at.Documents + at.Refused + at.Replaced + at.Merged + at.BadMerges + at.Suppressed
 		for _, run := range at.Runs {
 			l.Total += run.Entries
 		}

@@ -81,10 +81,17 @@ type Names struct {
 	// HeldPrefix is the prefix of held records' indices; empty: Prefix.
 	// Installations that share the global records differ in it.
 	HeldPrefix string
+	// At is a generation that Alias names instead of the served one; empty: none.
+	At string
 }
 
 // Alias is the alias that searches of a dataset's global records use.
-func (n Names) Alias(dataset string) string { return n.Prefix + dataset }
+func (n Names) Alias(dataset string) string {
+	if n.At != "" {
+		return n.Generation(dataset, n.At)
+	}
+	return n.Prefix + dataset
+}
 
 // Feed is the index that keeps the last publication of the feed of changes.
 func (n Names) Feed() string { return n.Prefix + "feed" }
@@ -121,13 +128,13 @@ func (n Names) HeldWrite(dataset, generation string) string {
 
 // Generation is the index of a dataset that one full load fills.
 func (n Names) Generation(dataset, generation string) string {
-	return n.Alias(dataset) + "-" + generation
+	return n.Prefix + dataset + "-" + generation
 }
 
 // GenerationOf is the generation in an index name, "" when it is none of this
 // dataset's.
 func (n Names) GenerationOf(dataset, index string) string {
-	generation, ok := strings.CutPrefix(index, n.Alias(dataset)+"-")
+	generation, ok := strings.CutPrefix(index, n.Prefix+dataset+"-")
 	if !ok {
 		return ""
 	}

@@ -39,6 +39,7 @@ type commands struct {
 	Key        operator.Key        `cmd:"" help:"Create, list, revoke and restrict API keys."`
 	Member     operator.Member     `cmd:"" help:"Add, list, change and remove members of a workspace."`
 	Skill      operator.Skill      `cmd:"" help:"List, publish and unpublish the Skills of a workspace."`
+	Suppress   index.Suppress      `cmd:"" help:"Erase persons, firms and projects for good, and keep them out."`
 	Audit      operator.Audit      `cmd:"" help:"Look at what changed in a workspace."`
 	Jobs       operator.Jobs       `cmd:"" help:"Look at what is done in the background, and try it again."`
 	Token      operator.Token      `cmd:"" help:"Make a user's access token with the development secret."`

@@ -105,7 +105,7 @@ func (a *apply) run(ctx context.Context) (err error) {
 		if err := a.execute(ctx, before, l); err != nil {
 			return err
 		}
-		if equalInputs(before.Inputs, a.inputs) {
+		if equalInputs(before.Inputs, a.inputs) && a.Erase == nil {
 			return nil
 		}
 		note := fmt.Sprintf("the delta %s, which had been interrupted, was finished first", before.Delta)
@@ -148,6 +148,9 @@ func (a *apply) start(ctx context.Context, l live) error {
 		Version: stateVersion, Delta: generation.NewName(now), Started: now.UTC(), Inputs: a.inputs, DeadLettersTo: a.DeadLetters,
 		Lists: map[query.Dataset]extsort.Run{}, Counts: map[query.Dataset]*Counts{},
 		Merges: map[query.Dataset]int64{},
+	}
+	if a.Erase != nil {
+		s.Delta = eraseMark + s.Delta
 	}
 	for _, d := range query.Datasets {
 		s.count(d)
@@ -205,6 +208,7 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	if err := a.chooseStart(s, l); err != nil {
 		return err
 	}
+	a.markRelated()
 	if err := a.setMarks(ctx, l, false, s.Delta); err != nil {
 		return err
 	}
@@ -261,7 +265,7 @@ func (a *apply) chooseStart(s *state, l live) error {
 	s.Generation, s.Stage, s.Dataset = l.generation, applying, query.Datasets[0]
 	s.Done, s.Begun, s.Unmerged, s.Arrival = recordID{}, recordID{}, nil, 0
 	for _, c := range s.Counts {
-		*c = Counts{Lines: c.Lines, Rejected: c.Rejected, Replaced: c.Replaced}
+		*c = Counts{Lines: c.Lines, Rejected: c.Rejected, Replaced: c.Replaced, SuppressedLines: c.SuppressedLines}
 	}
 	s.DeadLetterBytes = s.ReadDeadLetterBytes
 	if err := a.deadLetters.Truncate(s.DeadLetterBytes); err != nil {
@@ -389,7 +393,9 @@ func (a *apply) report(took time.Duration) Report {
 	r.Delta, r.Generation, r.Started = s.Delta, s.Generation, s.Started
 	for _, d := range append([]query.Dataset{""}, query.Datasets...) {
 		if c := s.Counts[d]; c != nil {
-			r.Datasets = append(r.Datasets, DatasetReport{d, *c})
+			counts := *c
+			counts.Suppressed, counts.SuppressedLines = counts.Suppressed+counts.SuppressedLines, 0
+			r.Datasets = append(r.Datasets, DatasetReport{d, counts})
 		}
 	}
 	return r

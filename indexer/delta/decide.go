@@ -15,13 +15,15 @@ const (
 	absent   // no record to delete
 	merged   // the record became another
 	unmerged // what the record became is not there
+	// suppressed: the record stays out, and is deleted if it is there
+	suppressed
 )
 
 // changes reports whether the record is different afterwards.
 func (o outcome) changes() bool { return o == created || o == updated || o.gone() }
 
 // gone reports whether the record is not there afterwards because of the entry.
-func (o outcome) gone() bool { return o == deleted || o == merged }
+func (o outcome) gone() bool { return o == deleted || o == merged || o == suppressed }
 
 // counter is the counter of an outcome.
 func (o outcome) counter(c *Counts) *int64 {
@@ -40,6 +42,8 @@ func (o outcome) counter(c *Counts) *int64 {
 		return &c.Absent
 	case merged:
 		return &c.Merged
+	case suppressed:
+		return &c.Suppressed
 	case unmerged:
 		return &c.Rejected
 	default:
@@ -59,6 +63,8 @@ func decide(e entry, old *document.Record, gone *int64, started int64) outcome {
 	at := e.updatedAt(started)
 	if e.deleted {
 		switch {
+		case e.suppressed:
+			return suppressed
 		case old == nil:
 			return absent
 		case e.updated != noTime.UnixMilli() && at < old.Millis("updated_at"):

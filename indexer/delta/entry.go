@@ -28,6 +28,8 @@ type entry struct {
 	// another, into is that one.
 	deleted bool
 	into    recordID
+	// suppressed means that the record stays out, whatever its line says; then deleted is set.
+	suppressed bool
 	// updated is the updated_at of a deletion, in milliseconds; noTime without one.
 	updated int64
 	record  document.Record
@@ -51,6 +53,8 @@ func (e entry) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(e.file)) // #nosec G115 -- counts files
 	b = binary.AppendVarint(b, e.line)
 	switch {
+	case e.suppressed:
+		return binary.AppendVarint(append(b, suppressedEntry), e.updated)
 	case e.merged():
 		return append(binary.AppendVarint(append(b, mergedEntry), e.updated), e.into[:]...)
 	case e.deleted:
@@ -64,9 +68,10 @@ func (e entry) merged() bool { return e.into != recordID{} }
 
 // The kinds of entries.
 const (
-	recordEntry  = 0
-	deletedEntry = 1
-	mergedEntry  = 2
+	recordEntry     = 0
+	deletedEntry    = 1
+	mergedEntry     = 2
+	suppressedEntry = 3
 )
 
 var errEntry = errors.New("not an entry of a delta")
@@ -99,7 +104,7 @@ func decodeEntry(d query.Dataset, id recordID, b []byte) (entry, error) {
 	}
 	kind, b := b[n], b[n+1:]
 	if kind != recordEntry {
-		e.deleted = true
+		e.deleted, e.suppressed = true, kind == suppressedEntry
 		if e.updated, n = binary.Varint(b); n <= 0 {
 			return e, errEntry
 		}

@@ -14,7 +14,7 @@ import (
 	"atlas/search/query"
 )
 
-// live is the generation that searches use.
+// live is the generation that searches use, or that of Options.Erase.
 type live struct {
 	generation string
 	indices    map[query.Dataset]string
@@ -22,7 +22,7 @@ type live struct {
 	marks []string
 }
 
-// findLive finds the generation that searches use.
+// findLive finds the generation that is written to.
 func (a *apply) findLive(ctx context.Context) (live, error) {
 	l := live{indices: map[query.Dataset]string{}}
 	var all []generation.Index
@@ -34,7 +34,7 @@ func (a *apply) findLive(ctx context.Context) (live, error) {
 		return l, err
 	}
 	for _, in := range all {
-		if !in.Served {
+		if !a.writesTo(in) {
 			continue
 		}
 		name := a.Names.GenerationOf(string(in.Dataset), in.Name)
@@ -105,8 +105,19 @@ func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...str
 // unfinished: related records may not follow its changes yet, and only its work
 // folder knows which.
 func (a *apply) refuseForeign(ctx context.Context, l live, own string) error {
-	foreign := slices.DeleteFunc(slices.Clone(l.marks), func(delta string) bool { return delta == own })
-	if len(foreign) == 0 {
+	var erasures []string
+	foreign := slices.DeleteFunc(slices.Clone(l.marks), func(delta string) bool {
+		if erasure := strings.HasPrefix(delta, eraseMark); erasure && delta != own {
+			erasures = append(erasures, delta) // begun anew by what keeps the list
+		}
+		return delta == own || strings.HasPrefix(delta, eraseMark)
+	})
+	if len(erasures) > 0 {
+		if err := a.setMarks(ctx, l, true, erasures...); err != nil {
+			return err
+		}
+	}
+	if len(foreign) == 0 || a.Erase != nil { // what an erasure deletes does not wait for others
 		return nil
 	}
 	if !a.Abandon {

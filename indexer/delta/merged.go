@@ -189,7 +189,7 @@ func (a *apply) rejectMerge(d query.Dataset, it *item) error {
 		m.Updated = &it.entry.updated
 	}
 	line := m.AppendLine(nil)
-	letter := journal.NewDeadLetter(d, a.names[it.entry.file], it.entry.line, []document.Problem{problem}, line)
+	letter := journal.NewDeadLetter(d, a.nameOf(*it.entry), it.entry.line, []document.Problem{problem}, line)
 	if err := a.deadLetters.Add(letter); err != nil {
 		return unusable(err, a.folder.deadLetters())
 	}

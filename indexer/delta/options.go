@@ -97,6 +97,11 @@ type Options struct {
 	Listener Listener
 	// Feed tells what the delta changes. Nil means that nobody is told.
 	Feed *feed.Feed
+	// Suppressions say which records stay out. Nil means none.
+	Suppressions Suppressions
+	// Erase deletes records instead of applying files, also the rest of what an interrupted
+	// attempt has deleted. Nil means that Files are applied.
+	Erase *Erase
 	// WorkDir keeps the delta while it is being applied, so that it can be resumed.
 	// It belongs to one installation and serves all its deltas.
 	WorkDir string
@@ -134,7 +139,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fault.New(fault.Internal, "a delta needs an Elasticsearch client and what the served generation has")
 	case o.WorkDir == "":
 		return o, fault.New(fault.BadRequest, "a delta needs a work folder")
-	case len(o.Files)+len(o.Corrected) == 0:
+	case len(o.Files)+len(o.Corrected) == 0 && o.Erase == nil:
 		return o, fault.New(fault.BadRequest, "a delta needs a file")
 	}
 	for _, path := range []*string{&o.WorkDir, &o.DeadLetters} {

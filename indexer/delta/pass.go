@@ -105,6 +105,7 @@ type item struct {
 	public  jsontext.Value   // of old
 	record  document.Record  // the new version
 	doc     []byte           // nil if nothing is written
+	erased  bool             // by Options.Erase: the feed tells it in any case
 	late    bool             // a new signal that an interrupted attempt may have written after others were told
 }
 
@@ -172,6 +173,11 @@ func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*i
 	if err != nil {
 		return nil, err
 	}
+	// The list may have grown since the lines were read.
+	set, err := a.suppressions(ctx)
+	if err != nil {
+		return nil, err
+	}
 	items := make([]*item, len(page))
 	for i, w := range page {
 		it := &item{work: *w, into: became[w.id]}
@@ -188,6 +194,8 @@ func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*i
 				ms := t.UnixMilli()
 				at = &ms
 			}
+			it.entry.suppress(d, set)
+			it.erased = a.Erase != nil
 			it.outcome = decide(*it.entry, it.old, at, a.state.Started.UnixMilli())
 			it.decideMerge()
 		}
@@ -363,6 +371,9 @@ func (it *item) change(d query.Dataset, again bool) (c changes.Change, changed b
 	switch {
 	case it.outcome == deleted:
 		c.Op = changes.Delete
+	case it.outcome == suppressed:
+		c.Op = changes.Delete
+		return c, it.old != nil || it.erased || again
 	case it.outcome == merged, again && it.old == nil && it.outcome != created:
 		return it.gone(d), true
 	case again:

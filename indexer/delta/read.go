@@ -77,6 +77,9 @@ func (a *apply) read(ctx context.Context, s *state) error {
 		}
 		r.before += reader.Size()
 	}
+	if err := r.erase(); err != nil {
+		return err
+	}
 	if err := a.syncDeadLetters(); err != nil {
 		return err
 	}
@@ -107,6 +110,10 @@ const progressLines = 10_000
 func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) error {
 	from, name := r.sources[number], r.names[number]
 	began := time.Now()
+	set, err := r.suppressions(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
 	lines, good := 0, 0
 	for {
 		line, raw, err := reader.Next()
@@ -144,6 +151,10 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			// A dead letter counts, whether or not its record is corrected.
 			good++
 		}
+		if len(problems) > 0 && set.Line(d, raw) {
+			counts.SuppressedLines++
+			continue
+		}
 		if len(problems) > 0 {
 			counts.Rejected++
 			if err := r.deadLetters.Add(journal.NewDeadLetter(d, name, line, problems, raw)); err != nil {
@@ -154,6 +165,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 		if from.dataset != "" {
 			good++
 		}
+		e.suppress(d, set)
 		e.file, e.line = number, line
 		r.key = e.sortKey(r.key, r.started)
 		r.payload = e.append(r.payload[:0])

@@ -53,6 +53,11 @@ type Counts struct {
 	Deleted   int64 `json:"deleted"`
 	// Merged records became others.
 	Merged int64 `json:"merged"`
+	// Suppressed lines are left out on request (docs/privacy.md); their records are deleted
+	// if they were there.
+	Suppressed int64 `json:"suppressed"`
+	// SuppressedLines are such lines that are no records. A Report has them in Suppressed.
+	SuppressedLines int64 `json:"suppressed_lines,omitempty"`
 	// Absent are deletions of records that do not exist.
 	Absent int64 `json:"absent"`
 	// Refused records were rejected by Elasticsearch: see Problems.

@@ -88,7 +88,7 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 		}
 		*it.outcome.counter(counts)--
 		counts.Refused++
-		name := a.names[it.entry.file]
+		name := a.nameOf(*it.entry)
 		letter := journal.NewDeadLetter(d, name, it.entry.line, []document.Problem{{Reason: reason}}, it.record.AppendPublic(nil))
 		if err := a.deadLetters.Add(letter); err != nil {
 			return unusable(err, a.folder.deadLetters())

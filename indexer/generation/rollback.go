@@ -53,6 +53,11 @@ func (o Options) rollback(ctx context.Context, to string, report *RollbackReport
 			"the delta %s was begun on the generation %s and not finished: some related records, counts and dates may not follow what it changed, until it is applied again where it was begun, or all is loaded again",
 			delta, target.Name))
 	}
+	if o.Purge != nil {
+		if err := o.Purge(ctx, target.Name); err != nil {
+			return err
+		}
+	}
 	changes, err := o.aliasChanges(ctx, target, report)
 	if err != nil {
 		return err

@@ -22,6 +22,9 @@ type Options struct {
 	Listener Listener
 	// Feed publishes the differences of the generations. Nil means none.
 	Feed Feed
+	// Purge removes what must not be searched from a generation before Rollback switches to
+	// it. Nil means nothing.
+	Purge func(ctx context.Context, generation string) error
 	// Retry bounds how long Elasticsearch may be unavailable or busy.
 	Retry elastic.Retry
 }

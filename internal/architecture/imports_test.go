@@ -77,7 +77,7 @@ var allowed = map[string][]string{
 	"workspace/postgres": {
 		"internal/timer", "workspace/alerts", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/people",
 		"workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions",
-		"workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault",
+		"workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault", "indexer/erasure",
 	},
 	"workspace/projection": {
 		"workspace", "workspace/book", "workspace/held", "search/document", "search/query", "mappings",
@@ -93,14 +93,19 @@ var allowed = map[string][]string{
 		"indexer/extsort", "indexer/generation", "search/changes", "search/document", "search/query", "mappings",
 		"internal/elastic", "internal/fault",
 	},
-	"indexer/merges": {"indexer/extsort"},
+	"indexer/merges":  {"indexer/extsort"},
+	"indexer/erasure": {"search/query", "internal/fault"},
+	"indexer/eraser": {
+		"indexer/delta", "indexer/erasure", "indexer/feed", "indexer/generation", "indexer/journal", "search",
+		"search/document", "search/query", "mappings", "internal/durable", "internal/elastic", "internal/fault",
+	},
 	"indexer": {
-		"internal/durable", "indexer/generation", "indexer/journal", "indexer/extsort", "indexer/merges",
+		"internal/durable", "indexer/erasure", "indexer/generation", "indexer/journal", "indexer/extsort", "indexer/merges",
 		"indexer/ndjson", "search/changes", "search/document", "search/query", "mappings", "internal/elastic",
 		"internal/fault",
 	},
 	"indexer/delta": {
-		"indexer", "indexer/feed", "search/changes", "indexer/generation", "indexer/journal", "internal/durable",
+		"indexer", "indexer/erasure", "indexer/feed", "search/changes", "indexer/generation", "indexer/journal", "internal/durable",
 		"indexer/extsort", "indexer/merges", "indexer/ndjson", "search/document", "search/query", "mappings",
 		"internal/elastic", "internal/fault", "internal/input",
 	},

@@ -76,6 +76,20 @@ func (c *Client) MergeSegments(ctx context.Context, index string, most int) erro
 	return err
 }
 
+// ExpungeDeletes has every segment of an index that has deleted documents written without
+// them, in the background.
+func (c *Client) ExpungeDeletes(ctx context.Context, index string) error {
+	// By default segments with few deleted documents stay.
+	if err := c.PutIndexSettings(ctx, map[string]any{"merge.policy.expunge_deletes_allowed": "0"}, index); err != nil {
+		return err
+	}
+	_, err := c.Do(
+		ctx,
+		esapi.IndicesForcemergeRequest{Index: []string{index}, OnlyExpungeDeletes: esapi.BoolPtr(true), WaitForCompletion: esapi.BoolPtr(false)},
+	)
+	return err
+}
+
 // Count returns how many documents an index or alias has, as of its last
 // refresh. A shard that fails is an error, never a smaller count.
 func (c *Client) Count(ctx context.Context, index string) (int64, error) {

@@ -100,7 +100,12 @@ func AppendMergeBinary(b []byte, into [16]byte) []byte {
 	return append(append(b, 0, 0, 0, 0), into[:]...) // a record has an id, so it begins with another number
 }
 
-// DecodeMergeBinary reads the form of AppendMergeBinary; is is false for a record.
+// AppendSuppressedBinary appends, in the place of a record that is suppressed, a merge into
+// nothing.
+func AppendSuppressedBinary(b []byte) []byte { return AppendMergeBinary(b, [16]byte{}) }
+
+// DecodeMergeBinary reads the form of AppendMergeBinary; is is false for a record, and
+// into zero for one that is suppressed.
 func DecodeMergeBinary(b []byte) (into [16]byte, is bool) {
 	if len(b) != 20 || !bytes.Equal(b[:4], make([]byte, 4)) {
 		return into, false

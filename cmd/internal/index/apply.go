@@ -2,14 +2,10 @@ package index
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -123,7 +119,7 @@ func (c *deltaConfig) apply(ctx context.Context, s *cli.Streams, o delta.Options
 	shown := &loadProgress{to: s.Err}
 	o.Elastic, o.Names, o.Live = w.elastic, c.Names(), &search.Engine{Elastic: w.elastic, Names: c.Names(), Timeout: deltaSearchTimeout}
 	o.Tombstones, o.Lease, o.Listener = w.System, c.lease(w.System, s.Err), w.listener
-	o.Feed, o.Now = w.feed, w.Clock().Now
+	o.Feed, o.Suppressions, o.Now = w.feed, w.eraser, w.Clock().Now
 	o.DeadLetters, o.Abandon, o.Retry, o.Log, o.Progress = c.DeadLetters, c.Abandon, c.retry(), c.Logger(s.Err), func(p indexer.Progress) {
 		metrics.take(p)
 		shown.show(p)
@@ -154,9 +150,7 @@ func (c *deltaConfig) workDir() (string, error) {
 	if err != nil {
 		return "", cli.ConfigError{"--work-dir (ATLAS_DELTA_DIR) is required: there is no folder of the user's cache"}
 	}
-	addresses := slices.Sorted(slices.Values(c.ElasticsearchURL))
-	sum := sha256.Sum256([]byte(strings.Join(append(addresses, c.IndexPrefix), "\n")))
-	return filepath.Join(cache, "atlas", "delta", c.IndexPrefix+hex.EncodeToString(sum[:6])), nil
+	return filepath.Join(cache, "atlas", "delta", c.installation()), nil
 }
 
 // deltaError adds to an error what state the delta is in.
@@ -203,10 +197,10 @@ func printDelta(s *cli.Streams, r delta.Report) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(table, "dataset\tlines\trejected\treplaced\tolder\tunchanged\tcreated\tupdated\tdeleted\tmerged\tabsent\trefused\tfollowed\t")
+	_, _ = fmt.Fprintln(table, "dataset\tlines\trejected\treplaced\tolder\tunchanged\tcreated\tupdated\tdeleted\tmerged\tsuppressed\tabsent\trefused\tfollowed\t")
 	for _, d := range r.Datasets {
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", d.Dataset, d.Lines, d.Rejected, d.Replaced,
-			d.Older, d.Unchanged, d.Created, d.Updated, d.Deleted, d.Merged, d.Absent, d.Refused, d.Followed)
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", d.Dataset, d.Lines, d.Rejected, d.Replaced,
+			d.Older, d.Unchanged, d.Created, d.Updated, d.Deleted, d.Merged, d.Suppressed, d.Absent, d.Refused, d.Followed)
 	}
 	if err := table.Flush(); err != nil {
 		return err

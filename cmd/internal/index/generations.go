@@ -2,12 +2,22 @@ package index
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"atlas/cmd/internal/cli"
+	"atlas/indexer/delta"
+	"atlas/indexer/eraser"
+	"atlas/indexer/erasure"
 	"atlas/indexer/feed"
 	"atlas/indexer/generation"
 	"atlas/internal/elastic"
+	"atlas/mappings"
 	"atlas/search"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
@@ -18,7 +28,10 @@ import (
 type generationsConfig struct {
 	cli.Elastic
 
-	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which keeps the lease that lets one load or delta run at a time, deletions, and who holds which record."`
+	SuppressionKey     string `name:"suppression-key" env:"ATLAS_SUPPRESSION_KEY" placeholder:"NUMBER:KEY" help:"Keys of the list of suppressions, separated by commas: the one with the highest number makes new digests. Required once the list has something."`
+	SuppressionKeyFile string `name:"suppression-key-file" env:"ATLAS_SUPPRESSION_KEY_FILE" type:"existingfile" placeholder:"FILE" help:"File with such keys."`
+	SuppressionDir     string `name:"suppression-dir" env:"ATLAS_SUPPRESSION_DIR" type:"path" placeholder:"DIR" help:"Folder for what an erasure begins; default: one in the user's cache."`
+	PostgresSystemURL  string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which keeps the lease that lets one load or delta run at a time, deletions, and who holds which record."`
 }
 
 func (c generationsConfig) Check(f *cli.Problems) {
@@ -40,6 +53,10 @@ func (c generationsConfig) with(ctx context.Context, work func(*postgres.System,
 	defer w.Close()
 	return cli.Explain(work(w.System, generation.Options{
 		Elastic: w.elastic, Names: c.Names(), Lease: w.System, Retry: elastic.Retry{}, Listener: w.listener, Feed: w.feed,
+		Purge: func(ctx context.Context, name string) error {
+			_, err := w.eraser.Purge(ctx, name, 0)
+			return err
+		},
 	}))
 }
 
@@ -50,9 +67,14 @@ type writer struct {
 	elastic  *elastic.Client
 	listener *projection.Projector
 	feed     *feed.Feed
+	eraser   *eraser.Eraser
 }
 
 func (c generationsConfig) writer(ctx context.Context) (writer, error) {
+	keys, err := c.suppressionKeys()
+	if err != nil {
+		return writer{}, err
+	}
 	es, err := c.Open()
 	if err != nil {
 		return writer{}, err
@@ -61,12 +83,55 @@ func (c generationsConfig) writer(ctx context.Context) (writer, error) {
 	if err != nil {
 		return writer{}, cli.Explain(err)
 	}
-	return writer{
-		system, es, &projection.Projector{System: system, Elastic: es, Names: c.Names()},
-		&feed.Feed{Store: system, Elastic: es, Names: c.Names(), Live: &search.Engine{
-			Elastic: es, Names: c.Names(), Timeout: deltaSearchTimeout,
-		}},
-	}, nil
+	engine := func(names mappings.Names) *search.Engine {
+		return &search.Engine{Elastic: es, Names: names, Timeout: deltaSearchTimeout}
+	}
+	w := writer{
+		System: system, elastic: es, listener: &projection.Projector{System: system, Elastic: es, Names: c.Names()},
+		feed: &feed.Feed{Store: system, Elastic: es, Names: c.Names(), Live: engine(c.Names())},
+	}
+	w.eraser = &eraser.Eraser{
+		Store: system, Keys: keys, Elastic: es, Names: c.Names(), Listener: w.listener, Feed: w.feed,
+		Live: func(names mappings.Names) delta.Live { return engine(names) }, WorkDir: c.suppressionDir(), Now: system.Clock().Now,
+	}
+	return w, nil
+}
+
+// suppressionKeys reads the keys of the list of suppressions. None are no error.
+func (c generationsConfig) suppressionKeys() (erasure.Keys, error) {
+	text := c.SuppressionKey
+	if c.SuppressionKeyFile != "" {
+		content, err := os.ReadFile(c.SuppressionKeyFile)
+		if err != nil {
+			return nil, err
+		}
+		text += "\n" + string(content)
+	}
+	keys, err := erasure.ParseKeys(text)
+	if err != nil {
+		return nil, cli.ConfigError{fmt.Sprintf("--suppression-key (ATLAS_SUPPRESSION_KEY): %v", err)}
+	}
+	return keys, nil
+}
+
+// suppressionDir is the given folder, or one per Elasticsearch and index prefix. What is in it
+// can be lost: Postgres says what is to be erased.
+func (c generationsConfig) suppressionDir() string {
+	if c.SuppressionDir != "" {
+		return c.SuppressionDir
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	return filepath.Join(cache, "atlas", "suppress", c.installation())
+}
+
+// installation names an Elasticsearch and an index prefix in names of folders.
+func (c generationsConfig) installation() string {
+	addresses := slices.Sorted(slices.Values(c.ElasticsearchURL))
+	sum := sha256.Sum256([]byte(strings.Join(append(addresses, c.IndexPrefix), "\n")))
+	return c.IndexPrefix + hex.EncodeToString(sum[:6])
 }
 
 // size formats bytes.

@@ -98,7 +98,7 @@ func (c *Load) Run(ctx context.Context, s *cli.Streams) error {
 	report, err := indexer.Load(ctx, indexer.Options{
 		Dir: c.Dir, Elastic: w.elastic, Names: c.Names(),
 		Settings: mappings.Settings{Shards: c.Shards, Replicas: c.Replicas}, Unreplicated: c.Unreplicated,
-		Lease: c.lease(w.System, s.Err), Listener: w.listener, Feed: w.feed, AllowMissing: c.AllowMissing,
+		Lease: c.lease(w.System, s.Err), Listener: w.listener, Feed: w.feed, Suppressions: w.eraser, AllowMissing: c.AllowMissing,
 		DeadLetters: c.DeadLetters, WorkDir: c.WorkDir, TempDir: c.TempDir, Restart: c.Restart,
 		MinShare: c.MinShare, Force: c.Force, CheckpointRecords: c.CheckpointRecords,
 		Workers: c.Workers, Senders: c.Senders, BatchBytes: c.BatchMiB << 20,

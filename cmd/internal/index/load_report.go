@@ -34,10 +34,10 @@ func printLoad(s *cli.Streams, r indexer.Report) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(table, "dataset\tlines\trejected\treplaced\tmerged\trefused\tdocuments\tdangling\tseconds\t")
+	_, _ = fmt.Fprintln(table, "dataset\tlines\trejected\treplaced\tmerged\tsuppressed\trefused\tdocuments\tdangling\tseconds\t")
 	for _, d := range r.Datasets {
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n",
-			d.Dataset, d.Lines, d.Rejected, d.Replaced, d.Merged, d.Refused, d.Documents, d.Dangling, d.Seconds)
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n",
+			d.Dataset, d.Lines, d.Rejected, d.Replaced, d.Merged, d.Suppressed, d.Refused, d.Documents, d.Dangling, d.Seconds)
 	}
 	if err := table.Flush(); err != nil {
 		return err

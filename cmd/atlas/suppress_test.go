@@ -1,0 +1,336 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+
+	"atlas/indexer/eraser"
+)
+
+// The person of the tests, with values that nobody else has.
+const (
+	ada      = "20000000-0000-4000-8000-00000000ada1"
+	adaName  = "Adalgisa Quillfeather"
+	adaEmail = "adalgisa@quillfeather.example"
+	adaPhone = "+1 403 555 0917"
+)
+
+const suppressionKey = "1:0123456789abcdef0123456789abcdef"
+
+// suppress runs a command of `atlas suppress`, which must exit with a status.
+func (w writable) suppress(want int, args ...string) (stdout, stderr string) {
+	w.t.Helper()
+	args = append(
+		[]string{"suppress"},
+		append(args, "--elasticsearch-url", w.config.ElasticsearchURL[0], "--index-prefix", w.config.IndexPrefix,
+			"--held-index-prefix", w.config.HeldIndexPrefix, "--postgres-system-url", w.config.PostgresSystemURL,
+			"--suppression-key", suppressionKey, "--suppression-dir", filepath.Join(w.dir, "suppress"), "--folder", w.dir)...)
+	var out bytes.Buffer
+	var errs syncBuffer
+	if code := run(w.t.Context(), args, &out, &errs); code != want {
+		w.t.Fatalf("atlas %s: status %d, want %d\n%s%s", strings.Join(args, " "), code, want, &out, &errs)
+	}
+	return out.String(), errs.String()
+}
+
+// keyed runs `atlas index` with the key of the list.
+func (w writable) keyed(args ...string) string {
+	w.t.Helper()
+	out, _ := w.index(0, append(args, "--suppression-key", suppressionKey, "--suppression-dir", filepath.Join(w.dir, "suppress"))...)
+	return out
+}
+
+func adaLine(id, rest string) string {
+	return fmt.Sprintf(
+		`{"id":%q,"name":%q,"email":%q,"phone":%q,"account_id":%q%s}`,
+		id,
+		adaName,
+		"Adalgisa@Quillfeather.example",
+		adaPhone,
+		firm,
+		rest,
+	)
+}
+
+// people writes the files of a load with the person.
+func (w writable) people() string {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	for d, lines := range map[string]string{
+		"accounts": `{"id":"` + firm + `","name":"Quarry Builders"}`,
+		"contacts": adaLine(ada, "") + "\n" + `{"id":"` + person + `","name":"Bob","email":"bob@quarry.example","account_id":"` + firm + `"}` +
+			"\n" + strings.Replace(adaLine(ada, `,"wrong":1`), ada, "20000000-0000-4000-8000-00000000ada9", 1),
+		"projects": `{"id":"` + tower + `","name":"Tower","account_ids":["` + firm + `"],"contact_ids":["` + ada + `","` + person + `"]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, d+".ndjson"), []byte(lines), 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A person is erased while a load, a delta, a rollback and a follower are at work, and is
+// nowhere afterwards: in no answer, in no store, and no load brings the person back.
+func TestErasedPerson(t *testing.T) {
+	t.Parallel()
+	w := startWritable(t)
+	first := w.people()
+	w.index(0, "load", first, "--allow-missing", "--dead-letters", filepath.Join(w.dir, "letters.ndjson"))
+	w.index(0, "load", w.people(), "--force", "--allow-missing", "--dead-letters", filepath.Join(w.dir, "letters.ndjson"))
+	start := w.changes("contacts", `{}`)
+
+	// What the workspace has of the person.
+	ok := func(method, path, body string, header ...string) answer {
+		t.Helper()
+		a := w.call(method, path, w.key, body, header...)
+		if a.status != http.StatusOK {
+			t.Fatalf("%s %s: %d %s", method, path, a.status, a.raw)
+		}
+		return a
+	}
+	own := strings.Split(strings.SplitN(string(ok("POST", "/workspace/changes", `{}`).raw), `"next":"`, 2)[1], `"`)[0]
+	const again = "0b8e7d1c-3f43-4a9b-9d92-51ab0c0ffee1"
+	ok("POST", "/workspace/contacts/upsert", `{"contact_id":"`+ada+`","notes":"Call her","tags":["a"]}`, "Idempotency-Key", again)
+	view := ok("POST", "/workspace/views/upsert", `{"dataset":"contact","view_type":"static","name":"Persons"}`)
+	viewID := strings.Split(strings.SplitN(string(view.raw), `"id":"`, 2)[1], `"`)[0]
+	ok("POST", "/workspace/views/"+viewID+"/records/add", `{"record_id":"`+ada+`"}`)
+	search := `{"query":"Quillfeather","limit":5}`
+	found := ok("POST", "/data/contacts/search", search, "Idempotency-Key", again+"2")
+	if !bytes.Contains(found.raw, []byte(adaName)) {
+		t.Fatalf("before: %s", found.raw)
+	}
+	follower := filepath.Join(w.dir, "copy")
+	copied := followed{w, "folder", []string{"--dir", follower}, nil, nil}
+	follow := func() {
+		t.Helper()
+		if status, _, said := copied.atlas("follow", "contacts", "--dir", follower, "--once"); status != 0 {
+			t.Fatalf("follow: %d %s", status, said)
+		}
+	}
+	follow()
+	if left := w.inFiles(follower); len(left) == 0 {
+		t.Fatal("the copy does not have the person")
+	}
+	if left := w.everywhere(); len(left) < 3 {
+		t.Fatalf("the test finds only %v", left)
+	}
+
+	// A dry run names ids, never values.
+	out, said := w.suppress(0, "add", "--email", adaEmail, "--dry-run")
+	if out != ada+" of contacts\n" || strings.Contains(out+said, "Quill") {
+		t.Errorf("dry run: %s%s", out, said)
+	}
+	ok("GET", "/data/contacts/"+ada, "")
+
+	// Everything at once.
+	delta := w.file(adaLine(ada, `,"title":"Boss"`), adaLine("20000000-0000-4000-8000-00000000ada2", ""))
+	var all sync.WaitGroup
+	all.Go(func() { w.keyed("apply", "--contacts", delta) })
+	all.Go(func() {
+		w.keyed("load", w.people(), "--force", "--allow-missing", "--dead-letters", filepath.Join(w.dir, "letters2.ndjson"))
+	})
+	all.Go(func() { w.suppress(0, "add", "--email", adaEmail, "--all", "--reason", "asked for it") })
+	all.Wait()
+	w.keyed("rollback")
+	follow()
+	w.wantErased("after a rollback", viewID, search)
+	w.keyed("load", w.people(), "--force", "--allow-missing", "--dead-letters", filepath.Join(w.dir, "letters2.ndjson"))
+	if said := w.keyed("apply", "--contacts", delta, "--json"); !strings.Contains(said, `"suppressed": 2`) &&
+		!strings.Contains(said, `"suppressed":2`) {
+		t.Errorf("a delta: %s", said)
+	}
+	w.suppress(0, "add", "--email", adaEmail) // again changes nothing
+	follow()
+	w.wantErased("after a load", viewID, search)
+	// A repetition has no record: only its id was kept.
+	for _, a := range []answer{
+		w.call("POST", "/data/contacts/search", w.key, search, "Idempotency-Key", again+"2"),
+		w.call("POST", "/workspace/contacts/upsert", w.key, `{"contact_id":"`+ada+`","notes":"Call her","tags":["a"]}`, "Idempotency-Key", again),
+	} {
+		if bytes.Contains(a.raw, []byte("Quillfeather")) || bytes.Contains(a.raw, []byte("Call her")) {
+			t.Errorf("a repetition: %d %s", a.status, a.raw)
+		}
+	}
+	p := w.changes("contacts", `{"cursor":"`+start.meta.Next+`"}`)
+	last := ""
+	for _, c := range p.items {
+		if c.ID == ada {
+			last = c.Op
+			if c.Record != nil {
+				t.Errorf("the feed has the record: %v", c)
+			}
+		}
+	}
+	if last != "delete" {
+		t.Errorf("the feed: %s", p.raw)
+	}
+	if a := ok("POST", "/workspace/changes", `{"cursor":"`+own+`"}`); !bytes.Contains(a.raw, []byte(ada)) ||
+		!bytes.Contains(a.raw, []byte(`"op":"delete"`)) {
+		t.Errorf("the workspace is not told: %s", a.raw)
+	}
+	if left := w.everywhere(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if left := append(w.inFiles(follower), w.inFiles(filepath.Join(w.dir, "work"))...); len(left) > 0 {
+		t.Errorf("left in files: %v", left)
+	}
+	for _, name := range []string{"letters.ndjson", "letters2.ndjson"} {
+		if left := w.inFiles(filepath.Join(w.dir, name)); len(left) > 0 {
+			t.Errorf("left in dead letters: %v", left)
+		}
+	}
+	out, _ = w.suppress(0, "list")
+	if !strings.Contains(out, "email") || !strings.Contains(out, "asked for it") || strings.Contains(out, "Quill") ||
+		strings.Contains(out, "not finished") {
+		t.Errorf("list: %s", out)
+	}
+}
+
+// wantErased fails unless no answer has the person, within a minute.
+func (w writable) wantErased(when, view, search string) {
+	w.t.Helper()
+	// What was asked for is repeated among the words that are not found.
+	named := func(a answer, body string) bool {
+		return bytes.Contains(a.raw, []byte(adaPhone)) || bytes.Contains(a.raw, []byte("Call her")) ||
+			bytes.Contains(bytes.ToLower(a.raw), []byte("adalgisa")) && !strings.Contains(strings.ToLower(body), "adalgisa")
+	}
+	for what, r := range map[string]struct {
+		method, path, body string
+		status             int
+	}{
+		"get":              {"GET", "/data/contacts/" + ada, "", http.StatusNotFound},
+		"get in the book":  {"GET", "/workspace/contacts/" + ada, "", http.StatusNotFound},
+		"search":           {"POST", "/data/contacts/search", search, http.StatusOK},
+		"by address":       {"POST", "/data/contacts/search", `{"filters":{"email":{"value":"` + adaEmail + `"}}}`, http.StatusOK},
+		"suggest":          {"POST", "/data/contacts/suggest", `{"prefix":"quillf"}`, http.StatusOK},
+		"match":            {"POST", "/data/contacts/match", `{"inputs":[{"ref":"1","name":"` + adaName + `","email":"` + adaEmail + `"}]}`, http.StatusOK},
+		"related":          {"GET", "/data/accounts/" + firm + "?include=contacts", "", http.StatusOK},
+		"by a related one": {"POST", "/data/accounts/search", `{"relations":{"has_contact":{"name":{"value":"Quillfeather"}}}}`, http.StatusOK},
+		"book":             {"POST", "/workspace/contacts/search", `{}`, http.StatusOK},
+		"View":             {"POST", "/workspace/views/" + view + "/records/search", `{}`, http.StatusOK},
+		"into the book":    {"POST", "/workspace/contacts/upsert", `{"contact_id":"` + ada + `"}`, http.StatusNotFound},
+	} {
+		var a answer
+		w.eventually(when+", "+what, func() bool {
+			a = w.call(r.method, r.path, w.key, r.body)
+			if a.status != r.status && a.status != http.StatusNotFound && a.status < 500 {
+				w.t.Fatalf("%s, %s: %d %s", when, what, a.status, a.raw)
+			}
+			return a.status == r.status && !named(a, r.body) && (a.status != http.StatusOK || !bytes.Contains(a.raw, []byte(ada)))
+		})
+		if bytes.Contains(a.raw, []byte("merged_into")) {
+			w.t.Errorf("%s, %s: %s", when, what, a.raw)
+		}
+	}
+}
+
+// everywhere lists where backends have values of the person.
+func (w writable) everywhere() (left []string) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	values := []string{adaName, adaEmail, "Quillfeather", "403 555 0917", "4035550917"}
+	e := eraser.Eraser{Elastic: directElastic(w.t)}
+	for _, pattern := range []string{w.config.IndexPrefix + "*", w.config.HeldIndexPrefix + "*"} {
+		for _, value := range values[:3] {
+			for _, id := range must(e.Mentions(ctx, pattern, value))(w.t) {
+				left = append(left, "elasticsearch "+pattern+" "+id)
+			}
+		}
+		raw := must(e.Elastic.Indices(ctx, pattern))(w.t)
+		if len(raw) == 0 && pattern == w.config.IndexPrefix+"*" {
+			w.t.Error("no index")
+		}
+	}
+	conn := must(pgx.Connect(ctx, w.config.PostgresSystemURL))(w.t)
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	tables := must(
+		pgx.CollectRows(must(conn.Query(ctx, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`))(w.t), pgx.RowTo[string]),
+	)(
+		w.t,
+	)
+	for _, table := range tables {
+		for _, value := range append(values, "Call her") {
+			var n int
+			if err := conn.QueryRow(ctx, `SELECT count(*) FROM `+pgx.Identifier{table}.Sanitize()+` t WHERE position(lower($1) IN lower(to_jsonb(t)::text)) > 0
+				OR position(encode(convert_to($1, 'UTF8'), 'hex') IN to_jsonb(t)::text) > 0`, value).Scan(&n); err != nil {
+				w.t.Fatal(err)
+			}
+			if n > 0 {
+				left = append(left, "postgres "+table)
+			}
+		}
+	}
+	client := redis.NewClient(must(redis.ParseURL(w.config.RedisURL))(w.t))
+	defer func() { _ = client.Close() }()
+	keys := client.Scan(ctx, 0, w.config.RedisPrefix+"*", 1000).Iterator()
+	for keys.Next(ctx) {
+		dump := strings.ToLower(client.Dump(ctx, keys.Val()).Val() + keys.Val())
+		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(dump, strings.ToLower(v)) }) {
+			left = append(left, "redis "+keys.Val())
+		}
+	}
+	if err := keys.Err(); err != nil {
+		w.t.Fatal(err)
+	}
+	return left
+}
+
+// inFiles lists the files below a path that have values of the person.
+func (w writable) inFiles(path string) (left []string) {
+	w.t.Helper()
+	err := filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(bytes.ToLower(content), []byte("quillfeather")) {
+			left = append(left, path)
+		}
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		w.t.Fatal(err)
+	}
+	return left
+}
+
+// A value of several records erases none of them unasked.
+func TestSuppressSeveral(t *testing.T) {
+	t.Parallel()
+	w := startWritable(t)
+	w.load(map[string]string{"contacts": adaLine(ada, "") + "\n" + adaLine("20000000-0000-4000-8000-00000000ada2", "")})
+	out, said := w.suppress(2, "add", "--email", adaEmail)
+	if strings.Count(out, "of contacts") != 2 || !strings.Contains(said, "--all") {
+		t.Errorf("%s%s", out, said)
+	}
+	if out, _ = w.suppress(0, "list"); strings.Contains(out, "email") {
+		t.Errorf("list: %s", out)
+	}
+	out, _ = w.suppress(0, "add", "--phone", adaPhone, "--all")
+	if !strings.Contains(out, "records erased: 2") {
+		t.Errorf("%s", out)
+	}
+	for _, bad := range []struct {
+		status int
+		args   []string
+	}{
+		{2, []string{"add"}}, {2, []string{"add", "--name", adaName}}, {2, []string{"add", "--id", ada, "--email", adaEmail}},
+		{1, []string{"add", "--email", "x"}}, {1, []string{"add", "--dataset", "accounts", "--email", adaEmail}}, {1, []string{"remove", firm}},
+	} {
+		if _, said := w.suppress(bad.status, bad.args...); strings.Contains(said, "Quill") {
+			t.Errorf("%v: %s", bad, said)
+		}
+	}
+}

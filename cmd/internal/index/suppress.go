@@ -1,0 +1,422 @@
+package index
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/cmd/internal/cli"
+	"atlas/indexer/eraser"
+	"atlas/indexer/erasure"
+	"atlas/indexer/generation"
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// Suppress is `atlas suppress`.
+type Suppress struct {
+	Add    suppressAdd    `cmd:"" help:"Erase a person, a firm or a project, and keep it out of all later loads."`
+	List   suppressList   `cmd:"" help:"List what is suppressed. It has no values, only digests."`
+	Remove suppressRemove `cmd:"" help:"Allow loading again. What was erased does not come back by itself."`
+	Export suppressExport `cmd:"" help:"Write the list, to be kept apart from backups."`
+	Import suppressImport `cmd:"" help:"Add an exported list, and erase what it has: after a backup was restored, before servers start."`
+}
+
+// whom are the options that say who is meant.
+type whom struct {
+	Dataset query.Dataset `default:"contacts" enum:"contacts,accounts,projects" help:"Dataset of the record: contacts, accounts or projects (default: contacts)."`
+	ID      string        `name:"id" placeholder:"ID" help:"Id of the record."`
+	Email   string        `placeholder:"ADDRESS" help:"E-mail address of the person; -: read it from the standard input."`
+	Phone   string        `placeholder:"NUMBER" help:"Phone number of the person; -: read it from the standard input."`
+	Name    string        `placeholder:"NAME" help:"Name of the person, together with --firm; -: read it from the standard input."`
+	Firm    string        `placeholder:"NAME" help:"Name of the person's firm as the records have it."`
+}
+
+// value returns the one value that is given.
+func (w whom) value() (kind erasure.Kind, v erasure.Values, err error) {
+	given := 0
+	for _, one := range []struct {
+		kind erasure.Kind
+		from string
+		to   *string
+	}{{erasure.ID, w.ID, &v.ID}, {erasure.Email, w.Email, &v.Email}, {erasure.Phone, w.Phone, &v.Phone}, {erasure.NameFirm, w.Name, &v.Name}} {
+		if one.from == "" {
+			continue
+		}
+		given++
+		kind, *one.to = one.kind, one.from
+		if one.from == "-" {
+			line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+			if err != nil && !errors.Is(err, io.EOF) {
+				return kind, v, err
+			}
+			*one.to = strings.TrimSpace(line)
+		}
+	}
+	v.Firm = w.Firm
+	switch {
+	case given != 1:
+		return kind, v, cli.ConfigError{"give one of --id, --email, --phone, --name"}
+	case (w.Firm != "") != (w.Name != ""):
+		return kind, v, cli.ConfigError{"--name and --firm go together: a name alone is of many people"}
+	}
+	return kind, v, nil
+}
+
+// suppressConfig are the options of commands that erase.
+type suppressConfig struct {
+	generationsConfig
+	waitConfig
+	retryConfig
+	cli.Output
+
+	Folder []string `sep:"none" type:"existingdir" placeholder:"DIR" help:"Folder with dead letters or work folders of loads and deltas, beside those of this user; may be given several times."`
+}
+
+func (c *suppressConfig) Check(f *cli.Problems) {
+	c.generationsConfig.Check(f)
+	c.waitConfig.Check(f)
+	c.retryConfig.Check(f)
+}
+
+// with runs work with an eraser that waits for loads and deltas.
+func (c *suppressConfig) with(ctx context.Context, s *cli.Streams, work func(*eraser.Eraser, writer) error) error {
+	var f cli.Problems
+	c.Check(&f)
+	if err := f.Err(); err != nil {
+		return err
+	}
+	w, err := c.writer(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	w.eraser.Lease, w.eraser.Retry = c.lease(w.System, s.Err), c.retry()
+	w.eraser.Note = func(text string) { _, _ = fmt.Fprintln(s.Err, "note:", text) }
+	return cli.Explain(work(w.eraser, w))
+}
+
+// folders are those with dead letters.
+func (c *suppressConfig) folders() []string {
+	folders := c.Folder
+	if cache, err := os.UserCacheDir(); err == nil {
+		folders = append(folders, filepath.Join(cache, "atlas"))
+	}
+	return folders
+}
+
+// erased is what a command prints.
+type erased struct {
+	eraser.Outcome
+	DeadLetters int      `json:"dead_letters"`
+	Left        []string `json:"left"`
+}
+
+// finish erases what the list has, and prints what became of it.
+func (c *suppressConfig) finish(ctx context.Context, s *cli.Streams, e *eraser.Eraser, values map[uuid.UUID]erasure.Values) error {
+	outcome, err := e.Finish(ctx, values)
+	if err != nil {
+		return fmt.Errorf("%w (the records are deleted, but not all that has something of them; the same command goes on)", err)
+	}
+	done := erased{Outcome: outcome, Left: []string{}}
+	for _, folder := range c.folders() {
+		n, left, err := e.CleanFolder(ctx, folder)
+		if err != nil {
+			return err
+		}
+		done.DeadLetters += n
+		for _, path := range left {
+			if !strings.Contains(path, filepath.Join("suppress", c.installation())) {
+				done.Left = append(done.Left, path)
+			}
+		}
+	}
+	if c.JSON {
+		return cli.PrintJSON(s.Out, done)
+	}
+	for _, d := range erasure.Datasets() {
+		for _, id := range outcome.Records[d] {
+			_, _ = fmt.Fprintf(s.Out, "erased %s of %s\n", id, d)
+		}
+	}
+	for _, path := range done.Left {
+		_, _ = fmt.Fprintf(
+			s.Err,
+			"note: a load or delta in %s is not finished, and its files can have the record: finish it, or drop it with --restart or --abandon\n",
+			path,
+		)
+	}
+	_, err = fmt.Fprintf(
+		s.Out,
+		"records erased: %d, in %d generations; of workspaces: %d overlays, %d memberships, %d kept answers; dead letters: %d\n",
+		outcome.Records.Len(),
+		len(outcome.Generations),
+		outcome.Overlays,
+		outcome.Memberships,
+		outcome.Answers,
+		done.DeadLetters,
+	)
+	return err
+}
+
+// who names who runs a command, unless it says.
+func who(by string) string {
+	if by != "" {
+		return by
+	}
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return name + "@" + generation.Host()
+}
+
+type suppressAdd struct {
+	suppressConfig
+	whom
+
+	Reason string `placeholder:"TEXT" help:"Why, for the list, at most 500 characters; no value of the person."`
+	By     string `placeholder:"TEXT" help:"Who asked for it, for the list; default: who runs the command."`
+	All    bool   `help:"Erase all records that the value is of, though they are several."`
+	DryRun bool   `help:"List the ids of the records that would be erased, and erase nothing."`
+}
+
+// Help is shown below the options.
+func (suppressAdd) Help() string {
+	return `The records are deleted from every generation, workspaces lose what they have of them, and loads and deltas leave them out from then on, counted as suppressed. Of the value only a keyed digest is kept. Killed half-way, the same command ends it. While a load is at work the records are deleted at once, and the rest when it has ended (--wait).
+
+Status: 0 erased, 1 not finished (the same command goes on), 2 arguments or configuration make no sense, or the value is of several records and --all is missing.`
+}
+
+// Run erases.
+func (c *suppressAdd) Run(ctx context.Context, s *cli.Streams) error {
+	kind, v, err := c.value()
+	if err != nil {
+		return err
+	}
+	if len([]rune(c.Reason)) > 500 || len([]rune(c.By)) > 200 {
+		return cli.ConfigError{"--reason has at most 500 characters, --by 200"}
+	}
+	return c.with(ctx, s, func(e *eraser.Eraser, _ writer) error {
+		found, err := e.Find(ctx, c.Dataset, kind, v)
+		if err != nil {
+			return err
+		}
+		if c.DryRun || found.Len() > 1 && !c.All {
+			return c.show(s, found)
+		}
+		_, values, err := e.Add(ctx, c.Dataset, kind, v, c.Reason, who(c.By))
+		if err != nil {
+			return err
+		}
+		return c.finish(ctx, s, e, values)
+	})
+}
+
+// show lists who is hit.
+func (c *suppressAdd) show(s *cli.Streams, found eraser.Records) error {
+	if c.JSON {
+		if err := cli.PrintJSON(s.Out, map[string]any{"records": found}); err != nil {
+			return err
+		}
+	} else {
+		for d, ids := range found {
+			for _, id := range ids {
+				_, _ = fmt.Fprintf(s.Out, "%s of %s\n", id, d)
+			}
+		}
+	}
+	if c.DryRun {
+		_, err := fmt.Fprintf(s.Err, "records that would be erased: %d\n", found.Len())
+		return err
+	}
+	return cli.ConfigError{fmt.Sprintf("this is of %d records: --all erases all of them, --id one", found.Len())}
+}
+
+type suppressList struct {
+	suppressConfig
+	Removed bool `help:"Also those that were removed."`
+}
+
+// Run lists the suppressions.
+func (c *suppressList) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, s, func(_ *eraser.Eraser, w writer) error {
+		list, err := w.Suppressions(ctx)
+		if err != nil {
+			return err
+		}
+		shown := []suppression{}
+		var rows [][]string
+		for _, e := range list {
+			if e.Removed != nil && !c.Removed {
+				continue
+			}
+			shown = append(shown, suppressionOf(e))
+			state := "erased"
+			switch {
+			case e.Removed != nil:
+				state = "removed"
+			case e.Applied == nil:
+				state = "not finished"
+			}
+			rows = append(rows, []string{
+				e.ID.String(), string(e.Dataset), string(e.Kind), e.Added.UTC().Format(time.RFC3339), state, e.By, e.Reason,
+			})
+		}
+		return c.Print(s.Out, shown, "ID DATASET KIND ADDED STATE BY REASON", rows)
+	})
+}
+
+type suppressRemove struct {
+	suppressConfig
+	Suppression uuid.UUID `arg:"" help:"Id of the suppression, as suppress list has it."`
+	By          string    `placeholder:"TEXT" help:"Who asked for it; default: who runs the command."`
+}
+
+// Run removes a suppression.
+func (c *suppressRemove) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, s, func(_ *eraser.Eraser, w writer) error {
+		if err := w.RemoveSuppression(ctx, c.Suppression, who(c.By)); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(
+			s.Out,
+			"removed: the next load or delta that has the record brings it back, unless another suppression is of it",
+		)
+		return err
+	})
+}
+
+// suppression is an entry of an exported list.
+type suppression struct {
+	ID            uuid.UUID     `json:"id"`
+	Dataset       query.Dataset `json:"dataset"`
+	Kind          erasure.Kind  `json:"kind"`
+	Normalization int           `json:"normalization"`
+	Key           int           `json:"key"`
+	Digest        string        `json:"digest"`
+	Reason        string        `json:"reason"`
+	By            string        `json:"by"`
+	Added         time.Time     `json:"added_at"`
+	Applied       *time.Time    `json:"erased_at,omitempty"`
+	Removed       *time.Time    `json:"removed_at,omitempty"`
+}
+
+func suppressionOf(e erasure.Suppression) suppression {
+	return suppression{
+		e.ID, e.Dataset, e.Kind, e.Normalization, e.Key, hex.EncodeToString(e.Digest[:]), e.Reason, e.By, e.Added.UTC(), e.Applied, e.Removed,
+	}
+}
+
+type suppressExport struct {
+	suppressConfig
+	File string `arg:"" optional:"" type:"path" help:"File to write; default: the standard output."`
+}
+
+// Run writes the list, one entry a line.
+func (c *suppressExport) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, s, func(_ *eraser.Eraser, w writer) error {
+		list, err := w.Suppressions(ctx)
+		if err != nil {
+			return err
+		}
+		var text strings.Builder
+		for _, e := range list {
+			line, err := json.Marshal(suppressionOf(e))
+			if err != nil {
+				return err
+			}
+			text.Write(append(line, '\n'))
+		}
+		if c.File == "" {
+			_, err := io.WriteString(s.Out, text.String())
+			return err
+		}
+		if err := os.WriteFile(c.File, []byte(text.String()), 0o600); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.Err, "suppressions written: %d\n", len(list))
+		return err
+	})
+}
+
+type suppressImport struct {
+	suppressConfig
+	File string `arg:"" type:"existingfile" help:"File that suppress export wrote."`
+}
+
+// Run adds the list and erases what it has.
+func (c *suppressImport) Run(ctx context.Context, s *cli.Streams) error {
+	content, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, s, func(e *eraser.Eraser, w writer) error {
+		list, err := readSuppressions(content)
+		if err != nil {
+			return err
+		}
+		if _, err := erasure.NewSet(e.Keys, list); err != nil { // a key is missing
+			return err
+		}
+		added, err := w.AddSuppressions(ctx, list, nil)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(s.Err, "suppressions added: %d of %d\n", added, len(list))
+		return c.finish(ctx, s, e, nil)
+	})
+}
+
+func readSuppressions(content []byte) (list []erasure.Suppression, err error) {
+	for i, line := range strings.Split(strings.TrimSpace(string(content)), "\n") {
+		if line == "" {
+			continue
+		}
+		var of suppression
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.DisallowUnknownFields()
+		e := erasure.Suppression{}
+		if err = decoder.Decode(&of); err == nil {
+			e = erasure.Suppression{
+				ID: of.ID, Dataset: of.Dataset, Kind: of.Kind, Normalization: of.Normalization, Key: of.Key, Reason: of.Reason, By: of.By,
+				Added: of.Added, Removed: of.Removed,
+			}
+			var digest []byte
+			if digest, err = hex.DecodeString(of.Digest); err == nil && len(digest) != len(e.Digest) {
+				err = errors.New("the digest must have 32 bytes")
+			}
+			copy(e.Digest[:], digest)
+		}
+		if err == nil && (e.ID == uuid.Nil || e.Key < 1 || !known(e)) {
+			err = errors.New("id, dataset, kind or key is missing or wrong")
+		}
+		if err != nil {
+			return nil, fault.New(fault.BadRequest, "line %d is not one of atlas suppress export: %v", i+1, err)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+func known(e erasure.Suppression) bool {
+	for _, d := range erasure.Datasets() {
+		for _, k := range erasure.Kinds() {
+			if e.Dataset == d && e.Kind == k {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,108 @@
+package delta
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"atlas/indexer"
+	"atlas/indexer/erasure"
+	"atlas/indexer/generation"
+	"atlas/search/query"
+)
+
+// Suppressions say which records stay out. *eraser.Eraser implements it.
+type Suppressions interface {
+	// Current returns the list as it is now, nil if nothing is suppressed.
+	Current(ctx context.Context) (*erasure.Set, error)
+}
+
+// Erase deletes records.
+type Erase struct {
+	// Generation is where; "" is the served one. Another one has no feed and no listener.
+	Generation string
+	Records    map[query.Dataset][]uuid.UUID
+	// Related are records whose documents have something of theirs: an attempt that was
+	// interrupted may have deleted what says so.
+	Related map[query.Dataset][]uuid.UUID
+}
+
+// eraseMark is what the names of deltas that erase begin with.
+const eraseMark = "erase-"
+
+func (a *apply) suppressions(ctx context.Context) (set *erasure.Set, err error) {
+	if a.Suppressions == nil {
+		return nil, nil
+	}
+	err = a.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		set, err = a.Suppressions.Current(ctx)
+		return err
+	})
+	return set, err
+}
+
+// suppress makes the entry one of a record that stays out, if it is of one. A record that
+// became a suppressed one is that one.
+func (e *entry) suppress(d query.Dataset, set *erasure.Set) {
+	if e.suppressed || set.Empty(d) {
+		return
+	}
+	values := erasure.Values{ID: e.id.String()}
+	if !e.deleted {
+		values = indexer.ValuesOf(e.record)
+	}
+	if !set.Has(d, values) && !(e.merged() && set.Has(d, erasure.Values{ID: e.into.String()})) {
+		return
+	}
+	if !e.deleted {
+		e.updated = e.record.Millis("updated_at")
+	}
+	e.deleted, e.suppressed, e.into = true, true, recordID{}
+}
+
+// erase adds the records of Options.Erase to the lists.
+func (r *reading) erase() error {
+	if r.Erase == nil {
+		return nil
+	}
+	for d, ids := range r.Erase.Records {
+		for _, id := range ids {
+			e := entry{id: recordID(id), deleted: true, suppressed: true, updated: noTime.UnixMilli()}
+			r.state.count(d).Lines++
+			r.key = e.sortKey(r.key, r.started)
+			r.payload = e.append(r.payload[:0])
+			if err := r.writers[d].Add(r.key, r.payload); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// nameOf is the name of the file of an entry in reports.
+func (a *apply) nameOf(e entry) string {
+	if e.file >= len(a.names) { // of Options.Erase
+		return ""
+	}
+	return a.names[e.file]
+}
+
+// markRelated marks the documents that have something of records that are erased.
+func (a *apply) markRelated() {
+	if a.Erase == nil {
+		return
+	}
+	for d, ids := range a.Erase.Related {
+		for _, id := range ids {
+			a.dirty[d].add(recordID(id))
+		}
+	}
+}
+
+// writesTo reports whether an index is of the generation that is written to.
+func (a *apply) writesTo(in generation.Index) bool {
+	if a.Erase == nil || a.Erase.Generation == "" {
+		return in.Served
+	}
+	return a.Names.GenerationOf(string(in.Dataset), in.Name) == a.Erase.Generation
+}

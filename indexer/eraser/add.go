@@ -1,0 +1,86 @@
+package eraser
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/indexer/erasure"
+	"atlas/internal/elastic"
+	"atlas/search/query"
+)
+
+// Add adds a value to the list, and the ids of the records that it is of: an id stays
+// suppressed when the record gets another address. It returns those records and, for Finish,
+// the values. It erases nothing. Errors: fault.BadRequest.
+func (e *Eraser) Add(
+	ctx context.Context, d query.Dataset, kind erasure.Kind, v erasure.Values, reason, by string,
+) (Records, map[uuid.UUID]erasure.Values, error) {
+	s, err := e.Keys.New(d, kind, v)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := e.Current(ctx); err != nil { // a key is missing
+		return nil, nil, err
+	}
+	found, err := e.Find(ctx, d, kind, v)
+	if err != nil {
+		return nil, nil, err
+	}
+	if kind == erasure.ID { // workspaces can hold what no generation has
+		found.Add(d, uuid.MustParse(v.ID))
+	}
+	list, values := []erasure.Suppression{s}, map[uuid.UUID]erasure.Values{s.ID: v}
+	if kind != erasure.ID {
+		for _, id := range found[d] {
+			v := erasure.Values{ID: id.String()}
+			of, err := e.Keys.New(d, erasure.ID, v)
+			if err != nil {
+				return nil, nil, err
+			}
+			list = append(list, of)
+			values[of.ID] = v
+		}
+	}
+	now := time.Now
+	if e.Now != nil {
+		now = e.Now
+	}
+	for i := range list {
+		list[i].Reason, list[i].By, list[i].Added = reason, by, now()
+	}
+	_, err = e.Store.AddSuppressions(ctx, list, found)
+	return found, values, err
+}
+
+// mentionsAtOnce bounds what Mentions lists.
+const mentionsAtOnce = 1_000
+
+// Mentions lists the documents of an index that have a text somewhere, as a phrase or as a whole
+// value: in their record, or in what is only searched. At most 1,000.
+func (e *Eraser) Mentions(ctx context.Context, index, text string) (ids []string, err error) {
+	folded := query.Fold(text)
+	nested := func(path string) map[string]any {
+		return map[string]any{"nested": map[string]any{
+			"path": path, "ignore_unmapped": true, "query": map[string]any{"multi_match": map[string]any{
+				"query": folded, "type": "phrase", "fields": []string{path + ".text.*", path + ".exact.*"}, "lenient": true,
+			}},
+		}}
+	}
+	clauses := []any{
+		map[string]any{"multi_match": map[string]any{
+			"query": folded, "type": "phrase", "fields": []string{"ix.text.*", "ix.exact.*", "held.*"}, "lenient": true,
+		}},
+	}
+	for _, rel := range query.Relations {
+		clauses = append(clauses, nested("ix."+string(rel.Child)))
+	}
+	hits, err := elastic.Hits[any](ctx, e.Elastic, index, map[string]any{
+		"query": map[string]any{"bool": map[string]any{"should": clauses}}, "size": mentionsAtOnce, "_source": false,
+	})
+	for _, hit := range hits {
+		ids = append(ids, hit.ID)
+	}
+	return ids, err
+}

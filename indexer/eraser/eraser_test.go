@@ -1,0 +1,485 @@
+package eraser_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/indexer"
+	"atlas/indexer/delta"
+	"atlas/indexer/eraser"
+	"atlas/indexer/erasure"
+	"atlas/indexer/feed"
+	"atlas/indexer/generation"
+	"atlas/internal/devstack/backends"
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search"
+	"atlas/search/changes"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace/postgres"
+	"atlas/workspace/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) { backends.Main(m) }
+
+// The person of the tests.
+const (
+	adaName  = "Adalgisa Quillfeather"
+	adaEmail = "adalgisa@quillfeather.example"
+)
+
+type world struct {
+	*eraser.Eraser
+	system *postgres.System
+	admin  *pgx.Conn
+	feed   *feed.Feed
+	now    time.Time
+}
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	databases := pgtest.New(t)
+	system := databases.OpenSystem(t, postgres.Options{MaxConns: 4})
+	admin, err := pgx.Connect(t.Context(), databases.Admin)
+	fatal(t, err)
+	t.Cleanup(func() { _ = admin.Close(context.Background()) })
+	w := &world{system: system, admin: admin, now: time.Now().Add(-time.Hour).Truncate(time.Second)}
+	keys, err := erasure.ParseKeys("1:" + strings.Repeat("k", 32))
+	fatal(t, err)
+	es := searchtest.NewClient(t, backends.Elasticsearch(t))
+	names := mappings.Names{Prefix: "erase-" + strings.ToLower(rand.Text())[:12] + "-"}
+	live := func(n mappings.Names) delta.Live {
+		return &search.Engine{Elastic: es, Names: n, Timeout: 30 * time.Second}
+	}
+	retry := elastic.Retry{For: 30 * time.Second, First: time.Millisecond, Max: 50 * time.Millisecond}
+	w.feed = &feed.Feed{Store: system, Elastic: es, Names: names, Live: live(names).(feed.Live), Retry: retry}
+	w.Eraser = &eraser.Eraser{
+		Store: system, Keys: keys, Elastic: es, Names: names, Lease: system, Feed: w.feed, Live: live, WorkDir: t.TempDir(), Retry: retry,
+		Note: func(text string) { t.Log("note:", text) },
+	}
+	t.Cleanup(func() { searchtest.DeleteIndices(t, es, names.Prefix+"*") })
+	return w
+}
+
+func id(dataset, n int) string { return fmt.Sprintf("%x%07x-0000-4000-8000-%012x", dataset, n, n) }
+
+func account(n int) string { return id(1, n) }
+func contact(n int) string { return id(2, n) }
+func project(n int) string { return id(3, n) }
+
+// files are a firm with two persons, of whom the first is the person of the tests, and a project
+// of theirs.
+func files(more ...string) map[query.Dataset]string {
+	return map[query.Dataset]string{
+		query.Accounts: `{"id":"` + account(1) + `","name":"Firm"}` + "\n",
+		query.Contacts: `{"id":"` + contact(
+			1,
+		) + `","name":"` + adaName + `","email":"Adalgisa@Quillfeather.example","account_id":"` + account(
+			1,
+		) + `"}` + "\n" +
+			`{"id":"` + contact(
+			2,
+		) + `","name":"Bob","email":"bob@firm.example","account_id":"` + account(
+			1,
+		) + `"}` + "\n" + strings.Join(
+			more,
+			"\n",
+		) + "\n",
+		query.Projects: `{"id":"` + project(
+			1,
+		) + `","name":"House","account_ids":["` + account(
+			1,
+		) + `"],"contact_ids":["` + contact(
+			1,
+		) + `","` + contact(
+			2,
+		) + `"]}` + "\n",
+		query.Signals: "",
+	}
+}
+
+func (w *world) loadOptions(t *testing.T, files map[query.Dataset]string) indexer.Options {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range query.Datasets {
+		fatal(t, os.WriteFile(filepath.Join(dir, string(d)+".ndjson"), []byte(files[d]), 0o600))
+	}
+	w.now = w.now.Add(time.Minute)
+	now := w.now
+	return indexer.Options{
+		Dir: dir, Elastic: w.Elastic, Names: w.Names, TempDir: t.TempDir(), Retry: w.Retry, Lease: w.system, Feed: w.feed,
+		Suppressions: w.Eraser, Now: func() time.Time { return now },
+	}
+}
+
+func (w *world) load(t *testing.T, files map[query.Dataset]string) indexer.Report {
+	t.Helper()
+	report, err := indexer.Load(t.Context(), w.loadOptions(t, files))
+	fatal(t, err)
+	if !report.Switched {
+		t.Error("not switched")
+	}
+	return report
+}
+
+func (w *world) apply(t *testing.T, d query.Dataset, lines ...string) delta.DatasetReport {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "delta.ndjson")
+	fatal(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	report, err := delta.Apply(t.Context(), delta.Options{
+		Files: []delta.File{{Dataset: d, Path: path}}, Elastic: w.Elastic, Names: w.Names, Live: w.Live(w.Names), Tombstones: w.system,
+		Lease: w.system, Feed: w.feed, Suppressions: w.Eraser, WorkDir: t.TempDir(), Retry: w.Retry,
+	})
+	fatal(t, err)
+	for _, of := range report.Datasets {
+		if of.Dataset == d {
+			return of
+		}
+	}
+	t.Fatalf("no report of %s", d)
+	panic("unreachable")
+}
+
+// suppress adds a suppression as the command does, and finishes it.
+func (w *world) suppress(t *testing.T, kind erasure.Kind, v erasure.Values) eraser.Outcome {
+	t.Helper()
+	o, err := w.Finish(t.Context(), w.list(t, query.Contacts, kind, v))
+	fatal(t, err)
+	return o
+}
+
+// list adds to the list only.
+func (w *world) list(t *testing.T, d query.Dataset, kind erasure.Kind, v erasure.Values) map[uuid.UUID]erasure.Values {
+	t.Helper()
+	_, values, err := w.Add(t.Context(), d, kind, v, "asked", "test")
+	fatal(t, err)
+	return values
+}
+
+// wantGone fails unless nothing of the person is in any generation.
+func (w *world) wantGone(t *testing.T, when string) {
+	t.Helper()
+	all, err := generation.List(t.Context(), w.Elastic, w.Names)
+	fatal(t, err)
+	for _, g := range all {
+		if g.State == generation.Unfinished {
+			continue
+		}
+		if left := w.texts(t, g.Name, adaName, adaEmail, "Quillfeather"); len(left) > 0 {
+			t.Errorf("%s: in the generation %s (%s): %v", when, g.Name, g.State, left)
+		}
+		for d, field := range map[query.Dataset]string{query.Accounts: "contacts_count"} {
+			names := w.Names
+			names.At = g.Name
+			found, err := w.Live(names).Lookup(t.Context(), d, []string{account(1)})
+			fatal(t, err)
+			var public map[string]any
+			fatal(t, json.Unmarshal(found[account(1)], &public))
+			if public[field] != float64(1) {
+				t.Errorf("%s: in the generation %s the firm has %s %v", when, g.Name, field, public[field])
+			}
+		}
+	}
+}
+
+// texts lists the documents of a generation that have one of the texts somewhere, among what
+// is only searched too.
+func (w *world) texts(t *testing.T, generation string, texts ...string) (found []string) {
+	t.Helper()
+	for _, d := range query.Datasets {
+		for _, text := range texts {
+			left, err := w.Mentions(t.Context(), w.Names.Generation(string(d), generation), text)
+			fatal(t, err)
+			for _, id := range left {
+				found = append(found, string(d)+" "+id)
+			}
+		}
+	}
+	return found
+}
+
+// ops are the last operations of the feed on the person.
+func (w *world) ops(t *testing.T) (ops []changes.Op) {
+	t.Helper()
+	rows, err := w.admin.Query(
+		t.Context(),
+		`SELECT op FROM data_changes, data_feed WHERE record_id = $1 AND seq <= head ORDER BY seq`,
+		contact(1),
+	)
+	fatal(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var op string
+		fatal(t, rows.Scan(&op))
+		ops = append(ops, changes.Op(op))
+	}
+	return ops
+}
+
+func TestErasedFromEveryGeneration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.load(t, files())
+	w.load(t, files())
+	left := w.texts(t, first.Generation, adaName)
+	if !slices.Contains(left, "contacts "+contact(1)) || !slices.Contains(left, "accounts "+account(1)) {
+		t.Fatalf("before: %v", left)
+	}
+	o := w.suppress(t, erasure.Email, erasure.Values{Email: adaEmail})
+	if got := o.Records[query.Contacts]; len(got) != 1 || got[0].String() != contact(1) || len(o.Generations) != 2 {
+		t.Errorf("%+v", o)
+	}
+	w.wantGone(t, "after add")
+	if ops := w.ops(t); len(ops) == 0 || ops[len(ops)-1] != changes.Delete {
+		t.Errorf("the feed tells %v", ops)
+	}
+
+	// Neither a load nor a delta brings the person back, under another id or address either.
+	again := files(
+		`{"id":"`+contact(7)+`","name":"`+adaName+`","email":" ADALGISA@quillfeather.example","account_id":"`+account(1)+`"}`,
+		`{"id":"`+contact(8)+`","name":"`+adaName+`","merged_into":"`+contact(1)+`"}`,
+		`{"id":"`+contact(9)+`","email":"`+adaEmail+`","wrong":"key"}`,
+	)
+	report := w.load(t, again)
+	i := slices.IndexFunc(report.Datasets, func(d indexer.DatasetReport) bool { return d.Dataset == query.Contacts })
+	if got := report.Datasets[i]; got.Suppressed != 4 || got.Documents != 1 || got.Rejected != 0 || got.Lines != 5 ||
+		report.DeadLetters != "" {
+		t.Errorf("%+v, dead letters %q", got, report.DeadLetters)
+	}
+	w.wantGone(t, "after a load")
+	got := w.apply(t, query.Contacts,
+		`{"id":"`+contact(1)+`","name":"`+adaName+`","email":"other@firm.example","account_id":"`+account(1)+`"}`,
+		`{"id":"`+contact(7)+`","name":"`+adaName+`","email":"`+adaEmail+`","account_id":"`+account(1)+`"}`,
+		`{"id":"`+contact(2)+`","merged_into":"`+contact(1)+`"}`,
+		`{"id":"`+contact(2)+`","name":"Bob B","email":"bob@firm.example","account_id":"`+account(1)+`"}`,
+		`{"id":"`+contact(9)+`","email":"`+adaEmail+`","wrong":"key"}`,
+	)
+	if got.Suppressed != 3 || got.Created+got.Rejected != 0 || got.Updated != 1 || got.Replaced != 1 {
+		t.Errorf("%+v", got.Counts)
+	}
+	w.wantGone(t, "after a delta")
+
+	// An account that gets the address of the person is the person.
+	if got := w.apply(t, query.Contacts, `{"id":"`+contact(3)+`","name":"C","email":"c@firm.example"}`); got.Created != 1 {
+		t.Errorf("%+v", got.Counts)
+	}
+	if got := w.apply(t, query.Contacts, `{"id":"`+contact(3)+`","name":"C","email":"`+adaEmail+`"}`); got.Suppressed != 1 {
+		t.Errorf("%+v", got.Counts)
+	}
+	if found, err := w.Live(w.Names).Lookup(t.Context(), query.Contacts, []string{contact(3)}); err != nil || len(found) > 0 {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// Loading is allowed again, no more.
+func TestRemovedSuppression(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.load(t, files())
+	w.suppress(t, erasure.ID, erasure.Values{ID: contact(1)})
+	w.wantGone(t, "after add")
+	list, err := w.system.Suppressions(t.Context())
+	fatal(t, err)
+	fatal(t, w.system.RemoveSuppression(t.Context(), list[0].ID, "test"))
+	w.wantGone(t, "after remove")
+	w.load(t, files())
+	if found, err := w.Live(w.Names).Lookup(t.Context(), query.Contacts, []string{contact(1)}); err != nil || len(found) != 1 {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// What was suppressed while a load or a delta was at work, or in a generation that was not
+// searched, does not come with it.
+func TestErasedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.load(t, files())
+	// The load has read all lines when the person is suppressed.
+	o := w.loadOptions(t, files())
+	done := make(chan error, 1)
+	once := false
+	o.Progress = func(p indexer.Progress) {
+		if p.Phase == indexer.Indexing && !once {
+			once = true
+			values := w.list(t, query.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
+			go func() {
+				_, err := w.Finish(context.WithoutCancel(t.Context()), values)
+				done <- err
+			}()
+		}
+	}
+	report, err := indexer.Load(t.Context(), o)
+	fatal(t, err)
+	if !once {
+		t.Fatal("no progress was told")
+	}
+	if err := <-done; err != nil { // the load had the lease
+		if _, held := err.(*postgres.LeaseHeldError); !held {
+			t.Fatal(err)
+		}
+		if _, err := w.Finish(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !report.Switched {
+		t.Error("not switched")
+	}
+	w.wantGone(t, "after the load")
+	if ops := w.ops(t); len(ops) == 0 || ops[len(ops)-1] != changes.Delete {
+		t.Errorf("the feed tells %v", ops)
+	}
+}
+
+// A generation that was not searched yet, such as one of a restored Elasticsearch, is
+// searched before a rollback goes to it.
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.load(t, files())
+	w.load(t, files())
+	w.list(t, query.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
+	list, err := w.system.Suppressions(t.Context())
+	fatal(t, err)
+	// As after an import: nobody knows the values, nor that anything is to be erased.
+	_, err = w.admin.Exec(t.Context(), `DELETE FROM suppressed_records`)
+	fatal(t, err)
+	rolled, err := generation.Rollback(t.Context(), generation.Options{
+		Elastic: w.Elastic, Names: w.Names, Lease: w.system, Feed: w.feed, Retry: w.Retry,
+		Purge: func(ctx context.Context, name string) error {
+			_, err := w.Purge(ctx, name, 0)
+			return err
+		},
+	}, "")
+	fatal(t, err)
+	if left := w.texts(t, rolled.To, adaName, adaEmail); len(left) > 0 {
+		t.Errorf("after the rollback %v", left)
+	}
+	_, err = w.Finish(t.Context(), nil)
+	fatal(t, err)
+	w.wantGone(t, "after finish")
+	list, err = w.system.Suppressions(t.Context())
+	fatal(t, err)
+	for _, s := range list {
+		if s.Applied == nil {
+			t.Errorf("%+v is not applied", s)
+		}
+	}
+}
+
+// Without its key a list stops loads: they would bring everybody back.
+func TestListWithoutItsKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.load(t, files())
+	w.suppress(t, erasure.ID, erasure.Values{ID: contact(1)})
+	w.Eraser = &eraser.Eraser{Store: w.system, Elastic: w.Elastic, Names: w.Names, Live: w.Live, Retry: w.Retry}
+	if _, err := indexer.Load(t.Context(), w.loadOptions(t, files())); err == nil ||
+		!strings.Contains(err.Error(), "ATLAS_SUPPRESSION_KEY") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A call that was killed at any place is finished by the next one.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	for step := 1; ; step++ {
+		w := newWorld(t)
+		w.load(t, files())
+		w.load(t, files())
+		values := w.list(t, query.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
+		ctx, kill := context.WithCancelCause(t.Context())
+		store := &killing{Store: w.system, left: step, kill: func() { kill(context.Canceled) }}
+		w.Store = store
+		_, err := w.Finish(ctx, values)
+		killed := store.left <= 0
+		if killed == (err == nil) {
+			t.Fatalf("step %d: %v", step, err)
+		}
+		w.Store = w.system
+		if killed {
+			_, err := w.Finish(t.Context(), nil) // another process, which does not know the values
+			fatal(t, err)
+		}
+		w.wantGone(t, fmt.Sprintf("killed at step %d", step))
+		if ops := w.ops(t); len(ops) == 0 || ops[len(ops)-1] != changes.Delete {
+			t.Errorf("step %d: the feed tells %v", step, ops)
+		}
+		if work, err := w.system.SuppressedRecords(t.Context()); err != nil || len(work) > 0 {
+			t.Errorf("step %d: %v stay, %v", step, work, err)
+		}
+		kill(nil)
+		if !killed {
+			break
+		}
+		if testing.Short() {
+			step += 3
+		}
+	}
+}
+
+// killing kills the process at one of its calls of Postgres.
+type killing struct {
+	eraser.Store
+	left int
+	kill func()
+}
+
+func (k *killing) step() {
+	if k.left--; k.left == 0 {
+		k.kill()
+	}
+}
+
+func (k *killing) Suppressions(ctx context.Context) ([]erasure.Suppression, error) {
+	k.step()
+	return k.Store.Suppressions(ctx)
+}
+
+func (k *killing) SuppressedRecords(ctx context.Context) ([]erasure.Record, error) {
+	k.step()
+	return k.Store.SuppressedRecords(ctx)
+}
+
+func (k *killing) NoteSuppressedRecord(ctx context.Context, r erasure.Record) error {
+	k.step()
+	return k.Store.NoteSuppressedRecord(ctx, r)
+}
+
+func (k *killing) NoteSuppressedIn(ctx context.Context, g string, through int64) error {
+	k.step()
+	return k.Store.NoteSuppressedIn(ctx, g, through)
+}
+
+func (k *killing) EraseRecord(ctx context.Context, d query.Dataset, id uuid.UUID) (erasure.Erased, error) {
+	k.step()
+	return k.Store.EraseRecord(ctx, d, id)
+}
+
+func (k *killing) NoteDeleted(ctx context.Context, d query.Dataset, gone map[string]time.Time) error {
+	k.step()
+	return k.Store.NoteDeleted(ctx, d, gone)
+}
+
+func (k *killing) EndSuppressions(ctx context.Context, through int64, r []erasure.Record) error {
+	k.step()
+	return k.Store.EndSuppressions(ctx, through, r)
+}

@@ -1,0 +1,281 @@
+package eraser
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
+	"github.com/google/uuid"
+
+	"atlas/indexer/erasure"
+	"atlas/indexer/generation"
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/search"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// maxFound bounds what Find returns of a generation.
+const maxFound = 1_000
+
+// Find returns the records that a value is of, in all complete generations. Error:
+// fault.BadRequest if there are too many.
+func (e *Eraser) Find(ctx context.Context, d query.Dataset, kind erasure.Kind, v erasure.Values) (Records, error) {
+	all, err := e.generations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := Records{}
+	for _, g := range all {
+		ids, err := e.find(ctx, g.Name, d, kind, v)
+		if err != nil {
+			return nil, err
+		}
+		found.Add(d, ids...)
+	}
+	return found, nil
+}
+
+// find returns the records of a generation that a value is of. The index finds candidates by
+// the texts that searches use; the normalization of the list decides.
+func (e *Eraser) find(ctx context.Context, name string, d query.Dataset, kind erasure.Kind, v erasure.Values) ([]uuid.UUID, error) {
+	wanted, err := e.Keys.New(d, kind, v)
+	if err != nil {
+		return nil, err
+	}
+	set, err := erasure.NewSet(e.Keys, []erasure.Suppression{wanted})
+	if err != nil {
+		return nil, err
+	}
+	index := e.Names.Generation(string(d), name)
+	if err := e.Retry.Do(ctx, func(ctx context.Context) error { return e.Elastic.Refresh(ctx, index) }); err != nil {
+		return nil, err
+	}
+	body := map[string]any{"query": condition(kind, v), "size": maxFound, "track_total_hits": false, "_source": members}
+	var hits []elastic.Hit[any]
+	err = e.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		hits, err = elastic.Hits[any](ctx, e.Elastic, index, body)
+		return err
+	})
+	if err != nil {
+		return nil, elastic.FaultOf(err)
+	}
+	if len(hits) == maxFound {
+		return nil, fault.New(fault.BadRequest, "this is of %d records or more: suppress them by id", maxFound)
+	}
+	var ids []uuid.UUID
+	for _, hit := range hits {
+		of, _ := erasure.Read(hit.Source)
+		id, err := uuid.Parse(of.ID)
+		if err == nil && set.Has(d, of) && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// members are what a record is known by.
+var members = []string{"id", "email", "phone", "name", "account_name"}
+
+// condition finds candidates.
+func condition(kind erasure.Kind, v erasure.Values) map[string]any {
+	switch kind {
+	case erasure.Email:
+		field, _ := query.FieldNamed(query.Contacts, "email")
+		return map[string]any{"term": map[string]any{search.Root.ExactPath(&field): query.ExactValue(field, v.Email)}}
+	case erasure.Phone:
+		return map[string]any{"term": map[string]any{document.IX + "." + document.Phone: query.Phone(v.Phone)}}
+	case erasure.NameFirm:
+		field, _ := query.FieldNamed(query.Contacts, "name")
+		return map[string]any{
+			"match": map[string]any{search.Root.TextPath(&field): map[string]any{"query": query.Fold(v.Name), "operator": "and"}},
+		}
+	default:
+		return map[string]any{"ids": map[string]any{"values": []string{v.ID}}}
+	}
+}
+
+// scan returns the suppressed records of a generation: it reads all of it.
+func (e *Eraser) scan(ctx context.Context, name string, set *erasure.Set) (Records, error) {
+	found := Records{}
+	for _, d := range erasure.Datasets() {
+		if set.Empty(d) {
+			continue
+		}
+		w := generation.Walk{Elastic: e.Elastic, Retry: e.Retry, Index: e.Names.Generation(string(d), name)}
+		if d == query.Contacts {
+			w.Members = members
+		}
+		if err := e.scanIndex(ctx, w, d, set, found); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func (e *Eraser) scanIndex(ctx context.Context, w generation.Walk, d query.Dataset, set *erasure.Set, found Records) error {
+	if err := e.Retry.Do(ctx, func(ctx context.Context) error { return e.Elastic.Refresh(ctx, w.Index) }); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	records := w.Start(ctx, uuid.Nil)
+	for r, more := records.Next(); more; r, more = records.Next() {
+		var v erasure.Values
+		if d == query.Contacts {
+			v, _ = erasure.Read(r.Source)
+		}
+		v.ID = r.ID.String()
+		if set.Has(d, v) {
+			found[d] = append(found[d], r.ID)
+		}
+	}
+	return records.Err()
+}
+
+// relations are the records whose documents have something of a record.
+type relations map[query.Dataset]map[uuid.UUID]Records
+
+func (r relations) all() Records {
+	all := Records{}
+	for _, of := range r {
+		for _, related := range of {
+			for d, ids := range related {
+				all.Add(d, ids...)
+			}
+		}
+	}
+	return all
+}
+
+// related returns the relations of those of the records that a generation has.
+func (e *Eraser) related(ctx context.Context, name string, records Records) (relations, error) {
+	all, live := relations{}, e.Live(e.at(name))
+	for d, ids := range records {
+		all[d] = map[uuid.UUID]Records{}
+		for some := range slices.Chunk(ids, 500) {
+			there, err := live.Lookup(ctx, d, texts(some))
+			if err != nil {
+				return nil, err
+			}
+			for text, public := range there {
+				record, err := document.FromPublic(d, public)
+				if err != nil {
+					return nil, fault.Wrap(err, fault.Internal, "the record %s of %s could not be read", text, d)
+				}
+				of := Records{}
+				for _, rel := range query.Relations {
+					if rel.Child == d {
+						of.Add(rel.Parent, parsed(record.Parents(rel))...)
+					}
+				}
+				if d == query.Accounts { // projects have the names of their firms
+					err := live.ProjectsOf(ctx, []string{text}, func(ids []string) error {
+						of.Add(query.Projects, parsed(ids)...)
+						return nil
+					})
+					if err != nil {
+						return nil, err
+					}
+				}
+				all[d][uuid.MustParse(text)] = of
+			}
+		}
+	}
+	return all, nil
+}
+
+// noteRelated stores the relations of the records that are to be erased, before anything of
+// them is deleted.
+func (e *Eraser) noteRelated(ctx context.Context, all []generation.Generation) error {
+	work, err := e.Store.SuppressedRecords(ctx)
+	if err != nil || len(work) == 0 {
+		return err
+	}
+	for _, g := range all {
+		found, err := e.related(ctx, g.Name, recordsOf(work))
+		if err != nil {
+			return err
+		}
+		for i, r := range work {
+			for d, ids := range found[r.Dataset][r.ID] {
+				related := Records(r.Related)
+				if related == nil {
+					related = Records{}
+				}
+				related.Add(d, ids...)
+				work[i].Related = related
+				r.Related = related
+			}
+		}
+	}
+	for _, r := range work {
+		if len(r.Related) == 0 {
+			continue
+		}
+		if err := e.Store.NoteSuppressedRecord(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteDocuments deletes the documents of records of a generation, and nothing of others. A
+// reader sees it at once.
+func (e *Eraser) deleteDocuments(ctx context.Context, name string, records Records) error {
+	for d, ids := range records {
+		index := e.Names.Generation(string(d), name)
+		for _, id := range ids {
+			err := e.Retry.Do(ctx, func(ctx context.Context) error {
+				_, err := e.Elastic.Do(ctx, esapi.DeleteRequest{Index: index, DocumentID: id.String()})
+				if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
+					return nil
+				}
+				return err
+			})
+			if err != nil {
+				return elastic.FaultOf(err)
+			}
+		}
+		if err := e.Retry.Do(ctx, func(ctx context.Context) error { return e.Elastic.Refresh(ctx, index) }); err != nil {
+			return elastic.FaultOf(err)
+		}
+	}
+	return nil
+}
+
+// expunge has the segments written anew that have deleted documents, in the background: until
+// then their bytes are on the disk.
+func (e *Eraser) expunge(ctx context.Context, name string, records Records) error {
+	if records.Len() == 0 {
+		return nil
+	}
+	for _, d := range query.Datasets {
+		index := e.Names.Generation(string(d), name)
+		err := e.Retry.Do(ctx, func(ctx context.Context) error { return e.Elastic.ExpungeDeletes(ctx, index) })
+		if err != nil {
+			return elastic.FaultOf(err)
+		}
+	}
+	return nil
+}
+
+func texts(ids []uuid.UUID) []string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = id.String()
+	}
+	return all
+}
+
+func parsed(all []string) (ids []uuid.UUID) {
+	for _, text := range all {
+		if id, err := uuid.Parse(text); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,220 @@
+// Package erasure knows which records are suppressed: records of persons, firms and
+// projects that were erased on request and that no load brings back (docs/privacy.md).
+//
+// It keeps no value of a person, only keyed digests of normalized values. It is pure:
+// package eraser erases, and Postgres has the list.
+package erasure
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// Kind is what a suppression knows a record by.
+type Kind string
+
+// The kinds. Records of all datasets but signals are known by id, persons by the others
+// too.
+const (
+	ID    Kind = "id"
+	Email Kind = "email"
+	Phone Kind = "phone"
+	// NameFirm is the name of a person together with that of the firm.
+	NameFirm Kind = "name_firm"
+)
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{ID, Email, Phone, NameFirm} }
+
+// Datasets are those whose records can be suppressed.
+func Datasets() []query.Dataset {
+	return []query.Dataset{query.Contacts, query.Accounts, query.Projects}
+}
+
+// Values are what a record can be known by. Values that it does not have are "".
+type Values struct{ ID, Email, Phone, Name, Firm string }
+
+// of is the normalized value of a kind, "" if there is none.
+func (v Values) of(k Kind, normalization int) string {
+	n := normalizations[normalization]
+	switch k {
+	case ID:
+		return n.id(v.ID)
+	case Email:
+		return n.email(v.Email)
+	case Phone:
+		return n.phone(v.Phone)
+	case NameFirm:
+		return n.nameFirm(v.Name, v.Firm)
+	}
+	return ""
+}
+
+// Digest is a keyed digest of a normalized value.
+type Digest [sha256.Size]byte
+
+// Suppression is an entry of the list.
+type Suppression struct {
+	ID      uuid.UUID
+	Dataset query.Dataset
+	Kind    Kind
+	// Normalization and Key are the numbers of those that made the digest.
+	Normalization int
+	Key           int
+	Digest        Digest
+	// Reason and By are what the operator said.
+	Reason, By string
+	Added      time.Time
+	// Applied is when the record was gone from everything, nil: that is not finished.
+	Applied *time.Time
+	// Removed is when loading was allowed again, nil: it is not.
+	Removed *time.Time
+	// Seq is the place in the order of additions.
+	Seq int64
+}
+
+// New makes a suppression by the newest normalization and key. Error: fault.BadRequest if
+// the values have none of the kind, or the dataset's records are not known by it.
+func (k Keys) New(d query.Dataset, kind Kind, v Values) (Suppression, error) {
+	s := Suppression{ID: uuid.New(), Dataset: d, Kind: kind, Normalization: Newest, Key: k.newest()}
+	switch {
+	case s.Key == 0:
+		return s, errNoKey
+	case d == query.Signals || !query.IsDataset(string(d)):
+		return s, fault.New(fault.BadRequest, "records of %s cannot be suppressed: give accounts, contacts or projects", d)
+	case kind != ID && d != query.Contacts:
+		return s, fault.New(fault.BadRequest, "records of %s are suppressed by id: only contacts by %s", d, kind)
+	}
+	normal := v.of(kind, Newest)
+	if normal == "" {
+		return s, fault.New(fault.BadRequest, "%s", unusable[kind])
+	}
+	s.Digest = digest(k[s.Key], d, kind, Newest, normal)
+	return s, nil
+}
+
+// unusable says what a value of a kind must be.
+var unusable = map[Kind]string{
+	ID:       "the id is not a UUID, such as 7f9b3a52-6a65-4d0e-9f55-0a4f6f3a5b10",
+	Email:    "the e-mail address must have one @ with text on both sides, such as ada@bow-valley-builders.example",
+	Phone:    "the phone number must have 7 to 15 digits, such as +1 403 555 0100",
+	NameFirm: "a name is suppressed together with the name of its firm: both must have letters or digits",
+}
+
+// digest must never change: lists of years ago are compared with it.
+func digest(key []byte, d query.Dataset, kind Kind, normalization int, normal string) (sum Digest) {
+	mac := hmac.New(sha256.New, key)
+	for _, part := range []string{"atlas suppression", string(d), string(kind), normal} {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		mac.Write(length[:])
+		mac.Write([]byte(part))
+	}
+	mac.Write([]byte{byte(normalization)}) // #nosec G115 -- there are few
+	mac.Sum(sum[:0])
+	return sum
+}
+
+// way is how the digests of some suppressions are made.
+type way struct {
+	dataset            query.Dataset
+	kind               Kind
+	normalization, key int
+}
+
+// Set is a list of suppressions, to look records up in. A nil *Set has none. It may be used
+// by several goroutines.
+type Set struct {
+	keys    Keys
+	entries map[way]map[Digest]uuid.UUID
+	through int64
+}
+
+// NewSet makes a Set of those suppressions that are not removed. Error: fault.BadRequest if
+// the key or the normalization of one is not known.
+func NewSet(keys Keys, list []Suppression) (*Set, error) {
+	s := &Set{keys: keys, entries: map[way]map[Digest]uuid.UUID{}}
+	for _, e := range list {
+		s.through = max(s.through, e.Seq)
+		if e.Removed != nil {
+			continue
+		}
+		if err := keys.Know(e); err != nil {
+			return nil, err
+		}
+		w := way{e.Dataset, e.Kind, e.Normalization, e.Key}
+		if s.entries[w] == nil {
+			s.entries[w] = map[Digest]uuid.UUID{}
+		}
+		s.entries[w][e.Digest] = e.ID
+	}
+	return s, nil
+}
+
+// Through is the Seq of the newest suppression in the list that the Set was made of.
+func (s *Set) Through() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.through
+}
+
+// Empty reports whether nothing of a dataset is suppressed.
+func (s *Set) Empty(d query.Dataset) bool {
+	if s == nil {
+		return true
+	}
+	for w := range s.entries {
+		if w.dataset == d {
+			return false
+		}
+	}
+	return true
+}
+
+// Find returns the suppression of a record.
+func (s *Set) Find(d query.Dataset, v Values) (uuid.UUID, bool) {
+	if s == nil {
+		return uuid.UUID{}, false
+	}
+	for w, digests := range s.entries {
+		if w.dataset != d {
+			continue
+		}
+		normal := v.of(w.kind, w.normalization)
+		if normal == "" {
+			continue
+		}
+		if id, is := digests[digest(s.keys[w.key], d, w.kind, w.normalization, normal)]; is {
+			return id, true
+		}
+	}
+	return uuid.UUID{}, false
+}
+
+// Has reports whether a record is suppressed.
+func (s *Set) Has(d query.Dataset, v Values) bool {
+	_, is := s.Find(d, v)
+	return is
+}
+
+// Version says which list it is: another one has another version.
+type Version struct{ Through, Removed int64 }
+
+// Record is a record that is being erased.
+type Record struct {
+	Dataset query.Dataset
+	ID      uuid.UUID
+	// Related are records whose documents have something of it.
+	Related map[query.Dataset][]uuid.UUID
+}
+
+// Erased counts what was deleted of what workspaces have of a record.
+type Erased struct{ Overlays, Memberships, Answers int64 }

@@ -1,0 +1,198 @@
+package erasure_test
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+	"time"
+
+	"atlas/indexer/erasure"
+	"atlas/search/query"
+)
+
+const (
+	one = "0123456789abcdef0123456789abcdef"
+	two = "fedcba9876543210fedcba9876543210"
+	ada = "7f9b3a52-6a65-4d0e-9f55-0a4f6f3a5b10"
+)
+
+func keys(t *testing.T, text string) erasure.Keys {
+	t.Helper()
+	k, err := erasure.ParseKeys(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func add(t *testing.T, k erasure.Keys, d query.Dataset, kind erasure.Kind, v erasure.Values) erasure.Suppression {
+	t.Helper()
+	s, err := k.New(d, kind, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// What each kind takes as the same, and as something else.
+func TestNormalizations(t *testing.T) {
+	t.Parallel()
+	k := keys(t, "1:"+one)
+	for _, c := range []struct {
+		kind        erasure.Kind
+		value       erasure.Values
+		same, other []erasure.Values
+	}{
+		{
+			erasure.ID, erasure.Values{ID: ada}, []erasure.Values{{ID: strings.ToUpper(ada)}},
+			[]erasure.Values{{ID: "7f9b3a52-6a65-4d0e-9f55-0a4f6f3a5b11"}, {ID: ada[:35]}, {Email: ada}, {}},
+		},
+		{
+			erasure.Email, erasure.Values{Email: "Ada.Lovelace@Bow-Valley.example"},
+			[]erasure.Values{{Email: " ada.lovelace@bow-valley.EXAMPLE "}, {Email: "mailto:ada.lovelace@bow-valley.example."}},
+			[]erasure.Values{{Email: "adalovelace@bow-valley.example"}, {Email: "ada.lovelace+x@bow-valley.example"}, {Email: "@"}, {ID: ada}},
+		},
+		{
+			erasure.Email, erasure.Values{Email: "zoé@exämple.example"}, []erasure.Values{{Email: "ZOÉ@exa\u0308mple.example"}},
+			[]erasure.Values{{Email: "zoe@example.example"}},
+		},
+		{
+			erasure.Phone, erasure.Values{Phone: "+1 (403) 555-0100"},
+			[]erasure.Values{{Phone: "403.555.0100 ext. 12"}, {Phone: "14035550100"}, {Phone: "403 555 0100 office 2"}},
+			[]erasure.Values{{Phone: "403 555 0101"}, {Phone: "555"}},
+		},
+		{
+			erasure.NameFirm, erasure.Values{Name: "Zoé  O’Hara-Smith", Firm: "Bow Valley, Inc."},
+			[]erasure.Values{{Name: "zoe ohara smith", Firm: "BOW VALLEY INC"}},
+			[]erasure.Values{{Name: "Zoé O’Hara-Smith"}, {Name: "Zoe", Firm: "Ohara Smith Bow Valley Inc"}},
+		},
+	} {
+		set, err := erasure.NewSet(k, []erasure.Suppression{add(t, k, query.Contacts, c.kind, c.value)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range append(c.same, c.value) {
+			if !set.Has(query.Contacts, v) {
+				t.Errorf("%s: %+v is not %+v", c.kind, v, c.value)
+			}
+			if set.Has(query.Accounts, v) {
+				t.Errorf("%s: %+v is suppressed in another dataset", c.kind, v)
+			}
+		}
+		for _, v := range c.other {
+			if set.Has(query.Contacts, v) {
+				t.Errorf("%s: %+v is taken for %+v", c.kind, v, c.value)
+			}
+		}
+	}
+}
+
+// Digests of years ago must be found: these never change.
+func TestDigestsAreFrozen(t *testing.T) {
+	t.Parallel()
+	k := keys(t, "1:"+one)
+	for kind, want := range map[erasure.Kind]string{
+		erasure.ID:       "c76eff7335a1349a3ade14b391ab08c9b32549fcc27ce8438e556709c68c13fb",
+		erasure.Email:    "e8ca78df83abff7198a5f2e4edfb4aa27c6f5be32ad95633bd04c99defde4929",
+		erasure.Phone:    "1f4b0e62c3fe187ef8ac87fb72ab809e02c8b4b8937012aff23e6af6278ac1b8",
+		erasure.NameFirm: "070da27ee248a5cd096755b0e7c61f568f5d008872e99d85194195721d347fba",
+	} {
+		s := add(t, k, query.Contacts, kind, erasure.Values{
+			ID: ada, Email: "Ada@Bow-Valley.example", Phone: "+1 403 555 0100", Name: "Ada Lovelace", Firm: "Bow Valley",
+		})
+		if got := hex.EncodeToString(s.Digest[:]); got != want || s.Normalization != 1 || s.Key != 1 {
+			t.Errorf("%s: %s of normalization %d and key %d, want %s", kind, got, s.Normalization, s.Key, want)
+		}
+	}
+}
+
+func TestRefusedValues(t *testing.T) {
+	t.Parallel()
+	k := keys(t, "1:"+one)
+	for _, c := range []struct {
+		d    query.Dataset
+		kind erasure.Kind
+		v    erasure.Values
+		want string
+	}{
+		{query.Contacts, erasure.ID, erasure.Values{ID: "7"}, "not a UUID"},
+		{query.Contacts, erasure.Email, erasure.Values{Email: "ada"}, "one @"},
+		{query.Contacts, erasure.Email, erasure.Values{Email: "a da@x.example"}, "one @"},
+		{query.Contacts, erasure.Phone, erasure.Values{Phone: "12345"}, "7 to 15 digits"},
+		{query.Contacts, erasure.NameFirm, erasure.Values{Name: "Ada"}, "firm"},
+		{query.Accounts, erasure.Email, erasure.Values{Email: "a@b.example"}, "by id"},
+		{query.Signals, erasure.ID, erasure.Values{ID: ada}, "cannot be suppressed"},
+	} {
+		if _, err := k.New(c.d, c.kind, c.v); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s %+v: %v, want %q", c.d, c.kind, c.v, err, c.want)
+		}
+	}
+	if _, err := (erasure.Keys{}).New(query.Contacts, erasure.ID, erasure.Values{ID: ada}); err == nil ||
+		!strings.Contains(err.Error(), "ATLAS_SUPPRESSION_KEY") {
+		t.Errorf("without a key: %v", err)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		one: "NUMBER:KEY", "x:" + one: "NUMBER:KEY", "0:" + one: "NUMBER:KEY", "1:short": "at least 32", "1:" + one + ",1:" + two: "two keys",
+	} {
+		if _, err := erasure.ParseKeys(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), one) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	// A new key makes new digests, and those of the old one are found as long as it is there.
+	old, both := keys(t, "1:"+one), keys(t, "1:"+one+"\n2:"+two)
+	v := erasure.Values{ID: ada}
+	first, second := add(t, old, query.Contacts, erasure.ID, v), add(t, both, query.Contacts, erasure.ID, v)
+	if second.Key != 2 || second.Digest == first.Digest {
+		t.Errorf("the new digest is of key %d", second.Key)
+	}
+	for _, s := range []erasure.Suppression{first, second} {
+		if set, err := erasure.NewSet(both, []erasure.Suppression{s}); err != nil || !set.Has(query.Contacts, v) {
+			t.Errorf("key %d: not found, %v", s.Key, err)
+		}
+	}
+	for name, k := range map[string]erasure.Keys{"the key 2": old, "is required": {}} {
+		if _, err := erasure.NewSet(k, []erasure.Suppression{second}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %q", err, name)
+		}
+	}
+	removed := time.Now()
+	second.Removed, second.Seq = &removed, 7
+	set, err := erasure.NewSet(nil, []erasure.Suppression{second})
+	if err != nil || set.Has(query.Contacts, v) || !set.Empty(query.Contacts) || set.Through() != 7 {
+		t.Errorf("one that was removed: %+v, %v", set, err)
+	}
+}
+
+// A line that is no record is known too, so that its values do not become a dead letter.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	k := keys(t, "1:"+one)
+	set, err := erasure.NewSet(k, []erasure.Suppression{
+		add(
+			t,
+			k,
+			query.Contacts,
+			erasure.Email,
+			erasure.Values{Email: "ada@x.example"},
+		), add(t, k, query.Contacts, erasure.ID, erasure.Values{ID: ada}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]bool{
+		`{"id":"` + ada + `","wrong":1}`: true, `{"id":1,"email":"ADA@x.example"}`: true, `{"id":"` + ada + `","deleted":true}`: true,
+		`{"email":"bob@x.example"}`: false, `[]`: false, `{"id":"` + ada: false, ``: false, `null`: false,
+	} {
+		if got := set.Line(query.Contacts, []byte(line)); got != want {
+			t.Errorf("%s: %t", line, got)
+		}
+	}
+	var none *erasure.Set
+	if none.Has(query.Contacts, erasure.Values{ID: ada}) || !none.Empty(query.Contacts) || none.Through() != 0 {
+		t.Error("no set has something")
+	}
+}

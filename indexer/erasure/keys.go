@@ -1,0 +1,66 @@
+package erasure
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"atlas/internal/fault"
+)
+
+// Keys are the keys of digests by their numbers. The one with the highest number makes new
+// digests; the others are needed as long as the list has digests that they made.
+type Keys map[int][]byte
+
+// minKey is the least length of a key in bytes, maxKeyNumber the highest number.
+const (
+	minKey       = 32
+	maxKeyNumber = 1_000_000
+)
+
+var errNoKey = fault.New(fault.BadRequest, "--suppression-key (ATLAS_SUPPRESSION_KEY) is required: NUMBER:KEY, such as 1: and what openssl rand -hex 32 prints")
+
+// ParseKeys reads keys: NUMBER:KEY, separated by commas, spaces or line ends. No keys are no
+// error. Errors, without the key: fault.BadRequest.
+func ParseKeys(text string) (Keys, error) {
+	keys := Keys{}
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' }) {
+		number, key, found := strings.Cut(part, ":")
+		n, err := strconv.Atoi(number)
+		switch {
+		case !found || err != nil || n < 1 || n > maxKeyNumber:
+			return nil, fault.New(fault.BadRequest, "each key must be NUMBER:KEY with a number from 1 to %d, such as 1: and what openssl rand -hex 32 prints", maxKeyNumber)
+		case len(key) < minKey:
+			return nil, fault.New(fault.BadRequest, "the key %d has %d characters, but must have at least %d", n, len(key), minKey)
+		case keys[n] != nil:
+			return nil, fault.New(fault.BadRequest, "there are two keys with the number %d", n)
+		}
+		keys[n] = []byte(key)
+	}
+	return keys, nil
+}
+
+// newest is the number of the key that makes digests, 0 without any.
+func (k Keys) newest() int {
+	if len(k) == 0 {
+		return 0
+	}
+	return slices.Max(slices.Collect(maps.Keys(k)))
+}
+
+// Know fails if the digest of a suppression cannot be compared with values.
+func (k Keys) Know(s Suppression) error {
+	if _, known := normalizations[s.Normalization]; !known {
+		return fault.New(
+			fault.BadRequest, "the list of suppressions has one of the normalization %d, which a newer version of Atlas made: use that one", s.Normalization,
+		)
+	}
+	switch {
+	case k[s.Key] != nil:
+		return nil
+	case len(k) == 0:
+		return fault.New(fault.BadRequest, "the list of suppressions is not empty, so --suppression-key (ATLAS_SUPPRESSION_KEY) is required: with it, suppressed records stay out")
+	}
+	return fault.New(fault.BadRequest, "the list of suppressions has digests of the key %d, which --suppression-key (ATLAS_SUPPRESSION_KEY) does not have", s.Key)
+}

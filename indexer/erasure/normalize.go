@@ -1,0 +1,108 @@
+package erasure
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A normalization makes values alike that mean the same. It never changes, whatever search
+// does: what it made is in lists of digests that nobody can make again. A better one gets the
+// next number, and both are used.
+
+// Newest is the number of the normalization of new suppressions.
+const Newest = 1
+
+type normalization struct {
+	id, email, phone func(string) string
+	nameFirm         func(name, firm string) string
+}
+
+var normalizations = map[int]normalization{1: {id1, email1, phone1, nameFirm1}}
+
+// id1 is a UUID of 36 characters in lower case.
+func id1(s string) string {
+	if len(s) != 36 {
+		return ""
+	}
+	s = strings.ToLower(s)
+	for i := range len(s) {
+		c := s[i]
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return ""
+			}
+		default:
+			if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
+				return ""
+			}
+		}
+	}
+	return s
+}
+
+// email1 is an address in lower case, composed, without spaces around it and mailto:. What
+// providers do with points and plus signs differs, so these count.
+func email1(s string) string {
+	s = strings.ToLower(norm.NFC.String(strings.ToValidUTF8(strings.TrimSpace(s), "")))
+	s = strings.TrimSpace(strings.TrimPrefix(s, "mailto:"))
+	local, domain, found := strings.Cut(s, "@")
+	domain = strings.TrimSuffix(domain, ".")
+	if !found || local == "" || domain == "" || strings.Contains(domain, "@") || strings.ContainsFunc(local+domain, unicode.IsSpace) {
+		return ""
+	}
+	return local + "@" + domain
+}
+
+// phone1 is the last 10 of 7 to 15 digits, before an extension.
+func phone1(s string) string {
+	s = strings.ToLower(norm.NFKC.String(s))
+	for _, mark := range []string{"ext", "x", "#", ";", "poste"} {
+		s, _, _ = strings.Cut(s, mark)
+	}
+	s = strings.ReplaceAll(s, "(0)", "")
+	var digits []byte
+	for i := range len(s) {
+		c := s[i]
+		if '0' <= c && c <= '9' {
+			digits = append(digits, c)
+		} else if 'a' <= c && c <= 'z' && len(digits) >= 7 {
+			break // "403 555 0100 office 2"
+		}
+	}
+	if len(digits) < 7 || len(digits) > 15 {
+		return ""
+	}
+	return string(digits[max(len(digits)-10, 0):])
+}
+
+// nameFirm1 is the words of both names, in lower case and without diacritics.
+func nameFirm1(name, firm string) string {
+	name, firm = words1(name), words1(firm)
+	if name == "" || firm == "" {
+		return ""
+	}
+	return name + "\x00" + firm
+}
+
+func words1(s string) string {
+	var b strings.Builder
+	between := false
+	for _, r := range norm.NFKD.String(s) {
+		switch {
+		case unicode.Is(unicode.Mn, r) || r == '\'' || r == '’' || r == utf8.RuneError:
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			if between && b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			between = false
+			b.WriteString(strings.ToLower(string(r)))
+		default:
+			between = true
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,69 @@
+package indexer
+
+import (
+	"context"
+
+	"atlas/indexer/erasure"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// Suppressions say which records stay out. *eraser.Eraser implements it.
+type Suppressions interface {
+	// Current returns the list as it is now, nil if nothing is suppressed. It fails if the
+	// list cannot be compared with records.
+	Current(ctx context.Context) (*erasure.Set, error)
+	// Purge removes what is suppressed from a complete generation before searches use it, and
+	// returns how many records that were. The generation has nothing of what the list had up
+	// to a place (erasure.Set.Through). The caller holds the lease of writers.
+	Purge(ctx context.Context, generation string, through int64) (map[query.Dataset]int64, error)
+}
+
+// ValuesOf are the values that a record is known by among those that are suppressed.
+func ValuesOf(r document.Record) erasure.Values {
+	v := erasure.Values{ID: r.ID()}
+	if r.Dataset != query.Contacts {
+		return v
+	}
+	v.Email, _ = r.Value("email").(string)
+	v.Phone, _ = r.Value("phone").(string)
+	v.Name, _ = r.Value("name").(string)
+	v.Firm, _ = r.Value("account_name").(string)
+	return v
+}
+
+// readSuppressions reads which records stay out. A process that resumes a load leaves out
+// more than the one before; purge removes the rest.
+func (l *load) readSuppressions(ctx context.Context) (err error) {
+	if l.Suppressions == nil {
+		return nil
+	}
+	if l.suppressed, err = l.Suppressions.Current(ctx); err != nil {
+		return err
+	}
+	if !l.state.SuppressionsKnown {
+		l.state.Suppressions, l.state.SuppressionsKnown = l.suppressed.Through(), true
+	}
+	return nil
+}
+
+// purge removes from the new generation what was suppressed after its lines were read, and
+// returns how many records that were.
+func (l *load) purge(ctx context.Context) (all int64, err error) {
+	if l.Suppressions == nil {
+		return 0, nil
+	}
+	removed, err := l.Suppressions.Purge(ctx, l.manifest.Generation, l.state.Suppressions)
+	if err != nil {
+		return 0, err
+	}
+	for d, n := range removed {
+		all += n
+		l.state.Datasets[d].Documents -= n
+		l.state.Datasets[d].Suppressed += n
+	}
+	if all == 0 {
+		return 0, nil
+	}
+	return all, l.save()
+}

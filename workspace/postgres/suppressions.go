@@ -1,0 +1,256 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/indexer/erasure"
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// The list of suppressions, and what is being erased.
+
+// Suppressions returns the list, those that were removed too, in the order of additions.
+func (s *System) Suppressions(ctx context.Context) ([]erasure.Suppression, error) {
+	return collect(ctx, s, func(row pgx.CollectableRow) (e erasure.Suppression, err error) {
+		var digest []byte
+		err = row.Scan(
+			&e.ID, &e.Seq, &e.Dataset, &e.Kind, &e.Normalization, &e.Key, &digest, &e.Reason, &e.By, &e.Added, &e.Applied, &e.Removed,
+		)
+		copy(e.Digest[:], digest)
+		return e, err
+	}, `SELECT id, seq, dataset, kind, normalization, key, digest, reason, added_by, added_at, applied_at, removed_at FROM suppressions ORDER BY seq`)
+}
+
+// SuppressionsVersion returns the version of the list.
+func (s *System) SuppressionsVersion(ctx context.Context) (v erasure.Version, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT coalesce(max(seq), 0), count(removed_at) FROM suppressions`).Scan(&v.Through, &v.Removed)
+	return v, toFault(err)
+}
+
+// AddSuppressions adds suppressions and, in the same transaction, the records to be erased
+// because of them. It returns how many are new: one whose digest is in the list, or whose id
+// is, is not added again; if the one that is given is removed, the one of that id is.
+func (s *System) AddSuppressions(
+	ctx context.Context, list []erasure.Suppression, records map[query.Dataset][]uuid.UUID,
+) (added int, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// seq is in the order of commits: who has read up to one has read all before it.
+		if _, err := tx.Exec(ctx, `LOCK TABLE suppressions IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		for _, e := range list {
+			tag, err := tx.Exec(ctx, `
+				INSERT INTO suppressions (id, dataset, kind, normalization, key, digest, reason, added_by, added_at, removed_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+				e.ID, string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:], e.Reason, e.By, e.Added, e.Removed)
+			if err != nil {
+				return err
+			}
+			added += int(tag.RowsAffected())
+			if tag.RowsAffected() == 0 && e.Removed != nil {
+				_, err := tx.Exec(ctx, `UPDATE suppressions SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL`, e.ID, e.Removed)
+				if err != nil {
+					return err
+				}
+			}
+		}
+		for d, ids := range records {
+			if _, err := tx.Exec(ctx, `
+				INSERT INTO suppressed_records (dataset, record_id, noted_at) SELECT $1, unnest($2::uuid[]), clock_timestamp()
+				ON CONFLICT DO NOTHING`, string(d), ids); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return added, toFault(err)
+}
+
+// RemoveSuppression allows loading again. Error: fault.NotFound.
+func (s *System) RemoveSuppression(ctx context.Context, id uuid.UUID, by string) error {
+	tag, err := s.pool.Exec(ctx, `
+		UPDATE suppressions SET removed_at = clock_timestamp(), removed_by = $2 WHERE id = $1 AND removed_at IS NULL`, id, by)
+	if err == nil && tag.RowsAffected() == 0 {
+		return fault.New(fault.NotFound, "there is no suppression %s, or it was removed: atlas suppress list lists them", id)
+	}
+	return toFault(err)
+}
+
+// SuppressedRecords returns the records that are being erased.
+func (s *System) SuppressedRecords(ctx context.Context) ([]erasure.Record, error) {
+	return collect(ctx, s, func(row pgx.CollectableRow) (r erasure.Record, err error) {
+		var related []byte
+		if err := row.Scan(&r.Dataset, &r.ID, &related); err != nil {
+			return r, err
+		}
+		return r, json.Unmarshal(related, &r.Related)
+	}, `SELECT dataset, record_id, related FROM suppressed_records ORDER BY dataset, record_id`)
+}
+
+// NoteSuppressedRecord adds a record to those that are being erased, with all that are related to
+// it.
+func (s *System) NoteSuppressedRecord(ctx context.Context, r erasure.Record) error {
+	related, err := json.Marshal(r.Related)
+	if err != nil {
+		return err
+	}
+	_, err = s.pool.Exec(ctx, `
+		INSERT INTO suppressed_records (dataset, record_id, related, noted_at) VALUES ($1, $2, $3, clock_timestamp())
+		ON CONFLICT (dataset, record_id) DO UPDATE SET related = excluded.related`, string(r.Dataset), r.ID, string(related))
+	return toFault(err)
+}
+
+// EndSuppressions says that records are gone from everything, and that all is that was
+// suppressed up to a place in the list.
+func (s *System) EndSuppressions(ctx context.Context, through int64, records []erasure.Record) error {
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		for _, r := range records {
+			if _, err := tx.Exec(ctx, `DELETE FROM suppressed_records WHERE dataset = $1 AND record_id = $2`, string(r.Dataset), r.ID); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, `UPDATE suppressions SET applied_at = clock_timestamp() WHERE applied_at IS NULL AND seq <= $1`, through)
+		return err
+	}))
+}
+
+// SuppressedIn returns up to which place in the list a generation has nothing that is
+// suppressed.
+func (s *System) SuppressedIn(ctx context.Context, generation string) (through int64, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT coalesce(max(through), 0) FROM suppressed_generations WHERE generation = $1`, generation).
+		Scan(&through)
+	return through, toFault(err)
+}
+
+// NoteSuppressedIn stores that a generation has nothing of what is suppressed up to a place in
+// the list.
+func (s *System) NoteSuppressedIn(ctx context.Context, generation string, through int64) error {
+	_, err := s.pool.Exec(ctx, `
+		INSERT INTO suppressed_generations AS g (generation, through) VALUES ($1, $2)
+		ON CONFLICT (generation) DO UPDATE SET through = greatest(g.through, excluded.through)`, generation, through)
+	return toFault(err)
+}
+
+// HeldIDs returns the ids of records of a dataset that some workspace holds or held, at most
+// limit after one.
+func (s *System) HeldIDs(ctx context.Context, d query.Dataset, after uuid.UUID, limit int) ([]uuid.UUID, error) {
+	return collect(ctx, s, pgx.RowTo[uuid.UUID], `
+		SELECT DISTINCT record_id FROM held_records WHERE dataset = $1 AND record_id > $2 ORDER BY record_id LIMIT $3`, string(d), after, limit)
+}
+
+// EraseRecord deletes what workspaces have of a record: overlays, memberships in Static Views,
+// merges, kept answers that name it. The changes of each workspace and its webhooks tell it,
+// without an author. Done again it changes nothing.
+func (s *System) EraseRecord(ctx context.Context, d query.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
+	if err := s.eraseGlobal(ctx, d, id); err != nil {
+		return n, err
+	}
+	holders, err := collect(ctx, s, pgx.RowTo[uuid.UUID], `
+		SELECT workspace_id FROM held_records WHERE dataset = $1 AND record_id = $2
+		UNION SELECT workspace_id FROM overlays WHERE dataset = $1 AND record_id = $2
+		UNION SELECT workspace_id FROM merged_overlays WHERE dataset = $1 AND (record_id = $2 OR into_id = $2)
+		UNION SELECT workspace_id FROM kept_answers WHERE position(convert_to($2::text, 'UTF8') IN answer) > 0
+		ORDER BY 1`, string(d), id)
+	if err != nil {
+		return n, err
+	}
+	for _, in := range holders {
+		for attempt := 1; ; attempt++ {
+			of, err := s.eraseIn(ctx, in, d, id)
+			if again := errors.Is(err, errViewsChanged) || fault.CodeOf(toFault(err)) == fault.Unavailable; again && attempt < 5 {
+				continue
+			}
+			if err != nil {
+				return n, toFault(err)
+			}
+			n.Overlays, n.Memberships, n.Answers = n.Overlays+of.Overlays, n.Memberships+of.Memberships, n.Answers+of.Answers
+			break
+		}
+	}
+	return n, nil
+}
+
+// eraseIn erases a record in a workspace.
+func (s *System) eraseIn(ctx context.Context, in uuid.UUID, d query.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// The Views' rows first, then the held rows, as every write does.
+		const viewsOf = `SELECT view_id FROM view_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = $3`
+		locked, err := uuids(
+			ctx,
+			tx,
+			`SELECT id FROM views WHERE workspace_id = $1 AND id IN (`+viewsOf+`) ORDER BY id FOR NO KEY UPDATE`,
+			in,
+			string(d),
+			id,
+		)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, exclusiveLock, in, string(d)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, bumpExistingRecords, in, string(d), []uuid.UUID{id}); err != nil {
+			return err
+		}
+		now, err := uuids(ctx, tx, viewsOf, in, string(d), id)
+		if err != nil {
+			return err
+		}
+		if len(now) != len(locked) {
+			return errViewsChanged
+		}
+		for _, do := range []struct {
+			count *int64
+			sql   string
+		}{
+			{nil, `UPDATE views SET members = members - 1 WHERE workspace_id = $1 AND id IN (` + viewsOf + `)`},
+			{&n.Memberships, `DELETE FROM view_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = $3`},
+			{&n.Overlays, `DELETE FROM overlays WHERE workspace_id = $1 AND dataset = $2 AND record_id = $3`},
+			{&n.Overlays, `DELETE FROM merged_overlays WHERE workspace_id = $1 AND dataset = $2 AND (record_id = $3 OR into_id = $3)`},
+		} {
+			tag, err := tx.Exec(ctx, do.sql, in, string(d), id)
+			if err != nil {
+				return err
+			}
+			if do.count != nil {
+				*do.count += tag.RowsAffected()
+			}
+		}
+		tag, err := tx.Exec(
+			ctx,
+			`DELETE FROM kept_answers WHERE workspace_id = $1 AND position(convert_to($2::text, 'UTF8') IN answer) > 0`,
+			in,
+			id,
+		)
+		n.Answers = tag.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// eraseGlobal deletes what records became that became the record, or what it became.
+func (s *System) eraseGlobal(ctx context.Context, d query.Dataset, id uuid.UUID) error {
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		for _, sql := range []string{
+			`DELETE FROM data_merges WHERE dataset = $1 AND (record_id = $2 OR into_id = $2)`,
+			`DELETE FROM data_generation_merges WHERE dataset = $1 AND (record_id = $2 OR into_id = $2)`,
+			`DELETE FROM data_merge_moves WHERE dataset = $1 AND record_id = $2`,
+			`UPDATE data_changes SET op = 'delete', into_id = NULL WHERE dataset = $1 AND op = 'merge' AND (record_id = $2 OR into_id = $2)`,
+			`DELETE FROM view_alert_entries e USING views v
+				WHERE v.workspace_id = e.workspace_id AND v.id = e.view_id AND v.dataset = $1 AND e.record_ids = ARRAY[$2::uuid]`,
+			`UPDATE view_alert_entries e SET record_ids = array_remove(record_ids, $2) FROM views v
+				WHERE v.workspace_id = e.workspace_id AND v.id = e.view_id AND v.dataset = $1 AND $2 = ANY (e.record_ids)`,
+		} {
+			if _, err := tx.Exec(ctx, sql, string(d), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
