@@ -10,9 +10,10 @@ import (
 	"atlas/workspace/views"
 )
 
-// Faceter counts global records and their values. *search.Engine implements it.
+// Faceter counts global records, and their values. *search.Engine implements it.
 type Faceter interface {
 	Facets(ctx context.Context, s query.FacetSearch) (query.Facets, error)
+	Pivot(ctx context.Context, s query.PivotSearch) (query.Pivot, error)
 }
 
 // facetThrottling is that of all routes of facets.

@@ -92,6 +92,8 @@ var interleaved = map[string]asked{
 	"join_workspace_accounts":   {path: "/workspace/accounts/join", body: `{"limit":5}`},
 	"facet_view_records":        {path: "/workspace/views/{view}/records/facets", body: `{"facets":[{"field":"tags"}]}`},
 
+	"pivot_view_records": {path: "/workspace/views/{view}/records/pivot", body: `{"rows":{"field":"tags"}}`},
+
 	"list_alerts":        {path: "/workspace/alerts"},
 	"list_alert_entries": {path: "/workspace/alerts/entries"},
 	"upsert_alert":       {path: "/workspace/alerts/upsert", body: `{"view_id":"{alert2}"}`, writes: true},
@@ -112,6 +114,7 @@ func init() {
 		interleaved["facet_"+string(d)] = asked{
 			path: "/data/" + string(d) + "/facets", body: `{"facets":[{"field":"created_at","interval":"day"}]}`,
 		}
+		interleaved["pivot_"+string(d)] = asked{path: "/data/" + string(d) + "/pivot", body: `{"rows":{"field":"city"}}`}
 		interleaved["suggest_"+string(d)] = asked{path: "/data/" + string(d) + "/suggest", body: `{"prefix":"c"}`}
 		interleaved["read_"+string(d)] = asked{path: "/data/" + string(d) + "/read", body: `{"query":"calgary"}`}
 		interleaved["read_"+string(d)+"_changes"] = asked{path: "/data/" + string(d) + "/changes", body: `{"limit":5}`}
@@ -125,6 +128,7 @@ func init() {
 		one, path := d.Singular(), "/workspace/"+string(d)
 		interleaved["search_workspace_"+string(d)] = asked{path: path + "/search", body: `{"limit":5}`}
 		interleaved["facet_workspace_"+string(d)] = asked{path: path + "/facets", body: `{"facets":[{"field":"tags"}]}`}
+		interleaved["pivot_workspace_"+string(d)] = asked{path: path + "/pivot", body: `{"rows":{"field":"tags"}}`}
 		interleaved["read_workspace_"+string(d)] = asked{path: path + "/read", body: `{"query":"calgary"}`}
 		interleaved["get_workspace_"+one] = asked{path: path + "/{" + one + "1}"}
 		interleaved["list_workspace_"+one+"_history"] = asked{path: path + "/{" + one + "1}/history"}

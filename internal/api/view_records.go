@@ -26,6 +26,8 @@ type RecordSearcher interface {
 	Merged(v views.View, request query.Query) bool
 	FacetBook(ctx context.Context, in workspace.ID, request query.FacetRequest) (query.Facets, error)
 	FacetView(ctx context.Context, v views.View, request query.FacetRequest) (query.Facets, error)
+	PivotBook(ctx context.Context, in workspace.ID, request query.PivotRequest) (query.Pivot, error)
+	PivotView(ctx context.Context, v views.View, request query.PivotRequest) (query.Pivot, error)
 }
 
 // viewBodies is a search request of a View, whose dataset is not known yet.

@@ -449,9 +449,19 @@ func fieldRule(fields []*Field, others func(key string) string) rule.Rule[*Field
 	)
 }
 
-// measureMember is the member that names a number. In a View a value of the overlay is
-// none, because the searched records may not have it.
+// measureMember is the member that names a number.
 func measureMember(d Dataset, base BaseKind) []rule.Field[Facet] {
+	measure, there := measureRule(d, base, rule.Enum(Sum, Average, Minimum, Maximum),
+		"Adds `measure` to every value or bucket: of the known values of a number, null where there are none.")
+	if !there {
+		return nil
+	}
+	return []rule.Field[Facet]{rule.Optional("measure", rule.Pointer(measure), func(f *Facet) **Measure { return &f.Measure })}
+}
+
+// measureRule reads a Measure; there is none without a number. In a View a value of the
+// overlay is no number, because the searched records may not have it.
+func measureRule(d Dataset, base BaseKind, of rule.Rule[MeasureOf], text string) (measure rule.Rule[Measure], there bool) {
 	fields := FilterFields(d, base)
 	var numbers []*Field
 	for i := range fields {
@@ -460,15 +470,14 @@ func measureMember(d Dataset, base BaseKind) []rule.Field[Facet] {
 		}
 	}
 	if numbers == nil {
-		return nil
+		return measure, false
 	}
-	measure := rule.Object(
+	return rule.Object(
 		rule.Required("field", fieldRule(numbers, ofField(d, base, "a field that is no number")), func(m *Measure) **Field { return &m.Field }),
-		rule.Required("of", rule.Enum(Sum, Average, Minimum, Maximum), func(m *Measure) *MeasureOf { return &m.Of }),
-	).Described("Adds `measure` to every value or bucket: of the known values of a number, null where there are none.").Instead(func(input.Value) string {
+		rule.Required("of", of, func(m *Measure) *MeasureOf { return &m.Of }),
+	).Described(text).Instead(func(input.Value) string {
 		return fmt.Sprintf(`{"field":%q,"of":"sum"}`, numbers[0].Key)
-	})
-	return []rule.Field[Facet]{rule.Optional("measure", rule.Pointer(measure), func(f *Facet) **Measure { return &f.Measure })}
+	}), true
 }
 
 // rangesOf is the step that gives the ranges their conditions on the field.

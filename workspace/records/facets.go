@@ -13,6 +13,7 @@ import (
 // Faceter counts records and their values. *search.Engine implements it.
 type Faceter interface {
 	Facets(ctx context.Context, s query.FacetSearch) (query.Facets, error)
+	Pivot(ctx context.Context, s query.PivotSearch) (query.Pivot, error)
 }
 
 // FacetBook counts the records of a workspace's book and their values. The request was

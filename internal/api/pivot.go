@@ -1,0 +1,139 @@
+package api
+
+import (
+	"fmt"
+
+	"atlas/internal/fault"
+	"atlas/internal/schema"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/views"
+)
+
+var pivotText = fmt.Sprintf(
+	"How many records match, by the values of one field or two, with a measure of each cell of %d records or more. All counts are exact. `query`, `filters` and `relations` are those of a search, but neither searches e-mail addresses. At most %d cells, listed rows times listed columns; each %d of them draw a token, the first before the request and the others after it.",
+	query.MinMeasured, query.MaxPivotCells, query.CellsOfToken)
+
+// pivotRoutes are the routes of pivots of datasets, books and Views.
+func (s *Server) pivotRoutes() []Route {
+	var routes []Route
+	var bodies []*schema.Schema
+	add := func(path, operation string, r Route, doc operationDoc) {
+		r.Method, r.Path, r.Operation, r.Throttling, r.Budget = "POST", path, operation, Limited, Budget{placesSearch, 0, 256}
+		doc.text, doc.data, doc.metadata = pivotText+doc.text, pivotSchema, countMetadataSchema
+		r.doc = doc
+		routes = append(routes, r)
+	}
+	for _, d := range catalogOrder {
+		add("/data/"+string(d)+"/pivot", "pivot_"+string(d),
+			Route{Scope: workspace.DataRead, WorkspaceRequired: true, endpoint: takes(query.PivotRule(d, query.Data), s.pivotData)},
+			operationDoc{tag: tagData, summary: "Pivot " + string(d), examples: pivotExamples[d]})
+	}
+	for _, d := range query.Held {
+		bodies = append(bodies, query.PivotRule(d, query.View).Schema)
+		add("/workspace/"+string(d)+"/pivot", "pivot_workspace_"+string(d),
+			Route{Scope: workspace.WorkspaceRead, endpoint: takes(query.PivotRule(d, query.Book), s.pivotBook)},
+			operationDoc{
+				tag: tagBook, summary: "Pivot the " + string(d) + " of the book",
+				examples: []example{{"tags", "The most frequent tags by city", []byte(`{"rows":{"field":"tags","limit":20},"columns":{"field":"city","limit":5}}`)}},
+			})
+	}
+	add("/workspace/views/:id/records/pivot", "pivot_view_records",
+		Route{Scope: workspace.WorkspaceRead, endpoint: endpoint{
+			body: schema.Named("ViewRecordsPivotRequest", &schema.Schema{AnyOf: bodies}), handle: s.pivotView,
+		}},
+		operationDoc{
+			tag: tagViews, summary: "Pivot the records of a View",
+			text:    "\n\nThe request is one of the View's dataset. A field of the book restricts to the book.",
+			depends: "the View's dataset", codes: []fault.Code{fault.ViewNotFound},
+			examples: []example{{"tags", "By the tags of the book", []byte(`{"rows":{"field":"tags"}}`)}},
+		})
+	return routes
+}
+
+var pivotExamples = map[query.Dataset][]example{
+	query.Accounts: {{"types", "Types of firms by city", []byte(`{"rows":{"field":"account_type"},"columns":{"field":"city","limit":5}}`)}},
+	query.Contacts: {{"roles", "Contacts by role", []byte(`{"rows":{"field":"role"}}`)}},
+	query.Projects: {{
+		"median", "The median cost by use and year",
+		[]byte(`{"filters":{"city":{"value":"calgary"}},"rows":{"field":"primary_use","limit":5},"columns":{"field":"permitted_at","interval":"year"},"measure":{"field":"cost","of":"median"}}`),
+	}},
+	query.Signals: {{"months", "Types of signals by month", []byte(`{"rows":{"field":"signal_type"},"columns":{"field":"occurred_at","interval":"year"}}`)}},
+}
+
+// pivotSchema is the answer of every route of pivots.
+var pivotSchema = func() *schema.Schema {
+	measure := schema.Optional("measure", schema.Nullable(&schema.Schema{Type: "number"}).Described(fmt.Sprintf(
+		"The measure that the pivot asks for; null of fewer than %d records, if no value is known, or if the sum is beyond a double.", query.MinMeasured)).
+		Example(1250000.5))
+	count := schema.Required("count", schema.Count().Example(12))
+	end := schema.Nullable(schema.String("2026-01-01T00:00:00.000Z"))
+	group := schema.Named("PivotGroup", schema.Object(
+		schema.Required("group", schema.OneOf(
+			string(query.GroupValue), string(query.GroupBucket), string(query.GroupOther), string(query.GroupUnknown)).
+			Described("`value` and `bucket` are listed. `other` has records with values, none of which is listed, `unknown` those without a value; both come last, and only if they have records.")),
+		schema.Optional("value", schema.String("filed").Described("What a filter takes; of `value`.")),
+		schema.Optional("label", schema.String("Filed").Described("The value for people.")),
+		schema.Optional("from", end.Described("Where a bucket begins.")),
+		schema.Optional("to", end.Described("Before which a bucket ends; null after the year 9999.")),
+		count, measure))
+	axis := schema.Named("PivotAxis", schema.Object(
+		schema.Required("field", schema.String("stage")),
+		schema.Required("groups", schema.Array(group, 0, query.MaxPivotCells+2).Described("With all of their records. Records of a list of values are in several.")),
+	))
+	cell := schema.Named("PivotCell", schema.Object(count, measure))
+	return schema.Named("Pivot", schema.Object(
+		schema.Required("count", schema.Count().Described("How many records match.").Example(55)),
+		schema.Required("export_credits", schema.Count().Described("What reading all of them costs.").Example(55)),
+		schema.Required("cell_count", schema.Integer(0, query.MaxPivotCells).Described("Listed rows times listed columns.").Example(20)),
+		schema.Required("tokens", schema.Integer(1, query.MaxPivotCells/query.CellsOfToken).Described("What the pivot draws on the bucket of free operations; a dry run draws one.").Example(1)),
+		measure,
+		schema.Optional("rows", axis.Described("Absent of a dry run.")),
+		schema.Optional("columns", axis.Described("Absent of a dry run and without columns.")),
+		schema.Optional("cells", schema.Array(schema.Array(cell, 0, query.MaxPivotCells+2), 0, query.MaxPivotCells+2).
+			Described("By the group of the rows, then by that of the columns; absent without columns.")),
+	))
+}()
+
+// pivotReply draws the tokens of further cells, which are known only now.
+func (c *call) pivotReply(r query.PivotRequest, p query.Pivot, err error) (reply, error) {
+	if err == nil && !r.DryRun {
+		c.oweTokens(p.Tokens - 1)
+	}
+	return reply{p, countMetadata{NotFound: p.NotFound, Hints: r.Hints.For(int(p.Count), nil)}}, err
+}
+
+func (s *Server) pivotData(c *call, r query.PivotRequest) (reply, error) {
+	p, err := s.Facets.Pivot(c.Context(), query.PivotSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}})
+	return c.pivotReply(r, p, err)
+}
+
+func (s *Server) pivotBook(c *call, r query.PivotRequest) (reply, error) {
+	p, err := s.Records.PivotBook(c.Context(), c.workspace(), r)
+	return c.pivotReply(r, p, err)
+}
+
+func (s *Server) pivotView(c *call) (reply, error) {
+	body, err := c.body()
+	if err != nil {
+		return reply{}, joinIssues(c.pathIssues, err)
+	}
+	read := func(d query.Dataset) (query.PivotRequest, error) { return query.PivotRule(d, query.View).Parse(body) }
+	parse := func(d query.Dataset) error {
+		_, err := read(d)
+		return err
+	}
+	if len(c.pathIssues) > 0 {
+		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(parse))
+	}
+	v, err := s.viewToSearch(c, views.ID(c.pathID("id")), parse)
+	if err != nil {
+		return reply{}, err
+	}
+	r, err := read(v.Dataset)
+	if err != nil {
+		return reply{}, err
+	}
+	p, err := s.Records.PivotView(c.Context(), v, r)
+	return c.pivotReply(r, p, err)
+}
