@@ -201,10 +201,23 @@ type MeasureOf string
 
 // The values of MeasureOf.
 const (
-	MeasureSum MeasureOf = "sum"
-	MeasureAvg MeasureOf = "avg"
-	MeasureMin MeasureOf = "min"
-	MeasureMax MeasureOf = "max"
+	MeasureSum     MeasureOf = "sum"
+	MeasureAverage MeasureOf = "average"
+	MeasureAvg     MeasureOf = "avg"
+	MeasureMin     MeasureOf = "min"
+	MeasureMax     MeasureOf = "max"
+	MeasureMedian  MeasureOf = "median"
+)
+
+// PivotGroupKind is which records are in a PivotGroup. A newer service may answer others.
+type PivotGroupKind string
+
+// The values of PivotGroupKind.
+const (
+	GroupOfValue   PivotGroupKind = "value"
+	GroupOfBucket  PivotGroupKind = "bucket"
+	GroupOfOther   PivotGroupKind = "other"
+	GroupOfUnknown PivotGroupKind = "unknown"
 )
 
 // Interval is the width of a bucket of dates. A newer service may answer others.

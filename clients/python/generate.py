@@ -36,7 +36,7 @@ RULES = {
 ANSWERS = """AccountWithRelated ContactWithRelated ProjectWithRelated SignalWithRelated
 WorkspaceAccountRow WorkspaceContactRow WorkspaceProjectRow WorkspaceAccount WorkspaceContact WorkspaceProject
 ViewAccountRow ViewContactRow ViewProjectRow View Alert AlertEntry Member Invitation Skill ListedSkill SignalSubscription
-GetWorkspaceData GetCreditsData GetUsageData Release CoverageValue Descriptor Suggestion FacetCounts Reading
+GetWorkspaceData GetCreditsData GetUsageData Release CoverageValue Descriptor Suggestion FacetCounts Pivot Reading
 CreateInvitationData AcceptInvitationData Webhook WebhookDelivery ApiKey WorkspaceChange
 AccountMatchResult ContactMatchResult AccountJoinRow WorkspaceAccountJoinRow""".split()
 

@@ -160,6 +160,22 @@ func clientOfData(t *testing.T, c *client.Client) {
 	counted(c.Contacts.Facets(ctx, client.FacetRequest{}))
 	counted(c.Projects.Facets(ctx, client.FacetRequest{}))
 	counted(c.Signals.Facets(ctx, client.FacetRequest{}))
+	pivoted := func(p client.Pivot, err error) {
+		t.Helper()
+		if err != nil || p.Count == 0 || p.Rows == nil || len(p.Rows.Groups) == 0 {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+	byCity := client.PivotRequest{Rows: client.PivotBy{Field: "city", Limit: 3}}
+	pivoted(c.Accounts.Pivot(ctx, byCity))
+	pivoted(c.Contacts.Pivot(ctx, byCity))
+	pivoted(c.Signals.Pivot(ctx, byCity))
+	byCity.Columns = &client.PivotBy{Field: "filed_at", Interval: client.IntervalYear}
+	byCity.Measure = &client.Measure{Field: "cost", Of: client.MeasureMedian}
+	p2 := must(c.Projects.Pivot(ctx, byCity))(t)
+	if p2.Columns == nil || len(p2.Cells) != len(p2.Rows.Groups) || p2.Columns.Groups[0].Kind != client.GroupOfBucket {
+		t.Errorf("%+v", p2)
+	}
 	calgary := client.Within(client.Box{North: 51.3, South: 50.8, East: -113.8, West: -114.4})
 	cells := must(c.Projects.Facets(ctx, client.FacetRequest{
 		Filters: client.Filters{"location": calgary}, Facets: []client.Facet{{Geo: &client.GeoGrid{}, CountOwn: true}},

@@ -45,6 +45,9 @@ func bookOf[R, U any](
 	if counts := must(b.Facets(ctx, client.FacetRequest{Filters: client.Filters{"tags": client.Is("a")}}))(t); counts.Count != 1 {
 		t.Errorf("%+v", counts)
 	}
+	if p := must(b.Pivot(ctx, client.PivotRequest{Rows: client.PivotBy{Field: "tags"}}))(t); len(p.Rows.Groups) == 0 {
+		t.Errorf("%+v", p)
+	}
 	if found := collect(t, b.All(ctx, client.Search{Filters: client.Filters{"tags": client.Is("a")}})); len(found) != 1 {
 		t.Errorf("%+v", found)
 	}
@@ -145,6 +148,10 @@ func clientOfViews(t *testing.T, key, user *client.Client) {
 	rows := must(key.Views.Accounts(dynamic.ID).Search(ctx, client.Search{Limit: 3}))(t)
 	if counts := must(key.Views.Accounts(dynamic.ID).Facets(ctx, client.FacetRequest{}))(t); counts.Count < int64(len(rows.Records)) {
 		t.Errorf("%+v", counts)
+	}
+	byCity := client.PivotRequest{Rows: client.PivotBy{Field: "city"}}
+	if p := must(key.Views.Accounts(dynamic.ID).Pivot(ctx, byCity))(t); p.Count < int64(len(rows.Records)) {
+		t.Errorf("%+v", p)
 	}
 	if len(rows.Records) != 3 || !rows.Records[0].UpdatedAt.IsZero() || rows.Records[0].AtlasScore != nil || rows.Credits != 3 {
 		t.Errorf("%+v", rows)

@@ -28,6 +28,7 @@ type commands struct {
 	Generate   index.Generate      `cmd:"" help:"Write a synthetic dataset."`
 	Search     search.Search       `cmd:"" help:"Search a dataset, a book or a View of a running service."`
 	Facets     search.Facets       `cmd:"" help:"Count the records of a search, and show how they are distributed."`
+	Pivot      search.Pivot        `cmd:"" help:"Count the records of a search by one field or two, with a measure."`
 	Views      search.Views        `cmd:"" help:"Look at the Views of a workspace."`
 	Read       search.Read         `cmd:"" help:"Show the conditions that a question in words says to a running service."`
 	Suggest    search.Suggest      `cmd:"" help:"Complete names and values of a running service as one types."`

@@ -91,10 +91,22 @@ var rows = map[string]row{
 	"facet_projects": {method: "POST", path: "/data/projects/facets", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"facet_signals":  {method: "POST", path: "/data/signals/facets", body: `{}`, scope: dataRead, required: true, ok: fine},
 
-	"pivot_accounts": {method: "POST", path: "/data/accounts/pivot", body: `{"rows":{"field":"city"}}`, scope: dataRead, required: true, ok: fine},
-	"pivot_contacts": {method: "POST", path: "/data/contacts/pivot", body: `{"rows":{"field":"city"}}`, scope: dataRead, required: true, ok: fine},
-	"pivot_projects": {method: "POST", path: "/data/projects/pivot", body: `{"rows":{"field":"city"}}`, scope: dataRead, required: true, ok: fine},
-	"pivot_signals":  {method: "POST", path: "/data/signals/pivot", body: `{"rows":{"field":"city"}}`, scope: dataRead, required: true, ok: fine},
+	"pivot_accounts": {
+		method: "POST", path: "/data/accounts/pivot", body: `{"rows":{"field":"city"}}`,
+		scope: dataRead, required: true, ok: fine,
+	},
+	"pivot_contacts": {
+		method: "POST", path: "/data/contacts/pivot", body: `{"rows":{"field":"city"}}`,
+		scope: dataRead, required: true, ok: fine,
+	},
+	"pivot_projects": {
+		method: "POST", path: "/data/projects/pivot", body: `{"rows":{"field":"city"}}`,
+		scope: dataRead, required: true, ok: fine,
+	},
+	"pivot_signals": {
+		method: "POST", path: "/data/signals/pivot", body: `{"rows":{"field":"city"}}`,
+		scope: dataRead, required: true, ok: fine,
+	},
 
 	"suggest_accounts": {method: "POST", path: "/data/accounts/suggest", body: `{"prefix":"x"}`, scope: dataRead, required: true, ok: fine},
 	"suggest_contacts": {method: "POST", path: "/data/contacts/suggest", body: `{"prefix":"x"}`, scope: dataRead, required: true, ok: fine},
@@ -224,7 +236,10 @@ var rows = map[string]row{
 		method: "POST", path: "/workspace/views/" + unknownID + "/records/delete/batch", body: `{"ids":["x"]}`,
 		scope: wsWrite, ok: noView,
 	},
-	"pivot_view_records":  {method: "POST", path: "/workspace/views/" + unknownID + "/records/pivot", body: `{"rows":{"field":"tags"}}`, scope: wsRead, ok: noView},
+	"pivot_view_records": {
+		method: "POST", path: "/workspace/views/" + unknownID + "/records/pivot", body: `{"rows":{"field":"tags"}}`,
+		scope: wsRead, ok: noView,
+	},
 	"facet_view_records":  {method: "POST", path: "/workspace/views/" + unknownID + "/records/facets", body: `{}`, scope: wsRead, ok: noView},
 	"search_view_records": {method: "POST", path: "/workspace/views/" + unknownID + "/records/search", body: `{}`, scope: wsRead, ok: noView},
 

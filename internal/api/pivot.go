@@ -12,7 +12,10 @@ import (
 
 var pivotText = fmt.Sprintf(
 	"How many records match, by the values of one field or two, with a measure of each cell of %d records or more. All counts are exact. `query`, `filters` and `relations` are those of a search, but neither searches e-mail addresses. At most %d cells, listed rows times listed columns; each %d of them draw a token, the first before the request and the others after it.",
-	query.MinMeasured, query.MaxPivotCells, query.CellsOfToken)
+	query.MinMeasured,
+	query.MaxPivotCells,
+	query.CellsOfToken,
+)
 
 // pivotRoutes are the routes of pivots of datasets, books and Views.
 func (s *Server) pivotRoutes() []Route {
@@ -35,7 +38,13 @@ func (s *Server) pivotRoutes() []Route {
 			Route{Scope: workspace.WorkspaceRead, endpoint: takes(query.PivotRule(d, query.Book), s.pivotBook)},
 			operationDoc{
 				tag: tagBook, summary: "Pivot the " + string(d) + " of the book",
-				examples: []example{{"tags", "The most frequent tags by city", []byte(`{"rows":{"field":"tags","limit":20},"columns":{"field":"city","limit":5}}`)}},
+				examples: []example{
+					{
+						"tags",
+						"The most frequent tags by city",
+						[]byte(`{"rows":{"field":"tags","limit":20},"columns":{"field":"city","limit":5}}`),
+					},
+				},
 			})
 	}
 	add("/workspace/views/:id/records/pivot", "pivot_view_records",
@@ -56,22 +65,33 @@ var pivotExamples = map[query.Dataset][]example{
 	query.Contacts: {{"roles", "Contacts by role", []byte(`{"rows":{"field":"role"}}`)}},
 	query.Projects: {{
 		"median", "The median cost by use and year",
-		[]byte(`{"filters":{"city":{"value":"calgary"}},"rows":{"field":"primary_use","limit":5},"columns":{"field":"permitted_at","interval":"year"},"measure":{"field":"cost","of":"median"}}`),
+		[]byte(
+			`{"filters":{"city":{"value":"calgary"}},"rows":{"field":"primary_use","limit":5},"columns":{"field":"permitted_at","interval":"year"},"measure":{"field":"cost","of":"median"}}`,
+		),
 	}},
-	query.Signals: {{"months", "Types of signals by month", []byte(`{"rows":{"field":"signal_type"},"columns":{"field":"occurred_at","interval":"year"}}`)}},
+	query.Signals: {
+		{
+			"months",
+			"Types of signals by month",
+			[]byte(`{"rows":{"field":"signal_type"},"columns":{"field":"occurred_at","interval":"year"}}`),
+		},
+	},
 }
 
 // pivotSchema is the answer of every route of pivots.
 var pivotSchema = func() *schema.Schema {
 	measure := schema.Optional("measure", schema.Nullable(&schema.Schema{Type: "number"}).Described(fmt.Sprintf(
-		"The measure that the pivot asks for; null of fewer than %d records, if no value is known, or if the sum is beyond a double.", query.MinMeasured)).
+		"The measure that the pivot asks for; null of fewer than %d records, if no value is known, or if the sum is beyond a double.",
+		query.MinMeasured,
+	)).
 		Example(1250000.5))
 	count := schema.Required("count", schema.Count().Example(12))
 	end := schema.Nullable(schema.String("2026-01-01T00:00:00.000Z"))
 	group := schema.Named("PivotGroup", schema.Object(
 		schema.Required("group", schema.OneOf(
 			string(query.GroupValue), string(query.GroupBucket), string(query.GroupOther), string(query.GroupUnknown)).
-			Described("`value` and `bucket` are listed. `other` has records with values, none of which is listed, `unknown` those without a value; both come last, and only if they have records.")),
+			Described("`value` and `bucket` are listed. `other` has records with values, none of which is listed, `unknown` those without a value; both come last, and only if they have records."),
+		),
 		schema.Optional("value", schema.String("filed").Described("What a filter takes; of `value`.")),
 		schema.Optional("label", schema.String("Filed").Described("The value for people.")),
 		schema.Optional("from", end.Described("Where a bucket begins.")),
@@ -79,14 +99,23 @@ var pivotSchema = func() *schema.Schema {
 		count, measure))
 	axis := schema.Named("PivotAxis", schema.Object(
 		schema.Required("field", schema.String("stage")),
-		schema.Required("groups", schema.Array(group, 0, query.MaxPivotCells+2).Described("With all of their records. Records of a list of values are in several.")),
+		schema.Required(
+			"groups",
+			schema.Array(group, 0, query.MaxPivotCells+2).
+				Described("With all of their records. Records of a list of values are in several."),
+		),
 	))
 	cell := schema.Named("PivotCell", schema.Object(count, measure))
 	return schema.Named("Pivot", schema.Object(
 		schema.Required("count", schema.Count().Described("How many records match.").Example(55)),
 		schema.Required("export_credits", schema.Count().Described("What reading all of them costs.").Example(55)),
 		schema.Required("cell_count", schema.Integer(0, query.MaxPivotCells).Described("Listed rows times listed columns.").Example(20)),
-		schema.Required("tokens", schema.Integer(1, query.MaxPivotCells/query.CellsOfToken).Described("What the pivot draws on the bucket of free operations; a dry run draws one.").Example(1)),
+		schema.Required(
+			"tokens",
+			schema.Integer(1, query.MaxPivotCells/query.CellsOfToken).
+				Described("What the pivot draws on the bucket of free operations; a dry run draws one.").
+				Example(1),
+		),
 		measure,
 		schema.Optional("rows", axis.Described("Absent of a dry run.")),
 		schema.Optional("columns", axis.Described("Absent of a dry run and without columns.")),

@@ -75,7 +75,7 @@ func TestReferenceSaysWhatDrawsTokens(t *testing.T) {
 		_, operation, _ := strings.Cut(r.Operation, "_")
 		if kind, _, _ := strings.Cut(r.Operation, "_"); kind != "get" {
 			operation = map[string]string{
-				"facet": "facets", "suggest": "suggestions", "test": "webhooks", "replay": "webhooks",
+				"facet": "facets", "pivot": "pivot", "suggest": "suggestions", "test": "webhooks", "replay": "webhooks",
 				"read": "changes-of-the-workspace",
 			}[kind]
 		}

@@ -69,7 +69,8 @@ func TestPivotModel(t *testing.T) {
 				inBook := overlaid(body, model.Fields)
 				for _, axis := range query.AxisNames {
 					of, asked := body[axis].(map[string]any)
-					inBook = inBook || asked && slices.ContainsFunc(model.Fields, func(f query.Field) bool { return f.Overlay && f.Key == of["field"] })
+					inBook = inBook ||
+						asked && slices.ContainsFunc(model.Fields, func(f query.Field) bool { return f.Overlay && f.Key == of["field"] })
 				}
 				model.Matching = func(body map[string]any) (found []searchtest.Row) {
 					text, err := json.Marshal(body)
@@ -89,7 +90,8 @@ func TestPivotModel(t *testing.T) {
 		}
 	}
 	stranger := w.workspace("Other")
-	if got := w.pivotIn(stranger, nil, query.Projects, map[string]any{"rows": map[string]any{"field": "tags"}}); got.Count != 0 || len(got.Rows.Groups) != 0 {
+	if got := w.pivotIn(stranger, nil, query.Projects, map[string]any{"rows": map[string]any{"field": "tags"}}); got.Count != 0 ||
+		len(got.Rows.Groups) != 0 {
 		t.Errorf("another workspace: %+v", got)
 	}
 }

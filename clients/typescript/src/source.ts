@@ -213,11 +213,27 @@ export class Searchable<R, Q extends object> extends Pages<R, Q> {
   }
 }
 
+/** The field of the rows or columns of a pivot: an enum with a limit, or a date with an interval. */
+export type PivotBy = { field: string; limit?: number } | { field: string; interval: "month" | "quarter" | "year" };
+
+/** A request for a pivot, with the conditions of a request for facets. docs/api.md, "Pivot". */
+export type PivotRequest<F extends object> = Omit<F, "facets"> & {
+  rows: PivotBy;
+  columns?: PivotBy;
+  measure?: { field: string; of: "sum" | "average" | "min" | "max" | "median" };
+  dry_run?: boolean;
+};
+
 /** What can be searched and counted: a dataset, a book, a View. F: a request for facets. */
 export class Source<R, Q extends object, F extends object> extends Searchable<R, Q> {
   /** Counts the records of a search and how they are distributed. It is free. */
   facets(request: F, options: Options = {}): Promise<Schemas["FacetCounts"]> {
     return this.connection.data("POST", `${this.path}/facets`, { body: request, signal: options.signal });
+  }
+
+  /** Counts the records of a search by one field or two. It is free. */
+  pivot(request: PivotRequest<F>, options: Options = {}): Promise<Schemas["Pivot"]> {
+    return this.connection.data("POST", `${this.path}/pivot`, { body: request, signal: options.signal });
   }
 }
 

@@ -104,6 +104,7 @@ type pages interface {
 	Cost(ctx context.Context, q client.Search) (client.Cost, error)
 	Explain(ctx context.Context, q client.Search) (*client.Explanation, error)
 	Facets(ctx context.Context, q client.FacetRequest) (client.Facets, error)
+	Pivot(ctx context.Context, q client.PivotRequest) (client.Pivot, error)
 }
 
 // target is what is searched.

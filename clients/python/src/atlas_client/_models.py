@@ -174,6 +174,36 @@ class MatchReason(BaseModel):
     score: float = Field(..., description="How alike the values are.")
 
 
+class PivotCell(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    count: int
+    measure: float | None = Field(
+        None,
+        description="The measure that the pivot asks for; null of fewer than 3 records, if no value is known, or if the sum is beyond a double.",
+    )
+
+
+class PivotGroup(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    group: str = Field(
+        ...,
+        description="`value` and `bucket` are listed. `other` has records with values, none of which is listed, `unknown` those without a value; both come last, and only if they have records.",
+    )
+    value: str | None = Field(None, description="What a filter takes; of `value`.")
+    label: str | None = Field(None, description="The value for people.")
+    from_: str | None = Field(None, alias="from", description="Where a bucket begins.")
+    to: str | None = Field(None, description="Before which a bucket ends; null after the year 9999.")
+    count: int
+    measure: float | None = Field(
+        None,
+        description="The measure that the pivot asks for; null of fewer than 3 records, if no value is known, or if the sum is beyond a double.",
+    )
+
+
 class PresentationSorting(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -982,6 +1012,16 @@ class Member(BaseModel):
     joined_at: AwareDatetime
 
 
+class PivotAxis(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    field: str
+    groups: list[PivotGroup] = Field(
+        ..., description="With all of their records. Records of a list of values are in several."
+    )
+
+
 class Presentation(BaseModel):
     """
     State of a web table, kept for it; searches do not use it.
@@ -1335,6 +1375,27 @@ class ContactWithRelated(BaseModel):
     updated_at: AwareDatetime | None = Field(None, description="When the record last changed")
     account: Account | None = Field(None, description="There when `include` names it.")
     projects: list[Project] | None = Field(None, description="There when `include` names it.")
+
+
+class Pivot(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    count: int = Field(..., description="How many records match.")
+    export_credits: int = Field(..., description="What reading all of them costs.")
+    cell_count: int = Field(..., description="Listed rows times listed columns.")
+    tokens: int = Field(
+        ..., description="What the pivot draws on the bucket of free operations; a dry run draws one."
+    )
+    measure: float | None = Field(
+        None,
+        description="The measure that the pivot asks for; null of fewer than 3 records, if no value is known, or if the sum is beyond a double.",
+    )
+    rows: PivotAxis | None = Field(None, description="Absent of a dry run.")
+    columns: PivotAxis | None = Field(None, description="Absent of a dry run and without columns.")
+    cells: list[list[PivotCell]] | None = Field(
+        None, description="By the group of the rows, then by that of the columns; absent without columns."
+    )
 
 
 class ProjectViewDefinition(BaseModel):

@@ -91,6 +91,25 @@ class AccountNumberFacetByRangesMeasure(TypedDict, closed=True):
     of: Literal["sum", "avg", "min", "max"]
 
 
+class AccountPivotDates(TypedDict, closed=True):
+    field: Literal["last_activity_at", "created_at", "updated_at"]
+    interval: Literal["month", "quarter", "year"]
+
+
+class AccountPivotRequestMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    of: Literal["sum", "average", "avg", "min", "max", "median"]
+
+
+class AccountPivotValues(TypedDict, closed=True):
+    field: Literal["account_type", "city", "state", "country"]
+    limit: NotRequired[int]
+
+
 class AccountSort(TypedDict, closed=True):
     field: Literal["name", "projects_count", "last_activity_at", "created_at", "updated_at", "relevance"]
     order: Literal["asc", "desc"]
@@ -233,6 +252,25 @@ class ContactNumberFacetByRangesMeasure(TypedDict, closed=True):
 
     field: Literal["projects_count"]
     of: Literal["sum", "avg", "min", "max"]
+
+
+class ContactPivotDates(TypedDict, closed=True):
+    field: Literal["created_at", "updated_at"]
+    interval: Literal["month", "quarter", "year"]
+
+
+class ContactPivotRequestMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "average", "avg", "min", "max", "median"]
+
+
+class ContactPivotValues(TypedDict, closed=True):
+    field: Literal["role", "status", "city", "state"]
+    limit: NotRequired[int]
 
 
 ContactRole: TypeAlias = Literal[
@@ -545,6 +583,33 @@ class ProjectNumberFacetByRangesMeasure(TypedDict, closed=True):
     of: Literal["sum", "avg", "min", "max"]
 
 
+class ProjectPivotDates(TypedDict, closed=True):
+    field: Literal[
+        "filed_at",
+        "permitted_at",
+        "completed_at",
+        "detected_at",
+        "last_signal_at",
+        "created_at",
+        "updated_at",
+    ]
+    interval: Literal["month", "quarter", "year"]
+
+
+class ProjectPivotRequestMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "average", "avg", "min", "max", "median"]
+
+
+class ProjectPivotValues(TypedDict, closed=True):
+    field: Literal["city", "state", "country", "stage", "disposition", "primary_use", "gc_status", "source"]
+    limit: NotRequired[int]
+
+
 class ProjectSort(TypedDict, closed=True):
     field: Literal[
         "name",
@@ -688,6 +753,16 @@ SignalField: TypeAlias = Literal[
 ]
 
 
+class SignalPivotDates(TypedDict, closed=True):
+    field: Literal["occurred_at", "detected_at", "created_at"]
+    interval: Literal["month", "quarter", "year"]
+
+
+class SignalPivotValues(TypedDict, closed=True):
+    field: Literal["signal_type", "city", "state", "stage", "source"]
+    limit: NotRequired[int]
+
+
 class SignalRelations(TypedDict, closed=True):
     """
     This dataset has no relations.
@@ -811,6 +886,25 @@ class ViewAccountNumberFacetByRangesMeasure(TypedDict, closed=True):
     of: Literal["sum", "avg", "min", "max"]
 
 
+class ViewAccountPivotDates(TypedDict, closed=True):
+    field: Literal["last_activity_at", "created_at", "updated_at"]
+    interval: Literal["month", "quarter", "year"]
+
+
+class ViewAccountPivotRequestMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count"]
+    of: Literal["sum", "average", "avg", "min", "max", "median"]
+
+
+class ViewAccountPivotValues(TypedDict, closed=True):
+    field: Literal["account_type", "city", "state", "country", "tags", "icp_tier"]
+    limit: NotRequired[int]
+
+
 ViewAccountRowField: TypeAlias = Literal[
     "id",
     "name",
@@ -883,6 +977,25 @@ class ViewContactNumberFacetByRangesMeasure(TypedDict, closed=True):
 
     field: Literal["projects_count"]
     of: Literal["sum", "avg", "min", "max"]
+
+
+class ViewContactPivotDates(TypedDict, closed=True):
+    field: Literal["created_at", "updated_at"]
+    interval: Literal["month", "quarter", "year"]
+
+
+class ViewContactPivotRequestMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "average", "avg", "min", "max", "median"]
+
+
+class ViewContactPivotValues(TypedDict, closed=True):
+    field: Literal["role", "status", "city", "state", "tags"]
+    limit: NotRequired[int]
 
 
 ViewContactRowField: TypeAlias = Literal[
@@ -974,6 +1087,35 @@ class ViewProjectNumberFacetByRangesMeasure(TypedDict, closed=True):
 
     field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
     of: Literal["sum", "avg", "min", "max"]
+
+
+class ViewProjectPivotDates(TypedDict, closed=True):
+    field: Literal[
+        "filed_at",
+        "permitted_at",
+        "completed_at",
+        "detected_at",
+        "last_signal_at",
+        "created_at",
+        "updated_at",
+    ]
+    interval: Literal["month", "quarter", "year"]
+
+
+class ViewProjectPivotRequestMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "average", "avg", "min", "max", "median"]
+
+
+class ViewProjectPivotValues(TypedDict, closed=True):
+    field: Literal[
+        "city", "state", "country", "stage", "disposition", "primary_use", "gc_status", "source", "tags"
+    ]
+    limit: NotRequired[int]
 
 
 ViewProjectRowField: TypeAlias = Literal[
@@ -1104,6 +1246,25 @@ class WorkspaceAccountNumberFacetByRangesMeasure(TypedDict, closed=True):
     of: Literal["sum", "avg", "min", "max"]
 
 
+class WorkspaceAccountPivotDates(TypedDict, closed=True):
+    field: Literal["last_activity_at", "created_at", "updated_at"]
+    interval: Literal["month", "quarter", "year"]
+
+
+class WorkspaceAccountPivotRequestMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    """
+
+    field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
+    of: Literal["sum", "average", "avg", "min", "max", "median"]
+
+
+class WorkspaceAccountPivotValues(TypedDict, closed=True):
+    field: Literal["account_type", "city", "state", "country", "tags", "icp_tier"]
+    limit: NotRequired[int]
+
+
 WorkspaceAccountRowField: TypeAlias = Literal[
     "id",
     "name",
@@ -1211,6 +1372,25 @@ class WorkspaceContactNumberFacetByRangesMeasure(TypedDict, closed=True):
     of: Literal["sum", "avg", "min", "max"]
 
 
+class WorkspaceContactPivotDates(TypedDict, closed=True):
+    field: Literal["created_at", "updated_at"]
+    interval: Literal["month", "quarter", "year"]
+
+
+class WorkspaceContactPivotRequestMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    """
+
+    field: Literal["projects_count"]
+    of: Literal["sum", "average", "avg", "min", "max", "median"]
+
+
+class WorkspaceContactPivotValues(TypedDict, closed=True):
+    field: Literal["role", "status", "city", "state", "tags"]
+    limit: NotRequired[int]
+
+
 WorkspaceContactRowField: TypeAlias = Literal[
     "id",
     "name",
@@ -1312,6 +1492,35 @@ class WorkspaceProjectNumberFacetByRangesMeasure(TypedDict, closed=True):
     of: Literal["sum", "avg", "min", "max"]
 
 
+class WorkspaceProjectPivotDates(TypedDict, closed=True):
+    field: Literal[
+        "filed_at",
+        "permitted_at",
+        "completed_at",
+        "detected_at",
+        "last_signal_at",
+        "created_at",
+        "updated_at",
+    ]
+    interval: Literal["month", "quarter", "year"]
+
+
+class WorkspaceProjectPivotRequestMeasure(TypedDict, closed=True):
+    """
+    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    """
+
+    field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
+    of: Literal["sum", "average", "avg", "min", "max", "median"]
+
+
+class WorkspaceProjectPivotValues(TypedDict, closed=True):
+    field: Literal[
+        "city", "state", "country", "stage", "disposition", "primary_use", "gc_status", "source", "tags"
+    ]
+    limit: NotRequired[int]
+
+
 WorkspaceProjectRowField: TypeAlias = Literal[
     "id",
     "name",
@@ -1397,6 +1606,9 @@ class AccountNumberFacetByRanges(TypedDict, closed=True):
     exclude_own: NotRequired[bool]
 
 
+AccountPivotAxis: TypeAlias = AccountPivotValues | AccountPivotDates
+
+
 class AccountTypeFilterByValue(TypedDict, closed=True):
     value: AccountType | AccountTypeFilterValueMany
 
@@ -1471,6 +1683,9 @@ class ContactNumberFacetByRanges(TypedDict, closed=True):
     ranges: list[Range1]
     measure: NotRequired[ContactNumberFacetByRangesMeasure]
     exclude_own: NotRequired[bool]
+
+
+ContactPivotAxis: TypeAlias = ContactPivotValues | ContactPivotDates
 
 
 class ContactRoleFilterByValue(TypedDict, closed=True):
@@ -1615,6 +1830,9 @@ class ProjectNumberFacetByRanges(TypedDict, closed=True):
     exclude_own: NotRequired[bool]
 
 
+ProjectPivotAxis: TypeAlias = ProjectPivotValues | ProjectPivotDates
+
+
 class ProjectValueFacet(TypedDict, closed=True):
     field: Literal[
         "city",
@@ -1660,6 +1878,9 @@ class ShortValueFilterByValue(TypedDict, closed=True):
 
 
 SignalFacet: TypeAlias = SignalValueFacet | SignalDateFacet
+
+
+SignalPivotAxis: TypeAlias = SignalPivotValues | SignalPivotDates
 
 
 class SignalSubscriptionUpsert(TypedDict, closed=True):
@@ -1709,6 +1930,9 @@ class ViewAccountNumberFacetByRanges(TypedDict, closed=True):
     exclude_own: NotRequired[bool]
 
 
+ViewAccountPivotAxis: TypeAlias = ViewAccountPivotValues | ViewAccountPivotDates
+
+
 class ViewAccountValueFacet(TypedDict, closed=True):
     field: Literal["account_type", "city", "state", "country", "workspace_status", "tags", "icp_tier"]
     limit: NotRequired[int]
@@ -1736,6 +1960,9 @@ class ViewContactNumberFacetByRanges(TypedDict, closed=True):
     ranges: list[Range4]
     measure: NotRequired[ViewContactNumberFacetByRangesMeasure]
     exclude_own: NotRequired[bool]
+
+
+ViewContactPivotAxis: TypeAlias = ViewContactPivotValues | ViewContactPivotDates
 
 
 class ViewContactValueFacet(TypedDict, closed=True):
@@ -1801,6 +2028,9 @@ class ViewProjectNumberFacetByRanges(TypedDict, closed=True):
     exclude_own: NotRequired[bool]
 
 
+ViewProjectPivotAxis: TypeAlias = ViewProjectPivotValues | ViewProjectPivotDates
+
+
 class ViewProjectValueFacet(TypedDict, closed=True):
     field: Literal[
         "city",
@@ -1842,6 +2072,9 @@ class WorkspaceAccountNumberFacetByRanges(TypedDict, closed=True):
     exclude_own: NotRequired[bool]
 
 
+WorkspaceAccountPivotAxis: TypeAlias = WorkspaceAccountPivotValues | WorkspaceAccountPivotDates
+
+
 WorkspaceAccountUpsert: TypeAlias = WorkspaceAccountUpsertByAccountId | WorkspaceAccountUpsertByMatch
 
 
@@ -1872,6 +2105,9 @@ class WorkspaceContactNumberFacetByRanges(TypedDict, closed=True):
     ranges: list[Range7]
     measure: NotRequired[WorkspaceContactNumberFacetByRangesMeasure]
     exclude_own: NotRequired[bool]
+
+
+WorkspaceContactPivotAxis: TypeAlias = WorkspaceContactPivotValues | WorkspaceContactPivotDates
 
 
 WorkspaceContactUpsert: TypeAlias = WorkspaceContactUpsertByContactId | WorkspaceContactUpsertByMatch
@@ -1918,6 +2154,9 @@ class WorkspaceProjectNumberFacetByRanges(TypedDict, closed=True):
     ranges: list[Range8]
     measure: NotRequired[WorkspaceProjectNumberFacetByRangesMeasure]
     exclude_own: NotRequired[bool]
+
+
+WorkspaceProjectPivotAxis: TypeAlias = WorkspaceProjectPivotValues | WorkspaceProjectPivotDates
 
 
 class WorkspaceProjectValueFacet(TypedDict, closed=True):
@@ -2470,6 +2709,19 @@ class SignalGroup(TypedDict, closed=True):
     relations: NotRequired[SignalRelations]
 
 
+class SignalPivotRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[SignalFilters]
+    relations: NotRequired[SignalRelations]
+    any: NotRequired[list[SignalGroup]]
+    none: NotRequired[list[SignalGroup]]
+    rows: SignalPivotAxis
+    columns: NotRequired[SignalPivotAxis | None]
+    dry_run: NotRequired[bool]
+
+
 class SignalQueueSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
     words: NotRequired[Literal["forms", "exact"]]
@@ -2969,6 +3221,20 @@ class WorkspaceContactGroup(TypedDict, closed=True):
     relations: NotRequired[ContactRelations]
 
 
+class WorkspaceContactPivotRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceContactFilters]
+    relations: NotRequired[ContactRelations]
+    any: NotRequired[list[WorkspaceContactGroup]]
+    none: NotRequired[list[WorkspaceContactGroup]]
+    rows: WorkspaceContactPivotAxis
+    columns: NotRequired[WorkspaceContactPivotAxis | None]
+    measure: NotRequired[WorkspaceContactPivotRequestMeasure | None]
+    dry_run: NotRequired[bool]
+
+
 class WorkspaceContactSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
     words: NotRequired[Literal["forms", "exact"]]
@@ -2995,6 +3261,20 @@ class WorkspaceProjectGroup(TypedDict, closed=True):
 
     filters: NotRequired[WorkspaceProjectFilters]
     relations: NotRequired[ProjectRelations]
+
+
+class WorkspaceProjectPivotRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceProjectFilters]
+    relations: NotRequired[ProjectRelations]
+    any: NotRequired[list[WorkspaceProjectGroup]]
+    none: NotRequired[list[WorkspaceProjectGroup]]
+    rows: WorkspaceProjectPivotAxis
+    columns: NotRequired[WorkspaceProjectPivotAxis | None]
+    measure: NotRequired[WorkspaceProjectPivotRequestMeasure | None]
+    dry_run: NotRequired[bool]
 
 
 class WorkspaceProjectSearchRequest(TypedDict, closed=True):
@@ -3060,6 +3340,20 @@ class ContactGroup(TypedDict, closed=True):
     relations: NotRequired[ContactRelations]
 
 
+class ContactPivotRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[ContactFilters]
+    relations: NotRequired[ContactRelations]
+    any: NotRequired[list[ContactGroup]]
+    none: NotRequired[list[ContactGroup]]
+    rows: ContactPivotAxis
+    columns: NotRequired[ContactPivotAxis | None]
+    measure: NotRequired[ContactPivotRequestMeasure | None]
+    dry_run: NotRequired[bool]
+
+
 class ContactSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
     words: NotRequired[Literal["forms", "exact"]]
@@ -3086,6 +3380,20 @@ class ProjectGroup(TypedDict, closed=True):
 
     filters: NotRequired[ProjectFilters]
     relations: NotRequired[ProjectRelations]
+
+
+class ProjectPivotRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[ProjectFilters]
+    relations: NotRequired[ProjectRelations]
+    any: NotRequired[list[ProjectGroup]]
+    none: NotRequired[list[ProjectGroup]]
+    rows: ProjectPivotAxis
+    columns: NotRequired[ProjectPivotAxis | None]
+    measure: NotRequired[ProjectPivotRequestMeasure | None]
+    dry_run: NotRequired[bool]
 
 
 class ProjectSearchRequest(TypedDict, closed=True):
@@ -3138,6 +3446,20 @@ class ViewContactFacetRequest(TypedDict, closed=True):
     facets: NotRequired[list[ViewContactFacet]]
 
 
+class ViewContactPivotRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceContactFilters]
+    relations: NotRequired[ContactRelations]
+    any: NotRequired[list[WorkspaceContactGroup]]
+    none: NotRequired[list[WorkspaceContactGroup]]
+    rows: ViewContactPivotAxis
+    columns: NotRequired[ViewContactPivotAxis | None]
+    measure: NotRequired[ViewContactPivotRequestMeasure | None]
+    dry_run: NotRequired[bool]
+
+
 class ViewContactSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
     words: NotRequired[Literal["forms", "exact"]]
@@ -3166,6 +3488,20 @@ class ViewProjectFacetRequest(TypedDict, closed=True):
     any: NotRequired[list[WorkspaceProjectGroup]]
     none: NotRequired[list[WorkspaceProjectGroup]]
     facets: NotRequired[list[ViewProjectFacet]]
+
+
+class ViewProjectPivotRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceProjectFilters]
+    relations: NotRequired[ProjectRelations]
+    any: NotRequired[list[WorkspaceProjectGroup]]
+    none: NotRequired[list[WorkspaceProjectGroup]]
+    rows: ViewProjectPivotAxis
+    columns: NotRequired[ViewProjectPivotAxis | None]
+    measure: NotRequired[ViewProjectPivotRequestMeasure | None]
+    dry_run: NotRequired[bool]
 
 
 class ViewProjectSearchRequest(TypedDict, closed=True):
@@ -3224,6 +3560,20 @@ class WorkspaceAccountJoinRequest(TypedDict, closed=True):
     project_by: NotRequired[Literal["cost", "residential_units", "sqft", "stories", "signals_count"]]
     project_fields: NotRequired[list[ProjectField]]
     contact_fields: NotRequired[list[ContactField]]
+
+
+class WorkspaceAccountPivotRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceAccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[WorkspaceAccountGroup]]
+    none: NotRequired[list[WorkspaceAccountGroup]]
+    rows: WorkspaceAccountPivotAxis
+    columns: NotRequired[WorkspaceAccountPivotAxis | None]
+    measure: NotRequired[WorkspaceAccountPivotRequestMeasure | None]
+    dry_run: NotRequired[bool]
 
 
 class WorkspaceAccountSearchRequest(TypedDict, closed=True):
@@ -3294,6 +3644,20 @@ class AccountJoinRequest(TypedDict, closed=True):
     project_by: NotRequired[Literal["cost", "residential_units", "sqft", "stories", "signals_count"]]
     project_fields: NotRequired[list[ProjectField]]
     contact_fields: NotRequired[list[ContactField]]
+
+
+class AccountPivotRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[AccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[AccountGroup]]
+    none: NotRequired[list[AccountGroup]]
+    rows: AccountPivotAxis
+    columns: NotRequired[AccountPivotAxis | None]
+    measure: NotRequired[AccountPivotRequestMeasure | None]
+    dry_run: NotRequired[bool]
 
 
 class AccountSearchRequest(TypedDict, closed=True):
@@ -3505,6 +3869,20 @@ class ViewAccountFacetRequest(TypedDict, closed=True):
     facets: NotRequired[list[ViewAccountFacet]]
 
 
+class ViewAccountPivotRequest(TypedDict, closed=True):
+    query: NotRequired[str]
+    words: NotRequired[Literal["forms", "exact"]]
+    typos: NotRequired[Literal["off", "auto"]]
+    filters: NotRequired[WorkspaceAccountFilters]
+    relations: NotRequired[AccountRelations]
+    any: NotRequired[list[WorkspaceAccountGroup]]
+    none: NotRequired[list[WorkspaceAccountGroup]]
+    rows: ViewAccountPivotAxis
+    columns: NotRequired[ViewAccountPivotAxis | None]
+    measure: NotRequired[ViewAccountPivotRequestMeasure | None]
+    dry_run: NotRequired[bool]
+
+
 class ViewAccountSearchRequest(TypedDict, closed=True):
     query: NotRequired[str]
     words: NotRequired[Literal["forms", "exact"]]
@@ -3526,6 +3904,11 @@ class ViewAccountSearchRequest(TypedDict, closed=True):
 
 ViewRecordsFacetRequest: TypeAlias = (
     ViewAccountFacetRequest | ViewContactFacetRequest | ViewProjectFacetRequest
+)
+
+
+ViewRecordsPivotRequest: TypeAlias = (
+    ViewAccountPivotRequest | ViewContactPivotRequest | ViewProjectPivotRequest
 )
 
 

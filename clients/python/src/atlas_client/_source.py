@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from . import _tables
 from ._connection import Connection, decoded
 from ._errors import APIError, AtlasError, credits_of, item_error
-from ._models import FacetCounts
+from ._models import FacetCounts, Pivot
 
 R = TypeVar("R", bound=BaseModel)
 T = TypeVar("T")
@@ -335,6 +335,13 @@ class Source(Searchable[R]):
         """Counts the records of a search and how they are distributed. It is free."""
         body = without_none(query=query, **conditions, facets=list(facets))
         return FacetCounts.model_validate(self._connection.data("POST", self._path + "/facets", body=body))
+
+    def pivot(
+        self, query: str | None = None, *, rows: Any, columns: Any = None, measure: Any = None, **conditions: Any
+    ) -> Pivot:
+        """Counts the records of a search by one field or two. It is free."""
+        body = without_none(query=query, **conditions, rows=rows, columns=columns, measure=measure)
+        return Pivot.model_validate(self._connection.data("POST", self._path + "/pivot", body=body))
 
 
 class Joins(Pages[R]):
