@@ -337,7 +337,13 @@ class Source(Searchable[R]):
         return FacetCounts.model_validate(self._connection.data("POST", self._path + "/facets", body=body))
 
     def pivot(
-        self, query: str | None = None, *, rows: Any, columns: Any = None, measure: Any = None, **conditions: Any
+        self,
+        query: str | None = None,
+        *,
+        rows: Any,
+        columns: Any = None,
+        measure: Any = None,
+        **conditions: Any,
     ) -> Pivot:
         """Counts the records of a search by one field or two. It is free."""
         body = without_none(query=query, **conditions, rows=rows, columns=columns, measure=measure)
