@@ -124,7 +124,7 @@ func TestPivotBounds(t *testing.T) {
 	e, x := newEngine(t)
 	x.Load(t, w)
 	for body, want := range map[string]string{
-		`{"rows":{"field":"city","limit":50},"columns":{"field":"state","limit":100}}`:                  "columns.limit: 50 rows",
+		`{"rows":{"field":"city","limit":50},"columns":{"field":"state","limit":100}}`:                        "columns.limit: 50 rows",
 		`{"rows":{"field":"filed_at","interval":"month"}}`:                                                    "rows.interval: makes 1493 buckets",
 		`{"rows":{"field":"city"},"columns":{"field":"filed_at","interval":"month"}}`:                         "columns.interval: makes 1493 buckets",
 		`{"rows":{"field":"filed_at","interval":"quarter"},"columns":{"field":"city"}}`:                       "",
