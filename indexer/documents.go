@@ -27,6 +27,8 @@ type DocumentOptions struct {
 	// TempDir, Workers, BatchBytes and SortMemory are as in Options.
 	TempDir                         string
 	Workers, BatchBytes, SortMemory int
+	// Suppressions are as in Options.
+	Suppressions Suppressions
 	// Progress, when set, is called as by Load.
 	Progress func(Progress)
 }
@@ -60,7 +62,7 @@ func Documents(ctx context.Context, o DocumentOptions, take func(query.Dataset, 
 func newDryRun(o DocumentOptions) (*load, error) {
 	options, err := Options{
 		Dir: o.Dir, AllowMissing: o.AllowMissing, TempDir: o.TempDir, Workers: o.Workers, Senders: 1,
-		BatchBytes: o.BatchBytes, SortMemory: o.SortMemory, Progress: o.Progress,
+		BatchBytes: o.BatchBytes, SortMemory: o.SortMemory, Progress: o.Progress, Suppressions: o.Suppressions,
 		Elastic: &elastic.Client{}, // is never asked
 	}.withDefaults()
 	if err != nil {

@@ -7,16 +7,20 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
+	"atlas/client"
 	"atlas/indexer/eraser"
+	"atlas/internal/devstack/backends"
 )
 
 // The person of the tests, with values that nobody else has.
@@ -32,17 +36,21 @@ const suppressionKey = "1:0123456789abcdef0123456789abcdef"
 // suppress runs a command of `atlas suppress`, which must exit with a status.
 func (w writable) suppress(want int, args ...string) (stdout, stderr string) {
 	w.t.Helper()
-	args = append(
-		[]string{"suppress"},
-		append(args, "--elasticsearch-url", w.config.ElasticsearchURL[0], "--index-prefix", w.config.IndexPrefix,
-			"--held-index-prefix", w.config.HeldIndexPrefix, "--postgres-system-url", w.config.PostgresSystemURL,
-			"--suppression-key", suppressionKey, "--suppression-dir", filepath.Join(w.dir, "suppress"), "--folder", w.dir)...)
 	var out bytes.Buffer
 	var errs syncBuffer
-	if code := run(w.t.Context(), args, &out, &errs); code != want {
-		w.t.Fatalf("atlas %s: status %d, want %d\n%s%s", strings.Join(args, " "), code, want, &out, &errs)
+	if code := run(w.t.Context(), w.suppressArgs(args...), &out, &errs); code != want {
+		w.t.Fatalf("atlas suppress %s: status %d, want %d\n%s%s", strings.Join(args, " "), code, want, &out, &errs)
 	}
 	return out.String(), errs.String()
+}
+
+func (w writable) suppressArgs(args ...string) []string {
+	return append(
+		append([]string{"suppress"}, args...),
+		"--elasticsearch-url", w.config.ElasticsearchURL[0], "--index-prefix", w.config.IndexPrefix,
+		"--held-index-prefix", w.config.HeldIndexPrefix, "--postgres-system-url", w.config.PostgresSystemURL,
+		"--suppression-key", suppressionKey, "--suppression-dir", filepath.Join(w.dir, "suppress"), "--folder", w.dir,
+	)
 }
 
 // keyed runs `atlas index` with the key of the list.
@@ -50,6 +58,19 @@ func (w writable) keyed(args ...string) string {
 	w.t.Helper()
 	out, _ := w.index(0, append(args, "--suppression-key", suppressionKey, "--suppression-dir", filepath.Join(w.dir, "suppress"))...)
 	return out
+}
+
+// verify compares a folder with what is served: suppressed lines are no difference.
+func (w writable) verify(dir string) {
+	w.t.Helper()
+	var out bytes.Buffer
+	var errs syncBuffer
+	if code := run(w.t.Context(), []string{
+		"index", "verify", dir, "--allow-missing", "--elasticsearch-url", w.config.ElasticsearchURL[0], "--index-prefix", w.config.IndexPrefix,
+		"--postgres-system-url", w.config.PostgresSystemURL, "--suppression-key", suppressionKey, "--temp-dir", w.t.TempDir(),
+	}, &out, &errs); code != 0 {
+		w.t.Errorf("verify: status %d\n%s%s", code, &out, &errs)
+	}
 }
 
 func adaLine(id, rest string) string {
@@ -65,7 +86,9 @@ func adaLine(id, rest string) string {
 }
 
 // people writes the files of a load with the person.
-func (w writable) people() string {
+func (w writable) people() string { return w.peopleAs(ada) }
+
+func (w writable) peopleAs(ada string) string {
 	w.t.Helper()
 	dir := w.t.TempDir()
 	for d, lines := range map[string]string{
@@ -151,6 +174,7 @@ func TestErasedPerson(t *testing.T) {
 		!strings.Contains(said, `"suppressed":2`) {
 		t.Errorf("a delta: %s", said)
 	}
+	w.verify(w.people())
 	w.suppress(0, "add", "--email", adaEmail) // again changes nothing
 	follow()
 	w.wantErased("after a load", viewID, search)
@@ -333,4 +357,101 @@ func TestSuppressSeveral(t *testing.T) {
 			t.Errorf("%v: %s", bad, said)
 		}
 	}
+}
+
+// A backup of before an erasure has the person again, until the list is imported.
+func TestRestoredList(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	w := writable{i.service, t.TempDir()}
+	c := i.client(i.key)
+	person := must(c.Contacts.Search(t.Context(), client.Search{Limit: 1}))(t).Records[0]
+	must(c.Book.Contacts.Upsert(t.Context(), client.ContactUpsert{ContactID: person.ID, Tags: []string{"kept"}}))(t)
+	i.follow("### Making a backup")
+	w.suppress(0, "add", "--id", person.ID)
+	list := filepath.Join(w.dir, "suppressions.ndjson")
+	w.suppress(0, "export", list)
+	if text := contents(t, list); strings.Contains(text, person.ID) || person.Email != "" && strings.Contains(text, person.Email) {
+		t.Errorf("the list has values: %s", text)
+	}
+	i.process.terminate()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		conn := must(pgx.Connect(ctx, backends.Postgres(t)))(t)
+		defer func() { _ = conn.Close(ctx) }()
+		if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+i.database+"_before WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	i.follow("### Postgres was lost", 0)
+	i.follow("### Elasticsearch was lost", 0) // a load that knows no list
+	has := func() (indexed, overlays int) {
+		t.Helper()
+		es := directElastic(t)
+		e := eraser.Eraser{Elastic: es}
+		indexed = len(must(e.Mentions(t.Context(), i.config.IndexPrefix+"*", person.Name))(t))
+		conn := must(pgx.Connect(t.Context(), i.config.PostgresSystemURL))(t)
+		defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM overlays WHERE record_id = $1`, person.ID).Scan(&overlays); err != nil {
+			t.Fatal(err)
+		}
+		return indexed, overlays
+	}
+	if indexed, overlays := has(); indexed == 0 || overlays != 1 {
+		t.Fatalf("after the restore %d documents and %d overlays", indexed, overlays)
+	}
+	w.suppress(0, "import", list)
+	w.suppress(0, "import", list) // again changes nothing
+	i.serve()
+	for _, path := range []string{"/data/contacts/", "/workspace/contacts/"} {
+		if a := i.call(http.MethodGet, path+person.ID, i.key, ""); a.status != http.StatusNotFound {
+			t.Errorf("%s: %d %s", path, a.status, a.raw)
+		}
+	}
+	if _, overlays := has(); overlays != 0 {
+		t.Errorf("after the import %d overlays", overlays)
+	}
+	if _, said := w.suppress(1, "import", filepath.Join("..", "..", "README.md")); !strings.Contains(said, "line 1") {
+		t.Errorf("%s", said)
+	}
+}
+
+// A process that is killed while it erases is followed by one that ends it.
+func TestKilledErasure(t *testing.T) {
+	t.Parallel()
+	w := startWritable(t)
+	rounds := 4
+	if testing.Short() { // the lease of the killed process ends after half a minute
+		rounds = 2
+	}
+	for round := range rounds {
+		id := fmt.Sprintf("20000000-0000-4000-8000-00000000ad%02d", round)
+		w.index(0, "load", w.peopleAs(id), "--allow-missing", "--force", "--suppression-key", suppressionKey)
+		args := w.suppressArgs("add", "--id", id)
+		ctx, kill := context.WithCancel(t.Context())
+		command := exec.CommandContext(ctx, os.Args[0], args...)
+		command.Env = append(os.Environ(), runAsAtlas+"=1")
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Duration(300+200*round)*time.Millisecond, kill) // SIGKILL, early and late
+		_ = command.Wait()
+		kill()
+		w.suppress(0, "add", "--id", id)
+		w.wantNothing(fmt.Sprintf("round %d", round))
+		if out, _ := w.suppress(0, "list"); strings.Contains(out, "not finished") {
+			t.Errorf("round %d: %s", round, out)
+		}
+	}
+}
+
+// wantNothing fails if a backend has values of the person.
+func (w writable) wantNothing(when string) {
+	w.t.Helper()
+	var left []string
+	w.eventually(when+", nothing is left", func() bool {
+		left = w.everywhere()
+		return len(left) == 0
+	})
 }

@@ -32,6 +32,8 @@ type Options struct {
 	Generation string
 	// AllowMissing treats a dataset without a file as empty.
 	AllowMissing bool
+	// Suppressions say which records stay out. Nil means none.
+	Suppressions indexer.Suppressions
 	// Each, when set, is called with every difference, dataset by dataset in the
 	// order of ids. Its error ends the work.
 	Each func(Difference) error
@@ -230,7 +232,7 @@ func (v *verification) expect(ctx context.Context, dir string) (map[query.Datase
 	}
 	report, err := indexer.Documents(ctx, indexer.DocumentOptions{
 		Dir: v.Dir, AllowMissing: v.AllowMissing, LoadedAt: v.loadedAt, TempDir: documents,
-		Workers: v.Workers, SortMemory: v.SortMemory, Progress: v.building(),
+		Workers: v.Workers, SortMemory: v.SortMemory, Progress: v.building(), Suppressions: v.Suppressions,
 	}, func(d query.Dataset, batch []indexer.Document) error {
 		if d != dataset {
 			if err := next(d); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -202,7 +203,7 @@ func (s *System) eraseIn(ctx context.Context, in uuid.UUID, d query.Dataset, id 
 		if err != nil {
 			return err
 		}
-		if len(now) != len(locked) {
+		if slices.ContainsFunc(now, func(view uuid.UUID) bool { return !slices.Contains(locked, view) }) {
 			return errViewsChanged
 		}
 		for _, do := range []struct {

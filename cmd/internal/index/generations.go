@@ -28,10 +28,10 @@ import (
 type generationsConfig struct {
 	cli.Elastic
 
-	SuppressionKey     string `name:"suppression-key" env:"ATLAS_SUPPRESSION_KEY" placeholder:"NUMBER:KEY" help:"Keys of the list of suppressions, separated by commas: the one with the highest number makes new digests. Required once the list has something."`
-	SuppressionKeyFile string `name:"suppression-key-file" env:"ATLAS_SUPPRESSION_KEY_FILE" type:"existingfile" placeholder:"FILE" help:"File with such keys."`
-	SuppressionDir     string `name:"suppression-dir" env:"ATLAS_SUPPRESSION_DIR" type:"path" placeholder:"DIR" help:"Folder for what an erasure begins; default: one in the user's cache."`
-	PostgresSystemURL  string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which keeps the lease that lets one load or delta run at a time, deletions, and who holds which record."`
+	suppressionConfig
+
+	SuppressionDir    string `name:"suppression-dir" env:"ATLAS_SUPPRESSION_DIR" type:"path" placeholder:"DIR" help:"Folder for what an erasure begins; default: one in the user's cache."`
+	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which keeps the lease that lets one load or delta run at a time, deletions, and who holds which record."`
 }
 
 func (c generationsConfig) Check(f *cli.Problems) {
@@ -97,8 +97,14 @@ func (c generationsConfig) writer(ctx context.Context) (writer, error) {
 	return w, nil
 }
 
+// suppressionConfig holds the keys of the list of suppressions.
+type suppressionConfig struct {
+	SuppressionKey     string `name:"suppression-key" env:"ATLAS_SUPPRESSION_KEY" placeholder:"NUMBER:KEY" help:"Keys of the list of suppressions, separated by commas: the one with the highest number makes new digests. Required once the list has something."`
+	SuppressionKeyFile string `name:"suppression-key-file" env:"ATLAS_SUPPRESSION_KEY_FILE" type:"existingfile" placeholder:"FILE" help:"File with such keys."`
+}
+
 // suppressionKeys reads the keys of the list of suppressions. None are no error.
-func (c generationsConfig) suppressionKeys() (erasure.Keys, error) {
+func (c suppressionConfig) suppressionKeys() (erasure.Keys, error) {
 	text := c.SuppressionKey
 	if c.SuppressionKeyFile != "" {
 		content, err := os.ReadFile(c.SuppressionKeyFile)

@@ -10,7 +10,10 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"atlas/cmd/internal/cli"
+	"atlas/indexer"
+	"atlas/indexer/eraser"
 	"atlas/indexer/verify"
+	"atlas/workspace/postgres"
 )
 
 // Verify is `atlas index verify`.
@@ -18,6 +21,7 @@ type Verify struct {
 	cli.Elastic
 	cli.Log
 	retryConfig
+	suppressionConfig
 
 	Dir          string `arg:"" type:"existingdir" help:"Folder with the records, as for index load."`
 	Generation   string `placeholder:"GENERATION" help:"The generation to compare with, as index status lists it; default: the served one."`
@@ -27,6 +31,24 @@ type Verify struct {
 	TempDir      string `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder for temporary files, about three times the size of the unpacked input; default: atlas in the user's folder for caches."`
 	Workers      int    `default:"0" help:"Goroutines that build documents, and searches under way at once, 0 to 256 (default: one for each processor)."`
 	JSON         bool   `name:"json" help:"Print the report as JSON."`
+
+	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which knows what is suppressed: such lines are not compared. Default: all lines are."`
+}
+
+// suppressions are those of the given Postgres, none without one.
+func (c *Verify) suppressions(ctx context.Context) (of indexer.Suppressions, done func(), err error) {
+	if c.PostgresSystemURL == "" {
+		return nil, func() {}, nil
+	}
+	keys, err := c.suppressionKeys()
+	if err != nil {
+		return nil, nil, err
+	}
+	system, err := postgres.OpenSystem(ctx, c.PostgresSystemURL, postgres.Options{MaxConns: 2})
+	if err != nil {
+		return nil, nil, cli.Explain(err)
+	}
+	return &eraser.Eraser{Store: system, Keys: keys}, system.Close, nil
 }
 
 // Help is shown below the options.
@@ -60,9 +82,15 @@ func (c *Verify) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
+	suppressions, done, err := c.suppressions(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	shown := &loadProgress{to: s.Err}
 	report, err := verify.Run(ctx, verify.Options{
 		Dir: c.Dir, Elastic: es, Names: c.Names(), Generation: c.Generation, AllowMissing: c.AllowMissing, Each: list.write,
+		Suppressions: suppressions,
 		TempDir: c.TempDir, Workers: c.Workers, Retry: c.retry(), Log: log, Progress: shown.show,
 	})
 	shown.clear()

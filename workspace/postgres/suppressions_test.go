@@ -1,0 +1,172 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/indexer/erasure"
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/views"
+)
+
+func suppressionOf(n byte) erasure.Suppression {
+	return erasure.Suppression{
+		ID: uuid.New(), Dataset: query.Contacts, Kind: erasure.Email, Normalization: 1, Key: 1, Digest: erasure.Digest{n}, Reason: "asked",
+		By: "test", Added: time.Now().UTC().Truncate(time.Millisecond),
+	}
+}
+
+// The list keeps what was added once, in the order of additions, and has another version
+// after each change.
+func TestSuppressions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	versions := map[erasure.Version]bool{}
+	changed := func(what string) {
+		t.Helper()
+		v, err := w.system.SuppressionsVersion(ctx)
+		fatal(t, err)
+		if versions[v] {
+			t.Errorf("%s: the version %v was there before", what, v)
+		}
+		versions[v] = true
+	}
+	changed("nothing")
+	one, two, record := suppressionOf(1), suppressionOf(2), uuid.New()
+	for i, want := range []int{2, 0} { // again adds nothing
+		n, err := w.system.AddSuppressions(ctx, []erasure.Suppression{one, two}, map[query.Dataset][]uuid.UUID{query.Contacts: {record}})
+		if err != nil || n != want {
+			t.Errorf("call %d adds %d, %v", i, n, err)
+		}
+	}
+	changed("add")
+	list, err := w.system.Suppressions(ctx)
+	fatal(t, err)
+	if len(list) != 2 || list[0].Seq >= list[1].Seq || list[0].Digest != one.Digest || list[0].Reason != "asked" ||
+		!list[0].Added.Equal(one.Added) {
+		t.Errorf("%+v", list)
+	}
+	work, err := w.system.SuppressedRecords(ctx)
+	fatal(t, err)
+	if len(work) != 1 || work[0].ID != record {
+		t.Errorf("to be erased: %+v", work)
+	}
+	work[0].Related = map[query.Dataset][]uuid.UUID{query.Accounts: {uuid.New()}}
+	fatal(t, w.system.NoteSuppressedRecord(ctx, work[0]))
+	if again, err := w.system.SuppressedRecords(ctx); err != nil || cmp.Diff(work, again) != "" {
+		t.Errorf("%+v, %v", again, err)
+	}
+	fatal(t, w.system.EndSuppressions(ctx, list[0].Seq, work))
+	if list, err = w.system.Suppressions(ctx); err != nil || list[0].Applied == nil || list[1].Applied != nil {
+		t.Errorf("%+v, %v", list, err)
+	}
+
+	fatal(t, w.system.RemoveSuppression(ctx, one.ID, "test"))
+	changed("remove")
+	if err := w.system.RemoveSuppression(ctx, one.ID, "test"); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("removed again: %v", err)
+	}
+	// The value can be suppressed again; a list of before the removal does not undo it.
+	again := suppressionOf(1)
+	for want, s := range map[int]erasure.Suppression{1: again, 0: one} {
+		if n, err := w.system.AddSuppressions(ctx, []erasure.Suppression{s}, nil); err != nil || n != want {
+			t.Errorf("%v adds %d, want %d, %v", s.ID, n, want, err)
+		}
+	}
+	changed("add again")
+	now := time.Now()
+	two.Removed = &now
+	_, err = w.system.AddSuppressions(ctx, []erasure.Suppression{two}, nil)
+	fatal(t, err)
+	changed("an import that removes")
+
+	for through := range int64(3) {
+		fatal(t, w.system.NoteSuppressedIn(ctx, "g", 2-through))
+	}
+	if n, err := w.system.SuppressedIn(ctx, "g"); err != nil || n != 2 {
+		t.Errorf("%d, %v", n, err)
+	}
+	for _, table := range []string{"suppressions", "suppressed_records", "suppressed_generations"} {
+		if _, err := w.app.CountAll(ctx, w.one.ID, table); err == nil {
+			t.Errorf("the role of requests reads %s", table)
+		}
+	}
+}
+
+// What any workspace has of the record goes, and nothing else.
+func TestEraseRecord(t *testing.T) {
+	t.Parallel()
+	w := newViewing(t)
+	ctx := t.Context()
+	gone, stays := *uuidOf(1), *uuidOf(2)
+	for _, in := range []workspace.ID{w.one.ID, w.two.ID} {
+		for _, record := range []uuid.UUID{gone, stays} {
+			change := book.OverlayChange{"notes": "Text"}
+			fresh, _ := change.Apply(book.Overlay{Record: record, CreatedAt: w.now, UpdatedAt: w.now})
+			_, err := w.store.UpsertOverlays(
+				ctx, in, query.Contacts, []book.OverlayUpsert{{Fresh: fresh, Change: change}}, book.Additions{Most: 1_000, At: w.now},
+			)
+			fatal(t, err)
+		}
+	}
+	both, other := w.create(t, w.one.ID, "contact", "static", "Both"), w.create(t, w.one.ID, "contact", "static", "Other")
+	for v, records := range map[*views.View][]uuid.UUID{&both: {gone, stays}, &other: {stays}} {
+		var all []views.Candidate
+		for _, r := range records {
+			all = append(all, views.Candidate{Record: r, Linked: true})
+		}
+		_, err := w.store.AddMembers(ctx, w.one.ID, *v, all)
+		fatal(t, err)
+	}
+	_, err := w.system.Pool().Exec(ctx, `INSERT INTO kept_answers (workspace_id, key, part, request, answer, bytes)
+		SELECT $1, decode(repeat(n, 16), 'hex'), 0, decode(repeat('00', 16), 'hex'), convert_to(text, 'UTF8'), 1
+		FROM (VALUES ('01', $2::text), ('02', 'another')) v (n, text)`, uuid.UUID(w.two.ID), `{"id":"`+gone.String()+`"}`)
+	fatal(t, err)
+	_, err = w.system.Pool().Exec(ctx, `
+		INSERT INTO data_merges (dataset, record_id, into_id, merged_at) VALUES ('contacts', $1, $2, now()), ('contacts', $3, $1, now())`,
+		gone, stays, uuid.New())
+	fatal(t, err)
+	w.settleHeld(t)
+	for i, want := range []erasure.Erased{{Overlays: 2, Memberships: 1, Answers: 1}, {}} {
+		if n, err := w.system.EraseRecord(ctx, query.Contacts, gone); err != nil || n != want {
+			t.Errorf("call %d: %+v, %v", i, n, err)
+		}
+	}
+	if got := w.pending(t); len(got) != 2 || got[0] != gone || got[1] != gone {
+		t.Errorf("to be projected: %v", got)
+	}
+	for _, in := range []workspace.ID{w.one.ID, w.two.ID} {
+		if all := w.overlays(t, in, query.Contacts, gone, stays); len(all) != 1 || all[stays].Record != stays {
+			t.Errorf("%s: %v", in, all)
+		}
+	}
+	for v, want := range map[*views.View]int{&both: 1, &other: 1} {
+		if n := w.count(t, *v); n != want {
+			t.Errorf("%s has %d records", v.Name, n)
+		}
+	}
+	for table, want := range map[string]int{"kept_answers": 1, "data_merges": 0, "view_records": 2} {
+		var n int
+		fatal(t, w.system.Pool().QueryRow(ctx, `SELECT count(*) FROM `+table).Scan(&n))
+		if n != want {
+			t.Errorf("%s has %d rows, want %d", table, n, want)
+		}
+	}
+	// Each workspace is told what it lost, by nobody of its own.
+	for in, want := range map[workspace.ID]int{w.one.ID: 2, w.two.ID: 1} {
+		var n int
+		fatal(t, w.system.Pool().QueryRow(ctx, `
+			SELECT count(*) FROM workspace_changes WHERE workspace_id = $1 AND id = $2 AND op = 'delete' AND by_user IS NULL AND by_key IS NULL`,
+			uuid.UUID(in), gone).Scan(&n))
+		if n != want {
+			t.Errorf("%s is told %d times, want %d", in, n, want)
+		}
+	}
+}
