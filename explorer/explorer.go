@@ -35,7 +35,22 @@ var building []byte
 // compares them.
 const policy = "default-src 'none'; script-src 'self'; " +
 	"style-src 'self' 'sha256-+TfQir1nvDucAdvE6XUQBt4ayUjpAWkbw2kCdSfekHM='; font-src 'self'; img-src 'self' data: blob:; " +
-	"connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	connect + "; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const connect = "connect-src 'self'"
+
+// policyWith is the policy of a page that asks one more origin for map tiles; "" for none.
+func policyWith(tiles string) string {
+	if tiles == "" {
+		return policy
+	}
+	return strings.Replace(policy, connect, connect+" "+tiles, 1)
+}
+
+// isWorker reports whether a file runs in a worker. A worker has a policy of its own.
+func isWorker(name string) bool {
+	return strings.HasPrefix(name, "assets/") && strings.Contains(name, "worker")
+}
 
 // index is the page that every address of the Explorer shows.
 const index = "index.html"
@@ -53,22 +68,23 @@ var contentTypes = map[string]string{".woff2": "font/woff2"}
 
 // Site serves the built files. It is safe for concurrent use.
 type Site struct {
-	files map[string]asset.File
+	files  map[string]asset.File
+	policy string
 }
 
 // New returns the files that were built into the binary, or without them a page that
-// says so.
-func New() (*Site, error) {
+// says so. tiles is the origin of map tiles that the page may ask, "" for none.
+func New(tiles string) (*Site, error) {
 	app, err := fs.Sub(dist, "dist/app")
 	if err != nil {
 		return nil, err
 	}
-	return read(app, missing)
+	return read(app, missing, tiles)
 }
 
 // read loads all files of a folder, or without a page in it takes another.
-func read(folder fs.FS, otherwise []byte) (*Site, error) {
-	s := &Site{files: map[string]asset.File{}}
+func read(folder fs.FS, otherwise []byte, tiles string) (*Site, error) {
+	s := &Site{files: map[string]asset.File{}, policy: policyWith(tiles)}
 	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -129,8 +145,10 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request) bool {
 		name, f = index, s.files[index]
 	}
 	h := w.Header()
+	if name == index || isWorker(name) {
+		h.Set("Content-Security-Policy", s.policy)
+	}
 	if name == index {
-		h.Set("Content-Security-Policy", policy)
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Referrer-Policy", "same-origin")
 	}

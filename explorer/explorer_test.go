@@ -24,7 +24,7 @@ func site(t *testing.T) *Site {
 		"assets/app-1a2b.js.gz": {Data: []byte("gzip")},
 		"assets/app-1a2b.js.br": {Data: []byte("brotli")},
 		"assets/i-1.woff2":      {Data: []byte("font")},
-	}, missing)
+	}, missing, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestPackedFiles(t *testing.T) {
 		"index.html":            {Data: []byte("<title>page</title>")},
 		"assets/app-1a2b.js.gz": {Data: packed.Gzip},
 		"assets/app-1a2b.js.br": {Data: []byte("brotli")},
-	}, missing)
+	}, missing, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +131,28 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// The origin of map tiles is in the policy of the page and of its workers, in connect-src alone.
+func TestPolicyWithTiles(t *testing.T) {
+	t.Parallel()
+	s, err := read(fstest.MapFS{
+		"index.html":                      {Data: []byte("<title>page</title>")},
+		"assets/maplibre-gl-worker-1a.js": {Data: []byte("worker")},
+		"assets/app-1a2b.js":              {Data: []byte("app")},
+	}, missing, "https://tiles.example:8443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(policy, "connect-src 'self';", "connect-src 'self' https://tiles.example:8443;", 1)
+	for path, want := range map[string]string{"/": want, "/assets/maplibre-gl-worker-1a.js": want, "/assets/app-1a2b.js": ""} {
+		if got := get(t, s, http.MethodGet, path).Header().Get("Content-Security-Policy"); got != want {
+			t.Errorf("%s: policy %q, want %q", path, got, want)
+		}
+	}
+	if want == policy {
+		t.Error("the policy has no connect-src")
+	}
+}
+
 // The words of the page lead to its addresses, for who opens them in a browser.
 func TestGuessedAddresses(t *testing.T) {
 	t.Parallel()
@@ -150,7 +172,7 @@ func TestGuessedAddresses(t *testing.T) {
 
 func TestWithoutABuild(t *testing.T) {
 	t.Parallel()
-	s, err := read(fstest.MapFS{}, missing)
+	s, err := read(fstest.MapFS{}, missing, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +186,7 @@ func TestWithoutABuild(t *testing.T) {
 func TestLive(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "app")
-	live := NewLive(folder)
+	live := NewLive(folder, "")
 	page := func() string {
 		w := httptest.NewRecorder()
 		if !live.Serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)) {

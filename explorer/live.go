@@ -11,15 +11,15 @@ import (
 // Live serves the files of a folder, for development: those of the last build, which
 // replaces the folder as a whole. It is safe for concurrent use.
 type Live struct {
-	folder string
+	folder, tiles string
 
 	mu   sync.Mutex
 	site *Site
 	of   time.Time // when the page of site was written
 }
 
-// NewLive serves a folder that may not exist yet.
-func NewLive(folder string) *Live { return &Live{folder: folder} }
+// NewLive serves a folder that may not exist yet. tiles is as for New.
+func NewLive(folder, tiles string) *Live { return &Live{folder: folder, tiles: tiles} }
 
 // Serve is like Site.Serve.
 func (l *Live) Serve(w http.ResponseWriter, r *http.Request) bool {
@@ -41,7 +41,7 @@ func (l *Live) current() (*Site, error) {
 	if l.site != nil && written.Equal(l.of) {
 		return l.site, nil
 	}
-	site, err := read(os.DirFS(l.folder), building)
+	site, err := read(os.DirFS(l.folder), building, l.tiles)
 	if err != nil {
 		return nil, err
 	}

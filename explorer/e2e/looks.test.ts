@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import { everywhere, findings } from './axe'
+import { pmtiles } from './pmtiles'
 import { enter, expect, service, test, used } from './service'
 
 const heading = (page: Page) => page.getByRole('heading', { level: 1 })
@@ -371,4 +372,58 @@ everywhere((width) => {
     expect(await findings(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
   })
+})
+
+test('streets of an archive are beneath the circles, read by ranges', async ({ page }) => {
+  const archive = pmtiles([
+    {
+      kind: 'motorway',
+      points: [
+        [-115, 51.05],
+        [-113, 51.05],
+      ],
+    },
+    {
+      kind: 'primary',
+      points: [
+        [-114.07, 50],
+        [-114.07, 52],
+      ],
+    },
+  ])
+  const ranges: string[] = []
+  await page.route('**/map/tiles.json', (route) =>
+    route.fulfill({ json: { url: '/map/archive.pmtiles', archive: true, attribution: '© <b>Somebody</b>' } }),
+  )
+  await page.route('**/map/archive.pmtiles', (route) => {
+    const asked = route.request().headers().range ?? ''
+    ranges.push(asked)
+    const [, from = '', to = ''] = /^bytes=(\d+)-(\d+)$/.exec(asked) ?? []
+    const last = Math.min(Number(to), archive.length - 1)
+    return route.fulfill({
+      status: 206,
+      headers: { etag: '"1"', 'content-range': `bytes ${from}-${last}/${archive.length}` },
+      contentType: 'application/vnd.pmtiles',
+      body: archive.subarray(Number(from), last + 1),
+    })
+  })
+  const errors: string[] = []
+  page.on('console', (m) => m.type() === 'error' && errors.push(m.text()))
+  await enter(page, '/projects?look=map&at=51.05,-114.07,11')
+  await expect(page.getByText('© <b>Somebody</b> · Outlines: Natural Earth')).toBeVisible()
+  await expect(circles(page).first()).toBeVisible()
+  expect(ranges.length).toBeGreaterThan(1)
+  expect(ranges.every((r) => /^bytes=\d+-\d+$/.test(r))).toBe(true)
+  expect(errors).toEqual([])
+})
+
+test('without tiles the map names cities', async ({ page }) => {
+  const cities = page.waitForResponse(/cities-.*\.js/)
+  const errors: string[] = []
+  page.on('console', (m) => m.type() === 'error' && errors.push(m.text()))
+  await enter(page, '/projects?look=map&at=51.05,-114.07,6')
+  await cities
+  await expect(page.getByText('Outlines: Natural Earth')).toBeVisible()
+  await expect(circles(page).first()).toBeVisible()
+  expect(errors).toEqual([])
 })

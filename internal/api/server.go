@@ -18,6 +18,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/fault"
 	"atlas/internal/ratelimit"
+	"atlas/internal/tiles"
 	"atlas/search"
 	"atlas/search/highlight"
 	"atlas/search/query"
@@ -151,6 +152,8 @@ type Server struct {
 	TokenIssuer string
 	// Pages serves the Explorer; nil: there is none.
 	Pages Pages
+	// MapTiles are those of the Explorer's map.
+	MapTiles tiles.Source
 	// Sessions has the sessions of the Explorer; nil: nobody can sign in to it.
 	Sessions Sessions
 	// SignIn signs people in by an OpenID provider; nil: there is none.

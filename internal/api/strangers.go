@@ -31,6 +31,8 @@ type stranger struct {
 	// cost is how many tokens of its class a request takes, at least one: how much more it
 	// costs than the others.
 	cost int
+	// weigh, when not nil, is the cost of the request in place of cost.
+	weigh func(c *call) int
 	// works is set if the request uses backends. A server that stops waits for it.
 	works bool
 	// look examines the request, and receives its body, before it holds a place; nil:
@@ -50,6 +52,8 @@ const (
 	classSignIn class = iota
 	classUnsubscribe
 	classDocuments
+	// classTiles are ranges of the map's archive, by their length.
+	classTiles
 	// classProbes are requests of health from anywhere, and classBalancers those of
 	// client.near: strangers must not be able to make a balancer's own probes fail.
 	classProbes
@@ -76,6 +80,7 @@ var limitsOf = [classes]classLimits{
 	classSignIn:      {"requests to sign in", pace{20, 100}, pace{200, 400}, 64, 128},
 	classUnsubscribe: {"requests to unsubscribe", pace{20, 100}, pace{200, 400}, 64, 128},
 	classDocuments:   {"requests for documents", pace{200, 1_000}, pace{1_000, 2_000}, 64, 512},
+	classTiles:       {"requests for map tiles", pace{200, 1_000}, pace{1_000, 4_000}, 64, 256},
 	classProbes:      {"requests of health", pace{20, 50}, pace{200, 400}, 32, 256},
 	classBalancers:   {"requests of health", pace{}, pace{1_000, 200}, 1_024, 1_024},
 	classUnknown:     {"requests of addresses that do not exist", pace{50, 200}, pace{500, 1_000}, 32, 128},
@@ -124,7 +129,7 @@ var (
 // classUnknown.
 func (s *Server) strangerRows(document []byte) []stranger {
 	return slices.Concat(
-		s.healthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(),
+		s.healthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(), s.tileRows(),
 		s.sessionRows(), s.signInRows(), s.unsubscribeRows(),
 	)
 }
@@ -246,6 +251,9 @@ func (c *call) takePace(row *stranger) error {
 	}
 	of, limits := c.limitsFor(row)
 	cost := max(row.cost, 1)
+	if row.weigh != nil {
+		cost = row.weigh(c)
+	}
 	if c.client.network.IsValid() && limits.address.perSecond > 0 {
 		bucket := s.byAddress.Of(clientOfClass{of, c.client.network}, limits.address.perSecond, limits.address.burst)
 		if !waitFor(c.Context(), bucket, cost) {

@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"internal/oidc":         {"internal/auth", "internal/fault", "internal/seal", "internal/session", "workspace"},
 	"explorer":              {"internal/asset"},
 	"internal/mail":         {},
+	"internal/tiles":        {},
 	"internal/architecture": {},
 	"internal/telemetry":    {},
 	"internal/release":      {},
@@ -152,7 +153,7 @@ var allowed = map[string][]string{
 	"internal/api": {
 		"internal/manual", "internal/api/openapi", "internal/asset", "internal/auth", "internal/credits",
 		"internal/fault", "internal/input", "internal/mcp", "internal/oidc", "internal/ratelimit", "internal/release",
-		"internal/rule", "internal/schema", "internal/shares", "internal/session", "internal/telemetry", "search",
+		"internal/rule", "internal/schema", "internal/shares", "internal/session", "internal/telemetry", "internal/tiles", "search",
 		"search/changes", "search/highlight", "search/match", "search/query", "search/reading", "workspace",
 		"workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills",
 		"workspace/alerts", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records",

@@ -11,6 +11,7 @@ import (
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/credits"
+	"atlas/internal/tiles"
 	"atlas/search"
 	"atlas/search/query"
 	"atlas/search/words"
@@ -48,6 +49,8 @@ type Config struct {
 	CORSOrigins       []string      `name:"cors-origins" env:"ATLAS_CORS_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser, separated by commas, such as https://app.example (default: none)."`
 	SearchTimeout     time.Duration `name:"search-timeout" env:"ATLAS_SEARCH_TIMEOUT" default:"10s" help:"What one search may take, 100ms to 60s (default: 10s)."`
 	Synonyms          string        `name:"synonyms" env:"ATLAS_SYNONYMS" type:"path" placeholder:"FILE" help:"Synonyms of your own: groups of terms separated by commas, one in a line. All servers need the same."`
+	MapTiles          string        `name:"map-tiles" env:"ATLAS_MAP_TILES" placeholder:"URL|FILE" help:"Vector tiles of the map of the Explorer: https://HOST/…/{z}/{x}/{y}.pbf, which browsers ask and the service never does, or a PMTiles file, which the service gives out. Without it the map has outlines and names of cities."`
+	MapAttribution    string        `name:"map-attribution" env:"ATLAS_MAP_ATTRIBUTION" default:"© OpenStreetMap contributors" placeholder:"TEXT" help:"Whose the tiles are; the map says it (default: © OpenStreetMap contributors)."`
 	RedisTimeout      time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
 
 	// DevelopmentSessions lets links of atlas-dev sign in to the Explorer, without TLS.
@@ -90,6 +93,11 @@ func (c Config) Check() error {
 	f.Duration("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)
 	f.Duration("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
 	c.checkOperation(&f)
+	if source, err := tiles.Open(c.MapTiles, c.MapAttribution); err != nil {
+		f.Add("--map-tiles (ATLAS_MAP_TILES): %v", err)
+	} else if source.Archive != nil {
+		_ = source.Archive.Close() // it is opened again where it is served
+	}
 	if _, err := c.tables(); err != nil {
 		f.Add("--synonyms (ATLAS_SYNONYMS): %v", err)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"atlas/internal/ratelimit"
 	"atlas/internal/release"
 	"atlas/internal/telemetry"
+	"atlas/internal/tiles"
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/changes"
@@ -124,7 +126,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	pages, err := c.pages()
+	pages, source, err := c.pages()
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +183,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Tracing:     tracing.Gin(),
 		Meter:       metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
 		ETagKey: c.cursorKeys()[0], Origins: c.CORSOrigins,
-		Pages: pages, TrustedProxies: proxies,
+		Pages: pages, MapTiles: source, TrustedProxies: proxies,
 	}
 	if c.MCP {
 		w.server.MCP = &api.MCP{MaxBytes: c.MCPMaxBytes, Version: release.Version()}
@@ -240,10 +242,15 @@ func madeByThisVersion(ctx context.Context, es *elastic.Client, alias string, d 
 	return err
 }
 
-// pages is the Explorer.
-func (c Config) pages() (api.Pages, error) {
-	if c.ExplorerDir != "" {
-		return explorer.NewLive(c.ExplorerDir), nil
+// pages is the Explorer, and the tiles of its map.
+func (c Config) pages() (api.Pages, tiles.Source, error) {
+	source, err := tiles.Open(c.MapTiles, c.MapAttribution)
+	if err != nil {
+		return nil, source, fmt.Errorf("--map-tiles: %w", err)
 	}
-	return explorer.New()
+	if c.ExplorerDir != "" {
+		return explorer.NewLive(c.ExplorerDir, source.Origin()), source, nil
+	}
+	site, err := explorer.New(source.Origin())
+	return site, source, err
 }

@@ -41,7 +41,7 @@ const fitZoom = 13
 
 export default function MapCanvas({ view, fit, cells, rows, place, corners, shape, action, ...on }: Props) {
   const element = useRef<HTMLDivElement>(null)
-  const map = useMap(element, 'Map of projects')
+  const { map, credit } = useMap(element, 'Map of projects')
   const heard = useRef(on)
   useEffect(() => {
     heard.current = on
@@ -81,7 +81,7 @@ export default function MapCanvas({ view, fit, cells, rows, place, corners, shap
       {map && shape && shape !== 'polygon' && (
         <Draw map={map} shape={shape} onDraw={on.onDraw} onCancel={() => on.onDraw()} />
       )}
-      <p className="map-credit">Outlines: Natural Earth</p>
+      <p className="map-credit">{credit ? `${credit} · Outlines: Natural Earth` : 'Outlines: Natural Earth'}</p>
     </>
   )
 }

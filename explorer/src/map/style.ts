@@ -6,7 +6,7 @@ import type {
 } from 'maplibre-gl'
 import { colourOf } from '../ui/colour'
 
-const names = ['ground', 'ground-2', 'ground-3', 'line', 'line-strong', 'text-3', 'accent'] as const
+const names = ['ground', 'ground-2', 'ground-3', 'line', 'line-strong', 'text-2', 'text-3', 'accent'] as const
 export type Colours = Record<(typeof names)[number], string>
 
 /** colours reads the tokens of the theme: WebGL does not know CSS. */

@@ -2,14 +2,19 @@ import { Map as MapGL, setWorkerUrl, type GeoJSONSource } from 'maplibre-gl'
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?url'
 import { useEffect, useState, type RefObject } from 'react'
 import { maxZoom } from './tiles'
+import { addBase, cityLayers, streetLayers } from './streets'
 import { colours, layersOf, styleOf } from './style'
 
 // The policy of the page allows a worker of the same origin only.
 setWorkerUrl(workerUrl)
 
-/** useMap makes the map of an element. It is undefined until its style is there. */
-export function useMap(element: RefObject<HTMLElement | null>, title: string): MapGL | undefined {
+/** useMap makes the map of an element. It is undefined until its style is there. Credit is whose the streets are. */
+export function useMap(
+  element: RefObject<HTMLElement | null>,
+  title: string,
+): { map: MapGL | undefined; credit: string | undefined } {
   const [map, setMap] = useState<MapGL>()
+  const [credit, setCredit] = useState<string>()
   useEffect(() => {
     if (!element.current) return
     const made = new MapGL({
@@ -28,7 +33,9 @@ export function useMap(element: RefObject<HTMLElement | null>, title: string): M
     made.keyboard.disableRotation()
     const dark = matchMedia('(prefers-color-scheme: dark)')
     const paint = () => {
-      for (const { id, paint = {} } of layersOf(colours())) {
+      const c = colours()
+      for (const { id, paint = {} } of [...layersOf(c), ...streetLayers(c), ...cityLayers(c)]) {
+        if (!made.getLayer(id)) continue
         for (const [name, value] of Object.entries(paint)) made.setPaintProperty(id, name as 'fill-color', value)
       }
     }
@@ -38,6 +45,7 @@ export function useMap(element: RefObject<HTMLElement | null>, title: string): M
       setMap(made)
       dark.addEventListener('change', paint)
       theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+      void addBase(made, colours(), () => gone).then((whose) => !gone && setCredit(whose))
       void import('virtual:outlines/fine').then(({ default: data }) => {
         if (!gone) made.getSource<GeoJSONSource>('outlines')?.setData(data)
       })
@@ -50,7 +58,7 @@ export function useMap(element: RefObject<HTMLElement | null>, title: string): M
       made.remove()
     }
   }, [element, title])
-  return map
+  return { map, credit }
 }
 
 /** useSource keeps a source of the map as it should be. */

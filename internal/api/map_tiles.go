@@ -1,0 +1,59 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+
+	"atlas/internal/tiles"
+)
+
+// Where the map of the Explorer finds its tiles. No key is asked for: browsers fetch tiles
+// from a worker, and the archive is as public as the maps it is made of.
+const (
+	tilesPath   = "/map/tiles.json"
+	archivePath = "/map/archive.pmtiles"
+)
+
+// tileToken is what of an archive one token of classTiles pays for, in bytes.
+const tileToken = 65_536
+
+// mapTiles says where the tiles are. Without any, URL is absent.
+type mapTiles struct {
+	// URL is the address of a tile with {z}, {x} and {y}, or the path of an archive.
+	URL         string `json:"url,omitempty"`
+	Archive     bool   `json:"archive"`
+	Attribution string `json:"attribution,omitempty"`
+}
+
+// tileRows are the addresses of the map.
+func (s *Server) tileRows() (rows []stranger) {
+	at := mapTiles{URL: s.MapTiles.Template, Attribution: s.MapTiles.Attribution}
+	archive := s.MapTiles.Archive
+	if archive != nil {
+		at.URL, at.Archive = archivePath, true
+	}
+	text, _ := json.Marshal(at) // texts and a boolean
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		rows = append(rows, stranger{
+			method: method, path: tilesPath, operation: "get_map", class: classDocuments, handle: func(ctx *gin.Context) {
+				ctx.Header("Cache-Control", "no-cache")
+				ctx.Data(http.StatusOK, "application/json; charset=utf-8", text)
+			},
+		})
+		if archive != nil {
+			rows = append(rows, stranger{
+				method: method, path: archivePath, operation: "get_map_archive", class: classTiles,
+				weigh:  func(c *call) int { return tileTokens(archive, c.gin.Request) },
+				handle: func(ctx *gin.Context) { archive.Serve(ctx.Writer, ctx.Request) },
+			})
+		}
+	}
+	return rows
+}
+
+// tileTokens is what a request costs by the length of its range.
+func tileTokens(archive *tiles.Archive, r *http.Request) int {
+	return 1 + int(archive.Length(r)/tileToken)
+}
