@@ -197,7 +197,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 		w := httptest.NewRecorder()
 		router.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), r.Method, param.ReplaceAllString(r.Path, "x"), nil))
 		if w.Code != http.StatusMethodNotAllowed && r.Method != http.MethodHead && !strings.HasPrefix(path, "/docs") &&
-			path != "/llms.txt" && path != "/.well-known/security.txt" {
+			path != "/llms.txt" && path != "/.well-known/security.txt" && path != "/map/tiles.json" {
 			served[r.Method+" "+path] = true
 		}
 	}

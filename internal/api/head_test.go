@@ -20,7 +20,7 @@ func TestHead(t *testing.T) {
 	}
 	documents := []string{
 		"/health/live", "/health/ready", "/docs", "/docs/*file", "/llms.txt", api.Version + "/openapi.json",
-		"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/.well-known/security.txt",
+		"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/.well-known/security.txt", "/map/tiles.json",
 	}
 	router := api.Router(s)
 	seen := map[string]bool{}
