@@ -198,7 +198,7 @@ func (s *Store) RevokeInvitation(
 // second sees the result of the first.
 func (s *System) AcceptInvitation(ctx context.Context, a people.Acceptance) (in workspace.ID, m people.Member, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT set_config('atlas.actor', $1, true)`, workspace.Author{User: a.User.ID}.Text()); err != nil {
+		if _, err := tx.Exec(ctx, setAuthor, workspace.Author{User: a.User.ID}.Text(), workspace.OriginIn(ctx).Text()); err != nil {
 			return err
 		}
 		var role people.Role

@@ -155,7 +155,7 @@ func (e *effect) begin(ctx context.Context) (_ pgx.Tx, err error) {
 	}()
 	alone := false
 	var batch pgx.Batch
-	batch.Queue(setWorkspace, e.in.String(), workspace.AuthorOf(ctx).Text())
+	batch.Queue(setWorkspace, settings(ctx, e.in)...)
 	batch.Queue(`SELECT pg_try_advisory_xact_lock($1)`, e.lock()).QueryRow(func(row pgx.Row) error { return row.Scan(&alone) })
 	// What another call committed before it released the lock.
 	batch.Queue(selectAnswer, e.id()...).Query(e.read)

@@ -29,6 +29,9 @@ type Options struct {
 	// AcquireTimeout bounds the wait for a connection while all are in use. After
 	// it the error is fault.Unavailable. 0 means the deadline of the caller.
 	AcquireTimeout time.Duration
+	// Command is what an operator runs, and Account who runs it, for the audit log; "" for a
+	// server.
+	Command, Account string
 	// Tracer observes every statement; nil means none.
 	Tracer pgx.QueryTracer
 }
@@ -89,7 +92,11 @@ func openDatabase(ctx context.Context, url, application string, o Options, role,
 		pgxuuid.Register(conn.TypeMap())
 		ctx, cancel := context.WithTimeout(ctx, roleCheckTimeout)
 		defer cancel()
-		return checkRole(ctx, conn, role, forbidden)
+		if err := checkRole(ctx, conn, role, forbidden); err != nil || o.Command == "" {
+			return err
+		}
+		_, err := conn.Exec(ctx, `SELECT set_config('atlas.command', $1, false), set_config('atlas.account', $2, false)`, o.Command, o.Account)
+		return err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	return database{pool, role, forbidden}, err
@@ -130,9 +137,14 @@ func (d database) Ready(ctx context.Context) error {
 	return nil
 }
 
-// setWorkspace sets the workspace of the row-level security policies and the author of
-// the changes until the end of the transaction. A pipeline is one transaction.
-const setWorkspace = `SELECT set_config('atlas.workspace_id', $1, true), set_config('atlas.actor', $2, true)`
+// setWorkspace sets the workspace of the row-level security policies, and the author and the
+// origin of the changes, until the end of the transaction. A pipeline is one transaction.
+const setWorkspace = `SELECT set_config('atlas.workspace_id', $1, true), set_config('atlas.actor', $2, true), set_config('atlas.origin', $3, true)`
+
+// settings are the arguments of setWorkspace.
+func settings(ctx context.Context, in workspace.ID) []any {
+	return []any{in.String(), workspace.AuthorOf(ctx).Text(), workspace.OriginIn(ctx).Text()}
+}
 
 // setWorkspaceAsync is setWorkspace for a transaction of Atlas itself whose commit does
 // not wait for the disk. A crash of Postgres may undo it.
@@ -192,7 +204,7 @@ func (s *Store) query(ctx context.Context, in workspace.ID, sql string, args []a
 		return s.queryInEffect(ctx, in, sql, args, read) // sees what is changed
 	}
 	var batch pgx.Batch
-	batch.Queue(setWorkspace, in.String(), workspace.AuthorOf(ctx).Text())
+	batch.Queue(setWorkspace, settings(ctx, in)...)
 	batch.Queue(sql, args...)
 	results := s.pool.SendBatch(ctx, &batch)
 	defer func() {
@@ -228,7 +240,7 @@ func (s *Store) inWorkspace(ctx context.Context, in workspace.ID, fn func(pgx.Tx
 		return toFault(e.run(ctx, fn))
 	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, setWorkspace, in.String(), workspace.AuthorOf(ctx).Text()); err != nil {
+		if _, err := tx.Exec(ctx, setWorkspace, settings(ctx, in)...); err != nil {
 			return err
 		}
 		return fn(tx)

@@ -174,7 +174,7 @@ func (s *Store) ClaimHeld(
 	}
 	claim := held.Claim{Versions: make(map[uuid.UUID]int64, len(records))}
 	var batch pgx.Batch
-	batch.Queue(setWorkspace, in.String(), "")
+	batch.Queue(setWorkspace, in.String(), "", "")
 	batch.Queue(`UPDATE projectors SET deadline = clock_timestamp() + $3::interval
 		WHERE workspace_id = $1 AND holder = $2 AND deadline > clock_timestamp()`, arg(in), holder, ttl).Exec(func(tag pgconn.CommandTag) error {
 		claim.Leased = tag.RowsAffected() == 1

@@ -11,6 +11,7 @@ import (
 
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/auditlog"
 	"atlas/workspace/jobs"
 	"atlas/workspace/webhooks"
 )
@@ -367,4 +368,32 @@ func (s *System) NoticeCredits(
 		_, err = addJobs(ctx, tx, added, now)
 		return err
 	})
+}
+
+// deliverEvents makes a delivery of each event of a workspace for the webhooks that chose
+// them. The digests that it has leave the database.
+func deliverEvents(ctx context.Context, tx pgx.Tx, events []auditlog.Event, now time.Time) error {
+	hooks, err := webhooksFor(ctx, tx, workspace.ID{}, webhooks.AuditEvent)
+	if err != nil || len(hooks) == 0 {
+		return err
+	}
+	of := map[workspace.ID][]webhooks.ID{}
+	for _, h := range hooks {
+		of[h.in] = append(of[h.in], h.id)
+	}
+	var added []jobs.New
+	for _, e := range events {
+		for _, id := range of[e.Chain] {
+			j, err := webhooks.NewDelivery(e.Chain, id, webhooks.AuditEvent, fmt.Sprintf("audit %d %s", e.Number, e.Digest), "audit", struct {
+				WorkspaceID workspace.ID   `json:"workspace_id"`
+				Event       auditlog.Event `json:"event"`
+			}{e.Chain, e}, now)
+			if err != nil {
+				return err
+			}
+			added = append(added, j)
+		}
+	}
+	_, err = addJobs(ctx, tx, added, now)
+	return err
 }

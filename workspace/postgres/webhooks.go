@@ -112,6 +112,9 @@ func (s *Store) AddDelivery(
 		if _, err := addJobs(ctx, tx, []jobs.New{j}, now); err != nil {
 			return err
 		}
+		if err := auditOwn(ctx, tx, "webhook.tested", "webhook", arg(id), nil); err != nil {
+			return err
+		}
 		d = webhooks.DeliveryOf(jobs.Job{New: j, State: jobs.Pending, CreatedAt: now})
 		return nil
 	})
@@ -182,7 +185,10 @@ func (s *Store) ReplayDelivery(
 		if noRows(err) {
 			return unknownDelivery(err)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return auditOwn(ctx, tx, "webhook.replayed", "webhook", arg(id), map[string]any{"deliveries": 1, "delivery": delivery})
 	})
 	return d, err
 }
@@ -219,8 +225,17 @@ func (s *Store) ReplayDeliveries(
 			return err
 		}
 		tag, err := tx.Exec(ctx, replay+` WHERE j.workspace_id = $2 AND j.id = ANY ($3)`, now, arg(in), ids)
-		r.Replayed = tag.RowsAffected()
-		return err
+		if r.Replayed = tag.RowsAffected(); err != nil {
+			return err
+		}
+		return auditOwn(
+			ctx,
+			tx,
+			"webhook.replayed",
+			"webhook",
+			arg(id),
+			map[string]any{"deliveries": r.Replayed, "from": span.From, "to": span.To},
+		)
 	})
 	return r, err
 }

@@ -96,7 +96,7 @@ func (s *Store) WorkspaceChanges(
 	}
 	var rows []changeRow
 	var batch pgx.Batch
-	batch.Queue(setWorkspace, in.String(), "")
+	batch.Queue(setWorkspace, in.String(), "", "")
 	batch.Queue(
 		`SELECT `+changeColumns+` `+visibleChanges+` AND (xid, seq) > ($2, $3) `+oldestFirst+` LIMIT $4`, arg(in),
 		after.Transaction, after.Seq, limit+1,

@@ -40,12 +40,13 @@ const (
 	RecordMerged     Event = "record.merged"
 	CreditsThreshold Event = "credits.threshold" // #nosec G101 -- the name of an event
 	LoadSwitched     Event = "load.switched"
+	AuditEvent       Event = "audit.event"
 	TestEvent        Event = "webhook.test"
 )
 
 // Events returns every Event that a webhook can choose.
 func Events() []Event {
-	return []Event{SignalArrived, RecordChanged, RecordDeleted, RecordMerged, CreditsThreshold, LoadSwitched}
+	return []Event{SignalArrived, RecordChanged, RecordDeleted, RecordMerged, CreditsThreshold, LoadSwitched, AuditEvent}
 }
 
 const (

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -93,6 +94,9 @@ func (p Program) Run(ctx context.Context, args []string, stdout, stderr io.Write
 		warn(stderr, p.Name, unknownVariables(os.Environ(), parser.Model.Node, serves))
 	}
 	if err == nil {
+		if k.Selected() != nil {
+			k.BindTo(context.WithValue(ctx, commandKey{}, strings.TrimPrefix(k.Selected().FullPath(), p.Name+" ")), (*context.Context)(nil))
+		}
 		err = k.Run()
 	}
 	if exit, ok := errors.AsType[ExitError](err); ok {
@@ -122,3 +126,11 @@ type redisLog struct{}
 
 // Printf implements the client's logging interface.
 func (redisLog) Printf(context.Context, string, ...any) {}
+
+type commandKey struct{}
+
+// CommandOf returns the command that runs with a context, such as "key create", "" for none.
+func CommandOf(ctx context.Context) string {
+	name, _ := ctx.Value(commandKey{}).(string)
+	return name
+}

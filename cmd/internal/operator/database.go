@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"os/user"
 	"time"
 
 	"atlas/cmd/internal/cli"
@@ -41,7 +43,7 @@ func withDirectory(ctx context.Context, systemURL string, act func(*people.Direc
 
 // withSystem runs an action as the system role and explains its error.
 func withSystem(ctx context.Context, systemURL string, act func(*postgres.System) error) error {
-	system, err := postgres.OpenSystem(ctx, systemURL, postgres.Options{MaxConns: 2})
+	system, err := postgres.OpenSystem(ctx, systemURL, postgres.Options{MaxConns: 2, Command: cli.CommandOf(ctx), Account: account()})
 	if err != nil {
 		return err
 	}
@@ -69,4 +71,16 @@ func when(t *time.Time) string {
 		return "-"
 	}
 	return t.UTC().Format(time.RFC3339)
+}
+
+// account is who runs the command, for the audit log: the account of the machine, and its name.
+func account() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
 }

@@ -1,0 +1,131 @@
+package auditlog
+
+import (
+	"context"
+	"crypto/ed25519"
+	"log/slog"
+	"time"
+
+	"atlas/internal/timer"
+)
+
+// Store is what the Sealer works on. *postgres.System implements it.
+type Store interface {
+	// SealEvents chains at most some events, those of ended transactions in their order, and
+	// reports how many. It is one transaction; at most one runs at once.
+	SealEvents(ctx context.Context, limit int, now time.Time) (int, error)
+	// UntoldHeads are chains that grew since TellHeads was called for them.
+	UntoldHeads(ctx context.Context, limit int) ([]Head, error)
+	TellHeads(ctx context.Context, told []Head) error
+	// ForgetEvents deletes the events from before a time at the beginning of each chain, and
+	// values from before it. sign is called for each new checkpoint.
+	ForgetEvents(ctx context.Context, before, now time.Time, sign func(*Head)) error
+	// WithLease runs work on one server at a time.
+	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
+}
+
+const (
+	// Lease is the lease of the server that seals.
+	Lease    = "audit log"
+	leaseTTL = 30 * time.Second
+	// sealEvery is how often a Sealer looks, and sealAtOnce how many events a transaction seals.
+	sealEvery  = time.Second
+	sealAtOnce = 500
+	// headsAtOnce is how many chains are told in one go.
+	headsAtOnce = 1000
+)
+
+// Sealer chains events. Any number of servers may have one.
+type Sealer struct {
+	Store Store
+	// Who names the process in the lease.
+	Who string
+	// Busy reports whether an error is that another server works.
+	Busy func(error) bool
+	// Kept is how long events are kept; 0: forever.
+	Kept time.Duration
+	// Key signs checkpoints; nil: none does.
+	Key ed25519.PrivateKey
+	// TellEvery is how often the newest digests are logged, and retention runs; 0 is an hour.
+	TellEvery time.Duration
+	// Now is the clock.
+	Now func() time.Time
+	Log *slog.Logger
+
+	told time.Time
+}
+
+// Run seals until ctx ends.
+func (s *Sealer) Run(ctx context.Context) {
+	failing := false
+	for timer.Sleep(ctx, sealEvery) == nil {
+		err := s.Store.WithLease(ctx, Lease, s.Who, leaseTTL, s.Work)
+		switch {
+		case s.Busy(err):
+			continue
+		case ctx.Err() != nil:
+			return
+		case err != nil && !failing:
+			s.Log.Warn("the audit log is not sealed; trying on", "error", err.Error())
+		case err == nil && failing:
+			s.Log.Info("the audit log is sealed again")
+		}
+		failing = err != nil
+	}
+}
+
+// Work seals what is there, and at times tells and forgets.
+func (s *Sealer) Work(ctx context.Context) error {
+	for {
+		n, err := s.Store.SealEvents(ctx, sealAtOnce, s.Now())
+		if err != nil {
+			return err
+		}
+		if n < sealAtOnce {
+			break
+		}
+	}
+	every := s.TellEvery
+	if every == 0 {
+		every = time.Hour
+	}
+	now := s.Now()
+	if now.Sub(s.told) < every && !now.Before(s.told) {
+		return nil
+	}
+	if err := s.tell(ctx); err != nil {
+		return err
+	}
+	if s.Kept > 0 {
+		err := s.Store.ForgetEvents(ctx, now.Add(-s.Kept), now, func(h *Head) {
+			if s.Key != nil {
+				h.Checkpoint.Sign(h.Chain, s.Key)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	s.told = now
+	return nil
+}
+
+// tell logs the newest digest of each chain that grew. The log is outside of the database:
+// who owns its tables cannot change what was told.
+func (s *Sealer) tell(ctx context.Context) error {
+	for {
+		heads, err := s.Store.UntoldHeads(ctx, headsAtOnce)
+		if err != nil || len(heads) == 0 {
+			return err
+		}
+		for _, h := range heads {
+			s.Log.Info("audit digest", "chain", chainName(h.Chain), "number", h.Number, "digest", h.Digest.String())
+		}
+		if err := s.Store.TellHeads(ctx, heads); err != nil {
+			return err
+		}
+		if len(heads) < headsAtOnce {
+			return nil
+		}
+	}
+}

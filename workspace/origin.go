@@ -1,0 +1,51 @@
+package workspace
+
+import (
+	"context"
+	"net/netip"
+)
+
+// Origin is where a change comes from, as the audit log has it: a request, and the network
+// of its client. The zero value is no request.
+type Origin struct {
+	// Network is a /24 of IPv4 or a /48 of IPv6; not valid where the client is not known.
+	Network netip.Prefix
+	Request string
+}
+
+// OriginOf returns the origin of the request with an id, of a client with an address.
+func OriginOf(client netip.Addr, request string) Origin {
+	bits := 24
+	if client.Is6() {
+		bits = 48
+	}
+	network, err := client.Prefix(bits)
+	if err != nil {
+		network = netip.Prefix{} // no address
+	}
+	return Origin{network, request}
+}
+
+// Text is the network, or "-", and the id of the request; "" for the zero value.
+func (o Origin) Text() string {
+	switch {
+	case o == Origin{}:
+		return ""
+	case !o.Network.IsValid():
+		return "- " + o.Request
+	}
+	return o.Network.String() + " " + o.Request
+}
+
+type originKey struct{}
+
+// WithOrigin returns a context whose changes come from o.
+func WithOrigin(ctx context.Context, o Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
+
+// OriginIn returns where the changes of a context come from.
+func OriginIn(ctx context.Context) Origin {
+	o, _ := ctx.Value(originKey{}).(Origin)
+	return o
+}

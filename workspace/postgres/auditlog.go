@@ -1,0 +1,362 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/workspace"
+	"atlas/workspace/auditlog"
+)
+
+var (
+	_ auditlog.Store  = (*System)(nil)
+	_ auditlog.Source = (*System)(nil)
+)
+
+// setAuthor sets the author and the origin of changes outside of a workspace, until the end of
+// the transaction.
+const setAuthor = `SELECT set_config('atlas.actor', $1, true), set_config('atlas.origin', $2, true)`
+
+// auditOwn writes an event of the workspace of a transaction. Most events are written by
+// triggers (migration 00034): only what changes no row that they look at needs it.
+func auditOwn(ctx context.Context, tx pgx.Tx, action, kind string, id uuid.UUID, details map[string]any) error {
+	if details == nil {
+		details = map[string]any{}
+	}
+	_, err := tx.Exec(ctx, `SELECT audit_own($1, $2, $3, $4)`, action, kind, id, details)
+	return err
+}
+
+// AddEvent adds an event of a user or a key to the logs of the workspaces that it is in, or
+// of the installation if there is none.
+func (s *System) AddEvent(ctx context.Context, by workspace.Author, action, kind string, id uuid.UUID, details map[string]any) error {
+	if details == nil {
+		details = map[string]any{}
+	}
+	places := `SELECT workspace_id FROM members WHERE user_id = $5`
+	who := arg(by.User)
+	if !by.Key.IsZero() {
+		places, who = `SELECT workspace_id FROM api_key_workspaces WHERE key_id = $5 AND revoked_at IS NULL`, arg(by.Key)
+	}
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, setAuthor, by.Text(), workspace.OriginIn(ctx).Text()); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			WITH places AS (`+places+`)
+			SELECT audit_add(p.workspace_id, $1, $2, $3, '{}', $4) FROM (
+				SELECT workspace_id FROM places UNION ALL SELECT NULL WHERE NOT EXISTS (SELECT FROM places)) p`,
+			action, kind, nullable(id), details, who)
+		return err
+	}))
+}
+
+const auditColumns = `e.id, e.workspace_id, e.xid, e.at, e.action, e.principal_kind, e.principal_id, e.network, coalesce(e.request_id, ''),
+	e.object_kind, e.object_id, e.fields, e.details, coalesce(e.number, 0), e.previous, e.digest`
+
+// auditValues are the values that the details of an event e stand for.
+const auditValues = `(SELECT jsonb_object_agg(d.value, v.value) FROM jsonb_each_text(e.details) d
+	JOIN audit_values v ON v.digest = decode(substr(d.value, 8), 'hex') WHERE d.value ~ '^sha256:[0-9a-f]{64}$')`
+
+func collectEvent(row pgx.CollectableRow) (e auditlog.Event, err error) {
+	var in, principal, object *uuid.UUID
+	var network *netip.Prefix
+	var details, previous, digest []byte
+	var values map[string]string
+	into := []any{
+		&e.ID, &in, &e.Transaction, &e.At, &e.Action, &e.By.Kind, &principal, &network, &e.Request,
+		&e.ObjectKind, &object, &e.Fields, &details, &e.Number, &previous, &digest,
+	}
+	if len(row.FieldDescriptions()) > len(into) {
+		into = append(into, &values)
+	}
+	if err := row.Scan(into...); err != nil {
+		return e, err
+	}
+	e.At, e.Details, e.Values = e.At.UTC(), json.RawMessage(details), values
+	copy(e.Previous[:], previous) // 32 bytes by check constraints
+	copy(e.Digest[:], digest)
+	for to, id := range map[*uuid.UUID]*uuid.UUID{(*uuid.UUID)(&e.Chain): in, &e.By.ID: principal, &e.ObjectID: object} {
+		if id != nil {
+			*to = *id
+		}
+	}
+	if network != nil {
+		e.Network = *network
+	}
+	return e, nil
+}
+
+// selectEvents is the statement of a query. The chain is $1, null for the installation.
+func selectEvents(chain *uuid.UUID, q auditlog.Query) (sql string, args []any) {
+	args = []any{chain}
+	var where strings.Builder
+	where.WriteString(`e.workspace_id IS NOT DISTINCT FROM $1`)
+	if chain != nil {
+		where.Reset()
+		where.WriteString(`e.workspace_id = $1`) // which an index is good for
+	}
+	and := func(condition string, value any) {
+		args = append(args, value)
+		where.WriteString(` AND ` + strings.ReplaceAll(condition, "?", "$"+strconv.Itoa(len(args))))
+	}
+	if len(q.Actions) > 0 {
+		and(`(e.action = ANY (?) OR split_part(e.action, '.', 1) = ANY (?))`, q.Actions)
+	}
+	if q.Principal != uuid.Nil {
+		and(`e.principal_id = ?`, q.Principal)
+	}
+	if q.Object != uuid.Nil {
+		and(`e.object_id = ?`, q.Object)
+	}
+	if !q.Since.IsZero() {
+		and(`e.at >= ?`, q.Since)
+	}
+	if !q.Until.IsZero() {
+		and(`e.at < ?`, q.Until)
+	}
+	order := `e.id DESC`
+	switch {
+	case q.Oldest:
+		and(`e.number > ?`, q.After)
+		order = `e.number`
+	case q.After > 0:
+		and(`e.id < ?`, q.After)
+	}
+	args = append(args, q.Limit)
+	return `SELECT ` + auditColumns + `, ` + auditValues + ` FROM audit_events e WHERE ` + where.String() +
+		` ORDER BY ` + order + ` LIMIT $` + strconv.Itoa(len(args)), args
+}
+
+// AuditEvents returns events of a workspace.
+func (s *Store) AuditEvents(ctx context.Context, in workspace.ID, q auditlog.Query) ([]auditlog.Event, error) {
+	id := arg(in)
+	sql, args := selectEvents(&id, q)
+	return queryAll(ctx, s, in, collectEvent, sql, args...)
+}
+
+// EventsOf returns events of a workspace, or of the installation if it is zero.
+func (s *System) EventsOf(ctx context.Context, chain workspace.ID, q auditlog.Query) ([]auditlog.Event, error) {
+	sql, args := selectEvents(nullable(chain), q)
+	return collect(ctx, s, collectEvent, sql, args...)
+}
+
+// ofChain is a condition on events e of the chain $1.
+const ofChain = `coalesce(e.workspace_id, '00000000-0000-0000-0000-000000000000') = $1`
+
+// ChainedEvents implements auditlog.Source.
+func (s *System) ChainedEvents(ctx context.Context, chain workspace.ID, after int64, limit int) ([]auditlog.Event, error) {
+	return collect(ctx, s, collectEvent, `SELECT `+auditColumns+` FROM audit_events e
+		WHERE `+ofChain+` AND e.number > $2 ORDER BY e.number LIMIT $3`, arg(chain), after, limit)
+}
+
+// UnchainedEvents implements auditlog.Source.
+func (s *System) UnchainedEvents(ctx context.Context, chain workspace.ID) (n int64, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT count(*) FROM audit_events e WHERE `+ofChain+` AND e.number IS NULL`, arg(chain)).Scan(&n)
+	return n, toFault(err)
+}
+
+const headColumns = `chain, number, digest, kept_after, kept_digest, kept_at, signature`
+
+func collectHead(row pgx.CollectableRow) (h auditlog.Head, err error) {
+	var digest, kept []byte
+	var at *time.Time
+	err = row.Scan((*uuid.UUID)(&h.Chain), &h.Number, &digest, &h.Checkpoint.Number, &kept, &at, &h.Checkpoint.Signature)
+	copy(h.Digest[:], digest)
+	copy(h.Checkpoint.Digest[:], kept)
+	if at != nil {
+		h.Checkpoint.At = at.UTC()
+	}
+	return h, err
+}
+
+// AuditHead implements auditlog.Source. A chain without events has the zero head.
+func (s *System) AuditHead(ctx context.Context, chain workspace.ID) (auditlog.Head, error) {
+	heads, err := collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains WHERE chain = $1`, arg(chain))
+	if err != nil || len(heads) == 0 {
+		return auditlog.Head{Chain: chain}, err
+	}
+	return heads[0], nil
+}
+
+// AuditHeads returns the heads of all chains, the installation's first.
+func (s *System) AuditHeads(ctx context.Context) ([]auditlog.Head, error) {
+	return collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains ORDER BY chain`)
+}
+
+// UntoldHeads implements auditlog.Store.
+func (s *System) UntoldHeads(ctx context.Context, limit int) ([]auditlog.Head, error) {
+	return collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains WHERE told < number ORDER BY chain LIMIT $1`, limit)
+}
+
+// TellHeads implements auditlog.Store.
+func (s *System) TellHeads(ctx context.Context, told []auditlog.Head) error {
+	var chains []uuid.UUID
+	var numbers []int64
+	for _, h := range told {
+		chains, numbers = append(chains, arg(h.Chain)), append(numbers, h.Number)
+	}
+	_, err := s.pool.Exec(ctx, `UPDATE audit_chains c SET told = greatest(told, t.number)
+		FROM unnest($1::uuid[], $2::bigint[]) t (chain, number) WHERE c.chain = t.chain`, chains, numbers)
+	return toFault(err)
+}
+
+// sealLock keeps two servers from sealing at once, when one lost its lease and does not know
+// it yet.
+const sealLock = `SELECT pg_advisory_xact_lock(7034034034)`
+
+// unsealed are the events of ended transactions, in their order: none that is not committed
+// yet can come before one of them. A transaction that did not begin yet is of another
+// Postgres, from whose dump this one was restored.
+const unsealed = `SELECT ` + auditColumns + ` FROM audit_events e WHERE e.number IS NULL
+	AND (e.xid < pg_snapshot_xmin(pg_current_snapshot()) OR e.xid >= pg_snapshot_xmax(pg_current_snapshot()))
+	ORDER BY e.xid, e.id LIMIT $1`
+
+// SealEvents implements auditlog.Store. Webhooks that want to know get a delivery for each
+// event, in the same transaction.
+func (s *System) SealEvents(ctx context.Context, limit int, now time.Time) (sealed int, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sealLock); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, unsealed, limit)
+		if err != nil {
+			return err
+		}
+		events, err := pgx.CollectRows(rows, collectEvent)
+		if sealed = len(events); err != nil || sealed == 0 {
+			return err
+		}
+		if err := seal(ctx, tx, events); err != nil {
+			return err
+		}
+		return deliverEvents(ctx, tx, events, now)
+	})
+	return sealed, toFault(err)
+}
+
+func seal(ctx context.Context, tx pgx.Tx, events []auditlog.Event) error {
+	heads := map[workspace.ID]auditlog.Head{}
+	chains := make([]uuid.UUID, len(events))
+	for i, e := range events {
+		chains[i] = arg(e.Chain)
+	}
+	rows, err := tx.Query(ctx, `SELECT `+headColumns+` FROM audit_chains WHERE chain = ANY ($1) FOR UPDATE`, chains)
+	if err != nil {
+		return err
+	}
+	known, err := pgx.CollectRows(rows, collectHead)
+	if err != nil {
+		return err
+	}
+	for _, h := range known {
+		heads[h.Chain] = h
+	}
+	var ids, numbers []int64
+	var previous, digests [][]byte
+	for i := range events {
+		e := &events[i]
+		h := heads[e.Chain]
+		if err := e.Follow(h.Number, h.Digest); err != nil {
+			return err
+		}
+		h.Number, h.Digest = e.Number, e.Digest
+		heads[e.Chain] = h
+		ids, numbers = append(ids, e.ID), append(numbers, e.Number)
+		previous, digests = append(previous, e.Previous[:]), append(digests, e.Digest[:])
+	}
+	if _, err := tx.Exec(ctx, `
+		UPDATE audit_events e SET number = s.number, previous = s.previous, digest = s.digest
+		FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[]) s (id, number, previous, digest) WHERE e.id = s.id`,
+		ids, numbers, previous, digests); err != nil {
+		return err
+	}
+	var ends [][]byte
+	chains, numbers = nil, nil
+	for chain, h := range heads {
+		chains, numbers, ends = append(chains, arg(chain)), append(numbers, h.Number), append(ends, h.Digest[:])
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO audit_chains (chain, number, digest) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bytea[])
+		ON CONFLICT ON CONSTRAINT audit_chains_pkey DO UPDATE SET number = excluded.number, digest = excluded.digest`, chains, numbers, ends)
+	return err
+}
+
+// forgetAtOnce is how many events of a chain one statement deletes.
+const forgetAtOnce = 10_000
+
+// ForgetEvents implements auditlog.Store. The checkpoint changes in the transaction that
+// deletes: a chain is whole at any time.
+func (s *System) ForgetEvents(ctx context.Context, before, now time.Time, sign func(*auditlog.Head)) error {
+	chains, err := collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains c WHERE EXISTS (
+		SELECT FROM audit_events e WHERE coalesce(e.workspace_id, '00000000-0000-0000-0000-000000000000') = c.chain
+			AND e.number = c.kept_after + 1 AND e.at < $1)`, before)
+	if err != nil {
+		return err
+	}
+	for _, h := range chains {
+		for more := true; more; {
+			if more, err = s.forgetEvents(ctx, h.Chain, before, now, sign); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = s.pool.Exec(ctx, `DELETE FROM audit_values WHERE at < $1`, before)
+	return toFault(err)
+}
+
+func (s *System) forgetEvents(
+	ctx context.Context,
+	chain workspace.ID,
+	before, now time.Time,
+	sign func(*auditlog.Head),
+) (more bool, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT `+headColumns+` FROM audit_chains WHERE chain = $1 FOR UPDATE`, arg(chain))
+		if err != nil {
+			return err
+		}
+		h, err := pgx.CollectExactlyOneRow(rows, collectHead)
+		if err != nil {
+			return err
+		}
+		var digest []byte
+		var number int64
+		// Up to the first event that is not old enough: what stays has no gap.
+		err = tx.QueryRow(ctx, `
+			SELECT e.number, e.digest FROM audit_events e WHERE `+ofChain+` AND e.number > $2 AND e.number <= $2 + $3 AND e.number < coalesce(
+				(SELECT min(e.number) FROM audit_events e WHERE `+ofChain+` AND e.number > $2 AND e.at >= $4), 9223372036854775807)
+			ORDER BY e.number DESC LIMIT 1`, arg(chain), h.Checkpoint.Number, forgetAtOnce, before).Scan(&number, &digest)
+		if noRows(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		more = number-h.Checkpoint.Number == forgetAtOnce
+		h.Checkpoint = auditlog.Checkpoint{Number: number, At: now.UTC().Truncate(time.Microsecond)}
+		copy(h.Checkpoint.Digest[:], digest)
+		sign(&h)
+		if _, err := tx.Exec(ctx, `DELETE FROM audit_events e WHERE `+ofChain+` AND e.number <= $2`, arg(chain), number); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE audit_chains SET kept_after = $2, kept_digest = $3, kept_at = $4, signature = $5 WHERE chain = $1`,
+			arg(chain), number, digest, h.Checkpoint.At, h.Checkpoint.Signature)
+		return err
+	})
+	return more, toFault(err)
+}
+
+// EraseAuditValue deletes a value, in any case of its letters, from what events stand for, and
+// reports how often it was there. The chains stay whole.
+func (s *System) EraseAuditValue(ctx context.Context, value string) (int64, error) {
+	tag, err := s.pool.Exec(ctx, `DELETE FROM audit_values WHERE lower(value) = lower($1)`, value)
+	return tag.RowsAffected(), toFault(err)
+}
