@@ -39,6 +39,7 @@ type Client struct {
 	Queue         *Queue
 	Webhooks      *Webhooks
 	APIKeys       *APIKeys
+	Audit         *Audit
 	Skills        *Skills
 
 	conn *conn
@@ -157,6 +158,7 @@ func of(c *conn) *Client {
 		Queue:         &Queue{c},
 		Webhooks:      &Webhooks{c},
 		APIKeys:       &APIKeys{c},
+		Audit:         &Audit{c},
 		Skills:        &Skills{c},
 		conn:          c,
 	}

@@ -338,6 +338,7 @@ const (
 	EventRecordMerged     Event = "record.merged"
 	EventCreditsThreshold Event = "credits.threshold"
 	EventLoadSwitched     Event = "load.switched"
+	EventAuditEvent       Event = "audit.event"
 	EventWebhookTest      Event = "webhook.test" // by Webhooks.Test alone
 )
 
@@ -371,6 +372,17 @@ const (
 	KeyExpired    KeyState = "expired"
 	KeyRevoked    KeyState = "revoked"
 	KeyRestricted KeyState = "restricted"
+)
+
+// PrincipalKind is what acted. A newer service may answer others.
+type PrincipalKind string
+
+// The values of PrincipalKind.
+const (
+	PrincipalUser     PrincipalKind = "user"
+	PrincipalKey      PrincipalKind = "key"
+	PrincipalOperator PrincipalKind = "operator"
+	PrincipalService  PrincipalKind = "service"
 )
 
 // MatchStatus is what a match found for an input. A newer service may answer others.

@@ -57,6 +57,7 @@ var enums = []enum{
 	{"DeliveryStatus", "Delivery", "the state of a delivery", nil, "WebhookDelivery.status"},
 	{"KeyScope", "Scope", "what an API key may do", nil, "KeyScope"},
 	{"KeyState", "Key", "what an API key is now", nil, "ApiKey.state"},
+	{"PrincipalKind", "Principal", "what acted", nil, "AuditPrincipal.kind"},
 	{"MatchStatus", "", "what a match found for an input", nil, "MatchStatus"},
 	{"Verdict", "Verdict", "how a member of an input compares with a record", nil, "MatchReason.verdict"},
 	{"Op", "Op", "what happened to a record, or to a thing of the workspace", nil, "AccountChange.op"},

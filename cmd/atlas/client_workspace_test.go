@@ -415,6 +415,16 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	if err := c.APIKeys.Revoke(ctx, key.ID); err != nil {
 		t.Error(err)
 	}
+	var happened []string
+	for _, e := range collect(t, c.Audit.Events(ctx, client.AuditQuery{ObjectID: key.ID})) {
+		happened = append(happened, e.Action)
+	}
+	if want := []string{"api_key.revoked", "api_key.rotated", "api_key.rotated", "api_key.created"}; !slices.Equal(happened, want) {
+		t.Errorf("the log of the key has %v, want %v", happened, want)
+	}
+	if none := collect(t, c.Audit.Delivered(ctx, key.ID, time.Time{}, time.Time{})); len(none) > 0 {
+		t.Errorf("a key that read nothing got %+v", none)
+	}
 
 	skill := must(c.Skills.Create(ctx, client.NewSkill{
 		Scope: "workspace", Name: "Bid letters", Description: "How we write them", Content: "Be short.",

@@ -251,7 +251,11 @@ func (c *call) identify() error {
 		return err // whoever it was before is who the log and the headers tell of
 	}
 	c.identity = identity
-	c.gin.Request = c.gin.Request.WithContext(workspace.WithAuthor(c.Context(), c.identity.Author()))
+	ctx := workspace.WithAuthor(c.Context(), c.identity.Author())
+	if c.route.Scope == workspace.WorkspaceWrite && !c.route.ReadOnly {
+		ctx = workspace.WithOrigin(ctx, workspace.OriginOf(knownAddress(ctx), c.id))
+	}
+	c.gin.Request = c.gin.Request.WithContext(ctx)
 	return nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"atlas/search/changes"
 	"atlas/workspace"
 	"atlas/workspace/audit"
+	"atlas/workspace/auditlog"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
@@ -100,6 +101,8 @@ func newWorld(t *testing.T) *world {
 		Changes:    &changes.Reader{Store: app, Records: engine, Cursors: cursors},
 		Merges:     app,
 		Audit:      &audit.Reader{Store: app, Cursors: cursors},
+		AuditLog:   &auditlog.Reader{Store: app, Cursors: cursors},
+		SignInLog:  w.system,
 		Gate:       gate,
 		Ledger:     w.ledger,
 		Answers:    app,

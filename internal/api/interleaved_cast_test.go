@@ -29,6 +29,8 @@ type asked struct {
 var interleaved = map[string]asked{
 	"get_workspace":          {path: "/workspace"},
 	"read_workspace_changes": {path: "/workspace/changes", body: `{"limit":5}`},
+	"list_audit_events":      {path: "/workspace/audit"},
+	"list_records_delivered": {path: "/workspace/audit/records"},
 	"get_credits":            {path: "/workspace/credits"},
 	"get_usage":              {path: "/data/usage"},
 	"search_fields":          {path: "/data/fields/search", body: `{"dataset":"accounts"}`},
@@ -287,7 +289,7 @@ func (s *scene) stored() map[string]string {
 	fatal(s.t, err)
 	defer conn.Close(ctx) //nolint:errcheck // the test is done with it
 	rows, err := conn.Query(ctx, `SELECT table_name::text FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors', 'workspace_changes')`)
+		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors', 'workspace_changes', 'audit_events', 'audit_values')`)
 	fatal(s.t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	fatal(s.t, err)

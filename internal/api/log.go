@@ -73,6 +73,9 @@ func (c *call) end() {
 		status = statusClientLeft
 	}
 	c.server.Meter.Request(c.operation(), status, took)
+	if c.charged > 0 && c.server.Counts != nil {
+		c.server.Counts.Delivered(c.workspace(), c.identity.Author(), c.operation(), c.charged)
+	}
 	level := slog.LevelInfo
 	if op := c.operation(); status == http.StatusOK && (op == opLive || op == opReady) {
 		level = slog.LevelDebug // load balancers probe every second

@@ -79,7 +79,8 @@ const (
 // Routes is the route table.
 func (s *Server) Routes() []Route {
 	return slices.Concat(
-		s.workspaceRoutes(), s.auditRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.pivotRoutes(), s.suggestRoutes(),
+		s.workspaceRoutes(), s.auditRoutes(), s.auditLogRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.pivotRoutes(),
+		s.suggestRoutes(),
 		s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.joinRoutes(),
 		s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(), s.alertRoutes(),
 		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.apiKeyRoutes(),

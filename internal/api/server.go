@@ -101,6 +101,7 @@ type Server struct {
 	Match      Matcher
 	Merges     Merges
 	Audit      Audit
+	AuditLog   AuditLog
 	Gate       Gate
 	Ledger     Ledger
 	Answers    Answers
@@ -122,6 +123,9 @@ type Server struct {
 	// CreditsUsed, when set, is told of each charge: what the workspace used in the
 	// window. It must not wait.
 	CreditsUsed func(in workspace.ID, used, ceiling int64)
+	// SignInLog has who signed in, and Counts counts for the audit log; nil: neither.
+	SignInLog SignInLog
+	Counts    Counts
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
 	// Limiter has the token buckets of keys with a rate, and those of calls that cost

@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -98,8 +100,18 @@ func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
 // byHeader identifies the caller by the values of the Authorization header.
 func (s *Server) byHeader(ctx context.Context, header []string) (auth.Identity, error) {
 	i, err := s.Gate.Authenticate(ctx, header)
+	if code := fault.CodeOf(err); len(header) > 0 && (code == fault.Unauthorized || code == fault.Forbidden) {
+		reason := "access token"
+		if strings.Contains(header[0], keyStart) {
+			reason = "API key"
+		}
+		s.countRefused(ctx, reason)
+	}
 	return i.From(knownAddress(ctx)), err
 }
+
+// keyStart is what all API keys begin with.
+const keyStart = "atlas_"
 
 // identityOf returns who acts in a session.
 func (s *Server) identityOf(ctx context.Context, found session.Session) (auth.Identity, error) {
@@ -253,8 +265,12 @@ func (s *Server) enter(ctx *gin.Context, token, by string) (session.Session, err
 	}
 	found, err := s.Sessions.Get(ctx.Request.Context(), token)
 	if err == nil {
-		s.setCookie(ctx, "", token, int(time.Until(found.Ends).Seconds()))
 		s.noteCaller(ctx, found)
+		// Nobody gets in without an event.
+		if err := callOf(ctx).logSession("session.started", map[string]any{"by": by}); err != nil {
+			return session.Session{}, errors.Join(err, s.Sessions.End(ctx.Request.Context(), token))
+		}
+		s.setCookie(ctx, "", token, int(time.Until(found.Ends).Seconds()))
 		callOf(ctx).log().Info("signed in", "by", by)
 	}
 	return found, err
@@ -277,6 +293,7 @@ func (s *Server) noteCaller(ctx *gin.Context, found session.Session) {
 // refusedSignIn logs that somebody did not get in, and returns the reason.
 func refusedSignIn(ctx *gin.Context, by string, err error) error {
 	callOf(ctx).log().Info("signing in was refused", "by", by, "code", string(fault.CodeOf(err)))
+	callOf(ctx).server.countRefused(ctx.Request.Context(), by)
 	return err
 }
 
@@ -288,11 +305,17 @@ func (s *Server) signOut(ctx *gin.Context) (any, error) {
 		if err == nil && found.Subject != "" && s.SignIn != nil {
 			answer.SignOut = s.SignIn.SignOut(ctx.Request.Context())
 		}
+		if err == nil {
+			s.noteCaller(ctx, found)
+		}
 		if err := s.Sessions.End(ctx.Request.Context(), token); err != nil {
 			return nil, err
 		}
 		if err == nil {
-			s.noteCaller(ctx, found)
+			// The session is over, whether or not the log can be written.
+			if err := callOf(ctx).logSession("session.ended", nil); err != nil {
+				callOf(ctx).log().Warn("the audit log lacks the end of a session", "error", err.Error())
+			}
 			callOf(ctx).log().Info("signed out")
 		}
 	}

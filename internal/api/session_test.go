@@ -79,7 +79,7 @@ func (w *world) serveSessions(t *testing.T, s *session.Store, plain bool) string
 	t.Helper()
 	server := &api.Server{
 		Search: w.server.Search, Facets: w.server.Facets, Gate: w.server.Gate, Ledger: w.ledger, Workspaces: w.server.Workspaces,
-		People: w.server.People, Log: w.server.Log, Sessions: s, PlainCookies: plain,
+		People: w.server.People, Log: w.server.Log, Sessions: s, PlainCookies: plain, SignInLog: w.system,
 	}
 	listening := httptest.NewServer(server.Handler())
 	t.Cleanup(listening.Close)

@@ -91,6 +91,7 @@ func (s *Server) finishSignIn(ctx *gin.Context) (to string, err error) {
 	grant, back, err := s.SignIn.Finish(ctx.Request.Context(), cookie, ctx.Request.URL.Query())
 	if err != nil {
 		callOf(ctx).log().Info("signing in was refused", "by", byProvider, "failure", string(oidc.FailureOf(err)))
+		s.countRefused(ctx.Request.Context(), byProvider+": "+string(oidc.FailureOf(err)))
 		return back, err
 	}
 	token, err := s.Sessions.Start(ctx.Request.Context(), grant)

@@ -210,6 +210,41 @@ export class ApiKeys extends Resource<Schemas["ApiKey"]> {
   }
 }
 
+/** Which events of the audit log one asks for. */
+export interface AuditQuery {
+  /** One, such as `api_key.created`, or a kind of object, such as `api_key`. */
+  action?: string;
+  principal_id?: string;
+  object_id?: string;
+  since?: Date;
+  until?: Date;
+  /** `oldest`: in the order of the chain. */
+  order?: "newest" | "oldest";
+}
+
+const span = ({ since, until }: { since?: Date; until?: Date }) => ({ since: since?.toISOString(), until: until?.toISOString() });
+
+/** The audit log of the workspace, for owners, admins and keys with `workspace:admin`. */
+export class Audit {
+  constructor(private readonly connection: Connection) {}
+
+  /** The events that there are, the newest first unless `order` says otherwise. */
+  async *events(query: AuditQuery = {}, { signal }: Options = {}): AsyncGenerator<Schemas["AuditEvent"], void, undefined> {
+    for (let cursor: string | undefined; ; ) {
+      const params = { ...query, ...span(query), limit: 2 * MAX_PAGE, cursor };
+      const { body } = await this.connection.send<{ data: { events: Schemas["AuditEvent"][] }; metadata: Schemas["AuditMetadata"] }>("GET", "/workspace/audit", { params, signal });
+      yield* body.data.events;
+      if (body.metadata.next === null || body.data.events.length === 0) return;
+      cursor = body.metadata.next;
+    }
+  }
+
+  /** How many records whom was given, by operation and hour, the latest first. */
+  delivered(query: Omit<AuditQuery, "action" | "object_id" | "order"> = {}, options: Options = {}): AsyncGenerator<Schemas["RecordsDelivered"], void, undefined> {
+    return walk(this.connection, "GET", "/workspace/audit/records", "delivered", { principal_id: query.principal_id, ...span(query) }, options);
+  }
+}
+
 /** The addresses that are told of events, for owners, admins and API keys. */
 export class Webhooks extends Resource<Schemas["Webhook"]> {
   constructor(c: Connection) {

@@ -25,6 +25,7 @@ type Config struct {
 	Held
 	Bounds
 	Operation
+	AuditLog
 	SignIn
 	Webhooks
 
@@ -90,6 +91,7 @@ func (c Config) Check() error {
 	c.Webhooks.Check(&f)
 	c.Held.Check(&f)
 	c.Bounds.Check(&f)
+	c.AuditLog.Check(&f)
 	f.Duration("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)
 	f.Duration("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
 	c.checkOperation(&f)

@@ -9,6 +9,7 @@ export const events: [WebhookEvent, string][] = [
   ['signal.arrived', 'Signals arrive that the workspace follows'],
   ['credits.threshold', '80 or 100 % of the credits are used'],
   ['load.switched', 'All records are loaded anew'],
+  ['audit.event', 'Access or settings change: the audit log'],
 ]
 
 /** toggled is a choice of events with one more, or one less, in their order. */

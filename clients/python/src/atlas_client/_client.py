@@ -19,6 +19,7 @@ from ._source import Batch, Credits, Joins, Page, R, Source, batch_of, search_ba
 from ._workspace import (
     Alerts,
     APIKeys,
+    Audit,
     Favorites,
     Invitations,
     Members,
@@ -375,6 +376,7 @@ class Atlas:
         self.queue = Queue(c)
         self.webhooks = Webhooks(c)
         self.api_keys = APIKeys(c)
+        self.audit = Audit(c)
         self.skills = Skills(c)
 
     def within(self, workspace: str) -> Atlas:

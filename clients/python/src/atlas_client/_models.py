@@ -19,6 +19,22 @@ class AlertEntry(BaseModel):
     seen: bool
 
 
+class AuditEventObject(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    kind: str
+    id: str | None
+
+
+class AuditPrincipal(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    kind: str = Field(..., description="`operator`: a command of who runs Atlas; `service`: Atlas by itself.")
+    id: str | None = Field(..., description="Of a user or a key.")
+
+
 class Box(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -218,6 +234,17 @@ class ReadSpan(BaseModel):
     )
     from_: int = Field(..., alias="from", description="Where it begins.")
     to: int = Field(..., description="Where it ends; what is there is no part of it.")
+
+
+class RecordsDelivered(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    hour: AwareDatetime = Field(..., description="Its begin.")
+    principal: AuditPrincipal
+    operation: str
+    records: int
+    requests: int
 
 
 class ReleaseDatasets(BaseModel):
@@ -810,6 +837,33 @@ class ApiKey(BaseModel):
         None,
         description="The text of the key. In the answer to creation and rotation only, not in one to their repetition: rotate the key again.",
     )
+
+
+class AuditEvent(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: int
+    at: AwareDatetime = Field(..., description="In microseconds.")
+    action: str
+    principal: AuditPrincipal
+    network: str | None = Field(..., description="Of the client: a /24, or a /48 of IPv6. Null: not known.")
+    request_id: str | None
+    object: AuditEventObject
+    fields: list[str] = Field(..., description="Those that changed.")
+    details: dict[str, Any] = Field(
+        ...,
+        description="More about the change. Texts that begin with `sha256:` stand for values of persons and names.",
+    )
+    values: dict[str, Any] = Field(
+        ..., description="The values that texts in `details` stand for, without those that were erased."
+    )
+    transaction: str = Field(..., description="What has the same one was changed together.")
+    number: int | None = Field(
+        ..., description="The place in the chain of the workspace; null: it is chained within seconds."
+    )
+    previous: str | None = Field(..., description="The digest of the event before.")
+    digest: str | None = Field(..., description="SHA-256 of the event in its canonical form.")
 
 
 class BucketCount(BaseModel):

@@ -1193,6 +1193,7 @@ WebhookEvent: TypeAlias = Literal[
     "record.merged",
     "credits.threshold",
     "load.switched",
+    "audit.event",
 ]
 
 

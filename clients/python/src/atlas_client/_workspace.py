@@ -218,6 +218,53 @@ class APIKeys(Resource[m.ApiKey]):
         self._delete(id)
 
 
+class Audit:
+    """The audit log of the workspace, for owners, admins and keys with ``workspace:admin``."""
+
+    def __init__(self, c: Connection) -> None:
+        self._connection = c
+
+    def events(
+        self,
+        *,
+        action: str | None = None,
+        principal_id: str | None = None,
+        object_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        order: Literal["newest", "oldest"] | None = None,
+    ) -> Iterator[m.AuditEvent]:
+        """The events that there are, the newest first, or with ``oldest`` in the order of the chain.
+        An ``action`` is one, such as ``api_key.created``, or a kind of object, such as ``api_key``."""
+        request = without_none(
+            action=action, principal_id=principal_id, object_id=object_id, order=order, **_span(since, until)
+        )
+        request["limit"] = 2 * MAX_PAGE
+        while True:
+            answer = decoded(self._connection.send("GET", "/workspace/audit", params=request))
+            events = answer["data"]["events"]
+            yield from map(m.AuditEvent.model_validate, events)
+            if answer["metadata"]["next"] is None or not events:
+                return
+            request["cursor"] = answer["metadata"]["next"]
+
+    def delivered(
+        self, principal_id: str | None = None, *, since: datetime | None = None, until: datetime | None = None
+    ) -> Iterator[m.RecordsDelivered]:
+        """How many records whom was given, by operation and hour, the latest first."""
+        request = without_none(principal_id=principal_id, **_span(since, until))
+        return map(
+            m.RecordsDelivered.model_validate,
+            walk(self._connection, "GET", "/workspace/audit/records", "delivered", request),
+        )
+
+
+def _span(since: datetime | None, until: datetime | None) -> dict[str, Any]:
+    return {
+        name: instant(at) if at is not None else None for name, at in (("since", since), ("until", until))
+    }
+
+
 class Webhooks(Resource[m.Webhook]):
     """The addresses that are told of events, for owners, admins and API keys."""
 

@@ -1,0 +1,144 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// AuditEvent is something that changed access or left the house.
+type AuditEvent struct {
+	ID int64 `json:"id"`
+	// At is accurate to a microsecond.
+	At time.Time `json:"at"`
+	// Action is the kind of the object and what became of it, such as "api_key.created".
+	Action    string         `json:"action"`
+	Principal AuditPrincipal `json:"principal"`
+	// Network is a /24 or a /48 of the client, nil if it is not known.
+	Network   *netip.Prefix `json:"network"`
+	RequestID *string       `json:"request_id"`
+	Object    AuditObject   `json:"object"`
+	// Fields are the names of those that changed.
+	Fields []string `json:"fields"`
+	// Details is a JSON object. Its texts that begin with "sha256:" stand for values of
+	// persons; Values has those that were not erased.
+	Details json.RawMessage   `json:"details"`
+	Values  map[string]string `json:"values"`
+	// Transaction is the same of what was changed together.
+	Transaction string `json:"transaction"`
+	// Number, Previous and Digest are the place in the chain, nil for some seconds.
+	Number   *int64  `json:"number"`
+	Previous *string `json:"previous"`
+	Digest   *string `json:"digest"`
+}
+
+// AuditPrincipal is who acted. ID is nil for the operator and the service itself.
+type AuditPrincipal struct {
+	Kind PrincipalKind `json:"kind"`
+	ID   *string       `json:"id"`
+}
+
+// AuditObject is what an event is of.
+type AuditObject struct {
+	Kind string  `json:"kind"`
+	ID   *string `json:"id"`
+}
+
+// AuditQuery selects events. The zero value selects all, the newest first.
+type AuditQuery struct {
+	// Action is one, such as "api_key.created", or the kind of an object, such as "api_key".
+	Action string
+	// PrincipalID is who acted, ObjectID what the events are of.
+	PrincipalID, ObjectID string
+	// Since and Until bound the time, Until without it.
+	Since, Until time.Time
+	// Oldest asks for the order of the chain, without what is not chained yet.
+	Oldest bool
+}
+
+// RecordsDelivered is how many records somebody was given by an operation in an hour.
+type RecordsDelivered struct {
+	Hour      time.Time      `json:"hour"`
+	Principal AuditPrincipal `json:"principal"`
+	Operation string         `json:"operation"`
+	Records   int64          `json:"records"`
+	Requests  int64          `json:"requests"`
+}
+
+// Audit is the audit log of the workspace, for owners, admins and keys with
+// ScopeWorkspaceAdmin.
+type Audit struct{ conn *conn }
+
+const auditPath = "/workspace/audit"
+
+// Events iterates over the events that there are.
+func (a *Audit) Events(ctx context.Context, q AuditQuery) iter.Seq2[AuditEvent, error] {
+	params := url.Values{"limit": {strconv.Itoa(2 * MaxPage)}}
+	set := func(name, value string) {
+		if value != "" {
+			params.Set(name, value)
+		}
+	}
+	set("action", q.Action)
+	set("principal_id", q.PrincipalID)
+	set("object_id", q.ObjectID)
+	setTimes(params, q.Since, q.Until)
+	if q.Oldest {
+		params.Set("order", "oldest")
+	}
+	type page struct {
+		Events []AuditEvent `json:"events"`
+	}
+	type cursor struct {
+		Next *string `json:"next"`
+	}
+	return func(yield func(AuditEvent, error) bool) {
+		for {
+			_, body, err := a.conn.do(ctx, request{method: http.MethodGet, path: auditPath, params: params})
+			var answer struct {
+				Data     page   `json:"data"`
+				Metadata cursor `json:"metadata"`
+			}
+			if err == nil {
+				err = json.Unmarshal(body, &answer)
+			}
+			if err != nil {
+				yield(AuditEvent{}, err)
+				return
+			}
+			for _, e := range answer.Data.Events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if answer.Metadata.Next == nil || len(answer.Data.Events) == 0 {
+				return
+			}
+			params.Set("cursor", *answer.Metadata.Next)
+		}
+	}
+}
+
+func setTimes(params url.Values, since, until time.Time) {
+	for name, at := range map[string]time.Time{"since": since, "until": until} {
+		if !at.IsZero() {
+			params.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+}
+
+// Delivered iterates over the records that were given to a principal, or to all if it is "",
+// by operation and hour, the latest first. Since and until bound the hours; zero: no bound.
+func (a *Audit) Delivered(ctx context.Context, principalID string, since, until time.Time) iter.Seq2[RecordsDelivered, error] {
+	params := url.Values{}
+	if principalID != "" {
+		params.Set("principal_id", principalID)
+	}
+	setTimes(params, since, until)
+	return list[RecordsDelivered](ctx, a.conn, auditPath+"/records", "delivered", params)
+}
