@@ -17,6 +17,10 @@ import (
 
 // Audit is `atlas audit`.
 type Audit struct {
+	List   auditListCmd   `cmd:"" help:"List what changed access or left the house, of a workspace or the installation, the newest first."`
+	Verify auditVerifyCmd `cmd:"" help:"Verify the digests of the audit log, and say what that proves."`
+	Failed auditFailedCmd `cmd:"" name:"failed-sign-ins" help:"List how often sign-ins and credentials were refused, by minute, reason and network."`
+	Erase  auditEraseCmd  `cmd:"" help:"Erase a person's value, such as an address, from the audit log; its digests stay whole."`
 	Export auditExportCmd `cmd:"" help:"Write what changed in a workspace, who changed it, and when, the oldest first."`
 }
 
