@@ -41,6 +41,7 @@ type commands struct {
 	Member     operator.Member     `cmd:"" help:"Add, list, change and remove members of a workspace."`
 	Skill      operator.Skill      `cmd:"" help:"List, publish and unpublish the Skills of a workspace."`
 	Suppress   index.Suppress      `cmd:"" help:"Erase persons, firms and projects for good, and keep them out."`
+	Person     index.Person        `cmd:"" help:"Write all that is held about a person."`
 	Audit      operator.Audit      `cmd:"" help:"Look at what changed, who did it, and who signed in; verify the log of it."`
 	Jobs       operator.Jobs       `cmd:"" help:"Look at what is done in the background, and try it again."`
 	Token      operator.Token      `cmd:"" help:"Make a user's access token with the development secret."`

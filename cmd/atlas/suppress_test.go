@@ -53,6 +53,17 @@ func (w writable) suppressArgs(args ...string) []string {
 	)
 }
 
+// person runs `atlas person export`.
+func (w writable) person(args ...string) string {
+	w.t.Helper()
+	var out bytes.Buffer
+	var errs syncBuffer
+	if code := run(w.t.Context(), append([]string{"person", "export"}, w.suppressArgs(args...)[1:]...), &out, &errs); code != 0 {
+		w.t.Fatalf("atlas person export: status %d\n%s%s", code, &out, &errs)
+	}
+	return out.String()
+}
+
 // keyed runs `atlas index` with the key of the list.
 func (w writable) keyed(args ...string) string {
 	w.t.Helper()
@@ -157,6 +168,21 @@ func TestErasedPerson(t *testing.T) {
 	}
 	ok("GET", "/data/contacts/"+ada, "")
 
+	// All that is held, in one file.
+	out = w.person("--email", adaEmail)
+	for _, want := range []string{adaPhone, "Call her", viewID, `"accounts": [`, firm} {
+		if !strings.Contains(out, want) && !strings.Contains(out, strings.ReplaceAll(want, ": ", ":")) {
+			t.Errorf("the export has no %s: %s", want, out)
+		}
+	}
+	if out, _ = w.suppress(3, "report", "--email", adaEmail, "--redis-url", w.config.RedisURL, "--redis-prefix", w.config.RedisPrefix); !strings.Contains(
+		out,
+		"elasticsearch",
+	) ||
+		strings.Contains(out, "Quill") {
+		t.Errorf("report: %s", out)
+	}
+
 	// Everything at once.
 	delta := w.file(adaLine(ada, `,"title":"Boss"`), adaLine("20000000-0000-4000-8000-00000000ada2", ""))
 	var all sync.WaitGroup
@@ -214,6 +240,22 @@ func TestErasedPerson(t *testing.T) {
 		if left := w.inFiles(filepath.Join(w.dir, name)); len(left) > 0 {
 			t.Errorf("left in dead letters: %v", left)
 		}
+	}
+	for _, path := range []string{follower, filepath.Dir(delta)} { // their owners' files
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.suppress(0, "report", "--email", adaEmail, "--redis-url", w.config.RedisURL, "--redis-prefix", w.config.RedisPrefix)
+	if out = w.person("--email", adaEmail); strings.Contains(out, adaPhone) || !strings.Contains(out, `true`) {
+		t.Errorf("the export of an erased person: %s", out)
+	}
+	// What people wrote elsewhere stays, and is named.
+	ok("POST", "/workspace/contacts/upsert", `{"contact_id":"`+person+`","notes":"Knows `+adaName+`"}`)
+	out, _ = w.suppress(3, "report", "--name", adaName, "--firm", "Quarry Builders")
+	if !strings.Contains(out, "overlays.notes") || !strings.Contains(out, "people of a workspace wrote it") ||
+		strings.Contains(out, "Quill") {
+		t.Errorf("report: %s", out)
 	}
 	out, _ = w.suppress(0, "list")
 	if !strings.Contains(out, "email") || !strings.Contains(out, "asked for it") || strings.Contains(out, "Quill") ||

@@ -30,6 +30,7 @@ type Suppress struct {
 	List   suppressList   `cmd:"" help:"List what is suppressed. It has no values, only digests."`
 	Remove suppressRemove `cmd:"" help:"Allow loading again. What was erased does not come back by itself."`
 	Export suppressExport `cmd:"" help:"Write the list, to be kept apart from backups."`
+	Report suppressReport `cmd:"" help:"Search all stores for a value, and list what is left and why."`
 	Import suppressImport `cmd:"" help:"Add an exported list, and erase what it has: after a backup was restored, before servers start."`
 }
 

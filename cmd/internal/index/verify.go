@@ -91,7 +91,7 @@ func (c *Verify) Run(ctx context.Context, s *cli.Streams) error {
 	report, err := verify.Run(ctx, verify.Options{
 		Dir: c.Dir, Elastic: es, Names: c.Names(), Generation: c.Generation, AllowMissing: c.AllowMissing, Each: list.write,
 		Suppressions: suppressions,
-		TempDir: c.TempDir, Workers: c.Workers, Retry: c.retry(), Log: log, Progress: shown.show,
+		TempDir:      c.TempDir, Workers: c.Workers, Retry: c.retry(), Log: log, Progress: shown.show,
 	})
 	shown.clear()
 	if closeErr := list.close(); err == nil {

@@ -1,0 +1,265 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"atlas/cmd/internal/cli"
+	"atlas/indexer/eraser"
+	"atlas/indexer/erasure"
+	"atlas/search/query"
+)
+
+// Person is `atlas person`.
+type Person struct {
+	Export personExport `cmd:"" help:"Write all that is held about a person, a firm or a project, as JSON."`
+}
+
+type personExport struct {
+	suppressConfig
+	whom
+}
+
+// held is all that is held about somebody.
+type held struct {
+	// Records are those of each generation.
+	Records []eraser.Record `json:"records"`
+	// Mentions are records of the served generation that have the value, or the name of one of
+	// the Records, in a text.
+	Mentions map[query.Dataset][]string `json:"mentions"`
+	// Workspaces has the rows of workspaces by record and table, Account those of an Atlas
+	// account with the address.
+	Workspaces map[string]map[string][]json.RawMessage `json:"workspaces"`
+	Account    map[string][]json.RawMessage            `json:"account"`
+	Suppressed bool                                    `json:"suppressed"`
+}
+
+// Run writes the export.
+func (c *personExport) Run(ctx context.Context, s *cli.Streams) error {
+	kind, v, err := c.value()
+	if err != nil {
+		return err
+	}
+	return c.suppressConfig.with(ctx, s, func(e *eraser.Eraser, w writer) error {
+		set, err := e.Current(ctx)
+		if err != nil {
+			return err
+		}
+		of := held{
+			Mentions: map[query.Dataset][]string{}, Workspaces: map[string]map[string][]json.RawMessage{}, Suppressed: set.Has(c.Dataset, v),
+		}
+		if of.Records, err = e.Export(ctx, c.Dataset, kind, v); err != nil {
+			return err
+		}
+		values := texts(v)
+		for _, r := range of.Records {
+			known, _ := erasure.Read(r.Record)
+			values = append(values, texts(erasure.Values{Name: known.Name, Email: known.Email})...)
+			if of.Workspaces[r.ID.String()], err = w.RowsOf(ctx, c.Dataset, r.ID); err != nil {
+				return err
+			}
+		}
+		slices.Sort(values)
+		for _, value := range slices.Compact(values) {
+			for _, d := range query.Datasets {
+				ids, err := e.Mentions(ctx, c.Names().Alias(string(d)), value)
+				if err != nil {
+					return err
+				}
+				of.Mentions[d] = append(of.Mentions[d], ids...)
+			}
+		}
+		if v.Email != "" {
+			if of.Account, err = w.AccountOf(ctx, v.Email); err != nil {
+				return err
+			}
+		}
+		return cli.PrintJSON(s.Out, of)
+	})
+}
+
+// texts are the values that are searched for as texts.
+func texts(v erasure.Values) (all []string) {
+	for _, value := range []string{v.ID, v.Email, v.Name, v.Phone} {
+		if value != "" {
+			all = append(all, value)
+		}
+	}
+	return all
+}
+
+type suppressReport struct {
+	suppressConfig
+	whom
+
+	RedisURL    string `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Redis; default: it is not searched."`
+	RedisPrefix string `name:"redis-prefix" env:"ATLAS_REDIS_PREFIX" default:"atlas:credits:" help:"What the names of all Redis keys begin with (default: atlas:credits:)."`
+}
+
+// Help is shown below the options.
+func (suppressReport) Help() string {
+	return `Searches Elasticsearch, Postgres, Redis and the folders for the value itself, and lists where it is still, and why. It never prints the value. What is compressed or encrypted is not seen.
+
+Status: 0 nothing is left, 1 it could not be searched, 2 arguments or configuration make no sense, 3 something is left.`
+}
+
+// remainder is a place that has a value still.
+type remainder struct {
+	Store string `json:"store"`
+	Place string `json:"place"`
+	Count int64  `json:"count"`
+	Why   string `json:"why"`
+}
+
+// Run searches and prints what is left.
+func (c *suppressReport) Run(ctx context.Context, s *cli.Streams) error {
+	_, v, err := c.value()
+	if err != nil {
+		return err
+	}
+	values := texts(v)
+	var left []remainder
+	err = c.suppressConfig.with(ctx, s, func(e *eraser.Eraser, w writer) error {
+		in, err := e.Indices(ctx, c.Names())
+		if err != nil {
+			return err
+		}
+		for _, index := range in {
+			var n int64
+			for _, value := range values {
+				ids, err := e.Mentions(ctx, index, value)
+				if err != nil {
+					return err
+				}
+				n += int64(len(ids))
+			}
+			if n > 0 {
+				left = append(
+					left,
+					remainder{
+						"elasticsearch",
+						index,
+						n,
+						"records have it in a text, or it is not suppressed: atlas person export shows the ids",
+					},
+				)
+			}
+		}
+		columns, err := w.Mentions(ctx, values)
+		for _, m := range columns {
+			left = append(left, remainder{"postgres", m.Table + "." + m.Column, m.Rows, whyStored(m.Table)})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, search := range []func(context.Context, []string) ([]remainder, error){c.inRedis, c.inFolders} {
+		more, err := search(ctx, values)
+		if err != nil {
+			return err
+		}
+		left = append(left, more...)
+	}
+	var rows [][]string
+	for _, r := range left {
+		rows = append(rows, []string{r.Store, r.Place, fmt.Sprint(r.Count), r.Why})
+	}
+	if left == nil {
+		left = []remainder{}
+	}
+	if err := c.Print(s.Out, left, "STORE PLACE COUNT WHY", rows); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(
+		s.Err,
+		"not searched: the write-ahead log and dead rows of Postgres, backups, snapshots, replicas, logs, data files, copies of followers, folders of other machines",
+	)
+	if len(left) > 0 {
+		return cli.ExitError(leftOutStatus)
+	}
+	return nil
+}
+
+// whyStored says why a table has a value that is erased elsewhere.
+func whyStored(table string) string {
+	switch table {
+	case "overlays", "merged_overlays", "views", "skills":
+		return "people of a workspace wrote it"
+	case "users", "members", "invitations", "workspaces":
+		return "an Atlas account or invitation: its owner, or an operator, ends it"
+	case "data_changes", "workspace_changes", "deleted_records", "view_alert_entries", "dismissed_signals":
+		return "the id in what changed: kept for a time"
+	case "held_records", "suppressed_records":
+		return "the id: it goes when the document is gone"
+	case "jobs", "kept_answers":
+		return "background work, or an answer to be repeated: kept for a day"
+	}
+	return "see docs/stored.md"
+}
+
+// inRedis searches the keys of Redis and their values.
+func (c *suppressReport) inRedis(ctx context.Context, values []string) (left []remainder, err error) {
+	if c.RedisURL == "" {
+		return nil, nil
+	}
+	options, err := redis.ParseURL(strings.Split(c.RedisURL, ",")[0])
+	if err != nil {
+		return nil, cli.ConfigError{"--redis-url (ATLAS_REDIS_URL) must be one address for this command, such as redis://127.0.0.1:6379"}
+	}
+	client := redis.NewClient(options)
+	defer func() { _ = client.Close() }()
+	keys := client.Scan(ctx, 0, c.RedisPrefix+"*", 1000).Iterator()
+	n := int64(0)
+	for keys.Next(ctx) {
+		dump, err := client.Dump(ctx, keys.Val()).Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return nil, err
+		}
+		if contains([]byte(keys.Val()+dump), values) {
+			n++
+		}
+	}
+	if n > 0 {
+		left = []remainder{{"redis", c.RedisPrefix + "*", n, "kept for at most 24 hours"}}
+	}
+	return left, keys.Err()
+}
+
+// inFolders searches files of dead letters and work folders.
+func (c *suppressReport) inFolders(_ context.Context, values []string) (left []remainder, err error) {
+	for _, folder := range c.folders() {
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) || err == nil && !entry.Type().IsRegular() {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			content, err := os.ReadFile(path) // #nosec G304 -- below a folder that who runs the command names
+			if err == nil && contains(content, values) {
+				left = append(left, remainder{"folder", path, 1, "a load or delta that is not finished, or another file"})
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+func contains(content []byte, values []string) bool {
+	content = bytes.ToLower(content)
+	return slices.ContainsFunc(values, func(v string) bool { return bytes.Contains(content, []byte(strings.ToLower(v))) })
+}
