@@ -198,6 +198,8 @@ func whyStored(table string) string {
 		return "people of a workspace wrote it"
 	case "users", "members", "invitations", "workspaces":
 		return "an Atlas account or invitation: its owner, or an operator, ends it"
+	case "audit_values":
+		return "what events of the audit log stand for: atlas audit erase takes it away"
 	case "data_changes", "workspace_changes", "deleted_records", "view_alert_entries", "dismissed_signals":
 		return "the id in what changed: kept for a time"
 	case "held_records", "suppressed_records":
