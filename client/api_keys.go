@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/http"
 	"net/netip"
 	"time"
 )
@@ -37,6 +38,9 @@ type APIKey struct {
 	// not known.
 	LastUsedAt  *time.Time    `json:"last_used_at"`
 	LastNetwork *netip.Prefix `json:"last_network"`
+	// OutsidePolicy lists what the policy of the workspace would not permit of a new key like
+	// this one: members, by their JSON names.
+	OutsidePolicy []string `json:"outside_policy"`
 	// Secret is the text of the key. It is given by Create and Rotate only.
 	Secret string `json:"secret"`
 }
@@ -108,4 +112,34 @@ func withSecret(got apiKeyData, err error) (APIKey, error) {
 // ErrNotFound.
 func (k *APIKeys) Revoke(ctx context.Context, id string) error {
 	return remove(ctx, k.conn, apiKeysPath+segment(id))
+}
+
+// KeyPolicy is what a workspace permits of new and rotated API keys. The zero value of a
+// member is no limit.
+type KeyPolicy struct {
+	// Scopes are those that keys may have; nil: any.
+	Scopes []KeyScope `json:"scopes,omitzero"`
+	// MaxDays is the longest life of a key.
+	MaxDays int `json:"max_days,omitzero"`
+	// NetworksRequired is set if keys must be limited to networks.
+	NetworksRequired bool `json:"networks_required,omitzero"`
+	// MaxDailyCredits is the largest budget of a key, which it must have then.
+	MaxDailyCredits int64 `json:"max_daily_credits,omitzero"`
+}
+
+type keyPolicyData struct {
+	Policy KeyPolicy `json:"policy"`
+}
+
+// Policy returns what the workspace permits of its keys.
+func (k *APIKeys) Policy(ctx context.Context) (KeyPolicy, error) {
+	got, err := data[keyPolicyData](ctx, k.conn, request{method: http.MethodGet, path: apiKeysPath + "/policy"})
+	return got.Policy, err
+}
+
+// SetPolicy replaces it, for users who are owners or admins: ErrForbidden, and
+// ErrUserIdentityRequired for an API key. Keys from before go on.
+func (k *APIKeys) SetPolicy(ctx context.Context, p KeyPolicy) (KeyPolicy, error) {
+	got, err := post[keyPolicyData](ctx, k.conn, apiKeysPath+"/policy", p)
+	return got.Policy, err
 }

@@ -59,3 +59,33 @@ test('a member sees no keys', async ({ page }) => {
   await expect(page.getByText('Owners and admins see and make them.')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Make a key' })).toBeHidden()
 })
+
+test('an admin limits what keys may be', async ({ page }) => {
+  await page.goto(link())
+  await expect(page.getByRole('navigation', { name: 'Datasets' })).toBeVisible()
+  await page.goto('/settings/keys')
+  const policy = page.getByRole('region', { name: 'What keys may be' })
+  const set = (response: { url: () => string; request: () => { method: () => string } }) =>
+    response.url().includes('/api-keys/policy') && response.request().method() === 'POST'
+  await policy.getByRole('button', { name: 'Limit what keys may be' }).click()
+  await policy.getByRole('checkbox', { name: 'Act as an admin' }).click()
+  await policy.getByRole('spinbutton', { name: 'days' }).fill('45')
+  await Promise.all([page.waitForResponse(set), policy.getByRole('button', { name: 'Save the limits' }).click()])
+  await expect(policy).toContainText(
+    'New keys must have no scopes but data:read, workspace:read, workspace:write, and end within 45 days.',
+  )
+  await page.getByRole('textbox', { name: 'Name of the key' }).fill('Too long')
+  await page.getByRole('combobox', { name: 'How long it lives' }).selectOption('a year')
+  await page.getByRole('button', { name: 'Make a key' }).click()
+  await expect(page.getByRole('alert')).toContainText('end within 45 days')
+  await expect(
+    page.getByRole('listitem').filter({ hasText: 'Outside of what the workspace permits' }).first(),
+  ).toBeVisible()
+  expect(await findings(page)).toEqual([])
+  // The next test finds the workspace as it was.
+  await policy.getByRole('button', { name: 'Limit what keys may be' }).click()
+  await policy.getByRole('checkbox', { name: 'Act as an admin' }).click()
+  await policy.getByRole('spinbutton', { name: 'days' }).fill('')
+  await Promise.all([page.waitForResponse(set), policy.getByRole('button', { name: 'Save the limits' }).click()])
+  await expect(policy).toContainText('New keys may be of any kind.')
+})

@@ -92,6 +92,8 @@ var apiKeySchema = schema.Named("ApiKey", schema.Object(
 	schema.Required("last_used_at", schema.Nullable(schema.Time()).Described("In this workspace, to a minute.")),
 	schema.Required("last_network", schema.Nullable(schema.String("203.0.113.7/32")).
 		Described("Where that was from: an IPv4 address, or the /64 of an IPv6 address; null: not known.")),
+	schema.Required("outside_policy", schema.Array(schema.OneOf(people.PolicyMembers()...), 0, len(people.PolicyMembers())).
+		Described("What the policy of the workspace would not permit of a new key like this one; none of a key that has ended.")),
 	schema.Optional("secret", schema.String("atlas_k1_0AbCdEfGhIjKlMnOpQrStU…").
 		Described("The text of the key. In the answer to creation and rotation only, not in one to their repetition: rotate the key again.")),
 ))
@@ -115,10 +117,11 @@ type apiKey struct {
 	OldSecretUntil    *string           `json:"old_secret_until"`
 	LastUsedAt        *string           `json:"last_used_at"`
 	LastNetwork       *netip.Prefix     `json:"last_network"`
+	OutsidePolicy     []string          `json:"outside_policy"`
 	Secret            string            `json:"secret,omitzero"`
 }
 
-func apiKeyOf(k workspace.Key, secret string) apiKey {
+func apiKeyOf(k workspace.Key, p people.KeyPolicy, secret string) apiKey {
 	now := time.Now()
 	a := apiKey{
 		ID: k.ID, Name: k.Name, Start: k.Start(), State: stateOfKey(k, now), Scopes: k.Scopes, Networks: k.Networks, ByOperator: k.Home.IsZero(),
@@ -126,6 +129,7 @@ func apiKeyOf(k workspace.Key, secret string) apiKey {
 		CreatedBy: orNil(k.CreatedBy), CreatedByKey: orNil(k.CreatedByKey), CreatedAt: workspace.FormatTime(&k.CreatedAt),
 		ExpiresAt: workspace.FormatTime(k.ExpiresAt), RevokedAt: workspace.FormatTime(k.RevokedAt),
 		LastUsedAt: workspace.FormatTime(k.LastUsedAt), LastNetwork: orNil(k.LastNetwork), Secret: secret,
+		OutsidePolicy: outsidePolicy(p, k, now),
 	}
 	if a.Networks == nil {
 		a.Networks = []netip.Prefix{}
@@ -177,9 +181,13 @@ func (c *call) keyMaker() people.KeyMaker {
 
 func (s *Server) listAPIKeys(c *call, m listMetadata) ([]apiKey, error) {
 	page, err := s.People.Keys.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := s.People.Policies.Keys(c.Context(), c.workspace())
 	all := make([]apiKey, len(page))
 	for i, k := range page {
-		all[i] = apiKeyOf(k, "")
+		all[i] = apiKeyOf(k, policy, "")
 	}
 	return all, err
 }
@@ -208,7 +216,7 @@ var newAPIKey = rule.Object(
 	rule.Required("scopes", rule.Array("scopes", keyScope, 1, len(workspace.AllScopes())).
 		Described("Different ones, of those that the caller has."),
 		func(n *people.KeyInput) *[]workspace.Scope { return &n.Scopes }),
-	keyDays("The life of the key; omitted: 90 days, or what the key that makes it has left.", func(n *people.KeyInput) *people.KeyEnd { return &n.KeyEnd }),
+	keyDays("The life of the key; omitted: 90 days, or less by the policy or the key that makes it.", func(n *people.KeyInput) *people.KeyEnd { return &n.KeyEnd }),
 	keyNever(func(n *people.KeyInput) *people.KeyEnd { return &n.KeyEnd }),
 	endOnce(func(n *people.KeyInput) *people.KeyEnd { return &n.KeyEnd }),
 	rule.OptionalFunc("networks", rule.Array("networks", keyNetwork, 0, workspace.MaxKeyNetworks).
@@ -245,7 +253,7 @@ func (s *Server) createAPIKey(c *call, in people.KeyInput) (reply, error) {
 		return reply{}, err
 	}
 	c.target = k.ID.String()
-	return free(apiKeyData{apiKeyOf(k, secret)}), nil
+	return free(apiKeyData{apiKeyOf(k, people.KeyPolicy{}, secret)}), nil
 }
 
 // rotation is the body of a rotation.
@@ -269,7 +277,7 @@ func (s *Server) rotateAPIKey(c *call, in rotation) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return free(apiKeyData{apiKeyOf(k, secret)}), nil
+	return free(apiKeyData{apiKeyOf(k, people.KeyPolicy{}, secret)}), nil
 }
 
 func (s *Server) revokeAPIKey(c *call) (reply, error) {

@@ -28,14 +28,15 @@ const keysPath = "/workspace/api-keys"
 type apiKey struct {
 	ID, Name, Start, State, Secret string
 	Scopes, Networks               []string
-	ByOperator                     bool    `json:"by_operator"`
-	CreatedBy                      *string `json:"created_by"`
-	CreatedByKey                   *string `json:"created_by_key"`
-	DailyCredits                   *int64  `json:"daily_credits"`
-	ExpiresAt                      *string `json:"expires_at"`
-	LastUsedAt                     *string `json:"last_used_at"`
-	LastNetwork                    *string `json:"last_network"`
-	OldSecretUntil                 *string `json:"old_secret_until"`
+	ByOperator                     bool     `json:"by_operator"`
+	CreatedBy                      *string  `json:"created_by"`
+	CreatedByKey                   *string  `json:"created_by_key"`
+	DailyCredits                   *int64   `json:"daily_credits"`
+	ExpiresAt                      *string  `json:"expires_at"`
+	LastUsedAt                     *string  `json:"last_used_at"`
+	LastNetwork                    *string  `json:"last_network"`
+	OldSecretUntil                 *string  `json:"old_secret_until"`
+	OutsidePolicy                  []string `json:"outside_policy"`
 }
 
 // makeKey makes a key, which must succeed. more are further members of the body.
@@ -669,4 +670,40 @@ func TestLimitOfKeys(t *testing.T) {
 	w.call(t, by, "DELETE", keysPath+"/"+last.ID, "").into(t, nil, nil)
 	w.makeKey(t, by, `"scopes":["data:read"]`)
 	wantAnswer(t, "one more", w.call(t, by, "POST", keysPath, `{"name":"k","scopes":["data:read"]}`), 409, "limit_reached")
+}
+
+// Owners and admins set what keys may be; keys and members do not, and the list says what of
+// the keys from before is outside.
+func TestKeyPolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.workspace(t, "A", workspace.Pro, 0)
+	by := tokenFor(t, w.member(t, in, "owner@a.example", people.Owner))
+	member := tokenFor(t, w.member(t, in, "member@a.example", people.MemberRole))
+	_, admins := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
+	const path = keysPath + "/policy"
+	before := w.makeKey(t, by, `"scopes":["data:read","workspace:read"],"never_expires":true`)
+
+	const strict = `{"scopes":["data:read"],"max_days":7,"networks_required":true,"max_daily_credits":500}`
+	wantAnswer(t, "set by a key", w.call(t, admins, "POST", path, strict), 400, "user_identity_required")
+	wantAnswer(t, "set by a member", w.call(t, member, "POST", path, strict), 403, "owner or admin")
+	wantAnswer(t, "no scopes at all", w.call(t, by, "POST", path, `{"scopes":[]}`), 400, "scopes")
+	wantAnswer(t, "a life of nothing", w.call(t, by, "POST", path, `{"max_days":0}`), 400, "max_days")
+	wantAnswer(t, "never set", w.call(t, member, "GET", path, ""), 200, `"scopes":null,"max_days":null,"networks_required":false`)
+	wantAnswer(t, "set", w.call(t, by, "POST", path, strict), 200, `"max_days":7`)
+	wantAnswer(t, "read by a key", w.call(t, admins, "GET", path, ""), 200, `"max_daily_credits":500`)
+
+	wantAnswer(t, "all wrong", w.call(t, by, "POST", keysPath, `{"name":"k","scopes":["workspace:read"],"never_expires":true}`), 403,
+		"a key must have no scopes but data:read, and end within 7 days, and be limited to networks, and have a budget of at most 500 credits a day")
+	wantAnswer(t, "rotated from before", w.call(t, by, "POST", keysPath+"/"+before.ID+"/rotate", ""), 403, "by the policy of the workspace")
+	good := w.makeKey(t, by, `"scopes":["data:read"],"networks":["203.0.113.0/24"],"daily_credits":500`)
+	all := w.keysOf(t, by)
+	if got := all[before.ID].OutsidePolicy; !slices.Equal(got, []string{"scopes", "expires_at", "networks", "daily_credits"}) {
+		t.Errorf("of the key from before: %v", got)
+	}
+	if got := all[good.ID].OutsidePolicy; len(got) != 0 {
+		t.Errorf("of a key that keeps to it: %v", got)
+	}
+	wantAnswer(t, "lifted", w.call(t, by, "POST", path, `{}`), 200, `"max_days":null`)
+	w.makeKey(t, by, `"scopes":["workspace:read"],"never_expires":true`)
 }

@@ -269,7 +269,7 @@ func (c *call) permit(in workspace.ID) error {
 		return err
 	}
 	c.principal = principal
-	if c.route.Caller == Users || c.route.Caller == Newcomers || c.route.Caller == UsersForFavorites && c.favorites {
+	if c.route.Caller == Users || c.route.Caller == AdminUsers || c.route.Caller == Newcomers || c.route.Caller == UsersForFavorites && c.favorites {
 		if err := c.principal.RequireUser(); err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func (c *call) permit(in workspace.ID) error {
 			return err
 		}
 	}
-	if c.route.Caller == Admins {
+	if c.route.Caller == Admins || c.route.Caller == AdminUsers {
 		return c.principal.RequireAdmin()
 	}
 	return nil

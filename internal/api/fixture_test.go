@@ -113,6 +113,7 @@ func newWorld(t *testing.T) *world {
 			Subscriptions: subscriptions.NewSubscriptions(app, nil),
 			Skills:        skills.NewSkills(app, nil),
 			Keys:          people.NewKeys(app, w.now, gate.ForgetKey),
+			Policies:      people.NewPolicies(app, w.now),
 			Webhooks: &webhooks.Webhooks{
 				Store: app, Guard: egress.New(nil, nil),
 				Sealer: webhooks.Sealer{Keys: [][]byte{[]byte("a key of the servers")}},

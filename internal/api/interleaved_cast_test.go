@@ -48,6 +48,8 @@ var interleaved = map[string]asked{
 
 	"list_api_keys":           {path: "/workspace/api-keys"},
 	"create_api_key":          {path: "/workspace/api-keys", body: `{"name":"{new}","scopes":["data:read"]}`, writes: true},
+	"get_api_key_policy":      {path: "/workspace/api-keys/policy"},
+	"set_api_key_policy":      {path: "/workspace/api-keys/policy", body: `{"max_days":3650}`, writes: true},
 	"rotate_api_key":          {path: "/workspace/api-keys/{apiKey}/rotate", body: `{"old_secret_hours":1}`, writes: true},
 	"revoke_api_key":          {path: "/workspace/api-keys/{apiKeyToo}", writes: true},
 	"list_webhooks":           {path: "/workspace/webhooks"},

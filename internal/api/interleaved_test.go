@@ -398,8 +398,8 @@ func tableOf(operation string) string {
 		"alert": "view_alerts", "see_view": "view_alerts",
 		"view_record": "view_records", "signals_batch": "dismissed_signals",
 		"upsert_webhook": "webhooks", "delete_webhook": "webhooks", "rotate_webhook": "webhooks", "test_webhook": "jobs",
-		"replay_webhook":    "jobs",
-		"api_key":           "api_keys",
+		"replay_webhook": "jobs",
+		"create_api_key": "api_keys", "rotate_api_key": "api_keys", "revoke_api_key": "api_keys", "key_policy": "key_policies",
 		"workspace_account": "overlays", "workspace_contact": "overlays", "workspace_project": "overlays",
 	} {
 		if strings.Contains(operation, part) {

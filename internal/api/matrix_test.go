@@ -178,6 +178,10 @@ var rows = map[string]row{
 		method: "POST", path: "/workspace/api-keys/" + unknownID + "/rotate",
 		scope: wsWrite, also: wsAdmin, admins: true, unthrottled: true, ok: notFound,
 	},
+	"get_api_key_policy": {method: "GET", path: "/workspace/api-keys/policy", scope: wsRead, unthrottled: true, ok: fine},
+	"set_api_key_policy": {
+		method: "POST", path: "/workspace/api-keys/policy", body: `{}`, scope: wsWrite, admins: true, users: true, unthrottled: true, ok: fine,
+	},
 	"revoke_api_key": {
 		method: "DELETE", path: "/workspace/api-keys/" + unknownID,
 		scope: wsWrite, also: wsAdmin, admins: true, unthrottled: true, ok: notFound,

@@ -12,8 +12,8 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// People has the members of workspaces, their invitations, subscriptions, Skills, webhooks
-// and API keys.
+// People has the members of workspaces, their invitations, subscriptions, Skills, webhooks,
+// API keys and the policy for these.
 type People struct {
 	Members       *people.Members
 	Invitations   *people.Invitations
@@ -21,6 +21,7 @@ type People struct {
 	Skills        *skills.Skills
 	Webhooks      *webhooks.Webhooks
 	Keys          *people.Keys
+	Policies      *people.Policies
 }
 
 const tagPeople = "Members and invitations"

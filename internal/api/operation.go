@@ -81,7 +81,7 @@ func (r Route) codes() []fault.Code {
 	if r.Caller != Anyone && r.Caller != Admins {
 		codes = append(codes, fault.UserIdentityRequired)
 	}
-	byKey := r.Caller != Users && r.Caller != Newcomers
+	byKey := r.Caller != Users && r.Caller != AdminUsers && r.Caller != Newcomers
 	if r.Throttling != Never {
 		codes = append(codes, fault.RateLimited)
 		if byKey {
@@ -168,6 +168,7 @@ func (r Route) bodyType(s *schema.Schema) openapi.MediaType {
 var callers = map[Caller]struct{ name, text string }{
 	Anyone:            {"anyone", ""},
 	Admins:            {"admins", "Owners, admins and API keys only."},
+	AdminUsers:        {"users", "Owners and admins only: an API key gets `user_identity_required`."},
 	Users:             {"users", "Users only: an API key gets `user_identity_required`."},
 	UsersForFavorites: {"anyone", "`favorite_only=true` is for users only: an API key gets `user_identity_required`."},
 	Newcomers:         {"users", "Users only, in no workspace; `workspace_id` is not used."},
@@ -248,7 +249,7 @@ func (r Route) parameters() []openapi.Parameter {
 	in := "WorkspaceId"
 	if r.WorkspaceRequired {
 		in = "WorkspaceIdOfUser"
-		if r.Caller == Users {
+		if r.Caller == Users || r.Caller == AdminUsers {
 			in = "RequiredWorkspaceId"
 		}
 	}

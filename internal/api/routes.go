@@ -67,6 +67,8 @@ const (
 	Anyone Caller = iota
 	// Admins are owners, admins and API keys.
 	Admins
+	// AdminUsers are owners and admins, not API keys.
+	AdminUsers
 	// Users are members only, not API keys.
 	Users
 	// UsersForFavorites is Anyone, and Users where favorite_only=true.
@@ -83,7 +85,7 @@ func (s *Server) Routes() []Route {
 		s.suggestRoutes(),
 		s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.joinRoutes(),
 		s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(), s.alertRoutes(),
-		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.apiKeyRoutes(),
+		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.apiKeyRoutes(), s.keyPolicyRoutes(),
 		s.skillRoutes(),
 	)
 }

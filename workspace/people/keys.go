@@ -53,6 +53,8 @@ type LockedMaker struct {
 	// the workspace.
 	Role Role
 	Key  *workspace.KeyRecord
+	// Policy is that of the workspace.
+	Policy KeyPolicy
 }
 
 // WorkspaceKeyStore keeps the keys that may act in a workspace. *postgres.Store implements it.
@@ -118,7 +120,8 @@ type KeyInput struct {
 
 // Create makes a key of the workspace and returns it with its text. Errors:
 // fault.InvalidInput; fault.Forbidden for who may not make keys, and for a key that could do
-// more than its maker; fault.LimitReached.
+// more than its maker, or that the policy of the workspace does not permit;
+// fault.LimitReached.
 func (s *Keys) Create(ctx context.Context, in workspace.ID, by KeyMaker, n KeyInput) (workspace.Key, string, error) {
 	secret, now := workspace.NewSecret(), s.now()
 	k, err := s.store.AddKey(ctx, in, by, now, func(m LockedMaker) (workspace.KeyRecord, error) {
@@ -137,6 +140,9 @@ func (s *Keys) Create(ctx context.Context, in workspace.ID, by KeyMaker, n KeyIn
 		}
 		if n.Days == nil && !n.Never {
 			end := now.Add(KeyLife)
+			if latest := m.Policy.latestEnd(now); m.Policy.MaxDays > 0 && latest.Before(end) {
+				end = latest
+			}
 			k.ExpiresAt = &end
 			if m.Key != nil && m.Key.ExpiresAt != nil && m.Key.ExpiresAt.Before(end) {
 				k.ExpiresAt = m.Key.ExpiresAt
@@ -144,6 +150,9 @@ func (s *Keys) Create(ctx context.Context, in workspace.ID, by KeyMaker, n KeyIn
 		}
 		n.apply(&k, now)
 		if err := k.Validate(); err != nil {
+			return workspace.KeyRecord{}, err
+		}
+		if err := m.Policy.Check(k, now); err != nil {
 			return workspace.KeyRecord{}, err
 		}
 		return workspace.KeyRecord{Key: k, Hash: secret.Hash()}, by.reach(m, k, true)
@@ -194,6 +203,9 @@ func (s *Keys) Rotate(
 		end.apply(&k.Key, now)
 		until := now.Add(keep)
 		k.OldHash, k.Hash, k.OldUntil, k.Form = k.Hash, secret.Hash(), &until, workspace.Checked
+		if err := m.Policy.Check(k.Key, now); err != nil {
+			return k, err
+		}
 		return k, by.reach(m, k.Key, by.Key != id)
 	})
 	if err != nil {
@@ -224,7 +236,7 @@ func (s *Keys) Revoke(ctx context.Context, in workspace.ID, by KeyMaker, id work
 func (by KeyMaker) permit(m LockedMaker, now time.Time, in workspace.ID) error {
 	if by.Key.IsZero() {
 		if !m.Role.Administers() {
-			return fault.New(fault.Forbidden, "only an owner or admin of the workspace may do this")
+			return errNotAdmin()
 		}
 		return nil
 	}

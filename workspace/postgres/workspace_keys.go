@@ -121,12 +121,15 @@ func (s *Store) ChangeKey(
 	return out, err
 }
 
-// lockKeys locks a maker of keys and a key of the workspace until the end of the
+// lockKeys locks the policy of the workspace, a maker of keys and a key until the end of the
 // transaction: members before keys, and keys in the order of their ids. k is nil if the
 // workspace has no such key.
 func lockKeys(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, by people.KeyMaker, id workspace.KeyID,
 ) (maker people.LockedMaker, k *workspace.KeyRecord, err error) {
+	if maker.Policy, err = lockedKeyPolicy(ctx, tx, in); err != nil {
+		return maker, nil, err
+	}
 	if !by.User.IsZero() {
 		err := tx.QueryRow(ctx, `SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2 FOR SHARE`, arg(in), arg(by.User)).Scan(&maker.Role)
 		if err != nil && !noRows(err) {

@@ -208,6 +208,18 @@ export class ApiKeys extends Resource<Schemas["ApiKey"]> {
   async revoke(id: string, options: Options = {}): Promise<void> {
     await this.drop(id, options);
   }
+
+  /** What the workspace permits of new and rotated keys. */
+  async policy({ signal }: Options = {}): Promise<Schemas["ApiKeyPolicy"]> {
+    const data = await this.connection.data<Schemas["ApiKeyPolicyData"]>("GET", `${this.path}/policy`, { signal });
+    return data.policy;
+  }
+
+  /** Replaces the policy, for users who are owners or admins. What is omitted is not limited. */
+  async setPolicy(policy: Partial<Schemas["ApiKeyPolicySet"]>, { signal }: Options = {}): Promise<Schemas["ApiKeyPolicy"]> {
+    const data = await this.connection.data<Schemas["ApiKeyPolicyData"]>("POST", `${this.path}/policy`, { body: policy, signal });
+    return data.policy;
+  }
 }
 
 /** Which events of the audit log one asks for. */

@@ -66,6 +66,7 @@ func wirePeople(
 		Subscriptions: subscriptions.NewSubscriptions(store, now),
 		Skills:        skills,
 		Keys:          people.NewKeys(store, now, gate.ForgetKey),
+		Policies:      people.NewPolicies(store, now),
 	}
 }
 

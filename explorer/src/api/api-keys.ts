@@ -4,6 +4,8 @@ import { all, maxPage } from './lists'
 
 export type ApiKey = Schemas['ApiKey']
 export type KeyScope = Schemas['KeyScope']
+export type KeyPolicy = Schemas['ApiKeyPolicy']
+export type KeyLimits = Schemas['ApiKeyPolicySet']
 
 const query = (workspace: string) => ({ workspace_id: workspace })
 const key = (workspace: string) => ['api-keys', workspace]
@@ -38,6 +40,24 @@ export const rotateKey = (workspace: string) =>
       const params = { path: { id }, query: query(workspace) }
       const body = { old_secret_hours: hours }
       return (await answer(api.POST('/workspace/api-keys/{id}/rotate', { params, body }))).data.api_key
+    },
+    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+  })
+
+/** keyPolicyQuery is what the workspace permits of its keys. It lapses with the list of keys. */
+export const keyPolicyQuery = (workspace: string) =>
+  queryOptions({
+    queryKey: [...key(workspace), 'policy'],
+    queryFn: async ({ signal }) => {
+      const params = { query: query(workspace) }
+      return (await answer(api.GET('/workspace/api-keys/policy', { params, signal }))).data.policy
+    },
+  })
+
+export const setKeyPolicy = (workspace: string) =>
+  mutationOptions({
+    mutationFn: async (body: KeyLimits) => {
+      await answer(api.POST('/workspace/api-keys/policy', { params: { query: query(workspace) }, body }))
     },
     onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
   })

@@ -8,7 +8,19 @@ import type { ScreenProps } from '../shell/screens'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { Confirm } from './confirm'
-import { goesOn, lives, makerOf, networksOf, rotates, scopes, stateOf, toggledScope, useOf } from './key-texts'
+import {
+  goesOn,
+  lives,
+  makerOf,
+  networksOf,
+  outsideOf,
+  rotates,
+  scopes,
+  stateOf,
+  toggledScope,
+  useOf,
+} from './key-texts'
+import { Policy } from './key-policy'
 import { Secret } from './secret'
 
 /** ApiKeys are the keys by which programs act in the workspace. */
@@ -34,6 +46,7 @@ function Keys({ workspace }: { workspace: string }) {
   const [shown, setShown] = useState<ApiKey>()
   return (
     <>
+      <Policy workspace={workspace} />
       <Add workspace={workspace} made={setShown} />
       {shown?.secret && (
         <Secret key={shown.secret} value={shown.secret} label="Secret of the key" close={() => setShown(undefined)}>
@@ -168,6 +181,7 @@ function Key({ workspace, of, maker, rotated }: KeyProps) {
         {of.old_secret_until &&
           ` The secret before the last rotation is good until ${formatMoment(new Date(of.old_secret_until))}.`}
       </p>
+      {outsideOf(of) && <p className="problem">{outsideOf(of)}.</p>}
       {on && (
         <div className="actions">
           {own && (

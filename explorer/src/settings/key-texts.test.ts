@@ -1,7 +1,18 @@
 import { expect, test } from 'vitest'
 import type { ApiKey } from '../api/api-keys'
 import { formatDay, formatMoment } from '../format'
-import { goesOn, makerOf, networksOf, rotates, stateOf, toggledScope, useOf } from './key-texts'
+import {
+  goesOn,
+  limitsOf,
+  makerOf,
+  networksOf,
+  policyText,
+  rotates,
+  scopes,
+  stateOf,
+  toggledScope,
+  useOf,
+} from './key-texts'
 
 const at = '2026-03-01T09:00:00.000Z'
 const key: ApiKey = {
@@ -22,6 +33,7 @@ const key: ApiKey = {
   old_secret_until: null,
   last_used_at: null,
   last_network: null,
+  outside_policy: [],
 }
 
 test('a scope is added in its place, and taken away', () => {
@@ -76,4 +88,32 @@ test('a key says who made it', () => {
   expect(makerOf({ ...key, created_by: null, created_by_key: 'k' }, people)).toBe('a key')
   expect(makerOf({ ...key, created_by: 'gone' }, people)).toBe('somebody')
   expect(makerOf({ ...key, created_by: null, by_operator: true }, people)).toBe('the operator')
+})
+
+test('a policy in words, and as the form has it', () => {
+  const free = limitsOf(
+    scopes.map(([s]) => s),
+    '',
+    '',
+    false,
+  )
+  expect(free).toEqual({ networks_required: false })
+  expect(limitsOf(['data:read'], '7', '500', true)).toEqual({
+    networks_required: true,
+    scopes: ['data:read'],
+    max_days: 7,
+    max_daily_credits: 500,
+  })
+  const none = {
+    scopes: null,
+    max_days: null,
+    networks_required: false,
+    max_daily_credits: null,
+    updated_at: null,
+    updated_by: null,
+  }
+  expect(policyText(none)).toBe('New keys may be of any kind.')
+  expect(policyText({ ...none, max_days: 1000, networks_required: true })).toBe(
+    'New keys must end within 1,000 days, and name their networks.',
+  )
 })

@@ -1,5 +1,5 @@
-import type { ApiKey, KeyScope } from '../api/api-keys'
-import { formatDay, formatMoment } from '../format'
+import type { ApiKey, KeyLimits, KeyPolicy, KeyScope } from '../api/api-keys'
+import { formatDay, formatMoment, formatNumber } from '../format'
 
 /** scopes are what a key may do, in words. */
 export const scopes: [KeyScope, string][] = [
@@ -62,3 +62,38 @@ export const rotates = (person: string | undefined, { by_operator, created_by }:
 
 /** goesOn reports whether a key can still be rotated or revoked. */
 export const goesOn = ({ state }: ApiKey) => state === 'active' || state === 'restricted'
+
+/** limitsOf is a policy as the form has it. All scopes, and empty numbers, limit nothing. */
+export function limitsOf(chosen: KeyScope[], days: string, credits: string, networks: boolean): KeyLimits {
+  return {
+    networks_required: networks,
+    ...(chosen.length < scopes.length && { scopes: chosen }),
+    ...(days !== '' && { max_days: Number(days) }),
+    ...(credits !== '' && { max_daily_credits: Number(credits) }),
+  }
+}
+
+/** policyText says what a policy permits. */
+export function policyText(p: KeyPolicy): string {
+  const rules = [
+    p.scopes && `have no scopes but ${p.scopes.join(', ')}`,
+    p.max_days !== null && `end within ${formatNumber(p.max_days)} days`,
+    p.networks_required && 'name their networks',
+    p.max_daily_credits !== null && `have a budget of at most ${formatNumber(p.max_daily_credits)} credits a day`,
+  ].filter((r): r is string => typeof r === 'string')
+  if (rules.length === 0) return 'New keys may be of any kind.'
+  return `New keys must ${rules.join(', and ')}.`
+}
+
+const outside: Record<ApiKey['outside_policy'][number], string> = {
+  scopes: 'its scopes',
+  expires_at: 'its end',
+  networks: 'its networks',
+  daily_credits: 'its budget',
+}
+
+/** outsideOf says what of a key the policy would not permit now, undefined for nothing. */
+export function outsideOf({ outside_policy }: ApiKey): string | undefined {
+  if (outside_policy.length === 0) return undefined
+  return `Outside of what the workspace permits: ${outside_policy.map((m) => outside[m]).join(', ')}`
+}

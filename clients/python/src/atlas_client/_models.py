@@ -833,10 +833,28 @@ class ApiKey(BaseModel):
         ...,
         description="Where that was from: an IPv4 address, or the /64 of an IPv6 address; null: not known.",
     )
+    outside_policy: list[str] = Field(
+        ...,
+        description="What the policy of the workspace would not permit of a new key like this one; none of a key that has ended.",
+    )
     secret: str | None = Field(
         None,
         description="The text of the key. In the answer to creation and rotation only, not in one to their repetition: rotate the key again.",
     )
+
+
+class ApiKeyPolicy(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    scopes: list[str] | None = Field(..., description="Null: any.")
+    max_days: int | None = Field(..., description="The longest life of a key. Null: any, also none.")
+    networks_required: bool = Field(..., description="True if keys must be limited to networks.")
+    max_daily_credits: int | None = Field(
+        ..., description="The largest budget of a key, which it must have then. Null: any, also none."
+    )
+    updated_at: AwareDatetime | None = Field(..., description="Null: it was never set.")
+    updated_by: str | None = Field(..., description="Null: nobody, or a user who was deleted.")
 
 
 class AuditEvent(BaseModel):

@@ -1648,6 +1648,13 @@ class ApiKeyCreate(TypedDict, closed=True):
     requests_per_second: NotRequired[int]
 
 
+class ApiKeyPolicySet(TypedDict, closed=True):
+    scopes: NotRequired[list[KeyScope]]
+    max_days: NotRequired[int]
+    networks_required: NotRequired[bool]
+    max_daily_credits: NotRequired[int]
+
+
 class AreaByNear(TypedDict, closed=True):
     near: Near
 

@@ -217,6 +217,15 @@ class APIKeys(Resource[m.ApiKey]):
         """Ends a key, with those that it made. Raises APIError ``not_found``."""
         self._delete(id)
 
+    def policy(self) -> m.ApiKeyPolicy:
+        """What the workspace permits of new and rotated keys."""
+        return m.ApiKeyPolicy.model_validate(self._connection.data("GET", self._path + "/policy")["policy"])
+
+    def set_policy(self, **limits: Any) -> m.ApiKeyPolicy:
+        """Replaces the policy, for users who are owners or admins: ``scopes``, ``max_days``,
+        ``networks_required``, ``max_daily_credits``. What is omitted is not limited."""
+        return m.ApiKeyPolicy.model_validate(self._connection.data("POST", self._path + "/policy", body=limits)["policy"])
+
 
 class Audit:
     """The audit log of the workspace, for owners, admins and keys with ``workspace:admin``."""

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"time"
+
+	"atlas/internal/rule"
+	"atlas/internal/schema"
+	"atlas/workspace"
+	"atlas/workspace/people"
+)
+
+// keyPolicyRoutes are never throttled, as those of the keys.
+func (s *Server) keyPolicyRoutes() []Route {
+	data := schema.Named("ApiKeyPolicyData", schema.Object(schema.Required("policy", keyPolicySchema)))
+	return []Route{
+		{Method: "GET", Path: "/workspace/api-keys/policy", Operation: "get_api_key_policy",
+			Scope: workspace.WorkspaceRead, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.getKeyPolicy),
+			doc:      operationDoc{tag: tagKeys, summary: "What the workspace permits of its API keys", data: data}},
+		{Method: "POST", Path: "/workspace/api-keys/policy", Operation: "set_api_key_policy",
+			Scope: workspace.WorkspaceWrite, Caller: AdminUsers, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 32},
+			endpoint: takes(keyPolicyRule, s.setKeyPolicy),
+			doc: operationDoc{
+				tag: tagKeys, summary: "Replace it",
+				text: "What is omitted is not limited. New and rotated keys keep to it; `outside_policy` of others says what they break.",
+				data: data,
+			}},
+	}
+}
+
+const (
+	maxDaysText   = "The longest life of a key."
+	needsNetworks = "True if keys must be limited to networks."
+	maxBudgetText = "The largest budget of a key, which it must have then."
+)
+
+var keyPolicySchema = schema.Named("ApiKeyPolicy", schema.Object(
+	schema.Required("scopes", schema.Nullable(schema.Array(keyScope.Schema, 1, len(workspace.AllScopes()))).Described("Null: any.")),
+	schema.Required("max_days", schema.Nullable(schema.Integer(1, people.MaxKeyDays)).Described(maxDaysText+" Null: any, also none.")),
+	schema.Required("networks_required", schema.Boolean().Described(needsNetworks)),
+	schema.Required("max_daily_credits", schema.Nullable(schema.Integer(1, workspace.MaxCeiling)).Described(maxBudgetText+" Null: any, also none.")),
+	schema.Required("updated_at", schema.Nullable(schema.Time()).Described("Null: it was never set.")),
+	schema.Required("updated_by", schema.Nullable(schema.UUID()).Described("Null: nobody, or a user who was deleted.")),
+))
+
+// keyPolicy is a policy as keyPolicySchema has it.
+type keyPolicy struct {
+	Scopes           *[]workspace.Scope `json:"scopes"`
+	MaxDays          *int               `json:"max_days"`
+	NetworksRequired bool               `json:"networks_required"`
+	MaxDailyCredits  *int64             `json:"max_daily_credits"`
+	UpdatedAt        *string            `json:"updated_at"`
+	UpdatedBy        *workspace.UserID  `json:"updated_by"`
+}
+
+type keyPolicyData struct {
+	Policy keyPolicy `json:"policy"`
+}
+
+func keyPolicyOf(p people.KeyPolicy) keyPolicyData {
+	shown := keyPolicy{
+		MaxDays: orNil(p.MaxDays), NetworksRequired: p.Networks, MaxDailyCredits: orNil(p.MaxDailyCredits),
+		UpdatedBy: orNil(p.UpdatedBy),
+	}
+	if p.Scopes != nil {
+		shown.Scopes = &p.Scopes
+	}
+	if at := orNil(p.UpdatedAt); at != nil {
+		shown.UpdatedAt = workspace.FormatTime(at)
+	}
+	return keyPolicyData{shown}
+}
+
+var keyPolicyRule = rule.Object(
+	rule.Optional("scopes", rule.Array("scopes", keyScope, 1, len(workspace.AllScopes())).Described("Those that keys may have; omitted: any."),
+		func(p *people.KeyPolicy) *[]workspace.Scope { return &p.Scopes }),
+	rule.Optional("max_days", rule.Integer(1, people.MaxKeyDays).Described(maxDaysText+" Omitted: any, also none."),
+		func(p *people.KeyPolicy) *int { return &p.MaxDays }),
+	rule.Optional("networks_required", rule.Boolean().Described(needsNetworks), func(p *people.KeyPolicy) *bool { return &p.Networks }),
+	rule.OptionalFunc("max_daily_credits", rule.Integer(1, maxKeyCredits).Described(maxBudgetText+" Omitted: any, also none."),
+		func(p *people.KeyPolicy, credits int) { p.MaxDailyCredits = int64(credits) }),
+).Named("ApiKeyPolicySet")
+
+func (s *Server) getKeyPolicy(c *call) (reply, error) {
+	p, err := s.People.Policies.Keys(c.Context(), c.workspace())
+	return free(keyPolicyOf(p)), err
+}
+
+func (s *Server) setKeyPolicy(c *call, p people.KeyPolicy) (reply, error) {
+	p, err := s.People.Policies.SetKeys(c.Context(), c.workspace(), c.principal.User, p)
+	return free(keyPolicyOf(p)), err
+}
+
+// outsidePolicy lists what a key that has not ended breaks.
+func outsidePolicy(p people.KeyPolicy, k workspace.Key, now time.Time) []string {
+	if state := stateOfKey(k, now); state == keyExpired || state == keyRevoked {
+		return []string{}
+	}
+	return append([]string{}, p.Breaks(k, now)...)
+}
