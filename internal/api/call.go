@@ -209,7 +209,12 @@ func (c *call) admit() error {
 	if err != nil {
 		// Parameters that cannot be parsed would count as absent, including
 		// workspace_id.
-		return fault.Validation(fault.Issue{Code: fault.Custom, Message: "the query string is malformed: write %, & and ; within a value as %25, %26 and %3B, and commas between several values"})
+		return fault.Validation(
+			fault.Issue{
+				Code:    fault.Custom,
+				Message: "the query string is malformed: write %, & and ; within a value as %25, %26 and %3B, and commas between several values",
+			},
+		)
 	}
 	c.params = params
 	c.favorites = slices.Contains(params["favorite_only"], "true")
@@ -237,7 +242,9 @@ func (c *call) admit() error {
 func checkWorkspaceParam(given []string) error {
 	for _, text := range given {
 		if _, ok := input.ParseUUID(text); !ok {
-			return fault.Validation(fault.Issue{Code: fault.InvalidFormat, Path: []string{"workspace_id"}, Message: "must be " + input.UUIDText})
+			return fault.Validation(
+				fault.Issue{Code: fault.InvalidFormat, Path: []string{"workspace_id"}, Message: "must be " + input.UUIDText},
+			)
 		}
 	}
 	return nil
@@ -269,7 +276,8 @@ func (c *call) permit(in workspace.ID) error {
 		return err
 	}
 	c.principal = principal
-	if c.route.Caller == Users || c.route.Caller == AdminUsers || c.route.Caller == Newcomers || c.route.Caller == UsersForFavorites && c.favorites {
+	if c.route.Caller == Users || c.route.Caller == AdminUsers || c.route.Caller == Newcomers ||
+		c.route.Caller == UsersForFavorites && c.favorites {
 		if err := c.principal.RequireUser(); err != nil {
 			return err
 		}

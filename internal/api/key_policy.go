@@ -38,7 +38,10 @@ var keyPolicySchema = schema.Named("ApiKeyPolicy", schema.Object(
 	schema.Required("scopes", schema.Nullable(schema.Array(keyScope.Schema, 1, len(workspace.AllScopes()))).Described("Null: any.")),
 	schema.Required("max_days", schema.Nullable(schema.Integer(1, people.MaxKeyDays)).Described(maxDaysText+" Null: any, also none.")),
 	schema.Required("networks_required", schema.Boolean().Described(needsNetworks)),
-	schema.Required("max_daily_credits", schema.Nullable(schema.Integer(1, workspace.MaxCeiling)).Described(maxBudgetText+" Null: any, also none.")),
+	schema.Required(
+		"max_daily_credits",
+		schema.Nullable(schema.Integer(1, workspace.MaxCeiling)).Described(maxBudgetText+" Null: any, also none."),
+	),
 	schema.Required("updated_at", schema.Nullable(schema.Time()).Described("Null: it was never set.")),
 	schema.Required("updated_by", schema.Nullable(schema.UUID()).Described("Null: nobody, or a user who was deleted.")),
 ))
@@ -72,8 +75,11 @@ func keyPolicyOf(p people.KeyPolicy) keyPolicyData {
 }
 
 var keyPolicyRule = rule.Object(
-	rule.Optional("scopes", rule.Array("scopes", keyScope, 1, len(workspace.AllScopes())).Described("Those that keys may have; omitted: any."),
-		func(p *people.KeyPolicy) *[]workspace.Scope { return &p.Scopes }),
+	rule.Optional(
+		"scopes",
+		rule.Array("scopes", keyScope, 1, len(workspace.AllScopes())).Described("Those that keys may have; omitted: any."),
+		func(p *people.KeyPolicy) *[]workspace.Scope { return &p.Scopes },
+	),
 	rule.Optional("max_days", rule.Integer(1, people.MaxKeyDays).Described(maxDaysText+" Omitted: any, also none."),
 		func(p *people.KeyPolicy) *int { return &p.MaxDays }),
 	rule.Optional("networks_required", rule.Boolean().Described(needsNetworks), func(p *people.KeyPolicy) *bool { return &p.Networks }),

@@ -162,10 +162,10 @@ var rows = map[string]row{
 	},
 
 	"list_audit_events": {
-		method: "GET", path: "/workspace/audit?limit=1", scope: wsRead, also: wsAdmin, admins: true, unthrottled: true, ok: fine,
+		method: "GET", path: "/workspace/audit", scope: wsRead, also: wsAdmin, admins: true, unthrottled: true, ok: fine,
 	},
 	"list_records_delivered": {
-		method: "GET", path: "/workspace/audit/records?limit=1", scope: wsRead, also: wsAdmin, admins: true, unthrottled: true, ok: fine,
+		method: "GET", path: "/workspace/audit/records", scope: wsRead, also: wsAdmin, admins: true, unthrottled: true, ok: fine,
 	},
 	"list_api_keys": {
 		method: "GET", path: "/workspace/api-keys", scope: wsRead, also: wsAdmin, admins: true, unthrottled: true, ok: fine,

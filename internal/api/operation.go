@@ -232,7 +232,7 @@ func (r Route) security() []map[string][]string {
 	switch r.Caller {
 	case Newcomers:
 		return []map[string][]string{{byUser: {}}}
-	case Users:
+	case Users, AdminUsers:
 		return []map[string][]string{{byUser: scopes}}
 	}
 	return []map[string][]string{{byKey: scopes}, {byUser: scopes}}

@@ -224,7 +224,8 @@ class APIKeys(Resource[m.ApiKey]):
     def set_policy(self, **limits: Any) -> m.ApiKeyPolicy:
         """Replaces the policy, for users who are owners or admins: ``scopes``, ``max_days``,
         ``networks_required``, ``max_daily_credits``. What is omitted is not limited."""
-        return m.ApiKeyPolicy.model_validate(self._connection.data("POST", self._path + "/policy", body=limits)["policy"])
+        data = self._connection.data("POST", self._path + "/policy", body=limits)
+        return m.ApiKeyPolicy.model_validate(data["policy"])
 
 
 class Audit:
