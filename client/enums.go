@@ -339,6 +339,7 @@ const (
 	EventCreditsThreshold Event = "credits.threshold"
 	EventLoadSwitched     Event = "load.switched"
 	EventAuditEvent       Event = "audit.event"
+	EventViewMatched      Event = "view.matched"
 	EventWebhookTest      Event = "webhook.test" // by Webhooks.Test alone
 )
 

@@ -20,9 +20,11 @@ type Webhook struct {
 	ID string `json:"id"`
 	// URL has neither path nor query for a key without workspace:write. URLDigest is the
 	// SHA-256 of the whole URL, in hexadecimal.
-	URL       string    `json:"url"`
-	URLDigest string    `json:"url_digest"`
-	Events    []Event   `json:"events"`
+	URL       string  `json:"url"`
+	URLDigest string  `json:"url_digest"`
+	Events    []Event `json:"events"`
+	// ViewIDs are the Views that EventViewMatched is about.
+	ViewIDs   []string  `json:"view_ids"`
 	Enabled   bool      `json:"enabled"`
 	CreatedAt time.Time `json:"created_at"`
 	// Secret is given by Upsert for a new webhook and by Rotate only.
@@ -52,11 +54,18 @@ func (w *Webhooks) List(ctx context.Context) iter.Seq2[Webhook, error] {
 
 // Upsert creates a webhook if id is "", or changes and enables one.
 func (w *Webhooks) Upsert(ctx context.Context, id, url string, events ...Event) (Webhook, error) {
+	return w.UpsertOfViews(ctx, id, url, nil, events...)
+}
+
+// UpsertOfViews is Upsert with the Views that EventViewMatched is about; nil leaves them:
+// ErrViewNotFound.
+func (w *Webhooks) UpsertOfViews(ctx context.Context, id, url string, views []string, events ...Event) (Webhook, error) {
 	body := struct {
-		ID     string  `json:"id,omitzero"`
-		URL    string  `json:"url"`
-		Events []Event `json:"events"`
-	}{id, url, events}
+		ID      string   `json:"id,omitzero"`
+		URL     string   `json:"url"`
+		Events  []Event  `json:"events"`
+		ViewIDs []string `json:"view_ids,omitzero"`
+	}{id, url, events, views}
 	got, err := post[struct{ Webhook Webhook }](ctx, w.conn, webhooksPath+"/upsert", body)
 	return got.Webhook, err
 }

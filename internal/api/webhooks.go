@@ -11,6 +11,7 @@ import (
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/jobs"
+	"atlas/workspace/views"
 	"atlas/workspace/webhooks"
 )
 
@@ -36,7 +37,7 @@ func (s *Server) webhookRoutes() []Route {
 				tag: tagWebhooks, summary: "Create a webhook, or change and enable one",
 				text:  "`secret` is in the answer to creation and rotation only.",
 				data:  oneWebhook,
-				codes: []fault.Code{fault.NotFound, fault.LimitReached},
+				codes: []fault.Code{fault.NotFound, fault.LimitReached, fault.ViewNotFound, fault.BadRequest},
 				links: schema.Map[openapi.Link]{
 					linkByID("delete_webhook", "id", "/data/webhook/id"),
 					linkByID("test_webhook", "id", "/data/webhook/id"),
@@ -103,6 +104,7 @@ var webhookSchema = schema.Named("Webhook", schema.Object(
 		schema.String("d3020ea88224231384b6588974416d677ccf32b860bfd1ae7fad1c85669d674c").Described("The SHA-256 of the whole URL, in hexadecimal."),
 	),
 	schema.Required("events", schema.Array(webhookEvent.Schema, 1, len(webhooks.Events()))),
+	schema.Required("view_ids", schema.Array(schema.UUID(), 0, webhooks.MaxViews).Described("The Views that `view.matched` is about.")),
 	schema.Required("enabled", schema.Boolean().Described("False once the receiver answered 410, or failed for 24 hours. An upsert enables it.")),
 	schema.Required("created_at", schema.Time()),
 	schema.Optional(
@@ -177,6 +179,12 @@ func (s *Server) webhookUpsert() rule.Rule[webhooks.Change] {
 		rule.Required(
 			"events", rule.Array("events", webhookEvent, 1, maxEvents),
 			func(c *webhooks.Change) *[]webhooks.Event { return &c.Events },
+		),
+		rule.Optional(
+			"view_ids", rule.Array("ids", rule.UUID[views.ID](), 0, webhooks.MaxViews).Described(
+				"The Views that `view.matched` is about: Dynamic Views of accounts or projects that can have alerts. Omitted: those that the webhook has.",
+			),
+			func(c *webhooks.Change) *[]views.ID { return &c.Views },
 		),
 	).Named("WebhookUpsert")
 }

@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	"workspace/digest":   {"workspace", "workspace/jobs", "workspace/subscriptions", "internal/fault"},
 	"workspace/audit":    {"workspace", "search/query", "internal/fault", "internal/timer"},
 	"workspace/auditlog": {"workspace", "internal/fault", "internal/timer"},
-	"workspace/webhooks": {"workspace", "workspace/jobs", "internal/fault", "internal/seal"},
+	"workspace/webhooks": {"workspace", "workspace/jobs", "workspace/views", "internal/fault", "internal/seal"},
 	"workspace/postgres": {
 		"internal/timer", "workspace/alerts", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/auditlog",
 		"workspace/people", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions",

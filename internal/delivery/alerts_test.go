@@ -24,6 +24,7 @@ import (
 	"atlas/workspace/postgres"
 	"atlas/workspace/subscriptions"
 	"atlas/workspace/views"
+	"atlas/workspace/webhooks"
 )
 
 // A user is mailed what an alert tells: once, at the hour that was asked for, nothing of
@@ -189,3 +190,103 @@ func TestAlertMails(t *testing.T) {
 		t.Errorf("who left: %+v, %v", l, err)
 	}
 }
+
+// A webhook is told of the Views that it names, once for each entry, without anybody's alert
+// on them, and of nothing while it does not want to know.
+func TestViewMatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	store := w.databases.OpenApp(t, postgres.Options{MaxConns: 2})
+	m, err := w.directory.AddMember(t.Context(), w.in, people.Member{Email: "ann@example.com", Name: "N", Role: people.Owner})
+	fatal(t, err)
+	made := views.NewViews(store, w.now)
+	view := func(body string) views.ID {
+		v, _ := input.Decode([]byte(body))
+		change, err := views.ParseChange(v)
+		fatal(t, err)
+		created, err := made.Upsert(t.Context(), w.in, m.ID, change)
+		fatal(t, err)
+		return created.ID
+	}
+	towers := view(`{"dataset":"project","view_type":"dynamic","name":"Towers","definition":{"version":1,"q":"x","fields":{}}}`)
+	bridges := view(`{"dataset":"project","view_type":"dynamic","name":"Bridges","definition":{"version":1,"q":"y","fields":{}}}`)
+	still := view(`{"dataset":"project","view_type":"static","name":"Still","definition":{"version":1}}`)
+	hooks := &webhooks.Webhooks{Store: store, Guard: anywhere{}, Sealer: sealer, Now: w.now}
+	upsert := func(c webhooks.Change) (webhooks.Webhook, error) {
+		c.URL = "https://hooks.example/"
+		return hooks.Upsert(t.Context(), w.in, c)
+	}
+	matched := []webhooks.Event{webhooks.ViewMatched}
+	hook, err := upsert(webhooks.Change{Events: matched, Views: []views.ID{towers, towers}})
+	fatal(t, err)
+	if !slices.Equal(hook.Views, []views.ID{towers}) {
+		t.Errorf("it names %v", hook.Views)
+	}
+	if _, err := upsert(webhooks.Change{Events: matched, Views: []views.ID{still}}); fault.CodeOf(err) != fault.BadRequest {
+		t.Errorf("a Static View: %v", err)
+	}
+	if _, err := upsert(webhooks.Change{Events: matched, Views: []views.ID{views.ID(uuid.New())}}); fault.CodeOf(err) != fault.ViewNotFound {
+		t.Errorf("an unknown View: %v", err)
+	}
+	tell := func(v views.ID, twice bool) (told bool) {
+		t.Helper()
+		watched, err := w.system.WatchedViews(t.Context())
+		fatal(t, err)
+		i := slices.IndexFunc(watched, func(each alerts.Watched) bool { return each.View.ID == v })
+		if i < 0 {
+			return false
+		}
+		step := alerts.Step{
+			State: alerts.Watching, Known: alerts.Set{}, Through: changes.Position{Seq: watched[i].Through.Seq + 1},
+			Told: []uuid.UUID{uuid.New(), uuid.New()},
+		}
+		fatal(t, w.system.StepWatched(t.Context(), watched[i], step, w.now()))
+		if twice { // another server made it too: nothing is made
+			fatal(t, w.system.StepWatched(t.Context(), watched[i], step, w.now()))
+		}
+		return true
+	}
+	deliveries := func() []webhooks.Delivery {
+		t.Helper()
+		all, err := hooks.Deliveries(t.Context(), w.in, hook.ID, 100, 0)
+		fatal(t, err)
+		return all
+	}
+	if !tell(towers, true) || len(deliveries()) != 1 || deliveries()[0].Event != webhooks.ViewMatched {
+		t.Errorf("%+v", deliveries())
+	}
+	if tell(bridges, false) {
+		t.Error("a View is watched that nobody named")
+	}
+	all, err := w.system.Jobs(t.Context(), postgres.JobFilter{Kind: webhooks.Kind, State: jobs.Pending}, 100)
+	fatal(t, err)
+	if len(all) != 1 || !strings.Contains(string(all[0].Payload), `"count": 2`) && !strings.Contains(string(all[0].Payload), `"count":2`) ||
+		!strings.Contains(string(all[0].Payload), towers.String()) {
+		t.Errorf("%+v", all)
+	}
+	// Without view_ids an upsert leaves them; with an empty list nothing is watched.
+	hook2, err := upsert(webhooks.Change{ID: hook.ID, Events: append(matched, webhooks.LoadSwitched)})
+	fatal(t, err)
+	if !slices.Equal(hook2.Views, []views.ID{towers}) || !tell(towers, false) || len(deliveries()) != 2 {
+		t.Errorf("%+v, %d deliveries", hook2, len(deliveries()))
+	}
+	_, err = upsert(webhooks.Change{ID: hook.ID, Events: matched, Views: []views.ID{}})
+	fatal(t, err)
+	if tell(towers, false) {
+		t.Error("a View is watched that nobody names anymore")
+	}
+	// Another workspace has neither the webhook nor the View.
+	other := w.workspace(t, "Other")
+	for name, c := range map[string]webhooks.Change{
+		"webhook": {ID: hook.ID, Events: matched}, "View": {Events: matched, Views: []views.ID{towers}},
+	} {
+		c.URL = "https://hooks.example/"
+		if _, err := hooks.Upsert(t.Context(), other, c); err == nil {
+			t.Errorf("another workspace has the %s", name)
+		}
+	}
+}
+
+type anywhere struct{}
+
+func (anywhere) Check(string) error { return nil }

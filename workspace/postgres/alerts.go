@@ -90,15 +90,7 @@ func addAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.Us
 	if err != nil {
 		return err
 	}
-	// Without an alert nobody compared: what matches is known anew. The time keeps the row
-	// from being forgotten.
-	_, err = tx.Exec(ctx, `
-		INSERT INTO watched_views AS w (workspace_id, view_id, state, compared_at, alerted_at)
-		VALUES ($1, $2, 'waiting', $3, clock_timestamp())
-		ON CONFLICT ON CONSTRAINT watched_views_pkey DO UPDATE SET alerted_at = clock_timestamp(), version = w.version + 1,
-			state = CASE WHEN EXISTS (SELECT FROM view_alerts a WHERE a.workspace_id = $1 AND a.view_id = $2) THEN w.state ELSE 'waiting' END`,
-		arg(in), arg(view), at)
-	if err != nil {
+	if err := watchView(ctx, tx, in, view, at); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, `
@@ -109,6 +101,24 @@ func addAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.Us
 }
 
 // mailAlert sets how often an alert is mailed. What was told before is not.
+// isWatched is the condition that somebody has an alert on the View of w, or that an enabled
+// webhook names it.
+const isWatched = `(
+	EXISTS (SELECT FROM view_alerts a WHERE a.workspace_id = w.workspace_id AND a.view_id = w.view_id)
+	OR EXISTS (SELECT FROM webhooks h WHERE h.workspace_id = w.workspace_id AND h.enabled
+	           AND 'view.matched' = ANY (h.events) AND w.view_id = ANY (h.view_ids)))`
+
+// watchView has a View watched that somebody is about to be told of. Where nobody was, nobody
+// compared: what matches is known anew. The time keeps the row from being forgotten.
+func watchView(ctx context.Context, tx pgx.Tx, in workspace.ID, view views.ID, at time.Time) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO watched_views AS w (workspace_id, view_id, state, compared_at, alerted_at)
+		VALUES ($1, $2, 'waiting', $3, clock_timestamp())
+		ON CONFLICT ON CONSTRAINT watched_views_pkey DO UPDATE SET alerted_at = clock_timestamp(), version = w.version + 1,
+			state = CASE WHEN `+isWatched+` THEN w.state ELSE 'waiting' END`, arg(in), arg(view), at)
+	return err
+}
+
 func mailAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, c alerts.Change, at time.Time) error {
 	var zone string
 	if err := tx.QueryRow(ctx, `SELECT time_zone FROM workspaces WHERE id = $1`, arg(in)).Scan(&zone); err != nil {

@@ -2,14 +2,18 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"atlas/search/changes"
+	"atlas/workspace"
 	"atlas/workspace/alerts"
+	"atlas/workspace/jobs"
 	"atlas/workspace/views"
+	"atlas/workspace/webhooks"
 )
 
 var _ alerts.Watches = (*System)(nil)
@@ -26,7 +30,7 @@ func (s *System) WatchedViews(ctx context.Context) ([]alerts.Watched, error) {
 	}, `SELECT v.workspace_id, v.id, v.dataset, v.view_type, v.revision, v.definition, w.version, w.state,
 	           w.definition IS DISTINCT FROM v.definition, w.publication, w.seq, w.compared_at
 	    FROM watched_views w JOIN views v ON v.workspace_id = w.workspace_id AND v.id = w.view_id
-	    WHERE EXISTS (SELECT FROM view_alerts a WHERE a.workspace_id = w.workspace_id AND a.view_id = w.view_id)
+	    WHERE `+isWatched+`
 	    ORDER BY v.workspace_id, v.id`)
 }
 
@@ -82,8 +86,44 @@ func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.
 		_, err = tx.Exec(ctx, `
 			INSERT INTO view_alert_entries (workspace_id, view_id, number, at, records, record_ids) VALUES ($1, $2, $3, $4, $5, $6)`,
 			arg(w.View.Workspace), arg(w.View.ID), number, now, len(step.Told), step.Told[:min(len(step.Told), alerts.MaxIDs)])
-		return err
+		if err != nil {
+			return err
+		}
+		return addMatches(ctx, tx, w.View, number, step.Told, now)
 	})
+}
+
+// addMatches makes the deliveries of an entry, in the transaction that makes it.
+func addMatches(ctx context.Context, tx pgx.Tx, v views.View, number int64, told []uuid.UUID, now time.Time) error {
+	rows, err := tx.Query(ctx, `
+		SELECT id FROM webhooks WHERE workspace_id = $1 AND enabled AND 'view.matched' = ANY (events) AND $2 = ANY (view_ids) ORDER BY id`,
+		arg(v.Workspace), arg(v.ID))
+	if err != nil {
+		return err
+	}
+	hooks, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return err
+	}
+	var added []jobs.New
+	for _, hook := range hooks {
+		// A View that was forgotten begins with number 1 again, so the time is part of the place.
+		j, err := webhooks.NewDelivery(v.Workspace, webhooks.ID(hook), webhooks.ViewMatched,
+			fmt.Sprintf("view %s %d %d", v.ID, number, now.UnixMicro()), "view:"+v.ID.String(), struct {
+				WorkspaceID workspace.ID `json:"workspace_id"`
+				View        views.ID     `json:"view_id"`
+				Dataset     string       `json:"dataset"`
+				Number      int64        `json:"number"`
+				Count       int          `json:"count"`
+				IDs         []uuid.UUID  `json:"ids"`
+			}{v.Workspace, v.ID, v.Dataset.Singular(), number, len(told), told[:min(len(told), alerts.MaxIDs)]}, now)
+		if err != nil {
+			return err
+		}
+		added = append(added, j)
+	}
+	_, err = addJobs(ctx, tx, added, now)
+	return err
 }
 
 // MoveWatched implements alerts.Watches.
@@ -112,7 +152,7 @@ func (s *System) TidyWatched(ctx context.Context, before time.Time) error {
 	if err == nil {
 		_, err = s.pool.Exec(ctx, `
 			DELETE FROM watched_views w
-			WHERE alerted_at < clock_timestamp() - interval '1 minute' AND NOT EXISTS (SELECT FROM view_alerts a WHERE a.workspace_id = w.workspace_id AND a.view_id = w.view_id)`)
+			WHERE alerted_at < clock_timestamp() - interval '1 minute' AND NOT `+isWatched)
 	}
 	return toFault(err)
 }

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -9,16 +11,22 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/alerts"
 	"atlas/workspace/jobs"
+	"atlas/workspace/views"
 	"atlas/workspace/webhooks"
 )
 
 var _ webhooks.Store = (*Store)(nil)
 
-const webhookColumns = `id, url, events, enabled, created_at`
+const webhookColumns = `id, url, events, enabled, created_at, view_ids`
 
 func collectWebhook(row pgx.CollectableRow) (w webhooks.Webhook, err error) {
-	err = row.Scan((*uuid.UUID)(&w.ID), &w.URL, &w.Events, &w.Enabled, &w.CreatedAt)
+	var named []uuid.UUID
+	err = row.Scan((*uuid.UUID)(&w.ID), &w.URL, &w.Events, &w.Enabled, &w.CreatedAt, &named)
+	for _, id := range named {
+		w.Views = append(w.Views, views.ID(id))
+	}
 	return w, err
 }
 
@@ -43,9 +51,13 @@ func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.W
 		if err := lockAndCheckLimit(ctx, tx, in, limit); err != nil {
 			return err
 		}
+		if err := watchNamed(ctx, tx, in, w, w.CreatedAt); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, `
-			INSERT INTO webhooks (workspace_id, id, url, events, enabled, secret, created_at, signals_after) VALUES ($1, $2, $3, $4, $5, $6, $7, `+arrivedSoFar+`)`,
-			arg(in), arg(w.ID), w.URL, w.Events, w.Enabled, secret, w.CreatedAt)
+			INSERT INTO webhooks (workspace_id, id, url, events, enabled, secret, created_at, view_ids, signals_after)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, `+arrivedSoFar+`)`,
+			arg(in), arg(w.ID), w.URL, w.Events, w.Enabled, secret, w.CreatedAt, viewArgs(w.Views))
 		return err
 	})
 }
@@ -55,14 +67,80 @@ func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.W
 const arrivedSoFar = `(SELECT arrived FROM data_feed WHERE generation <> '')`
 
 // UpdateWebhook implements webhooks.Store.
-func (s *Store) UpdateWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook) (webhooks.Webhook, error) {
-	w, err := changeOne(ctx, s, in, collectWebhook, `
-		UPDATE webhooks SET url = $3, events = $4, enabled = true,
-			failing_since = CASE WHEN enabled AND url = $3 THEN failing_since END,
-			failures = CASE WHEN enabled AND url = $3 THEN failures ELSE 0 END,
-			signals_after = coalesce(CASE WHEN enabled AND 'signal.arrived' = ANY (events) THEN signals_after END, `+arrivedSoFar+`)
-		WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, arg(in), arg(w.ID), w.URL, w.Events)
-	return orNotFound(w, err, unknownWebhook)
+func (s *Store) UpdateWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook) (changed webhooks.Webhook, err error) {
+	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
+		var named []uuid.UUID
+		err := tx.QueryRow(ctx, `SELECT view_ids FROM webhooks WHERE workspace_id = $1 AND id = $2 FOR UPDATE`, arg(in), arg(w.ID)).Scan(&named)
+		if err != nil {
+			return err
+		}
+		if w.Views != nil {
+			named = viewArgs(w.Views)
+		} else if w.Views, err = namedThere(ctx, tx, in, named); err != nil {
+			return err
+		}
+		if err := watchNamed(ctx, tx, in, w, time.Now()); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `
+			UPDATE webhooks SET url = $3, events = $4, view_ids = $5, enabled = true,
+				failing_since = CASE WHEN enabled AND url = $3 THEN failing_since END,
+				failures = CASE WHEN enabled AND url = $3 THEN failures ELSE 0 END,
+				signals_after = coalesce(CASE WHEN enabled AND 'signal.arrived' = ANY (events) THEN signals_after END, `+arrivedSoFar+`)
+			WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, arg(in), arg(w.ID), w.URL, w.Events, named)
+		if err != nil {
+			return err
+		}
+		changed, err = pgx.CollectExactlyOneRow(rows, collectWebhook)
+		return err
+	})
+	return orNotFound(changed, err, unknownWebhook)
+}
+
+// namedThere are those Views of a list that are not deleted.
+func namedThere(ctx context.Context, tx pgx.Tx, in workspace.ID, named []uuid.UUID) ([]views.ID, error) {
+	rows, err := tx.Query(ctx, `SELECT id FROM views WHERE workspace_id = $1 AND id = ANY ($2)`, arg(in), named)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, collectViewID)
+}
+
+func viewArgs(all []views.ID) []uuid.UUID {
+	ids := make([]uuid.UUID, len(all))
+	for i, id := range all {
+		ids[i] = arg(id)
+	}
+	return ids
+}
+
+// watchNamed has the Views watched that a webhook names, in one order, so that two webhooks
+// do not wait for each other.
+func watchNamed(ctx context.Context, tx pgx.Tx, in workspace.ID, w webhooks.Webhook, at time.Time) error {
+	if !slices.Contains(w.Events, webhooks.ViewMatched) {
+		return nil
+	}
+	ordered := slices.SortedFunc(slices.Values(w.Views), func(a, b views.ID) int { return bytes.Compare(a[:], b[:]) })
+	for _, id := range ordered {
+		if err := lockView(ctx, tx, in, id, "FOR SHARE"); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, viewQuery(`AND v.id = $3`), arg(in), uuid.Nil, arg(id))
+		if err != nil {
+			return err
+		}
+		v, err := pgx.CollectExactlyOneRow(rows, collectView(in))
+		if err == nil {
+			err = alerts.CanWatch(v)
+		}
+		if err == nil {
+			err = watchView(ctx, tx, in, id, at)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RotateWebhook implements webhooks.Store.

@@ -19,6 +19,7 @@ import (
 	"atlas/internal/seal"
 	"atlas/workspace"
 	"atlas/workspace/jobs"
+	"atlas/workspace/views"
 )
 
 type webhookKind struct{}
@@ -41,12 +42,13 @@ const (
 	CreditsThreshold Event = "credits.threshold" // #nosec G101 -- the name of an event
 	LoadSwitched     Event = "load.switched"
 	AuditEvent       Event = "audit.event"
+	ViewMatched      Event = "view.matched"
 	TestEvent        Event = "webhook.test"
 )
 
 // Events returns every Event that a webhook can choose.
 func Events() []Event {
-	return []Event{SignalArrived, RecordChanged, RecordDeleted, RecordMerged, CreditsThreshold, LoadSwitched, AuditEvent}
+	return []Event{SignalArrived, RecordChanged, RecordDeleted, RecordMerged, CreditsThreshold, LoadSwitched, AuditEvent, ViewMatched}
 }
 
 const (
@@ -64,6 +66,8 @@ const (
 	// MaxNotices is how many e-mails about disabled webhooks of a workspace a user gets in
 	// 24 hours: who enables webhooks again and again floods nobody.
 	MaxNotices = 20
+	// MaxViews is how many Views a webhook can name for ViewMatched.
+	MaxViews = 20
 	// MaxReplay is how many deliveries one call replays.
 	MaxReplay = 10_000
 )
@@ -77,6 +81,8 @@ type Webhook struct {
 	URLDigest string
 	// Events are different ones of Events(), in their order, at least one.
 	Events []Event
+	// Views are those that ViewMatched is about, in the order given.
+	Views []views.ID
 	// Enabled ends when the receiver is gone or failed too long.
 	Enabled   bool
 	CreatedAt time.Time
@@ -87,14 +93,16 @@ type Webhook struct {
 // MarshalJSON encodes the webhook as in docs/api.md, "Webhooks".
 func (w Webhook) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		ID        ID      `json:"id"`
-		URL       string  `json:"url"`
-		URLDigest string  `json:"url_digest"`
-		Events    []Event `json:"events"`
-		Enabled   bool    `json:"enabled"`
-		CreatedAt *string `json:"created_at"`
-		Secret    string  `json:"secret,omitempty"`
-	}{w.ID, w.URL, cmp.Or(w.URLDigest, Digest(w.URL)), w.Events, w.Enabled, workspace.FormatTime(&w.CreatedAt), w.Secret})
+		ID        ID         `json:"id"`
+		URL       string     `json:"url"`
+		URLDigest string     `json:"url_digest"`
+		Events    []Event    `json:"events"`
+		Views     []views.ID `json:"view_ids"`
+		Enabled   bool       `json:"enabled"`
+		CreatedAt *string    `json:"created_at"`
+		Secret    string     `json:"secret,omitempty"`
+	}{w.ID, w.URL, cmp.Or(w.URLDigest, Digest(w.URL)), w.Events, append([]views.ID{}, w.Views...),
+		w.Enabled, workspace.FormatTime(&w.CreatedAt), w.Secret})
 }
 
 // Digest returns the SHA-256 of a URL, in hexadecimal.

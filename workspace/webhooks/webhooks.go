@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -9,6 +10,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/workspace"
 	"atlas/workspace/jobs"
+	"atlas/workspace/views"
 )
 
 // Store keeps webhooks and their deliveries. Each method but Webhooks returns
@@ -17,9 +19,11 @@ type Store interface {
 	// Webhooks lists a page, the oldest first.
 	Webhooks(ctx context.Context, in workspace.ID, limit, offset int) ([]Webhook, error)
 	// InsertWebhook adds a webhook with a sealed secret: fault.LimitReached if the
-	// workspace has most already.
+	// workspace has most already; fault.ViewNotFound, and fault.BadRequest for a View that
+	// cannot be watched.
 	InsertWebhook(ctx context.Context, in workspace.ID, w Webhook, secret []byte, most int) error
-	// UpdateWebhook changes URL and events, and enables the webhook.
+	// UpdateWebhook changes URL, events and, unless they are nil, Views, and enables the
+	// webhook. Errors as InsertWebhook.
 	UpdateWebhook(ctx context.Context, in workspace.ID, w Webhook) (Webhook, error)
 	// RotateWebhook sets a sealed secret. The one before signs too until a time.
 	RotateWebhook(ctx context.Context, in workspace.ID, id ID, secret []byte, oldUntil time.Time) (Webhook, error)
@@ -72,6 +76,8 @@ type Change struct {
 	ID     ID
 	URL    string
 	Events []Event
+	// Views are those that ViewMatched is about; nil: those that it has.
+	Views []views.ID
 }
 
 func (w *Webhooks) now() time.Time { return workspace.Clock(w.Now)() }
@@ -94,7 +100,7 @@ func (w *Webhooks) Upsert(ctx context.Context, in workspace.ID, c Change) (Webho
 	if err := w.Guard.Check(c.URL); err != nil {
 		return Webhook{}, workspace.ValidationError([]fault.Issue{workspace.NewIssue(fault.Custom, "url", err.Error())})
 	}
-	hook := Webhook{ID: c.ID, URL: c.URL, Events: sorted(c.Events), Enabled: true}
+	hook := Webhook{ID: c.ID, URL: c.URL, Events: sorted(c.Events), Views: distinct(c.Views), Enabled: true}
 	if !c.ID.IsZero() {
 		return w.Store.UpdateWebhook(ctx, in, hook)
 	}
@@ -160,4 +166,18 @@ func (w *Webhooks) ReplaySpan(ctx context.Context, in workspace.ID, id ID, s Spa
 	r, err := w.Store.ReplayDeliveries(ctx, in, id, s, w.now(), MaxReplay)
 	w.queued()
 	return r, err
+}
+
+// distinct returns Views without doubles, nil for nil.
+func distinct(all []views.ID) []views.ID {
+	var once []views.ID
+	if all != nil {
+		once = []views.ID{}
+	}
+	for _, v := range all {
+		if !slices.Contains(once, v) {
+			once = append(once, v)
+		}
+	}
+	return once
 }

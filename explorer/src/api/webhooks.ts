@@ -39,6 +39,8 @@ interface Saved {
   id?: string
   url: string
   events: WebhookEvent[]
+  /** The Views that view.matched is about; without it those that it has. */
+  view_ids?: string[]
 }
 
 /** saveWebhook creates a webhook, or changes and enables one. The secret of a new one is in this answer only. */

@@ -6,6 +6,7 @@ export const events: [WebhookEvent, string][] = [
   ['record.changed', 'Records of the book change'],
   ['record.deleted', 'Records of the book are deleted'],
   ['record.merged', 'Records of the book are merged'],
+  ['view.matched', 'Records begin to match Views'],
   ['signal.arrived', 'Signals arrive that the workspace follows'],
   ['credits.threshold', '80 or 100 % of the credits are used'],
   ['load.switched', 'All records are loaded anew'],

@@ -16,6 +16,7 @@ import { Confirm } from './confirm'
 import { Deliveries } from './deliveries'
 import { Secret } from './secret'
 import { events, toggled } from './webhook-events'
+import { WebhookViews } from './webhook-views'
 
 /** Webhooks are the addresses that are told of events, with the log of that. */
 export function Webhooks({ workspace }: ScreenProps) {
@@ -139,8 +140,12 @@ function Hook({ workspace, hook, rotated }: HookProps) {
   const [open, setOpen] = useState(false)
   const error = save.error ?? tell.error
   const chosen = save.isPending ? save.variables.events : hook.events
-  const set = (next: WebhookEvent[]) =>
-    save.mutate({ id: hook.id, url: hook.url, events: next }, { onSuccess: () => notify('The webhook is saved') })
+  const named = (save.isPending ? save.variables.view_ids : undefined) ?? hook.view_ids
+  const set = (next: WebhookEvent[], views = named) =>
+    save.mutate(
+      { id: hook.id, url: hook.url, events: next, view_ids: views },
+      { onSuccess: () => notify('The webhook is saved') },
+    )
   return (
     <li aria-label={hook.url}>
       <div className="webhook-head">
@@ -156,6 +161,9 @@ function Hook({ workspace, hook, rotated }: HookProps) {
         </p>
       )}
       <Events label="Is told when" chosen={chosen} change={(event) => set(toggled(chosen, event))} />
+      {chosen.includes('view.matched') && (
+        <WebhookViews workspace={workspace} chosen={named} change={(views) => set(chosen, views)} />
+      )}
       {error && <Notice error={error} />}
       <div className="actions">
         <button

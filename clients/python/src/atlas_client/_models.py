@@ -1332,6 +1332,7 @@ class Webhook(BaseModel):
     url: str
     url_digest: str = Field(..., description="The SHA-256 of the whole URL, in hexadecimal.")
     events: list[str]
+    view_ids: list[str] = Field(..., description="The Views that `view.matched` is about.")
     enabled: bool = Field(
         ..., description="False once the receiver answered 410, or failed for 24 hours. An upsert enables it."
     )

@@ -1194,13 +1194,18 @@ WebhookEvent: TypeAlias = Literal[
     "credits.threshold",
     "load.switched",
     "audit.event",
+    "view.matched",
 ]
+
+
+ViewId: TypeAlias = str
 
 
 class WebhookUpsert(TypedDict, closed=True):
     id: NotRequired[str]
     url: str
     events: list[WebhookEvent]
+    view_ids: NotRequired[list[ViewId]]
 
 
 class WorkspaceAccountDateFacetMeasure(TypedDict, closed=True):
