@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/client"
+	"atlas/cmd/internal/operator"
 	"atlas/cmd/internal/server"
 	"atlas/indexer/generate"
 	"atlas/internal/devstack/backends"
@@ -140,12 +141,25 @@ func TestPostgresIsRestored(t *testing.T) {
 		Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 	}))(t)
 	rotated := must(keys.Rotate(t.Context(), made.ID, client.KeyRotation{}))(t)
+	log, in := operatorCLI{t, i.config.PostgresSystemURL}, "--workspace="+must(i.client(i.key).Workspace(t.Context()))(t).ID
+	// digest is the end of the workspace's chain, once the server has chained everything.
+	digest := func() string {
+		t.Helper()
+		var r []operator.VerifyReport
+		waitFor(t, "the audit log is chained", func() bool {
+			log.json(&r, "audit", "verify", in)
+			return r[0].Unchained == 0 && len(r[0].Problems) == 0
+		})
+		return r[0].Digest
+	}
+	kept := digest()
 	i.follow("### Making a backup")
 	i.hold("after", 2, 4)
 	later := must(keys.Create(t.Context(), client.NewAPIKey{Name: "lost", Scopes: []client.KeyScope{client.ScopeWorkspaceRead}}))(t)
 	if err := keys.Revoke(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
+	lost := digest()
 	i.process.terminate()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -162,6 +176,10 @@ func TestPostgresIsRestored(t *testing.T) {
 		t.Errorf("%s", printed)
 	}
 	i.holds(before)
+	// The audit log is what it was at the backup: a digest of later tells that it is not all.
+	digest()
+	log.run(0, "audit", "verify", in, "--since="+kept)
+	log.run(1, "audit", "verify", in, "--since="+lost)
 	// A key is as it was, with both secrets, until it is revoked again; one of later is gone.
 	for secret, status := range map[string]int{made.Secret: 200, rotated.Secret: 200, later.Secret: 401} {
 		if a := i.call(http.MethodGet, "/workspace", secret, ""); a.status != status {
