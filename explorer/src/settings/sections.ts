@@ -5,6 +5,7 @@ export const sections = [
   { path: 'webhooks', label: 'Webhooks' },
   { path: 'keys', label: 'API keys' },
   { path: 'usage', label: 'Usage' },
+  { path: 'audit', label: 'Audit log' },
 ] as const
 
 export type SectionPath = (typeof sections)[number]['path']

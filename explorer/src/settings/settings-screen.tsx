@@ -5,6 +5,7 @@ import { link, useAddress } from '../address'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { ApiKeys } from './api-keys'
+import { AuditLog } from './audit-log'
 import { Members } from './members'
 import { sections, type SectionPath } from './sections'
 import { Subscriptions } from './subscriptions'
@@ -17,6 +18,7 @@ const components: Record<SectionPath, ComponentType<ScreenProps>> = {
   webhooks: Webhooks,
   keys: ApiKeys,
   usage: Usage,
+  audit: AuditLog,
 }
 
 /** SettingsScreen shows the section that the address names, or the first. */
