@@ -40,6 +40,7 @@ type Client struct {
 	Webhooks      *Webhooks
 	APIKeys       *APIKeys
 	Audit         *Audit
+	Boards        *Boards
 	Skills        *Skills
 
 	conn *conn
@@ -159,6 +160,7 @@ func of(c *conn) *Client {
 		Webhooks:      &Webhooks{c},
 		APIKeys:       &APIKeys{c},
 		Audit:         &Audit{c},
+		Boards:        &Boards{c},
 		Skills:        &Skills{c},
 		conn:          c,
 	}

@@ -220,6 +220,27 @@ const (
 	GroupOfUnknown PivotGroupKind = "unknown"
 )
 
+// TileKind is what a tile shows. A newer service may answer others.
+type TileKind string
+
+// The values of TileKind.
+const (
+	TileChart TileKind = "chart"
+	TilePivot TileKind = "pivot"
+	TileMap   TileKind = "map"
+	TileView  TileKind = "view"
+)
+
+// TileSource is where the records of a tile are. A newer service may answer others.
+type TileSource string
+
+// The values of TileSource.
+const (
+	TileOfData TileSource = "data"
+	TileOfBook TileSource = "book"
+	TileOfView TileSource = "view"
+)
+
 // Interval is the width of a bucket of dates. A newer service may answer others.
 type Interval string
 
@@ -426,6 +447,7 @@ const (
 	KindOverlay      ChangeKind = "overlay"    // the workspace's data on a record of its book
 	KindMembership   ChangeKind = "membership" // a record in a Static View
 	KindView         ChangeKind = "view"
+	KindBoard        ChangeKind = "board"
 	KindMember       ChangeKind = "member"
 	KindInvitation   ChangeKind = "invitation"
 	KindSubscription ChangeKind = "subscription"

@@ -42,6 +42,8 @@ var enums = []enum{
 	{"Order", "Order", "the direction of a sort", nil, "AccountSort.order"},
 	{"MeasureOf", "Measure", "how a Measure combines numbers", nil, "AccountPivotRequestMeasure.of"},
 	{"PivotGroupKind", "GroupOf", "which records are in a PivotGroup", nil, "PivotGroup.group"},
+	{"TileKind", "Tile", "what a tile shows", nil, "TileKind"},
+	{"TileSource", "TileOf", "where the records of a tile are", nil, "TileSource"},
 	{"Interval", "Interval", "the width of a bucket of dates", nil, "AccountDateFacet.interval"},
 	{"ViewDataset", "ViewOf", "the dataset of a View", nil, "ViewDataset"},
 	{"ViewType", "View", "how a View selects records", nil, "ViewType"},

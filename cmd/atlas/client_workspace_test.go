@@ -145,6 +145,21 @@ func clientOfViews(t *testing.T, key, user *client.Client) {
 	if dynamic.Revision != 1 || dynamic.RecordCount != nil || dynamic.Definition.Fields["account_type"] == nil || dynamic.WorkspaceID == "" {
 		t.Errorf("%+v", dynamic)
 	}
+	board := must(key.Boards.Upsert(ctx, client.Board{Name: "Ours", Tiles: []client.Tile{{
+		Kind: client.TileView, Title: "All", Dataset: "accounts", Of: client.TileOfView, ViewID: dynamic.ID, Request: []byte(`{}`),
+	}}}))(t)
+	if again := must(key.Boards.Upsert(ctx, must(key.Boards.Get(ctx, board.ID))(t)))(t); again.Revision != 1 || len(again.Tiles) != 1 {
+		t.Errorf("%+v", again)
+	}
+	listed := 0
+	for b, err := range key.Boards.List(ctx) {
+		if listed++; err != nil || b.ID != board.ID {
+			t.Errorf("%+v, %v", b, err)
+		}
+	}
+	if err := key.Boards.Delete(ctx, board.ID); err != nil || listed != 1 {
+		t.Errorf("%d boards, %v", listed, err)
+	}
 	rows := must(key.Views.Accounts(dynamic.ID).Search(ctx, client.Search{Limit: 3}))(t)
 	if counts := must(key.Views.Accounts(dynamic.ID).Facets(ctx, client.FacetRequest{}))(t); counts.Count < int64(len(rows.Records)) {
 		t.Errorf("%+v", counts)

@@ -30,7 +30,9 @@ func (c *call) body() (input.Value, error) {
 	v, issues := input.Decode(data)
 	c.asksDryRun = v.Get("dry_run").Bool
 	v = withoutNulls(c.withoutMisplaced(v), c.route.body)
-	v, _ = query.ResolveDates(v, c.began)
+	if !c.route.asSent {
+		v, _ = query.ResolveDates(v, c.began)
+	}
 	return v, input.Issues(issues).Err()
 }
 

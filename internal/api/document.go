@@ -78,6 +78,7 @@ func documentTags() []openapi.Tag {
 		{Name: tagWorkspace, Description: "The workspace itself."},
 		{Name: tagBook, Description: "What a workspace keeps on global records: status, notes, tags, tiers."},
 		{Name: tagViews, Description: "Named, shared choices of records: Dynamic ones by a definition, Static ones by what was put into them."},
+		{Name: tagBoards, Description: "Pages of charts, pivots, maps and Views that a workspace shares."},
 		{Name: tagFavorites, Description: "A user's own pointers to Views, in an order of their own."},
 		{Name: tagAlerts, Description: "Which records began to match a user's Dynamic Views."},
 		{Name: tagPeople, Description: "Who belongs to a workspace, and who is asked to."},

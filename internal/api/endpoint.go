@@ -24,6 +24,8 @@ type endpoint struct {
 	body *schema.Schema
 	// bodyOptional means that an absent body is valid. It reads as {}.
 	bodyOptional bool
+	// asSent means that the body is stored: its relative dates stay what they are.
+	asSent bool
 	// item is the schema of a valid item of a batch, nil if the body is not a
 	// batch. items is the member of the body that holds the items.
 	item   *schema.Schema
@@ -69,6 +71,12 @@ func takes[T any](body rule.Rule[T], handle func(c *call, in T) (reply, error)) 
 		}
 		return handle(c, in)
 	}}
+}
+
+// stored is an endpoint that stores its body.
+func stored(e endpoint) endpoint {
+	e.asSent = true
+	return e
 }
 
 // takesBatch is the endpoint of a route whose body is { member: [ 1..100 items ] }.

@@ -15,6 +15,7 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace/alerts"
+	"atlas/workspace/boards"
 	"atlas/workspace/book"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
@@ -51,6 +52,7 @@ func (w *world) holds(t *testing.T) {
 		Favorites:   views.NewFavorites(store),
 		Alerts:      &alerts.Alerts{Store: store},
 	}
+	w.server.Boards = boards.New(store, nil)
 	w.server.Records = &records.Records{Searcher: engine, Faceter: engine, Matcher: engine, Freshness: p, Overlays: store, Views: store}
 }
 

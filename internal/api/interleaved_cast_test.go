@@ -73,6 +73,11 @@ var interleaved = map[string]asked{
 	"get_skill":    {path: "/workspace/skills/get", body: `{"locator":"workspace/kept"}`},
 	"create_skill": {path: "/workspace/skills/create", body: `{"scope":"workspace","name":"{new}","description":"d","content":"c"}`, writes: true},
 
+	"list_boards":  {path: "/workspace/boards"},
+	"get_board":    {path: "/workspace/boards/{board}"},
+	"upsert_board": {path: "/workspace/boards/upsert", body: `{"name":"{new}"}`, writes: true},
+	"delete_board": {path: "/workspace/boards/{boardToo}", writes: true},
+
 	"list_views":  {path: "/workspace/views"},
 	"get_view":    {path: "/workspace/views/{view}"},
 	"upsert_view": {path: "/workspace/views/upsert", body: `{"dataset":"account","view_type":"static","name":"{new}"}`, writes: true},
@@ -217,6 +222,7 @@ func (w *world) scene(t *testing.T) *scene {
 		View         struct{ ID string }
 		Webhook      struct{ ID string }
 		Delivery     struct{ ID string }
+		Board        struct{ ID string }
 		APIKey       struct{ ID string } `json:"api_key"`
 	}
 	s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`, &made)
@@ -241,6 +247,10 @@ func (w *world) scene(t *testing.T) *scene {
 	target("unread", searchtest.ID("s", 2))
 	s.make(s.key, "/workspace/signal-queue/dismiss/batch", s.fill(`{"ids":["{dismissed}"]}`), nil)
 	s.make(s.key, "/workspace/skills/create", `{"scope":"workspace","name":"Kept","slug":"kept","description":"d","content":"c"}`, nil)
+	for _, board := range []string{"board", "boardToo"} {
+		s.make(s.key, "/workspace/boards/upsert", `{"name":"`+board+`"}`, &made)
+		target(board, made.Board.ID)
+	}
 	for _, view := range []string{"view", "deleted", "deletedToo", "liked1", "liked2", "favorite1", "favorite2"} {
 		s.make(s.key, "/workspace/views/upsert", viewBody("account", "static", view), &made)
 		target(view, made.View.ID)

@@ -395,7 +395,7 @@ func tableOf(operation string) string {
 	for part, table := range map[string]string{
 		"_member": "members", "create_invitation": "invitations", "revoke_invitation": "invitations", "accept_invitation": "members",
 		"subscription": "signal_subscriptions", "skill": "skills", "favorite": "favorites",
-		"alert": "view_alerts", "see_view": "view_alerts",
+		"alert": "view_alerts", "_board": "boards", "see_view": "view_alerts",
 		"view_record": "view_records", "signals_batch": "dismissed_signals",
 		"upsert_webhook": "webhooks", "delete_webhook": "webhooks", "rotate_webhook": "webhooks", "test_webhook": "jobs",
 		"replay_webhook": "jobs",

@@ -224,6 +224,11 @@ var rows = map[string]row{
 	},
 	"delete_signal_subscription": {method: "DELETE", path: "/workspace/signal-subscriptions/" + unknownID, scope: wsWrite, ok: fine},
 
+	"list_boards":  {method: "GET", path: "/workspace/boards", scope: wsRead, ok: fine},
+	"get_board":    {method: "GET", path: "/workspace/boards/" + unknownID, scope: wsRead, ok: notFound},
+	"upsert_board": {method: "POST", path: "/workspace/boards/upsert", body: `{"name":"%"}`, scope: wsWrite, ok: fine},
+	"delete_board": {method: "DELETE", path: "/workspace/boards/" + unknownID, scope: wsWrite, ok: notFound},
+
 	"list_views": {method: "GET", path: "/workspace/views", scope: wsRead, required: true, ok: fine},
 	"get_view":   {method: "GET", path: "/workspace/views/" + unknownID, scope: wsRead, ok: noView},
 	"upsert_view": {

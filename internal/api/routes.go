@@ -84,7 +84,7 @@ func (s *Server) Routes() []Route {
 		s.workspaceRoutes(), s.auditRoutes(), s.auditLogRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.pivotRoutes(),
 		s.suggestRoutes(),
 		s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.joinRoutes(),
-		s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(), s.alertRoutes(),
+		s.viewRoutes(), s.viewRecordRoutes(), s.boardRoutes(), s.favoriteRoutes(), s.alertRoutes(),
 		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.apiKeyRoutes(), s.keyPolicyRoutes(),
 		s.skillRoutes(),
 	)

@@ -23,6 +23,7 @@ import (
 	"atlas/search/highlight"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/boards"
 	"atlas/workspace/people"
 )
 
@@ -109,6 +110,7 @@ type Server struct {
 	People     People
 	Book       Book
 	Views      Views
+	Boards     *boards.Boards
 	Records    RecordSearcher
 	Queue      Queue
 	// Probes are the backends that readiness asks, by name.

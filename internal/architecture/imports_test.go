@@ -61,6 +61,9 @@ var allowed = map[string][]string{
 	},
 	"workspace":        {"internal/fault", "internal/input", "internal/rule", "internal/schema"},
 	"workspace/people": {"workspace", "workspace/jobs", "internal/fault"},
+	"workspace/boards": {
+		"workspace", "workspace/views", "search/query", "internal/fault", "internal/input", "internal/rule", "internal/schema",
+	},
 	"workspace/book": {
 		"workspace",
 		"search/query",
@@ -86,7 +89,7 @@ var allowed = map[string][]string{
 	"workspace/webhooks": {"workspace", "workspace/jobs", "workspace/views", "internal/fault", "internal/seal"},
 	"workspace/postgres": {
 		"internal/timer", "workspace/alerts", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/auditlog",
-		"workspace/people", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions",
+		"workspace/people", "workspace/boards", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions",
 		"workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault", "indexer/erasure",
 	},
 	"workspace/projection": {
@@ -164,7 +167,8 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/input", "internal/mcp", "internal/oidc", "internal/ratelimit", "internal/release",
 		"internal/rule", "internal/schema", "internal/shares", "internal/session", "internal/telemetry", "internal/tiles", "search",
 		"search/changes", "search/highlight", "search/match", "search/query", "search/reading", "workspace",
-		"workspace/audit", "workspace/auditlog", "workspace/people", "workspace/book", "workspace/views", "workspace/skills",
+		"workspace/audit", "workspace/auditlog", "workspace/people", "workspace/boards", "workspace/book", "workspace/views",
+		"workspace/skills",
 		"workspace/alerts", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records",
 	},
 }

@@ -23,6 +23,7 @@ const (
 	Overlay      Kind = "overlay"    // the workspace's data on a record of its book
 	Membership   Kind = "membership" // a record in a Static View
 	View         Kind = "view"
+	Board        Kind = "board"
 	Member       Kind = "member"
 	Invitation   Kind = "invitation"
 	Subscription Kind = "subscription"
@@ -33,7 +34,7 @@ const (
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{Overlay, Membership, View, Member, Invitation, Subscription, Webhook, Skill, Setting}
+	return []Kind{Overlay, Membership, View, Board, Member, Invitation, Subscription, Webhook, Skill, Setting}
 }
 
 // Op is what became of it.

@@ -367,7 +367,7 @@ func TestTriggersOfChangesAreNotLed(t *testing.T) {
 		t.Errorf("told %+v", got)
 	}
 	for _, of := range []string{
-		"overlays", "view_records", "views", "members", "invitations", "signal_subscriptions", "webhooks", "skills",
+		"overlays", "view_records", "views", "boards", "members", "invitations", "signal_subscriptions", "webhooks", "skills",
 		"users", "workspaces",
 	} {
 		var denied *pgconn.PgError

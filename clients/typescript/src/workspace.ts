@@ -257,6 +257,28 @@ export class Audit {
   }
 }
 
+/** Pages of charts, pivots, maps and Views that the workspace shares. */
+export class Boards extends Resource<Schemas["Board"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/boards", "board", "boards");
+  }
+
+  /** One of them. Throws APIError `not_found`. */
+  async get(id: string, { signal }: Options = {}): Promise<Schemas["Board"]> {
+    return (await this.connection.data<Schemas["BoardData"]>("GET", this.path + segment(id), { signal })).board;
+  }
+
+  /** Creates a board, or with an `id` changes one. */
+  upsert(board: Schemas["BoardUpsert"], options: Options = {}): Promise<Schemas["Board"]> {
+    return this.put("/upsert", board, options);
+  }
+
+  /** Deletes a board for everybody. Throws APIError `not_found`. */
+  async delete(id: string, options: Options = {}): Promise<void> {
+    await this.drop(id, options);
+  }
+}
+
 /** The addresses that are told of events, for owners, admins and API keys. */
 export class Webhooks extends Resource<Schemas["Webhook"]> {
   constructor(c: Connection) {

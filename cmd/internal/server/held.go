@@ -13,6 +13,7 @@ import (
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/workspace/alerts"
+	"atlas/workspace/boards"
 	"atlas/workspace/book"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
@@ -94,6 +95,7 @@ func wireHeld(
 		Favorites:   views.NewFavorites(store),
 		Alerts:      &alerts.Alerts{Store: store, Now: now},
 	}
+	s.Boards = boards.New(store, now)
 	s.Records = &records.Records{Searcher: engine, Faceter: engine, Matcher: engine, Freshness: projector, Overlays: store, Views: store}
 	unhurried = &records.Records{Searcher: global, Faceter: global, Matcher: global, Freshness: projector, Overlays: store, Views: store}
 	return inBackground(projector.Sweep, log), projector.Close, unhurried

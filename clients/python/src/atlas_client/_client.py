@@ -20,6 +20,7 @@ from ._workspace import (
     Alerts,
     APIKeys,
     Audit,
+    Boards,
     Favorites,
     Invitations,
     Members,
@@ -377,6 +378,7 @@ class Atlas:
         self.webhooks = Webhooks(c)
         self.api_keys = APIKeys(c)
         self.audit = Audit(c)
+        self.boards = Boards(c)
         self.skills = Skills(c)
 
     def within(self, workspace: str) -> Atlas:

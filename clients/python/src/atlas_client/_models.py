@@ -1281,6 +1281,24 @@ class SignalWithRelated(BaseModel):
     project: Project | None = Field(None, description="There when `include` names it.")
 
 
+class Tile(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    kind: str
+    title: str
+    dataset: str
+    of: str = Field(
+        ...,
+        description="Where the records are. `view` needs `view_id`, and a tile of the kind `view` is of one.",
+    )
+    view_id: str | None = Field(None, description="The View, of the same dataset.")
+    request: dict[str, Any] = Field(
+        ...,
+        description="The body of the request of the tile, without `dry_run`: of a `chart` one for facets with one facet, of a `map` one with one facet `geo`, of a `pivot` one for a pivot, of a `view` one for facets without any.",
+    )
+
+
 class ViewDefinitionFields(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -1426,6 +1444,21 @@ class AccountWithRelated(BaseModel):
     projects: list[Project] | None = Field(None, description="There when `include` names it.")
     signals: list[Signal] | None = Field(None, description="There when `include` names it.")
     contacts: list[Contact] | None = Field(None, description="There when `include` names it.")
+
+
+class Board(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    workspace_id: str
+    name: str
+    tiles: list[Tile] = Field(..., description="In their order on the page.")
+    revision: int
+    created_by: str | None = Field(..., description="Null for an API key and for a deleted user.")
+    updated_by: str | None
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
 
 
 class ContactWithRelated(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing_extensions import NotRequired, TypedDict
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 
 class AcceptInvitationRequest(TypedDict, closed=True):
@@ -834,6 +834,12 @@ TextFilterValueMany: TypeAlias = list[TextFilterValueManyItem]
 
 
 TextFilterValueOne: TypeAlias = str
+
+
+TileKind: TypeAlias = Literal["chart", "pivot", "map", "view"]
+
+
+TileSource: TypeAlias = Literal["data", "book", "view"]
 
 
 class UpdateMemberRequest(TypedDict, closed=True):
@@ -1914,6 +1920,15 @@ class TextFilterByValue(TypedDict, closed=True):
     exact_match: NotRequired[bool]
 
 
+class Tile(TypedDict, closed=True):
+    kind: TileKind
+    title: str
+    dataset: Literal["accounts", "contacts", "projects", "signals"]
+    of: TileSource
+    view_id: NotRequired[str]
+    request: dict[str, Any]
+
+
 class UpsertWorkspaceProjectsBatchRequest(TypedDict, closed=True):
     inputs: list[WorkspaceProjectUpsert]
 
@@ -2205,6 +2220,18 @@ class AccountViewDefinition(TypedDict, closed=True):
 
 
 Area: TypeAlias = AreaByNear | AreaByWithin | AreaByPolygon
+
+
+class BoardUpsert(TypedDict, closed=True):
+    id: NotRequired[str]
+    name: NotRequired[str]
+    tiles: NotRequired[list[Tile]]
+    revision: NotRequired[int]
+    workspace_id: NotRequired[str | None]
+    created_by: NotRequired[str | None]
+    updated_by: NotRequired[str | None]
+    created_at: NotRequired[str | None]
+    updated_at: NotRequired[str | None]
 
 
 CodeFilter: TypeAlias = CodeFilterByValue | KnownFilter

@@ -275,6 +275,34 @@ def _span(since: datetime | None, until: datetime | None) -> dict[str, Any]:
     }
 
 
+class Boards(Resource[m.Board]):
+    """Pages of charts, pivots, maps and Views that the workspace shares."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/boards", "board", "boards", m.Board)
+
+    def get(self, id: str) -> m.Board:
+        """Raises APIError ``not_found``."""
+        answer = self._connection.data("GET", self._path + segment(id))
+        return m.Board.model_validate(answer["board"])
+
+    def upsert(
+        self,
+        name: str | None = None,
+        tiles: Sequence[Any] | None = None,
+        *,
+        id: str | None = None,
+        revision: int | None = None,
+    ) -> m.Board:
+        """Creates a board, or with an id changes one. With a revision, APIError ``revision_conflict``
+        if it has another."""
+        return self._put("/upsert", without_none(id=id, name=name, tiles=tiles, revision=revision))
+
+    def delete(self, id: str) -> None:
+        """Deletes a board for everybody. Raises APIError ``not_found``."""
+        self._delete(id)
+
+
 class Webhooks(Resource[m.Webhook]):
     """The addresses that are told of events, for owners, admins and API keys."""
 
