@@ -124,6 +124,45 @@ export function facetsQuery(workspace: string, dataset: Dataset, body: Body, fac
   })
 }
 
+/** PivotBy is the rows or the columns of a pivot. */
+export type PivotBy = { field: string; limit: number } | { field: string; interval: 'year' | 'quarter' | 'month' }
+
+/** What a pivot says of a number in each cell. */
+export interface PivotMeasure {
+  field: string
+  of: 'sum' | 'average' | 'min' | 'max' | 'median'
+}
+
+/** pivotQuery counts by one field or two, which is free. */
+export function pivotQuery(
+  workspace: string,
+  dataset: Dataset,
+  body: Body,
+  rows: PivotBy,
+  columns: PivotBy | undefined,
+  measure: PivotMeasure | undefined,
+) {
+  const { source, ...conditions } = countable(body)
+  return queryOptions({
+    queryKey: ['pivot', workspace, dataset, body, rows, columns, measure],
+    staleTime: 60_000,
+    refetchInterval: again,
+    queryFn: async ({ signal }) => {
+      const request = api.POST(`${routeOf(dataset, source)}/pivot` as '/data/projects/pivot', {
+        params: { query: { workspace_id: workspace } },
+        body: {
+          ...conditions,
+          rows,
+          ...(columns ? { columns } : {}),
+          ...(measure ? { measure } : {}),
+        } as Schemas['ProjectPivotRequest'],
+        signal,
+      })
+      return (await answer(request)).data
+    },
+  })
+}
+
 /** Counts is what a request for facets found. */
 export type Counts = Schemas['FacetCounts'] & {
   /** A similar query that finds records, if nothing matches. */

@@ -1,5 +1,5 @@
 import './looks.css'
-import { ChartColumn, Map as MapIcon, Table2, type LucideIcon } from 'lucide-react'
+import { ChartColumn, Grid3x3, Map as MapIcon, Table2, type LucideIcon } from 'lucide-react'
 import { link } from '../address'
 import { useSearch } from './context'
 import { format, type Look } from './state'
@@ -8,9 +8,10 @@ const looks: { look?: Look; label: string; icon: LucideIcon }[] = [
   { label: 'Table', icon: Table2 },
   { look: 'map', label: 'Map', icon: MapIcon },
   { look: 'chart', label: 'Chart', icon: ChartColumn },
+  { look: 'pivot', label: 'Pivot', icon: Grid3x3 },
 ]
 
-/** Looks leads to the same search as a table, a map and a chart. */
+/** Looks leads to the same search as a table, a map, a chart and a pivot. */
 export function Looks() {
   const { look: current, ...search } = useSearch().state
   return (

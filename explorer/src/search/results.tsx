@@ -15,6 +15,7 @@ import { useFormer, useRows } from './use-rows'
 // Loaded when they are looked at first.
 const MapLook = lazy(() => import('../map/map-look'))
 const ChartLook = lazy(() => import('../charts/chart-look'))
+const PivotLook = lazy(() => import('../pivot/pivot-look'))
 
 interface Props {
   counts: Counts | undefined
@@ -47,7 +48,13 @@ export function Results({ counts, counting, error, retry }: Props) {
   if (state.look && (counts ? counts.count > 0 : !error)) {
     return (
       <Suspense fallback={<div className="look" role="status" aria-label="Loading" />}>
-        {state.look === 'chart' ? <ChartLook counts={counts} /> : <MapLook rows={rows} />}
+        {state.look === 'chart' ? (
+          <ChartLook counts={counts} />
+        ) : state.look === 'pivot' ? (
+          <PivotLook counts={counts} />
+        ) : (
+          <MapLook rows={rows} />
+        )}
         {pointed && (
           <footer className="foot">
             <span>

@@ -26,6 +26,7 @@ describe('the address', () => {
     '/projects?stage=filed&location=51.0447,-114.0719,2.5km&look=map&at=51.04,-114.07,11',
     '/projects?location=50.84..51.21,-114.3..-113.9&unknown=filed_at',
     '/projects?look=chart&by=filed_at:month&of=sum:cost',
+    '/projects?look=pivot&by=stage&across=filed_at:year&of=median:cost',
     '/projects?cost=7&known=filed_at',
     '/projects?stage=filed&stage=permitted&unknown=stage&cost=7',
     '/projects?stage=filed&sort=cost:desc&cols=name,cost:140,stage',

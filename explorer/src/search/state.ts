@@ -19,7 +19,7 @@ import {
 export { isMixed, type Condition, type KindOf } from './conditions'
 
 /** looks are the ways to look at a search; a table if none is named. */
-export const looks = ['map', 'chart'] as const
+export const looks = ['map', 'chart', 'pivot'] as const
 export type Look = (typeof looks)[number]
 
 /** SearchState is the search that the address describes. */
@@ -33,8 +33,10 @@ export interface SearchState extends Scope {
   look?: Look
   /** What the map shows: latitude,longitude,zoom. */
   at?: string
-  /** What the chart counts by: a field, of dates with an interval: permitted_at:month. */
+  /** What the chart or the rows of the pivot count by: a field, of dates with an interval: permitted_at:month. */
   by?: string
+  /** The columns of the pivot, as `by`. */
+  across?: string
   /** What the chart measures, if it does not count: sum:cost. */
   of?: string
   sort?: { field: string; order: 'asc' | 'desc' }
@@ -54,7 +56,7 @@ const maxMixed = 3
 const names = { query: 'q', sort: 'sort', look: 'look', columns: 'cols', edits: 'view' }
 const lists = ['any', 'none'] as const
 /** Names of what a look adds. */
-const ofLook = ['at', 'by', 'of'] as const
+const ofLook = ['at', 'by', 'across', 'of'] as const
 
 /** The limits of the groups of a request, those of any and none together. */
 const most = { groups: 10, conditions: 50 }
@@ -139,7 +141,7 @@ export function withCondition(state: SearchState, key: string, condition: Condit
 }
 
 /** cleared is the search for everything in the same place, looked at in the same way. */
-export function cleared({ dataset, source, look, by, of, edits }: SearchState): SearchState {
+export function cleared({ dataset, source, look, by, across, of, edits }: SearchState): SearchState {
   return {
     dataset,
     ...(source ? { source } : {}),
@@ -147,6 +149,7 @@ export function cleared({ dataset, source, look, by, of, edits }: SearchState): 
     conditions: {},
     ...(look ? { look } : {}),
     ...(by ? { by } : {}),
+    ...(across ? { across } : {}),
     ...(of ? { of } : {}),
     ...(edits ? { edits } : {}),
   }
