@@ -89,7 +89,8 @@ var allowed = map[string][]string{
 	"workspace/webhooks": {"workspace", "workspace/jobs", "workspace/views", "internal/fault", "internal/seal"},
 	"workspace/postgres": {
 		"internal/timer", "workspace/alerts", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/auditlog",
-		"workspace/people", "workspace/boards", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions",
+		"workspace/people", "workspace/boards",
+		"workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions",
 		"workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault", "indexer/erasure",
 	},
 	"workspace/projection": {
