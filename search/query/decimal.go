@@ -116,3 +116,34 @@ func ParseInteger(literal string) (n int64, whole, within bool) {
 	n, whole = readDecimal(literal).integer()
 	return n, whole, whole && -1<<53 <= n && n <= 1<<53
 }
+
+// Bounds of PlainNumber, in characters and in powers of ten.
+const mostNumberText, mostPower = 40, 300
+
+// PlainNumber writes a JSON number without an exponent and without zeros at its end, so that
+// equal numbers have one text. It refuses numbers that this would make long.
+func PlainNumber(literal string) (plain string, ok bool) {
+	d := readDecimal(literal)
+	if len(literal) > mostNumberText || d.point > mostPower || d.point < -mostPower {
+		return "", false
+	}
+	if d.digits == "" {
+		return "0", true
+	}
+	whole, fraction := "0", d.digits
+	switch {
+	case d.point <= 0:
+		fraction = strings.Repeat("0", -d.point) + fraction
+	case d.point >= len(d.digits):
+		whole, fraction = d.digits+strings.Repeat("0", d.point-len(d.digits)), ""
+	default:
+		whole, fraction = d.digits[:d.point], d.digits[d.point:]
+	}
+	if d.negative {
+		whole = "-" + whole
+	}
+	if fraction == "" {
+		return whole, true
+	}
+	return whole + "." + fraction, true
+}

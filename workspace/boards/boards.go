@@ -28,7 +28,7 @@ const (
 	MaxTiles = 12
 	// MaxName is the length of the name of a board and of the title of a tile, in characters.
 	MaxName = 100
-	// MaxRequest is the length of the request of a tile, in bytes without spaces.
+	// MaxRequest is the length of the request of a tile, in bytes without spaces and exponents.
 	MaxRequest = 20_000
 )
 
@@ -76,8 +76,8 @@ type Tile struct {
 	Of      Source        `json:"of"`
 	// View is that of a tile of OfView. It may be deleted meanwhile.
 	View *views.ID `json:"view_id,omitempty"`
-	// Request is the body of the request, as it was sent without spaces. Relative dates stay
-	// relative: a board shows what they mean when it is looked at.
+	// Request is the body of the request, without spaces and with plain numbers, so that it reads
+	// as it was stored. Relative dates stay relative: a board shows what they mean when it is looked at.
 	Request json.RawMessage `json:"request"`
 }
 

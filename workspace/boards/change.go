@@ -139,7 +139,10 @@ func readTile(issues *input.Issues, v input.Value, path []string) (Tile, bool) {
 	// What a relative date is today stands for what it is when the board is looked at.
 	resolved, _ := query.ResolveDates(request, time.Now())
 	readRequest(issues, t, resolved, at)
-	t.Request = appendJSON(nil, request)
+	var plain bool
+	if t.Request, plain = appendJSON(nil, request); !plain {
+		issues.Add(fault.Custom, at, "must have numbers of at most 40 characters, from 1e-300 to 1e300")
+	}
 	if len(t.Request) > MaxRequest {
 		issues.Add(fault.TooBig, at, "must have at most %d bytes", MaxRequest)
 	}
@@ -175,8 +178,9 @@ func readRequest(issues *input.Issues, t Tile, v input.Value, path []string) {
 	}
 }
 
-// appendJSON writes a value as it was sent, without spaces.
-func appendJSON(b []byte, v input.Value) []byte {
+// appendJSON writes a value without spaces, and numbers as the store gives them back: one with
+// an exponent is longer there than it was sent. It is false if a number cannot be written so.
+func appendJSON(b []byte, v input.Value) (_ []byte, plain bool) {
 	text := func(s string) []byte {
 		var out bytes.Buffer
 		e := json.NewEncoder(&out)
@@ -184,22 +188,26 @@ func appendJSON(b []byte, v input.Value) []byte {
 		_ = e.Encode(s)
 		return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 	}
+	plain = true
 	switch v.Kind {
 	case input.Bool:
-		return strconv.AppendBool(b, v.Bool)
+		return strconv.AppendBool(b, v.Bool), true
 	case input.Number:
-		return append(b, v.Text...)
+		n, is := query.PlainNumber(v.Text)
+		return append(b, n...), is
 	case input.String:
-		return append(b, text(v.Text)...)
+		return append(b, text(v.Text)...), true
 	case input.Array:
 		b = append(b, '[')
 		for i, item := range v.Items {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendJSON(b, item)
+			var is bool
+			b, is = appendJSON(b, item)
+			plain = plain && is
 		}
-		return append(b, ']')
+		return append(b, ']'), plain
 	case input.Object:
 		b = append(b, '{')
 		for i, m := range v.Members {
@@ -207,11 +215,13 @@ func appendJSON(b []byte, v input.Value) []byte {
 				b = append(b, ',')
 			}
 			b = append(append(b, text(m.Name)...), ':')
-			b = appendJSON(b, m.Value)
+			var is bool
+			b, is = appendJSON(b, m.Value)
+			plain = plain && is
 		}
-		return append(b, '}')
+		return append(b, '}'), plain
 	}
-	return append(b, "null"...)
+	return append(b, "null"...), true
 }
 
 // ReadTiles reads stored tiles.

@@ -72,7 +72,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// A request is stored as it was sent, without spaces.
+// A request is stored as it was sent, without spaces and with one text for each number.
 func TestRequestsStayWhatTheyWere(t *testing.T) {
 	t.Parallel()
 	c, problems := parse(t, `{"name":"B","tiles":[{"kind":"chart","title":"T","dataset":"projects","of":"data",
@@ -80,8 +80,35 @@ func TestRequestsStayWhatTheyWere(t *testing.T) {
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	want := `{"query":"<b> & \"Łódź\" \n","filters":{"cost":{"value":[1.50,null]}},"facets":[{"field":"cost","buckets":1e1}]}`
+	want := `{"query":"<b> & \"Łódź\" \n","filters":{"cost":{"value":[1.5,null]}},"facets":[{"field":"cost","buckets":10}]}`
 	if diff := cmp.Diff(want, string((*c.Tiles)[0].Request)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A store writes a number without its exponent: a long one is refused, and counts for the length
+// of a request otherwise.
+func TestNumbersOfRequestsAreShort(t *testing.T) {
+	t.Parallel()
+	tile := func(latitude string) string {
+		return `{"name":"B","tiles":[{"kind":"chart","title":"T","dataset":"projects","of":"data","request":{"facets":[{"field":"stage"}],
+			"filters":{"location":{"value":{"near":{"latitude":` + latitude + `,"longitude":-1e2,"radius_m":1e3}}}}}}]}`
+	}
+	for latitude, want := range map[string]string{
+		"51.05": "", "5105e-2": "", "1e-300": "", "1e-20000": "custom tiles.0.request", "1e-16000": "custom tiles.0.request",
+		"1e-99999999999999999999": "custom tiles.0.request", "51.0" + strings.Repeat("0", 40): "custom tiles.0.request", "0e99999": "",
+	} {
+		c, got := parse(t, tile(latitude))
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s: got %v, want %q", latitude, got, want)
+		}
+		if want == "" && len((*c.Tiles)[0].Request) > 500 {
+			t.Errorf("%s: %d bytes", latitude, len((*c.Tiles)[0].Request))
+		}
+	}
+	a, _ := parse(t, tile("5105e-2"))
+	b, _ := parse(t, strings.NewReplacer("-1e2", "-100", "1e3", "1000.0").Replace(tile("51.050")))
+	if !(*a.Tiles)[0].Equal((*b.Tiles)[0]) {
+		t.Errorf("%s is not %s", (*a.Tiles)[0].Request, (*b.Tiles)[0].Request)
 	}
 }

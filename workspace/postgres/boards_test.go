@@ -83,6 +83,15 @@ func TestBoardsAreKept(t *testing.T) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
+	// What is sent again is the same, however its numbers are written: jsonb writes them anew.
+	numbers := `"name":"Numbers","tiles":[{"kind":"chart","title":"T","dataset":"projects","of":"data","request":{
+		"facets":[{"field":"stage"}],"filters":{"cost":{"value":[1e6,2.50e6]},"sqft":{"value":[1e-20,5.10]}}}}]`
+	first, err := w.board(t, in, author, `{`+numbers+`}`)
+	fatal(t, err)
+	again, err := w.board(t, in, author, fmt.Sprintf(`{"id":%q,`, first.ID)+numbers+`}`)
+	if err != nil || again.Revision != 1 {
+		t.Errorf("sent again: %+v, %v", again, err)
+	}
 	// Another workspace gets nothing, and takes no View of this one.
 	theirs := w.create(t, in, "account", "static", "Another")
 	if _, err := w.board(t, other, workspace.UserID{}, `{"name":"X","tiles":[`+tile(theirs.ID.String())+`]}`); fault.CodeOf(
