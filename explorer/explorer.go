@@ -113,6 +113,9 @@ func read(folder fs.FS, otherwise []byte, tiles string) (*Site, error) {
 		if f.Plain == nil && f.Gzip != nil {
 			f.Unpacked, f.Tag = asset.Unpack(f.Gzip), asset.Tag(f.Gzip)
 		}
+		if isWorker(name) { // a browser keeps the policy of the file that it has
+			f.Tag += asset.Tag([]byte(s.policy))
+		}
 		s.files[name] = f
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -153,7 +156,8 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request) bool {
 		h.Set("Referrer-Policy", "same-origin")
 	}
 	cache := asset.Asked
-	if strings.HasPrefix(name, "assets/") {
+	// A worker carries the policy, which a setting changes: a browser asks whether it still has it.
+	if strings.HasPrefix(name, "assets/") && !isWorker(name) {
 		cache = asset.Immutable
 	}
 	f.Serve(w, r, cache)

@@ -134,11 +134,12 @@ func TestPages(t *testing.T) {
 // The origin of map tiles is in the policy of the page and of its workers, in connect-src alone.
 func TestPolicyWithTiles(t *testing.T) {
 	t.Parallel()
-	s, err := read(fstest.MapFS{
+	files := fstest.MapFS{
 		"index.html":                      {Data: []byte("<title>page</title>")},
 		"assets/maplibre-gl-worker-1a.js": {Data: []byte("worker")},
 		"assets/app-1a2b.js":              {Data: []byte("app")},
-	}, missing, "https://tiles.example:8443")
+	}
+	s, err := read(files, missing, "https://tiles.example:8443")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +151,24 @@ func TestPolicyWithTiles(t *testing.T) {
 	}
 	if want == policy {
 		t.Error("the policy has no connect-src")
+	}
+	// A browser that has the worker with another policy gets it anew.
+	const worker = "/assets/maplibre-gl-worker-1a.js"
+	has := get(t, s, http.MethodGet, worker).Header()
+	if has.Get("Cache-Control") != asset.Asked {
+		t.Errorf("a worker is kept: %q", has.Get("Cache-Control"))
+	}
+	if got := get(t, s, http.MethodGet, "/assets/app-1a2b.js").Header().Get("Cache-Control"); got != asset.Immutable {
+		t.Errorf("a script is asked for again: %q", got)
+	}
+	other, err := read(files, missing, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s, want := range map[*Site]int{s: http.StatusNotModified, other: http.StatusOK} {
+		if got := get(t, s, http.MethodGet, worker, "If-None-Match", has.Get("ETag")); got.Code != want {
+			t.Errorf("got %d, want %d", got.Code, want)
+		}
 	}
 }
 
