@@ -13,6 +13,9 @@ export type Interval = (typeof intervals)[number]
 /** Axis is the rows or the columns of a pivot. */
 export type Axis = RailField & { interval?: Interval }
 
+/** hasSeveral reports whether a record can have several values of a field, and is in several groups then. */
+export const hasSeveral = ({ key }: RailField) => ['account_type', 'tags', 'account_ids'].includes(key)
+
 /** How many values are listed in rows and in columns: a pivot has at most 1,000 cells. */
 const most = { rows: 20, columns: 10 }
 
@@ -99,6 +102,8 @@ export function searchOf(state: SearchState, groups: [Axis, Group][], count: num
     const condition = conditionOf(group)
     // One field has one condition, so that two of its groups cannot be said.
     if (!condition || said.has(axis.key) || within(state.conditions[axis.key])) return undefined
+    // Nor both what the search wants of a list and the value of the group, which a record may have beside it.
+    if (hasSeveral(axis) && group.group === 'value' && state.conditions[axis.key]?.kind === 'values') return undefined
     said.add(axis.key)
     next = withCondition(next, axis.key, condition)
   }
