@@ -209,7 +209,7 @@ func TestViewMatches(t *testing.T) {
 		return created.ID
 	}
 	towers := view(`{"dataset":"project","view_type":"dynamic","name":"Towers","definition":{"version":1,"q":"x","fields":{}}}`)
-	bridges := view(`{"dataset":"project","view_type":"dynamic","name":"Bridges","definition":{"version":1,"q":"y","fields":{}}}`)
+	bridges := view(`{"dataset":"account","view_type":"dynamic","name":"Bridges","definition":{"version":1,"q":"y","fields":{}}}`)
 	still := view(`{"dataset":"project","view_type":"static","name":"Still","definition":{"version":1}}`)
 	hooks := &webhooks.Webhooks{Store: store, Guard: anywhere{}, Sealer: sealer, Now: w.now}
 	upsert := func(c webhooks.Change) (webhooks.Webhook, error) {
@@ -275,6 +275,23 @@ func TestViewMatches(t *testing.T) {
 	if tell(towers, false) {
 		t.Error("a View is watched that nobody names anymore")
 	}
+	// Views that it names may be changed to what cannot be watched, and deleted: it is as before
+	// for the others, and can be saved as it is read. New ones are checked.
+	_, err = upsert(webhooks.Change{ID: hook.ID, Events: matched, Views: []views.ID{towers, bridges}})
+	fatal(t, err)
+	view(fmt.Sprintf(`{"id":%q,"definition":{"version":1,"q":"","fields":{"icp_tier":["tier_1"]}}}`, bridges))
+	fatal(t, made.Delete(t.Context(), w.in, towers))
+	for _, named := range [][]views.ID{nil, {towers, bridges}, {bridges}} {
+		if _, err = upsert(webhooks.Change{ID: hook.ID, Events: matched, Views: named}); err != nil {
+			t.Errorf("as it was read: %v", err)
+		}
+	}
+	for id, want := range map[views.ID]fault.Code{still: fault.BadRequest, towers: fault.ViewNotFound} {
+		if _, err := upsert(webhooks.Change{ID: hook.ID, Events: matched, Views: []views.ID{bridges, id}}); fault.CodeOf(err) != want {
+			t.Errorf("another View: %v, want %s", err, want)
+		}
+	}
+	towers = view(`{"dataset":"project","view_type":"dynamic","name":"Others","definition":{"version":1,"q":"x","fields":{}}}`)
 	// Another workspace has neither the webhook nor the View.
 	other := w.workspace(t, "Other")
 	for name, c := range map[string]webhooks.Change{

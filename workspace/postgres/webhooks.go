@@ -51,7 +51,7 @@ func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.W
 		if err := lockAndCheckLimit(ctx, tx, in, limit); err != nil {
 			return err
 		}
-		if err := watchNamed(ctx, tx, in, w, w.CreatedAt); err != nil {
+		if err := watchNamed(ctx, tx, in, w, nil, w.CreatedAt); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `
@@ -69,41 +69,33 @@ const arrivedSoFar = `(SELECT arrived FROM data_feed WHERE generation <> '')`
 // UpdateWebhook implements webhooks.Store.
 func (s *Store) UpdateWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook) (changed webhooks.Webhook, err error) {
 	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
-		var named []uuid.UUID
-		err := tx.QueryRow(ctx, `SELECT view_ids FROM webhooks WHERE workspace_id = $1 AND id = $2 FOR UPDATE`, arg(in), arg(w.ID)).Scan(&named)
+		rows, err := tx.Query(ctx, `SELECT `+webhookColumns+` FROM webhooks WHERE workspace_id = $1 AND id = $2 FOR UPDATE`, arg(in), arg(w.ID))
 		if err != nil {
 			return err
 		}
-		if w.Views != nil {
-			named = viewArgs(w.Views)
-		} else if w.Views, err = namedThere(ctx, tx, in, named); err != nil {
+		before, err := pgx.CollectExactlyOneRow(rows, collectWebhook)
+		if before, err = orNotFound(before, err, unknownWebhook); err != nil {
 			return err
 		}
-		if err := watchNamed(ctx, tx, in, w, time.Now()); err != nil {
+		if w.Views == nil {
+			w.Views = before.Views
+		}
+		if err := watchNamed(ctx, tx, in, w, before.Views, time.Now()); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, `
+		rows, err = tx.Query(ctx, `
 			UPDATE webhooks SET url = $3, events = $4, view_ids = $5, enabled = true,
 				failing_since = CASE WHEN enabled AND url = $3 THEN failing_since END,
 				failures = CASE WHEN enabled AND url = $3 THEN failures ELSE 0 END,
 				signals_after = coalesce(CASE WHEN enabled AND 'signal.arrived' = ANY (events) THEN signals_after END, `+arrivedSoFar+`)
-			WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, arg(in), arg(w.ID), w.URL, w.Events, named)
+			WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, arg(in), arg(w.ID), w.URL, w.Events, viewArgs(w.Views))
 		if err != nil {
 			return err
 		}
 		changed, err = pgx.CollectExactlyOneRow(rows, collectWebhook)
 		return err
 	})
-	return orNotFound(changed, err, unknownWebhook)
-}
-
-// namedThere are those Views of a list that are not deleted.
-func namedThere(ctx context.Context, tx pgx.Tx, in workspace.ID, named []uuid.UUID) ([]views.ID, error) {
-	rows, err := tx.Query(ctx, `SELECT id FROM views WHERE workspace_id = $1 AND id = ANY ($2)`, arg(in), named)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, collectViewID)
+	return changed, err
 }
 
 func viewArgs(all []views.ID) []uuid.UUID {
@@ -115,28 +107,34 @@ func viewArgs(all []views.ID) []uuid.UUID {
 }
 
 // watchNamed has the Views watched that a webhook names, in one order, so that two webhooks
-// do not wait for each other.
-func watchNamed(ctx context.Context, tx pgx.Tx, in workspace.ID, w webhooks.Webhook, at time.Time) error {
+// do not wait for each other. Those that it had before may be deleted meanwhile or have another
+// definition that is not compared: so a webhook as read can be written.
+func watchNamed(ctx context.Context, tx pgx.Tx, in workspace.ID, w webhooks.Webhook, before []views.ID, at time.Time) error {
 	if !slices.Contains(w.Events, webhooks.ViewMatched) {
 		return nil
 	}
 	ordered := slices.SortedFunc(slices.Values(w.Views), func(a, b views.ID) int { return bytes.Compare(a[:], b[:]) })
 	for _, id := range ordered {
-		if err := lockView(ctx, tx, in, id, "FOR SHARE"); err != nil {
+		had := slices.Contains(before, id)
+		if err := lockView(ctx, tx, in, id, "FOR SHARE"); had && fault.CodeOf(err) == fault.ViewNotFound {
+			continue
+		} else if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, viewQuery(`AND v.id = $3`), arg(in), uuid.Nil, arg(id))
-		if err != nil {
-			return err
+		if !had {
+			rows, err := tx.Query(ctx, viewQuery(`AND v.id = $3`), arg(in), uuid.Nil, arg(id))
+			if err != nil {
+				return err
+			}
+			v, err := pgx.CollectExactlyOneRow(rows, collectView(in))
+			if err == nil {
+				err = alerts.CanWatch(v)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		v, err := pgx.CollectExactlyOneRow(rows, collectView(in))
-		if err == nil {
-			err = alerts.CanWatch(v)
-		}
-		if err == nil {
-			err = watchView(ctx, tx, in, id, at)
-		}
-		if err != nil {
+		if err := watchView(ctx, tx, in, id, at); err != nil {
 			return err
 		}
 	}
