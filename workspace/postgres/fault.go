@@ -23,6 +23,9 @@ var violations = map[string]func(error) *fault.Error{
 		return fault.Wrap(err, fault.AlreadyMember, "this user is a member of the workspace already")
 	},
 	"members_workspace":              unknownWorkspace,
+	"audit_values_workspace":         unknownWorkspace,
+	"records_delivered_workspace":    unknownWorkspace,
+	"key_policies_workspace":         unknownWorkspace,
 	"api_key_workspaces_workspace":   unknownWorkspace,
 	"api_keys_workspace":             unknownWorkspace,
 	"invitations_workspace":          unknownWorkspace,

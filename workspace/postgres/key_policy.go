@@ -66,11 +66,6 @@ func (s *Store) SetKeyPolicy(
 			ON CONFLICT (workspace_id) DO UPDATE SET scopes = excluded.scopes, max_days = excluded.max_days, networks = excluded.networks,
 				max_daily_credits = excluded.max_daily_credits, updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
 			arg(in), p.Scopes, p.MaxDays, p.Networks, p.MaxDailyCredits, p.UpdatedAt, arg(by))
-		if err != nil {
-			return err
-		}
-		return auditOwn(ctx, tx, "api_key_policy.changed", "api_key_policy", arg(in), map[string]any{
-			"scopes": p.Scopes, "max_days": p.MaxDays, "networks": p.Networks, "max_daily_credits": p.MaxDailyCredits,
-		})
+		return err
 	})
 }

@@ -10,6 +10,7 @@ export const kinds: [kind: string, text: string][] = [
   ['webhook', 'Webhooks'],
   ['skill', 'Skills'],
   ['view', 'Views'],
+  ['board', 'Boards'],
   ['workspace', 'Settings'],
   ['reads', 'Many records read'],
 ]

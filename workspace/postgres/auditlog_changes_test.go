@@ -1,0 +1,167 @@
+package postgres_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"atlas/workspace"
+	"atlas/workspace/auditlog"
+	"atlas/workspace/postgres"
+)
+
+// everything has rows of one workspace in the tables that the audit log watches.
+const everything = `
+	INSERT INTO views (workspace_id, id, name, name_folded, dataset, view_type, definition, presentation, revision, created_at, updated_at)
+	VALUES ($1, gen_random_uuid(), 'Maria''s', 'x', 'accounts', 'static', '{}', '{}', 1, now(), now());
+	INSERT INTO skills (workspace_id, id, scope, slug, status, name, description, content, name_folded, description_folded,
+		created_by, revision, created_at, updated_at)
+	SELECT $1, gen_random_uuid(), 'workspace', 's', 'published', 'Skill', 'x', 'x', 'x', 'x', user_id, 1, now(), now()
+	FROM members WHERE workspace_id = $1 AND role = 'owner';
+	INSERT INTO boards (workspace_id, id, name, name_folded, tiles, revision, created_at, updated_at)
+	VALUES ($1, gen_random_uuid(), 'Board', 'board', '[]', 1, now(), now());
+	INSERT INTO invitations (workspace_id, id, email, email_folded, role, seed, secret_hash, created_at, expires_at)
+	VALUES ($1, gen_random_uuid(), 'maria@firm.example', 'maria@firm.example', 'member', sha256('1'), sha256('2'), now(), now());
+	INSERT INTO webhooks (workspace_id, id, url, events, enabled, secret, created_at, view_ids)
+	VALUES ($1, gen_random_uuid(), 'https://hooks.example/', '{view.matched}', true, '\x00', now(), ARRAY[gen_random_uuid()]);
+	INSERT INTO key_policies (workspace_id, networks, max_days, updated_at) VALUES ($1, true, 30, now());
+	INSERT INTO records_delivered (workspace_id, hour, principal_kind, principal_id, operation, records, requests)
+	VALUES ($1, now(), 'service', gen_random_uuid(), 'x', 1, 1)`
+
+// run runs statements that have the id of a workspace as $1.
+func (w *world) run(t *testing.T, in workspace.ID, statements string) {
+	t.Helper()
+	for statement := range strings.SplitSeq(strings.ReplaceAll(statements, "$1", "'"+in.String()+"'"), ";") {
+		if _, err := w.system.Pool().Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// A workspace goes with all that it has, and the installation's log tells it.
+func TestWorkspaceIsDeletedWithItsLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(t, w.one.ID, everything)
+	w.sealAll(t)
+	n := len(w.chain(t, w.one.ID))
+	w.run(t, w.one.ID, `DELETE FROM workspaces WHERE id = $1`)
+	w.sealAll(t)
+	if got := w.chain(t, w.one.ID); len(got) != n {
+		t.Errorf("the log of a workspace that is gone goes on: %v", actions(got))
+	}
+	if all := actions(w.chain(t, workspace.ID{})); !slices.Contains(all, "workspace.deleted") {
+		t.Errorf("the installation's log has %v", all)
+	}
+	for _, in := range []workspace.ID{w.one.ID, w.two.ID, {}} {
+		if r := w.verify(t, in, nil); len(r.Problems) > 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	var left int
+	fatal(t, w.system.Pool().QueryRow(t.Context(), `SELECT count(*) FROM audit_values WHERE workspace_id = $1`, w.one.ID.String()).Scan(&left))
+	if left > 0 {
+		t.Errorf("%d values are left", left)
+	}
+}
+
+// What gives access or leads data out of the house has its event, whatever program changes it.
+func TestWhatTheAuditLogTells(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(t, w.one.ID, everything)
+	w.sealAll(t)
+	told := len(w.chain(t, w.one.ID))
+	values := func() (n int) {
+		fatal(t, w.system.Pool().QueryRow(t.Context(), `SELECT count(*) FROM audit_values`).Scan(&n))
+		return n
+	}
+	made := map[string]string{}
+	for _, e := range w.chain(t, w.one.ID) {
+		made[e.Action] = string(e.Details)
+	}
+	if !strings.Contains(made["webhook.created"], `"view_ids"`) || !strings.Contains(made["api_key_policy.changed"], `"max_days": 30`) ||
+		!strings.Contains(made["board.created"], "sha256:") {
+		t.Errorf("made: %v", made)
+	}
+	for _, c := range []struct {
+		change, action string
+		fields         []string
+	}{
+		{`UPDATE webhooks SET view_ids = '{}' WHERE workspace_id = $1`, "webhook.changed", []string{"view_ids"}},
+		{`UPDATE invitations SET email = 'eva@firm.example' WHERE workspace_id = $1`, "invitation.changed", []string{"email"}},
+		{
+			`UPDATE invitations SET role = 'admin', secret_hash = sha256('x') WHERE workspace_id = $1`, "invitation.changed",
+			[]string{"role", "secret"},
+		},
+		{`UPDATE invitations SET expires_at = now() + interval '1 day' WHERE workspace_id = $1`, "invitation.changed", []string{"expires_at"}},
+		{`UPDATE invitations SET sent_at = now() WHERE workspace_id = $1`, "", nil},
+		{`UPDATE invitations SET revoked_at = now() WHERE workspace_id = $1`, "invitation.revoked", []string{}},
+		{`UPDATE invitations SET revoked_at = NULL WHERE workspace_id = $1`, "invitation.changed", []string{"revoked_at"}},
+		{`UPDATE api_key_workspaces SET revoked_at = now() WHERE workspace_id = $1`, "api_key.revoked", []string{}},
+		{`UPDATE api_key_workspaces SET revoked_at = NULL WHERE workspace_id = $1`, "api_key.changed", []string{"revoked_at"}},
+		{`UPDATE boards SET name = 'Mine' WHERE workspace_id = $1`, "board.changed", []string{"name"}},
+		{`UPDATE boards SET tiles = '[{}]', revision = 2 WHERE workspace_id = $1`, "board.changed", []string{"tiles"}},
+		{`UPDATE boards SET revision = 3 WHERE workspace_id = $1`, "", nil},
+		{`DELETE FROM boards WHERE workspace_id = $1`, "board.deleted", []string{}},
+		{`UPDATE key_policies SET max_days = NULL, updated_at = now() WHERE workspace_id = $1`, "api_key_policy.changed", []string{"max_days"}},
+		{`UPDATE key_policies SET updated_at = now() WHERE workspace_id = $1`, "", nil},
+		{`UPDATE skills SET revision = 2 WHERE workspace_id = $1`, "", nil},
+	} {
+		before := values()
+		w.run(t, w.one.ID, c.change)
+		w.sealAll(t)
+		now := w.chain(t, w.one.ID)[told:]
+		told += len(now)
+		switch {
+		case c.action == "":
+			if len(now) > 0 || values() != before {
+				t.Errorf("%s: %v, %d values more", c.change, actions(now), values()-before)
+			}
+		case len(now) != 1 || now[0].Action != c.action || !slices.Equal(now[0].Fields, c.fields):
+			t.Errorf("%s: %+v", c.change, now)
+		}
+	}
+}
+
+// The role that serves requests, whoever takes it over, writes no event without its change, and
+// is no operator.
+func TestApplicationMakesUpNoEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.sealAll(t)
+	told := len(w.chain(t, w.one.ID))
+	for _, event := range []string{
+		`'api_key_policy.changed', 'api_key_policy'`, `'member.removed', 'member'`, `'webhook.tested', 'member'`, `NULL, NULL`,
+	} {
+		err := w.app.InWorkspace(ctx, w.one.ID, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, `SELECT audit_own(`+event+`, NULL, '{}')`)
+			return err
+		})
+		if err == nil {
+			t.Errorf("the application may write %s", event)
+		}
+	}
+	fatal(t, w.app.InWorkspace(ctx, w.one.ID, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `SELECT set_config('atlas.command', 'member add', true), set_config('atlas.actor', '', true)`)
+		if err == nil {
+			_, err = tx.Exec(ctx, `SELECT audit_own('webhook.tested', 'webhook', NULL, '{}')`)
+		}
+		return err
+	}))
+	w.sealAll(t)
+	if now := w.chain(t, w.one.ID)[told:]; len(now) != 1 || now[0].By.Kind != auditlog.Service {
+		t.Errorf("an operator: %+v", now)
+	}
+	// An operator is one.
+	operator := w.databases.OpenSystem(t, postgres.Options{Command: "workspace rename", Account: "root"})
+	_, err := operator.Pool().Exec(ctx, `UPDATE workspaces SET name = 'Other' WHERE id = $1`, w.one.ID.String())
+	fatal(t, err)
+	w.sealAll(t)
+	if now := w.chain(t, w.one.ID)[told+1:]; len(now) != 1 || now[0].By.Kind != auditlog.Operator {
+		t.Errorf("no operator: %+v", now)
+	}
+}
