@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"net/netip"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -103,6 +105,10 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
+// networksOfAMinute is how many networks of a minute failed_sign_ins tells apart: whoever has
+// a /32 of IPv6 has 65,536 of them.
+const networksOfAMinute = 1000
+
 // AddRefused implements auditlog.CountStore.
 func (s *System) AddRefused(ctx context.Context, all []auditlog.Refused) error {
 	var minutes []time.Time
@@ -113,11 +119,30 @@ func (s *System) AddRefused(ctx context.Context, all []auditlog.Refused) error {
 		minutes, reasons = append(minutes, r.Minute), append(reasons, r.Reason)
 		networks, times = append(networks, r.Network), append(times, r.Times)
 	}
-	_, err := s.pool.Exec(ctx, `
-		INSERT INTO failed_sign_ins AS f (minute, reason, network, times)
-		SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::cidr[], $4::bigint[])
-		ON CONFLICT ON CONSTRAINT failed_sign_ins_pkey DO UPDATE SET times = f.times + excluded.times`, minutes, reasons, networks, times)
-	return toFault(err)
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// Of two servers at once the second counts the networks that the first has added.
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(7034034036)`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			WITH given AS (
+				SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::cidr[], $4::bigint[]) g (minute, reason, network, times)
+			), known AS (
+				SELECT DISTINCT minute, network FROM failed_sign_ins WHERE minute = ANY ($1) AND network <> '0.0.0.0/0'
+			), fresh AS (
+				SELECT minute, network, row_number() OVER (PARTITION BY minute ORDER BY sum(times) DESC, network) AS place
+				FROM given WHERE network <> '0.0.0.0/0' AND (minute, network) NOT IN (SELECT * FROM known) GROUP BY 1, 2
+			), told AS (
+				SELECT * FROM known UNION ALL
+				SELECT minute, network FROM fresh WHERE place + (SELECT count(*) FROM known k WHERE k.minute = fresh.minute) <= $5
+			)
+			INSERT INTO failed_sign_ins AS f (minute, reason, network, times)
+			SELECT g.minute, g.reason, coalesce(t.network, '0.0.0.0/0'), sum(g.times) FROM given g LEFT JOIN told t USING (minute, network)
+			GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+			ON CONFLICT ON CONSTRAINT failed_sign_ins_pkey DO UPDATE SET times = f.times + excluded.times`,
+			minutes, reasons, networks, times, networksOfAMinute)
+		return err
+	}))
 }
 
 // FailedSignIns returns the sign-ins that were refused since a time, the latest first.
@@ -132,10 +157,24 @@ func (s *System) FailedSignIns(ctx context.Context, since time.Time, limit int) 
 
 // ForgetCounts implements auditlog.CountStore.
 func (s *System) ForgetCounts(ctx context.Context, before time.Time) error {
-	for _, sql := range []string{`DELETE FROM records_delivered WHERE hour < $1`, `DELETE FROM failed_sign_ins WHERE minute < $1`} {
-		if _, err := s.pool.Exec(ctx, sql, before); err != nil {
+	if err := s.deleteOld(ctx, `records_delivered WHERE hour < $1`, before); err != nil {
+		return err
+	}
+	return s.deleteOld(ctx, `failed_sign_ins WHERE minute < $1`, before)
+}
+
+// deleteAtOnce is how many rows one statement of deleteOld deletes: far fewer than the timeout
+// of statements permits.
+const deleteAtOnce = 10_000
+
+// deleteOld deletes rows in batches. from is a table with the condition that $1 is for.
+func (s *System) deleteOld(ctx context.Context, from string, args ...any) error {
+	table, _, _ := strings.Cut(from, " ")
+	sql := `DELETE FROM ` + table + ` WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + from + ` LIMIT ` + strconv.Itoa(deleteAtOnce) + `))`
+	for {
+		tag, err := s.pool.Exec(ctx, sql, args...)
+		if err != nil || tag.RowsAffected() < deleteAtOnce {
 			return toFault(err)
 		}
 	}
-	return nil
 }

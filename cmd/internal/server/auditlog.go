@@ -72,6 +72,8 @@ func wireAuditLog(
 	}
 	w.server.AuditLog = &auditlog.Reader{Store: store, Cursors: cursors}
 	w.server.SignInLog, w.server.Counts = system, counter
-	w.jobs = append(w.jobs, inBackground(counter.Run, log), inBackground(sealer.Run, log))
+	w.jobs = append(w.jobs, inBackground(sealer.Run, log))
+	// Requests are counted until the last one has ended; the pools close after it.
+	w.backends = append(w.backends, inBackground(counter.Run, log))
 	return nil
 }
