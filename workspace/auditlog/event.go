@@ -147,6 +147,23 @@ func (e *Event) Follow(number int64, previous Digest) (err error) {
 	return err
 }
 
+// Check says what is wrong with an event that must be the next after another place of its
+// chain; "" for nothing.
+func (e Event) Check(number int64, previous Digest) (problem string, err error) {
+	sum, err := e.Sum()
+	switch {
+	case err != nil:
+		return "", err
+	case e.Number != number+1:
+		return fmt.Sprintf("events %d to %d are missing", number+1, e.Number-1), nil
+	case e.Previous != previous:
+		return "it does not follow the event before: one of them was replaced or moved", nil
+	case e.Digest != sum:
+		return "its content is not what was chained", nil
+	}
+	return "", nil
+}
+
 // MarshalJSON encodes the event as in docs/api.md, "Audit log".
 func (e Event) MarshalJSON() ([]byte, error) {
 	type by struct {

@@ -17,9 +17,11 @@ type Store interface {
 	// UntoldHeads are chains that grew since TellHeads was called for them.
 	UntoldHeads(ctx context.Context, limit int) ([]Head, error)
 	TellHeads(ctx context.Context, told []Head) error
-	// ForgetEvents deletes the events from before a time at the beginning of each chain, and
-	// values from before it. sign is called for each new checkpoint.
-	ForgetEvents(ctx context.Context, before, now time.Time, sign func(*Head)) error
+	// ForgetEvents deletes the events at the beginning of each chain, and the values, that are
+	// older than kept by the clock of the store. sign is called for each new checkpoint, with
+	// the one before. Error: also for each chain of which it deletes nothing, because an event
+	// is not what was chained.
+	ForgetEvents(ctx context.Context, kept time.Duration, sign func(h *Head, was Checkpoint)) error
 	// WithLease runs work on one server at a time.
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
@@ -93,21 +95,26 @@ func (s *Sealer) Work(ctx context.Context) error {
 	if now.Sub(s.told) < every && !now.Before(s.told) {
 		return nil
 	}
-	if err := s.tell(ctx); err != nil {
+	s.told = now // also if it fails: events are sealed every second, whatever becomes of the rest
+	if err := s.tell(ctx); err != nil || s.Kept <= 0 {
 		return err
 	}
-	if s.Kept > 0 {
-		err := s.Store.ForgetEvents(ctx, now.Add(-s.Kept), now, func(h *Head) {
-			if s.Key != nil {
-				h.Checkpoint.Sign(h.Chain, s.Key)
-			}
-		})
-		if err != nil {
-			return err
-		}
+	if err := s.Store.ForgetEvents(ctx, s.Kept, s.sign); err != nil && ctx.Err() == nil {
+		s.Log.Warn("events of the audit log stay longer than --audit-kept; trying again later", "error", err.Error())
 	}
-	s.told = now
-	return nil
+	return ctx.Err()
+}
+
+// sign signs a new checkpoint.
+func (s *Sealer) sign(h *Head, was Checkpoint) {
+	if s.Key == nil {
+		return
+	}
+	if was.Number > 0 && !was.SignedBy(h.Chain, s.Key.Public().(ed25519.PublicKey)) {
+		s.Log.Warn("the checkpoint before was not signed by --audit-key: another key signed it, or somebody wrote it",
+			"chain", chainName(h.Chain), "number", was.Number, "next", h.Checkpoint.Number)
+	}
+	h.Checkpoint.Sign(h.Chain, s.Key)
 }
 
 // tell logs the newest digest of each chain that grew. The log is outside of the database:

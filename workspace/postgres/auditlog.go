@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -25,7 +27,8 @@ var (
 const setAuthor = `SELECT set_config('atlas.actor', $1, true), set_config('atlas.origin', $2, true)`
 
 // auditOwn writes an event of the workspace of a transaction. Most events are written by
-// triggers (migration 00034): only what changes no row that they look at needs it.
+// triggers (migration 00041): only what changes no row that they look at needs it, and the
+// function accepts nothing else.
 func auditOwn(ctx context.Context, tx pgx.Tx, action, kind string, id uuid.UUID, details map[string]any) error {
 	if details == nil {
 		details = map[string]any{}
@@ -289,35 +292,43 @@ func seal(ctx context.Context, tx pgx.Tx, events []auditlog.Event) error {
 	return err
 }
 
-// forgetAtOnce is how many events of a chain one statement deletes.
-const forgetAtOnce = 10_000
+// forgetAtOnce is how many events of a chain one transaction checks and deletes.
+const forgetAtOnce = 2000
 
 // ForgetEvents implements auditlog.Store. The checkpoint changes in the transaction that
 // deletes: a chain is whole at any time.
-func (s *System) ForgetEvents(ctx context.Context, before, now time.Time, sign func(*auditlog.Head)) error {
-	chains, err := collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains c WHERE EXISTS (
-		SELECT FROM audit_events e WHERE coalesce(e.workspace_id, '00000000-0000-0000-0000-000000000000') = c.chain
-			AND e.number = c.kept_after + 1 AND e.at < $1)`, before)
+func (s *System) ForgetEvents(ctx context.Context, kept time.Duration, sign func(h *auditlog.Head, was auditlog.Checkpoint)) error {
+	var now time.Time
+	if err := s.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
+		return toFault(err)
+	}
+	before := now.Add(-kept)
+	chains, err := collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains c WHERE (
+		SELECT e.at FROM audit_events e WHERE coalesce(e.workspace_id, '00000000-0000-0000-0000-000000000000') = c.chain
+			AND e.number > c.kept_after ORDER BY e.number LIMIT 1) < $1`, before)
 	if err != nil {
 		return err
 	}
+	var failed []error
 	for _, h := range chains {
-		for more := true; more; {
+		for more := true; more && ctx.Err() == nil; {
 			if more, err = s.forgetEvents(ctx, h.Chain, before, now, sign); err != nil {
-				return err
+				failed = append(failed, err)
 			}
 		}
 	}
-	_, err = s.pool.Exec(ctx, `DELETE FROM audit_values WHERE at < $1`, before)
-	return toFault(err)
+	return errors.Join(append(failed, s.deleteOld(ctx, `audit_values WHERE at < $1`, before))...)
 }
 
+// forgetEvents deletes the first events of a chain, up to the first that is not old enough:
+// what stays has no gap. It signs nothing that it has not checked.
 func (s *System) forgetEvents(
 	ctx context.Context,
 	chain workspace.ID,
 	before, now time.Time,
-	sign func(*auditlog.Head),
+	sign func(h *auditlog.Head, was auditlog.Checkpoint),
 ) (more bool, err error) {
+	problem := ""
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT `+headColumns+` FROM audit_chains WHERE chain = $1 FOR UPDATE`, arg(chain))
 		if err != nil {
@@ -327,30 +338,47 @@ func (s *System) forgetEvents(
 		if err != nil {
 			return err
 		}
-		var digest []byte
-		var number int64
-		// Up to the first event that is not old enough: what stays has no gap.
-		err = tx.QueryRow(ctx, `
-			SELECT e.number, e.digest FROM audit_events e WHERE `+ofChain+` AND e.number > $2 AND e.number <= $2 + $3 AND e.number < coalesce(
-				(SELECT min(e.number) FROM audit_events e WHERE `+ofChain+` AND e.number > $2 AND e.at >= $4), 9223372036854775807)
-			ORDER BY e.number DESC LIMIT 1`, arg(chain), h.Checkpoint.Number, forgetAtOnce, before).Scan(&number, &digest)
-		if noRows(err) {
-			return nil
-		}
+		rows, err = tx.Query(ctx, `SELECT `+auditColumns+` FROM audit_events e WHERE `+ofChain+` AND e.number > $2 ORDER BY e.number LIMIT $3`,
+			arg(chain), h.Checkpoint.Number, forgetAtOnce)
 		if err != nil {
 			return err
 		}
-		more = number-h.Checkpoint.Number == forgetAtOnce
-		h.Checkpoint = auditlog.Checkpoint{Number: number, At: now.UTC().Truncate(time.Microsecond)}
-		copy(h.Checkpoint.Digest[:], digest)
-		sign(&h)
+		events, err := pgx.CollectRows(rows, collectEvent)
+		if err != nil {
+			return err
+		}
+		was := h.Checkpoint
+		number, digest := was.Number, was.Digest
+		for _, e := range events {
+			if problem, err = e.Check(number, digest); err != nil || problem != "" {
+				problem = fmt.Sprintf("event %d: %s", e.Number, problem)
+				return err
+			}
+			if !e.At.Before(before) {
+				break
+			}
+			number, digest = e.Number, e.Digest
+		}
+		if number > h.Number || number == h.Number && digest != h.Digest {
+			problem = fmt.Sprintf("event %d: it is not the one that was chained last", number)
+			return nil
+		}
+		if number == was.Number {
+			return nil
+		}
+		more = number-was.Number == forgetAtOnce
+		h.Checkpoint = auditlog.Checkpoint{Number: number, Digest: digest, At: now.UTC().Truncate(time.Microsecond)}
+		sign(&h, was)
 		if _, err := tx.Exec(ctx, `DELETE FROM audit_events e WHERE `+ofChain+` AND e.number <= $2`, arg(chain), number); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `UPDATE audit_chains SET kept_after = $2, kept_digest = $3, kept_at = $4, signature = $5 WHERE chain = $1`,
-			arg(chain), number, digest, h.Checkpoint.At, h.Checkpoint.Signature)
+			arg(chain), number, digest[:], h.Checkpoint.At, h.Checkpoint.Signature)
 		return err
 	})
+	if err == nil && problem != "" {
+		return false, fmt.Errorf("the chain %s is broken, and nothing of it is deleted: %s", chain, problem)
+	}
 	return more, toFault(err)
 }
 

@@ -79,10 +79,11 @@ func TestEventsAreWrittenWithTheirChange(t *testing.T) {
 	if got := actions(w.chain(t, workspace.ID{})); !slices.Equal(got, []string{"workspace.created", "workspace.created"}) {
 		t.Errorf("the installation's log has %v", got)
 	}
+	const request = "0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b12"
 	// A change that is rolled back leaves no event.
 	owner := w.members[w.one.ID][0]
 	ctx := workspace.WithAuthor(t.Context(), workspace.Author{User: owner.ID})
-	ctx = workspace.WithOrigin(ctx, workspace.OriginOf(netip.MustParseAddr("203.0.113.77"), "req 1"))
+	ctx = workspace.WithOrigin(ctx, workspace.OriginOf(netip.MustParseAddr("203.0.113.77"), request))
 	err := w.app.InWorkspace(ctx, w.one.ID, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `UPDATE members SET role = 'admin' WHERE role = 'member'`); err != nil {
 			return err
@@ -99,7 +100,7 @@ func TestEventsAreWrittenWithTheirChange(t *testing.T) {
 	last := all[len(all)-1]
 	if len(all) != 5 || last.Action != "member.role_changed" || last.By != (auditlog.Principal{Kind: auditlog.User, ID: [16]byte(owner.ID)}) ||
 		last.Network.String() != "203.0.113.0/24" ||
-		last.Request != "req 1" ||
+		last.Request != request ||
 		!slices.Equal(last.Fields, []string{"role"}) {
 		t.Errorf("the change of a role is %+v", last)
 	}
@@ -243,11 +244,12 @@ func TestTransactionsThatCommitOutOfOrder(t *testing.T) {
 	first, err := w.system.Pool().Begin(ctx)
 	fatal(t, err)
 	defer func() { _ = first.Rollback(context.Background()) }()
-	addEvent(t, first, w.one.ID, "first")
+	one, two := workspace.NewUUID().String(), workspace.NewUUID().String()
+	addEvent(t, first, w.one.ID, one)
 	second, err := w.system.Pool().Begin(ctx)
 	fatal(t, err)
 	defer func() { _ = second.Rollback(context.Background()) }()
-	addEvent(t, second, w.one.ID, "second")
+	addEvent(t, second, w.one.ID, two)
 	fatal(t, second.Commit(ctx))
 	w.seal(t)
 	if n := len(w.chain(t, w.one.ID)); n != 4 {
@@ -262,7 +264,7 @@ func TestTransactionsThatCommitOutOfOrder(t *testing.T) {
 	for _, e := range w.chain(t, w.one.ID)[4:] {
 		requests = append(requests, e.Request)
 	}
-	if !slices.Equal(requests, []string{"first", "second"}) {
+	if !slices.Equal(requests, []string{one, two}) {
 		t.Errorf("chained in the order %v", requests)
 	}
 	if r := w.verify(t, w.one.ID, nil); len(r.Problems) > 0 || r.Unchained != 0 {
@@ -344,18 +346,27 @@ func TestSealersAtOnce(t *testing.T) {
 	}
 }
 
+// age makes the first events of a workspace, which are not chained yet, ten days older.
+func (w *world) age(t *testing.T, in workspace.ID, events int) {
+	t.Helper()
+	_, err := w.system.Pool().Exec(t.Context(), `UPDATE audit_events SET at = at - interval '10 days'
+		WHERE id IN (SELECT id FROM audit_events WHERE workspace_id = $1 ORDER BY xid, id LIMIT $2)`, in.String(), events)
+	fatal(t, err)
+}
+
 func TestRetentionLeavesACheckpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	public, private, err := ed25519.GenerateKey(nil)
 	fatal(t, err)
-	w.sealAll(t)
 	ctx := t.Context()
+	w.age(t, w.one.ID, 2)
+	w.sealAll(t)
 	all := w.chain(t, w.one.ID)
 	var told strings.Builder
-	now := all[1].At.Add(time.Hour)
+	now := w.now // the clock of the server does not decide what is old
 	s := &auditlog.Sealer{
-		Store: w.system, Busy: func(error) bool { return false }, Kept: now.Sub(all[2].At), Key: private,
+		Store: w.system, Busy: func(error) bool { return false }, Kept: 24 * time.Hour, Key: private,
 		Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&told, nil)),
 	}
 	fatal(t, s.Work(ctx))
@@ -379,16 +390,55 @@ func TestRetentionLeavesACheckpoint(t *testing.T) {
 		t.Errorf("a forged checkpoint: %+v, %v", r, err)
 	}
 	// All is deleted, and the chain goes on where it was.
-	now = now.Add(24 * time.Hour)
+	now, s.Kept = now.Add(24*time.Hour), time.Nanosecond
 	_, err = w.system.Pool().
 		Exec(ctx, `UPDATE audit_chains SET kept_after = 2, kept_digest = $2 WHERE chain = $1`, [16]byte(w.one.ID), all[1].Digest[:])
 	fatal(t, err)
 	fatal(t, s.Work(ctx))
+	if strings.Contains(told.String(), "somebody wrote it") {
+		t.Errorf("a checkpoint that is signed: %s", told.String())
+	}
 	_, err = w.directory.RestrictKey(ctx, w.keyOf[w.one.ID].ID, true)
 	fatal(t, err)
 	w.sealAll(t)
 	if r, err := auditlog.Verify(ctx, w.system, w.one.ID, nil, public); err != nil || len(r.Problems) > 0 || r.First != 5 || r.Last != 5 {
 		t.Errorf("after everything was forgotten: %+v, %v", r, err)
+	}
+}
+
+// Retention neither deletes nor signs what is not what was chained, and tells it.
+func TestRetentionOfABrokenChain(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"edited":       `UPDATE audit_events SET action = 'api_key.revoked' WHERE workspace_id = $1 AND number = 2`,
+		"deleted":      `DELETE FROM audit_events WHERE workspace_id = $1 AND number = 1`,
+		"checkpoint":   `UPDATE audit_chains SET kept_digest = sha256('x') WHERE chain = $1`,
+		"last chained": `UPDATE audit_chains SET digest = sha256('x') WHERE chain = $1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			ctx := t.Context()
+			w.age(t, w.one.ID, 10)
+			w.age(t, w.two.ID, 10)
+			w.sealAll(t)
+			w.run(t, w.one.ID, change)
+			before := w.chain(t, w.one.ID)
+			var told strings.Builder
+			now := time.Now()
+			s := &auditlog.Sealer{
+				Store: w.system, Busy: func(error) bool { return false }, Kept: 24 * time.Hour,
+				Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&told, nil)),
+			}
+			fatal(t, s.Work(ctx))
+			fatal(t, s.Work(ctx)) // once an hour
+			if got := w.chain(t, w.one.ID); len(got) != len(before) || strings.Count(told.String(), "is broken") != 1 {
+				t.Errorf("%d events of %d, told: %s", len(got), len(before), told.String())
+			}
+			if got := w.chain(t, w.two.ID); len(got) != 0 {
+				t.Errorf("%d events of a whole chain are left", len(got))
+			}
+		})
 	}
 }
 
@@ -571,6 +621,43 @@ func TestCountsWhileTheStoreIsAway(t *testing.T) {
 	}
 	if times != 500 || len(refused) > 11 || records != 1000 || len(delivered) > 11 {
 		t.Errorf("%d refused in %d rows, %d records in %d rows", times, len(refused), records, len(delivered))
+	}
+}
+
+// Whoever has many networks fills no table with them, by several servers either.
+func TestRefusedOfManyNetworks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	counters := []*auditlog.Counter{
+		{Store: w.system, Now: func() time.Time { return now }}, {Store: w.system, Now: func() time.Time { return now }},
+	}
+	const networks = 3000
+	for i := range networks {
+		address := netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 0})
+		counters[i%2].Refused("unauthorized", netip.PrefixFrom(address, 24))
+		counters[i%2].Refused("link", netip.PrefixFrom(address, 24))
+	}
+	often := netip.MustParsePrefix("203.0.113.0/24")
+	for range 5 {
+		counters[0].Refused("unauthorized", often)
+	}
+	for _, c := range counters {
+		fatal(t, c.Flush(t.Context()))
+	}
+	now = now.Add(time.Minute)
+	counters[0].Refused("unauthorized", often)
+	fatal(t, counters[0].Flush(t.Context()))
+	all, err := w.system.FailedSignIns(t.Context(), time.Time{}, 10_000)
+	fatal(t, err)
+	times, seen := int64(0), int64(0)
+	for _, r := range all {
+		if times += r.Times; r.Network == often {
+			seen += r.Times
+		}
+	}
+	if len(all) != 2*1000-1+2+1 || times != 2*networks+6 || seen != 6 {
+		t.Errorf("%d rows of %d times, %d of the network that was most often", len(all), times, seen)
 	}
 }
 
