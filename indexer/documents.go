@@ -91,6 +91,9 @@ func (l *load) buildAll(ctx context.Context) (err error) {
 	}
 	stop := l.meter.Start(l.Progress, Reading)
 	defer stop()
+	if err := l.readSuppressions(ctx); err != nil {
+		return err
+	}
 	sorted, err := l.readAll(ctx)
 	if err != nil {
 		return err

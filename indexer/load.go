@@ -144,6 +144,10 @@ func (l *load) run(ctx context.Context) (err error) {
 	}
 	stop := l.meter.Start(l.Progress, Reading)
 	defer stop()
+	// A key that is missing is no bad input: with it the load can be resumed.
+	if err := l.readSuppressions(ctx); err != nil {
+		return err
+	}
 	sorted, err := l.readAll(ctx)
 	if err != nil {
 		return l.noteBadInput(err)
@@ -164,9 +168,6 @@ func (l *load) noteBadInput(err error) error {
 // readAll sorts the records of every dataset.
 func (l *load) readAll(ctx context.Context) (map[query.Dataset]*extsort.Sorter, error) {
 	sorted := map[query.Dataset]*extsort.Sorter{}
-	if err := l.readSuppressions(ctx); err != nil {
-		return nil, err
-	}
 	for i, in := range l.inputs {
 		var err error
 		if sorted[in.dataset], err = l.read(ctx, i); err != nil {

@@ -38,11 +38,18 @@ func (l *load) readSuppressions(ctx context.Context) (err error) {
 	if l.Suppressions == nil {
 		return nil
 	}
-	if l.suppressed, err = l.Suppressions.Current(ctx); err != nil {
+	err = l.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		l.suppressed, err = l.Suppressions.Current(ctx)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if !l.state.SuppressionsKnown {
-		l.state.Suppressions, l.state.SuppressionsKnown = l.suppressed.Through(), true
+		l.state.SuppressionsKnown = true
+		if !l.state.began() { // a version that left out nothing began it otherwise
+			l.state.Suppressions = l.suppressed.Through()
+		}
 	}
 	return nil
 }

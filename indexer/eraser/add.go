@@ -32,8 +32,10 @@ func (e *Eraser) Add(
 		found.Add(d, uuid.MustParse(v.ID))
 	}
 	list, values := []erasure.Suppression{s}, map[uuid.UUID]erasure.Values{s.ID: v}
-	if kind != erasure.ID {
-		for _, id := range found[d] {
+	var records []erasure.Record
+	for _, id := range found[d] {
+		r := erasure.Record{Dataset: d, ID: id, Suppressions: []uuid.UUID{s.ID}}
+		if kind != erasure.ID {
 			v := erasure.Values{ID: id.String()}
 			of, err := e.Keys.New(d, erasure.ID, v)
 			if err != nil {
@@ -41,7 +43,9 @@ func (e *Eraser) Add(
 			}
 			list = append(list, of)
 			values[of.ID] = v
+			r.Suppressions = append(r.Suppressions, of.ID)
 		}
+		records = append(records, r)
 	}
 	now := time.Now
 	if e.Now != nil {
@@ -50,7 +54,7 @@ func (e *Eraser) Add(
 	for i := range list {
 		list[i].Reason, list[i].By, list[i].Added = reason, by, now()
 	}
-	_, err = e.Store.AddSuppressions(ctx, list, found)
+	_, err = e.Store.AddSuppressions(ctx, list, records)
 	return found, values, err
 }
 

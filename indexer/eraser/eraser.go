@@ -52,7 +52,7 @@ func (r Records) Len() (n int) {
 type List interface {
 	Suppressions(ctx context.Context) ([]erasure.Suppression, error)
 	SuppressionsVersion(ctx context.Context) (erasure.Version, error)
-	AddSuppressions(ctx context.Context, list []erasure.Suppression, records map[query.Dataset][]uuid.UUID) (added int, err error)
+	AddSuppressions(ctx context.Context, list []erasure.Suppression, records []erasure.Record) (added int, err error)
 	EndSuppressions(ctx context.Context, through int64, records []erasure.Record) error
 }
 
@@ -146,10 +146,11 @@ func (e *Eraser) Purge(ctx context.Context, name string, through int64) (map[que
 	}
 	counts := map[query.Dataset]int64{}
 	if max(stored, through) < set.Through() {
-		records, err := e.scan(ctx, name, set)
-		if err != nil {
+		found := suppressed{}
+		if err := e.scan(ctx, name, set, found); err != nil {
 			return nil, err
 		}
+		records := found.records()
 		for d, ids := range records {
 			counts[d] = int64(len(ids))
 		}
@@ -304,13 +305,33 @@ func (e *Eraser) findAll(
 	if err != nil {
 		return err
 	}
-	direct := map[uuid.UUID]bool{}
+	direct, hit := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
 	for _, r := range work {
-		if id, is := set.Find(r.Dataset, erasure.Values{ID: r.ID.String()}); is {
+		for _, id := range set.Find(r.Dataset, erasure.Values{ID: r.ID.String()}) {
 			direct[id] = true
 		}
+		for _, id := range r.Suppressions {
+			hit[id] = true
+		}
 	}
-	found := Records{}
+	found := suppressed{}
+	// A value that finds nothing can be one that the index has in another form.
+	for _, s := range list {
+		v, given := values[s.ID]
+		if !given || s.Removed != nil {
+			continue
+		}
+		for _, g := range all {
+			ids, err := e.find(ctx, g.Name, s.Dataset, s.Kind, v)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				found.add(s.Dataset, id, s.ID)
+				hit[s.ID] = true
+			}
+		}
+	}
 	held := false
 	for _, g := range all {
 		through, err := e.Store.SuppressedIn(ctx, g.Name)
@@ -319,71 +340,63 @@ func (e *Eraser) findAll(
 		}
 		unknown := slices.ContainsFunc(list, func(s erasure.Suppression) bool {
 			_, given := values[s.ID]
-			return s.Removed == nil && s.Seq > through && !given && !direct[s.ID]
+			return s.Removed == nil && s.Seq > through && !direct[s.ID] && !(given && (s.Kind == erasure.ID || hit[s.ID]))
 		})
 		if unknown {
 			held = true
-			records, err := e.scan(ctx, g.Name, set)
-			if err != nil {
+			if err := e.scan(ctx, g.Name, set, found); err != nil {
 				return err
-			}
-			for d, ids := range records {
-				found.Add(d, ids...)
-			}
-			continue
-		}
-		for _, s := range list {
-			if v, given := values[s.ID]; given && s.Removed == nil {
-				ids, err := e.find(ctx, g.Name, s.Dataset, s.Kind, v)
-				if err != nil {
-					return err
-				}
-				found.Add(s.Dataset, ids...)
 			}
 		}
 	}
 	// Postgres can be older than Elasticsearch, where nothing is left to be found.
 	if held || slices.ContainsFunc(list, func(s erasure.Suppression) bool { return s.Applied == nil && s.Removed == nil && !direct[s.ID] }) {
 		for _, d := range erasure.Datasets() {
-			ids, err := e.heldOf(ctx, d, set)
-			if err != nil {
+			if err := e.heldOf(ctx, d, set, found); err != nil {
 				return err
 			}
-			found.Add(d, ids...)
 		}
 	}
-	for d, ids := range found {
-		for _, id := range ids {
-			if slices.ContainsFunc(work, func(r erasure.Record) bool { return r.Dataset == d && r.ID == id }) {
-				continue
-			}
-			if err := e.Store.NoteSuppressedRecord(ctx, erasure.Record{Dataset: d, ID: id, Related: map[query.Dataset][]uuid.UUID{}}); err != nil {
-				return err
-			}
+	for _, r := range work {
+		delete(found, record{r.Dataset, r.ID})
+	}
+	return e.noteFound(ctx, found, nil)
+}
+
+// noteFound adds records to those that are to be erased.
+func (e *Eraser) noteFound(ctx context.Context, found suppressed, of relations) error {
+	for r, because := range found {
+		related := map[query.Dataset][]uuid.UUID(of[r.dataset][r.id])
+		if related == nil {
+			related = map[query.Dataset][]uuid.UUID{}
+		}
+		err := e.Store.NoteSuppressedRecord(ctx, erasure.Record{Dataset: r.dataset, ID: r.id, Suppressions: because, Related: related})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// heldOf lists the suppressed records that some workspace holds.
-func (e *Eraser) heldOf(ctx context.Context, d query.Dataset, set *erasure.Set) (found []uuid.UUID, err error) {
+// heldOf adds the suppressed records that some workspace holds.
+func (e *Eraser) heldOf(ctx context.Context, d query.Dataset, set *erasure.Set, found suppressed) error {
 	const page = 10_000
 	if set.Empty(d) {
-		return nil, nil
+		return nil
 	}
 	for after := uuid.Nil; ; {
 		ids, err := e.Store.HeldIDs(ctx, d, after, page)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, id := range ids {
-			if set.Has(d, erasure.Values{ID: id.String()}) {
-				found = append(found, id)
+			if because := set.Find(d, erasure.Values{ID: id.String()}); len(because) > 0 {
+				found.add(d, id, because...)
 			}
 			after = id
 		}
 		if len(ids) < page {
-			return found, nil
+			return nil
 		}
 	}
 }
@@ -397,6 +410,9 @@ func (e *Eraser) erase(ctx context.Context, name string, served bool, records, r
 		Erase:   &delta.Erase{Generation: name, Records: records, Related: related},
 		Elastic: e.Elastic, Names: e.Names, Live: e.Live(e.at(name)), WorkDir: filepath.Join(e.WorkDir, "erase"),
 		Retry: e.Retry, Now: e.Now,
+		// Postgres has what is being erased: what was begun before can be of somebody who may
+		// be loaded again.
+		Abandon: true,
 	}
 	if served {
 		o.Erase.Generation, o.Feed, o.Listener, o.Tombstones, o.Live = "", e.Feed, e.Listener, e.Store, e.Live(e.Names)

@@ -307,6 +307,75 @@ func TestRemovedSuppression(t *testing.T) {
 	}
 }
 
+// Nobody who may be loaded again is erased because erasing was not finished.
+func TestRemovedBeforeItWasErased(t *testing.T) {
+	t.Parallel()
+	for _, after := range []int{0, 8, 10, 12} { // calls of Postgres
+		w := newWorld(t)
+		w.load(t, files())
+		values := w.list(t, query.Contacts, erasure.ID, erasure.Values{ID: contact(1)})
+		if after > 0 {
+			ctx, kill := context.WithCancelCause(t.Context())
+			w.Store = &killing{Store: w.system, left: after, kill: func() { kill(context.Canceled) }}
+			if _, err := w.Finish(ctx, values); err == nil {
+				t.Fatalf("not killed after %d", after)
+			}
+			w.Store = w.system
+		}
+		for id := range values {
+			fatal(t, w.system.RemoveSuppression(t.Context(), id, "test"))
+		}
+		w.load(t, files())
+		w.suppress(t, erasure.ID, erasure.Values{ID: contact(2)})
+		if found, err := w.Live(w.Names).Lookup(t.Context(), query.Contacts, []string{contact(1), contact(2)}); err != nil ||
+			len(found) != 1 || found[contact(1)] == nil {
+			t.Errorf("after %d: %v, %v", after, found, err)
+		}
+	}
+}
+
+// An address is found however it is written, in the request and in the data.
+func TestWritings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.load(t, files(
+		`{"id":"`+contact(3)+`","name":"C","email":"mailto:zoe\u0301@b\u00fccher.example"}`,
+		`{"id":"`+contact(4)+`","name":"D","email":" ZO\u00c9@B\u00dcCHER.example. "}`,
+		`{"id":"`+contact(5)+`","name":"E","email":"zoe@bucher.example"}`,
+		`{"id":"`+contact(6)+`","name":"F","email":"x.zoé@bücher.example"}`,
+	))
+	for text, want := range map[string][]string{
+		"Adalgisa@Quillfeather.example": {contact(1)}, "mailto:" + adaEmail: {contact(1)}, " ADALGISA@quillfeather.example ": {contact(1)},
+		"Zoé@Bücher.example": {contact(3), contact(4)}, "ZOE\u0301@b\u00fccher.example": {contact(3), contact(4)},
+	} {
+		found, err := w.Find(t.Context(), query.Contacts, erasure.Email, erasure.Values{Email: text})
+		fatal(t, err)
+		var got []string
+		for _, id := range found[query.Contacts] {
+			got = append(got, id.String())
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%q is of %v, want %v", text, got, want)
+		}
+	}
+	w.suppress(t, erasure.Email, erasure.Values{Email: " mailto:Adalgisa@Quillfeather.example"})
+	w.wantGone(t, "in capital letters")
+}
+
+// What the index does not find by a value is found by its digest.
+func TestFoundByDigest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.load(t, files(`{"id":"`+contact(3)+`","name":"Zoe O'Hara","account_name":"Quarry","email":"z@firm.example"}`))
+	o := w.suppress(t, erasure.NameFirm, erasure.Values{Name: "Zoe Oha\u200bra", Firm: "Quarry"})
+	if o.Records.Len() > 0 {
+		t.Errorf("another name: %+v", o)
+	}
+	if o = w.suppress(t, erasure.NameFirm, erasure.Values{Name: "Zoé Ohara", Firm: "quarry"}); o.Records.Len() != 1 {
+		t.Errorf("%+v", o)
+	}
+}
+
 // What was suppressed while a load or a delta was at work, or in a generation that was not
 // searched, does not come with it.
 func TestErasedMeanwhile(t *testing.T) {
@@ -394,6 +463,36 @@ func TestListWithoutItsKey(t *testing.T) {
 		!strings.Contains(err.Error(), "ATLAS_SUPPRESSION_KEY") {
 		t.Errorf("%v", err)
 	}
+}
+
+// A load that is resumed without the key keeps what it has read.
+func TestResumedWithoutTheKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.load(t, files())
+	w.suppress(t, erasure.ID, erasure.Values{ID: contact(1)})
+	o := w.loadOptions(t, files())
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	o.Progress = func(p indexer.Progress) {
+		if p.Phase == indexer.Indexing {
+			kill()
+		}
+	}
+	if _, err := indexer.Load(ctx, o); err == nil {
+		t.Fatal("not killed")
+	}
+	o.Progress = nil
+	o.Suppressions = &eraser.Eraser{Store: w.system, Elastic: w.Elastic, Names: w.Names, Live: w.Live, Retry: w.Retry}
+	if report, err := indexer.Load(t.Context(), o); err == nil || !strings.Contains(err.Error(), "ATLAS_SUPPRESSION_KEY") ||
+		report.WorkDir == "" {
+		t.Errorf("without the key: work folder %q, %v", report.WorkDir, err)
+	}
+	o.Suppressions = w.Eraser
+	if report, err := indexer.Load(t.Context(), o); err != nil || report.Resumed == 0 || !report.Switched {
+		t.Errorf("with it: %d times resumed, %v", report.Resumed, err)
+	}
+	w.wantGone(t, "after the load")
 }
 
 // A call that was killed at any place is finished by the next one.

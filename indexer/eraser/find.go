@@ -18,8 +18,11 @@ import (
 	"atlas/search/query"
 )
 
-// maxFound bounds what Find returns of a generation.
-const maxFound = 1_000
+// maxFound bounds what Find returns of a generation, maxCandidates what it looks at.
+const (
+	maxFound      = 1_000
+	maxCandidates = 10_000
+)
 
 // Find returns the records that a value is of, in all complete generations. Error:
 // fault.BadRequest if there are too many.
@@ -54,17 +57,28 @@ func (e *Eraser) find(ctx context.Context, name string, d query.Dataset, kind er
 	if err := e.Retry.Do(ctx, func(ctx context.Context) error { return e.Elastic.Refresh(ctx, index) }); err != nil {
 		return nil, err
 	}
-	body := map[string]any{"query": condition(kind, v), "size": maxFound, "track_total_hits": false, "_source": members}
-	var hits []elastic.Hit[any]
-	err = e.Retry.Do(ctx, func(ctx context.Context) (err error) {
-		hits, err = elastic.Hits[any](ctx, e.Elastic, index, body)
-		return err
-	})
+	search := func(query map[string]any, most int) (hits []elastic.Hit[any], err error) {
+		body := map[string]any{"query": query, "size": most, "track_total_hits": false, "_source": members}
+		err = e.Retry.Do(ctx, func(ctx context.Context) (err error) {
+			hits, err = elastic.Hits[any](ctx, e.Elastic, index, body)
+			return err
+		})
+		return hits, elastic.FaultOf(err)
+	}
+	exact, words := condition(kind, v)
+	hits, err := search(exact, maxFound)
 	if err != nil {
-		return nil, elastic.FaultOf(err)
+		return nil, err
 	}
 	if len(hits) == maxFound {
 		return nil, fault.New(fault.BadRequest, "this is of %d records or more: suppress them by id", maxFound)
+	}
+	if words != nil {
+		more, err := search(words, maxCandidates)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, more...)
 	}
 	var ids []uuid.UUID
 	for _, hit := range hits {
@@ -80,27 +94,70 @@ func (e *Eraser) find(ctx context.Context, name string, d query.Dataset, kind er
 // members are what a record is known by.
 var members = []string{"id", "email", "phone", "name", "account_name"}
 
-// condition finds candidates.
-func condition(kind erasure.Kind, v erasure.Values) map[string]any {
+// condition finds candidates: those with the value, and those that have its words, among which
+// are some with mailto: or spaces around it.
+func condition(kind erasure.Kind, v erasure.Values) (exact, words map[string]any) {
 	switch kind {
 	case erasure.Email:
 		field, _ := query.FieldNamed(query.Contacts, "email")
-		return map[string]any{"term": map[string]any{search.Root.ExactPath(&field): query.ExactValue(field, v.Email)}}
+		var values []string
+		var clauses []any
+		// Generations of before can have another folding.
+		for folding := query.CaseFolding; folding <= query.NewestFolding; folding++ {
+			for _, text := range []string{v.Normal(kind), "mailto:" + v.Normal(kind), v.Email} {
+				text = folding.Fold(text)
+				values = append(values, query.ExactValue(field, text))
+				clauses = append(clauses, map[string]any{
+					"match": map[string]any{search.Root.TextPath(&field): map[string]any{"query": text, "operator": "and"}},
+				})
+			}
+		}
+		return map[string]any{"terms": map[string]any{search.Root.ExactPath(&field): values}}, map[string]any{
+			"bool": map[string]any{"should": clauses},
+		}
 	case erasure.Phone:
-		return map[string]any{"term": map[string]any{document.IX + "." + document.Phone: query.Phone(v.Phone)}}
+		return map[string]any{"terms": map[string]any{
+			document.IX + "." + document.Phone: []string{query.Phone(v.Phone), query.Phone(v.Normal(kind))},
+		}}, nil
 	case erasure.NameFirm:
 		field, _ := query.FieldNamed(query.Contacts, "name")
 		return map[string]any{
 			"match": map[string]any{search.Root.TextPath(&field): map[string]any{"query": query.Fold(v.Name), "operator": "and"}},
-		}
+		}, nil
 	default:
-		return map[string]any{"ids": map[string]any{"values": []string{v.ID}}}
+		return map[string]any{"ids": map[string]any{"values": []string{v.ID}}}, nil
 	}
 }
 
-// scan returns the suppressed records of a generation: it reads all of it.
-func (e *Eraser) scan(ctx context.Context, name string, set *erasure.Set) (Records, error) {
-	found := Records{}
+// record names one.
+type record struct {
+	dataset query.Dataset
+	id      uuid.UUID
+}
+
+// suppressed are suppressed records, with their suppressions.
+type suppressed map[record][]uuid.UUID
+
+func (s suppressed) add(d query.Dataset, id uuid.UUID, because ...uuid.UUID) {
+	of := s[record{d, id}]
+	for _, one := range because {
+		if !slices.Contains(of, one) {
+			of = append(of, one)
+		}
+	}
+	s[record{d, id}] = of
+}
+
+func (s suppressed) records() Records {
+	all := Records{}
+	for r := range s {
+		all[r.dataset] = append(all[r.dataset], r.id)
+	}
+	return all
+}
+
+// scan adds the suppressed records of a generation: it reads all of it.
+func (e *Eraser) scan(ctx context.Context, name string, set *erasure.Set, found suppressed) error {
 	for _, d := range erasure.Datasets() {
 		if set.Empty(d) {
 			continue
@@ -110,13 +167,13 @@ func (e *Eraser) scan(ctx context.Context, name string, set *erasure.Set) (Recor
 			w.Members = members
 		}
 		if err := e.scanIndex(ctx, w, d, set, found); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return found, nil
+	return nil
 }
 
-func (e *Eraser) scanIndex(ctx context.Context, w generation.Walk, d query.Dataset, set *erasure.Set, found Records) error {
+func (e *Eraser) scanIndex(ctx context.Context, w generation.Walk, d query.Dataset, set *erasure.Set, found suppressed) error {
 	if err := e.Retry.Do(ctx, func(ctx context.Context) error { return e.Elastic.Refresh(ctx, w.Index) }); err != nil {
 		return err
 	}
@@ -129,8 +186,8 @@ func (e *Eraser) scanIndex(ctx context.Context, w generation.Walk, d query.Datas
 			v, _ = erasure.Read(r.Source)
 		}
 		v.ID = r.ID.String()
-		if set.Has(d, v) {
-			found[d] = append(found[d], r.ID)
+		if because := set.Find(d, v); len(because) > 0 {
+			found.add(d, r.ID, because...)
 		}
 	}
 	return records.Err()

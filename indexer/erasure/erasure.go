@@ -41,6 +41,9 @@ func Datasets() []query.Dataset {
 // Values are what a record can be known by. Values that it does not have are "".
 type Values struct{ ID, Email, Phone, Name, Firm string }
 
+// Normal is the value of a kind as the newest normalization makes it, "" if there is none.
+func (v Values) Normal(k Kind) string { return v.of(k, Newest) }
+
 // of is the normalized value of a kind, "" if there is none.
 func (v Values) of(k Kind, normalization int) string {
 	n := normalizations[normalization]
@@ -69,6 +72,8 @@ type Suppression struct {
 	Normalization int
 	Key           int
 	Digest        Digest
+	// KeyCheck says which key has the number; zero: that is not known.
+	KeyCheck Digest
 	// Reason and By are what the operator said.
 	Reason, By string
 	Added      time.Time
@@ -96,7 +101,7 @@ func (k Keys) New(d query.Dataset, kind Kind, v Values) (Suppression, error) {
 	if normal == "" {
 		return s, fault.New(fault.BadRequest, "%s", unusable[kind])
 	}
-	s.Digest = digest(k[s.Key], d, kind, Newest, normal)
+	s.Digest, s.KeyCheck = digest(k[s.Key], d, kind, Newest, normal), k.check(s.Key)
 	return s, nil
 }
 
@@ -179,10 +184,10 @@ func (s *Set) Empty(d query.Dataset) bool {
 	return true
 }
 
-// Find returns the suppression of a record.
-func (s *Set) Find(d query.Dataset, v Values) (uuid.UUID, bool) {
+// Find returns the suppressions of a record.
+func (s *Set) Find(d query.Dataset, v Values) (found []uuid.UUID) {
 	if s == nil {
-		return uuid.UUID{}, false
+		return nil
 	}
 	for w, digests := range s.entries {
 		if w.dataset != d {
@@ -193,16 +198,15 @@ func (s *Set) Find(d query.Dataset, v Values) (uuid.UUID, bool) {
 			continue
 		}
 		if id, is := digests[digest(s.keys[w.key], d, w.kind, w.normalization, normal)]; is {
-			return id, true
+			found = append(found, id)
 		}
 	}
-	return uuid.UUID{}, false
+	return found
 }
 
 // Has reports whether a record is suppressed.
 func (s *Set) Has(d query.Dataset, v Values) bool {
-	_, is := s.Find(d, v)
-	return is
+	return len(s.Find(d, v)) > 0
 }
 
 // Version says which list it is: another one has another version.
@@ -212,6 +216,8 @@ type Version struct{ Through, Removed int64 }
 type Record struct {
 	Dataset query.Dataset
 	ID      uuid.UUID
+	// Suppressions are those that it is erased because of.
+	Suppressions []uuid.UUID
 	// Related are records whose documents have something of it.
 	Related map[query.Dataset][]uuid.UUID
 }

@@ -159,6 +159,12 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%v, want %q", err, name)
 		}
 	}
+	// Another key under the number of the old one is noticed.
+	wrong := keys(t, "1:"+two)
+	if _, err := erasure.NewSet(wrong, []erasure.Suppression{first}); err == nil || !strings.Contains(err.Error(), "the key 1") ||
+		strings.Contains(err.Error(), two) {
+		t.Errorf("a wrong key: %v", err)
+	}
 	removed := time.Now()
 	second.Removed, second.Seq = &removed, 7
 	set, err := erasure.NewSet(nil, []erasure.Suppression{second})

@@ -1,6 +1,8 @@
 package erasure
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"strconv"
@@ -49,6 +51,23 @@ func (k Keys) newest() int {
 	return slices.Max(slices.Collect(maps.Keys(k)))
 }
 
+// check says which key has a number. The key cannot be told from it.
+func (k Keys) check(number int) (sum Digest) {
+	mac := hmac.New(sha256.New, k[number])
+	mac.Write([]byte("atlas suppression key"))
+	mac.Sum(sum[:0])
+	return sum
+}
+
+// WrongKey says that a number had another key.
+func WrongKey(number int) error {
+	return fault.New(
+		fault.BadRequest,
+		"the key %d of --suppression-key (ATLAS_SUPPRESSION_KEY) is not the one that made the digests of the list: give that one, and a new key another number",
+		number,
+	)
+}
+
 // Know fails if the digest of a suppression cannot be compared with values.
 func (k Keys) Know(s Suppression) error {
 	if _, known := normalizations[s.Normalization]; !known {
@@ -57,6 +76,8 @@ func (k Keys) Know(s Suppression) error {
 		)
 	}
 	switch {
+	case k[s.Key] != nil && s.KeyCheck != (Digest{}) && s.KeyCheck != k.check(s.Key):
+		return WrongKey(s.Key)
 	case k[s.Key] != nil:
 		return nil
 	case len(k) == 0:

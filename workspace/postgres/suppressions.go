@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,13 +20,16 @@ import (
 // Suppressions returns the list, those that were removed too, in the order of additions.
 func (s *System) Suppressions(ctx context.Context) ([]erasure.Suppression, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (e erasure.Suppression, err error) {
-		var digest []byte
+		var digest, check []byte
 		err = row.Scan(
-			&e.ID, &e.Seq, &e.Dataset, &e.Kind, &e.Normalization, &e.Key, &digest, &e.Reason, &e.By, &e.Added, &e.Applied, &e.Removed,
+			&e.ID, &e.Seq, &e.Dataset, &e.Kind, &e.Normalization, &e.Key, &digest, &check, &e.Reason, &e.By, &e.Added, &e.Applied, &e.Removed,
 		)
 		copy(e.Digest[:], digest)
+		copy(e.KeyCheck[:], check)
 		return e, err
-	}, `SELECT id, seq, dataset, kind, normalization, key, digest, reason, added_by, added_at, applied_at, removed_at FROM suppressions ORDER BY seq`)
+	}, `SELECT s.id, s.seq, s.dataset, s.kind, s.normalization, s.key, s.digest, k.digest, s.reason, s.added_by, s.added_at, s.applied_at,
+			s.removed_at
+		FROM suppressions s LEFT JOIN suppression_keys k USING (key) ORDER BY s.seq`)
 }
 
 // SuppressionsVersion returns the version of the list.
@@ -36,16 +40,19 @@ func (s *System) SuppressionsVersion(ctx context.Context) (v erasure.Version, er
 
 // AddSuppressions adds suppressions and, in the same transaction, the records to be erased
 // because of them. It returns how many are new: one whose digest is in the list, or whose id
-// is, is not added again; if the one that is given is removed, the one of that id is.
-func (s *System) AddSuppressions(
-	ctx context.Context, list []erasure.Suppression, records map[query.Dataset][]uuid.UUID,
-) (added int, err error) {
+// is, is not added again; if the one that is given is removed, the one of that id is. Error:
+// fault.BadRequest if a number had another key.
+func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression, records []erasure.Record) (added int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		// seq is in the order of commits: who has read up to one has read all before it.
 		if _, err := tx.Exec(ctx, `LOCK TABLE suppressions IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
+		in := map[uuid.UUID]uuid.UUID{} // the one of the list that has the digest
 		for _, e := range list {
+			if err := knowKey(ctx, tx, e); err != nil {
+				return err
+			}
 			tag, err := tx.Exec(ctx, `
 				INSERT INTO suppressions (id, dataset, kind, normalization, key, digest, reason, added_by, added_at, removed_at)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
@@ -59,12 +66,32 @@ func (s *System) AddSuppressions(
 				if err != nil {
 					return err
 				}
+				if err := dropSuppressed(ctx, tx, e.ID); err != nil {
+					return err
+				}
+			}
+			if len(records) == 0 {
+				continue
+			}
+			same, err := uuids(ctx, tx, `
+				SELECT id FROM suppressions
+				WHERE dataset = $1 AND kind = $2 AND normalization = $3 AND key = $4 AND digest = $5 AND removed_at IS NULL`,
+				string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:])
+			if err != nil {
+				return err
+			}
+			for _, id := range same {
+				in[e.ID] = id
 			}
 		}
-		for d, ids := range records {
-			if _, err := tx.Exec(ctx, `
-				INSERT INTO suppressed_records (dataset, record_id, noted_at) SELECT $1, unnest($2::uuid[]), clock_timestamp()
-				ON CONFLICT DO NOTHING`, string(d), ids); err != nil {
+		for _, r := range records {
+			var because []uuid.UUID
+			for _, id := range r.Suppressions {
+				if of, there := in[id]; there {
+					because = append(because, of)
+				}
+			}
+			if _, err := tx.Exec(ctx, noteSuppressed, string(r.Dataset), r.ID, because); err != nil {
 				return err
 			}
 		}
@@ -73,38 +100,86 @@ func (s *System) AddSuppressions(
 	return added, toFault(err)
 }
 
-// RemoveSuppression allows loading again. Error: fault.NotFound.
-func (s *System) RemoveSuppression(ctx context.Context, id uuid.UUID, by string) error {
-	tag, err := s.pool.Exec(ctx, `
-		UPDATE suppressions SET removed_at = clock_timestamp(), removed_by = $2 WHERE id = $1 AND removed_at IS NULL`, id, by)
-	if err == nil && tag.RowsAffected() == 0 {
-		return fault.New(fault.NotFound, "there is no suppression %s, or it was removed: atlas suppress list lists them", id)
+// noteSuppressed adds a record to those that are being erased, or suppressions to it.
+const noteSuppressed = `
+	INSERT INTO suppressed_records AS r (dataset, record_id, suppressions, noted_at)
+	SELECT $1::text, $2::uuid, coalesce($3::uuid[], '{}'), clock_timestamp()
+	ON CONFLICT (dataset, record_id) DO UPDATE
+	SET suppressions = ARRAY(SELECT unnest(r.suppressions) UNION SELECT unnest(excluded.suppressions))`
+
+// knowKey keeps which key has the number that a suppression names.
+func knowKey(ctx context.Context, tx pgx.Tx, e erasure.Suppression) error {
+	if e.KeyCheck == (erasure.Digest{}) {
+		return nil
 	}
-	return toFault(err)
+	if _, err := tx.Exec(ctx, `INSERT INTO suppression_keys (key, digest) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+		e.Key, e.KeyCheck[:]); err != nil {
+		return err
+	}
+	var digest []byte
+	err := tx.QueryRow(ctx, `SELECT digest FROM suppression_keys WHERE key = $1`, e.Key).Scan(&digest)
+	if err == nil && !bytes.Equal(digest, e.KeyCheck[:]) {
+		return erasure.WrongKey(e.Key)
+	}
+	return err
+}
+
+// RemoveSuppression allows loading again. What was not erased yet because of it stays. Error:
+// fault.NotFound.
+func (s *System) RemoveSuppression(ctx context.Context, id uuid.UUID, by string) error {
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			UPDATE suppressions SET removed_at = clock_timestamp(), removed_by = $2 WHERE id = $1 AND removed_at IS NULL`, id, by)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return fault.New(fault.NotFound, "there is no suppression %s, or it was removed: atlas suppress list lists them", id)
+		}
+		return dropSuppressed(ctx, tx, id)
+	}))
+}
+
+// dropSuppressed removes from what is being erased what is there because of one suppression
+// only.
+func dropSuppressed(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	if _, err := tx.Exec(ctx, `DELETE FROM suppressed_records WHERE suppressions = ARRAY[$1::uuid]`, id); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE suppressed_records SET suppressions = array_remove(suppressions, $1) WHERE $1 = ANY (suppressions)`, id)
+	return err
 }
 
 // SuppressedRecords returns the records that are being erased.
 func (s *System) SuppressedRecords(ctx context.Context) ([]erasure.Record, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (r erasure.Record, err error) {
 		var related []byte
-		if err := row.Scan(&r.Dataset, &r.ID, &related); err != nil {
+		if err := row.Scan(&r.Dataset, &r.ID, &related, &r.Suppressions); err != nil {
 			return r, err
 		}
 		return r, json.Unmarshal(related, &r.Related)
-	}, `SELECT dataset, record_id, related FROM suppressed_records ORDER BY dataset, record_id`)
+	}, `SELECT dataset, record_id, related, suppressions FROM suppressed_records ORDER BY dataset, record_id`)
 }
 
 // NoteSuppressedRecord adds a record to those that are being erased, with all that are related to
-// it.
+// it, unless the suppressions that it is erased because of were removed.
 func (s *System) NoteSuppressedRecord(ctx context.Context, r erasure.Record) error {
 	related, err := json.Marshal(r.Related)
 	if err != nil {
 		return err
 	}
-	_, err = s.pool.Exec(ctx, `
-		INSERT INTO suppressed_records (dataset, record_id, related, noted_at) VALUES ($1, $2, $3, clock_timestamp())
-		ON CONFLICT (dataset, record_id) DO UPDATE SET related = excluded.related`, string(r.Dataset), r.ID, string(related))
-	return toFault(err)
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		live, err := uuids(ctx, tx, `SELECT id FROM suppressions WHERE id = ANY ($1) AND removed_at IS NULL FOR SHARE`, r.Suppressions)
+		if err != nil || len(live) == 0 && len(r.Suppressions) > 0 {
+			return err
+		}
+		if _, err := tx.Exec(ctx, noteSuppressed, string(r.Dataset), r.ID, live); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE suppressed_records SET related = $3 WHERE dataset = $1 AND record_id = $2`,
+			string(r.Dataset), r.ID, string(related))
+		return err
+	}))
 }
 
 // EndSuppressions says that records are gone from everything, and that all is that was

@@ -41,7 +41,9 @@ func TestSuppressions(t *testing.T) {
 	changed("nothing")
 	one, two, record := suppressionOf(1), suppressionOf(2), uuid.New()
 	for i, want := range []int{2, 0} { // again adds nothing
-		n, err := w.system.AddSuppressions(ctx, []erasure.Suppression{one, two}, map[query.Dataset][]uuid.UUID{query.Contacts: {record}})
+		n, err := w.system.AddSuppressions(ctx, []erasure.Suppression{one, two}, []erasure.Record{
+			{Dataset: query.Contacts, ID: record, Suppressions: []uuid.UUID{one.ID, two.ID}},
+		})
 		if err != nil || n != want {
 			t.Errorf("call %d adds %d, %v", i, n, err)
 		}
@@ -55,7 +57,7 @@ func TestSuppressions(t *testing.T) {
 	}
 	work, err := w.system.SuppressedRecords(ctx)
 	fatal(t, err)
-	if len(work) != 1 || work[0].ID != record {
+	if len(work) != 1 || work[0].ID != record || len(work[0].Suppressions) != 2 {
 		t.Errorf("to be erased: %+v", work)
 	}
 	work[0].Related = map[query.Dataset][]uuid.UUID{query.Accounts: {uuid.New()}}
@@ -93,10 +95,61 @@ func TestSuppressions(t *testing.T) {
 	if n, err := w.system.SuppressedIn(ctx, "g"); err != nil || n != 2 {
 		t.Errorf("%d, %v", n, err)
 	}
-	for _, table := range []string{"suppressions", "suppressed_records", "suppressed_generations"} {
+	for _, table := range []string{"suppressions", "suppressed_records", "suppressed_generations", "suppression_keys"} {
 		if _, err := w.app.CountAll(ctx, w.one.ID, table); err == nil {
 			t.Errorf("the role of requests reads %s", table)
 		}
+	}
+}
+
+// Who may be loaded again is not erased because of what was not finished.
+func TestRemovedBeforeItWasErased(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	one, two, alone, both := suppressionOf(1), suppressionOf(2), uuid.New(), uuid.New()
+	records := []erasure.Record{
+		{Dataset: query.Contacts, ID: alone, Suppressions: []uuid.UUID{one.ID}},
+		{Dataset: query.Contacts, ID: both, Suppressions: []uuid.UUID{one.ID, two.ID}},
+	}
+	_, err := w.system.AddSuppressions(ctx, []erasure.Suppression{one, two}, records)
+	fatal(t, err)
+	fatal(t, w.system.RemoveSuppression(ctx, one.ID, "test"))
+	fatal(t, w.system.NoteSuppressedRecord(ctx, records[0])) // by who is at work
+	work, err := w.system.SuppressedRecords(ctx)
+	if err != nil || len(work) != 1 || work[0].ID != both || len(work[0].Suppressions) != 1 || work[0].Suppressions[0] != two.ID {
+		t.Errorf("%+v, %v", work, err)
+	}
+	// The same value again, of another id: the one of the list is meant.
+	again := suppressionOf(2)
+	records[0].Suppressions = []uuid.UUID{again.ID}
+	_, err = w.system.AddSuppressions(ctx, []erasure.Suppression{again}, records[:1])
+	fatal(t, err)
+	now := time.Now()
+	two.Removed = &now
+	_, err = w.system.AddSuppressions(ctx, []erasure.Suppression{two}, nil) // an import
+	fatal(t, err)
+	if work, err := w.system.SuppressedRecords(ctx); err != nil || len(work) > 0 {
+		t.Errorf("%+v, %v", work, err)
+	}
+}
+
+// A number has one key.
+func TestKeyOfANumber(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, other := suppressionOf(1), suppressionOf(2)
+	one.KeyCheck, other.KeyCheck = erasure.Digest{1}, erasure.Digest{2}
+	_, err := w.system.AddSuppressions(t.Context(), []erasure.Suppression{one}, nil)
+	fatal(t, err)
+	if _, err := w.system.AddSuppressions(t.Context(), []erasure.Suppression{other}, nil); fault.CodeOf(err) != fault.BadRequest {
+		t.Errorf("another key: %v", err)
+	}
+	other.Key = 2
+	_, err = w.system.AddSuppressions(t.Context(), []erasure.Suppression{other}, nil)
+	fatal(t, err)
+	if list, err := w.system.Suppressions(t.Context()); err != nil || len(list) != 2 || list[0].KeyCheck != one.KeyCheck {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 

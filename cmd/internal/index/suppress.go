@@ -2,6 +2,7 @@ package index
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -307,6 +308,7 @@ type suppression struct {
 	Normalization int           `json:"normalization"`
 	Key           int           `json:"key"`
 	Digest        string        `json:"digest"`
+	KeyCheck      string        `json:"key_check,omitempty"`
 	Reason        string        `json:"reason"`
 	By            string        `json:"by"`
 	Added         time.Time     `json:"added_at"`
@@ -315,8 +317,13 @@ type suppression struct {
 }
 
 func suppressionOf(e erasure.Suppression) suppression {
+	check := ""
+	if e.KeyCheck != (erasure.Digest{}) {
+		check = hex.EncodeToString(e.KeyCheck[:])
+	}
 	return suppression{
-		e.ID, e.Dataset, e.Kind, e.Normalization, e.Key, hex.EncodeToString(e.Digest[:]), e.Reason, e.By, e.Added.UTC(), e.Applied, e.Removed,
+		e.ID, e.Dataset, e.Kind, e.Normalization, e.Key, hex.EncodeToString(e.Digest[:]), check,
+		e.Reason, e.By, e.Added.UTC(), e.Applied, e.Removed,
 	}
 }
 
@@ -394,11 +401,14 @@ func readSuppressions(content []byte) (list []erasure.Suppression, err error) {
 				ID: of.ID, Dataset: of.Dataset, Kind: of.Kind, Normalization: of.Normalization, Key: of.Key, Reason: of.Reason, By: of.By,
 				Added: of.Added, Removed: of.Removed,
 			}
-			var digest []byte
-			if digest, err = hex.DecodeString(of.Digest); err == nil && len(digest) != len(e.Digest) {
-				err = errors.New("the digest must have 32 bytes")
+			for to, text := range map[*erasure.Digest]string{&e.Digest: of.Digest, &e.KeyCheck: of.KeyCheck} {
+				digest, wrong := hex.DecodeString(text)
+				if wrong == nil && len(digest) != len(to) && !(text == "" && to == &e.KeyCheck) {
+					wrong = errors.New("each digest must have 32 bytes")
+				}
+				copy(to[:], digest)
+				err = cmp.Or(err, wrong)
 			}
-			copy(e.Digest[:], digest)
 		}
 		if err == nil && (e.ID == uuid.Nil || e.Key < 1 || !known(e)) {
 			err = errors.New("id, dataset, kind or key is missing or wrong")
