@@ -9,8 +9,8 @@ import (
 	"atlas/search/query"
 )
 
-// maxBorder is how many records may be so close to the border of one circle that their
-// distance must be computed.
+// maxBorder is how many records may be so close to the borders of the areas of a request that
+// their distance must be computed.
 const maxBorder = 10_000
 
 // withBorders returns searches in which Border is set if they have conditions on circles or
@@ -41,14 +41,11 @@ func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]qu
 	if err != nil {
 		return nil, err
 	}
+	if err := checkBorders(areas, results); err != nil {
+		return nil, err
+	}
 	for i, res := range results {
 		area := areas[i]
-		if len(res.rows) > maxBorder {
-			return nil, fault.Validation(fault.Issue{
-				Code:    fault.Custom,
-				Message: fmt.Sprintf("more than %d projects are at the border of a %s", maxBorder, area.advice),
-			})
-		}
 		var found query.Border
 		for _, row := range res.rows {
 			var at struct {
@@ -75,6 +72,22 @@ func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]qu
 		with[i] = q
 	}
 	return with, nil
+}
+
+// checkBorders bounds the records at the borders of a request: each is in its searches.
+func checkBorders(areas []bordered, results []result) error {
+	all := 0
+	for _, res := range results {
+		all += len(res.rows)
+	}
+	if all <= maxBorder {
+		return nil
+	}
+	where := "the borders of the areas; search in fewer"
+	if len(areas) == 1 {
+		where = "the border of a " + areas[0].advice
+	}
+	return fault.Validation(fault.Issue{Code: fault.Custom, Message: fmt.Sprintf("more than %d projects are at %s", maxBorder, where)})
 }
 
 // bordered is an area whose border Elasticsearch does not know exactly.

@@ -44,3 +44,29 @@ func TestCompileEdges(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Records at borders are bounded for all areas of a request together: each is in its searches.
+func TestBordersAreBoundedTogether(t *testing.T) {
+	t.Parallel()
+	f, _ := query.Location(query.Projects)
+	area, _ := borderOf(query.Near{Field: &f, Circle: query.Circle{Radius: 1}})
+	at := func(n int) result { return result{rows: make([]hit, n)} }
+	for _, c := range []struct {
+		found []result
+		want  string
+	}{
+		{[]result{at(maxBorder)}, ""},
+		{[]result{at(maxBorder - 1), at(1), at(0)}, ""},
+		{[]result{at(maxBorder + 1)}, "more than 10000 projects are at the border of a circle; choose another radius_m"},
+		{[]result{at(maxBorder), at(1)}, "more than 10000 projects are at the borders of the areas; search in fewer"},
+	} {
+		areas := make([]bordered, len(c.found))
+		for i := range areas {
+			areas[i] = area
+		}
+		err := checkBorders(areas, c.found)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%d areas: %v, want %q", len(areas), err, c.want)
+		}
+	}
+}
