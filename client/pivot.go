@@ -73,7 +73,7 @@ type PivotGroup struct {
 	PivotCell
 }
 
-// PivotCell is a number of records. Measure is nil of fewer than 3, and if no value is known.
+// PivotCell is a number of records. Measure is nil of fewer than 3 known values.
 type PivotCell struct {
 	Count   int64    `json:"count"`
 	Measure *float64 `json:"measure"`

@@ -374,10 +374,11 @@ func (c *compiler) inOneOf(paths []string, term string) *compiler {
 	return c.closeList().raw(`]}}`)
 }
 
-// withTerms gives q the terms of its text if a search in several fields needs them.
+// withTerms gives q the terms of its text if a search in several fields needs them, unless it
+// has them.
 // Errors: Unavailable.
 func (e *Engine) withTerms(ctx context.Context, q query.Query) (query.Query, error) {
-	if q.Text == "" || !q.Exact || !q.Typos || query.PublicText(q.Dataset) == nil {
+	if q.Text == "" || !q.Exact || !q.Typos || q.Terms != nil || query.PublicText(q.Dataset) == nil {
 		return q, nil
 	}
 	terms, _, err := e.ask(ctx, termsRequest{text: q.Folding.Fold(q.Text)}, q)

@@ -44,9 +44,13 @@ func (e *Engine) Pivot(ctx context.Context, s query.PivotSearch) (query.Pivot, e
 
 // pivot lists the groups as facets do, then counts the cells in a second search.
 func (e *Engine) pivot(ctx context.Context, s query.PivotSearch) (query.Pivot, error) {
+	searches, err := e.prepared(ctx, true, s.Sets...)
+	if err != nil {
+		return query.Pivot{}, err
+	}
 	listed, err := e.countFacets(ctx, query.FacetSearch{
 		Request:   query.FacetRequest{Query: s.Request.Query, Facets: s.Request.Axes()},
-		Workspace: s.Workspace, Sets: s.Sets,
+		Workspace: s.Workspace, Sets: searches,
 	})
 	if err != nil {
 		return query.Pivot{}, onAxis(err)
@@ -63,10 +67,6 @@ func (e *Engine) pivot(ctx context.Context, s query.PivotSearch) (query.Pivot, e
 	}
 	if s.Request.DryRun {
 		return out, nil
-	}
-	searches, err := e.prepared(ctx, true, s.Sets...)
-	if err != nil {
-		return query.Pivot{}, err
 	}
 	results, err := e.multi(ctx, e.union(searches, compilePivot(searches, axes, s.Request.Measure)))
 	if err != nil {
@@ -216,6 +216,9 @@ const (
 // keeps all values of a cell while they are few, and its median is exact then.
 const medianExact = 1_000
 
+// medianName is the aggregation of the median, beside that of how many values it is of.
+const medianName = "median"
+
 // compilePivot returns the body of one search that counts the records of all searches by
 // their rows and columns.
 func compilePivot(searches []query.Query, axes []pivotAxis, m *query.Measure) []byte {
@@ -245,7 +248,8 @@ func compilePivot(searches []query.Query, axes []pivotAxis, m *query.Measure) []
 		c.text(measureName).raw(`:`)
 		path := Root.ExactPath(m.Field)
 		if m.Of == query.Median {
-			c.raw(`{"percentiles":{"field":`).text(path).raw(`,"percents":[50],"keyed":false,"tdigest":{"compression":`)
+			c.b = append(append(c.b, clauseOn("value_count", path)...), ',')
+			c.text(medianName).raw(`:{"percentiles":{"field":`).text(path).raw(`,"percents":[50],"keyed":false,"tdigest":{"compression":`)
 			c.integer(medianExact).raw(`}}},`)
 			return
 		}
@@ -490,7 +494,15 @@ func cellOf(count int64, all map[string]jsontext.Value, m *query.Measure) (query
 	if m.Of != query.Median {
 		var s stats
 		err := unmarshal(all[measureName], &s)
-		cell.Measure = bucketSum{count, s}.measure(m)
+		if s.Count >= query.MinMeasured {
+			cell.Measure = bucketSum{count, s}.measure(m)
+		}
+		return cell, err
+	}
+	var known struct {
+		Value int64 `json:"value"`
+	}
+	if err := unmarshal(all[measureName], &known); err != nil || known.Value < query.MinMeasured {
 		return cell, err
 	}
 	var median struct {
@@ -498,7 +510,7 @@ func cellOf(count int64, all map[string]jsontext.Value, m *query.Measure) (query
 			Value *float64 `json:"value"`
 		} `json:"values"`
 	}
-	err := unmarshal(all[measureName], &median)
+	err := unmarshal(all[medianName], &median)
 	if err == nil && len(median.Values) == 1 && median.Values[0].Value != nil {
 		cell.Measure = number(*median.Values[0].Value)
 	}

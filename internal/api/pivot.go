@@ -11,7 +11,7 @@ import (
 )
 
 var pivotText = fmt.Sprintf(
-	"How many records match, by the values of one field or two, with a measure of each cell of %d records or more. All counts are exact. `query`, `filters` and `relations` are those of a search, but neither searches e-mail addresses. At most %d cells, listed rows times listed columns; each %d of them draw a token, the first before the request and the others after it.",
+	"How many records match, by the values of one field or two, with a measure of each cell that has %d known values or more. All counts are exact. `query`, `filters` and `relations` are those of a search, but neither searches e-mail addresses. At most %d cells, listed rows times listed columns; each %d of them draw a token, the first before the request and the others after it.",
 	query.MinMeasured,
 	query.MaxPivotCells,
 	query.CellsOfToken,
@@ -81,7 +81,7 @@ var pivotExamples = map[query.Dataset][]example{
 // pivotSchema is the answer of every route of pivots.
 var pivotSchema = func() *schema.Schema {
 	measure := schema.Optional("measure", schema.Nullable(&schema.Schema{Type: "number"}).Described(fmt.Sprintf(
-		"The measure that the pivot asks for; null of fewer than %d records, if no value is known, or if the sum is beyond a double.",
+		"The measure that the pivot asks for; null of fewer than %d known values, or if the sum is beyond a double.",
 		query.MinMeasured,
 	)).
 		Example(1250000.5))

@@ -16,7 +16,7 @@ import (
 const (
 	// MaxPivotCells is how many cells a pivot has: listed rows times listed columns.
 	MaxPivotCells = 1_000
-	// MinMeasured is how many records a cell has at least whose measure is told.
+	// MinMeasured is how many known values a cell has at least whose measure is told.
 	MinMeasured = 3
 	// CellsOfToken is how many cells cost a token of those who call for nothing.
 	CellsOfToken = 100
@@ -109,8 +109,8 @@ type PivotGroup struct {
 	PivotCell
 }
 
-// PivotCell is a number of records, with their measure: null of fewer than MinMeasured, or if
-// no value is known; empty if none was asked for.
+// PivotCell is a number of records, with their measure: null of fewer than MinMeasured
+// known values; empty if none was asked for.
 type PivotCell struct {
 	Count   int64          `json:"count"`
 	Measure jsontext.Value `json:"measure,omitzero"`
@@ -156,7 +156,7 @@ func pivotRule(d Dataset, base BaseKind) rule.Rule[PivotRequest] {
 		return of
 	})
 	if measure, there := measureRule(d, base, measures,
-		fmt.Sprintf("Adds `measure` to every row, column and cell of %d records or more: of the known values of a number. `avg` is `average`.", MinMeasured)); there {
+		fmt.Sprintf("Adds `measure` to every row, column and cell with %d known values of a number or more. `avg` is `average`.", MinMeasured)); there {
 		members = append(members, rule.Optional("measure", rule.Nullable(measure), func(r *pivotRequest) **Measure { return &r.measure }))
 	}
 	members = append(members,

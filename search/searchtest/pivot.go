@@ -57,7 +57,8 @@ func (m FacetModel) pivot(body map[string]any) map[string]any {
 		all["count"] = len(of)
 		if measure, asked := body["measure"].(map[string]any); asked {
 			all["measure"] = nil
-			if len(of) >= query.MinMeasured {
+			known := func(row Row) bool { return row[measure["field"].(string)] != nil }
+			if len(only(of, modelGroup{matches: known})) >= query.MinMeasured {
 				all["measure"] = pivotMeasure(measure, of)
 			}
 		}

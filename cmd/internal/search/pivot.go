@@ -30,7 +30,7 @@ func (Pivot) Help() string {
   stage                     the 10 most frequent values of an enumeration
   city:30                   the 30 most frequent ones, up to 100
   permitted_at:month        month, quarter or year of a date
-A date alone is by year. There are at most 1,000 cells. Cells of fewer than 3 records have no measure.
+A date alone is by year. There are at most 1,000 cells. Cells of fewer than 3 known values have no measure.
 
 ` + filterHelp + `
 

@@ -197,7 +197,7 @@ class PivotCell(BaseModel):
     count: int
     measure: float | None = Field(
         None,
-        description="The measure that the pivot asks for; null of fewer than 3 records, if no value is known, or if the sum is beyond a double.",
+        description="The measure that the pivot asks for; null of fewer than 3 known values, or if the sum is beyond a double.",
     )
 
 
@@ -216,7 +216,7 @@ class PivotGroup(BaseModel):
     count: int
     measure: float | None = Field(
         None,
-        description="The measure that the pivot asks for; null of fewer than 3 records, if no value is known, or if the sum is beyond a double.",
+        description="The measure that the pivot asks for; null of fewer than 3 known values, or if the sum is beyond a double.",
     )
 
 
@@ -1495,7 +1495,7 @@ class Pivot(BaseModel):
     )
     measure: float | None = Field(
         None,
-        description="The measure that the pivot asks for; null of fewer than 3 records, if no value is known, or if the sum is beyond a double.",
+        description="The measure that the pivot asks for; null of fewer than 3 known values, or if the sum is beyond a double.",
     )
     rows: PivotAxis | None = Field(None, description="Absent of a dry run.")
     columns: PivotAxis | None = Field(None, description="Absent of a dry run and without columns.")

@@ -98,7 +98,7 @@ class AccountPivotDates(TypedDict, closed=True):
 
 class AccountPivotRequestMeasure(TypedDict, closed=True):
     """
-    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    Adds `measure` to every row, column and cell with 3 known values of a number or more. `avg` is `average`.
     """
 
     field: Literal["projects_count", "contacts_count", "signals_count"]
@@ -261,7 +261,7 @@ class ContactPivotDates(TypedDict, closed=True):
 
 class ContactPivotRequestMeasure(TypedDict, closed=True):
     """
-    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    Adds `measure` to every row, column and cell with 3 known values of a number or more. `avg` is `average`.
     """
 
     field: Literal["projects_count"]
@@ -598,7 +598,7 @@ class ProjectPivotDates(TypedDict, closed=True):
 
 class ProjectPivotRequestMeasure(TypedDict, closed=True):
     """
-    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    Adds `measure` to every row, column and cell with 3 known values of a number or more. `avg` is `average`.
     """
 
     field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
@@ -899,7 +899,7 @@ class ViewAccountPivotDates(TypedDict, closed=True):
 
 class ViewAccountPivotRequestMeasure(TypedDict, closed=True):
     """
-    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    Adds `measure` to every row, column and cell with 3 known values of a number or more. `avg` is `average`.
     """
 
     field: Literal["projects_count", "contacts_count", "signals_count"]
@@ -992,7 +992,7 @@ class ViewContactPivotDates(TypedDict, closed=True):
 
 class ViewContactPivotRequestMeasure(TypedDict, closed=True):
     """
-    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    Adds `measure` to every row, column and cell with 3 known values of a number or more. `avg` is `average`.
     """
 
     field: Literal["projects_count"]
@@ -1110,7 +1110,7 @@ class ViewProjectPivotDates(TypedDict, closed=True):
 
 class ViewProjectPivotRequestMeasure(TypedDict, closed=True):
     """
-    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    Adds `measure` to every row, column and cell with 3 known values of a number or more. `avg` is `average`.
     """
 
     field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
@@ -1265,7 +1265,7 @@ class WorkspaceAccountPivotDates(TypedDict, closed=True):
 
 class WorkspaceAccountPivotRequestMeasure(TypedDict, closed=True):
     """
-    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    Adds `measure` to every row, column and cell with 3 known values of a number or more. `avg` is `average`.
     """
 
     field: Literal["projects_count", "contacts_count", "signals_count", "atlas_score"]
@@ -1391,7 +1391,7 @@ class WorkspaceContactPivotDates(TypedDict, closed=True):
 
 class WorkspaceContactPivotRequestMeasure(TypedDict, closed=True):
     """
-    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    Adds `measure` to every row, column and cell with 3 known values of a number or more. `avg` is `average`.
     """
 
     field: Literal["projects_count"]
@@ -1519,7 +1519,7 @@ class WorkspaceProjectPivotDates(TypedDict, closed=True):
 
 class WorkspaceProjectPivotRequestMeasure(TypedDict, closed=True):
     """
-    Adds `measure` to every row, column and cell of 3 records or more: of the known values of a number. `avg` is `average`.
+    Adds `measure` to every row, column and cell with 3 known values of a number or more. `avg` is `average`.
     """
 
     field: Literal["residential_units", "sqft", "stories", "cost", "signals_count"]
