@@ -41,8 +41,9 @@ const (
 // Watched is a View with an alert, as it is stored.
 type Watched struct {
 	View views.View
-	// Definition is how the View's definition is stored.
+	// Definition is how the View's definition is stored, and Unreadable why it is not in View.
 	Definition []byte
+	Unreadable error
 	// Version changes with the row: who changes it says which one it read.
 	Version int64
 	State   State
@@ -117,6 +118,8 @@ type Watcher struct {
 	Now func() time.Time
 
 	tidied time.Time
+	// unreadable are the Views that were logged.
+	unreadable map[views.ID]bool
 }
 
 // Lease is the lease of the server that looks.
@@ -165,6 +168,8 @@ func (w *Watcher) Look(ctx context.Context) error {
 	var following []Watched
 	for _, v := range all {
 		switch {
+		case v.Unreadable != nil:
+			w.leave(v)
 		case v.State == Waiting, v.Changed, v.State == Resting && now.Sub(v.At) >= rest:
 			err = errors.Join(err, w.begin(ctx, v, now))
 		case v.State == Watching:
@@ -184,6 +189,18 @@ func (w *Watcher) Look(ctx context.Context) error {
 		following = following[n:]
 	}
 	return err
+}
+
+// leave leaves out a View that cannot be read, so that it holds up no other one, and logs it once.
+func (w *Watcher) leave(v Watched) {
+	if w.unreadable[v.View.ID] {
+		return
+	}
+	if w.unreadable == nil {
+		w.unreadable = map[views.ID]bool{}
+	}
+	w.unreadable[v.View.ID] = true
+	w.Log.Error("a View is not watched", "workspace", v.View.Workspace.String(), "view", v.View.ID.String(), "error", v.Unreadable.Error())
 }
 
 // begin takes what matches as known.

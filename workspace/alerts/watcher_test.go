@@ -1,6 +1,7 @@
 package alerts_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -552,5 +553,37 @@ func TestUnreadableSetHoldsUpNobody(t *testing.T) {
 		if got := w.told(t, p, v.ID); (len(got) == 1) != (i != 3) {
 			t.Errorf("View %d tells %v", i, got)
 		}
+	}
+}
+
+// A stored definition that no version reads holds up nobody, and is logged once.
+func TestUnreadableDefinitionHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var log bytes.Buffer
+	w.watcher.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w.load(t, line(0, "Banff"))
+	one, two := w.person(t, w.workspace(t)), w.person(t, w.workspace(t))
+	view := func(p person) views.ID {
+		v, err := w.view(t, p.in, nil, "Calgary")
+		fatal(t, err)
+		_, err = w.alerts.Upsert(t.Context(), p.in, p.user, alerts.Change{View: v.ID})
+		fatal(t, err)
+		return v.ID
+	}
+	broken, whole := view(one), view(two)
+	fatal(t, w.watcher.Look(t.Context()))
+	w.exec(t, `UPDATE views SET definition = '{"version":1,"q":"","fields":{"gone":["x"]}}' WHERE id = $1`, uuid.UUID(broken))
+	w.apply(t, line(1, "Calgary"))
+	for range 2 {
+		if err := w.watcher.Look(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := w.told(t, two, whole); len(got) != 1 {
+		t.Errorf("the other View tells %v", got)
+	}
+	if n := strings.Count(log.String(), broken.String()); n != 1 {
+		t.Errorf("it is logged %d times: %s", n, log.String())
 	}
 }

@@ -100,7 +100,6 @@ func addAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.Us
 	return err
 }
 
-// mailAlert sets how often an alert is mailed. What was told before is not.
 // isWatched is the condition that somebody has an alert on the View of w, or that an enabled
 // webhook names it.
 const isWatched = `(
@@ -119,6 +118,7 @@ func watchView(ctx context.Context, tx pgx.Tx, in workspace.ID, view views.ID, a
 	return err
 }
 
+// mailAlert sets how often an alert is mailed. What was told before is not.
 func mailAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, c alerts.Change, at time.Time) error {
 	var zone string
 	if err := tx.QueryRow(ctx, `SELECT time_zone FROM workspaces WHERE id = $1`, arg(in)).Scan(&zone); err != nil {

@@ -24,7 +24,7 @@ func (s *System) WatchedViews(ctx context.Context) ([]alerts.Watched, error) {
 		err = row.Scan((*uuid.UUID)(&w.View.Workspace), (*uuid.UUID)(&w.View.ID), &w.View.Dataset, &w.View.Type, &w.View.Revision,
 			&w.Definition, &w.Version, &w.State, &w.Changed, &w.Through.Publication, &w.Through.Seq, &w.At)
 		if err == nil {
-			w.View.Definition, err = views.ReadDefinition(w.Definition, w.View.Dataset, w.View.Type)
+			w.View.Definition, w.Unreadable = views.ReadDefinition(w.Definition, w.View.Dataset, w.View.Type)
 		}
 		return w, err
 	}, `SELECT v.workspace_id, v.id, v.dataset, v.view_type, v.revision, v.definition, w.version, w.state,
