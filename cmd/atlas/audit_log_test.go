@@ -28,15 +28,15 @@ var auditedCommands = map[string]string{
 	"member add": "member.added", "member set-role": "member.role_changed", "member remove": "member.removed",
 	"member sign-out": "user.signed_out", "member release": "user.released",
 	"skill publish": "skill.published", "skill unpublish": "skill.unpublished",
+	"audit erase": "audit.erased",
 }
 
 // unauditedCommands has why others are not.
 var unauditedCommands = map[string]string{
 	"workspace list": "reads", "workspace merged-overlays": "reads", "key list": "reads", "member list": "reads",
 	"skill list": "reads", "audit list": "reads", "audit verify": "reads", "audit failed-sign-ins": "reads", "audit export": "reads",
-	"audit erase": "changes no access: what it erases must not be told",
-	"token":       "needs no database: the secret of development signs it",
-	"jobs list":   "reads", "jobs count": "reads", "jobs retry": "delivers what was to be delivered",
+	"token":     "needs no database: the secret of development signs it",
+	"jobs list": "reads", "jobs count": "reads", "jobs retry": "delivers what was to be delivered",
 	"suppress": "its own list says what was suppressed, and when",
 }
 
@@ -164,6 +164,14 @@ func verifyCommand(t *testing.T, o operatorCLI, d *pgtest.Databases, in string) 
 	var erased struct{ Erased int }
 	if o.json(&erased, "audit", "erase", "MIA@example.com"); erased.Erased != 1 {
 		t.Errorf("%+v", erased)
+	}
+	if o.json(&erased, "audit", "erase", "expo", "--containing"); erased.Erased != 1 {
+		t.Errorf("the name of a key: %+v", erased)
+	}
+	o.run(2, "audit", "erase", "ex", "--containing")
+	out, _ := o.run(0, "audit", "list", in, "--action=audit.erased")
+	if strings.Count(out, "operator") != 2 || strings.Contains(strings.ToLower(out), "mia@") {
+		t.Errorf("what was erased:\n%s", out)
 	}
 	refused := auditlog.Refused{Minute: now, Reason: "API key", Network: netip.MustParsePrefix("0.0.0.0/0"), Times: 3}
 	if err := system.AddRefused(t.Context(), []auditlog.Refused{refused}); err != nil {

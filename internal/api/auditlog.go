@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/api/openapi"
+	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
@@ -70,6 +71,7 @@ func (s *Server) auditLogRoutes() []Route {
 				},
 				data:     schema.Object(schema.Required("events", schema.Array(auditEventSchema, 0, auditlog.MaxEvents))),
 				metadata: auditMetadataSchema,
+				codes:    []fault.Code{fault.CursorTooOld},
 			}},
 		{Method: "GET", Path: "/workspace/audit/records", Operation: "list_records_delivered",
 			Scope: read, Also: admin, Caller: Admins, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 128},
@@ -264,9 +266,12 @@ func (c *call) logSession(action string, details map[string]any) error {
 	if c.server.SignInLog == nil {
 		return nil
 	}
-	by := c.identity.Author()
-	ctx := workspace.WithOrigin(c.Context(), workspace.OriginOf(knownAddress(c.Context()), c.id))
-	return c.server.SignInLog.AddEvent(ctx, by, action, "session", uuid.Nil, details)
+	return c.server.SignInLog.AddEvent(c.withOrigin(), c.identity.Author(), action, "session", uuid.Nil, details)
+}
+
+// withOrigin is the context of changes that come from the request.
+func (c *call) withOrigin() context.Context {
+	return workspace.WithOrigin(c.Context(), workspace.OriginOf(knownAddress(c.Context()), c.id))
 }
 
 // countRefused counts credentials that were refused.

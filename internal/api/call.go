@@ -258,11 +258,11 @@ func (c *call) identify() error {
 		return err // whoever it was before is who the log and the headers tell of
 	}
 	c.identity = identity
-	ctx := workspace.WithAuthor(c.Context(), c.identity.Author())
+	ctx := c.Context()
 	if c.route.Scope == workspace.WorkspaceWrite && !c.route.ReadOnly {
-		ctx = workspace.WithOrigin(ctx, workspace.OriginOf(knownAddress(ctx), c.id))
+		ctx = c.withOrigin()
 	}
-	c.gin.Request = c.gin.Request.WithContext(ctx)
+	c.gin.Request = c.gin.Request.WithContext(workspace.WithAuthor(ctx, c.identity.Author()))
 	return nil
 }
 

@@ -265,9 +265,13 @@ func (s *Server) enter(ctx *gin.Context, token, by string) (session.Session, err
 	}
 	found, err := s.Sessions.Get(ctx.Request.Context(), token)
 	if err == nil {
-		s.noteCaller(ctx, found)
-		// Nobody gets in without an event.
-		if err := callOf(ctx).logSession("session.started", map[string]any{"by": by}); err != nil {
+		// Nobody gets in without an event that says who it is.
+		i, err := s.identityOf(ctx.Request.Context(), found)
+		if err == nil {
+			callOf(ctx).identity = i
+			err = callOf(ctx).logSession("session.started", map[string]any{"by": by})
+		}
+		if err != nil {
 			return session.Session{}, errors.Join(err, s.Sessions.End(ctx.Request.Context(), token))
 		}
 		s.setCookie(ctx, "", token, int(time.Until(found.Ends).Seconds()))

@@ -88,7 +88,7 @@ func (s *Server) finishSignIn(ctx *gin.Context) (to string, err error) {
 	if cookie != "" {
 		s.setCookie(ctx, name, "", -1) // it works once
 	}
-	grant, back, err := s.SignIn.Finish(ctx.Request.Context(), cookie, ctx.Request.URL.Query())
+	grant, back, err := s.SignIn.Finish(callOf(ctx).withOrigin(), cookie, ctx.Request.URL.Query())
 	if err != nil {
 		callOf(ctx).log().Info("signing in was refused", "by", byProvider, "failure", string(oidc.FailureOf(err)))
 		s.countRefused(ctx.Request.Context(), byProvider+": "+string(oidc.FailureOf(err)))

@@ -34,21 +34,78 @@ type Page struct {
 	Next string
 }
 
-// Read returns the page after a cursor, "" for the first. Error: BadRequest for a cursor that
-// is not of this log in this order.
+// place is where a cursor is: an id; in the order of the chain a number, and the beginning of
+// the digest of the event that has it.
+type place struct {
+	at     int64
+	digest [16]byte
+}
+
+func (p place) encode(oldest bool) []byte {
+	data := binary.BigEndian.AppendUint64(nil, uint64(p.at)) // #nosec G115 -- the same bits
+	if oldest {
+		data = append(data, p.digest[:]...)
+	}
+	return data
+}
+
+func decodePlace(data []byte, oldest bool) (p place, ok bool) {
+	if len(data) != len(p.encode(oldest)) {
+		return p, false
+	}
+	p.at = int64(binary.BigEndian.Uint64(data)) // #nosec G115 -- the same bits
+	copy(p.digest[:], data[8:])
+	return p, true
+}
+
+// placeOf is the place of an event in the order of the chain.
+func placeOf(number int64, digest Digest) place { return place{number, [16]byte(digest[:16])} }
+
+// follow makes sure that a chain still goes on after a place: it may have been restored from a
+// backup, or retention deleted what follows. Error: CursorTooOld.
+func (r *Reader) follow(ctx context.Context, in workspace.ID, p place) error {
+	if p.at == 0 {
+		return nil // from the begin of what is kept
+	}
+	events, err := r.Store.AuditEvents(ctx, in, Query{Oldest: true, After: p.at - 1, Limit: 1})
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		// Where retention deleted the event, the next one has its digest.
+		if placeOf(e.Number, e.Digest) == p || placeOf(e.Number-1, e.Previous) == p {
+			return nil
+		}
+	}
+	return fault.New(fault.CursorTooOld,
+		"the audit log does not go on where this cursor is: it was restored from a backup, or what followed is not kept anymore; "+
+			"leave cursor out to read all of it again")
+}
+
+// Read returns the page after a cursor, "" for the first. Errors: BadRequest for a cursor that
+// is not of this log in this order, CursorTooOld for one after which the chain does not go on.
 func (r *Reader) Read(ctx context.Context, in workspace.ID, q Query, cursor string) (Page, error) {
 	purpose := "audit log of the workspace " + in.String()
 	if q.Oldest {
 		purpose += ", oldest first"
 	}
+	var from place
 	if cursor != "" {
 		data, ok := r.Cursors.Open(purpose, cursor)
-		if !ok || len(data) != 8 {
+		if ok {
+			from, ok = decodePlace(data, q.Oldest)
+		}
+		if !ok {
 			return Page{}, fault.New(fault.BadRequest,
 				"cursor is not a cursor of this audit log in this order: send metadata.next as it was answered, or leave it out to begin")
 		}
-		q.After = int64(binary.BigEndian.Uint64(data)) // #nosec G115 -- the same bits
+		if q.Oldest {
+			if err := r.follow(ctx, in, from); err != nil {
+				return Page{}, err
+			}
+		}
 	}
+	q.After = from.at
 	limit := q.Limit
 	q.Limit++
 	events, err := r.Store.AuditEvents(ctx, in, q)
@@ -57,14 +114,15 @@ func (r *Reader) Read(ctx context.Context, in workspace.ID, q Query, cursor stri
 	}
 	more := len(events) > limit
 	p := Page{Events: events[:min(limit, len(events))]}
-	after := q.After
+	after := from
 	if n := len(p.Events); n > 0 {
-		if after = p.Events[n-1].ID; q.Oldest {
-			after = p.Events[n-1].Number
+		last := p.Events[n-1]
+		if after = (place{at: last.ID}); q.Oldest {
+			after = placeOf(last.Number, last.Digest)
 		}
 	}
 	if more || q.Oldest {
-		p.Next = r.Cursors.Seal(purpose, binary.BigEndian.AppendUint64(nil, uint64(after))) // #nosec G115 -- the same bits
+		p.Next = r.Cursors.Seal(purpose, after.encode(q.Oldest))
 	}
 	return p, nil
 }

@@ -23,13 +23,20 @@ func (s *System) ClaimUser(ctx context.Context, account workspace.UserID, email 
 	if _, err := s.pool.Exec(ctx, `UPDATE users SET claimable = false WHERE id = $1 AND claimable`, arg(account)); err != nil {
 		return false, toFault(err)
 	}
-	// Of two accounts at once the second waits for the row, and then finds it claimed.
-	tag, err := s.pool.Exec(ctx, `
-		UPDATE users SET id = $1, claimable = false
-		WHERE email_folded = $2 AND claimable AND lower(email COLLATE "C") = lower($3 COLLATE "C")
-		  AND (SELECT count(*) FROM users WHERE email_folded = $2 AND claimable) = 1
-		  AND NOT EXISTS (SELECT FROM users WHERE id = $1)`, arg(account), workspace.FoldEmail(email), strings.TrimSpace(email))
-	return err == nil && tag.RowsAffected() == 1, toFault(err)
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, setAuthor, workspace.Author{User: account}.Text(), workspace.OriginIn(ctx).Text()); err != nil {
+			return err
+		}
+		// Of two accounts at once the second waits for the row, and then finds it claimed.
+		tag, err := tx.Exec(ctx, `
+			UPDATE users SET id = $1, claimable = false
+			WHERE email_folded = $2 AND claimable AND lower(email COLLATE "C") = lower($3 COLLATE "C")
+			  AND (SELECT count(*) FROM users WHERE email_folded = $2 AND claimable) = 1
+			  AND NOT EXISTS (SELECT FROM users WHERE id = $1)`, arg(account), workspace.FoldEmail(email), strings.TrimSpace(email))
+		claimed = err == nil && tag.RowsAffected() == 1
+		return err
+	})
+	return err == nil && claimed, toFault(err)
 }
 
 // ReleaseUser implements people.UserStore.

@@ -382,9 +382,36 @@ func (s *System) forgetEvents(
 	return more, toFault(err)
 }
 
-// EraseAuditValue deletes a value, in any case of its letters, from what events stand for, and
-// reports how often it was there. The chains stay whole.
-func (s *System) EraseAuditValue(ctx context.Context, value string) (int64, error) {
-	tag, err := s.pool.Exec(ctx, `DELETE FROM audit_values WHERE lower(value) = lower($1)`, value)
-	return tag.RowsAffected(), toFault(err)
+// EraseAuditValue deletes a value, or those that contain it, in any case of their letters, from
+// what events stand for, and reports how many there were. The chains stay whole, and those that
+// had one get an event audit.erased, which does not say what it was.
+func (s *System) EraseAuditValue(ctx context.Context, value string, containing bool) (erased int64, err error) {
+	which := `lower(value) = lower($1)`
+	if containing {
+		which = `strpos(lower(value), lower($1)) > 0`
+	}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			WITH gone AS (DELETE FROM audit_values WHERE `+which+` RETURNING workspace_id) SELECT workspace_id, count(*) FROM gone GROUP BY 1`, value)
+		if err != nil {
+			return err
+		}
+		type place struct {
+			In     *uuid.UUID
+			Values int64
+		}
+		places, err := pgx.CollectRows(rows, pgx.RowToStructByPos[place])
+		if err != nil {
+			return err
+		}
+		for _, p := range places {
+			if _, err := tx.Exec(ctx, `SELECT audit_add($1, 'audit.erased', 'audit_value', NULL, '{}', $2)`,
+				p.In, map[string]any{"values": p.Values}); err != nil {
+				return err
+			}
+			erased += p.Values
+		}
+		return nil
+	})
+	return erased, toFault(err)
 }

@@ -1,15 +1,19 @@
 package postgres_test
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"atlas/internal/fault"
 	"atlas/workspace"
 	"atlas/workspace/auditlog"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
+	"atlas/workspace/skills"
 )
 
 // everything has rows of one workspace in the tables that the audit log watches.
@@ -163,5 +167,151 @@ func TestApplicationMakesUpNoEvents(t *testing.T) {
 	w.sealAll(t)
 	if now := w.chain(t, w.one.ID)[told+1:]; len(now) != 1 || now[0].By.Kind != auditlog.Operator {
 		t.Errorf("no operator: %+v", now)
+	}
+}
+
+// Who claims a user is who did it, and the user whose place they took is named.
+func TestClaimsAreAudited(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	mia := p.join(t, p.one.ID, "mia@new.example", people.Owner)
+	_, err := p.skills.Create(t.Context(), p.one.ID, mia.ID, skills.NewSkill{
+		Scope: skills.WorkspaceSkill, Name: "Notes", Description: "D", Content: "C",
+	})
+	fatal(t, err)
+	p.sealAll(t)
+	told := len(p.chain(t, p.one.ID))
+	account, request := workspace.NewUserID(), workspace.NewUUID().String()
+	ctx := workspace.WithOrigin(t.Context(), workspace.OriginOf(netip.MustParseAddr("203.0.113.77"), request))
+	claimed, err := p.system.ClaimUser(ctx, account, "mia@new.example")
+	fatal(t, err)
+	p.sealAll(t)
+	now := p.chain(t, p.one.ID)[told:]
+	if !claimed || len(now) != 1 || now[0].Action != "member.claimed" || now[0].By.ID != [16]byte(account) ||
+		now[0].Network.String() != "203.0.113.0/24" || now[0].Request != request || now[0].ObjectID != [16]byte(account) ||
+		!strings.Contains(string(now[0].Details), mia.ID.String()) {
+		t.Errorf("%v: %+v", claimed, now)
+	}
+}
+
+// openCursors are cursors that nobody signs.
+type openCursors struct{}
+
+func (openCursors) Seal(purpose string, data []byte) string { return purpose + "|" + string(data) }
+
+func (openCursors) Open(purpose, cursor string) ([]byte, bool) {
+	data, ok := strings.CutPrefix(cursor, purpose+"|")
+	return []byte(data), ok
+}
+
+// A collector learns that the log does not go on where it was, and misses no event.
+func TestCursorsOfARestoredLog(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change string
+		after  int // events that follow; -1: the cursor is too old
+	}{
+		"as it was":  {`SELECT`, 0},
+		"it goes on": {`UPDATE workspaces SET name = 'X' WHERE id = $1`, 1},
+		"restored to before": {
+			`DELETE FROM audit_events WHERE workspace_id = $1 AND number = 4;
+			UPDATE audit_chains SET number = 3, digest =
+				(SELECT digest FROM audit_events WHERE workspace_id = $1 AND number = 3) WHERE chain = $1`, -1,
+		},
+		"restored to before, and gone on": {
+			`DELETE FROM audit_events WHERE workspace_id = $1 AND number = 4;
+			UPDATE audit_chains SET number = 3, digest = (SELECT digest FROM audit_events WHERE workspace_id = $1 AND number = 3) WHERE chain = $1;
+			UPDATE workspaces SET name = 'X' WHERE id = $1; UPDATE workspaces SET name = 'Y' WHERE id = $1`, -1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			ctx := t.Context()
+			w.sealAll(t)
+			r := &auditlog.Reader{Store: w.app, Cursors: openCursors{}}
+			q := auditlog.Query{Oldest: true, Limit: 3}
+			first, err := r.Read(ctx, w.one.ID, q, "")
+			fatal(t, err)
+			second, err := r.Read(ctx, w.one.ID, q, first.Next)
+			if fatal(t, err); len(first.Events) != 3 || len(second.Events) != 1 {
+				t.Fatalf("%d and %d events", len(first.Events), len(second.Events))
+			}
+			w.run(t, w.one.ID, c.change)
+			w.sealAll(t)
+			// Also by a filter that the event of the cursor does not pass.
+			q.Actions = []string{"workspace"}
+			third, err := r.Read(ctx, w.one.ID, q, second.Next)
+			if c.after < 0 {
+				if fault.CodeOf(err) != fault.CursorTooOld {
+					t.Errorf("%+v, %v", third, err)
+				}
+				return
+			}
+			if fatal(t, err); len(third.Events) != c.after {
+				t.Errorf("%+v", third)
+			}
+		})
+	}
+}
+
+// What retention deleted before the cursor is no gap; what it deleted after it is one.
+func TestCursorsAndRetention(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.sealAll(t)
+	r := &auditlog.Reader{Store: w.app, Cursors: openCursors{}}
+	q := auditlog.Query{Oldest: true, Limit: 3}
+	third, err := r.Read(ctx, w.one.ID, q, "")
+	fatal(t, err)
+	last, err := r.Read(ctx, w.one.ID, q, third.Next)
+	fatal(t, err)
+	fatal(t, w.system.ForgetEvents(ctx, 0, func(*auditlog.Head, auditlog.Checkpoint) {}))
+	w.run(t, w.one.ID, `UPDATE workspaces SET name = 'X' WHERE id = $1`)
+	w.sealAll(t)
+	if p, err := r.Read(ctx, w.one.ID, q, last.Next); err != nil || len(p.Events) != 1 || p.Events[0].Number != 5 {
+		t.Errorf("after the last: %+v, %v", p, err)
+	}
+	if _, err := r.Read(ctx, w.one.ID, q, third.Next); fault.CodeOf(err) != fault.CursorTooOld {
+		t.Errorf("before one that was deleted: %v", err)
+	}
+	begin, err := r.Read(ctx, w.one.ID, q, "")
+	if err != nil || len(begin.Events) != 1 {
+		t.Errorf("from the begin: %+v, %v", begin, err)
+	}
+}
+
+// A value can be erased wherever it is written, and that it was is told.
+func TestErasedValuesAreTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := workspace.WithOrigin(t.Context(), workspace.OriginOf(netip.Addr{}, "calls of Maria@firm.example"))
+	fatal(t, w.app.InWorkspace(ctx, w.one.ID, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO boards (workspace_id, id, name, name_folded, tiles, revision, created_at, updated_at)
+			VALUES ($1, gen_random_uuid(), 'Calls with maria@firm.example', 'x', '[]', 1, now(), now())`, w.one.ID.String())
+		return err
+	}))
+	w.sealAll(t)
+	made := w.chain(t, w.one.ID)[4]
+	if made.Action != "board.created" || made.Request != "" || strings.Contains(string(made.Details), "Maria") ||
+		!strings.Contains(string(made.Details), `"request": "sha256:`) {
+		t.Fatalf("%+v", made)
+	}
+	for _, c := range []struct {
+		value      string
+		containing bool
+		want       int64
+	}{{"maria@firm.example", false, 0}, {"MARIA@firm.example", true, 2}, {"maria%", true, 0}} {
+		if n, err := w.system.EraseAuditValue(ctx, c.value, c.containing); err != nil || n != c.want {
+			t.Errorf("%s: %d erased, want %d, %v", c.value, n, c.want, err)
+		}
+	}
+	w.sealAll(t)
+	if now := w.chain(t, w.one.ID)[5:]; len(now) != 1 || now[0].Action != "audit.erased" || string(now[0].Details) != `{"values": 2}` {
+		t.Errorf("%+v", now)
+	}
+	if r := w.verify(t, w.one.ID, nil); len(r.Problems) > 0 {
+		t.Errorf("%+v", r)
 	}
 }

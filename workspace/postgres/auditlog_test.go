@@ -123,7 +123,7 @@ func TestEventsAreWrittenWithTheirChange(t *testing.T) {
 	if len(page) != 2 || found != 1 {
 		t.Errorf("members that were added: %+v", page)
 	}
-	n, err := w.system.EraseAuditValue(ctx, "OWNER@one.example")
+	n, err := w.system.EraseAuditValue(ctx, "OWNER@one.example", false)
 	if fatal(t, err); n != 1 {
 		t.Errorf("%d values were erased", n)
 	}

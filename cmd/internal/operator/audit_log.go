@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -279,13 +280,22 @@ func (c *auditFailedCmd) Run(ctx context.Context, s *cli.Streams) error {
 
 type auditEraseCmd struct {
 	database
-	Value string `arg:"" help:"The value, such as an e-mail address, in any case of its letters."`
+	Value      string `arg:"" help:"The value, such as an e-mail address, in any case of its letters."`
+	Containing bool   `help:"Also values that contain it, such as names of keys and Views; it then has at least 3 characters."`
+}
+
+// Check refuses what many values contain.
+func (c *auditEraseCmd) Check() error {
+	if c.Containing && utf8.RuneCountInString(c.Value) < 3 {
+		return errors.New("with --containing a value has at least 3 characters")
+	}
+	return nil
 }
 
 // Run erases a value from what events stand for.
 func (c *auditEraseCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
-		n, err := system.EraseAuditValue(ctx, c.Value)
+		n, err := system.EraseAuditValue(ctx, c.Value, c.Containing)
 		if err != nil {
 			return err
 		}
