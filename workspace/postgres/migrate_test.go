@@ -3,6 +3,8 @@ package postgres_test
 import (
 	"context"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -147,5 +149,25 @@ func TestReferencesToUsersHaveIndices(t *testing.T) {
 			AND (i.indkey::int2[])[0:cardinality(c.conkey) - 1] @> c.conkey)`).Scan(&missing))
 	if len(missing) > 0 {
 		t.Errorf("references to users without an index: %q", missing)
+	}
+}
+
+// A server is ready when the schema has the number of its newest migration: so none is added
+// below a number that a database may have.
+func TestMigrationNumbersGrow(t *testing.T) {
+	t.Parallel()
+	files, err := os.ReadDir("migrations")
+	fatal(t, err)
+	neverUsed := []int{33, 36}
+	next := 22
+	for _, f := range files {
+		for slices.Contains(neverUsed, next) {
+			next++
+		}
+		number, err := strconv.Atoi(f.Name()[:5])
+		if err != nil || number != next {
+			t.Fatalf("%s should have the number %05d: a new migration has the number after the newest", f.Name(), next)
+		}
+		next++
 	}
 }
