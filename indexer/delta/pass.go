@@ -197,6 +197,9 @@ func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*i
 			it.entry.suppress(d, set)
 			it.erased = a.Erase != nil
 			it.outcome = decide(*it.entry, it.old, at, a.state.Started.UnixMilli())
+			if a.Erase == nil && it.entry.outdated(d, it.old, set) {
+				it.outcome = older
+			}
 			it.decideMerge()
 		}
 		if it.outcome == created || it.outcome == updated {

@@ -8,6 +8,7 @@ import (
 	"atlas/indexer"
 	"atlas/indexer/erasure"
 	"atlas/indexer/generation"
+	"atlas/search/document"
 	"atlas/search/query"
 )
 
@@ -58,6 +59,13 @@ func (e *entry) suppress(d query.Dataset, set *erasure.Set) {
 		e.updated = e.record.Millis("updated_at")
 	}
 	e.deleted, e.suppressed, e.into = true, true, recordID{}
+}
+
+// outdated reports whether the entry stays out for a value that the present record does not
+// have anymore.
+func (e *entry) outdated(d query.Dataset, old *document.Record, set *erasure.Set) bool {
+	return e.suppressed && old != nil && e.updated != noTime.UnixMilli() && e.updated < old.Millis("updated_at") &&
+		!set.Has(d, indexer.ValuesOf(*old))
 }
 
 // erase adds the records of Options.Erase to the lists.

@@ -63,12 +63,16 @@ type Work interface {
 	NoteSuppressedRecord(ctx context.Context, r erasure.Record) error
 	SuppressedIn(ctx context.Context, generation string) (through int64, err error)
 	NoteSuppressedIn(ctx context.Context, generation string, through int64) error
+	// A generation is unclean if documents of others have something of erased records.
+	Unclean(ctx context.Context, generation string) (bool, error)
+	NoteUnclean(ctx context.Context, generation string) error
 }
 
 // Held is what workspaces have of records. *postgres.System implements it.
 type Held interface {
 	HeldIDs(ctx context.Context, d query.Dataset, after uuid.UUID, limit int) ([]uuid.UUID, error)
 	EraseRecord(ctx context.Context, d query.Dataset, id uuid.UUID) (erasure.Erased, error)
+	EraseAnswers(ctx context.Context, ids []uuid.UUID) (int64, error)
 }
 
 // Store is all that an Eraser needs of Postgres.
@@ -94,7 +98,12 @@ type Eraser struct {
 	Live func(mappings.Names) delta.Live
 	// WorkDir keeps what was begun. It belongs to one installation.
 	WorkDir string
-	Retry   elastic.Retry
+	// Folders have dead letters, which Finish cleans.
+	Folders []string
+	// Anew has Finish search every generation, whatever was searched before: after a restore
+	// an index can have what it had not.
+	Anew  bool
+	Retry elastic.Retry
 	// Note, if set, hears what somebody should know.
 	Note func(string)
 	// Now is the clock; nil means the system's.
@@ -144,6 +153,11 @@ func (e *Eraser) Purge(ctx context.Context, name string, through int64) (map[que
 	if err != nil {
 		return nil, err
 	}
+	if unclean, err := e.Store.Unclean(ctx, name); err != nil {
+		return nil, err
+	} else if unclean {
+		return nil, fault.New(fault.BadRequest, "the generation %s keeps the names of erased records, and nothing can be written there: no rollback goes to it", name)
+	}
 	counts := map[query.Dataset]int64{}
 	if max(stored, through) < set.Through() {
 		found := suppressed{}
@@ -154,15 +168,60 @@ func (e *Eraser) Purge(ctx context.Context, name string, through int64) (map[que
 		for d, ids := range records {
 			counts[d] = int64(len(ids))
 		}
-		related, err := e.related(ctx, name, records)
-		if err != nil {
-			return nil, err
-		}
-		if err := e.erase(ctx, name, false, records, related.all()); err != nil {
+		if err := e.purge(ctx, name, found); err != nil {
 			return nil, err
 		}
 	}
 	return counts, e.Store.NoteSuppressedIn(ctx, name, set.Through())
+}
+
+// purge removes records from a generation. What is related to them is stored first: when it is
+// interrupted, the next call does not find them anymore.
+func (e *Eraser) purge(ctx context.Context, name string, found suppressed) error {
+	before, err := e.Store.SuppressedRecords(ctx)
+	if err != nil {
+		return err
+	}
+	related, err := e.related(ctx, name, found.records())
+	if err != nil {
+		return err
+	}
+	known := map[record]bool{}
+	for _, r := range before {
+		key := record{r.Dataset, r.ID}
+		known[key] = true
+		if of := related[r.Dataset][r.ID]; of != nil {
+			for d, ids := range r.Related {
+				of.Add(d, ids...)
+			}
+		}
+	}
+	if err := e.noteFound(ctx, found, related); err != nil {
+		return err
+	}
+	work, err := e.Store.SuppressedRecords(ctx)
+	if err != nil {
+		return err
+	}
+	all := Records{}
+	var mine []erasure.Record
+	for _, r := range work {
+		for d, ids := range r.Related {
+			all.Add(d, ids...)
+		}
+		if !known[record{r.Dataset, r.ID}] {
+			mine = append(mine, r)
+		}
+	}
+	if err := e.erase(ctx, name, false, recordsOf(work), all); err != nil {
+		return err
+	}
+	for _, r := range work { // what the generation says that others became
+		if _, err := e.Store.EraseRecord(ctx, r.Dataset, r.ID); err != nil {
+			return err
+		}
+	}
+	return e.Store.EndSuppressions(ctx, 0, mine)
 }
 
 // Outcome is what became of the records that are erased.
@@ -175,6 +234,9 @@ type Outcome struct {
 	Overlays    int64 `json:"overlays"`
 	Memberships int64 `json:"memberships"`
 	Answers     int64 `json:"answers"`
+	// DeadLetters were removed of files. Left are folders of work that was not finished.
+	DeadLetters int      `json:"dead_letters"`
+	Left        []string `json:"left"`
 }
 
 func (o *Outcome) count(n erasure.Erased) {
@@ -189,12 +251,17 @@ func (o *Outcome) count(n erasure.Erased) {
 // for the lease of writers: what a delta has written meanwhile is deleted again, and the
 // documents that have something of the records are written anew.
 func (e *Eraser) Finish(ctx context.Context, values map[uuid.UUID]erasure.Values) (Outcome, error) {
-	o := Outcome{Records: Records{}, Generations: []string{}}
+	o := Outcome{Records: Records{}, Generations: []string{}, Left: []string{}}
 	if err := e.hide(ctx, &o); err != nil {
 		return o, err
 	}
 	lease := e.Lease
-	err := generation.WithLease(ctx, lease, func(ctx context.Context) error { return e.finish(ctx, values, &o) })
+	err := generation.WithLease(ctx, lease, func(ctx context.Context) error {
+		if err := e.finish(ctx, values, &o); err != nil {
+			return err
+		}
+		return e.cleanFolders(ctx, &o)
+	})
 	return o, err
 }
 
@@ -228,6 +295,17 @@ func (e *Eraser) eraseHeld(ctx context.Context, work []erasure.Record, o *Outcom
 		}
 		o.Records.Add(r.Dataset, r.ID)
 		o.count(n)
+	}
+	var ids []uuid.UUID
+	for _, r := range work {
+		ids = append(ids, r.ID)
+	}
+	for some := range slices.Chunk(ids, 1_000) {
+		n, err := e.Store.EraseAnswers(ctx, some)
+		if err != nil {
+			return err
+		}
+		o.Answers += n
 	}
 	return nil
 }
@@ -268,6 +346,9 @@ func (e *Eraser) finish(ctx context.Context, values map[uuid.UUID]erasure.Values
 		err := e.erase(ctx, g.Name, g.State == generation.Served, recordsOf(work), related)
 		if err != nil && g.State != generation.Served && fault.CodeOf(err) == fault.BadRequest {
 			// Nothing can be written there anymore. A rollback to it will be refused.
+			if err := e.Store.NoteUnclean(ctx, g.Name); err != nil {
+				return err
+			}
 			if err := e.deleteDocuments(ctx, g.Name, recordsOf(work)); err != nil {
 				return err
 			}
@@ -338,7 +419,7 @@ func (e *Eraser) findAll(
 		if err != nil {
 			return err
 		}
-		unknown := slices.ContainsFunc(list, func(s erasure.Suppression) bool {
+		unknown := e.Anew || slices.ContainsFunc(list, func(s erasure.Suppression) bool {
 			_, given := values[s.ID]
 			return s.Removed == nil && s.Seq > through && !direct[s.ID] && !(given && (s.Kind == erasure.ID || hit[s.ID]))
 		})

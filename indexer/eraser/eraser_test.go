@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -23,6 +24,7 @@ import (
 	"atlas/indexer/generation"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/internal/fault"
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/changes"
@@ -278,6 +280,15 @@ func TestErasedFromEveryGeneration(t *testing.T) {
 	}
 	w.wantGone(t, "after a delta")
 
+	// A line that is older than the record says nothing of it.
+	newer := `{"id":"` + contact(4) + `","name":"D","email":"d@firm.example","updated_at":"2026-02-01T00:00:00Z"}`
+	if got := w.apply(t, query.Contacts, newer); got.Created != 1 {
+		t.Errorf("%+v", got.Counts)
+	}
+	older := `{"id":"` + contact(4) + `","name":"D","email":"` + adaEmail + `","updated_at":"2026-01-01T00:00:00Z"}`
+	if got := w.apply(t, query.Contacts, older); got.Older != 1 || got.Suppressed != 0 {
+		t.Errorf("%+v", got.Counts)
+	}
 	// An account that gets the address of the person is the person.
 	if got := w.apply(t, query.Contacts, `{"id":"`+contact(3)+`","name":"C","email":"c@firm.example"}`); got.Created != 1 {
 		t.Errorf("%+v", got.Counts)
@@ -423,11 +434,32 @@ func TestErasedMeanwhile(t *testing.T) {
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.load(t, files())
+	first := w.load(t, files())
 	w.load(t, files())
 	w.list(t, query.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
 	// As after an import: nobody knows the values, nor that anything is to be erased.
 	_, err := w.admin.Exec(t.Context(), `DELETE FROM suppressed_records`)
+	fatal(t, err)
+	// In the generation, another became the person.
+	_, err = w.admin.Exec(
+		t.Context(),
+		`INSERT INTO data_generation_merges VALUES ($1, 'contacts', $2, $3)`,
+		first.Generation,
+		contact(9),
+		contact(1),
+	)
+	fatal(t, err)
+	// The first attempt is killed after the documents of persons were deleted, before those of
+	// others were written anew.
+	stopped, stop := context.WithCancel(t.Context())
+	w.Store = &killing{Store: w.system, left: 4, kill: stop} // after the relations were stored
+	if _, err := w.Purge(stopped, first.Generation, 0); err == nil {
+		t.Error("not killed")
+	}
+	w.Store = w.system
+	_, err = w.Elastic.Do(t.Context(), esapi.DeleteRequest{
+		Index: w.Names.Generation("contacts", first.Generation), DocumentID: contact(1), Refresh: "true",
+	})
 	fatal(t, err)
 	rolled, err := generation.Rollback(t.Context(), generation.Options{
 		Elastic: w.Elastic, Names: w.Names, Lease: w.system, Feed: w.feed, Retry: w.Retry,
@@ -440,6 +472,15 @@ func TestRollback(t *testing.T) {
 	if left := w.texts(t, rolled.To, adaName, adaEmail); len(left) > 0 {
 		t.Errorf("after the rollback %v", left)
 	}
+	var merges int
+	fatal(t, w.admin.QueryRow(t.Context(), `SELECT count(*) FROM data_generation_merges`).Scan(&merges))
+	if merges > 0 {
+		t.Errorf("%d merges into the person stay", merges)
+	}
+	fatal(t, w.system.NoteUnclean(t.Context(), first.Generation))
+	if _, err := w.Purge(t.Context(), first.Generation, 0); fault.CodeOf(err) != fault.BadRequest {
+		t.Errorf("to one that keeps names: %v", err)
+	}
 	_, err = w.Finish(t.Context(), nil)
 	fatal(t, err)
 	w.wantGone(t, "after finish")
@@ -449,6 +490,47 @@ func TestRollback(t *testing.T) {
 		if s.Applied == nil {
 			t.Errorf("%+v is not applied", s)
 		}
+	}
+}
+
+// A restored index has the name of one that was searched: an import searches it again.
+func TestRestoredIndex(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.load(t, files())
+	w.suppress(t, erasure.Email, erasure.Values{Email: adaEmail})
+	o := w.loadOptions(t, files())
+	o.Suppressions = nil
+	report, err := indexer.Load(t.Context(), o)
+	fatal(t, err)
+	fatal(t, w.system.NoteSuppressedIn(t.Context(), report.Generation, 1_000))
+	w.Anew = true
+	// Of files of work that is not finished, nothing is changed; of others, letters go.
+	open, closed := t.TempDir(), t.TempDir()
+	letter := `{"dataset":"contacts","record":{"id":"` + contact(1) + `","wrong":1}}` + "\n" + `{"dataset":"contacts","record":{"id":"` +
+		contact(2) + `"}}` + "\n"
+	for path, text := range map[string]string{
+		filepath.Join(open, "letters.ndjson"): letter, filepath.Join(open, "state.json"): "{}", filepath.Join(closed, "b.ndjson"): letter,
+		filepath.Join(closed, "a.ndjson"): letter, filepath.Join(open, "load", "checkpoint.json"): "{}",
+		filepath.Join(open, "load", "manifest.json"): `{"dead_letters":"` + filepath.Join(closed, "a.ndjson") + `"}`,
+	} {
+		fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		fatal(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	w.Folders = []string{closed, open}
+	outcome, err := w.Finish(t.Context(), nil)
+	fatal(t, err)
+	w.wantGone(t, "after an import")
+	for path, want := range map[string]int{
+		filepath.Join(open, "letters.ndjson"): 2, filepath.Join(closed, "a.ndjson"): 2, filepath.Join(closed, "b.ndjson"): 1,
+	} {
+		content, err := os.ReadFile(path)
+		if n := strings.Count(string(content), "\n"); err != nil || n != want {
+			t.Errorf("%s has %d letters, %v", path, n, err)
+		}
+	}
+	if len(outcome.Left) != 2 || outcome.DeadLetters != 1 {
+		t.Errorf("%+v", outcome)
 	}
 }
 

@@ -2,7 +2,6 @@ package eraser
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -21,65 +20,98 @@ import (
 	"atlas/search/query"
 )
 
-// CleanFolder removes the dead letters of suppressed records from the files of a folder and
-// those in it. It returns how many it removed, and the paths of what it cannot change: work that
-// was not finished has sorted records. Links are not followed.
-func (e *Eraser) CleanFolder(ctx context.Context, folder string) (removed int, left []string, err error) {
+// cleanFolders removes the dead letters of suppressed records from the files of Folders and of
+// those in them, while no load and no delta is at work. It tells how many it removed, and the
+// folders of what it cannot change: work that was not finished has sorted records, and knows the
+// lengths of its files. Links are not followed.
+func (e *Eraser) cleanFolders(ctx context.Context, o *Outcome) error {
 	set, err := e.Current(ctx)
 	if err != nil || set == nil {
-		return 0, nil, err
+		return err
 	}
-	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
+	var files, kept []string
+	for _, folder := range e.Folders {
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+			case err != nil || ctx.Err() != nil:
+				return errors.Join(err, context.Cause(ctx))
+			case !entry.Type().IsRegular():
+			case entry.Name() == "checkpoint.json" || entry.Name() == "state.json":
+				o.Left = append(o.Left, filepath.Dir(path))
+				kept = append(kept, lettersOf(filepath.Dir(path)))
+			case strings.HasSuffix(path, ".ndjson"):
+				files = append(files, path)
+			}
 			return nil
-		case err != nil || ctx.Err() != nil:
-			return errors.Join(err, ctx.Err())
-		case entry.IsDir() || !entry.Type().IsRegular():
-			return nil
-		case entry.Name() == "checkpoint.json" || entry.Name() == "state.json":
-			left = append(left, filepath.Dir(path))
-			return nil
-		case !strings.HasSuffix(path, ".ndjson") || slices.Contains(left, filepath.Dir(path)):
-			return nil
+		})
+		if err != nil {
+			return fault.Wrap(err, fault.Internal, "the folder %s cannot be cleaned", folder)
+		}
+	}
+	for _, path := range files {
+		absolute, err := filepath.Abs(path)
+		if slices.Contains(o.Left, filepath.Dir(path)) || err == nil && slices.Contains(kept, absolute) {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		n, err := cleanFile(path, set)
-		removed += n
-		return err
-	})
-	if err != nil {
-		return removed, left, fault.Wrap(err, fault.Internal, "the folder %s cannot be cleaned", folder)
+		if o.DeadLetters += n; err != nil {
+			return fault.Wrap(err, fault.Internal, "the file %s cannot be cleaned", path)
+		}
 	}
-	return removed, left, nil
+	return nil
+}
+
+// lettersOf is the file of dead letters that an unfinished load goes on with, "" if the work
+// folder is of a delta or names none.
+func lettersOf(folder string) string {
+	var manifest struct {
+		DeadLetters string `json:"dead_letters"`
+	}
+	_, _ = durable.ReadJSON(filepath.Join(folder, "manifest.json"), &manifest)
+	return manifest.DeadLetters
 }
 
 // cleanFile removes the dead letters of suppressed records from a file.
 func cleanFile(path string, set *erasure.Set) (removed int, err error) {
+	if removed, err = copyLetters(io.Discard, path, set); err != nil || removed == 0 {
+		return 0, err
+	}
+	from, to := io.Pipe()
+	go func() {
+		_, err := copyLetters(to, path, set)
+		_ = to.CloseWithError(err)
+	}()
+	err = durable.ReplaceFrom(path, from)
+	_ = from.Close()
+	return removed, err
+}
+
+// copyLetters copies all but the dead letters of suppressed records.
+func copyLetters(to io.Writer, path string, set *erasure.Set) (removed int, err error) {
 	file, err := os.Open(path) // #nosec G304 -- below a folder that who runs the command names
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
-	var kept bytes.Buffer
 	lines := bufio.NewReader(file)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, err
+			return removed, err
 		}
 		if suppressedLetter(line, set) {
 			removed++
-		} else {
-			kept.Write(line)
+		} else if _, err := to.Write(line); err != nil {
+			return removed, err
 		}
 		if err != nil {
-			break
+			return removed, nil
 		}
 	}
-	if removed == 0 {
-		return 0, nil
-	}
-	return removed, durable.Replace(path, kept.Bytes())
 }
 
 // suppressedLetter reports whether a dead letter is of a suppressed record. One without a

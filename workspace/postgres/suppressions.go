@@ -213,6 +213,22 @@ func (s *System) NoteSuppressedIn(ctx context.Context, generation string, throug
 	return toFault(err)
 }
 
+// Unclean reports whether documents of a generation have something of erased records.
+func (s *System) Unclean(ctx context.Context, generation string) (unclean bool, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM suppressed_generations WHERE generation = $1 AND unclean)`, generation).
+		Scan(&unclean)
+	return unclean, toFault(err)
+}
+
+// NoteUnclean stores that documents of a generation have something of erased records, and that
+// nothing can be written there.
+func (s *System) NoteUnclean(ctx context.Context, generation string) error {
+	_, err := s.pool.Exec(ctx, `
+		INSERT INTO suppressed_generations (generation, through, unclean) VALUES ($1, 0, true)
+		ON CONFLICT (generation) DO UPDATE SET unclean = true`, generation)
+	return toFault(err)
+}
+
 // HeldIDs returns the ids of records of a dataset that some workspace holds or held, at most
 // limit after one.
 func (s *System) HeldIDs(ctx context.Context, d query.Dataset, after uuid.UUID, limit int) ([]uuid.UUID, error) {
@@ -221,7 +237,7 @@ func (s *System) HeldIDs(ctx context.Context, d query.Dataset, after uuid.UUID, 
 }
 
 // EraseRecord deletes what workspaces have of a record: overlays, memberships in Static Views,
-// merges, kept answers that name it. The changes of each workspace and its webhooks tell it,
+// merges. The changes of each workspace and its webhooks tell it,
 // without an author. Done again it changes nothing.
 func (s *System) EraseRecord(ctx context.Context, d query.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
 	if err := s.eraseGlobal(ctx, d, id); err != nil {
@@ -231,7 +247,6 @@ func (s *System) EraseRecord(ctx context.Context, d query.Dataset, id uuid.UUID)
 		SELECT workspace_id FROM held_records WHERE dataset = $1 AND record_id = $2
 		UNION SELECT workspace_id FROM overlays WHERE dataset = $1 AND record_id = $2
 		UNION SELECT workspace_id FROM merged_overlays WHERE dataset = $1 AND (record_id = $2 OR into_id = $2)
-		UNION SELECT workspace_id FROM kept_answers WHERE position(convert_to($2::text, 'UTF8') IN answer) > 0
 		ORDER BY 1`, string(d), id)
 	if err != nil {
 		return n, err
@@ -245,7 +260,7 @@ func (s *System) EraseRecord(ctx context.Context, d query.Dataset, id uuid.UUID)
 			if err != nil {
 				return n, toFault(err)
 			}
-			n.Overlays, n.Memberships, n.Answers = n.Overlays+of.Overlays, n.Memberships+of.Memberships, n.Answers+of.Answers
+			n.Overlays, n.Memberships = n.Overlays+of.Overlays, n.Memberships+of.Memberships
 			break
 		}
 	}
@@ -298,16 +313,25 @@ func (s *System) eraseIn(ctx context.Context, in uuid.UUID, d query.Dataset, id 
 				*do.count += tag.RowsAffected()
 			}
 		}
-		tag, err := tx.Exec(
-			ctx,
-			`DELETE FROM kept_answers WHERE workspace_id = $1 AND position(convert_to($2::text, 'UTF8') IN answer) > 0`,
-			in,
-			id,
-		)
-		n.Answers = tag.RowsAffected()
-		return err
+		return nil
 	})
 	return n, err
+}
+
+// EraseAnswers deletes the kept answers of all workspaces that name one of the records. It reads
+// all of them, which takes its time, and holds nothing that others wait for.
+func (s *System) EraseAnswers(ctx context.Context, ids []uuid.UUID) (n int64, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '30min'`); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `
+			DELETE FROM kept_answers WHERE EXISTS (
+				SELECT FROM unnest($1::uuid[]) id WHERE position(convert_to(id::text, 'UTF8') IN answer) > 0)`, ids)
+		n = tag.RowsAffected()
+		return err
+	})
+	return n, toFault(err)
 }
 
 // eraseGlobal deletes what records became that became the record, or what it became.

@@ -95,6 +95,12 @@ func TestSuppressions(t *testing.T) {
 	if n, err := w.system.SuppressedIn(ctx, "g"); err != nil || n != 2 {
 		t.Errorf("%d, %v", n, err)
 	}
+	fatal(t, w.system.NoteUnclean(ctx, "h"))
+	for generation, want := range map[string]bool{"g": false, "h": true, "i": false} {
+		if got, err := w.system.Unclean(ctx, generation); err != nil || got != want {
+			t.Errorf("%s: %t, %v", generation, got, err)
+		}
+	}
 	for _, table := range []string{"suppressions", "suppressed_records", "suppressed_generations", "suppression_keys"} {
 		if _, err := w.app.CountAll(ctx, w.one.ID, table); err == nil {
 			t.Errorf("the role of requests reads %s", table)
@@ -187,9 +193,14 @@ func TestEraseRecord(t *testing.T) {
 		gone, stays, uuid.New())
 	fatal(t, err)
 	w.settleHeld(t)
-	for i, want := range []erasure.Erased{{Overlays: 2, Memberships: 1, Answers: 1}, {}} {
+	for i, want := range []erasure.Erased{{Overlays: 2, Memberships: 1}, {}} {
 		if n, err := w.system.EraseRecord(ctx, query.Contacts, gone); err != nil || n != want {
 			t.Errorf("call %d: %+v, %v", i, n, err)
+		}
+	}
+	for i, want := range []int64{1, 0} {
+		if n, err := w.system.EraseAnswers(ctx, []uuid.UUID{uuid.New(), gone}); err != nil || n != want {
+			t.Errorf("call %d: %d answers, %v", i, n, err)
 		}
 	}
 	if got := w.pending(t); len(got) != 2 || got[0] != gone || got[1] != gone {

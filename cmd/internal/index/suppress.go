@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,41 +119,25 @@ func (c *suppressConfig) folders() []string {
 	return folders
 }
 
-// erased is what a command prints.
-type erased struct {
-	eraser.Outcome
-	DeadLetters int      `json:"dead_letters"`
-	Left        []string `json:"left"`
-}
-
 // finish erases what the list has, and prints what became of it.
 func (c *suppressConfig) finish(ctx context.Context, s *cli.Streams, e *eraser.Eraser, values map[uuid.UUID]erasure.Values) error {
+	e.Folders = c.folders()
 	outcome, err := e.Finish(ctx, values)
 	if err != nil {
 		return fmt.Errorf("%w (the records are deleted, but not all that has something of them; the same command goes on)", err)
 	}
-	done := erased{Outcome: outcome, Left: []string{}}
-	for _, folder := range c.folders() {
-		n, left, err := e.CleanFolder(ctx, folder)
-		if err != nil {
-			return err
-		}
-		done.DeadLetters += n
-		for _, path := range left {
-			if !strings.Contains(path, filepath.Join("suppress", c.installation())) {
-				done.Left = append(done.Left, path)
-			}
-		}
-	}
+	outcome.Left = slices.DeleteFunc(outcome.Left, func(path string) bool {
+		return strings.Contains(path, filepath.Join("suppress", c.installation()))
+	})
 	if c.JSON {
-		return cli.PrintJSON(s.Out, done)
+		return cli.PrintJSON(s.Out, outcome)
 	}
 	for _, d := range erasure.Datasets() {
 		for _, id := range outcome.Records[d] {
 			_, _ = fmt.Fprintf(s.Out, "erased %s of %s\n", id, d)
 		}
 	}
-	for _, path := range done.Left {
+	for _, path := range outcome.Left {
 		_, _ = fmt.Fprintf(
 			s.Err,
 			"note: a load or delta in %s is not finished, and its files can have the record: finish it, or drop it with --restart or --abandon\n",
@@ -167,7 +152,7 @@ func (c *suppressConfig) finish(ctx context.Context, s *cli.Streams, e *eraser.E
 		outcome.Overlays,
 		outcome.Memberships,
 		outcome.Answers,
-		done.DeadLetters,
+		outcome.DeadLetters,
 	)
 	return err
 }
@@ -383,6 +368,7 @@ func (c *suppressImport) Run(ctx context.Context, s *cli.Streams) error {
 			return err
 		}
 		_, _ = fmt.Fprintf(s.Err, "suppressions added: %d of %d\n", added, len(list))
+		e.Anew = true
 		return c.finish(ctx, s, e, nil)
 	})
 }
