@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -152,9 +153,17 @@ func TestPostgresIsRestored(t *testing.T) {
 		})
 		return r[0].Digest
 	}
+	shared := i.client(i.key).Boards
+	board := must(shared.Upsert(t.Context(), client.Board{Name: "kept", Tiles: []client.Tile{{
+		Kind: client.TileChart, Title: "T", Dataset: "projects", Of: client.TileOfData,
+		Request: json.RawMessage(`{"facets":[{"field":"stage"}],"filters":{"cost":{"value":[1e6,null]}}}`),
+	}}}))(t)
+	board = must(shared.Get(t.Context(), board.ID))(t)
 	kept := digest()
 	i.follow("### Making a backup")
 	i.hold("after", 2, 4)
+	must(shared.Upsert(t.Context(), client.Board{ID: board.ID, Name: "changed", Tiles: []client.Tile{}}))(t)
+	must(shared.Upsert(t.Context(), client.Board{Name: "lost"}))(t)
 	later := must(keys.Create(t.Context(), client.NewAPIKey{Name: "lost", Scopes: []client.KeyScope{client.ScopeWorkspaceRead}}))(t)
 	if err := keys.Revoke(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
@@ -176,6 +185,13 @@ func TestPostgresIsRestored(t *testing.T) {
 		t.Errorf("%s", printed)
 	}
 	i.holds(before)
+	var boards []client.Board
+	for b, err := range i.client(i.key).Boards.List(t.Context()) {
+		boards = append(boards, must(b, err)(t))
+	}
+	if diff := cmp.Diff([]client.Board{board}, boards); diff != "" {
+		t.Errorf("boards (-at the backup +after the restore):\n%s", diff)
+	}
 	// The audit log is what it was at the backup: a digest of later tells that it is not all.
 	digest()
 	log.run(0, "audit", "verify", in, "--since="+kept)

@@ -92,6 +92,28 @@ func TestWebhooksAreTold(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		return l.has("record.changed", id(1), `"name"`)
 	})
+	var view struct {
+		View struct{ ID string }
+	}
+	a := w.call("POST", "/workspace/views/upsert", w.key,
+		`{"dataset":"account","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{"city":["Banff"]}}}`)
+	if err := json.Unmarshal(a.body.Data, &view); err != nil || a.status != 200 {
+		t.Fatalf("%s, %v", a.raw, err)
+	}
+	must(c.Webhooks.UpsertOfViews(ctx, hook.ID, hook.URL, []string{view.View.ID}, append(hook.Events, "view.matched")...))(t)
+	// What matches before the first look is known.
+	n := 100
+	w.eventually("records that match a View are told", func() bool {
+		n++
+		w.index(0, "apply", "--accounts", w.file(`{"id":"`+id(n)+`","name":"Fits","city":"Banff"}`))
+		time.Sleep(1500 * time.Millisecond)
+		return l.has("view.matched", view.View.ID, id(n))
+	})
+	var gone []string // a load without them would be refused
+	for ; n > 100; n-- {
+		gone = append(gone, `{"id":"`+id(n)+`","deleted":true}`)
+	}
+	w.index(0, "apply", "--accounts", w.file(gone...))
 	now := time.Now().UTC()
 	w.index(0, "apply", "--accounts", w.file(
 		`{"id":"`+id(2)+`","deleted":true}`, `{"id":"`+id(3)+`","merged_into":"`+id(1)+`"}`,
