@@ -108,7 +108,7 @@ export default function PivotLook({ counts }: { counts: Counts | undefined }) {
         )}
         <p className="quiet notes">
           {some && !asChart && 'Click a number to narrow the search to it. '}
-          {measure && 'A dash: fewer than 3 records, or no known value. '}
+          {measure && 'A dash: fewer than 3 known values. '}
           {measure?.field === 'cost' && 'Costs are in the currency of their source. '}
           {pivot && some && `${formatNumber(pivot.count)} in all.`}
         </p>
