@@ -459,3 +459,22 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 		t.Errorf("%+v", published)
 	}
 }
+
+func clientOfKeyPolicy(t *testing.T, key, user *client.Client) {
+	ctx := t.Context()
+	limits := client.KeyPolicy{Scopes: []client.KeyScope{client.ScopeDataRead}, MaxDays: 30, NetworksRequired: true, MaxDailyCredits: 100}
+	if _, err := key.APIKeys.SetPolicy(ctx, limits); !errors.Is(err, client.ErrUserIdentityRequired) {
+		t.Error(err)
+	}
+	set := must(user.APIKeys.SetPolicy(ctx, limits))(t)
+	if diff := cmp.Diff(limits, set); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(limits, must(key.APIKeys.Policy(ctx))(t)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := key.APIKeys.Create(ctx, client.NewAPIKey{Name: "k", Scopes: limits.Scopes}); !errors.Is(err, client.ErrForbidden) {
+		t.Error(err)
+	}
+	must(user.APIKeys.SetPolicy(ctx, client.KeyPolicy{}))(t)
+}
