@@ -196,18 +196,6 @@ func (e *Eraser) scanIndex(ctx context.Context, w generation.Walk, d query.Datas
 // relations are the records whose documents have something of a record.
 type relations map[query.Dataset]map[uuid.UUID]Records
 
-func (r relations) all() Records {
-	all := Records{}
-	for _, of := range r {
-		for _, related := range of {
-			for d, ids := range related {
-				all.Add(d, ids...)
-			}
-		}
-	}
-	return all
-}
-
 // related returns the relations of those of the records that a generation has.
 func (e *Eraser) related(ctx context.Context, name string, records Records) (relations, error) {
 	all, live := relations{}, e.Live(e.at(name))

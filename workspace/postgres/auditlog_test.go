@@ -548,10 +548,7 @@ func TestDeliveredRecordsAreCountedAndTold(t *testing.T) {
 	counters[0].Delivered(w.one.ID, key, "search_accounts", 500)
 	fatal(t, counters[0].Flush(ctx))
 	w.sealAll(t)
-	var told []auditlog.Event
-	for _, e := range w.chain(t, w.one.ID)[4:] {
-		told = append(told, e)
-	}
+	told := w.chain(t, w.one.ID)[4:]
 	if len(told) != 1 || told[0].Action != "reads.above_threshold" || told[0].By != auditlog.PrincipalOf(key) ||
 		!strings.Contains(string(told[0].Details), `"records": 122`) {
 		t.Errorf("told: %+v", told)
