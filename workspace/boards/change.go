@@ -69,8 +69,9 @@ var ChangeRule = rule.Object(
 		if r.Take("id").Kind != input.Absent {
 			return
 		}
-		if name := r.Take("name"); name.Kind == input.Absent {
-			issues.WrongTypeInstead([]string{"name"}, "a string", name, `"Calgary this quarter"`)
+		if r.Take("name").Kind == input.Absent {
+			// Not invalid_type: the document allows it, of a board that there is.
+			issues.Add(fault.Custom, []string{"name"}, `a new board needs a name, such as "Calgary this quarter"`)
 		}
 		if c.Tiles == nil {
 			c.Tiles = &[]Tile{}
@@ -127,7 +128,7 @@ func readTile(issues *input.Issues, v input.Value, path []string) (Tile, bool) {
 	case t.Of != OfData && t.Dataset == query.Signals:
 		issues.Add(fault.Custom, r.Path("dataset"), "signals are of data: a book and Views have none")
 	case t.Of == OfView && t.View == nil:
-		issues.WrongType(r.Path("view_id"), "the id of a View", input.Value{})
+		issues.Add(fault.Custom, r.Path("view_id"), "is required with of view: the id of a View")
 	case t.Of != OfView && t.View != nil:
 		issues.Add(fault.Custom, r.Path("of"), `must be "view" with a view_id`)
 	case t.Kind == View && t.Of != OfView:

@@ -40,7 +40,7 @@ func TestChanges(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"name":"B"}`: "", `{"name":"  B ","tiles":[]}`: "", `{"id":"` + someView + `"}`: "",
-		`{}`: "invalid_type name", `{"name":""}`: "too_small name", `{"name":"` + strings.Repeat("x", 101) + `"}`: "too_big name",
+		`{}`: "custom name", `{"name":""}`: "too_small name", `{"name":"` + strings.Repeat("x", 101) + `"}`: "too_big name",
 		`{"name":"B","tile":[]}`: "unrecognized_keys ",
 		`{"name":"B","tiles":[` + strings.TrimSuffix(strings.Repeat(`{},`, 13), ",") + `]}`: "too_big tiles",
 		// As read.
@@ -62,7 +62,7 @@ func TestChanges(t *testing.T) {
 		tile(`"kind":"chart","dataset":"contacts","of":"data","request":{"filters":{"email":{"value":"x"}},"facets":[{"field":"role"}]}`):                                "custom tiles.0.request.filters.email",
 		tile(`"kind":"chart","dataset":"signals","of":"book","request":{"facets":[{"field":"signal_type"}]}`):                                                            "custom tiles.0.dataset",
 		tile(`"kind":"view","dataset":"projects","of":"data","request":{}`):                                                                                              "custom tiles.0.of",
-		tile(`"kind":"view","dataset":"projects","of":"view","request":{}`):                                                                                              "invalid_type tiles.0.view_id",
+		tile(`"kind":"view","dataset":"projects","of":"view","request":{}`):                                                                                              "custom tiles.0.view_id",
 		tile(`"kind":"chart","dataset":"projects","of":"data","VIEW_ID","request":{"facets":[{"field":"stage"}]}`):                                                       "custom tiles.0.of",
 		tile(`"kind":"list","dataset":"project","of":"data","request":[]`):                                                                                               "invalid_union tiles.0.kind; invalid_union tiles.0.dataset; invalid_type tiles.0.request",
 	} {
