@@ -191,7 +191,7 @@ func TestWorkspaceChanges(t *testing.T) {
 	at = next
 	lines := w.lines(t, got, names)
 	slices.Sort(lines)
-	if diff := cmp.Diff([]string{"operator: delete member new ", "operator: upsert member newest role"}, lines); diff != "" {
+	if diff := cmp.Diff([]string{"newest: delete member new ", "newest: upsert member newest role"}, lines); diff != "" {
 		t.Errorf("another id (-want +got):\n%s", diff)
 	}
 	_, err = w.memberAdmin.Remove(byUser, in, people.Actor{User: user.ID}, account2)
