@@ -66,16 +66,8 @@ func (e *Encrypted) start(ctx context.Context, m *machine) error {
 }
 
 func (m *machine) encryptedPostgres(ctx context.Context, c certificates, ca string) (string, error) {
-	home, err := m.home("postgres")
+	home, data, bin, err := m.makePostgres(ctx)
 	if err != nil {
-		return "", err
-	}
-	data := filepath.Join(home, "data")
-	bin, err := m.postgresBinaries(ctx, data)
-	if err != nil {
-		return "", err
-	}
-	if err := m.initPostgres(ctx, bin, home, data); err != nil {
 		return "", err
 	}
 	const access = "pg_hba.conf"

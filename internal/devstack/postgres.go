@@ -36,16 +36,8 @@ const (
 
 // postgres starts a server and returns the administrator's address.
 func (m *machine) postgres(ctx context.Context) (string, error) {
-	home, err := m.home("postgres")
+	_, data, bin, err := m.makePostgres(ctx)
 	if err != nil {
-		return "", err
-	}
-	data := filepath.Join(home, "data")
-	bin, err := m.postgresBinaries(ctx, data)
-	if err != nil {
-		return "", err
-	}
-	if err := m.initPostgres(ctx, bin, home, data); err != nil {
 		return "", err
 	}
 	var settings []string
@@ -57,6 +49,19 @@ func (m *machine) postgres(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return postgresURL(port), nil
+}
+
+// makePostgres returns the folder of a server, its data, which is created if there is none,
+// and the folder of the programs.
+func (m *machine) makePostgres(ctx context.Context) (home, data, bin string, err error) {
+	if home, err = m.home("postgres"); err != nil {
+		return "", "", "", err
+	}
+	data = filepath.Join(home, "data")
+	if bin, err = m.postgresBinaries(ctx, data); err != nil {
+		return "", "", "", err
+	}
+	return home, data, bin, m.initPostgres(ctx, bin, home, data)
 }
 
 // unsafePostgres are the settings of a server that a crash may cost its data.

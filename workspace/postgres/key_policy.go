@@ -35,8 +35,7 @@ func keyPolicy(ctx context.Context, tx pgx.Tx, in workspace.ID) (p people.KeyPol
 // lockedKeyPolicy is keyPolicy, which nobody sets before the end of the transaction. Lock
 // order: before rows of members and keys.
 func lockedKeyPolicy(ctx context.Context, tx pgx.Tx, in workspace.ID) (people.KeyPolicy, error) {
-	const shared = `SELECT pg_advisory_xact_lock_shared(hashtextextended('bound ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
-	if _, err := tx.Exec(ctx, shared, arg(in), policyLock); err != nil {
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock_shared`+limitLockKey, arg(in), policyLock); err != nil {
 		return people.KeyPolicy{}, err
 	}
 	return keyPolicy(ctx, tx, in)

@@ -19,7 +19,10 @@ func lockLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, name string) err
 	return err
 }
 
-const lockLimitStatement = `SELECT pg_advisory_xact_lock(hashtextextended('bound ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
+const (
+	lockLimitStatement = `SELECT pg_advisory_xact_lock` + limitLockKey
+	limitLockKey       = `(hashtextextended('bound ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
+)
 
 // rowLimit is the maximum number of rows of one kind in a workspace.
 type rowLimit struct {
