@@ -412,7 +412,7 @@ test('streets of an archive are beneath the circles, read by ranges', async ({ p
   await enter(page, '/projects?look=map&at=51.05,-114.07,11')
   await expect(page.getByText('© <b>Somebody</b> · Outlines: Natural Earth')).toBeVisible()
   await expect(circles(page).first()).toBeVisible()
-  expect(ranges.length).toBeGreaterThan(1)
+  await expect.poll(() => ranges.length, { timeout: 20_000 }).toBeGreaterThan(1)
   expect(ranges.every((r) => /^bytes=\d+-\d+$/.test(r))).toBe(true)
   expect(errors).toEqual([])
 })
