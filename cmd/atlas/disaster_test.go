@@ -159,8 +159,12 @@ func TestPostgresIsRestored(t *testing.T) {
 		Request: json.RawMessage(`{"facets":[{"field":"stage"}],"filters":{"cost":{"value":[1e6,null]}}}`),
 	}}}))(t)
 	board = must(shared.Get(t.Context(), board.ID))(t)
+	identity := func() []string { return identityRows(t, i.database) }
+	signIn(t, i.database, in[len("--workspace="):])
+	own := identity()
 	kept := digest()
 	i.follow("### Making a backup")
+	execute(t, i.database, `DELETE FROM identity_domains; DELETE FROM identity_providers; DELETE FROM identities`)
 	i.hold("after", 2, 4)
 	must(shared.Upsert(t.Context(), client.Board{ID: board.ID, Name: "changed", Tiles: []client.Tile{}}))(t)
 	must(shared.Upsert(t.Context(), client.Board{Name: "lost"}))(t)
@@ -192,6 +196,9 @@ func TestPostgresIsRestored(t *testing.T) {
 	if diff := cmp.Diff([]client.Board{board}, boards); diff != "" {
 		t.Errorf("boards (-at the backup +after the restore):\n%s", diff)
 	}
+	if diff := cmp.Diff(own, identity()); diff != "" || len(own) != 3 {
+		t.Errorf("identity (-at the backup +after the restore), %d rows:\n%s", len(own), diff)
+	}
 	// The audit log is what it was at the backup: a digest of later tells that it is not all.
 	digest()
 	log.run(0, "audit", "verify", in, "--since="+kept)
@@ -208,6 +215,46 @@ func TestPostgresIsRestored(t *testing.T) {
 	if a := i.call(http.MethodGet, "/workspace", rotated.Secret, ""); a.status != http.StatusForbidden {
 		t.Errorf("revoked again: %d", a.status)
 	}
+}
+
+// signIn writes a domain, a provider and an identity of a workspace.
+func signIn(t *testing.T, database, in string) {
+	t.Helper()
+	execute(t, database, `
+		INSERT INTO identity_domains (workspace_id, domain, token, proved_at, proved_by, created_at)
+		VALUES ('`+in+`', 'firm.example', 'a token of twenty letters', now(), 'dns', now());
+		INSERT INTO identity_providers (workspace_id, id, issuer, client_id, client_secret, scopes, required, session_hours, idle_minutes,
+			revision, created_at, updated_at)
+		VALUES ('`+in+`', gen_random_uuid(), 'https://id.example', 'atlas', '\x01', '{openid}', true, 8, 60, 1, now(), now());
+		INSERT INTO users (id, email, email_folded, name, created_at)
+		VALUES ('00000000-0000-4000-8000-000000000001', 'ann@firm.example', 'ann@firm.example', 'Ann', now());
+		INSERT INTO identities (workspace_id, user_id, issuer, subject, created_at, bound_at)
+		VALUES ('`+in+`', '00000000-0000-4000-8000-000000000001', 'https://id.example', 'sub', now(), now())`)
+}
+
+// administer connects to a database as its administrator.
+func administer(t *testing.T, database string) *pgx.Conn {
+	t.Helper()
+	address := must(url.Parse(backends.Postgres(t)))(t)
+	address.Path = "/" + database
+	return must(pgx.Connect(t.Context(), address.String()))(t)
+}
+
+func execute(t *testing.T, database, statements string) {
+	t.Helper()
+	conn := administer(t, database)
+	defer func() { _ = conn.Close(t.Context()) }()
+	must(conn.Exec(t.Context(), statements))(t)
+}
+
+// identityRows are the rows of identity, as JSON.
+func identityRows(t *testing.T, database string) []string {
+	t.Helper()
+	conn := administer(t, database)
+	defer func() { _ = conn.Close(t.Context()) }()
+	rows := must(conn.Query(t.Context(), `SELECT to_jsonb(d)::text FROM identity_domains d UNION ALL SELECT to_jsonb(p)::text FROM identity_providers p
+		UNION ALL SELECT to_jsonb(i)::text FROM identities i ORDER BY 1`))(t)
+	return must(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 }
 
 // TestElasticsearchIsLost: all indices, global and held, are deleted while a server runs.

@@ -59,8 +59,9 @@ var allowed = map[string][]string{
 		"search/document", "search/match", "search/highlight", "search/query", "search/reading", "search/words",
 		"mappings", "internal/edits", "internal/elastic", "internal/fault", "internal/scan", "internal/shares",
 	},
-	"workspace":        {"internal/fault", "internal/input", "internal/rule", "internal/schema"},
-	"workspace/people": {"workspace", "workspace/jobs", "internal/fault"},
+	"workspace":          {"internal/fault", "internal/input", "internal/rule", "internal/schema"},
+	"workspace/people":   {"workspace", "workspace/jobs", "internal/fault"},
+	"workspace/identity": {"workspace", "workspace/people", "internal/fault"},
 	"workspace/boards": {
 		"workspace", "workspace/views", "search/query", "internal/fault", "internal/input", "internal/rule", "internal/schema",
 	},
@@ -89,7 +90,7 @@ var allowed = map[string][]string{
 	"workspace/webhooks": {"workspace", "workspace/jobs", "workspace/views", "internal/fault", "internal/seal"},
 	"workspace/postgres": {
 		"internal/timer", "workspace/alerts", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/auditlog",
-		"workspace/people", "workspace/boards",
+		"workspace/people", "workspace/boards", "workspace/identity",
 		"workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions",
 		"workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault", "indexer/erasure",
 	},

@@ -26,6 +26,9 @@ var violations = map[string]func(error) *fault.Error{
 	"audit_values_workspace":         unknownWorkspace,
 	"records_delivered_workspace":    unknownWorkspace,
 	"key_policies_workspace":         unknownWorkspace,
+	"identity_domains_workspace":     unknownWorkspace,
+	"identity_domains_proved":        provedElsewhere,
+	"identity_providers_workspace":   unknownWorkspace,
 	"api_key_workspaces_workspace":   unknownWorkspace,
 	"api_keys_workspace":             unknownWorkspace,
 	"invitations_workspace":          unknownWorkspace,
@@ -50,6 +53,10 @@ var violations = map[string]func(error) *fault.Error{
 
 func unknownWorkspace(err error) *fault.Error {
 	return fault.Wrap(err, fault.NotFound, "there is no workspace with this id")
+}
+
+func provedElsewhere(err error) *fault.Error {
+	return fault.Wrap(err, fault.Forbidden, "another workspace has proved this domain: it must give the domain up first")
 }
 
 func invalid(cause error, field, message string) *fault.Error {

@@ -1,0 +1,288 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+	"atlas/workspace/identity"
+	"atlas/workspace/people"
+)
+
+// ProviderAndSecret returns the provider of a workspace and its sealed secret: fault.NotFound
+// for none.
+func (s *System) ProviderAndSecret(ctx context.Context, in workspace.ID) (p identity.Provider, secret []byte, err error) {
+	if err := in.Check(); err != nil {
+		return p, nil, err
+	}
+	rows, err := s.pool.Query(ctx, `SELECT `+providerColumns+` FROM identity_providers WHERE workspace_id = $1`, arg(in))
+	if err != nil {
+		return p, nil, toFault(err)
+	}
+	if p, err = pgx.CollectExactlyOneRow(rows, collectProvider); err == nil {
+		err = s.pool.QueryRow(ctx, `SELECT client_secret FROM identity_providers WHERE workspace_id = $1 AND id = $2`, arg(in), arg(p.ID)).
+			Scan(&secret)
+	}
+	p, err = orNotFound(p, err, noProvider)
+	return p, secret, toFault(err)
+}
+
+// WorkspaceOfDomain returns the workspace that has proved a domain and has a provider:
+// fault.NotFound for none.
+func (s *System) WorkspaceOfDomain(ctx context.Context, domain string) (in workspace.ID, err error) {
+	err = s.pool.QueryRow(ctx, `
+		SELECT d.workspace_id FROM identity_domains d JOIN identity_providers p USING (workspace_id)
+		WHERE d.domain = $1 AND d.proved_at IS NOT NULL`, domain).Scan((*uuid.UUID)(&in))
+	in, err = orNotFound(in, err, noProvider)
+	return in, toFault(err)
+}
+
+// Gate returns what requests in a workspace look at.
+func (s *System) Gate(ctx context.Context, in workspace.ID) (g identity.Gate, err error) {
+	var id *uuid.UUID
+	err = s.pool.QueryRow(ctx, `
+		SELECT (SELECT id FROM identity_providers WHERE workspace_id = $1),
+		       coalesce((SELECT required FROM identity_providers WHERE workspace_id = $1), false),
+		       ARRAY(SELECT domain FROM identity_domains WHERE workspace_id = $1 AND proved_at IS NOT NULL)`, arg(in)).
+		Scan(&id, &g.Required, &g.Domains)
+	if id != nil {
+		g.Provider = identity.ProviderID(*id)
+	}
+	return g, toFault(err)
+}
+
+// SetRequired says as an operator whether the provider of a workspace is required:
+// fault.NotFound for none.
+func (s *System) SetRequired(ctx context.Context, in workspace.ID, required bool, at time.Time) (identity.Provider, error) {
+	if err := in.Check(); err != nil {
+		return identity.Provider{}, err
+	}
+	rows, err := s.pool.Query(ctx, `
+		UPDATE identity_providers SET required = $2, revision = revision + 1, updated_at = $3, updated_by = NULL
+		WHERE workspace_id = $1 RETURNING `+providerColumns, arg(in), required, at)
+	if err != nil {
+		return identity.Provider{}, toFault(err)
+	}
+	p, err := pgx.CollectExactlyOneRow(rows, collectProvider)
+	p, err = orNotFound(p, err, noProvider)
+	return p, toFault(err)
+}
+
+// Admit returns the user whom a provider of a workspace names, with the role that it gives
+// them. Who was never there is bound to the member with their address, once, or takes an
+// invitation of the workspace, or becomes a new user where the provider says with which role.
+// Nobody of another workspace is touched. Errors: fault.Forbidden, with the reason for the log.
+func (s *System) Admit(ctx context.Context, in workspace.ID, who identity.Person, now time.Time) (u people.User, err error) {
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		// It is the service that believes the provider.
+		if _, err := tx.Exec(ctx, setAuthor, "", workspace.OriginIn(ctx).Text()); err != nil {
+			return err
+		}
+		p, err := lockAdmitting(ctx, tx, in, who)
+		if err != nil {
+			return err
+		}
+		role, told := p.RoleOf(who.Values)
+		told = told && !who.Silent
+		if told && role == "" {
+			return refusal("the provider gives them no role")
+		}
+		user, known, err := knownIdentity(ctx, tx, in, who)
+		if err == nil && !known {
+			user, err = bindMember(ctx, tx, in, who, role, now)
+		}
+		if err != nil {
+			return err
+		}
+		return applyRole(ctx, tx, in, user, role, told, &u)
+	})
+	return u, err
+}
+
+func refusal(reason string) error {
+	return fault.New(fault.Forbidden, "the provider of the workspace does not let you in: %s", reason)
+}
+
+// lockAdmitting locks the settings, so that the people of a workspace are admitted one after
+// the other, and checks that it still speaks for the address.
+func lockAdmitting(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person) (p identity.Provider, err error) {
+	if err := lockLimit(ctx, tx, in, identityLock); err != nil {
+		return p, err
+	}
+	rows, err := tx.Query(ctx, `SELECT `+providerColumns+` FROM identity_providers WHERE workspace_id = $1 FOR SHARE`, arg(in))
+	if err == nil {
+		p, err = pgx.CollectExactlyOneRow(rows, collectProvider)
+	}
+	if noRows(err) || err == nil && (p.ID != who.Provider || p.Issuer != who.Issuer) {
+		return p, refusal("it is not the provider any more")
+	}
+	if err != nil {
+		return p, err
+	}
+	var speaks bool
+	err = tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM identity_domains WHERE workspace_id = $1 AND domain = $2 AND proved_at IS NOT NULL)`,
+		arg(in), identity.DomainOf(who.Email)).Scan(&speaks)
+	if err == nil && !speaks {
+		return p, refusal("the workspace has not proved the domain of the address")
+	}
+	return p, err
+}
+
+// knownIdentity returns the user of a subject, who must be a member still.
+func knownIdentity(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person) (user workspace.UserID, known bool, err error) {
+	var member bool
+	err = tx.QueryRow(ctx, `
+		SELECT i.user_id, EXISTS (SELECT FROM members m WHERE m.workspace_id = $1 AND m.user_id = i.user_id)
+		FROM identities i WHERE i.workspace_id = $1 AND i.issuer = $2 AND i.subject = $3`, arg(in), who.Issuer, who.Subject).
+		Scan((*uuid.UUID)(&user), &member)
+	switch {
+	case noRows(err):
+		return user, false, nil
+	case err == nil && !member:
+		return user, true, errRemoved
+	}
+	return user, true, err
+}
+
+var errRemoved = refusal("they were removed from the workspace")
+
+// bindMember binds a subject to the only member with the address who has no other subject, or
+// makes a member with a role.
+func bindMember(
+	ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, role people.Role, now time.Time,
+) (user workspace.UserID, err error) {
+	type candidate struct {
+		id            uuid.UUID
+		bound, member bool
+	}
+	// Who was removed has an identity still, and does not come back.
+	rows, err := tx.Query(ctx, `
+		SELECT u.id, coalesce(i.subject IS NOT NULL, false), m.user_id IS NOT NULL FROM users u
+		LEFT JOIN members m ON m.workspace_id = $1 AND m.user_id = u.id LEFT JOIN identities i ON i.workspace_id = $1 AND i.user_id = u.id
+		WHERE u.email_folded = $2 AND lower(u.email COLLATE "C") = lower($3 COLLATE "C") AND (m.user_id IS NOT NULL OR i.user_id IS NOT NULL)
+		ORDER BY u.id`, arg(in), workspace.FoldEmail(who.Email), strings.TrimSpace(who.Email))
+	if err != nil {
+		return user, err
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c candidate, err error) {
+		err = row.Scan(&c.id, &c.bound, &c.member)
+		return c, err
+	})
+	switch {
+	case err != nil:
+		return user, err
+	case len(found) > 1:
+		return user, refusal("several people of the workspace have the address")
+	case len(found) == 1 && !found[0].member:
+		return user, errRemoved
+	case len(found) == 1 && found[0].bound:
+		return user, refusal("the member with the address is another subject of the provider")
+	case len(found) == 1:
+		user = workspace.UserID(found[0].id)
+	default:
+		if user, err = joinMember(ctx, tx, in, who, role, now); err != nil {
+			return user, err
+		}
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO identities (workspace_id, user_id, issuer, subject, created_at, bound_at) VALUES ($1, $2, $3, $4, $5, $5)
+		ON CONFLICT (workspace_id, user_id) DO UPDATE SET issuer = excluded.issuer, subject = excluded.subject, bound_at = excluded.bound_at`,
+		arg(in), arg(user), who.Issuer, who.Subject, now)
+	return user, err
+}
+
+// joinMember makes a new user a member: with the role of the provider, or of an open
+// invitation to the address, which is accepted.
+func joinMember(
+	ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, role people.Role, now time.Time,
+) (user workspace.UserID, err error) {
+	user = workspace.NewUserID()
+	var invited people.Role
+	var invitation uuid.UUID
+	err = tx.QueryRow(ctx, `
+		SELECT id, role FROM invitations WHERE workspace_id = $1 AND email_folded = $2 AND lower(email COLLATE "C") = lower($3 COLLATE "C")
+			AND `+invitationOpen+` AND expires_at > $4 FOR UPDATE`, arg(in), workspace.FoldEmail(who.Email), strings.TrimSpace(who.Email), now).
+		Scan(&invitation, &invited)
+	if err != nil && !noRows(err) {
+		return user, err
+	}
+	if role == "" {
+		role = invited
+	}
+	if role == "" {
+		return user, refusal("they are neither a member nor invited, and the provider has no role for them")
+	}
+	name := who.Name
+	if name == "" {
+		name, _, _ = strings.Cut(who.Email, "@")
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO users (id, email, email_folded, name, created_at) VALUES ($1, $2, $3, left($4, 120), $5)`,
+		arg(user), who.Email, workspace.FoldEmail(who.Email), name, now); err != nil {
+		return user, err
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
+		arg(in), arg(user), role, now); err != nil {
+		return user, err
+	}
+	_, err = tx.Exec(ctx, `UPDATE invitations SET accepted_at = $3, accepted_by = $4 WHERE workspace_id = $1 AND id = $2`,
+		arg(in), invitation, now, arg(user))
+	return user, err
+}
+
+// applyRole gives a member the role that the provider told. The last owner stays one, with an
+// event.
+func applyRole(
+	ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, told bool, u *people.User,
+) error {
+	keep := false
+	err := lockMembers(ctx, tx, in, people.OperatorActor, user, func(l people.LockedMembers) error {
+		keep = !told || l.Target == role
+		if l.Target == people.Owner && l.Owners <= 1 && !keep {
+			keep = true
+			_, err := tx.Exec(ctx, `SELECT audit_add($1, 'identity.last_owner_kept', 'member', $2, '{}', jsonb_build_object('role', $3::text))`,
+				arg(in), arg(user), role)
+			return err
+		}
+		if l.Target == "" {
+			return errRemoved
+		}
+		return nil
+	})
+	if err == nil && !keep {
+		_, err = tx.Exec(ctx, `UPDATE members SET role = $3 WHERE workspace_id = $1 AND user_id = $2`, arg(in), arg(user), role)
+	}
+	if err != nil {
+		return err
+	}
+	return tx.QueryRow(ctx, `SELECT id, email, name FROM users WHERE id = $1`, arg(user)).Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
+}
+
+// SignOutMember ends the sessions of a member in a workspace, which began until now, if guard
+// permits it, which must refuse who is no member.
+func (s *Store) SignOutMember(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, guard people.Guard) error {
+	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		if err := lockMembers(ctx, tx, in, by, user, guard); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO member_sign_outs (workspace_id, user_id, at) VALUES ($1, $2, clock_timestamp())
+			ON CONFLICT (workspace_id, user_id) DO UPDATE SET at = excluded.at`, arg(in), arg(user))
+		return err
+	})
+}
+
+// MemberSignedOut returns when the sessions of a member in a workspace ended last, zero for
+// never, and for no member.
+func (s *System) MemberSignedOut(ctx context.Context, in workspace.ID, user workspace.UserID) (at time.Time, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT at FROM member_sign_outs WHERE workspace_id = $1 AND user_id = $2`, arg(in), arg(user)).Scan(&at)
+	if noRows(err) {
+		return time.Time{}, nil
+	}
+	return at, toFault(err)
+}

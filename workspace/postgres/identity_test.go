@@ -1,0 +1,308 @@
+package postgres_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+	"atlas/workspace/identity"
+	"atlas/workspace/people"
+)
+
+func domain(name string) identity.Domain {
+	return identity.Domain{Name: name, Token: "a token of twenty letters", CreatedAt: time.Now()}
+}
+
+func anybody(identity.Locked) error { return nil }
+
+// own gives a workspace a proved domain and a provider, and returns it.
+func (w *world) own(t *testing.T, in workspace.ID, name string, change ...func(*identity.Provider)) identity.Provider {
+	t.Helper()
+	_, err := w.system.ProveDomain(t.Context(), in, domain(name), w.now)
+	fatal(t, err)
+	return w.provider(t, in, change...)
+}
+
+func (w *world) provider(t *testing.T, in workspace.ID, change ...func(*identity.Provider)) identity.Provider {
+	t.Helper()
+	p, err := w.app.SetProvider(t.Context(), in, w.members[in][0].ID, func(l identity.Locked) (identity.Provider, []byte, error) {
+		p := identity.Provider{
+			ID: identity.ProviderID(workspace.NewUUID()), Issuer: "https://id." + in.String()[:8] + ".example", ClientID: "atlas",
+			Scopes: []string{"openid"}, SessionHours: 12, IdleMinutes: 60, Revision: 1, CreatedAt: w.now, UpdatedAt: w.now,
+		}
+		if l.Provider != nil {
+			p = *l.Provider
+		}
+		for _, each := range change {
+			each(&p)
+		}
+		return p, []byte("sealed"), nil
+	})
+	fatal(t, err)
+	return p
+}
+
+// A domain is one workspace's, also when two prove it at once; a workspace sees its own; and the
+// role that serves requests proves none.
+func TestDomainsAreExclusive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	for in, members := range w.members {
+		_, err := w.app.AddDomain(ctx, in, members[0].ID, domain("firm.example"), anybody)
+		fatal(t, err)
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	codes := map[fault.Code]int{}
+	for in := range w.members {
+		wg.Go(func() {
+			_, err := w.system.NoteCheck(ctx, in, "firm.example", true, w.now)
+			mu.Lock()
+			defer mu.Unlock()
+			codes[fault.CodeOf(err)]++
+		})
+	}
+	wg.Wait()
+	if codes[""] != 1 || codes[fault.Forbidden] != 1 {
+		t.Errorf("two at once: %v", codes)
+	}
+	proved, err := w.system.DomainsOf(ctx, workspace.ID{})
+	fatal(t, err)
+	owner := slices.IndexFunc(proved, func(d identity.Domain) bool { return d.ProvedAt != nil })
+	other := w.one.ID
+	if proved[owner].Workspace == other {
+		other = w.two.ID
+	}
+	if _, err := w.system.ProveDomain(ctx, other, domain("firm.example"), w.now); fault.CodeOf(err) != fault.Forbidden {
+		t.Errorf("an operator proves what is another's: %v", err)
+	}
+	if d, err := w.app.Domain(ctx, other, "firm.example"); err != nil || d.ProvedAt != nil {
+		t.Errorf("the other's: %+v, %v", d, err)
+	}
+	for _, statement := range []string{
+		`UPDATE identity_domains SET proved_at = now(), proved_by = 'dns'`,
+		`INSERT INTO identity_domains (workspace_id, domain, token, proved_at, proved_by, created_at)
+			VALUES ('` + other.String() + `', 'b.example', 'a token of twenty letters', now(), 'dns', now())`,
+		`INSERT INTO identities (workspace_id, user_id, created_at) SELECT workspace_id, user_id, now() FROM members`,
+	} {
+		err := w.app.InWorkspace(ctx, other, func(tx pgx.Tx) error { _, err := tx.Exec(ctx, statement); return err })
+		if fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+	fatal(t, w.system.RemoveDomain(ctx, proved[owner].Workspace, "firm.example"))
+	if _, err := w.system.NoteCheck(ctx, other, "firm.example", true, w.now); err != nil {
+		t.Errorf("given up: %v", err)
+	}
+	for in := range w.members {
+		if n, err := w.app.CountAll(ctx, in, "identity_domains"); err != nil || n > 1 {
+			t.Errorf("a workspace sees %d domains, %v", n, err)
+		}
+	}
+}
+
+// A domain is lost when its record is away for days, and not before; one of an operator is not.
+func TestDomainsAreLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	_, err := w.app.AddDomain(ctx, w.one.ID, w.members[w.one.ID][0].ID, domain("firm.example"), anybody)
+	fatal(t, err)
+	_, err = w.system.ProveDomain(ctx, w.one.ID, domain("kept.example"), w.now)
+	fatal(t, err)
+	hour := func(h int) time.Time { return w.now.Add(time.Duration(h) * time.Hour) }
+	for _, c := range []struct {
+		at            int
+		there, proved bool
+	}{
+		{0, false, false}, {1, true, true}, {2, false, true}, {73, false, true}, {74, false, false}, {75, false, false}, {76, true, true},
+		{77, false, true}, {140, true, true}, {150, false, true}, {221, false, true}, {222, false, false},
+	} {
+		d, err := w.system.NoteCheck(ctx, w.one.ID, "firm.example", c.there, hour(c.at))
+		if err != nil || (d.ProvedAt != nil) != c.proved {
+			t.Errorf("after %d hours: %+v, %v", c.at, d, err)
+		}
+		if d, err := w.system.NoteCheck(ctx, w.one.ID, "kept.example", c.there, hour(c.at)); err != nil || d.ProvedBy != identity.ByOperator {
+			t.Errorf("of an operator after %d hours: %+v, %v", c.at, d, err)
+		}
+	}
+	if _, err := w.system.NoteCheck(ctx, w.two.ID, "firm.example", true, w.now); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("of who has not added it: %v", err)
+	}
+	_, err = w.system.NoteCheck(ctx, w.one.ID, "firm.example", true, hour(300))
+	fatal(t, err)
+	for before, want := range map[time.Time]int{hour(300): 0, hour(301): 1} {
+		if due, err := w.system.DueDomains(ctx, before, 10); err != nil || len(due) != want {
+			t.Errorf("due: %+v, %v", due, err)
+		}
+	}
+	w.sealAll(t)
+	told := actions(w.chain(t, w.one.ID))
+	for _, action := range []string{"identity_domain.created", "identity_domain.proved", "identity_domain.lost"} {
+		if !slices.Contains(told, action) {
+			t.Errorf("the audit log has %v", told)
+		}
+	}
+}
+
+func subject(p identity.Provider, subject, email string, values ...string) identity.Person {
+	return identity.Person{Provider: p.ID, Issuer: p.Issuer, Subject: subject, Email: email, Name: "Sam", Values: values}
+}
+
+// A provider admits to its workspace alone, by addresses of its domains, and binds a member once.
+func TestProviderAdmitsItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	p, other := w.own(t, w.one.ID, "one.example"), w.own(t, w.two.ID, "two.example")
+	owner := w.members[w.one.ID][0]
+	foreigner := w.members[w.two.ID][0]
+	admit := func(name string, who identity.Person, want fault.Code) people.User {
+		t.Helper()
+		u, err := w.system.Admit(ctx, w.one.ID, who, w.now)
+		wantCode(t, name, err, want)
+		return u
+	}
+	if u := admit("the owner", subject(p, "o", "OWNER@one.example"), ""); u.ID != owner.ID {
+		t.Errorf("the owner is %+v", u)
+	}
+	admit("again", subject(p, "o", "owner@one.example"), "")
+	admit("again, another address", subject(p, "o", "other@one.example"), "")
+	admit("again, an address of no domain", subject(p, "o", "owner@elsewhere.example"), fault.Forbidden)
+	admit("another subject with the address", subject(p, "x", "owner@one.example"), fault.Forbidden)
+	admit("a stranger", subject(p, "y", "stranger@one.example"), fault.Forbidden)
+	admit("an address of another workspace", subject(p, "z", "owner@two.example"), fault.Forbidden)
+	admit("a lookalike", subject(p, "z", "owner@one.example.two.example"), fault.Forbidden)
+	admit("another's provider", subject(other, "o", "owner@one.example"), fault.Forbidden)
+
+	// A member of both is bound in each apart: the same subject names nobody elsewhere.
+	_, err := w.directory.AddMember(ctx, w.one.ID, people.Member{ID: foreigner.ID, Email: foreigner.Email, Name: "N", Role: people.MemberRole})
+	fatal(t, err)
+	admit("a member, by an address of another workspace", subject(p, "f", foreigner.Email), fault.Forbidden)
+	u, err := w.system.Admit(ctx, w.two.ID, subject(other, "o", foreigner.Email), w.now)
+	if err != nil || u.ID != foreigner.ID {
+		t.Errorf("the same subject of another provider: %+v, %v", u, err)
+	}
+
+	// Who was removed does not come back, also where everybody gets in.
+	everybody := w.provider(t, w.one.ID, func(p *identity.Provider) { p.DefaultRole = people.MemberRole })
+	if u := admit("a newcomer", subject(everybody, "n", "new@one.example"), ""); u.ID == foreigner.ID {
+		t.Error("the newcomer is somebody else")
+	}
+	removed := admit("the newcomer again", subject(everybody, "n", "new@one.example"), "")
+	w.run(t, w.one.ID, `DELETE FROM members WHERE workspace_id = $1 AND user_id = '`+removed.ID.String()+`'`)
+	admit("removed", subject(everybody, "n", "new@one.example"), fault.Forbidden)
+	admit("removed, by another subject", subject(everybody, "n2", "new@one.example"), fault.Forbidden)
+
+	// A user with the address whom other workspaces know is not claimed.
+	stranger, err := w.directory.AddMember(ctx, w.two.ID, people.Member{Email: "both@one.example", Name: "B", Role: people.Owner})
+	fatal(t, err)
+	if u := admit("an address that another workspace knows", subject(everybody, "b", "both@one.example"), ""); u.ID == stranger.ID {
+		t.Error("a user of another workspace was claimed")
+	}
+
+	// Another issuer binds anew; a subject of the one before is nobody.
+	moved := w.provider(t, w.one.ID, func(p *identity.Provider) {
+		p.ID, p.Issuer = identity.ProviderID(workspace.NewUUID()), "https://other.example"
+	})
+	admit("the provider before", subject(everybody, "o", "owner@one.example"), fault.Forbidden)
+	if u := admit("bound anew", subject(moved, "o2", "owner@one.example"), ""); u.ID != owner.ID {
+		t.Errorf("bound anew: %+v", u)
+	}
+	admit("removed, of another issuer", subject(moved, "n", "new@one.example"), fault.Forbidden)
+	fatal(t, w.app.DeleteProvider(ctx, w.one.ID, owner.ID, anybody))
+	admit("no provider", subject(moved, "o2", "owner@one.example"), fault.Forbidden)
+	var bound int
+	fatal(t, w.system.Pool().QueryRow(ctx, `SELECT count(subject) FROM identities WHERE workspace_id = $1`, w.one.ID.String()).Scan(&bound))
+	if bound != 0 {
+		t.Errorf("%d subjects of a provider that is gone", bound)
+	}
+}
+
+// An invitation of the workspace is taken by its address, and none of another workspace.
+func TestProviderTakesInvitations(t *testing.T) {
+	t.Parallel()
+	f := newPeople(t)
+	p := f.own(t, f.one.ID, "firm.example")
+	f.invite(t, f.one.ID, "mia@firm.example")
+	f.invite(t, f.two.ID, "tom@firm.example")
+	u, err := f.system.Admit(t.Context(), f.one.ID, subject(p, "m", "mia@firm.example"), f.now)
+	if err != nil || u.Email != "mia@firm.example" {
+		t.Errorf("an invitation: %+v, %v", u, err)
+	}
+	_, err = f.system.Admit(t.Context(), f.one.ID, subject(p, "t", "tom@firm.example"), f.now)
+	wantCode(t, "an invitation of another workspace", err, fault.Forbidden)
+	open, err := f.invitations.List(t.Context(), f.two.ID, 10, 0)
+	if err != nil || len(open) != 1 {
+		t.Errorf("the other workspace's: %+v, %v", open, err)
+	}
+}
+
+// Roles are those that the provider tells, and the last owner stays one.
+func TestRolesByClaim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.own(t, w.one.ID, "one.example", func(p *identity.Provider) {
+		p.RoleClaim = "groups"
+		p.Roles = map[string]people.Role{"chiefs": people.Owner, "leads": people.Admin, "all": people.MemberRole}
+	})
+	owner, member := w.members[w.one.ID][0], w.members[w.one.ID][1]
+	role := func(name string, who identity.Person, user workspace.UserID, want people.Role) {
+		t.Helper()
+		if _, err := w.system.Admit(t.Context(), w.one.ID, who, w.now); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, err := w.system.Role(t.Context(), w.one.ID, user); err != nil || got != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	mia := func(values ...string) identity.Person { return subject(p, "m", member.Email, values...) }
+	if member.Role != people.MemberRole {
+		owner, member = member, owner
+	}
+	role("the highest of two", mia("all", "leads"), member.ID, people.Admin)
+	role("one", mia("all"), member.ID, people.MemberRole)
+	_, err := w.system.Admit(t.Context(), w.one.ID, mia("others"), w.now)
+	wantCode(t, "none", err, fault.Forbidden)
+	silent := mia()
+	silent.Silent = true
+	role("an answer without claims", silent, member.ID, people.MemberRole)
+	role("the last owner", subject(p, "o", owner.Email, "all"), owner.ID, people.Owner)
+	w.sealAll(t)
+	if told := actions(w.chain(t, w.one.ID)); !slices.Contains(told, "identity.last_owner_kept") || !slices.Contains(told, "identity.bound") {
+		t.Errorf("the audit log has %v", told)
+	}
+	role("a second owner", mia("chiefs"), member.ID, people.Owner)
+	role("an owner of two", subject(p, "o", owner.Email, "all"), owner.ID, people.MemberRole)
+}
+
+// Of two sign-ins at once with one address one subject is bound.
+func TestSubjectsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.own(t, w.one.ID, "one.example", func(p *identity.Provider) { p.DefaultRole = people.MemberRole })
+	codes := make(chan fault.Code, 8)
+	for i := range cap(codes) {
+		go func() {
+			_, err := w.system.Admit(t.Context(), w.one.ID, subject(p, string(rune('a'+i)), "new@one.example"), w.now)
+			codes <- fault.CodeOf(err)
+		}()
+	}
+	admitted := 0
+	for range cap(codes) {
+		if code := <-codes; code == "" {
+			admitted++
+		} else if code != fault.Forbidden {
+			t.Error(code)
+		}
+	}
+	if admitted != 1 {
+		t.Errorf("%d subjects were admitted with one address", admitted)
+	}
+}
