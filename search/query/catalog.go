@@ -5,28 +5,6 @@ import (
 	"slices"
 )
 
-// Dataset is one of the four kinds of global records, and the name of its
-// index alias.
-type Dataset string
-
-// The datasets.
-const (
-	Accounts Dataset = "accounts"
-	Contacts Dataset = "contacts"
-	Projects Dataset = "projects"
-	Signals  Dataset = "signals"
-)
-
-// Datasets lists children before their parents: derived fields can be computed in
-// this order.
-var Datasets = []Dataset{Signals, Projects, Contacts, Accounts}
-
-// Held lists the datasets whose records a workspace can hold.
-var Held = []Dataset{Accounts, Contacts, Projects}
-
-// IsDataset reports whether name is one of the four.
-func IsDataset(name string) bool { return slices.Contains(Datasets, Dataset(name)) }
-
 // Type is the JSON shape of a field's value in a record.
 type Type uint8
 
@@ -245,9 +223,9 @@ type Relation struct {
 	Newest string
 }
 
-// keys are the relation's keys in requests: one related record meets the filters, or
+// Keys are the relation's keys in requests: one related record meets the filters, or
 // none does.
-func (r Relation) keys() (has, without string) { return "has_" + r.Singular, "without_" + r.Singular }
+func (r Relation) Keys() (has, without string) { return "has_" + r.Singular, "without_" + r.Singular }
 
 // Relations lists every relation; records link upwards only.
 var Relations = []Relation{
@@ -300,10 +278,21 @@ func fieldWhere(d Dataset, is func(*Field) bool) (Field, bool) {
 	return Field{}, false
 }
 
-// DefaultSort is the order of a dataset when a request names none.
-func DefaultSort(d Dataset) Sort {
+// DefaultOrder is the field and the order of a dataset's search when a request names none.
+func DefaultOrder(d Dataset) (Field, Order) {
 	f, _ := fieldWhere(d, func(f *Field) bool { return f.DefaultSort != Unordered })
-	return Sort{f, f.DefaultSort == Descending}
+	return f, f.DefaultSort
+}
+
+// NewestField is the field of a dataset that says how new its records are: `updated_at`,
+// of signals `detected_at`.
+func NewestField(d Dataset) Field {
+	name := "updated_at"
+	if d == Signals {
+		name = "detected_at"
+	}
+	f, _ := FieldNamed(d, name)
+	return f
 }
 
 // FilterFields lists what a request on this base can filter by. In a book or a
@@ -411,4 +400,38 @@ func rowFields(d Dataset, row Rows, shown func(*Field) bool) []Field {
 		}
 	}
 	return append(fields, computed...)
+}
+
+// SuggestCount is the field of a dataset by which suggestions order the names of its
+// records; false means that names are not suggested.
+func SuggestCount(d Dataset) (*Field, bool) {
+	f, counted := suggestCounts[d]
+	return f, counted
+}
+
+var suggestCounts = func() map[Dataset]*Field {
+	found := map[Dataset]*Field{}
+	for d, name := range map[Dataset]string{Accounts: "projects_count", Projects: "signals_count"} {
+		f, _ := FieldNamed(d, name)
+		found[d] = &f
+	}
+	return found
+}()
+
+// Names lists the names of fields.
+func Names(fields []Field) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// Keys lists the keys of fields.
+func Keys(fields []Field) []string {
+	keys := make([]string, len(fields))
+	for i, f := range fields {
+		keys[i] = f.Key
+	}
+	return keys
 }

@@ -76,14 +76,3 @@ func coverageOf(d Dataset) rule.Rule[Coverage] {
 		return c
 	}).Named(d.Title() + "CoverageRequest")
 }
-
-// NewestField is the field of a dataset that says how new its records are: `updated_at`,
-// of signals `detected_at`.
-func NewestField(d Dataset) Field {
-	name := "updated_at"
-	if d == Signals {
-		name = "detected_at"
-	}
-	f, _ := FieldNamed(d, name)
-	return f
-}

@@ -8,30 +8,8 @@ import (
 	"time"
 
 	"atlas/internal/input"
+	"atlas/internal/schema"
 )
-
-// ParseDay reads YYYY-MM-DD as 00:00 UTC of that day.
-func ParseDay(s string) (time.Time, bool) {
-	t, err := time.Parse(time.DateOnly, s)
-	return t, err == nil && t.Year() > 0
-}
-
-// LastYear is the last year of dates.
-const LastYear = 9999
-
-// ParseInstant reads an RFC 3339 timestamp, in UTC.
-func ParseInstant(s string) (time.Time, bool) {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return time.Time{}, false
-	}
-	// time.Parse accepts an hour of one digit, a comma and an offset of a day.
-	if zone := s[len(s)-1] != 'Z'; s[13] != ':' || strings.ContainsRune(s, ',') || zone && s[len(s)-5:len(s)-3] > "23" {
-		return time.Time{}, false
-	}
-	t = t.UTC()
-	return t, t.Year() > 0 && t.Year() <= LastYear
-}
 
 // dateText is what a date is.
 const dateText = "must be a date: YYYY-MM-DD, such as 2026-01-31, or RFC 3339, such as 2026-01-31T10:00:00Z"
@@ -137,3 +115,6 @@ func DateProblem(text string) string {
 	}
 	return dateText
 }
+
+// DateSchema is that of a date that may be relative.
+var DateSchema = schema.Named("DayOrInstant", schema.Date().Described("A whole UTC day, `YYYY-MM-DD`, or an instant, RFC 3339. In filters and `since` also a relative date, in UTC: `today`, `now`, `now-30d` (units `h`, `d`, `w`, `M`, `y`), `2026-Q1`; the hints of the answer say what it was."))

@@ -3,7 +3,6 @@ package query
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"unicode"
 )
 
 // maxExactBytes is the maximum length of a folded value that is indexed unchanged
@@ -26,27 +25,4 @@ func ExactValue(f Field, folded string) string {
 func exactDigest(folded string) string {
 	sum := sha256.Sum256([]byte(folded))
 	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// countTerms returns an upper bound of the number of terms that the tokenizer makes
-// of a text, by whichever Folding: a term is a run of letters and digits, and each character beyond the
-// alphabets (Han, kana, emoji) is a term of its own.
-func countTerms(s string) int { return max(countTermsOf(s), countTermsOf(Fold(s))) }
-
-func countTermsOf(s string) int {
-	n := 0
-	inside := false
-	for _, r := range s {
-		switch {
-		case r >= 0x0E00 && !unicode.Is(unicode.Latin, r):
-			n++
-			inside = false
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			inside = false
-		case !inside:
-			n++
-			inside = true
-		}
-	}
-	return n
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -205,44 +203,6 @@ func (r facetRequest) split(d Dataset, base BaseKind, body rule.Rule[facetReques
 		out.Own, out.Where = append(out.Own, m.Name), append(out.Where, of.where)
 	}
 	return out
-}
-
-// PublicText returns the fields that `query` searches where nothing is charged, nil
-// where these are all.
-func PublicText(d Dataset) []*Field { return publicText[d] }
-
-var publicText = func() map[Dataset][]*Field {
-	all := map[Dataset][]*Field{}
-	for _, d := range Datasets {
-		fields := catalog[d]
-		if !HasPrivate(d) {
-			continue
-		}
-		for i := range fields {
-			if fields[i].Query && !fields[i].Private {
-				all[d] = append(all[d], &fields[i])
-			}
-		}
-	}
-	return all
-}()
-
-// AddressField is the field of a dataset that a word with an @ is compared with, nil if there
-// is none.
-func AddressField(d Dataset) *Field {
-	fields := catalog[d]
-	for i := range fields {
-		if fields[i].Private {
-			return &fields[i]
-		}
-	}
-	return nil
-}
-
-// HasPrivate reports whether a dataset has a Private field.
-func HasPrivate(d Dataset) bool {
-	_, has := fieldWhere(d, func(f *Field) bool { return f.Private })
-	return has
 }
 
 // refusePrivate returns the conditions of a body without those on Private fields, at
@@ -541,11 +501,4 @@ func (f Facet) Keeps(folded string) bool {
 func (f Facet) PrefixText() string { return strings.Join(f.Prefix, " ") }
 
 // runs are the words of a folded text, whole: its runs of letters, digits and marks.
-func runs(folded string) []string { return strings.FieldsFunc(folded, separates) }
-
-func separates(r rune) bool {
-	if r < utf8.RuneSelf {
-		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}
-	return !unicode.In(r, unicode.L, unicode.M, unicode.N)
-}
+func runs(folded string) []string { return strings.FieldsFunc(folded, Separates) }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,22 +19,6 @@ type FieldSet struct {
 // maxFieldSet is the maximum number of names in `fields`.
 const maxFieldSet = 100
 
-// fieldsRule is the rule of `fields` of a search on a base.
-func fieldsRule(d Dataset, base BaseKind) rule.Rule[FieldSet] {
-	switch base {
-	case Book:
-		return rowFieldsRule("Workspace", d, BookRow)
-	case View:
-		return rowFieldsRule("View", d, ViewRow)
-	}
-	return RecordFieldsRule(d)
-}
-
-func rowFieldsRule(of string, d Dataset, row Rows) rule.Rule[FieldSet] {
-	return FieldSetRule(of+d.Title()+"RowField", RowChoice(d, row)).
-		Described("The members of each row in the answer: any of the record and of the workspace's own; `updated_at` is the workspace's. `id` is always there. By default " + strings.Join(names(RowFields(d, row)), ", ") + ".")
-}
-
 // RecordFieldsRule is the rule of `fields` of a request for global records.
 func RecordFieldsRule(d Dataset) rule.Rule[FieldSet] {
 	return FieldSetRule(d.Title()+"Field", Fields(d))
@@ -44,7 +27,7 @@ func RecordFieldsRule(d Dataset) rule.Rule[FieldSet] {
 // FieldSetRule reads the names of some of the fields that a record shows. component
 // names the schema of the names.
 func FieldSetRule(component string, shown []Field) rule.Rule[FieldSet] {
-	each := rule.Enum(names(shown)...).Named(component).Advise(fault.InvalidUnion, "without fields, all are there")
+	each := rule.Enum(Names(shown)...).Named(component).Advise(fault.InvalidUnion, "without fields, all are there")
 	return rule.Map(rule.Array("names of fields", each, 1, maxFieldSet).Advise(
 		fault.TooSmall, "without fields, all are there",
 	), func(wanted []string) FieldSet {

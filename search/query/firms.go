@@ -9,34 +9,6 @@ import (
 	"atlas/internal/input"
 )
 
-// LegalForms are legal forms of firms, by their folded spellings; equal ones have one value.
-var LegalForms = func() map[string]string {
-	of := map[string]string{}
-	for line := range strings.Lines(`inc: inc incorporated
-ltd: ltd limited ltee limitee ltda
-corp: corp corporation
-co: co company cie compagnie
-llc: llc
-llp: llp
-lp: lp
-gp: gp
-ulc: ulc
-plc: plc
-gmbh: gmbh
-pc: pc
-ag: ag
-sa: sa sarl sas
-bv: bv
-jv: jv
-`) {
-		form, spellings, _ := strings.Cut(line, ":")
-		for _, s := range strings.Fields(spellings) {
-			of[s] = form
-		}
-	}
-	return of
-}()
-
 // namesFirm reports whether a text is probably the name of a firm: it ends with a legal
 // form, or has one that is no other word.
 func namesFirm(text string) bool {
@@ -66,7 +38,7 @@ func byMatch(d Dataset, text string) string {
 	if d != Accounts && namesFirm(text) {
 		of, finds = Accounts, "the firm that a name means, however it is written"
 		for _, key := range []string{"account_ids", "account_id"} {
-			if slices.Contains(keys(FilterFields(d, Data)), key) {
+			if slices.Contains(Keys(FilterFields(d, Data)), key) {
 				then = fmt.Sprintf(`; the filter %q finds the %s of its id`, key, d)
 			}
 		}

@@ -16,31 +16,10 @@ const (
 	// haversine formula on a sphere of this radius.
 	EarthRadius = 6_371_008.7714
 	// MaxRadius, in metres, is more than half of the circumference of the earth.
-	MaxRadius    = 20_100_000
-	MaxLatitude  = 90
-	MaxLongitude = 180
-	// MaxPrecision is the highest zoom of the map tiles that facets count by.
-	MaxPrecision = 18
+	MaxRadius = 20_100_000
 	// MaxFacetCells bounds the tiles of one facet.
 	MaxFacetCells = 2_000
 )
-
-// The fields of a record whose point is a location: both are known, and within
-// MaxLatitude and MaxLongitude.
-const (
-	Latitude  = "latitude"
-	Longitude = "longitude"
-)
-
-// Coordinate reports whether the field is the Latitude or the Longitude of the record.
-func (f Field) Coordinate() bool { return !f.Overlay && (f.Name == Latitude || f.Name == Longitude) }
-
-// Location is the field for conditions on the point of a record, false if records of the
-// dataset have none. It is no member of records, so Fields does not list it.
-func Location(d Dataset) (Field, bool) {
-	_, there := FieldNamed(d, Longitude)
-	return Field{Name: "location", Key: "location", Kind: Geo, Description: "Where it is: near a point, or within a box or a polygon"}, there
-}
 
 // Circle is what is at most Radius metres from a point in degrees.
 type Circle struct{ Latitude, Longitude, Radius float64 }

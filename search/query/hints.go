@@ -284,7 +284,7 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 		return "the conditions stand here by their keys, without filters"
 	}
 	for _, r := range RelationsOf(d) {
-		has, no := r.keys()
+		has, no := r.Keys()
 		if name == has || name == no {
 			return "it belongs in relations"
 		}
@@ -293,27 +293,27 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 		}
 	}
 	switch f, known := FieldNamed(d, name); {
-	case name == "id" && !slices.Contains(keys(FilterFields(d, base)), name), name == "ids":
+	case name == "id" && !slices.Contains(Keys(FilterFields(d, base)), name), name == "ids":
 		return "records are read by id with GET /api/v1/data/" + string(d) + "/{id} and POST /api/v1/data/" + string(d) + "/get/batch"
 	case known && (name == "latitude" || name == "longitude"):
 		return "location finds by place: " + `"location":` + geoExample
 	case known && f.Kind == Plain:
 		return "a member of the records that nothing filters by"
 	}
-	if base == Data && slices.Contains(Held, d) && slices.Contains(keys(FilterFields(d, Book)), name) {
+	if base == Data && slices.Contains(Held, d) && slices.Contains(Keys(FilterFields(d, Book)), name) {
 		return "only the book has it: POST /api/v1/workspace/" + string(d) + "/search"
 	}
 	for _, r := range RelationsOf(d) {
 		known := func(key string) bool { return input.Synonym(name, key) }
-		if slices.Contains(keys(FilterFields(r.Child, Data)), name) && !slices.ContainsFunc(keys(FilterFields(d, base)), known) {
-			has, _ := r.keys()
+		if slices.Contains(Keys(FilterFields(r.Child, Data)), name) && !slices.ContainsFunc(Keys(FilterFields(d, base)), known) {
+			has, _ := r.Keys()
 			return fmt.Sprintf(`a condition on related records: "relations":{%q:{%q:…}}`, has, name)
 		}
 	}
 	if count := string(d) + "_count"; name == "count" && filterable(count) != nil {
 		return fmt.Sprintf("how many %s there are is the filter %q of %s", d, count, strings.Join(filterable(count), " and "))
 	}
-	if input.Nearest(name, keys(FilterFields(d, base))) != "" {
+	if input.Nearest(name, Keys(FilterFields(d, base))) != "" {
 		return "" // that one is told
 	}
 	if others := filterable(name); others != nil {
@@ -325,7 +325,7 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 // filterable are the datasets that have a filter.
 func filterable(key string) (all []string) {
 	for _, d := range Datasets {
-		if slices.Contains(keys(FilterFields(d, Data)), key) {
+		if slices.Contains(Keys(FilterFields(d, Data)), key) {
 			all = append(all, string(d))
 		}
 	}
@@ -335,14 +335,14 @@ func filterable(key string) (all []string) {
 // outsideRequest is about a member that a search request or a group does not have.
 func outsideRequest(d Dataset, base BaseKind) func(m input.Member) string {
 	return func(m input.Member) string {
-		if slices.Contains(keys(FilterFields(d, base)), m.Name) {
+		if slices.Contains(Keys(FilterFields(d, base)), m.Name) {
 			if filter := asFilter(m); filter != "" {
 				return "a condition goes into filters: " + filter
 			}
 			return "it belongs in filters"
 		}
 		for _, r := range RelationsOf(d) {
-			if has, no := r.keys(); m.Name == has || m.Name == no {
+			if has, no := r.Keys(); m.Name == has || m.Name == no {
 				return "it belongs in relations"
 			}
 		}
@@ -360,13 +360,13 @@ func outsideRequest(d Dataset, base BaseKind) func(m input.Member) string {
 func outsideRelations(d Dataset) func(m input.Member) string {
 	return func(m input.Member) string {
 		for _, r := range RelationsOf(d) {
-			if has, _ := r.keys(); m.Name == r.Singular || m.Name == string(r.Child) {
+			if has, _ := r.Keys(); m.Name == r.Singular || m.Name == string(r.Child) {
 				return fmt.Sprintf("did you mean %q?", has)
 			}
 		}
 		_, related, _ := strings.Cut(m.Name, "_")
 		for _, key := range []string{related + "_ids", related + "_id"} {
-			if related != "" && slices.Contains(keys(FilterFields(d, Data)), key) {
+			if related != "" && slices.Contains(Keys(FilterFields(d, Data)), key) {
 				return fmt.Sprintf("use the filter %q, which takes ids", key)
 			}
 		}
@@ -384,7 +384,7 @@ func ofField(d Dataset, base BaseKind, says string) func(name string) string {
 		if known && f.Key != "" && f.Key != name {
 			return "" // it has another key, which is near
 		}
-		if known || slices.Contains(keys(FilterFields(d, base)), name) {
+		if known || slices.Contains(Keys(FilterFields(d, base)), name) {
 			return says
 		}
 		return ""
@@ -394,7 +394,7 @@ func ofField(d Dataset, base BaseKind, says string) func(name string) string {
 // exampleRelations is an object of relations of a dataset.
 func exampleRelations(d Dataset) string {
 	for _, r := range RelationsOf(d) {
-		has, _ := r.keys()
+		has, _ := r.Keys()
 		return fmt.Sprintf(`{%q:{}}`, has)
 	}
 	return "{}"
@@ -438,12 +438,4 @@ func sortOf(v input.Value) string {
 		{Name: "field", Value: input.Value{Kind: input.String, Text: field}},
 		{Name: "order", Value: input.Value{Kind: input.String, Text: order}},
 	}}.JSON()
-}
-
-func keys(fields []Field) []string {
-	keys := make([]string, len(fields))
-	for i, f := range fields {
-		keys[i] = f.Key
-	}
-	return keys
 }

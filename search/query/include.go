@@ -1,7 +1,5 @@
 package query
 
-import "strings"
-
 // Include is a kind of related records that a request for one record can embed.
 type Include struct {
 	// Key is the name in `include` and in the answer.
@@ -32,16 +30,8 @@ func Includes(d Dataset) []Include {
 		case r.Child == d && link.List():
 			all = append(all, Include{Key: string(r.Parent), Dataset: r.Parent, Link: r.Link})
 		case r.Child == d:
-			all = append(all, Include{Key: singular[r.Parent], Dataset: r.Parent, One: true, Link: r.Link})
+			all = append(all, Include{Key: r.Parent.Singular(), Dataset: r.Parent, One: true, Link: r.Link})
 		}
 	}
 	return all
 }
-
-var singular = map[Dataset]string{Accounts: "account", Contacts: "contact", Projects: "project", Signals: "signal"}
-
-// Singular is the name of one record of a dataset.
-func (d Dataset) Singular() string { return singular[d] }
-
-// Title is Singular with a capital letter, for names of schemas.
-func (d Dataset) Title() string { return strings.ToUpper(singular[d][:1]) + singular[d][1:] }

@@ -61,7 +61,7 @@ func joinRule(base BaseKind) rule.Rule[Join] {
 	of := slices.Concat(conditionFields(Accounts, base, true), []rule.Field[request]{sortField(Accounts, base)}, pageFields(
 		Accounts, base, MaxJoinLimit,
 	), []rule.Field[request]{
-		rule.OptionalFunc("project_by", rule.Enum(names(joinNumbers)...).Default(joinNumbers[0].Name).
+		rule.OptionalFunc("project_by", rule.Enum(Names(joinNumbers)...).Default(joinNumbers[0].Name).
 			Described("Of the projects that meet `has_project` the one with the highest value comes; those without a value are last, ties go by id."), func(r *request, name string) {
 			r.join.ProjectBy, _ = FieldNamed(Projects, name)
 		}),

@@ -214,7 +214,7 @@ func buildRelations(d Dataset, _ BaseKind) rule.Rule[conditions] {
 				c.add(conditions{All{node(Nested{rel, inner.where})}, inner.terms})
 			}))
 		}
-		has, without := rel.keys()
+		has, without := rel.Keys()
 		member(has, "One related "+rel.Singular+" meets all of these; `{}`: there is one.", func(n Node) Node { return n })
 		member(without, "No related "+rel.Singular+" meets all of these; `{}`: there is none.", func(n Node) Node { return Not{n} })
 	}
@@ -232,7 +232,7 @@ func buildRelations(d Dataset, _ BaseKind) rule.Rule[conditions] {
 // relevance with a query of global records.
 func sortField(d Dataset, base BaseKind) rule.Field[request] {
 	fields := SortFields(d, base)
-	known, usual, orders := names(fields), DefaultSort(d), []string{"asc", "desc"}
+	known, usual, orders := Names(fields), DefaultSort(d), []string{"asc", "desc"}
 	text := "Records without a value come last, ties go by id. By default `" + usual.String() + "`"
 	keys := known
 	if base == Data {
@@ -289,12 +289,4 @@ func sortField(d Dataset, base BaseKind) rule.Field[request] {
 			into.Sort.Desc = order.Text == "desc"
 		}
 	})
-}
-
-func names(fields []Field) []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.Name
-	}
-	return names
 }

@@ -24,18 +24,6 @@ const (
 	MaxTerms = 2_048
 )
 
-// BaseKind says what is searched.
-type BaseKind string
-
-// The bases.
-const (
-	Data BaseKind = "data" // the global dataset
-	Book BaseKind = "book" // the records a workspace annotated
-	View BaseKind = "view" // what a View of a workspace shows
-	// QueueBase is the queue of signals of a workspace.
-	QueueBase BaseKind = "queue"
-)
-
 // Base is what a search runs on. A cursor is bound to it.
 type Base struct {
 	Kind      BaseKind
@@ -138,6 +126,12 @@ type Sort struct {
 // RelevanceSort is the sort field of requests that sort by how well a record
 // matches `query`.
 const RelevanceSort = "relevance"
+
+// DefaultSort is the order of a dataset when a request names none.
+func DefaultSort(d Dataset) Sort {
+	f, order := DefaultOrder(d)
+	return Sort{f, order == Descending}
+}
 
 // ByRelevance sorts by how well records match, the best first.
 func ByRelevance() Sort { return Sort{Desc: true} }

@@ -211,7 +211,3 @@ func dateBounds(from, to *float64) (least, greatest Bound, ok bool) {
 	}
 	return least, greatest, a <= b
 }
-
-// TimeLayout is the time.Format layout of timestamps: RFC 3339, UTC,
-// milliseconds.
-const TimeLayout = "2006-01-02T15:04:05.000Z07:00"

@@ -82,6 +82,3 @@ func (v Vocabulary) Schema() *schema.Schema {
 
 // Rule reads a value of a closed vocabulary.
 func (v Vocabulary) Rule() rule.Rule[string] { return rule.Enum(v.Values()...).As(v.Schema()) }
-
-// DateSchema is that of a date that may be relative.
-var DateSchema = schema.Named("DayOrInstant", schema.Date().Described("A whole UTC day, `YYYY-MM-DD`, or an instant, RFC 3339. In filters and `since` also a relative date, in UTC: `today`, `now`, `now-30d` (units `h`, `d`, `w`, `M`, `y`), `2026-Q1`; the hints of the answer say what it was."))

@@ -41,22 +41,6 @@ type Suggestion struct {
 	Count int64 `json:"count"`
 }
 
-// SuggestCount is the field of a dataset by which suggestions order the names of its
-// records; false means that names are not suggested.
-func SuggestCount(d Dataset) (*Field, bool) {
-	f, counted := suggestCounts[d]
-	return f, counted
-}
-
-var suggestCounts = func() map[Dataset]*Field {
-	found := map[Dataset]*Field{}
-	for d, name := range map[Dataset]string{Accounts: "projects_count", Projects: "signals_count"} {
-		f, _ := FieldNamed(d, name)
-		found[d] = &f
-	}
-	return found
-}()
-
 // SuggestRule reads the body of a request for suggestions: the Dataset and Where of its
 // Query.
 func SuggestRule(d Dataset) rule.Rule[SuggestRequest] { return suggestRules[d] }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"atlas/internal/rule"
 )
@@ -21,23 +20,6 @@ var typosRule = rule.Enum("off", typosAuto).Default("off").
 
 // MaxTyposQuery is the maximum length of a text with typos, in characters.
 const MaxTyposQuery = 100
-
-// Lengths of terms, in characters, from which one edit and two edits are tolerated.
-const (
-	OneEditFrom  = 4
-	TwoEditsFrom = 8
-)
-
-// MaxEdits is how many edits from a term a similar one may be.
-func MaxEdits(term string) int {
-	switch n := utf8.RuneCountInString(term); {
-	case n >= TwoEditsFrom:
-		return 2
-	case n >= OneEditFrom:
-		return 1
-	}
-	return 0
-}
 
 // ReadsPrivate reports whether the search reads Private fields: by a condition at any depth,
 // or by a text over a dataset that has some.

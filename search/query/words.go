@@ -3,6 +3,7 @@ package query
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"atlas/internal/edits"
@@ -18,7 +19,7 @@ func eachWord(folded string, yield func(word string)) {
 	start, end, letters := 0, 0, 0
 	for i, r := range folded {
 		switch {
-		case !separates(r):
+		case !Separates(r):
 			if letters == 0 {
 				start = i
 			}
@@ -94,4 +95,12 @@ func (t TypedWord) Begins(word string) bool {
 		}
 	}
 	return edits.Beginning(t.letters, letters[:columns], t.Typos) <= t.Typos
+}
+
+// Separates reports whether a character is between words.
+func Separates(r rune) bool {
+	if r < utf8.RuneSelf {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}
+	return !unicode.In(r, unicode.L, unicode.M, unicode.N)
 }
