@@ -78,12 +78,13 @@ func global(d query.Dataset) definition {
 // indexSort keeps records on disk in the dataset's default order, so that the
 // first page of a search by default reads no further.
 func indexSort(d query.Dataset) map[string][]string {
-	s, direction := query.DefaultSort(d), "asc"
-	if s.Desc {
+	f, order := query.DefaultOrder(d)
+	direction := "asc"
+	if order == query.Descending {
 		direction = "desc"
 	}
-	path := s.Field.Name
-	if s.Field.Folded() {
+	path := f.Name
+	if f.Folded() {
 		path = document.IX + "." + document.ExactGroup + "." + path
 	}
 	return map[string][]string{

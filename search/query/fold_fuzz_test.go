@@ -4,9 +4,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"atlas/internal/fault"
-	"atlas/internal/input"
 )
 
 // FuzzFold: folding twice is folding once, the short cuts fold as the long way
@@ -35,42 +32,6 @@ func FuzzFold(f *testing.F) {
 		}
 		if !utf8.ValidString(once) || strings.ContainsRune(once, 0) != strings.ContainsRune(s, 0) {
 			t.Errorf("Fold(%+q) = %+q", s, once)
-		}
-		if n := countTerms(once); n < 0 || n > utf8.RuneCountInString(once) {
-			t.Errorf("%+q has %d terms", once, n)
-		}
-	})
-}
-
-// FuzzFieldSearch: a field search is refused with its issues, or finds each key
-// once: among the descriptors or among what was not found.
-func FuzzFieldSearch(f *testing.F) {
-	for _, body := range []string{
-		`{}`, `{"dataset":"accounts","kind":"enum"}`, `{"keys":["name","name","x"]}`, `{"keys":[]}`,
-		`{"query":"","kind":"none","keys":[1]}`,
-	} {
-		f.Add([]byte(body))
-	}
-	all := Descriptors(nil)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		v, issues := input.Decode(body)
-		if len(issues) > 0 {
-			return
-		}
-		s, err := FieldSearchRule.Parse(v)
-		if err != nil {
-			if fault.CodeOf(err) != fault.InvalidInput {
-				t.Errorf("%q: %v", body, err)
-			}
-			return
-		}
-		found, missing := s.Select(all)
-		keys := map[string]bool{}
-		for _, d := range found {
-			keys[d.Key] = true
-		}
-		if s.Keys != nil && len(keys)+len(missing) != len(s.Keys) {
-			t.Errorf("%q: %d found, %d not, of %d", body, len(keys), len(missing), len(s.Keys))
 		}
 	})
 }
