@@ -212,6 +212,30 @@ func Rank(folded string) int64 {
 // Ranked reports whether the field is a text that searches can sort by.
 func (f Field) Ranked() bool { return f.Sort && f.Folded() }
 
+// Faceted reports whether facets list the field's values.
+func (f Field) Faceted() bool {
+	return f.Kind == Enum || f.Name == "workspace_status" || f.Name == "account_ids"
+}
+
+// FacetValue is the value that facets list for a spelling in an index of a Folding.
+func (f Field) FacetValue(spelling string, by Folding) string {
+	if f.Folded() {
+		return by.Fold(spelling)
+	}
+	return spelling
+}
+
+// Grouped reports whether pivots group by the field: by its values or by its dates.
+func (f Field) Grouped() bool { return f.Kind == Enum && !f.IsID() || f.Kind == Date }
+
+// String names the field; an overlay's values may have the name of a global one.
+func (f *Field) String() string {
+	if f.Overlay {
+		return "overlay." + f.Name
+	}
+	return f.Name
+}
+
 // Relation says that records of Parent have related records of Child.
 type Relation struct {
 	Parent, Child Dataset

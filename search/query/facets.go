@@ -250,9 +250,9 @@ const (
 	numberFacet
 )
 
-func (f Field) facetKind() facetKind {
+func facetKindOf(f *Field) facetKind {
 	switch {
-	case f.Kind == Enum, f.Name == "workspace_status", f.Name == "account_ids":
+	case f.Faceted():
 		return valueFacet
 	case f.Kind == Date:
 		return dateFacet
@@ -262,24 +262,13 @@ func (f Field) facetKind() facetKind {
 	return noFacet
 }
 
-// Faceted reports whether facets list the field's values.
-func (f Field) Faceted() bool { return f.facetKind() == valueFacet }
-
-// FacetValue is the value that facets list for a spelling in an index of a Folding.
-func (f Field) FacetValue(spelling string, by Folding) string {
-	if f.Folded() {
-		return by.Fold(spelling)
-	}
-	return spelling
-}
-
 // facetRule reads one facet by the kind of its field.
 func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 	var known []string
 	byKind := map[facetKind][]*Field{}
 	fields := FilterFields(d, base)
 	for i := range fields {
-		if kind := fields[i].facetKind(); kind != noFacet {
+		if kind := facetKindOf(&fields[i]); kind != noFacet {
 			known = append(known, fields[i].Key)
 			byKind[kind] = append(byKind[kind], &fields[i])
 		}

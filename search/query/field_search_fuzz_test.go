@@ -1,10 +1,11 @@
 package query
 
 import (
-	"atlas/internal/fault"
-	"atlas/internal/input"
 	"testing"
 	"unicode/utf8"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
 )
 
 // FuzzFieldSearch: a field search is refused with its issues, or finds each key

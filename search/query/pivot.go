@@ -213,9 +213,6 @@ func (f Facet) mostValues() int {
 	return f.Limit
 }
 
-// Grouped reports whether pivots group by the field: by its values or by its dates.
-func (f Field) Grouped() bool { return f.Kind == Enum && !f.IsID() || f.Kind == Date }
-
 // axisRule reads the rows or the columns by the kind of the field.
 func axisRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 	var known []string

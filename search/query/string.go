@@ -75,14 +75,6 @@ func (n InBook) String() string    { return expression("in_book") }
 func (n InView) String() string    { return expression("in_view", quoted(n.IDs)...) }
 func (n InAnyView) String() string { return expression("in_any_view") }
 
-// String names the field; an overlay's values may have the name of a global one.
-func (f *Field) String() string {
-	if f.Overlay {
-		return "overlay." + f.Name
-	}
-	return f.Name
-}
-
 func expression(operator string, parts ...string) string {
 	return "(" + strings.Join(append([]string{operator}, parts...), " ") + ")"
 }
