@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/client"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -22,7 +23,7 @@ var commentOf = map[string]string{
 
 // nameOf is the name of a field as a member of a struct. Rows have the workspace's status
 // beside a person's own.
-func nameOf(f query.Field, row bool) string {
+func nameOf(f catalog.Field, row bool) string {
 	switch {
 	case f.Name == "workspace_status":
 		return "Status"
@@ -33,7 +34,7 @@ func nameOf(f query.Field, row bool) string {
 }
 
 // member writes a field; what only Search.Fields asks for is left out of JSON if unknown.
-func member(b *strings.Builder, f query.Field, row, optional bool, kind string) {
+func member(b *strings.Builder, f catalog.Field, row, optional bool, kind string) {
 	options := ""
 	if optional {
 		options = ",omitzero"
@@ -59,10 +60,10 @@ func TestRows(t *testing.T) {
 			"// UnmarshalJSON also keeps the bytes in Raw.\nfunc (r *%[1]s) UnmarshalJSON(b []byte) error {\n"+
 			"\ttype plain %[1]s\n\treturn keepRaw(b, (*plain)(r), &r.Raw)\n}\n", name)
 	}
-	for _, d := range []query.Dataset{query.Accounts, query.Contacts, query.Projects, query.Signals} {
+	for _, d := range []catalog.Dataset{catalog.Accounts, catalog.Contacts, catalog.Projects, catalog.Signals} {
 		name := recordName(d)
 		fmt.Fprintf(&b, "\n// %s is %s.\ntype %[1]s struct {\n", name, records[d])
-		for _, f := range query.Fields(d) {
+		for _, f := range catalog.Fields(d) {
 			member(&b, f, false, false, typeOf(f))
 		}
 		b.WriteString("\n\t// Of a Get that includes them. One record is also nil if there is none.\n")
@@ -76,20 +77,20 @@ func TestRows(t *testing.T) {
 		end(name)
 	}
 	for _, row := range []struct {
-		rows         query.Rows
+		rows         catalog.Rows
 		prefix, what string
 	}{
-		{query.BookRow, "Book", "of the book"},
-		{query.ViewRow, "View", "of a View. What the workspace says of it is unknown, and UpdatedAt zero, when it is not in the book"},
+		{catalog.BookRow, "Book", "of the book"},
+		{catalog.ViewRow, "View", "of a View. What the workspace says of it is unknown, and UpdatedAt zero, when it is not in the book"},
 	} {
-		for _, d := range query.Held {
+		for _, d := range catalog.Held {
 			fmt.Fprintf(&b, "\n// %s%s is %s %s.\ntype %[1]s%[2]s struct {\n", row.prefix, recordName(d), indefinite(d), row.what)
-			usual := query.RowFields(d, row.rows)
-			kind := func(f query.Field) string {
+			usual := catalog.RowFields(d, row.rows)
+			kind := func(f catalog.Field) string {
 				if f.Name != "atlas_score" {
 					return typeOf(f)
 				}
-				if row.rows == query.BookRow { // what is in the book has a score
+				if row.rows == catalog.BookRow { // what is in the book has a score
 					return "int"
 				}
 				return "*int"
@@ -98,8 +99,8 @@ func TestRows(t *testing.T) {
 				member(&b, f, true, false, kind(f))
 			}
 			b.WriteString("\n\t// These are there only when Search.Fields names them.\n")
-			for _, f := range query.RowChoice(d, row.rows) {
-				if !slices.ContainsFunc(usual, func(u query.Field) bool { return u.Name == f.Name }) {
+			for _, f := range catalog.RowChoice(d, row.rows) {
+				if !slices.ContainsFunc(usual, func(u catalog.Field) bool { return u.Name == f.Name }) {
 					member(&b, f, true, true, kind(f))
 				}
 			}
@@ -114,40 +115,40 @@ func TestRows(t *testing.T) {
 }
 
 // records says what the records of each dataset are.
-var records = map[query.Dataset]string{
-	query.Accounts: "a company", query.Contacts: "a person", query.Projects: "a construction project",
-	query.Signals: "an event of a project",
+var records = map[catalog.Dataset]string{
+	catalog.Accounts: "a company", catalog.Contacts: "a person", catalog.Projects: "a construction project",
+	catalog.Signals: "an event of a project",
 }
 
-func recordName(d query.Dataset) string { return exported(d.Singular()) }
+func recordName(d catalog.Dataset) string { return exported(d.Singular()) }
 
-func indefinite(d query.Dataset) string {
-	if d == query.Accounts {
+func indefinite(d catalog.Dataset) string {
+	if d == catalog.Accounts {
 		return "an account"
 	}
 	return "a " + d.Singular()
 }
 
-func typeOf(f query.Field) string {
+func typeOf(f catalog.Field) string {
 	for _, e := range enums {
 		if f.Vocabulary != nil && slices.Equal(e.terms, f.Vocabulary) {
-			if f.Type == query.Strings {
+			if f.Type == catalog.Strings {
 				return "[]" + e.name
 			}
 			return e.name
 		}
 	}
 	switch f.Type {
-	case query.Strings, query.UUIDs:
+	case catalog.Strings, catalog.UUIDs:
 		return "[]string"
-	case query.Integer:
+	case catalog.Integer:
 		if f.Derive != nil && f.Derive.Count {
 			return "int" // a count is always known
 		}
 		return "*int64"
-	case query.Double:
+	case catalog.Double:
 		return "*float64"
-	case query.Time:
+	case catalog.Time:
 		return "time.Time"
 	default:
 		return "string"
@@ -157,15 +158,15 @@ func typeOf(f query.Field) string {
 // The upserts of the client have the fields that workspaces write.
 func TestUpsertsAreTheCatalogs(t *testing.T) {
 	t.Parallel()
-	for d, upsert := range map[query.Dataset]reflect.Type{
-		query.Accounts: reflect.TypeFor[client.AccountUpsert](), query.Contacts: reflect.TypeFor[client.ContactUpsert](),
-		query.Projects: reflect.TypeFor[client.ProjectUpsert](),
+	for d, upsert := range map[catalog.Dataset]reflect.Type{
+		catalog.Accounts: reflect.TypeFor[client.AccountUpsert](), catalog.Contacts: reflect.TypeFor[client.ContactUpsert](),
+		catalog.Projects: reflect.TypeFor[client.ProjectUpsert](),
 	} {
 		written := []string{d.Singular() + "_id", "expected"}
-		if _, ok := query.MatchField(d); ok {
+		if _, ok := catalog.MatchField(d); ok {
 			written = append(written, "match")
 		}
-		for _, f := range query.OverlayFields(d) {
+		for _, f := range catalog.OverlayFields(d) {
 			if f.Written {
 				written = append(written, f.Name)
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 var update = flag.Bool("update", false, "write what is generated again")
@@ -20,21 +20,21 @@ type enum struct {
 	name, prefix string
 	doc          string
 	// terms are those of the catalog, path is where the OpenAPI document has the others.
-	terms query.Vocabulary
+	terms catalog.Vocabulary
 	path  string
 }
 
 var enums = []enum{
-	{"Stage", "Stage", "how far a project is", query.Stages, ""},
-	{"Disposition", "Disposition", "whether a project goes ahead", query.Dispositions, ""},
-	{"PrimaryUse", "Use", "what most of a project is for", query.PrimaryUses, ""},
-	{"GCStatus", "GC", "whether a project has a general contractor", query.GCStatuses, ""},
-	{"AccountType", "AccountType", "a kind of company", query.AccountTypes, ""},
-	{"ContactRole", "ContactRole", "what a person does", query.ContactRoles, ""},
-	{"ContactStatus", "Contact", "whether a person is still in the position", query.ContactStatuses, ""},
-	{"SignalType", "Signal", "a kind of event", query.SignalTypes, ""},
-	{"ICPTier", "ICP", "how well a company fits the workspace's ideal customer", query.ICPTiers, ""},
-	{"Trend", "Trend", "where the signals of a company go", query.Trends, ""},
+	{"Stage", "Stage", "how far a project is", catalog.Stages, ""},
+	{"Disposition", "Disposition", "whether a project goes ahead", catalog.Dispositions, ""},
+	{"PrimaryUse", "Use", "what most of a project is for", catalog.PrimaryUses, ""},
+	{"GCStatus", "GC", "whether a project has a general contractor", catalog.GCStatuses, ""},
+	{"AccountType", "AccountType", "a kind of company", catalog.AccountTypes, ""},
+	{"ContactRole", "ContactRole", "what a person does", catalog.ContactRoles, ""},
+	{"ContactStatus", "Contact", "whether a person is still in the position", catalog.ContactStatuses, ""},
+	{"SignalType", "Signal", "a kind of event", catalog.SignalTypes, ""},
+	{"ICPTier", "ICP", "how well a company fits the workspace's ideal customer", catalog.ICPTiers, ""},
+	{"Trend", "Trend", "where the signals of a company go", catalog.Trends, ""},
 	{"DatasetName", "Dataset", "the name of a dataset, or of the fields of a book", nil, "DescriptorDataset"},
 	{"FieldKind", "Field", "the kind of a field, which decides what its filter takes", nil, "Descriptor.kind"},
 	{"Words", "Words", "how the words of a query match", nil, "AccountSearchRequest.words"},
@@ -88,7 +88,7 @@ func TestEnums(t *testing.T) {
 		terms := e.terms
 		if terms == nil {
 			for _, value := range enumAt(t, e.path) {
-				terms = append(terms, query.Term{Value: value})
+				terms = append(terms, catalog.Term{Value: value})
 			}
 		}
 		fmt.Fprintf(&b, "\n// %s is %s. A newer service may answer others.\ntype %[1]s string\n\n// The values of %[1]s.\nconst (\n", e.name, e.doc)

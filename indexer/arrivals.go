@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/indexer/generation"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // A signal arrives when Atlas first has it (docs/data.md, "Arrival of signals"). A load
@@ -42,7 +42,7 @@ func (l *load) areArrivalsCurrent(ctx context.Context) (bool, error) {
 func (l *load) servedSignals(ctx context.Context) (string, error) {
 	served, err := l.servedIndices(ctx)
 	for _, in := range served {
-		if in.Dataset == query.Signals {
+		if in.Dataset == catalog.Signals {
 			return in.Name, err
 		}
 	}
@@ -58,8 +58,8 @@ type arrivals struct {
 }
 
 // arrivals starts to read the arrivals of a dataset after an id (nil: all). stop ends it.
-func (l *load) arrivals(ctx context.Context, d query.Dataset, after []byte) (a *arrivals, stop func()) {
-	if d != query.Signals || l.state.Arrival == 0 {
+func (l *load) arrivals(ctx context.Context, d catalog.Dataset, after []byte) (a *arrivals, stop func()) {
+	if d != catalog.Signals || l.state.Arrival == 0 {
 		return nil, func() {}
 	}
 	a = &arrivals{fresh: l.state.Arrival}

@@ -7,15 +7,15 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // build sends the documents of a dataset to the pipeline and collects the dataset's
 // own links to its parents, starting at the last checkpoint. The links of its
 // children must be complete. When it returns, its own links are complete, and the
 // last documents may still be in flight.
-func (l *load) build(ctx context.Context, d query.Dataset, sorted map[query.Dataset]*extsort.Sorter, p *pipeline) error {
+func (l *load) build(ctx context.Context, d catalog.Dataset, sorted map[catalog.Dataset]*extsort.Sorter, p *pipeline) error {
 	records, state := sorted[d], l.state.Datasets[d]
 	if state.Indexed {
 		return nil
@@ -43,7 +43,7 @@ func (l *load) build(ctx context.Context, d query.Dataset, sorted map[query.Data
 	}
 	defer unmerged.Close()
 	var streams []*linkStream
-	for _, r := range query.RelationsOf(d) {
+	for _, r := range catalog.RelationsOf(d) {
 		linked := l.linked[r]
 		if err := l.compact(ctx, linked, p, func() { l.state.Links[linkName(r)] = linked.Runs() }); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (l *load) build(ctx context.Context, d query.Dataset, sorted map[query.Data
 // joinAndBuild runs one goroutine that joins records with their children, and
 // Workers that build documents and links.
 func (l *load) joinAndBuild(
-	ctx context.Context, d query.Dataset, entries, unmerged *extsort.Iterator, streams []*linkStream, firms *linkStream,
+	ctx context.Context, d catalog.Dataset, entries, unmerged *extsort.Iterator, streams []*linkStream, firms *linkStream,
 	after []byte, p *pipeline,
 ) error {
 	up := l.parentLinks(d)
@@ -89,7 +89,7 @@ func (l *load) joinAndBuild(
 }
 
 // compactRecords is compact for the records of a dataset.
-func (l *load) compactRecords(ctx context.Context, d query.Dataset, records *extsort.Sorter, p *pipeline) error {
+func (l *load) compactRecords(ctx context.Context, d catalog.Dataset, records *extsort.Sorter, p *pipeline) error {
 	return l.compact(ctx, records, p, func() { l.state.Datasets[d].Runs = records.Runs() })
 }
 
@@ -106,7 +106,7 @@ func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, take
 
 // openLinks opens the sorters of all links, and of digests.
 func (l *load) openLinks() error {
-	for _, r := range query.Relations {
+	for _, r := range catalog.Relations {
 		name := linkName(r)
 		// A dataset links to at most two others.
 		s, err := l.sorter(name, linkKeySize, l.SortMemory/l.Workers/2, l.state.Links[name])
@@ -120,8 +120,8 @@ func (l *load) openLinks() error {
 
 // parentLinks are the sorters of the links from a dataset's records to their
 // parents.
-func (l *load) parentLinks(d query.Dataset) map[query.Relation]*extsort.Sorter {
-	up := map[query.Relation]*extsort.Sorter{}
+func (l *load) parentLinks(d catalog.Dataset) map[catalog.Relation]*extsort.Sorter {
+	up := map[catalog.Relation]*extsort.Sorter{}
 	for r, s := range l.linked {
 		if r.Child == d {
 			up[r] = s
@@ -132,7 +132,7 @@ func (l *load) parentLinks(d query.Dataset) map[query.Relation]*extsort.Sorter {
 
 // checkWritten fails if Elasticsearch refused every document of a dataset: then the
 // cause is not in single records.
-func (l *load) checkWritten(d query.Dataset) error {
+func (l *load) checkWritten(d catalog.Dataset) error {
 	s := l.state.Datasets[d]
 	if s.Refused > 0 && s.Documents == 0 {
 		reason := "see the report"
@@ -148,7 +148,7 @@ func (l *load) checkWritten(d query.Dataset) error {
 // builder turns records into documents and links. Each goroutine has its own.
 type builder struct {
 	load        *load
-	dataset     query.Dataset
+	dataset     catalog.Dataset
 	children    children
 	up          []linkWriter
 	pipeline    *pipeline
@@ -159,20 +159,20 @@ type builder struct {
 }
 
 type linkWriter struct {
-	relation query.Relation
+	relation catalog.Relation
 	links    *extsort.Writer
 }
 
-func (l *load) newBuilder(d query.Dataset, up map[query.Relation]*extsort.Sorter, p *pipeline) *builder {
+func (l *load) newBuilder(d catalog.Dataset, up map[catalog.Relation]*extsort.Sorter, p *pipeline) *builder {
 	b := &builder{load: l, dataset: d, pipeline: p}
-	b.children.relations = query.RelationsOf(d)
+	b.children.relations = catalog.RelationsOf(d)
 	for r, sorter := range up {
 		b.up = append(b.up, linkWriter{r, sorter.Writer()})
 	}
 	return b
 }
 
-func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *chunk, up map[query.Relation]*extsort.Sorter) error {
+func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *chunk, up map[catalog.Relation]*extsort.Sorter) error {
 	b.nextRequest()
 	for c := range chunks {
 		b.current.of = c.of

@@ -8,7 +8,7 @@ import (
 	"atlas/indexer/extsort"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // state is the progress of a load. It is the content of a checkpoint and the source
@@ -18,8 +18,8 @@ type state struct {
 	// Resumed counts the processes that resumed the load.
 	Resumed int `json:"resumed"`
 	// Seconds is the time spent by all of them.
-	Seconds  float64                         `json:"seconds"`
-	Datasets map[query.Dataset]*datasetState `json:"datasets"`
+	Seconds  float64                           `json:"seconds"`
+	Datasets map[catalog.Dataset]*datasetState `json:"datasets"`
 	// Links are the files of links by relation, and those of the digests of documents by
 	// dataset. Links are removed when their parents
 	// are indexed.
@@ -86,8 +86,8 @@ type counters struct {
 }
 
 func newState() *state {
-	s := &state{Datasets: map[query.Dataset]*datasetState{}, Links: map[string][]extsort.Run{}}
-	for _, d := range query.Datasets {
+	s := &state{Datasets: map[catalog.Dataset]*datasetState{}, Links: map[string][]extsort.Run{}}
+	for _, d := range catalog.Datasets {
 		s.Datasets[d] = &datasetState{}
 	}
 	return s

@@ -8,8 +8,8 @@ import (
 
 	"atlas/indexer/journal"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // Problem is one reason why a line or a document was left out.
@@ -64,7 +64,7 @@ func (l *deadLetters) failed(err error, code fault.Code) error {
 
 // add takes a line that is not a record. raw is nil when it could not be read. The
 // next sync returns an error of writing.
-func (l *deadLetters) add(d query.Dataset, file string, line int64, problems []document.Problem, raw []byte) {
+func (l *deadLetters) add(d catalog.Dataset, file string, line int64, problems []document.Problem, raw []byte) {
 	letter := journal.NewDeadLetter(d, file, line, problems, raw)
 	l.mu.Lock()
 	l.lines = letter.AddProblems(l.lines)
@@ -129,7 +129,7 @@ type refusals struct {
 }
 
 // add takes a document; record is its public part.
-func (r *refusals) add(d query.Dataset, file string, line int64, id, reason string, record []byte) (err error) {
+func (r *refusals) add(d catalog.Dataset, file string, line int64, id, reason string, record []byte) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count()

@@ -6,22 +6,22 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // A load keeps the ids and digests of its documents, so that the comparison with the
 // generation before does not read them back. They are kept as links are: up to the last
 // checkpoint.
 
-func digestsName(d query.Dataset) string { return string(d) + "-digests" }
+func digestsName(d catalog.Dataset) string { return string(d) + "-digests" }
 
 // openDigests opens the sorters of digests, if somebody needs them.
 func (l *load) openDigests() (err error) {
 	if l.Feed == nil {
 		return nil
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if l.digests[d], err = l.sorter(digestsName(d), idSize, l.SortMemory/l.Workers/8, l.state.Links[digestsName(d)]); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (l *load) offerDigests() {
 	if l.Feed == nil {
 		return
 	}
-	l.Feed.UseDigests(l.manifest.Generation, func(ctx context.Context, d query.Dataset) (*extsort.Iterator, error) {
+	l.Feed.UseDigests(l.manifest.Generation, func(ctx context.Context, d catalog.Dataset) (*extsort.Iterator, error) {
 		s, of := l.state.Datasets[d], l.digests[d]
 		entries := int64(0)
 		for _, run := range of.Runs() {

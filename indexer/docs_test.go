@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // The tables of docs/data.md have every field of the catalog and no other.
@@ -15,7 +15,7 @@ func TestDocumentedFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		_, section, ok := strings.Cut(string(raw), "### Fields of "+string(d)+"\n")
 		if !ok {
 			t.Errorf("no section on %s", d)
@@ -28,7 +28,7 @@ func TestDocumentedFields(t *testing.T) {
 				rows[name] = rest
 			}
 		}
-		for _, f := range query.Fields(d) {
+		for _, f := range catalog.Fields(d) {
 			row, ok := rows[f.Name]
 			if !ok || f.Required != strings.Contains(row, "required") || (f.Derive != nil) != strings.Contains(row, "derived") {
 				t.Errorf("%s.%s: %q", d, f.Name, row)

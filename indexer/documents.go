@@ -6,7 +6,7 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/internal/elastic"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Document is what a load writes for one record.
@@ -35,17 +35,17 @@ type DocumentOptions struct {
 
 // Documents builds the documents that Load would write, by the same reading,
 // sorting and joining, and passes them to take instead of Elasticsearch: dataset by
-// dataset in the order of query.Datasets, in batches of about BatchBytes. A batch
+// dataset in the order of catalog.Datasets, in batches of about BatchBytes. A batch
 // is sorted by id; the batches are in no order. One goroutine at a time calls take.
 // The batch is valid until take returns, and an error of take ends the work. The
 // report is that of a load that refused no document.
-func Documents(ctx context.Context, o DocumentOptions, take func(query.Dataset, []Document) error) (Report, error) {
+func Documents(ctx context.Context, o DocumentOptions, take func(catalog.Dataset, []Document) error) (Report, error) {
 	l, err := newDryRun(o)
 	if err != nil {
 		return Report{}, err
 	}
 	var batch []Document
-	l.write = func(_ context.Context, d query.Dataset, r *request) ([]elastic.Refusal, error) {
+	l.write = func(_ context.Context, d catalog.Dataset, r *request) ([]elastic.Refusal, error) {
 		batch = batch[:0]
 		for i, id := range r.ids {
 			batch = append(batch, Document{id, r.lines[i], r.Doc(i)})

@@ -6,8 +6,8 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // Documents of projects have the names of their firms, against the direction of a load, which
@@ -21,34 +21,34 @@ const firmKeySize = 2 * idSize
 // firmNames starts to read the names of the firms of a dataset's records after an id (nil:
 // all), nil if the dataset has none. The key is the record's id and the account's.
 func (l *load) firmNames(
-	ctx context.Context, d query.Dataset, after []byte, sorted map[query.Dataset]*extsort.Sorter, p *pipeline,
+	ctx context.Context, d catalog.Dataset, after []byte, sorted map[catalog.Dataset]*extsort.Sorter, p *pipeline,
 ) (*linkStream, func(), error) {
-	if _, has := query.FirmsField(d); !has {
+	if _, has := catalog.FirmsField(d); !has {
 		return nil, func() {}, nil
 	}
-	if err := l.compactRecords(ctx, query.Accounts, sorted[query.Accounts], p); err != nil {
+	if err := l.compactRecords(ctx, catalog.Accounts, sorted[catalog.Accounts], p); err != nil {
 		return nil, nil, err
 	}
 	links, names := l.firmSorter(d, "links"), l.firmSorter(d, "names")
 	if err := l.linkFirms(ctx, d, sorted[d], links); err != nil {
 		return nil, nil, err
 	}
-	if err := l.nameFirms(ctx, links, sorted[query.Accounts], names); err != nil {
+	if err := l.nameFirms(ctx, links, sorted[catalog.Accounts], names); err != nil {
 		return nil, nil, err
 	}
 	entries, err := names.IterateAfter(ctx, after)
 	if err != nil {
 		return nil, nil, err
 	}
-	return newLinkStream(query.Relation{}, entries), entries.Close, nil
+	return newLinkStream(catalog.Relation{}, entries), entries.Close, nil
 }
 
-func (l *load) firmSorter(d query.Dataset, of string) *extsort.Sorter {
+func (l *load) firmSorter(d catalog.Dataset, of string) *extsort.Sorter {
 	return extsort.New(extsort.Options{Dir: l.dir, Name: string(d) + "-firm-" + of, KeySize: firmKeySize, Memory: l.SortMemory / 4})
 }
 
 // linkFirms adds the links of a dataset's records: keys of account and record.
-func (l *load) linkFirms(ctx context.Context, d query.Dataset, records, links *extsort.Sorter) error {
+func (l *load) linkFirms(ctx context.Context, d catalog.Dataset, records, links *extsort.Sorter) error {
 	w := links.Writer()
 	err := l.eachRecord(ctx, records, func(id []byte, payload []byte) error {
 		record, err := document.DecodeBinary(d, payload)
@@ -85,7 +85,7 @@ func (l *load) nameFirms(ctx context.Context, links, accounts, names *extsort.So
 		if !has || !sameID(linked.Key(), id) {
 			return nil
 		}
-		account, err := document.DecodeBinary(query.Accounts, payload)
+		account, err := document.DecodeBinary(catalog.Accounts, payload)
 		if err != nil {
 			return fault.Wrap(err, fault.Internal, "a temporary file of accounts holds something else")
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // GuardError means that searches were not switched to the new generation because it
@@ -33,7 +33,7 @@ func (l *load) guard(ctx context.Context) error {
 		return err
 	}
 	var short []Share
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		share, served := Share{Dataset: d, Now: l.state.Datasets[d].Documents}, false
 		for _, e := range before {
 			if e.Dataset != d {

@@ -15,14 +15,14 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
-func (l *load) indexName(d query.Dataset) string {
+func (l *load) indexName(d catalog.Dataset) string {
 	return l.Names.Generation(string(d), l.report.Generation)
 }
 
-func (l *load) loadingAlias(d query.Dataset) string {
+func (l *load) loadingAlias(d catalog.Dataset) string {
 	return generation.LoadingAlias(l.indexName(d))
 }
 
@@ -91,12 +91,12 @@ func (l *load) createIndices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		body, settings, err := l.indexBody(d)
 		if err != nil {
 			return err
 		}
-		if query.HasSource(d) && len(sources) > 0 {
+		if catalog.HasSource(d) && len(sources) > 0 {
 			body["mappings"].(map[string]any)["_meta"].(map[string]any)["sources"] = sources
 		}
 		// Refreshing while an index is filled would be wasted. The durability is
@@ -125,7 +125,7 @@ func (l *load) createIndex(ctx context.Context, name string, body []byte) error 
 
 // indexBody returns the request body that creates a dataset's index with the
 // settings of a served one, and these settings.
-func (l *load) indexBody(d query.Dataset) (body, settings map[string]any, err error) {
+func (l *load) indexBody(d catalog.Dataset) (body, settings map[string]any, err error) {
 	raw, err := mappings.Index(string(d), l.Settings)
 	if err != nil {
 		return nil, nil, err
@@ -139,9 +139,9 @@ func (l *load) indexBody(d query.Dataset) (body, settings map[string]any, err er
 // finish makes the new indices ready to be served and checks that each holds what
 // was acknowledged.
 func (l *load) finish(ctx context.Context) error {
-	counts := make([]int64, len(query.Datasets))
+	counts := make([]int64, len(catalog.Datasets))
 	group, groupCtx := errgroup.WithContext(ctx)
-	for i, d := range query.Datasets {
+	for i, d := range catalog.Datasets {
 		group.Go(func() (err error) {
 			counts[i], err = l.finishIndex(groupCtx, d)
 			return err
@@ -150,7 +150,7 @@ func (l *load) finish(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	for i, d := range query.Datasets {
+	for i, d := range catalog.Datasets {
 		if want := l.state.Datasets[d].Documents; counts[i] != want {
 			l.discard = true
 			return fault.New(fault.Internal, "the new index %s has %d documents, but %d were acknowledged", l.indexName(d), counts[i], want)
@@ -160,7 +160,7 @@ func (l *load) finish(ctx context.Context) error {
 }
 
 // finishIndex gives an index the settings of a served one and counts its documents.
-func (l *load) finishIndex(ctx context.Context, d query.Dataset) (count int64, err error) {
+func (l *load) finishIndex(ctx context.Context, d catalog.Dataset) (count int64, err error) {
 	index := l.indexName(d)
 	_, settings, err := l.indexBody(d)
 	if err != nil {
@@ -192,7 +192,7 @@ func (l *load) switchAliases(ctx context.Context) error {
 	}
 	var changes []elastic.AliasChange
 	var indices []string
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		index := l.indexName(d)
 		indices = append(indices, index)
 		changes = append(changes,
@@ -267,7 +267,7 @@ func (l *load) mergeSegments(ctx context.Context) {
 		sizes, err = generation.Sizes(ctx, l.Elastic, l.Names)
 		return err
 	})
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if size, known := sizes[l.indexName(d)]; known {
 			shard := size / int64(max(l.Settings.Shards, 1))
 			err = errors.Join(err, l.firstRetry().Do(ctx, func(ctx context.Context) error {

@@ -8,12 +8,12 @@ import (
 
 	"atlas/indexer/ndjson"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // input is the file of a dataset. path is "" without a file.
 type input struct {
-	dataset query.Dataset
+	dataset catalog.Dataset
 	path    string
 }
 
@@ -28,14 +28,14 @@ func (in input) name() string {
 // findInputs returns the files of the four datasets, in the order of reading, and
 // notes on other files of the folder.
 func findInputs(dir string, allowMissing bool) (inputs []input, notes []string, err error) {
-	used := map[string]bool{query.SourcesFile: true}
+	used := map[string]bool{catalog.SourcesFile: true}
 	var missing []string
 	for _, dataset := range ndjson.Datasets {
 		path, err := ndjson.Find(dir, dataset)
 		if err != nil {
 			return nil, nil, err
 		}
-		in := input{query.Dataset(dataset), path}
+		in := input{catalog.Dataset(dataset), path}
 		if path == "" {
 			missing = append(missing, dataset)
 		}

@@ -6,8 +6,8 @@ import (
 	"context"
 
 	"atlas/indexer/extsort"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // chunk is a batch of records with their children for a builder. Their bytes follow
@@ -72,7 +72,7 @@ const rangeBytes = 256 << 20
 // joiner merges the records of a dataset, in the order of their ids, with the links
 // to them, and sends each with its children. Of records with the same id it uses
 // the first. A parent with millions of children takes no more memory than one with
-// query.MaxChildren: the others are only counted.
+// catalog.MaxChildren: the others are only counted.
 type joiner struct {
 	load     *load
 	of       *idRange // the one being filled
@@ -213,13 +213,13 @@ func (j *joiner) sendBatch(ctx context.Context, c *chunk) error {
 
 // linkStream is the links of one relation in the order of their parents.
 type linkStream struct {
-	relation query.Relation
+	relation catalog.Relation
 	entries  *extsort.Iterator
 	has      bool // entries stands on a link
 	dangling int64
 }
 
-func newLinkStream(r query.Relation, entries *extsort.Iterator) *linkStream {
+func newLinkStream(r catalog.Relation, entries *extsort.Iterator) *linkStream {
 	return &linkStream{relation: r, entries: entries, has: entries.Next()}
 }
 
@@ -233,7 +233,7 @@ func (s *linkStream) childrenOf(parent []byte, newest func(payload []byte)) int6
 		case -1:
 			s.dangling++
 		case 0:
-			if count++; count <= query.MaxChildren {
+			if count++; count <= catalog.MaxChildren {
 				newest(s.entries.Payload())
 			}
 		default:
@@ -256,7 +256,7 @@ func (s *linkStream) drain(ctx context.Context) error {
 
 // children implements document.Children for an item. It is reused for the next one.
 type children struct {
-	relations []query.Relation
+	relations []catalog.Relation
 	counts    [maxRelations]int64
 	newest    [maxRelations][]document.Child
 }
@@ -274,7 +274,7 @@ func (k *children) set(c *chunk, it item) {
 }
 
 // Count implements document.Children.
-func (k *children) Count(child query.Dataset) int64 {
+func (k *children) Count(child catalog.Dataset) int64 {
 	for i, r := range k.relations {
 		if r.Child == child {
 			return k.counts[i]
@@ -284,7 +284,7 @@ func (k *children) Count(child query.Dataset) int64 {
 }
 
 // Newest implements document.Children.
-func (k *children) Newest(child query.Dataset) []document.Child {
+func (k *children) Newest(child catalog.Dataset) []document.Child {
 	for i, r := range k.relations {
 		if r.Child == child {
 			return k.newest[i]

@@ -17,7 +17,7 @@ import (
 	"atlas/indexer"
 	"atlas/internal/elastic"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // The environment of a test program that is to load and to be killed.
@@ -215,7 +215,7 @@ func TestLoadKilledAtAnyRequest(t *testing.T) {
 			for _, d := range report.Datasets {
 				documents += int(d.Documents)
 			}
-			if all, served = w.generations(t); served != report.Generation || len(all) > 2 || documents != len(query.Datasets)*(2+loads) {
+			if all, served = w.generations(t); served != report.Generation || len(all) > 2 || documents != len(catalog.Datasets)*(2+loads) {
 				t.Errorf("%s: then %q of %v is served, and the load made %q with %d records", what, served, all, report.Generation, documents)
 			}
 			if t.Failed() {

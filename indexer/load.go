@@ -12,7 +12,7 @@ import (
 	"atlas/indexer/ndjson"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Load reads the four datasets of a folder into a new generation and switches
@@ -60,7 +60,7 @@ func Load(ctx context.Context, o Options) (Report, error) {
 func newLoad(o Options, started time.Time) *load {
 	l := &load{
 		Options: o, started: started, saved: time.Now(), state: newState(),
-		linked: map[query.Relation]*extsort.Sorter{}, digests: map[query.Dataset]*extsort.Sorter{},
+		linked: map[catalog.Relation]*extsort.Sorter{}, digests: map[catalog.Dataset]*extsort.Sorter{},
 		report: Report{
 			Started: started.UTC(), Problems: []Problem{}, Notes: []string{}, Previous: []string{}, Deleted: []string{}, Shares: []Share{},
 		},
@@ -87,13 +87,13 @@ type load struct {
 	saved    time.Time // when state.Seconds was true
 	// committed is when the last range was committed, or when writing began.
 	committed   time.Time
-	linked      map[query.Relation]*extsort.Sorter
-	digests     map[query.Dataset]*extsort.Sorter // none if nobody needs them
+	linked      map[catalog.Relation]*extsort.Sorter
+	digests     map[catalog.Dataset]*extsort.Sorter // none if nobody needs them
 	deadLetters *deadLetters
 	// write writes documents and returns those that are refused for good.
-	write func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
+	write func(context.Context, catalog.Dataset, *request) ([]elastic.Refusal, error)
 	// written, if set, is called when all documents of a dataset are acknowledged.
-	written func(context.Context, query.Dataset) error
+	written func(context.Context, catalog.Dataset) error
 	report  Report
 	meter   Meter
 	// suppressed are the records that are left out.
@@ -166,8 +166,8 @@ func (l *load) noteBadInput(err error) error {
 }
 
 // readAll sorts the records of every dataset.
-func (l *load) readAll(ctx context.Context) (map[query.Dataset]*extsort.Sorter, error) {
-	sorted := map[query.Dataset]*extsort.Sorter{}
+func (l *load) readAll(ctx context.Context) (map[catalog.Dataset]*extsort.Sorter, error) {
+	sorted := map[catalog.Dataset]*extsort.Sorter{}
 	for i, in := range l.inputs {
 		var err error
 		if sorted[in.dataset], err = l.read(ctx, i); err != nil {
@@ -179,7 +179,7 @@ func (l *load) readAll(ctx context.Context) (map[query.Dataset]*extsort.Sorter, 
 }
 
 // writeAll fills the new generation and switches to it.
-func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.Sorter) (err error) {
+func (l *load) writeAll(ctx context.Context, sorted map[catalog.Dataset]*extsort.Sorter) (err error) {
 	total := int64(0)
 	for _, s := range sorted {
 		total += s.Len()
@@ -236,7 +236,7 @@ func joinErrors(first, second error) error {
 }
 
 // file is the name of a dataset's file.
-func (l *load) file(d query.Dataset) string {
+func (l *load) file(d catalog.Dataset) string {
 	for _, in := range l.inputs {
 		if in.dataset == d {
 			return in.name()

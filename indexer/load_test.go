@@ -14,7 +14,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 func TestLoad(t *testing.T) {
@@ -87,10 +87,10 @@ func TestLoad(t *testing.T) {
 		t.Error(diff)
 	}
 	want := []indexer.DatasetReport{
-		{Dataset: query.Accounts, File: "accounts.ndjson", Lines: 16, Rejected: 10, Replaced: 3, Records: 3, Documents: 3},
-		{Dataset: query.Contacts, File: "contacts.ndjson.gz", Lines: 3, Records: 3, Documents: 3, Dangling: 1},
-		{Dataset: query.Projects, File: "projects.ndjson", Lines: 2, Records: 2, Documents: 2, Dangling: 2},
-		{Dataset: query.Signals, File: "signals.ndjson", Lines: 3, Records: 3, Documents: 3, Dangling: 1},
+		{Dataset: catalog.Accounts, File: "accounts.ndjson", Lines: 16, Rejected: 10, Replaced: 3, Records: 3, Documents: 3},
+		{Dataset: catalog.Contacts, File: "contacts.ndjson.gz", Lines: 3, Records: 3, Documents: 3, Dangling: 1},
+		{Dataset: catalog.Projects, File: "projects.ndjson", Lines: 2, Records: 2, Documents: 2, Dangling: 2},
+		{Dataset: catalog.Signals, File: "signals.ndjson", Lines: 3, Records: 3, Documents: 3, Dangling: 1},
 	}
 	if diff := cmp.Diff(
 		want, report.Datasets, cmpopts.IgnoreFields(indexer.DatasetReport{}, "Seconds", "ReadSeconds", "IndexSeconds"),

@@ -14,7 +14,7 @@ import (
 	"atlas/indexer/generation"
 	"atlas/internal/fault"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // manifest identifies a load: another process resumes it only when all of it is the
@@ -22,11 +22,11 @@ import (
 type manifest struct {
 	// Format identifies the format of the sorted files and of the documents.
 	Format string `json:"format"`
-	// Folding is that of the documents; 0 is query.CaseFolding.
-	Folding    query.Folding `json:"folding"`
-	Generation string        `json:"generation"`
-	Started    time.Time     `json:"started"` // the time of records that have none
-	Inputs     []inputStamp  `json:"inputs"`
+	// Folding is that of the documents; 0 is catalog.CaseFolding.
+	Folding    catalog.Folding `json:"folding"`
+	Generation string          `json:"generation"`
+	Started    time.Time       `json:"started"` // the time of records that have none
+	Inputs     []inputStamp    `json:"inputs"`
 
 	Prefix       string `json:"index_prefix"`
 	Shards       int    `json:"shards"`
@@ -41,11 +41,11 @@ type manifest struct {
 // modification time only in those parts: reading the whole file would take as long
 // as loading it.
 type inputStamp struct {
-	Dataset  query.Dataset `json:"dataset"`
-	Path     string        `json:"path"` // "" when the dataset has no file
-	Size     int64         `json:"size"`
-	Modified time.Time     `json:"modified"`
-	Sample   string        `json:"sample"`
+	Dataset  catalog.Dataset `json:"dataset"`
+	Path     string          `json:"path"` // "" when the dataset has no file
+	Size     int64           `json:"size"`
+	Modified time.Time       `json:"modified"`
+	Sample   string          `json:"sample"`
 }
 
 const (
@@ -106,7 +106,7 @@ func (s inputStamp) checkUnchanged() error {
 // newManifest describes the load of the options.
 func (l *load) newManifest() (manifest, error) {
 	m := manifest{
-		Format: format(), Folding: query.NewestFolding, Generation: generation.NewName(l.started), Started: l.started,
+		Format: format(), Folding: catalog.NewestFolding, Generation: generation.NewName(l.started), Started: l.started,
 		Prefix: l.Names.Prefix, Shards: l.Settings.Shards, Replicas: l.Settings.Replicas,
 		AllowMissing: l.AllowMissing, DeadLetters: l.DeadLetters,
 	}
@@ -127,8 +127,8 @@ const formatVersion = 1
 func format() string {
 	hash := sha256.New()
 	fmt.Fprintln(hash, formatVersion)
-	for _, d := range query.Datasets {
-		for _, f := range query.Fields(d) {
+	for _, d := range catalog.Datasets {
+		for _, f := range catalog.Fields(d) {
 			fmt.Fprintln(hash, d, f.Name, f.Type, f.Kind, f.Derive != nil, f.Required, f.Query, f.Sort)
 		}
 		body, _ := mappings.Index(string(d), mappings.Settings{})
@@ -159,7 +159,7 @@ func (m manifest) changes(now manifest) []string {
 	if m.Folding != now.Folding {
 		all = append(
 			all,
-			fmt.Sprintf("texts are folded by version %d now, and were by version %d", now.Folding, max(m.Folding, query.CaseFolding)),
+			fmt.Sprintf("texts are folded by version %d now, and were by version %d", now.Folding, max(m.Folding, catalog.CaseFolding)),
 		)
 	}
 	for i, was := range m.Inputs {

@@ -8,9 +8,9 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/indexer/merges"
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // A merge is a line that says that a record became another. It has no document. What the
@@ -19,7 +19,7 @@ import (
 
 // findUnmerged finds the merges of a dataset that cannot be applied, unless the state has
 // them, and notes the others for the feed.
-func (l *load) findUnmerged(ctx context.Context, d query.Dataset, records *extsort.Sorter, p *pipeline) error {
+func (l *load) findUnmerged(ctx context.Context, d catalog.Dataset, records *extsort.Sorter, p *pipeline) error {
 	s := l.state.Datasets[d]
 	if s.MergeLines == 0 || s.Resolved {
 		return nil
@@ -102,7 +102,7 @@ func eachCounting(
 }
 
 // fates decides which records will be there after the load.
-func (l *load) fates(ctx context.Context, d query.Dataset, all []merges.Candidate) ([]merges.Fate, error) {
+func (l *load) fates(ctx context.Context, d catalog.Dataset, all []merges.Candidate) ([]merges.Fate, error) {
 	fates := make([]merges.Fate, len(all))
 	var missing []uuid.UUID
 	for i, c := range all {
@@ -128,7 +128,7 @@ func (l *load) fates(ctx context.Context, d query.Dataset, all []merges.Candidat
 // noted notes merges for the feed.
 type noted struct {
 	load    *load
-	dataset query.Dataset
+	dataset catalog.Dataset
 	list    []changes.Change
 	began   bool
 }

@@ -19,22 +19,22 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"atlas/indexer"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
 // model is a load done in memory.
 type model struct {
-	records  map[query.Dataset]map[string]document.Record
-	replaced map[query.Dataset]int64
-	dangling map[query.Dataset]int64
+	records  map[catalog.Dataset]map[string]document.Record
+	replaced map[catalog.Dataset]int64
+	dangling map[catalog.Dataset]int64
 	docs     map[string]string // by id
 }
 
 func newModel(t *testing.T, files map[string]string) model {
-	m := model{map[query.Dataset]map[string]document.Record{}, map[query.Dataset]int64{}, map[query.Dataset]int64{}, map[string]string{}}
-	for _, d := range query.Datasets {
+	m := model{map[catalog.Dataset]map[string]document.Record{}, map[catalog.Dataset]int64{}, map[catalog.Dataset]int64{}, map[string]string{}}
+	for _, d := range catalog.Datasets {
 		m.records[d] = map[string]document.Record{}
 		for line := range strings.Lines(files[string(d)]) {
 			r, problems := document.Parse(d, []byte(line), loadedAt)
@@ -50,16 +50,16 @@ func newModel(t *testing.T, files map[string]string) model {
 			}
 		}
 	}
-	indexed := map[query.Dataset][]document.Record{}
-	for _, d := range query.Datasets {
+	indexed := map[catalog.Dataset][]document.Record{}
+	for _, d := range catalog.Datasets {
 		for _, r := range m.records[d] {
-			r.SetFirms(searchtest.FirmNames(maps.Values(m.records[query.Accounts])))
+			r.SetFirms(searchtest.FirmNames(maps.Values(m.records[catalog.Accounts])))
 			m.docs[r.ID()] = string(document.Build(r, searchtest.Children{
 				Parent: d, ID: r.ID(),
-				Records: func(child query.Dataset) iter.Seq[document.Record] { return slices.Values(indexed[child]) },
+				Records: func(child catalog.Dataset) iter.Seq[document.Record] { return slices.Values(indexed[child]) },
 			}))
 			indexed[d] = append(indexed[d], r)
-			for _, rel := range query.Relations {
+			for _, rel := range catalog.Relations {
 				for _, parent := range r.Parents(rel) {
 					if _, ok := m.records[rel.Parent][parent]; rel.Child == d && !ok {
 						m.dangling[d]++
@@ -141,7 +141,7 @@ func TestLoadEqualsModel(t *testing.T) {
 			}
 			return false
 		}, nil)
-		for id := range want.records[query.Signals] {
+		for id := range want.records[catalog.Signals] {
 			want.docs[id] = string(document.WithArrival([]byte(want.docs[id]), loadedAt.Truncate(time.Millisecond).UnixMilli()))
 		}
 		report := w.load(t, o)

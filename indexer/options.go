@@ -15,8 +15,8 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 )
 
 // Phase is a part of a load.
@@ -128,13 +128,13 @@ type Feed interface {
 	generation.Feed
 	// Merges returns what those of the records became that became others, as it was
 	// told.
-	Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
+	Merges(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
 	// NoteMerges stores merges of a generation that is not served yet. The first call for
 	// a dataset says first.
-	NoteMerges(ctx context.Context, generation string, d query.Dataset, merges []changes.Change, first bool) error
+	NoteMerges(ctx context.Context, generation string, d catalog.Dataset, merges []changes.Change, first bool) error
 	// UseDigests says how to read the ids and digests of the documents of a generation
 	// that was just loaded; open returns nil where they are not known.
-	UseDigests(generation string, open func(context.Context, query.Dataset) (*extsort.Iterator, error))
+	UseDigests(generation string, open func(context.Context, catalog.Dataset) (*extsort.Iterator, error))
 }
 
 // maxBatchDocs bounds a `_bulk` request of small documents.

@@ -8,8 +8,8 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/internal/elastic"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // pipeline carries the documents of all datasets: builders fill requests, dataset by
@@ -27,8 +27,8 @@ type pipeline struct {
 }
 
 // indexAll builds and writes the documents of every dataset, in the order of
-// query.Datasets.
-func (l *load) indexAll(ctx context.Context, sorted map[query.Dataset]*extsort.Sorter) error {
+// catalog.Datasets.
+func (l *load) indexAll(ctx context.Context, sorted map[catalog.Dataset]*extsort.Sorter) error {
 	// This must precede the commits, which change the links of the state.
 	if err := l.openLinks(); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (l *load) indexAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		defer close(p.commits)
 		defer close(p.requests)
 		l.committed = time.Now()
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			if err := l.build(ctx, d, sorted, p); err != nil {
 				return err
 			}
@@ -120,14 +120,14 @@ func (r *request) reset() {
 }
 
 // bulk writes a request of a load to Elasticsearch.
-func (l *load) bulk(ctx context.Context, d query.Dataset, r *request) ([]elastic.Refusal, error) {
+func (l *load) bulk(ctx context.Context, d catalog.Dataset, r *request) ([]elastic.Refusal, error) {
 	return l.Elastic.Bulk(ctx, l.loadingAlias(d), &r.Batch, l.Retry)
 }
 
 // refresh makes the documents of a dataset searchable while those of the next are
 // written. Until then they would take a part of the memory in which Elasticsearch collects
 // segments.
-func (l *load) refresh(ctx context.Context, d query.Dataset) error {
+func (l *load) refresh(ctx context.Context, d catalog.Dataset) error {
 	return l.Retry.Do(ctx, func(ctx context.Context) error { return l.Elastic.Refresh(ctx, l.indexName(d)) })
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // A load is cut into ranges: lineRange is lines of a file, idRange records of a dataset
@@ -43,7 +43,7 @@ func (b *barrier) wait(ctx context.Context, last func() error) error {
 
 // idRange is a range of records of a dataset.
 type idRange struct {
-	dataset query.Dataset
+	dataset catalog.Dataset
 	after   string // the last id of it
 	last    bool   // of the dataset
 	barrier *barrier
@@ -52,7 +52,7 @@ type idRange struct {
 	replaced          int64
 	merged, badMerges int64
 	suppressed        int64
-	dangling          map[query.Dataset]int64
+	dangling          map[catalog.Dataset]int64
 	// Counted by the senders.
 	documents, refused atomic.Int64
 	refusals           refusals
@@ -66,8 +66,8 @@ type idRange struct {
 	written chan struct{}
 }
 
-func (l *load) newRange(d query.Dataset) *idRange {
-	r := &idRange{dataset: d, barrier: newBarrier(l.Workers), dangling: map[query.Dataset]int64{}, written: make(chan struct{})}
+func (l *load) newRange(d catalog.Dataset) *idRange {
+	r := &idRange{dataset: d, barrier: newBarrier(l.Workers), dangling: map[catalog.Dataset]int64{}, written: make(chan struct{})}
 	r.refusals.dir, r.refusals.count = l.dir, func() { l.meter.deadLetters.Add(1) }
 	r.pending.Store(1)
 	return r
@@ -81,14 +81,14 @@ func (r *idRange) requestDone() {
 }
 
 // recordLinks records the files that hold a dataset's links up to this range.
-func (r *idRange) recordLinks(up map[query.Relation]*extsort.Sorter) {
+func (r *idRange) recordLinks(up map[catalog.Relation]*extsort.Sorter) {
 	r.links = map[string][]extsort.Run{}
 	for relation, sorter := range up {
 		r.links[linkName(relation)] = sorter.Runs()
 	}
 }
 
-func linkName(r query.Relation) string { return string(r.Parent) + "-" + string(r.Child) }
+func linkName(r catalog.Relation) string { return string(r.Parent) + "-" + string(r.Child) }
 
 // commitRange waits for the acknowledgement of a range's documents and writes its
 // checkpoint.
@@ -112,7 +112,7 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 	}
 	var used []extsort.Run
 	if s.After, s.Indexed = r.after, r.last; r.last {
-		for _, relation := range query.RelationsOf(d) {
+		for _, relation := range catalog.RelationsOf(d) {
 			used = append(used, l.state.Links[linkName(relation)]...)
 			delete(l.state.Links, linkName(relation))
 		}
@@ -137,7 +137,7 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 }
 
 // endRange sends and flushes what the builder has of a range.
-func (b *builder) endRange(ctx context.Context, r *idRange, up map[query.Relation]*extsort.Sorter) error {
+func (b *builder) endRange(ctx context.Context, r *idRange, up map[catalog.Relation]*extsort.Sorter) error {
 	if err := b.send(ctx); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"atlas/internal/elastic"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // replicasWhileLoading is the number of replicas of an index while it is filled. On
@@ -44,7 +44,7 @@ func (l *load) awaitReplicas(ctx context.Context, replicas int) error {
 		return nil
 	}
 	var names []string
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		names = append(names, l.indexName(d))
 	}
 	return l.Retry.Do(ctx, func(ctx context.Context) error {

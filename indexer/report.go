@@ -3,7 +3,7 @@ package indexer
 import (
 	"time"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Report is the outcome of a load.
@@ -40,9 +40,9 @@ type Report struct {
 // DatasetReport counts the lines of a dataset. Lines = Rejected + Replaced +
 // Merged + Suppressed + Documents + Refused.
 type DatasetReport struct {
-	Dataset query.Dataset `json:"dataset"`
-	File    string        `json:"file"`  // "" when there was none
-	Lines   int64         `json:"lines"` // blank ones are not counted
+	Dataset catalog.Dataset `json:"dataset"`
+	File    string          `json:"file"`  // "" when there was none
+	Lines   int64           `json:"lines"` // blank ones are not counted
 	// Rejected lines are not records, or say that a record became one that is not there:
 	// see Problems.
 	Rejected int64 `json:"rejected"`
@@ -73,9 +73,9 @@ type DatasetReport struct {
 // Share is the number of records of a dataset in the new generation and in the
 // served one.
 type Share struct {
-	Dataset query.Dataset `json:"dataset"`
-	Before  int64         `json:"before"`
-	Now     int64         `json:"now"`
+	Dataset catalog.Dataset `json:"dataset"`
+	Before  int64           `json:"before"`
+	Now     int64           `json:"now"`
 }
 
 // LeftOut is how many lines and documents were left out.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"atlas/indexer/generation"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // prepare resumes the load of the work folder, or starts a new one.
@@ -89,7 +89,7 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 		l.note("the load had been finished, and another one after it; it begins anew")
 		l.state = newState()
 		return l.startAnew(asked)
-	case l.state.Created && len(mine) < len(query.Datasets), !l.state.Created && len(mine) > 0:
+	case l.state.Created && len(mine) < len(catalog.Datasets), !l.state.Created && len(mine) > 0:
 		if err := l.dropIndices(ctx); err != nil {
 			return err
 		}

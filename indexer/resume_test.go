@@ -17,12 +17,12 @@ import (
 
 	"atlas/indexer"
 	"atlas/internal/elastic"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 )
 
 // documents are those that are served of a dataset.
-func (w world) documents(t *testing.T, d query.Dataset) map[string]string {
+func (w world) documents(t *testing.T, d catalog.Dataset) map[string]string {
 	t.Helper()
 	return searchtest.Served(t, w.elastic, w.names, d)
 }
@@ -40,7 +40,7 @@ func wantSameLoad(t *testing.T, w world, report indexer.Report, fresh world, wan
 	if diff := gocmp.Diff(want.Problems, report.Problems); diff != "" {
 		t.Error(diff)
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if diff := gocmp.Diff(fresh.documents(t, d), w.documents(t, d)); diff != "" {
 			t.Errorf("%s: %s", d, diff)
 		}
@@ -260,7 +260,7 @@ func TestGuardedSwitch(t *testing.T) {
 		if !ok || report.Switched || report.WorkDir == "" {
 			t.Fatalf("%v", err)
 		}
-		want := indexer.Share{Dataset: query.Accounts, Before: 100, Now: 89}
+		want := indexer.Share{Dataset: catalog.Accounts, Before: 100, Now: 89}
 		if diff := gocmp.Diff([]indexer.Share{want}, guard.Short); diff != "" || !slices.Contains(report.Shares, want) ||
 			len(report.Shares) != 4 {
 			t.Error(diff, report.Shares)

@@ -16,7 +16,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // loadAt loads a simple folder as if it were so many seconds later.
@@ -29,7 +29,7 @@ func (w world) loadAt(t *testing.T, seconds, accounts int) indexer.Report {
 
 // unfinished makes the indices of a load that ended in its middle, and returns
 // its generation.
-func (w world) unfinished(t *testing.T, datasets ...query.Dataset) string {
+func (w world) unfinished(t *testing.T, datasets ...catalog.Dataset) string {
 	t.Helper()
 	const generation = "20260304t050700z-00000f"
 	for _, d := range datasets {
@@ -78,7 +78,7 @@ func TestGenerationsAndRollback(t *testing.T) {
 		t.Errorf("a rollback to nothing: %v", err)
 	}
 	second := w.loadAt(t, 1, 3)
-	broken := w.unfinished(t, query.Accounts, query.Signals)
+	broken := w.unfinished(t, catalog.Accounts, catalog.Signals)
 
 	all, err := generation.List(t.Context(), w.elastic, w.names)
 	if err != nil || len(all) != 3 {
@@ -189,7 +189,7 @@ func TestPrune(t *testing.T) {
 	if _, err := generation.Rollback(t.Context(), w.places(), ""); err != nil {
 		t.Fatal(err)
 	}
-	broken := w.unfinished(t, query.Contacts)
+	broken := w.unfinished(t, catalog.Contacts)
 	names := func(all []generation.Generation) []string {
 		list := []string{}
 		for _, g := range all {
@@ -236,7 +236,7 @@ func TestHalfAppliedGenerationIsTold(t *testing.T) {
 	w := newWorld(t)
 	first := w.loadAt(t, 0, 1)
 	const name = "20260304t050709z-abcdef"
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		index := w.names.Generation(string(d), first.Generation)
 		if err := w.elastic.ChangeAliases(t.Context(), []elastic.AliasChange{{
 			Index: index, Alias: generation.DeltaAlias(index, name),

@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // ReadSources reads what the sources of the records in folders say of their data. A folder
 // without a file of that is no error; the later folders win. Error: BadRequest.
-func ReadSources(folders ...string) (query.Sources, error) {
-	all := query.Sources{}
+func ReadSources(folders ...string) (catalog.Sources, error) {
+	all := catalog.Sources{}
 	for _, dir := range folders {
-		path := filepath.Join(dir, query.SourcesFile)
+		path := filepath.Join(dir, catalog.SourcesFile)
 		some, err := readSources(path)
 		if err != nil {
 			return nil, fault.New(fault.BadRequest, "%s: %v", path, err)
@@ -26,7 +26,7 @@ func ReadSources(folders ...string) (query.Sources, error) {
 	return all, nil
 }
 
-func readSources(path string) (query.Sources, error) {
+func readSources(path string) (catalog.Sources, error) {
 	file, err := os.Open(path) // #nosec G304 -- beside files that who runs the command names
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -35,9 +35,9 @@ func readSources(path string) (query.Sources, error) {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(file, query.MaxSourcesBytes+1))
+	text, err := io.ReadAll(io.LimitReader(file, catalog.MaxSourcesBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	return query.ParseSources(text)
+	return catalog.ParseSources(text)
 }

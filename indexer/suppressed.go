@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"atlas/indexer/erasure"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // Suppressions say which records stay out. *eraser.Eraser implements it.
@@ -16,13 +16,13 @@ type Suppressions interface {
 	// Purge removes what is suppressed from a complete generation before searches use it, and
 	// returns how many records that were. The generation has nothing of what the list had up
 	// to a place (erasure.Set.Through). The caller holds the lease of writers.
-	Purge(ctx context.Context, generation string, through int64) (map[query.Dataset]int64, error)
+	Purge(ctx context.Context, generation string, through int64) (map[catalog.Dataset]int64, error)
 }
 
 // ValuesOf are the values that a record is known by among those that are suppressed.
 func ValuesOf(r document.Record) erasure.Values {
 	v := erasure.Values{ID: r.ID()}
-	if r.Dataset != query.Contacts {
+	if r.Dataset != catalog.Contacts {
 		return v
 	}
 	v.Email, _ = r.Value("email").(string)

@@ -20,7 +20,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/elastic/elastictest"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // generations lists the generations there are, and the one that every dataset
@@ -28,7 +28,7 @@ import (
 func (w world) generations(t *testing.T) (all []string, served string) {
 	t.Helper()
 	for index, aliases := range w.indices(t) {
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			g := w.names.GenerationOf(string(d), index)
 			if g == "" {
 				continue
@@ -90,7 +90,7 @@ func TestSwitchIsAtomic(t *testing.T) {
 			sizes[a.Hits.Total.Value] = true
 			seen := map[string]bool{}
 			for _, hit := range a.Hits.Hits {
-				for _, d := range query.Datasets {
+				for _, d := range catalog.Datasets {
 					if g := w.names.GenerationOf(string(d), hit.Index); g != "" {
 						seen[g] = true
 					}
@@ -115,7 +115,7 @@ func TestSwitchIsAtomic(t *testing.T) {
 	}
 	gone := func(r, of indexer.Report) {
 		want := []string{}
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			want = append(want, w.names.Generation(string(d), of.Generation))
 		}
 		if diff := cmp.Diff(want, r.Deleted); diff != "" {

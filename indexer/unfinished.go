@@ -12,7 +12,7 @@ import (
 
 	"atlas/internal/durable"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // UnfinishedLoad is the progress of a load at its last checkpoint.
@@ -68,7 +68,7 @@ func UnfinishedLoads(names mappings.Names, tempDir string, workDirs ...string) [
 func (l *UnfinishedLoad) progress(s *state) {
 	l.Resumed, l.Seconds = s.Resumed, s.Seconds
 	read, indexed, lines := true, true, int64(0)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		at := s.Datasets[d]
 		if at == nil {
 			return

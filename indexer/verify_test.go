@@ -19,7 +19,7 @@ import (
 	"atlas/indexer/verify"
 	"atlas/internal/elastic/elastictest"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 func (w world) verify(t *testing.T, o verify.Options) (verify.Report, []verify.Difference) {
@@ -39,7 +39,7 @@ func (w world) verify(t *testing.T, o verify.Options) (verify.Report, []verify.D
 }
 
 // put writes documents into the served index of a dataset, past every check.
-func (w world) put(t *testing.T, dataset query.Dataset, documents map[string]string) {
+func (w world) put(t *testing.T, dataset catalog.Dataset, documents map[string]string) {
 	t.Helper()
 	var body strings.Builder
 	for id, doc := range documents {
@@ -103,7 +103,7 @@ func TestVerify(t *testing.T) {
 	}
 	accounts := report.Datasets[3]
 	want := verify.DatasetReport{
-		Dataset: query.Accounts, File: "accounts.ndjson", Index: w.names.Generation("accounts", loaded.Generation),
+		Dataset: catalog.Accounts, File: "accounts.ndjson", Index: w.names.Generation("accounts", loaded.Generation),
 		Lines: 4, Rejected: 1, Replaced: 1, Records: 2, Documents: 2, Matching: 2,
 	}
 	if diff := cmp.Diff(want, accounts); diff != "" {
@@ -111,11 +111,11 @@ func TestVerify(t *testing.T) {
 	}
 
 	// Everything that can be wrong, once.
-	other := map[query.Dataset]map[string]string{}
+	other := map[catalog.Dataset]map[string]string{}
 	_, err := indexer.Documents(
 		t.Context(),
 		indexer.DocumentOptions{Dir: folder(t, relatedFiles("!")), TempDir: t.TempDir(), LoadedAt: loadedAt},
-		func(d query.Dataset, batch []indexer.Document) error {
+		func(d catalog.Dataset, batch []indexer.Document) error {
 			if other[d] == nil {
 				other[d] = map[string]string{}
 			}
@@ -129,13 +129,13 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The nested contact is another one's, and nothing else of the firm.
-	w.put(t, query.Accounts, map[string]string{
-		account(1): other[query.Accounts][account(1)],
-		account(7): strings.ReplaceAll(other[query.Accounts][account(2)], account(2), account(7)),
+	w.put(t, catalog.Accounts, map[string]string{
+		account(1): other[catalog.Accounts][account(1)],
+		account(7): strings.ReplaceAll(other[catalog.Accounts][account(2)], account(2), account(7)),
 	})
-	w.put(t, query.Contacts, map[string]string{contact(1): other[query.Contacts][contact(1)]})
-	w.put(t, query.Projects, map[string]string{project(1): "", "nameless": `{"name":"nobody"}`})
-	w.put(t, query.Signals, map[string]string{"elsewhere": other[query.Signals][signal(1)], signal(1): ""})
+	w.put(t, catalog.Contacts, map[string]string{contact(1): other[catalog.Contacts][contact(1)]})
+	w.put(t, catalog.Projects, map[string]string{project(1): "", "nameless": `{"name":"nobody"}`})
+	w.put(t, catalog.Signals, map[string]string{"elsewhere": other[catalog.Signals][signal(1)], signal(1): ""})
 
 	report, differences = w.verify(t, verify.Options{Dir: dir, Generation: loaded.Generation})
 	text := func(s string) json.RawMessage { return json.RawMessage(`"` + s + `"`) }
@@ -205,7 +205,7 @@ func TestVerifyFindsTheDeadLetters(t *testing.T) {
 		t.Fatalf("%+v %v", report, err)
 	}
 	verified, differences := w.verify(t, verify.Options{Dir: dir})
-	want := []verify.Difference{{Dataset: query.Projects, Kind: verify.Missing, ID: poison, File: "projects.ndjson", Line: 2}}
+	want := []verify.Difference{{Dataset: catalog.Projects, Kind: verify.Missing, ID: poison, File: "projects.ndjson", Line: 2}}
 	if diff := cmp.Diff(want, differences); diff != "" || verified.Equal {
 		t.Error(verified.Equal, diff)
 	}
@@ -274,7 +274,7 @@ func TestVerifyFindsRandomDamage(t *testing.T) {
 	for n := size + 10; n < size+1_500; n++ {
 		model[account(n)], damage[account(n)] = verify.Extra, doc(n, "Y")
 	}
-	w.put(t, query.Accounts, damage)
+	w.put(t, catalog.Accounts, damage)
 	report, differences := w.verify(t, verify.Options{Dir: dir, Workers: 3})
 	got := map[string]verify.DifferenceKind{}
 	for _, d := range differences {

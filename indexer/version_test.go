@@ -11,7 +11,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/internal/durable"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // A work folder that the version before left is resumed. Where records or
@@ -68,7 +68,7 @@ func TestWorkFolderOfTheVersionBefore(t *testing.T) {
 	if diff := cmp.Diff(readDeadLetters(t, want.DeadLetters), readDeadLetters(t, report.DeadLetters)); diff != "" {
 		t.Error(diff)
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if diff := cmp.Diff(fresh.documents(t, d), w.documents(t, d)); diff != "" {
 			t.Errorf("%s: %s", d, diff)
 		}

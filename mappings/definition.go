@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"maps"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // properties are the Elasticsearch definitions of fields by name.
@@ -32,8 +32,8 @@ func (d definition) version() string {
 
 // global defines the index of a dataset's global records: the record itself, and
 // under `ix` the values that only searches need.
-func global(d query.Dataset) definition {
-	fields := query.Fields(d)
+func global(d catalog.Dataset) definition {
+	fields := catalog.Fields(d)
 	ix := properties{
 		document.QueryText:  {"type": "text", "index_options": "freqs"},
 		document.Words:      words,
@@ -59,16 +59,16 @@ func global(d query.Dataset) definition {
 			ix[document.Phone] = property{"type": "keyword", "doc_values": false}
 		}
 	}
-	if _, there := query.Location(d); there {
+	if _, there := catalog.Location(d); there {
 		ix[document.Point] = property{"type": "geo_point"}
 	}
-	if d == query.Signals {
+	if d == catalog.Signals {
 		ix[document.Arrived] = property{"type": "long"}
 	}
-	if _, suggested := query.SuggestCount(d); suggested {
+	if _, suggested := catalog.SuggestCount(d); suggested {
 		ix[document.SuggestTerms] = property{"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": false}
 	}
-	for _, rel := range query.RelationsOf(d) {
+	for _, rel := range catalog.RelationsOf(d) {
 		def.Children = append(def.Children, string(rel.Child))
 		ix[string(rel.Child)] = property{"type": "nested", "properties": nested(rel.Child)}
 	}
@@ -77,10 +77,10 @@ func global(d query.Dataset) definition {
 
 // indexSort keeps records on disk in the dataset's default order, so that the
 // first page of a search by default reads no further.
-func indexSort(d query.Dataset) map[string][]string {
-	f, order := query.DefaultOrder(d)
+func indexSort(d catalog.Dataset) map[string][]string {
+	f, order := catalog.DefaultOrder(d)
 	direction := "asc"
-	if order == query.Descending {
+	if order == catalog.Descending {
 		direction = "desc"
 	}
 	path := f.Name
@@ -99,7 +99,7 @@ var heldSort = map[string][]string{"field": {document.IDLowField}, "order": {"as
 
 // held adds the `held` block to a dataset's definition. One block serves all
 // datasets: it has the overlay fields of each.
-func held(d query.Dataset) definition {
+func held(d catalog.Dataset) definition {
 	block := properties{
 		document.WorkspaceID: {"type": "keyword"},
 		document.Version:     {"type": "long", "index": false},
@@ -107,16 +107,16 @@ func held(d query.Dataset) definition {
 		document.ViewIDs:     {"type": "keyword"},
 		document.Words:       words,
 	}
-	var fields []query.Field
-	for _, d := range query.Held {
-		fields = append(fields, query.OverlayFields(d)...)
+	var fields []catalog.Field
+	for _, d := range catalog.Held {
+		fields = append(fields, catalog.OverlayFields(d)...)
 	}
 	folded(block, fields)
 	for _, f := range fields {
 		switch {
 		case f.Folded() && f.Faceted():
 			block[f.Name] = property{"type": "keyword", "index": false} // the spellings are counted
-		case f.Kind != query.Plain && !f.Folded():
+		case f.Kind != catalog.Plain && !f.Folded():
 			block[f.Name] = typed(f)
 		}
 	}
@@ -128,8 +128,8 @@ func held(d query.Dataset) definition {
 // nested defines the filterable values of a related record and their folded copies.
 // Nothing sorts or aggregates over children, so they have no doc values, except
 // coordinates, which are compared by them.
-func nested(d query.Dataset) properties {
-	fields := query.Fields(d)
+func nested(d catalog.Dataset) properties {
+	fields := catalog.Fields(d)
 	of := properties{}
 	for _, f := range fields {
 		switch p := shown(f); {
@@ -139,7 +139,7 @@ func nested(d query.Dataset) properties {
 			of[f.Name] = withoutValues(p)
 		}
 	}
-	if _, there := query.Location(d); there {
+	if _, there := catalog.Location(d); there {
 		of[document.Point] = property{"type": "geo_point", "doc_values": false}
 	}
 	folded(of, fields)
@@ -152,12 +152,12 @@ func nested(d query.Dataset) properties {
 // shown defines a field of the record itself, as responses show it. Fields that are
 // searched through folded copies are not indexed; the original values of a dynamic
 // enum are counted, and coordinates are compared and averaged.
-func shown(f query.Field) property {
+func shown(f catalog.Field) property {
 	p := typed(f)
 	switch {
 	case f.Dynamic(), f.Coordinate():
 		p["index"] = false
-	case f.Folded(), f.Kind == query.Plain && f.Name != "id":
+	case f.Folded(), f.Kind == catalog.Plain && f.Name != "id":
 		p["index"], p["doc_values"] = false, false
 	}
 	return p
@@ -165,7 +165,7 @@ func shown(f query.Field) property {
 
 // folded adds the groups of folded copies: `text` for terms, `exact` for whole
 // values, with doc values where these are sorted by or counted.
-func folded(to properties, fields []query.Field) {
+func folded(to properties, fields []catalog.Field) {
 	text, exact := properties{}, properties{}
 	for _, f := range fields {
 		if !f.Folded() {
@@ -175,7 +175,7 @@ func folded(to properties, fields []query.Field) {
 		if !f.Sort && !f.Dynamic() {
 			exact[f.Name]["doc_values"] = false
 		}
-		if f.Kind == query.FullText {
+		if f.Kind == catalog.FullText {
 			text[f.Name] = ownTerms
 		}
 	}
@@ -189,13 +189,13 @@ var words = property{"type": "text", "analyzer": "whitespace", "norms": false}
 // ownTerms defines the terms of one field.
 var ownTerms = property{"type": "text", "index_options": "docs", "norms": false}
 
-func typed(f query.Field) property {
+func typed(f catalog.Field) property {
 	switch f.Type {
-	case query.Integer:
+	case catalog.Integer:
 		return property{"type": "long"}
-	case query.Double:
+	case catalog.Double:
 		return property{"type": "double"}
-	case query.Time:
+	case catalog.Time:
 		return property{"type": "date", "format": "strict_date_time"}
 	default:
 		return property{"type": "keyword"}

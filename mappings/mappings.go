@@ -11,16 +11,16 @@ import (
 	"fmt"
 	"strings"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // Settings are the operator's settings for the indices of a generation.
 type Settings struct {
 	Shards   int // primary shards, default 1
 	Replicas int // copies of each, default 0
-	// Folding is that of the documents, default query.NewestFolding.
-	Folding query.Folding
+	// Folding is that of the documents, default catalog.NewestFolding.
+	Folding catalog.Folding
 }
 
 // MaxResultWindow is how deep `from` and `size` may reach: the largest offset,
@@ -34,11 +34,11 @@ func Index(dataset string, s Settings) ([]byte, error) { return body(dataset, s,
 // own properties and the `held` block.
 func Held(dataset string, s Settings) ([]byte, error) { return body(dataset, s, held) }
 
-func body(dataset string, s Settings, define func(query.Dataset) definition) ([]byte, error) {
-	if !query.IsDataset(dataset) {
+func body(dataset string, s Settings, define func(catalog.Dataset) definition) ([]byte, error) {
+	if !catalog.IsDataset(dataset) {
 		return nil, fmt.Errorf("no dataset is called %q", dataset)
 	}
-	d := define(query.Dataset(dataset))
+	d := define(catalog.Dataset(dataset))
 	index := map[string]any{
 		"number_of_shards":   max(1, s.Shards),
 		"number_of_replicas": s.Replicas,
@@ -53,7 +53,7 @@ func body(dataset string, s Settings, define func(query.Dataset) definition) ([]
 	return json.Marshal(map[string]any{
 		"settings": map[string]any{"index": index},
 		"mappings": map[string]any{
-			"_meta":   map[string]any{"version": d.version(), "folding": cmp.Or(s.Folding, query.NewestFolding)},
+			"_meta":   map[string]any{"version": d.version(), "folding": cmp.Or(s.Folding, catalog.NewestFolding)},
 			"dynamic": "strict",
 			// The stored source is the record that clients get. It excludes values
 			// that only searches need, so that a page is passed on without
@@ -68,10 +68,10 @@ func body(dataset string, s Settings, define func(query.Dataset) definition) ([]
 // has it under mappings._meta.version. Searches of an index of another version
 // may miss fields.
 func Version(dataset string) (string, error) {
-	if !query.IsDataset(dataset) {
+	if !catalog.IsDataset(dataset) {
 		return "", fmt.Errorf("no dataset is called %q", dataset)
 	}
-	return global(query.Dataset(dataset)).version(), nil
+	return global(catalog.Dataset(dataset)).version(), nil
 }
 
 // Names makes the names of indices and aliases. Installations with different

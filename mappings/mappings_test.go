@@ -15,6 +15,7 @@ import (
 
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -48,7 +49,7 @@ type body struct {
 	} `json:"mappings"`
 }
 
-func read(t *testing.T, create func(string, mappings.Settings) ([]byte, error), d query.Dataset) (body, index) {
+func read(t *testing.T, create func(string, mappings.Settings) ([]byte, error), d catalog.Dataset) (body, index) {
 	t.Helper()
 	data, err := create(string(d), mappings.Settings{Shards: 3, Replicas: 1})
 	if err != nil {
@@ -104,7 +105,7 @@ func (p index) lines(t *testing.T) []string {
 // the held indices (docs/operators.md).
 func TestMappings(t *testing.T) {
 	t.Parallel()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		b, global := read(t, mappings.Index, d)
 		version, err := mappings.Version(string(d))
 		if err != nil {
@@ -115,7 +116,7 @@ func TestMappings(t *testing.T) {
 			lines = append(lines, fmt.Sprint(key, " ", b.Settings.Index[key]))
 		}
 		golden(t, string(d), append(lines, global.lines(t)...))
-		if !slices.Contains(query.Held, d) {
+		if !slices.Contains(catalog.Held, d) {
 			continue
 		}
 		b, held := read(t, mappings.Held, d)
@@ -140,9 +141,9 @@ func (p index) hasValues(path string) bool {
 // that the index keeps.
 func TestSortsHaveDocValues(t *testing.T) {
 	t.Parallel()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		b, global := read(t, mappings.Index, d)
-		for _, f := range query.SortFields(d, query.Data) {
+		for _, f := range catalog.SortFields(d, catalog.Data) {
 			if !global.hasValues(search.Root.ExactPath(&f)) {
 				t.Errorf("%s cannot be sorted by %s", d, f.Name)
 			}
@@ -161,11 +162,11 @@ func TestSortsHaveDocValues(t *testing.T) {
 				t.Errorf("%s: %s (-want +got):\n%s", d, key, diff)
 			}
 		}
-		if !slices.Contains(query.Held, d) {
+		if !slices.Contains(catalog.Held, d) {
 			continue
 		}
 		_, held := read(t, mappings.Held, d)
-		for _, f := range query.SortFields(d, query.Book) {
+		for _, f := range catalog.SortFields(d, catalog.Book) {
 			if !held.hasValues(search.Root.ExactPath(&f)) {
 				t.Errorf("held %s cannot be sorted by %s", d, f.Name)
 			}
@@ -175,7 +176,7 @@ func TestSortsHaveDocValues(t *testing.T) {
 
 func TestIndexSettings(t *testing.T) {
 	t.Parallel()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		b, _ := read(t, mappings.Index, d)
 		if b.Mappings.Dynamic != "strict" {
 			t.Errorf("%s takes unknown fields: %q", d, b.Mappings.Dynamic)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/search/catalog"
 	"atlas/search/match"
 	"atlas/search/query"
 )
@@ -95,7 +96,7 @@ func withRecords(r match.Result, records map[string]jsontext.Value) FoundMatch {
 
 // decide decides each input: those that nothing is found for by their words once more, by
 // similar ones.
-func (e *Engine) decide(ctx context.Context, r query.MatchRequest, subjects []*match.Subject, by query.Folding) ([]match.Result, error) {
+func (e *Engine) decide(ctx context.Context, r query.MatchRequest, subjects []*match.Subject, by catalog.Folding) ([]match.Result, error) {
 	results := make([]match.Result, len(subjects))
 	records := make([][]match.Record, len(subjects))
 	open := make([]int, len(subjects))
@@ -157,7 +158,7 @@ func withRows(records []match.Record, rows []hit) ([]match.Record, error) {
 
 // candidateSearch is the body of a search for the records that may be what an input
 // describes; nil if there is nothing to search by.
-func candidateSearch(d query.Dataset, b match.Blocks, loosely bool) ([]byte, error) {
+func candidateSearch(d catalog.Dataset, b match.Blocks, loosely bool) ([]byte, error) {
 	var clauses []object
 	if b.Name != "" {
 		clauses = append(clauses, nameClause(d, b, loosely))
@@ -166,14 +167,14 @@ func candidateSearch(d query.Dataset, b match.Blocks, loosely bool) ([]byte, err
 		clauses = append(clauses, object{"constant_score": object{"boost": boost, "filter": object{"terms": object{path: values}}}})
 	}
 	if !loosely {
-		if len(b.Domains) > 0 && d == query.Accounts {
+		if len(b.Domains) > 0 && d == catalog.Accounts {
 			constant(DomainsPath, 40, b.Domains...)
 		}
 		if b.Phone != "" {
 			constant(phonePath, 40, b.Phone)
 		}
-		if f, known := query.FieldNamed(d, "email"); known && b.Email != "" {
-			constant(Root.ExactPath(&f), 80, query.ExactValue(f, b.Email))
+		if f, known := catalog.FieldNamed(d, "email"); known && b.Email != "" {
+			constant(Root.ExactPath(&f), 80, catalog.ExactValue(f, b.Email))
 		}
 	}
 	if len(clauses) == 0 {
@@ -192,16 +193,16 @@ func candidateSearch(d query.Dataset, b match.Blocks, loosely bool) ([]byte, err
 
 // nameClause finds records by a name. One of the words that set it apart must match; the
 // others, and the city, order what is found.
-func nameClause(d query.Dataset, b match.Blocks, loosely bool) object {
-	name := query.Headline(d)
+func nameClause(d catalog.Dataset, b match.Blocks, loosely bool) object {
+	name := catalog.Headline(d)
 	path := Root.TextPath(&name)
 	words := object{"query": strings.Join(b.Core, " ")}
-	if d == query.Contacts && !loosely {
+	if d == catalog.Contacts && !loosely {
 		words["operator"] = "and"
 	}
 	must := []object{{"match": object{path: words}}}
 	if loosely {
-		words["fuzziness"], words["prefix_length"] = fmt.Sprintf("AUTO:%d,%d", query.OneEditFrom, query.TwoEditsFrom), 1
+		words["fuzziness"], words["prefix_length"] = fmt.Sprintf("AUTO:%d,%d", catalog.OneEditFrom, catalog.TwoEditsFrom), 1
 		for _, w := range b.Core {
 			must = append(must, parts(path, w)...)
 		}
@@ -209,17 +210,17 @@ func nameClause(d query.Dataset, b match.Blocks, loosely bool) object {
 		must = append(must, object{"terms": object{path: b.Joined}})
 	}
 	should := []object{
-		{"term": object{Root.ExactPath(&name): object{"value": query.ExactValue(name, b.Name), "boost": 10}}},
+		{"term": object{Root.ExactPath(&name): object{"value": catalog.ExactValue(name, b.Name), "boost": 10}}},
 	}
 	if len(b.Others) > 0 {
 		should = append(should, object{"match": object{path: strings.Join(b.Others, " ")}})
 	}
-	if f, known := query.FieldNamed(d, "city"); known && b.City != "" {
+	if f, known := catalog.FieldNamed(d, "city"); known && b.City != "" {
 		should = append(should, object{"constant_score": object{"boost": 2, "filter": object{
-			"term": object{Root.ExactPath(&f): query.ExactValue(f, b.City)},
+			"term": object{Root.ExactPath(&f): catalog.ExactValue(f, b.City)},
 		}}})
 	}
-	if email, known := query.FieldNamed(d, "email"); known {
+	if email, known := catalog.FieldNamed(d, "email"); known {
 		for _, domain := range b.Domains {
 			should = append(should, object{"match": object{Root.TextPath(&email): object{"query": domain, "operator": "and"}}})
 		}

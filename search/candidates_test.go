@@ -14,6 +14,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/match"
 	"atlas/search/match/labelled"
 	"atlas/search/query"
@@ -53,7 +54,7 @@ func matchIndex(t testing.TB) (*search.Engine, []labelled.Firm) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Add(searchtest.Record(t, query.Accounts, string(text)))
+		w.Add(searchtest.Record(t, catalog.Accounts, string(text)))
 	}
 	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})
 	x.Load(t, w)
@@ -82,7 +83,7 @@ func matchFigures(t *testing.T, e *search.Engine, firms []labelled.Firm) {
 	answers := make([]*labelled.Firm, 0, len(inputs))
 	sure := map[int][2]int{} // by tenths of the confidence: candidates, and how many are right
 	for some := range slices.Chunk(inputs, query.MaxMatchInputs) {
-		r := query.MatchRequest{Dataset: query.Accounts, MinConfidence: query.DefaultMinConfidence, Candidates: 1}
+		r := query.MatchRequest{Dataset: catalog.Accounts, MinConfidence: query.DefaultMinConfidence, Candidates: 1}
 		if *measureMatch {
 			r.MinConfidence = 0.05
 		}
@@ -143,7 +144,7 @@ func byName(t *testing.T, e *search.Engine, firms []labelled.Firm, inputs []labe
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, string(body)))
+		page, err := e.Search(t.Context(), parse(t, catalog.Accounts, dataBase, string(body)))
 		if err != nil {
 			t.Fatal(err)
 		}

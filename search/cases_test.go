@@ -11,6 +11,7 @@ import (
 	"atlas/internal/input"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -42,12 +43,12 @@ func newEngineOf(t testing.TB, shards int) (*search.Engine, searchtest.Indices) 
 
 // dataSearch is a Data search without HTTP. change changes the query that is run.
 func dataSearch(e *search.Engine, change ...func(*query.Query)) searchtest.Search {
-	return func(ctx context.Context, d query.Dataset, body []byte) (searchtest.Page, error) {
+	return func(ctx context.Context, d catalog.Dataset, body []byte) (searchtest.Page, error) {
 		v, issues := input.Decode(body)
 		if err := input.Issues(issues).Err(); err != nil {
 			return searchtest.Page{}, err
 		}
-		q, err := query.Parse(v, d, query.Base{Kind: query.Data})
+		q, err := query.Parse(v, d, query.Base{Kind: catalog.Data})
 		if err != nil {
 			return searchtest.Page{}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/document"
 	"atlas/search/query"
 )
@@ -27,16 +28,16 @@ const (
 
 // Children returns the related records of some records of a dataset, as of the
 // last refresh of the served indices: exact counts, and the newest
-// query.MaxChildren of each kind. Every id has an entry. Errors: Unavailable.
-func (e *Engine) Children(ctx context.Context, d query.Dataset, ids []string) (map[string]document.Children, error) {
+// catalog.MaxChildren of each kind. Every id has an entry. Errors: Unavailable.
+func (e *Engine) Children(ctx context.Context, d catalog.Dataset, ids []string) (map[string]document.Children, error) {
 	families := make(map[string]*family, len(ids))
 	all := make(map[string]document.Children, len(ids))
 	for _, id := range ids {
-		families[id] = &family{map[query.Dataset]int64{}, map[query.Dataset][]document.Record{}, query.NewestFolding}
+		families[id] = &family{map[catalog.Dataset]int64{}, map[catalog.Dataset][]document.Record{}, catalog.NewestFolding}
 		all[id] = families[id]
 	}
 	var pending []childSearch
-	for _, rel := range query.RelationsOf(d) {
+	for _, rel := range catalog.RelationsOf(d) {
 		for parents := range slices.Chunk(ids, maxParents) {
 			pending = append(pending, childSearch{rel, parents})
 		}
@@ -58,11 +59,11 @@ const projectsAtOnce = 5_000
 // ProjectsOf calls take with the ids of the projects that name one of the accounts, as of the
 // last refresh of the served index, page by page. Errors: those of take; Unavailable.
 func (e *Engine) ProjectsOf(ctx context.Context, accounts []string, take func(ids []string) error) error {
-	link, _ := query.FirmsField(query.Projects)
+	link, _ := catalog.FirmsField(catalog.Projects)
 	for some := range slices.Chunk(accounts, maxParents) {
-		id, _ := query.FieldNamed(query.Projects, "id")
+		id, _ := catalog.FieldNamed(catalog.Projects, "id")
 		q := query.Query{
-			Dataset: query.Projects, Where: query.All{query.Terms{Field: &link, Values: some}},
+			Dataset: catalog.Projects, Where: query.All{query.Terms{Field: &link, Values: some}},
 			Sort: query.Sort{Field: id}, Limit: projectsAtOnce - 1,
 		}
 		var after json.RawMessage
@@ -73,7 +74,7 @@ func (e *Engine) ProjectsOf(ctx context.Context, accounts []string, take func(id
 			}
 			ids := make([]string, 0, len(res.rows))
 			for _, row := range res.rows {
-				record, err := document.FromPublic(query.Projects, row.source)
+				record, err := document.FromPublic(catalog.Projects, row.source)
 				if err != nil {
 					return fault.Wrap(err, fault.Internal, "a record could not be read")
 				}
@@ -93,24 +94,24 @@ func (e *Engine) ProjectsOf(ctx context.Context, accounts []string, take func(id
 
 // childSearch searches for the children of some parents in one relation.
 type childSearch struct {
-	rel     query.Relation
+	rel     catalog.Relation
 	parents []string
 }
 
 // family is the children of one record.
 type family struct {
-	counts map[query.Dataset]int64
-	newest map[query.Dataset][]document.Record
-	by     query.Folding
+	counts map[catalog.Dataset]int64
+	newest map[catalog.Dataset][]document.Record
+	by     catalog.Folding
 }
 
 var _ document.Foldable = (*family)(nil)
 
 // Count implements document.Children.
-func (f *family) Count(child query.Dataset) int64 { return f.counts[child] }
+func (f *family) Count(child catalog.Dataset) int64 { return f.counts[child] }
 
 // Newest implements document.Children.
-func (f *family) Newest(child query.Dataset) []document.Child {
+func (f *family) Newest(child catalog.Dataset) []document.Child {
 	all := make([]document.Child, len(f.newest[child]))
 	for i, r := range f.newest[child] {
 		r.Folding = f.by
@@ -120,7 +121,7 @@ func (f *family) Newest(child query.Dataset) []document.Child {
 }
 
 // In implements document.Foldable.
-func (f *family) In(by query.Folding) document.Children {
+func (f *family) In(by catalog.Folding) document.Children {
 	of := *f
 	of.by = by
 	return &of
@@ -129,15 +130,15 @@ func (f *family) In(by query.Folding) document.Children {
 // size is the maximum number of children that the search returns.
 func (c childSearch) size() int {
 	if len(c.parents) == 1 {
-		return query.MaxChildren
+		return catalog.MaxChildren
 	}
 	return maxFound
 }
 
 // query finds the children, those of a parent in the order of Children.
 func (c childSearch) query() query.Query {
-	link, _ := query.FieldNamed(c.rel.Child, c.rel.Link)
-	newest, _ := query.FieldNamed(c.rel.Child, c.rel.Newest)
+	link, _ := catalog.FieldNamed(c.rel.Child, c.rel.Link)
+	newest, _ := catalog.FieldNamed(c.rel.Child, c.rel.Newest)
 	return query.Query{
 		Dataset: c.rel.Child, Where: query.All{query.Terms{Field: &link, Values: c.parents}},
 		Sort: query.Sort{Field: newest, Desc: true}, Limit: c.size() - 1, // and one row more, as for a page
@@ -190,7 +191,7 @@ func (c childSearch) collect(res result, into map[string]*family) error {
 			}
 			family := into[id]
 			family.counts[c.rel.Child]++
-			if len(family.newest[c.rel.Child]) < query.MaxChildren {
+			if len(family.newest[c.rel.Child]) < catalog.MaxChildren {
 				family.newest[c.rel.Child] = append(family.newest[c.rel.Child], child)
 			}
 		}
@@ -202,7 +203,7 @@ func (c childSearch) collect(res result, into map[string]*family) error {
 }
 
 // childOf reads a public record, and returns the ids of its parents.
-func childOf(rel query.Relation, public jsontext.Value) (document.Record, []string, error) {
+func childOf(rel catalog.Relation, public jsontext.Value) (document.Record, []string, error) {
 	record, err := document.FromPublic(rel.Child, public)
 	if err != nil {
 		return document.Record{}, nil, fault.Wrap(err, fault.Internal, "a record could not be read")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/words"
 )
@@ -81,12 +82,12 @@ type compiler struct {
 	b  []byte
 	at FieldPrefix // of the fields of the node that is visited
 	// public are the fields that a text is searched in where nothing is charged; nil: all.
-	public []*query.Field
+	public []*catalog.Field
 	border map[query.Outline]query.Border // query.Query.Border
 	// folding is that of the index.
-	folding query.Folding
+	folding catalog.Folding
 	words   *words.Tables // that texts are read by
-	dataset query.Dataset
+	dataset catalog.Dataset
 }
 
 var _ query.Visitor = (*compiler)(nil)
@@ -142,7 +143,7 @@ func (c *compiler) order(s query.Sort) {
 func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	scored := q.Text != "" && q.Sort.Relevance() && !q.CountOnly
 	if q.DryRun {
-		c.public = query.PublicText(q.Dataset)
+		c.public = catalog.PublicText(q.Dataset)
 	}
 	c.border, c.folding, c.words, c.dataset = q.Border, q.Folding, tablesOf(q), q.Dataset
 	start := len(c.b)
@@ -166,11 +167,11 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 		c.filterWords(w, scored)
 	}
 	text := query.MatchRecord{Text: q.Folding.Fold(q.Text)}
-	onlyPublic := q.WithoutPrivate && query.HasPrivate(q.Dataset)
+	onlyPublic := q.WithoutPrivate && catalog.HasPrivate(q.Dataset)
 	if q.Text != "" && q.Exact && (!scored || q.Typos || onlyPublic) {
 		ofViews := c.public
 		if onlyPublic { // the scores stay those of pages without an offset
-			c.public = query.PublicText(q.Dataset)
+			c.public = catalog.PublicText(q.Dataset)
 		}
 		if q.Typos {
 			c.nearly(q, text.Text)
@@ -210,10 +211,10 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 
 // headline scores records whose name has the terms above those that have them in
 // other fields.
-func (c *compiler) headline(d query.Dataset, text string) *compiler {
-	f := query.Headline(d)
+func (c *compiler) headline(d catalog.Dataset, text string) *compiler {
+	f := catalog.Headline(d)
 	c.raw(`{"match":{`).text(Root.TextPath(&f)).raw(`:{"boost":2,"query":`).text(text)
-	c.raw(`}}},{"term":{`).text(Root.ExactPath(&f)).raw(`:{"boost":4,"value":`).text(query.ExactValue(f, text))
+	c.raw(`}}},{"term":{`).text(Root.ExactPath(&f)).raw(`:{"boost":4,"value":`).text(catalog.ExactValue(f, text))
 	return c.raw(`}}}`)
 }
 
@@ -253,7 +254,7 @@ func (c *compiler) VisitTerms(n query.Terms) {
 	if n.Field.Folded() {
 		values = make([]string, len(n.Values))
 		for i, v := range n.Values {
-			values[i] = query.ExactValue(*n.Field, c.folding.Fold(v))
+			values[i] = catalog.ExactValue(*n.Field, c.folding.Fold(v))
 		}
 	}
 	c.terms(c.at.ExactPath(n.Field), values)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -45,12 +46,12 @@ func (c *compiler) distance(n query.Near, radius float64) *compiler {
 func (c *compiler) VisitInBox(n query.InBox) {
 	b := n.Box
 	c.raw(`{"bool":{"filter":[{"geo_bounding_box":{`).text(c.at.ExactPath(n.Field))
-	c.raw(`:{"top":`).double(math.Min(b.North+boxMargin, query.MaxLatitude))
-	c.raw(`,"bottom":`).double(math.Max(b.South-boxMargin, -query.MaxLatitude))
-	c.raw(`,"right":`).double(math.Min(b.East+boxMargin, query.MaxLongitude))
-	c.raw(`,"left":`).double(math.Max(b.West-boxMargin, -query.MaxLongitude))
-	c.raw(`}}},`).between(c.at.Values+query.Latitude, query.DoubleBound(b.South), query.DoubleBound(b.North))
-	c.raw(`,`).between(c.at.Values+query.Longitude, query.DoubleBound(b.West), query.DoubleBound(b.East))
+	c.raw(`:{"top":`).double(math.Min(b.North+boxMargin, catalog.MaxLatitude))
+	c.raw(`,"bottom":`).double(math.Max(b.South-boxMargin, -catalog.MaxLatitude))
+	c.raw(`,"right":`).double(math.Min(b.East+boxMargin, catalog.MaxLongitude))
+	c.raw(`,"left":`).double(math.Max(b.West-boxMargin, -catalog.MaxLongitude))
+	c.raw(`}}},`).between(c.at.Values+catalog.Latitude, query.DoubleBound(b.South), query.DoubleBound(b.North))
+	c.raw(`,`).between(c.at.Values+catalog.Longitude, query.DoubleBound(b.West), query.DoubleBound(b.East))
 	c.raw(`]}}`)
 }
 
@@ -77,7 +78,7 @@ func (c *compiler) VisitInPolygon(n query.InPolygon) {
 
 // within takes polygons whose corners are counterclockwise. Elasticsearch reads those of
 // more than half of the earth the other way round if they are not.
-func (c *compiler) within(f *query.Field, polygons ...[]query.Corner) *compiler {
+func (c *compiler) within(f *catalog.Field, polygons ...[]query.Corner) *compiler {
 	c.raw(`{"geo_shape":{`).text(c.at.ExactPath(f)).raw(`:{"shape":{"type":"MultiPolygon","coordinates":[`)
 	for _, corners := range polygons {
 		c.raw(`[[`)
@@ -110,8 +111,8 @@ func strip(edge [2]query.Corner) []query.Corner {
 	latitude := func(c *query.Corner) *float64 { return &c.Latitude }
 	longitude := func(c *query.Corner) *float64 { return &c.Longitude }
 	for _, sign := range []float64{1, -1} {
-		corners = clipped(corners, longitude, latitude, sign, query.MaxLongitude)
-		corners = clipped(corners, latitude, longitude, sign, query.MaxLatitude)
+		corners = clipped(corners, longitude, latitude, sign, catalog.MaxLongitude)
+		corners = clipped(corners, latitude, longitude, sign, catalog.MaxLatitude)
 	}
 	return corners
 }

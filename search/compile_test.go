@@ -13,6 +13,7 @@ import (
 
 	"atlas/internal/input"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -25,12 +26,12 @@ const (
 )
 
 var (
-	dataBase = query.Base{Kind: query.Data}
-	bookBase = query.Base{Kind: query.Book, Workspace: someWorkspace}
-	viewBase = query.Base{Kind: query.View, Workspace: someWorkspace, View: someView}
+	dataBase = query.Base{Kind: catalog.Data}
+	bookBase = query.Base{Kind: catalog.Book, Workspace: someWorkspace}
+	viewBase = query.Base{Kind: catalog.View, Workspace: someWorkspace, View: someView}
 )
 
-func parse(t testing.TB, d query.Dataset, base query.Base, body string) query.Query {
+func parse(t testing.TB, d catalog.Dataset, base query.Base, body string) query.Query {
 	t.Helper()
 	v, issues := input.Decode([]byte(body))
 	if len(issues) > 0 {
@@ -45,53 +46,53 @@ func parse(t testing.TB, d query.Dataset, base query.Base, body string) query.Qu
 
 var compiled = []struct {
 	name    string // of the golden file
-	dataset query.Dataset
+	dataset catalog.Dataset
 	base    query.Base
 	body    string
 	after   string
 }{
-	{"everything", query.Accounts, dataBase, `{}`, ""},
-	{"offset", query.Contacts, dataBase, `{"offset":50,"limit":10}`, ""},
-	{"offset_query", query.Contacts, dataBase, `{"query":"ada@firm.example","offset":50,"limit":10}`, ""},
-	{"offset_query_by_name", query.Contacts, bookBase, `{"query":"ada","offset":50,"limit":10,"sort":{"field":"name","order":"asc"}}`, ""},
-	{"offset_query_typos", query.Contacts, dataBase, `{"query":"ada","typos":"auto","offset":50,"limit":10}`, ""},
-	{"last_page", query.Signals, dataBase, `{"offset":10000,"limit":100}`, ""},
-	{"cursor", query.Projects, dataBase, `{"limit":10,"search_after":"x"}`, `[9223372036854775807,1,-2]`},
-	{"sort_double", query.Projects, dataBase, `{"sort":{"field":"cost","order":"asc"}}`, ""},
-	{"sort_name_desc", query.Accounts, dataBase, `{"sort":{"field":"name","order":"desc"}}`, ""},
-	{"sort_overlay", query.Accounts, bookBase, `{"sort":{"field":"atlas_score","order":"desc"}}`, ""},
-	{"sort_overlay_updated", query.Contacts, bookBase, `{"sort":{"field":"updated_at","order":"asc"}}`, ""},
-	{"sort_view", query.Projects, viewBase, `{"sort":{"field":"signals_count","order":"desc"}}`, ""},
-	{"relevance", query.Accounts, dataBase, `{"query":"  Éclair Homes "}`, ""},
-	{"relevance_typos", query.Accounts, dataBase, `{"query":"  Éclair Homes ","typos":"auto"}`, ""},
-	{"typos_in_book", query.Contacts, bookBase, `{"query":"Zoë","typos":"auto","filters":{"tags":{"value":"VIP"}}}`, ""},
-	{"typos_without_terms", query.Contacts, dataBase, `{"query":"---","typos":"auto","dry_run":true}`, ""},
-	{"relevance_of_signals", query.Signals, dataBase, `{"query":"Bow","filters":{"stage":{"value":"filed"}},"search_after":"x"}`, `[1.5,1,-2]`},
-	{"query_sorted", query.Accounts, dataBase, `{"query":"Éclair","sort":{"field":"name","order":"asc"}}`, ""},
-	{"query_in_book", query.Contacts, bookBase, `{"query":"Zoë","filters":{"tags":{"value":["VIP","Ärger"]},"notes":{"value":"Call back"}}}`, ""},
-	{"terms", query.Projects, dataBase, `{"filters":{"stage":{"value":"filed"},"disposition":{"value":["active","on_hold"]},"city":{"value":"Łódź"}}}`, ""},
-	{"words", query.Accounts, dataBase, `{"filters":{"name":{"value":"Acme Builders"},"description":{"value":["towers","bridges"]}}}`, ""},
+	{"everything", catalog.Accounts, dataBase, `{}`, ""},
+	{"offset", catalog.Contacts, dataBase, `{"offset":50,"limit":10}`, ""},
+	{"offset_query", catalog.Contacts, dataBase, `{"query":"ada@firm.example","offset":50,"limit":10}`, ""},
+	{"offset_query_by_name", catalog.Contacts, bookBase, `{"query":"ada","offset":50,"limit":10,"sort":{"field":"name","order":"asc"}}`, ""},
+	{"offset_query_typos", catalog.Contacts, dataBase, `{"query":"ada","typos":"auto","offset":50,"limit":10}`, ""},
+	{"last_page", catalog.Signals, dataBase, `{"offset":10000,"limit":100}`, ""},
+	{"cursor", catalog.Projects, dataBase, `{"limit":10,"search_after":"x"}`, `[9223372036854775807,1,-2]`},
+	{"sort_double", catalog.Projects, dataBase, `{"sort":{"field":"cost","order":"asc"}}`, ""},
+	{"sort_name_desc", catalog.Accounts, dataBase, `{"sort":{"field":"name","order":"desc"}}`, ""},
+	{"sort_overlay", catalog.Accounts, bookBase, `{"sort":{"field":"atlas_score","order":"desc"}}`, ""},
+	{"sort_overlay_updated", catalog.Contacts, bookBase, `{"sort":{"field":"updated_at","order":"asc"}}`, ""},
+	{"sort_view", catalog.Projects, viewBase, `{"sort":{"field":"signals_count","order":"desc"}}`, ""},
+	{"relevance", catalog.Accounts, dataBase, `{"query":"  Éclair Homes "}`, ""},
+	{"relevance_typos", catalog.Accounts, dataBase, `{"query":"  Éclair Homes ","typos":"auto"}`, ""},
+	{"typos_in_book", catalog.Contacts, bookBase, `{"query":"Zoë","typos":"auto","filters":{"tags":{"value":"VIP"}}}`, ""},
+	{"typos_without_terms", catalog.Contacts, dataBase, `{"query":"---","typos":"auto","dry_run":true}`, ""},
+	{"relevance_of_signals", catalog.Signals, dataBase, `{"query":"Bow","filters":{"stage":{"value":"filed"}},"search_after":"x"}`, `[1.5,1,-2]`},
+	{"query_sorted", catalog.Accounts, dataBase, `{"query":"Éclair","sort":{"field":"name","order":"asc"}}`, ""},
+	{"query_in_book", catalog.Contacts, bookBase, `{"query":"Zoë","filters":{"tags":{"value":["VIP","Ärger"]},"notes":{"value":"Call back"}}}`, ""},
+	{"terms", catalog.Projects, dataBase, `{"filters":{"stage":{"value":"filed"},"disposition":{"value":["active","on_hold"]},"city":{"value":"Łódź"}}}`, ""},
+	{"words", catalog.Accounts, dataBase, `{"filters":{"name":{"value":"Acme Builders"},"description":{"value":["towers","bridges"]}}}`, ""},
 	{
-		"exact", query.Accounts, dataBase,
+		"exact", catalog.Accounts, dataBase,
 		`{"filters":{"name":{"value":["Acme","Éclair"],"exact_match":true},"description":{"value":"` + strings.Repeat("é", 600) + `","exact_match":true}}}`,
 		"",
 	},
 	{
-		"ids", query.Projects, dataBase,
+		"ids", catalog.Projects, dataBase,
 		`{"filters":{"account_ids":{"value":["` + someID + `","` + someView + `"]},"contact_ids":{"value":"` + someID + `"}}}`,
 		"",
 	},
-	{"spans", query.Projects, dataBase, `{"filters":{"stories":{"value":3},"cost":{"value":[0.5,null]},"sqft":{"value":[null,1e6]},"residential_units":{"value":[1.5,8]},"filed_at":{"value":"2024-02-29"},"detected_at":{"value":["2024-01-01T10:00:00+02:00",null]}}}`, ""},
-	{"nothing", query.Projects, dataBase, `{"filters":{"stories":{"value":3.5}}}`, ""},
-	{"relations", query.Accounts, dataBase, `{"relations":{"has_project":{"stage":{"value":"filed"},"name":{"value":"Tower","exact_match":true},"city":{"value":"Québec"},"description":{"value":"glass"},"cost":{"value":[1,2]}},"without_project":{"stage":{"value":"completed"}},"has_signal":{},"without_contact":{"role":{"value":["owner","other"]}}}}`, ""},
-	{"all_together", query.Contacts, viewBase, `{"query":"Zoë","filters":{"role":{"value":"owner"},"updated_at":{"value":"2024-01-01"}},"relations":{"without_project":{}},"sort":{"field":"projects_count","order":"asc"},"limit":100}`, ""},
-	{"known", query.Projects, dataBase, `{"filters":{"name":{"known":true},"city":{"known":false},"cost":{"known":false},"account_ids":{"known":true}},"relations":{"has_signal":{"summary":{"known":false}},"without_signal":{"occurred_at":{"known":true}}}}`, ""},
-	{"known_overlay", query.Accounts, bookBase, `{"filters":{"notes":{"known":true},"tags":{"known":false},"icp_tier":{"known":false},"atlas_score":{"known":true},"updated_at":{"known":true}}}`, ""},
-	{"locations", query.Accounts, bookBase, `{"relations":{"has_project":{"location":{"value":{"near":{"latitude":51.0447,"longitude":-114,"radius_m":2000.5}}}},"without_project":{"location":{"value":{"within":{"north":90,"south":51,"east":-170,"west":170}}}}}}`, ""},
-	{"polygons", query.Accounts, bookBase, `{"relations":{"has_project":{"location":{"value":{"polygon":[{"latitude":51,"longitude":-114},{"latitude":52,"longitude":-114},{"latitude":51.5,"longitude":-113}]}}}}}`, ""},
-	{"locations_known", query.Projects, dataBase, `{"filters":{"location":{"known":false}},"relations":{"has_signal":{}}}`, ""},
-	{"groups", query.Accounts, dataBase, `{"filters":{"country":{"value":"CA"}},"any":[{"filters":{"name":{"value":"acme"},"city":{"value":"Calgary"}}},{"relations":{"without_project":{}}}],"none":[{"filters":{"projects_count":{"value":2.5}}},{"filters":{"domains":{"known":true}},"relations":{"has_contact":{"role":{"value":"owner"}}}}]}`, ""},
-	{"groups_relevance", query.Signals, dataBase, `{"query":"bow","none":[{"filters":{"stage":{"value":"filed"}}}]}`, ""},
+	{"spans", catalog.Projects, dataBase, `{"filters":{"stories":{"value":3},"cost":{"value":[0.5,null]},"sqft":{"value":[null,1e6]},"residential_units":{"value":[1.5,8]},"filed_at":{"value":"2024-02-29"},"detected_at":{"value":["2024-01-01T10:00:00+02:00",null]}}}`, ""},
+	{"nothing", catalog.Projects, dataBase, `{"filters":{"stories":{"value":3.5}}}`, ""},
+	{"relations", catalog.Accounts, dataBase, `{"relations":{"has_project":{"stage":{"value":"filed"},"name":{"value":"Tower","exact_match":true},"city":{"value":"Québec"},"description":{"value":"glass"},"cost":{"value":[1,2]}},"without_project":{"stage":{"value":"completed"}},"has_signal":{},"without_contact":{"role":{"value":["owner","other"]}}}}`, ""},
+	{"all_together", catalog.Contacts, viewBase, `{"query":"Zoë","filters":{"role":{"value":"owner"},"updated_at":{"value":"2024-01-01"}},"relations":{"without_project":{}},"sort":{"field":"projects_count","order":"asc"},"limit":100}`, ""},
+	{"known", catalog.Projects, dataBase, `{"filters":{"name":{"known":true},"city":{"known":false},"cost":{"known":false},"account_ids":{"known":true}},"relations":{"has_signal":{"summary":{"known":false}},"without_signal":{"occurred_at":{"known":true}}}}`, ""},
+	{"known_overlay", catalog.Accounts, bookBase, `{"filters":{"notes":{"known":true},"tags":{"known":false},"icp_tier":{"known":false},"atlas_score":{"known":true},"updated_at":{"known":true}}}`, ""},
+	{"locations", catalog.Accounts, bookBase, `{"relations":{"has_project":{"location":{"value":{"near":{"latitude":51.0447,"longitude":-114,"radius_m":2000.5}}}},"without_project":{"location":{"value":{"within":{"north":90,"south":51,"east":-170,"west":170}}}}}}`, ""},
+	{"polygons", catalog.Accounts, bookBase, `{"relations":{"has_project":{"location":{"value":{"polygon":[{"latitude":51,"longitude":-114},{"latitude":52,"longitude":-114},{"latitude":51.5,"longitude":-113}]}}}}}`, ""},
+	{"locations_known", catalog.Projects, dataBase, `{"filters":{"location":{"known":false}},"relations":{"has_signal":{}}}`, ""},
+	{"groups", catalog.Accounts, dataBase, `{"filters":{"country":{"value":"CA"}},"any":[{"filters":{"name":{"value":"acme"},"city":{"value":"Calgary"}}},{"relations":{"without_project":{}}}],"none":[{"filters":{"projects_count":{"value":2.5}}},{"filters":{"domains":{"known":true}},"relations":{"has_contact":{"role":{"value":"owner"}}}}]}`, ""},
+	{"groups_relevance", catalog.Signals, dataBase, `{"query":"bow","none":[{"filters":{"stage":{"value":"filed"}}}]}`, ""},
 }
 
 func TestCompile(t *testing.T) {
@@ -126,8 +127,8 @@ func TestCompile(t *testing.T) {
 // that always does.
 func TestCompileEmptyConditions(t *testing.T) {
 	t.Parallel()
-	stage, _ := query.FieldNamed(query.Projects, "stage")
-	projects := query.RelationsOf(query.Accounts)[0]
+	stage, _ := catalog.FieldNamed(catalog.Projects, "stage")
+	projects := catalog.RelationsOf(catalog.Accounts)[0]
 	for name, c := range map[string]struct {
 		node query.Node
 		want string
@@ -142,7 +143,7 @@ func TestCompileEmptyConditions(t *testing.T) {
 		"in no View":       {query.InView{}, `{"match_none":{}}`},
 	} {
 		body := search.Compile(
-			query.Query{Dataset: query.Accounts, Sort: query.DefaultSort(query.Accounts), Where: query.All{c.node}, Limit: 1},
+			query.Query{Dataset: catalog.Accounts, Sort: query.DefaultSort(catalog.Accounts), Where: query.All{c.node}, Limit: 1},
 			nil,
 		)
 		var got struct {

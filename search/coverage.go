@@ -13,6 +13,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -23,14 +24,14 @@ type CoverageValue struct {
 	Value   string `json:"value"`
 	Label   string `json:"label"`
 	Records int64  `json:"records"`
-	// Newest is the latest time of query.NewestField, nil where no record has one.
+	// Newest is the latest time of catalog.NewestField, nil where no record has one.
 	Newest *string `json:"newest"`
 	// Known is the share of the records that have a value, 0 to 1, to four decimals,
 	// by filter key.
 	Known map[string]float64 `json:"known"`
 	// Source is what a source says of its data; nil for values of other fields, and where
 	// it says nothing.
-	Source *query.SourceTerms `json:"source"`
+	Source *catalog.SourceTerms `json:"source"`
 }
 
 // Bounds of the values that a shard returns. Counts are exact if it has no more.
@@ -51,7 +52,7 @@ func (e *Engine) Coverage(ctx context.Context, workspace string, c query.Coverag
 		workspace: workspace, counts: true,
 		key: keyOf(version, func(w io.Writer) { _, _ = fmt.Fprintf(w, "coverage %s %s %d", c.Dataset, c.By.Key, c.Limit) }),
 		size: func(values []CoverageValue) int {
-			return len(values) * len(query.FilterFields(c.Dataset, query.Data)) * countBytes
+			return len(values) * len(catalog.FilterFields(c.Dataset, catalog.Data)) * countBytes
 		},
 		run: func(ctx context.Context) ([]CoverageValue, error) {
 			return inFoldings(ctx, e, c.By.Dynamic(), []query.Query{{Dataset: c.Dataset}}, func(folded []query.Query) ([]CoverageValue, error) {
@@ -67,7 +68,7 @@ func (e *Engine) Coverage(ctx context.Context, workspace string, c query.Coverag
 
 // withSourceTerms adds what sources say of their data, which is no part of results that are kept:
 // a delta can change it without a record.
-func (e *Engine) withSourceTerms(ctx context.Context, d query.Dataset, values []CoverageValue) ([]CoverageValue, error) {
+func (e *Engine) withSourceTerms(ctx context.Context, d catalog.Dataset, values []CoverageValue) ([]CoverageValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	all, err := e.Elastic.MappingMeta(ctx, e.Names.Alias(string(d)))
@@ -79,7 +80,7 @@ func (e *Engine) withSourceTerms(ctx context.Context, d query.Dataset, values []
 		if meta.Sources == nil {
 			continue
 		}
-		var sources query.Sources
+		var sources catalog.Sources
 		if err := jsonv2.Unmarshal(meta.Sources, &sources); err != nil {
 			return nil, fault.BackendUnavailable(fmt.Errorf("unreadable _meta.sources: %w", err), "elasticsearch")
 		}
@@ -91,7 +92,7 @@ func (e *Engine) withSourceTerms(ctx context.Context, d query.Dataset, values []
 }
 
 // coverageOf is Coverage without the results that are kept.
-func (e *Engine) coverageOf(ctx context.Context, c query.Coverage, in query.Folding) ([]CoverageValue, error) {
+func (e *Engine) coverageOf(ctx context.Context, c query.Coverage, in catalog.Folding) ([]CoverageValue, error) {
 	path := Root.ExactPath(&c.By)
 	terms := object{"field": path, "size": c.Limit, "shard_size": valuesOfShard}
 	top, err := e.coverage(ctx, c, terms, object{})
@@ -104,8 +105,8 @@ func (e *Engine) coverageOf(ctx context.Context, c query.Coverage, in query.Fold
 	for i, b := range top {
 		values[i] = b.Key
 	}
-	known, newest := object{}, query.NewestField(c.Dataset)
-	for _, f := range query.FilterFields(c.Dataset, query.Data) {
+	known, newest := object{}, catalog.NewestField(c.Dataset)
+	for _, f := range catalog.FilterFields(c.Dataset, catalog.Data) {
 		known[f.Key] = object{"exists": object{"field": Root.ExactPath(&f)}}
 	}
 	aggs := object{
@@ -185,7 +186,7 @@ func (e *Engine) coverage(ctx context.Context, c query.Coverage, terms, aggs obj
 	return answer.Values.Buckets, nil
 }
 
-func (b coverageBucket) coverage(by query.Field, in query.Folding) CoverageValue {
+func (b coverageBucket) coverage(by catalog.Field, in catalog.Folding) CoverageValue {
 	v := CoverageValue{
 		Value: b.Key, Label: by.Vocabulary.Label(b.Key), Records: b.Records,
 		Known: make(map[string]float64, len(b.Known.Buckets)),
@@ -206,5 +207,5 @@ func timeOf(millis *float64) *string {
 	if millis == nil {
 		return nil
 	}
-	return new(time.UnixMilli(int64(*millis)).UTC().Format(query.TimeLayout))
+	return new(time.UnixMilli(int64(*millis)).UTC().Format(catalog.TimeLayout))
 }

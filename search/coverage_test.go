@@ -17,6 +17,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -41,16 +42,16 @@ func surveyed(t *testing.T) (*search.Engine, searchtest.Indices, *searchtest.Wor
 	}
 	w := searchtest.NewWorld()
 	for i := 1; i <= 400; i++ {
-		at := time.Date(2025, 1, 1, random.IntN(5000), 0, 0, random.IntN(1000)*1e6, time.UTC).Format(query.TimeLayout)
+		at := time.Date(2025, 1, 1, random.IntN(5000), 0, 0, random.IntN(1000)*1e6, time.UTC).Format(catalog.TimeLayout)
 		account, contact, project := searchtest.ID("a", i), searchtest.ID("c", i), searchtest.ID("p", i)
 		w.Add(
-			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm","city":%s,"account_types":%s,"domains":%s,"updated_at":%q}`, account, city(),
+			searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm","city":%s,"account_types":%s,"domains":%s,"updated_at":%q}`, account, city(),
 				pick(`[]`, `["owner"]`, `["owner","lender"]`, `["developer"]`), pick(`[]`, `["a.example"]`), at)),
-			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person","email":%s,"role":%s,"city":%s,"account_id":%s,"updated_at":%q}`, contact,
+			searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person","email":%s,"role":%s,"city":%s,"account_id":%s,"updated_at":%q}`, contact,
 				pick(`"a@b.example"`, ""), pick(`"owner"`, `"broker"`, ""), city(), pick(`"`+account+`"`, ""), at)),
-			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower","stage":%s,"cost":%s,"city":%s,"contact_ids":%s,"updated_at":%q}`, project,
+			searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower","stage":%s,"cost":%s,"city":%s,"contact_ids":%s,"updated_at":%q}`, project,
 				pick(`"filed"`, `"permitted"`, ""), pick("0", "1.5", ""), city(), pick(`["`+contact+`"]`, `[]`), at)),
-			searchtest.Record(t, query.Signals, fmt.Sprintf(`{"id":%q,"title":"Event","signal_type":%s,"occurred_at":"2026-01-01T00:00:00Z","detected_at":%q,"project_id":%s}`, searchtest.ID("s", i),
+			searchtest.Record(t, catalog.Signals, fmt.Sprintf(`{"id":%q,"title":"Event","signal_type":%s,"occurred_at":"2026-01-01T00:00:00Z","detected_at":%q,"project_id":%s}`, searchtest.ID("s", i),
 				pick(`"permit_filed"`, `"cost_changed"`), at, pick(`"`+project+`"`, ""))))
 	}
 	indices.Load(t, w)
@@ -79,7 +80,7 @@ func modelled(t *testing.T, w *searchtest.World, c query.Coverage) []search.Cove
 			spelling := v.(string)
 			key := spelling
 			if c.By.Dynamic() {
-				key = query.Fold(spelling)
+				key = catalog.Fold(spelling)
 			}
 			g := groups[key]
 			if g == nil {
@@ -88,10 +89,10 @@ func modelled(t *testing.T, w *searchtest.World, c query.Coverage) []search.Cove
 			}
 			g.Records++
 			g.spellings[spelling]++
-			if at, _ := record[query.NewestField(c.Dataset).Name].(string); g.Newest == nil || *g.Newest < at {
+			if at, _ := record[catalog.NewestField(c.Dataset).Name].(string); g.Newest == nil || *g.Newest < at {
 				g.Newest = &at
 			}
-			for _, f := range query.FilterFields(c.Dataset, query.Data) {
+			for _, f := range catalog.FilterFields(c.Dataset, catalog.Data) {
 				if list, ok := record[f.Name].([]any); record[f.Name] != nil && (!ok || len(list) > 0) {
 					g.known[f.Key]++
 				}
@@ -108,7 +109,7 @@ func modelled(t *testing.T, w *searchtest.World, c query.Coverage) []search.Cove
 		if !c.By.Dynamic() {
 			g.Label = c.By.Vocabulary.Label(g.Value)
 		}
-		for _, f := range query.FilterFields(c.Dataset, query.Data) {
+		for _, f := range catalog.FilterFields(c.Dataset, catalog.Data) {
 			g.Known[f.Key] = math.Round(float64(g.known[f.Key])/float64(g.Records)*10_000) / 10_000
 		}
 		all = append(all, g.CoverageValue)
@@ -124,9 +125,9 @@ func modelled(t *testing.T, w *searchtest.World, c query.Coverage) []search.Cove
 func TestCoverage(t *testing.T) {
 	t.Parallel()
 	e, _, w := surveyed(t)
-	for _, d := range query.Datasets {
-		for _, f := range query.FilterFields(d, query.Data) {
-			if f.Kind != query.Enum {
+	for _, d := range catalog.Datasets {
+		for _, f := range catalog.FilterFields(d, catalog.Data) {
+			if f.Kind != catalog.Enum {
 				continue
 			}
 			for _, limit := range []int{1, 3, 100} {
@@ -149,14 +150,14 @@ func TestCoverageOfSources(t *testing.T) {
 	indices := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})
 	w := searchtest.NewWorld()
 	for i, source := range []string{"City of Exampleton", "City of Exampleton", "CITY OF EXAMPLETON", "Other"} {
-		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower","source":%q}`, searchtest.ID("p", i), source)))
+		w.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower","source":%q}`, searchtest.ID("p", i), source)))
 	}
 	indices.Load(t, w)
 	e := &search.Engine{Elastic: indices.Client, Names: indices.Names, Timeout: 30 * time.Second}
 	by := func(name string) []search.CoverageValue {
 		t.Helper()
-		f, _ := query.FieldNamed(query.Projects, name)
-		values, err := e.Coverage(t.Context(), "A", query.Coverage{Dataset: query.Projects, By: f, Limit: 10})
+		f, _ := catalog.FieldNamed(catalog.Projects, name)
+		values, err := e.Coverage(t.Context(), "A", query.Coverage{Dataset: catalog.Projects, By: f, Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,7 @@ func TestCoverageOfSources(t *testing.T) {
 		}
 	}
 	values := by("source")
-	want := &query.SourceTerms{Licence: new("Public domain"), Attribution: new("From Exampleton"), Terms: new("https://example.org/terms")}
+	want := &catalog.SourceTerms{Licence: new("Public domain"), Attribution: new("From Exampleton"), Terms: new("https://example.org/terms")}
 	if diff := gocmp.Diff(want, values[0].Source); diff != "" || values[1].Source != nil {
 		t.Errorf("%v (-want +got):\n%s", values[1].Source, diff)
 	}
@@ -203,26 +204,26 @@ func TestRelease(t *testing.T) {
 		return r
 	}
 	before := release()
-	at, err := time.Parse(query.TimeLayout, before.LoadedAt)
+	at, err := time.Parse(catalog.TimeLayout, before.LoadedAt)
 	if err != nil || time.Since(at) < 0 || time.Since(at) > time.Hour || before.Generation != "1" || len(before.Datasets) != 4 {
 		t.Errorf("%+v, %v", before, err)
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		var newest string
 		for _, doc := range w.Documents()[d] {
 			var record map[string]any
 			if err := json.Unmarshal(doc.Body, &record); err != nil {
 				t.Fatal(err)
 			}
-			newest = max(newest, record[query.NewestField(d).Name].(string))
+			newest = max(newest, record[catalog.NewestField(d).Name].(string))
 		}
 		if got := before.Datasets[d]; got.Records != 400 || got.Newest == nil || *got.Newest != newest || got.Version < 1e15 ||
 			got.Version > 1<<53 {
 			t.Errorf("%s: %+v, the newest is %s", d, got, newest)
 		}
 	}
-	doc := w.Documents()[query.Accounts][0]
-	indices.Put(t, query.Accounts, doc)
+	doc := w.Documents()[catalog.Accounts][0]
+	indices.Put(t, catalog.Accounts, doc)
 	written := release()
 	var batch elastic.Batch
 	batch.Delete(doc.ID)
@@ -233,15 +234,15 @@ func TestRelease(t *testing.T) {
 	}
 	indices.Refresh(t)
 	deleted := release()
-	a, b, c := before.Datasets[query.Accounts], written.Datasets[query.Accounts], deleted.Datasets[query.Accounts]
+	a, b, c := before.Datasets[catalog.Accounts], written.Datasets[catalog.Accounts], deleted.Datasets[catalog.Accounts]
 	if a.Version >= b.Version || b.Version >= c.Version || c.Records != 399 {
 		t.Errorf("%+v, written %+v, deleted %+v", a, b, c)
 	}
-	if before.Datasets[query.Signals] != deleted.Datasets[query.Signals] &&
-		*before.Datasets[query.Signals].Newest != *deleted.Datasets[query.Signals].Newest {
-		t.Errorf("signals: %+v, then %+v", before.Datasets[query.Signals], deleted.Datasets[query.Signals])
+	if before.Datasets[catalog.Signals] != deleted.Datasets[catalog.Signals] &&
+		*before.Datasets[catalog.Signals].Newest != *deleted.Datasets[catalog.Signals].Newest {
+		t.Errorf("signals: %+v, then %+v", before.Datasets[catalog.Signals], deleted.Datasets[catalog.Signals])
 	}
-	if before.Datasets[query.Signals].Version != deleted.Datasets[query.Signals].Version {
+	if before.Datasets[catalog.Signals].Version != deleted.Datasets[catalog.Signals].Version {
 		t.Error("a write of an account changed the version of signals")
 	}
 }
@@ -252,17 +253,17 @@ func TestReleaseOfNothing(t *testing.T) {
 	indices := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: 2})
 	e := &search.Engine{Elastic: indices.Client, Names: indices.Names, Timeout: 30 * time.Second}
 	r, err := e.Release(t.Context())
-	if got := r.Datasets[query.Accounts]; err != nil || got.Records != 0 || got.Newest != nil {
+	if got := r.Datasets[catalog.Accounts]; err != nil || got.Records != 0 || got.Newest != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
-	city, _ := query.FieldNamed(query.Accounts, "city")
-	if values, err := e.Coverage(t.Context(), "A", query.Coverage{Dataset: query.Accounts, By: city, Limit: 10}); err != nil ||
+	city, _ := catalog.FieldNamed(catalog.Accounts, "city")
+	if values, err := e.Coverage(t.Context(), "A", query.Coverage{Dataset: catalog.Accounts, By: city, Limit: 10}); err != nil ||
 		values == nil || len(values) != 0 {
 		t.Errorf("%v, %v", values, err)
 	}
 	none := &search.Engine{Elastic: indices.Client, Names: mappings.Names{Prefix: "none-"}, Timeout: 30 * time.Second}
 	_, err = none.Release(t.Context())
 	unavailable(t, err)
-	_, err = none.Coverage(t.Context(), "A", query.Coverage{Dataset: query.Accounts, By: city, Limit: 10})
+	_, err = none.Coverage(t.Context(), "A", query.Coverage{Dataset: catalog.Accounts, By: city, Limit: 10})
 	unavailable(t, err)
 }

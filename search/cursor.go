@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -60,7 +61,7 @@ type Position struct {
 	// Passed is the number of rows on the preceding pages, as they were returned.
 	Passed int
 	// Folding is that of the index of the preceding row, if the sort depends on it.
-	Folding query.Folding
+	Folding catalog.Folding
 }
 
 // Make returns the cursor of a position in q's results.
@@ -130,27 +131,27 @@ var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of thi
 
 // foldings are those that positions of a sort may have, the newest first. Where the sort
 // values are not folded, they are all the first one, which cursors of before had.
-func foldings(s query.Sort) []query.Folding {
+func foldings(s query.Sort) []catalog.Folding {
 	if !dependsOnFolding(s) {
-		return []query.Folding{query.CaseFolding}
+		return []catalog.Folding{catalog.CaseFolding}
 	}
-	return []query.Folding{query.WordFolding, query.MarkFolding, query.CaseFolding}
+	return []catalog.Folding{catalog.WordFolding, catalog.MarkFolding, catalog.CaseFolding}
 }
 
 func dependsOnFolding(s query.Sort) bool { return s.Relevance() || s.Field.Folded() }
 
 // sign binds a position to the search that it belongs to. Each part is preceded
 // by its length, so that no two searches have the same signature.
-func sign(key []byte, q query.Query, folding query.Folding, position []byte) []byte {
+func sign(key []byte, q query.Query, folding catalog.Folding, position []byte) []byte {
 	if !dependsOnFolding(q.Sort) {
-		folding = query.CaseFolding
+		folding = catalog.CaseFolding
 	}
 	mac := hmac.New(sha256.New, key)
 	part := func(s string) {
 		mac.Write(binary.BigEndian.AppendUint32(nil, uint32(len(s)))) // #nosec G115 -- a request is shorter
 		mac.Write([]byte(s))
 	}
-	mac.Write([]byte{cursorVersion, byte(cmp.Or(folding, query.NewestFolding))})
+	mac.Write([]byte{cursorVersion, byte(cmp.Or(folding, catalog.NewestFolding))})
 	part(string(q.Base.Kind))
 	part(q.Base.Workspace)
 	part(q.Base.View)

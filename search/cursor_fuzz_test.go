@@ -6,6 +6,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -20,12 +21,12 @@ func FuzzCursor(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	name, _ := query.FieldNamed(query.Accounts, "name")
+	name, _ := catalog.FieldNamed(catalog.Accounts, "name")
 	searches := []query.Query{
-		{Dataset: query.Accounts, Base: dataBase, Sort: query.Sort{Field: name}},
-		{Dataset: query.Accounts, Base: bookBase, Sort: query.Sort{Field: name}},
-		{Dataset: query.Accounts, Base: viewBase, Sort: query.Sort{Field: name, Desc: true}},
-		{Dataset: query.Contacts, Base: dataBase, Sort: query.ByRelevance(), Text: "x"},
+		{Dataset: catalog.Accounts, Base: dataBase, Sort: query.Sort{Field: name}},
+		{Dataset: catalog.Accounts, Base: bookBase, Sort: query.Sort{Field: name}},
+		{Dataset: catalog.Accounts, Base: viewBase, Sort: query.Sort{Field: name, Desc: true}},
+		{Dataset: catalog.Contacts, Base: dataBase, Sort: query.ByRelevance(), Text: "x"},
 	}
 	for i, q := range searches {
 		for _, after := range []string{`["acme",1,2]`, `[null,-9223372036854775808,9223372036854775807]`} {

@@ -10,6 +10,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -25,14 +26,14 @@ func refused(t reporter, c *search.Cursors, q query.Query, cursor, what string) 
 // drawQuery draws a search of any base, dataset and sort.
 func drawQuery(t *rapid.T) query.Query {
 	base := rapid.SampledFrom([]query.Base{dataBase, bookBase, viewBase}).Draw(t, "base")
-	datasets := query.Held
-	if base.Kind == query.Data {
-		datasets = query.Datasets
+	datasets := catalog.Held
+	if base.Kind == catalog.Data {
+		datasets = catalog.Datasets
 	}
 	d := rapid.SampledFrom(datasets).Draw(t, "dataset")
 	q := query.Query{Dataset: d, Base: base, Limit: 25, Text: rapid.String().Draw(t, "text")}
-	q.Sort = query.Sort{Field: rapid.SampledFrom(query.SortFields(d, base.Kind)).Draw(t, "sort"), Desc: rapid.Bool().Draw(t, "desc")}
-	if base.Kind == query.Data && rapid.Bool().Draw(t, "relevance") {
+	q.Sort = query.Sort{Field: rapid.SampledFrom(catalog.SortFields(d, base.Kind)).Draw(t, "sort"), Desc: rapid.Bool().Draw(t, "desc")}
+	if base.Kind == catalog.Data && rapid.Bool().Draw(t, "relevance") {
 		q.Sort = query.ByRelevance()
 	}
 	return q
@@ -72,7 +73,7 @@ func TestChangedCursors(t *testing.T) {
 	t.Parallel()
 	c := newCursors(t)
 	// Every bit and every length of one cursor, and some of drawn cursors.
-	q := parse(t, query.Accounts, dataBase, `{}`)
+	q := parse(t, catalog.Accounts, dataBase, `{}`)
 	cursor := c.Make(q, search.Position{After: json.RawMessage(`["acme",1,2]`), Passed: 300})
 	for i := range len(cursor) * 8 {
 		flipBits(t, c, q, cursor, i)
@@ -131,13 +132,13 @@ func TestForeignCursors(t *testing.T) {
 		}
 	})
 	values := search.Position{After: json.RawMessage(`[1,2,3]`), Passed: 25}
-	name, _ := query.FieldNamed(query.Accounts, "name")
-	home := query.Query{Dataset: query.Accounts, Base: viewBase, Sort: query.Sort{Field: name}, Text: "x"}
+	name, _ := catalog.FieldNamed(catalog.Accounts, "name")
+	home := query.Query{Dataset: catalog.Accounts, Base: viewBase, Sort: query.Sort{Field: name}, Text: "x"}
 	for what, change := range map[string]func(*query.Query){
-		"of another dataset":   func(q *query.Query) { q.Dataset = query.Contacts },
+		"of another dataset":   func(q *query.Query) { q.Dataset = catalog.Contacts },
 		"of another order":     func(q *query.Query) { q.Sort.Desc = true },
-		"of another sort":      func(q *query.Query) { q.Sort.Field, _ = query.FieldNamed(query.Accounts, "created_at") },
-		"of another base":      func(q *query.Query) { q.Base.Kind = query.Book },
+		"of another sort":      func(q *query.Query) { q.Sort.Field, _ = catalog.FieldNamed(catalog.Accounts, "created_at") },
+		"of another base":      func(q *query.Query) { q.Base.Kind = catalog.Book },
 		"of another workspace": func(q *query.Query) { q.Base.Workspace = someID },
 		"of another View":      func(q *query.Query) { q.Base.View = someID },
 		"of no View":           func(q *query.Query) { q.Base.View = "" },
@@ -155,13 +156,13 @@ func TestForeignCursors(t *testing.T) {
 	if _, err := c.Read(home); err != nil {
 		t.Errorf("another text under a field sort: %v", err)
 	}
-	relevant := query.Query{Dataset: query.Accounts, Base: dataBase, Sort: query.ByRelevance(), Text: "x"}
+	relevant := query.Query{Dataset: catalog.Accounts, Base: dataBase, Sort: query.ByRelevance(), Text: "x"}
 	cursor := c.Make(relevant, values)
 	relevant.Text = "y"
 	refused(t, c, relevant, cursor, "another text's relevance cursor")
 	// The updated_at of the overlay is not the one of the record.
-	updated, _ := query.FieldNamed(query.Accounts, "updated_at")
-	record := query.Query{Dataset: query.Accounts, Base: bookBase, Sort: query.Sort{Field: updated}}
+	updated, _ := catalog.FieldNamed(catalog.Accounts, "updated_at")
+	record := query.Query{Dataset: catalog.Accounts, Base: bookBase, Sort: query.Sort{Field: updated}}
 	overlay := record
 	overlay.Sort.Field.Overlay = true
 	refused(t, c, overlay, c.Make(record, values), "the record's updated_at")
@@ -173,13 +174,13 @@ func TestInventedCursors(t *testing.T) {
 	for _, cursor := range []string{
 		"-", "x", "null", "AQ", "AA==", "%00", "é", strings.Repeat("A", 44), strings.Repeat("A", 1000), "\n", " ", "[1,2]",
 	} {
-		refused(t, c, parse(t, query.Accounts, dataBase, `{}`), cursor, "an invented cursor")
+		refused(t, c, parse(t, catalog.Accounts, dataBase, `{}`), cursor, "an invented cursor")
 	}
 	// An empty cursor is not the first page.
-	q := parse(t, query.Accounts, dataBase, `{"search_after":""}`)
+	q := parse(t, catalog.Accounts, dataBase, `{"search_after":""}`)
 	refused(t, c, q, q.After, "an empty cursor")
 	for _, body := range []string{`{}`, `{"search_after":null}`} {
-		if position, err := c.Read(parse(t, query.Accounts, dataBase, body)); position.After != nil || position.Passed != 0 || err != nil {
+		if position, err := c.Read(parse(t, catalog.Accounts, dataBase, body)); position.After != nil || position.Passed != 0 || err != nil {
 			t.Errorf("%s: %v, %v", body, position, err)
 		}
 	}
@@ -196,7 +197,7 @@ func TestKeyRotation(t *testing.T) {
 		return c
 	}
 	before, during, after := newCursors(oldKey), newCursors(newKey, oldKey), newCursors(newKey)
-	q, values := parse(t, query.Accounts, dataBase, `{}`), search.Position{After: json.RawMessage(`["x",1,2]`)}
+	q, values := parse(t, catalog.Accounts, dataBase, `{}`), search.Position{After: json.RawMessage(`["x",1,2]`)}
 	old, fresh := before.Make(q, values), during.Make(q, values)
 	if old == fresh {
 		t.Error("both keys sign the same")
@@ -231,9 +232,9 @@ func TestIssuedCursors(t *testing.T) {
 		{bookBase, `{"sort":{"field":"updated_at","order":"desc"}}`, "AuVDg5fcE8w8qU2zX_L7JGdBUF5i0LMPrGKL6URfC-IjrAJbImFjbWUiLDEsMl0"},
 		{dataBase, `{"query":"acme","words":"exact"}`, "AiXIuB13GFT0k8cRl7t6ZWOBrdngHjc56O0UlTXKiVgLrAJbImFjbWUiLDEsMl0"},
 	} {
-		q := parse(t, query.Accounts, issued.base, issued.body)
+		q := parse(t, catalog.Accounts, issued.base, issued.body)
 		if got := c.Make(q, search.Position{
-			After: json.RawMessage(`["acme",1,2]`), Passed: 300, Folding: query.CaseFolding,
+			After: json.RawMessage(`["acme",1,2]`), Passed: 300, Folding: catalog.CaseFolding,
 		}); got != issued.cursor {
 			t.Errorf("%s: %s, want %s", issued.body, got, issued.cursor)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -54,7 +55,7 @@ func (e *Engine) similarTerms(ctx context.Context, sets []query.Query) string {
 	// The terms of a text are nearly always its words, so one round trip has all that a
 	// text without a similar one needs.
 	first := termsRequest{text: q.Folding.Fold(q.Text)}
-	words := distinct(query.Words(first.text))
+	words := distinct(catalog.Words(first.text))
 	first.counted = withSpellings(words)
 	switch n := len(words); {
 	case n == 1: // surely not found
@@ -97,7 +98,7 @@ func (e *Engine) similarTerms(ctx context.Context, sets []query.Query) string {
 				known = append(known, spelling)
 			}
 		}
-		short := query.MaxEdits(term) == 0
+		short := catalog.MaxEdits(term) == 0
 		if replaced[term] = ""; short && known == nil || len(replaced) > replacedTerms {
 			return ""
 		}
@@ -199,8 +200,8 @@ func (t term) options() []string {
 }
 
 // textPaths are the paths in which texts are searched where nothing is charged.
-func textPaths(d query.Dataset) []string {
-	public := query.PublicText(d)
+func textPaths(d catalog.Dataset) []string {
+	public := catalog.PublicText(d)
 	if public == nil {
 		return []string{QueryPath}
 	}
@@ -230,7 +231,7 @@ type termsRequest struct {
 }
 
 // paths are the paths of the terms.
-func (r termsRequest) paths(d query.Dataset) []string {
+func (r termsRequest) paths(d catalog.Dataset) []string {
 	if r.words != nil {
 		return []string{WordsPath}
 	}
@@ -325,7 +326,7 @@ func (r termsRequest) body(q query.Query) []byte {
 				continue
 			}
 			c.raw(`,"suggest_mode":`).text(r.similar)
-			c.raw(`,"max_edits":`).integer(cmp.Or(r.edits, 2)).raw(`,"prefix_length":0,"min_word_length":`).integer(query.OneEditFrom)
+			c.raw(`,"max_edits":`).integer(cmp.Or(r.edits, 2)).raw(`,"prefix_length":0,"min_word_length":`).integer(catalog.OneEditFrom)
 			c.raw(`,"max_term_freq":1000000000,"size":`).integer(similarTerms).raw(`,"shard_size":`).integer(similarTerms).raw(`}}`)
 		}
 		c.raw(`}`)
@@ -378,7 +379,7 @@ func (c *compiler) inOneOf(paths []string, term string) *compiler {
 // has them.
 // Errors: Unavailable.
 func (e *Engine) withTerms(ctx context.Context, q query.Query) (query.Query, error) {
-	if q.Text == "" || !q.Exact || !q.Typos || q.Terms != nil || query.PublicText(q.Dataset) == nil {
+	if q.Text == "" || !q.Exact || !q.Typos || q.Terms != nil || catalog.PublicText(q.Dataset) == nil {
 		return q, nil
 	}
 	terms, _, err := e.ask(ctx, termsRequest{text: q.Folding.Fold(q.Text)}, q)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/words"
 )
@@ -58,7 +59,7 @@ func (e *Engine) Explain(q query.Query) *Explanation {
 	}
 	q.Words = e.Words
 	r := howRead(q)
-	if query.AddressField(q.Dataset) == nil {
+	if catalog.AddressField(q.Dataset) == nil {
 		withoutAddresses(r.Must)
 	}
 	x := Explanation{Must: explained(r.Must), Ranked: explained(r.Rank), Excluded: explained(r.Not), Fields: searchedFields(q)}
@@ -174,7 +175,7 @@ func quoted(text string) string { return "“" + text + "”" }
 
 // searchedFields are the fields that the text of q is searched in.
 func searchedFields(q query.Query) (names []string) {
-	for _, f := range query.Fields(q.Dataset) {
+	for _, f := range catalog.Fields(q.Dataset) {
 		switch {
 		case q.Exact && f.Query && (!f.Private || !q.DryRun), !q.Exact && f.InWords():
 			names = append(names, f.Name)
@@ -182,8 +183,8 @@ func searchedFields(q query.Query) (names []string) {
 			names = append(names, FirmsHighlight)
 		}
 	}
-	if q.Base.Kind == query.Book && !q.Exact {
-		for _, f := range query.OverlayFields(q.Dataset) {
+	if q.Base.Kind == catalog.Book && !q.Exact {
+		for _, f := range catalog.OverlayFields(q.Dataset) {
 			if f.InWords() {
 				names = append(names, f.Name)
 			}

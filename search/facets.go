@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -117,7 +118,7 @@ func (r *facetRun) on(t *tally, search int) bool {
 func (r *facetRun) first(ctx context.Context) error {
 	lists, cells := 0, 0
 	for i := range r.tallies {
-		if r.tallies[i].facet.Field.Kind == query.Geo {
+		if r.tallies[i].facet.Field.Kind == catalog.Geo {
 			cells += query.MaxFacetCells + 1
 		}
 	}
@@ -136,7 +137,7 @@ func (r *facetRun) first(ctx context.Context) error {
 	for i := range r.tallies {
 		t := &r.tallies[i]
 		exact := true
-		var foldings []query.Folding
+		var foldings []catalog.Folding
 		for search, answer := range answers {
 			if !r.on(t, search) {
 				continue
@@ -376,7 +377,7 @@ func (r *facetRun) answer(ctx context.Context) (query.Facets, error) {
 		switch {
 		case t.facet.Field.Faceted():
 			out.Facets[i] = t.valueCounts(unknown, names)
-		case t.facet.Field.Kind == query.Geo:
+		case t.facet.Field.Kind == catalog.Geo:
 			out.Facets[i] = t.geoCounts(unknown)
 		default:
 			out.Facets[i] = t.bucketCounts(unknown)
@@ -400,7 +401,7 @@ func (r *facetRun) accountNames(ctx context.Context) (map[string]string, error) 
 }
 
 // list orders the values, folded by a version, and cuts the list.
-func (t *tally) list(by query.Folding) {
+func (t *tally) list(by catalog.Folding) {
 	if !t.facet.Field.Faceted() {
 		return
 	}
@@ -409,7 +410,7 @@ func (t *tally) list(by query.Folding) {
 	for spelling, sum := range t.values {
 		value := t.facet.Field.FacetValue(spelling, by)
 		// What was typed is compared in memory, by the newest folding.
-		if !t.facet.Field.IsID() && !t.facet.Keeps(t.facet.Field.FacetValue(spelling, query.NewestFolding)) {
+		if !t.facet.Field.IsID() && !t.facet.Keeps(t.facet.Field.FacetValue(spelling, catalog.NewestFolding)) {
 			continue
 		}
 		i, there := byValue[value]

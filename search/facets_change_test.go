@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 )
 
@@ -26,9 +26,9 @@ func TestFacetsOfChangingRecords(t *testing.T) {
 	}
 	var docs []searchtest.Document
 	for i := range many {
-		docs = append(docs, project("p", i, `"city":"City %d","cost":%d,"filed_at":%q`, i, i%100, march.Format(query.TimeLayout)))
+		docs = append(docs, project("p", i, `"city":"City %d","cost":%d,"filed_at":%q`, i, i%100, march.Format(catalog.TimeLayout)))
 	}
-	x.Put(t, query.Projects, docs...)
+	x.Put(t, catalog.Projects, docs...)
 	x.Refresh(t)
 	var changes atomic.Int64 // of all cases, each of another record
 	for _, c := range []struct {
@@ -39,10 +39,10 @@ func TestFacetsOfChangingRecords(t *testing.T) {
 		changed func(n int) searchtest.Document
 	}{
 		{"a new date", map[string]any{"field": "filed_at", "interval": "month"}, 1, func(n int) searchtest.Document {
-			return project("c", n, `"filed_at":%q`, march.Format(query.TimeLayout))
+			return project("c", n, `"filed_at":%q`, march.Format(catalog.TimeLayout))
 		}},
 		{"a date before all others", map[string]any{"field": "filed_at", "interval": "month"}, 1, func(n int) searchtest.Document {
-			return project("p", n, `"filed_at":%q`, march.AddDate(0, -n, 0).Format(query.TimeLayout))
+			return project("p", n, `"filed_at":%q`, march.AddDate(0, -n, 0).Format(catalog.TimeLayout))
 		}},
 		{"a number above all others", map[string]any{"field": "cost", "buckets": 4.0}, 1, func(n int) searchtest.Document {
 			return project("p", n, `"cost":%d`, 1000+n)
@@ -56,20 +56,20 @@ func TestFacetsOfChangingRecords(t *testing.T) {
 			var trips, made atomic.Int64
 			changing := altered(t, e, "/_msearch", func(w http.ResponseWriter, status int, answer []byte) {
 				if trips.Add(1) >= c.after && made.Add(1) <= int64(most) {
-					x.Put(t, query.Projects, c.changed(int(changes.Add(1))))
+					x.Put(t, catalog.Projects, c.changed(int(changes.Add(1))))
 					x.Refresh(t)
 				}
 				w.WriteHeader(status)
 				w.Write(answer)
 			})
-			got, err := facets(t, changing, query.Projects, body)
+			got, err := facets(t, changing, catalog.Projects, body)
 			if most > 1 {
 				if fault.CodeOf(err) != fault.Unavailable {
 					t.Errorf("%s, always: %+v, %v", c.name, got, err)
 				}
 				continue
 			}
-			want, wantErr := facets(t, e, query.Projects, body)
+			want, wantErr := facets(t, e, catalog.Projects, body)
 			if err != nil || wantErr != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, once: %+v, %v, want %+v, %v", c.name, got, err, want, wantErr)
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -95,7 +96,7 @@ func (t *tally) extremes() []aggregation {
 // firstAggregations are those of the first round trip. They list up to most spellings.
 func (t *tally) firstAggregations(most int) []aggregation {
 	f := t.facet.Field
-	if f.Kind == query.Geo {
+	if f.Kind == catalog.Geo {
 		return []aggregation{t.cellCounts()}
 	}
 	if !f.Faceted() {
@@ -157,7 +158,7 @@ func (t *tally) topAmong(ids []string, perShard int) aggregation {
 			ids = []string{"-"} // is no id
 		}
 		c.raw(`,"include":`)
-		c.b = query.AppendStrings(c.b, ids)
+		c.b = catalog.AppendStrings(c.b, ids)
 	}
 	return aggregation{t.name(countsName), t.measured(c.raw(`}`))}
 }
@@ -224,7 +225,7 @@ func (t *tally) ranges(nodes []query.Node) clause {
 func halfOpenDoubles(r query.Range) (from, to float64, exact bool) {
 	const highestExact = 1 << 53
 	from, to = -math.MaxFloat64, math.Inf(1)
-	integers := r.Field.Type == query.Integer
+	integers := r.Field.Type == catalog.Integer
 	if !r.From.Open() {
 		from, _ = strconv.ParseFloat(r.From.String(), 64)
 		if integers && math.Abs(from) >= highestExact {
@@ -277,11 +278,11 @@ func equalWidths(least, greatest float64, n int) []float64 {
 
 // halfOpen is the condition of bucket i. The first and the last bucket are open, so that
 // no value is lost that a double does not represent exactly.
-func halfOpen(f *query.Field, edges []float64, i int) query.Node {
+func halfOpen(f *catalog.Field, edges []float64, i int) query.Node {
 	var from, to query.Bound
 	lowest, highest := edges[i], edges[i+1]
 	empty := i > 0 && i < len(edges)-2 && lowest >= highest
-	if f.Type == query.Integer {
+	if f.Type == catalog.Integer {
 		first, last := int64(math.Ceil(lowest)), int64(math.Ceil(highest))-1
 		from, to = query.IntegerBound(first), query.IntegerBound(last)
 		empty = i > 0 && i < len(edges)-2 && first > last

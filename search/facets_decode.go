@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -127,7 +128,7 @@ func number(value float64) jsontext.Value {
 	if math.IsInf(value, 0) || math.IsNaN(value) {
 		return jsontext.Value("null")
 	}
-	return query.AppendValue(nil, &query.Field{Type: query.Double}, value)
+	return catalog.AppendValue(nil, &catalog.Field{Type: catalog.Double}, value)
 }
 
 // counts is the answer of an aggregation with buckets.
@@ -163,7 +164,7 @@ func (t *tally) addFirst(all map[string]jsontext.Value) (whole bool, err error) 
 	if t.facet.Field.Faceted() {
 		return t.addValues(all)
 	}
-	if t.facet.Field.Kind == query.Geo {
+	if t.facet.Field.Kind == catalog.Geo {
 		return true, t.addCells(all[t.name(countsName)])
 	}
 	if err := t.addExtremes(all); err != nil {
@@ -274,7 +275,7 @@ func (t *tally) literal(value *float64) jsontext.Value {
 	if t.facet.Interval == "" {
 		return number(*value)
 	}
-	return query.AppendValue(nil, t.facet.Field, int64(*value))
+	return catalog.AppendValue(nil, t.facet.Field, int64(*value))
 }
 
 // calendar is the begin of a bucket of dates.
@@ -339,10 +340,10 @@ func (c calendar) plus(n int) calendar {
 // literal is the begin as an answer has it: null, an open end, after the last year that
 // filters take.
 func (c calendar) literal() jsontext.Value {
-	if c.begin.Year() > query.LastYear {
+	if c.begin.Year() > catalog.LastYear {
 		return jsontext.Value("null")
 	}
-	return query.AppendValue(nil, &query.Field{Type: query.Time}, c.begin.UnixMilli())
+	return catalog.AppendValue(nil, &catalog.Field{Type: catalog.Time}, c.begin.UnixMilli())
 }
 
 func tooManyBuckets(facet, n int) fault.Issue {

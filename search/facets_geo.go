@@ -13,6 +13,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/scan"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -44,9 +45,9 @@ func (t *tally) cellCounts() aggregation {
 	c.raw(`{"geotile_grid":{"field":`).text(Root.ExactPath(t.facet.Field)).raw(`,"precision":`).integer(t.facet.Precision)
 	c.raw(`,"size":`).integer(query.MaxFacetCells + 1).raw(`,"shard_size":`).integer(query.MaxFacetCells + 1)
 	c.raw(`},"aggs":{"latitude":`)
-	c.b = append(c.b, clauseOn("sum", query.Latitude)...)
+	c.b = append(c.b, clauseOn("sum", catalog.Latitude)...)
 	c.raw(`,"longitude":`)
-	c.b = append(c.b, clauseOn("sum", query.Longitude)...)
+	c.b = append(c.b, clauseOn("sum", catalog.Longitude)...)
 	if m := t.facet.Measure; m != nil {
 		c.raw(`,"` + measureName + `":`)
 		c.b = append(c.b, clauseOn("stats", Root.ExactPath(m.Field))...)
@@ -86,9 +87,9 @@ func (t *tally) addCells(answer jsontext.Value) error {
 					of.tile, valid = tileOf(string(textOf(s.Value())), t.facet.Precision)
 				case "doc_count":
 					of.count = int64(s.Integer())
-				case query.Latitude:
+				case catalog.Latitude:
 					of.latitudes = value()
-				case query.Longitude:
+				case catalog.Longitude:
 					of.longitudes = value()
 				case measureName:
 					s.Members(func(name []byte) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -20,7 +21,7 @@ func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 		indices = append(indices, e.at(q, nil).index)
 	}
 	if slices.ContainsFunc(s.Request.Facets, func(f query.Facet) bool { return f.Field.IsID() }) {
-		indices = append(indices, e.Names.Alias(string(query.Accounts)))
+		indices = append(indices, e.Names.Alias(string(catalog.Accounts)))
 	}
 	version, err := e.versionOf(ctx, indices...)
 	if err != nil {

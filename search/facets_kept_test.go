@@ -14,6 +14,7 @@ import (
 	"atlas/internal/input"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -38,7 +39,7 @@ func TestFacetsAreKept(t *testing.T) {
 	})
 	w := searchtest.NewWorld()
 	add := func(n int) {
-		w.Add(searchtest.Record(t, query.Projects, `{"id":"`+searchtest.ID("p", n)+`","name":"P","stage":"filed"}`))
+		w.Add(searchtest.Record(t, catalog.Projects, `{"id":"`+searchtest.ID("p", n)+`","name":"P","stage":"filed"}`))
 		x.Load(t, w)
 	}
 	body := map[string]any{"facets": []any{map[string]any{"field": "stage"}}}
@@ -48,7 +49,7 @@ func TestFacetsAreKept(t *testing.T) {
 		var all sync.WaitGroup
 		for range 12 {
 			all.Go(func() {
-				got, err := facets(t, e, query.Projects, body)
+				got, err := facets(t, e, catalog.Projects, body)
 				if err != nil || got.Count != int64(n) {
 					t.Errorf("%d of %d: %v", got.Count, n, err)
 				}
@@ -69,7 +70,7 @@ func TestFacetsAreKept(t *testing.T) {
 			"filters": map[string]any{"stage": map[string]any{"value": "filed"}},
 		},
 	} {
-		if _, err := facets(t, e, query.Projects, other); err != nil {
+		if _, err := facets(t, e, catalog.Projects, other); err != nil {
 			t.Error(err)
 		}
 	}
@@ -79,7 +80,7 @@ func TestFacetsAreKept(t *testing.T) {
 	refuse.Store(true)
 	before = searches.Load()
 	for range 2 {
-		if got, err := facets(t, e, query.Projects, body); err != nil || got.Count != 3 {
+		if got, err := facets(t, e, catalog.Projects, body); err != nil || got.Count != 3 {
 			t.Errorf("without a version: %d, %v", got.Count, err)
 		}
 	}
@@ -101,14 +102,14 @@ func TestFacetsOfManyValues(t *testing.T) {
 		docs = append(docs, searchtest.Document{ID: id, Body: fmt.Appendf(nil, `{"id":%q,"city":"City %s","state":"State %d","account_ids":[%q,%q]}`,
 			id, id[24:], i%states, searchtest.ID("a", i), searchtest.ID("a", i/3))})
 	}
-	x.Put(t, query.Projects, docs...)
+	x.Put(t, catalog.Projects, docs...)
 	x.Refresh(t)
 	cities, firms, inStates := map[string]any{"field": "city", "limit": 1.0}, map[string]any{
 		"field": "account_ids", "limit": 2.0,
 	}, map[string]any{"field": "state", "limit": 1.0}
 	check := func(asked ...any) {
 		t.Helper()
-		got, err := facets(t, e, query.Projects, map[string]any{"facets": asked})
+		got, err := facets(t, e, catalog.Projects, map[string]any{"facets": asked})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestFacetsOfExtremeNumbers(t *testing.T) {
 		`"residential_units":9007199254740990,"sqft":0.10000000000000002`, `"residential_units":-3,"sqft":-1.7e308`,
 		`"sqft":1.7e308`,
 	} {
-		w.Add(searchtest.Record(t, query.Projects, `{"id":"`+searchtest.ID("p", i+1)+`","name":"P","stories":7,`+numbers+`}`))
+		w.Add(searchtest.Record(t, catalog.Projects, `{"id":"`+searchtest.ID("p", i+1)+`","name":"P","stories":7,`+numbers+`}`))
 	}
 	x.Load(t, w)
 	for _, c := range []struct {
@@ -166,7 +167,7 @@ func TestFacetsOfExtremeNumbers(t *testing.T) {
 		{`{"field":"cost","ranges":[[0,null]]}`, []int64{0}},
 	} {
 		v, _ := input.Decode([]byte(`{"facets":[` + c.facet + `]}`))
-		r, err := query.FacetRule(query.Projects, query.Data).Parse(v)
+		r, err := query.FacetRule(catalog.Projects, catalog.Data).Parse(v)
 		if err != nil {
 			t.Fatal(c.facet, err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -50,7 +51,7 @@ func accountRows(rows []hit) ([]accountRow, error) {
 // findNames reads the next accounts that the prefix of a facet keeps. Elasticsearch finds
 // names with the beginnings of all words; those whose words are not whole are left out here.
 func (e *Engine) findNames(ctx context.Context, f *query.Facet, found *namedAccounts) error {
-	words := query.Words(f.PrefixText())
+	words := catalog.Words(f.PrefixText())
 	if len(words) == 0 {
 		return nil
 	}
@@ -69,7 +70,7 @@ func (e *Engine) findNames(ctx context.Context, f *query.Facet, found *namedAcco
 		c.raw(`,"search_after":`)
 		c.b = append(c.b, found.more...)
 	}
-	results, err := e.multi(ctx, e.global(query.Accounts, c.raw(`}`).b))
+	results, err := e.multi(ctx, e.global(catalog.Accounts, c.raw(`}`).b))
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (e *Engine) findNames(ctx context.Context, f *query.Facet, found *namedAcco
 		return err
 	}
 	for _, a := range accounts {
-		if f.Keeps(query.Fold(a.Name)) {
+		if f.Keeps(catalog.Fold(a.Name)) {
 			found.ids = append(found.ids, a.ID)
 		}
 	}
@@ -119,7 +120,7 @@ func (r *facetRun) keepNamed(ctx context.Context, t *tally) error {
 		return err
 	}
 	for _, id := range ids {
-		if name, known := names[id]; !known || !t.facet.Keeps(query.Fold(name)) {
+		if name, known := names[id]; !known || !t.facet.Keeps(catalog.Fold(name)) {
 			delete(t.values, id)
 		}
 	}
@@ -150,13 +151,13 @@ func (r *facetRun) countNamed(ctx context.Context, t *tally) error {
 // namesOf returns the names of accounts, without those that there are not.
 func (e *Engine) namesOf(ctx context.Context, ids []string) (map[string]string, error) {
 	names := make(map[string]string, len(ids))
-	id, _ := query.FieldNamed(query.Accounts, "id")
+	id, _ := catalog.FieldNamed(catalog.Accounts, "id")
 	for some := range slices.Chunk(ids, DefaultNamesAtOnce) {
 		c := newCompiler(64 * len(some))
 		c.raw(`{"query":`)
 		c.terms(Root.ExactPath(&id), some)
 		c.raw(`,"size":`).integer(len(some)).raw(`,"_source":["id","name"],"track_total_hits":false}`)
-		res, err := e.multi(ctx, e.global(query.Accounts, c.b))
+		res, err := e.multi(ctx, e.global(catalog.Accounts, c.b))
 		if err != nil {
 			return nil, err
 		}

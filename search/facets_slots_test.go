@@ -15,13 +15,14 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
 // facetsOf asks for the facets of projects that match a text, for a workspace.
 func facetsOf(ctx context.Context, t testing.TB, e *search.Engine, workspace, text string) error {
 	t.Helper()
-	r, err := facetRequest(t, query.Projects, map[string]any{"query": text, "facets": []any{map[string]any{"field": "stage"}}})
+	r, err := facetRequest(t, catalog.Projects, map[string]any{"query": text, "facets": []any{map[string]any{"field": "stage"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestSuggestionsDoNotWaitForSlotsOfOthers(t *testing.T) {
 		<-arrived
 	}
 	cities := func(workspace string) error {
-		_, err := suggestTo(t, e, workspace, query.Signals, map[string]any{"prefix": "cal"})
+		_, err := suggestTo(t, e, workspace, catalog.Signals, map[string]any{"prefix": "cal"})
 		return err
 	}
 	all.Go(func() {

@@ -11,13 +11,14 @@ import (
 	"atlas/internal/input"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
 // facets asks for facets of the Data API.
-func facets(t testing.TB, e *search.Engine, d query.Dataset, body map[string]any) (query.Facets, error) {
+func facets(t testing.TB, e *search.Engine, d catalog.Dataset, body map[string]any) (query.Facets, error) {
 	t.Helper()
 	r, err := facetRequest(t, d, body)
 	if err != nil {
@@ -26,7 +27,7 @@ func facets(t testing.TB, e *search.Engine, d query.Dataset, body map[string]any
 	return e.Facets(t.Context(), query.FacetSearch{Request: r, Sets: []query.Query{r.Query}})
 }
 
-func facetRequest(t testing.TB, d query.Dataset, body map[string]any) (query.FacetRequest, error) {
+func facetRequest(t testing.TB, d catalog.Dataset, body map[string]any) (query.FacetRequest, error) {
 	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -36,11 +37,11 @@ func facetRequest(t testing.TB, d query.Dataset, body map[string]any) (query.Fac
 	if len(issues) > 0 {
 		t.Fatal(issues)
 	}
-	return query.FacetRule(d, query.Data).Parse(v)
+	return query.FacetRule(d, catalog.Data).Parse(v)
 }
 
 // publicRows are the records of a world as clients see them, by filter keys.
-func publicRows(t testing.TB, w *searchtest.World, d query.Dataset) map[string]searchtest.Row {
+func publicRows(t testing.TB, w *searchtest.World, d catalog.Dataset) map[string]searchtest.Row {
 	t.Helper()
 	rows := map[string]searchtest.Row{}
 	for _, doc := range w.Documents()[d] {
@@ -48,7 +49,7 @@ func publicRows(t testing.TB, w *searchtest.World, d query.Dataset) map[string]s
 		if err := json.Unmarshal(document.Public(doc.Body), &row); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range query.Fields(d) {
+		for _, f := range catalog.Fields(d) {
 			row[f.Key] = row[f.Name]
 		}
 		rows[doc.ID] = row
@@ -57,8 +58,8 @@ func publicRows(t testing.TB, w *searchtest.World, d query.Dataset) map[string]s
 }
 
 // modelOf computes facets from what searches of the same conditions find.
-func modelOf(t testing.TB, e *search.Engine, w *searchtest.World, d query.Dataset) searchtest.FacetModel {
-	rows, accounts := publicRows(t, w, d), publicRows(t, w, query.Accounts)
+func modelOf(t testing.TB, e *search.Engine, w *searchtest.World, d catalog.Dataset) searchtest.FacetModel {
+	rows, accounts := publicRows(t, w, d), publicRows(t, w, catalog.Accounts)
 	return searchtest.FacetModel{
 		Matching: func(body map[string]any) (found []searchtest.Row) {
 			text, err := json.Marshal(body)
@@ -74,7 +75,7 @@ func modelOf(t testing.TB, e *search.Engine, w *searchtest.World, d query.Datase
 			name, known := accounts[id]["name"].(string)
 			return name, known
 		},
-		Fields: query.FilterFields(d, query.Data),
+		Fields: catalog.FilterFields(d, catalog.Data),
 	}
 }
 
@@ -95,7 +96,7 @@ func TestFacetModel(t *testing.T) {
 			e.NamesAtOnce = 5
 		}
 		x.Load(t, w)
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			model := modelOf(t, e, w, d)
 			rows := model.Matching(map[string]any{})
 			for range requests {
@@ -155,7 +156,7 @@ func TestFacetsOfTheLargest(t *testing.T) {
 	t.Parallel()
 	w := searchtest.NewWorld()
 	for i, cost := range []string{"1.7e308", "1.7e308", "-1.7e308", "-1.7e308"} {
-		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(
+		w.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(
 			`{"id":%q,"name":"P","stage":%q,"cost":%s,"latitude":51.05,"longitude":-114.07,"filed_at":"9999-12-31T23:59:59Z","permitted_at":"0001-01-01"}`,
 			searchtest.ID("p", i+1), []string{"filed", "permitted"}[i/2], cost)))
 	}
@@ -168,7 +169,7 @@ func TestFacetsOfTheLargest(t *testing.T) {
 		case "min", "max":
 			measures = map[string]string{"filed": "1.7e+308", "permitted": "-1.7e+308"}
 		}
-		got, err := facets(t, e, query.Projects, map[string]any{"facets": []any{
+		got, err := facets(t, e, catalog.Projects, map[string]any{"facets": []any{
 			map[string]any{"field": "stage", "measure": measured(of)},
 			map[string]any{"field": "filed_at", "interval": "week", "measure": measured(of)},
 			map[string]any{"geo": map[string]any{"precision": 3}, "measure": measured(of)},
@@ -184,7 +185,7 @@ func TestFacetsOfTheLargest(t *testing.T) {
 	}
 	for _, interval := range []string{"day", "week", "month", "quarter", "year"} {
 		for field, ends := range map[string]string{"filed_at": `"9999-12-31T23:59:59.000Z" null`, "permitted_at": `"0001-01-01T00:00:00.000Z" `} {
-			got, err := facets(t, e, query.Projects, map[string]any{"facets": []any{map[string]any{"field": field, "interval": interval}}})
+			got, err := facets(t, e, catalog.Projects, map[string]any{"facets": []any{map[string]any{"field": field, "interval": interval}}})
 			if err != nil {
 				t.Fatal(interval, err)
 			}
@@ -193,7 +194,7 @@ func TestFacetsOfTheLargest(t *testing.T) {
 			if said := string(b.Min) + " " + string(last.To); !strings.HasPrefix(said, ends) || last.Count != 4 {
 				t.Errorf("%s by %s: %s, %s to %s", field, interval, said, last.From, last.To)
 			}
-			if _, err := facets(t, e, query.Projects, map[string]any{"filters": map[string]any{
+			if _, err := facets(t, e, catalog.Projects, map[string]any{"filters": map[string]any{
 				field: map[string]any{"value": []any{last.From, last.To}},
 			}}); err != nil {
 				t.Errorf("%s by %s: %v", field, interval, err)
@@ -213,7 +214,7 @@ func TestFacetPrefix(t *testing.T) {
 	)
 	w := searchtest.NewWorld()
 	for id, name := range map[string]string{mattamy: "Mattamy Homes Limited", genesis: "Genesis Homes of Métis", elm: "Elm"} {
-		w.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, id, name)))
+		w.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, id, name)))
 	}
 	for i, record := range []string{
 		`"city":"São Paulo","primary_use":"single_family","account_ids":["` + mattamy + `","` + genesis + `"]`,
@@ -221,7 +222,7 @@ func TestFacetPrefix(t *testing.T) {
 		`"city":"São Pedro","primary_use":"mixed_use","account_ids":["` + elm + `","7350dd27-7d88-5aa1-a50f-a5008168f31e"]`,
 		`"city":"Paulo Afonso","primary_use":"multifamily"`,
 	} {
-		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P",%s}`, searchtest.ID("p", i+1), record)))
+		w.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"P",%s}`, searchtest.ID("p", i+1), record)))
 	}
 	e, x := newEngine(t)
 	x.Load(t, w)
@@ -245,7 +246,7 @@ func TestFacetPrefix(t *testing.T) {
 		{"primary_use", "single f", 3, "Single family 2, other 0"},
 		{"primary_use", "mixed_use", 3, "Mixed use 1, other 0"},
 	} {
-		got, err := facets(t, e, query.Projects, map[string]any{"facets": []any{map[string]any{
+		got, err := facets(t, e, catalog.Projects, map[string]any{"facets": []any{map[string]any{
 			"field": c.field, "prefix": c.prefix, "limit": c.limit,
 		}}})
 		if err != nil {

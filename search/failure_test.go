@@ -17,6 +17,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/internal/fault"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -123,7 +124,15 @@ func cut(w http.ResponseWriter, _ int, body []byte) {
 
 // esError is an error answer of Elasticsearch.
 func esError(status int, kind string) alteration {
-	return answer(status, fmt.Sprintf(`{"error":{"type":%q,"reason":"secret of the backend","root_cause":[{"type":%q,"reason":"x"}]},"status":%d}`, kind, kind, status))
+	return answer(
+		status,
+		fmt.Sprintf(
+			`{"error":{"type":%q,"reason":"secret of the backend","root_cause":[{"type":%q,"reason":"x"}]},"status":%d}`,
+			kind,
+			kind,
+			status,
+		),
+	)
 }
 
 // broken are answers that every operation must refuse.
@@ -190,7 +199,7 @@ func TestFailures(t *testing.T) {
 	for name, alter := range searches {
 		t.Run("search/"+name, func(t *testing.T) {
 			t.Parallel()
-			page, err := altered(t, e, "/_search", alter).Search(t.Context(), parse(t, query.Signals, dataBase, `{"limit":3}`))
+			page, err := altered(t, e, "/_search", alter).Search(t.Context(), parse(t, catalog.Signals, dataBase, `{"limit":3}`))
 			unavailable(t, err)
 			if page.Rows != nil || page.Next != "" || page.Total != 0 {
 				t.Errorf("and a page: %+v", page)
@@ -200,7 +209,7 @@ func TestFailures(t *testing.T) {
 	for name, alter := range broken(t) {
 		t.Run("get/"+name, func(t *testing.T) {
 			t.Parallel()
-			record, err := altered(t, e, "/_source/", alter).Get(t.Context(), query.Signals, searchtest.ID("s", 1), nil)
+			record, err := altered(t, e, "/_source/", alter).Get(t.Context(), catalog.Signals, searchtest.ID("s", 1), nil)
 			unavailable(t, err)
 			if record != nil {
 				t.Errorf("and a record: %s", record)
@@ -221,7 +230,12 @@ func TestFailures(t *testing.T) {
 	for name, alter := range several {
 		t.Run("include/"+name, func(t *testing.T) {
 			t.Parallel()
-			record, err := altered(t, e, "/_msearch", alter).Get(t.Context(), query.Signals, searchtest.ID("s", 1), query.Includes(query.Signals))
+			record, err := altered(
+				t,
+				e,
+				"/_msearch",
+				alter,
+			).Get(t.Context(), catalog.Signals, searchtest.ID("s", 1), query.Includes(catalog.Signals))
 			unavailable(t, err)
 			if record != nil {
 				t.Errorf("and a record: %s", record)
@@ -240,16 +254,16 @@ func TestFailures(t *testing.T) {
 	t.Run("nobody there", func(t *testing.T) {
 		t.Parallel()
 		gone := altered(t, e, "/", hangUp)
-		_, err := gone.Search(t.Context(), parse(t, query.Signals, dataBase, `{}`))
+		_, err := gone.Search(t.Context(), parse(t, catalog.Signals, dataBase, `{}`))
 		unavailable(t, err)
 	})
 	t.Run("nothing loaded", func(t *testing.T) {
 		t.Parallel()
 		empty := &search.Engine{Elastic: e.Elastic, Names: e.Names, Cursors: e.Cursors, Timeout: search.DefaultTimeout}
 		empty.Names.Prefix += "none-"
-		_, err := empty.Search(t.Context(), parse(t, query.Signals, dataBase, `{}`))
+		_, err := empty.Search(t.Context(), parse(t, catalog.Signals, dataBase, `{}`))
 		unavailable(t, err)
-		_, err = empty.Get(t.Context(), query.Signals, searchtest.ID("s", 1), nil)
+		_, err = empty.Get(t.Context(), catalog.Signals, searchtest.ID("s", 1), nil)
 		unavailable(t, err)
 		_, err = empty.FrequentValues(t.Context())
 		unavailable(t, err)
@@ -259,7 +273,7 @@ func TestFailures(t *testing.T) {
 		t.Parallel()
 		untouched := altered(t, e, "/", func(http.ResponseWriter, int, []byte) { t.Error("Elasticsearch was asked") })
 		if _, err := untouched.Search(
-			t.Context(), parse(t, query.Signals, dataBase, `{"search_after":"AQ"}`),
+			t.Context(), parse(t, catalog.Signals, dataBase, `{"search_after":"AQ"}`),
 		); fault.CodeOf(err) != fault.BadRequest {
 			t.Errorf("got %v", err)
 		}
@@ -272,9 +286,9 @@ func checkTooLate(t *testing.T, e *search.Engine) {
 	late := altered(t, e, "/", func(http.ResponseWriter, int, []byte) { <-forever })
 	t.Cleanup(func() { close(forever) }) // before the server waits for its handlers
 	late.Timeout = time.Millisecond
-	_, err := late.Search(t.Context(), parse(t, query.Signals, dataBase, `{}`))
+	_, err := late.Search(t.Context(), parse(t, catalog.Signals, dataBase, `{}`))
 	unavailable(t, err)
-	_, err = late.Get(t.Context(), query.Signals, searchtest.ID("s", 1), nil)
+	_, err = late.Get(t.Context(), catalog.Signals, searchtest.ID("s", 1), nil)
 	unavailable(t, err)
 	_, err = late.FrequentValues(t.Context())
 	unavailable(t, err)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -15,48 +16,48 @@ import (
 // index gets. The zero value is ready.
 type keptFoldings struct {
 	lock sync.Mutex
-	of   map[string]query.Folding
+	of   map[string]catalog.Folding
 }
 
 // maxFoldings bounds keptFoldings. A load makes an index for each dataset.
 const maxFoldings = 1_000
 
-func (f *keptFoldings) get(index string) (query.Folding, bool) {
+func (f *keptFoldings) get(index string) (catalog.Folding, bool) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	folding, known := f.of[index]
 	return folding, known
 }
 
-func (f *keptFoldings) put(all map[string]query.Folding) {
+func (f *keptFoldings) put(all map[string]catalog.Folding) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	if f.of == nil || len(f.of) > maxFoldings {
-		f.of = map[string]query.Folding{}
+		f.of = map[string]catalog.Folding{}
 	}
 	maps.Copy(f.of, all)
 }
 
 // readFoldings reads those of the indices that names, aliases or patterns stand for.
-func (e *Engine) readFoldings(ctx context.Context, names ...string) (map[string]query.Folding, error) {
+func (e *Engine) readFoldings(ctx context.Context, names ...string) (map[string]catalog.Folding, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	all := map[string]query.Folding{}
+	all := map[string]catalog.Folding{}
 	read, err := e.Elastic.MappingMeta(ctx, names...)
 	if err != nil {
 		return nil, searchFault(err)
 	}
 	for index, meta := range read {
-		all[index] = query.FoldingNamed(meta.Folding)
+		all[index] = catalog.FoldingNamed(meta.Folding)
 	}
 	e.foldings.put(all)
 	return all, nil
 }
 
 // foldingsOf reads the Folding of the index that each search asks at present.
-func (e *Engine) foldingsOf(ctx context.Context, searches []query.Query) ([]query.Folding, error) {
-	found := make([]query.Folding, len(searches))
-	byName := map[string]query.Folding{}
+func (e *Engine) foldingsOf(ctx context.Context, searches []query.Query) ([]catalog.Folding, error) {
+	found := make([]catalog.Folding, len(searches))
+	byName := map[string]catalog.Folding{}
 	for i, q := range searches {
 		name := e.at(q, nil).index
 		if _, known := byName[name]; !known {
@@ -71,16 +72,16 @@ func (e *Engine) foldingsOf(ctx context.Context, searches []query.Query) ([]quer
 	return found, nil
 }
 
-func oldest(all []query.Folding) query.Folding {
+func oldest(all []catalog.Folding) catalog.Folding {
 	if len(all) == 0 {
-		return query.NewestFolding
+		return catalog.NewestFolding
 	}
 	return slices.Min(all)
 }
 
 // foldingOfRows is the oldest of the indices of rows.
-func (e *Engine) foldingOfRows(ctx context.Context, rows []hit) (query.Folding, error) {
-	var all []query.Folding
+func (e *Engine) foldingOfRows(ctx context.Context, rows []hit) (catalog.Folding, error) {
+	var all []catalog.Folding
 	var last []byte
 	for _, row := range rows {
 		if index := textOf(row.index); len(index) > 0 && !bytes.Equal(index, last) {
@@ -139,17 +140,17 @@ func inFoldings[T any](
 }
 
 // varies reports whether the versions fold the texts of a search differently.
-func varies(q query.Query) bool { return query.Varies(q.Text) || query.VariesIn(q.Where) }
+func varies(q query.Query) bool { return catalog.Varies(q.Text) || query.VariesIn(q.Where) }
 
 // checkFolding refuses a cursor whose position an older version folded, after the last
 // index of that version is gone. Errors: BadRequest; Unavailable.
 func (e *Engine) checkFolding(ctx context.Context, q query.Query, p Position) error {
-	if !dependsOnFolding(q.Sort) || p.Folding == 0 || p.Folding == query.NewestFolding {
+	if !dependsOnFolding(q.Sort) || p.Folding == 0 || p.Folding == catalog.NewestFolding {
 		return nil
 	}
 	served := e.Names.Alias(string(q.Dataset))
 	names := []string{served, served + "-*"}
-	if slices.Contains(query.Held, q.Dataset) {
+	if slices.Contains(catalog.Held, q.Dataset) {
 		names = append(names, e.Names.Held(string(q.Dataset))+"-*")
 	}
 	all, err := e.readFoldings(ctx, names...)

@@ -11,37 +11,38 @@ import (
 	"atlas/internal/input"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
 // namedFirms are accounts with marks as programs put them, in a generation of a Folding.
-func namedFirms(t *testing.T, by query.Folding) (*search.Engine, searchtest.Indices) {
+func namedFirms(t *testing.T, by catalog.Folding) (*search.Engine, searchtest.Indices) {
 	t.Helper()
 	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Folding: by})
 	putFirms(t, x, by)
 	return &search.Engine{Elastic: x.Client, Names: x.Names, Cursors: newCursors(t), Timeout: search.DefaultTimeout}, x
 }
 
-func putFirms(t *testing.T, x searchtest.Indices, by query.Folding) {
+func putFirms(t *testing.T, x searchtest.Indices, by catalog.Folding) {
 	t.Helper()
 	var docs []searchtest.Document
 	for i, name := range []string{"O’Dell Homes", "O'Dell Homes", "Plain Homes"} {
 		r := searchtest.Record(
-			t, query.Accounts,
+			t, catalog.Accounts,
 			fmt.Sprintf(`{"id":%q,"name":%q,"city":%q}`, searchtest.ID("a", i), name, []string{"St. John’s", "St. John's", "ＹＹＣ"}[i]),
 		)
 		r.Folding = by
 		docs = append(docs, searchtest.Document{ID: r.ID(), Body: document.Build(r, document.None{})})
 	}
-	x.Put(t, query.Accounts, docs...)
+	x.Put(t, catalog.Accounts, docs...)
 	x.Refresh(t)
 }
 
 func firmsOf(t *testing.T, e *search.Engine, body string) []string {
 	t.Helper()
-	page, err := dataSearch(e)(t.Context(), query.Accounts, []byte(body))
+	page, err := dataSearch(e)(t.Context(), catalog.Accounts, []byte(body))
 	if err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
@@ -57,8 +58,8 @@ func firmsOf(t *testing.T, e *search.Engine, body string) []string {
 // what is spelled with the same marks, as before, in a new one all of them.
 func TestGenerationsAreAskedByTheirFolding(t *testing.T) {
 	t.Parallel()
-	old, _ := namedFirms(t, query.CaseFolding)
-	now, x := namedFirms(t, query.NewestFolding)
+	old, _ := namedFirms(t, catalog.CaseFolding)
+	now, x := namedFirms(t, catalog.NewestFolding)
 	for _, c := range []struct {
 		body        string
 		before, now []string
@@ -87,7 +88,7 @@ func TestGenerationsAreAskedByTheirFolding(t *testing.T) {
 		if len(issues) > 0 {
 			t.Fatal(issues)
 		}
-		r, err := query.FacetRule(query.Accounts, query.Data).Parse(v)
+		r, err := query.FacetRule(catalog.Accounts, catalog.Data).Parse(v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,8 +101,8 @@ func TestGenerationsAreAskedByTheirFolding(t *testing.T) {
 		}
 	}
 	// The same server, after the alias moved back to an old generation, as by a rollback.
-	moved := x.Names.Generation(string(query.Accounts), "0")
-	body, err := mappings.Index(string(query.Accounts), mappings.Settings{Folding: query.CaseFolding})
+	moved := x.Names.Generation(string(catalog.Accounts), "0")
+	body, err := mappings.Index(string(catalog.Accounts), mappings.Settings{Folding: catalog.CaseFolding})
 	if err == nil {
 		err = x.Client.CreateIndex(t.Context(), moved, body)
 	}
@@ -109,14 +110,14 @@ func TestGenerationsAreAskedByTheirFolding(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { searchtest.DeleteIndices(t, x.Client, moved) })
-	alias := x.Names.Alias(string(query.Accounts))
+	alias := x.Names.Alias(string(catalog.Accounts))
 	err = x.Client.ChangeAliases(t.Context(), []elastic.AliasChange{
-		{Index: moved, Alias: alias}, {Index: x.Names.Generation(string(query.Accounts), "1"), Alias: alias, Remove: true},
+		{Index: moved, Alias: alias}, {Index: x.Names.Generation(string(catalog.Accounts), "1"), Alias: alias, Remove: true},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	putFirms(t, x, query.CaseFolding)
+	putFirms(t, x, catalog.CaseFolding)
 	if got := firmsOf(t, now, `{"query":"o’dell","words":"exact"}`); !slices.Equal(got, []string{"0"}) {
 		t.Errorf("after a rollback: %v", got)
 	}
@@ -125,22 +126,22 @@ func TestGenerationsAreAskedByTheirFolding(t *testing.T) {
 // A cursor of the folding before is accepted as long as a generation of it is there.
 func TestCursorsOfTheFoldingBefore(t *testing.T) {
 	t.Parallel()
-	e, x := namedFirms(t, query.CaseFolding)
+	e, x := namedFirms(t, catalog.CaseFolding)
 	const byName = `"limit":1,"sort":{"field":"name","order":"asc"}`
 	find := dataSearch(e)
-	first, err := find(t.Context(), query.Accounts, []byte(`{`+byName+`}`))
+	first, err := find(t.Context(), catalog.Accounts, []byte(`{`+byName+`}`))
 	if err != nil || first.Next == "" {
 		t.Fatal(first, err)
 	}
 	next := fmt.Sprintf(`{%s,"search_after":%q}`, byName, first.Next)
-	if _, err := find(t.Context(), query.Accounts, []byte(next)); err != nil {
+	if _, err := find(t.Context(), catalog.Accounts, []byte(next)); err != nil {
 		t.Fatal(err)
 	}
 	// The next generation is served, the one before is kept.
-	alias, old, served := x.Names.Alias(string(query.Accounts)), x.Names.Generation(
-		string(query.Accounts), "1",
-	), x.Names.Generation(string(query.Accounts), "2")
-	body, err := mappings.Index(string(query.Accounts), mappings.Settings{})
+	alias, old, served := x.Names.Alias(string(catalog.Accounts)), x.Names.Generation(
+		string(catalog.Accounts), "1",
+	), x.Names.Generation(string(catalog.Accounts), "2")
+	body, err := mappings.Index(string(catalog.Accounts), mappings.Settings{})
 	if err == nil {
 		err = x.Client.CreateIndex(t.Context(), served, body)
 	}
@@ -153,21 +154,21 @@ func TestCursorsOfTheFoldingBefore(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	putFirms(t, x, query.NewestFolding)
-	if _, err := find(t.Context(), query.Accounts, []byte(next)); err != nil {
+	putFirms(t, x, catalog.NewestFolding)
+	if _, err := find(t.Context(), catalog.Accounts, []byte(next)); err != nil {
 		t.Errorf("while the generation is kept: %v", err)
 	}
 	if err := x.Client.DeleteIndices(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := find(t.Context(), query.Accounts, []byte(next)); fault.CodeOf(err) != fault.BadRequest {
+	if _, err := find(t.Context(), catalog.Accounts, []byte(next)); fault.CodeOf(err) != fault.BadRequest {
 		t.Errorf("after the generation is gone: %v", err)
 	}
-	first, err = find(t.Context(), query.Accounts, []byte(`{`+byName+`}`))
+	first, err = find(t.Context(), catalog.Accounts, []byte(`{`+byName+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := find(t.Context(), query.Accounts, fmt.Appendf(nil, `{%s,"search_after":%q}`, byName, first.Next)); err != nil {
+	if _, err := find(t.Context(), catalog.Accounts, fmt.Appendf(nil, `{%s,"search_after":%q}`, byName, first.Next)); err != nil {
 		t.Errorf("of the new generation: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 const (
@@ -28,7 +28,7 @@ type frequentValues struct {
 	read   time.Time // when the reading began
 }
 
-type frequentOf map[query.Dataset]map[string]query.Vocabulary
+type frequentOf map[catalog.Dataset]map[string]catalog.Vocabulary
 
 // cached returns the cached values, nil when they are too old.
 func (f *frequentValues) cached() frequentOf {
@@ -49,7 +49,7 @@ func (f *frequentValues) store(values frequentOf, began time.Time) {
 // FrequentValues returns the most frequent values of the dynamic enums of all
 // datasets, with how many records have each, at most a minute old. Errors:
 // Unavailable.
-func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, error) {
+func (e *Engine) FrequentValues(ctx context.Context) (catalog.FrequentValues, error) {
 	values := e.frequent.cached()
 	if values == nil {
 		// All callers share one read and its error. If each read for itself, they
@@ -70,15 +70,15 @@ func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, erro
 			return nil, err
 		}
 	}
-	return func(d query.Dataset, field query.Field) query.Vocabulary { return values[d][field.Name] }, nil
+	return func(d catalog.Dataset, field catalog.Field) catalog.Vocabulary { return values[d][field.Name] }, nil
 }
 
 // readFrequent takes at most about Engine.Timeout, as multi does.
 func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
-	searches := make([]request, len(query.Datasets))
-	for i, d := range query.Datasets {
+	searches := make([]request, len(catalog.Datasets))
+	for i, d := range catalog.Datasets {
 		aggs := object{}
-		for _, f := range query.Fields(d) {
+		for _, f := range catalog.Fields(d) {
 			if f.Dynamic() {
 				// Values that differ only in case or accents are one value, which is
 				// listed in its most frequent spelling.
@@ -106,13 +106,13 @@ func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
 		if err := jsonv2.Unmarshal(r.aggregations, &aggregations); err != nil {
 			return nil, fault.BackendUnavailable(fmt.Errorf("unreadable aggregations: %w", err), "elasticsearch")
 		}
-		all[query.Datasets[i]] = map[string]query.Vocabulary{}
+		all[catalog.Datasets[i]] = map[string]catalog.Vocabulary{}
 		for name, a := range aggregations {
-			terms := make(query.Vocabulary, len(a.Buckets))
+			terms := make(catalog.Vocabulary, len(a.Buckets))
 			for j, b := range a.Buckets {
 				terms[j] = b.term()
 			}
-			all[query.Datasets[i]][name] = terms
+			all[catalog.Datasets[i]][name] = terms
 		}
 	}
 	return all, nil
@@ -128,7 +128,7 @@ type bucket struct {
 	} `json:"spelling"`
 }
 
-func (b bucket) term() query.Term {
+func (b bucket) term() catalog.Term {
 	spelling := b.Key
 	if len(b.Spelling.Buckets) > 0 {
 		spelling = b.Spelling.Buckets[0].Key
@@ -137,5 +137,5 @@ func (b bucket) term() query.Term {
 	if b.DocCount == 1 {
 		unit = "record"
 	}
-	return query.Term{Value: spelling, Label: spelling, Description: fmt.Sprintf("%d %s", b.DocCount, unit)}
+	return catalog.Term{Value: spelling, Label: spelling, Description: fmt.Sprintf("%d %s", b.DocCount, unit)}
 }

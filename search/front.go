@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -36,7 +37,7 @@ type fronts struct {
 }
 
 type frontKey struct {
-	dataset query.Dataset
+	dataset catalog.Dataset
 	field   string
 }
 
@@ -71,7 +72,7 @@ func (e *Engine) frontFilter(ctx context.Context, q query.Query, p Position) cla
 // opposite reports whether a search is in the opposite of the index order, or nearly.
 func opposite(q query.Query) bool {
 	usual, f := query.DefaultSort(q.Dataset), &q.Sort.Field
-	return q.Sort.Desc != usual.Desc && (f.Name == usual.Field.Name || f.Type == query.Time && usual.Field.Type == query.Time)
+	return q.Sort.Desc != usual.Desc && (f.Name == usual.Field.Name || f.Type == catalog.Time && usual.Field.Type == catalog.Time)
 }
 
 // claim returns the front of a sort. If it is old, the caller must read it, and for
@@ -133,7 +134,7 @@ func (e *Engine) readFront(ctx context.Context, q query.Query) (clause, error) {
 		return nil, err
 	}
 	low, high, value := int64(math.MinInt64), int64(math.MaxInt64), query.IntegerBound
-	if q.Sort.Field.Type == query.Time {
+	if q.Sort.Field.Type == catalog.Time {
 		low, high, value = -62_135_596_800_000, 253_402_300_799_999, query.TimeBound // the years 1 to 9999
 	}
 	for {

@@ -10,6 +10,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -39,7 +40,7 @@ func checkFront(t *testing.T, e *search.Engine, w *searchtest.World) {
 		}
 		e := &search.Engine{Elastic: client, Names: e.Names, Cursors: e.Cursors, Timeout: e.Timeout, FrontRows: rows}
 		checkEverySort(t, e, w)
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			s, order := query.DefaultSort(d), "desc"
 			if s.Desc {
 				order = "asc"

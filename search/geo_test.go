@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -26,11 +27,11 @@ func TestLocations(t *testing.T) {
 		e, x := newEngineOf(t, shards)
 		x.Load(t, w)
 		find := dataSearch(e)
-		for _, d := range query.Held {
+		for _, d := range catalog.Held {
 			found := 0
 			rapid.Check(t, func(r *rapid.T) {
 				c := searchtest.DrawNear(r, d)
-				want := model.Find(d, query.Data, c, nil)
+				want := model.Find(d, catalog.Data, c, nil)
 				got, err := find(t.Context(), d, c.Body())
 				if err != nil {
 					r.Fatalf("%s: %v", c.Body(), err)
@@ -55,7 +56,7 @@ func TestTooManyCells(t *testing.T) {
 		w := searchtest.NewWorld()
 		put := func(i int) {
 			w.Add(searchtest.Record(
-				t, query.Projects,
+				t, catalog.Projects,
 				fmt.Sprintf(`{"id":%q,"name":"Project","latitude":10,"longitude":%v}`, searchtest.ID("p", i+1), float64(i)/10-100),
 			))
 		}
@@ -70,7 +71,7 @@ func TestTooManyCells(t *testing.T) {
 			if err := json.Unmarshal([]byte(body), &request); err != nil {
 				t.Fatal(err)
 			}
-			return facets(t, e, query.Projects, request)
+			return facets(t, e, catalog.Projects, request)
 		}
 		got, err := ask(`{"facets":[{"geo":{"precision":14}}]}`)
 		if err != nil || len(got.Facets[0].(query.CellCounts).Geo) != query.MaxFacetCells {
@@ -103,7 +104,7 @@ func TestDidYouMeanAtBorders(t *testing.T) {
 	w := searchtest.NewWorld()
 	for i := range 20 {
 		w.Add(searchtest.Record(
-			t, query.Projects,
+			t, catalog.Projects,
 			fmt.Sprintf(`{"id":%q,"name":"Garage","latitude":%d,"longitude":%v}`, searchtest.ID("p", i+1), latitude, float64(i)/7+eastward),
 		))
 	}
@@ -112,11 +113,11 @@ func TestDidYouMeanAtBorders(t *testing.T) {
 	for i := range 20 {
 		for more, want := range map[float64]string{-0.0005: "", 0.0005: "garage"} {
 			body := fmt.Sprintf(`{"query":"garge","filters":{"location":{"value":{"near":{"latitude":%d,"longitude":%v,"radius_m":%v}}}}}`, latitude, float64(i)/7, arc+more)
-			page, err := e.Search(t.Context(), parse(t, query.Projects, dataBase, body))
+			page, err := e.Search(t.Context(), parse(t, catalog.Projects, dataBase, body))
 			if err != nil || page.DidYouMean != want {
 				t.Errorf("%s: did you mean %q, %v; want %q", body, page.DidYouMean, err, want)
 			}
-			f, err := e.Facets(t.Context(), facetSearch(t, query.Projects, body))
+			f, err := e.Facets(t.Context(), facetSearch(t, catalog.Projects, body))
 			if err != nil || f.DidYouMean != want {
 				t.Errorf("facets of %s: did you mean %q, %v; want %q", body, f.DidYouMean, err, want)
 			}

@@ -15,12 +15,13 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
 // Get returns one record with the related records of includes under their keys,
 // each kind in its dataset's default order. Errors: NotFound; Unavailable.
-func (e *Engine) Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error) {
+func (e *Engine) Get(ctx context.Context, d catalog.Dataset, id string, includes []query.Include) (jsontext.Value, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	res, err := e.Elastic.Do(ctx, esapi.GetSourceRequest{Index: e.Names.Alias(string(d)), DocumentID: id})
@@ -43,7 +44,12 @@ func (e *Engine) Get(ctx context.Context, d query.Dataset, id string, includes [
 
 // GetBatch is Get of several ids, without those that do not exist. Errors:
 // Unavailable.
-func (e *Engine) GetBatch(ctx context.Context, d query.Dataset, ids []string, includes []query.Include) (map[string]jsontext.Value, error) {
+func (e *Engine) GetBatch(
+	ctx context.Context,
+	d catalog.Dataset,
+	ids []string,
+	includes []query.Include,
+) (map[string]jsontext.Value, error) {
 	records, err := e.Lookup(ctx, d, ids)
 	if err != nil || len(includes) == 0 {
 		return records, err
@@ -78,7 +84,7 @@ func (e *Engine) embedRelated(ctx context.Context, records map[string]jsontext.V
 	return nil
 }
 
-func getFault(err error, d query.Dataset, id string) error {
+func getFault(err error, d catalog.Dataset, id string) error {
 	answer, ok := errors.AsType[*elastic.Error](err)
 	switch {
 	case !ok || answer.Status != http.StatusNotFound:
@@ -103,7 +109,7 @@ func (e *Engine) relatedSearches(record jsontext.Value, id string, includes []qu
 		if inc.Inward {
 			name, values = inc.Link, []string{id}
 		}
-		f, _ := query.FieldNamed(inc.Dataset, name)
+		f, _ := catalog.FieldNamed(inc.Dataset, name)
 		searches[i] = e.request(query.Query{
 			Dataset: inc.Dataset, Sort: query.DefaultSort(inc.Dataset), Where: query.All{query.Terms{Field: &f, Values: values}},
 			Limit: query.MaxIncluded - 1, // and one row more, as for a page

@@ -9,6 +9,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -16,20 +17,20 @@ import (
 // checkGet gets records of the cases' world with every include.
 func checkGet(t *testing.T, e *search.Engine) {
 	for _, c := range []struct {
-		dataset query.Dataset
+		dataset catalog.Dataset
 		id      string
 		want    map[string]string // include key to ids; "null" where one is missing
 	}{
-		{query.Accounts, searchtest.ID("a", 1), map[string]string{"contacts": "$c3 $c1", "projects": "$p2 $p4 $p1", "signals": "$s3 $s2 $s1"}},
-		{query.Accounts, searchtest.ID("a", 8), map[string]string{"contacts": "", "projects": "", "signals": ""}},
-		{query.Projects, searchtest.ID("p", 1), map[string]string{"accounts": "$a1 $a2", "contacts": "$c1", "signals": "$s2 $s1"}},
-		{query.Projects, searchtest.ID("p", 5), map[string]string{"accounts": "", "contacts": "", "signals": ""}},
-		{query.Contacts, searchtest.ID("c", 1), map[string]string{"account": "$a1", "projects": "$p2 $p1"}},
-		{query.Contacts, searchtest.ID("c", 4), map[string]string{"account": "null", "projects": ""}},
-		{query.Signals, searchtest.ID("s", 1), map[string]string{"project": "$p1", "accounts": "$a1 $a2"}},
-		{query.Signals, searchtest.ID("s", 6), map[string]string{"project": "null", "accounts": ""}},
+		{catalog.Accounts, searchtest.ID("a", 1), map[string]string{"contacts": "$c3 $c1", "projects": "$p2 $p4 $p1", "signals": "$s3 $s2 $s1"}},
+		{catalog.Accounts, searchtest.ID("a", 8), map[string]string{"contacts": "", "projects": "", "signals": ""}},
+		{catalog.Projects, searchtest.ID("p", 1), map[string]string{"accounts": "$a1 $a2", "contacts": "$c1", "signals": "$s2 $s1"}},
+		{catalog.Projects, searchtest.ID("p", 5), map[string]string{"accounts": "", "contacts": "", "signals": ""}},
+		{catalog.Contacts, searchtest.ID("c", 1), map[string]string{"account": "$a1", "projects": "$p2 $p1"}},
+		{catalog.Contacts, searchtest.ID("c", 4), map[string]string{"account": "null", "projects": ""}},
+		{catalog.Signals, searchtest.ID("s", 1), map[string]string{"project": "$p1", "accounts": "$a1 $a2"}},
+		{catalog.Signals, searchtest.ID("s", 6), map[string]string{"project": "null", "accounts": ""}},
 		// Links to records that do not exist.
-		{query.Signals, searchtest.ID("s", 7), map[string]string{"project": "null", "accounts": ""}},
+		{catalog.Signals, searchtest.ID("s", 7), map[string]string{"project": "null", "accounts": ""}},
 	} {
 		t.Run(searchtest.Short([]string{c.id})[0], func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +56,7 @@ func checkGet(t *testing.T, e *search.Engine) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("embedded (-want +got):\n%s", diff)
 			}
-			if want := len(query.Fields(c.dataset)) + len(query.Includes(c.dataset)); len(members) != want {
+			if want := len(catalog.Fields(c.dataset)) + len(query.Includes(c.dataset)); len(members) != want {
 				t.Errorf("%d members, want %d", len(members), want)
 			}
 			checkPublic(t, c.dataset, plain)
@@ -63,20 +64,20 @@ func checkGet(t *testing.T, e *search.Engine) {
 	}
 	t.Run("not there", func(t *testing.T) {
 		t.Parallel()
-		for _, includes := range [][]query.Include{nil, query.Includes(query.Accounts)} {
-			if _, err := e.Get(t.Context(), query.Accounts, searchtest.ID("a", 99), includes); fault.CodeOf(err) != fault.NotFound {
+		for _, includes := range [][]query.Include{nil, query.Includes(catalog.Accounts)} {
+			if _, err := e.Get(t.Context(), catalog.Accounts, searchtest.ID("a", 99), includes); fault.CodeOf(err) != fault.NotFound {
 				t.Errorf("got %v", err)
 			}
 		}
 		// An id of another dataset is not found.
-		if _, err := e.Get(t.Context(), query.Accounts, searchtest.ID("c", 1), nil); fault.CodeOf(err) != fault.NotFound {
+		if _, err := e.Get(t.Context(), catalog.Accounts, searchtest.ID("c", 1), nil); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
 // checkPublic checks that a record has the keys of the catalog, in order.
-func checkPublic(t *testing.T, d query.Dataset, record []byte) {
+func checkPublic(t *testing.T, d catalog.Dataset, record []byte) {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(string(record)))
 	var keys []string
@@ -95,7 +96,7 @@ func checkPublic(t *testing.T, d query.Dataset, record []byte) {
 		}
 	}
 	var want []string
-	for _, f := range query.Fields(d) {
+	for _, f := range catalog.Fields(d) {
 		want = append(want, f.Name)
 	}
 	if diff := cmp.Diff(want, keys); diff != "" {
@@ -139,8 +140,8 @@ func checkFrequentValues(t *testing.T, e *search.Engine) {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for _, d := range query.Datasets {
-		for _, f := range query.Fields(d) {
+	for _, d := range catalog.Datasets {
+		for _, f := range catalog.Fields(d) {
 			if !f.Dynamic() {
 				continue
 			}
@@ -172,7 +173,7 @@ func checkFrequentValues(t *testing.T, e *search.Engine) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("frequent values (-want +got):\n%s", diff)
 	}
-	if again, err := e.FrequentValues(t.Context()); err != nil || len(again(query.Accounts, query.Field{Name: "city"})) != 5 {
+	if again, err := e.FrequentValues(t.Context()); err != nil || len(again(catalog.Accounts, catalog.Field{Name: "city"})) != 5 {
 		t.Errorf("asked again within a minute: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 )
 
@@ -19,11 +19,11 @@ func TestGroupsFindWhatTheModelFinds(t *testing.T) {
 	e, x := newEngine(t)
 	x.Load(t, w)
 	find := dataSearch(e)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		some, none := 0, 0
 		searchtest.CheckAll(t, func(r *rapid.T) {
-			c := model.Draw(r, d, query.Data)
-			want := model.Find(d, query.Data, c, nil)
+			c := model.Draw(r, d, catalog.Data)
+			want := model.Find(d, catalog.Data, c, nil)
 			got, err := find(t.Context(), d, c.Body())
 			if err != nil {
 				r.Fatalf("%s: %v", c.Body(), err)

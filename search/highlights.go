@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/highlight"
 	"atlas/search/query"
 	"atlas/search/words"
@@ -51,18 +52,18 @@ func (e *Engine) Highlights(ctx context.Context, q query.Query, rows []jsontext.
 // howRead is how the text of q is read: as typed, or in all forms.
 func howRead(q query.Query) words.Reading {
 	if !q.Exact {
-		return tablesOf(q).Read(q.Text, query.Fold)
+		return tablesOf(q).Read(q.Text, catalog.Fold)
 	}
 	var r words.Reading
-	for _, text := range query.Words(query.Fold(q.Text)) {
+	for _, text := range catalog.Words(catalog.Fold(q.Text)) {
 		r.Must = append(r.Must, words.Clause{{{Text: text, Options: []words.Option{{Words: []string{text}}}}}})
 	}
 	return r
 }
 
 // firmNames are the names of the firms of records, by id.
-func (e *Engine) firmNames(ctx context.Context, d query.Dataset, records []map[string]jsontext.Value) (map[string]string, error) {
-	f, has := query.FirmsField(d)
+func (e *Engine) firmNames(ctx context.Context, d catalog.Dataset, records []map[string]jsontext.Value) (map[string]string, error) {
+	f, has := catalog.FirmsField(d)
 	if !has {
 		return nil, nil
 	}
@@ -87,9 +88,9 @@ func highlighted(m *highlight.Marker, q query.Query, record map[string]jsontext.
 			}
 		}
 	}
-	fields := query.Fields(q.Dataset)
-	if q.Base.Kind == query.Book && !q.Exact {
-		fields = slices.Concat(fields, query.OverlayFields(q.Dataset))
+	fields := catalog.Fields(q.Dataset)
+	if q.Base.Kind == catalog.Book && !q.Exact {
+		fields = slices.Concat(fields, catalog.OverlayFields(q.Dataset))
 	}
 	for _, f := range fields {
 		switch {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"atlas/search"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 )
 
@@ -17,28 +17,28 @@ func TestHighlights(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()
 	data.Add(
-		searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Mattamy Homes"}`, searchtest.ID("a", 1))),
+		searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Mattamy Homes"}`, searchtest.ID("a", 1))),
 		searchtest.Record(
-			t, query.Projects,
+			t, catalog.Projects,
 			fmt.Sprintf(`{"id":%q,"name":"12 3 AV, Garage","description":"New garages, hot tub","stage":"under_construction","account_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("a", 1)),
 		),
-		searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada Spa","email":"ada@spa.example","role":"project_manager","account_name":"Spa"}`, searchtest.ID("c", 1))))
+		searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada Spa","email":"ada@spa.example","role":"project_manager","account_name":"Spa"}`, searchtest.ID("c", 1))))
 	e, x := newEngine(t)
 	x.Load(t, data)
 	for _, c := range []struct {
-		dataset query.Dataset
+		dataset catalog.Dataset
 		body    string
 		want    string
 	}{
-		{query.Projects, `{"query":"garage mattamy"`, "description:garages firms:Mattamy name:Garage"},
-		{query.Projects, `{"query":"garage","words":"exact"`, "name:Garage"},
-		{query.Projects, `{"query":"garage mattamy","fields":["description"]`, "description:garages"},
-		{query.Projects, `{"query":"spa garage under construction"`, "description:garages,hot tub name:Garage stage:Under,construction"},
-		{query.Projects, `{"query":"third avenue"`, "name:3,AV"},
-		{query.Projects, `{"query":"garge","typos":"auto"`, "name:Garage"},
-		{query.Projects, `{"filters":{"stage":{"value":"under_construction"}}`, ""},
-		{query.Contacts, `{"query":"ada@spa.example"`, ""},
-		{query.Contacts, `{"query":"spa ada managers"`, "account_name:Spa name:Ada,Spa role:manager"},
+		{catalog.Projects, `{"query":"garage mattamy"`, "description:garages firms:Mattamy name:Garage"},
+		{catalog.Projects, `{"query":"garage","words":"exact"`, "name:Garage"},
+		{catalog.Projects, `{"query":"garage mattamy","fields":["description"]`, "description:garages"},
+		{catalog.Projects, `{"query":"spa garage under construction"`, "description:garages,hot tub name:Garage stage:Under,construction"},
+		{catalog.Projects, `{"query":"third avenue"`, "name:3,AV"},
+		{catalog.Projects, `{"query":"garge","typos":"auto"`, "name:Garage"},
+		{catalog.Projects, `{"filters":{"stage":{"value":"under_construction"}}`, ""},
+		{catalog.Contacts, `{"query":"ada@spa.example"`, ""},
+		{catalog.Contacts, `{"query":"spa ada managers"`, "account_name:Spa name:Ada,Spa role:manager"},
 	} {
 		q := parse(t, c.dataset, dataBase, c.body+`,"highlight":true}`)
 		page, err := e.Search(t.Context(), q)
@@ -85,7 +85,7 @@ func TestExplain(t *testing.T) {
 		`{"query":"garage","sort":{"field":"cost","order":"desc"},"typos":"auto"`: {"spelled nearly", "The order is by cost desc"},
 	} {
 		got := strings.Join(
-			new(search.Engine).Explain(parse(t, query.Projects, dataBase, body+`,"dry_run":true,"explain":true}`)).Sentences,
+			new(search.Engine).Explain(parse(t, catalog.Projects, dataBase, body+`,"dry_run":true,"explain":true}`)).Sentences,
 			"\n",
 		)
 		for _, part := range want {
@@ -94,7 +94,7 @@ func TestExplain(t *testing.T) {
 			}
 		}
 	}
-	if new(search.Engine).Explain(parse(t, query.Projects, dataBase, `{"dry_run":true,"explain":true}`)) != nil {
+	if new(search.Engine).Explain(parse(t, catalog.Projects, dataBase, `{"dry_run":true,"explain":true}`)) != nil {
 		t.Error("a search without a text is explained")
 	}
 }

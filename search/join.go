@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -16,13 +17,13 @@ type Joined struct{ Project, Contact jsontext.Value }
 // (docs/api.md, "Join"), as they are in the global dataset. Errors: InvalidInput for a
 // circle with too many records at its border; Unavailable.
 func (e *Engine) Join(ctx context.Context, j query.Join, accounts []string) ([]Joined, error) {
-	link, _ := query.FieldNamed(query.Projects, "account_ids")
+	link, _ := catalog.FieldNamed(catalog.Projects, "account_ids")
 	all := make([]Joined, 0, len(accounts))
 	for some := range slices.Chunk(accounts, relatedAtOnce/2) {
 		projects := make([]query.Query, len(some))
 		for i, id := range some {
 			projects[i] = query.Query{
-				Dataset: query.Projects, Where: append(query.All{query.Terms{Field: &link, Values: []string{id}}}, j.ProjectConditions()...),
+				Dataset: catalog.Projects, Where: append(query.All{query.Terms{Field: &link, Values: []string{id}}}, j.ProjectConditions()...),
 				Sort: query.Sort{Field: j.ProjectBy, Desc: true},
 			} // of no rows, and one row more, as a page has
 		}
@@ -46,7 +47,7 @@ func (e *Engine) joinSome(ctx context.Context, projects []query.Query, accounts 
 	}
 	searches := make([]request, 0, 2*len(accounts))
 	for i, id := range accounts {
-		searches = append(searches, e.request(projects[i], options{}), e.global(query.Contacts, compileFirstContact(id)))
+		searches = append(searches, e.request(projects[i], options{}), e.global(catalog.Contacts, compileFirstContact(id)))
 	}
 	found, err := e.multi(ctx, searches...)
 	if err != nil {
@@ -70,9 +71,9 @@ func firstRow(r result) jsontext.Value {
 // place of the role in query.JoinRoles, which is the score, then by the latest update, then
 // by id.
 func compileFirstContact(account string) []byte {
-	link, _ := query.FieldNamed(query.Contacts, "account_id")
-	role, _ := query.FieldNamed(query.Contacts, "role")
-	updated, _ := query.FieldNamed(query.Contacts, "updated_at")
+	link, _ := catalog.FieldNamed(catalog.Contacts, "account_id")
+	role, _ := catalog.FieldNamed(catalog.Contacts, "role")
+	updated, _ := catalog.FieldNamed(catalog.Contacts, "updated_at")
 	c := newCompiler(1024)
 	c.raw(`{"query":{"bool":{"filter":[`)
 	query.Terms{Field: &link, Values: []string{account}}.Accept(c)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -25,8 +26,14 @@ func newLimitsWorld(t *testing.T) limitsWorld {
 		for range n {
 			w.contacts++
 			// Equal names: every page boundary is among ties.
-			w.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d","role":%q,"created_at":"2024-01-01","updated_at":"2024-01-01"}`,
-				searchtest.ID("c", w.contacts), w.contacts%3, role)))
+			w.Add(
+				searchtest.Record(
+					t,
+					catalog.Contacts,
+					fmt.Sprintf(`{"id":%q,"name":"Person %d","role":%q,"created_at":"2024-01-01","updated_at":"2024-01-01"}`,
+						searchtest.ID("c", w.contacts), w.contacts%3, role),
+				),
+			)
 		}
 	}
 	group("owner", 999)
@@ -35,7 +42,7 @@ func newLimitsWorld(t *testing.T) limitsWorld {
 	group("other", 7150)
 
 	account := func(n int, members string) {
-		w.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"%s}`, searchtest.ID("a", n), n, members)))
+		w.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"%s}`, searchtest.ID("a", n), n, members)))
 	}
 	account(1, "")
 	account(2, "")
@@ -45,13 +52,25 @@ func newLimitsWorld(t *testing.T) limitsWorld {
 		if n <= 2 {
 			stage, created = "completed", fmt.Sprintf("2024-01-0%dT00:00:00Z", n)
 		}
-		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Project %d","stage":%q,"account_ids":[%q],"created_at":%q}`,
-			searchtest.ID("p", n), n, stage, searchtest.ID("a", 1), created)))
+		w.Add(
+			searchtest.Record(
+				t,
+				catalog.Projects,
+				fmt.Sprintf(`{"id":%q,"name":"Project %d","stage":%q,"account_ids":[%q],"created_at":%q}`,
+					searchtest.ID("p", n), n, stage, searchtest.ID("a", 1), created),
+			),
+		)
 	}
 	// Firm 2 has 1,001 projects of one moment: the last id is one too many.
 	for n := 2001; n <= 3001; n++ {
-		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Project %d","stories":%d,"account_ids":[%q],"created_at":"2024-02-01"}`,
-			searchtest.ID("p", n), n, n, searchtest.ID("a", 2))))
+		w.Add(
+			searchtest.Record(
+				t,
+				catalog.Projects,
+				fmt.Sprintf(`{"id":%q,"name":"Project %d","stories":%d,"account_ids":[%q],"created_at":"2024-02-01"}`,
+					searchtest.ID("p", n), n, n, searchtest.ID("a", 2)),
+			),
+		)
 	}
 	account(3, `,"description":`+quote(w.long))
 	account(4, `,"description":`+quote(w.long[:len(w.long)-1]+"x"))
@@ -91,82 +110,82 @@ func TestLimits(t *testing.T) {
 	}
 	for _, c := range []searchtest.Case{
 		{
-			Name: "999 match", Dataset: query.Contacts,
+			Name: "999 match", Dataset: catalog.Contacts,
 			Body: []byte(`{"limit":1,"offset":999,"filters":{"role":{"value":"owner"}}}`), Want: none,
 			Total: total(999),
 		},
 		{
-			Name: "1000 match", Dataset: query.Contacts,
+			Name: "1000 match", Dataset: catalog.Contacts,
 			Body: []byte(`{"limit":1,"offset":1000,"filters":{"role":{"value":"executive"}}}`), Want: none,
 			Total: total(1000),
 		},
 		{
-			Name: "1001 match", Dataset: query.Contacts,
+			Name: "1001 match", Dataset: catalog.Contacts,
 			Body: []byte(`{"limit":1,"offset":1001,"filters":{"role":{"value":"developer"}}}`), Want: none,
 			Total: total(1001),
 		},
 		{
-			Name: "very many match", Dataset: query.Contacts,
+			Name: "very many match", Dataset: catalog.Contacts,
 			Body: []byte(`{"limit":1,"offset":10000,"sort":{"field":"created_at","order":"asc"}}`),
 			Want: []string{searchtest.ID("c", 10_001)}, Total: total(w.contacts),
 		},
 		// Filters on relations see the newest 1,000, by created_at and id.
 		{
-			Name: "judged by the newest", Dataset: query.Accounts,
+			Name: "judged by the newest", Dataset: catalog.Accounts,
 			Body: []byte(`{"relations":{"has_project":{"stage":{"value":"completed"}}}}`), Want: none,
 		},
 		{
-			Name: "nothing but the newest", Dataset: query.Accounts,
+			Name: "nothing but the newest", Dataset: catalog.Accounts,
 			Body: []byte(`{"filters":{"projects_count":{"value":[1,null]}},"relations":{"without_project":{"stage":{"value":"completed"}}}}`),
 			Want: firm(1, 2),
 		},
-		{Name: "counted exactly", Dataset: query.Accounts, Body: []byte(`{"filters":{"projects_count":{"value":1002}}}`), Want: firm(1)},
+		{Name: "counted exactly", Dataset: catalog.Accounts, Body: []byte(`{"filters":{"projects_count":{"value":1002}}}`), Want: firm(1)},
 		{
-			Name: "the last of the newest", Dataset: query.Accounts,
+			Name: "the last of the newest", Dataset: catalog.Accounts,
 			Body: []byte(`{"relations":{"has_project":{"stories":{"value":3000}}}}`), Want: firm(2),
 		},
 		{
-			Name: "one past the newest", Dataset: query.Accounts,
+			Name: "one past the newest", Dataset: catalog.Accounts,
 			Body: []byte(`{"relations":{"has_project":{"stories":{"value":3001}}}}`), Want: none,
 		},
 		{
-			Name: "a long text as a whole", Dataset: query.Accounts,
+			Name: "a long text as a whole", Dataset: catalog.Accounts,
 			Body: []byte(`{"filters":{"description":{"exact_match":true,"value":` + quote(strings.ToUpper(strings.TrimSpace(w.long))) + `}}}`),
 			Want: firm(3),
 		},
 		{
-			Name: "a long text, one character off", Dataset: query.Accounts,
+			Name: "a long text, one character off", Dataset: catalog.Accounts,
 			Body: []byte(`{"filters":{"description":{"exact_match":true,"value":` + quote(strings.TrimSpace(w.long)+"y") + `}}}`),
 			Want: none,
 		},
 		{
-			Name: "a long text by its terms", Dataset: query.Accounts,
+			Name: "a long text by its terms", Dataset: catalog.Accounts,
 			Body: []byte(`{"filters":{"description":{"value":"gebaude SUSSE"}}}`), Want: firm(3, 4),
 		},
 		{
-			Name: "80,000 bytes as a whole", Dataset: query.Accounts,
+			Name: "80,000 bytes as a whole", Dataset: catalog.Accounts,
 			Body: []byte(`{"filters":{"description":{"exact_match":true,"value":"` + strings.Repeat("\U0001F3D7", 20_000) + `"}}}`),
 			Want: firm(5),
 		},
 		{
-			Name: "the last of 1,000 elements", Dataset: query.Accounts,
+			Name: "the last of 1,000 elements", Dataset: catalog.Accounts,
 			Body: []byte(`{"filters":{"domains":{"exact_match":true,"value":"D999.example"}}}`), Want: firm(6),
 		},
 		// Only the last of the hundred values is in a record.
 		{
-			Name: "100 values", Dataset: query.Accounts,
+			Name: "100 values", Dataset: catalog.Accounts,
 			Body: []byte(`{"filters":{"domains":{"exact_match":true,"value":` +
 				list(100, func(i int) string { return quote(fmt.Sprintf("d%d.example", 1098-i)) }) + `}}}`),
 			Want: firm(6),
 		},
 		{
-			Name: "100 ids", Dataset: query.Projects,
+			Name: "100 ids", Dataset: catalog.Projects,
 			Body: []byte(`{"limit":1,"filters":{"account_ids":{"value":` +
 				list(100, func(i int) string { return quote(searchtest.ID("a", 200-i*2)) }) + `}},"sort":{"field":"name","order":"desc"}}`),
 			Want: []string{searchtest.ID("p", 3001)}, Total: total(1001),
 		},
 		{
-			Name: "100 texts", Dataset: query.Accounts,
+			Name: "100 texts", Dataset: catalog.Accounts,
 			Body: []byte(`{"filters":{"name":{"value":` + list(100, func(i int) string { return quote(fmt.Sprintf("firm %d", i+6)) }) + `}}}`),
 			Want: firm(6),
 		},
@@ -179,7 +198,9 @@ func TestLimits(t *testing.T) {
 	t.Run("the last page is exactly full", func(t *testing.T) {
 		t.Parallel()
 		for _, limit := range []int{100, 50} {
-			if got := searchtest.Walk(t, query.Contacts, []byte(`{"filters":{"role":{"value":"executive"}}}`), limit, 1000, find); len(got) != 1000 {
+			if got := searchtest.Walk(t, catalog.Contacts, []byte(`{"filters":{"role":{"value":"executive"}}}`), limit, 1000, find); len(
+				got,
+			) != 1000 {
 				t.Errorf("by %d: %d records", limit, len(got))
 			}
 		}
@@ -190,7 +211,7 @@ func TestLimits(t *testing.T) {
 	})
 	t.Run("every clause there can be", func(t *testing.T) {
 		t.Parallel()
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			body := largest(d)
 			if _, err := find(t.Context(), d, []byte(body)); err != nil {
 				t.Errorf("%s, a body of %d bytes: %.2000v", d, len(body), err)
@@ -204,7 +225,7 @@ func TestLimits(t *testing.T) {
 func TestMoreClausesThanTheNodeTakes(t *testing.T) {
 	t.Parallel()
 	e, _ := newEngine(t)
-	name, _ := query.FieldNamed(query.Accounts, "name")
+	name, _ := catalog.FieldNamed(catalog.Accounts, "name")
 	words := func(from, n int) query.Node {
 		return query.Match{Field: &name, Text: strings.Trim(list(n, func(i int) string { return fmt.Sprint("w", from+i) }), "[]")}
 	}
@@ -213,7 +234,13 @@ func TestMoreClausesThanTheNodeTakes(t *testing.T) {
 		many = append(many, words(1000*i, 100))
 	}
 	for name, node := range map[string]query.Node{"in one text": words(0, 40_000), "in many texts": many} {
-		q := query.Query{Dataset: query.Accounts, Base: dataBase, Sort: query.DefaultSort(query.Accounts), Limit: 1, Where: query.All{node}}
+		q := query.Query{
+			Dataset: catalog.Accounts,
+			Base:    dataBase,
+			Sort:    query.DefaultSort(catalog.Accounts),
+			Limit:   1,
+			Where:   query.All{node},
+		}
 		for way, ask := range map[string]func() error{
 			"a search": func() error { _, err := e.Search(t.Context(), q); return err },
 			"one of several searches": func() error {
@@ -232,7 +259,7 @@ func TestMoreClausesThanTheNodeTakes(t *testing.T) {
 // checkDeepest searches at the highest offset and limit, and pages on by cursor,
 // which has no limit.
 func checkDeepest(t *testing.T, find searchtest.Search, contacts int) {
-	all := searchtest.Walk(t, query.Contacts, []byte(`{}`), 100, contacts, find)
+	all := searchtest.Walk(t, catalog.Contacts, []byte(`{}`), 100, contacts, find)
 	seen := map[string]bool{}
 	for _, id := range all {
 		seen[id] = true
@@ -240,11 +267,11 @@ func checkDeepest(t *testing.T, find searchtest.Search, contacts int) {
 	if len(all) != contacts || len(seen) != contacts {
 		t.Fatalf("paged to %d rows, %d different, of %d", len(all), len(seen), contacts)
 	}
-	deep, err := find(t.Context(), query.Contacts, []byte(`{"offset":10000,"limit":100}`))
+	deep, err := find(t.Context(), catalog.Contacts, []byte(`{"offset":10000,"limit":100}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest, err := find(t.Context(), query.Contacts, []byte(`{"limit":100,"offset":77,"search_after":"`+deep.Next+`"}`))
+	rest, err := find(t.Context(), catalog.Contacts, []byte(`{"limit":100,"offset":77,"search_after":"`+deep.Next+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,19 +289,19 @@ func checkDeepest(t *testing.T, find searchtest.Search, contacts int) {
 // largest is a request with as many clauses as the grammar allows: each
 // field with 100 values, each relation with all of its sub-fields, nearly as many
 // terms as one request may have, and ten groups with five conditions each.
-func largest(d query.Dataset) string {
+func largest(d catalog.Dataset) string {
 	terms := query.MaxTerms - 100 // the others are the query's
-	filters := func(d query.Dataset, most int) string {
+	filters := func(d catalog.Dataset, most int) string {
 		var all []string
-		fields := query.FilterFields(d, query.Data)
+		fields := catalog.FilterFields(d, catalog.Data)
 		for _, f := range fields[max(0, len(fields)-most):] {
 			var value string
 			switch {
-			case f.Kind == query.Number:
+			case f.Kind == catalog.Number:
 				value = `[-1e300,1e300]`
-			case f.Kind == query.Date:
+			case f.Kind == catalog.Date:
 				value = `["0001-01-01","9999-12-31"]`
-			case f.Kind == query.Geo:
+			case f.Kind == catalog.Geo:
 				value = `{"within":{"north":90,"south":-90,"east":-90,"west":90}}`
 			case f.Vocabulary != nil:
 				value = list(100, func(i int) string { return quote(f.Vocabulary[i%len(f.Vocabulary)].Value) })
@@ -295,13 +322,13 @@ func largest(d query.Dataset) string {
 	}
 	var relations []string
 	body := `{"query":` + quote(strings.TrimSpace(strings.Repeat("a1 b ", 50))) + `,"filters":` + filters(d, 100)
-	for _, r := range query.RelationsOf(d) {
+	for _, r := range catalog.RelationsOf(d) {
 		for _, prefix := range []string{"has_", "without_"} {
 			relations = append(relations, fmt.Sprintf(`%q:%s`, prefix+r.Singular, filters(r.Child, 100)))
 		}
 	}
 	group := func(i int) string {
-		related := query.RelationsOf(d)
+		related := catalog.RelationsOf(d)
 		if len(related) == 0 {
 			return `{"filters":` + filters(d, 5) + `}`
 		}

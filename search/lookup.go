@@ -15,6 +15,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/internal/scan"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -23,7 +24,7 @@ type object = map[string]any
 
 // Lookup returns the public records of ids in real time, without waiting for a
 // refresh. Ids that are not in the dataset are missing. Errors: Unavailable.
-func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
+func (e *Engine) Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -61,14 +62,14 @@ const MaxMatches = 100
 
 // Match finds, for each value, the records whose field has it as a whole value,
 // ignoring case and accents: at most MaxMatches, in the order of their ids. The
-// values of a field of domains must be results of query.Domain, and are compared
+// values of a field of domains must be results of catalog.Domain, and are compared
 // with the records' domains in that form. Of each record Match returns only the id
 // and the field, because a batch may match thousands. Errors: Unavailable.
-func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, values []string) ([][]jsontext.Value, error) {
+func (e *Engine) Match(ctx context.Context, d catalog.Dataset, field string, values []string) ([][]jsontext.Value, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
-	f, known := query.FieldNamed(d, field)
+	f, known := catalog.FieldNamed(d, field)
 	if !known {
 		return nil, fmt.Errorf("search: %s has no field %s", d, field)
 	}
@@ -79,12 +80,18 @@ func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, value
 }
 
 // match is Match in an index of a Folding.
-func (e *Engine) match(ctx context.Context, d query.Dataset, f query.Field, values []string, by query.Folding) ([][]jsontext.Value, error) {
+func (e *Engine) match(
+	ctx context.Context,
+	d catalog.Dataset,
+	f catalog.Field,
+	values []string,
+	by catalog.Folding,
+) ([][]jsontext.Value, error) {
 	searches := make([]request, len(values))
 	for i, v := range values {
 		// An older index does not have DomainsPath, but some of its whole values are
 		// in the same form.
-		terms := []object{{"term": object{Root.ExactPath(&f): query.ExactValue(f, by.Fold(v))}}}
+		terms := []object{{"term": object{Root.ExactPath(&f): catalog.ExactValue(f, by.Fold(v))}}}
 		if f.Domains {
 			terms = append(terms, object{"term": object{DomainsPath: v}})
 		}
@@ -118,10 +125,12 @@ func (e *Engine) SignalCounts(ctx context.Context, accounts []string, at time.Ti
 	if len(accounts) == 0 {
 		return nil, nil
 	}
-	link, _ := query.FieldNamed(query.Signals, "account_ids")
+	link, _ := catalog.FieldNamed(catalog.Signals, "account_ids")
 	path := Root.ExactPath(&link)
 	within := func(from, to time.Time) object {
-		return object{"range": object{"detected_at": object{"gt": from.UTC().Format(query.TimeLayout), "lte": to.UTC().Format(query.TimeLayout)}}}
+		return object{
+			"range": object{"detected_at": object{"gt": from.UTC().Format(catalog.TimeLayout), "lte": to.UTC().Format(catalog.TimeLayout)}},
+		}
 	}
 	middle, start := at.Add(-span), at.Add(-2*span)
 	body, err := json.Marshal(object{
@@ -135,7 +144,7 @@ func (e *Engine) SignalCounts(ctx context.Context, accounts []string, at time.Ti
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	res, err := e.search(ctx, e.global(query.Signals, body), "")
+	res, err := e.search(ctx, e.global(catalog.Signals, body), "")
 	if err != nil {
 		return nil, err
 	}

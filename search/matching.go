@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -27,7 +28,7 @@ const (
 // filter on the records, and in as many more as the answer needs. Their texts, sorts
 // and pages do not count: a text is a condition, as where nothing is charged. Errors: those of
 // Search; InvalidInput if one of the searches has too many terms.
-func (e *Engine) Matching(ctx context.Context, d query.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error) {
+func (e *Engine) Matching(ctx context.Context, d catalog.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error) {
 	found := make([][]uuid.UUID, len(searches))
 	if len(among) == 0 || len(searches) == 0 {
 		return found, nil
@@ -45,7 +46,7 @@ func (e *Engine) Matching(ctx context.Context, d query.Dataset, among []uuid.UUI
 	})
 }
 
-func (e *Engine) matchingIn(ctx context.Context, d query.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error) {
+func (e *Engine) matchingIn(ctx context.Context, d catalog.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error) {
 	searches, err := e.prepared(ctx, true, searches...)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (e *Engine) matchingIn(ctx context.Context, d query.Dataset, among []uuid.U
 
 // matching are searches among records.
 type matching struct {
-	dataset  query.Dataset
+	dataset  catalog.Dataset
 	among    []string
 	searches []query.Query
 }
@@ -142,7 +143,7 @@ func errNoMatches() error {
 
 // compile is the body of a search of the records with an aggregation for each search.
 func (m matching) compile(positions []int, withIDs bool) []byte {
-	id, _ := query.FieldNamed(m.dataset, "id")
+	id, _ := catalog.FieldNamed(m.dataset, "id")
 	c := newCompiler(40 * len(m.among))
 	c.raw(`{"size":0,"track_total_hits":false,"query":{"bool":{"filter":[`)
 	query.Terms{Field: &id, Values: m.among}.Accept(c)

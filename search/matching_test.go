@@ -15,13 +15,14 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
-func parsed(t interface{ Fatalf(string, ...any) }, d query.Dataset, body string) query.Query {
+func parsed(t interface{ Fatalf(string, ...any) }, d catalog.Dataset, body string) query.Query {
 	v, issues := input.Decode([]byte(body))
-	q, err := query.Parse(v, d, query.Base{Kind: query.Data})
+	q, err := query.Parse(v, d, query.Base{Kind: catalog.Data})
 	if len(issues) > 0 || err != nil {
 		t.Fatalf("%s: %v %v", body, issues, err)
 	}
@@ -35,7 +36,7 @@ func TestMatchingFindsWhatTheModelFinds(t *testing.T) {
 	w, model := searchtest.ModelWorld(t, 60)
 	e, x := newEngine(t)
 	x.Load(t, w)
-	for _, d := range []query.Dataset{query.Accounts, query.Projects} {
+	for _, d := range []catalog.Dataset{catalog.Accounts, catalog.Projects} {
 		all, some := 0, 0
 		searchtest.CheckAll(t, func(r *rapid.T) {
 			random := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(r, "among")))
@@ -49,9 +50,9 @@ func TestMatchingFindsWhatTheModelFinds(t *testing.T) {
 			searches := make([]query.Query, rapid.IntRange(1, 5).Draw(r, "searches"))
 			want := make([][]string, len(searches))
 			for i := range searches {
-				c := model.Draw(r, d, query.Data)
+				c := model.Draw(r, d, catalog.Data)
 				searches[i] = parsed(r, d, string(c.Body()))
-				want[i] = model.Find(d, query.Data, c, func(id string) bool { return among[id] })
+				want[i] = model.Find(d, catalog.Data, c, func(id string) bool { return among[id] })
 			}
 			found, err := e.Matching(t.Context(), d, ids, searches)
 			if err != nil {
@@ -88,13 +89,13 @@ func TestMatchingOfTexts(t *testing.T) {
 	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(5, 5)), 300)
 	x.Load(t, w)
 	var ids []uuid.UUID
-	for i, record := range w.Records(query.Projects) {
+	for i, record := range w.Records(catalog.Projects) {
 		if i%3 > 0 {
 			ids = append(ids, uuid.MustParse(record.ID()))
 		}
 	}
 	words := map[string]bool{}
-	for _, record := range w.Records(query.Projects) {
+	for _, record := range w.Records(catalog.Projects) {
 		var fields struct{ Name, Description string }
 		if err := json.Unmarshal(record.AppendPublic(nil), &fields); err != nil {
 			t.Fatal(err)
@@ -109,13 +110,13 @@ func TestMatchingOfTexts(t *testing.T) {
 			bodies = append(bodies, fmt.Sprintf(`{"query":%q}`, word), fmt.Sprintf(`{"query":%q,"words":"exact"}`, word))
 		}
 	}
-	id, _ := query.FieldNamed(query.Projects, "id")
+	id, _ := catalog.FieldNamed(catalog.Projects, "id")
 	find := dataSearch(e, func(q *query.Query) { q.Where = append(q.Where, query.Terms{Field: &id, Values: texts(ids)}) })
 	searches := make([]query.Query, len(bodies))
 	for i, body := range bodies {
-		searches[i] = parsed(t, query.Projects, body)
+		searches[i] = parsed(t, catalog.Projects, body)
 	}
-	found, err := e.Matching(t.Context(), query.Projects, ids, searches)
+	found, err := e.Matching(t.Context(), catalog.Projects, ids, searches)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestMatchingOfTexts(t *testing.T) {
 			}
 			continue
 		}
-		page, err := find(t.Context(), query.Projects, []byte(strings.Replace(body, `{`, `{"limit":100,`, 1)))
+		page, err := find(t.Context(), catalog.Projects, []byte(strings.Replace(body, `{`, `{"limit":100,`, 1)))
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
@@ -146,27 +147,28 @@ func TestMatchingRefuses(t *testing.T) {
 	t.Parallel()
 	e, _ := newEngine(t)
 	one := []uuid.UUID{uuid.New()}
-	held := parsed(t, query.Accounts, `{}`)
+	held := parsed(t, catalog.Accounts, `{}`)
 	held.Held = true
 	for what, ask := range map[string]func() ([][]uuid.UUID, error){
 		"a search of held records": func() ([][]uuid.UUID, error) {
-			return e.Matching(t.Context(), query.Accounts, one, []query.Query{held})
+			return e.Matching(t.Context(), catalog.Accounts, one, []query.Query{held})
 		},
 		"a search of another dataset": func() ([][]uuid.UUID, error) {
-			return e.Matching(t.Context(), query.Projects, one, []query.Query{parsed(t, query.Accounts, `{}`)})
+			return e.Matching(t.Context(), catalog.Projects, one, []query.Query{parsed(t, catalog.Accounts, `{}`)})
 		},
 		"too many records": func() ([][]uuid.UUID, error) {
-			return e.Matching(t.Context(), query.Accounts, make([]uuid.UUID, search.MaxMatching+1), []query.Query{parsed(t, query.Accounts, `{}`)})
+			all := []query.Query{parsed(t, catalog.Accounts, `{}`)}
+			return e.Matching(t.Context(), catalog.Accounts, make([]uuid.UUID, search.MaxMatching+1), all)
 		},
 		"too many searches": func() ([][]uuid.UUID, error) {
-			return e.Matching(t.Context(), query.Accounts, one, make([]query.Query, search.MaxMatchingSearches+1))
+			return e.Matching(t.Context(), catalog.Accounts, one, make([]query.Query, search.MaxMatchingSearches+1))
 		},
 	} {
 		if _, err := ask(); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	found, err := e.Matching(t.Context(), query.Accounts, nil, []query.Query{parsed(t, query.Accounts, `{}`)})
+	found, err := e.Matching(t.Context(), catalog.Accounts, nil, []query.Query{parsed(t, catalog.Accounts, `{}`)})
 	if err != nil || len(found) != 1 || found[0] != nil {
 		t.Errorf("among no records: %v %v", found, err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"atlas/internal/devstack/backends"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -144,10 +145,10 @@ func TestNothingIsRankedPastTheEnd(t *testing.T) {
 	held := v.merged(t, `{"limit":1,"offset":10000}`).searches[1]
 	for name, find := range map[string]func() (query.Page, error){
 		"Data": func() (query.Page, error) {
-			return e.Search(t.Context(), parse(t, query.Contacts, dataBase, `{"limit":1,"offset":1100}`))
+			return e.Search(t.Context(), parse(t, catalog.Contacts, dataBase, `{"limit":1,"offset":1100}`))
 		},
 		"Data, by relevance": func() (query.Page, error) {
-			return e.Search(t.Context(), parse(t, query.Contacts, dataBase, `{"query":"same","limit":1,"offset":10000}`))
+			return e.Search(t.Context(), parse(t, catalog.Contacts, dataBase, `{"query":"same","limit":1,"offset":10000}`))
 		},
 		"held records": func() (query.Page, error) { return e.Search(t.Context(), held) },
 		"merged":       func() (query.Page, error) { return v.merged(t, `{"limit":1,"offset":10000}`).run(t.Context(), e) },

@@ -12,6 +12,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -25,7 +26,7 @@ type person struct{ global, held *document.Record }
 // with a comma after it.
 func contact(t testing.TB, n, projects int, members string) *document.Record {
 	t.Helper()
-	r, err := document.FromPublic(query.Contacts, fmt.Appendf(nil, `{"id":%q,"projects_count":%d,%s"updated_at":"2024-03-01T00:00:00.000Z"}`,
+	r, err := document.FromPublic(catalog.Contacts, fmt.Appendf(nil, `{"id":%q,"projects_count":%d,%s"updated_at":"2024-03-01T00:00:00.000Z"}`,
 		searchtest.ID("c", n), projects, members))
 	if err != nil {
 		t.Fatal(err)
@@ -52,10 +53,10 @@ func linked(r *document.Record) bool {
 type projects int
 
 // Count implements document.Children.
-func (n projects) Count(query.Dataset) int64 { return int64(n) }
+func (n projects) Count(catalog.Dataset) int64 { return int64(n) }
 
 // Newest implements document.Children.
-func (projects) Newest(query.Dataset) []document.Child { return nil }
+func (projects) Newest(catalog.Dataset) []document.Child { return nil }
 
 // views has the two indices that searches of Dynamic contact Views are merged from:
 // global contacts, and those that a workspace holds.
@@ -68,12 +69,12 @@ type views struct {
 func newViews(t testing.TB, people []person) *views {
 	t.Helper()
 	e, x := newEngine(t)
-	v := &views{e, x, query.Base{Kind: query.View, Workspace: uuid.NewString(), View: uuid.NewString()}}
-	body, err := mappings.Held(string(query.Contacts), mappings.Settings{})
+	v := &views{e, x, query.Base{Kind: catalog.View, Workspace: uuid.NewString(), View: uuid.NewString()}}
+	body, err := mappings.Held(string(catalog.Contacts), mappings.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	index, alias := x.Names.HeldGeneration(string(query.Contacts), "1"), x.Names.Held(string(query.Contacts))
+	index, alias := x.Names.HeldGeneration(string(catalog.Contacts), "1"), x.Names.Held(string(catalog.Contacts))
 	if err := x.Client.CreateIndex(t.Context(), index, body); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func newViews(t testing.TB, people []person) *views {
 	if held.Len() > 0 {
 		send()
 	}
-	x.Put(t, query.Contacts, global...)
+	x.Put(t, catalog.Contacts, global...)
 	x.Refresh(t)
 	if err := x.Client.Refresh(t.Context(), alias); err != nil {
 		t.Fatal(err)
@@ -122,12 +123,12 @@ type merged struct {
 
 func (v *views) merged(t testing.TB, body string) merged {
 	t.Helper()
-	q := parse(t, query.Contacts, v.base, body)
+	q := parse(t, catalog.Contacts, v.base, body)
 	with := func(q query.Query, n query.Node) query.Query {
 		q.Where = append(query.All{n}, q.Where...)
 		return q
 	}
-	count, _ := query.FieldNamed(query.Contacts, "projects_count")
+	count, _ := catalog.FieldNamed(catalog.Contacts, "projects_count")
 	named := query.Range{Field: &count, From: query.IntegerBound(1)}
 	held := with(q, query.InBook{})
 	held.Held = true
@@ -141,7 +142,7 @@ func (m merged) run(ctx context.Context, e *search.Engine) (query.Page, error) {
 // unannotated is an overlay without values of the workspace's.
 type unannotated struct{}
 
-func (unannotated) Value(f *query.Field) any {
+func (unannotated) Value(f *catalog.Field) any {
 	if f.Name == "updated_at" {
 		return int64(0)
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -85,7 +86,7 @@ func newModel(people []person, field string, desc bool) model {
 	add := func(r *document.Record) {
 		value := r.Value(field)
 		if text, ok := value.(string); ok {
-			value = query.Fold(text)
+			value = catalog.Fold(text)
 		}
 		if value == unknown[field] {
 			value = nil

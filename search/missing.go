@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"atlas/internal/edits"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/words"
 )
@@ -18,7 +19,7 @@ import (
 // error the words are known that were found before. Errors: Unavailable.
 func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (answer query.NotFound, err error) {
 	q := sets[0]
-	if query.HasAddress(q.Text) && query.HasPrivate(q.Dataset) {
+	if query.HasAddress(q.Text) && catalog.HasPrivate(q.Dataset) {
 		return answer, nil // nothing is said of addresses
 	}
 	s := substitution{engine: e, sets: sets, reading: tablesOf(q).Read(q.Text, q.Folding.Fold), with: map[string]string{}}
@@ -49,7 +50,7 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (answer q
 		return answer, err
 	}
 	for _, one := range missing {
-		if err := s.replace(ctx, one, query.MaxEdits(one.String()), true); err != nil {
+		if err := s.replace(ctx, one, catalog.MaxEdits(one.String()), true); err != nil {
 			return answer, err
 		}
 	}
@@ -210,7 +211,7 @@ func (s *substitution) together(ctx context.Context, all []words.Clause) error {
 		}
 	}
 	for _, c := range one[:min(tried, len(one))] {
-		if err := s.replace(ctx, c, min(1, query.MaxEdits(c.String())), false); err != nil {
+		if err := s.replace(ctx, c, min(1, catalog.MaxEdits(c.String())), false); err != nil {
 			return err
 		}
 		if s.with[c.String()] != "" {

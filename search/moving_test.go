@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"atlas/internal/elastic/elastictest"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
@@ -20,37 +20,37 @@ import (
 const steady, moving = 400, 300
 
 // letterOf is the letter of a dataset's ids.
-var letterOf = map[query.Dataset]string{query.Accounts: "a", query.Contacts: "c", query.Projects: "p", query.Signals: "s"}
+var letterOf = map[catalog.Dataset]string{catalog.Accounts: "a", catalog.Contacts: "c", catalog.Projects: "p", catalog.Signals: "s"}
 
 // anyRecord makes a record with few different values, so that most are ties, and
 // many unknown ones.
-func anyRecord(t testing.TB, d query.Dataset, n int, random *rand.Rand) document.Record {
+func anyRecord(t testing.TB, d catalog.Dataset, n int, random *rand.Rand) document.Record {
 	var members []string
-	for _, f := range query.Fields(d) {
-		if f.Derive != nil || !f.Required && f.Type != query.Time && random.IntN(4) == 0 {
+	for _, f := range catalog.Fields(d) {
+		if f.Derive != nil || !f.Required && f.Type != catalog.Time && random.IntN(4) == 0 {
 			continue
 		}
 		var value string
 		switch {
 		case f.Name == "id":
 			value = quote(searchtest.ID(letterOf[d], n))
-		case f.Vocabulary != nil && f.Type == query.Strings:
+		case f.Vocabulary != nil && f.Type == catalog.Strings:
 			value = `["` + f.Vocabulary[random.IntN(len(f.Vocabulary))].Value + `"]`
 		case f.Vocabulary != nil:
 			value = quote(f.Vocabulary[random.IntN(len(f.Vocabulary))].Value)
-		case f.IsID() && f.Type == query.UUID:
+		case f.IsID() && f.Type == catalog.UUID:
 			value = quote(searchtest.ID(letterOf[parentOf(d, f.Name)], random.IntN(steady)))
 		case f.IsID():
 			value = "[" + quote(searchtest.ID(letterOf[parentOf(d, f.Name)], random.IntN(steady))) + "]"
-		case f.Type == query.String:
+		case f.Type == catalog.String:
 			value = quote([]string{"Ärger", "arger", "Zoë", "acme", "Łódź", "Straße"}[random.IntN(6)] + strings.Repeat("!", random.IntN(3)))
-		case f.Type == query.Strings:
+		case f.Type == catalog.Strings:
 			value = `["x.example"]`
-		case f.Type == query.Integer:
+		case f.Type == catalog.Integer:
 			value = fmt.Sprint(random.IntN(30) - 5)
-		case f.Type == query.Double:
+		case f.Type == catalog.Double:
 			value = fmt.Sprint(float64(random.IntN(30)) / 4)
-		case f.Type == query.Time:
+		case f.Type == catalog.Time:
 			value = fmt.Sprintf(`"2024-01-%02dT00:00:00.%03dZ"`, 1+random.IntN(28), random.IntN(3))
 		}
 		members = append(members, fmt.Sprintf("%q:%s", f.Name, value))
@@ -58,8 +58,8 @@ func anyRecord(t testing.TB, d query.Dataset, n int, random *rand.Rand) document
 	return searchtest.Record(t, d, "{"+strings.Join(members, ",")+"}")
 }
 
-func parentOf(d query.Dataset, link string) query.Dataset {
-	for _, r := range query.Relations {
+func parentOf(d catalog.Dataset, link string) catalog.Dataset {
+	for _, r := range catalog.Relations {
 		if r.Child == d && r.Link == link {
 			return r.Parent
 		}
@@ -76,7 +76,7 @@ type mover struct {
 
 // round changes some of the moving records of each dataset.
 func (m *mover) round(t testing.TB) error {
-	d := query.Datasets[m.rounds%len(query.Datasets)]
+	d := catalog.Datasets[m.rounds%len(catalog.Datasets)]
 	m.rounds++
 	var body strings.Builder
 	for n := range moving {
@@ -102,7 +102,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 	e, x := newEngine(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	w := searchtest.NewWorld()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		for n := range steady + moving {
 			w.Add(anyRecord(t, d, n, random))
 		}
@@ -121,7 +121,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 		}
 	})
 	data := dataSearch(e)
-	find := func(ctx context.Context, d query.Dataset, body []byte) (searchtest.Page, error) {
+	find := func(ctx context.Context, d catalog.Dataset, body []byte) (searchtest.Page, error) {
 		select {
 		case pages <- struct{}{}:
 		default:
@@ -129,8 +129,8 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 		return data(ctx, d, body)
 	}
 	t.Run("sorts", func(t *testing.T) {
-		for _, d := range query.Datasets {
-			for i, f := range query.SortFields(d, query.Data) {
+		for _, d := range catalog.Datasets {
+			for i, f := range catalog.SortFields(d, catalog.Data) {
 				orders := []string{"asc", "desc"}
 				if testing.Short() { // by turns: a walk reads the same pages either way
 					orders = orders[i%2 : i%2+1]
@@ -157,7 +157,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 }
 
 // checkSteady fails unless the unchanged records are there, each once, in order.
-func checkSteady(t *testing.T, w *searchtest.World, d query.Dataset, walked []string, f query.Field, desc bool) {
+func checkSteady(t *testing.T, w *searchtest.World, d catalog.Dataset, walked []string, f catalog.Field, desc bool) {
 	t.Helper()
 	stays := map[string]bool{}
 	var records []document.Record

@@ -9,6 +9,7 @@ import (
 	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"atlas/internal/scan"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -37,7 +38,7 @@ func (e *Engine) at(q query.Query, body []byte) request {
 }
 
 // global is a search of a dataset's global records.
-func (e *Engine) global(d query.Dataset, body []byte) request {
+func (e *Engine) global(d catalog.Dataset, body []byte) request {
 	return request{index: e.Names.Alias(string(d)), body: body}
 }
 

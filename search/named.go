@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -13,7 +14,7 @@ const namedValues = 5
 // named returns the Page.Named of a search of the global records that finds nothing, if its
 // hints are told. It takes one round trip. An error of Elasticsearch is none.
 func (e *Engine) named(ctx context.Context, q query.Query) (all []query.Named) {
-	if q.Base.Kind != query.Data || !q.Hints.Told() {
+	if q.Base.Kind != catalog.Data || !q.Hints.Told() {
 		return nil
 	}
 	var parts []query.Named
@@ -33,7 +34,7 @@ func (e *Engine) named(ctx context.Context, q query.Query) (all []query.Named) {
 	if parts != nil {
 		c.raw(`"parts":{"filters":{"filters":[`)
 		for _, p := range parts {
-			c.term(Root.ExactPath(p.Field), query.ExactValue(*p.Field, q.Folding.Fold(p.Text))).raw(`,`)
+			c.term(Root.ExactPath(p.Field), catalog.ExactValue(*p.Field, q.Folding.Fold(p.Text))).raw(`,`)
 		}
 		c.closeList().raw(`]}},`)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -30,7 +31,7 @@ func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]qu
 			if _, there := border[area.outline]; is && !there {
 				border[area.outline] = query.Border{}
 				areas = append(areas, area)
-				requests = append(requests, e.global(query.Projects, area.compile()))
+				requests = append(requests, e.global(catalog.Projects, area.compile()))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -28,11 +29,11 @@ func TestDistance(t *testing.T) {
 // an edge of the map, and what it changes.
 func TestCompileEdges(t *testing.T) {
 	t.Parallel()
-	f, _ := query.Location(query.Projects)
+	f, _ := catalog.Location(catalog.Projects)
 	n := query.InPolygon{Field: &f, Polygon: &query.Polygon{Corners: []query.Corner{
 		{Latitude: 89, Longitude: 180}, {Latitude: 90, Longitude: 180}, {Latitude: 89, Longitude: 179},
 	}}}
-	q := query.Query{Dataset: query.Projects, Where: query.All{n}, Sort: query.DefaultSort(query.Projects)}
+	q := query.Query{Dataset: catalog.Projects, Where: query.All{n}, Sort: query.DefaultSort(catalog.Projects)}
 	const want = `{"query":{"geo_shape":{"ix.location":{"shape":{"type":"MultiPolygon","coordinates":[` +
 		`[[[179.999999,90],[179.999999,88.999999],[180,88.999999],[180,90],[179.999999,90]]],`
 	if got := string(compileEdges(n)); !strings.HasPrefix(got, want) {
@@ -48,7 +49,7 @@ func TestCompileEdges(t *testing.T) {
 // Records at borders are bounded for all areas of a request together: each is in its searches.
 func TestBordersAreBoundedTogether(t *testing.T) {
 	t.Parallel()
-	f, _ := query.Location(query.Projects)
+	f, _ := catalog.Location(catalog.Projects)
 	area, _ := borderOf(query.Near{Field: &f, Circle: query.Circle{Radius: 1}})
 	at := func(n int) result { return result{rows: make([]hit, n)} }
 	for _, c := range []struct {

@@ -1,8 +1,8 @@
 package search
 
 import (
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // FieldPrefix is the path prefix of the fields of a record in a document. Package
@@ -19,17 +19,17 @@ var Root = FieldPrefix{Values: "", Folded: document.IX + "."}
 var overlayPrefix = FieldPrefix{Values: document.HeldBlock + ".", Folded: document.HeldBlock + "."}
 
 // NestedPath is the path of the nested objects of related records.
-func NestedPath(child query.Dataset) string { return document.IX + "." + string(child) }
+func NestedPath(child catalog.Dataset) string { return document.IX + "." + string(child) }
 
 // NestedPrefix is the prefix of the fields of related records.
-func NestedPrefix(child query.Dataset) FieldPrefix {
+func NestedPrefix(child catalog.Dataset) FieldPrefix {
 	p := NestedPath(child) + "."
 	return FieldPrefix{Values: p, Folded: p}
 }
 
 // ExactPath is the path by which the whole value of a field is compared and
 // sorted.
-func (p FieldPrefix) ExactPath(f *query.Field) string {
+func (p FieldPrefix) ExactPath(f *catalog.Field) string {
 	if f.Overlay {
 		p = overlayPrefix
 	}
@@ -38,7 +38,7 @@ func (p FieldPrefix) ExactPath(f *query.Field) string {
 		return p.Folded + f.Name
 	case f.Folded():
 		return p.Folded + document.ExactGroup + "." + f.Name
-	case f.Kind == query.Geo:
+	case f.Kind == catalog.Geo:
 		return p.Folded + f.Name
 	}
 	return p.Values + f.Name
@@ -46,7 +46,7 @@ func (p FieldPrefix) ExactPath(f *query.Field) string {
 
 // SpellingPath is the path by which the values of a field are counted as they are
 // written, where facets list them.
-func (p FieldPrefix) SpellingPath(f *query.Field) string {
+func (p FieldPrefix) SpellingPath(f *catalog.Field) string {
 	if f.Overlay {
 		p = overlayPrefix
 	}
@@ -54,7 +54,7 @@ func (p FieldPrefix) SpellingPath(f *query.Field) string {
 }
 
 // TextPath is the path by which the terms of a full-text field are matched.
-func (p FieldPrefix) TextPath(f *query.Field) string {
+func (p FieldPrefix) TextPath(f *catalog.Field) string {
 	if f.Overlay {
 		p = overlayPrefix
 	}

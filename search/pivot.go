@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -151,7 +152,7 @@ func axisOf(f query.Facet, prefix string, counts any, sets []query.Query) pivotA
 			for _, q := range sets {
 				key := v.Value
 				if f.Field.Folded() {
-					key = query.ExactValue(*f.Field, q.Folding.Fold(v.Value))
+					key = catalog.ExactValue(*f.Field, q.Folding.Fold(v.Value))
 				}
 				if _, there := a.at[key]; !there {
 					a.at[key], a.keys = i, append(a.keys, key)
@@ -290,7 +291,7 @@ func (c *compiler) axis(a *pivotAxis, inner func()) {
 			c.raw(string(a.facet.Interval)).raw(`","min_doc_count":1}`)
 		} else {
 			c.raw(`{"terms":{"field":`).text(Root.ExactPath(f)).raw(`,"size":`).integer(len(a.keys)).raw(`,"include":`)
-			c.b = query.AppendStrings(c.b, a.keys)
+			c.b = catalog.AppendStrings(c.b, a.keys)
 			c.raw(`}`)
 		}
 		within()

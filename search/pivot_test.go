@@ -18,11 +18,12 @@ import (
 	"atlas/internal/input"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
-func pivotRequest(t testing.TB, d query.Dataset, base query.BaseKind, body any) (query.PivotRequest, error) {
+func pivotRequest(t testing.TB, d catalog.Dataset, base catalog.BaseKind, body any) (query.PivotRequest, error) {
 	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -36,9 +37,9 @@ func pivotRequest(t testing.TB, d query.Dataset, base query.BaseKind, body any) 
 }
 
 // pivot asks for a pivot of the Data API.
-func pivot(t testing.TB, e *search.Engine, d query.Dataset, body any) (query.Pivot, error) {
+func pivot(t testing.TB, e *search.Engine, d catalog.Dataset, body any) (query.Pivot, error) {
 	t.Helper()
-	r, err := pivotRequest(t, d, query.Data, body)
+	r, err := pivotRequest(t, d, catalog.Data, body)
 	if err != nil {
 		return query.Pivot{}, err
 	}
@@ -59,7 +60,7 @@ func TestPivotModel(t *testing.T) {
 		x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: shards})
 		e := &search.Engine{Elastic: x.Client, Names: x.Names, Cursors: newCursors(t), Timeout: search.DefaultTimeout}
 		x.Load(t, w)
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			model := modelOf(t, e, w, d)
 			rows := model.Matching(map[string]any{})
 			for range requests {
@@ -83,7 +84,13 @@ func TestPivotMedians(t *testing.T) {
 	add := func(stage string, costs ...string) {
 		for _, cost := range costs {
 			n++
-			w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P","stage":%q,"cost":%s}`, searchtest.ID("p", n), stage, cost)))
+			w.Add(
+				searchtest.Record(
+					t,
+					catalog.Projects,
+					fmt.Sprintf(`{"id":%q,"name":"P","stage":%q,"cost":%s}`, searchtest.ID("p", n), stage, cost),
+				),
+			)
 		}
 	}
 	add("filed", "1", "3", "null")                   // two values
@@ -95,7 +102,7 @@ func TestPivotMedians(t *testing.T) {
 	}
 	e, x := newEngine(t)
 	x.Load(t, w)
-	got, err := pivot(t, e, query.Projects, map[string]any{
+	got, err := pivot(t, e, catalog.Projects, map[string]any{
 		"rows": map[string]any{"field": "stage"}, "measure": map[string]any{"field": "cost", "of": "median"},
 	})
 	if err != nil {
@@ -118,7 +125,7 @@ func TestPivotBounds(t *testing.T) {
 	t.Parallel()
 	w := searchtest.NewWorld()
 	for i, at := range []string{"1900-01-01", "2024-05-05"} {
-		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(
+		w.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(
 			`{"id":%q,"name":"P","city":"C%d","filed_at":%q}`, searchtest.ID("p", i+1), i, at)))
 	}
 	e, x := newEngine(t)
@@ -131,7 +138,7 @@ func TestPivotBounds(t *testing.T) {
 		`{"rows":{"field":"filed_at","interval":"quarter"},"columns":{"field":"city","limit":1}}`:             "",
 		`{"rows":{"field":"filed_at","interval":"quarter"},"columns":{"field":"filed_at","interval":"year"}}`: "rows: 498 rows and 125 columns make 62250 cells, more than 1000",
 	} {
-		_, err := pivot(t, e, query.Projects, jsontext.Value(body))
+		_, err := pivot(t, e, catalog.Projects, jsontext.Value(body))
 		var said string
 		if e, ok := errors.AsType[*fault.Error](err); ok {
 			said = e.Message
@@ -142,13 +149,16 @@ func TestPivotBounds(t *testing.T) {
 			t.Errorf("%s: %q, want %q", body, said, want)
 		}
 	}
-	empty, err := pivot(t, e, query.Projects, jsontext.Value(
-		`{"filters":{"city":{"value":"nowhere"}},"rows":{"field":"city"},"columns":{"field":"filed_at","interval":"year"},"measure":{"field":"cost","of":"sum"}}`))
+	empty, err := pivot(t, e, catalog.Projects, jsontext.Value(
+		`{"filters":{"city":{"value":"nowhere"}},"rows":{"field":"city"},"columns":{"field":"filed_at","interval":"year"},"measure":{"field":"cost","of":"sum"}}`,
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, _ := json.Marshal(empty)
-	if want := `{"count":0,"export_credits":0,"cell_count":0,"tokens":1,"measure":null,"rows":{"field":"city","groups":[]},"columns":{"field":"filed_at","groups":[]},"cells":[]}`; string(text) != want {
+	if want := `{"count":0,"export_credits":0,"cell_count":0,"tokens":1,"measure":null,"rows":{"field":"city","groups":[]},"columns":{"field":"filed_at","groups":[]},"cells":[]}`; string(
+		text,
+	) != want {
 		t.Errorf("nothing found:\n%s\n%s", text, want)
 	}
 }
@@ -156,14 +166,14 @@ func TestPivotBounds(t *testing.T) {
 func TestCompilePivot(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		dataset query.Dataset
+		dataset catalog.Dataset
 		base    query.Base
 		body    string
 	}{
-		"pivot_one":    {query.Projects, dataBase, `{"query":"Bow","rows":{"field":"stage"}}`},
-		"pivot_two":    {query.Projects, dataBase, `{"filters":{"city":{"value":"Łódź"}},"rows":{"field":"city","limit":2},"columns":{"field":"permitted_at","interval":"month"},"measure":{"field":"cost","of":"median"}}`},
-		"pivot_book":   {query.Accounts, bookBase, `{"rows":{"field":"tags"},"columns":{"field":"icp_tier"},"measure":{"field":"atlas_score","of":"average"}}`},
-		"pivot_people": {query.Contacts, viewBase, `{"query":"ada","rows":{"field":"role"},"measure":{"field":"projects_count","of":"max"}}`},
+		"pivot_one":    {catalog.Projects, dataBase, `{"query":"Bow","rows":{"field":"stage"}}`},
+		"pivot_two":    {catalog.Projects, dataBase, `{"filters":{"city":{"value":"Łódź"}},"rows":{"field":"city","limit":2},"columns":{"field":"permitted_at","interval":"month"},"measure":{"field":"cost","of":"median"}}`},
+		"pivot_book":   {catalog.Accounts, bookBase, `{"rows":{"field":"tags"},"columns":{"field":"icp_tier"},"measure":{"field":"atlas_score","of":"average"}}`},
+		"pivot_people": {catalog.Contacts, viewBase, `{"query":"ada","rows":{"field":"role"},"measure":{"field":"projects_count","of":"max"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,7 +183,7 @@ func TestCompilePivot(t *testing.T) {
 			}
 			r.Query.Base = c.base
 			sets := []query.Query{r.Query}
-			sets[0].Held = c.base.Kind == query.Book
+			sets[0].Held = c.base.Kind == catalog.Book
 			if name == "pivot_people" { // of projects, and held
 				held := r.Query
 				held.Held = true

@@ -12,21 +12,22 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
 // Release is the state of the global records that searches use.
 type Release struct {
 	// Generation is the served generation. LoadedAt is when its load created it.
-	Generation string                           `json:"generation"`
-	LoadedAt   string                           `json:"loaded_at"`
-	Datasets   map[query.Dataset]DatasetRelease `json:"datasets"`
+	Generation string                             `json:"generation"`
+	LoadedAt   string                             `json:"loaded_at"`
+	Datasets   map[catalog.Dataset]DatasetRelease `json:"datasets"`
 }
 
 // DatasetRelease is the state of a dataset.
 type DatasetRelease struct {
 	Records int64 `json:"records"`
-	// Newest is the latest time of query.NewestField, nil without a record.
+	// Newest is the latest time of catalog.NewestField, nil without a record.
 	Newest *string `json:"newest"`
 	// Version rises with every write to a generation, and from a generation to one
 	// that was loaded later. After a rollback it is lower.
@@ -55,9 +56,9 @@ func (e *Engine) Release(ctx context.Context) (Release, error) {
 	if err != nil {
 		return Release{}, err
 	}
-	searches := make([]request, len(query.Datasets))
-	for i, d := range query.Datasets {
-		newest := query.NewestField(d)
+	searches := make([]request, len(catalog.Datasets))
+	for i, d := range catalog.Datasets {
+		newest := catalog.NewestField(d)
 		body, err := json.Marshal(object{"size": 0, "track_total_hits": true, "aggs": object{
 			"newest": object{"max": object{"field": Root.ExactPath(&newest)}},
 		}})
@@ -70,9 +71,9 @@ func (e *Engine) Release(ctx context.Context) (Release, error) {
 	if err != nil {
 		return Release{}, err
 	}
-	r := Release{Datasets: map[query.Dataset]DatasetRelease{}}
+	r := Release{Datasets: map[catalog.Dataset]DatasetRelease{}}
 	var loaded int64
-	for i, d := range query.Datasets {
+	for i, d := range catalog.Datasets {
 		var found struct {
 			Newest struct {
 				Value *float64 `json:"value"`
@@ -92,14 +93,14 @@ func (e *Engine) Release(ctx context.Context) (Release, error) {
 			loaded, r.Generation = index.created, e.Names.GenerationOf(string(d), index.name)
 		}
 	}
-	r.LoadedAt = time.UnixMilli(loaded).UTC().Format(query.TimeLayout)
+	r.LoadedAt = time.UnixMilli(loaded).UTC().Format(catalog.TimeLayout)
 	return r, nil
 }
 
 // servedIndices finds the indices behind the aliases of all datasets.
-func (e *Engine) servedIndices(ctx context.Context) (map[query.Dataset]servedIndex, error) {
+func (e *Engine) servedIndices(ctx context.Context) (map[catalog.Dataset]servedIndex, error) {
 	var aliases []string
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		aliases = append(aliases, e.Names.Alias(string(d)))
 	}
 	res, err := e.Elastic.Do(ctx, esapi.IndicesGetRequest{
@@ -120,29 +121,29 @@ func (e *Engine) servedIndices(ctx context.Context) (map[query.Dataset]servedInd
 	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil {
 		return nil, fault.BackendUnavailable(err, "elasticsearch")
 	}
-	served := map[query.Dataset]servedIndex{}
+	served := map[catalog.Dataset]servedIndex{}
 	for name, index := range answer {
 		created, err := strconv.ParseInt(index.Settings.Index.Created, 10, 64)
 		shards, unread := strconv.Atoi(index.Settings.Index.Shards)
 		if err = errors.Join(err, unread); err != nil {
 			return nil, fault.BackendUnavailable(err, "elasticsearch")
 		}
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			if _, is := index.Aliases[e.Names.Alias(string(d))]; is {
 				served[d] = servedIndex{name, created, shards}
 			}
 		}
 	}
-	if len(served) < len(query.Datasets) {
+	if len(served) < len(catalog.Datasets) {
 		return nil, fault.BackendUnavailable(query.ErrIndexGone, "elasticsearch")
 	}
 	return served, nil
 }
 
 // writes counts the writes of each index since it was created, deletions too.
-func (e *Engine) writes(ctx context.Context, served map[query.Dataset]servedIndex) (map[query.Dataset]int64, error) {
+func (e *Engine) writes(ctx context.Context, served map[catalog.Dataset]servedIndex) (map[catalog.Dataset]int64, error) {
 	var names []string
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		names = append(names, served[d].name)
 	}
 	res, err := e.Elastic.Do(ctx, esapi.IndicesStatsRequest{
@@ -167,7 +168,7 @@ func (e *Engine) writes(ctx context.Context, served map[query.Dataset]servedInde
 	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil {
 		return nil, fault.BackendUnavailable(err, "elasticsearch")
 	}
-	all := map[query.Dataset]int64{}
+	all := map[catalog.Dataset]int64{}
 	for d, index := range served {
 		primaries := 0
 		for _, copies := range answer.Indices[index.name].Shards {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -46,7 +47,7 @@ func (e *Engine) seekFilter(q query.Query, p Position) (seek clause, last bool) 
 
 // seekPath is the path of the values of a sort that ranges are of. In a range of texts
 // Elasticsearch would read every value.
-func seekPath(f *query.Field) string {
+func seekPath(f *catalog.Field) string {
 	if f.Ranked() {
 		return RankPath
 	}
@@ -55,18 +56,18 @@ func seekPath(f *query.Field) string {
 
 // sortBound parses a sort value of a field, as Elasticsearch returned it. For a
 // text it returns the rank.
-func sortBound(f *query.Field, value json.RawMessage) (query.Bound, bool) {
+func sortBound(f *catalog.Field, value json.RawMessage) (query.Bound, bool) {
 	switch {
 	case f.Ranked():
 		var text string
 		err := json.Unmarshal(value, &text)
-		return query.IntegerBound(query.Rank(text)), err == nil
-	case f.Type == query.Double:
+		return query.IntegerBound(catalog.Rank(text)), err == nil
+	case f.Type == catalog.Double:
 		x, err := strconv.ParseFloat(string(value), 64)
 		return query.DoubleBound(x), err == nil
 	}
 	n, err := strconv.ParseInt(string(value), 10, 64)
-	if f.Type == query.Time {
+	if f.Type == catalog.Time {
 		return query.TimeBound(n), err == nil
 	}
 	return query.IntegerBound(n), err == nil

@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
 // inOrder sorts in memory: known values first, in order, ties by id.
-func inOrder(records []document.Record, f query.Field, desc bool) []string {
+func inOrder(records []document.Record, f catalog.Field, desc bool) []string {
 	compare := func(a, b document.Record) int {
 		x, y := a.Value(f.Name), b.Value(f.Name)
 		switch {
@@ -28,7 +28,7 @@ func inOrder(records []document.Record, f query.Field, desc bool) []string {
 		order := 0
 		switch x := x.(type) {
 		case string:
-			order = strings.Compare(query.Fold(x), query.Fold(y.(string)))
+			order = strings.Compare(catalog.Fold(x), catalog.Fold(y.(string)))
 		case int64:
 			order = cmp.Compare(x, y.(int64))
 		case float64:
@@ -51,8 +51,8 @@ func inOrder(records []document.Record, f query.Field, desc bool) []string {
 
 // checkEverySort pages through a world by every sort field, in both directions.
 func checkEverySort(t *testing.T, e *search.Engine, w *searchtest.World) {
-	for _, d := range query.Datasets {
-		for _, f := range query.SortFields(d, query.Data) {
+	for _, d := range catalog.Datasets {
+		for _, f := range catalog.SortFields(d, catalog.Data) {
 			for _, order := range []string{"asc", "desc"} {
 				body := fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, f.Name, order)
 				t.Run(fmt.Sprint(d, " ", f.Name, " ", order), func(t *testing.T) {

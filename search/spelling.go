@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"atlas/internal/edits"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // wanted is what a word must be to replace a term: similar, or with wildcards around the
@@ -54,7 +54,7 @@ func (w wanted) far(word string) (n int, near bool) {
 	if slices.Contains(spellings(w.term), word) || slices.Contains(spellings(word), w.term) {
 		return 0, true
 	}
-	most := query.MaxEdits(w.term)
+	most := catalog.MaxEdits(w.term)
 	n = edits.Distance(w.term, word, most)
 	return n, n <= most
 }

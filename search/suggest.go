@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -28,13 +29,13 @@ func (e *Engine) suggest(ctx context.Context, r query.SuggestRequest, version []
 	r.Query = prepared[0]
 	var names, values []suggestion
 	both, ctx := errgroup.WithContext(ctx)
-	if slices.ContainsFunc(r.Fields, func(f *query.Field) bool { return f.Headline }) {
+	if slices.ContainsFunc(r.Fields, func(f *catalog.Field) bool { return f.Headline }) {
 		both.Go(func() (err error) {
 			names, err = e.suggestNames(ctx, r)
 			return err
 		})
 	}
-	if slices.ContainsFunc(r.Fields, func(f *query.Field) bool { return f.Dynamic() }) {
+	if slices.ContainsFunc(r.Fields, func(f *catalog.Field) bool { return f.Dynamic() }) {
 		both.Go(func() error {
 			of, err := e.valuesOf(ctx, r, version)
 			values = suggestValues(r, of)
@@ -64,8 +65,8 @@ func (e *Engine) suggestNames(ctx context.Context, r query.SuggestRequest) ([]su
 	if err != nil {
 		return nil, err
 	}
-	by, _ := query.SuggestCount(r.Dataset)
-	f := query.Headline(r.Dataset)
+	by, _ := catalog.SuggestCount(r.Dataset)
+	f := catalog.Headline(r.Dataset)
 	names := make([]suggestion, len(found.rows))
 	for i, row := range found.rows {
 		var record map[string]any
@@ -93,8 +94,8 @@ const (
 // compileSuggest returns the body of the search of suggestNames. The rewrite is that of
 // words with two typos.
 func compileSuggest(r query.SuggestRequest, rewrite string) []byte {
-	by, _ := query.SuggestCount(r.Dataset)
-	f := query.Headline(r.Dataset)
+	by, _ := catalog.SuggestCount(r.Dataset)
+	f := catalog.Headline(r.Dataset)
 	words := newCompiler(128 * len(r.Typed))
 	for i, w := range r.Typed {
 		if i > 0 {
@@ -123,11 +124,11 @@ func compileSuggest(r query.SuggestRequest, rewrite string) []byte {
 
 // fieldValue is a value of a dynamic enum.
 type fieldValue struct {
-	field    *query.Field
+	field    *catalog.Field
 	folded   string
 	spelling string // the most frequent one
 	count    int64
-	words    []string // of query.Words
+	words    []string // of catalog.Words
 }
 
 // fewValues is how many values are counted on their own. One search takes 65,536 terms.
@@ -137,7 +138,7 @@ const fewValues = 1_000
 // those that it asks for. With filters it counts only these: counting all values takes
 // longer than the rest of the request.
 func (e *Engine) valuesOf(ctx context.Context, r query.SuggestRequest, version []byte) ([]fieldValue, error) {
-	fields := slices.DeleteFunc(slices.Clone(r.Fields), func(f *query.Field) bool { return !f.Dynamic() })
+	fields := slices.DeleteFunc(slices.Clone(r.Fields), func(f *catalog.Field) bool { return !f.Dynamic() })
 	if version == nil {
 		return e.countValues(ctx, r, fields)
 	}
@@ -153,11 +154,11 @@ func (e *Engine) valuesOf(ctx context.Context, r query.SuggestRequest, version [
 		return e.countValues(ctx, r, fields)
 	}
 	var within query.Any
-	fields = slices.DeleteFunc(fields, func(f *query.Field) bool {
+	fields = slices.DeleteFunc(fields, func(f *catalog.Field) bool {
 		of := query.Terms{Field: f}
 		for _, v := range found {
 			if v.field == f {
-				of.Values = append(of.Values, query.ExactValue(*f, v.folded))
+				of.Values = append(of.Values, catalog.ExactValue(*f, v.folded))
 			}
 		}
 		if of.Values != nil {
@@ -170,7 +171,7 @@ func (e *Engine) valuesOf(ctx context.Context, r query.SuggestRequest, version [
 }
 
 // countValues counts the values of the fields in the records of a request.
-func (e *Engine) countValues(ctx context.Context, r query.SuggestRequest, fields []*query.Field) ([]fieldValue, error) {
+func (e *Engine) countValues(ctx context.Context, r query.SuggestRequest, fields []*catalog.Field) ([]fieldValue, error) {
 	s := query.FacetSearch{Request: query.FacetRequest{Query: r.Query}, Sets: []query.Query{r.Query}}
 	for _, f := range fields {
 		s.Request.Facets = append(s.Request.Facets, query.Facet{Field: f, Limit: math.MaxInt, CountOwn: true})
@@ -184,7 +185,7 @@ func (e *Engine) countValues(ctx context.Context, r query.SuggestRequest, fields
 	var all []fieldValue
 	for i, f := range fields {
 		for _, v := range counted.Facets[i].(query.ValueCounts).Values {
-			all = append(all, fieldValue{f, v.Value, *v.Label, v.Count, query.Words(v.Value)})
+			all = append(all, fieldValue{f, v.Value, *v.Label, v.Count, catalog.Words(v.Value)})
 		}
 	}
 	return all, nil
@@ -205,5 +206,5 @@ func suggestValues(r query.SuggestRequest, of []fieldValue) []suggestion {
 // one of its words.
 func (v fieldValue) suggestedTo(r query.SuggestRequest) bool {
 	return slices.Contains(r.Fields, v.field) &&
-		!slices.ContainsFunc(r.Typed, func(t query.TypedWord) bool { return !slices.ContainsFunc(v.words, t.Begins) })
+		!slices.ContainsFunc(r.Typed, func(t catalog.TypedWord) bool { return !slices.ContainsFunc(v.words, t.Begins) })
 }

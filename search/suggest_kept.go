@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/reading"
 	"atlas/search/words"
@@ -19,7 +20,7 @@ const valueBytes = 64 << 20
 // so that a key pressed rarely counts them. The zero value is ready.
 type keptValues struct {
 	lock sync.Mutex
-	of   map[query.Dataset]valuesOfVersion
+	of   map[catalog.Dataset]valuesOfVersion
 }
 
 type valuesOfVersion struct {
@@ -45,7 +46,7 @@ func (e *Engine) Suggest(ctx context.Context, r query.SuggestRequest) ([]query.S
 		run: func(ctx context.Context) ([]query.Suggestion, error) {
 			return inFoldings(ctx, e, true, []query.Query{r.Query}, func(folded []query.Query) ([]query.Suggestion, error) {
 				in := r
-				in.Query, in.Typed = folded[0], query.TypedWords(r.Prefix, folded[0].Folding)
+				in.Query, in.Typed = folded[0], catalog.TypedWords(r.Prefix, folded[0].Folding)
 				return e.suggest(ctx, in, version)
 			})
 		},
@@ -64,7 +65,7 @@ func describeSuggest(w io.Writer, r query.SuggestRequest) {
 	for _, f := range r.Fields {
 		_, _ = fmt.Fprintf(w, " %s", f)
 	}
-	for _, word := range query.TypedWords(r.Prefix, query.CaseFolding) {
+	for _, word := range catalog.TypedWords(r.Prefix, catalog.CaseFolding) {
 		_, _ = fmt.Fprintf(w, " %q", word.Text)
 	}
 }
@@ -88,8 +89,8 @@ func (e *Engine) allValues(ctx context.Context, r query.SuggestRequest, version 
 }
 
 // Values returns the values of the dynamic enums of datasets. Errors: Unavailable.
-func (e *Engine) Values(ctx context.Context, workspace string, datasets ...query.Dataset) (reading.Lookup, error) {
-	of := map[query.Dataset]map[string]reading.Value{}
+func (e *Engine) Values(ctx context.Context, workspace string, datasets ...catalog.Dataset) (reading.Lookup, error) {
+	of := map[catalog.Dataset]map[string]reading.Value{}
 	for _, d := range datasets {
 		r := query.SuggestRequest{Query: query.Query{Dataset: d}, Fields: query.DynamicFields(d), Workspace: workspace}
 		version, err := e.versionOf(ctx, e.at(r.Query, nil).index)
@@ -108,7 +109,7 @@ func (e *Engine) Values(ctx context.Context, workspace string, datasets ...query
 			return nil, err
 		}
 	}
-	return func(d query.Dataset, key, folded string) (reading.Value, bool) {
+	return func(d catalog.Dataset, key, folded string) (reading.Value, bool) {
 		v, ok := of[d][key+" "+folded]
 		return v, ok
 	}, nil
@@ -126,7 +127,7 @@ func named(values []fieldValue) map[string]reading.Value {
 	return all
 }
 
-func (k *keptValues) names(d query.Dataset, version []byte) map[string]reading.Value {
+func (k *keptValues) names(d catalog.Dataset, version []byte) map[string]reading.Value {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	if kept := k.of[d]; version != nil && kept.version == string(version) {
@@ -135,14 +136,14 @@ func (k *keptValues) names(d query.Dataset, version []byte) map[string]reading.V
 	return nil
 }
 
-func (k *keptValues) get(d query.Dataset, version []byte) ([]fieldValue, bool) {
+func (k *keptValues) get(d catalog.Dataset, version []byte) ([]fieldValue, bool) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	kept, there := k.of[d]
 	return kept.values, there && kept.version == string(version)
 }
 
-func (k *keptValues) put(d query.Dataset, version []byte, values []fieldValue) {
+func (k *keptValues) put(d catalog.Dataset, version []byte, values []fieldValue) {
 	size := 0
 	for _, v := range values {
 		size += countBytes + 2*len(v.folded) + len(v.spelling) + 16*len(v.words) + namedBytes
@@ -154,7 +155,7 @@ func (k *keptValues) put(d query.Dataset, version []byte, values []fieldValue) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	if k.of == nil {
-		k.of = map[query.Dataset]valuesOfVersion{}
+		k.of = map[catalog.Dataset]valuesOfVersion{}
 	}
 	k.of[d] = valuesOfVersion{string(version), values, of}
 }

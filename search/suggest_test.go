@@ -20,18 +20,19 @@ import (
 	"atlas/internal/input"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
 // suggest asks for suggestions.
-func suggest(t testing.TB, e *search.Engine, d query.Dataset, body map[string]any) ([]query.Suggestion, error) {
+func suggest(t testing.TB, e *search.Engine, d catalog.Dataset, body map[string]any) ([]query.Suggestion, error) {
 	t.Helper()
 	return suggestTo(t, e, "", d, body)
 }
 
 // suggestTo asks for suggestions for a workspace.
-func suggestTo(t testing.TB, e *search.Engine, workspace string, d query.Dataset, body map[string]any) ([]query.Suggestion, error) {
+func suggestTo(t testing.TB, e *search.Engine, workspace string, d catalog.Dataset, body map[string]any) ([]query.Suggestion, error) {
 	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -62,7 +63,7 @@ func TestSuggestModel(t *testing.T) {
 		x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: shards})
 		e := &search.Engine{Elastic: x.Client, Names: x.Names, Cursors: newCursors(t), Timeout: search.DefaultTimeout}
 		x.Load(t, w)
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			model := searchtest.SuggestModel{Dataset: d, Matching: modelOf(t, e, w, d).Matching}
 			rows := model.Matching(map[string]any{})
 			// Searching is not what is tested: all records are found once, and those with
@@ -88,7 +89,7 @@ func TestSuggestModel(t *testing.T) {
 				body := map[string]any{"prefix": searchtest.AnyPrefix(r, texts[r.IntN(len(texts))]), "limit": 1 + r.IntN(20)}
 				if r.IntN(3) == 0 {
 					body["field"] = "city"
-					if (d == query.Accounts || d == query.Projects) && r.IntN(2) == 0 {
+					if (d == catalog.Accounts || d == catalog.Projects) && r.IntN(2) == 0 {
 						body["field"] = "name"
 					}
 				}
@@ -101,7 +102,7 @@ func TestSuggestModel(t *testing.T) {
 					body["filters"] = filters[r.IntN(len(filters))]
 				}
 				got, err := suggest(t, e, d, body)
-				if len(query.TypedWords(body["prefix"].(string), query.NewestFolding)) == 0 {
+				if len(catalog.TypedWords(body["prefix"].(string), catalog.NewestFolding)) == 0 {
 					if err == nil {
 						t.Errorf("%s %v: no words, no error", d, body)
 					}
@@ -136,7 +137,7 @@ func TestSuggestionsAreKept(t *testing.T) {
 		var all sync.WaitGroup
 		for range 12 {
 			all.Go(func() {
-				if got, err := suggest(t, e, query.Projects, body); err != nil || len(got) != want {
+				if got, err := suggest(t, e, catalog.Projects, body); err != nil || len(got) != want {
 					t.Errorf("%v: %+v, %v, want %d", body, got, err, want)
 				}
 			})
@@ -149,7 +150,7 @@ func TestSuggestionsAreKept(t *testing.T) {
 	}
 	w := searchtest.NewWorld()
 	for n := 1; n <= 2; n++ {
-		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","city":"Toronto"}`, searchtest.ID("p", n), n)))
+		w.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","city":"Toronto"}`, searchtest.ID("p", n), n)))
 		x.Load(t, w)
 		if ran := ask(map[string]any{"prefix": "to"}, n+1); ran != 2 { // names, values
 			t.Errorf("twelve equal requests made %d searches", ran)
@@ -198,7 +199,7 @@ func TestSuggestOfManyTerms(t *testing.T) {
 	add := func() {
 		n++
 		w.Add(searchtest.Record(
-			t, query.Accounts,
+			t, catalog.Accounts,
 			fmt.Sprintf(`{"id":%q,"name":%q,"city":%q}`, searchtest.ID("a", n), strings.Join(words, " "), fmt.Sprintf("Sankt %05d", n)),
 		))
 		words = words[:0]
@@ -217,12 +218,12 @@ func TestSuggestOfManyTerms(t *testing.T) {
 			}
 		}
 	}
-	for len(w.Records(query.Accounts)) < 1_200 {
+	for len(w.Records(catalog.Accounts)) < 1_200 {
 		words = append(words, fmt.Sprintf("%08d", n))
 		add()
 	}
 	x.Load(t, w)
-	names, err := suggest(t, e, query.Accounts, map[string]any{
+	names, err := suggest(t, e, catalog.Accounts, map[string]any{
 		"prefix": "12345678", "field": "name", "limit": 20,
 		"filters": map[string]any{"created_at": map[string]any{"known": true}},
 	})
@@ -233,12 +234,12 @@ func TestSuggestOfManyTerms(t *testing.T) {
 		t.Errorf("%d searches: the terms are fewer than a query may have", counted.Load())
 	}
 	for i, s := range names {
-		if i > 0 && query.Fold(s.Value) <= query.Fold(names[i-1].Value) || s.Count != 0 {
+		if i > 0 && catalog.Fold(s.Value) <= catalog.Fold(names[i-1].Value) || s.Count != 0 {
 			t.Errorf("%+v", s)
 		}
 	}
 	for _, filters := range []any{map[string]any{}, map[string]any{"created_at": map[string]any{"known": true}}} {
-		got, err := suggest(t, e, query.Accounts, map[string]any{"prefix": "snakt", "field": "city", "limit": 2, "filters": filters})
+		got, err := suggest(t, e, catalog.Accounts, map[string]any{"prefix": "snakt", "field": "city", "limit": 2, "filters": filters})
 		if want := []query.Suggestion{
 			{Field: "city", Value: "Sankt 00001", Count: 1}, {Field: "city", Value: "Sankt 00002", Count: 1},
 		}; err != nil ||

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -31,7 +32,7 @@ func TestTogether(t *testing.T) {
 	direct, x := newEngine(t)
 	w := searchtest.NewWorld()
 	for i := range 12 {
-		w.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i+1), i)))
+		w.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i+1), i)))
 	}
 	x.Load(t, w)
 	var trips, flying atomic.Int64
@@ -56,14 +57,14 @@ func TestTogether(t *testing.T) {
 	const tasks = 40
 	var found [tasks]query.Page
 	e.Together(t.Context(), tasks, func(ctx context.Context, i int) {
-		p, err := e.Search(ctx, parse(t, query.Accounts, query.Base{Kind: query.Data}, bodies[i%len(bodies)]))
+		p, err := e.Search(ctx, parse(t, catalog.Accounts, query.Base{Kind: catalog.Data}, bodies[i%len(bodies)]))
 		if err != nil {
 			t.Error(err)
 		}
 		found[i] = p
 	})
 	for i, p := range found {
-		want, err := direct.Search(t.Context(), parse(t, query.Accounts, query.Base{Kind: query.Data}, bodies[i%len(bodies)]))
+		want, err := direct.Search(t.Context(), parse(t, catalog.Accounts, query.Base{Kind: catalog.Data}, bodies[i%len(bodies)]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +84,7 @@ func TestTogetherEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	e.Together(ctx, 3, func(ctx context.Context, _ int) {
-		if _, err := e.Search(ctx, parse(t, query.Accounts, query.Base{Kind: query.Data}, `{}`)); fault.CodeOf(err) != fault.Unavailable {
+		if _, err := e.Search(ctx, parse(t, catalog.Accounts, query.Base{Kind: catalog.Data}, `{}`)); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("a client that is gone: %v", err)
 		}
 	})
@@ -97,7 +98,7 @@ func TestTogetherEnds(t *testing.T) {
 		if i == 0 {
 			panic("a mistake")
 		}
-		if _, err := e.Search(ctx, parse(t, query.Accounts, query.Base{Kind: query.Data}, `{}`)); err != nil {
+		if _, err := e.Search(ctx, parse(t, catalog.Accounts, query.Base{Kind: catalog.Data}, `{}`)); err != nil {
 			t.Error(err)
 		}
 		ran.Add(1)

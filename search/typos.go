@@ -3,12 +3,13 @@ package search
 import (
 	"strconv"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
-// nearTerms lets a term match those within query.MaxEdits of it. Elasticsearch ignores
+// nearTerms lets a term match those within catalog.MaxEdits of it. Elasticsearch ignores
 // its limit of the expansions of a term only with this rewrite.
-var nearTerms = `"fuzziness":"AUTO:` + strconv.Itoa(query.OneEditFrom) + `,` + strconv.Itoa(query.TwoEditsFrom) + `",`
+var nearTerms = `"fuzziness":"AUTO:` + strconv.Itoa(catalog.OneEditFrom) + `,` + strconv.Itoa(catalog.TwoEditsFrom) + `",`
 
 // nearly is VisitMatchRecord for a folded text with typos. Where nothing is
 // charged, and a dataset has Private fields, each of q.Terms must match in one of the
@@ -34,8 +35,8 @@ func (c *compiler) nearly(q query.Query, text string) *compiler {
 
 // scoreNearly scores the terms as they were typed, and lower those that are nearly in
 // the headline.
-func (c *compiler) scoreNearly(d query.Dataset, text string) *compiler {
-	f := query.Headline(d)
+func (c *compiler) scoreNearly(d catalog.Dataset, text string) *compiler {
+	f := catalog.Headline(d)
 	c.raw(`{"match":{`).text(QueryPath).raw(`:{"query":`).text(text)
 	c.raw(`}}},{"match":{`).text(Root.TextPath(&f)).raw(`:{"boost":0.1,` + nearTerms + `"fuzzy_rewrite":"constant_score","query":`).text(text)
 	return c.raw(`}}},`)

@@ -17,6 +17,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -25,23 +26,23 @@ import (
 // contacts have words of their own.
 type typoWorld struct {
 	engine *search.Engine
-	names  map[query.Dataset]map[string][]string // the words by id
+	names  map[catalog.Dataset]map[string][]string // the words by id
 }
 
 func newTypoWorld(t *testing.T, names ...string) typoWorld {
 	t.Helper()
-	w := typoWorld{names: map[query.Dataset]map[string][]string{query.Accounts: {}, query.Contacts: {}}}
+	w := typoWorld{names: map[catalog.Dataset]map[string][]string{catalog.Accounts: {}, catalog.Contacts: {}}}
 	data := searchtest.NewWorld()
 	for i, name := range names {
-		for d, id := range map[query.Dataset]string{query.Accounts: searchtest.ID("a", i+1), query.Contacts: searchtest.ID("c", i+1)} {
+		for d, id := range map[catalog.Dataset]string{catalog.Accounts: searchtest.ID("a", i+1), catalog.Contacts: searchtest.ID("c", i+1)} {
 			line := fmt.Sprintf(`{"id":%q,"name":%q,"city":%q}`, id, name, []string{"Calgary", "Banff"}[i%2])
-			if d == query.Contacts {
+			if d == catalog.Contacts {
 				words := strings.Fields(name)
 				rest := strings.Join(words[1:], " ") // the terms are in different fields
 				line = fmt.Sprintf(`{"id":%q,"name":%q,"title":%q,"email":"secretive%d@hiddenfirm.example","city":"Calgary"}`, id, words[0], rest, i)
 			}
 			data.Add(searchtest.Record(t, d, line))
-			w.names[d][id] = strings.Fields(query.Fold(name))
+			w.names[d][id] = strings.Fields(catalog.Fold(name))
 		}
 	}
 	e, x := newEngine(t)
@@ -51,13 +52,13 @@ func newTypoWorld(t *testing.T, names ...string) typoWorld {
 }
 
 // find lists the ids that match in the model.
-func (w typoWorld) find(d query.Dataset, text string, auto bool) []string {
+func (w typoWorld) find(d catalog.Dataset, text string, auto bool) []string {
 	found := []string{}
 	for _, id := range slices.Sorted(maps.Keys(w.names[d])) {
-		if !slices.ContainsFunc(strings.Fields(query.Fold(text)), func(term string) bool {
+		if !slices.ContainsFunc(strings.Fields(catalog.Fold(text)), func(term string) bool {
 			most := 0
 			if auto {
-				most = query.MaxEdits(term)
+				most = catalog.MaxEdits(term)
 			}
 			return !slices.ContainsFunc(w.names[d][id], func(word string) bool { return edits.Distance(term, word, most) <= most })
 		}) {
@@ -69,15 +70,15 @@ func (w typoWorld) find(d query.Dataset, text string, auto bool) []string {
 
 // offered tells whether a word may replace a term.
 func offered(term, word string) bool {
-	most := query.MaxEdits(term)
+	most := catalog.MaxEdits(term)
 	n := edits.Distance(term, word, most)
 	return n <= most && (n < 2 || []rune(term)[0] == []rune(word)[0])
 }
 
 // didYouMean is the text of an answer in the model.
-func (w typoWorld) didYouMean(d query.Dataset, text string) string {
+func (w typoWorld) didYouMean(d catalog.Dataset, text string) string {
 	count := func(terms []string) int { return len(w.find(d, strings.Join(terms, " "), false)) }
-	terms := strings.Fields(query.Fold(text))
+	terms := strings.Fields(catalog.Fold(text))
 	var found []string
 	for _, term := range terms {
 		if count([]string{term}) > 0 {
@@ -97,7 +98,7 @@ func (w typoWorld) didYouMean(d query.Dataset, text string) string {
 		if slices.Contains(found, term) {
 			continue
 		}
-		most := query.MaxEdits(term)
+		most := catalog.MaxEdits(term)
 		var near []string
 		for word := range all {
 			if offered(term, word) && count(append(slices.Clip(found), word)) > 0 {
@@ -164,7 +165,7 @@ func TestTyposFindWhatTheModelFinds(t *testing.T) {
 	}
 	offered := 0
 	for _, text := range texts {
-		for _, d := range []query.Dataset{query.Accounts, query.Contacts} {
+		for _, d := range []catalog.Dataset{catalog.Accounts, catalog.Contacts} {
 			for _, body := range []string{
 				`{"query":%q,"words":"exact","limit":100,"typos":"auto"}`,
 				`{"query":%q,"words":"exact","limit":100,"sort":{"field":"name","order":"asc"},"typos":"auto"}`,
@@ -219,35 +220,35 @@ func TestDidYouMean(t *testing.T) {
 	t.Parallel()
 	w := newTypoWorld(t, "Garage Homes", "Garade Homes", "Garade Towers", "Zürich Überbau", "Bow's-Tower")
 	for _, c := range []struct {
-		dataset    query.Dataset
+		dataset    catalog.Dataset
 		body, want string
 	}{
-		{query.Accounts, `{"query":"garabe"}`, "garade"},                                        // the most frequent
-		{query.Accounts, `{"query":"garabe","filters":{"city":{"value":"calgary"}}}`, "garade"}, // equally frequent: by code point
-		{query.Accounts, `{"query":"garage","filters":{"city":{"value":"banff"}}}`, "garade"},   // the filter leaves no garage
-		{query.Accounts, `{"query":"garabe","filters":{"city":{"value":"nowhere"}}}`, ""},
-		{query.Accounts, `{"query":"garabe homse"}`, "garade homes"},
-		{query.Accounts, `{"query":"Garabe, (Homse)! Garabe"}`, "garade, (homes)! garade"},
-		{query.Accounts, `{"query":"garage towers"}`, "garade towers"}, // each is found, not together
-		{query.Accounts, `{"query":"garade xyzzyx"}`, "garade"},
-		{query.Accounts, `{"query":"ber"}`, ""},
-		{query.Accounts, `{"query":"ÜBERBAUE 𐐀 ZÜRIHC"}`, "uberbau zurich"},
-		{query.Accounts, `{"query":"ÜBERBAUE ZÜRIHC"}`, "uberbau zurich"},
-		{query.Accounts, `{"query":"ÜBERBAUEN"}`, "uberbau"},
-		{query.Accounts, `{"query":"XUBERBAU"}`, "uberbau"},
-		{query.Accounts, `{"query":"XUBERBAUE"}`, ""}, // two edits, one of the first character
-		{query.Accounts, `{"query":"---"}`, ""},
-		{query.Accounts, `{"query":"garade","filters":{"city":{"value":"nowhere"}}}`, ""},
-		{query.Accounts, `{"query":"garabe","dry_run":true}`, "garade"},
-		{query.Accounts, `{"query":"garabe","limit":1,"offset":5000}`, "garade"},
-		{query.Contacts, `{"query":"garabe homse"}`, "garade homes"},
-		{query.Contacts, `{"query":"garabe homse","dry_run":true}`, "garade homes"},
-		{query.Contacts, `{"query":"hiddenfirme"}`, ""},
-		{query.Contacts, `{"query":"secretive7"}`, ""},
-		{query.Contacts, `{"query":"garabe secretive0"}`, "garade"}, // whether secretive0 exists costs a credit
-		{query.Contacts, `{"query":"garabe","filters":{"email":{"value":"secretive0"}}}`, ""},
-		{query.Contacts, `{"query":"garabe","none":[{"filters":{"email":{"value":"nobody"}}}]}`, ""},
-		{query.Accounts, `{"query":"garabe","relations":{"without_contact":{"email":{"value":"nobody"}}}}`, ""},
+		{catalog.Accounts, `{"query":"garabe"}`, "garade"},                                        // the most frequent
+		{catalog.Accounts, `{"query":"garabe","filters":{"city":{"value":"calgary"}}}`, "garade"}, // equally frequent: by code point
+		{catalog.Accounts, `{"query":"garage","filters":{"city":{"value":"banff"}}}`, "garade"},   // the filter leaves no garage
+		{catalog.Accounts, `{"query":"garabe","filters":{"city":{"value":"nowhere"}}}`, ""},
+		{catalog.Accounts, `{"query":"garabe homse"}`, "garade homes"},
+		{catalog.Accounts, `{"query":"Garabe, (Homse)! Garabe"}`, "garade, (homes)! garade"},
+		{catalog.Accounts, `{"query":"garage towers"}`, "garade towers"}, // each is found, not together
+		{catalog.Accounts, `{"query":"garade xyzzyx"}`, "garade"},
+		{catalog.Accounts, `{"query":"ber"}`, ""},
+		{catalog.Accounts, `{"query":"ÜBERBAUE 𐐀 ZÜRIHC"}`, "uberbau zurich"},
+		{catalog.Accounts, `{"query":"ÜBERBAUE ZÜRIHC"}`, "uberbau zurich"},
+		{catalog.Accounts, `{"query":"ÜBERBAUEN"}`, "uberbau"},
+		{catalog.Accounts, `{"query":"XUBERBAU"}`, "uberbau"},
+		{catalog.Accounts, `{"query":"XUBERBAUE"}`, ""}, // two edits, one of the first character
+		{catalog.Accounts, `{"query":"---"}`, ""},
+		{catalog.Accounts, `{"query":"garade","filters":{"city":{"value":"nowhere"}}}`, ""},
+		{catalog.Accounts, `{"query":"garabe","dry_run":true}`, "garade"},
+		{catalog.Accounts, `{"query":"garabe","limit":1,"offset":5000}`, "garade"},
+		{catalog.Contacts, `{"query":"garabe homse"}`, "garade homes"},
+		{catalog.Contacts, `{"query":"garabe homse","dry_run":true}`, "garade homes"},
+		{catalog.Contacts, `{"query":"hiddenfirme"}`, ""},
+		{catalog.Contacts, `{"query":"secretive7"}`, ""},
+		{catalog.Contacts, `{"query":"garabe secretive0"}`, "garade"}, // whether secretive0 exists costs a credit
+		{catalog.Contacts, `{"query":"garabe","filters":{"email":{"value":"secretive0"}}}`, ""},
+		{catalog.Contacts, `{"query":"garabe","none":[{"filters":{"email":{"value":"nobody"}}}]}`, ""},
+		{catalog.Accounts, `{"query":"garabe","relations":{"without_contact":{"email":{"value":"nobody"}}}}`, ""},
 	} {
 		page, err := w.engine.Search(t.Context(), parse(t, c.dataset, dataBase, c.body))
 		if err != nil || page.Total != 0 || page.DidYouMean != c.want {
@@ -262,7 +263,7 @@ func TestDidYouMean(t *testing.T) {
 		}
 	}
 	// A page that is empty because it is beyond the last one is not an empty result.
-	page, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, `{"query":"garade","offset":7}`))
+	page, err := w.engine.Search(t.Context(), parse(t, catalog.Accounts, dataBase, `{"query":"garade","offset":7}`))
 	if err != nil || page.Total != 2 || page.DidYouMean != "" {
 		t.Errorf("%+v, %v", page, err)
 	}
@@ -311,7 +312,7 @@ func TestDidYouMeanSpellings(t *testing.T) {
 		"one two joe":     "",
 		"made towers wad": "",
 	} {
-		page, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q,"words":"exact"}`, text)))
+		page, err := w.engine.Search(t.Context(), parse(t, catalog.Accounts, dataBase, fmt.Sprintf(`{"query":%q,"words":"exact"}`, text)))
 		if err != nil || page.Total != 0 || page.DidYouMean != want {
 			t.Errorf("%s: %d matches, did you mean %q, %v; want %q", text, page.Total, page.DidYouMean, err, want)
 		}
@@ -354,7 +355,7 @@ func TestDidYouMeanOfManyTerms(t *testing.T) {
 		similar.Store(0)
 		trips.Store(0)
 		values.Store(0)
-		page, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q,"words":"exact"}`, c.text)))
+		page, err := e.Search(t.Context(), parse(t, catalog.Accounts, dataBase, fmt.Sprintf(`{"query":%q,"words":"exact"}`, c.text)))
 		if err != nil || page.DidYouMean != c.want || similar.Load() != c.similar || trips.Load() != c.trips ||
 			(values.Load() > 0) != (page.Total == 0) {
 			t.Errorf("%s: did you mean %q, %v; similar terms were asked for %d times, in %d round trips; want %+v", c.text, page.DidYouMean, err, similar.Load(), trips.Load(), c)
@@ -367,7 +368,7 @@ func TestTyposBindCursors(t *testing.T) {
 	t.Parallel()
 	w := newTypoWorld(t, "Garage Homes", "Garage Towers", "Garages", "Garag", "Grage")
 	next := func(body string) string {
-		page, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, body))
+		page, err := w.engine.Search(t.Context(), parse(t, catalog.Accounts, dataBase, body))
 		if err != nil || page.Next == "" {
 			t.Fatalf("%s: %+v, %v", body, page, err)
 		}
@@ -377,22 +378,22 @@ func TestTyposBindCursors(t *testing.T) {
 	for body, same := range map[string]bool{`{"query":"garage","limit":1`: false, named: true} {
 		for from, to := range map[string]string{`}`: `,"typos":"auto"`, `,"typos":"auto"}`: `,"typos":"off"`} {
 			cursor := next(body + from)
-			_, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, body+to+`,"search_after":"`+cursor+`"}`))
+			_, err := w.engine.Search(t.Context(), parse(t, catalog.Accounts, dataBase, body+to+`,"search_after":"`+cursor+`"}`))
 			if refused := fault.CodeOf(err) == fault.BadRequest; refused == same || err != nil && !refused {
 				t.Errorf("%s to %s: %v", body, to, err)
 			}
 		}
 	}
-	ids := searchtest.Walk(t, query.Accounts, []byte(`{"query":"garage","typos":"auto"}`), 2, 5, dataSearch(w.engine))
+	ids := searchtest.Walk(t, catalog.Accounts, []byte(`{"query":"garage","typos":"auto"}`), 2, 5, dataSearch(w.engine))
 	if len(ids) != 5 || !slices.Contains(ids[:2], searchtest.ID("a", 1)) || !slices.Contains(ids[:2], searchtest.ID("a", 2)) {
 		t.Errorf("what has the term as it was typed comes first: %v", searchtest.Short(ids))
 	}
 }
 
-func facetSearch(t *testing.T, d query.Dataset, body string) query.FacetSearch {
+func facetSearch(t *testing.T, d catalog.Dataset, body string) query.FacetSearch {
 	t.Helper()
 	v, issues := input.Decode([]byte(body))
-	r, err := query.FacetRule(d, query.Data).Parse(v)
+	r, err := query.FacetRule(d, catalog.Data).Parse(v)
 	if err != nil || issues != nil {
 		t.Fatal(issues, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/words"
 )
@@ -13,7 +14,7 @@ type wordSearch struct {
 	words.Reading
 	paths []string
 	// address is the field of e-mail addresses, nil where none is searched.
-	address *query.Field
+	address *catalog.Field
 	typos   bool
 	// alone means that the paths have no places of words, so that there are no phrases.
 	alone bool
@@ -25,11 +26,11 @@ type wordSearch struct {
 // wordsOf is a reading for the record of the search. free means that nothing is charged.
 func wordsOf(r words.Reading, free bool, q query.Query) wordSearch {
 	w := wordSearch{Reading: r, paths: []string{WordsPath}, typos: q.Typos}
-	if q.Base.Kind == query.Book && q.Text != "" {
+	if q.Base.Kind == catalog.Book && q.Text != "" {
 		w.paths = append(w.paths, heldWordsPath)
 	}
 	if !free {
-		w.address = query.AddressField(q.Dataset)
+		w.address = catalog.AddressField(q.Dataset)
 	}
 	return w
 }
@@ -82,11 +83,11 @@ func (c *compiler) VisitMatchWords(n query.MatchWords) {
 // codeOf is the condition that the text is the record's code, such as the number of a permit
 // with blanks where it has hyphens; nil if it cannot be one.
 func codeOf(q query.Query, w wordSearch) clause {
-	f, has := query.CodeField(q.Dataset)
-	if !has || len(w.Not) > 0 || !query.MayBeCode(q.Text) {
+	f, has := catalog.CodeField(q.Dataset)
+	if !has || len(w.Not) > 0 || !catalog.MayBeCode(q.Text) {
 		return nil
 	}
-	return newCompiler(128).term(Root.ExactPath(&f), query.ExactValue(f, q.Folding.Fold(q.Text))).b
+	return newCompiler(128).term(Root.ExactPath(&f), catalog.ExactValue(f, q.Folding.Fold(q.Text))).b
 }
 
 // oneOf appends a condition that one of the others is met.
@@ -136,7 +137,7 @@ func (w wordSearch) term(t words.Term) []clause {
 	switch {
 	case t.Address:
 		if w.address != nil {
-			add(newCompiler(128).term(Root.ExactPath(w.address), query.ExactValue(*w.address, t.Text)))
+			add(newCompiler(128).term(Root.ExactPath(w.address), catalog.ExactValue(*w.address, t.Text)))
 		}
 		return append(all, w.phrase(words.Texts(t.Text))...)
 	case t.Beginning:

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
@@ -32,7 +32,7 @@ const (
 const maxInOrder = 16
 
 // scoreWords appends the members `must` and `should` of a bool. folded is the text.
-func (c *compiler) scoreWords(w wordSearch, d query.Dataset, folded string) *compiler {
+func (c *compiler) scoreWords(w wordSearch, d catalog.Dataset, folded string) *compiler {
 	if w.code != nil {
 		code := newCompiler(128).constant(codeScore, []clause{w.code}).b
 		w.code = nil
@@ -45,7 +45,7 @@ func (c *compiler) scoreWords(w wordSearch, d query.Dataset, folded string) *com
 		c.scoreClause(w, one).raw(`,`)
 	}
 	c.closeList().raw(`],"should":[`)
-	f := query.Headline(d)
+	f := catalog.Headline(d)
 	in := scoredIn[d]
 	var typed []string
 	for _, one := range w.Must {
@@ -71,7 +71,7 @@ func (c *compiler) scoreWords(w wordSearch, d query.Dataset, folded string) *com
 		c.raw(`{"match":{`).text(in.texts[0].path).raw(`:{"boost":` + rareScore + `,"query":`).text(strings.Join(typed, " ")).raw(`}}},`)
 	}
 	c.scoreLabels(w, in.labels)
-	c.raw(`{"term":{`).text(Root.ExactPath(&f)).raw(`:{"boost":` + wholeScore + `,"value":`).text(query.ExactValue(f, folded))
+	c.raw(`{"term":{`).text(Root.ExactPath(&f)).raw(`:{"boost":` + wholeScore + `,"value":`).text(catalog.ExactValue(f, folded))
 	return c.raw(`}}}]`)
 }
 
@@ -124,13 +124,13 @@ type scoredFields struct {
 	labels []labelled
 }
 
-var scoredIn = func() map[query.Dataset]scoredFields {
-	all := map[query.Dataset]scoredFields{}
-	for _, d := range query.Datasets {
-		name := query.Headline(d)
+var scoredIn = func() map[catalog.Dataset]scoredFields {
+	all := map[catalog.Dataset]scoredFields{}
+	for _, d := range catalog.Datasets {
+		name := catalog.Headline(d)
 		in := scoredFields{texts: []textPath{{Root.TextPath(&name), nameScores}}}
-		for _, f := range query.Fields(d) {
-			if f.Kind == query.FullText && f.Query && !f.Private && !f.Domains && !f.Code && !f.Headline {
+		for _, f := range catalog.Fields(d) {
+			if f.Kind == catalog.FullText && f.Query && !f.Private && !f.Domains && !f.Code && !f.Headline {
 				in.texts = append(in.texts, textPath{Root.TextPath(&f), textScores})
 			}
 			if !f.Words {
@@ -138,7 +138,7 @@ var scoredIn = func() map[query.Dataset]scoredFields {
 			}
 			for _, value := range f.Vocabulary.Values() {
 				in.labels = append(in.labels, labelled{
-					words.Texts(query.Fold(f.Vocabulary.Label(value))),
+					words.Texts(catalog.Fold(f.Vocabulary.Label(value))),
 					newCompiler(64).term(Root.ExactPath(&f), value).b,
 				})
 			}

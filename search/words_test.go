@@ -10,6 +10,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/search/words"
@@ -19,14 +20,14 @@ import (
 // has the words of each value.
 type wordWorld struct {
 	engine *search.Engine
-	values map[query.Dataset]map[string][][]string
+	values map[catalog.Dataset]map[string][][]string
 }
 
 func newWordWorld(t *testing.T, projects, contacts []map[string]string) wordWorld {
 	t.Helper()
-	w := wordWorld{values: map[query.Dataset]map[string][][]string{query.Projects: {}, query.Contacts: {}}}
+	w := wordWorld{values: map[catalog.Dataset]map[string][][]string{catalog.Projects: {}, catalog.Contacts: {}}}
 	data := searchtest.NewWorld()
-	for d, all := range map[query.Dataset][]map[string]string{query.Projects: projects, query.Contacts: contacts} {
+	for d, all := range map[catalog.Dataset][]map[string]string{catalog.Projects: projects, catalog.Contacts: contacts} {
 		for i, record := range all {
 			id := searchtest.ID(string(d[0]), i+1)
 			line := fmt.Sprintf(`{"id":%q`, id)
@@ -74,8 +75,8 @@ func clauseMetBy(values [][]string, c words.Clause) bool {
 }
 
 // find lists the ids that match in the model, which shares the reading of the text.
-func (w wordWorld) find(d query.Dataset, text string) []string {
-	r := words.Published.Read(text, query.Fold)
+func (w wordWorld) find(d catalog.Dataset, text string) []string {
+	r := words.Published.Read(text, catalog.Fold)
 	found := []string{}
 	for _, id := range slices.Sorted(maps.Keys(w.values[d])) {
 		values := w.values[d][id]
@@ -89,8 +90,8 @@ func (w wordWorld) find(d query.Dataset, text string) []string {
 }
 
 // missing lists what no record has.
-func (w wordWorld) missing(d query.Dataset, text string) (missing []string) {
-	r := words.Published.Read(text, query.Fold)
+func (w wordWorld) missing(d catalog.Dataset, text string) (missing []string) {
+	r := words.Published.Read(text, catalog.Fold)
 	records := slices.DeleteFunc(slices.Collect(maps.Values(w.values[d])), func(values [][]string) bool {
 		return slices.ContainsFunc(r.Not, func(c words.Clause) bool { return clauseMetBy(values, c) })
 	})
@@ -165,7 +166,7 @@ func TestWordsFindWhatTheModelFinds(t *testing.T) {
 	}
 	found := 0
 	for _, text := range texts {
-		for _, d := range []query.Dataset{query.Projects, query.Contacts} {
+		for _, d := range []catalog.Dataset{catalog.Projects, catalog.Contacts} {
 			want := w.find(d, text)
 			for _, body := range []string{
 				`{"query":%q,"limit":100}`,
@@ -209,27 +210,27 @@ func TestFirmsOfProjects(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()
 	data.Add(
-		searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Mattamy Homes"}`, searchtest.ID("a", 1))),
-		searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Norr Architects"}`, searchtest.ID("a", 2))),
+		searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Mattamy Homes"}`, searchtest.ID("a", 1))),
+		searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Norr Architects"}`, searchtest.ID("a", 2))),
 		searchtest.Record(
-			t, query.Projects,
+			t, catalog.Projects,
 			fmt.Sprintf(
 				`{"id":%q,"name":"Lot 1","description":"garage","account_ids":[%q,%q]}`, searchtest.ID("p", 1),
 				searchtest.ID("a", 2), searchtest.ID("a", 1),
 			),
 		),
 		searchtest.Record(
-			t, query.Projects,
+			t, catalog.Projects,
 			fmt.Sprintf(`{"id":%q,"name":"Lot 2","account_ids":[%q,%q]}`, searchtest.ID("p", 2), searchtest.ID("a", 1), searchtest.ID("a", 9)),
 		),
-		searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Mattamy street"}`, searchtest.ID("p", 3))))
+		searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Mattamy street"}`, searchtest.ID("p", 3))))
 	e, x := newEngine(t)
 	x.Load(t, data)
 	for text, want := range map[string]int{
 		"mattamy homes": 2, "mattamy home garages": 1, "norr mattamy": 1, `"mattamy homes"`: 2,
 		`"architects mattamy"`: 0, `"homes norr"`: 0, "garage -norr": 0, "matt*": 3,
 	} {
-		page, err := e.Search(t.Context(), parse(t, query.Projects, dataBase, fmt.Sprintf(`{"query":%q}`, text)))
+		page, err := e.Search(t.Context(), parse(t, catalog.Projects, dataBase, fmt.Sprintf(`{"query":%q}`, text)))
 		if err != nil || page.Total != want {
 			t.Errorf("%s: %d, %v; want %d", text, page.Total, err, want)
 		}
@@ -255,7 +256,7 @@ func TestOrderOfWords(t *testing.T) {
 		`{"query":"garage","words":"exact"}`:      {1, 2, 5},
 		`{"query":"garages -deck"}`:               {6, 1, 5, 7},
 	} {
-		page, err := w.engine.Search(t.Context(), parse(t, query.Projects, dataBase, body))
+		page, err := w.engine.Search(t.Context(), parse(t, catalog.Projects, dataBase, body))
 		var ids []string
 		for _, n := range want {
 			ids = append(ids, searchtest.ID("p", n))
@@ -279,30 +280,30 @@ func TestMeantByWords(t *testing.T) {
 		[]map[string]string{{"name": "Ada", "email": "hidden@firm.example"}},
 	)
 	for _, c := range []struct {
-		dataset     query.Dataset
+		dataset     catalog.Dataset
 		text, meant string
 		missing     string
 	}{
-		{query.Projects, "gara", "gara*", "gara"},
-		{query.Projects, "GARA%", "gara*", "gara"},
-		{query.Projects, "(hospitl) wings", "(hospital) wings", "hospitl"},
-		{query.Projects, "zaragarage", "zara garage", "zaragarage"},
-		{query.Projects, "garagezara", "garage zara", "garagezara"},
-		{query.Projects, "hospitl xyzzyx", "hospital", "hospitl, xyzzyx"},
-		{query.Projects, "zara deck", "deck", ""}, // each is found: the more frequent is left out
-		{query.Projects, "hospital wing xyzzyx zara", "hospital wing", "xyzzyx"},
-		{query.Projects, "xyzzyx-garage, zara", "garage, zara", "xyzzyx"},
-		{query.Projects, "mahogony manor", "mahogany manor", "mahogony"},
-		{query.Projects, "92 mahogany manor", "mahogany manor", "92"}, // another number is another house
-		{query.Projects, "zara manorq", "zara", "manorq"},             // an abbreviation of manor alone is none
-		{query.Projects, "hospitla buidling", "hospital building", "hospitla, buidling"},
-		{query.Projects, "xyzzyx the building", "", "xyzzyx"}, // light words alone say nothing
-		{query.Projects, "hospital -wing", "", "hospital"},
-		{query.Projects, `"zara wing" hospitl`, "", `"zara wing", hospitl`},
-		{query.Projects, "xyz OR abc deck", "", "xyz OR abc"},
-		{query.Contacts, "hidden@firm.exampl", "", ""}, // nothing is said of addresses
-		{query.Contacts, "hidde", "", "hidde"},
-		{query.Contacts, "firm", "", "firm"},
+		{catalog.Projects, "gara", "gara*", "gara"},
+		{catalog.Projects, "GARA%", "gara*", "gara"},
+		{catalog.Projects, "(hospitl) wings", "(hospital) wings", "hospitl"},
+		{catalog.Projects, "zaragarage", "zara garage", "zaragarage"},
+		{catalog.Projects, "garagezara", "garage zara", "garagezara"},
+		{catalog.Projects, "hospitl xyzzyx", "hospital", "hospitl, xyzzyx"},
+		{catalog.Projects, "zara deck", "deck", ""}, // each is found: the more frequent is left out
+		{catalog.Projects, "hospital wing xyzzyx zara", "hospital wing", "xyzzyx"},
+		{catalog.Projects, "xyzzyx-garage, zara", "garage, zara", "xyzzyx"},
+		{catalog.Projects, "mahogony manor", "mahogany manor", "mahogony"},
+		{catalog.Projects, "92 mahogany manor", "mahogany manor", "92"}, // another number is another house
+		{catalog.Projects, "zara manorq", "zara", "manorq"},             // an abbreviation of manor alone is none
+		{catalog.Projects, "hospitla buidling", "hospital building", "hospitla, buidling"},
+		{catalog.Projects, "xyzzyx the building", "", "xyzzyx"}, // light words alone say nothing
+		{catalog.Projects, "hospital -wing", "", "hospital"},
+		{catalog.Projects, `"zara wing" hospitl`, "", `"zara wing", hospitl`},
+		{catalog.Projects, "xyz OR abc deck", "", "xyz OR abc"},
+		{catalog.Contacts, "hidden@firm.exampl", "", ""}, // nothing is said of addresses
+		{catalog.Contacts, "hidde", "", "hidde"},
+		{catalog.Contacts, "firm", "", "firm"},
 	} {
 		page, err := w.engine.Search(t.Context(), parse(t, c.dataset, dataBase, fmt.Sprintf(`{"query":%q}`, c.text)))
 		if err != nil || page.Total != 0 || page.DidYouMean != c.meant || strings.Join(page.Missing, ", ") != c.missing {
@@ -318,11 +319,11 @@ func TestOwnSynonyms(t *testing.T) {
 	w := newWordWorld(t, []map[string]string{{"name": "Hangar one"}, {"name": "Hangar two"}}, nil)
 	own := &search.Engine{Elastic: w.engine.Elastic, Names: w.engine.Names, Cursors: w.engine.Cursors, Timeout: w.engine.Timeout}
 	var err error
-	if own.Words, err = words.Extend("hangar, aircraft shed", query.Fold); err != nil {
+	if own.Words, err = words.Extend("hangar, aircraft shed", catalog.Fold); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(e *search.Engine, body string) (query.Page, error) {
-		return e.Search(t.Context(), parse(t, query.Projects, dataBase, body))
+		return e.Search(t.Context(), parse(t, catalog.Projects, dataBase, body))
 	}
 	first, err := ask(own, `{"query":"aircraft sheds","limit":1}`)
 	if err != nil || first.Total != 2 {
@@ -332,7 +333,7 @@ func TestOwnSynonyms(t *testing.T) {
 		t.Error(page, err)
 	}
 	if err := own.CheckCursor(parse(
-		t, query.Projects, dataBase, `{"query":"aircraft sheds","limit":1,"search_after":"`+first.Next+`"}`,
+		t, catalog.Projects, dataBase, `{"query":"aircraft sheds","limit":1,"search_after":"`+first.Next+`"}`,
 	)); err != nil {
 		t.Error(err)
 	}
@@ -364,7 +365,7 @@ func TestAddressesByWords(t *testing.T) {
 		`{"query":"firm.example","words":"exact"}`:             1,
 		`{"query":"ada.lovelace","words":"exact"}`:             1,
 	} {
-		page, err := w.engine.Search(t.Context(), parse(t, query.Contacts, dataBase, body))
+		page, err := w.engine.Search(t.Context(), parse(t, catalog.Contacts, dataBase, body))
 		if err != nil || page.Total != want {
 			t.Errorf("%s: %d, %v; want %d", body, page.Total, err, want)
 		}
@@ -380,11 +381,11 @@ func TestWordsBindCursors(t *testing.T) {
 		`{"query":"garage","limit":1,"sort":{"field":"created_at","order":"asc"}`: true,
 	} {
 		for from, to := range map[string]string{`}`: `,"words":"exact"`, `,"words":"exact"}`: ``} {
-			page, err := w.engine.Search(t.Context(), parse(t, query.Projects, dataBase, body+from))
+			page, err := w.engine.Search(t.Context(), parse(t, catalog.Projects, dataBase, body+from))
 			if err != nil || page.Next == "" {
 				t.Fatal(page, err)
 			}
-			_, err = w.engine.Search(t.Context(), parse(t, query.Projects, dataBase, body+to+`,"search_after":"`+page.Next+`"}`))
+			_, err = w.engine.Search(t.Context(), parse(t, catalog.Projects, dataBase, body+to+`,"search_after":"`+page.Next+`"}`))
 			if refused := fault.CodeOf(err) == fault.BadRequest; refused == same || err != nil && !refused {
 				t.Errorf("%s from %s to %s: %v", body, from, to, err)
 			}
@@ -396,12 +397,12 @@ func TestWordsBindCursors(t *testing.T) {
 // else needs a load.
 func TestIndexWithoutWords(t *testing.T) {
 	t.Parallel()
-	e, _ := namedFirms(t, query.MarkFolding)
-	if _, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, `{"query":"homes"}`)); fault.CodeOf(err) != fault.Unavailable ||
+	e, _ := namedFirms(t, catalog.MarkFolding)
+	if _, err := e.Search(t.Context(), parse(t, catalog.Accounts, dataBase, `{"query":"homes"}`)); fault.CodeOf(err) != fault.Unavailable ||
 		!strings.Contains(fmt.Sprint(err), "load all records again") {
 		t.Error(err)
 	}
-	if _, err := e.Facets(t.Context(), facetSearch(t, query.Accounts, `{"query":"homes"}`)); fault.CodeOf(err) != fault.Unavailable {
+	if _, err := e.Facets(t.Context(), facetSearch(t, catalog.Accounts, `{"query":"homes"}`)); fault.CodeOf(err) != fault.Unavailable {
 		t.Error(err)
 	}
 	if got := firmsOf(t, e, `{"query":"homes","words":"exact"}`); len(got) == 0 {

@@ -10,7 +10,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/views"
@@ -38,14 +38,14 @@ func FuzzUpsert(f *testing.F) {
 		`{"match":{"domain":"https://www.Bücher.example:443/x?y#z"},"tags":[]}`, `{"match":{"domain":"a%2fb%00%ff"}}`,
 		`{"match":{"email":" Ann@Example.COM "},"notes":null}`, `{"account_id":"x","match":{}}`, `{"tags":[1,"",null]}`, `{"icp_tier":7}`,
 	} {
-		for d := range query.Held {
+		for d := range catalog.Held {
 			f.Add([]byte(body), uint8(d))
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte, which uint8) {
 		v, problems := input.Decode(body)
 		issues := input.Issues(problems)
-		in := book.UpsertRule(query.Held[int(which)%len(query.Held)]).Read(&issues, v)
+		in := book.UpsertRule(catalog.Held[int(which)%len(catalog.Held)]).Read(&issues, v)
 		if err := issues.Err(); err != nil {
 			wantValidationError(t, body, err)
 			return

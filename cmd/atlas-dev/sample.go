@@ -11,6 +11,7 @@ import (
 	"atlas/indexer/permits"
 	"atlas/internal/elastic"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace/postgres"
 )
@@ -67,6 +68,6 @@ func hasData(ctx context.Context, es *elastic.Client, config server.Config, empt
 		return false, err
 	}
 	engine := search.Engine{Elastic: es, Names: config.Names(), Cursors: cursors, Timeout: config.SearchTimeout}
-	page, err := engine.Search(ctx, query.Query{Dataset: query.Projects, Sort: query.DefaultSort(query.Projects), Limit: 1})
+	page, err := engine.Search(ctx, query.Query{Dataset: catalog.Projects, Sort: query.DefaultSort(catalog.Projects), Limit: 1})
 	return emptyWillDo || page.Total > 0, err
 }

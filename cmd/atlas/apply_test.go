@@ -18,7 +18,7 @@ import (
 	"atlas/indexer/generation"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/postgres"
 )
 
@@ -132,7 +132,7 @@ func TestHeldRecordsFollowDeltas(t *testing.T) {
 		Score int `json:"atlas_score"`
 		Count int `json:"signals_count"`
 	}
-	rows := func(d query.Dataset, body string) (rows []row) {
+	rows := func(d catalog.Dataset, body string) (rows []row) {
 		t.Helper()
 		a := w.call("POST", "/workspace/"+string(d)+"/search", w.key, body)
 		if a.status != 200 {
@@ -143,7 +143,7 @@ func TestHeldRecordsFollowDeltas(t *testing.T) {
 		}
 		return rows
 	}
-	before := rows(query.Accounts, `{}`)
+	before := rows(catalog.Accounts, `{}`)
 	if len(before) != 1 {
 		t.Fatalf("%+v", before)
 	}
@@ -158,19 +158,19 @@ func TestHeldRecordsFollowDeltas(t *testing.T) {
 	}
 	// Recency alone gives 30 points.
 	w.eventually("the held account follows", func() bool {
-		found := rows(query.Accounts, fmt.Sprintf(`{"query":"new firm","filters":{"atlas_score":{"value":[%d,100]}},"relations":{"has_signal":{},"has_project":{}}}`, before[0].Score+25))
+		found := rows(catalog.Accounts, fmt.Sprintf(`{"query":"new firm","filters":{"atlas_score":{"value":[%d,100]}},"relations":{"has_signal":{},"has_project":{}}}`, before[0].Score+25))
 		return len(found) == 1 && found[0].Score > before[0].Score+25
 	})
 	w.eventually("the held project follows", func() bool {
-		return len(rows(query.Projects, `{"query":"new tower","filters":{"signals_count":{"value":2}}}`)) == 1
+		return len(rows(catalog.Projects, `{"query":"new tower","filters":{"signals_count":{"value":2}}}`)) == 1
 	})
 	// All workspaces see a contact that a project names.
-	if a := w.search(query.Contacts, `{"filters":{"projects_count":{"value":1}}}`); len(a.ids(t)) != 1 {
+	if a := w.search(catalog.Contacts, `{"filters":{"projects_count":{"value":1}}}`); len(a.ids(t)) != 1 {
 		t.Errorf("%s", a.raw)
 	}
 
 	w.index(0, "apply", "--accounts", w.file(`{"id":"`+firm+`","deleted":true,"updated_at":"2024-03-01"}`))
-	w.eventually("the deleted account leaves the book", func() bool { return len(rows(query.Accounts, `{}`)) == 0 })
+	w.eventually("the deleted account leaves the book", func() bool { return len(rows(catalog.Accounts, `{}`)) == 0 })
 	if a := w.call("GET", "/workspace/accounts/"+firm, w.key, ""); a.status != 404 {
 		t.Errorf("%d %s", a.status, a.raw)
 	}
@@ -180,7 +180,7 @@ func TestHeldRecordsFollowDeltas(t *testing.T) {
 	}
 	w.index(0, "apply", "--accounts", w.file(`{"id":"`+firm+`","name":"Back","updated_at":"2024-04-01"}`))
 	w.eventually("the account is in the book again", func() bool {
-		found := rows(query.Accounts, `{"query":"back","filters":{"tags":{"value":"mine"},"signals_count":{"value":2}}}`)
+		found := rows(catalog.Accounts, `{"query":"back","filters":{"tags":{"value":"mine"},"signals_count":{"value":2}}}`)
 		return len(found) == 1 && found[0].ID == firm
 	})
 }
@@ -218,7 +218,7 @@ func TestRetryCommand(t *testing.T) {
 	if !report.Finished || report.Changed() != 2 || report.LeftOut() != 1 || report.DeadLetters != again {
 		t.Errorf("%s", out)
 	}
-	if a := w.search(query.Accounts, `{}`); !bytes.Contains(a.raw, []byte("Mended")) || len(a.ids(t)) != 2 {
+	if a := w.search(catalog.Accounts, `{}`); !bytes.Contains(a.raw, []byte("Mended")) || len(a.ids(t)) != 2 {
 		t.Errorf("%s", a.raw)
 	}
 	if left, err = os.ReadFile(again); err != nil || bytes.Count(left, []byte("\n")) != 1 ||

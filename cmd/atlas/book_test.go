@@ -11,23 +11,23 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/client"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/people"
 )
 
 // bookShapes are the members of a record of each book, in order.
-var bookShapes = map[query.Dataset][]string{
-	query.Accounts: {
+var bookShapes = map[catalog.Dataset][]string{
+	catalog.Accounts: {
 		"id", "name", "account_types", "domains", "website", "icp_tier", "workspace_status", "notes", "tags",
 		"atlas_score", "atlas_trend",
 	},
-	query.Projects: {
+	catalog.Projects: {
 		"id", "name", "city", "state", "stage", "primary_use", "residential_units", "last_signal_at",
 		"workspace_status", "notes", "tags",
 	},
-	query.Contacts: {"id", "name", "title", "email", "account_id", "workspace_status", "notes", "tags"},
+	catalog.Contacts: {"id", "name", "title", "email", "account_id", "workspace_status", "notes", "tags"},
 }
 
 // members returns the names of an object's members, in order.
@@ -55,7 +55,7 @@ func members(t *testing.T, object []byte) []string {
 func TestBookRoutes(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		path := "/workspace/" + string(d)
 		key := book.IDKey(d)
 		ids := s.search(d, `{"limit": 3}`).ids(t)
@@ -150,7 +150,7 @@ func TestBookRoutes(t *testing.T) {
 func TestBookRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
-	account := s.search(query.Accounts, `{"limit": 1}`).ids(t)[0]
+	account := s.search(catalog.Accounts, `{"limit": 1}`).ids(t)[0]
 	long := func(n int) string { return strings.Repeat("é", n) }
 	for name, c := range map[string]struct{ path, body, code, at string }{
 		"neither":           {"accounts/upsert", `{}`, "invalid_union", ""},

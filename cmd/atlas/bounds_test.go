@@ -9,7 +9,7 @@ import (
 	"atlas/client"
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/server"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // The options of a server set the limits, and the Go client reads the answer.
@@ -19,7 +19,7 @@ func TestBoundsAreConfigured(t *testing.T) {
 		c.Bounds = server.Bounds{MaxOpenInvitations: 1, MaxViews: 1, MaxWorkspaceSkills: 1, MaxPersonalSkills: 1, MaxBookAdditions: 1}
 	})
 	c, ctx := s.client(s.key), t.Context()
-	ids := s.search(query.Projects, `{"limit":2}`).ids(t)
+	ids := s.search(catalog.Projects, `{"limit":2}`).ids(t)
 	for name, add := range map[string]func(n string) error{
 		"an invitation": func(n string) error {
 			invited, err := c.Invitations.Create(ctx, "n"+n+"@example.com", "member")

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/client"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -21,7 +21,7 @@ import (
 func TestSearchAndGet(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
-	a := s.search(query.Projects, `{"limit": 5}`)
+	a := s.search(catalog.Projects, `{"limit": 5}`)
 	ids := a.ids(t)
 	if len(ids) != 5 || a.body.Metadata.Credits != 5 || a.body.Metadata.Limit != 5 || a.body.Metadata.SearchAfter == nil {
 		t.Fatalf("first page: %s", a.raw)
@@ -67,7 +67,7 @@ func TestWalk(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
 	total := 0
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		seen := map[string]bool{}
 		for _, record := range collect(t, s.client(s.key).Dataset(client.DatasetName(d)).All(t.Context(), client.Search{})) {
 			var r struct{ ID string }
@@ -86,8 +86,8 @@ func TestWalk(t *testing.T) {
 func TestForeignCursors(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
-	after := *s.search(query.Projects, `{"limit": 2, "sort": {"field": "cost", "order": "asc"}}`).body.Metadata.SearchAfter
-	refused := func(what string, d query.Dataset, body string) {
+	after := *s.search(catalog.Projects, `{"limit": 2, "sort": {"field": "cost", "order": "asc"}}`).body.Metadata.SearchAfter
+	refused := func(what string, d catalog.Dataset, body string) {
 		t.Helper()
 		a := s.call("POST", "/data/"+string(d)+"/search", s.key, body)
 		if a.status != 400 || a.body.Error.Code != "bad_request" {
@@ -98,14 +98,14 @@ func TestForeignCursors(t *testing.T) {
 		return fmt.Sprintf(`{"sort": %s, "search_after": %q}`, sort, cursor)
 	}
 	const cost = `{"field": "cost", "order": "asc"}`
-	refused("other order", query.Projects, by(`{"field": "cost", "order": "desc"}`, after))
-	refused("other field", query.Projects, by(`{"field": "name", "order": "asc"}`, after))
-	refused("default sort", query.Projects, fmt.Sprintf(`{"search_after": %q}`, after))
-	refused("other dataset", query.Accounts, fmt.Sprintf(`{"search_after": %q}`, after))
-	refused("empty", query.Projects, by(cost, ""))
-	refused("cut", query.Projects, by(cost, after[:len(after)-1]))
-	refused("padded", query.Projects, by(cost, after+"="))
-	refused("no base64", query.Projects, by(cost, "ünlikely"))
+	refused("other order", catalog.Projects, by(`{"field": "cost", "order": "desc"}`, after))
+	refused("other field", catalog.Projects, by(`{"field": "name", "order": "asc"}`, after))
+	refused("default sort", catalog.Projects, fmt.Sprintf(`{"search_after": %q}`, after))
+	refused("other dataset", catalog.Accounts, fmt.Sprintf(`{"search_after": %q}`, after))
+	refused("empty", catalog.Projects, by(cost, ""))
+	refused("cut", catalog.Projects, by(cost, after[:len(after)-1]))
+	refused("padded", catalog.Projects, by(cost, after+"="))
+	refused("no base64", catalog.Projects, by(cost, "ünlikely"))
 	for i := range after { // every character, so every byte
 		flipped := []byte(after)
 		flipped[i] ^= 1
@@ -113,7 +113,7 @@ func TestForeignCursors(t *testing.T) {
 			flipped[i] = 'A'
 		}
 		if string(flipped) != after {
-			refused("flipped", query.Projects, by(cost, string(flipped)))
+			refused("flipped", catalog.Projects, by(cost, string(flipped)))
 		}
 	}
 	if a := s.call("POST", "/data/projects/search", s.key, by(cost, after)); a.status != 200 || a.body.Metadata.Offset != 0 {
@@ -128,7 +128,7 @@ func TestCeiling(t *testing.T) {
 	const ceiling, limit = 500, 20
 	s := start(t, ceiling)
 	for range (ceiling - 50) / 50 {
-		s.search(query.Signals, `{"limit": 50}`)
+		s.search(catalog.Signals, `{"limit": 50}`)
 	}
 	var lock sync.Mutex
 	var group sync.WaitGroup

@@ -21,7 +21,7 @@ import (
 	"atlas/indexer/verify"
 	"atlas/internal/devstack/backends"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 )
 
@@ -29,7 +29,7 @@ import (
 // kills the loading process.
 type faultyElastic struct {
 	url, direct string
-	poison      map[string]query.Dataset
+	poison      map[string]catalog.Dataset
 	client      http.Client
 
 	mu      sync.Mutex
@@ -83,7 +83,7 @@ func (p killPoint) String() string {
 	}
 }
 
-func newFaultyElastic(t *testing.T, random *rand.Rand, poison map[string]query.Dataset) *faultyElastic {
+func newFaultyElastic(t *testing.T, random *rand.Rand, poison map[string]catalog.Dataset) *faultyElastic {
 	f := &faultyElastic{direct: backends.Elasticsearch(t), random: random, poison: poison}
 	server := httptest.NewServer(f)
 	t.Cleanup(func() {
@@ -292,7 +292,7 @@ func (f *faultyElastic) bulk(r *http.Request, body []byte) (int, []byte, error) 
 func (f *faultyElastic) compare(t *testing.T, clean, faulty string) {
 	t.Helper()
 	es := directElastic(t)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		want, got := searchtest.Served(t, es, mappings.Names{Prefix: clean}, d), searchtest.Served(t, es, mappings.Names{Prefix: faulty}, d)
 		for id := range f.poison {
 			delete(want, id)

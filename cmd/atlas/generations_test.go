@@ -22,7 +22,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/internal/elastic/elastictest"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
@@ -182,7 +182,7 @@ func whileHeld(t *testing.T, url string, work func()) {
 // deleteIndices deletes the generations of a prefix.
 func deleteIndices(t *testing.T, es *elastic.Client, prefix string) {
 	t.Helper()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		searchtest.DeleteIndices(t, es, prefix+string(d)+"-*")
 	}
 }

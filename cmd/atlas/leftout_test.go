@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"atlas/client"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // leftOutWalks print the ids of the book's projects, under a key of their own.
@@ -33,7 +33,7 @@ func TestClientsFetchWhatRepetitionsLeaveOut(t *testing.T) {
 	s := start(t, 0)
 	c := s.client(s.key)
 	var inputs []client.ProjectUpsert
-	for _, id := range s.search(query.Projects, fmt.Sprintf(`{"limit":%d}`, n)).ids(t) {
+	for _, id := range s.search(catalog.Projects, fmt.Sprintf(`{"limit":%d}`, n)).ids(t) {
 		inputs = append(inputs, client.ProjectUpsert{ProjectID: id, Notes: client.To("short")})
 	}
 	write := func() {

@@ -21,8 +21,8 @@ import (
 	"atlas/indexer/generate"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
@@ -196,7 +196,7 @@ func (l *loader) store(t *testing.T) *postgres.Store {
 func (l *loader) changed(t *testing.T) map[string]changes.Op {
 	t.Helper()
 	all, store := map[string]changes.Op{}, l.store(t)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		at := l.at
 		for caughtUp := false; !caughtUp; {
 			page, known, err := store.ChangesAfter(t.Context(), d, at, 1_000)
@@ -216,7 +216,7 @@ func (l *loader) changed(t *testing.T) map[string]changes.Op {
 func half(t *testing.T, dir string) string {
 	t.Helper()
 	into := t.TempDir()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		raw, err := os.ReadFile(filepath.Join(dir, string(d)+".ndjson"))
 		if err != nil {
 			t.Fatal(err)
@@ -237,7 +237,7 @@ func half(t *testing.T, dir string) string {
 // spoil adds invalid lines and returns their number.
 func spoil(t *testing.T, dir string) (lines int) {
 	t.Helper()
-	for i, d := range query.Datasets {
+	for i, d := range catalog.Datasets {
 		path := filepath.Join(dir, string(d)+".ndjson")
 		raw, err := os.ReadFile(path)
 		if err != nil {
@@ -256,10 +256,10 @@ func spoil(t *testing.T, dir string) (lines int) {
 }
 
 // poison chooses a record of each of three datasets.
-func poison(t *testing.T, random *rand.Rand, dir string) map[string]query.Dataset {
+func poison(t *testing.T, random *rand.Rand, dir string) map[string]catalog.Dataset {
 	t.Helper()
-	chosen := map[string]query.Dataset{}
-	for _, d := range []query.Dataset{query.Signals, query.Projects, query.Accounts} {
+	chosen := map[string]catalog.Dataset{}
+	for _, d := range []catalog.Dataset{catalog.Signals, catalog.Projects, catalog.Accounts} {
 		raw, err := os.ReadFile(filepath.Join(dir, string(d)+".ndjson"))
 		if err != nil {
 			t.Fatal(err)

@@ -14,17 +14,17 @@ import (
 
 	"atlas/indexer"
 	"atlas/internal/devstack/backends"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/postgres/pgtest"
 )
 
 // accountsFolder writes a folder with only accounts.
 func accountsFolder(t *testing.T, dir string, accounts int) {
 	t.Helper()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		var b strings.Builder
 		for i := range accounts {
-			if d == query.Accounts {
+			if d == catalog.Accounts {
 				fmt.Fprintf(&b, `{"id":"10000000-0000-4000-8000-%012x","name":"Firm %d"}`+"\n", i, i)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 
 	"atlas/cmd/internal/server"
 	"atlas/internal/auth"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -80,7 +80,7 @@ func TestRequestLines(t *testing.T) {
 	}
 	keyID := parsed.String()
 	in := "?workspace_id=" + s.pro.ID.String()
-	project := s.search(query.Projects, `{"limit": 1}`).ids(t)[0]
+	project := s.search(catalog.Projects, `{"limit": 1}`).ids(t)[0]
 	record := string(s.call("GET", "/data/projects/"+project, s.key, "", "X-Request-Id", "the-get").raw)
 	s.call(
 		"POST", "/workspace/projects/upsert", s.key,
@@ -189,7 +189,7 @@ func TestMetrics(t *testing.T) {
 	s := start(t, 20, func(c *server.Config) {
 		c.SMTPURL, c.MailFrom = "smtp://127.0.0.1:1?tls=none", "Atlas <atlas@atlas.example>"
 	})
-	project := s.search(query.Projects, `{"limit": 5}`).ids(t)[0]
+	project := s.search(catalog.Projects, `{"limit": 5}`).ids(t)[0]
 	s.call("POST", "/workspace/projects/upsert", s.key, `{"project_id":"`+project+`","notes":"one"}`)
 	s.call("POST", "/workspace/invitations", s.key, `{"email":"new@example.com","role":"member"}`)
 	for range 2 {
@@ -199,7 +199,7 @@ func TestMetrics(t *testing.T) {
 			t.Fatalf("%d %s", status, text)
 		}
 	}
-	s.search(query.Projects, `{"limit": 15}`)
+	s.search(catalog.Projects, `{"limit": 15}`)
 	if a := s.call("POST", "/data/projects/search", s.key, `{}`); a.status != http.StatusTooManyRequests {
 		t.Fatalf("above the ceiling: %d %s", a.status, a.raw)
 	}

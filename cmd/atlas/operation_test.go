@@ -10,7 +10,7 @@ import (
 
 	"atlas/cmd/internal/server"
 	"atlas/internal/auth"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/people"
 )
 
@@ -151,7 +151,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
 	token := s.user(people.Owner, func(c *auth.Claims) {})
-	s.search(query.Accounts, `{"query": "verysecretquery"}`)
+	s.search(catalog.Accounts, `{"query": "verysecretquery"}`)
 	s.call("POST", "/data/accounts/search?workspace_id="+s.pro.ID.String(), token, "{")
 	s.call("POST", "/data/accounts/search", s.key+"x", "{}")
 	log := s.log.String()

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/client"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/postgres"
 )
 
@@ -59,7 +59,7 @@ func TestProjectionCommands(t *testing.T) {
 		return st
 	}
 	before := look()
-	if before.Records != 7 || before.Pending != 0 || len(before.Generations) != len(query.Held) {
+	if before.Records != 7 || before.Pending != 0 || len(before.Generations) != len(catalog.Held) {
 		t.Errorf("%+v", before)
 	}
 	// A server that was killed has a lease for some seconds more.

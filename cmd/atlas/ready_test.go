@@ -9,7 +9,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic/elastictest"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 )
 
@@ -23,7 +23,7 @@ func TestReadyWithTheRightFieldsOnly(t *testing.T) {
 	}
 	for _, body := range []string{`{"_meta":{"version":"of before"}}`, `{"_meta":{}}`} {
 		_, err := x.Client.Do(t.Context(), elastictest.Request{
-			Method: http.MethodPut, Path: "/" + x.Names.Alias(string(query.Signals)) + "/_mapping", Body: []byte(body),
+			Method: http.MethodPut, Path: "/" + x.Names.Alias(string(catalog.Signals)) + "/_mapping", Body: []byte(body),
 		})
 		if err != nil {
 			t.Fatal(err)

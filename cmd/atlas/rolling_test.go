@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/experiment/balancer"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // balancerPause is longer than balancer.Poll, also on a busy machine.
@@ -93,7 +93,7 @@ func (u *users) fail(what string) {
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1_000_000)
-	projects := s.search(query.Projects, `{"limit": 8}`).ids(t)
+	projects := s.search(catalog.Projects, `{"limit": 8}`).ids(t)
 	waitFor(t, "the indices of held records are there", func() bool {
 		return s.call(
 			"POST", "/workspace/projects/upsert", s.key, fmt.Sprintf(`{"project_id":%q,"notes":"first"}`, projects[0]),

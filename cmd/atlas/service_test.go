@@ -25,7 +25,7 @@ import (
 	"atlas/internal/mcp"
 	"atlas/mappings"
 	"atlas/search"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
@@ -186,7 +186,7 @@ func deleteHeld(t *testing.T, c server.Config) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		indices, err := es.Aliases(ctx, c.Names().Held(string(d))+"-*")
 		if err != nil {
 			t.Error(err)
@@ -291,7 +291,7 @@ func (s *service) call(method, path, token, body string, header ...string) answe
 }
 
 // search searches with the workspace's key and must succeed.
-func (s *service) search(d query.Dataset, body string) answer {
+func (s *service) search(d catalog.Dataset, body string) answer {
 	s.t.Helper()
 	a := s.call("POST", "/data/"+string(d)+"/search", s.key, body)
 	if a.status != http.StatusOK {

@@ -13,7 +13,7 @@ import (
 
 	"atlas/client"
 	"atlas/internal/api"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/people"
@@ -29,16 +29,16 @@ func TestBooksAreApart(t *testing.T) {
 	}
 	key := s.newKey(people.NewKey{Name: "other", Workspaces: []workspace.ID{other.ID}, Scopes: workspace.AllScopes()})
 	// Every route refuses the id of a foreign workspace.
-	ids := map[query.Dataset]string{}
-	for _, d := range query.Held {
+	ids := map[catalog.Dataset]string{}
+	for _, d := range catalog.Held {
 		ids[d] = s.search(d, `{"limit":1}`).ids(t)[0]
 	}
 	for _, route := range (&api.Server{}).Routes() {
 		if route.Caller == api.Newcomers {
 			continue // has no workspace
 		}
-		path := strings.NewReplacer(":dataset", "accounts", ":key", "name", ":id", ids[query.Accounts], ":userId", uuid.NewString(),
-			":viewId", uuid.NewString(), ":recordId", ids[query.Accounts]).Replace(route.Path)
+		path := strings.NewReplacer(":dataset", "accounts", ":key", "name", ":id", ids[catalog.Accounts], ":userId", uuid.NewString(),
+			":viewId", uuid.NewString(), ":recordId", ids[catalog.Accounts]).Replace(route.Path)
 		for _, in := range []workspace.ID{s.pro.ID, workspace.NewID()} {
 			a := s.call(route.Method, path+"?workspace_id="+in.String(), key, map[bool]string{true: "{}"}[route.Method != http.MethodGet])
 			if a.status != 403 || a.body.Error.Code != "forbidden" {
@@ -46,7 +46,7 @@ func TestBooksAreApart(t *testing.T) {
 			}
 		}
 	}
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		path, id := "/workspace/"+string(d), ids[d]
 		kept := s.call("POST", path+"/upsert", s.key, fmt.Sprintf(`{%q:%q,"workspace_status":"ours","tags":["ours"]}`, book.IDKey(d), id))
 		if kept.status != 200 {

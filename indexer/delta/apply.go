@@ -15,7 +15,7 @@ import (
 	"atlas/indexer/generation"
 	"atlas/indexer/journal"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Apply applies the changes of files to the served generation (docs/data.md,
@@ -64,8 +64,8 @@ type apply struct {
 	deadLetters   *journal.DeadLetters
 	problems      []journal.Problem
 	deadLettersAt string // path of the file of a finished delta, "" if there is none
-	dirty         map[query.Dataset]*idLog
-	changed       map[query.Dataset]*idLog
+	dirty         map[catalog.Dataset]*idLog
+	changed       map[catalog.Dataset]*idLog
 	renamed       *idLog   // projects whose firms have other names
 	processed     int64    // records dealt with in this call
 	arrival       int64    // of new signals, in milliseconds since 1970
@@ -146,13 +146,13 @@ func (a *apply) start(ctx context.Context, l live) error {
 	now := a.Now()
 	s := &state{
 		Version: stateVersion, Delta: generation.NewName(now), Started: now.UTC(), Inputs: a.inputs, DeadLettersTo: a.DeadLetters,
-		Lists: map[query.Dataset]extsort.Run{}, Counts: map[query.Dataset]*Counts{},
-		Merges: map[query.Dataset]int64{},
+		Lists: map[catalog.Dataset]extsort.Run{}, Counts: map[catalog.Dataset]*Counts{},
+		Merges: map[catalog.Dataset]int64{},
 	}
 	if a.Erase != nil {
 		s.Delta = eraseMark + s.Delta
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		s.count(d)
 	}
 	a.state, a.names = s, namesOf(a.inputs)
@@ -174,9 +174,9 @@ func (a *apply) execute(ctx context.Context, s *state, l live) (err error) {
 		return err
 	}
 	defer a.deadLetters.Close()
-	a.dirty, a.changed = map[query.Dataset]*idLog{}, map[query.Dataset]*idLog{}
-	for _, d := range query.Datasets {
-		for path, into := range map[string]map[query.Dataset]*idLog{a.folder.dirty(d): a.dirty, a.folder.changed(d): a.changed} {
+	a.dirty, a.changed = map[catalog.Dataset]*idLog{}, map[catalog.Dataset]*idLog{}
+	for _, d := range catalog.Datasets {
+		for path, into := range map[string]map[catalog.Dataset]*idLog{a.folder.dirty(d): a.dirty, a.folder.changed(d): a.changed} {
 			log, err := openIDLog(path)
 			if err != nil {
 				return err
@@ -222,7 +222,7 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	a.arrival = arrival.UnixMilli()
 	s.Arrival = cmp.Or(s.Arrival, a.arrival)
 	// The previous writer may have been killed before its records were searchable.
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if err := a.refresh(ctx, l.indices[d]); err != nil {
 			return err
 		}
@@ -256,13 +256,13 @@ func (a *apply) chooseStart(s *state, l live) error {
 		if err := a.renamed.clear(); err != nil {
 			return err
 		}
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			if err := errors.Join(a.dirty[d].clear(), a.changed[d].clear()); err != nil {
 				return err
 			}
 		}
 	}
-	s.Generation, s.Stage, s.Dataset = l.generation, applying, query.Datasets[0]
+	s.Generation, s.Stage, s.Dataset = l.generation, applying, catalog.Datasets[0]
 	s.Done, s.Begun, s.Unmerged, s.Arrival = recordID{}, recordID{}, nil, 0
 	for _, c := range s.Counts {
 		*c = Counts{Lines: c.Lines, Rejected: c.Rejected, Replaced: c.Replaced, SuppressedLines: c.SuppressedLines}
@@ -279,7 +279,7 @@ func (a *apply) save() error {
 	if err := a.syncDeadLetters(); err != nil {
 		return err
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if err := errors.Join(a.dirty[d].sync(), a.changed[d].sync()); err != nil {
 			return err
 		}
@@ -307,7 +307,7 @@ func (a *apply) notify(ctx context.Context) error {
 	if a.Listener == nil {
 		return nil
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		err := a.changed[d].each(notifyPage, func(page []recordID) error {
 			ids := make([]string, len(page))
 			for i, id := range page {
@@ -391,7 +391,7 @@ func (a *apply) report(took time.Duration) Report {
 		return r
 	}
 	r.Delta, r.Generation, r.Started = s.Delta, s.Generation, s.Started
-	for _, d := range append([]query.Dataset{""}, query.Datasets...) {
+	for _, d := range append([]catalog.Dataset{""}, catalog.Datasets...) {
 		if c := s.Counts[d]; c != nil {
 			counts := *c
 			counts.Suppressed, counts.SuppressedLines = counts.Suppressed+counts.SuppressedLines, 0

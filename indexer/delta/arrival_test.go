@@ -17,8 +17,8 @@ import (
 	"atlas/indexer/delta"
 	"atlas/internal/elastic"
 	"atlas/mappings"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
@@ -34,7 +34,7 @@ func (w *world) arrivals(t *testing.T) arrivals {
 	state, err := w.system.FeedState(t.Context())
 	fatal(t, err)
 	a.told = state.Arrived.UnixMilli()
-	hits, err := elastic.Hits[any](t.Context(), w.elastic, w.names.Alias(string(query.Signals)), map[string]any{
+	hits, err := elastic.Hits[any](t.Context(), w.elastic, w.names.Alias(string(catalog.Signals)), map[string]any{
 		"size": 10_000, "docvalue_fields": []string{document.ArrivedField},
 	})
 	fatal(t, err)
@@ -76,12 +76,12 @@ func TestArrivals(t *testing.T) {
 	w := newWorld(t)
 	load := func(lines ...string) {
 		t.Helper()
-		_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: strings.Join(lines, "\n")}))
+		_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Signals: strings.Join(lines, "\n")}))
 		fatal(t, err)
 	}
 	apply := func(lines ...string) {
 		t.Helper()
-		o := w.options(t, map[query.Dataset]string{query.Signals: strings.Join(lines, "\n")})
+		o := w.options(t, map[catalog.Dataset]string{catalog.Signals: strings.Join(lines, "\n")})
 		o.Feed = w.feed(t)
 		w.apply(t, o)
 	}
@@ -109,14 +109,14 @@ func TestArrivalsOfAResumedLoad(t *testing.T) {
 	for name, meanwhile := range map[string]func(t *testing.T, w *world){
 		"nothing": func(*testing.T, *world) {},
 		"a delta": func(t *testing.T, w *world) {
-			o := w.options(t, map[query.Dataset]string{query.Signals: signalLine(2, "B")})
+			o := w.options(t, map[catalog.Dataset]string{catalog.Signals: signalLine(2, "B")})
 			o.Feed = w.feed(t)
 			w.apply(t, o)
 		},
 		"a load": func(t *testing.T, w *world) {
 			_, err := indexer.Load(
 				t.Context(),
-				w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B")}),
+				w.loadOptions(t, map[catalog.Dataset]string{catalog.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B")}),
 			)
 			fatal(t, err)
 		},
@@ -124,10 +124,10 @@ func TestArrivalsOfAResumedLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A")}))
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Signals: signalLine(1, "A")}))
 			fatal(t, err)
-			o := w.loadOptions(t, map[query.Dataset]string{
-				query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B") + "\n" + signalLine(3, "C"),
+			o := w.loadOptions(t, map[catalog.Dataset]string{
+				catalog.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B") + "\n" + signalLine(3, "C"),
 			})
 			o.CheckpointRecords = 1
 			var writes atomic.Int64
@@ -158,9 +158,9 @@ func TestArrivalsOfAResumedLoad(t *testing.T) {
 func TestArrivalsOfADeltaThatWritesLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A")}))
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Signals: signalLine(1, "A")}))
 	fatal(t, err)
-	o := w.options(t, map[query.Dataset]string{query.Signals: signalLine(1, "B") + "\n" + signalLine(2, "C")})
+	o := w.options(t, map[catalog.Dataset]string{catalog.Signals: signalLine(1, "B") + "\n" + signalLine(2, "C")})
 	o.Feed = w.feed(t)
 	var before arrivals
 	var settled sync.Once
@@ -188,7 +188,7 @@ func TestArrivalsOfADeltaThatWritesLate(t *testing.T) {
 func TestArrivalsAfterAnOlderVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		body, err := mappings.Index(string(d), mappings.Settings{})
 		fatal(t, err)
 		var index map[string]any
@@ -201,24 +201,24 @@ func TestArrivalsAfterAnOlderVersion(t *testing.T) {
 		fatal(t, w.elastic.EnsureIndex(t.Context(), w.names.Generation(string(d), "20200101t000000z-000000"), body))
 	}
 	var batch elastic.Batch
-	record, problems := document.Parse(query.Signals, []byte(signalLine(1, "A")), time.Now())
+	record, problems := document.Parse(catalog.Signals, []byte(signalLine(1, "A")), time.Now())
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	batch.Index(signal(1), document.Build(record, document.None{}))
-	_, err := w.elastic.Bulk(t.Context(), w.names.Alias(string(query.Signals)), &batch, retry)
+	_, err := w.elastic.Bulk(t.Context(), w.names.Alias(string(catalog.Signals)), &batch, retry)
 	fatal(t, err)
-	fatal(t, w.elastic.Refresh(t.Context(), w.names.Alias(string(query.Signals))))
+	fatal(t, w.elastic.Refresh(t.Context(), w.names.Alias(string(catalog.Signals))))
 
 	_, err = indexer.Load(
 		t.Context(),
-		w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B")}),
+		w.loadOptions(t, map[catalog.Dataset]string{catalog.Signals: signalLine(1, "A") + "\n" + signalLine(2, "B")}),
 	)
 	fatal(t, err)
 	if now := w.arrivals(t); now.of[signal(1)] != 0 || now.of[signal(2)] == 0 {
 		t.Errorf("arrivals: %v", now)
 	}
-	o := w.options(t, map[query.Dataset]string{query.Signals: signalLine(1, "C")})
+	o := w.options(t, map[catalog.Dataset]string{catalog.Signals: signalLine(1, "C")})
 	o.Feed = w.feed(t)
 	if _, err := delta.Apply(context.WithoutCancel(t.Context()), o); err != nil {
 		t.Fatal(err)

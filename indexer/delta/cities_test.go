@@ -23,7 +23,7 @@ import (
 	"atlas/indexer/source/read"
 	"atlas/indexer/verify"
 	"atlas/internal/durable"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // city is a source whose files come week after week.
@@ -58,7 +58,7 @@ func newCity(t *testing.T, name string, rows int) *city {
 }
 
 // convert converts the rows of a week. It returns the lines, by dataset.
-func (c *city) convert(t *testing.T, week int, rows []string, accounts ...string) map[query.Dataset]string {
+func (c *city) convert(t *testing.T, week int, rows []string, accounts ...string) map[catalog.Dataset]string {
 	t.Helper()
 	var b bytes.Buffer
 	for _, row := range append([]string{c.head}, rows...) {
@@ -82,8 +82,8 @@ func (c *city) convert(t *testing.T, week int, rows []string, accounts ...string
 	if report.RefusedRows > 0 {
 		t.Fatalf("%+v", report.Refused)
 	}
-	files := map[query.Dataset]string{}
-	for _, d := range query.Datasets {
+	files := map[catalog.Dataset]string{}
+	for _, d := range catalog.Datasets {
 		var all strings.Builder
 		fatal(t, ndjson.EachLine(o.Dir, string(d), func(_ int64, line []byte) error {
 			all.Write(append(line, '\n'))
@@ -95,9 +95,9 @@ func (c *city) convert(t *testing.T, week int, rows []string, accounts ...string
 }
 
 // cityModel is what Atlas should have: of each id the line that changed last.
-type cityModel map[query.Dataset]map[string]string
+type cityModel map[catalog.Dataset]map[string]string
 
-func (m cityModel) take(t *testing.T, files map[query.Dataset]string) {
+func (m cityModel) take(t *testing.T, files map[catalog.Dataset]string) {
 	t.Helper()
 	for d, text := range files {
 		if m[d] == nil {
@@ -117,9 +117,9 @@ func (m cityModel) take(t *testing.T, files map[query.Dataset]string) {
 	}
 }
 
-func (m cityModel) files() map[query.Dataset]string {
-	files := map[query.Dataset]string{}
-	for _, d := range query.Datasets {
+func (m cityModel) files() map[catalog.Dataset]string {
+	files := map[catalog.Dataset]string{}
+	for _, d := range catalog.Datasets {
 		for _, id := range slices.Sorted(maps.Keys(m[d])) {
 			files[d] += m[d][id]
 		}
@@ -128,18 +128,18 @@ func (m cityModel) files() map[query.Dataset]string {
 }
 
 // terms are what the served generation keeps of sources.
-func (w *world) terms(t *testing.T) map[string]query.SourceTerms {
+func (w *world) terms(t *testing.T) map[string]catalog.SourceTerms {
 	t.Helper()
-	kept := map[string]query.SourceTerms{}
-	for _, d := range []query.Dataset{query.Projects, query.Signals} {
+	kept := map[string]catalog.SourceTerms{}
+	for _, d := range []catalog.Dataset{catalog.Projects, catalog.Signals} {
 		all, err := w.elastic.MappingMeta(t.Context(), w.names.Alias(string(d)))
 		fatal(t, err)
 		for _, meta := range all {
-			of := query.Sources{}
+			of := catalog.Sources{}
 			if meta.Sources != nil {
 				fatal(t, json.Unmarshal(meta.Sources, &of))
 			}
-			if len(kept) > 0 && !cmp.Equal(kept, map[string]query.SourceTerms(of)) {
+			if len(kept) > 0 && !cmp.Equal(kept, map[string]catalog.SourceTerms(of)) {
 				t.Errorf("the datasets keep other terms: %v, %v", kept, of)
 			}
 			kept = of
@@ -152,13 +152,13 @@ func (w *world) terms(t *testing.T) map[string]query.SourceTerms {
 func (m cityModel) folder(t *testing.T, w *world, cities ...*city) indexer.Options {
 	t.Helper()
 	o := w.loadOptions(t, m.files())
-	terms := query.Sources{}
+	terms := catalog.Sources{}
 	for _, c := range cities {
 		more, err := indexer.ReadSources(filepath.Join(c.dir, "week", "0"))
 		fatal(t, err)
 		maps.Copy(terms, more)
 	}
-	fatal(t, durable.ReplaceJSON(filepath.Join(o.Dir, query.SourcesFile), terms))
+	fatal(t, durable.ReplaceJSON(filepath.Join(o.Dir, catalog.SourcesFile), terms))
 	return o
 }
 
@@ -180,7 +180,7 @@ func TestTwoCities(t *testing.T) {
 	w := newWorld(t)
 	calgary, austin := newCity(t, "calgary", 150), newCity(t, "austin", 120)
 	m := cityModel{}
-	take := func(week int, ofCalgary, ofAustin []string) (files []map[query.Dataset]string) {
+	take := func(week int, ofCalgary, ofAustin []string) (files []map[catalog.Dataset]string) {
 		files = append(files, calgary.convert(t, week, ofCalgary))
 		files = append(files, austin.convert(t, week, ofAustin, filepath.Join(calgary.dir, "week", "0")))
 		for _, f := range files {

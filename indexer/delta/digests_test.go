@@ -9,7 +9,7 @@ import (
 	"atlas/indexer"
 	"atlas/indexer/extsort"
 	"atlas/indexer/feed"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // filesFeed counts the files of digests of accounts that are read at once.
@@ -19,10 +19,10 @@ type filesFeed struct {
 	read atomic.Int64
 }
 
-func (f *filesFeed) UseDigests(generation string, open func(context.Context, query.Dataset) (*extsort.Iterator, error)) {
-	f.Feed.UseDigests(generation, func(ctx context.Context, d query.Dataset) (*extsort.Iterator, error) {
+func (f *filesFeed) UseDigests(generation string, open func(context.Context, catalog.Dataset) (*extsort.Iterator, error)) {
+	f.Feed.UseDigests(generation, func(ctx context.Context, d catalog.Dataset) (*extsort.Iterator, error) {
 		it, err := open(ctx, d)
-		if files, _ := filepath.Glob(filepath.Join(f.dir, "accounts-digests-*.run")); d == query.Accounts && it != nil {
+		if files, _ := filepath.Glob(filepath.Join(f.dir, "accounts-digests-*.run")); d == catalog.Accounts && it != nil {
 			f.read.Store(int64(len(files)))
 		}
 		return it, err
@@ -37,10 +37,10 @@ func TestManyFilesOfDigests(t *testing.T) {
 	for n := range 2 * extsort.DefaultFanIn {
 		numbers = append(numbers, n+1)
 	}
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(1)}))
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(1)}))
 	fatal(t, err)
 	f := w.follower(t)
-	o := w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(numbers[1:]...)})
+	o := w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(numbers[1:]...)})
 	counting := &filesFeed{Feed: w.feed(t), dir: t.TempDir()}
 	o.Feed, o.WorkDir, o.CheckpointRecords, o.Workers = counting, counting.dir, 1, 1
 	_, err = indexer.Load(t.Context(), o)

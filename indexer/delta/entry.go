@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 const idSize = 16
@@ -92,7 +92,7 @@ func decodeKind(b []byte) (byte, error) {
 }
 
 // decodeEntry decodes what append wrote.
-func decodeEntry(d query.Dataset, id recordID, b []byte) (entry, error) {
+func decodeEntry(d catalog.Dataset, id recordID, b []byte) (entry, error) {
 	e := entry{id: id}
 	file, n := binary.Uvarint(b)
 	if n <= 0 {

@@ -14,8 +14,8 @@ import (
 	"atlas/indexer"
 	"atlas/indexer/delta"
 	"atlas/indexer/generation"
+	"atlas/search/catalog"
 	feedchanges "atlas/search/changes"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 )
@@ -25,7 +25,7 @@ func (w *world) followerOfTwo(t *testing.T) *follower {
 	t.Helper()
 	_, err := indexer.Load(
 		t.Context(),
-		w.loadOptions(t, map[query.Dataset]string{query.Accounts: lines(
+		w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: lines(
 			`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`,
 		)}),
 	)
@@ -69,7 +69,7 @@ func TestFeedOfADeltaThatWritesLate(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			f := w.followerOfTwo(t)
-			o := w.options(t, map[query.Dataset]string{query.Accounts: lines(
+			o := w.options(t, map[catalog.Dataset]string{catalog.Accounts: lines(
 				`{"id":"`+account(1)+`","name":"Uno"}`, `{"id":"`+account(2)+`","deleted":true}`,
 				`{"id":"`+account(3)+`","name":"Three"}`, `{"id":"`+account(4)+`","name":"Four"}`,
 			)})
@@ -109,7 +109,9 @@ func TestFeedOfADeltaThatWritesLate(t *testing.T) {
 func TestFeedNoticesAnotherGeneration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	files := map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`)}
+	files := map[catalog.Dataset]string{
+		catalog.Accounts: lines(`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`),
+	}
 	w.load(t, files)
 	early, known, err := w.databases.OpenApp(t, postgres.Options{MaxConns: 2}).FeedAt(t.Context(), time.Now().Add(-time.Hour))
 	if err != nil {
@@ -120,14 +122,14 @@ func TestFeedNoticesAnotherGeneration(t *testing.T) {
 	if _, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-time.Hour)); known || err != nil {
 		t.Errorf("a time before the feed is known: %v", err)
 	}
-	files[query.Accounts] = lines(`{"id":"`+account(1)+`","name":"Uno"}`, `{"id":"`+account(3)+`","name":"Three"}`)
+	files[catalog.Accounts] = lines(`{"id":"`+account(1)+`","name":"Uno"}`, `{"id":"`+account(3)+`","name":"Three"}`)
 	w.load(t, files)
 	fatal(t, w.feed(t).Settle(t.Context(), ""))
 	f.catchUp(t)
 	f.wantEqual(t, "after a load that told nobody")
 
 	// The feed is settled between the announcement of a switch and the switch.
-	files[query.Accounts] = lines(`{"id":"`+account(1)+`","name":"Un"}`, `{"id":"`+account(4)+`","name":"Four"}`)
+	files[catalog.Accounts] = lines(`{"id":"`+account(1)+`","name":"Un"}`, `{"id":"`+account(4)+`","name":"Four"}`)
 	o := w.loadOptions(t, files)
 	o.Elastic = searchtest.NewClient(t, proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
 		if strings.HasSuffix(r.URL.Path, "/_aliases") && r.Method == http.MethodPost {
@@ -154,7 +156,11 @@ func TestFeedHasOneWriter(t *testing.T) {
 	fatal(t, w.system.BeginChanges(t.Context(), "one", nil, true))
 	fatal(
 		t,
-		w.system.AppendChanges(t.Context(), "one", []feedchanges.Change{{Dataset: query.Accounts, ID: uuid.New(), Op: feedchanges.Upsert}}),
+		w.system.AppendChanges(
+			t.Context(),
+			"one",
+			[]feedchanges.Change{{Dataset: catalog.Accounts, ID: uuid.New(), Op: feedchanges.Upsert}},
+		),
 	)
 	origin := ""
 	for _, err := range []error{
@@ -165,7 +171,7 @@ func TestFeedHasOneWriter(t *testing.T) {
 			t.Error("another writer is let in")
 		}
 	}
-	if list, err := w.system.UnpublishedChanges(t.Context(), query.Accounts, 0, 10); err != nil || len(list) != 1 {
+	if list, err := w.system.UnpublishedChanges(t.Context(), catalog.Accounts, 0, 10); err != nil || len(list) != 1 {
 		t.Errorf("%v %v", list, err)
 	}
 }
@@ -199,7 +205,7 @@ func TestFeedNoticesASwitchAwayAndBack(t *testing.T) {
 	w := newWorld(t)
 	f := w.followerOfTwo(t)
 	w.apply(t, w.toldDelta(t, lines(`{"id":"`+account(1)+`","name":"Uno"}`)))
-	w.load(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(1) + `","name":"Another"}`)})
+	w.load(t, map[catalog.Dataset]string{catalog.Accounts: lines(`{"id":"` + account(1) + `","name":"Another"}`)})
 	f.catchUp(t) // reads the other generation
 	_, err := generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names}, "")
 	fatal(t, err)

@@ -26,9 +26,9 @@ import (
 	"atlas/indexer/generation"
 	"atlas/internal/elastic/elastictest"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	feedchanges "atlas/search/changes"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 )
@@ -37,9 +37,9 @@ import (
 type follower struct {
 	*world
 	store    *postgres.Store
-	at       map[query.Dataset]feedchanges.Position
-	copy     map[query.Dataset]map[string]string
-	merged   map[query.Dataset]map[string]string // what records became that are gone
+	at       map[catalog.Dataset]feedchanges.Position
+	copy     map[catalog.Dataset]map[string]string
+	merged   map[catalog.Dataset]map[string]string // what records became that are gone
 	random   *rand.Rand
 	restarts int
 	told     []feedchanges.Entry // since the last look
@@ -48,7 +48,7 @@ type follower struct {
 func (w *world) follower(t *testing.T) *follower {
 	f := &follower{
 		world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 2}),
-		merged: map[query.Dataset]map[string]string{}, random: rand.New(rand.NewPCG(rand.Uint64(), 0)),
+		merged: map[catalog.Dataset]map[string]string{}, random: rand.New(rand.NewPCG(rand.Uint64(), 0)),
 	}
 	f.restart(t)
 	return f
@@ -57,20 +57,20 @@ func (w *world) follower(t *testing.T) *follower {
 // restart takes a position, and then a copy.
 func (f *follower) restart(t *testing.T) {
 	t.Helper()
-	f.at, f.copy = map[query.Dataset]feedchanges.Position{}, map[query.Dataset]map[string]string{}
+	f.at, f.copy = map[catalog.Dataset]feedchanges.Position{}, map[catalog.Dataset]map[string]string{}
 	head, _, err := f.store.FeedHead(t.Context())
 	fatal(t, err)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		f.at[d] = head
 	}
 	f.copy = f.served(t)
 }
 
 // served are the public records of what is served.
-func (f *follower) served(t *testing.T) map[query.Dataset]map[string]string {
+func (f *follower) served(t *testing.T) map[catalog.Dataset]map[string]string {
 	t.Helper()
-	all := map[query.Dataset]map[string]string{}
-	for _, d := range query.Datasets {
+	all := map[catalog.Dataset]map[string]string{}
+	for _, d := range catalog.Datasets {
 		fatal(t, f.elastic.Refresh(t.Context(), f.names.Alias(string(d))))
 	}
 	for d, docs := range f.documents(t) {
@@ -86,7 +86,7 @@ func (f *follower) served(t *testing.T) map[query.Dataset]map[string]string {
 func (f *follower) catchUp(t *testing.T) {
 	t.Helper()
 	f.told = nil
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		for caughtUp := false; !caughtUp; {
 			page, known, err := f.store.ChangesAfter(t.Context(), d, f.at[d], 1+f.random.IntN(4))
 			fatal(t, err)
@@ -101,7 +101,7 @@ func (f *follower) catchUp(t *testing.T) {
 	}
 }
 
-func (f *follower) take(t *testing.T, d query.Dataset, page feedchanges.Page) {
+func (f *follower) take(t *testing.T, d catalog.Dataset, page feedchanges.Page) {
 	t.Helper()
 	f.told = append(f.told, page.Entries...)
 	var ids []string
@@ -148,10 +148,10 @@ func (w *world) feed(t *testing.T) *feed.Feed {
 }
 
 // loadOptions load files by dataset, telling the feed.
-func (w *world) loadOptions(t *testing.T, files map[query.Dataset]string) indexer.Options {
+func (w *world) loadOptions(t *testing.T, files map[catalog.Dataset]string) indexer.Options {
 	t.Helper()
 	dir := t.TempDir()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		write(t, filepath.Join(dir, string(d)+".ndjson"), files[d])
 	}
 	return indexer.Options{Dir: dir, Elastic: w.elastic, Names: w.names, TempDir: t.TempDir(), Retry: retry, Feed: w.feed(t), Force: true}
@@ -160,7 +160,7 @@ func (w *world) loadOptions(t *testing.T, files map[query.Dataset]string) indexe
 // toldDelta are options that apply lines of accounts, telling the feed.
 func (w *world) toldDelta(t *testing.T, accounts string) delta.Options {
 	t.Helper()
-	o := w.options(t, map[query.Dataset]string{query.Accounts: accounts})
+	o := w.options(t, map[catalog.Dataset]string{catalog.Accounts: accounts})
 	o.Feed = w.feed(t)
 	return o
 }
@@ -300,8 +300,8 @@ func wantStopped(t *testing.T, err error, when string) {
 }
 
 // files are some of the served records, and changed ones, as files of a load.
-func (f *follower) files(changed []change) map[query.Dataset]string {
-	files := map[query.Dataset]string{}
+func (f *follower) files(changed []change) map[catalog.Dataset]string {
+	files := map[catalog.Dataset]string{}
 	written := map[string]bool{}
 	for _, c := range changed {
 		if !c.deleted {
@@ -309,7 +309,7 @@ func (f *follower) files(changed []change) map[query.Dataset]string {
 		}
 		written[string(c.d)+c.id] = true
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		for _, id := range slices.Sorted(maps.Keys(f.copy[d])) {
 			record := f.copy[d][id]
 			if !written[string(d)+id] && f.random.IntN(8) > 0 {
@@ -358,7 +358,7 @@ func TestFeedNoticesRestoredBackends(t *testing.T) {
 			}
 			apply(1)
 			f := w.follower(t)
-			before := f.at[query.Accounts].Publication
+			before := f.at[catalog.Accounts].Publication
 			apply(2)
 			c.restore(t, w, before)
 			f.catchUp(t)
@@ -412,7 +412,7 @@ func TestFeedForgets(t *testing.T) {
 	f.catchUp(t)
 	f.wantEqual(t, "from where the forgotten ones end")
 	if _, known, err := f.store.ChangesAfter(
-		t.Context(), query.Accounts, feedchanges.Position{Publication: f.at[query.Accounts].Publication, Seq: 1}, 10,
+		t.Context(), catalog.Accounts, feedchanges.Position{Publication: f.at[catalog.Accounts].Publication, Seq: 1}, 10,
 	); known ||
 		err != nil {
 		t.Errorf("forgotten changes are told: %v", err)
@@ -424,7 +424,7 @@ func TestFeedForgets(t *testing.T) {
 	w.exec(t, `UPDATE data_publications SET published_at = clock_timestamp() - interval '10 minutes' WHERE head = (SELECT max(head) FROM data_publications)`)
 	w.exec(t, `UPDATE data_publications SET published_at = clock_timestamp() WHERE head = (SELECT max(head) FROM data_publications WHERE id <> (SELECT latest FROM data_feed))`)
 	if p, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-5*time.Minute)); known &&
-		p.Seq >= f.at[query.Accounts].Seq-1 || err != nil {
+		p.Seq >= f.at[catalog.Accounts].Seq-1 || err != nil {
 		t.Errorf("after a clock was set back: %v %v %v", p, known, err)
 	}
 	if f.restarts > 0 {

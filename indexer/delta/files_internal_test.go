@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"atlas/indexer/extsort"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 func number(n int) recordID { return recordID{14: byte(n >> 8), 15: byte(n)} }
@@ -32,7 +32,7 @@ func TestListIsWholeOrAnError(t *testing.T) {
 		if !e.deleted {
 			line := fmt.Sprintf(`{"id":%q,"title":"Signal %d","signal_type":"permit_filed","occurred_at":"2024-01-01"}`, e.id, n)
 			var problems []document.Problem
-			if e, problems = parseLine(query.Signals, []byte(line)); len(problems) > 0 {
+			if e, problems = parseLine(catalog.Signals, []byte(line)); len(problems) > 0 {
 				t.Fatal(problems)
 			}
 			e.file, e.line = n%3, int64(n)
@@ -50,7 +50,7 @@ func TestListIsWholeOrAnError(t *testing.T) {
 		}
 		defer it.Close()
 		for it.Next() {
-			e, err := decodeEntry(query.Signals, recordID(it.Key()), it.Payload())
+			e, err := decodeEntry(catalog.Signals, recordID(it.Key()), it.Payload())
 			if err != nil {
 				return ids, err
 			}
@@ -146,7 +146,7 @@ func TestNeverIsNoTime(t *testing.T) {
 			t.Errorf("%v", at)
 		}
 	}
-	e, problems := parseLine(query.Accounts, []byte(`{"id":"00000000-0000-0000-0000-000000000001","name":"Firm","updated_at":"0001-01-01"}`))
+	e, problems := parseLine(catalog.Accounts, []byte(`{"id":"00000000-0000-0000-0000-000000000001","name":"Firm","updated_at":"0001-01-01"}`))
 	if len(problems) > 0 || e.updatedAt(5) != time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() {
 		t.Errorf("%v %d", problems, e.updatedAt(5))
 	}

@@ -25,8 +25,8 @@ import (
 	"atlas/internal/elastic"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
@@ -74,10 +74,10 @@ func fatal(t testing.TB, err error) {
 var retry = elastic.Retry{For: 30 * time.Second, First: time.Millisecond, Max: 50 * time.Millisecond}
 
 // load loads files, by dataset, as a new generation.
-func (w *world) load(t *testing.T, files map[query.Dataset]string) indexer.Report {
+func (w *world) load(t *testing.T, files map[catalog.Dataset]string) indexer.Report {
 	t.Helper()
 	dir := t.TempDir()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		write(t, filepath.Join(dir, string(d)+".ndjson"), files[d])
 	}
 	report, err := indexer.Load(t.Context(), indexer.Options{Dir: dir, Elastic: w.elastic, Names: w.names, TempDir: t.TempDir(), Retry: retry})
@@ -96,14 +96,14 @@ func (w *world) engine(c *elastic.Client) *search.Engine {
 }
 
 // options apply files of lines, by dataset, to the world.
-func (w *world) options(t *testing.T, files map[query.Dataset]string) delta.Options {
+func (w *world) options(t *testing.T, files map[catalog.Dataset]string) delta.Options {
 	t.Helper()
 	o := delta.Options{
 		Elastic: w.elastic, Names: w.names, Live: w.engine(w.elastic), Tombstones: w.system, Listener: w.notifications,
 		WorkDir: w.work, Retry: retry,
 	}
 	dir := t.TempDir()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if lines, ok := files[d]; ok {
 			path := filepath.Join(dir, string(d)+".ndjson")
 			write(t, path, lines)
@@ -145,7 +145,7 @@ func (w *world) marks(t *testing.T) (marks []string) {
 	indices, err := w.elastic.Aliases(t.Context(), w.names.Prefix+"*")
 	fatal(t, err)
 	for index, aliases := range indices {
-		served := slices.ContainsFunc(query.Datasets, func(d query.Dataset) bool {
+		served := slices.ContainsFunc(catalog.Datasets, func(d catalog.Dataset) bool {
 			return strings.HasPrefix(index, w.names.Alias(string(d))+"-") && slices.Contains(aliases, w.names.Alias(string(d)))
 		})
 		for _, alias := range aliases {
@@ -163,7 +163,7 @@ type notifications struct {
 	ids map[string]int
 }
 
-func (l *notifications) Changed(_ context.Context, _ query.Dataset, ids []string) error {
+func (l *notifications) Changed(_ context.Context, _ catalog.Dataset, ids []string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ids == nil {
@@ -192,10 +192,10 @@ type stored struct {
 }
 
 // documents reads all documents of the served generation.
-func (w *world) documents(t *testing.T) map[query.Dataset]map[string]stored {
+func (w *world) documents(t *testing.T) map[catalog.Dataset]map[string]stored {
 	t.Helper()
-	all := map[query.Dataset]map[string]stored{}
-	for _, d := range query.Datasets {
+	all := map[catalog.Dataset]map[string]stored{}
+	for _, d := range catalog.Datasets {
 		all[d] = map[string]stored{}
 		hits, err := elastic.Hits[any](t.Context(), w.elastic, w.names.Alias(string(d)), map[string]any{
 			"size": 10_000, "docvalue_fields": []string{document.DigestField},
@@ -212,7 +212,7 @@ func (w *world) documents(t *testing.T) map[query.Dataset]map[string]stored {
 }
 
 // record returns a public record, nil when it is not there.
-func (w *world) record(t *testing.T, d query.Dataset, id string) map[string]any {
+func (w *world) record(t *testing.T, d catalog.Dataset, id string) map[string]any {
 	t.Helper()
 	found, err := w.engine(w.elastic).Lookup(t.Context(), d, []string{id})
 	fatal(t, err)

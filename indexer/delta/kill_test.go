@@ -23,7 +23,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/mappings"
 	"atlas/search"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 )
@@ -107,7 +107,7 @@ func (w *world) begun(t *testing.T, o delta.Options) {
 	if _, err := w.interrupted(t, o, isBulk, true); !errors.Is(err, errStopped) {
 		t.Fatal(err)
 	}
-	if len(w.marks(t)) != len(query.Datasets) {
+	if len(w.marks(t)) != len(catalog.Datasets) {
 		t.Fatalf("marks: %v", w.marks(t))
 	}
 }
@@ -161,7 +161,7 @@ func TestKilledDeltaGoesOn(t *testing.T) {
 	for _, kind := range []string{"", "_bulk", "_msearch", "_bulk"} {
 		lines, when := drawn(int(time.Now().UnixNano()))
 		lines = append(lines, change{
-			d: query.Accounts, id: account(1), at: day(9),
+			d: catalog.Accounts, id: account(1), at: day(9),
 			fields: fmt.Sprintf(`,"created_at":%q,"name":%q`, dayText(1), when[:20]),
 		})
 		at := time.UnixMilli(day(3))
@@ -281,10 +281,10 @@ func TestDeltaAndLoadExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.load(t, nil)
-	o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(1) + `","name":"Firm"}`)})
+	o := w.options(t, map[catalog.Dataset]string{catalog.Accounts: lines(`{"id":"` + account(1) + `","name":"Firm"}`)})
 	o.Lease = w.system
 	dir := t.TempDir()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		write(t, dir+"/"+string(d)+".ndjson", "")
 	}
 	write(t, dir+"/accounts.ndjson", lines(`{"id":"`+account(1)+`","name":"Loaded"}`))

@@ -11,8 +11,8 @@ import (
 
 	"atlas/indexer/journal"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // deletedKey distinguishes a deletion from a record.
@@ -21,7 +21,7 @@ const deletedKey = "deleted"
 // parseLine parses a line of a dataset: a record or a merge, as in a load, or a
 // deletion, {"id": …, "deleted": true} with or without updated_at. A line with problems
 // is none of them.
-func parseLine(d query.Dataset, line []byte) (entry, []document.Problem) {
+func parseLine(d catalog.Dataset, line []byte) (entry, []document.Problem) {
 	if m, is, problems := document.ParseMerge(d, line); is {
 		return mergeEntry(m, problems)
 	}
@@ -62,7 +62,7 @@ func mergeEntry(m document.Merge, problems []document.Problem) (entry, []documen
 	return e, nil
 }
 
-func parseRecord(d query.Dataset, line []byte) (entry, []document.Problem) {
+func parseRecord(d catalog.Dataset, line []byte) (entry, []document.Problem) {
 	record, problems := document.Parse(d, line, noTime)
 	if len(problems) > 0 {
 		return entry{}, problems
@@ -104,9 +104,9 @@ func parseDeletion(line []byte) (entry, []document.Problem) {
 			e.id = document.IDBytes(id)
 		case field == "updated_at" && value.Kind() == 'n':
 		case field == "updated_at":
-			t, ok := query.ParseInstant(text)
+			t, ok := catalog.ParseInstant(text)
 			if !ok {
-				t, ok = query.ParseDay(text)
+				t, ok = catalog.ParseDay(text)
 			}
 			if !isText || !ok {
 				fail("updated_at", "is not a date (YYYY-MM-DD or RFC 3339)")
@@ -127,7 +127,7 @@ func parseDeletion(line []byte) (entry, []document.Problem) {
 // dead letter at all. With a problem, corrected is the dead letter itself, so that
 // nothing is lost: a dead letter without a dataset contains another one, and is
 // parsed as that when it comes back.
-func parseDeadLetter(line []byte) (d query.Dataset, corrected []byte, known bool, problems []document.Problem) {
+func parseDeadLetter(line []byte) (d catalog.Dataset, corrected []byte, known bool, problems []document.Problem) {
 	var l journal.DeadLetter
 	if err := json.Unmarshal(line, &l); err != nil {
 		return "", line, false, []document.Problem{{Reason: "not a line of a file of what was left out: " + err.Error()}}
@@ -140,7 +140,7 @@ func parseDeadLetter(line []byte) (d query.Dataset, corrected []byte, known bool
 	case l.Dataset == "" && len(corrected) > 0:
 		d, corrected, _, problems = parseDeadLetter(corrected)
 		return d, corrected, true, problems
-	case !query.IsDataset(string(l.Dataset)):
+	case !catalog.IsDataset(string(l.Dataset)):
 		return "", line, len(corrected) > 0, []document.Problem{{Field: "dataset", Reason: "is none of accounts, contacts, projects, signals"}}
 	case len(corrected) == 0:
 		return "", line, true, []document.Problem{{Reason: "neither a record nor a text"}}

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // FuzzLine: a line of a delta has problems, or is an entry that is spilled to
@@ -19,12 +19,12 @@ func FuzzLine(f *testing.F) {
 		`{"id":"` + id + `","title":"T","signal_type":"permit_filed","occurred_at":"2025-01-01"}`,
 		`{"deleted":true,"deleted":true}`, `{"deleted":`, `["deleted"]`,
 	} {
-		for d := range query.Datasets {
+		for d := range catalog.Datasets {
 			f.Add([]byte(line), uint8(d))
 		}
 	}
 	f.Fuzz(func(t *testing.T, line []byte, which uint8) {
-		d := query.Datasets[int(which)%len(query.Datasets)]
+		d := catalog.Datasets[int(which)%len(catalog.Datasets)]
 		e, problems := parseLine(d, line)
 		if len(problems) > 0 {
 			for _, p := range problems {
@@ -61,7 +61,7 @@ func FuzzLetter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		d, corrected, known, problems := parseDeadLetter(line)
 		switch {
-		case len(problems) == 0 && (!known || !query.IsDataset(string(d)) || len(corrected) == 0):
+		case len(problems) == 0 && (!known || !catalog.IsDataset(string(d)) || len(corrected) == 0):
 			t.Errorf("%q is read as %q of %q, known %v", line, corrected, d, known)
 		case len(problems) > 0 && (len(corrected) == 0 && len(line) > 0 || problems[0].Reason == ""):
 			t.Errorf("%q: nothing is kept of it, %v", line, problems)

@@ -11,20 +11,20 @@ import (
 	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // live is the generation that searches use, or that of Options.Erase.
 type live struct {
 	generation string
-	indices    map[query.Dataset]string
+	indices    map[catalog.Dataset]string
 	// marks are the names of deltas that began on it and have not finished.
 	marks []string
 }
 
 // findLive finds the generation that is written to.
 func (a *apply) findLive(ctx context.Context) (live, error) {
-	l := live{indices: map[query.Dataset]string{}}
+	l := live{indices: map[catalog.Dataset]string{}}
 	var all []generation.Index
 	err := a.Retry.Do(ctx, func(ctx context.Context) (err error) {
 		all, err = generation.Indices(ctx, a.Elastic, a.Names)
@@ -45,7 +45,7 @@ func (a *apply) findLive(ctx context.Context) (live, error) {
 		l.indices[in.Dataset] = in.Name
 		l.marks = append(l.marks, in.Deltas...)
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if l.indices[d] == "" {
 			return l, fault.New(fault.BadRequest, "no records of %s are served yet: load all first", d)
 		}
@@ -67,10 +67,10 @@ func (a *apply) checkFolding(ctx context.Context, l live) error {
 		return err
 	}
 	for _, index := range l.indices {
-		if is := query.FoldingNamed(all[index].Folding); is != query.NewestFolding {
+		if is := catalog.FoldingNamed(all[index].Folding); is != catalog.NewestFolding {
 			return fault.New(fault.BadRequest,
 				"the generation %s has texts folded by version %d, and this version of Atlas folds by version %d: load all records with atlas index load, then apply the delta",
-				l.generation, is, query.NewestFolding)
+				l.generation, is, catalog.NewestFolding)
 		}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/indexer/merges"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // work says why a record must be processed.
@@ -21,7 +21,7 @@ type work struct {
 // mergeIterator merges the list of a dataset with its dirty records, in the order
 // of ids, starting where the pass had stopped.
 type mergeIterator struct {
-	dataset             query.Dataset
+	dataset             catalog.Dataset
 	path                string // of the list
 	list, dirty         *extsort.Iterator
 	unmerged            *extsort.Iterator
@@ -30,7 +30,7 @@ type mergeIterator struct {
 }
 
 func (a *apply) newMergeIterator(
-	ctx context.Context, s *state, d query.Dataset, listed map[query.Dataset]extsort.Run, dirty *idLog,
+	ctx context.Context, s *state, d catalog.Dataset, listed map[catalog.Dataset]extsort.Run, dirty *idLog,
 ) (*mergeIterator, error) {
 	sorter := extsort.New(extsort.Options{Dir: a.folder.scratch(), Name: string(d) + "-dirty", KeySize: idSize, Memory: sortMemory})
 	w := sorter.Writer()

@@ -12,8 +12,8 @@ import (
 	"atlas/indexer/extsort"
 	"atlas/indexer/journal"
 	"atlas/indexer/merges"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // A merge deletes a record and tells what it became. That must be there after the delta,
@@ -22,7 +22,7 @@ import (
 
 // findUnmerged lists the merges of a dataset that cannot be applied, unless the state has
 // the list.
-func (a *apply) findUnmerged(ctx context.Context, d query.Dataset) error {
+func (a *apply) findUnmerged(ctx context.Context, d catalog.Dataset) error {
 	s := a.state
 	if s.Merges[d] == 0 || s.Unmerged != nil {
 		return nil
@@ -57,7 +57,7 @@ func (a *apply) findUnmerged(ctx context.Context, d query.Dataset) error {
 
 // eachMerge calls take with the merges of a list.
 func (a *apply) eachMerge(
-	ctx context.Context, d query.Dataset, entries func(context.Context) (*extsort.Iterator, error),
+	ctx context.Context, d catalog.Dataset, entries func(context.Context) (*extsort.Iterator, error),
 	take func(merges.Merge) error,
 ) error {
 	list, err := entries(ctx)
@@ -85,7 +85,7 @@ func (a *apply) eachMerge(
 }
 
 // keepUnmerged writes the list that a pass reads, and names it in the state.
-func (a *apply) keepUnmerged(ctx context.Context, d query.Dataset, unmerged *extsort.Sorter) error {
+func (a *apply) keepUnmerged(ctx context.Context, d catalog.Dataset, unmerged *extsort.Sorter) error {
 	sorted, err := unmerged.Iterate(ctx)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (a *apply) keepUnmerged(ctx context.Context, d query.Dataset, unmerged *ext
 }
 
 // fates decides which records will be there after the delta.
-func (a *apply) fates(ctx context.Context, d query.Dataset, all []merges.Candidate) ([]merges.Fate, error) {
+func (a *apply) fates(ctx context.Context, d catalog.Dataset, all []merges.Candidate) ([]merges.Fate, error) {
 	page := make([]*work, len(all))
 	for i, c := range all {
 		page[i] = &work{id: recordID(c.ID)}
@@ -147,7 +147,7 @@ func (a *apply) fates(ctx context.Context, d query.Dataset, all []merges.Candida
 // became returns what those records of a page became that are not there and became others,
 // as it was told before.
 func (a *apply) became(
-	ctx context.Context, d query.Dataset, page []*work, ids []string, there map[string]jsontext.Value,
+	ctx context.Context, d catalog.Dataset, page []*work, ids []string, there map[string]jsontext.Value,
 ) (map[recordID]recordID, error) {
 	var gone []uuid.UUID
 	for i, w := range page {
@@ -179,7 +179,7 @@ func (it *item) decideMerge() {
 }
 
 // rejectMerge adds the dead letter of a merge that cannot be applied.
-func (a *apply) rejectMerge(d query.Dataset, it *item) error {
+func (a *apply) rejectMerge(d catalog.Dataset, it *item) error {
 	if it.outcome != unmerged {
 		return nil
 	}

@@ -9,8 +9,8 @@ import (
 	"atlas/indexer"
 	"atlas/indexer/delta"
 	"atlas/indexer/generation"
+	"atlas/search/catalog"
 	feedchanges "atlas/search/changes"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
@@ -18,7 +18,7 @@ import (
 func mergedTwo(t *testing.T) (*world, *follower) {
 	t.Helper()
 	w := newWorld(t)
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(1, 2)}))
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(1, 2)}))
 	fatal(t, err)
 	f := w.follower(t)
 	w.apply(t, w.toldDelta(t, lines(mergeLine(account(2), account(1)))))
@@ -86,11 +86,11 @@ func TestMergesOutliveARefusedRecord(t *testing.T) {
 func TestMergesOutliveASwitchAwayAndBack(t *testing.T) {
 	t.Parallel()
 	w, f := mergedTwo(t)
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(1)}))
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(1)}))
 	fatal(t, err)
 	f.catchUp(t)
 	f.wantKept(t, "loaded without the merge")
-	w.load(t, map[query.Dataset]string{query.Accounts: accountsOf(1, 2)})
+	w.load(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(1, 2)})
 	_, err = generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names}, "")
 	fatal(t, err)
 	fatal(t, w.feed(t).Keep(t.Context(), w.system))

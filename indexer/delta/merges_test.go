@@ -20,8 +20,8 @@ import (
 	"atlas/indexer/delta"
 	"atlas/indexer/generation"
 	"atlas/indexer/journal"
+	"atlas/search/catalog"
 	feedchanges "atlas/search/changes"
-	"atlas/search/query"
 )
 
 func mergeLine(old, into string) string {
@@ -57,7 +57,7 @@ func (f *follower) into(t *testing.T, numbers ...int) map[string]string {
 	for _, n := range numbers {
 		ids = append(ids, uuid.MustParse(account(n)))
 	}
-	into, err := f.store.MergedInto(t.Context(), query.Accounts, ids)
+	into, err := f.store.MergedInto(t.Context(), catalog.Accounts, ids)
 	fatal(t, err)
 	all := map[string]string{}
 	for id, to := range into {
@@ -146,7 +146,7 @@ func upTo(n int) (all []int) {
 func TestMergesOfADelta(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(upTo(20)...)}))
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(upTo(20)...)}))
 	fatal(t, err)
 	w.apply(t, w.toldDelta(t, lines(mergeLine(account(20), account(19)))))
 	f := w.follower(t)
@@ -158,7 +158,7 @@ func TestMergesOfADelta(t *testing.T) {
 	wantSame(t, "told", mergesMade, f.toldMerges())
 	wantSame(t, "kept", mergesAtTheEnd, f.into(t, upTo(41)...))
 	wantSame(t, "left out", mergesLeftOut, leftOut(t, report.DeadLetters))
-	counts := report.Datasets[slices.IndexFunc(report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == query.Accounts })]
+	counts := report.Datasets[slices.IndexFunc(report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == catalog.Accounts })]
 	wantSame(t, "counts", delta.Counts{Lines: 17, Rejected: 7, Replaced: 1, Created: 1, Unchanged: 1, Merged: 7}, counts.Counts)
 	if int(counts.Merged) != len(mergesMade) {
 		t.Errorf("%d merges", counts.Merged)
@@ -195,12 +195,12 @@ func TestMergesOfADelta(t *testing.T) {
 func TestMergesOfALoad(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(upTo(20)...)}))
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(upTo(20)...)}))
 	fatal(t, err)
 	w.apply(t, w.toldDelta(t, lines(mergeLine(account(20), account(19)))))
 	f := w.follower(t)
 	// The file has lines of no other kind for what is left out: those records are gone.
-	o := w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(2, 5, 17, 18, 19) + lines(mergeLines...)})
+	o := w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(2, 5, 17, 18, 19) + lines(mergeLines...)})
 	o.DeadLetters, o.Workers, o.CheckpointRecords, o.SortMemory = t.TempDir()+"/letters", 2, 3, 4<<10
 	report, err := indexer.Load(t.Context(), o)
 	fatal(t, err)
@@ -210,7 +210,7 @@ func TestMergesOfALoad(t *testing.T) {
 	wantSame(t, "kept", mergesAtTheEnd, f.into(t, upTo(41)...))
 	wantSame(t, "left out", mergesLeftOut, leftOut(t, report.DeadLetters))
 	for _, d := range report.Datasets {
-		if d.Dataset != query.Accounts {
+		if d.Dataset != catalog.Accounts {
 			continue
 		}
 		want := indexer.DatasetReport{
@@ -235,7 +235,7 @@ func TestMergesOfALoad(t *testing.T) {
 
 	// A load that says nothing of merged records leaves it at that; one that has such a
 	// record ends the merge.
-	_, err = indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(2, 3, 5, 19, 31)}))
+	_, err = indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(2, 3, 5, 19, 31)}))
 	fatal(t, err)
 	f.catchUp(t)
 	f.wantEqual(t, "loaded without merges")
@@ -254,7 +254,7 @@ func TestMergesOfAFirstLoad(t *testing.T) {
 	w := newWorld(t)
 	_, err := indexer.Load(
 		t.Context(),
-		w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(1) + lines(mergeLine(account(2), account(1)))}),
+		w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(1) + lines(mergeLine(account(2), account(1)))}),
 	)
 	fatal(t, err)
 	wantSame(t, "kept", map[string]string{account(2): account(1)}, w.follower(t).into(t, 1, 2))
@@ -281,7 +281,7 @@ func TestMergesWhereverInterrupted(t *testing.T) {
 func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool) (requests int64) {
 	t.Helper()
 	w := newWorld(t)
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(upTo(20)...)}))
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(upTo(20)...)}))
 	fatal(t, err)
 	w.apply(t, w.toldDelta(t, lines(mergeLine(account(20), account(19)))))
 	f := w.follower(t)
@@ -299,7 +299,7 @@ func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool
 	}
 	path := ""
 	if loads {
-		o := w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(2, 5, 17, 18, 19) + lines(mergeLines...)})
+		o := w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(2, 5, 17, 18, 19) + lines(mergeLines...)})
 		o.CheckpointRecords, o.DeadLetters = 3, t.TempDir()+"/letters"
 		err := w.interruptedLoad(t, o, stop)
 		if between(err); err != nil {
@@ -324,11 +324,11 @@ func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool
 }
 
 // drawnMerges are random lines of merges by dataset.
-func drawnMerges(r *rand.Rand) map[query.Dataset]string {
-	files := map[query.Dataset]string{}
-	for _, d := range query.Datasets {
-		of := map[query.Dataset]func(int) string{
-			query.Accounts: account, query.Contacts: contact, query.Projects: project, query.Signals: signal,
+func drawnMerges(r *rand.Rand) map[catalog.Dataset]string {
+	files := map[catalog.Dataset]string{}
+	for _, d := range catalog.Datasets {
+		of := map[catalog.Dataset]func(int) string{
+			catalog.Accounts: account, catalog.Contacts: contact, catalog.Projects: project, catalog.Signals: signal,
 		}[d]
 		for range r.IntN(4) {
 			if old, into := r.IntN(8), r.IntN(8); old != into {
@@ -340,7 +340,7 @@ func drawnMerges(r *rand.Rand) map[query.Dataset]string {
 }
 
 // withMerges adds random lines of merges to files.
-func withMerges(r *rand.Rand, files map[query.Dataset]string) map[query.Dataset]string {
+func withMerges(r *rand.Rand, files map[catalog.Dataset]string) map[catalog.Dataset]string {
 	for d, merges := range drawnMerges(r) {
 		files[d] += merges
 	}
@@ -351,16 +351,16 @@ func withMerges(r *rand.Rand, files map[query.Dataset]string) map[query.Dataset]
 // record is served.
 func (f *follower) wantMerges(t *testing.T, when string) {
 	t.Helper()
-	kept := map[query.Dataset]map[string]string{}
-	for _, d := range query.Datasets {
+	kept := map[catalog.Dataset]map[string]string{}
+	for _, d := range catalog.Datasets {
 		var ids []uuid.UUID
 		for n := range 8 {
 			ids = append(
 				ids,
 				uuid.MustParse(
-					map[query.Dataset]func(int) string{
-						query.Accounts: account, query.Contacts: contact, query.Projects: project,
-						query.Signals: signal,
+					map[catalog.Dataset]func(int) string{
+						catalog.Accounts: account, catalog.Contacts: contact, catalog.Projects: project,
+						catalog.Signals: signal,
 					}[d](n),
 				),
 			)

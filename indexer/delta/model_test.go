@@ -13,20 +13,20 @@ import (
 	"pgregory.net/rapid"
 
 	"atlas/indexer/delta"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 )
 
 // model is what is served, in memory, and what was deleted.
 type model struct {
-	records map[query.Dataset]map[string]document.Record
+	records map[catalog.Dataset]map[string]document.Record
 	gone    map[string]int64
 }
 
 func newModel() *model {
-	m := &model{map[query.Dataset]map[string]document.Record{}, map[string]int64{}}
-	for _, d := range query.Datasets {
+	m := &model{map[catalog.Dataset]map[string]document.Record{}, map[string]int64{}}
+	for _, d := range catalog.Datasets {
 		m.records[d] = map[string]document.Record{}
 	}
 	return m
@@ -35,7 +35,7 @@ func newModel() *model {
 // change is a line of a delta, as the model sees it. When at is 0 the line has
 // no updated_at.
 type change struct {
-	d       query.Dataset
+	d       catalog.Dataset
 	id      string
 	at      int64 // milliseconds
 	deleted bool
@@ -55,11 +55,11 @@ func (c change) line() string {
 
 // apply brings changes in, of each id the one that counts, and returns what is
 // to be reported. It says the rules of docs/data.md, "Deltas", in its own way.
-func (m *model) apply(t testing.TB, changes []change, started time.Time) map[query.Dataset]*delta.Counts {
+func (m *model) apply(t testing.TB, changes []change, started time.Time) map[catalog.Dataset]*delta.Counts {
 	now := started.UnixMilli()
 	winners := map[string]change{}
-	counts := map[query.Dataset]*delta.Counts{}
-	for _, d := range query.Datasets {
+	counts := map[catalog.Dataset]*delta.Counts{}
+	for _, d := range catalog.Datasets {
 		counts[d] = &delta.Counts{}
 	}
 	for _, c := range changes {
@@ -130,9 +130,9 @@ func (m *model) apply(t testing.TB, changes []change, started time.Time) map[que
 }
 
 // wantCounts compares a report with the model's.
-func wantCounts(t *testing.T, want map[query.Dataset]*delta.Counts, report delta.Report, when string) {
+func wantCounts(t *testing.T, want map[catalog.Dataset]*delta.Counts, report delta.Report, when string) {
 	t.Helper()
-	got := map[query.Dataset]*delta.Counts{}
+	got := map[catalog.Dataset]*delta.Counts{}
 	for _, d := range report.Datasets {
 		d.Followed = 0 // the model does not know who follows
 		got[d.Dataset] = &d.Counts
@@ -152,7 +152,7 @@ func drawn(seed int) ([]change, string) {
 	return all, said
 }
 
-func parse(t testing.TB, d query.Dataset, line string, at time.Time) document.Record {
+func parse(t testing.TB, d catalog.Dataset, line string, at time.Time) document.Record {
 	r, problems := document.Parse(d, []byte(line), at)
 	if len(problems) > 0 {
 		t.Fatal(problems, line)
@@ -170,15 +170,15 @@ func alike(t testing.TB, a, b document.Record) bool {
 }
 
 // documents are what should be in the indices.
-func (m *model) documents() map[query.Dataset]map[string]stored {
-	all := map[query.Dataset]map[string]stored{}
-	for _, d := range query.Datasets { // children first: their derived values are in their fragments
+func (m *model) documents() map[catalog.Dataset]map[string]stored {
+	all := map[catalog.Dataset]map[string]stored{}
+	for _, d := range catalog.Datasets { // children first: their derived values are in their fragments
 		all[d] = map[string]stored{}
 		for id, r := range m.records[d] {
-			r.SetFirms(searchtest.FirmNames(maps.Values(m.records[query.Accounts])))
+			r.SetFirms(searchtest.FirmNames(maps.Values(m.records[catalog.Accounts])))
 			digest, _ := document.Digest(document.Build(r, searchtest.Children{
 				Parent: d, ID: id,
-				Records: func(child query.Dataset) iter.Seq[document.Record] { return maps.Values(m.records[child]) },
+				Records: func(child catalog.Dataset) iter.Seq[document.Record] { return maps.Values(m.records[child]) },
 			}))
 			all[d][id] = stored{string(r.AppendPublic(nil)), digest}
 		}
@@ -187,9 +187,9 @@ func (m *model) documents() map[query.Dataset]map[string]stored {
 }
 
 // files are the model as files of a load.
-func (m *model) files() map[query.Dataset]string {
-	files := map[query.Dataset]string{}
-	for _, d := range query.Datasets {
+func (m *model) files() map[catalog.Dataset]string {
+	files := map[catalog.Dataset]string{}
+	for _, d := range catalog.Datasets {
 		for _, r := range m.records[d] {
 			files[d] += string(r.AppendPublic(nil)) + "\n"
 		}
@@ -224,7 +224,7 @@ var changes = rapid.Custom(func(t *rapid.T) []change {
 	}
 	days := rapid.IntRange(0, 5)
 	one := func() change {
-		c := change{d: rapid.SampledFrom(query.Datasets).Draw(t, "dataset")}
+		c := change{d: rapid.SampledFrom(catalog.Datasets).Draw(t, "dataset")}
 		n := number.Draw(t, "id")
 		if rapid.IntRange(0, 3).Draw(t, "dated") > 0 {
 			c.at = day(days.Draw(t, "updated"))
@@ -232,17 +232,17 @@ var changes = rapid.Custom(func(t *rapid.T) []change {
 		c.deleted = rapid.IntRange(0, 3).Draw(t, "deleted") == 0
 		created := fmt.Sprintf(`,"created_at":%q`, dayText(days.Draw(t, "created")))
 		switch c.d {
-		case query.Accounts:
+		case catalog.Accounts:
 			c.id, c.fields = account(n), fmt.Sprintf(`%s,"name":"Firm %d"`, created, days.Draw(t, "name"))
-		case query.Contacts:
+		case catalog.Contacts:
 			c.id, c.fields = contact(n), fmt.Sprintf(
 				`%s,"name":"Person","phone":"%d","account_id":%q`, created, days.Draw(t, "phone"),
 				account(number.Draw(t, "firm")),
 			)
-		case query.Projects:
+		case catalog.Projects:
 			c.id, c.fields = project(n), fmt.Sprintf(`%s,"name":"Tower","detected_at":%q,"cost":%d.5e7,"account_ids":%s,"contact_ids":%s`, created,
 				dayText(days.Draw(t, "detected")), days.Draw(t, "cost"), list(account), list(contact))
-		case query.Signals:
+		case catalog.Signals:
 			c.id, c.fields = signal(n), fmt.Sprintf(`%s,"title":"S","signal_type":"permit_filed","occurred_at":"2024-01-01","detected_at":%q,"project_id":%q,"account_ids":%s`,
 				created, dayText(days.Draw(t, "detected")), project(number.Draw(t, "project")), list(account))
 		}
@@ -255,8 +255,8 @@ var changes = rapid.Custom(func(t *rapid.T) []change {
 	return all
 })
 
-func byDataset(all []change) map[query.Dataset]string {
-	files := map[query.Dataset]string{}
+func byDataset(all []change) map[catalog.Dataset]string {
+	files := map[catalog.Dataset]string{}
 	for _, c := range all {
 		files[c.d] += c.line() + "\n"
 	}

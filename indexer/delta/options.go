@@ -17,18 +17,18 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // Live reads the served generation. *search.Engine implements it.
 type Live interface {
 	// Lookup returns the present public records of ids, also those that searches do
 	// not see yet. Ids that the dataset does not have are missing.
-	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
+	Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error)
 	// Children returns the related records of records as of the last refresh. Every
 	// id has an entry.
-	Children(ctx context.Context, d query.Dataset, ids []string) (map[string]document.Children, error)
+	Children(ctx context.Context, d catalog.Dataset, ids []string) (map[string]document.Children, error)
 	// ProjectsOf calls take with the ids of the projects that name one of the accounts, as
 	// of the last refresh, page by page. One can come more than once.
 	ProjectsOf(ctx context.Context, accounts []string, take func(ids []string) error) error
@@ -37,8 +37,8 @@ type Live interface {
 // Tombstones remember deleted records for some days, with the updated_at of the
 // deletion. *postgres.System implements it.
 type Tombstones interface {
-	NoteDeleted(ctx context.Context, d query.Dataset, deleted map[string]time.Time) error
-	Deleted(ctx context.Context, d query.Dataset, ids []string) (map[string]time.Time, error)
+	NoteDeleted(ctx context.Context, d catalog.Dataset, deleted map[string]time.Time) error
+	Deleted(ctx context.Context, d catalog.Dataset, ids []string) (map[string]time.Time, error)
 	ForgetDeleted(ctx context.Context) error
 }
 
@@ -46,12 +46,12 @@ type Tombstones interface {
 // that copies elsewhere can follow. It may hear of a record several times, and of
 // unchanged records.
 type Listener interface {
-	Changed(ctx context.Context, d query.Dataset, ids []string) error
+	Changed(ctx context.Context, d catalog.Dataset, ids []string) error
 }
 
 // File is a file of changes of a dataset.
 type File struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Path    string
 }
 
@@ -65,7 +65,7 @@ func Folder(dir string) ([]File, error) {
 			return nil, err
 		}
 		if path != "" {
-			files = append(files, File{query.Dataset(d), path})
+			files = append(files, File{catalog.Dataset(d), path})
 		}
 	}
 	if len(files) == 0 {

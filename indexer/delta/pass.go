@@ -12,13 +12,13 @@ import (
 
 	"atlas/indexer"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // A delta is applied in passes, one for each dataset, children before parents
-// (query.Datasets): when a document is built, its children are final and
+// (catalog.Datasets): when a document is built, its children are final and
 // searchable. So each document is written once. The document of a parent holds the
 // document.Fragment of a record. If the fragment changes, the parents of the old
 // and of the new version become dirty, and their own pass rebuilds them.
@@ -34,7 +34,7 @@ const groupChildren = 10_000
 // pass applies a dataset. While a group is written, the records of the next one are
 // looked up and their documents built: records of one pass do not depend on each
 // other.
-func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
+func (a *apply) pass(ctx context.Context, d catalog.Dataset, l live) error {
 	s := a.state
 	listed, dirty := s.Lists, a.dirty[d]
 	if s.Stage == naming {
@@ -70,12 +70,12 @@ func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 	s.Done, s.Begun, s.Unmerged = recordID{}, recordID{}, nil
 	now := s.Stage
 	s.Stage, s.Dataset = notifying, ""
-	if now == applying && d == query.Accounts && a.renamed.size > 0 {
-		s.Stage, s.Dataset = naming, query.Projects
+	if now == applying && d == catalog.Accounts && a.renamed.size > 0 {
+		s.Stage, s.Dataset = naming, catalog.Projects
 	}
-	for i, one := range query.Datasets[:len(query.Datasets)-1] {
+	for i, one := range catalog.Datasets[:len(catalog.Datasets)-1] {
 		if one == d && now == applying {
-			s.Stage, s.Dataset = applying, query.Datasets[i+1]
+			s.Stage, s.Dataset = applying, catalog.Datasets[i+1]
 		}
 	}
 	if !touched {
@@ -110,7 +110,7 @@ type item struct {
 }
 
 // prepare makes groups that are ready to be written.
-func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, merged *mergeIterator, groups chan<- []*item) error {
+func (a *apply) prepare(ctx context.Context, d catalog.Dataset, l live, merged *mergeIterator, groups chan<- []*item) error {
 	for {
 		page, err := merged.page(a.Page)
 		if err != nil || len(page) == 0 {
@@ -140,7 +140,7 @@ func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, merged *me
 }
 
 // lookUp reads the present record of each id and decides the outcome.
-func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*item, error) {
+func (a *apply) lookUp(ctx context.Context, d catalog.Dataset, page []*work) ([]*item, error) {
 	ids := make([]string, len(page))
 	for i, w := range page {
 		ids[i] = w.id.String()
@@ -221,20 +221,20 @@ func (it *item) children() int64 {
 		return 0
 	}
 	n := int64(0)
-	for _, f := range query.Fields(it.old.Dataset) {
+	for _, f := range catalog.Fields(it.old.Dataset) {
 		if f.Derive != nil && f.Derive.Count {
 			count, _ := it.old.Value(f.Name).(int64)
-			n += min(count, query.MaxChildren)
+			n += min(count, catalog.MaxChildren)
 		}
 	}
 	return n
 }
 
 // writeGroup writes a group.
-func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items []*item) error {
+func (a *apply) writeGroup(ctx context.Context, d catalog.Dataset, l live, items []*item) error {
 	s := a.state
 	last := items[len(items)-1].id
-	if d == query.Accounts {
+	if d == catalog.Accounts {
 		if err := a.markRenamed(ctx, items); err != nil {
 			return err
 		}
@@ -287,15 +287,15 @@ func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items [
 // are both in a list and dirty.
 func (a *apply) expected() int64 {
 	n := int64(0)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		n += max(a.state.Lists[d].Entries, a.dirty[d].size/idSize)
 	}
 	return n
 }
 
 // build builds the documents that differ from those in the index.
-func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*item) error {
-	if d == query.Signals {
+func (a *apply) build(ctx context.Context, d catalog.Dataset, l live, items []*item) error {
+	if d == catalog.Signals {
 		if err := a.findLate(ctx, l.indices[d], items); err != nil {
 			return err
 		}
@@ -310,7 +310,7 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 		return nil
 	}
 	var children map[string]document.Children
-	if len(query.RelationsOf(d)) > 0 {
+	if len(catalog.RelationsOf(d)) > 0 {
 		err := a.Retry.Do(ctx, func(ctx context.Context) (err error) {
 			children, err = a.Live.Children(ctx, d, ids)
 			return err
@@ -338,7 +338,7 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 	}
 	firms, err := document.ReadFirms(records, func(ids []string) (found map[string]jsontext.Value, err error) {
 		err = a.Retry.Do(ctx, func(ctx context.Context) (err error) {
-			found, err = a.Live.Lookup(ctx, query.Accounts, ids)
+			found, err = a.Live.Lookup(ctx, catalog.Accounts, ids)
 			return err
 		})
 		return found, err
@@ -360,7 +360,7 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 			alike = append(alike, it)
 		}
 	}
-	if err := a.skipUnchanged(ctx, l.indices[d], alike); err != nil || d != query.Signals {
+	if err := a.skipUnchanged(ctx, l.indices[d], alike); err != nil || d != catalog.Signals {
 		return err
 	}
 	return a.addArrivals(ctx, l.indices[d], items)
@@ -369,7 +369,7 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 // change is the item in the feed of changes, false if its public record stays as it is.
 // again means that the item was begun before: an interrupted attempt may have changed the
 // record after the feed was settled.
-func (it *item) change(d query.Dataset, again bool) (c changes.Change, changed bool) {
+func (it *item) change(d catalog.Dataset, again bool) (c changes.Change, changed bool) {
 	c = changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Upsert}
 	switch {
 	case it.outcome == deleted:
@@ -390,7 +390,7 @@ func (it *item) change(d query.Dataset, again bool) (c changes.Change, changed b
 }
 
 // gone is the change of an item whose record is not there: a merge keeps being told.
-func (it *item) gone(d query.Dataset) changes.Change {
+func (it *item) gone(d catalog.Dataset) changes.Change {
 	c := changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Delete}
 	if it.into != (recordID{}) {
 		c.Op, c.Into = changes.Merge, uuid.UUID(it.into)
@@ -400,7 +400,7 @@ func (it *item) gone(d query.Dataset) changes.Change {
 
 // markDependents adds the record to those that are reported to the listener. It
 // marks parents as dirty if their documents hold another fragment of the record.
-func (a *apply) markDependents(d query.Dataset, it *item) {
+func (a *apply) markDependents(d catalog.Dataset, it *item) {
 	if !it.outcome.changes() && !it.builds() {
 		return
 	}
@@ -417,7 +417,7 @@ func (a *apply) markDependents(d query.Dataset, it *item) {
 	if bytes.Equal(before, after) {
 		return // the fragment includes the links
 	}
-	for _, rel := range query.Relations {
+	for _, rel := range catalog.Relations {
 		if rel.Child != d {
 			continue
 		}
@@ -462,7 +462,7 @@ func (a *apply) markRenamed(ctx context.Context, items []*item) error {
 	})
 }
 
-func (a *apply) markParents(rel query.Relation, r document.Record) {
+func (a *apply) markParents(rel catalog.Relation, r document.Record) {
 	for _, parent := range r.Parents(rel) {
 		a.dirty[rel.Parent].add(document.IDBytes(parent))
 	}

@@ -12,14 +12,14 @@ import (
 	"atlas/indexer/journal"
 	"atlas/indexer/ndjson"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // source is a file of a delta. dataset is "" for a file of dead letters, whose
 // lines name their dataset.
 type source struct {
-	dataset query.Dataset
+	dataset catalog.Dataset
 	path    string
 }
 
@@ -41,10 +41,10 @@ const sortMemory = 12 << 20
 // read makes the list of each dataset, and stores the counts of lines in the state.
 func (a *apply) read(ctx context.Context, s *state) error {
 	r := &reading{
-		apply: a, state: s, started: s.Started.UnixMilli(), sorters: map[query.Dataset]*extsort.Sorter{},
-		writers: map[query.Dataset]*extsort.Writer{},
+		apply: a, state: s, started: s.Started.UnixMilli(), sorters: map[catalog.Dataset]*extsort.Sorter{},
+		writers: map[catalog.Dataset]*extsort.Writer{},
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		r.sorters[d] = extsort.New(extsort.Options{Dir: a.folder.scratch(), Name: string(d), KeySize: sortKeySize, Memory: sortMemory})
 		r.writers[d] = r.sorters[d].Writer()
 	}
@@ -84,7 +84,7 @@ func (a *apply) read(ctx context.Context, s *state) error {
 		return err
 	}
 	s.ReadDeadLetterBytes = s.DeadLetterBytes
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if err := r.list(ctx, d); err != nil {
 			return err
 		}
@@ -97,8 +97,8 @@ type reading struct {
 	*apply
 	state         *state
 	started       int64
-	sorters       map[query.Dataset]*extsort.Sorter
-	writers       map[query.Dataset]*extsort.Writer
+	sorters       map[catalog.Dataset]*extsort.Sorter
+	writers       map[catalog.Dataset]*extsort.Writer
 	total, before int64 // bytes
 	lines         int64
 	key, payload  []byte
@@ -185,7 +185,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 }
 
 // list writes the effective entries of a dataset, in the order of ids.
-func (r *reading) list(ctx context.Context, d query.Dataset) error {
+func (r *reading) list(ctx context.Context, d catalog.Dataset) error {
 	if err := r.writers[d].Close(); err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (r *reading) list(ctx context.Context, d query.Dataset) error {
 
 // count returns the counts of a dataset. Dead letters without a dataset are counted
 // under "".
-func (s *state) count(d query.Dataset) *Counts {
+func (s *state) count(d catalog.Dataset) *Counts {
 	if s.Counts[d] == nil {
 		s.Counts[d] = &Counts{}
 	}

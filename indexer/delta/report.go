@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"atlas/indexer/journal"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Report is the outcome of a delta.
@@ -30,7 +30,7 @@ type Report struct {
 
 // DatasetReport counts the lines of a dataset.
 type DatasetReport struct {
-	Dataset query.Dataset `json:"dataset"`
+	Dataset catalog.Dataset `json:"dataset"`
 	Counts
 }
 

@@ -18,7 +18,7 @@ import (
 
 	"atlas/indexer/delta"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 )
 
@@ -27,7 +27,7 @@ import (
 func TestOlderNeverReplacesNewer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.load(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(1) +
+	w.load(t, map[catalog.Dataset]string{catalog.Accounts: lines(`{"id":"` + account(1) +
 		`","name":"Loaded","updated_at":"2024-01-10","created_at":"2024-01-01"}`)})
 	const upsert, deletion = `{"id":"%s","name":"%s","updated_at":"%s"}`, `{"id":"%s","deleted":true,"updated_at":"%s"}`
 	for _, step := range []struct {
@@ -53,8 +53,8 @@ func TestOlderNeverReplacesNewer(t *testing.T) {
 		{fmt.Sprintf(upsert, account(1), "Future", "2124-01-01"), nil, "older"},
 		{fmt.Sprintf(deletion, account(2), "2024-01-12"), nil, "absent"},
 	} {
-		report := w.apply(t, w.options(t, map[query.Dataset]string{query.Accounts: lines(step.line)}))
-		if got := w.record(t, query.Accounts, account(1)); step.want == nil && got != nil ||
+		report := w.apply(t, w.options(t, map[catalog.Dataset]string{catalog.Accounts: lines(step.line)}))
+		if got := w.record(t, catalog.Accounts, account(1)); step.want == nil && got != nil ||
 			step.want != nil && (got == nil || got["name"] != step.want) {
 			t.Errorf("after %s: %v", step.line, got)
 		} else if got != nil && got["created_at"] != "2024-01-01T00:00:00.000Z" && step.want != "Back" &&
@@ -63,7 +63,7 @@ func TestOlderNeverReplacesNewer(t *testing.T) {
 		}
 		counts := map[string]any{}
 		raw, _ := json.Marshal(
-			report.Datasets[slices.IndexFunc(report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == query.Accounts })],
+			report.Datasets[slices.IndexFunc(report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == catalog.Accounts })],
 		)
 		fatal(t, json.Unmarshal(raw, &counts))
 		if counts[step.in] != 1.0 {
@@ -95,11 +95,11 @@ func TestSeveralFilesOfADataset(t *testing.T) {
 	fatal(t, z.Close())
 	write(t, second, packed.String())
 	o := w.options(t, nil)
-	o.Files = []delta.File{{Dataset: query.Accounts, Path: first}, {Dataset: query.Accounts, Path: second}}
+	o.Files = []delta.File{{Dataset: catalog.Accounts, Path: first}, {Dataset: catalog.Accounts, Path: second}}
 	report := w.apply(t, o)
 	names := map[string]string{}
 	for n := 1; n <= 4; n++ {
-		if r := w.record(t, query.Accounts, account(n)); r != nil {
+		if r := w.record(t, catalog.Accounts, account(n)); r != nil {
 			names[account(n)] = r["name"].(string)
 		}
 	}
@@ -132,7 +132,7 @@ func TestBadLinesAreLeftOut(t *testing.T) {
 		input = append(input, b.line)
 		want = append(want, fmt.Sprintf("accounts.ndjson:%d %s: %s", i+2, b.field, b.reason))
 	}
-	o := w.options(t, map[query.Dataset]string{query.Accounts: lines(input...)})
+	o := w.options(t, map[catalog.Dataset]string{catalog.Accounts: lines(input...)})
 	report := w.apply(t, o)
 	var got []string
 	for _, p := range report.Problems {
@@ -141,8 +141,8 @@ func TestBadLinesAreLeftOut(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if report.LeftOut() != int64(len(bad)) || w.record(t, query.Accounts, account(9)) == nil ||
-		w.record(t, query.Accounts, account(1)) != nil {
+	if report.LeftOut() != int64(len(bad)) || w.record(t, catalog.Accounts, account(9)) == nil ||
+		w.record(t, catalog.Accounts, account(1)) != nil {
 		t.Errorf("%+v", report)
 	}
 	left, err := os.ReadFile(report.DeadLetters)
@@ -151,7 +151,7 @@ func TestBadLinesAreLeftOut(t *testing.T) {
 	}
 
 	// Lines of which none says anything are another dataset's.
-	o = w.options(t, map[query.Dataset]string{query.Signals: lines(input...)})
+	o = w.options(t, map[catalog.Dataset]string{catalog.Signals: lines(input...)})
 	if _, err := delta.Apply(t.Context(), o); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "none of its 9 lines") {
 		t.Error(err)
 	}
@@ -163,8 +163,8 @@ func TestBadLinesAreLeftOut(t *testing.T) {
 	o = w.options(t, nil)
 	o.Corrected = []string{letters}
 	report = w.apply(t, o)
-	if report.Changed() != 2 || report.LeftOut() != 3 || w.record(t, query.Accounts, account(1)) == nil ||
-		w.record(t, query.Accounts, account(2)) == nil {
+	if report.Changed() != 2 || report.LeftOut() != 3 || w.record(t, catalog.Accounts, account(1)) == nil ||
+		w.record(t, catalog.Accounts, account(2)) == nil {
 		t.Errorf("%+v", report)
 	}
 }
@@ -174,7 +174,7 @@ func TestBadLinesAreLeftOut(t *testing.T) {
 func TestRefusedRecordsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.load(t, map[query.Dataset]string{query.Projects: lines(`{"id":"`+project(1)+`","name":"Tower","updated_at":"2024-01-01"}`,
+	w.load(t, map[catalog.Dataset]string{catalog.Projects: lines(`{"id":"`+project(1)+`","name":"Tower","updated_at":"2024-01-01"}`,
 		`{"id":"`+project(2)+`","name":"Hall","updated_at":"2024-01-01"}`)})
 	var bulks atomic.Int64
 	address := proxy(t, func(rw http.ResponseWriter, r *http.Request, body []byte) []byte {
@@ -188,13 +188,13 @@ func TestRefusedRecordsAreLeftOut(t *testing.T) {
 		}
 		return bytes.ReplaceAll(body, []byte(`"name":"Poison"`), []byte(`"name":{"of":"poison"}`))
 	}, nil)
-	o := w.options(t, map[query.Dataset]string{query.Projects: lines(
+	o := w.options(t, map[catalog.Dataset]string{catalog.Projects: lines(
 		`{"id":"`+project(1)+`","name":"Poison","updated_at":"2024-01-02","account_ids":["`+account(1)+`"]}`,
 		`{"id":"`+project(2)+`","name":"New Hall","updated_at":"2024-01-02"}`)})
 	o.Elastic = searchtest.NewClient(t, address)
 	report := w.apply(t, o)
 	counts := report.Datasets[slices.IndexFunc(
-		report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == query.Projects },
+		report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == catalog.Projects },
 	)].Counts
 	if diff := cmp.Diff(delta.Counts{Lines: 2, Updated: 1, Refused: 1}, counts); diff != "" {
 		t.Error(diff)
@@ -213,7 +213,7 @@ func TestRefusedRecordsAreLeftOut(t *testing.T) {
 		letter.Dataset != "projects" {
 		t.Errorf("%s", left)
 	}
-	if w.record(t, query.Projects, project(1))["name"] != "Tower" || w.record(t, query.Projects, project(2))["name"] != "New Hall" {
+	if w.record(t, catalog.Projects, project(1))["name"] != "Tower" || w.record(t, catalog.Projects, project(2))["name"] != "New Hall" {
 		t.Error("something else is there")
 	}
 	// Mended it goes in, and is told.
@@ -232,11 +232,11 @@ func TestManyChildren(t *testing.T) {
 	w, m := newWorld(t), newModel()
 	at := time.UnixMilli(day(1))
 	all := []change{
-		{d: query.Accounts, id: account(1), at: day(1), fields: `,"name":"Firm"`},
-		{d: query.Projects, id: project(1), at: day(1), fields: `,"name":"Tower"`},
+		{d: catalog.Accounts, id: account(1), at: day(1), fields: `,"name":"Firm"`},
+		{d: catalog.Projects, id: project(1), at: day(1), fields: `,"name":"Tower"`},
 	}
 	event := func(n, detected int, of string) change {
-		return change{d: query.Signals, id: signal(n), at: day(1), fields: fmt.Sprintf(
+		return change{d: catalog.Signals, id: signal(n), at: day(1), fields: fmt.Sprintf(
 			`,"title":"S","signal_type":"permit_filed","occurred_at":"2024-01-01","detected_at":%q,"project_id":%q,"account_ids":["%s"]`, dayText(detected), of, account(1))}
 	}
 	for n := range 1_200 {
@@ -248,7 +248,7 @@ func TestManyChildren(t *testing.T) {
 	for _, step := range [][]change{
 		{event(2_000, 0, project(1))},                          // one too many, and too old to be seen
 		{event(1_199, 0, project(1)), event(3, 5_000, "null")}, // the newest becomes old, an old one new, and leaves the project
-		{{d: query.Signals, id: signal(1_198), deleted: true}, {d: query.Signals, id: signal(7), deleted: true}},
+		{{d: catalog.Signals, id: signal(1_198), deleted: true}, {d: catalog.Signals, id: signal(7), deleted: true}},
 	} {
 		for i := range step {
 			step[i].at = day(2)
@@ -260,7 +260,7 @@ func TestManyChildren(t *testing.T) {
 		w.apply(t, o)
 		w.wantModel(t, m, fmt.Sprint(step))
 	}
-	if r := w.record(t, query.Projects, project(1)); r["signals_count"] != 1198.0 {
+	if r := w.record(t, catalog.Projects, project(1)); r["signals_count"] != 1198.0 {
 		t.Errorf("%v", r["signals_count"])
 	}
 }
@@ -269,7 +269,7 @@ func TestManyChildren(t *testing.T) {
 func TestNothingIsServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(1) + `","name":"Firm"}`)})
+	o := w.options(t, map[catalog.Dataset]string{catalog.Accounts: lines(`{"id":"` + account(1) + `","name":"Firm"}`)})
 	if _, err := delta.Apply(t.Context(), o); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "load all first") {
 		t.Error(err)
 	}

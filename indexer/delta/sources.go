@@ -11,11 +11,11 @@ import (
 
 	"atlas/indexer"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // readSources reads what is said of sources beside the files of the delta.
-func (a *apply) readSources() (query.Sources, error) {
+func (a *apply) readSources() (catalog.Sources, error) {
 	var folders []string
 	for _, f := range a.Files {
 		if dir := filepath.Dir(f.Path); !slices.Contains(folders, dir) {
@@ -31,8 +31,8 @@ func (a *apply) keepSources(ctx context.Context, l live) error {
 	if len(a.state.Sources) == 0 {
 		return nil
 	}
-	for _, d := range query.Datasets {
-		if !query.HasSource(d) {
+	for _, d := range catalog.Datasets {
+		if !catalog.HasSource(d) {
 			continue
 		}
 		err := a.Retry.Do(ctx, func(ctx context.Context) error { return a.keepSourcesOf(ctx, l.indices[d]) })
@@ -52,7 +52,7 @@ func (a *apply) keepSourcesOf(ctx context.Context, index string) error {
 	if !is {
 		return fault.New(fault.Internal, "the index %s is gone", index)
 	}
-	kept := query.Sources{}
+	kept := catalog.Sources{}
 	if meta.Sources != nil {
 		if err := json.Unmarshal(meta.Sources, &kept); err != nil {
 			return err
@@ -64,7 +64,7 @@ func (a *apply) keepSourcesOf(ctx context.Context, index string) error {
 		return nil
 	}
 	if err := kept.Check(); err != nil {
-		return fault.New(fault.BadRequest, "%s: %v", query.SourcesFile, err)
+		return fault.New(fault.BadRequest, "%s: %v", catalog.SourcesFile, err)
 	}
 	if meta.Sources, err = json.Marshal(kept, json.Deterministic(true)); err != nil {
 		return err

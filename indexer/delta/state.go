@@ -13,7 +13,7 @@ import (
 	"atlas/indexer/extsort"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // The work folder of an installation holds the one delta that is being applied:
@@ -50,26 +50,26 @@ type state struct {
 	// Generation is the generation that the delta writes to. Done and Begun are
 	// positions in Dataset: everything up to Done is written. Everything up to
 	// Begun is counted, its dirty records are on the disk, and it may be written.
-	Generation string        `json:"generation"`
-	Dataset    query.Dataset `json:"dataset"`
-	Done       recordID      `json:"done"`
-	Begun      recordID      `json:"begun"`
+	Generation string          `json:"generation"`
+	Dataset    catalog.Dataset `json:"dataset"`
+	Done       recordID        `json:"done"`
+	Begun      recordID        `json:"begun"`
 	// Lists has the list of each dataset that has changes. DeadLetterBytes is the
 	// length of the file of dead letters, in bytes, and ReadDeadLetterBytes its
 	// length when all files had been read.
-	Lists               map[query.Dataset]extsort.Run `json:"lists"`
-	DeadLetterBytes     int64                         `json:"letters"`
-	ReadDeadLetterBytes int64                         `json:"read_letters"`
-	Counts              map[query.Dataset]*Counts     `json:"counts"`
+	Lists               map[catalog.Dataset]extsort.Run `json:"lists"`
+	DeadLetterBytes     int64                           `json:"letters"`
+	ReadDeadLetterBytes int64                           `json:"read_letters"`
+	Counts              map[catalog.Dataset]*Counts     `json:"counts"`
 	// Arrival is the first one that the delta was given in the generation, in
 	// milliseconds since 1970.
 	Arrival int64 `json:"arrival,omitempty"`
 	// Merges counts the merges of each list. Unmerged has those of Dataset that cannot
 	// be applied; nil: that is not known yet.
-	Merges   map[query.Dataset]int64 `json:"merges,omitempty"`
-	Unmerged *extsort.Run            `json:"unmerged,omitempty"`
+	Merges   map[catalog.Dataset]int64 `json:"merges,omitempty"`
+	Unmerged *extsort.Run              `json:"unmerged,omitempty"`
 	// Sources are what the sources of the records say of their data.
-	Sources query.Sources `json:"sources,omitempty"`
+	Sources catalog.Sources `json:"sources,omitempty"`
 }
 
 // stateVersion increases when the meaning of the state or of a file that it names
@@ -78,13 +78,13 @@ const stateVersion = 2
 
 // inputStamp identifies an input.
 type inputStamp struct {
-	Dataset query.Dataset `json:"dataset,omitempty"`
-	Path    string        `json:"path"`
-	Size    int64         `json:"size"`
-	Time    time.Time     `json:"time"`
+	Dataset catalog.Dataset `json:"dataset,omitempty"`
+	Path    string          `json:"path"`
+	Size    int64           `json:"size"`
+	Time    time.Time       `json:"time"`
 }
 
-func newInputStamp(d query.Dataset, path string) (inputStamp, error) {
+func newInputStamp(d catalog.Dataset, path string) (inputStamp, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return inputStamp{}, fault.Wrap(err, fault.Internal, "%s cannot be found", path)
@@ -142,16 +142,16 @@ func (f *folder) close() {
 	_ = f.lock.Close()
 }
 
-func (f *folder) scratch() string             { return filepath.Join(f.path, "scratch") }
-func (f *folder) list(d query.Dataset) string { return filepath.Join(f.path, string(d)+".list") }
-func (f *folder) unmerged(d query.Dataset) string {
+func (f *folder) scratch() string               { return filepath.Join(f.path, "scratch") }
+func (f *folder) list(d catalog.Dataset) string { return filepath.Join(f.path, string(d)+".list") }
+func (f *folder) unmerged(d catalog.Dataset) string {
 	return filepath.Join(f.path, string(d)+".unmerged")
 }
-func (f *folder) dirty(d query.Dataset) string   { return filepath.Join(f.path, string(d)+".dirty") }
-func (f *folder) changed(d query.Dataset) string { return filepath.Join(f.path, string(d)+".told") }
-func (f *folder) renamed() string                { return filepath.Join(f.path, "renamed.dirty") }
-func (f *folder) deadLetters() string            { return filepath.Join(f.path, "letters.ndjson") }
-func (f *folder) stateFile() string              { return filepath.Join(f.path, "state.json") }
+func (f *folder) dirty(d catalog.Dataset) string   { return filepath.Join(f.path, string(d)+".dirty") }
+func (f *folder) changed(d catalog.Dataset) string { return filepath.Join(f.path, string(d)+".told") }
+func (f *folder) renamed() string                  { return filepath.Join(f.path, "renamed.dirty") }
+func (f *folder) deadLetters() string              { return filepath.Join(f.path, "letters.ndjson") }
+func (f *folder) stateFile() string                { return filepath.Join(f.path, "state.json") }
 
 // read returns the state of an unfinished delta, nil when there is none. The state
 // of another version is refused: its files can have another format.
@@ -192,7 +192,7 @@ func (f *folder) clear() error {
 		return unusable(err, f.stateFile())
 	}
 	_ = durable.SyncFolder(f.path)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		_ = os.Remove(f.list(d))
 		_ = os.Remove(f.unmerged(d))
 		_ = os.Remove(f.dirty(d))

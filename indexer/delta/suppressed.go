@@ -8,8 +8,8 @@ import (
 	"atlas/indexer"
 	"atlas/indexer/erasure"
 	"atlas/indexer/generation"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // Suppressions say which records stay out. *eraser.Eraser implements it.
@@ -22,10 +22,10 @@ type Suppressions interface {
 type Erase struct {
 	// Generation is where; "" is the served one. Another one has no feed and no listener.
 	Generation string
-	Records    map[query.Dataset][]uuid.UUID
+	Records    map[catalog.Dataset][]uuid.UUID
 	// Related are records whose documents have something of theirs: an attempt that was
 	// interrupted may have deleted what says so.
-	Related map[query.Dataset][]uuid.UUID
+	Related map[catalog.Dataset][]uuid.UUID
 }
 
 // eraseMark is what the names of deltas that erase begin with.
@@ -44,7 +44,7 @@ func (a *apply) suppressions(ctx context.Context) (set *erasure.Set, err error) 
 
 // suppress makes the entry one of a record that stays out, if it is of one. A record that
 // became a suppressed one is that one.
-func (e *entry) suppress(d query.Dataset, set *erasure.Set) {
+func (e *entry) suppress(d catalog.Dataset, set *erasure.Set) {
 	if e.suppressed || set.Empty(d) {
 		return
 	}
@@ -63,7 +63,7 @@ func (e *entry) suppress(d query.Dataset, set *erasure.Set) {
 
 // outdated reports whether the entry stays out for a value that the present record does not
 // have anymore.
-func (e *entry) outdated(d query.Dataset, old *document.Record, set *erasure.Set) bool {
+func (e *entry) outdated(d catalog.Dataset, old *document.Record, set *erasure.Set) bool {
 	return e.suppressed && old != nil && e.updated != noTime.UnixMilli() && e.updated < old.Millis("updated_at") &&
 		!set.Has(d, indexer.ValuesOf(*old))
 }

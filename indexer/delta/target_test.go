@@ -11,21 +11,21 @@ import (
 
 	"atlas/indexer/delta"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // firms are lines of accounts, one of them bad.
-func firms(numbers ...int) map[query.Dataset]string {
+func firms(numbers ...int) map[catalog.Dataset]string {
 	all := []string{`{"id":"no id"}`}
 	for _, n := range numbers {
 		all = append(all, fmt.Sprintf(`{"id":"%s","name":"Firm %d","updated_at":"2024-01-01"}`, account(n), n))
 	}
-	return map[query.Dataset]string{query.Accounts: lines(all...)}
+	return map[catalog.Dataset]string{catalog.Accounts: lines(all...)}
 }
 
 func (w *world) wantAccounts(t *testing.T, want int, when string) {
 	t.Helper()
-	if n := len(w.documents(t)[query.Accounts]); n != want {
+	if n := len(w.documents(t)[catalog.Accounts]); n != want {
 		t.Errorf("%s there are %d accounts, want %d", when, n, want)
 	}
 }
@@ -84,7 +84,7 @@ func TestDeadLettersBlockNoDelta(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.load(t, nil)
-	gone := func(files map[query.Dataset]string) delta.Options {
+	gone := func(files map[catalog.Dataset]string) delta.Options {
 		o := w.options(t, files)
 		o.DeadLetters = filepath.Join(t.TempDir(), "letters.ndjson")
 		w.begun(t, o)
@@ -198,7 +198,7 @@ func TestDeadLettersLoseNothing(t *testing.T) {
 		t.Errorf("%+v from %s", report, left)
 	}
 
-	write(t, corrected, firms(7, 8)[query.Accounts])
+	write(t, corrected, firms(7, 8)[catalog.Accounts])
 	o := w.options(t, nil)
 	o.Corrected = []string{corrected}
 	if _, err := delta.Apply(t.Context(), o); fault.CodeOf(err) != fault.BadRequest ||
@@ -212,9 +212,9 @@ func TestProblemsAreFitToBeShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.load(t, nil)
-	report := w.apply(t, w.options(t, map[query.Dataset]string{query.Accounts: lines(
+	report := w.apply(t, w.options(t, map[catalog.Dataset]string{catalog.Accounts: lines(
 		`{"id":"`+account(1)+`","deleted":true,"`+strings.Repeat("k", 5_000)+`":1}`,
-		`{"id":"`+account(1)+`","deleted":true,"\u001b[2J":1}`, firms(1)[query.Accounts])}))
+		`{"id":"`+account(1)+`","deleted":true,"\u001b[2J":1}`, firms(1)[catalog.Accounts])}))
 	for _, p := range report.Problems {
 		if len(p.Field) > 250 || strings.Contains(p.Field, "\x1b") {
 			t.Errorf("%.300q", p.Field)

@@ -9,7 +9,7 @@ import (
 
 	"atlas/indexer/delta"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // A work folder that the version before left is refused, with what to do, and can
@@ -18,7 +18,7 @@ func TestWorkFolderOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.load(t, nil)
-	o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(1) + `","name":"Firm"}`)})
+	o := w.options(t, map[catalog.Dataset]string{catalog.Accounts: lines(`{"id":"` + account(1) + `","name":"Firm"}`)})
 	if err := os.CopyFS(o.WorkDir, os.DirFS("testdata/delta-1")); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestDeltaOfAnotherFolding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.load(t, nil)
-	indices, err := w.elastic.Aliases(t.Context(), w.names.Alias(string(query.Accounts))+"-*")
+	indices, err := w.elastic.Aliases(t.Context(), w.names.Alias(string(catalog.Accounts))+"-*")
 	fatal(t, err)
 	for index := range indices { // as the version before made it
 		_, err := w.elastic.Do(t.Context(), esapi.IndicesPutMappingRequest{

@@ -12,13 +12,13 @@ import (
 	"atlas/indexer/journal"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // noteDeletions adds tombstones before the records are deleted.
-func (a *apply) noteDeletions(ctx context.Context, d query.Dataset, items []*item) error {
+func (a *apply) noteDeletions(ctx context.Context, d catalog.Dataset, items []*item) error {
 	if a.Tombstones == nil {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (a *apply) noteDeletions(ctx context.Context, d query.Dataset, items []*ite
 const senders = 2
 
 // write sends a group to Elasticsearch.
-func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item) error {
+func (a *apply) write(ctx context.Context, d catalog.Dataset, l live, sent []*item) error {
 	type refusal struct {
 		*item
 		elastic.Refusal

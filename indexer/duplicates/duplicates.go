@@ -17,8 +17,8 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
+	"atlas/search/catalog"
 	"atlas/search/match"
-	"atlas/search/query"
 )
 
 // DefaultMinConfidence is the usual Options.MinConfidence. It is higher than that of
@@ -30,7 +30,7 @@ type Options struct {
 	Elastic *elastic.Client
 	Names   mappings.Names
 	// Dataset is one of query.Matched.
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	// MinConfidence is the least of a pair, 0 to 1.
 	MinConfidence float64
 	// Limit is how many groups the report has; 0 means all.
@@ -57,10 +57,10 @@ const (
 
 // Report has the groups that were found.
 type Report struct {
-	Generation string        `json:"generation"`
-	Dataset    query.Dataset `json:"dataset"`
-	Started    time.Time     `json:"started"`
-	Seconds    float64       `json:"seconds"`
+	Generation string          `json:"generation"`
+	Dataset    catalog.Dataset `json:"dataset"`
+	Started    time.Time       `json:"started"`
+	Seconds    float64         `json:"seconds"`
 	// Records were read, and Pairs of them compared.
 	Records int64 `json:"records"`
 	Pairs   int64 `json:"pairs"`

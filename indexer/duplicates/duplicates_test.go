@@ -22,8 +22,8 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/mappings"
+	"atlas/search/catalog"
 	"atlas/search/match/labelled"
-	"atlas/search/query"
 )
 
 var (
@@ -113,9 +113,9 @@ func writeFirms(t testing.TB, dir string, more int) *file {
 			if same == "" {
 				same = fmt.Sprint("other ", i)
 			}
-			domain := query.Domain(in.Domain)
+			domain := catalog.Domain(in.Domain)
 			if in.Email != "" {
-				domain = query.Domain(in.Email)
+				domain = catalog.Domain(in.Email)
 			}
 			f.add(t, same, in.Name, domain, in.Phone, in.City, in.State)
 		}
@@ -176,7 +176,7 @@ func TestDuplicates(t *testing.T) {
 	report, err := duplicates.Run(
 		t.Context(),
 		duplicates.Options{
-			Elastic: es, Names: names, Dataset: query.Accounts, MinConfidence: duplicates.DefaultMinConfidence,
+			Elastic: es, Names: names, Dataset: catalog.Accounts, MinConfidence: duplicates.DefaultMinConfidence,
 			TempDir: t.TempDir(),
 			Progress: func(indexer.Progress) {
 				var m runtime.MemStats

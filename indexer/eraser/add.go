@@ -8,14 +8,14 @@ import (
 
 	"atlas/indexer/erasure"
 	"atlas/internal/elastic"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Add adds a value to the list, and the ids of the records that it is of: an id stays
 // suppressed when the record gets another address. It returns those records and, for Finish,
 // the values. It erases nothing. Errors: fault.BadRequest.
 func (e *Eraser) Add(
-	ctx context.Context, d query.Dataset, kind erasure.Kind, v erasure.Values, reason, by string,
+	ctx context.Context, d catalog.Dataset, kind erasure.Kind, v erasure.Values, reason, by string,
 ) (Records, map[uuid.UUID]erasure.Values, error) {
 	s, err := e.Keys.New(d, kind, v)
 	if err != nil {
@@ -64,7 +64,7 @@ const mentionsAtOnce = 1_000
 // Mentions lists the documents of an index that have a text somewhere, as a phrase or as a whole
 // value: in their record, or in what is only searched. At most 1,000.
 func (e *Eraser) Mentions(ctx context.Context, index, text string) (ids []string, err error) {
-	folded := query.Fold(text)
+	folded := catalog.Fold(text)
 	nested := func(path string) map[string]any {
 		return map[string]any{"nested": map[string]any{
 			"path": path, "ignore_unmapped": true, "query": map[string]any{"multi_match": map[string]any{
@@ -77,7 +77,7 @@ func (e *Eraser) Mentions(ctx context.Context, index, text string) (ids []string
 			"query": folded, "type": "phrase", "fields": []string{"ix.text.*", "ix.exact.*", "held.*"}, "lenient": true,
 		}},
 	}
-	for _, rel := range query.Relations {
+	for _, rel := range catalog.Relations {
 		clauses = append(clauses, nested("ix."+string(rel.Child)))
 	}
 	hits, err := elastic.Hits[any](ctx, e.Elastic, index, map[string]any{

@@ -25,14 +25,14 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Records are ids of records by dataset.
-type Records map[query.Dataset][]uuid.UUID
+type Records map[catalog.Dataset][]uuid.UUID
 
 // Add adds records that are not in it.
-func (r Records) Add(d query.Dataset, ids ...uuid.UUID) {
+func (r Records) Add(d catalog.Dataset, ids ...uuid.UUID) {
 	for _, id := range ids {
 		if !slices.Contains(r[d], id) {
 			r[d] = append(r[d], id)
@@ -70,8 +70,8 @@ type Work interface {
 
 // Held is what workspaces have of records. *postgres.System implements it.
 type Held interface {
-	HeldIDs(ctx context.Context, d query.Dataset, after uuid.UUID, limit int) ([]uuid.UUID, error)
-	EraseRecord(ctx context.Context, d query.Dataset, id uuid.UUID) (erasure.Erased, error)
+	HeldIDs(ctx context.Context, d catalog.Dataset, after uuid.UUID, limit int) ([]uuid.UUID, error)
+	EraseRecord(ctx context.Context, d catalog.Dataset, id uuid.UUID) (erasure.Erased, error)
 	EraseAnswers(ctx context.Context, ids []uuid.UUID) (int64, error)
 }
 
@@ -144,7 +144,7 @@ func (e *Eraser) Current(ctx context.Context) (*erasure.Set, error) {
 // Purge removes what is suppressed from a complete generation that searches do not use, and
 // returns how many records that were. The generation has nothing of what the list had up to a
 // place, or up to the place that was stored. The caller holds the lease of writers.
-func (e *Eraser) Purge(ctx context.Context, name string, through int64) (map[query.Dataset]int64, error) {
+func (e *Eraser) Purge(ctx context.Context, name string, through int64) (map[catalog.Dataset]int64, error) {
 	set, err := e.Current(ctx)
 	if err != nil || set == nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (e *Eraser) Purge(ctx context.Context, name string, through int64) (map[que
 	} else if unclean {
 		return nil, fault.New(fault.BadRequest, "the generation %s keeps the names of erased records, and nothing can be written there: no rollback goes to it", name)
 	}
-	counts := map[query.Dataset]int64{}
+	counts := map[catalog.Dataset]int64{}
 	if max(stored, through) < set.Through() {
 		found := suppressed{}
 		if err := e.scan(ctx, name, set, found); err != nil {
@@ -447,9 +447,9 @@ func (e *Eraser) findAll(
 // noteFound adds records to those that are to be erased.
 func (e *Eraser) noteFound(ctx context.Context, found suppressed, of relations) error {
 	for r, because := range found {
-		related := map[query.Dataset][]uuid.UUID(of[r.dataset][r.id])
+		related := map[catalog.Dataset][]uuid.UUID(of[r.dataset][r.id])
 		if related == nil {
-			related = map[query.Dataset][]uuid.UUID{}
+			related = map[catalog.Dataset][]uuid.UUID{}
 		}
 		err := e.Store.NoteSuppressedRecord(ctx, erasure.Record{Dataset: r.dataset, ID: r.id, Suppressions: because, Related: related})
 		if err != nil {
@@ -460,7 +460,7 @@ func (e *Eraser) noteFound(ctx context.Context, found suppressed, of relations) 
 }
 
 // heldOf adds the suppressed records that some workspace holds.
-func (e *Eraser) heldOf(ctx context.Context, d query.Dataset, set *erasure.Set, found suppressed) error {
+func (e *Eraser) heldOf(ctx context.Context, d catalog.Dataset, set *erasure.Set, found suppressed) error {
 	const page = 10_000
 	if set.Empty(d) {
 		return nil

@@ -27,8 +27,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
@@ -90,10 +90,10 @@ func project(n int) string { return id(3, n) }
 
 // files are a firm with two persons, of whom the first is the person of the tests, and a project
 // of theirs.
-func files(more ...string) map[query.Dataset]string {
-	return map[query.Dataset]string{
-		query.Accounts: `{"id":"` + account(1) + `","name":"Firm"}` + "\n",
-		query.Contacts: `{"id":"` + contact(
+func files(more ...string) map[catalog.Dataset]string {
+	return map[catalog.Dataset]string{
+		catalog.Accounts: `{"id":"` + account(1) + `","name":"Firm"}` + "\n",
+		catalog.Contacts: `{"id":"` + contact(
 			1,
 		) + `","name":"` + adaName + `","email":"Adalgisa@Quillfeather.example","account_id":"` + account(
 			1,
@@ -106,7 +106,7 @@ func files(more ...string) map[query.Dataset]string {
 			more,
 			"\n",
 		) + "\n",
-		query.Projects: `{"id":"` + project(
+		catalog.Projects: `{"id":"` + project(
 			1,
 		) + `","name":"House","account_ids":["` + account(
 			1,
@@ -115,14 +115,14 @@ func files(more ...string) map[query.Dataset]string {
 		) + `","` + contact(
 			2,
 		) + `"]}` + "\n",
-		query.Signals: "",
+		catalog.Signals: "",
 	}
 }
 
-func (w *world) loadOptions(t *testing.T, files map[query.Dataset]string) indexer.Options {
+func (w *world) loadOptions(t *testing.T, files map[catalog.Dataset]string) indexer.Options {
 	t.Helper()
 	dir := t.TempDir()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		fatal(t, os.WriteFile(filepath.Join(dir, string(d)+".ndjson"), []byte(files[d]), 0o600))
 	}
 	w.now = w.now.Add(time.Minute)
@@ -133,7 +133,7 @@ func (w *world) loadOptions(t *testing.T, files map[query.Dataset]string) indexe
 	}
 }
 
-func (w *world) load(t *testing.T, files map[query.Dataset]string) indexer.Report {
+func (w *world) load(t *testing.T, files map[catalog.Dataset]string) indexer.Report {
 	t.Helper()
 	report, err := indexer.Load(t.Context(), w.loadOptions(t, files))
 	fatal(t, err)
@@ -143,7 +143,7 @@ func (w *world) load(t *testing.T, files map[query.Dataset]string) indexer.Repor
 	return report
 }
 
-func (w *world) apply(t *testing.T, d query.Dataset, lines ...string) delta.DatasetReport {
+func (w *world) apply(t *testing.T, d catalog.Dataset, lines ...string) delta.DatasetReport {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "delta.ndjson")
 	fatal(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
@@ -164,13 +164,13 @@ func (w *world) apply(t *testing.T, d query.Dataset, lines ...string) delta.Data
 // suppress adds a suppression as the command does, and finishes it.
 func (w *world) suppress(t *testing.T, kind erasure.Kind, v erasure.Values) eraser.Outcome {
 	t.Helper()
-	o, err := w.Finish(t.Context(), w.list(t, query.Contacts, kind, v))
+	o, err := w.Finish(t.Context(), w.list(t, catalog.Contacts, kind, v))
 	fatal(t, err)
 	return o
 }
 
 // list adds to the list only.
-func (w *world) list(t *testing.T, d query.Dataset, kind erasure.Kind, v erasure.Values) map[uuid.UUID]erasure.Values {
+func (w *world) list(t *testing.T, d catalog.Dataset, kind erasure.Kind, v erasure.Values) map[uuid.UUID]erasure.Values {
 	t.Helper()
 	_, values, err := w.Add(t.Context(), d, kind, v, "asked", "test")
 	fatal(t, err)
@@ -189,7 +189,7 @@ func (w *world) wantGone(t *testing.T, when string) {
 		if left := w.texts(t, g.Name, adaName, adaEmail, "Quillfeather"); len(left) > 0 {
 			t.Errorf("%s: in the generation %s (%s): %v", when, g.Name, g.State, left)
 		}
-		for d, field := range map[query.Dataset]string{query.Accounts: "contacts_count"} {
+		for d, field := range map[catalog.Dataset]string{catalog.Accounts: "contacts_count"} {
 			names := w.Names
 			names.At = g.Name
 			found, err := w.Live(names).Lookup(t.Context(), d, []string{account(1)})
@@ -207,7 +207,7 @@ func (w *world) wantGone(t *testing.T, when string) {
 // is only searched too.
 func (w *world) texts(t *testing.T, generation string, texts ...string) (found []string) {
 	t.Helper()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		for _, text := range texts {
 			left, err := w.Mentions(t.Context(), w.Names.Generation(string(d), generation), text)
 			fatal(t, err)
@@ -247,7 +247,7 @@ func TestErasedFromEveryGeneration(t *testing.T) {
 		t.Fatalf("before: %v", left)
 	}
 	o := w.suppress(t, erasure.Email, erasure.Values{Email: adaEmail})
-	if got := o.Records[query.Contacts]; len(got) != 1 || got[0].String() != contact(1) || len(o.Generations) != 2 {
+	if got := o.Records[catalog.Contacts]; len(got) != 1 || got[0].String() != contact(1) || len(o.Generations) != 2 {
 		t.Errorf("%+v", o)
 	}
 	w.wantGone(t, "after add")
@@ -262,13 +262,13 @@ func TestErasedFromEveryGeneration(t *testing.T) {
 		`{"id":"`+contact(9)+`","email":"`+adaEmail+`","wrong":"key"}`,
 	)
 	report := w.load(t, again)
-	i := slices.IndexFunc(report.Datasets, func(d indexer.DatasetReport) bool { return d.Dataset == query.Contacts })
+	i := slices.IndexFunc(report.Datasets, func(d indexer.DatasetReport) bool { return d.Dataset == catalog.Contacts })
 	if got := report.Datasets[i]; got.Suppressed != 4 || got.Documents != 1 || got.Rejected != 0 || got.Lines != 5 ||
 		report.DeadLetters != "" {
 		t.Errorf("%+v, dead letters %q", got, report.DeadLetters)
 	}
 	w.wantGone(t, "after a load")
-	got := w.apply(t, query.Contacts,
+	got := w.apply(t, catalog.Contacts,
 		`{"id":"`+contact(1)+`","name":"`+adaName+`","email":"other@firm.example","account_id":"`+account(1)+`"}`,
 		`{"id":"`+contact(7)+`","name":"`+adaName+`","email":"`+adaEmail+`","account_id":"`+account(1)+`"}`,
 		`{"id":"`+contact(2)+`","merged_into":"`+contact(1)+`"}`,
@@ -282,21 +282,21 @@ func TestErasedFromEveryGeneration(t *testing.T) {
 
 	// A line that is older than the record says nothing of it.
 	newer := `{"id":"` + contact(4) + `","name":"D","email":"d@firm.example","updated_at":"2026-02-01T00:00:00Z"}`
-	if got := w.apply(t, query.Contacts, newer); got.Created != 1 {
+	if got := w.apply(t, catalog.Contacts, newer); got.Created != 1 {
 		t.Errorf("%+v", got.Counts)
 	}
 	older := `{"id":"` + contact(4) + `","name":"D","email":"` + adaEmail + `","updated_at":"2026-01-01T00:00:00Z"}`
-	if got := w.apply(t, query.Contacts, older); got.Older != 1 || got.Suppressed != 0 {
+	if got := w.apply(t, catalog.Contacts, older); got.Older != 1 || got.Suppressed != 0 {
 		t.Errorf("%+v", got.Counts)
 	}
 	// An account that gets the address of the person is the person.
-	if got := w.apply(t, query.Contacts, `{"id":"`+contact(3)+`","name":"C","email":"c@firm.example"}`); got.Created != 1 {
+	if got := w.apply(t, catalog.Contacts, `{"id":"`+contact(3)+`","name":"C","email":"c@firm.example"}`); got.Created != 1 {
 		t.Errorf("%+v", got.Counts)
 	}
-	if got := w.apply(t, query.Contacts, `{"id":"`+contact(3)+`","name":"C","email":"`+adaEmail+`"}`); got.Suppressed != 1 {
+	if got := w.apply(t, catalog.Contacts, `{"id":"`+contact(3)+`","name":"C","email":"`+adaEmail+`"}`); got.Suppressed != 1 {
 		t.Errorf("%+v", got.Counts)
 	}
-	if found, err := w.Live(w.Names).Lookup(t.Context(), query.Contacts, []string{contact(3)}); err != nil || len(found) > 0 {
+	if found, err := w.Live(w.Names).Lookup(t.Context(), catalog.Contacts, []string{contact(3)}); err != nil || len(found) > 0 {
 		t.Errorf("%v, %v", found, err)
 	}
 }
@@ -313,7 +313,7 @@ func TestRemovedSuppression(t *testing.T) {
 	fatal(t, w.system.RemoveSuppression(t.Context(), list[0].ID, "test"))
 	w.wantGone(t, "after remove")
 	w.load(t, files())
-	if found, err := w.Live(w.Names).Lookup(t.Context(), query.Contacts, []string{contact(1)}); err != nil || len(found) != 1 {
+	if found, err := w.Live(w.Names).Lookup(t.Context(), catalog.Contacts, []string{contact(1)}); err != nil || len(found) != 1 {
 		t.Errorf("%v, %v", found, err)
 	}
 }
@@ -324,7 +324,7 @@ func TestRemovedBeforeItWasErased(t *testing.T) {
 	for _, after := range []int{0, 8, 10, 12} { // calls of Postgres
 		w := newWorld(t)
 		w.load(t, files())
-		values := w.list(t, query.Contacts, erasure.ID, erasure.Values{ID: contact(1)})
+		values := w.list(t, catalog.Contacts, erasure.ID, erasure.Values{ID: contact(1)})
 		if after > 0 {
 			ctx, kill := context.WithCancelCause(t.Context())
 			w.Store = &killing{Store: w.system, left: after, kill: func() { kill(context.Canceled) }}
@@ -338,7 +338,7 @@ func TestRemovedBeforeItWasErased(t *testing.T) {
 		}
 		w.load(t, files())
 		w.suppress(t, erasure.ID, erasure.Values{ID: contact(2)})
-		if found, err := w.Live(w.Names).Lookup(t.Context(), query.Contacts, []string{contact(1), contact(2)}); err != nil ||
+		if found, err := w.Live(w.Names).Lookup(t.Context(), catalog.Contacts, []string{contact(1), contact(2)}); err != nil ||
 			len(found) != 1 || found[contact(1)] == nil {
 			t.Errorf("after %d: %v, %v", after, found, err)
 		}
@@ -359,10 +359,10 @@ func TestWritings(t *testing.T) {
 		"Adalgisa@Quillfeather.example": {contact(1)}, "mailto:" + adaEmail: {contact(1)}, " ADALGISA@quillfeather.example ": {contact(1)},
 		"Zoé@Bücher.example": {contact(3), contact(4)}, "ZOE\u0301@b\u00fccher.example": {contact(3), contact(4)},
 	} {
-		found, err := w.Find(t.Context(), query.Contacts, erasure.Email, erasure.Values{Email: text})
+		found, err := w.Find(t.Context(), catalog.Contacts, erasure.Email, erasure.Values{Email: text})
 		fatal(t, err)
 		var got []string
-		for _, id := range found[query.Contacts] {
+		for _, id := range found[catalog.Contacts] {
 			got = append(got, id.String())
 		}
 		if slices.Sort(got); !slices.Equal(got, want) {
@@ -400,7 +400,7 @@ func TestErasedMeanwhile(t *testing.T) {
 	o.Progress = func(p indexer.Progress) {
 		if p.Phase == indexer.Indexing && !once {
 			once = true
-			values := w.list(t, query.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
+			values := w.list(t, catalog.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
 			go func() {
 				_, err := w.Finish(context.WithoutCancel(t.Context()), values)
 				done <- err
@@ -436,7 +436,7 @@ func TestRollback(t *testing.T) {
 	w := newWorld(t)
 	first := w.load(t, files())
 	w.load(t, files())
-	w.list(t, query.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
+	w.list(t, catalog.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
 	// As after an import: nobody knows the values, nor that anything is to be erased.
 	_, err := w.admin.Exec(t.Context(), `DELETE FROM suppressed_records`)
 	fatal(t, err)
@@ -584,7 +584,7 @@ func TestKilled(t *testing.T) {
 		w := newWorld(t)
 		w.load(t, files())
 		w.load(t, files())
-		values := w.list(t, query.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
+		values := w.list(t, catalog.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
 		ctx, kill := context.WithCancelCause(t.Context())
 		store := &killing{Store: w.system, left: step, kill: func() { kill(context.Canceled) }}
 		w.Store = store
@@ -648,12 +648,12 @@ func (k *killing) NoteSuppressedIn(ctx context.Context, g string, through int64)
 	return k.Store.NoteSuppressedIn(ctx, g, through)
 }
 
-func (k *killing) EraseRecord(ctx context.Context, d query.Dataset, id uuid.UUID) (erasure.Erased, error) {
+func (k *killing) EraseRecord(ctx context.Context, d catalog.Dataset, id uuid.UUID) (erasure.Erased, error) {
 	k.step()
 	return k.Store.EraseRecord(ctx, d, id)
 }
 
-func (k *killing) NoteDeleted(ctx context.Context, d query.Dataset, gone map[string]time.Time) error {
+func (k *killing) NoteDeleted(ctx context.Context, d catalog.Dataset, gone map[string]time.Time) error {
 	k.step()
 	return k.Store.NoteDeleted(ctx, d, gone)
 }

@@ -10,12 +10,12 @@ import (
 	"atlas/indexer/erasure"
 	"atlas/indexer/generation"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Record is a record as a generation has it.
 type Record struct {
-	Dataset    query.Dataset    `json:"dataset"`
+	Dataset    catalog.Dataset  `json:"dataset"`
 	ID         uuid.UUID        `json:"id"`
 	Generation string           `json:"generation"`
 	State      generation.State `json:"state"`
@@ -23,7 +23,7 @@ type Record struct {
 }
 
 // Export returns the public records that a value is of, as each complete generation has them.
-func (e *Eraser) Export(ctx context.Context, d query.Dataset, kind erasure.Kind, v erasure.Values) ([]Record, error) {
+func (e *Eraser) Export(ctx context.Context, d catalog.Dataset, kind erasure.Kind, v erasure.Values) ([]Record, error) {
 	all, err := e.generations(ctx)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (e *Eraser) Export(ctx context.Context, d query.Dataset, kind erasure.Kind,
 
 // Indices lists all indices of records, those of held records too.
 func (e *Eraser) Indices(ctx context.Context, names mappings.Names) (all []string, err error) {
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		for _, pattern := range []string{names.Alias(string(d)) + "-*", names.Held(string(d)) + "-*"} {
 			found, err := e.Elastic.Indices(ctx, pattern)
 			if err != nil {

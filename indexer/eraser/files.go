@@ -17,7 +17,7 @@ import (
 	"atlas/indexer/journal"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // cleanFolders removes the dead letters of suppressed records from the files of Folders and of
@@ -126,8 +126,8 @@ func suppressedLetter(line []byte, set *erasure.Set) bool {
 		record = []byte(letter.Text)
 	}
 	datasets := erasure.Datasets()
-	if query.IsDataset(string(letter.Dataset)) {
-		datasets = []query.Dataset{letter.Dataset}
+	if catalog.IsDataset(string(letter.Dataset)) {
+		datasets = []catalog.Dataset{letter.Dataset}
 	}
-	return slices.ContainsFunc(datasets, func(d query.Dataset) bool { return set.Line(d, record) })
+	return slices.ContainsFunc(datasets, func(d catalog.Dataset) bool { return set.Line(d, record) })
 }

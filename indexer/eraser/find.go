@@ -14,8 +14,8 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // maxFound bounds what Find returns of a generation, maxCandidates what it looks at.
@@ -26,7 +26,7 @@ const (
 
 // Find returns the records that a value is of, in all complete generations. Error:
 // fault.BadRequest if there are too many.
-func (e *Eraser) Find(ctx context.Context, d query.Dataset, kind erasure.Kind, v erasure.Values) (Records, error) {
+func (e *Eraser) Find(ctx context.Context, d catalog.Dataset, kind erasure.Kind, v erasure.Values) (Records, error) {
 	all, err := e.generations(ctx)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (e *Eraser) Find(ctx context.Context, d query.Dataset, kind erasure.Kind, v
 
 // find returns the records of a generation that a value is of. The index finds candidates by
 // the texts that searches use; the normalization of the list decides.
-func (e *Eraser) find(ctx context.Context, name string, d query.Dataset, kind erasure.Kind, v erasure.Values) ([]uuid.UUID, error) {
+func (e *Eraser) find(ctx context.Context, name string, d catalog.Dataset, kind erasure.Kind, v erasure.Values) ([]uuid.UUID, error) {
 	wanted, err := e.Keys.New(d, kind, v)
 	if err != nil {
 		return nil, err
@@ -99,14 +99,14 @@ var members = []string{"id", "email", "phone", "name", "account_name"}
 func condition(kind erasure.Kind, v erasure.Values) (exact, words map[string]any) {
 	switch kind {
 	case erasure.Email:
-		field, _ := query.FieldNamed(query.Contacts, "email")
+		field, _ := catalog.FieldNamed(catalog.Contacts, "email")
 		var values []string
 		var clauses []any
 		// Generations of before can have another folding.
-		for folding := query.CaseFolding; folding <= query.NewestFolding; folding++ {
+		for folding := catalog.CaseFolding; folding <= catalog.NewestFolding; folding++ {
 			for _, text := range []string{v.Normal(kind), "mailto:" + v.Normal(kind), v.Email} {
 				text = folding.Fold(text)
-				values = append(values, query.ExactValue(field, text))
+				values = append(values, catalog.ExactValue(field, text))
 				clauses = append(clauses, map[string]any{
 					"match": map[string]any{search.Root.TextPath(&field): map[string]any{"query": text, "operator": "and"}},
 				})
@@ -117,12 +117,12 @@ func condition(kind erasure.Kind, v erasure.Values) (exact, words map[string]any
 		}
 	case erasure.Phone:
 		return map[string]any{"terms": map[string]any{
-			document.IX + "." + document.Phone: []string{query.Phone(v.Phone), query.Phone(v.Normal(kind))},
+			document.IX + "." + document.Phone: []string{catalog.Phone(v.Phone), catalog.Phone(v.Normal(kind))},
 		}}, nil
 	case erasure.NameFirm:
-		field, _ := query.FieldNamed(query.Contacts, "name")
+		field, _ := catalog.FieldNamed(catalog.Contacts, "name")
 		return map[string]any{
-			"match": map[string]any{search.Root.TextPath(&field): map[string]any{"query": query.Fold(v.Name), "operator": "and"}},
+			"match": map[string]any{search.Root.TextPath(&field): map[string]any{"query": catalog.Fold(v.Name), "operator": "and"}},
 		}, nil
 	default:
 		return map[string]any{"ids": map[string]any{"values": []string{v.ID}}}, nil
@@ -131,14 +131,14 @@ func condition(kind erasure.Kind, v erasure.Values) (exact, words map[string]any
 
 // record names one.
 type record struct {
-	dataset query.Dataset
+	dataset catalog.Dataset
 	id      uuid.UUID
 }
 
 // suppressed are suppressed records, with their suppressions.
 type suppressed map[record][]uuid.UUID
 
-func (s suppressed) add(d query.Dataset, id uuid.UUID, because ...uuid.UUID) {
+func (s suppressed) add(d catalog.Dataset, id uuid.UUID, because ...uuid.UUID) {
 	of := s[record{d, id}]
 	for _, one := range because {
 		if !slices.Contains(of, one) {
@@ -163,7 +163,7 @@ func (e *Eraser) scan(ctx context.Context, name string, set *erasure.Set, found 
 			continue
 		}
 		w := generation.Walk{Elastic: e.Elastic, Retry: e.Retry, Index: e.Names.Generation(string(d), name)}
-		if d == query.Contacts {
+		if d == catalog.Contacts {
 			w.Members = members
 		}
 		if err := e.scanIndex(ctx, w, d, set, found); err != nil {
@@ -173,7 +173,7 @@ func (e *Eraser) scan(ctx context.Context, name string, set *erasure.Set, found 
 	return nil
 }
 
-func (e *Eraser) scanIndex(ctx context.Context, w generation.Walk, d query.Dataset, set *erasure.Set, found suppressed) error {
+func (e *Eraser) scanIndex(ctx context.Context, w generation.Walk, d catalog.Dataset, set *erasure.Set, found suppressed) error {
 	if err := e.Retry.Do(ctx, func(ctx context.Context) error { return e.Elastic.Refresh(ctx, w.Index) }); err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (e *Eraser) scanIndex(ctx context.Context, w generation.Walk, d query.Datas
 	records := w.Start(ctx, uuid.Nil)
 	for r, more := records.Next(); more; r, more = records.Next() {
 		var v erasure.Values
-		if d == query.Contacts {
+		if d == catalog.Contacts {
 			v, _ = erasure.Read(r.Source)
 		}
 		v.ID = r.ID.String()
@@ -194,7 +194,7 @@ func (e *Eraser) scanIndex(ctx context.Context, w generation.Walk, d query.Datas
 }
 
 // relations are the records whose documents have something of a record.
-type relations map[query.Dataset]map[uuid.UUID]Records
+type relations map[catalog.Dataset]map[uuid.UUID]Records
 
 // related returns the relations of those of the records that a generation has.
 func (e *Eraser) related(ctx context.Context, name string, records Records) (relations, error) {
@@ -212,14 +212,14 @@ func (e *Eraser) related(ctx context.Context, name string, records Records) (rel
 					return nil, fault.Wrap(err, fault.Internal, "the record %s of %s could not be read", text, d)
 				}
 				of := Records{}
-				for _, rel := range query.Relations {
+				for _, rel := range catalog.Relations {
 					if rel.Child == d {
 						of.Add(rel.Parent, parsed(record.Parents(rel))...)
 					}
 				}
-				if d == query.Accounts { // projects have the names of their firms
+				if d == catalog.Accounts { // projects have the names of their firms
 					err := live.ProjectsOf(ctx, []string{text}, func(ids []string) error {
-						of.Add(query.Projects, parsed(ids)...)
+						of.Add(catalog.Projects, parsed(ids)...)
 						return nil
 					})
 					if err != nil {
@@ -298,7 +298,7 @@ func (e *Eraser) expunge(ctx context.Context, name string, records Records) erro
 	if records.Len() == 0 {
 		return nil
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		index := e.Names.Generation(string(d), name)
 		err := e.Retry.Do(ctx, func(ctx context.Context) error { return e.Elastic.ExpungeDeletes(ctx, index) })
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Kind is what a suppression knows a record by.
@@ -34,8 +34,8 @@ const (
 func Kinds() []Kind { return []Kind{ID, Email, Phone, NameFirm} }
 
 // Datasets are those whose records can be suppressed.
-func Datasets() []query.Dataset {
-	return []query.Dataset{query.Contacts, query.Accounts, query.Projects}
+func Datasets() []catalog.Dataset {
+	return []catalog.Dataset{catalog.Contacts, catalog.Accounts, catalog.Projects}
 }
 
 // Values are what a record can be known by. Values that it does not have are "".
@@ -66,7 +66,7 @@ type Digest [sha256.Size]byte
 // Suppression is an entry of the list.
 type Suppression struct {
 	ID      uuid.UUID
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Kind    Kind
 	// Normalization and Key are the numbers of those that made the digest.
 	Normalization int
@@ -87,14 +87,14 @@ type Suppression struct {
 
 // New makes a suppression by the newest normalization and key. Error: fault.BadRequest if
 // the values have none of the kind, or the dataset's records are not known by it.
-func (k Keys) New(d query.Dataset, kind Kind, v Values) (Suppression, error) {
+func (k Keys) New(d catalog.Dataset, kind Kind, v Values) (Suppression, error) {
 	s := Suppression{ID: uuid.New(), Dataset: d, Kind: kind, Normalization: Newest, Key: k.newest()}
 	switch {
 	case s.Key == 0:
 		return s, errNoKey
-	case d == query.Signals || !query.IsDataset(string(d)):
+	case d == catalog.Signals || !catalog.IsDataset(string(d)):
 		return s, fault.New(fault.BadRequest, "records of %s cannot be suppressed: give accounts, contacts or projects", d)
-	case kind != ID && d != query.Contacts:
+	case kind != ID && d != catalog.Contacts:
 		return s, fault.New(fault.BadRequest, "records of %s are suppressed by id: only contacts by %s", d, kind)
 	}
 	normal := v.of(kind, Newest)
@@ -114,7 +114,7 @@ var unusable = map[Kind]string{
 }
 
 // digest must never change: lists of years ago are compared with it.
-func digest(key []byte, d query.Dataset, kind Kind, normalization int, normal string) (sum Digest) {
+func digest(key []byte, d catalog.Dataset, kind Kind, normalization int, normal string) (sum Digest) {
 	mac := hmac.New(sha256.New, key)
 	for _, part := range []string{"atlas suppression", string(d), string(kind), normal} {
 		var length [8]byte
@@ -129,7 +129,7 @@ func digest(key []byte, d query.Dataset, kind Kind, normalization int, normal st
 
 // way is how the digests of some suppressions are made.
 type way struct {
-	dataset            query.Dataset
+	dataset            catalog.Dataset
 	kind               Kind
 	normalization, key int
 }
@@ -172,7 +172,7 @@ func (s *Set) Through() int64 {
 }
 
 // Empty reports whether nothing of a dataset is suppressed.
-func (s *Set) Empty(d query.Dataset) bool {
+func (s *Set) Empty(d catalog.Dataset) bool {
 	if s == nil {
 		return true
 	}
@@ -185,7 +185,7 @@ func (s *Set) Empty(d query.Dataset) bool {
 }
 
 // Find returns the suppressions of a record.
-func (s *Set) Find(d query.Dataset, v Values) (found []uuid.UUID) {
+func (s *Set) Find(d catalog.Dataset, v Values) (found []uuid.UUID) {
 	if s == nil {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (s *Set) Find(d query.Dataset, v Values) (found []uuid.UUID) {
 }
 
 // Has reports whether a record is suppressed.
-func (s *Set) Has(d query.Dataset, v Values) bool {
+func (s *Set) Has(d catalog.Dataset, v Values) bool {
 	return len(s.Find(d, v)) > 0
 }
 
@@ -214,12 +214,12 @@ type Version struct{ Through, Removed int64 }
 
 // Record is a record that is being erased.
 type Record struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	ID      uuid.UUID
 	// Suppressions are those that it is erased because of.
 	Suppressions []uuid.UUID
 	// Related are records whose documents have something of it.
-	Related map[query.Dataset][]uuid.UUID
+	Related map[catalog.Dataset][]uuid.UUID
 }
 
 // Erased counts what was deleted of what workspaces have of a record.

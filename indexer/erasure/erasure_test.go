@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"atlas/indexer/erasure"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 const (
@@ -25,7 +25,7 @@ func keys(t *testing.T, text string) erasure.Keys {
 	return k
 }
 
-func add(t *testing.T, k erasure.Keys, d query.Dataset, kind erasure.Kind, v erasure.Values) erasure.Suppression {
+func add(t *testing.T, k erasure.Keys, d catalog.Dataset, kind erasure.Kind, v erasure.Values) erasure.Suppression {
 	t.Helper()
 	s, err := k.New(d, kind, v)
 	if err != nil {
@@ -67,20 +67,20 @@ func TestNormalizations(t *testing.T) {
 			[]erasure.Values{{Name: "Zoé O’Hara-Smith"}, {Name: "Zoe", Firm: "Ohara Smith Bow Valley Inc"}},
 		},
 	} {
-		set, err := erasure.NewSet(k, []erasure.Suppression{add(t, k, query.Contacts, c.kind, c.value)})
+		set, err := erasure.NewSet(k, []erasure.Suppression{add(t, k, catalog.Contacts, c.kind, c.value)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, v := range append(c.same, c.value) {
-			if !set.Has(query.Contacts, v) {
+			if !set.Has(catalog.Contacts, v) {
 				t.Errorf("%s: %+v is not %+v", c.kind, v, c.value)
 			}
-			if set.Has(query.Accounts, v) {
+			if set.Has(catalog.Accounts, v) {
 				t.Errorf("%s: %+v is suppressed in another dataset", c.kind, v)
 			}
 		}
 		for _, v := range c.other {
-			if set.Has(query.Contacts, v) {
+			if set.Has(catalog.Contacts, v) {
 				t.Errorf("%s: %+v is taken for %+v", c.kind, v, c.value)
 			}
 		}
@@ -97,7 +97,7 @@ func TestDigestsAreFrozen(t *testing.T) {
 		erasure.Phone:    "1f4b0e62c3fe187ef8ac87fb72ab809e02c8b4b8937012aff23e6af6278ac1b8",
 		erasure.NameFirm: "070da27ee248a5cd096755b0e7c61f568f5d008872e99d85194195721d347fba",
 	} {
-		s := add(t, k, query.Contacts, kind, erasure.Values{
+		s := add(t, k, catalog.Contacts, kind, erasure.Values{
 			ID: ada, Email: "Ada@Bow-Valley.example", Phone: "+1 403 555 0100", Name: "Ada Lovelace", Firm: "Bow Valley",
 		})
 		if got := hex.EncodeToString(s.Digest[:]); got != want || s.Normalization != 1 || s.Key != 1 {
@@ -110,24 +110,24 @@ func TestRefusedValues(t *testing.T) {
 	t.Parallel()
 	k := keys(t, "1:"+one)
 	for _, c := range []struct {
-		d    query.Dataset
+		d    catalog.Dataset
 		kind erasure.Kind
 		v    erasure.Values
 		want string
 	}{
-		{query.Contacts, erasure.ID, erasure.Values{ID: "7"}, "not a UUID"},
-		{query.Contacts, erasure.Email, erasure.Values{Email: "ada"}, "one @"},
-		{query.Contacts, erasure.Email, erasure.Values{Email: "a da@x.example"}, "one @"},
-		{query.Contacts, erasure.Phone, erasure.Values{Phone: "12345"}, "7 to 15 digits"},
-		{query.Contacts, erasure.NameFirm, erasure.Values{Name: "Ada"}, "firm"},
-		{query.Accounts, erasure.Email, erasure.Values{Email: "a@b.example"}, "by id"},
-		{query.Signals, erasure.ID, erasure.Values{ID: ada}, "cannot be suppressed"},
+		{catalog.Contacts, erasure.ID, erasure.Values{ID: "7"}, "not a UUID"},
+		{catalog.Contacts, erasure.Email, erasure.Values{Email: "ada"}, "one @"},
+		{catalog.Contacts, erasure.Email, erasure.Values{Email: "a da@x.example"}, "one @"},
+		{catalog.Contacts, erasure.Phone, erasure.Values{Phone: "12345"}, "7 to 15 digits"},
+		{catalog.Contacts, erasure.NameFirm, erasure.Values{Name: "Ada"}, "firm"},
+		{catalog.Accounts, erasure.Email, erasure.Values{Email: "a@b.example"}, "by id"},
+		{catalog.Signals, erasure.ID, erasure.Values{ID: ada}, "cannot be suppressed"},
 	} {
 		if _, err := k.New(c.d, c.kind, c.v); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s %+v: %v, want %q", c.d, c.kind, c.v, err, c.want)
 		}
 	}
-	if _, err := (erasure.Keys{}).New(query.Contacts, erasure.ID, erasure.Values{ID: ada}); err == nil ||
+	if _, err := (erasure.Keys{}).New(catalog.Contacts, erasure.ID, erasure.Values{ID: ada}); err == nil ||
 		!strings.Contains(err.Error(), "ATLAS_SUPPRESSION_KEY") {
 		t.Errorf("without a key: %v", err)
 	}
@@ -145,12 +145,12 @@ func TestKeys(t *testing.T) {
 	// A new key makes new digests, and those of the old one are found as long as it is there.
 	old, both := keys(t, "1:"+one), keys(t, "1:"+one+"\n2:"+two)
 	v := erasure.Values{ID: ada}
-	first, second := add(t, old, query.Contacts, erasure.ID, v), add(t, both, query.Contacts, erasure.ID, v)
+	first, second := add(t, old, catalog.Contacts, erasure.ID, v), add(t, both, catalog.Contacts, erasure.ID, v)
 	if second.Key != 2 || second.Digest == first.Digest {
 		t.Errorf("the new digest is of key %d", second.Key)
 	}
 	for _, s := range []erasure.Suppression{first, second} {
-		if set, err := erasure.NewSet(both, []erasure.Suppression{s}); err != nil || !set.Has(query.Contacts, v) {
+		if set, err := erasure.NewSet(both, []erasure.Suppression{s}); err != nil || !set.Has(catalog.Contacts, v) {
 			t.Errorf("key %d: not found, %v", s.Key, err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestKeys(t *testing.T) {
 	removed := time.Now()
 	second.Removed, second.Seq = &removed, 7
 	set, err := erasure.NewSet(nil, []erasure.Suppression{second})
-	if err != nil || set.Has(query.Contacts, v) || !set.Empty(query.Contacts) || set.Through() != 7 {
+	if err != nil || set.Has(catalog.Contacts, v) || !set.Empty(catalog.Contacts) || set.Through() != 7 {
 		t.Errorf("one that was removed: %+v, %v", set, err)
 	}
 }
@@ -181,10 +181,10 @@ func TestLines(t *testing.T) {
 		add(
 			t,
 			k,
-			query.Contacts,
+			catalog.Contacts,
 			erasure.Email,
 			erasure.Values{Email: "ada@x.example"},
-		), add(t, k, query.Contacts, erasure.ID, erasure.Values{ID: ada}),
+		), add(t, k, catalog.Contacts, erasure.ID, erasure.Values{ID: ada}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -193,12 +193,12 @@ func TestLines(t *testing.T) {
 		`{"id":"` + ada + `","wrong":1}`: true, `{"id":1,"email":"ADA@x.example"}`: true, `{"id":"` + ada + `","deleted":true}`: true,
 		`{"email":"bob@x.example"}`: false, `[]`: false, `{"id":"` + ada: false, ``: false, `null`: false,
 	} {
-		if got := set.Line(query.Contacts, []byte(line)); got != want {
+		if got := set.Line(catalog.Contacts, []byte(line)); got != want {
 			t.Errorf("%s: %t", line, got)
 		}
 	}
 	var none *erasure.Set
-	if none.Has(query.Contacts, erasure.Values{ID: ada}) || !none.Empty(query.Contacts) || none.Through() != 0 {
+	if none.Has(catalog.Contacts, erasure.Values{ID: ada}) || !none.Empty(catalog.Contacts) || none.Through() != 0 {
 		t.Error("no set has something")
 	}
 }

@@ -4,12 +4,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Line reports whether a line of a file is of a suppressed record, also one that is no
 // record for another reason. What is no JSON object is of none.
-func (s *Set) Line(d query.Dataset, line []byte) bool {
+func (s *Set) Line(d catalog.Dataset, line []byte) bool {
 	if s.Empty(d) {
 		return false
 	}

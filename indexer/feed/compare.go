@@ -15,9 +15,9 @@ import (
 	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // compare writes the differences of the records of a generation and of those before,
@@ -40,7 +40,7 @@ func (f *Feed) compare(ctx context.Context, from, to string) (bool, error) {
 
 func (f *Feed) compareTwo(ctx context.Context, from, to string) (bool, error) {
 	group, inner := errgroup.WithContext(ctx)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		group.Go(func() error {
 			merges, err := f.hasMerges(inner, d, to)
 			if err != nil {
@@ -69,7 +69,7 @@ func (f *Feed) compareTwo(ctx context.Context, from, to string) (bool, error) {
 // comparison compares two indices of a dataset.
 type comparison struct {
 	*Feed
-	dataset       query.Dataset
+	dataset       catalog.Dataset
 	writer        string
 	before, after string
 	merges        bool // the generation after has merges

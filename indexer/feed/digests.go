@@ -9,7 +9,7 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/indexer/generation"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // A load knows the ids and digests of the documents that it has written. A comparison
@@ -18,13 +18,13 @@ import (
 // digests are the ids and digests of the documents of a generation.
 type digests struct {
 	of   string
-	open func(context.Context, query.Dataset) (*extsort.Iterator, error)
+	open func(context.Context, catalog.Dataset) (*extsort.Iterator, error)
 }
 
 // UseDigests says how to read the ids and digests of the documents of a generation that
 // was just loaded: keys are ids, payloads 8 bytes, big-endian. open returns nil where they
 // are not known. Nobody may have changed the generation since.
-func (f *Feed) UseDigests(generation string, open func(context.Context, query.Dataset) (*extsort.Iterator, error)) {
+func (f *Feed) UseDigests(generation string, open func(context.Context, catalog.Dataset) (*extsort.Iterator, error)) {
 	if f != nil {
 		f.digests = digests{generation, open}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,8 +13,8 @@ import (
 	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/mappings"
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 )
 
 // Store keeps the feed. *postgres.System implements it.
@@ -23,7 +22,7 @@ type Store interface {
 	FeedState(ctx context.Context) (changes.State, error)
 	BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error
 	AppendChanges(ctx context.Context, writer string, list []changes.Change) error
-	UnpublishedChanges(ctx context.Context, d query.Dataset, after int64, limit int) ([]changes.Entry, error)
+	UnpublishedChanges(ctx context.Context, d catalog.Dataset, after int64, limit int) ([]changes.Entry, error)
 	PreparePublication(ctx context.Context, writer string) (uuid.UUID, error)
 	Publish(ctx context.Context, writer string, id uuid.UUID) error
 	EndChanges(ctx context.Context, writer string) error
@@ -37,7 +36,7 @@ type Store interface {
 type Live interface {
 	// Lookup returns the present public records of ids. Ids that the dataset does not
 	// have are missing.
-	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
+	Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error)
 }
 
 // Feed writes the feed. Callers hold the lease of writers of global records. A nil
@@ -230,7 +229,7 @@ func (f *Feed) startOver(ctx context.Context) error {
 			return err
 		}
 		if served != "" { // an export after the new cursors has all that was written before
-			for _, d := range query.Datasets {
+			for _, d := range catalog.Datasets {
 				if err := f.Elastic.Refresh(ctx, f.Names.Alias(string(d))); err != nil {
 					return err
 				}
@@ -311,7 +310,7 @@ func (f *Feed) Keep(ctx context.Context, lease generation.Lease) error {
 // correct writes what became of the records that an abandoned delta was about to change,
 // where it is not what the delta wrote.
 func (f *Feed) correct(ctx context.Context, delta string) error {
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if err := f.Retry.Do(ctx, func(ctx context.Context) error { return f.Elastic.Refresh(ctx, f.Names.Alias(string(d))) }); err != nil {
 			return err
 		}

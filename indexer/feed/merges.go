@@ -6,24 +6,24 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/indexer/generation"
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 )
 
 // MergeStore keeps which records became others, as the feed published it, and of each
 // generation. What a record became may have become another again.
 type MergeStore interface {
-	Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
-	GenerationMerges(ctx context.Context, generation string, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
-	HasGenerationMerges(ctx context.Context, generation string, d query.Dataset) (bool, error)
-	UnpublishedMerges(ctx context.Context, generation string, d query.Dataset, after uuid.UUID, limit int) ([]changes.Change, error)
-	NoteMerges(ctx context.Context, generation string, d query.Dataset, merges []changes.Change, first bool) error
+	Merges(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
+	GenerationMerges(ctx context.Context, generation string, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
+	HasGenerationMerges(ctx context.Context, generation string, d catalog.Dataset) (bool, error)
+	UnpublishedMerges(ctx context.Context, generation string, d catalog.Dataset, after uuid.UUID, limit int) ([]changes.Change, error)
+	NoteMerges(ctx context.Context, generation string, d catalog.Dataset, merges []changes.Change, first bool) error
 	ForgetGenerationMerges(ctx context.Context, but []string) error
 }
 
 // Merges returns what those of the records became that became others, by merges that
 // were published.
-func (f *Feed) Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (merges map[uuid.UUID]uuid.UUID, err error) {
+func (f *Feed) Merges(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (merges map[uuid.UUID]uuid.UUID, err error) {
 	if f == nil || len(ids) == 0 {
 		return nil, nil
 	}
@@ -36,14 +36,14 @@ func (f *Feed) Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (me
 
 // NoteMerges stores merges of a generation before searches are switched to it; the switch
 // publishes them. The first call for a generation and dataset says first.
-func (f *Feed) NoteMerges(ctx context.Context, to string, d query.Dataset, merges []changes.Change, first bool) error {
+func (f *Feed) NoteMerges(ctx context.Context, to string, d catalog.Dataset, merges []changes.Change, first bool) error {
 	if f == nil {
 		return nil
 	}
 	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.NoteMerges(ctx, to, d, merges, first) })
 }
 
-func (f *Feed) hasMerges(ctx context.Context, d query.Dataset, to string) (has bool, err error) {
+func (f *Feed) hasMerges(ctx context.Context, d catalog.Dataset, to string) (has bool, err error) {
 	err = f.Retry.Do(ctx, func(ctx context.Context) error {
 		has, err = f.Store.HasGenerationMerges(ctx, to, d)
 		return err
@@ -56,7 +56,7 @@ func (f *Feed) hasMerges(ctx context.Context, d query.Dataset, to string) (has b
 // back.
 func (c *comparison) setMerges(ctx context.Context) error {
 	if c.merges {
-		of := func(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+		of := func(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 			return c.Store.GenerationMerges(ctx, c.writer, d, ids)
 		}
 		if err := c.Retry.Do(ctx, func(ctx context.Context) error { return setMerges(ctx, c.dataset, c.found, of) }); err != nil {
@@ -68,8 +68,8 @@ func (c *comparison) setMerges(ctx context.Context) error {
 
 // setMerges makes merges of those deletions in a list whose records became others.
 func setMerges(
-	ctx context.Context, d query.Dataset, list []changes.Change,
-	merges func(context.Context, query.Dataset, []uuid.UUID) (map[uuid.UUID]uuid.UUID, error),
+	ctx context.Context, d catalog.Dataset, list []changes.Change,
+	merges func(context.Context, catalog.Dataset, []uuid.UUID) (map[uuid.UUID]uuid.UUID, error),
 ) error {
 	var gone []uuid.UUID
 	for _, c := range list {
@@ -91,7 +91,7 @@ func setMerges(
 
 // appendMerges writes the merges of a generation whose records the generation before did
 // not have either, unless they were published.
-func (f *Feed) appendMerges(ctx context.Context, d query.Dataset, to string) error {
+func (f *Feed) appendMerges(ctx context.Context, d catalog.Dataset, to string) error {
 	for after, more := uuid.Nil, true; more; {
 		var list []changes.Change
 		err := f.Retry.Do(ctx, func(ctx context.Context) (err error) {

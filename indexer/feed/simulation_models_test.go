@@ -18,9 +18,9 @@ import (
 
 	"atlas/indexer/feed"
 	"atlas/mappings"
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 var names = mappings.Names{Prefix: "model-"}
@@ -155,14 +155,14 @@ func (c *cluster) write(list []edit) {
 	}
 }
 
-func (c *cluster) refresh() { c.refreshIndex(names.Alias(string(query.Accounts))) }
+func (c *cluster) refresh() { c.refreshIndex(names.Alias(string(catalog.Accounts))) }
 
 // refreshIndex refreshes an index, or the one that an alias is of.
 func (c *cluster) refreshIndex(index string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	for name, of := range c.generations {
-		if alias := names.Alias(string(query.Accounts)); index == names.Generation(string(query.Accounts), name) ||
+		if alias := names.Alias(string(catalog.Accounts)); index == names.Generation(string(catalog.Accounts), name) ||
 			index == alias && name == c.serves {
 			of.seen = maps.Clone(of.live)
 		}
@@ -240,7 +240,7 @@ func (c *cluster) answer(method string, at *url.URL, body []byte) (status int, a
 	defer c.lock.Unlock()
 	switch {
 	case at.Path == "/_aliases":
-		if !bytes.Contains(body, []byte(names.Generation(string(query.Accounts), c.serves)+`"`)) {
+		if !bytes.Contains(body, []byte(names.Generation(string(catalog.Accounts), c.serves)+`"`)) {
 			return http.StatusNotFound, object{"error": object{"type": "aliases_not_found_exception"}}
 		}
 		c.marked = true
@@ -263,7 +263,7 @@ func (c *cluster) answer(method string, at *url.URL, body []byte) (status int, a
 	}
 	indices := object{}
 	for name := range c.generations {
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			if alias := names.Alias(string(d)); target == alias+"*" {
 				aliases := object{}
 				if name == c.serves {
@@ -291,7 +291,7 @@ func (c *cluster) search(index string, body []byte) (status int, answer any) {
 	}
 	hits := []object{}
 	for name, of := range c.generations {
-		if index != names.Generation(string(query.Accounts), name) {
+		if index != names.Generation(string(catalog.Accounts), name) {
 			continue
 		}
 		for id, is := range of.seen {

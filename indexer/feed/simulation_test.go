@@ -22,9 +22,9 @@ import (
 	"atlas/indexer/generation"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -228,7 +228,7 @@ func (s *simulation) apply(p *process, name string, groups [][]edit) error {
 	for _, group := range groups {
 		var list []changes.Change
 		for _, e := range group {
-			c := changes.Change{Dataset: query.Accounts, ID: uuid.MustParse(e.id), Op: changes.Upsert}
+			c := changes.Change{Dataset: catalog.Accounts, ID: uuid.MustParse(e.id), Op: changes.Upsert}
 			if e.is.public == "" {
 				c.Op = changes.Delete
 			}
@@ -313,7 +313,7 @@ func (s *simulation) restart(t *testing.T) {
 func (s *simulation) catchUp(t *testing.T) {
 	t.Helper()
 	for caughtUp := false; !caughtUp; {
-		page, known, err := s.store.ChangesAfter(t.Context(), query.Accounts, s.at, 1+s.random.IntN(4))
+		page, known, err := s.store.ChangesAfter(t.Context(), catalog.Accounts, s.at, 1+s.random.IntN(4))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +345,7 @@ type doc struct {
 
 // newDoc is an account whose name is a number, and that has children.
 func newDoc(id string, name, children int) doc {
-	record, _ := document.Parse(query.Accounts, fmt.Appendf(nil, `{"id":%q,"name":"N%d"}`, id, name), time.Unix(1_700_000_000, 0))
+	record, _ := document.Parse(catalog.Accounts, fmt.Appendf(nil, `{"id":%q,"name":"N%d"}`, id, name), time.Unix(1_700_000_000, 0))
 	public := record.AppendPublic(nil)
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s %d", bytes.TrimSpace(public), children)
@@ -389,12 +389,12 @@ func (s *simulation) spared(t *testing.T, kind string) *process {
 }
 
 // Lookup implements feed.Live.
-func (c *cluster) Lookup(_ context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
+func (c *cluster) Lookup(_ context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	found := map[string]jsontext.Value{}
 	for _, id := range ids {
-		if is, ok := c.served().live[id]; ok && d == query.Accounts {
+		if is, ok := c.served().live[id]; ok && d == catalog.Accounts {
 			found[id] = jsontext.Value(is.public)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"atlas/indexer/generate/fiction"
 	"atlas/indexer/ndjson"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // trade is the main type of an account.
@@ -65,7 +65,7 @@ func (w world) writeAccounts(ctx context.Context, write func([]byte) error, p *p
 		c := w.accountCity(d, i)
 		d.set(w, anAccount, i)
 		types := []string{trade(i)}
-		if other := one(d, query.AccountTypes).Value; d.chance(18) && other != types[0] {
+		if other := one(d, catalog.AccountTypes).Value; d.chance(18) && other != types[0] {
 			types = append(types, other)
 		}
 		created := d.past(1200)

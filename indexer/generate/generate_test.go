@@ -17,7 +17,7 @@ import (
 
 	"atlas/indexer/ndjson"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -88,7 +88,7 @@ func decode(t *testing.T, dataset string, line []byte) row {
 		t.Fatalf("%s: %v", line, err)
 	}
 	for k := range keys {
-		if f, known := query.FieldNamed(query.Dataset(dataset), k); !known || f.Derive != nil {
+		if f, known := catalog.FieldNamed(catalog.Dataset(dataset), k); !known || f.Derive != nil {
 			t.Fatalf("%s has the key %s", dataset, k)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"atlas/indexer/generate/fiction"
 	"atlas/indexer/ndjson"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // event is something that happened to a project.
@@ -165,7 +165,7 @@ func (w world) signal(d dice, o *ndjson.Object, i int64, p *project, project str
 	o.Reset()
 	o.Text("id", w.id(aSignal, i))
 	o.Text("signal_type", e.kind)
-	o.Text("title", query.SignalTypes.Label(e.kind)+": "+p.name)
+	o.Text("title", catalog.SignalTypes.Label(e.kind)+": "+p.name)
 	if d.chance(60) {
 		o.Text("summary", d.prose(sentences))
 	}

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"atlas/indexer/ndjson"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // For any number of records and any seed, the number is exact and all links refer to
@@ -131,7 +131,7 @@ func checkValues(t *testing.T, world map[string][]row) {
 			last = at
 		}
 	}
-	oneOf := func(v query.Vocabulary, values ...string) {
+	oneOf := func(v catalog.Vocabulary, values ...string) {
 		t.Helper()
 		for _, value := range values {
 			if value != "" && !v.Has(value) {
@@ -151,7 +151,7 @@ func checkValues(t *testing.T, world map[string][]row) {
 	}
 	for _, a := range world["accounts"] {
 		ordered("account", a.CreatedAt, a.UpdatedAt)
-		oneOf(query.AccountTypes, a.AccountTypes...)
+		oneOf(catalog.AccountTypes, a.AccountTypes...)
 		note("account_types", a.AccountTypes...)
 		for _, d := range a.Domains {
 			if !host.MatchString(d) {
@@ -164,8 +164,8 @@ func checkValues(t *testing.T, world map[string][]row) {
 	}
 	for _, c := range world["contacts"] {
 		ordered("contact", c.CreatedAt, c.UpdatedAt)
-		oneOf(query.ContactRoles, c.Role)
-		oneOf(query.ContactStatuses, c.Status)
+		oneOf(catalog.ContactRoles, c.Role)
+		oneOf(catalog.ContactStatuses, c.Status)
 		note("role", c.Role)
 		note("status", c.Status)
 		box, at, _ := strings.Cut(c.Email, "@")
@@ -182,10 +182,10 @@ func checkValues(t *testing.T, world map[string][]row) {
 		ordered("project", p.FiledAt, p.PermittedAt, p.CompletedAt, p.UpdatedAt)
 		ordered("project", p.DetectedAt, p.UpdatedAt)
 		ordered("project", p.CreatedAt, p.UpdatedAt)
-		oneOf(query.Stages, p.Stage)
-		oneOf(query.Dispositions, p.Disposition)
-		oneOf(query.PrimaryUses, p.PrimaryUse)
-		oneOf(query.GCStatuses, p.GCStatus)
+		oneOf(catalog.Stages, p.Stage)
+		oneOf(catalog.Dispositions, p.Disposition)
+		oneOf(catalog.PrimaryUses, p.PrimaryUse)
+		oneOf(catalog.GCStatuses, p.GCStatus)
 		note("stage", p.Stage)
 		note("disposition", p.Disposition)
 		note("primary_use", p.PrimaryUse)
@@ -206,8 +206,8 @@ func checkValues(t *testing.T, world map[string][]row) {
 	once := map[string]bool{}
 	for _, s := range world["signals"] {
 		ordered("signal", s.OccurredAt, s.DetectedAt, s.CreatedAt, s.UpdatedAt)
-		oneOf(query.SignalTypes, s.SignalType)
-		oneOf(query.Stages, s.Stage)
+		oneOf(catalog.SignalTypes, s.SignalType)
+		oneOf(catalog.Stages, s.Stage)
 		note("signal_type", s.SignalType)
 		p := projects[s.ProjectID]
 		same := map[string]string{"permit_filed": p.FiledAt, "permit_issued": p.PermittedAt, "project_completed": p.CompletedAt}
@@ -234,10 +234,10 @@ func checkValues(t *testing.T, world map[string][]row) {
 		}
 	}
 	// Every word of every vocabulary occurs.
-	for field, v := range map[string]query.Vocabulary{
-		"account_types": query.AccountTypes, "role": query.ContactRoles, "status": query.ContactStatuses,
-		"stage": query.Stages, "disposition": query.Dispositions, "primary_use": query.PrimaryUses,
-		"gc_status": query.GCStatuses, "signal_type": query.SignalTypes,
+	for field, v := range map[string]catalog.Vocabulary{
+		"account_types": catalog.AccountTypes, "role": catalog.ContactRoles, "status": catalog.ContactStatuses,
+		"stage": catalog.Stages, "disposition": catalog.Dispositions, "primary_use": catalog.PrimaryUses,
+		"gc_status": catalog.GCStatuses, "signal_type": catalog.SignalTypes,
 	} {
 		for _, value := range v.Values() {
 			if !seen[field][value] {

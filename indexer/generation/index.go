@@ -12,7 +12,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // NewName names a generation, or a delta. Names sort by time: the first 10 of their last 24
@@ -44,7 +44,7 @@ const deltaMark = "-delta-"
 
 // Index is an index of a dataset: one of a generation, or one that is served.
 type Index struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Name    string
 	// Served means that the dataset's alias points to it, Marked that the switch was made,
 	// or is known, by a program that keeps the feed of changes.
@@ -55,11 +55,11 @@ type Index struct {
 	Deltas []string
 }
 
-// Indices returns the indices of all datasets, in the order of query.Datasets and
+// Indices returns the indices of all datasets, in the order of catalog.Datasets and
 // of their names, which is the order of their age.
 func Indices(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Index, error) {
 	var all []Index
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		alias := names.Alias(string(d))
 		indices, err := es.Indices(ctx, alias+"*")
 		if err != nil {
@@ -110,7 +110,7 @@ func OthersThan(names mappings.Names, all []Index, generation string) (others []
 		if !in.Loaded || in.Unfinished || name == generation {
 			continue
 		}
-		if datasets[name]++; datasets[name] == len(query.Datasets) {
+		if datasets[name]++; datasets[name] == len(catalog.Datasets) {
 			others = append(others, name)
 		}
 	}
@@ -132,7 +132,7 @@ func ServedOf(names mappings.Names, all []Index) (served string) {
 		served = name
 		datasets++
 	}
-	if datasets != len(query.Datasets) {
+	if datasets != len(catalog.Datasets) {
 		return ""
 	}
 	return served

@@ -12,7 +12,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // State is the role of a generation.
@@ -40,14 +40,14 @@ type Generation struct {
 	// Documents and Bytes are sums over the datasets.
 	Documents int64 `json:"documents"`
 	Bytes     int64 `json:"bytes"`
-	// Datasets has a row for each existing index, in the order of query.Datasets.
+	// Datasets has a row for each existing index, in the order of catalog.Datasets.
 	Datasets []DatasetIndex `json:"datasets"`
 }
 
 // DatasetIndex is an index of a generation.
 type DatasetIndex struct {
-	Dataset query.Dataset `json:"dataset"`
-	Index   string        `json:"index"`
+	Dataset catalog.Dataset `json:"dataset"`
+	Index   string          `json:"index"`
 	// Served means that the alias of the dataset points to it.
 	Served bool `json:"served"`
 	// Documents is the number of searchable records. While the index is being
@@ -162,7 +162,7 @@ func setStates(all []*Generation) {
 
 // complete reports whether searches could use a generation.
 func (g *Generation) complete() bool {
-	return len(g.Datasets) == len(query.Datasets) &&
+	return len(g.Datasets) == len(catalog.Datasets) &&
 		!slices.ContainsFunc(g.Datasets, func(in DatasetIndex) bool { return in.unfinished })
 }
 
@@ -204,7 +204,7 @@ func Sizes(ctx context.Context, es *elastic.Client, names mappings.Names) (map[s
 // operations, because the document count includes nested children.
 func readStats(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]indexStats, error) {
 	var patterns []string
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		patterns = append(patterns, names.Alias(string(d))+"-*")
 	}
 	res, err := es.Do(ctx, esapi.IndicesStatsRequest{

@@ -9,7 +9,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Options say where generations are and who else may write. Elastic is required.
@@ -109,7 +109,7 @@ func (o Options) mark(changes []elastic.AliasChange) []elastic.AliasChange {
 	marked := slices.Clone(changes)
 	for i, c := range marked {
 		marked[i].Mark = !c.Remove &&
-			slices.ContainsFunc(query.Datasets, func(d query.Dataset) bool { return c.Alias == o.Names.Alias(string(d)) })
+			slices.ContainsFunc(catalog.Datasets, func(d catalog.Dataset) bool { return c.Alias == o.Names.Alias(string(d)) })
 	}
 	return marked
 }

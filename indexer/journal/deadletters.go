@@ -13,15 +13,15 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // DeadLetter is a line of a file of dead letters. Record is what the line held or
 // the document was built from, Text the line when it is not JSON. Both are missing
 // when the line was too long to be read.
 type DeadLetter struct {
-	Dataset  query.Dataset      `json:"dataset"`
+	Dataset  catalog.Dataset    `json:"dataset"`
 	File     string             `json:"file"`
 	Line     int64              `json:"line"`
 	Problems []document.Problem `json:"problems"`
@@ -31,7 +31,7 @@ type DeadLetter struct {
 
 // NewDeadLetter is the dead letter of a line that is not a record. raw is the line,
 // nil when it could not be read.
-func NewDeadLetter(d query.Dataset, file string, line int64, problems []document.Problem, raw []byte) DeadLetter {
+func NewDeadLetter(d catalog.Dataset, file string, line int64, problems []document.Problem, raw []byte) DeadLetter {
 	l := DeadLetter{Dataset: d, File: file, Line: line, Problems: problems}
 	if jsontext.Value(raw).IsValid() {
 		l.Record = raw

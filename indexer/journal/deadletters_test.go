@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // What follows the length in a checkpoint is cut off; a file that is shorter is an
@@ -25,7 +25,7 @@ func TestDeadLettersContinueAtACheckpoint(t *testing.T) {
 		}
 		for _, line := range lines {
 			if err := l.Add(NewDeadLetter(
-				query.Accounts, "accounts.ndjson", line, []document.Problem{{Reason: "wrong"}}, []byte("no JSON"),
+				catalog.Accounts, "accounts.ndjson", line, []document.Problem{{Reason: "wrong"}}, []byte("no JSON"),
 			)); err != nil {
 				t.Fatal(err)
 			}

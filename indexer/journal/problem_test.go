@@ -5,8 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // An unknown key can be anything; a report shows it shortened and printable.
@@ -15,7 +15,7 @@ func TestFieldsInAReportAreShort(t *testing.T) {
 	var got []Problem
 	for i, key := range []string{"nmae", "größe", "a\x1b[2Jb", strings.Repeat("é", 100_000)} {
 		got = NewDeadLetter(
-			query.Accounts, "accounts.ndjson", int64(i+1), []document.Problem{{Field: key, Reason: "unknown key"}},
+			catalog.Accounts, "accounts.ndjson", int64(i+1), []document.Problem{{Field: key, Reason: "unknown key"}},
 			[]byte("{}"),
 		).AddProblems(got)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"atlas/indexer/source/permit"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // before is what the project of an earlier version says.
@@ -43,7 +43,7 @@ func (r *run) differences(k *keptPermit, p *permit.Permit, gc string) []event {
 			source: r.source.Title, summary: summary,
 		})
 	}
-	went := fmt.Sprintf("The stage went from %s to %s.", label(query.Stages, was.Stage), label(query.Stages, p.Stage))
+	went := fmt.Sprintf("The stage went from %s to %s.", label(catalog.Stages, was.Stage), label(catalog.Stages, p.Stage))
 	if was.Permitted.IsZero() && !p.Permitted.IsZero() {
 		add(
 			"permit_issued", p.Permitted,
@@ -61,8 +61,13 @@ func (r *run) differences(k *keptPermit, p *permit.Permit, gc string) []event {
 	}
 	if kind, ok := stops[p.Disposition]; ok && was.Disposition != p.Disposition {
 		add(
-			kind, p.Ended,
-			fmt.Sprintf("The project was %s and is now %s.", label(query.Dispositions, was.Disposition), label(query.Dispositions, p.Disposition)),
+			kind,
+			p.Ended,
+			fmt.Sprintf(
+				"The project was %s and is now %s.",
+				label(catalog.Dispositions, was.Disposition),
+				label(catalog.Dispositions, p.Disposition),
+			),
 		)
 	}
 	if costChanged(was.Cost, p.Cost, r.share) {
@@ -76,13 +81,13 @@ func (r *run) differences(k *keptPermit, p *permit.Permit, gc string) []event {
 
 func stageSentence(was, is, went string) string {
 	if was == is {
-		return "The stage is " + label(query.Stages, is) + ", as before."
+		return "The stage is " + label(catalog.Stages, is) + ", as before."
 	}
 	return went
 }
 
 // label is the label of a value, in the middle of a sentence.
-func label(v query.Vocabulary, value string) string {
+func label(v catalog.Vocabulary, value string) string {
 	if value == "" {
 		return "unknown"
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"atlas/indexer/source/permit"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // event is one thing that happened to a project.
@@ -19,7 +19,7 @@ type event struct {
 
 // title is a signal's title.
 func (e event) title(project string) string {
-	return query.SignalTypes.Label(e.kind) + ": " + project
+	return catalog.SignalTypes.Label(e.kind) + ": " + project
 }
 
 // stops are the dispositions that are events.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"atlas/indexer/generate/fiction"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // The stages in their order.
@@ -98,7 +98,7 @@ func (c *converter) invent(today time.Time) error {
 
 func (c *converter) inventFirms() map[string][]*firm {
 	firms := map[string][]*firm{}
-	for t, kind := range query.AccountTypes.Values() {
+	for t, kind := range catalog.AccountTypes.Values() {
 		for i := range firmsOfType {
 			name := stems[(t*5+i*stemStep)%len(stems)] + " " + trades[kind][i%len(trades[kind])] + mark
 			f := &firm{id: c.source.ID("accounts", "fictitious/"+name), key: firmKey(name), name: name, types: []string{kind},
@@ -196,7 +196,7 @@ func (c *converter) writeFictitious(r *rand.Rand, p *fictitious, firms map[strin
 		accounts = append(accounts, f.id)
 	}
 	project := c.source.ID("projects", p.key)
-	stage := query.Stages[p.stage].Value
+	stage := catalog.Stages[p.stage].Value
 
 	o := &c.object
 	o.Reset()
@@ -250,18 +250,18 @@ func (p *fictitious) events(r *rand.Rand) []event {
 			detected = at
 		}
 		list = append(list, event{
-			kind: kind, nth: nth, at: at, detected: detected, stage: query.Stages[stage].Value, summary: summary,
+			kind: kind, nth: nth, at: at, detected: detected, stage: catalog.Stages[stage].Value, summary: summary,
 			source: fictitiousSource,
 		})
 	}
 	for s := preFiling; s <= p.stage; s++ {
-		add(stageSignals[s], "/"+query.Stages[s].Value, p.at[s], "The stage is now: "+query.Stages[s].Label+".")
+		add(stageSignals[s], "/"+catalog.Stages[s].Value, p.at[s], "The stage is now: "+catalog.Stages[s].Label+".")
 	}
 	if !p.gcAt.IsZero() {
 		add("gc_assigned", "", p.gcAt, "The project has a general contractor.")
 	}
 	if kind, ok := stops[p.disposition]; ok {
-		add(kind, "", p.end, "The project is now: "+query.Dispositions.Label(p.disposition)+".")
+		add(kind, "", p.end, "The project is now: "+catalog.Dispositions.Label(p.disposition)+".")
 	}
 	if p.stage > filed {
 		days := []time.Time{between(r, p.at[filed], p.end), between(r, p.at[filed], p.end)}[:r.IntN(3)]

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/indexer/permits"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // fictitious reports whether a record of the sample is marked as made up.
@@ -43,11 +43,13 @@ func TestSampleHasEveryValue(t *testing.T) {
 	_, got := convert(t, permits.Calgary(), today)
 	for _, c := range []struct {
 		dataset, key string
-		vocabulary   query.Vocabulary
+		vocabulary   catalog.Vocabulary
 	}{
-		{"projects", "stage", query.Stages}, {"projects", "disposition", query.Dispositions}, {"projects", "primary_use", query.PrimaryUses},
-		{"projects", "gc_status", query.GCStatuses}, {"accounts", "account_types", query.AccountTypes}, {"contacts", "role", query.ContactRoles},
-		{"contacts", "status", query.ContactStatuses}, {"signals", "signal_type", query.SignalTypes}, {"signals", "stage", query.Stages},
+		{"projects", "stage", catalog.Stages},
+		{"projects", "disposition", catalog.Dispositions}, {"projects", "primary_use", catalog.PrimaryUses},
+		{"projects", "gc_status", catalog.GCStatuses},
+		{"accounts", "account_types", catalog.AccountTypes}, {"contacts", "role", catalog.ContactRoles},
+		{"contacts", "status", catalog.ContactStatuses}, {"signals", "signal_type", catalog.SignalTypes}, {"signals", "stage", catalog.Stages},
 	} {
 		counts := map[string]int{}
 		for _, r := range got[c.dataset] {

@@ -10,8 +10,8 @@ import (
 
 	"atlas/indexer/permits"
 	"atlas/indexer/source"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // Cells that mean harm are told by line, their rows are left out or records that a load takes,
@@ -44,7 +44,7 @@ func TestHostileCells(t *testing.T) {
 	if report.Permits != 6 || report.RefusedRows != 5 || lines[2] != "" || lines[4] != "" || lines[12] != "" {
 		t.Errorf("%d permits, %d left out: %v", report.Permits, report.RefusedRows, lines)
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		for _, r := range got[string(d)] {
 			line, err := json.Marshal(r)
 			if err != nil {
@@ -60,13 +60,13 @@ func TestHostileCells(t *testing.T) {
 // What a source says of its data stands beside its records, and beside those of several.
 func TestTerms(t *testing.T) {
 	t.Parallel()
-	terms := func(dir string) query.Sources {
+	terms := func(dir string) catalog.Sources {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join(dir, query.SourcesFile))
+		text, err := os.ReadFile(filepath.Join(dir, catalog.SourcesFile))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := query.ParseSources(text)
+		all, err := catalog.ParseSources(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"atlas/indexer/source/permit"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // join makes one permit of the rows of one, which stand in the order of the files.
@@ -97,8 +97,8 @@ func joinPhases(rows []*permit.Permit) *permit.Permit {
 
 // shortened cuts a description to what a record may have.
 func shortened(s string) string {
-	if runes := []rune(s); len(runes) > query.LongChars {
-		return string(runes[:query.LongChars-1]) + "…"
+	if runes := []rune(s); len(runes) > catalog.LongChars {
+		return string(runes[:catalog.LongChars-1]) + "…"
 	}
 	return s
 }
@@ -108,7 +108,7 @@ func lessAdvanced(a, b *permit.Permit) bool {
 	if active := a.Disposition == "active"; active != (b.Disposition == "active") {
 		return active
 	}
-	order := query.Stages.Values()
+	order := catalog.Stages.Values()
 	return a.Stage != "" && slices.Index(order, a.Stage) < slices.Index(order, b.Stage)
 }
 

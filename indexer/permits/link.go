@@ -7,8 +7,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"atlas/search/catalog"
 	"atlas/search/match"
-	"atlas/search/query"
 )
 
 // Links says which firms are one account.
@@ -237,7 +237,7 @@ func cutLength(firms []*firm) int {
 // keys are what a firm has in common with others of its name.
 func (c *candidates) keys(r match.Record) []uint64 {
 	var keys []uint64
-	for _, k := range match.KeysOf(query.Accounts, r).Keys {
+	for _, k := range match.KeysOf(catalog.Accounts, r).Keys {
 		if !strings.HasPrefix(k.Text, "letters ") {
 			keys = append(keys, xxhash.Sum64String(k.Text))
 		}
@@ -284,5 +284,5 @@ func (c *candidates) same(a, b candidate) (float64, []match.Reason) {
 			right.Name = left.Name
 		}
 	}
-	return match.Same(query.Accounts, left, right, 0)
+	return match.Same(catalog.Accounts, left, right, 0)
 }

@@ -21,7 +21,7 @@ import (
 	"atlas/indexer/permits"
 	source "atlas/indexer/source/read"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 type record = map[string]any
@@ -456,7 +456,7 @@ func TestSample(t *testing.T) {
 		if domains[domain] == 0 {
 			t.Errorf("address %s is at no account's domain", c["email"])
 		}
-		if !query.ContactRoles.Has(c["role"].(string)) || !query.ContactStatuses.Has(c["status"].(string)) {
+		if !catalog.ContactRoles.Has(c["role"].(string)) || !catalog.ContactStatuses.Has(c["status"].(string)) {
 			t.Errorf("contact %v", c)
 		}
 		if !fictitious(c) {

@@ -5,16 +5,16 @@ import (
 
 	"atlas/indexer/source"
 	"atlas/internal/durable"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // writeTerms writes what sources say of their data beside the records of a folder.
 func writeTerms(dir string, of ...*source.Description) error {
-	all := query.Sources{}
+	all := catalog.Sources{}
 	for _, d := range of {
-		all[d.Title] = query.SourceTerms{Page: said(d.Page), Licence: said(d.Licence), Attribution: said(d.Attribution), Terms: said(d.Terms)}
+		all[d.Title] = catalog.SourceTerms{Page: said(d.Page), Licence: said(d.Licence), Attribution: said(d.Attribution), Terms: said(d.Terms)}
 	}
-	path := filepath.Join(dir, query.SourcesFile)
+	path := filepath.Join(dir, catalog.SourcesFile)
 	if err := durable.ReplaceJSON(path, all); err != nil {
 		return notWritten(err, path)
 	}

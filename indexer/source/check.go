@@ -14,7 +14,7 @@ import (
 
 	"atlas/indexer/source/epsg"
 	"atlas/indexer/source/value"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // names are those of sources, which become parts of names of files.
@@ -48,12 +48,12 @@ func (d *decoder) check(s *Description) {
 	if !names.MatchString(s.Name) || len(s.Name) > maxName {
 		d.bad("source", "must be a name such as austin: lower-case letters, digits and hyphens, at most %d", maxName)
 	}
-	if len(s.Title) > query.ShortChars {
-		d.bad("title", "is longer than %d characters", query.ShortChars)
+	if len(s.Title) > catalog.ShortChars {
+		d.bad("title", "is longer than %d characters", catalog.ShortChars)
 	}
 	for path, text := range map[string]string{"page": s.Page, "licence": s.Licence, "attribution": s.Attribution, "terms": s.Terms} {
-		if len(text) > query.ShortChars {
-			d.bad(path, "is longer than %d characters", query.ShortChars)
+		if len(text) > catalog.ShortChars {
+			d.bad(path, "is longer than %d characters", catalog.ShortChars)
 		}
 		if (path == "page" || path == "terms") && text != "" && !strings.HasPrefix(text, "https://") && !strings.HasPrefix(text, "http://") {
 			d.bad(path, "must begin with https:// or http://")
@@ -175,7 +175,7 @@ func (d *decoder) checkValue(path string, v Value, allowed func(string) string) 
 }
 
 // oneOfVocabulary allows values of a vocabulary, and words beside them.
-func oneOfVocabulary(v query.Vocabulary, more ...string) func(string) string {
+func oneOfVocabulary(v catalog.Vocabulary, more ...string) func(string) string {
 	all := append(slices.Clone(v.Values()), more...)
 	return func(s string) string {
 		if slices.Contains(all, s) {
@@ -189,9 +189,9 @@ func oneOfVocabulary(v query.Vocabulary, more ...string) func(string) string {
 func Status(text string) (stage, disposition string, ok bool) {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '/' }) {
 		switch {
-		case query.Stages.Has(word) && stage == "":
+		case catalog.Stages.Has(word) && stage == "":
 			stage = word
-		case query.Dispositions.Has(word) && disposition == "":
+		case catalog.Dispositions.Has(word) && disposition == "":
 			disposition = word
 		default:
 			return "", "", false
@@ -206,7 +206,7 @@ func statusWrong(text string) string {
 	}
 	return fmt.Sprintf(
 		"is %.100q; it must be a stage (%s), a disposition (%s), or both", text,
-		strings.Join(query.Stages.Values(), ", "), strings.Join(query.Dispositions.Values(), ", "),
+		strings.Join(catalog.Stages.Values(), ", "), strings.Join(catalog.Dispositions.Values(), ", "),
 	)
 }
 
@@ -219,7 +219,7 @@ func (d *decoder) checkProject(p Project) {
 		d.checkValue("project."+key, v, nil)
 	}
 	d.checkValue("project.status", p.Status, statusWrong)
-	d.checkValue("project.primary_use", p.PrimaryUse, oneOfVocabulary(query.PrimaryUses))
+	d.checkValue("project.primary_use", p.PrimaryUse, oneOfVocabulary(catalog.PrimaryUses))
 	if p.Name.IsZero() && p.Address.IsZero() && p.Description.IsZero() {
 		d.bad("project", "needs a name, or an address or a description to name projects by")
 	}
@@ -304,7 +304,7 @@ func (d *decoder) checkFirm(at string, f Firm) {
 	for key, v := range map[string]Value{"name": f.Name, "phone": f.Phone, "city": f.City, "state": f.State, "country": f.Country} {
 		d.checkValue(at+"."+key, v, nil)
 	}
-	d.checkValue(at+".type", f.Type, oneOfVocabulary(query.AccountTypes, None))
+	d.checkValue(at+".type", f.Type, oneOfVocabulary(catalog.AccountTypes, None))
 	if f.Persons == "keep" && len(strings.Fields(f.Why)) < 3 {
 		d.bad(at+".why", "must say what allows keeping private persons")
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // DifferenceKind is how a record of the source and its document differ.
@@ -23,9 +23,9 @@ const (
 
 // Difference is a record that differs between source and index.
 type Difference struct {
-	Dataset query.Dataset  `json:"dataset"`
-	Kind    DifferenceKind `json:"kind"`
-	ID      string         `json:"id"`
+	Dataset catalog.Dataset `json:"dataset"`
+	Kind    DifferenceKind  `json:"kind"`
+	ID      string          `json:"id"`
 	// File and Line are the place in the source; "" and 0 of an extra record.
 	File string `json:"file,omitempty"`
 	Line int64  `json:"line,omitzero"`
@@ -46,7 +46,7 @@ const maxShownValue = 500
 
 // differentFields compares a public record and its digest with a document of the
 // same id, by values: Elasticsearch may spell them differently.
-func differentFields(d query.Dataset, source []byte, digest int64, doc indexed, digests bool) []FieldDifference {
+func differentFields(d catalog.Dataset, source []byte, digest int64, doc indexed, digests bool) []FieldDifference {
 	record, err := document.FromPublic(d, doc.source)
 	if err != nil {
 		reason, _ := jsontext.AppendQuote(nil, "not a record: "+err.Error())

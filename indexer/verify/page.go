@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/elastic"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // indexed is a document in the index.
@@ -112,7 +112,7 @@ func (v *verification) hasDigests(ctx context.Context, index string) (has bool, 
 func (v *verification) foldsAlike(ctx context.Context, index string) (alike bool, err error) {
 	err = v.Retry.Do(ctx, func(ctx context.Context) error {
 		all, err := v.Elastic.MappingMeta(ctx, index)
-		alike = query.FoldingNamed(all[index].Folding) == query.NewestFolding
+		alike = catalog.FoldingNamed(all[index].Folding) == catalog.NewestFolding
 		return err
 	})
 	return alike, err

@@ -19,7 +19,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Options say what to compare. Dir and Elastic are required.
@@ -72,7 +72,7 @@ type Report struct {
 	Equal   bool      `json:"equal"`
 	Started time.Time `json:"started"`
 	Seconds float64   `json:"seconds"`
-	// Datasets has a row for each dataset, in the order of query.Datasets.
+	// Datasets has a row for each dataset, in the order of catalog.Datasets.
 	Datasets []DatasetReport `json:"datasets"`
 	// Differences are the first of each dataset by id, at most MaxDifferences.
 	Differences []Difference `json:"differences"`
@@ -83,9 +83,9 @@ type Report struct {
 // DatasetReport counts records. Records = Matching + Different + Missing; Documents
 // = Matching + Different + Extra.
 type DatasetReport struct {
-	Dataset query.Dataset `json:"dataset"`
-	File    string        `json:"file"`
-	Index   string        `json:"index"`
+	Dataset catalog.Dataset `json:"dataset"`
+	File    string          `json:"file"`
+	Index   string          `json:"index"`
 	// Lines, Rejected, Replaced and Records are those of a load.
 	Lines    int64 `json:"lines"`
 	Rejected int64 `json:"rejected"`
@@ -174,7 +174,7 @@ func (v *verification) run(ctx context.Context) error {
 	stop := v.meter.Start(v.Progress, Comparing)
 	defer stop()
 	v.report.Equal = true
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		row := DatasetReport{Dataset: d, Index: indices[d]}
 		for _, s := range source.Datasets {
 			if s.Dataset == d {
@@ -191,16 +191,16 @@ func (v *verification) run(ctx context.Context) error {
 }
 
 // findIndices resolves the generation once, so that a later switch does not matter.
-func (v *verification) findIndices(ctx context.Context) (map[query.Dataset]string, error) {
+func (v *verification) findIndices(ctx context.Context) (map[catalog.Dataset]string, error) {
 	g, err := generation.Find(ctx, v.Elastic, v.Names, v.Generation)
 	if err != nil {
 		return nil, err
 	}
-	if len(g.Datasets) != len(query.Datasets) {
+	if len(g.Datasets) != len(catalog.Datasets) {
 		return nil, fault.New(fault.BadRequest, "the generation %s has indices of %d datasets only", g.Name, len(g.Datasets))
 	}
 	v.report.Generation, v.loadedAt = g.Name, g.Created
-	indices := map[query.Dataset]string{}
+	indices := map[catalog.Dataset]string{}
 	for _, in := range g.Datasets {
 		indices[in.Dataset] = in.Index
 	}
@@ -208,9 +208,9 @@ func (v *verification) findIndices(ctx context.Context) (map[query.Dataset]strin
 }
 
 // expect builds the documents that the index should have and sorts them by id.
-func (v *verification) expect(ctx context.Context, dir string) (map[query.Dataset]*extsort.Sorter, indexer.Report, error) {
-	sorted := map[query.Dataset]*extsort.Sorter{}
-	for _, d := range query.Datasets {
+func (v *verification) expect(ctx context.Context, dir string) (map[catalog.Dataset]*extsort.Sorter, indexer.Report, error) {
+	sorted := map[catalog.Dataset]*extsort.Sorter{}
+	for _, d := range catalog.Datasets {
 		sorted[d] = extsort.New(extsort.Options{
 			Dir: dir, Name: "expected-" + string(d), KeySize: expectedKeySize, Memory: cmp.Or(v.SortMemory, 64<<20) / 2,
 		})
@@ -221,10 +221,10 @@ func (v *verification) expect(ctx context.Context, dir string) (map[query.Datase
 	}
 	var (
 		writer       *extsort.Writer
-		dataset      query.Dataset
+		dataset      catalog.Dataset
 		key, payload []byte
 	)
-	next := func(d query.Dataset) error { // the documents of a dataset come consecutively
+	next := func(d catalog.Dataset) error { // the documents of a dataset come consecutively
 		if dataset = d; writer == nil {
 			return nil
 		}
@@ -233,7 +233,7 @@ func (v *verification) expect(ctx context.Context, dir string) (map[query.Datase
 	report, err := indexer.Documents(ctx, indexer.DocumentOptions{
 		Dir: v.Dir, AllowMissing: v.AllowMissing, LoadedAt: v.loadedAt, TempDir: documents,
 		Workers: v.Workers, SortMemory: v.SortMemory, Progress: v.building(), Suppressions: v.Suppressions,
-	}, func(d query.Dataset, batch []indexer.Document) error {
+	}, func(d catalog.Dataset, batch []indexer.Document) error {
 		if d != dataset {
 			if err := next(d); err != nil {
 				return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -19,13 +19,13 @@ func addressWorld(t *testing.T) (w *world, in workspace.ID, key, view string) {
 	account, project := searchtest.ID("a", 1), searchtest.ID("p", 1)
 	data := searchtest.NewWorld()
 	data.Add(
-		searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm"}`, account)),
+		searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm"}`, account)),
 		searchtest.Record(
-			t, query.Projects,
+			t, catalog.Projects,
 			fmt.Sprintf(`{"id":%q,"name":"Tower","account_ids":[%q],"contact_ids":[%q]}`, project, account, searchtest.ID("c", 1)),
 		),
 		searchtest.Record(
-			t, query.Contacts,
+			t, catalog.Contacts,
 			fmt.Sprintf(`{"id":%q,"name":"Ada","email":"ada@secret.example","account_id":%q}`, searchtest.ID("c", 1), account),
 		))
 	w.load(t, data)

@@ -11,6 +11,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace/book"
 	"atlas/workspace/views"
@@ -92,16 +93,16 @@ func some(t *rapid.T, label string, keys []string, of func(key string) string) s
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-func filterKeys(d query.Dataset, base query.BaseKind) []string {
+func filterKeys(d catalog.Dataset, base catalog.BaseKind) []string {
 	all := []string{"colour", "account_types"}
-	for _, f := range query.FilterFields(d, base) {
+	for _, f := range catalog.FilterFields(d, base) {
 		all = append(all, f.Key)
 	}
 	return all
 }
 
 // filters draws filters, most of them of a valid shape with any value.
-func filters(t *rapid.T, d query.Dataset, base query.BaseKind) string {
+func filters(t *rapid.T, d catalog.Dataset, base catalog.BaseKind) string {
 	return some(t, "filters", filterKeys(d, base), func(string) string {
 		v := value().Draw(t, "value")
 		return rapid.SampledFrom([]string{
@@ -113,20 +114,20 @@ func filters(t *rapid.T, d query.Dataset, base query.BaseKind) string {
 }
 
 // relations draws relations of a dataset, and one that no dataset has.
-func relations(t *rapid.T, d query.Dataset) string {
+func relations(t *rapid.T, d catalog.Dataset) string {
 	names := []string{"has_nothing"}
-	child := map[string]query.Dataset{"has_nothing": d}
-	for _, r := range query.RelationsOf(d) {
+	child := map[string]catalog.Dataset{"has_nothing": d}
+	for _, r := range catalog.RelationsOf(d) {
 		for _, prefix := range []string{"has_", "without_"} {
 			names = append(names, prefix+r.Singular)
 			child[prefix+r.Singular] = r.Child
 		}
 	}
-	return some(t, "relations", names, func(key string) string { return filters(t, child[key], query.Data) })
+	return some(t, "relations", names, func(key string) string { return filters(t, child[key], catalog.Data) })
 }
 
 // groups draws an array of groups, most of them of a valid shape.
-func groups(t *rapid.T, d query.Dataset, base query.BaseKind) string {
+func groups(t *rapid.T, d catalog.Dataset, base catalog.BaseKind) string {
 	each := make([]string, rapid.IntRange(0, 3).Draw(t, "groups"))
 	for i := range each {
 		each[i] = some(t, "group", []string{"filters", "relations", "relations", "any"}, func(key string) string {
@@ -139,7 +140,7 @@ func groups(t *rapid.T, d query.Dataset, base query.BaseKind) string {
 	return "[" + strings.Join(each, ",") + "]"
 }
 
-func searchBody(t *rapid.T, d query.Dataset, base query.BaseKind) string {
+func searchBody(t *rapid.T, d catalog.Dataset, base catalog.BaseKind) string {
 	return some(t, "request", []string{
 		"query", "filters", "relations", "any", "none", "sort", "limit", "offset", "search_after", "q",
 	}, func(key string) string {
@@ -152,7 +153,7 @@ func searchBody(t *rapid.T, d query.Dataset, base query.BaseKind) string {
 			return groups(t, d, base)
 		case "sort":
 			fields := []string{"relevance", "relevance", "colour", "updated_at"}
-			for _, f := range query.SortFields(d, base) {
+			for _, f := range catalog.SortFields(d, base) {
 				fields = append(fields, f.Name)
 			}
 			return some(t, "sort", []string{"field", "field", "order", "order", "desc"}, func(key string) string {
@@ -178,25 +179,25 @@ var shapes = []string{
 func TestEveryFilterAgrees(t *testing.T) {
 	t.Parallel()
 	type kind struct {
-		kind    query.Kind
+		kind    catalog.Kind
 		first   string
 		dynamic bool
 		id      bool
 		most    int
 	}
 	seen := map[kind]bool{}
-	for _, base := range []query.BaseKind{query.Data, query.Book} {
-		for _, d := range query.Held {
-			for _, f := range query.FilterFields(d, base) {
+	for _, base := range []catalog.BaseKind{catalog.Data, catalog.Book} {
+		for _, d := range catalog.Held {
+			for _, f := range catalog.FilterFields(d, base) {
 				k := kind{f.Kind, strings.Join(f.Vocabulary.Values(), ","), f.Dynamic(), f.IsID(), max(f.MaxChars, query.MaxQuery)}
-				if f.Kind == query.Number || f.Kind == query.Date {
+				if f.Kind == catalog.Number || f.Kind == catalog.Date {
 					k.most = 0
 				}
 				if seen[k] {
 					continue
 				}
 				seen[k] = true
-				operation := map[query.BaseKind]string{query.Data: "search_", query.Book: "search_workspace_"}[base] + string(d)
+				operation := map[catalog.BaseKind]string{catalog.Data: "search_", catalog.Book: "search_workspace_"}[base] + string(d)
 				for _, v := range edges {
 					for i, shape := range shapes {
 						if i > 1 && len(v) > 2_500 {
@@ -213,13 +214,13 @@ func TestEveryFilterAgrees(t *testing.T) {
 		for _, v := range edges {
 			// The search validates the cursor, not the parser.
 			if member != "search_after" || !strings.HasPrefix(v, `"`) {
-				agree(t, "search_projects", fmt.Sprintf(`{%q:%s}`, member, v), searches(query.Projects, query.Data))
+				agree(t, "search_projects", fmt.Sprintf(`{%q:%s}`, member, v), searches(catalog.Projects, catalog.Data))
 			}
 		}
 	}
 }
 
-func searches(d query.Dataset, base query.BaseKind) func(input.Value) error {
+func searches(d catalog.Dataset, base catalog.BaseKind) func(input.Value) error {
 	return func(v input.Value) error {
 		_, err := query.Parse(v, d, query.Base{Kind: base})
 		return err
@@ -230,7 +231,7 @@ func searches(d query.Dataset, base query.BaseKind) func(input.Value) error {
 // View's definition.
 func TestEveryMemberAgrees(t *testing.T) {
 	t.Parallel()
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		for _, member := range []string{"icp_tier", "workspace_status", "notes", "tags", "match", book.IDKey(d), "x"} {
 			for _, v := range edges {
 				body := fmt.Sprintf(`{%q:"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10",%q:%s}`, book.IDKey(d), member, v)
@@ -242,7 +243,12 @@ func TestEveryMemberAgrees(t *testing.T) {
 		}
 		for _, k := range append(views.DefinitionKeys(d), views.DefinitionKey{Key: "x"}) {
 			for _, v := range edges {
-				body := fmt.Sprintf(`{"dataset":%q,"view_type":"dynamic","name":"N","definition":{"version":1,"q":"","fields":{%q:%s}}}`, d.Singular(), k.Key, v)
+				body := fmt.Sprintf(
+					`{"dataset":%q,"view_type":"dynamic","name":"N","definition":{"version":1,"q":"","fields":{%q:%s}}}`,
+					d.Singular(),
+					k.Key,
+					v,
+				)
 				agree(t, "upsert_view", body, creates)
 			}
 		}
@@ -258,7 +264,7 @@ func TestEveryMemberAgrees(t *testing.T) {
 	}
 }
 
-func upserts(d query.Dataset) func(input.Value) error {
+func upserts(d catalog.Dataset) func(input.Value) error {
 	return func(v input.Value) error {
 		_, err := book.UpsertRule(d).Parse(v)
 		return err
@@ -277,9 +283,11 @@ func creates(v input.Value) error {
 // TestSearchRequestsAgree draws requests near the limits of the grammar.
 func TestSearchRequestsAgree(t *testing.T) {
 	t.Parallel()
-	for _, d := range query.Datasets {
-		for base, operation := range map[query.BaseKind]string{query.Data: "search_" + string(d), query.Book: "search_workspace_" + string(d)} {
-			if base == query.Book && d == query.Signals {
+	for _, d := range catalog.Datasets {
+		for base, operation := range map[catalog.BaseKind]string{
+			catalog.Data: "search_" + string(d), catalog.Book: "search_workspace_" + string(d),
+		} {
+			if base == catalog.Book && d == catalog.Signals {
 				continue
 			}
 			rapid.Check(t, func(t *rapid.T) {
@@ -292,7 +300,7 @@ func TestSearchRequestsAgree(t *testing.T) {
 // TestJoinsAgree puts every value into every member of a join.
 func TestJoinsAgree(t *testing.T) {
 	t.Parallel()
-	for base, operation := range map[query.BaseKind]string{query.Data: "join_accounts", query.Book: "join_workspace_accounts"} {
+	for base, operation := range map[catalog.BaseKind]string{catalog.Data: "join_accounts", catalog.Book: "join_workspace_accounts"} {
 		for _, member := range []string{
 			"query", "filters", "relations", "any", "none", "sort", "limit", "offset", "fields", "max_bytes", "dry_run",
 			"project_by", "project_fields", "contact_fields", "highlight", "explain",
@@ -310,7 +318,7 @@ func TestJoinsAgree(t *testing.T) {
 // TestViewUpsertsAgree draws new Views near the limits.
 func TestViewUpsertsAgree(t *testing.T) {
 	t.Parallel()
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		fields := []string{"colour", "disposition"}
 		for _, k := range views.DefinitionKeys(d) {
 			fields = append(fields, k.Key)

@@ -9,6 +9,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/audit"
@@ -20,7 +21,7 @@ type Audit interface {
 	Wait(ctx context.Context, in workspace.ID, r query.FeedRequest, after audit.Position, stop func() bool) error
 	Read(ctx context.Context, in workspace.ID, r query.WorkspaceChangesRequest, after audit.Position) (audit.Answer, error)
 	History(ctx context.Context, in workspace.ID, id uuid.UUID, limit int) (audit.Answer, error)
-	RecordHistory(ctx context.Context, in workspace.ID, d query.Dataset, id uuid.UUID, limit, offset int) ([]audit.Change, error)
+	RecordHistory(ctx context.Context, in workspace.ID, d catalog.Dataset, id uuid.UUID, limit, offset int) ([]audit.Change, error)
 }
 
 // defaultHistory is how many changes of a record a page has unless the request says otherwise.
@@ -42,7 +43,7 @@ func (s *Server) auditRoutes() []Route {
 				codes: []fault.Code{fault.CursorTooOld},
 			}},
 	}
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		routes = append(routes, Route{
 			Method: "GET", Path: "/workspace/" + string(d) + "/:id/history", Operation: "list_workspace_" + d.Singular() + "_history",
 			Scope: workspace.WorkspaceRead, Budget: Budget{placesRecords, 0, 64},
@@ -57,7 +58,7 @@ func (s *Server) auditRoutes() []Route {
 	return routes
 }
 
-func (s *Server) recordHistory(d query.Dataset) func(*call, listMetadata) ([]audit.Change, error) {
+func (s *Server) recordHistory(d catalog.Dataset) func(*call, listMetadata) ([]audit.Change, error) {
 	return func(c *call, m listMetadata) ([]audit.Change, error) {
 		return s.Audit.RecordHistory(c.Context(), c.workspace(), d, c.pathID("id"), m.Limit, m.Offset)
 	}
@@ -70,7 +71,7 @@ var workspaceChangeSchema = schema.Named("WorkspaceChange", schema.Object(
 	),
 	schema.Required("kind", rule.Enum(audit.Kinds()...).Schema.Described("What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View; `skill`: a Skill of the workspace, not a personal one.")),
 	schema.Required("id", schema.UUID().Described("The record of an `overlay` or a `membership`, the user of a `member`, the workspace of a `setting`, else its own id.")),
-	schema.Optional("dataset", rule.Enum(query.Held...).Schema.Described("Of an `overlay`, a `membership` and a `view`.")),
+	schema.Optional("dataset", rule.Enum(catalog.Held...).Schema.Described("Of an `overlay`, a `membership` and a `view`.")),
 	schema.Optional("view_id", schema.UUID().Described("Of a `membership`.")),
 	schema.Required("at", schema.Time()),
 	schema.Required("by", schema.Object(

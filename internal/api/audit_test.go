@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -152,7 +152,7 @@ func TestHistoryOfARecord(t *testing.T) {
 	w := newWorld(t)
 	data := searchtest.NewWorld()
 	for i := range 3 {
-		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm"}`, searchtest.ID("a", i))))
+		data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm"}`, searchtest.ID("a", i))))
 	}
 	w.load(t, data)
 	w.holds(t)

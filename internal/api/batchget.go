@@ -11,13 +11,14 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 )
 
 // getOptions are what the records of a batch of gets show.
 type getOptions struct {
-	fields   query.FieldSet
+	fields   catalog.FieldSet
 	includes []query.Include
 	maxBytes int
 }
@@ -42,7 +43,7 @@ var getBatchMetadata = schema.Named("GetBatchMetadata", schema.Object(
 ))
 
 // getBatchRoute is the route of a dataset that gets several records.
-func (s *Server) getBatchRoute(d query.Dataset) Route {
+func (s *Server) getBatchRoute(d catalog.Dataset) Route {
 	return Route{Method: "POST", Path: "/data/" + string(d) + "/get/batch", Operation: "get_" + string(d) + "_batch",
 		Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Budget: Budget{placesGetBatch, rowsGet(d), 1024},
 		endpoint: takesBatchWith("ids", rule.UUID[uuid.UUID](), getBatchOptions(d), s.getDataBatch(d)), doc: operationDoc{
@@ -57,7 +58,7 @@ func (s *Server) getBatchRoute(d query.Dataset) Route {
 }
 
 // getBatchOptions reads `fields` and `include`.
-func getBatchOptions(d query.Dataset) batchOptions[getOptions] {
+func getBatchOptions(d catalog.Dataset) batchOptions[getOptions] {
 	known := query.Includes(d)
 	include := rule.Array("keys of related records", rule.Enum(includeKeys(d)...), 1, len(known)).
 		Described("Related records to embed, as in a get.")
@@ -81,7 +82,7 @@ func getBatchOptions(d query.Dataset) batchOptions[getOptions] {
 	}
 }
 
-func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
+func (s *Server) getDataBatch(d catalog.Dataset) func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
 	return func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
 		// get answers the first items, and has the records whose ids are among those.
 		get := func(ctx context.Context, first int, among func(id string) bool) ([]batchResult, error) {

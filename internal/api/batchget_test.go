@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
@@ -21,7 +22,10 @@ func gets(t *testing.T, ceiling int64) (w *world, key string) {
 	t.Helper()
 	w = newWorld(t)
 	w.load(t, globals(t))
-	_, key = w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Acme", workspace.Pro, ceiling)}, Scopes: workspace.AllScopes()})
+	_, key = w.key(
+		t,
+		people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Acme", workspace.Pro, ceiling)}, Scopes: workspace.AllScopes()},
+	)
 	return w, key
 }
 
@@ -59,7 +63,9 @@ func (w *world) getBatch(t *testing.T, key, dataset, body string, charged int) [
 func TestGetBatch(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)
-	for d, letter := range map[query.Dataset]string{query.Accounts: "a", query.Contacts: "c", query.Projects: "p", query.Signals: "s"} {
+	for d, letter := range map[catalog.Dataset]string{
+		catalog.Accounts: "a", catalog.Contacts: "c", catalog.Projects: "p", catalog.Signals: "s",
+	} {
 		var keys []string
 		for _, inc := range query.Includes(d) {
 			keys = append(keys, inc.Key)
@@ -167,9 +173,10 @@ func TestFieldsOfAnswers(t *testing.T) {
 		fmt.Sprintf(`{"account_id":%q,"tags":["<b>"],"icp_tier":"tier_1"}`, account),
 	).into(t, nil, nil)
 	var view struct{ View struct{ ID string } }
-	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).into(t, &view, nil)
+	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).
+		into(t, &view, nil)
 
-	names := func(fields []query.Field) (all []string) {
+	names := func(fields []catalog.Field) (all []string) {
 		for _, f := range fields {
 			all = append(all, f.Name)
 		}
@@ -177,21 +184,21 @@ func TestFieldsOfAnswers(t *testing.T) {
 	}
 	for _, c := range []struct {
 		method, path string
-		all          []string      // without `fields`
-		choice       []query.Field // with `fields`, nil: all
-		pick         string        // of the answer's data: "", "0" for its first element, "records" for the first of its records
+		all          []string        // without `fields`
+		choice       []catalog.Field // with `fields`, nil: all
+		pick         string          // of the answer's data: "", "0" for its first element, "records" for the first of its records
 	}{
-		{"GET", "/data/accounts/" + account, names(query.Fields(query.Accounts)), nil, ""},
-		{"POST", "/data/accounts/search", names(query.Fields(query.Accounts)), nil, "0"},
-		{"POST", "/data/signals/search", names(query.Fields(query.Signals)), nil, "0"},
-		{"GET", "/workspace/accounts/" + account, names(query.RowFields(query.Accounts, query.BookRecord)), nil, ""},
+		{"GET", "/data/accounts/" + account, names(catalog.Fields(catalog.Accounts)), nil, ""},
+		{"POST", "/data/accounts/search", names(catalog.Fields(catalog.Accounts)), nil, "0"},
+		{"POST", "/data/signals/search", names(catalog.Fields(catalog.Signals)), nil, "0"},
+		{"GET", "/workspace/accounts/" + account, names(catalog.RowFields(catalog.Accounts, catalog.BookRecord)), nil, ""},
 		{
-			"POST", "/workspace/accounts/search", names(query.RowFields(query.Accounts, query.BookRow)),
-			query.RowChoice(query.Accounts, query.BookRow), "0",
+			"POST", "/workspace/accounts/search", names(catalog.RowFields(catalog.Accounts, catalog.BookRow)),
+			catalog.RowChoice(catalog.Accounts, catalog.BookRow), "0",
 		},
 		{
 			"POST", "/workspace/views/" + view.View.ID + "/records/search",
-			names(query.RowFields(query.Accounts, query.ViewRow)), query.RowChoice(query.Accounts, query.ViewRow),
+			names(catalog.RowFields(catalog.Accounts, catalog.ViewRow)), catalog.RowChoice(catalog.Accounts, catalog.ViewRow),
 			"records",
 		},
 	} {

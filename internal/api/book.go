@@ -12,6 +12,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -20,12 +21,12 @@ import (
 // Book is the workspaces' own data on global records. *workspace.Book implements
 // it.
 type Book interface {
-	Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inputs []book.Input) ([]book.Outcome, error)
-	Delete(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
-	DeleteIf(ctx context.Context, in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion) ([]error, error)
-	Get(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error)
+	Upsert(ctx context.Context, in workspace.ID, d catalog.Dataset, inputs []book.Input) ([]book.Outcome, error)
+	Delete(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) error
+	DeleteIf(ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []book.OverlayDeletion) ([]error, error)
+	Get(ctx context.Context, in workspace.ID, d catalog.Dataset, record uuid.UUID) (jsontext.Value, error)
 	// Rows returns the rows of those of the records that are in the book.
-	Rows(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]jsontext.Value, error)
+	Rows(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]jsontext.Value, error)
 }
 
 const tagBook = "Book"
@@ -33,13 +34,13 @@ const tagBook = "Book"
 func (s *Server) bookRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	routes := []Route{s.workspaceBatchRoute()}
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		path, many, one := "/workspace/"+string(d), "workspace_"+string(d), "workspace_"+d.Singular()
 		upsert, record := book.UpsertRule(d), bookRecord(d)
 		routes = append(routes,
 			Route{Method: "POST", Path: path + "/search", Operation: "search_" + many,
 				Scope: read, Throttling: Metered, Budget: Budget{placesSearch, rowsSearch, 256},
-				endpoint: takes(query.SearchRule(d, query.Book), s.searchBook),
+				endpoint: takes(query.SearchRule(d, catalog.Book), s.searchBook),
 				doc: operationDoc{
 					tag: tagBook, summary: "Search the " + string(d) + " of the book",
 					examples: []example{{
@@ -91,29 +92,29 @@ func (s *Server) bookRoutes() []Route {
 	return routes
 }
 
-func article(d query.Dataset) string {
-	if d == query.Accounts {
+func article(d catalog.Dataset) string {
+	if d == catalog.Accounts {
 		return "an " + d.Singular()
 	}
 	return "a " + d.Singular()
 }
 
 // upsertExamples show both ways of naming a record.
-var upsertExamples = map[query.Dataset][]example{
-	query.Accounts: {
+var upsertExamples = map[catalog.Dataset][]example{
+	catalog.Accounts: {
 		{"id", "By id", []byte(`{"account_id":"` + schema.SampleID + `","icp_tier":"tier_1","tags":["north","priority"]}`)},
 		{"match", "By domain", []byte(`{"match":{"domain":"https://www.bow-valley-builders.example/"},"workspace_status":"in talks","notes":null}`)},
 	},
-	query.Contacts: {
+	catalog.Contacts: {
 		{"id", "By id", []byte(`{"contact_id":"` + schema.SampleID + `","notes":"Met at the fair."}`)},
 		{"match", "By e-mail address", []byte(`{"match":{"email":"Ada@Example.com"},"workspace_status":"in talks"}`)},
 	},
-	query.Projects: {{"id", "By id", []byte(`{"project_id":"` + schema.SampleID + `","tags":[]}`)}},
+	catalog.Projects: {{"id", "By id", []byte(`{"project_id":"` + schema.SampleID + `","tags":[]}`)}},
 }
 
 // upsertCodes are the codes of a well-formed upsert that fails.
-func upsertCodes(d query.Dataset) []fault.Code {
-	if _, matchable := query.MatchField(d); !matchable {
+func upsertCodes(d catalog.Dataset) []fault.Code {
+	if _, matchable := catalog.MatchField(d); !matchable {
 		return []fault.Code{fault.NotFound, fault.RevisionConflict, fault.LimitReached}
 	}
 	return []fault.Code{fault.NotFound, fault.AmbiguousMatch, fault.RevisionConflict, fault.LimitReached}
@@ -134,7 +135,7 @@ func (s *Server) bookSearch(c *call, q query.Query) searching {
 	}
 }
 
-func (s *Server) getBook(d query.Dataset) handler {
+func (s *Server) getBook(d catalog.Dataset) handler {
 	return func(c *call) (reply, error) {
 		fields, err := c.fields(fieldsOfBook[d])
 		if err != nil {
@@ -150,7 +151,7 @@ func (s *Server) getBook(d query.Dataset) handler {
 	}
 }
 
-func (s *Server) upsertBook(d query.Dataset) func(c *call, in book.Input) (reply, error) {
+func (s *Server) upsertBook(d catalog.Dataset) func(c *call, in book.Input) (reply, error) {
 	return func(c *call, in book.Input) (reply, error) {
 		outcomes, err := s.Book.Upsert(c.Context(), c.workspace(), d, []book.Input{in})
 		if err != nil {
@@ -163,7 +164,7 @@ func (s *Server) upsertBook(d query.Dataset) func(c *call, in book.Input) (reply
 	}
 }
 
-func (s *Server) upsertBookBatch(d query.Dataset) func(c *call, items []batchItem[book.Input]) (reply, error) {
+func (s *Server) upsertBookBatch(d catalog.Dataset) func(c *call, items []batchItem[book.Input]) (reply, error) {
 	return func(c *call, items []batchItem[book.Input]) (reply, error) {
 		results := make([]batchResult, len(items))
 		for i, item := range items {
@@ -192,7 +193,7 @@ func (s *Server) upsertBookBatch(d query.Dataset) func(c *call, items []batchIte
 	}
 }
 
-func (s *Server) deleteBook(d query.Dataset) handler {
+func (s *Server) deleteBook(d catalog.Dataset) handler {
 	return func(c *call) (reply, error) {
 		err := s.Book.Delete(c.Context(), c.workspace(), d, []uuid.UUID{c.pathID("id")})
 		return free(deleted{true}), err
@@ -200,7 +201,7 @@ func (s *Server) deleteBook(d query.Dataset) handler {
 }
 
 // deletionOptions are what a batch of deletions expects of its records.
-func deletionOptions(d query.Dataset) batchOptions[map[uuid.UUID]book.Expectation] {
+func deletionOptions(d catalog.Dataset) batchOptions[map[uuid.UUID]book.Expectation] {
 	expected := book.DeletionsRule(d, maxBatch)
 	return batchOptions[map[uuid.UUID]book.Expectation]{
 		properties: []schema.Property{schema.Optional("expected", expected.Schema.Described(
@@ -213,7 +214,7 @@ func deletionOptions(d query.Dataset) batchOptions[map[uuid.UUID]book.Expectatio
 }
 
 func (s *Server) deleteBookBatch(
-	d query.Dataset,
+	d catalog.Dataset,
 ) func(c *call, items []batchItem[uuid.UUID], expected map[uuid.UUID]book.Expectation) (reply, error) {
 	return func(c *call, items []batchItem[uuid.UUID], expected map[uuid.UUID]book.Expectation) (reply, error) {
 		positions, records := validItems(items)

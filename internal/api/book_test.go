@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -26,12 +26,12 @@ func TestMatchByDomain(t *testing.T) {
 		name, err := json.Marshal(domain)
 		fatal(t, err)
 		data.Add(searchtest.Record(
-			t, query.Accounts,
+			t, catalog.Accounts,
 			fmt.Sprintf(`{"id":%q,"name":"Firm","domains":["other%d.example",%s]}`, searchtest.ID("a", i+1), i, name),
 		))
 	}
 	data.Add(searchtest.Record(
-		t, query.Accounts,
+		t, catalog.Accounts,
 		fmt.Sprintf(`{"id":%q,"name":"None","domains":["https://","  /  "]}`, searchtest.ID("a", 99)),
 	))
 	w.load(t, data)

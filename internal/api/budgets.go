@@ -2,6 +2,7 @@ package api
 
 import (
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -58,7 +59,7 @@ const (
 )
 
 // rowsGet is the number of rows of a get: the record and its related ones.
-func rowsGet(d query.Dataset) int {
+func rowsGet(d catalog.Dataset) int {
 	rows := 1
 	for _, related := range query.Includes(d) {
 		if related.One {
@@ -71,8 +72,8 @@ func rowsGet(d query.Dataset) int {
 }
 
 // rowsSuggest is the number of records whose names are suggested: those of accounts and projects.
-func rowsSuggest(d query.Dataset) int {
-	if d == query.Accounts || d == query.Projects {
+func rowsSuggest(d catalog.Dataset) int {
+	if d == catalog.Accounts || d == catalog.Projects {
 		return query.MaxSuggestions
 	}
 	return 0

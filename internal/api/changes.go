@@ -10,6 +10,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -49,7 +50,7 @@ func (s *Server) changesRoutes() []Route {
 	return routes
 }
 
-func changeSchema(d query.Dataset) *schema.Schema {
+func changeSchema(d catalog.Dataset) *schema.Schema {
 	return schema.Named(d.Title()+"Change", schema.Object(
 		schema.Required("id", schema.UUID()),
 		schema.Required(

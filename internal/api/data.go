@@ -12,6 +12,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -24,13 +25,13 @@ func (s *Server) dataRoutes() []Route {
 	routes = append(routes, s.dataBatchRoute())
 	for _, d := range catalogOrder {
 		links := schema.Map[openapi.Link]{linkByID("get_"+d.Singular(), "id", "/data/0/id")}
-		if d != query.Signals {
+		if d != catalog.Signals {
 			links = append(links, linkByBody("upsert_workspace_"+d.Singular(), book.IDKey(d), "/data/0/id"))
 		}
 		routes = append(routes,
 			Route{Method: "POST", Path: "/data/" + string(d) + "/search", Operation: "search_" + string(d),
 				Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Budget: Budget{placesSearch, rowsSearch, 256},
-				endpoint: takes(query.SearchRule(d, query.Data), s.searchData),
+				endpoint: takes(query.SearchRule(d, catalog.Data), s.searchData),
 				doc: operationDoc{
 					tag: tagData, summary: "Search " + string(d), examples: searchExamples[d],
 					data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true, links: links,
@@ -50,17 +51,17 @@ func (s *Server) dataRoutes() []Route {
 }
 
 // searchExamples are requests of each dataset that show the grammar.
-var searchExamples = map[query.Dataset][]example{
-	query.Accounts: {{
+var searchExamples = map[catalog.Dataset][]example{
+	catalog.Accounts: {{
 		"builders", "Builders in Calgary with a project under construction",
 		[]byte(`{"query":"builders","filters":{"account_type":{"value":["general_contractor","developer"]},"city":{"value":"calgary"}},"relations":{"has_project":{"stage":{"value":"under_construction"}}},"sort":{"field":"projects_count","order":"desc"},"limit":10}`),
 	}},
-	query.Contacts: {{
+	catalog.Contacts: {{
 		"managers", "Project managers without a completed project",
 		[]byte(`{"filters":{"role":{"value":"project_manager"}},"relations":{"without_project":{"stage":{"value":"completed"}}},"limit":10}`),
 	}},
-	query.Projects: {{"garages", "Garages that cost 10,000 or more", []byte(`{"query":"garage","filters":{"stage":{"value":["permitted","under_construction"]},"cost":{"value":[10000,null]},"filed_at":{"value":["2015-01-01","2019-12-31"]}},"relations":{"has_signal":{"signal_type":{"value":"permit_issued"}}},"sort":{"field":"cost","order":"desc"},"limit":10}`)}},
-	query.Signals:  {{"issued", "Permits issued since a day", []byte(`{"filters":{"signal_type":{"value":"permit_issued"},"occurred_at":{"value":["2026-01-31",null]}},"limit":100}`)}},
+	catalog.Projects: {{"garages", "Garages that cost 10,000 or more", []byte(`{"query":"garage","filters":{"stage":{"value":["permitted","under_construction"]},"cost":{"value":[10000,null]},"filed_at":{"value":["2015-01-01","2019-12-31"]}},"relations":{"has_signal":{"signal_type":{"value":"permit_issued"}}},"sort":{"field":"cost","order":"desc"},"limit":10}`)}},
+	catalog.Signals:  {{"issued", "Permits issued since a day", []byte(`{"filters":{"signal_type":{"value":"permit_issued"},"occurred_at":{"value":["2026-01-31",null]}},"limit":100}`)}},
 }
 
 func (s *Server) searchData(c *call, q query.Query) (reply, error) {
@@ -71,7 +72,7 @@ func (s *Server) dataSearch(q query.Query) searching {
 	return searching{q, "search_" + string(q.Dataset), q.ReadsPrivate(), s.Search.Search, recordsOf}
 }
 
-func (s *Server) getData(d query.Dataset) handler {
+func (s *Server) getData(d catalog.Dataset) handler {
 	return func(c *call) (reply, error) {
 		includes, err := c.includes(d)
 		if err != nil {
@@ -93,7 +94,7 @@ func (s *Server) getData(d query.Dataset) handler {
 }
 
 // includeParam describes the query parameter that includes reads.
-func includeParam(d query.Dataset) openapi.Parameter {
+func includeParam(d catalog.Dataset) openapi.Parameter {
 	keys := includeKeys(d)
 	return openapi.Parameter{
 		Name: "include", In: "query", Style: "form", Explode: new(bool),
@@ -102,7 +103,7 @@ func includeParam(d query.Dataset) openapi.Parameter {
 	}
 }
 
-func includeKeys(d query.Dataset) []string {
+func includeKeys(d catalog.Dataset) []string {
 	var keys []string
 	for _, inc := range query.Includes(d) {
 		keys = append(keys, inc.Key)
@@ -111,7 +112,7 @@ func includeKeys(d query.Dataset) []string {
 }
 
 // includes reads the comma-separated keys of `include`, each once.
-func (c *call) includes(d query.Dataset) ([]query.Include, error) {
+func (c *call) includes(d catalog.Dataset) ([]query.Include, error) {
 	text, _, err := c.param("include")
 	if err != nil || text == "" {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/release"
 	"atlas/internal/schema"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // documentPath is the OpenAPI document's path, below Version.
@@ -197,7 +197,7 @@ func servicePaths() schema.Map[openapi.PathItem] {
 		"backends",
 		schema.ByKey(schema.OneOf("ok", "unavailable")).Example(map[string]any{"postgres": "ok", "redis": "ok"}),
 	)
-	filling := schema.Optional("filling", schema.Array(schema.OneOf(query.Held...), 1, len(query.Held)).
+	filling := schema.Optional("filling", schema.Array(schema.OneOf(catalog.Held...), 1, len(catalog.Held)).
 		Described("Datasets whose records of workspaces are being put back after their search index was lost. Searches of a book or a View answer 503 until that workspace's are there."))
 	readiness := schema.Named("Readiness", schema.Object(
 		schema.Required("status", schema.OneOf("ok", "unavailable", "stopping")), states, filling,

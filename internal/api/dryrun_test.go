@@ -13,7 +13,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/ratelimit"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -36,9 +36,9 @@ func TestDryRun(t *testing.T) {
 	const accounts = 1_030
 	data := searchtest.NewWorld()
 	for i := range accounts {
-		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d","city":"Calgary"}`, searchtest.ID("a", i+1), i+1)))
+		data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d","city":"Calgary"}`, searchtest.ID("a", i+1), i+1)))
 	}
-	data.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada","email":"ada@firm.example"}`, searchtest.ID("c", 1))))
+	data.Add(searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada","email":"ada@firm.example"}`, searchtest.ID("c", 1))))
 	w.load(t, data)
 	w.holds(t)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 1_000)}, Scopes: workspace.AllScopes()})
@@ -140,7 +140,7 @@ func TestDryRunsAreLimited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	data := searchtest.NewWorld()
-	data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm"}`, searchtest.ID("a", 1))))
+	data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm"}`, searchtest.ID("a", 1))))
 	w.load(t, data)
 	in := w.workspace(t, "A", workspace.Pro, 1)
 	keyOf := func() string {

@@ -17,7 +17,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/schema"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/views"
 )
 
@@ -263,7 +263,7 @@ var mergedIntoSchema = schema.UUID().Described("The record that this one became,
 // currentSchema is Current of fault.Error.
 var currentSchema = func() *schema.Schema {
 	var members []schema.Property
-	for _, f := range query.OverlayFields(query.Accounts) { // which have all
+	for _, f := range catalog.OverlayFields(catalog.Accounts) { // which have all
 		if f.Written || f.Name == "updated_at" || f.Name == "updated_by" {
 			members = append(members, schema.Optional(f.Name, f.Schema()))
 		}

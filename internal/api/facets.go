@@ -5,6 +5,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/views"
@@ -29,26 +30,39 @@ func (s *Server) facetRoutes() []Route {
 	for _, d := range catalogOrder {
 		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/facets", Operation: "facet_" + string(d),
 			Scope: workspace.DataRead, Throttling: facetThrottling, WorkspaceRequired: true, Budget: Budget{placesSearch, rowsNamed, 256},
-			endpoint: takes(query.FacetRule(d, query.Data), s.facetData),
+			endpoint: takes(query.FacetRule(d, catalog.Data), s.facetData),
 			doc: operationDoc{
 				tag: tagData, summary: "Count " + string(d), text: facetText, examples: facetExamples[d],
 				data: facetsSchema, metadata: countMetadataSchema,
 			}})
 	}
-	for _, d := range query.Held {
-		bodies = append(bodies, query.FacetRule(d, query.View).Schema)
-		routes = append(routes, Route{Method: "POST", Path: "/workspace/" + string(d) + "/facets", Operation: "facet_workspace_" + string(d),
-			Scope: read, Throttling: facetThrottling, Budget: Budget{placesSearch, rowsNamed, 256},
-			endpoint: takes(query.FacetRule(d, query.Book), s.facetBook),
-			doc: operationDoc{
-				tag: tagBook, summary: "Count the " + string(d) + " of the book", text: facetText,
-				examples: []example{{"tags", "The most frequent tags", []byte(`{"facets":[{"field":"tags","limit":20},{"field":"updated_at","interval":"week"}]}`)}},
-				data:     facetsSchema, metadata: countMetadataSchema,
-			}})
+	for _, d := range catalog.Held {
+		bodies = append(bodies, query.FacetRule(d, catalog.View).Schema)
+		routes = append(
+			routes,
+			Route{Method: "POST", Path: "/workspace/" + string(d) + "/facets", Operation: "facet_workspace_" + string(d),
+				Scope: read, Throttling: facetThrottling, Budget: Budget{placesSearch, rowsNamed, 256},
+				endpoint: takes(query.FacetRule(d, catalog.Book), s.facetBook),
+				doc: operationDoc{
+					tag: tagBook, summary: "Count the " + string(d) + " of the book", text: facetText,
+					examples: []example{
+						{
+							"tags",
+							"The most frequent tags",
+							[]byte(`{"facets":[{"field":"tags","limit":20},{"field":"updated_at","interval":"week"}]}`),
+						},
+					},
+					data: facetsSchema, metadata: countMetadataSchema,
+				}},
+		)
 	}
 	return append(routes, Route{Method: "POST", Path: "/workspace/views/:id/records/facets", Operation: "facet_view_records",
 		Scope: read, Throttling: facetThrottling, Budget: Budget{placesSearch, rowsNamed, 256},
-		endpoint: endpoint{body: schema.Named("ViewRecordsFacetRequest", &schema.Schema{AnyOf: bodies}), bodyOptional: true, handle: s.facetView},
+		endpoint: endpoint{
+			body:         schema.Named("ViewRecordsFacetRequest", &schema.Schema{AnyOf: bodies}),
+			bodyOptional: true,
+			handle:       s.facetView,
+		},
 		doc: operationDoc{
 			tag: tagViews, summary: "Count the records of a View",
 			text:     facetText + "\n\nThe request is one of the View's dataset. A facet of a value of the book counts records outside the book as unknown; a filter on one restricts to the book, also where its own facet ignores it.",
@@ -58,17 +72,33 @@ func (s *Server) facetRoutes() []Route {
 		}})
 }
 
-var facetExamples = map[query.Dataset][]example{
-	query.Accounts: {{"cities", "The most frequent cities of builders", []byte(`{"filters":{"account_type":{"value":"general_contractor"}},"facets":[{"field":"city","limit":5},{"field":"account_type"}]}`)}},
-	query.Contacts: {{"roles", "How many contacts have which role", []byte(`{"facets":[{"field":"role"}]}`)}},
-	query.Projects: {
+var facetExamples = map[catalog.Dataset][]example{
+	catalog.Accounts: {
+		{
+			"cities",
+			"The most frequent cities of builders",
+			[]byte(
+				`{"filters":{"account_type":{"value":"general_contractor"}},"facets":[{"field":"city","limit":5},{"field":"account_type"}]}`,
+			),
+		},
+	},
+	catalog.Contacts: {{"roles", "How many contacts have which role", []byte(`{"facets":[{"field":"role"}]}`)}},
+	catalog.Projects: {
 		{
 			"firms", "Cost by stage, permits by month, and the firms with most projects",
-			[]byte(`{"query":"garage","facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"permitted_at","interval":"month"},{"field":"cost","ranges":[[null,10000],[10000,50000],[50000,null]]},{"field":"account_ids","limit":3}]}`),
+			[]byte(
+				`{"query":"garage","facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"permitted_at","interval":"month"},{"field":"cost","ranges":[[null,10000],[10000,50000],[50000,null]]},{"field":"account_ids","limit":3}]}`,
+			),
 		},
-		{"map", "A map of the costs of Calgary", []byte(`{"filters":{"location":{"value":{"within":{"north":51.21,"south":50.84,"east":-113.86,"west":-114.32}}}},"facets":[{"geo":{"precision":12},"measure":{"field":"cost","of":"sum"},"exclude_own":false}]}`)},
+		{
+			"map",
+			"A map of the costs of Calgary",
+			[]byte(
+				`{"filters":{"location":{"value":{"within":{"north":51.21,"south":50.84,"east":-113.86,"west":-114.32}}}},"facets":[{"geo":{"precision":12},"measure":{"field":"cost","of":"sum"},"exclude_own":false}]}`,
+			),
+		},
 	},
-	query.Signals: {{"types", "How many signals of which type", []byte(`{"facets":[{"field":"signal_type"}]}`)}},
+	catalog.Signals: {{"types", "How many signals of which type", []byte(`{"facets":[{"field":"signal_type"}]}`)}},
 }
 
 // facetsSchema is the answer of every route of facets.
@@ -78,7 +108,9 @@ var facetsSchema = func() *schema.Schema {
 	end := func(text string) *schema.Schema { return bound.Described(text) }
 	measure := schema.Optional(
 		"measure",
-		schema.Nullable(number).Described("The measure that the facet asks for; null if no value is known, or if the sum is beyond a double.").Example(1250000.5),
+		schema.Nullable(number).
+			Described("The measure that the facet asks for; null if no value is known, or if the sum is beyond a double.").
+			Example(1250000.5),
 	)
 	count := schema.Required("count", schema.Count().Example(12))
 	unknown := schema.Required("unknown", schema.Count().Described("Records without a value.").Example(3))
@@ -87,16 +119,24 @@ var facetsSchema = func() *schema.Schema {
 		schema.Required("value", schema.String("filed").Described("What a filter takes.")),
 		schema.Required(
 			"label",
-			schema.Nullable(&schema.Schema{Type: "string"}).Described("Of a closed enumeration its label, of other values the most frequent spelling, of an account its name: null if it is not known.").Example("Filed"),
+			schema.Nullable(&schema.Schema{Type: "string"}).
+				Described("Of a closed enumeration its label, of other values the most frequent spelling, of an account its name: null if it is not known.").
+				Example("Filed"),
 		),
 		count, measure))
 	bucket := schema.Named("BucketCount", schema.Object(
 		schema.Required("from", end("A number or a time; null at an open end.")),
 		schema.Required("to", end("As `from`; buckets of dates end before it, and it is null after the year 9999.")),
 		count, measure))
-	values := schema.Named("ValueCounts", schema.Object(field,
+	values := schema.Named("ValueCounts", schema.Object(
+		field,
 		schema.Required("values", schema.Array(value, 0, query.MaxFacetValues).Described("By count, then by folded value.")),
-		schema.Required("other", schema.Count().Described("The sum of the counts of the values that are not listed.").Example(40)), unknown))
+		schema.Required(
+			"other",
+			schema.Count().Described("The sum of the counts of the values that are not listed.").Example(40),
+		),
+		unknown,
+	))
 	buckets := schema.Named("BucketCounts", schema.Object(field,
 		schema.Required("buckets", schema.Array(bucket, 0, query.MaxFacetBuckets)), unknown,
 		schema.Required("min", end("The lowest value; null if there is none.")),
@@ -109,7 +149,8 @@ var facetsSchema = func() *schema.Schema {
 	cells := schema.Named("CellCounts", schema.Object(
 		schema.Required(
 			"geo",
-			schema.Array(cell, 0, query.MaxFacetCells).Described("The tiles with records: by count, then from north to south, then from west to east."),
+			schema.Array(cell, 0, query.MaxFacetCells).
+				Described("The tiles with records: by count, then from north to south, then from west to east."),
 		),
 		schema.Required("unknown", schema.Count().Described("Records without a point.").Example(3))))
 	return schema.Named("FacetCounts", schema.Object(
@@ -130,7 +171,10 @@ func facetReply(r query.FacetRequest, f query.Facets) reply {
 }
 
 func (s *Server) facetData(c *call, r query.FacetRequest) (reply, error) {
-	facets, err := s.Facets.Facets(c.Context(), query.FacetSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}})
+	facets, err := s.Facets.Facets(
+		c.Context(),
+		query.FacetSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}},
+	)
 	return facetReply(r, facets), err
 }
 
@@ -144,8 +188,10 @@ func (s *Server) facetView(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, joinIssues(c.pathIssues, err)
 	}
-	read := func(d query.Dataset) (query.FacetRequest, error) { return query.FacetRule(d, query.View).Parse(body) }
-	parse := func(d query.Dataset) error {
+	read := func(d catalog.Dataset) (query.FacetRequest, error) {
+		return query.FacetRule(d, catalog.View).Parse(body)
+	}
+	parse := func(d catalog.Dataset) error {
 		_, err := read(d)
 		return err
 	}

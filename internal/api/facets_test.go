@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -21,7 +22,7 @@ func TestLocationsOverHTTP(t *testing.T) {
 		`,"latitude":-33.8,"longitude":151.2`, `,"latitude":91,"longitude":0`,
 	} {
 		data.Add(searchtest.Record(
-			t, query.Projects,
+			t, catalog.Projects,
 			fmt.Sprintf(`{"id":%q,"name":"Tower %d","cost":%d,"permitted_at":"2024-01-0%d"%s}`, searchtest.ID("p", i+1), i+1, i, 4-i, at),
 		))
 	}
@@ -115,14 +116,14 @@ func TestFacetsOverHTTP(t *testing.T) {
 	for i := 1; i <= 3; i++ {
 		data.Add(
 			searchtest.Record(
-				t, query.Accounts,
+				t, catalog.Accounts,
 				fmt.Sprintf(`{"id":%q,"name":"Firm %d","city":%q}`, searchtest.ID("a", i), i, []string{"Łódź", "Lodz", "Łódź"}[i-1]),
 			),
 			searchtest.Record(
-				t, query.Contacts,
+				t, catalog.Contacts,
 				fmt.Sprintf(`{"id":%q,"name":"Person %d","email":"p%d@hidden.example","account_name":"Firm %d","role":"owner"}`, searchtest.ID("c", i), i, i, i),
 			),
-			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","stage":"filed","cost":%d,"account_ids":[%q],"contact_ids":[%q],"filed_at":"2024-01-0%d"}`,
+			searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","stage":"filed","cost":%d,"account_ids":[%q],"contact_ids":[%q],"filed_at":"2024-01-0%d"}`,
 				searchtest.ID("p", i), i, i*1000, searchtest.ID("a", 1+i/3*8), searchtest.ID("c", i), i)))
 	}
 	w := newWorld(t).withViews(t, viewRecords(t), data)

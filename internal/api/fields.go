@@ -7,6 +7,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -52,16 +53,26 @@ func descriptorSchema() *schema.Schema {
 			schema.Required("description", schema.String("How far the project is")),
 		}, more...)...)
 	}
-	direct := slices.DeleteFunc(slices.Clone(query.Kinds), func(k query.Kind) bool { return k == query.Related })
+	direct := slices.DeleteFunc(slices.Clone(catalog.Kinds), func(k catalog.Kind) bool { return k == catalog.Related })
 	value := schema.Object(schema.Required("value", schema.String("filed")), schema.Required("label", schema.String("Filed")),
 		schema.Required("description", schema.String("A permit application was filed")))
 	values := schema.Optional("values", schema.Array(schema.Named("DescriptorValue", value), 0, 0).
-		Described("Of an enum. Of a dynamic enum the most frequent ones, with how many records have each; `tags`, each workspace's own, list none."))
-	isEnum, hasValues, noValues := schema.Is("kind", string(query.Enum)), schema.Requires("values"), schema.Never().At("values")
-	isRelated, hasFields, noFields := schema.Is("kind", string(query.Related)), schema.Requires("sub_fields"), schema.Never().At("sub_fields")
+		Described("Of an enum. Of a dynamic enum the most frequent ones, with how many records have each; `tags`, each workspace's own, list none."),
+	)
+	isEnum, hasValues, noValues := schema.Is("kind", string(catalog.Enum)), schema.Requires("values"), schema.Never().At("values")
+	isRelated, hasFields, noFields := schema.Is(
+		"kind",
+		string(catalog.Related),
+	), schema.Requires(
+		"sub_fields",
+	), schema.Never().
+		At("sub_fields")
 	sub := schema.Named("SubFieldDescriptor", base(schema.OneOf(direct...), values).When(isEnum, hasValues, noValues))
-	related := schema.Optional("sub_fields", schema.Array(sub, 1, 0).Described("Of a relation: what the related records can be filtered by."))
-	return schema.Named("Descriptor", base(schema.OneOf(query.Kinds...), values, related).
+	related := schema.Optional(
+		"sub_fields",
+		schema.Array(sub, 1, 0).Described("Of a relation: what the related records can be filtered by."),
+	)
+	return schema.Named("Descriptor", base(schema.OneOf(catalog.Kinds...), values, related).
 		When(isEnum, hasValues.And(noFields), noValues.When(isRelated, hasFields, noFields)))
 }
 
@@ -110,7 +121,7 @@ const largestFields = 64 << 10
 
 func (s *Server) getField(c *call) (reply, error) {
 	dataset, key := c.gin.Param("dataset"), c.gin.Param("key")
-	if all := query.DescriptorDatasets(); !slices.Contains(all, dataset) {
+	if all := catalog.DescriptorDatasets(); !slices.Contains(all, dataset) {
 		var issues input.Issues
 		issues.OutsideVocabulary([]string{"dataset"}, input.Value{Kind: input.String, Text: dataset}, all)
 		return reply{}, issues.Err()
@@ -125,7 +136,13 @@ func (s *Server) getField(c *call) (reply, error) {
 		for _, f := range all {
 			known = append(known, f.Key)
 		}
-		return reply{}, fault.New(fault.NotFound, "%s has no field with the key %.100q%s", dataset, key, input.DidYouMean("; ", key, known, ""))
+		return reply{}, fault.New(
+			fault.NotFound,
+			"%s has no field with the key %.100q%s",
+			dataset,
+			key,
+			input.DidYouMean("; ", key, known, ""),
+		)
 	}
 	return free(from.texts[chosen[0]]), nil
 }

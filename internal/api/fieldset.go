@@ -6,38 +6,39 @@ import (
 	"atlas/internal/api/openapi"
 	"atlas/internal/input"
 	"atlas/internal/rule"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
 // The rules of `fields` of gets.
 var (
-	fieldsOfRecord = func() map[query.Dataset]rule.Rule[query.FieldSet] {
-		all := map[query.Dataset]rule.Rule[query.FieldSet]{}
-		for _, d := range query.Datasets {
-			all[d] = query.RecordFieldsRule(d)
+	fieldsOfRecord = func() map[catalog.Dataset]rule.Rule[catalog.FieldSet] {
+		all := map[catalog.Dataset]rule.Rule[catalog.FieldSet]{}
+		for _, d := range catalog.Datasets {
+			all[d] = catalog.RecordFieldsRule(d)
 		}
 		return all
 	}()
-	fieldsOfBook = ofHeld(func(d query.Dataset) rule.Rule[query.FieldSet] {
-		return query.FieldSetRule("Workspace"+d.Title()+"Field", query.RowFields(d, query.BookRecord))
+	fieldsOfBook = ofHeld(func(d catalog.Dataset) rule.Rule[catalog.FieldSet] {
+		return catalog.FieldSetRule("Workspace"+d.Title()+"Field", catalog.RowFields(d, catalog.BookRecord))
 	})
 )
 
 // fieldsParam describes the query parameter that fields reads.
-func fieldsParam(d query.Dataset, r rule.Rule[query.FieldSet]) openapi.Parameter {
+func fieldsParam(d catalog.Dataset, r rule.Rule[catalog.FieldSet]) openapi.Parameter {
 	list := *r.Schema
 	list.Description = ""
 	return openapi.Parameter{
 		Name: "fields", In: "query", Style: "form", Explode: new(bool),
-		Description: r.Schema.Description, Schema: &list, Example: []string{"id", query.Headline(d).Name},
+		Description: r.Schema.Description, Schema: &list, Example: []string{"id", catalog.Headline(d).Name},
 	}
 }
 
 // fields reads the query parameter `fields`: comma-separated names.
-func (c *call) fields(r rule.Rule[query.FieldSet]) (query.FieldSet, error) {
+func (c *call) fields(r rule.Rule[catalog.FieldSet]) (catalog.FieldSet, error) {
 	text, given, err := c.param("fields")
 	if err != nil || !given {
-		return query.FieldSet{}, err
+		return catalog.FieldSet{}, err
 	}
 	names := input.Value{Kind: input.Array}
 	if text != "" {
@@ -51,7 +52,7 @@ func (c *call) fields(r rule.Rule[query.FieldSet]) (query.FieldSet, error) {
 }
 
 // withIncluded is the set with the keys of the related records that a get embeds.
-func withIncluded(fields query.FieldSet, includes []query.Include) query.FieldSet {
+func withIncluded(fields catalog.FieldSet, includes []query.Include) catalog.FieldSet {
 	for _, inc := range includes {
 		fields = fields.With(inc.Key)
 	}

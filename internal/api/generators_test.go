@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -25,12 +25,12 @@ func TestGeneratedClients(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	data := searchtest.NewWorld()
-	data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"One","domains":["one.example"]}`, searchtest.ID("a", 1))))
+	data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"One","domains":["one.example"]}`, searchtest.ID("a", 1))))
 	for i, p := range []string{
 		`"cost":20000,"stage":"permitted"`, `"cost":30000,"stage":"under_construction"`,
 		`"cost":5000,"stage":"permitted"`, `"cost":40000,"stage":"filed"`,
 	} {
-		data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Project",%s}`, searchtest.ID("b", i+1), p)))
+		data.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Project",%s}`, searchtest.ID("b", i+1), p)))
 	}
 	w.load(t, data)
 	w.holds(t)

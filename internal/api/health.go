@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // health is the answer of the health routes.
@@ -20,7 +20,7 @@ type health struct {
 	Backends map[string]string `json:"backends,omitzero"`
 	// Filling are the datasets whose held records are being restored after their
 	// index was lost.
-	Filling []query.Dataset `json:"filling,omitempty"`
+	Filling []catalog.Dataset `json:"filling,omitempty"`
 }
 
 const (

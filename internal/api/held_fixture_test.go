@@ -12,7 +12,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/mappings"
 	"atlas/search"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace/alerts"
 	"atlas/workspace/boards"
@@ -32,7 +32,7 @@ func (w *world) holds(t *testing.T) {
 		p.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		for _, d := range query.Held {
+		for _, d := range catalog.Held {
 			held, err := engine.Elastic.Aliases(ctx, engine.Names.Held(string(d))+"-*")
 			if err != nil {
 				t.Error(err)

@@ -15,7 +15,7 @@ import (
 
 	"atlas/internal/elastic/elastictest"
 	"atlas/search"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -182,7 +182,7 @@ func TestRepetitionsReadAnew(t *testing.T) {
 	engine := w.server.Search.(*search.Engine)
 	_, err := engine.Elastic.Do(t.Context(), elastictest.Request{
 		Method: http.MethodDelete,
-		Path:   "/" + engine.Names.Alias(string(query.Accounts)) + "/_doc/" + rows[1].ID + "?refresh=true",
+		Path:   "/" + engine.Names.Alias(string(catalog.Accounts)) + "/_doc/" + rows[1].ID + "?refresh=true",
 	})
 	fatal(t, err)
 	again := w.keyed(t, key, "k", "POST", path, body)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
@@ -117,7 +118,7 @@ var interleaved = map[string]asked{
 }
 
 func init() {
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		one := d.Singular()
 		interleaved["search_"+string(d)] = asked{path: "/data/" + string(d) + "/search", body: `{"limit":5}`}
 		interleaved["facet_"+string(d)] = asked{
@@ -133,7 +134,7 @@ func init() {
 	for _, d := range query.Matched {
 		interleaved["match_"+string(d)] = asked{path: "/data/" + string(d) + "/match", body: `{"inputs":[{"ref":"1","name":"Bow Valley"}]}`}
 	}
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		one, path := d.Singular(), "/workspace/"+string(d)
 		interleaved["search_workspace_"+string(d)] = asked{path: path + "/search", body: `{"limit":5}`}
 		interleaved["facet_workspace_"+string(d)] = asked{path: path + "/facets", body: `{"facets":[{"field":"tags"}]}`}
@@ -162,11 +163,11 @@ func globals(t *testing.T) *searchtest.World {
 	for i := 1; i <= 5; i++ {
 		account, contact, project := searchtest.ID("a", i), searchtest.ID("c", i), searchtest.ID("p", i)
 		data.Add(
-			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, account, i)),
-			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, contact, i)),
-			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","contact_ids":[%q]}`, project, i, contact)),
+			searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, account, i)),
+			searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, contact, i)),
+			searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","contact_ids":[%q]}`, project, i, contact)),
 			searchtest.Record(
-				t, query.Signals,
+				t, catalog.Signals,
 				fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":"stage_changed","occurred_at":"2026-01-0%dT00:00:00Z","project_id":%q}`, searchtest.ID("s", i), i, i, project),
 			))
 	}
@@ -269,7 +270,7 @@ func (w *world) scene(t *testing.T) *scene {
 		s.key, s.fill("/workspace/views/{view}/records/add/batch"),
 		s.fill(`{"inputs":[{"record_id":"{account3}"},{"record_id":"{account4}"}]}`), nil,
 	)
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		item := func(n int) string { return fmt.Sprintf(`{"%[1]s_id":"{%[1]s%[2]d}","notes":"x"}`, d.Singular(), n) }
 		s.make(s.key, "/workspace/"+string(d)+"/upsert/batch", s.fill(`{"inputs":[`+item(1)+`,`+item(3)+`,`+item(5)+`]}`), nil)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"atlas/internal/schema"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -20,7 +21,7 @@ const joinText = "Each firm of a search comes with a project, the one with the h
 
 // joinRoute is a join of the accounts of a base, whose account row is.
 func joinRoute(
-	r Route, base query.BaseKind, row *schema.Schema, summary string, examples []example,
+	r Route, base catalog.BaseKind, row *schema.Schema, summary string, examples []example,
 	handle func(*call, query.Join) (reply, error),
 ) Route {
 	r.Method, r.Throttling, r.Budget = "POST", Metered, Budget{placesSearchBatch, rowsSearch, 512}
@@ -35,8 +36,8 @@ func joinRoute(
 func joinRow(name string, account *schema.Schema) *schema.Schema {
 	return schema.Named(name, schema.Object(
 		schema.Required("account", account),
-		schema.Required("project", schema.Nullable(recordSchema(query.Projects))),
-		schema.Required("contact", schema.Nullable(recordSchema(query.Contacts))),
+		schema.Required("project", schema.Nullable(recordSchema(catalog.Projects))),
+		schema.Required("contact", schema.Nullable(recordSchema(catalog.Contacts))),
 	))
 }
 
@@ -47,7 +48,7 @@ func (s *Server) joinRoutes() []Route {
 				Path: "/data/accounts/join", Operation: "join_accounts", Scope: workspace.DataRead,
 				WorkspaceRequired: true, doc: operationDoc{tag: tagData},
 			},
-			query.Data, joinRow("AccountJoinRow", recordSchema(query.Accounts)), "Firms, each with a project and a person",
+			catalog.Data, joinRow("AccountJoinRow", recordSchema(catalog.Accounts)), "Firms, each with a project and a person",
 			[]example{{
 				"builders", "Builders of apartments, with their dearest such project",
 				[]byte(`{"filters":{"account_type":{"value":"general_contractor"}},"relations":{"has_project":{"primary_use":{"value":"multifamily"}}},"fields":["name","phone"],"project_fields":["name","cost"],"contact_fields":["name","role","email"],"limit":10}`),
@@ -59,7 +60,7 @@ func (s *Server) joinRoutes() []Route {
 				Path: "/workspace/accounts/join", Operation: "join_workspace_accounts", Scope: workspace.WorkspaceRead,
 				Also: workspace.DataRead, doc: operationDoc{tag: tagBook},
 			},
-			query.Book, joinRow("WorkspaceAccountJoinRow", bookRow(query.Accounts)), "Firms of the book, each with a project and a person",
+			catalog.Book, joinRow("WorkspaceAccountJoinRow", bookRow(catalog.Accounts)), "Firms of the book, each with a project and a person",
 			[]example{{
 				"tagged", "Those with a tag, with their largest project",
 				[]byte(`{"filters":{"tags":{"value":"priority"}},"project_by":"sqft"}`),
@@ -122,7 +123,7 @@ func joinRows(j query.Join, accounts []jsontext.Value, joined []search.Joined) (
 		for _, part := range []struct {
 			name   string
 			record jsontext.Value
-			fields query.FieldSet
+			fields catalog.FieldSet
 		}{{"account", account, j.Fields}, {"project", joined[i].Project, j.ProjectFields}, {"contact", joined[i].Contact, j.ContactFields}} {
 			record := jsontext.Value("null")
 			if part.record != nil {
@@ -175,7 +176,7 @@ func (c *call) joinAgain(ctx context.Context, s searching, j query.Join, kept ke
 		return reply{}, err
 	}
 	of := [query.RecordsJoined - 1]map[string]jsontext.Value{}
-	for i, d := range []query.Dataset{query.Projects, query.Contacts} {
+	for i, d := range []catalog.Dataset{catalog.Projects, catalog.Contacts} {
 		if of[i], err = c.server.Search.GetBatch(ctx, d, known([][]uuid.UUID{projects, contacts}[i]), nil); err != nil {
 			return reply{}, err
 		}

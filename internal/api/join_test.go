@@ -12,7 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -40,24 +40,24 @@ func joinWorld(t *testing.T, r *rand.Rand, n int) *searchtest.World {
 	t.Helper()
 	data := searchtest.NewWorld()
 	one := func(all ...any) any { return all[r.IntN(len(all))] }
-	add := func(d query.Dataset, row map[string]any) {
+	add := func(d catalog.Dataset, row map[string]any) {
 		b, err := json.Marshal(row)
 		fatal(t, err)
 		data.Add(searchtest.Record(t, d, string(b)))
 	}
 	account := func() string { return searchtest.ID("a", 1+r.IntN(n-2)) } // two have nothing
 	for i := 1; i <= n; i++ {
-		add(query.Accounts, map[string]any{
+		add(catalog.Accounts, map[string]any{
 			"id": searchtest.ID("a", i), "name": fmt.Sprintf("Firm %d", i%7), "city": one(nil, "Calgary", "Airdrie"),
 		})
 	}
 	for i := 1; i <= 6*n; i++ {
-		add(query.Projects, map[string]any{
+		add(catalog.Projects, map[string]any{
 			"id": searchtest.ID("p", i), "name": fmt.Sprintf("Project %d", i%5), "stage": one("filed", "permitted", "under_construction"),
 			"cost": one(nil, nil, 0, 10, 1e6, 1e6), "sqft": one(nil, 1.5, 200), "stories": one(nil, 1, 2), "residential_units": one(nil, 3, 4),
 			"account_ids": slices.Compact(slices.Sorted(slices.Values([]string{account(), account()}))),
 		})
-		add(query.Contacts, map[string]any{
+		add(catalog.Contacts, map[string]any{
 			"id": searchtest.ID("c", i), "name": fmt.Sprintf("Person %d", i), "account_id": account(), "email": fmt.Sprintf("p%d@people.example", i),
 			"role":       one(nil, "architect", "other", "estimator", "estimator", "project_manager", "developer", "executive", "owner"),
 			"updated_at": one("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"),
@@ -285,10 +285,10 @@ func TestJoinCharges(t *testing.T) {
 	data := func(second int, title string) *searchtest.World {
 		all := searchtest.NewWorld()
 		for i := 1; i <= 4; i++ {
-			all.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i), i)))
+			all.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i), i)))
 			for j, cost := range []int{5, second} {
 				all.Add(searchtest.Record(
-					t, query.Projects,
+					t, catalog.Projects,
 					fmt.Sprintf(
 						`{"id":%q,"name":"P","description":%q,"cost":%d,"account_ids":[%q]}`, searchtest.ID("p", 2*i+j),
 						title, cost, searchtest.ID("a", i),
@@ -297,7 +297,7 @@ func TestJoinCharges(t *testing.T) {
 			}
 		}
 		all.Add(searchtest.Record(
-			t, query.Contacts,
+			t, catalog.Contacts,
 			fmt.Sprintf(`{"id":%q,"name":"Ada","account_id":%q}`, searchtest.ID("c", 1), searchtest.ID("a", 1)),
 		))
 		return all

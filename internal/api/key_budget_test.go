@@ -15,7 +15,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/ratelimit"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -26,7 +26,7 @@ func (w *world) accounts(t *testing.T, n int) {
 	t.Helper()
 	data := searchtest.NewWorld()
 	for i := range n {
-		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i+1), i+1)))
+		data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i+1), i+1)))
 	}
 	w.load(t, data)
 }

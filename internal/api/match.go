@@ -11,6 +11,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/schema"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/match"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -44,17 +45,17 @@ func (s *Server) matchRoutes() []Route {
 	return routes
 }
 
-var matchTexts = map[query.Dataset]string{
-	query.Accounts: "Which firm a name, a domain, an e-mail address or a phone number belongs to, however it is written.",
-	query.Contacts: "Which person a name, an e-mail address or a phone number belongs to. A name alone has no high confidence, because persons have namesakes: give a domain, a city or a phone number with it.",
+var matchTexts = map[catalog.Dataset]string{
+	catalog.Accounts: "Which firm a name, a domain, an e-mail address or a phone number belongs to, however it is written.",
+	catalog.Contacts: "Which person a name, an e-mail address or a phone number belongs to. A name alone has no high confidence, because persons have namesakes: give a domain, a city or a phone number with it.",
 }
 
-var matchExamples = map[query.Dataset][]example{
-	query.Accounts: {{
+var matchExamples = map[catalog.Dataset][]example{
+	catalog.Accounts: {{
 		"firms", "Two firms as a list of your own has them",
 		[]byte(`{"inputs":[{"ref":"row 1","name":"Bow Valley Bldrs Ltd.","city":"Calgary"},{"ref":"row 2","domain":"bow-valley-builders.example"}],"fields":["id","name"]}`),
 	}},
-	query.Contacts: {{"person", "A person", []byte(`{"inputs":[{"ref":"1","name":"A. Lovelace","email":"ada@bow-valley-builders.example"}],"candidates":3}`)}},
+	catalog.Contacts: {{"person", "A person", []byte(`{"inputs":[{"ref":"1","name":"A. Lovelace","email":"ada@bow-valley-builders.example"}],"candidates":3}`)}},
 }
 
 var matchMetadata = schema.Named("MatchMetadata", schema.Object(
@@ -68,7 +69,7 @@ var matchMetadata = schema.Named("MatchMetadata", schema.Object(
 	),
 ))
 
-func matchSchema(d query.Dataset) *schema.Schema {
+func matchSchema(d catalog.Dataset) *schema.Schema {
 	share := func() *schema.Schema { return &schema.Schema{Type: "number", Minimum: 0, Maximum: 1} }
 	reason := schema.Named("MatchReason", schema.Object(
 		schema.Required("field", schema.OneOf("name", "domain", "email", "phone", "city", "state").Described("The member of the input.")),

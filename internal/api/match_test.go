@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
@@ -56,13 +57,13 @@ func TestMatch(t *testing.T) {
 		`"name":"ELITE HOMES","city":"Calgary"`,
 		`"name":"ELITE HOMES","city":"Edmonton"`,
 	} {
-		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,%s}`, searchtest.ID("a", i+1), values)))
+		data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,%s}`, searchtest.ID("a", i+1), values)))
 	}
 	for i, values := range []string{
 		`"name":"Jane Doe","email":"Jane.Doe@trico.example","city":"Calgary"`,
 		`"name":"John Doe","email":"john@gmail.com","phone":"403 555 0199"`,
 	} {
-		data.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,%s}`, searchtest.ID("c", i+1), values)))
+		data.Add(searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,%s}`, searchtest.ID("c", i+1), values)))
 	}
 	w.load(t, data)
 	for _, c := range []struct {
@@ -128,7 +129,7 @@ func TestMisses(t *testing.T) {
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
 	w.freeLimit(t, 1, 3)
 	data := searchtest.NewWorld()
-	data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"TRICO HOMES"}`, searchtest.ID("a", 1))))
+	data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"TRICO HOMES"}`, searchtest.ID("a", 1))))
 	w.load(t, data)
 	hit, miss := `{"ref":"1","name":"Trico Homes"},`, `{"ref":"2","email":"nobody@nowhere.example"},`
 	ask := func(inputs string) answer {
@@ -164,7 +165,7 @@ func TestMatchStrangeInputs(t *testing.T) {
 		`"name":"شركة تريكو للمنازل","city":"دبي"`,
 		`"name":"🏗️ Emoji Homes 🏠"`,
 	} {
-		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,%s}`, searchtest.ID("a", i+1), values)))
+		data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,%s}`, searchtest.ID("a", i+1), values)))
 	}
 	w.load(t, data)
 	ask := func(status int, body string) (matchAnswer, answer) {

@@ -13,7 +13,7 @@ import (
 
 	"atlas/internal/auth"
 	"atlas/internal/credits"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -337,7 +337,7 @@ func asKey(scopes ...workspace.Scope) func(row) verdict {
 }
 
 // bookRows are the rows of one dataset of the book.
-func bookRows(d query.Dataset) map[string]row {
+func bookRows(d catalog.Dataset) map[string]row {
 	path, one := "/workspace/"+string(d), d.Singular()
 	none := verdict{404, "not_found"}
 	return map[string]row{
@@ -358,13 +358,13 @@ func bookRows(d query.Dataset) map[string]row {
 }
 
 func init() {
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		rows["get_"+string(d)+"_batch"] = row{
 			method: "POST", path: "/data/" + string(d) + "/get/batch", body: `{"ids":["x"]}`, scope: dataRead,
 			required: true, ok: fine,
 		}
 	}
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		maps.Copy(rows, bookRows(d))
 	}
 }

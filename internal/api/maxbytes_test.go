@@ -12,7 +12,7 @@ import (
 
 	"atlas/internal/elastic/elastictest"
 	"atlas/search"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -31,9 +31,9 @@ func TestMaxBytes(t *testing.T) {
 	for i := range n {
 		id, text := searchtest.ID("c", i), strings.Repeat("é", i*i*6) // the last ones are longer than a page
 		ids = append(ids, id)
-		data.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d","title":%q}`, id, i, text)))
+		data.Add(searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d","title":%q}`, id, i, text)))
 		if i < n/2 {
-			data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower","contact_ids":[%q]}`, searchtest.ID("p", i), id)))
+			data.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower","contact_ids":[%q]}`, searchtest.ID("p", i), id)))
 		} else {
 			saved = append(saved, fmt.Sprintf(`{"contact_id":%q}`, id))
 		}
@@ -154,7 +154,7 @@ func TestMaxBytesOfRepetitions(t *testing.T) {
 		body := fmt.Sprintf(`{"doc":{"description":%q}}`, strings.Repeat("x", 400))
 		_, err := engine.Elastic.Do(t.Context(), elastictest.Request{
 			Method: http.MethodPost,
-			Path:   "/" + engine.Names.Alias(string(query.Accounts)) + "/_update/" + id + "?refresh=true",
+			Path:   "/" + engine.Names.Alias(string(catalog.Accounts)) + "/_update/" + id + "?refresh=true",
 			Body:   []byte(body),
 		})
 		fatal(t, err)

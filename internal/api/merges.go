@@ -6,18 +6,18 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Merges says what records became that are gone. *postgres.Store implements it.
 type Merges interface {
 	// MergedInto returns what those of the records became that became others. A record
 	// that is there may be among them.
-	MergedInto(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
+	MergedInto(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
 }
 
 // withMerges adds what records became to the errors of results whose record is not found.
-func (s *Server) withMerges(ctx context.Context, d query.Dataset, results []batchResult) error {
+func (s *Server) withMerges(ctx context.Context, d catalog.Dataset, results []batchResult) error {
 	var ids []uuid.UUID
 	var places []int
 	for i, r := range results {
@@ -44,7 +44,7 @@ func (s *Server) withMerges(ctx context.Context, d query.Dataset, results []batc
 }
 
 // orMerged is withMerges for the error of one record.
-func (s *Server) orMerged(ctx context.Context, d query.Dataset, id string, err error) error {
+func (s *Server) orMerged(ctx context.Context, d catalog.Dataset, id string, err error) error {
 	results := []batchResult{{id: id, err: err}}
 	if err := s.withMerges(ctx, d, results); err != nil {
 		return err

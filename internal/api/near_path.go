@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"atlas/internal/input"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // notFoundText says that no route has a path, and which one was probably meant.
@@ -98,10 +98,10 @@ func noteOn(method, path string) string {
 // path: related records have no routes of their own.
 func withInclude(path string) string {
 	given := segmentsOf(path)
-	if len(given) != 4 || given[0] != "data" || !slices.Contains(query.Datasets, query.Dataset(given[1])) || !isID(given[2]) {
+	if len(given) != 4 || given[0] != "data" || !slices.Contains(catalog.Datasets, catalog.Dataset(given[1])) || !isID(given[2]) {
 		return ""
 	}
-	key := input.Nearest(given[3], includeKeys(query.Dataset(given[1])))
+	key := input.Nearest(given[3], includeKeys(catalog.Dataset(given[1])))
 	if key == "" {
 		return ""
 	}

@@ -11,7 +11,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/schema"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 )
@@ -156,7 +156,7 @@ func (c *call) keepBook(results []map[string]any) (err error) {
 }
 
 // bookAgain answers a repetition of upserts with the rows as they are now.
-func (s *Server) bookAgain(d query.Dataset, batch bool) func(c *call, kept []byte) (reply, error) {
+func (s *Server) bookAgain(d catalog.Dataset, batch bool) func(c *call, kept []byte) (reply, error) {
 	key := book.IDKey(d)
 	return func(c *call, kept []byte) (reply, error) {
 		var results []map[string]any

@@ -5,6 +5,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/views"
@@ -29,13 +30,13 @@ func (s *Server) pivotRoutes() []Route {
 	}
 	for _, d := range catalogOrder {
 		add("/data/"+string(d)+"/pivot", "pivot_"+string(d),
-			Route{Scope: workspace.DataRead, WorkspaceRequired: true, endpoint: takes(query.PivotRule(d, query.Data), s.pivotData)},
+			Route{Scope: workspace.DataRead, WorkspaceRequired: true, endpoint: takes(query.PivotRule(d, catalog.Data), s.pivotData)},
 			operationDoc{tag: tagData, summary: "Pivot " + string(d), examples: pivotExamples[d]})
 	}
-	for _, d := range query.Held {
-		bodies = append(bodies, query.PivotRule(d, query.View).Schema)
+	for _, d := range catalog.Held {
+		bodies = append(bodies, query.PivotRule(d, catalog.View).Schema)
 		add("/workspace/"+string(d)+"/pivot", "pivot_workspace_"+string(d),
-			Route{Scope: workspace.WorkspaceRead, endpoint: takes(query.PivotRule(d, query.Book), s.pivotBook)},
+			Route{Scope: workspace.WorkspaceRead, endpoint: takes(query.PivotRule(d, catalog.Book), s.pivotBook)},
 			operationDoc{
 				tag: tagBook, summary: "Pivot the " + string(d) + " of the book",
 				examples: []example{
@@ -60,16 +61,16 @@ func (s *Server) pivotRoutes() []Route {
 	return routes
 }
 
-var pivotExamples = map[query.Dataset][]example{
-	query.Accounts: {{"types", "Types of firms by city", []byte(`{"rows":{"field":"account_type"},"columns":{"field":"city","limit":5}}`)}},
-	query.Contacts: {{"roles", "Contacts by role", []byte(`{"rows":{"field":"role"}}`)}},
-	query.Projects: {{
+var pivotExamples = map[catalog.Dataset][]example{
+	catalog.Accounts: {{"types", "Types of firms by city", []byte(`{"rows":{"field":"account_type"},"columns":{"field":"city","limit":5}}`)}},
+	catalog.Contacts: {{"roles", "Contacts by role", []byte(`{"rows":{"field":"role"}}`)}},
+	catalog.Projects: {{
 		"median", "The median cost by use and year",
 		[]byte(
 			`{"filters":{"city":{"value":"calgary"}},"rows":{"field":"primary_use","limit":5},"columns":{"field":"permitted_at","interval":"year"},"measure":{"field":"cost","of":"median"}}`,
 		),
 	}},
-	query.Signals: {
+	catalog.Signals: {
 		{
 			"months",
 			"Types of signals by month",
@@ -147,8 +148,10 @@ func (s *Server) pivotView(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, joinIssues(c.pathIssues, err)
 	}
-	read := func(d query.Dataset) (query.PivotRequest, error) { return query.PivotRule(d, query.View).Parse(body) }
-	parse := func(d query.Dataset) error {
+	read := func(d catalog.Dataset) (query.PivotRequest, error) {
+		return query.PivotRule(d, catalog.View).Parse(body)
+	}
+	parse := func(d catalog.Dataset) error {
 		_, err := read(d)
 		return err
 	}

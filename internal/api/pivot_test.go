@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -19,7 +19,7 @@ func TestPivotsOverHTTP(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()
 	for i := range 8 {
-		data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(
+		data.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(
 			`{"id":%q,"name":"Tower %d","stage":%q,"city":%q,"cost":%d,"filed_at":"2024-0%d-01"}`,
 			searchtest.ID("p", i+1), i, []string{"filed", "completed"}[i/6], []string{"Łódź", "Lodz"}[i%2], i*10, 1+i%3)))
 	}
@@ -82,7 +82,7 @@ func TestPivotsDrawTokens(t *testing.T) {
 	w := newWorld(t)
 	data := searchtest.NewWorld()
 	for i, at := range []string{"1990-01-01", "2023-12-31"} { // 408 months
-		data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P","filed_at":%q}`, searchtest.ID("p", i+1), at)))
+		data.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"P","filed_at":%q}`, searchtest.ID("p", i+1), at)))
 	}
 	w.load(t, data)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 1)}, Scopes: workspace.AllScopes()})

@@ -10,6 +10,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/queue"
@@ -35,7 +36,7 @@ func (s *Server) queueRoutes() []Route {
 					{"unread", "How many signals are unread", []byte(`{"dry_run":true}`)},
 					{"book", "Those of the accounts and projects in the book", []byte(`{"in_book":true,"limit":50}`)},
 				},
-				data: schema.Array(recordSchema(query.Signals), 0, query.MaxLimit), metadata: queueMetadataSchema, dryRun: true,
+				data: schema.Array(recordSchema(catalog.Signals), 0, query.MaxLimit), metadata: queueMetadataSchema, dryRun: true,
 			}},
 		{Method: "POST", Path: "/workspace/signal-queue/dismiss/batch", Operation: "dismiss_signals_batch",
 			Scope: write, Budget: Budget{placesRecords, maxBatch, 256},

@@ -6,6 +6,7 @@ import (
 
 	"atlas/internal/input"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/reading"
 	"atlas/workspace"
@@ -13,13 +14,13 @@ import (
 
 // ValueReader reads the values that questions in words name. *search.Engine implements it.
 type ValueReader interface {
-	Values(ctx context.Context, workspace string, datasets ...query.Dataset) (reading.Lookup, error)
+	Values(ctx context.Context, workspace string, datasets ...catalog.Dataset) (reading.Lookup, error)
 }
 
 // readRoutes are the routes that turn a question in words into conditions.
 func (s *Server) readRoutes() []Route {
 	var routes []Route
-	add := func(path, operation string, d query.Dataset, base query.BaseKind, r Route, doc operationDoc) {
+	add := func(path, operation string, d catalog.Dataset, base catalog.BaseKind, r Route, doc operationDoc) {
 		r.Method, r.Path, r.Operation, r.Throttling, r.Budget = "POST", path, operation, Limited, Budget{placesSearch, 0, 256}
 		r.endpoint = takes(reading.Rule, func(c *call, in reading.Request) (reply, error) { return s.read(c, in, d, base) })
 		doc.text, doc.data = readText, readingSchema
@@ -28,11 +29,11 @@ func (s *Server) readRoutes() []Route {
 		routes = append(routes, r)
 	}
 	for _, d := range catalogOrder {
-		add("/data/"+string(d)+"/read", "read_"+string(d), d, query.Data, Route{Scope: workspace.DataRead, WorkspaceRequired: true},
+		add("/data/"+string(d)+"/read", "read_"+string(d), d, catalog.Data, Route{Scope: workspace.DataRead, WorkspaceRequired: true},
 			operationDoc{tag: tagData, summary: "Read a question after " + string(d)})
 	}
-	for _, d := range query.Held {
-		add("/workspace/"+string(d)+"/read", "read_workspace_"+string(d), d, query.Book, Route{Scope: workspace.WorkspaceRead},
+	for _, d := range catalog.Held {
+		add("/workspace/"+string(d)+"/read", "read_workspace_"+string(d), d, catalog.Book, Route{Scope: workspace.WorkspaceRead},
 			operationDoc{tag: tagBook, summary: "Read a question after " + string(d) + " of the book"})
 	}
 	return routes
@@ -40,11 +41,11 @@ func (s *Server) readRoutes() []Route {
 
 const readText = "The conditions that a text in words says, as a search takes them, with the words that stay text, and how many records match both. Nothing is searched for in their place, and nothing is charged. What is not said for sure stays text; names of people and addresses always do."
 
-var readExamples = map[query.Dataset]string{
-	query.Accounts: `{"query":"contractors building apartments in calgary"}`,
-	query.Contacts: `{"query":"project managers in calgary"}`,
-	query.Projects: `{"query":"multifamily under construction calgary over 1m","time_zone":"America/Edmonton"}`,
-	query.Signals:  `{"query":"permits issued in calgary last week"}`,
+var readExamples = map[catalog.Dataset]string{
+	catalog.Accounts: `{"query":"contractors building apartments in calgary"}`,
+	catalog.Contacts: `{"query":"project managers in calgary"}`,
+	catalog.Projects: `{"query":"multifamily under construction calgary over 1m","time_zone":"America/Edmonton"}`,
+	catalog.Signals:  `{"query":"permits issued in calgary last week"}`,
 }
 
 // readingData is the answer.
@@ -102,10 +103,10 @@ var readingSchema = func() *schema.Schema {
 }()
 
 // read answers how a text is read.
-func (s *Server) read(c *call, in reading.Request, d query.Dataset, base query.BaseKind) (reply, error) {
-	named := []query.Dataset{d}
-	if d == query.Accounts || d == query.Contacts { // which have places of their projects, too
-		named = append(named, query.Projects)
+func (s *Server) read(c *call, in reading.Request, d catalog.Dataset, base catalog.BaseKind) (reply, error) {
+	named := []catalog.Dataset{d}
+	if d == catalog.Accounts || d == catalog.Contacts { // which have places of their projects, too
+		named = append(named, catalog.Projects)
 	}
 	values, err := s.Search.Values(c.Context(), c.workspace().String(), named...)
 	if err != nil {
@@ -124,7 +125,7 @@ func (s *Server) read(c *call, in reading.Request, d query.Dataset, base query.B
 }
 
 // countRead counts the records that match, as facets do.
-func (s *Server) countRead(c *call, data readingData, d query.Dataset, base query.BaseKind) (int64, error) {
+func (s *Server) countRead(c *call, data readingData, d catalog.Dataset, base catalog.BaseKind) (int64, error) {
 	body := map[string]any{"filters": data.Filters, "relations": data.Relations}
 	if data.Query != "" {
 		body["query"] = data.Query
@@ -138,7 +139,7 @@ func (s *Server) countRead(c *call, data readingData, d query.Dataset, base quer
 	if err != nil {
 		return 0, err
 	}
-	if base == query.Book {
+	if base == catalog.Book {
 		found, err := s.Records.FacetBook(c.Context(), c.workspace(), r)
 		return found.Count, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/asset"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -18,12 +19,12 @@ type readyFields struct {
 	// closed are those without values of the dataset, open those with the values of
 	// vocabularies.
 	closed, open *fieldTexts
-	vocabularies []query.Vocabulary
+	vocabularies []catalog.Vocabulary
 }
 
 // fieldTexts are all descriptors and the JSON of each.
 type fieldTexts struct {
-	all   []query.Descriptor
+	all   []catalog.Descriptor
 	texts []jsontext.Value
 	lock  sync.Mutex
 	// answers are those without keys and query: one for each dataset and kind.
@@ -33,11 +34,11 @@ type fieldTexts struct {
 // fieldsOf are the fields of a dataset and of a kind, "" for all.
 type fieldsOf struct {
 	dataset string
-	kind    query.Kind
+	kind    catalog.Kind
 }
 
-func newFieldTexts(frequent query.FrequentValues) (*fieldTexts, error) {
-	t := &fieldTexts{all: query.Descriptors(frequent), answers: map[fieldsOf]asset.File{}}
+func newFieldTexts(frequent catalog.FrequentValues) (*fieldTexts, error) {
+	t := &fieldTexts{all: catalog.Descriptors(frequent), answers: map[fieldsOf]asset.File{}}
 	for _, d := range t.all {
 		text, err := json.Marshal(d, json.Deterministic(true))
 		if err != nil {
@@ -81,10 +82,10 @@ func (f *readyFields) closedFields() (*fieldTexts, error) {
 }
 
 // openFields are the descriptors with values.
-func (f *readyFields) openFields(frequent query.FrequentValues) (*fieldTexts, error) {
-	var now []query.Vocabulary
-	for _, d := range query.Datasets {
-		for _, field := range query.Fields(d) {
+func (f *readyFields) openFields(frequent catalog.FrequentValues) (*fieldTexts, error) {
+	var now []catalog.Vocabulary
+	for _, d := range catalog.Datasets {
+		for _, field := range catalog.Fields(d) {
 			if field.Dynamic() {
 				now = append(now, frequent(d, field))
 			}
@@ -104,7 +105,7 @@ func (f *readyFields) openFields(frequent query.FrequentValues) (*fieldTexts, er
 
 // sameVocabulary reports whether two vocabularies are one and the same in memory. Nobody
 // changes one that was read.
-func sameVocabulary(a, b query.Vocabulary) bool {
+func sameVocabulary(a, b catalog.Vocabulary) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 

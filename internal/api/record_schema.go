@@ -4,15 +4,16 @@ import (
 	"strings"
 
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
 // catalogOrder is the order of the datasets in the document.
-var catalogOrder = []query.Dataset{query.Accounts, query.Contacts, query.Projects, query.Signals}
+var catalogOrder = []catalog.Dataset{catalog.Accounts, catalog.Contacts, catalog.Projects, catalog.Signals}
 
 // fieldsOut are the members of a record in the order of its fields. `fields` of a
 // request selects members; only the id is always there.
-func fieldsOut(fields []query.Field) []schema.Property {
+func fieldsOut(fields []catalog.Field) []schema.Property {
 	members := make([]schema.Property, len(fields))
 	for i, f := range fields {
 		members[i] = schema.Optional(f.Name, f.Schema())
@@ -22,13 +23,13 @@ func fieldsOut(fields []query.Field) []schema.Property {
 }
 
 // recordSchema is a record of the Data API.
-func recordSchema(d query.Dataset) *schema.Schema {
-	return schema.Named(d.Title(), schema.Object(fieldsOut(query.Fields(d))...))
+func recordSchema(d catalog.Dataset) *schema.Schema {
+	return schema.Named(d.Title(), schema.Object(fieldsOut(catalog.Fields(d))...))
 }
 
 // recordWithRelated is a record with the related records that a get embeds.
-func recordWithRelated(d query.Dataset) *schema.Schema {
-	detail := fieldsOut(query.Fields(d))
+func recordWithRelated(d catalog.Dataset) *schema.Schema {
+	detail := fieldsOut(catalog.Fields(d))
 	for _, inc := range query.Includes(d) {
 		related := schema.Array(recordSchema(inc.Dataset), 0, query.MaxIncluded)
 		if inc.One {
@@ -40,22 +41,22 @@ func recordWithRelated(d query.Dataset) *schema.Schema {
 }
 
 // bookRecord is a record of the book.
-func bookRecord(d query.Dataset) *schema.Schema {
-	return schema.Named("Workspace"+d.Title(), schema.Object(fieldsOut(query.RowFields(d, query.BookRecord))...))
+func bookRecord(d catalog.Dataset) *schema.Schema {
+	return schema.Named("Workspace"+d.Title(), schema.Object(fieldsOut(catalog.RowFields(d, catalog.BookRecord))...))
 }
 
 // bookRow is a record of the book as searches show it.
-func bookRow(d query.Dataset) *schema.Schema {
+func bookRow(d catalog.Dataset) *schema.Schema {
 	return schema.Named(
 		"Workspace"+d.Title()+"Row",
-		schema.Object(fieldsOut(query.RowChoice(d, query.BookRow))...).Described(chosenText(d, query.BookRow)),
+		schema.Object(fieldsOut(catalog.RowChoice(d, catalog.BookRow))...).Described(chosenText(d, catalog.BookRow)),
 	)
 }
 
 // chosenText says which members of a row are there only when they are asked for.
-func chosenText(d query.Dataset, row query.Rows) string {
+func chosenText(d catalog.Dataset, row catalog.Rows) string {
 	var usual []string
-	for _, f := range query.RowFields(d, row) {
+	for _, f := range catalog.RowFields(d, row) {
 		usual = append(usual, "`"+f.Name+"`")
 	}
 	return "Without `fields` it has " + strings.Join(usual, ", ") + "."
@@ -63,13 +64,13 @@ func chosenText(d query.Dataset, row query.Rows) string {
 
 // viewRow is a record of a View as searches show it. Outside the book all values of
 // the workspace are null.
-func viewRow(d query.Dataset) *schema.Schema {
-	fields := query.RowChoice(d, query.ViewRow)
+func viewRow(d catalog.Dataset) *schema.Schema {
+	fields := catalog.RowChoice(d, catalog.ViewRow)
 	members := fieldsOut(fields)
 	for i, f := range fields {
 		if f.Overlay && !f.Nullable() {
 			members[i].Schema = schema.Nullable(members[i].Schema)
 		}
 	}
-	return schema.Named("View"+d.Title()+"Row", schema.Object(members...).Described(chosenText(d, query.ViewRow)))
+	return schema.Named("View"+d.Title()+"Row", schema.Object(members...).Described(chosenText(d, catalog.ViewRow)))
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 const referencePage = "../../docs/api.md"
@@ -89,11 +89,11 @@ func TestReferenceSaysWhatDrawsTokens(t *testing.T) {
 func TestReferenceListsFields(t *testing.T) {
 	t.Parallel()
 	doubles := map[string]bool{}
-	cells := map[string]map[query.Dataset]string{}
-	order := []query.Dataset{query.Accounts, query.Contacts, query.Projects, query.Signals}
+	cells := map[string]map[catalog.Dataset]string{}
+	order := []catalog.Dataset{catalog.Accounts, catalog.Contacts, catalog.Projects, catalog.Signals}
 	for _, row := range tableUnder(t, referencePage, "## Records") {
 		if len(row) > len(order) {
-			of := map[query.Dataset]string{}
+			of := map[catalog.Dataset]string{}
 			for i, d := range order {
 				of[d] = row[i+1]
 			}
@@ -102,14 +102,14 @@ func TestReferenceListsFields(t *testing.T) {
 	}
 	for _, d := range order {
 		searched, unfiltered := map[string]bool{}, map[string]bool{}
-		for _, f := range query.Fields(d) {
+		for _, f := range catalog.Fields(d) {
 			if f.Query {
 				searched[f.Name] = true
 			}
-			if f.Kind == query.Plain && f.Name != "id" {
+			if f.Kind == catalog.Plain && f.Name != "id" {
 				unfiltered[f.Name] = true
 			}
-			if f.Type == query.Double {
+			if f.Type == catalog.Double {
 				doubles[f.Name] = true
 			}
 		}
@@ -132,9 +132,9 @@ func TestReferenceListsVocabularies(t *testing.T) {
 		key := strings.NewReplacer("`", "", "(", "", ")", "").Replace(row[0])
 		listed[strings.TrimSpace(key)] = strings.TrimSpace(row[1])
 	}
-	for _, d := range query.Datasets {
-		for _, f := range slices.Concat(query.Fields(d), query.OverlayFields(d)) {
-			if f.Kind != query.Enum || f.Dynamic() {
+	for _, d := range catalog.Datasets {
+		for _, f := range slices.Concat(catalog.Fields(d), catalog.OverlayFields(d)) {
+			if f.Kind != catalog.Enum || f.Dynamic() {
 				continue
 			}
 			got, found := listed[f.Key+" "+string(d)]
@@ -156,9 +156,9 @@ func TestReferenceListsOverlayFields(t *testing.T) {
 		reference(t, "\n- Searches accept the dataset's filters, and", "\n"),
 	)
 	var want []string
-	for _, d := range query.Held {
-		for _, f := range query.OverlayFields(d) {
-			if f.Kind != query.Plain {
+	for _, d := range catalog.Held {
+		for _, f := range catalog.OverlayFields(d) {
+			if f.Kind != catalog.Plain {
 				want = append(want, f.Key)
 			}
 		}
@@ -167,7 +167,7 @@ func TestReferenceListsOverlayFields(t *testing.T) {
 	if diff := cmp.Diff(slices.Compact(want), filters); diff != "" {
 		t.Errorf("filters of the book (-catalog +%s):\n%s", referencePage, diff)
 	}
-	for _, f := range query.WrittenFields() {
+	for _, f := range catalog.WrittenFields() {
 		if !slices.Contains(written, f.Name) {
 			t.Errorf("%s does not say how an upsert changes %s", referencePage, f.Name)
 		}

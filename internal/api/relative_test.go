@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 )
 
@@ -18,7 +18,7 @@ func TestRelativeDates(t *testing.T) {
 	data := searchtest.NewWorld()
 	day := func(ago int) string { return time.Now().UTC().AddDate(0, 0, -ago).Format(time.DateOnly) }
 	for i, filed := range []string{day(0), day(20), day(40), "2020-02-29"} {
-		data.Add(searchtest.Record(t, query.Projects, `{"id":"`+searchtest.ID("p", i+1)+`","name":"P","filed_at":"`+filed+`"}`))
+		data.Add(searchtest.Record(t, catalog.Projects, `{"id":"`+searchtest.ID("p", i+1)+`","name":"P","filed_at":"`+filed+`"}`))
 	}
 	w := newWorld(t).withViews(t, viewRecords(t), data)
 	filtered := func(value string) string { return `{"filters":{"filed_at":{"value":` + value + `}}}` }

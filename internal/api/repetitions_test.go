@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/api"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
@@ -22,7 +23,7 @@ import (
 var metered = map[string][]asked{}
 
 func init() {
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		one, letter := d.Singular(), string(d)[:1]
 		for _, name := range []string{"First 1", "Later 1"} {
 			filters := fmt.Sprintf(`"filters":{%q:{"value":%q}}`, nameOf(d), name)
@@ -52,7 +53,7 @@ func init() {
 			body: `{"candidates":5,"inputs":[{"ref":"1","name":"First 1"},{"ref":"2","name":"Later 1"}]}`,
 		}}
 	}
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		letter, path := string(d)[:1], "/workspace/"+string(d)
 		metered["search_workspace_"+string(d)] = []asked{
 			{path: path + "/search", body: `{"filters":{"tags":{"value":"first"}}}`},
@@ -86,8 +87,8 @@ func init() {
 	}
 }
 
-func nameOf(d query.Dataset) string {
-	if d == query.Signals {
+func nameOf(d catalog.Dataset) string {
+	if d == catalog.Signals {
 		return "title"
 	}
 	return "name"
@@ -98,9 +99,9 @@ func recordsNamed(t *testing.T, names ...string) *searchtest.World {
 	t.Helper()
 	data := searchtest.NewWorld()
 	for i, name := range names {
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			rest := ""
-			if d == query.Signals {
+			if d == catalog.Signals {
 				rest = `,"signal_type":"stage_changed","occurred_at":"2001-01-01T00:00:00Z"`
 			}
 			data.Add(searchtest.Record(t, d, fmt.Sprintf(`{"id":%q,%q:%q%s}`, searchtest.ID(string(d)[:1], i+1), nameOf(d), name, rest)))
@@ -139,7 +140,7 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 	create := func(path, body string, into any) { t.Helper(); w.call(t, key, "POST", path, body).into(t, into, nil) }
 	tag := func(n int, tags string) {
 		t.Helper()
-		for _, d := range query.Held {
+		for _, d := range catalog.Held {
 			create(
 				"/workspace/"+string(d)+"/upsert",
 				fmt.Sprintf(`{"%s_id":%q,"tags":[%s]}`, d.Singular(), searchtest.ID(string(d)[:1], n), tags), nil,
@@ -207,7 +208,7 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 // told tells that records were changed.
 func (w *world) told(t *testing.T, from, to int) {
 	t.Helper()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		for n := from; n <= to; n++ {
 			w.exec(t, `WITH f AS (UPDATE data_feed SET head = tail + 1, tail = tail + 1 RETURNING tail)
 				INSERT INTO data_changes (dataset, seq, record_id, op) SELECT $1, tail, $2, 'upsert' FROM f`, string(d), searchtest.ID(string(d)[:1], n))

@@ -12,6 +12,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -55,7 +56,7 @@ func FuzzParameters(f *testing.F) {
 				t.Errorf("%q is read as a name %q", raw, filter.Name)
 			}
 		}
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			if all, err := c.includes(d); !refused(err) && len(all) > len(query.Includes(d)) {
 				t.Errorf("%q includes %v", raw, all)
 			}

@@ -11,6 +11,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/views"
@@ -71,7 +72,9 @@ func searchBatchRoute(path, operation string, scope workspace.Scope, summary str
 		},
 		doc: operationDoc{
 			tag: tagData, summary: summary, examples: examples,
-			text: "1 to " + strconv.Itoa(maxBatchSearches) + " searches in one call, each as its own operation answers it, and charged to that. " +
+			text: "1 to " + strconv.Itoa(
+				maxBatchSearches,
+			) + " searches in one call, each as its own operation answers it, and charged to that. " +
 				"Credits are granted in order: searches after the one that reaches the ceiling or the key's budget are `rate_limited` or `key_budget_used`, and are not run. " +
 				"Takes one turn of the key's rate, and owes one for each further search.",
 			data: resultsData(searchResultsSchema), metadata: searchBatchMetadata,
@@ -93,7 +96,10 @@ var searchResultsSchema = func() *schema.Schema {
 	return schema.Array(schema.Object(
 		schema.Required("index", schema.Integer(0, maxBatchSearches-1)),
 		schema.Required("status", schema.OneOf(append([]fault.Code{"ok"}, codes...)...)),
-		schema.Optional("data", (&schema.Schema{}).Described("Of a search that succeeded: what the single search answers.").Example([]any{})),
+		schema.Optional(
+			"data",
+			(&schema.Schema{}).Described("Of a search that succeeded: what the single search answers.").Example([]any{}),
+		),
 		schema.Optional("metadata", searchItemMetadata.Described("Of a search that succeeded.")),
 		schema.Optional("error", failure.Described("Of a search that failed:\n\n"+itemMeanings(codes))),
 	).When(
@@ -105,19 +111,33 @@ var searchResultsSchema = func() *schema.Schema {
 // dataBatchRoute is the batch of searches of the Data API.
 func (s *Server) dataBatchRoute() Route {
 	var bodies []*schema.Schema
-	for _, d := range query.Datasets {
-		bodies = append(bodies, query.SearchRule(d, query.Data).Schema.With(schema.Required("dataset", schema.OneOf(d))))
+	for _, d := range catalog.Datasets {
+		bodies = append(bodies, query.SearchRule(d, catalog.Data).Schema.With(schema.Required("dataset", schema.OneOf(d))))
 	}
-	return searchBatchRoute("/data/search/batch", "search_data_batch", workspace.DataRead, "Several searches of any dataset",
-		[]example{{"two", "Firms and projects of a city", []byte(`{"searches":[{"dataset":"accounts","query":"builders","filters":{"city":{"value":"calgary"}}},{"dataset":"projects","filters":{"city":{"value":"calgary"}},"limit":5}]}`)}},
-		bodies, s.readDataItem)
+	return searchBatchRoute(
+		"/data/search/batch",
+		"search_data_batch",
+		workspace.DataRead,
+		"Several searches of any dataset",
+		[]example{
+			{
+				"two",
+				"Firms and projects of a city",
+				[]byte(
+					`{"searches":[{"dataset":"accounts","query":"builders","filters":{"city":{"value":"calgary"}}},{"dataset":"projects","filters":{"city":{"value":"calgary"}},"limit":5}]}`,
+				),
+			},
+		},
+		bodies,
+		s.readDataItem,
+	)
 }
 
 // workspaceBatchRoute is the batch of searches of books and Views.
 func (s *Server) workspaceBatchRoute() Route {
 	var bodies []*schema.Schema
-	for _, d := range query.Held { // what a book takes, a View takes too
-		body := query.SearchRule(d, query.View).Schema.With(schema.Optional("view_id", schema.UUID())).With(
+	for _, d := range catalog.Held { // what a book takes, a View takes too
+		body := query.SearchRule(d, catalog.View).Schema.With(schema.Optional("view_id", schema.UUID())).With(
 			schema.Optional("dataset", schema.OneOf(d)),
 		)
 		bodies = append(bodies, body.When(schema.Requires("view_id"), schema.Never().At("dataset"), schema.Requires("dataset")))
@@ -127,26 +147,28 @@ func (s *Server) workspaceBatchRoute() Route {
 		"Several searches of the book and of Views",
 		[]example{{
 			"two", "The book, and a View",
-			[]byte(`{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"priority"}}},{"view_id":"` + schema.SampleID + `","limit":5}]}`),
+			[]byte(
+				`{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"priority"}}},{"view_id":"` + schema.SampleID + `","limit":5}]}`,
+			),
 		}},
 		bodies, s.readWorkspaceItem,
 	)
 }
 
 func (s *Server) readDataItem(c *call) func(input.Issues, input.Value) (searching, error) {
-	datasets := rule.Enum(query.Datasets...)
+	datasets := rule.Enum(catalog.Datasets...)
 	return func(issues input.Issues, item input.Value) (searching, error) {
 		d, body, known := datasetOf(&issues, item, datasets)
 		if !known {
 			return searching{}, issues.Err()
 		}
-		q, err := readItem(&issues, body, query.SearchRule(d, query.Data))
+		q, err := readItem(&issues, body, query.SearchRule(d, catalog.Data))
 		return s.dataSearch(q), err
 	}
 }
 
 func (s *Server) readWorkspaceItem(c *call) func(input.Issues, input.Value) (searching, error) {
-	datasets := rule.Enum(query.Held...)
+	datasets := rule.Enum(catalog.Held...)
 	found := map[views.ID]views.View{}
 	return func(issues input.Issues, item input.Value) (searching, error) {
 		for _, name := range []string{"dataset", "view_id"} { // generated clients send both
@@ -159,7 +181,7 @@ func (s *Server) readWorkspaceItem(c *call) func(input.Issues, input.Value) (sea
 			if !known {
 				return searching{}, issues.Err()
 			}
-			q, err := readItem(&issues, body, query.SearchRule(d, query.Book))
+			q, err := readItem(&issues, body, query.SearchRule(d, catalog.Book))
 			return s.bookSearch(c, q), err
 		}
 		if item.Get("dataset").Kind != input.Absent {
@@ -170,9 +192,9 @@ func (s *Server) readWorkspaceItem(c *call) func(input.Issues, input.Value) (sea
 			return searching{}, err
 		}
 		body := withoutNulls(without(item, "view_id"), viewBodies)
-		search, v, err := s.viewSearch(c, views.ID(id), found, func(d query.Dataset) (query.Query, error) {
+		search, v, err := s.viewSearch(c, views.ID(id), found, func(d catalog.Dataset) (query.Query, error) {
 			var none input.Issues
-			return readItem(&none, body, query.SearchRule(d, query.View))
+			return readItem(&none, body, query.SearchRule(d, catalog.View))
 		}, body)
 		if err == nil && search.q.Offset > maxMergedOffset && s.Records.Merged(v, search.q) {
 			err = fault.Validation(fault.Issue{
@@ -185,7 +207,11 @@ func (s *Server) readWorkspaceItem(c *call) func(input.Issues, input.Value) (sea
 }
 
 // datasetOf reads the dataset of an item, and returns the rest.
-func datasetOf(issues *input.Issues, item input.Value, datasets rule.Rule[query.Dataset]) (d query.Dataset, body input.Value, known bool) {
+func datasetOf(
+	issues *input.Issues,
+	item input.Value,
+	datasets rule.Rule[catalog.Dataset],
+) (d catalog.Dataset, body input.Value, known bool) {
 	if item.Kind != input.Object {
 		issues.Object(item)
 		return "", item, false

@@ -13,7 +13,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/ratelimit"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -101,7 +101,7 @@ func TestSearchBatchEqualsSearches(t *testing.T) {
 		`{"limit":2,"query":"fyrm","typos":"auto"}`, `{"limit":2,"query":"ada@example.com"}`, `{"limit":1,"offset":9000}`,
 	}
 	all := map[string][]batched{}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		for _, body := range bodies {
 			all["/data/search/batch"] = append(all["/data/search/batch"], batched{"/data/" + string(d) + "/search", body})
 		}

@@ -20,6 +20,7 @@ import (
 	"atlas/internal/ratelimit"
 	"atlas/internal/tiles"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/highlight"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -46,17 +47,17 @@ type Searcher interface {
 
 // Getter reads global records by id.
 type Getter interface {
-	Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error)
+	Get(ctx context.Context, d catalog.Dataset, id string, includes []query.Include) (jsontext.Value, error)
 	// GetBatch returns the records of ids as Get does. It leaves out those that do not
 	// exist.
-	GetBatch(ctx context.Context, d query.Dataset, ids []string, includes []query.Include) (map[string]jsontext.Value, error)
+	GetBatch(ctx context.Context, d catalog.Dataset, ids []string, includes []query.Include) (map[string]jsontext.Value, error)
 	// Join finds what belongs to each of the accounts.
 	Join(ctx context.Context, j query.Join, accounts []string) ([]search.Joined, error)
 }
 
 // Describer says what the global dataset has.
 type Describer interface {
-	FrequentValues(ctx context.Context) (query.FrequentValues, error)
+	FrequentValues(ctx context.Context) (catalog.FrequentValues, error)
 	Release(ctx context.Context) (search.Release, error)
 	Coverage(ctx context.Context, workspace string, c query.Coverage) ([]search.CoverageValue, error)
 }
@@ -118,7 +119,7 @@ type Server struct {
 	// Filling, if set, returns the datasets whose held records are being restored
 	// after their index was lost. Meanwhile some workspaces' searches of them are
 	// refused; everything else is served. Readiness reports them.
-	Filling func(ctx context.Context) ([]query.Dataset, error)
+	Filling func(ctx context.Context) ([]catalog.Dataset, error)
 	Log     *slog.Logger
 	// Meter counts requests; nil disables metrics.
 	Meter Meter

@@ -7,7 +7,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/subscriptions"
 )
@@ -48,7 +48,7 @@ var (
 
 var subscriptionSchema = schema.Named("SignalSubscription", schema.Object(
 	schema.Required("id", schema.UUID()),
-	schema.Required("signal_type", query.SignalTypes.Schema()),
+	schema.Required("signal_type", catalog.SignalTypes.Schema()),
 	schema.Required("delivery", schema.Object(
 		schema.Required("channels", schema.Array(channel.Schema, 1, len(subscriptions.Channels()))),
 		schema.Required("frequency", frequency.Schema),
@@ -66,7 +66,7 @@ func (s *Server) listSubscriptions(c *call, m listMetadata) ([]subscriptions.Sub
 const maxChannels = 10
 
 var subscriptionUpsert = rule.Object(
-	rule.Required("signal_type", query.SignalTypes.Rule(),
+	rule.Required("signal_type", catalog.SignalTypes.Rule(),
 		func(c *subscriptions.Change) *string { return &c.SignalType }),
 	rule.Group("delivery", "What is left out stays; of a new subscription it is in_app, instant.", subscriptionDelivery,
 		rule.Optional("frequency", frequency, func(c *subscriptions.Change) *subscriptions.Frequency { return &c.Frequency }),

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -30,11 +31,11 @@ func (s *Server) suggestRoutes() []Route {
 
 const suggestText = " of which some words begin with those that the user has typed. Case and accents do not matter; a typed word of four letters may have one typo, one of eight may have two. A filter on `email` is an error."
 
-var suggestTexts = map[query.Dataset]string{
-	query.Accounts: "Names of accounts, and values of `city`, `state` and `country`," + suggestText,
-	query.Contacts: "Values of `city` and `state`," + suggestText + " Names of persons are not suggested.",
-	query.Projects: "Names of projects, and values of `city`, `state` and `country`," + suggestText,
-	query.Signals:  "Values of `city` and `state`," + suggestText,
+var suggestTexts = map[catalog.Dataset]string{
+	catalog.Accounts: "Names of accounts, and values of `city`, `state` and `country`," + suggestText,
+	catalog.Contacts: "Values of `city` and `state`," + suggestText + " Names of persons are not suggested.",
+	catalog.Projects: "Names of projects, and values of `city`, `state` and `country`," + suggestText,
+	catalog.Signals:  "Values of `city` and `state`," + suggestText,
 }
 
 var suggestionsSchema = schema.Named("SuggestionList", schema.Object(

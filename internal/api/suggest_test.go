@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -24,20 +25,20 @@ func TestSuggestOverHTTP(t *testing.T) {
 	for i, name := range []string{"Calgary Garage Works", "Garage Łódź", "Gärage", "Works"} {
 		data.Add(
 			searchtest.Record(
-				t, query.Accounts,
+				t, catalog.Accounts,
 				fmt.Sprintf(
 					`{"id":%q,"name":%q,"city":%q,"state":"AB"}`, searchtest.ID("a", i+1), name,
 					[]string{"Calgary", "calgary", "Calgary", "Cochrane"}[i],
 				),
 			),
 			searchtest.Record(
-				t, query.Contacts,
+				t, catalog.Contacts,
 				fmt.Sprintf(`{"id":%q,"name":"Cal Person","email":"cal%d@hidden.example","city":"Calgary"}`, searchtest.ID("c", i+1), i),
 			))
 	}
 	for i := 1; i <= 5; i++ {
 		data.Add(searchtest.Record(
-			t, query.Projects,
+			t, catalog.Projects,
 			fmt.Sprintf(`{"id":%q,"name":"Garage %d","account_ids":[%q]}`, searchtest.ID("p", i), i, searchtest.ID("a", 1+i/4)),
 		))
 	}

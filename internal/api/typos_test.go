@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -17,13 +17,13 @@ func TestTyposOverHTTP(t *testing.T) {
 	data := searchtest.NewWorld()
 	for i, name := range []string{"Garage Homes", "Towers", "Bungalows"} {
 		data.Add(
-			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, searchtest.ID("a", i+1), name)),
+			searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, searchtest.ID("a", i+1), name)),
 			searchtest.Record(
-				t, query.Contacts,
+				t, catalog.Contacts,
 				fmt.Sprintf(`{"id":%q,"name":%q,"email":"secretive@hidden.example"}`, searchtest.ID("c", i+1), name),
 			),
 			searchtest.Record(
-				t, query.Projects,
+				t, catalog.Projects,
 				fmt.Sprintf(`{"id":%q,"name":%q,"contact_ids":[%q]}`, searchtest.ID("p", i+1), name, searchtest.ID("c", i/2+1)),
 			))
 	}

@@ -18,6 +18,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/ratelimit"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -71,11 +72,11 @@ func TestReadyFields(t *testing.T) {
 	frequent, err := w.server.Search.FrequentValues(t.Context())
 	fatal(t, err)
 	for body, wanted := range map[string]query.FieldSearch{
-		`{}`: {}, `{"dataset":"projects"}`: {Dataset: "projects"}, `{"kind":"enum"}`: {Kind: query.Enum},
-		`{"dataset":"signals","kind":"date"}`: {Dataset: "signals", Kind: query.Date},
+		`{}`: {}, `{"dataset":"projects"}`: {Dataset: "projects"}, `{"kind":"enum"}`: {Kind: catalog.Enum},
+		`{"dataset":"signals","kind":"date"}`: {Dataset: "signals", Kind: catalog.Date},
 		`{"query":"stage"}`:                   {Query: "stage"}, `{"keys":["stage","nothing"]}`: {Keys: []string{"stage", "nothing"}},
 	} {
-		found, notFound := wanted.Select(query.Descriptors(frequent))
+		found, notFound := wanted.Select(catalog.Descriptors(frequent))
 		want, err := json.Marshal(found)
 		fatal(t, err)
 		for range 2 {

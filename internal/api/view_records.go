@@ -13,6 +13,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/views"
@@ -33,8 +34,8 @@ type RecordSearcher interface {
 // viewBodies is a search request of a View, whose dataset is not known yet.
 var viewBodies = func() *schema.Schema {
 	var bodies []*schema.Schema
-	for _, d := range query.Held {
-		bodies = append(bodies, query.SearchRule(d, query.View).Schema)
+	for _, d := range catalog.Held {
+		bodies = append(bodies, query.SearchRule(d, catalog.View).Schema)
 	}
 	return schema.Named("ViewRecordsSearchRequest", schema.AnyOfObjects(bodies...).Described("A search request of the View's dataset."))
 }()
@@ -45,7 +46,7 @@ func (s *Server) viewRecordRoutes() []Route {
 	ofStatic := []fault.Code{fault.ViewNotFound, fault.ViewTypeMismatch}
 	ofAdded := []fault.Code{fault.RecordNotFound, fault.RecordNotVisible, fault.ViewFull}
 	var answers []*schema.Schema
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		answers = append(answers, schema.Named("View"+d.Title()+"Records", schema.Object(
 			schema.Required("dataset", schema.Const(d.Singular())),
 			schema.Required("records", schema.Array(viewRow(d), 0, query.MaxLimit)),
@@ -175,8 +176,8 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	if len(c.pathIssues) > 0 {
 		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(searchOfView(body)))
 	}
-	search, _, err := s.viewSearch(c, views.ID(c.pathID("id")), nil, func(d query.Dataset) (query.Query, error) {
-		return query.Parse(body, d, query.Base{Kind: query.View})
+	search, _, err := s.viewSearch(c, views.ID(c.pathID("id")), nil, func(d catalog.Dataset) (query.Query, error) {
+		return query.Parse(body, d, query.Base{Kind: catalog.View})
 	}, body)
 	if err != nil {
 		return reply{}, err
@@ -187,17 +188,17 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 // viewSearch is a search of a View, whose body parse parses. found has Views that were read
 // before, and gets this one, if it is not nil.
 func (s *Server) viewSearch(
-	c *call, id views.ID, found map[views.ID]views.View, parse func(query.Dataset) (query.Query, error),
+	c *call, id views.ID, found map[views.ID]views.View, parse func(catalog.Dataset) (query.Query, error),
 	body input.Value,
 ) (searching, views.View, error) {
-	base := query.Base{Kind: query.View, Workspace: c.workspace().String(), View: id.String()}
+	base := query.Base{Kind: catalog.View, Workspace: c.workspace().String(), View: id.String()}
 	if err := s.checkCursor(body, base); err != nil {
 		return searching{}, views.View{}, err
 	}
 	v, known := found[id]
 	if !known {
 		var err error
-		if v, err = s.viewToSearch(c, id, func(d query.Dataset) error { _, err := parse(d); return err }); err != nil {
+		if v, err = s.viewToSearch(c, id, func(d catalog.Dataset) error { _, err := parse(d); return err }); err != nil {
 			return searching{}, v, err
 		}
 		if found != nil {
@@ -209,7 +210,7 @@ func (s *Server) viewSearch(
 		return searching{}, v, err
 	}
 	q.Base = base
-	reads := q.ReadsPrivate() || query.HasAddress(v.Definition.Q) && query.HasPrivate(v.Dataset)
+	reads := q.ReadsPrivate() || query.HasAddress(v.Definition.Q) && catalog.HasPrivate(v.Dataset)
 	return searching{
 		q, "search_view_records", reads,
 		func(ctx context.Context, q query.Query) (query.Page, error) { return s.Records.SearchView(ctx, v, q) },
@@ -231,7 +232,7 @@ func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) 
 	if body.Get("search_after").Kind != input.String {
 		return nil
 	}
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		q, err := query.Parse(body, d, base)
 		if err != nil {
 			continue
@@ -245,7 +246,7 @@ func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) 
 
 // viewToSearch returns a View. If there is none, the issues that the body
 // has for every View come first; parse parses the body.
-func (s *Server) viewToSearch(c *call, id views.ID, parse func(query.Dataset) error) (views.View, error) {
+func (s *Server) viewToSearch(c *call, id views.ID, parse func(catalog.Dataset) error) (views.View, error) {
 	v, err := s.Views.Views.ToSearch(c.Context(), c.workspace(), id)
 	if fault.CodeOf(err) == fault.ViewNotFound {
 		err = cmp.Or(ofAnyDataset(parse), err)
@@ -254,18 +255,18 @@ func (s *Server) viewToSearch(c *call, id views.ID, parse func(query.Dataset) er
 }
 
 // searchOfView parses the body of a View search for a dataset of the View.
-func searchOfView(body input.Value) func(query.Dataset) error {
-	return func(d query.Dataset) error {
-		_, err := query.Parse(body, d, query.Base{Kind: query.View})
+func searchOfView(body input.Value) func(catalog.Dataset) error {
+	return func(d catalog.Dataset) error {
+		_, err := query.Parse(body, d, query.Base{Kind: catalog.View})
 		return err
 	}
 }
 
 // ofAnyDataset returns what is wrong with a body for every dataset of its View, nil if
 // nothing is. parse parses the body.
-func ofAnyDataset(parse func(query.Dataset) error) error {
+func ofAnyDataset(parse func(catalog.Dataset) error) error {
 	var common []fault.Issue
-	for i, d := range query.Held {
+	for i, d := range catalog.Held {
 		e, invalid := errors.AsType[*fault.Error](parse(d))
 		if !invalid {
 			return nil

@@ -4,25 +4,26 @@ import (
 	"math"
 
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace/views"
 )
 
 var (
 	staticDefinition  = schema.Named("StaticViewDefinition", schema.Object(schema.Required("version", schema.Always(views.DefinitionVersion))))
-	dynamicDefinition = ofHeld(func(d query.Dataset) *schema.Schema { return schema.Named(d.Title()+"ViewDefinition", definition(d)) })
+	dynamicDefinition = ofHeld(func(d catalog.Dataset) *schema.Schema { return schema.Named(d.Title()+"ViewDefinition", definition(d)) })
 	anyDefinition     = schema.Named("ViewDefinition", schema.AnyOfObjects(
-		staticDefinition, dynamicDefinition[query.Accounts], dynamicDefinition[query.Contacts],
-		dynamicDefinition[query.Projects],
+		staticDefinition, dynamicDefinition[catalog.Accounts], dynamicDefinition[catalog.Contacts],
+		dynamicDefinition[catalog.Projects],
 	).
 		Example(map[string]any{"version": views.DefinitionVersion, "q": "tower", "fields": map[string]any{"city": []any{"Calgary"}}}).
 		Described("`version` alone for a Static View; with `q` and `fields` for a Dynamic one, whose conditions are those of its dataset."))
 )
 
 // ofHeld makes a value for each dataset that workspaces hold records of.
-func ofHeld[T any](of func(query.Dataset) T) map[query.Dataset]T {
-	all := map[query.Dataset]T{}
-	for _, d := range query.Held {
+func ofHeld[T any](of func(catalog.Dataset) T) map[catalog.Dataset]T {
+	all := map[catalog.Dataset]T{}
+	for _, d := range catalog.Held {
 		all[d] = of(d)
 	}
 	return all
@@ -50,7 +51,7 @@ var viewSchema = schema.Named("View", schema.Object(
 ))
 
 // definition is what says which records a Dynamic View shows.
-func definition(d query.Dataset) *schema.Schema {
+func definition(d catalog.Dataset) *schema.Schema {
 	var fields []schema.Property
 	for _, k := range views.DefinitionKeys(d) {
 		fields = append(fields, schema.Optional(k.Key, condition(k)))
@@ -96,7 +97,7 @@ func condition(k views.DefinitionKey) *schema.Schema {
 // viewUpsert is what an upsert takes: one shape for each kind of View that it
 // creates, and one for changes.
 var viewUpsert = schema.Named("ViewUpsert", &schema.Schema{OneOf: []*schema.Schema{
-	createDynamic(query.Accounts), createDynamic(query.Contacts), createDynamic(query.Projects),
+	createDynamic(catalog.Accounts), createDynamic(catalog.Contacts), createDynamic(catalog.Projects),
 	createView("CreateStaticView",
 		schema.Required("dataset", views.DatasetRule.Schema),
 		schema.Required("view_type", schema.Const(string(views.Static))),
@@ -112,7 +113,7 @@ var viewUpsert = schema.Named("ViewUpsert", &schema.Schema{OneOf: []*schema.Sche
 	).Described("What is left out stays as it is.")),
 }})
 
-func createDynamic(d query.Dataset) *schema.Schema {
+func createDynamic(d catalog.Dataset) *schema.Schema {
 	return createView("CreateDynamic"+d.Title()+"View",
 		schema.Required("dataset", schema.Const(d.Singular())),
 		schema.Required("view_type", schema.Const(string(views.Dynamic))),

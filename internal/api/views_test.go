@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/internal/devstack/backends"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -35,11 +35,11 @@ func viewRecords(t testing.TB) *searchtest.World {
 	t.Helper()
 	data := searchtest.NewWorld()
 	for i := range 3 {
-		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i+1), i+1)),
-			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, searchtest.ID("c", i+1), i+1)))
+		data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i+1), i+1)),
+			searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, searchtest.ID("c", i+1), i+1)))
 	}
 	data.Add(searchtest.Record(
-		t, query.Projects,
+		t, catalog.Projects,
 		fmt.Sprintf(`{"id":%q,"name":"P","city":"Red Deer","state":"AB","contact_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("c", 1)),
 	))
 	return data

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/timer"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/queue"
@@ -22,7 +23,7 @@ const interval = time.Second
 // Events makes deliveries of what happened since its last call. Any number of servers may
 // call it: what one does the others leave. *postgres.System implements it.
 type Events interface {
-	DispatchChanges(ctx context.Context, d query.Dataset, now time.Time) (webhooks.Dispatched, error)
+	DispatchChanges(ctx context.Context, d catalog.Dataset, now time.Time) (webhooks.Dispatched, error)
 	DispatchSwitch(ctx context.Context, now time.Time) (webhooks.Dispatched, error)
 	// SignalWebhooks returns the webhooks that were not told of the signals up to an
 	// arrival, and AddSignals makes their deliveries, unless another server did.
@@ -101,7 +102,7 @@ func (d *Dispatcher) Look(ctx context.Context) error {
 // changes makes the deliveries of changes of records and of switches.
 func (d *Dispatcher) changes(ctx context.Context) error {
 	steps := map[string]func(context.Context, time.Time) (webhooks.Dispatched, error){"load": d.Events.DispatchSwitch}
-	for _, dataset := range query.Held {
+	for _, dataset := range catalog.Held {
 		steps[string(dataset)] = func(ctx context.Context, now time.Time) (webhooks.Dispatched, error) {
 			return d.Events.DispatchChanges(ctx, dataset, now)
 		}
@@ -139,7 +140,7 @@ func (d *Dispatcher) signals(ctx context.Context) error {
 
 // arrived reads the signals that a webhook is to be told of.
 func (d *Dispatcher) arrived(ctx context.Context, h webhooks.SignalWebhook, through time.Time) (ids []uuid.UUID, err error) {
-	a := queue.Arrivals{Types: query.SignalTypes.Values(), After: *h.After, UpTo: through, Limit: query.MaxLimit}
+	a := queue.Arrivals{Types: catalog.SignalTypes.Values(), After: *h.After, UpTo: through, Limit: query.MaxLimit}
 	for more := true; more; more = a.Cursor != "" {
 		var page []queue.Signal
 		if page, a.Cursor, err = d.Signals.Arrived(ctx, h.Workspace, a); err != nil {

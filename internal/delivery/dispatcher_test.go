@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/delivery"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/jobs"
 	"atlas/workspace/postgres"
@@ -201,7 +201,7 @@ func TestDispatchersShareTheFeed(t *testing.T) {
 			}
 		}
 		for s := 1; s <= changes; s++ {
-			want = append(want, jobs.IDFor(uuid.UUID(h.ID), fmt.Sprintf("%s %d upsert %s", query.Accounts, s, ids[s%records])))
+			want = append(want, jobs.IDFor(uuid.UUID(h.ID), fmt.Sprintf("%s %d upsert %s", catalog.Accounts, s, ids[s%records])))
 		}
 		if !slices.Equal(got, want) {
 			t.Error("the deliveries are in another order than the feed")

@@ -9,6 +9,7 @@ import (
 
 	"atlas/scripts/benchmark/load"
 	"atlas/scripts/benchmark/report"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace/book"
 )
@@ -78,7 +79,7 @@ var (
 )
 
 // upsertItem is the body of the nth write. Each differs, so each changes something.
-func upsertItem(d query.Dataset, id string, n int) string {
+func upsertItem(d catalog.Dataset, id string, n int) string {
 	turn := func(list []string) string { return list[n%len(list)] }
 	item := map[string]any{
 		book.IDKey(d):      id,
@@ -86,8 +87,8 @@ func upsertItem(d query.Dataset, id string, n int) string {
 		"notes":            fmt.Sprintf("%s Entry %d.", turn(bookNotes), n),
 		"tags":             []string{turn(bookTags), fmt.Sprintf("list %d", n%100)},
 	}
-	if d == query.Accounts {
-		item["icp_tier"] = turn(query.ICPTiers.Values())
+	if d == catalog.Accounts {
+		item["icp_tier"] = turn(catalog.ICPTiers.Values())
 	}
 	return string(must(json.Marshal(item)))
 }
@@ -137,7 +138,7 @@ func (c *bookCmd) on(i *installation) {
 
 // prepareSearches fills the books of two workspaces, and runs each search once.
 func (r *bookReport) prepareSearches(s *serving, size int) {
-	ids := s.recordIDs(query.Projects, size)
+	ids := s.recordIDs(catalog.Projects, size)
 	if len(ids) < 2*smallBook {
 		failf("%d projects are too few", len(ids))
 	}
@@ -161,21 +162,21 @@ func (r *bookReport) prepareSearches(s *serving, size int) {
 func (s *serving) fillBook(ids []string) (filled, projected float64) {
 	items := make([]string, len(ids))
 	for i, id := range ids {
-		items[i] = upsertItem(query.Projects, id, i)
+		items[i] = upsertItem(catalog.Projects, id, i)
 	}
-	filled, projected = s.sendAll(bookPath(query.Projects)+"/upsert/batch", items)
+	filled, projected = s.sendAll(bookPath(catalog.Projects)+"/upsert/batch", items)
 	say("filled a book with %d records in %.1f s, searchable %.1f s later", len(ids), filled, projected)
 	return filled, projected
 }
 
-func bookPath(d query.Dataset) string { return "/workspace/" + string(d) }
+func bookPath(d catalog.Dataset) string { return "/workspace/" + string(d) }
 
 // fullPages returns searches of the workspace's book. Their pages must be full, so
 // that equal searches of two books return about the same amount.
 func (s *serving) fullPages(bodies []string) (requests []*load.Request) {
 	for _, body := range bodies {
 		var p page
-		requests = append(requests, s.send(bookPath(query.Projects)+"/search", body, &p))
+		requests = append(requests, s.send(bookPath(catalog.Projects)+"/search", body, &p))
 		if len(p.Data) != query.DefaultLimit {
 			failf("%d records answer %s, not %d", len(p.Data), body, query.DefaultLimit)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace/book"
 )
@@ -21,7 +22,7 @@ func decoded(t *testing.T, body string) input.Value {
 
 func TestUpsertsAreValidAndEachChangesSomething(t *testing.T) {
 	t.Parallel()
-	for _, d := range []query.Dataset{query.Accounts, query.Projects} {
+	for _, d := range []catalog.Dataset{catalog.Accounts, catalog.Projects} {
 		id := uuid.NewString()
 		var before book.Overlay
 		for n := range 1_000 {
@@ -31,7 +32,7 @@ func TestUpsertsAreValidAndEachChangesSomething(t *testing.T) {
 				t.Fatalf("%s: %v", body, err)
 			}
 			after, changed := in.Change.Apply(before)
-			if in.Record != id || !changed || (after.Tier() != "") != (d == query.Accounts) {
+			if in.Record != id || !changed || (after.Tier() != "") != (d == catalog.Accounts) {
 				t.Fatalf("%s: record %s, changed %v, tier %v", body, in.Record, changed, after.Tier())
 			}
 			before = after
@@ -43,7 +44,7 @@ func TestBookSearchesAreValid(t *testing.T) {
 	t.Parallel()
 	for _, c := range bookCases {
 		for _, body := range c.bodies {
-			q, err := query.Parse(decoded(t, body), query.Projects, query.Base{Kind: query.Book, Workspace: uuid.NewString()})
+			q, err := query.Parse(decoded(t, body), catalog.Projects, query.Base{Kind: catalog.Book, Workspace: uuid.NewString()})
 			if err != nil {
 				t.Errorf("%s: %s: %v", c.name, body, err)
 			} else if q.Limit != query.DefaultLimit {

@@ -14,8 +14,8 @@ import (
 	"atlas/mappings"
 	"atlas/scripts/benchmark/load"
 	engine "atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/workspace/book"
 )
 
@@ -87,7 +87,7 @@ func (w *bookWriter) measure(records int, about time.Duration, into *writeTime, 
 func (w *bookWriter) take(records int) (ids, items []string) {
 	for range records {
 		id := w.ids[w.next%len(w.ids)]
-		ids, items = append(ids, id), append(items, upsertItem(query.Accounts, id, w.next))
+		ids, items = append(ids, id), append(items, upsertItem(catalog.Accounts, id, w.next))
 		w.next++
 	}
 	return ids, items
@@ -96,9 +96,9 @@ func (w *bookWriter) take(records int) (ids, items []string) {
 // write upserts one record, or a batch of several.
 func (w *bookWriter) write(items []string) time.Duration {
 	if len(items) > 1 {
-		return must(w.sendBatch(w.ctx, bookPath(query.Accounts)+"/upsert/batch", items))
+		return must(w.sendBatch(w.ctx, bookPath(catalog.Accounts)+"/upsert/batch", items))
 	}
-	_, took := w.timed(bookPath(query.Accounts)+"/upsert", items[0], nil)
+	_, took := w.timed(bookPath(catalog.Accounts)+"/upsert", items[0], nil)
 	return took
 }
 
@@ -154,15 +154,15 @@ func (w *bookWriter) bare(ids, items []string) time.Duration {
 func (s *serving) newBookWriter() *bookWriter {
 	w := &bookWriter{serving: s.inNewWorkspace(), docs: map[string][]byte{}}
 	w.es = must(elastic.New(elastic.Config{Addresses: w.Elasticsearch}))
-	w.ids = w.recordIDs(query.Accounts, writeBook)
+	w.ids = w.recordIDs(catalog.Accounts, writeBook)
 	_, items := w.take(len(w.ids))
-	w.sendAll(bookPath(query.Accounts)+"/upsert/batch", items)
+	w.sendAll(bookPath(catalog.Accounts)+"/upsert/batch", items)
 	for ids := range slices.Chunk(w.ids, batchSize) {
 		w.buildDocuments(ids)
 	}
 	const index = bareAlias + "-1"
 	check(w.es.DeleteIndices(w.ctx, index)) // of an earlier run
-	check(w.es.CreateIndex(w.ctx, index, must(mappings.Held(string(query.Accounts), mappings.Settings{}))))
+	check(w.es.CreateIndex(w.ctx, index, must(mappings.Held(string(catalog.Accounts), mappings.Settings{}))))
 	check(w.es.ChangeAliases(w.ctx, []elastic.AliasChange{{Index: index, Alias: bareAlias}}))
 	w.db = must(pgx.Connect(w.ctx, w.Postgres))
 	w.Cleanup(func() { _ = w.db.Close(w.ctx) })
@@ -180,13 +180,13 @@ func (s *serving) newBookWriter() *bookWriter {
 // that the benchmark writes.
 func (w *bookWriter) buildDocuments(ids []string) {
 	global := &engine.Engine{Elastic: w.es, Names: mappings.Names{Prefix: indexPrefix}, Timeout: engine.DefaultTimeout}
-	public := must(global.Lookup(w.ctx, query.Accounts, ids))
-	children := must(global.Children(w.ctx, query.Accounts, ids))
+	public := must(global.Lookup(w.ctx, catalog.Accounts, ids))
+	children := must(global.Children(w.ctx, catalog.Accounts, ids))
 	for i, id := range ids {
-		record := must(document.FromPublic(query.Accounts, public[id]))
+		record := must(document.FromPublic(catalog.Accounts, public[id]))
 		// This is not the id of a workspace, but has the same length.
 		held := document.Held{Workspace: ids[0], Overlay: &book.Overlay{Score: 50, UpdatedAt: time.Now(), Values: book.Values{
-			"icp_tier": query.ICPTiers.Values()[0], "workspace_status": bookStatuses[i%len(bookStatuses)],
+			"icp_tier": catalog.ICPTiers.Values()[0], "workspace_status": bookStatuses[i%len(bookStatuses)],
 			"notes": bookNotes[i%len(bookNotes)], "tags": bookTags[:2],
 		}}}
 		w.docs[id] = document.WithVersion(document.BuildHeld(record, children[id], held), 1)

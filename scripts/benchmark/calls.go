@@ -15,6 +15,7 @@ import (
 	"atlas/scripts/benchmark/load"
 	"atlas/scripts/benchmark/mix"
 	"atlas/scripts/experiments/rig"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -155,7 +156,7 @@ func (s *serving) projected() {
 }
 
 // recordIDs pages through a dataset and returns at most this many ids.
-func (s *serving) recordIDs(d query.Dataset, most int) (ids []string) {
+func (s *serving) recordIDs(d catalog.Dataset, most int) (ids []string) {
 	path := mix.Search{Dataset: d}.Path()
 	for cursor := ""; len(ids) < most; {
 		_, p := s.search(path, next(nil, query.MaxLimit, cursor), 0)
@@ -178,7 +179,7 @@ func spaced(ids []string, n int) []string {
 
 // order is a dataset and a sort of it.
 type order struct {
-	dataset query.Dataset
+	dataset catalog.Dataset
 	field   string
 	desc    bool
 }

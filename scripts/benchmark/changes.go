@@ -26,6 +26,7 @@ import (
 	"atlas/scripts/benchmark/report"
 	"atlas/scripts/experiments/rig"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/query"
 	"atlas/workspace/postgres"
@@ -201,7 +202,7 @@ func (b *changesBench) changed(alone bool) string {
 	}
 	dir := must(os.MkdirTemp(b.installation.Dir, "changed"))
 	b.turn++
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		in := must(os.Open(filepath.Join(b.records(), string(d)+".ndjson")))
 		out := must(os.Create(filepath.Join(dir, string(d)+".ndjson"))) // #nosec G304 -- a file of the benchmark
 		to := bufio.NewWriter(out)
@@ -262,7 +263,7 @@ func (b *changesBench) delta(f *feed.Feed, live delta.Live) float64 {
 		Elastic: b.es, Names: b.names, Live: live, Feed: f, WorkDir: filepath.Join(b.installation.Dir, "delta"),
 		Log: slog.New(slog.DiscardHandler),
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		o.Files = append(o.Files, delta.File{Dataset: d, Path: filepath.Join(dir, string(d)+".ndjson")})
 	}
 	began := time.Now()
@@ -358,7 +359,7 @@ func (b *changesBench) read(store *postgres.Store) {
 				after.Seq += int64(n) * room / 200
 			}
 			began := time.Now()
-			page, known, err := store.ChangesAfter(b.ctx, query.Signals, after, query.MaxChanges)
+			page, known, err := store.ChangesAfter(b.ctx, catalog.Signals, after, query.MaxChanges)
 			check(err)
 			if !known || len(page.Entries) == 0 {
 				failf("a page of the feed has no changes")

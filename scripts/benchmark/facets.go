@@ -17,6 +17,7 @@ import (
 	"atlas/scripts/benchmark/load"
 	"atlas/scripts/benchmark/report"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -163,7 +164,7 @@ func (d *facetSender) measure(k *facetsKind, first, requests int) tookMs {
 	for n := first; n < first+requests; n++ {
 		body, issues := input.Decode([]byte(k.body(n)))
 		check(input.Issues(issues).Err())
-		facets := must(query.FacetRule(query.Projects, query.Data).Parse(body))
+		facets := must(query.FacetRule(catalog.Projects, catalog.Data).Parse(body))
 		d.recorded = nil
 		must(d.engine.Facets(d.ctx, query.FacetSearch{Request: facets, Sets: []query.Query{facets.Query}}))
 		through := request(d.server, d.key, "/data/projects/facets", k.body(n))

@@ -12,7 +12,7 @@ import (
 	"atlas/scripts/benchmark/load"
 	"atlas/scripts/benchmark/mix"
 	"atlas/scripts/benchmark/report"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // growthCmd measures how cost grows: with the records of a dataset, with
@@ -242,7 +242,7 @@ func (c *growthCmd) measureSeries(s *serving, all []*series) {
 // equal distances, and measures searches of each.
 func (c *growthCmd) books(s *serving, r *growthReport) {
 	g := &booksGrowth{Records: s.dataset.Total}
-	ids := s.recordIDs(query.Projects, slices.Max(c.Books))
+	ids := s.recordIDs(catalog.Projects, slices.Max(c.Books))
 	for _, kind := range bookCases {
 		g.Kinds = append(g.Kinds, &series{Name: kind.name})
 	}
@@ -269,10 +269,10 @@ func (c *growthCmd) books(s *serving, r *growthReport) {
 // deepOrders are the default orders of two datasets, by which the indices are
 // sorted, and orders by a number with unknown values and by a text.
 var deepOrders = []order{
-	{query.Projects, "last_signal_at", true},
-	{query.Projects, "cost", true},
-	{query.Projects, "name", false},
-	{query.Signals, "detected_at", true},
+	{catalog.Projects, "last_signal_at", true},
+	{catalog.Projects, "cost", true},
+	{catalog.Projects, "name", false},
+	{catalog.Signals, "detected_at", true},
 }
 
 // pageLimit is the page size at which the last page of a dataset is full.

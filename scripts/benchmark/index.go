@@ -13,7 +13,7 @@ import (
 	"atlas/indexer/generate"
 	"atlas/scripts/benchmark/report"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // indexCmd compares a load with minimal programs that send the same documents,
@@ -70,9 +70,9 @@ type indexReport struct {
 // indexedDataset is the number of documents of a dataset that each way writes per
 // second.
 type indexedDataset struct {
-	Dataset   query.Dataset `json:"dataset"`
-	Documents int64         `json:"documents"`
-	Bytes     int64         `json:"bytes"`
+	Dataset   catalog.Dataset `json:"dataset"`
+	Documents int64           `json:"documents"`
+	Bytes     int64           `json:"bytes"`
 	// Loader includes all work of a load for the dataset: reading, sorting,
 	// joining, building and sending. Indexing leaves out reading and sorting.
 	Loader   report.Spread `json:"loader_documents_per_second"`
@@ -104,13 +104,13 @@ type memoryAt struct {
 }
 
 // aims are the minimum ratios to the bare loop.
-var aims = map[query.Dataset]float64{query.Signals: 0.9, query.Contacts: 0.9, query.Projects: 0.6, query.Accounts: 0.6}
+var aims = map[catalog.Dataset]float64{catalog.Signals: 0.9, catalog.Contacts: 0.9, catalog.Projects: 0.6, catalog.Accounts: 0.6}
 
 // indexBench is one run, on a stack of its own.
 type indexBench struct {
 	*indexCmd
 	*installation
-	built  map[query.Dataset]*builtFile
+	built  map[catalog.Dataset]*builtFile
 	report indexReport
 }
 
@@ -128,7 +128,7 @@ func (c *indexCmd) on(after *installation) {
 	say("generated %d records in %.1f s", generated.Total, time.Since(began).Seconds())
 	b.report = indexReport{heading: b.heading(), Rounds: c.Rounds, Connections: c.Connections, BatchMiB: c.BatchMiB, Apart: c.Apart}
 	b.built = must(buildDocuments(b.ctx, b.records(), b.installation.Dir, c.BatchMiB<<20))
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		part := b.built[d]
 		b.report.Bytes += part.bytes
 		b.report.Datasets = append(b.report.Datasets, &indexedDataset{Dataset: d, Documents: part.documents, Bytes: part.bytes})

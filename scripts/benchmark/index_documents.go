@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"atlas/indexer"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // builtFile holds the documents of a dataset's records as bodies of `_bulk`
@@ -30,10 +30,10 @@ type builtFile struct {
 const frameHead = 8
 
 // buildDocuments writes the documents that a load of the folder would send.
-func buildDocuments(ctx context.Context, records, dir string, batch int) (built map[query.Dataset]*builtFile, err error) {
+func buildDocuments(ctx context.Context, records, dir string, batch int) (built map[catalog.Dataset]*builtFile, err error) {
 	began := time.Now()
-	built = map[query.Dataset]*builtFile{}
-	for _, d := range query.Datasets {
+	built = map[catalog.Dataset]*builtFile{}
+	for _, d := range catalog.Datasets {
 		f, err2 := createBuilt(filepath.Join(dir, string(d)+".bulk"))
 		if err2 != nil {
 			return nil, err2
@@ -43,7 +43,7 @@ func buildDocuments(ctx context.Context, records, dir string, batch int) (built 
 	}
 	_, err = indexer.Documents(ctx, indexer.DocumentOptions{
 		Dir: records, TempDir: dir, LoadedAt: began, BatchBytes: batch,
-	}, func(d query.Dataset, batch []indexer.Document) error {
+	}, func(d catalog.Dataset, batch []indexer.Document) error {
 		return built[d].add(batch)
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"atlas/indexer/generate"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // The bodies that are sent hold every document once, and a file that was cut
@@ -24,7 +24,7 @@ func TestBuildDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[query.Dataset]int64{query.Accounts: 240, query.Contacts: 440, query.Projects: 520, query.Signals: 800}
+	want := map[catalog.Dataset]int64{catalog.Accounts: 240, catalog.Contacts: 440, catalog.Projects: 520, catalog.Signals: 800}
 	for d, n := range want {
 		file := built[d]
 		raw, err := os.ReadFile(file.path)
@@ -68,9 +68,9 @@ func TestBuildDocuments(t *testing.T) {
 func TestIndexReport(t *testing.T) {
 	t.Parallel()
 	times := func(seconds float64) wayResult {
-		return wayResult{seconds: seconds, datasets: map[query.Dataset]datasetTime{query.Signals: {seconds: seconds}}}
+		return wayResult{seconds: seconds, datasets: map[catalog.Dataset]datasetTime{catalog.Signals: {seconds: seconds}}}
 	}
-	r := indexReport{Datasets: []*indexedDataset{{Dataset: query.Signals, Documents: 1_000}}}
+	r := indexReport{Datasets: []*indexedDataset{{Dataset: catalog.Signals, Documents: 1_000}}}
 	r.add(map[string]wayResult{loaderWay: times(2), bareWay: times(1), esutilWay: times(4)})
 	d := r.Datasets[0]
 	if d.Loader.Median != 500 || d.Bare.Median != 1_000 || d.ToBare.Median != 0.5 || d.ToEsutil.Median != 2 {

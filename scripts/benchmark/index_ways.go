@@ -17,7 +17,7 @@ import (
 	"atlas/indexer"
 	"atlas/internal/elastic"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // The ways to write documents.
@@ -31,7 +31,7 @@ const (
 type wayResult struct {
 	seconds, cpu, elasticsearch float64 // seconds
 	peak                        float64 // MiB
-	datasets                    map[query.Dataset]datasetTime
+	datasets                    map[catalog.Dataset]datasetTime
 }
 
 // datasetTime is in seconds; indexing is 0 if it was not measured separately.
@@ -39,13 +39,13 @@ type datasetTime struct{ seconds, indexing float64 }
 
 // indexOf is the index, or alias, of a way. Its prefix differs from that of the
 // installation.
-func indexOf(way string, d query.Dataset) string { return waysPrefix + way + "-" + string(d) }
+func indexOf(way string, d catalog.Dataset) string { return waysPrefix + way + "-" + string(d) }
 
 const waysPrefix = "bench-"
 
 // load runs `atlas index load`, and removes its indices.
 func (b *indexBench) load(dir, elasticsearch string) wayResult {
-	result := wayResult{datasets: map[query.Dataset]datasetTime{}}
+	result := wayResult{datasets: map[catalog.Dataset]datasetTime{}}
 	var report indexer.Report
 	b.cost(&result, func() {
 		began := time.Now()
@@ -67,10 +67,10 @@ func (b *indexBench) load(dir, elasticsearch string) wayResult {
 // send sends the built documents, dataset after dataset as a load does, with a
 // process of this program, and removes its indices.
 func (b *indexBench) send(way string) wayResult {
-	result := wayResult{datasets: map[query.Dataset]datasetTime{}}
+	result := wayResult{datasets: map[catalog.Dataset]datasetTime{}}
 	args := []string{"send", "--way", way, "--url", b.Elasticsearch[0],
 		"--connections", strconv.Itoa(b.Connections), "--batch-bytes", strconv.Itoa(b.BatchMiB << 20)}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		// The settings that an index has while a load fills it.
 		var body map[string]any
 		check(json.Unmarshal(must(mappings.Index(string(d), mappings.Settings{})), &body))
@@ -86,7 +86,7 @@ func (b *indexBench) send(way string) wayResult {
 		check(b.Ask(b.ctx, "POST", "/"+waysPrefix+way+"-*/_refresh", "", nil))
 		result.seconds = time.Since(began).Seconds()
 	})
-	for i, d := range query.Datasets {
+	for i, d := range catalog.Datasets {
 		var counted struct{ Count int64 }
 		check(b.Ask(b.ctx, "GET", "/"+indexOf(way, d)+"/_count", "", &counted))
 		if n := counted.Count; n != b.built[d].documents || n != sent[i].Documents {

@@ -19,7 +19,7 @@ import (
 	"atlas/mappings"
 	"atlas/scripts/benchmark/load"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -198,10 +198,10 @@ func (i *installation) setting(name string) string {
 // change, a load would produce other data than is loaded.
 func mappingsDigest() string {
 	sum := sha256.New()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		sum.Write(must(mappings.Index(string(d), mappings.Settings{})))
 	}
-	fmt.Fprint(sum, query.NewestFolding)
+	fmt.Fprint(sum, catalog.NewestFolding)
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 

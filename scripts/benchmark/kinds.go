@@ -20,6 +20,7 @@ import (
 	"atlas/scripts/benchmark/mix"
 	"atlas/scripts/benchmark/report"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -209,7 +210,7 @@ func (d *direct) request(k mix.Kind, s mix.Search) *load.Request {
 	if len(issues) > 0 {
 		failf("%s: %v", s.Encode(), issues)
 	}
-	q := must(query.Parse(body, s.Dataset, query.Base{Kind: query.Data}))
+	q := must(query.Parse(body, s.Dataset, query.Base{Kind: catalog.Data}))
 	q.CountOnly = k.CountOnly
 	address := d.Elasticsearch[0] + "/" + d.Index(string(s.Dataset)) + "/_search?allow_partial_search_results=false&request_cache=false&timeout=60s"
 	compiled := search.Compile(q, nil)
@@ -226,7 +227,7 @@ func (d *direct) request(k mix.Kind, s mix.Search) *load.Request {
 
 // sortOf returns the sort values of the first row that a search finds, nil if there
 // is none.
-func (d *direct) sortOf(of query.Dataset, body []byte) json.RawMessage {
+func (d *direct) sortOf(of catalog.Dataset, body []byte) json.RawMessage {
 	var answer struct {
 		Hits struct {
 			Hits []struct{ Sort json.RawMessage }

@@ -25,6 +25,7 @@ import (
 	"atlas/scripts/benchmark/peers"
 	"atlas/scripts/benchmark/report"
 	"atlas/scripts/experiments/rig"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -158,7 +159,7 @@ func (c *peersCmd) on(i *installation) {
 	} else {
 		b.fill(i)
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		b.report.RecordBytes += must(os.Stat(must(ndjson.Find(i.records(), string(d))))).Size()
 	}
 	if b.searchkit, err = peers.StartSearchkit(i.ctx, b.elasticsearch, load.NewClient(connections)); err != nil {
@@ -238,7 +239,7 @@ func (b *peersBench) fill(i *installation) {
 		}
 	}
 	var served []string // without the generation before
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		served = append(served, mappings.Names{Prefix: indexPrefix}.Alias(string(d)))
 	}
 	of[atlasPeer].Bytes = must(b.elasticsearch.Bytes(i.ctx, strings.Join(served, ",")))
@@ -264,7 +265,8 @@ func (b *peersBench) prepare(seed uint64) {
 	counts := b.dataset.Records
 	from := must(peers.ReadProjects(b.records(), counts.Projects, 2_000))
 	check(
-		b.postgres.QueryRow(b.ctx, `SELECT count(*) FROM (SELECT FROM accounts_projects GROUP BY parent HAVING count(*) > $1) wide`, query.MaxChildren).Scan(&b.report.WideAccounts),
+		b.postgres.QueryRow(b.ctx, `SELECT count(*) FROM (SELECT FROM accounts_projects GROUP BY parent HAVING count(*) > $1) wide`, catalog.MaxChildren).
+			Scan(&b.report.WideAccounts),
 	)
 	far := min(deeperRow, int(counts.Signals)/peers.PageSize*peers.PageSize-peers.PageSize)
 	for _, task := range []peers.Task{peers.Text, peers.Filter, peers.Related} {
@@ -346,7 +348,7 @@ func (b *peersBench) agree(q peers.Question, answers [peerCount]*peers.Answer) e
 }
 
 // byOccurred is the order of the pages of signals.
-var byOccurred = order{query.Signals, "occurred_at", true}
+var byOccurred = order{catalog.Signals, "occurred_at", true}
 
 // atlasCalls returns the function that makes Atlas's calls. It walks to the pages by
 // cursor first, because each cursor comes from the page before.
@@ -379,7 +381,7 @@ func (b *peersBench) atlasCalls(questions []peers.Question) func(context.Context
 }
 
 // atlasBody returns the body of a question, nil if Atlas cannot answer it.
-func atlasBody(q peers.Question) (query.Dataset, map[string]any) {
+func atlasBody(q peers.Question) (catalog.Dataset, map[string]any) {
 	like := map[string]any{
 		"stage": map[string]any{"value": q.Stage}, "primary_use": map[string]any{"value": q.PrimaryUse},
 		"cost": map[string]any{"value": []any{q.MinCost, nil}},
@@ -388,13 +390,13 @@ func atlasBody(q peers.Question) (query.Dataset, map[string]any) {
 	switch {
 	case q.Task == peers.Text:
 		body["query"] = q.Words
-		return query.Projects, body
+		return catalog.Projects, body
 	case q.Task == peers.Filter:
 		body["filters"], body["sort"] = like, map[string]any{"field": "cost", "order": "desc"}
-		return query.Projects, body
+		return catalog.Projects, body
 	case q.Task == peers.Related:
 		body["relations"] = map[string]any{"has_project": like}
-		return query.Accounts, body
+		return catalog.Accounts, body
 	case q.Task == peers.Offset && q.Row <= query.MaxOffset:
 		body["offset"], body["sort"] = q.Row, map[string]any{"field": byOccurred.field, "order": byOccurred.direction()}
 		return byOccurred.dataset, body

@@ -6,7 +6,7 @@ import (
 
 	"atlas/scripts/benchmark/peers"
 	"atlas/scripts/benchmark/report"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Markdown writes the tables. Figures are medians of the rounds, in brackets the
@@ -51,7 +51,7 @@ func (r peersReport) Markdown() string {
 		t.Add(cells...)
 	}
 	fmt.Fprintln(&b, t)
-	fmt.Fprintf(&b, "%d accounts have more than %s projects.\n\n", r.WideAccounts, report.Number(query.MaxChildren))
+	fmt.Fprintf(&b, "%d accounts have more than %s projects.\n\n", r.WideAccounts, report.Number(catalog.MaxChildren))
 
 	table("**Latency**, p50 in ms over one connection.", 2, func(c peerCost) report.Spread { return c.P50 })
 	table("**Latency**, p99 in ms, of the same requests.", 2, func(c peerCost) report.Spread { return c.P99 })

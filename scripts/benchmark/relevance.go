@@ -21,7 +21,7 @@ import (
 	"atlas/scripts/benchmark/relevance"
 	"atlas/scripts/benchmark/report"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -138,7 +138,7 @@ func (c *relevanceCmd) judge(i *installation, r *relevanceReport, world relevanc
 
 // atlasFinder searches through the API.
 func atlasFinder(c rig.Caller, words string, again bool) relevance.Finder {
-	return func(ctx context.Context, d query.Dataset, text string) ([]string, error) {
+	return func(ctx context.Context, d catalog.Dataset, text string) ([]string, error) {
 		for asked := false; ; asked = true {
 			a, err := c.Want(ctx, 200, "POST", "/data/"+string(d)+"/search", map[string]any{"query": text, "words": words, "limit": relevance.Depth})
 			if err != nil {

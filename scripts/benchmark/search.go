@@ -15,7 +15,7 @@ import (
 	"atlas/scripts/benchmark/load"
 	"atlas/scripts/benchmark/mix"
 	"atlas/scripts/benchmark/report"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // searchCmd compares searches through the service with the identical ones sent
@@ -202,18 +202,18 @@ const deepPage = 400
 // pagedOrders are the datasets' default orders, by which the indices are sorted,
 // and orders of each type: text, number, date, one with many unknown values.
 var pagedOrders = []order{
-	{query.Accounts, "name", false},
-	{query.Projects, "last_signal_at", true},
-	{query.Projects, "cost", true},
-	{query.Projects, "stories", false},
-	{query.Contacts, "created_at", false},
-	{query.Signals, "detected_at", true},
+	{catalog.Accounts, "name", false},
+	{catalog.Projects, "last_signal_at", true},
+	{catalog.Projects, "cost", true},
+	{catalog.Projects, "stories", false},
+	{catalog.Contacts, "created_at", false},
+	{catalog.Signals, "detected_at", true},
 }
 
 // paged compares the first page with a deep page of one order.
 type paged struct {
-	Dataset query.Dataset `json:"dataset"`
-	Sort    string        `json:"sort"`
+	Dataset catalog.Dataset `json:"dataset"`
+	Sort    string          `json:"sort"`
 	// Page is deepPage, or the last full one of a small dataset.
 	Page  int           `json:"page"`
 	First report.Spread `json:"page_1_ms"`

@@ -10,6 +10,7 @@ import (
 
 	"atlas/scripts/benchmark/load"
 	"atlas/scripts/benchmark/report"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -112,7 +113,7 @@ func (s *serving) viewRows(view string, limit int, cursor string) (*load.Request
 // its end: every record must occur once. On the way it keeps the requests for pages
 // at the beginning, in the middle and near the end.
 func (r *viewsReport) prepareStatic(s *serving, members int) {
-	ids := s.recordIDs(query.Projects, members)
+	ids := s.recordIDs(catalog.Projects, members)
 	if len(ids) < 10*smallView {
 		failf("%d projects are too few", len(ids))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/query"
 )
@@ -16,8 +17,8 @@ import (
 // moving is a feed that publishes a change right after each look for its end.
 type moving struct{ quiet }
 
-func (m *moving) ChangesAfter(context.Context, query.Dataset, changes.Position, int) (changes.Page, bool, error) {
-	later := changes.Entry{Change: changes.Change{Dataset: query.Accounts, ID: uuid.New(), Op: changes.Upsert}, Seq: m.at.Seq + 1}
+func (m *moving) ChangesAfter(context.Context, catalog.Dataset, changes.Position, int) (changes.Page, bool, error) {
+	later := changes.Entry{Change: changes.Change{Dataset: catalog.Accounts, ID: uuid.New(), Op: changes.Upsert}, Seq: m.at.Seq + 1}
 	return changes.Page{
 		Entries: []changes.Entry{later}, Next: changes.Position{Publication: m.at.Publication, Seq: later.Seq},
 		CaughtUp: true,
@@ -36,7 +37,7 @@ func TestBeginningNow(t *testing.T) {
 	r := &changes.Reader{Store: &moving{quiet{at: changes.Position{Publication: uuid.New(), Seq: 7}}}, Cursors: plain{}}
 	ask := func(req query.ChangesRequest) changes.Answer {
 		t.Helper()
-		req.Dataset, req.Limit = query.Accounts, 10
+		req.Dataset, req.Limit = catalog.Accounts, 10
 		after, err := r.Begin(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +69,7 @@ func TestBeginningAtTheFirstDay(t *testing.T) {
 	r := &changes.Reader{Store: &moving{quiet{at: changes.Position{Publication: uuid.New(), Seq: 7}}}, Cursors: plain{}}
 	for _, day := range []string{"0001-01-01", "0001-01-01T00:00:00Z", "0001-01-02"} {
 		body, _ := input.Decode([]byte(`{"since":"` + day + `"}`))
-		req, err := query.ChangesRule(query.Accounts).Parse(body)
+		req, err := query.ChangesRule(catalog.Accounts).Parse(body)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Op is what became of a record.
@@ -25,7 +25,7 @@ const (
 
 // Change is a change of a record.
 type Change struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	ID      uuid.UUID
 	Op      Op
 	// Into is what the record of a Merge became. That may have become another since.

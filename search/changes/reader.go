@@ -14,6 +14,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/scan"
 	"atlas/internal/timer"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -24,14 +25,14 @@ type Store interface {
 	// FeedAt is the place of a time; known is false if it was forgotten.
 	FeedAt(ctx context.Context, at time.Time) (p Position, known bool, err error)
 	// ChangesAfter is the page after a position; known is false if it was forgotten.
-	ChangesAfter(ctx context.Context, d query.Dataset, after Position, limit int) (page Page, known bool, err error)
+	ChangesAfter(ctx context.Context, d catalog.Dataset, after Position, limit int) (page Page, known bool, err error)
 	// ChangesOf is what is kept of a record, the latest first, at most limit.
-	ChangesOf(ctx context.Context, d query.Dataset, id uuid.UUID, limit int) ([]Entry, error)
+	ChangesOf(ctx context.Context, d catalog.Dataset, id uuid.UUID, limit int) ([]Entry, error)
 }
 
 // Records reads global records. *search.Engine implements it.
 type Records interface {
-	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
+	Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error)
 	Search(ctx context.Context, q query.Query) (query.Page, error)
 }
 
@@ -244,7 +245,7 @@ func (r *Reader) History(ctx context.Context, req query.ChangesRequest) (Answer,
 	return Answer{Items: items(req.Dataset, entries[:min(req.Limit, len(entries))]), Next: r.seal(req.Dataset, head), CaughtUp: all}, err
 }
 
-func items(d query.Dataset, entries []Entry) []Item {
+func items(d catalog.Dataset, entries []Entry) []Item {
 	list := make([]Item, len(entries))
 	for i, e := range entries {
 		list[i] = Item{ID: e.ID.String(), Op: e.Op, At: e.At, Changed: e.Fields}
@@ -270,7 +271,7 @@ func (r *Reader) records(ctx context.Context, req query.ChangesRequest, ids []st
 	if !req.Filtered() {
 		return r.Records.Lookup(ctx, req.Dataset, ids)
 	}
-	id, _ := query.FieldNamed(req.Dataset, "id")
+	id, _ := catalog.FieldNamed(req.Dataset, "id")
 	q := req.Query
 	q.Where = append(query.All{query.Terms{Field: &id, Values: ids}}, q.Where...)
 	q.Sort, q.Limit = query.DefaultSort(req.Dataset), len(ids)
@@ -292,10 +293,10 @@ func (r *Reader) records(ctx context.Context, req query.ChangesRequest, ids []st
 }
 
 // allFields are the names of the fields of each dataset.
-var allFields = func() map[query.Dataset][]string {
-	all := map[query.Dataset][]string{}
-	for _, d := range query.Datasets {
-		for _, f := range query.Fields(d) {
+var allFields = func() map[catalog.Dataset][]string {
+	all := map[catalog.Dataset][]string{}
+	for _, d := range catalog.Datasets {
+		for _, f := range catalog.Fields(d) {
 			all[d] = append(all[d], f.Name)
 		}
 	}
@@ -305,13 +306,13 @@ var allFields = func() map[query.Dataset][]string {
 // A cursor is the publication and the sequence number of a position.
 const cursorSize = 16 + 8
 
-func purpose(d query.Dataset) string { return fmt.Sprintf("changes of %s", d) }
+func purpose(d catalog.Dataset) string { return fmt.Sprintf("changes of %s", d) }
 
-func (r *Reader) seal(d query.Dataset, p Position) string {
+func (r *Reader) seal(d catalog.Dataset, p Position) string {
 	return r.Cursors.Seal(purpose(d), binary.BigEndian.AppendUint64(p.Publication[:], uint64(p.Seq))) // #nosec G115 -- never negative
 }
 
-func (r *Reader) open(d query.Dataset, cursor string) (Position, error) {
+func (r *Reader) open(d catalog.Dataset, cursor string) (Position, error) {
 	data, ok := r.Cursors.Open(purpose(d), cursor)
 	if !ok || len(data) != cursorSize {
 		return Position{}, fault.New(fault.BadRequest, "cursor is not a cursor of the changes of %s: send metadata.next as it was answered, or leave it out to begin now", d)

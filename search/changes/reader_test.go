@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/query"
 )
@@ -28,11 +29,11 @@ func (q *quiet) FeedAt(context.Context, time.Time) (changes.Position, bool, erro
 	return q.at, true, nil
 }
 
-func (q *quiet) ChangesAfter(context.Context, query.Dataset, changes.Position, int) (changes.Page, bool, error) {
+func (q *quiet) ChangesAfter(context.Context, catalog.Dataset, changes.Position, int) (changes.Page, bool, error) {
 	return changes.Page{Next: q.at, CaughtUp: true}, true, nil
 }
 
-func (q *quiet) ChangesOf(context.Context, query.Dataset, uuid.UUID, int) ([]changes.Entry, error) {
+func (q *quiet) ChangesOf(context.Context, catalog.Dataset, uuid.UUID, int) ([]changes.Entry, error) {
 	return nil, nil
 }
 

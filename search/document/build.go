@@ -5,17 +5,17 @@ import (
 	"slices"
 	"strconv"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
 // Children provides the related records of the record that is built.
 type Children interface {
 	// Count returns the number of related records of a kind.
-	Count(child query.Dataset) int64
-	// Newest returns at most query.MaxChildren related records, newest first by the
+	Count(child catalog.Dataset) int64
+	// Newest returns at most catalog.MaxChildren related records, newest first by the
 	// relation's field, ties by id.
-	Newest(child query.Dataset) []Child
+	Newest(child catalog.Dataset) []Child
 }
 
 // Child is a related record in the form in which its parent's document contains it.
@@ -30,17 +30,17 @@ type Child struct {
 type Foldable interface {
 	Children
 	// In are the children for an index of a Folding.
-	In(by query.Folding) Children
+	In(by catalog.Folding) Children
 }
 
 // None is the Children of a record without related records.
 type None struct{}
 
 // Count returns 0.
-func (None) Count(query.Dataset) int64 { return 0 }
+func (None) Count(catalog.Dataset) int64 { return 0 }
 
 // Newest returns nothing.
-func (None) Newest(query.Dataset) []Child { return nil }
+func (None) Newest(catalog.Dataset) []Child { return nil }
 
 // Build computes the record's derived fields in place. It returns the document with its
 // digest, as one JSON object without line breaks.
@@ -71,13 +71,13 @@ func (r Record) withDomains(b []byte) []byte {
 		}
 		domains := make([]string, 0, len(given))
 		for _, d := range given {
-			if d = query.Domain(d); d != "" {
+			if d = catalog.Domain(d); d != "" {
 				domains = append(domains, d)
 			}
 		}
 		slices.Sort(domains)
 		if domains = slices.Compact(domains); len(domains) > 0 {
-			b = query.AppendStrings(append(b[:len(b)-2], `,"`+Domains+`":`...), domains) // in `ix`
+			b = catalog.AppendStrings(append(b[:len(b)-2], `,"`+Domains+`":`...), domains) // in `ix`
 			b = append(b, "}}"...)
 		}
 	}
@@ -90,7 +90,7 @@ func (r Record) withPhone(b []byte) []byte {
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
 		given, _ := r.values[i].(string)
-		if phone := query.Phone(given); fields[i].Phones && phone != "" {
+		if phone := catalog.Phone(given); fields[i].Phones && phone != "" {
 			b = append(b[:len(b)-2], `,"`+Phone+`":"`...) // in `ix`
 			b = append(append(b, phone...), `"}}`...)
 		}
@@ -100,14 +100,14 @@ func (r Record) withPhone(b []byte) []byte {
 
 // withSuggest adds what suggestions of the record's name need.
 func (r Record) withSuggest(b []byte, folded [][]string) []byte {
-	if _, suggested := query.SuggestCount(r.Dataset); !suggested {
+	if _, suggested := catalog.SuggestCount(r.Dataset); !suggested {
 		return b
 	}
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
 		if fields[i].Headline && folded[i] != nil {
 			b = append(b[:len(b)-2], `,"`+SuggestTerms+`":"`...) // in `ix`
-			b = append(query.AppendBeginnings(b, folded[i][0]), `"}}`...)
+			b = append(catalog.AppendBeginnings(b, folded[i][0]), `"}}`...)
 		}
 	}
 	return b
@@ -138,12 +138,12 @@ func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
 		if folded[i] != nil && fields[i].Ranked() {
-			b = strconv.AppendInt(append(b, `,"`+Rank+`":`...), query.Rank(folded[i][0]), 10)
+			b = strconv.AppendInt(append(b, `,"`+Rank+`":`...), catalog.Rank(folded[i][0]), 10)
 		}
 	}
 	b = r.appendPoint(append(b, ','), false)
 	b = r.appendFolded(b, folded, true)
-	for _, rel := range query.RelationsOf(r.Dataset) {
+	for _, rel := range catalog.RelationsOf(r.Dataset) {
 		newest := children.Newest(rel.Child)
 		if len(newest) == 0 {
 			continue
@@ -182,7 +182,7 @@ func (r Record) AppendPublic(b []byte) []byte {
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
 		b = appendName(b, fields[i].Name)
-		b = append(query.AppendValue(b, &fields[i], r.values[i]), ',')
+		b = append(catalog.AppendValue(b, &fields[i], r.values[i]), ',')
 	}
 	b[len(b)-1] = '}'
 	return b
@@ -197,9 +197,9 @@ func (r Record) fragment(b []byte, folded [][]string) []byte {
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
 		f := &fields[i]
-		if r.values[i] != nil && !f.Folded() && (i == 0 || f.Kind != query.Plain) {
+		if r.values[i] != nil && !f.Folded() && (i == 0 || f.Kind != catalog.Plain) {
 			b = appendName(b, f.Name)
-			b = append(query.AppendValue(b, f, r.values[i]), ',')
+			b = append(catalog.AppendValue(b, f, r.values[i]), ',')
 		}
 	}
 	b = r.appendFolded(r.appendPoint(b, true), folded, false)
@@ -236,13 +236,13 @@ func (r Record) fold() [][]string {
 // appendFolded appends the groups `text` and `exact`. ownTerms includes the fields that
 // a global document alone has terms of.
 func (r Record) appendFolded(b []byte, folded [][]string, ownTerms bool) []byte {
-	b = r.appendGroup(append(b, `"`+TextGroup+`":{`...), folded, func(f *query.Field) bool {
-		return f.Folded() && f.Kind == query.FullText || ownTerms && f.OwnTerms
+	b = r.appendGroup(append(b, `"`+TextGroup+`":{`...), folded, func(f *catalog.Field) bool {
+		return f.Folded() && f.Kind == catalog.FullText || ownTerms && f.OwnTerms
 	}, false)
-	return r.appendGroup(append(b, `,"`+ExactGroup+`":{`...), folded, func(f *query.Field) bool { return f.Folded() }, true)
+	return r.appendGroup(append(b, `,"`+ExactGroup+`":{`...), folded, func(f *catalog.Field) bool { return f.Folded() }, true)
 }
 
-func (r Record) appendGroup(b []byte, folded [][]string, has func(*query.Field) bool, exact bool) []byte {
+func (r Record) appendGroup(b []byte, folded [][]string, has func(*catalog.Field) bool, exact bool) []byte {
 	start := len(b)
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
@@ -259,9 +259,9 @@ func (r Record) appendGroup(b []byte, folded [][]string, has func(*query.Field) 
 				b = append(b, ',')
 			}
 			if exact {
-				text = query.ExactValue(*f, text)
+				text = catalog.ExactValue(*f, text)
 			}
-			b = query.AppendString(b, text)
+			b = catalog.AppendString(b, text)
 		}
 		if f.List() {
 			b = append(b, ']')
@@ -283,7 +283,7 @@ func (r Record) appendQueryText(b []byte, folded [][]string) []byte {
 			continue
 		}
 		for _, text := range folded[i] {
-			b = append(query.AppendString(b, text), ',')
+			b = append(catalog.AppendString(b, text), ',')
 		}
 	}
 	return b[:max(start, len(b)-1)]

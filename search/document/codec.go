@@ -6,7 +6,7 @@ import (
 	"errors"
 	"math"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // errCodec means that the bytes are not a record of the dataset: another version of the
@@ -46,7 +46,7 @@ func (r Record) AppendBinary(b []byte) []byte {
 	return b
 }
 
-func appendText(b []byte, f *query.Field, s string) []byte {
+func appendText(b []byte, f *catalog.Field, s string) []byte {
 	if f.IsID() {
 		id := IDBytes(s)
 		return append(b, id[:]...)
@@ -56,7 +56,7 @@ func appendText(b []byte, f *query.Field, s string) []byte {
 }
 
 // DecodeBinary reads the form of AppendBinary. The record does not alias b.
-func DecodeBinary(d query.Dataset, b []byte) (Record, error) {
+func DecodeBinary(d catalog.Dataset, b []byte) (Record, error) {
 	fields := schemas[d].fields
 	r := Record{Dataset: d, values: make([]any, len(fields))}
 	c := cursor{bytes: b, text: string(b)}
@@ -70,7 +70,7 @@ func DecodeBinary(d query.Dataset, b []byte) (Record, error) {
 		}
 		f := &fields[i]
 		switch f.Type {
-		case query.Strings, query.UUIDs:
+		case catalog.Strings, catalog.UUIDs:
 			n := c.uvarint()
 			if n > uint64(len(b)) {
 				return Record{}, errCodec
@@ -80,9 +80,9 @@ func DecodeBinary(d query.Dataset, b []byte) (Record, error) {
 				list = append(list, c.string(f))
 			}
 			r.values[i] = list
-		case query.Integer, query.Time:
+		case catalog.Integer, catalog.Time:
 			r.values[i] = c.varint()
-		case query.Double:
+		case catalog.Double:
 			if raw := c.take(8); !c.bad {
 				r.values[i] = math.Float64frombits(binary.LittleEndian.Uint64([]byte(raw)))
 			}
@@ -136,7 +136,7 @@ func (c *cursor) skip(n int) {
 	c.at += n
 }
 
-func (c *cursor) string(f *query.Field) string {
+func (c *cursor) string(f *catalog.Field) string {
 	if f.IsID() {
 		if raw := c.take(16); !c.bad {
 			return idText([16]byte([]byte(raw)))

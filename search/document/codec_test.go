@@ -12,17 +12,17 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // drawLine draws a line with any fields of a dataset.
-func drawLine(t *rapid.T, d query.Dataset) []byte {
+func drawLine(t *rapid.T, d catalog.Dataset) []byte {
 	id := rapid.Custom(func(t *rapid.T) string {
 		return uuid.UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id")).String()
 	})
 	noNUL := func(s string) string { return strings.ReplaceAll(s, "\x00", "0") }
 	line := map[string]any{}
-	for _, f := range query.Fields(d) {
+	for _, f := range catalog.Fields(d) {
 		if f.Derive != nil || !f.Required && rapid.Bool().Draw(t, f.Name+" unknown") {
 			continue
 		}
@@ -33,19 +33,19 @@ func drawLine(t *rapid.T, d query.Dataset) []byte {
 			if f.List() {
 				value = []any{value}
 			}
-		case f.Type == query.String:
+		case f.Type == catalog.String:
 			value = "x" + noNUL(rapid.StringN(0, 50, -1).Draw(t, f.Name))
-		case f.Type == query.Strings:
+		case f.Type == catalog.Strings:
 			value = rapid.SliceOfN(rapid.Map(rapid.StringN(0, 20, -1), noNUL), 0, 5).Draw(t, f.Name)
-		case f.Type == query.Integer:
+		case f.Type == catalog.Integer:
 			value = rapid.Int64Range(-1<<53, 1<<53).Draw(t, f.Name)
-		case f.Type == query.Double:
+		case f.Type == catalog.Double:
 			value = rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64).Draw(t, f.Name)
-		case f.Type == query.Time:
-			value = time.UnixMilli(rapid.Int64Range(-60_000_000_000_000, 250_000_000_000_000).Draw(t, f.Name)).UTC().Format(query.TimeLayout)
-		case f.Type == query.UUID:
+		case f.Type == catalog.Time:
+			value = time.UnixMilli(rapid.Int64Range(-60_000_000_000_000, 250_000_000_000_000).Draw(t, f.Name)).UTC().Format(catalog.TimeLayout)
+		case f.Type == catalog.UUID:
 			value = id.Draw(t, f.Name)
-		case f.Type == query.UUIDs:
+		case f.Type == catalog.UUIDs:
 			value = rapid.SliceOfN(id, 0, 4).Draw(t, f.Name)
 		}
 		line[f.Name] = value
@@ -60,7 +60,7 @@ func drawLine(t *rapid.T, d query.Dataset) []byte {
 // A decoded record builds the same document and does not alias its input.
 func TestBinaryRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		t.Run(string(d), func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
@@ -90,7 +90,7 @@ func TestBinaryRoundTrip(t *testing.T) {
 
 // Damaged bytes yield an error or another record, never a panic.
 func FuzzDecodeBinary(f *testing.F) {
-	r, problems := Parse(query.Projects, []byte(`{"id":"0198c0de-0000-7000-8000-000000000001","name":"Mill","stories":3,"cost":1.5,"account_ids":["0198c0de-0000-7000-8000-000000000002"],"filed_at":"2024-01-02"}`), time.UnixMilli(0))
+	r, problems := Parse(catalog.Projects, []byte(`{"id":"0198c0de-0000-7000-8000-000000000001","name":"Mill","stories":3,"cost":1.5,"account_ids":["0198c0de-0000-7000-8000-000000000002"],"filed_at":"2024-01-02"}`), time.UnixMilli(0))
 	if len(problems) > 0 {
 		f.Fatal(problems)
 	}
@@ -100,7 +100,7 @@ func FuzzDecodeBinary(f *testing.F) {
 		f.Add(packed[:n])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			if r, err := DecodeBinary(d, b); err == nil {
 				_ = r.ID()
 			}

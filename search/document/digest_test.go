@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // The digest depends on everything in the document, including the children that
@@ -16,7 +16,7 @@ func TestDigest(t *testing.T) {
 	const line = `{"id":"0f0c3ad5-8a3e-4c1b-9d5e-3a1f0b7c2d11","name":"Maple Ridge"}`
 	digest := func(line string, children document.Children) int64 {
 		t.Helper()
-		r, problems := document.Parse(query.Accounts, []byte(line), time.Unix(0, 0))
+		r, problems := document.Parse(catalog.Accounts, []byte(line), time.Unix(0, 0))
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -36,8 +36,8 @@ func TestDigest(t *testing.T) {
 	}
 	one := func(fragment string) family {
 		return family{
-			count:  map[query.Dataset]int64{query.Contacts: 1},
-			newest: map[query.Dataset][]document.Child{query.Contacts: {{Fragment: []byte(fragment)}}},
+			count:  map[catalog.Dataset]int64{catalog.Contacts: 1},
+			newest: map[catalog.Dataset][]document.Child{catalog.Contacts: {{Fragment: []byte(fragment)}}},
 		}
 	}
 	if a, b := digest(line, one(`{"id":"a"}`)), digest(line, one(`{"id":"b"}`)); a == b || a == first {
@@ -48,7 +48,7 @@ func TestDigest(t *testing.T) {
 			t.Errorf("%s has the digest %d", doc, d)
 		}
 	}
-	r, err := document.FromPublic(query.Accounts, []byte(line))
+	r, err := document.FromPublic(catalog.Accounts, []byte(line))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Held is a workspace's data on a record that it holds.
@@ -20,7 +20,7 @@ type Held struct {
 type Overlay interface {
 	// Value returns an overlay value in the form of Record, nil if it is unknown. An
 	// empty text counts as unknown here.
-	Value(f *query.Field) any
+	Value(f *catalog.Field) any
 }
 
 // BuildHeld is Build for a record that a workspace holds; the workspace's data is under
@@ -39,7 +39,7 @@ func BuildHeld(r Record, children Children, h Held) []byte {
 // Stub is the document of a record that its workspace no longer holds, or that is
 // missing in the global dataset. Searches do not find it.
 func Stub(id string) []byte {
-	return append(query.AppendString([]byte(`{"id":`), id), `,"`+HeldBlock+`":{"`+InBook+`":false}}`...)
+	return append(catalog.AppendString([]byte(`{"id":`), id), `,"`+HeldBlock+`":{"`+InBook+`":false}}`...)
 }
 
 // WithVersion adds the version with which a held document is written, so that a search
@@ -51,17 +51,17 @@ func WithVersion(doc []byte, version int64) []byte {
 }
 
 func (h Held) append(b []byte, r Record) []byte {
-	b = query.AppendString(append(b, `{"`+WorkspaceID+`":`...), h.Workspace)
+	b = catalog.AppendString(append(b, `{"`+WorkspaceID+`":`...), h.Workspace)
 	b = strconv.AppendBool(append(b, `,"`+InBook+`":`...), h.Overlay != nil)
-	b = query.AppendStrings(append(b, `,"`+ViewIDs+`":`...), slices.Sorted(slices.Values(h.Views)))
+	b = catalog.AppendStrings(append(b, `,"`+ViewIDs+`":`...), slices.Sorted(slices.Values(h.Views)))
 	if h.Overlay == nil {
 		return append(b, '}')
 	}
-	fields := query.OverlayFields(r.Dataset)
+	fields := catalog.OverlayFields(r.Dataset)
 	for i := range fields {
 		f := &fields[i]
-		if value := h.Overlay.Value(f); f.Kind != query.Plain && (!f.Folded() || f.Faceted()) && value != nil && value != "" {
-			b = query.AppendValue(appendName(append(b, ','), f.Name), f, value)
+		if value := h.Overlay.Value(f); f.Kind != catalog.Plain && (!f.Folded() || f.Faceted()) && value != nil && value != "" {
+			b = catalog.AppendValue(appendName(append(b, ','), f.Name), f, value)
 		}
 	}
 	if r.Folding.HasWords() {
@@ -73,13 +73,13 @@ func (h Held) append(b []byte, r Record) []byte {
 }
 
 // appendWords appends the words of the overlay's texts.
-func (h Held) appendWords(b []byte, fields []query.Field) []byte {
+func (h Held) appendWords(b []byte, fields []catalog.Field) []byte {
 	b = append(b, `,"`+Words+`":[`...)
 	start := len(b)
 	for i := range fields {
 		if fields[i].Words {
 			for _, text := range textsOf(h.Overlay.Value(&fields[i])) {
-				b = appendTokens(b, query.Fold(text))
+				b = appendTokens(b, catalog.Fold(text))
 			}
 		}
 	}
@@ -88,11 +88,11 @@ func (h Held) appendWords(b []byte, fields []query.Field) []byte {
 
 // appendFolded appends the members of the group `text` or `exact` and its closing
 // brace.
-func (h Held) appendFolded(b []byte, fields []query.Field, exact bool, by query.Folding) []byte {
+func (h Held) appendFolded(b []byte, fields []catalog.Field, exact bool, by catalog.Folding) []byte {
 	start := len(b)
 	for i := range fields {
 		f := &fields[i]
-		if !f.Folded() || !exact && f.Kind != query.FullText {
+		if !f.Folded() || !exact && f.Kind != catalog.FullText {
 			continue
 		}
 		value := h.Overlay.Value(f)
@@ -114,7 +114,7 @@ func (h Held) appendFolded(b []byte, fields []query.Field, exact bool, by query.
 		default:
 			continue
 		}
-		b = append(query.AppendValue(appendName(b, f.Name), f, value), ',')
+		b = append(catalog.AppendValue(appendName(b, f.Name), f, value), ',')
 	}
 	if len(b) == start {
 		return append(b, '}')
@@ -123,9 +123,9 @@ func (h Held) appendFolded(b []byte, fields []query.Field, exact bool, by query.
 	return b
 }
 
-func foldedValue(f *query.Field, text string, exact bool, by query.Folding) string {
+func foldedValue(f *catalog.Field, text string, exact bool, by catalog.Folding) string {
 	if exact {
-		return query.ExactValue(*f, by.Fold(text))
+		return catalog.ExactValue(*f, by.Fold(text))
 	}
 	return by.Fold(text)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/input"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // mergedInto is the key of a line that says that a record became another.
@@ -27,7 +27,7 @@ type Merge struct {
 
 // ParseMerge parses a line that says that a record became another. is is false if the
 // line does not. Fields of the record are ignored: a line may have its last values.
-func ParseMerge(d query.Dataset, line []byte) (m Merge, is bool, problems []Problem) {
+func ParseMerge(d catalog.Dataset, line []byte) (m Merge, is bool, problems []Problem) {
 	if !bytes.Contains(line, []byte(`"`+mergedInto+`"`)) {
 		return m, false, nil
 	}
@@ -54,9 +54,9 @@ func ParseMerge(d query.Dataset, line []byte) (m Merge, is bool, problems []Prob
 		case key == "updated_at" && value.Kind() == 'n':
 		case key == "updated_at":
 			text, isText := stringOf(value)
-			t, ok := query.ParseInstant(text)
+			t, ok := catalog.ParseInstant(text)
 			if !ok {
-				t, ok = query.ParseDay(text)
+				t, ok = catalog.ParseDay(text)
 			}
 			if !isText || !ok {
 				p.fail(key, "is not a date (YYYY-MM-DD or RFC 3339)")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // A line that says that a record became another, and lines that are none or wrong.
@@ -55,7 +55,7 @@ func TestParseMerge(t *testing.T) {
 			[]document.Problem{{Field: "updated_at", Reason: "is not a date (YYYY-MM-DD or RFC 3339)"}},
 		},
 	} {
-		merge, is, problems := document.ParseMerge(query.Accounts, []byte(line))
+		merge, is, problems := document.ParseMerge(catalog.Accounts, []byte(line))
 		if diff := cmp.Diff(want.merge, merge); is != want.is || diff != "" {
 			t.Errorf("%s: %v\n%s", line, is, diff)
 		}
@@ -65,18 +65,18 @@ func TestParseMerge(t *testing.T) {
 		if !is || len(problems) > 0 {
 			continue
 		}
-		again, is, problems := document.ParseMerge(query.Accounts, merge.AppendLine(nil))
+		again, is, problems := document.ParseMerge(catalog.Accounts, merge.AppendLine(nil))
 		if diff := cmp.Diff(merge, again); !is || len(problems) > 0 || diff != "" {
 			t.Errorf("%s again: %v %v\n%s", line, is, problems, diff)
 		}
 	}
 	if _, problems := document.Parse(
-		query.Accounts, []byte(`{"id":"`+one+`","merged_into":null,"name":"Firm"}`), time.Now(),
+		catalog.Accounts, []byte(`{"id":"`+one+`","merged_into":null,"name":"Firm"}`), time.Now(),
 	); len(problems) > 0 {
 		t.Errorf("a record with null: %v", problems)
 	}
 	if _, problems := document.Parse(
-		query.Accounts, []byte(`{"id":"`+one+`","merged_into":"`+two+`","name":"Firm"}`), time.Now(),
+		catalog.Accounts, []byte(`{"id":"`+one+`","merged_into":"`+two+`","name":"Firm"}`), time.Now(),
 	); len(problems) != 1 {
 		t.Errorf("no record: %v", problems)
 	}

@@ -24,18 +24,18 @@ const (
 	// IDHigh and IDLow are the two halves of the record's id, as numbers in the order
 	// of ids.
 	IDHigh, IDLow = "id_high", "id_low"
-	// Rank is the query.Rank of the name, in datasets that are sorted by it.
+	// Rank is the catalog.Rank of the name, in datasets that are sorted by it.
 	Rank = "rank"
-	// Domains are the domains of a global record as query.Domain makes them.
+	// Domains are the domains of a global record as catalog.Domain makes them.
 	// Documents of held records do not have them, because nothing searches there.
 	Domains = "domains"
-	// Phone is the phone number of a global record as query.Phone makes it. Documents of
+	// Phone is the phone number of a global record as catalog.Phone makes it. Documents of
 	// held records do not have it, because nothing searches there.
 	Phone = "phone"
-	// Point is the point of a record with a query.Location. Related records have it too.
+	// Point is the point of a record with a catalog.Location. Related records have it too.
 	Point = "location"
 	// SuggestTerms are the beginnings of the words of the name of a global record
-	// (query.AppendBeginnings), in datasets with a query.SuggestCount. Documents of held
+	// (catalog.AppendBeginnings), in datasets with a catalog.SuggestCount. Documents of held
 	// records do not have them.
 	SuggestTerms = "suggest_terms"
 	// DigestName is the digest of the document.

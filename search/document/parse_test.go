@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 const (
@@ -24,9 +24,9 @@ var loadedAt = time.Date(2024, 5, 6, 7, 8, 9, 123_456_789, time.UTC)
 const loadedText = "2024-05-06T07:08:09.123Z"
 
 // with returns a valid line of a dataset with additional members.
-func with(d query.Dataset, members string) string {
+func with(d catalog.Dataset, members string) string {
 	line := `{"id":"` + id1 + `"`
-	if d == query.Signals {
+	if d == catalog.Signals {
 		line += `,"title":"T","signal_type":"permit_filed","occurred_at":"2024-01-01"`
 	} else {
 		line += `,"name":"N"`
@@ -42,74 +42,74 @@ func TestParseRefusesLines(t *testing.T) {
 	list := func(n int) string { return strings.TrimSuffix(strings.Repeat(`"x",`, n), ",") }
 	for _, c := range []struct {
 		name    string
-		dataset query.Dataset
+		dataset catalog.Dataset
 		line    string
 		fields  string // of the problems, in order; "-" is the whole line
 	}{
-		{"nothing", query.Accounts, ``, "-"},
-		{"blanks", query.Accounts, `  `, "-"},
-		{"no JSON", query.Accounts, `id,name`, "-"},
-		{"an array", query.Accounts, `[]`, "-"},
-		{"null", query.Accounts, `null`, "-"},
-		{"cut", query.Accounts, `{"id":"` + id1, "-"},
-		{"cut in a list", query.Accounts, `{"domains":["x"`, "-"},
-		{"two objects", query.Accounts, with(query.Accounts, "") + `{}`, "-"},
-		{"text after it", query.Accounts, with(query.Accounts, "") + ` x`, "-"},
-		{"a key twice", query.Accounts, with(query.Accounts, `"name":"M"`), "-"},
-		{"invalid UTF-8", query.Accounts, with(query.Accounts, "\"city\":\"\xff\""), "-"},
-		{"half a surrogate pair", query.Accounts, with(query.Accounts, `"city":"\udc00"`), "-"},
-		{"broken JSON in a derived field", query.Accounts, with(query.Accounts, `"projects_count":[}`), "-"},
-		{"nothing required", query.Accounts, `{}`, "id name"},
-		{"nothing required of a signal", query.Signals, `{}`, "id signal_type title occurred_at"},
-		{"required null", query.Contacts, `{"id":null,"name":null}`, "id name"},
-		{"required empty", query.Contacts, `{"id":"` + id1 + `","name":" \t"}`, "name"},
-		{"an empty id", query.Contacts, `{"id":"","name":"x"}`, "id"},
-		{"unknown keys", query.Projects, with(query.Projects, `"colour":"red","ix":{"a":[1]},"account_types":[]`), "colour ix account_types"},
-		{"a filter key is no record key", query.Accounts, with(query.Accounts, `"account_type":["owner"]`), "account_type"},
-		{"another case", query.Accounts, with(query.Accounts, `"Name":"x"`), "Name"},
-		{"the overlay's", query.Accounts, with(query.Accounts, `"tags":["x"],"notes":"y"`), "tags notes"},
+		{"nothing", catalog.Accounts, ``, "-"},
+		{"blanks", catalog.Accounts, `  `, "-"},
+		{"no JSON", catalog.Accounts, `id,name`, "-"},
+		{"an array", catalog.Accounts, `[]`, "-"},
+		{"null", catalog.Accounts, `null`, "-"},
+		{"cut", catalog.Accounts, `{"id":"` + id1, "-"},
+		{"cut in a list", catalog.Accounts, `{"domains":["x"`, "-"},
+		{"two objects", catalog.Accounts, with(catalog.Accounts, "") + `{}`, "-"},
+		{"text after it", catalog.Accounts, with(catalog.Accounts, "") + ` x`, "-"},
+		{"a key twice", catalog.Accounts, with(catalog.Accounts, `"name":"M"`), "-"},
+		{"invalid UTF-8", catalog.Accounts, with(catalog.Accounts, "\"city\":\"\xff\""), "-"},
+		{"half a surrogate pair", catalog.Accounts, with(catalog.Accounts, `"city":"\udc00"`), "-"},
+		{"broken JSON in a derived field", catalog.Accounts, with(catalog.Accounts, `"projects_count":[}`), "-"},
+		{"nothing required", catalog.Accounts, `{}`, "id name"},
+		{"nothing required of a signal", catalog.Signals, `{}`, "id signal_type title occurred_at"},
+		{"required null", catalog.Contacts, `{"id":null,"name":null}`, "id name"},
+		{"required empty", catalog.Contacts, `{"id":"` + id1 + `","name":" \t"}`, "name"},
+		{"an empty id", catalog.Contacts, `{"id":"","name":"x"}`, "id"},
+		{"unknown keys", catalog.Projects, with(catalog.Projects, `"colour":"red","ix":{"a":[1]},"account_types":[]`), "colour ix account_types"},
+		{"a filter key is no record key", catalog.Accounts, with(catalog.Accounts, `"account_type":["owner"]`), "account_type"},
+		{"another case", catalog.Accounts, with(catalog.Accounts, `"Name":"x"`), "Name"},
+		{"the overlay's", catalog.Accounts, with(catalog.Accounts, `"tags":["x"],"notes":"y"`), "tags notes"},
 		{
-			"ids that are none", query.Projects,
-			with(query.Projects, `"account_ids":["x","`+id1+`","00000000000040008000000000000001"]`),
+			"ids that are none", catalog.Projects,
+			with(catalog.Projects, `"account_ids":["x","`+id1+`","00000000000040008000000000000001"]`),
 			"account_ids account_ids",
 		},
-		{"an id of another type", query.Contacts, with(query.Contacts, `"account_id":5`), "account_id"},
+		{"an id of another type", catalog.Contacts, with(catalog.Contacts, `"account_id":5`), "account_id"},
 		{
-			"strings of other types", query.Accounts,
-			with(query.Accounts, `"city":5,"state":["x"],"country":{},"phone":true,"domains":"x","website":["a",{"b":1}]`),
+			"strings of other types", catalog.Accounts,
+			with(catalog.Accounts, `"city":5,"state":["x"],"country":{},"phone":true,"domains":"x","website":["a",{"b":1}]`),
 			"city state country phone domains website",
 		},
-		{"elements of other types", query.Accounts, with(query.Accounts, `"domains":["x",5,null,["y"]]`), "domains domains domains"},
+		{"elements of other types", catalog.Accounts, with(catalog.Accounts, `"domains":["x",5,null,["y"]]`), "domains domains domains"},
 		{
-			"numbers of other types", query.Projects,
-			with(query.Projects, `"stories":"3","cost":"3","sqft":true,"residential_units":[1]`),
+			"numbers of other types", catalog.Projects,
+			with(catalog.Projects, `"stories":"3","cost":"3","sqft":true,"residential_units":[1]`),
 			"stories cost sqft residential_units",
 		},
-		{"no integers", query.Projects, with(query.Projects, `"stories":1.5,"residential_units":1e-1`), "stories residential_units"},
+		{"no integers", catalog.Projects, with(catalog.Projects, `"stories":1.5,"residential_units":1e-1`), "stories residential_units"},
 		{
-			"numbers past bounds", query.Projects,
-			with(query.Projects, `"stories":9007199254740993,"residential_units":-1e300,"cost":1e999`),
+			"numbers past bounds", catalog.Projects,
+			with(catalog.Projects, `"stories":9007199254740993,"residential_units":-1e300,"cost":1e999`),
 			"stories residential_units cost",
 		},
 		{
-			"dates that are none", query.Projects,
-			with(query.Projects, `"filed_at":"soon","permitted_at":"2023-02-29","completed_at":1704067200,"created_at":"","detected_at":"2024-01-01T00:00:00"`),
+			"dates that are none", catalog.Projects,
+			with(catalog.Projects, `"filed_at":"soon","permitted_at":"2023-02-29","completed_at":1704067200,"created_at":"","detected_at":"2024-01-01T00:00:00"`),
 			"filed_at permitted_at completed_at created_at detected_at",
 		},
 		{
-			"outside a vocabulary", query.Projects,
-			with(query.Projects, `"stage":"Filed","disposition":"open","primary_use":"x","gc_status":"y"`),
+			"outside a vocabulary", catalog.Projects,
+			with(catalog.Projects, `"stage":"Filed","disposition":"open","primary_use":"x","gc_status":"y"`),
 			"stage disposition primary_use gc_status",
 		},
 		{
-			"elements outside a vocabulary", query.Accounts,
-			with(query.Accounts, `"account_types":["owner","builder","x"]`), "account_types account_types",
+			"elements outside a vocabulary", catalog.Accounts,
+			with(catalog.Accounts, `"account_types":["owner","builder","x"]`), "account_types account_types",
 		},
-		{"NUL", query.Accounts, with(query.Accounts, `"city":"a\u0000","domains":["\u0000b"]`), "city domains"},
-		{"a name of 1001", query.Accounts, `{"id":"` + id1 + `","name":"` + strings.Repeat("é", 1001) + `"}`, "name"},
-		{"a description of 20001", query.Accounts, with(query.Accounts, `"description":"`+strings.Repeat("é", 20_001)+`"`), "description"},
-		{"long elements", query.Accounts, with(query.Accounts, `"domains":["`+strings.Repeat("x", 1001)+`"]`), "domains"},
-		{"a list of 1001", query.Accounts, with(query.Accounts, `"domains":[`+list(1001)+`]`), "domains"},
+		{"NUL", catalog.Accounts, with(catalog.Accounts, `"city":"a\u0000","domains":["\u0000b"]`), "city domains"},
+		{"a name of 1001", catalog.Accounts, `{"id":"` + id1 + `","name":"` + strings.Repeat("é", 1001) + `"}`, "name"},
+		{"a description of 20001", catalog.Accounts, with(catalog.Accounts, `"description":"`+strings.Repeat("é", 20_001)+`"`), "description"},
+		{"long elements", catalog.Accounts, with(catalog.Accounts, `"domains":["`+strings.Repeat("x", 1001)+`"]`), "domains"},
+		{"a list of 1001", catalog.Accounts, with(catalog.Accounts, `"domains":[`+list(1001)+`]`), "domains"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +132,7 @@ func TestParseRefusesLines(t *testing.T) {
 	}
 }
 
-func record(t testing.TB, d query.Dataset, line string) document.Record {
+func record(t testing.TB, d catalog.Dataset, line string) document.Record {
 	t.Helper()
 	r, problems := document.Parse(d, []byte(line), loadedAt)
 	if len(problems) > 0 {
@@ -151,44 +151,44 @@ func TestParseReadsValues(t *testing.T) {
 		return v.UnixMilli()
 	}
 	for _, c := range []struct {
-		dataset query.Dataset
+		dataset catalog.Dataset
 		members string
 		field   string
 		want    any
 	}{
-		{query.Accounts, `"website":"  https://x.example \n"`, "website", "https://x.example"},
-		{query.Accounts, `"website":"  "`, "website", nil},
-		{query.Accounts, `"website":null`, "website", nil},
-		{query.Accounts, ``, "website", nil},
-		{query.Accounts, `"city":"e\u0301\ud83d\ude00"`, "city", "e\u0301😀"},
-		{query.Accounts, `"domains":[" a.example ","","b.example","a.example"]`, "domains", []string{"a.example", "b.example", "a.example"}},
-		{query.Accounts, `"domains":[]`, "domains", nil},
-		{query.Accounts, `"domains":null`, "domains", nil},
-		{query.Accounts, `"account_types":["owner","developer"]`, "account_types", []string{"owner", "developer"}},
-		{query.Contacts, `"account_id":"` + strings.ToUpper(id2) + `"`, "account_id", id2},
-		{query.Projects, `"account_ids":["` + strings.ToUpper(id2) + `"]`, "account_ids", []string{id2}},
-		{query.Projects, `"stories":3.0`, "stories", int64(3)},
-		{query.Projects, `"stories":-0.0`, "stories", int64(0)},
-		{query.Projects, `"stories":9007199254740992`, "stories", int64(1 << 53)},
-		{query.Projects, `"stories":-90071992547409920e-1`, "stories", int64(-1 << 53)},
-		{query.Projects, `"cost":3`, "cost", 3.0},
-		{query.Projects, `"cost":1.5e6`, "cost", 1.5e6},
-		{query.Projects, `"filed_at":"2024-02-29"`, "filed_at", at("2024-02-29T00:00:00Z")},
-		{query.Projects, `"filed_at":"2024-02-29T01:02:03.9999+02:00"`, "filed_at", at("2024-02-28T23:02:03.999Z")},
-		{query.Projects, `"filed_at":"1969-12-31T23:59:59.9999Z"`, "filed_at", int64(-1)},
-		{query.Projects, ``, "created_at", loadedAt.UnixMilli()},
-		{query.Projects, `"updated_at":null`, "updated_at", loadedAt.UnixMilli()},
-		{query.Projects, ``, "detected_at", loadedAt.UnixMilli()},
-		{query.Signals, ``, "detected_at", loadedAt.UnixMilli()},
-		{query.Projects, ``, "filed_at", nil},
+		{catalog.Accounts, `"website":"  https://x.example \n"`, "website", "https://x.example"},
+		{catalog.Accounts, `"website":"  "`, "website", nil},
+		{catalog.Accounts, `"website":null`, "website", nil},
+		{catalog.Accounts, ``, "website", nil},
+		{catalog.Accounts, `"city":"e\u0301\ud83d\ude00"`, "city", "e\u0301😀"},
+		{catalog.Accounts, `"domains":[" a.example ","","b.example","a.example"]`, "domains", []string{"a.example", "b.example", "a.example"}},
+		{catalog.Accounts, `"domains":[]`, "domains", nil},
+		{catalog.Accounts, `"domains":null`, "domains", nil},
+		{catalog.Accounts, `"account_types":["owner","developer"]`, "account_types", []string{"owner", "developer"}},
+		{catalog.Contacts, `"account_id":"` + strings.ToUpper(id2) + `"`, "account_id", id2},
+		{catalog.Projects, `"account_ids":["` + strings.ToUpper(id2) + `"]`, "account_ids", []string{id2}},
+		{catalog.Projects, `"stories":3.0`, "stories", int64(3)},
+		{catalog.Projects, `"stories":-0.0`, "stories", int64(0)},
+		{catalog.Projects, `"stories":9007199254740992`, "stories", int64(1 << 53)},
+		{catalog.Projects, `"stories":-90071992547409920e-1`, "stories", int64(-1 << 53)},
+		{catalog.Projects, `"cost":3`, "cost", 3.0},
+		{catalog.Projects, `"cost":1.5e6`, "cost", 1.5e6},
+		{catalog.Projects, `"filed_at":"2024-02-29"`, "filed_at", at("2024-02-29T00:00:00Z")},
+		{catalog.Projects, `"filed_at":"2024-02-29T01:02:03.9999+02:00"`, "filed_at", at("2024-02-28T23:02:03.999Z")},
+		{catalog.Projects, `"filed_at":"1969-12-31T23:59:59.9999Z"`, "filed_at", int64(-1)},
+		{catalog.Projects, ``, "created_at", loadedAt.UnixMilli()},
+		{catalog.Projects, `"updated_at":null`, "updated_at", loadedAt.UnixMilli()},
+		{catalog.Projects, ``, "detected_at", loadedAt.UnixMilli()},
+		{catalog.Signals, ``, "detected_at", loadedAt.UnixMilli()},
+		{catalog.Projects, ``, "filed_at", nil},
 		// Derived fields are ignored, whatever they hold.
-		{query.Projects, `"signals_count":7,"last_signal_at":"nonsense"`, "signals_count", nil},
-		{query.Projects, `"signals_count":{"a":[]},"last_signal_at":["x"]`, "last_signal_at", nil},
-		{query.Accounts, `"projects_count":"x","contacts_count":-1,"signals_count":null,"last_activity_at":5`, "last_activity_at", nil},
+		{catalog.Projects, `"signals_count":7,"last_signal_at":"nonsense"`, "signals_count", nil},
+		{catalog.Projects, `"signals_count":{"a":[]},"last_signal_at":["x"]`, "last_signal_at", nil},
+		{catalog.Accounts, `"projects_count":"x","contacts_count":-1,"signals_count":null,"last_activity_at":5`, "last_activity_at", nil},
 		// Values at the limits.
-		{query.Accounts, `"website":"` + strings.Repeat("é", 1000) + `"`, "website", strings.Repeat("é", 1000)},
-		{query.Accounts, `"description":"` + strings.Repeat("é", 20_000) + `"`, "description", strings.Repeat("é", 20_000)},
-		{query.Accounts, `"domains":[` + strings.Repeat(`"x",`, 999) + `"x"]`, "domains", slices.Repeat([]string{"x"}, 1000)},
+		{catalog.Accounts, `"website":"` + strings.Repeat("é", 1000) + `"`, "website", strings.Repeat("é", 1000)},
+		{catalog.Accounts, `"description":"` + strings.Repeat("é", 20_000) + `"`, "description", strings.Repeat("é", 20_000)},
+		{catalog.Accounts, `"domains":[` + strings.Repeat(`"x",`, 999) + `"x"]`, "domains", slices.Repeat([]string{"x"}, 1000)},
 	} {
 		r := record(t, c.dataset, with(c.dataset, c.members))
 		if diff := cmp.Diff(c.want, r.Value(c.field)); diff != "" {
@@ -202,43 +202,43 @@ func TestParseReadsValues(t *testing.T) {
 
 func TestParents(t *testing.T) {
 	t.Parallel()
-	relation := func(parent, child query.Dataset) query.Relation {
-		for _, r := range query.RelationsOf(parent) {
+	relation := func(parent, child catalog.Dataset) catalog.Relation {
+		for _, r := range catalog.RelationsOf(parent) {
 			if r.Child == child {
 				return r
 			}
 		}
 		t.Fatalf("%s have no %s", parent, child)
-		return query.Relation{}
+		return catalog.Relation{}
 	}
-	p := record(t, query.Projects, with(query.Projects, fmt.Sprintf(`"account_ids":[%q,%q,%q]`, id2, id1, strings.ToUpper(id2))))
-	if diff := cmp.Diff([]string{id2, id1}, p.Parents(relation(query.Accounts, query.Projects))); diff != "" {
+	p := record(t, catalog.Projects, with(catalog.Projects, fmt.Sprintf(`"account_ids":[%q,%q,%q]`, id2, id1, strings.ToUpper(id2))))
+	if diff := cmp.Diff([]string{id2, id1}, p.Parents(relation(catalog.Accounts, catalog.Projects))); diff != "" {
 		t.Errorf("accounts of a project (-want +got):\n%s", diff)
 	}
-	if got := p.Parents(relation(query.Contacts, query.Projects)); len(got) > 0 {
+	if got := p.Parents(relation(catalog.Contacts, catalog.Projects)); len(got) > 0 {
 		t.Errorf("contacts of a project without: %v", got)
 	}
-	c := record(t, query.Contacts, with(query.Contacts, fmt.Sprintf(`"account_id":%q`, id2)))
-	if diff := cmp.Diff([]string{id2}, c.Parents(relation(query.Accounts, query.Contacts))); diff != "" {
+	c := record(t, catalog.Contacts, with(catalog.Contacts, fmt.Sprintf(`"account_id":%q`, id2)))
+	if diff := cmp.Diff([]string{id2}, c.Parents(relation(catalog.Accounts, catalog.Contacts))); diff != "" {
 		t.Errorf("account of a contact (-want +got):\n%s", diff)
 	}
-	if got := record(t, query.Contacts, with(query.Contacts, "")).Parents(relation(query.Accounts, query.Contacts)); len(got) > 0 {
+	if got := record(t, catalog.Contacts, with(catalog.Contacts, "")).Parents(relation(catalog.Accounts, catalog.Contacts)); len(got) > 0 {
 		t.Errorf("account of a contact without: %v", got)
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		f.Add(string(d), with(d, ""))
 	}
-	f.Add("accounts", with(query.Accounts, `"domains":["x",5],"city":"a\u0000"`))
-	f.Add("projects", with(query.Projects, `"cost":1e999,"stories":-0.0,"filed_at":"2024-02-30"`))
+	f.Add("accounts", with(catalog.Accounts, `"domains":["x",5],"city":"a\u0000"`))
+	f.Add("projects", with(catalog.Projects, `"cost":1e999,"stories":-0.0,"filed_at":"2024-02-30"`))
 	f.Add("signals", `{"id":`)
 	f.Fuzz(func(t *testing.T, dataset, line string) {
-		if !query.IsDataset(dataset) {
+		if !catalog.IsDataset(dataset) {
 			return
 		}
-		r, problems := document.Parse(query.Dataset(dataset), []byte(line), loadedAt)
+		r, problems := document.Parse(catalog.Dataset(dataset), []byte(line), loadedAt)
 		if len(problems) > 0 {
 			return
 		}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // coordinates returns the latitude and the longitude of the record, false if it has no
@@ -16,7 +16,7 @@ func (r Record) coordinates() (latitude, longitude float64, ok bool) {
 	}
 	latitude, known := r.values[s.latitude].(float64)
 	longitude, both := r.values[s.longitude].(float64)
-	return latitude, longitude, known && both && math.Abs(latitude) <= query.MaxLatitude && math.Abs(longitude) <= query.MaxLongitude
+	return latitude, longitude, known && both && math.Abs(latitude) <= catalog.MaxLatitude && math.Abs(longitude) <= catalog.MaxLongitude
 }
 
 // appendPoint appends the record's point and a comma, nothing if it has none. With
@@ -27,8 +27,8 @@ func (r Record) appendPoint(b []byte, coordinates bool) []byte {
 		return b
 	}
 	if coordinates {
-		b = strconv.AppendFloat(append(b, `"`+query.Latitude+`":`...), latitude, 'g', -1, 64)
-		b = strconv.AppendFloat(append(b, `,"`+query.Longitude+`":`...), longitude, 'g', -1, 64)
+		b = strconv.AppendFloat(append(b, `"`+catalog.Latitude+`":`...), latitude, 'g', -1, 64)
+		b = strconv.AppendFloat(append(b, `,"`+catalog.Longitude+`":`...), longitude, 'g', -1, 64)
 		b = append(b, ',')
 	}
 	b = strconv.AppendFloat(append(b, `"`+Point+`":[`...), longitude, 'g', -1, 64)
@@ -51,7 +51,7 @@ func inTile(latitude float64) float64 {
 // tileRow is the row of a latitude in the map tiles of the highest precision (Web
 // Mercator), which determines its row at all others.
 func tileRow(latitude float64) float64 {
-	const tiles = 1 << query.MaxPrecision
+	const tiles = 1 << catalog.MaxPrecision
 	y := math.Asinh(math.Tan(latitude*math.Pi/180)) / math.Pi // 1 to -1 on the map
 	return math.Min(math.Max(math.Floor((1-y)/2*tiles), 0), tiles-1)
 }

@@ -16,16 +16,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
-// Record is one global record. Its values are in the order of query.Fields: nil if
+// Record is one global record. Its values are in the order of catalog.Fields: nil if
 // unknown, else a string, []string, int64, float64, or, for a time, an int64 of
 // milliseconds since 1970.
 type Record struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	// Folding is that of the index which its document is for.
-	Folding query.Folding
+	Folding catalog.Folding
 	// Firms are the present names of the accounts of FirmIDs, in the order of these.
 	Firms  []string
 	values []any
@@ -46,20 +47,20 @@ func (p Problem) Error() string {
 
 // schema is the catalog of a dataset, indexed by name.
 type schema struct {
-	fields []query.Field
+	fields []catalog.Field
 	index  map[string]int
-	// latitude and longitude are positions, 0 in datasets without a query.Location.
+	// latitude and longitude are positions, 0 in datasets without a catalog.Location.
 	latitude, longitude int
 }
 
-var schemas = func() map[query.Dataset]schema {
-	all := map[query.Dataset]schema{}
-	for _, d := range query.Datasets {
-		s := schema{fields: query.Fields(d), index: map[string]int{}}
+var schemas = func() map[catalog.Dataset]schema {
+	all := map[catalog.Dataset]schema{}
+	for _, d := range catalog.Datasets {
+		s := schema{fields: catalog.Fields(d), index: map[string]int{}}
 		for i, f := range s.fields {
 			s.index[f.Name] = i
 		}
-		s.latitude, s.longitude = s.index[query.Latitude], s.index[query.Longitude]
+		s.latitude, s.longitude = s.index[catalog.Latitude], s.index[catalog.Longitude]
 		all[d] = s
 	}
 	return all
@@ -68,13 +69,13 @@ var schemas = func() map[query.Dataset]schema {
 // Parse reads one line of a dataset's file (docs/data.md) and returns every problem of
 // it. A line with a problem is not a record. Missing times default to loadedAt. Derived
 // fields are ignored, because Build computes them.
-func Parse(d query.Dataset, line []byte, loadedAt time.Time) (Record, []Problem) {
+func Parse(d catalog.Dataset, line []byte, loadedAt time.Time) (Record, []Problem) {
 	return parse(d, line, loadedAt, false)
 }
 
 // FromPublic reads a public record in the form of AppendPublic, including its derived
 // fields.
-func FromPublic(d query.Dataset, public []byte) (Record, error) {
+func FromPublic(d catalog.Dataset, public []byte) (Record, error) {
 	r, problems := parse(d, public, time.Time{}, true)
 	if len(problems) > 0 {
 		return Record{}, problems[0]
@@ -82,7 +83,7 @@ func FromPublic(d query.Dataset, public []byte) (Record, error) {
 	return r, nil
 }
 
-func parse(d query.Dataset, line []byte, loadedAt time.Time, derived bool) (Record, []Problem) {
+func parse(d catalog.Dataset, line []byte, loadedAt time.Time, derived bool) (Record, []Problem) {
 	s := schemas[d]
 	r := Record{Dataset: d, values: make([]any, len(s.fields))}
 	p := lineParser{schema: s, derived: derived}
@@ -186,7 +187,7 @@ func (p *lineParser) object(values []any) error {
 
 // value reads the value of a field. The error is for invalid JSON only. A value of the
 // wrong type is a problem, and reading continues after it.
-func (p *lineParser) value(f *query.Field) (any, error) {
+func (p *lineParser) value(f *catalog.Field) (any, error) {
 	kind := p.json.PeekKind()
 	switch {
 	case kind == 'n':
@@ -200,7 +201,7 @@ func (p *lineParser) value(f *query.Field) (any, error) {
 			return nil, err
 		}
 		return p.text(f, token.String()), nil
-	case kind == '0' && (f.Type == query.Integer || f.Type == query.Double):
+	case kind == '0' && (f.Type == catalog.Integer || f.Type == catalog.Double):
 		token, err := p.json.ReadToken()
 		if err != nil {
 			return nil, err
@@ -212,7 +213,7 @@ func (p *lineParser) value(f *query.Field) (any, error) {
 }
 
 // skip skips a value of the wrong type. It fails only on invalid JSON.
-func (p *lineParser) skip(f *query.Field) error {
+func (p *lineParser) skip(f *catalog.Field) error {
 	err := p.json.SkipValue()
 	if err == nil {
 		p.fail(f.Name, "must be %s", typeName[f.Type])
@@ -220,12 +221,12 @@ func (p *lineParser) skip(f *query.Field) error {
 	return err
 }
 
-var typeName = map[query.Type]string{
-	query.String: "a string", query.Strings: "an array of strings", query.Integer: "an integer", query.Double: "a number",
-	query.Time: "a date", query.UUID: "a UUID", query.UUIDs: "an array of UUIDs",
+var typeName = map[catalog.Type]string{
+	catalog.String: "a string", catalog.Strings: "an array of strings", catalog.Integer: "an integer", catalog.Double: "a number",
+	catalog.Time: "a date", catalog.UUID: "a UUID", catalog.UUIDs: "an array of UUIDs",
 }
 
-func (p *lineParser) list(f *query.Field) (any, error) {
+func (p *lineParser) list(f *catalog.Field) (any, error) {
 	p.json.ReadToken() // #nosec G104 -- a token that was peeked at
 	list := []string{}
 	for p.json.PeekKind() != ']' {
@@ -243,8 +244,8 @@ func (p *lineParser) list(f *query.Field) (any, error) {
 			list = append(list, s)
 		}
 	}
-	if len(list) > query.MaxList {
-		p.fail(f.Name, "has %d elements, at most %d are allowed", len(list), query.MaxList)
+	if len(list) > catalog.MaxList {
+		p.fail(f.Name, "has %d elements, at most %d are allowed", len(list), catalog.MaxList)
 	}
 	_, err := p.json.ReadToken()
 	if len(list) == 0 {
@@ -254,25 +255,25 @@ func (p *lineParser) list(f *query.Field) (any, error) {
 }
 
 // text parses a string by the field's type. An empty string is an unknown value.
-func (p *lineParser) text(f *query.Field, s string) any {
+func (p *lineParser) text(f *catalog.Field, s string) any {
 	switch f.Type {
-	case query.UUID, query.UUIDs:
+	case catalog.UUID, catalog.UUIDs:
 		id, ok := input.ParseUUID(s)
 		if !ok {
 			p.fail(f.Name, "%q is not a UUID", clip(s))
 			return nil
 		}
 		return id
-	case query.Time:
-		t, ok := query.ParseInstant(s)
+	case catalog.Time:
+		t, ok := catalog.ParseInstant(s)
 		if !ok {
-			if t, ok = query.ParseDay(s); !ok {
+			if t, ok = catalog.ParseDay(s); !ok {
 				p.fail(f.Name, "%q is not a date (YYYY-MM-DD or RFC 3339)", clip(s))
 				return nil
 			}
 		}
 		return t.UnixMilli()
-	case query.Integer, query.Double:
+	case catalog.Integer, catalog.Double:
 		p.fail(f.Name, "must be %s", typeName[f.Type])
 		return nil
 	}
@@ -292,13 +293,13 @@ func (p *lineParser) text(f *query.Field, s string) any {
 	return nil
 }
 
-func (p *lineParser) number(f *query.Field, literal string) any {
+func (p *lineParser) number(f *catalog.Field, literal string) any {
 	n, err := strconv.ParseFloat(literal, 64)
 	switch {
 	case err != nil || math.IsInf(n, 0):
 		p.fail(f.Name, "%s is out of range", clip(literal))
 		return nil
-	case f.Type == query.Double:
+	case f.Type == catalog.Double:
 		return n
 	}
 	switch whole, isWhole, within := query.ParseInteger(literal); {
@@ -344,7 +345,7 @@ func (r Record) Millis(name string) int64 {
 }
 
 // Parents returns the distinct ids that the record links to by a relation.
-func (r Record) Parents(rel query.Relation) []string {
+func (r Record) Parents(rel catalog.Relation) []string {
 	switch v := r.Value(rel.Link).(type) {
 	case string:
 		return []string{v}
@@ -365,7 +366,7 @@ func (r Record) Parents(rel query.Relation) []string {
 // FirmIDs are the distinct ids of the accounts whose names are among the words of the
 // record, in their order.
 func (r Record) FirmIDs() []string {
-	f, has := query.FirmsField(r.Dataset)
+	f, has := catalog.FirmsField(r.Dataset)
 	if !has {
 		return nil
 	}
@@ -400,7 +401,7 @@ func ReadFirms(records []Record, lookup func(ids []string) (map[string]jsontext.
 			return nil, err
 		}
 		for id, public := range found {
-			account, err := FromPublic(query.Accounts, public)
+			account, err := FromPublic(catalog.Accounts, public)
 			if err != nil {
 				return nil, err
 			}
@@ -415,7 +416,7 @@ func ReadFirms(records []Record, lookup func(ids []string) (map[string]jsontext.
 // empty one.
 func (r Record) Differences(other Record, derived bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, f := range query.Fields(r.Dataset) {
+		for _, f := range catalog.Fields(r.Dataset) {
 			if f.Derive != nil && !derived {
 				continue
 			}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Most lines are plain: a flat object with known keys and values of the right types,
@@ -58,7 +58,7 @@ func (p *lineParser) scan(line []byte, values []any) bool {
 }
 
 // scanValue reads a value of the field's type, or null.
-func (p *lineParser) scanValue(c *scanner, f *query.Field) (any, bool) {
+func (p *lineParser) scanValue(c *scanner, f *catalog.Field) (any, bool) {
 	switch kind := c.peek(); {
 	case kind == 'n':
 		return nil, c.null()
@@ -70,7 +70,7 @@ func (p *lineParser) scanValue(c *scanner, f *query.Field) (any, bool) {
 			return nil, false
 		}
 		return p.text(f, s), true
-	case f.Type == query.Integer || f.Type == query.Double:
+	case f.Type == catalog.Integer || f.Type == catalog.Double:
 		s, ok := c.number()
 		if !ok {
 			return nil, false
@@ -80,7 +80,7 @@ func (p *lineParser) scanValue(c *scanner, f *query.Field) (any, bool) {
 	return nil, false
 }
 
-func (p *lineParser) scanList(c *scanner, f *query.Field) (any, bool) {
+func (p *lineParser) scanList(c *scanner, f *catalog.Field) (any, bool) {
 	c.take('[')
 	var list []string
 	for first := true; !c.take(']'); first = false {
@@ -96,7 +96,7 @@ func (p *lineParser) scanList(c *scanner, f *query.Field) (any, bool) {
 			list = append(list, element)
 		}
 	}
-	if len(list) > query.MaxList {
+	if len(list) > catalog.MaxList {
 		return nil, false
 	}
 	if len(list) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // wantScanned checks that scanner and decoder read the line equally. It reports whether
@@ -17,7 +17,7 @@ import (
 func wantScanned(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, d query.Dataset, line string, derived bool) bool {
+}, d catalog.Dataset, line string, derived bool) bool {
 	t.Helper()
 	at := time.UnixMilli(1_700_000_000_000)
 	s := schemas[d]
@@ -51,9 +51,9 @@ func TestScanReadsAsTheDecoder(t *testing.T) {
 		repeated = 5 // rapid then makes a fifth of its checks, too few to count what is drawn
 	}
 	check := func(rt *rapid.T) {
-		d := rapid.SampledFrom(query.Datasets).Draw(rt, "dataset")
+		d := rapid.SampledFrom(catalog.Datasets).Draw(rt, "dataset")
 		var names []string
-		for _, f := range query.Fields(d) {
+		for _, f := range catalog.Fields(d) {
 			names = append(names, f.Name)
 		}
 		var b strings.Builder
@@ -104,7 +104,7 @@ func TestScanReadsAsTheDecoder(t *testing.T) {
 		t.Errorf("%d of %d lines were plain", short, all)
 	}
 	line := `{"id":"0198c0de-0000-7000-8000-000000000001","name":"Łódź Mill","stories":3,"cost":1.5,"account_ids":["0198c0de-0000-7000-8000-000000000002"],"filed_at":"2024-01-02","signals_count":7}`
-	if !wantScanned(t, query.Projects, line, false) || !wantScanned(t, query.Projects, line, true) {
+	if !wantScanned(t, catalog.Projects, line, false) || !wantScanned(t, catalog.Projects, line, true) {
 		t.Error("a plain line is not taken for one")
 	}
 }
@@ -115,11 +115,11 @@ func FuzzScan(f *testing.F) {
 		`{"id":"0198c0de-0000-7000-8000-000000000001","name":"x"}`, `{"cost":1e5,"filed_at":null,"account_ids":[ ]}`,
 		"{\"name\":\"\xc3\x28\"}", `{"stories":-0,"stories":1}`, ` { } `,
 	} {
-		for i := range query.Datasets {
+		for i := range catalog.Datasets {
 			f.Add(uint8(i), line, i%2 == 0)
 		}
 	}
 	f.Fuzz(func(t *testing.T, dataset uint8, line string, derived bool) {
-		wantScanned(t, query.Datasets[int(dataset)%len(query.Datasets)], line, derived)
+		wantScanned(t, catalog.Datasets[int(dataset)%len(catalog.Datasets)], line, derived)
 	})
 }

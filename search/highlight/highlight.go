@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"atlas/internal/edits"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
@@ -66,7 +66,7 @@ func (m *Marker) add(t words.Term, nearly bool) {
 	if t.Beginning {
 		m.begins = append(m.begins, t.Text)
 	}
-	if nearly && !t.Quoted && len(t.Options) > 0 && query.MaxEdits(t.Text) > 0 {
+	if nearly && !t.Quoted && len(t.Options) > 0 && catalog.MaxEdits(t.Text) > 0 {
 		m.nearly = append(m.nearly, t.Text)
 	}
 	for _, o := range t.Options {
@@ -83,7 +83,7 @@ func (m *Marker) Fragments(text string) []Fragment {
 	if utf8.RuneCountInString(text) > searchedChars {
 		text = string([]rune(text)[:searchedChars])
 	}
-	tokens := words.Tokens(query.Fold(text))
+	tokens := words.Tokens(catalog.Fold(text))
 	found := m.matches(tokens)
 	if found == nil {
 		return nil
@@ -157,7 +157,7 @@ func (m *Marker) compare(word string) bool {
 		}
 	}
 	for _, text := range m.nearly {
-		if most := query.MaxEdits(text); edits.Distance(text, word, most) <= most {
+		if most := catalog.MaxEdits(text); edits.Distance(text, word, most) <= most {
 			return true
 		}
 	}
@@ -188,7 +188,7 @@ func foldPart(runes []rune) string {
 	if len(runes) == 1 && runes[0] < utf8.RuneSelf {
 		return string(unicode.ToLower(runes[0]))
 	}
-	return query.Fold(string(runes))
+	return catalog.Fold(string(runes))
 }
 
 // cut cuts the fragments of marks out of a text.

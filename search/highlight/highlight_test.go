@@ -6,13 +6,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
 func marked(q, text string) string {
 	var b strings.Builder
-	for i, f := range New(words.Published.Read(q, query.Fold), false).Fragments(text) {
+	for i, f := range New(words.Published.Read(q, catalog.Fold), false).Fragments(text) {
 		if i > 0 {
 			b.WriteString(" … ")
 		}
@@ -59,7 +59,7 @@ func TestFragments(t *testing.T) {
 			t.Errorf("%q in %q: %q, want %q", c.query, c.text, got, c.want)
 		}
 	}
-	if got := New(words.Published.Read("hospitl", query.Fold), true).Fragments("General Hospital"); len(got) != 1 ||
+	if got := New(words.Published.Read("hospitl", catalog.Fold), true).Fragments("General Hospital"); len(got) != 1 ||
 		got[0].Marks[0] != (Mark{8, 16}) {
 		t.Errorf("%+v", got)
 	}
@@ -75,7 +75,7 @@ func FuzzFragments(f *testing.F) {
 		}
 		runes := []rune(text)
 		end := 0
-		for _, fragment := range New(words.Published.Read(q, query.Fold), true).Fragments(text) {
+		for _, fragment := range New(words.Published.Read(q, catalog.Fold), true).Fragments(text) {
 			part := []rune(fragment.Text)
 			if fragment.From < end || fragment.From+len(part) > len(runes) || !slices.Equal(runes[fragment.From:fragment.From+len(part)], part) {
 				t.Fatalf("%q in %q: %+v is not at its place", q, text, fragment)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -17,9 +18,9 @@ import (
 // an address nor a phone number agrees, another city counts twice, and an equal name the
 // less, the more records have it (the logarithm of their number, as in the adjustment of
 // Fellegi and Sunter's weights for the frequency of a value).
-func Same(d query.Dataset, a, b Record, sharing int) (confidence float64, reasons []Reason) {
+func Same(d catalog.Dataset, a, b Record, sharing int) (confidence float64, reasons []Reason) {
 	in := query.MatchInput{Name: a.Name, Phone: a.Phone, City: a.City, State: a.State}
-	if d == query.Contacts {
+	if d == catalog.Contacts {
 		in.Email = a.Email
 	} else {
 		in.Domain = likest(domainsOf(d, a), domainsOf(d, b))
@@ -64,7 +65,7 @@ func likest(mine, theirs []string) string {
 
 // Domains are those that a record is known by: those of a firm, or that of a person's
 // e-mail address, without those of public services.
-func Domains(d query.Dataset, r Record) []string { return domainsOf(d, r) }
+func Domains(d catalog.Dataset, r Record) []string { return domainsOf(d, r) }
 
 // Apart reports whether the domains of two records conflict: they are never one.
 func Apart(a, b []string) bool {
@@ -90,21 +91,21 @@ type Keys struct {
 const maxKeyLetters = 30
 
 // KeysOf returns the keys of a record (docs/match.md, "Duplicates").
-func KeysOf(d query.Dataset, r Record) (k Keys) {
+func KeysOf(d catalog.Dataset, r Record) (k Keys) {
 	add := func(loose bool, kind string, parts ...string) {
 		if parts[0] != "" {
 			k.Keys = append(k.Keys, Key{kind + strings.Join(parts, "\x00"), loose})
 		}
 	}
 	for _, domain := range domainsOf(d, r) {
-		if d == query.Accounts {
+		if d == catalog.Accounts {
 			add(false, "domain ", registrable(domain))
 		}
 	}
-	city := query.Fold(r.City)
-	add(false, "phone ", query.Phone(r.Phone))
-	if d == query.Contacts {
-		add(false, "email ", query.Fold(strings.TrimSpace(r.Email)))
+	city := catalog.Fold(r.City)
+	add(false, "phone ", catalog.Phone(r.Phone))
+	if d == catalog.Contacts {
+		add(false, "email ", catalog.Fold(strings.TrimSpace(r.Email)))
 		if n := person(r.Name); n != nil {
 			k.person(add, n[0].words, city, domainsOf(d, r))
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"atlas/search/catalog"
 	"atlas/search/match/labelled"
 	"atlas/search/query"
 )
@@ -44,7 +45,7 @@ func newMemory(firms []labelled.Firm) *memory {
 		if f.Domain != "" {
 			r.Domains = []string{f.Domain}
 		}
-		for _, g := range grams(r.Name, f.Domain, query.Phone(f.Phone)) {
+		for _, g := range grams(r.Name, f.Domain, catalog.Phone(f.Phone)) {
 			m.grams[g] = append(m.grams[g], len(m.records))
 		}
 		m.firms, m.records = append(m.firms, f), append(m.records, r)
@@ -53,7 +54,7 @@ func newMemory(firms []labelled.Firm) *memory {
 }
 
 func grams(name, domain, phone string) []string {
-	folded := " " + strings.Join(tokensOf(query.Fold(name)), " ") + " "
+	folded := " " + strings.Join(tokensOf(catalog.Fold(name)), " ") + " "
 	var all []string
 	for i := 0; i+3 <= len(folded); i++ {
 		all = append(all, folded[i:i+3])
@@ -64,11 +65,11 @@ func grams(name, domain, phone string) []string {
 
 func (m *memory) candidates(in query.MatchInput) []Record {
 	score := map[int]float64{}
-	domain := query.Domain(in.Domain)
+	domain := catalog.Domain(in.Domain)
 	if domain == "" {
 		domain = domainOf(in.Email)
 	}
-	for _, g := range grams(in.Name, domain, query.Phone(in.Phone)) {
+	for _, g := range grams(in.Name, domain, catalog.Phone(in.Phone)) {
 		if g == "domain " || g == "phone " {
 			continue
 		}
@@ -91,7 +92,7 @@ func (m *memory) candidates(in query.MatchInput) []Record {
 func (m *memory) answers(inputs []labelled.Input) []*labelled.Firm {
 	answers := make([]*labelled.Firm, len(inputs))
 	for i, in := range inputs {
-		r := New(query.Accounts, in.MatchInput).Decide(m.candidates(in.MatchInput), query.DefaultMinConfidence, 1)
+		r := New(catalog.Accounts, in.MatchInput).Decide(m.candidates(in.MatchInput), query.DefaultMinConfidence, 1)
 		if r.Status == Matched {
 			at := slices.IndexFunc(m.firms, func(f labelled.Firm) bool { return f.ID == r.Candidates[0].ID })
 			answers[i] = &m.firms[at]
@@ -120,7 +121,7 @@ func TestFit(t *testing.T) {
 	var xs []vector
 	var ys []float64
 	for _, in := range inputs {
-		s := New(query.Accounts, in.MatchInput)
+		s := New(catalog.Accounts, in.MatchInput)
 		for _, r := range m.candidates(in.MatchInput) {
 			v, _, forbidden := s.vector(r)
 			if forbidden {

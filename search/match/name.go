@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Bounds of what is compared of a name. What is beyond them is ignored.
@@ -38,7 +38,7 @@ type form struct {
 type name []form
 
 // firm takes the name of a firm apart. Words of cities, as folded texts, are places.
-func firm(text string, cities ...string) name { return firmOf(query.Fold(text), cities...) }
+func firm(text string, cities ...string) name { return firmOf(catalog.Fold(text), cities...) }
 
 // firmOf is firm of a folded name.
 func firmOf(folded string, cities ...string) name {
@@ -65,7 +65,7 @@ func firmOf(folded string, cities ...string) name {
 }
 
 // person takes the name of a person apart.
-func person(text string) name { return personOf(query.Fold(text)) }
+func person(text string) name { return personOf(catalog.Fold(text)) }
 
 // personOf is person of a folded name.
 func personOf(folded string) name {

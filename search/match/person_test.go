@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"atlas/search/catalog"
 	"atlas/search/match/labelled"
 	"atlas/search/query"
 )
@@ -18,12 +19,12 @@ func TestPersons(t *testing.T) {
 	blocks := map[string][]int{}
 	blocksOf := func(name, email, phone string) []string {
 		var all []string
-		for _, w := range strings.Fields(query.Fold(strings.NewReplacer(",", " ", ".", " ").Replace(name))) {
+		for _, w := range strings.Fields(catalog.Fold(strings.NewReplacer(",", " ", ".", " ").Replace(name))) {
 			if len(w) > 1 {
 				all = append(all, w)
 			}
 		}
-		return append(all, "email "+query.Fold(email), "phone "+query.Phone(phone))
+		return append(all, "email "+catalog.Fold(email), "phone "+catalog.Phone(phone))
 	}
 	records := make([]Record, len(persons))
 	for i, p := range persons {
@@ -46,7 +47,7 @@ func TestPersons(t *testing.T) {
 		for _, j := range slices.Compact(at) {
 			candidates = append(candidates, records[j])
 		}
-		if r := New(query.Contacts, in.MatchInput).Decide(candidates, query.DefaultMinConfidence, 1); r.Status == Matched {
+		if r := New(catalog.Contacts, in.MatchInput).Decide(candidates, query.DefaultMinConfidence, 1); r.Status == Matched {
 			answers[i] = &labelled.Firm{Same: r.Candidates[0].ID, Name: fmt.Sprint(r.Candidates[0])}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -48,7 +49,7 @@ type Reason struct {
 
 // Subject is an input that is ready to be compared.
 type Subject struct {
-	dataset query.Dataset
+	dataset catalog.Dataset
 	given   query.MatchInput
 	// domains are those of a firm: the given one, and that of the e-mail address.
 	domain, emailDomain string
@@ -58,10 +59,10 @@ type Subject struct {
 }
 
 // New prepares an input.
-func New(d query.Dataset, in query.MatchInput) *Subject {
+func New(d catalog.Dataset, in query.MatchInput) *Subject {
 	s := &Subject{dataset: d, given: in, names: map[string]name{}}
-	s.domain, s.phone, s.city, s.state = own(query.Domain(in.Domain)), query.Phone(in.Phone), query.Fold(in.City), stateOf(in.State)
-	s.email = query.Fold(in.Email)
+	s.domain, s.phone, s.city, s.state = own(catalog.Domain(in.Domain)), catalog.Phone(in.Phone), catalog.Fold(in.City), stateOf(in.State)
+	s.email = catalog.Fold(in.Email)
 	s.emailDomain = own(domainOf(in.Email))
 	return s
 }
@@ -78,7 +79,7 @@ func domainOf(email string) string {
 	if !strings.Contains(email, "@") {
 		return ""
 	}
-	return query.Domain(email)
+	return catalog.Domain(email)
 }
 
 // registrable is the part of a domain that somebody registered: example.co.uk of
@@ -91,7 +92,7 @@ func registrable(domain string) string {
 }
 
 func stateOf(s string) string {
-	s = query.Fold(strings.TrimSpace(s))
+	s = catalog.Fold(strings.TrimSpace(s))
 	if code, known := states[s]; known {
 		return code
 	}
@@ -102,7 +103,7 @@ func stateOf(s string) string {
 func (s *Subject) nameAt(city string) name {
 	n, known := s.names[city]
 	if !known {
-		if s.dataset == query.Contacts {
+		if s.dataset == catalog.Contacts {
 			n = person(s.given.Name)
 		} else {
 			n = firm(s.given.Name, s.city, city)
@@ -113,11 +114,11 @@ func (s *Subject) nameAt(city string) name {
 }
 
 // nameBy is the name in another Folding than the newest.
-func (s *Subject) nameBy(by query.Folding) name {
+func (s *Subject) nameBy(by catalog.Folding) name {
 	switch folded := by.Fold(s.given.Name); {
-	case folded == query.Fold(s.given.Name):
+	case folded == catalog.Fold(s.given.Name):
 		return s.nameAt("")
-	case s.dataset == query.Contacts:
+	case s.dataset == catalog.Contacts:
 		return personOf(folded)
 	default:
 		return firmOf(folded, s.city)
@@ -153,7 +154,7 @@ func (s *Subject) Compare(r Record) (confidence float64, reasons []Reason) {
 }
 
 func (s *Subject) weights() *weights {
-	if s.dataset == query.Contacts {
+	if s.dataset == catalog.Contacts {
 		return &ofPersons
 	}
 	return &ofFirms
@@ -181,7 +182,7 @@ func (s *Subject) vector(r Record) (v vector, reasons []Reason, forbidden bool) 
 		reasons = append(reasons, Reason{field, verdict, math.Round(score*1000) / 1000})
 	}
 	v[fNoName] = 1
-	city, state := query.Fold(r.City), stateOf(r.State)
+	city, state := catalog.Fold(r.City), stateOf(r.State)
 	if s.given.Name != "" {
 		f, verdict, score := s.compareNames(r.Name, city)
 		if verdict != Missing {
@@ -228,7 +229,7 @@ func (s *Subject) vector(r Record) (v vector, reasons []Reason, forbidden bool) 
 		}
 		say(field, verdict, scoreOf[verdict])
 	}
-	compareTexts("phone", s.given.Phone, s.phone, query.Phone(r.Phone), fPhoneEqual, fPhoneConflict)
+	compareTexts("phone", s.given.Phone, s.phone, catalog.Phone(r.Phone), fPhoneEqual, fPhoneConflict)
 	compareTexts("city", s.given.City, s.city, city, fCityEqual, fCityConflict)
 	compareTexts("state", s.given.State, s.state, state, -1, fStateConflict)
 	return v, reasons, forbidden
@@ -237,12 +238,12 @@ func (s *Subject) vector(r Record) (v vector, reasons []Reason, forbidden bool) 
 var scoreOf = map[Verdict]float64{Equal: 1, Similar: 0.5}
 
 // domainsOf are the domains that a record is known by.
-func domainsOf(d query.Dataset, r Record) (domains []string) {
-	if d == query.Contacts {
+func domainsOf(d catalog.Dataset, r Record) (domains []string) {
+	if d == catalog.Contacts {
 		r.Domains = []string{domainOf(r.Email)}
 	}
 	for _, d := range r.Domains {
-		if d = own(query.Domain(d)); d != "" {
+		if d = own(catalog.Domain(d)); d != "" {
 			domains = append(domains, d)
 		}
 	}
@@ -263,8 +264,8 @@ func compareDomains(given string, of []string) Verdict {
 
 // compareEmails compares an address with a person's, or its domain with those of a firm.
 func (s *Subject) compareEmails(r Record, domains []string, v *vector) Verdict {
-	if s.dataset == query.Contacts {
-		switch theirs := query.Fold(strings.TrimSpace(r.Email)); {
+	if s.dataset == catalog.Contacts {
+		switch theirs := catalog.Fold(strings.TrimSpace(r.Email)); {
 		case theirs == "" || s.email == "":
 			return Missing
 		case theirs == s.email:
@@ -287,7 +288,7 @@ func (s *Subject) compareEmails(r Record, domains []string, v *vector) Verdict {
 // compareNames compares the name with a record's, whose city is folded.
 func (s *Subject) compareNames(theirs, city string) (f features, verdict Verdict, score float64) {
 	mine := s.nameAt(city)
-	if s.dataset == query.Contacts {
+	if s.dataset == catalog.Contacts {
 		other := person(theirs)
 		if mine == nil || other == nil {
 			return f, Missing, 0
@@ -355,7 +356,7 @@ const maxBlockWords = 16
 
 // Blocks returns them, as an index of a Folding has them. None of a name that has no
 // words.
-func (s *Subject) Blocks(by query.Folding) Blocks {
+func (s *Subject) Blocks(by catalog.Folding) Blocks {
 	b := Blocks{Phone: s.phone, City: by.Fold(s.given.City)}
 	for _, d := range []string{s.domain, s.emailDomain} {
 		if d != "" {
@@ -364,7 +365,7 @@ func (s *Subject) Blocks(by query.Folding) Blocks {
 	}
 	slices.Sort(b.Domains)
 	b.Domains = slices.Compact(b.Domains)
-	if s.dataset == query.Contacts {
+	if s.dataset == catalog.Contacts {
 		b.Email = by.Fold(s.given.Email)
 	}
 	for _, f := range s.nameBy(by) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -58,9 +59,9 @@ func TestCompare(t *testing.T) {
 		},
 		{"a person's address", query.MatchInput{Email: "JANE.doe@TRICO.example"}, person, "email equal", true},
 	} {
-		d := query.Accounts
+		d := catalog.Accounts
 		if c.of.Email != "" {
-			d = query.Contacts
+			d = catalog.Contacts
 		}
 		confidence, reasons := New(d, c.in).Compare(c.of)
 		var verdicts []string
@@ -96,7 +97,9 @@ func TestStrangeTexts(t *testing.T) {
 			for _, b := range texts {
 				in := query.MatchInput{Name: a, Domain: a, Email: a + "@" + a, Phone: a, City: a, State: a}
 				s := New(d, in)
-				confidence, reasons := s.Compare(Record{ID: "1", Name: b, Domains: []string{b, a}, Email: b + "@" + b, Phone: b, City: b, State: b})
+				confidence, reasons := s.Compare(
+					Record{ID: "1", Name: b, Domains: []string{b, a}, Email: b + "@" + b, Phone: b, City: b, State: b},
+				)
 				if math.IsNaN(confidence) || confidence < 0 || confidence > 1 {
 					t.Errorf("%.40q, %.40q: %v", a, b, confidence)
 				}
@@ -105,7 +108,7 @@ func TestStrangeTexts(t *testing.T) {
 						t.Errorf("%.40q, %.40q: %+v", a, b, r)
 					}
 				}
-				s.Blocks(query.NewestFolding)
+				s.Blocks(catalog.NewestFolding)
 				KeysOf(d, Record{Name: b, Domains: []string{b}, Email: b, Phone: b, City: b})
 			}
 		}
@@ -116,32 +119,33 @@ func TestSame(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		why  string
-		d    query.Dataset
+		d    catalog.Dataset
 		a, b Record
 		same bool
 	}{
-		{"another city", query.Accounts, Record{Name: "Summit Homes", City: "Calgary"}, Record{Name: "Summit Homes", City: "Red Deer"}, false},
+		{"another city", catalog.Accounts, Record{Name: "Summit Homes", City: "Calgary"}, Record{Name: "Summit Homes", City: "Red Deer"}, false},
 		{
-			"another city, one phone", query.Accounts,
+			"another city, one phone", catalog.Accounts,
 			Record{Name: "Summit Homes", City: "Calgary", Phone: "403 555 0100"},
 			Record{Name: "Summit Homes", City: "Red Deer", Phone: "403 555 0100"}, true,
 		},
-		{"legal forms", query.Accounts, Record{Name: "Trico Homes Inc."}, Record{Name: "TRICO HOMES"}, true},
-		{"a typo", query.Accounts, Record{Name: "Mattamy Homes", City: "Calgary"}, Record{Name: "Matamy Homes", City: "Calgary"}, true},
-		{"order and spaces", query.Accounts, Record{Name: "West Can Construction"}, Record{Name: "Westcan Const."}, true},
-		{"another trade", query.Accounts, Record{Name: "Elegant Homes"}, Record{Name: "Elegant Roofing"}, false},
+		{"legal forms", catalog.Accounts, Record{Name: "Trico Homes Inc."}, Record{Name: "TRICO HOMES"}, true},
+		{"a typo", catalog.Accounts, Record{Name: "Mattamy Homes", City: "Calgary"}, Record{Name: "Matamy Homes", City: "Calgary"}, true},
+		{"order and spaces", catalog.Accounts, Record{Name: "West Can Construction"}, Record{Name: "Westcan Const."}, true},
+		{"another trade", catalog.Accounts, Record{Name: "Elegant Homes"}, Record{Name: "Elegant Roofing"}, false},
 		{
-			"another domain", query.Accounts, Record{Name: "Trico Homes", Domains: []string{"a.example"}},
+			"another domain", catalog.Accounts, Record{Name: "Trico Homes", Domains: []string{"a.example"}},
 			Record{Name: "Trico Homes", Domains: []string{"b.example"}}, false,
 		},
 		{
-			"one domain of several", query.Accounts, Record{Name: "Trico", Domains: []string{"a.example", "b.example"}},
+			"one domain of several", catalog.Accounts, Record{Name: "Trico", Domains: []string{"a.example", "b.example"}},
 			Record{Name: "Trico Homes", Domains: []string{"c.example", "www.b.example"}}, true,
 		},
-		{"an address", query.Contacts, Record{Name: "Jane Doe", Email: "jane@a.example"}, Record{Name: "J. Doe", Email: "Jane@A.example"}, true},
-		{"namesakes", query.Contacts, Record{Name: "Jane Doe"}, Record{Name: "Jane Doe"}, false},
+		{"an address", catalog.Contacts, Record{Name: "Jane Doe", Email: "jane@a.example"},
+			Record{Name: "J. Doe", Email: "Jane@A.example"}, true},
+		{"namesakes", catalog.Contacts, Record{Name: "Jane Doe"}, Record{Name: "Jane Doe"}, false},
 		{
-			"namesakes in two firms", query.Contacts,
+			"namesakes in two firms", catalog.Contacts,
 			Record{Name: "Jane Doe", City: "Calgary", Email: "jane@a.example"},
 			Record{Name: "Jane Doe", City: "Calgary", Email: "jane@b.example"}, false,
 		},
@@ -171,7 +175,7 @@ func TestSameNameOfMany(t *testing.T) {
 	t.Parallel()
 	a, b := Record{Name: "Summit Homes", City: "Calgary"}, Record{Name: "SUMMIT HOMES INC.", City: "Calgary"}
 	confidence := func(a, b Record, sharing int) float64 {
-		c, _ := Same(query.Accounts, a, b, sharing)
+		c, _ := Same(catalog.Accounts, a, b, sharing)
 		return c
 	}
 	if two, few, many := confidence(a, b, PairOf), confidence(a, b, 10), confidence(a, b, 100); two != confidence(a, b, 0) ||

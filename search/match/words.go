@@ -3,7 +3,7 @@ package match
 import (
 	"strings"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	tables "atlas/search/words"
 )
 
@@ -20,7 +20,7 @@ const (
 )
 
 // forms are legal forms, by their spellings; equal ones have one value.
-var forms = query.LegalForms
+var forms = catalog.LegalForms
 
 // canonical are words that are written in several ways, by their spellings. What they
 // have in common comes before the colon.

@@ -3,6 +3,8 @@ package query
 import (
 	"strconv"
 	"time"
+
+	"atlas/search/catalog"
 )
 
 // Bound is an end of a Range: a value of the field's type, or open, as the zero
@@ -42,7 +44,7 @@ func (b Bound) AppendJSON(to []byte) []byte {
 	case doubleBound:
 		return strconv.AppendFloat(to, b.double, 'g', -1, 64)
 	case timeBound:
-		to = time.UnixMilli(b.integer).UTC().AppendFormat(append(to, '"'), TimeLayout)
+		to = time.UnixMilli(b.integer).UTC().AppendFormat(append(to, '"'), catalog.TimeLayout)
 		return append(to, '"')
 	}
 	return to

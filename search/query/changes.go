@@ -10,6 +10,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // Bounds of a request for changes.
@@ -51,7 +52,7 @@ type ChangesRequest struct {
 func (r ChangesRequest) Filtered() bool { return len(r.Where) > 0 }
 
 // ChangesRule reads the body of a request for changes.
-func ChangesRule(d Dataset) rule.Rule[ChangesRequest] { return changesRules[d] }
+func ChangesRule(d catalog.Dataset) rule.Rule[ChangesRequest] { return changesRules[d] }
 
 var changesRules = byDataset(changesRule)
 
@@ -73,7 +74,7 @@ func TimeRule() rule.Rule[time.Time] {
 	}).Instead(dayOfSeconds)
 }
 
-func changesRule(d Dataset) rule.Rule[ChangesRequest] {
+func changesRule(d catalog.Dataset) rule.Rule[ChangesRequest] {
 	fields := append(
 		feedFields(
 			func(r *changesRequest) *FeedRequest { return &r.FeedRequest },
@@ -83,12 +84,12 @@ func changesRule(d Dataset) rule.Rule[ChangesRequest] {
 			"records", rule.Boolean().Described("Return the record of each `upsert`, for 1 credit each."),
 			func(r *changesRequest) *bool { return &r.Records },
 		),
-		rule.OptionalFunc("fields", RecordFieldsRule(d), func(r *changesRequest, fields FieldSet) {
+		rule.OptionalFunc("fields", catalog.RecordFieldsRule(d), func(r *changesRequest, fields catalog.FieldSet) {
 			r.ChangesRequest.Fields, r.fields = fields, true
 		}),
 		rule.OptionalFunc(
 			"filters",
-			filtersRule(d, Data).Described("Follow only the records that match. A record that changed and does not match is a `leave`."),
+			filtersRule(d, catalog.Data).Described("Follow only the records that match. A record that changed and does not match is a `leave`."),
 			func(r *changesRequest, c conditions) { r.add(c) },
 		),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *changesRequest) {
@@ -106,7 +107,7 @@ func changesRule(d Dataset) rule.Rule[ChangesRequest] {
 	)
 	return rule.Map(rule.Object(fields...), func(r changesRequest) ChangesRequest {
 		out := r.ChangesRequest
-		out.Dataset, out.Base.Kind, out.Where = d, Data, r.where
+		out.Dataset, out.Base.Kind, out.Where = d, catalog.Data, r.where
 		return out
 	}).Named(d.Title() + "ChangesRequest")
 }

@@ -4,14 +4,15 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // Coverage asks which fields of a dataset's records are known, for each value of one
 // field (docs/api.md, "Coverage").
 type Coverage struct {
-	Dataset Dataset
+	Dataset catalog.Dataset
 	// By is an enum.
-	By    Field
+	By    catalog.Field
 	Limit int
 }
 
@@ -24,10 +25,10 @@ const MaxCoverage = 100
 // CoverageRule reads { dataset, by, limit? }. `by` is a filter key of an enum, closed
 // or dynamic.
 var CoverageRule = func() rule.Rule[Coverage] {
-	datasets := make([]string, len(Datasets))
+	datasets := make([]string, len(catalog.Datasets))
 	byDataset := map[string]rule.Rule[Coverage]{}
 	var shapes []*schema.Schema
-	for i, d := range []Dataset{Accounts, Contacts, Projects, Signals} {
+	for i, d := range []catalog.Dataset{catalog.Accounts, catalog.Contacts, catalog.Projects, catalog.Signals} {
 		datasets[i] = string(d)
 		r := coverageOf(d)
 		byDataset[string(d)] = r
@@ -55,19 +56,19 @@ var CoverageRule = func() rule.Rule[Coverage] {
 var coverageLimit = rule.Integer(1, MaxCoverage).Default(DefaultCoverage)
 
 // coverageOf is the rule of a request on one dataset.
-func coverageOf(d Dataset) rule.Rule[Coverage] {
+func coverageOf(d catalog.Dataset) rule.Rule[Coverage] {
 	var keys []string
-	byKey := map[string]Field{}
-	for _, f := range FilterFields(d, Data) {
-		if f.Kind == Enum {
+	byKey := map[string]catalog.Field{}
+	for _, f := range catalog.FilterFields(d, catalog.Data) {
+		if f.Kind == catalog.Enum {
 			keys, byKey[f.Key] = append(keys, f.Key), f
 		}
 	}
 	r := rule.Object(
 		rule.Fixed[Coverage]("dataset", rule.Enum(string(d)).As(schema.Const(string(d)))),
 		rule.Required(
-			"by", rule.Map(rule.Enum(keys...), func(key string) Field { return byKey[key] }),
-			func(c *Coverage) *Field { return &c.By },
+			"by", rule.Map(rule.Enum(keys...), func(key string) catalog.Field { return byKey[key] }),
+			func(c *Coverage) *catalog.Field { return &c.By },
 		),
 		rule.Optional("limit", coverageLimit, func(c *Coverage) *int { return &c.Limit }),
 	)

@@ -9,6 +9,7 @@ import (
 
 	"atlas/internal/input"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // dateText is what a date is.
@@ -80,7 +81,7 @@ func DateProblem(text string) string {
 		return problem
 	}
 	if d := plainDay.FindStringSubmatch(text); d != nil {
-		if _, ok := ParseDay(d[1] + "-" + d[2] + "-" + d[3]); ok {
+		if _, ok := catalog.ParseDay(d[1] + "-" + d[2] + "-" + d[3]); ok {
 			return fmt.Sprintf("must be a date with hyphens, such as %s-%s-%s", d[1], d[2], d[3])
 		}
 	}

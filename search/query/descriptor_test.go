@@ -10,16 +10,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
-func frequent(d query.Dataset, f query.Field) query.Vocabulary {
-	return query.Vocabulary{{Value: string(d) + " " + f.Name, Label: "x", Description: "1 record"}}
+func frequent(d catalog.Dataset, f catalog.Field) catalog.Vocabulary {
+	return catalog.Vocabulary{{Value: string(d) + " " + f.Name, Label: "x", Description: "1 record"}}
 }
 
 func TestDescriptors(t *testing.T) {
 	t.Parallel()
-	all := query.Descriptors(frequent)
+	all := catalog.Descriptors(frequent)
 	keys := map[string][]string{}
 	for _, d := range all {
 		keys[d.Dataset] = append(keys[d.Dataset], d.Key)
@@ -27,21 +28,21 @@ func TestDescriptors(t *testing.T) {
 	}
 	// TestKeysOfEachBase lists the keys of the fields.
 	want := map[string]string{}
-	add := func(dataset string, d query.Dataset, base query.BaseKind) {
+	add := func(dataset string, d catalog.Dataset, base catalog.BaseKind) {
 		var expected []string
-		for _, f := range query.FilterFields(d, base) {
+		for _, f := range catalog.FilterFields(d, base) {
 			expected = append(expected, f.Key)
 		}
-		for _, rel := range query.RelationsOf(d) {
+		for _, rel := range catalog.RelationsOf(d) {
 			expected = append(expected, "has_"+rel.Singular, "without_"+rel.Singular)
 		}
 		want[dataset] = strings.Join(expected, " ")
 	}
-	for _, d := range query.Datasets {
-		add(string(d), d, query.Data)
+	for _, d := range catalog.Datasets {
+		add(string(d), d, catalog.Data)
 	}
-	for _, d := range query.Held {
-		add("workspace_"+string(d), d, query.Book)
+	for _, d := range catalog.Held {
+		add("workspace_"+string(d), d, catalog.Book)
 	}
 	got := map[string]string{}
 	for dataset, k := range keys {
@@ -54,16 +55,16 @@ func TestDescriptors(t *testing.T) {
 
 // checkDescriptor holds every descriptor to its shape: values on enums only,
 // sub-fields on relations only and one level deep.
-func checkDescriptor(t *testing.T, d query.Descriptor) {
+func checkDescriptor(t *testing.T, d catalog.Descriptor) {
 	t.Helper()
 	name := d.Dataset + " " + d.Key
-	if d.Description == "" || !slices.Contains(query.Kinds, d.Kind) {
+	if d.Description == "" || !slices.Contains(catalog.Kinds, d.Kind) {
 		t.Errorf("%s: description %q, kind %q", name, d.Description, d.Kind)
 	}
-	if (d.Kind == query.Enum) != (d.Values != nil) {
+	if (d.Kind == catalog.Enum) != (d.Values != nil) {
 		t.Errorf("%s is of kind %s and has the values %v", name, d.Kind, d.Values)
 	}
-	if len(d.Values) == 0 && d.Kind == query.Enum && d.Key != "tags" {
+	if len(d.Values) == 0 && d.Kind == catalog.Enum && d.Key != "tags" {
 		t.Errorf("%s has no values", name)
 	}
 	for _, v := range d.Values {
@@ -71,23 +72,23 @@ func checkDescriptor(t *testing.T, d query.Descriptor) {
 			t.Errorf("%s: %+v is not described", name, v)
 		}
 	}
-	if (d.Kind == query.Related) != (d.SubFields != nil) {
+	if (d.Kind == catalog.Related) != (d.SubFields != nil) {
 		t.Errorf("%s is of kind %s and has %d sub-fields", name, d.Kind, len(d.SubFields))
 	}
-	if d.Kind != query.Related {
+	if d.Kind != catalog.Related {
 		return
 	}
 	var keys []string
 	for _, sub := range d.SubFields {
-		if sub.Kind == query.Related {
+		if sub.Kind == catalog.Related {
 			t.Errorf("%s: the sub-field %s is a relation", name, sub.Key)
 		}
 		checkDescriptor(t, sub)
 		keys = append(keys, sub.Key)
 	}
-	child := query.Dataset(d.SubFields[0].Dataset)
+	child := catalog.Dataset(d.SubFields[0].Dataset)
 	var want []string
-	for _, f := range query.FilterFields(child, query.Data) {
+	for _, f := range catalog.FilterFields(child, catalog.Data) {
 		want = append(want, f.Key)
 	}
 	if diff := cmp.Diff(want, keys); diff != "" {
@@ -114,7 +115,7 @@ func TestVocabularies(t *testing.T) {
 		"workspace_projects state":    "projects state",
 	}
 	got := map[string]string{}
-	for _, d := range query.Descriptors(frequent) {
+	for _, d := range catalog.Descriptors(frequent) {
 		if name := d.Dataset + " " + d.Key; want[name] != "" || name == "workspace_contacts tags" {
 			got[name] = strings.Join(d.Values.Values(), " ")
 		}
@@ -127,19 +128,19 @@ func TestVocabularies(t *testing.T) {
 func TestDescriptorJSON(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		descriptor query.Descriptor
+		descriptor catalog.Descriptor
 		want       string
 	}{
 		"text": {
-			query.Descriptor{Dataset: "accounts", Key: "name", Kind: query.FullText, Description: "d"},
+			catalog.Descriptor{Dataset: "accounts", Key: "name", Kind: catalog.FullText, Description: "d"},
 			`{"dataset":"accounts","key":"name","kind":"text","description":"d"}`,
 		},
 		"no tags": {
-			query.Descriptor{Dataset: "x", Key: "tags", Kind: query.Enum, Description: "d", Values: query.Vocabulary{}},
+			catalog.Descriptor{Dataset: "x", Key: "tags", Kind: catalog.Enum, Description: "d", Values: catalog.Vocabulary{}},
 			`{"dataset":"x","key":"tags","kind":"enum","description":"d","values":[]}`,
 		},
 		"relation": {
-			query.Descriptor{Dataset: "x", Key: "has_x", Kind: query.Related, Description: "d", SubFields: []query.Descriptor{}},
+			catalog.Descriptor{Dataset: "x", Key: "has_x", Kind: catalog.Related, Description: "d", SubFields: []catalog.Descriptor{}},
 			`{"dataset":"x","key":"has_x","kind":"relation","description":"d","sub_fields":[]}`,
 		},
 	} {
@@ -161,7 +162,7 @@ func searchFields(t *testing.T, body string) (query.FieldSearch, error) {
 
 func TestFieldSearch(t *testing.T) {
 	t.Parallel()
-	all := query.Descriptors(frequent)
+	all := catalog.Descriptors(frequent)
 	for _, c := range []struct {
 		body     string
 		found    string // dataset.key, the first few
@@ -233,9 +234,9 @@ func TestFieldSearchRejects(t *testing.T) {
 
 func TestIncludes(t *testing.T) {
 	t.Parallel()
-	want := map[query.Dataset]string{
-		query.Accounts: "contacts projects signals", query.Projects: "accounts contacts signals",
-		query.Contacts: "account(1) projects", query.Signals: "accounts project(1)",
+	want := map[catalog.Dataset]string{
+		catalog.Accounts: "contacts projects signals", catalog.Projects: "accounts contacts signals",
+		catalog.Contacts: "account(1) projects", catalog.Signals: "accounts project(1)",
 	}
 	for d, keys := range want {
 		var got []string

@@ -6,6 +6,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -16,7 +17,7 @@ func ExampleParse() {
 		"relations": {"has_signal": {"title": {"value": "Permit issued"}}},
 		"sort":      {"field": "cost", "order": "desc"}
 	}`))
-	q, err := query.Parse(body, query.Projects, query.Base{Kind: query.Data})
+	q, err := query.Parse(body, catalog.Projects, query.Base{Kind: catalog.Data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -35,7 +36,7 @@ func ExampleParse() {
 // The error of a request that is not valid lists all its problems.
 func ExampleParse_issues() {
 	body, _ := input.Decode([]byte(`{"filters": {"stories": {"value": "three"}, "colour": {"value": "red"}}, "limit": 500}`))
-	_, err := query.Parse(body, query.Projects, query.Base{Kind: query.Data})
+	_, err := query.Parse(body, catalog.Projects, query.Base{Kind: catalog.Data})
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		for _, issue := range e.Issues {
 			fmt.Println(issue.Code, issue.Path)
@@ -48,7 +49,7 @@ func ExampleParse_issues() {
 }
 
 func ExampleSimplify() {
-	stage, _ := query.FieldNamed(query.Projects, "stage")
+	stage, _ := catalog.FieldNamed(catalog.Projects, "stage")
 	filed := query.Terms{Field: &stage, Values: []string{"filed"}}
 	tree := query.All{query.Any{filed}, query.Not{Node: query.Not{Node: query.InBook{}}}, query.All{}}
 	fmt.Println(tree)
@@ -60,6 +61,6 @@ func ExampleSimplify() {
 
 // Fold is how texts are compared: without case and accents.
 func ExampleFold() {
-	fmt.Println(query.Fold("Éclair HOMES"))
+	fmt.Println(catalog.Fold("Éclair HOMES"))
 	// Output: eclair homes
 }

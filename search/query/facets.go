@@ -12,6 +12,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // Bounds of a request for facets.
@@ -66,7 +67,7 @@ func (s FacetSearch) In(searches []Query) FacetSearch {
 
 // Facet asks for the distribution of one field.
 type Facet struct {
-	Field *Field
+	Field *catalog.Field
 	// Limit is how many values are listed. Prefix are folded words that the values have,
 	// the last of which may be a beginning; nil: all values are kept. They are for enums
 	// and ids, of which the names have the words.
@@ -110,7 +111,7 @@ type FacetRange struct {
 
 // Measure is a value of several records.
 type Measure struct {
-	Field *Field
+	Field *catalog.Field
 	Of    MeasureOf
 }
 
@@ -134,12 +135,14 @@ func (r FacetRequest) IgnoredBy(f Facet) int {
 }
 
 // FacetRule reads the body of a request for facets.
-func FacetRule(d Dataset, base BaseKind) rule.Rule[FacetRequest] { return facetRules[base][d] }
+func FacetRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[FacetRequest] {
+	return facetRules[base][d]
+}
 
-var facetRules = func() map[BaseKind]map[Dataset]rule.Rule[FacetRequest] {
-	all := map[BaseKind]map[Dataset]rule.Rule[FacetRequest]{Data: {}, Book: {}, View: {}}
+var facetRules = func() map[catalog.BaseKind]map[catalog.Dataset]rule.Rule[FacetRequest] {
+	all := map[catalog.BaseKind]map[catalog.Dataset]rule.Rule[FacetRequest]{catalog.Data: {}, catalog.Book: {}, catalog.View: {}}
 	for base, byDataset := range all {
-		for _, d := range Datasets {
+		for _, d := range catalog.Datasets {
 			byDataset[d] = facetRequestRule(d, base)
 		}
 	}
@@ -152,7 +155,7 @@ type facetRequest struct {
 	facets []Facet
 }
 
-func facetRequestRule(d Dataset, base BaseKind) rule.Rule[FacetRequest] {
+func facetRequestRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[FacetRequest] {
 	var members []rule.Field[facetRequest]
 	for _, f := range append(conditionFields(d, base, false), boundTerms) {
 		members = append(members, rule.Within(f, func(r *facetRequest) *request { return &r.request }))
@@ -176,7 +179,7 @@ func facetRequestRule(d Dataset, base BaseKind) rule.Rule[FacetRequest] {
 }
 
 // split puts the filters that a facet ignores after the other conditions.
-func (r facetRequest) split(d Dataset, base BaseKind, body rule.Rule[facetRequest], v input.Value) FacetRequest {
+func (r facetRequest) split(d catalog.Dataset, base catalog.BaseKind, body rule.Rule[facetRequest], v input.Value) FacetRequest {
 	out := FacetRequest{Query: Query{Dataset: d, Base: Base{Kind: base}, Hints: r.Hints}, Facets: r.facets}
 	filters := v.Get("filters")
 	var own, others []input.Member
@@ -230,8 +233,8 @@ func refusePrivate(issues *input.Issues, v input.Value, path []string) input.Val
 }
 
 var privateKeys = func() (keys []string) {
-	for _, d := range Datasets {
-		for _, f := range Fields(d) {
+	for _, d := range catalog.Datasets {
+		for _, f := range catalog.Fields(d) {
 			if f.Private {
 				keys = append(keys, f.Key)
 			}
@@ -250,23 +253,23 @@ const (
 	numberFacet
 )
 
-func facetKindOf(f *Field) facetKind {
+func facetKindOf(f *catalog.Field) facetKind {
 	switch {
 	case f.Faceted():
 		return valueFacet
-	case f.Kind == Date:
+	case f.Kind == catalog.Date:
 		return dateFacet
-	case f.Kind == Number:
+	case f.Kind == catalog.Number:
 		return numberFacet
 	}
 	return noFacet
 }
 
 // facetRule reads one facet by the kind of its field.
-func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
+func facetRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[Facet] {
 	var known []string
-	byKind := map[facetKind][]*Field{}
-	fields := FilterFields(d, base)
+	byKind := map[facetKind][]*catalog.Field{}
+	fields := catalog.FilterFields(d, base)
 	for i := range fields {
 		if kind := facetKindOf(&fields[i]); kind != noFacet {
 			known = append(known, fields[i].Key)
@@ -282,14 +285,17 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 			),
 			rule.OptionalFunc(
 				"prefix",
-				rule.Text(1, MaxQuery).Example("cal").Described("Keeps the values, of `account_ids` those of the accounts' names, that have its words, the last of which may be the beginning of one, ignoring case and accents."),
-				func(f *Facet, text string) { f.Prefix = append([]string{}, runs(Fold(text))...) },
+				rule.Text(1, MaxQuery).
+					Example("cal").
+					Described("Keeps the values, of `account_ids` those of the accounts' names, that have its words, the last of which may be the beginning of one, ignoring case and accents."),
+				func(f *Facet, text string) { f.Prefix = append([]string{}, runs(catalog.Fold(text))...) },
 			),
 		},
 		dateFacet: {
 			rule.Required(
 				"interval",
-				rule.Enum(Day, Week, Month, Quarter, Year).Described("In UTC; weeks begin on Monday. More than 1,000 buckets are an error."),
+				rule.Enum(Day, Week, Month, Quarter, Year).
+					Described("In UTC; weeks begin on Monday. More than 1,000 buckets are an error."),
 				func(f *Facet) *Interval { return &f.Interval },
 			),
 		},
@@ -301,7 +307,8 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 			),
 			rule.Optional(
 				"buckets",
-				rule.Integer(1, MaxNumberBuckets).Described("A number of buckets of equal width, from the lowest to the highest value. Each ends before the next begins; the last has its end too."),
+				rule.Integer(1, MaxNumberBuckets).
+					Described("A number of buckets of equal width, from the lowest to the highest value. Each ends before the next begins; the last has its end too."),
 				func(f *Facet) *int { return &f.Buckets },
 			),
 		)},
@@ -321,12 +328,12 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 			continue
 		}
 		members := slices.Concat([]rule.Field[Facet]{
-			rule.Required("field", fieldRule(byKind[kind], nil), func(f *Facet) **Field { return &f.Field }),
+			rule.Required("field", fieldRule(byKind[kind], nil), func(f *Facet) **catalog.Field { return &f.Field }),
 		}, own[kind], ofAnyKind)
 		readers[kind] = rule.Object(members...)
 		shapes = append(shapes, schema.Named(baseNames[base]+d.Title()+names[kind], readers[kind].Schema))
 	}
-	location, located := Location(d)
+	location, located := catalog.Location(d)
 	geo := rule.Object(append([]rule.Field[Facet]{geoMember(&location)}, ofAnyKind...)...)
 	if located {
 		shapes = append(shapes, schema.Named(baseNames[base]+d.Title()+"GeoFacet", geo.Schema))
@@ -339,7 +346,7 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 			return geo.Read(issues, v, path...), len(*issues) == before
 		}
 		for kind, fields := range byKind {
-			if slices.ContainsFunc(fields, func(f *Field) bool { return f.Key == v.Get("field").Text }) {
+			if slices.ContainsFunc(fields, func(f *catalog.Field) bool { return f.Key == v.Get("field").Text }) {
 				before := len(*issues)
 				return readers[kind].Read(issues, v, path...), len(*issues) == before
 			}
@@ -380,14 +387,14 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 }
 
 // fieldRule reads the key of one of the fields. others says what another key is.
-func fieldRule(fields []*Field, others func(key string) string) rule.Rule[*Field] {
+func fieldRule(fields []*catalog.Field, others func(key string) string) rule.Rule[*catalog.Field] {
 	keys := make([]string, len(fields))
 	for i, f := range fields {
 		keys[i] = f.Key
 	}
 	return rule.New(
 		schema.OneOf(keys...), input.String, "the name of a field",
-		func(issues *input.Issues, v input.Value, path []string) (*Field, bool) {
+		func(issues *input.Issues, v input.Value, path []string) (*catalog.Field, bool) {
 			i := slices.Index(keys, v.Text)
 			if i < 0 {
 				issues.Unrecognized(path, []string{v.Text}, keys, others)
@@ -399,7 +406,7 @@ func fieldRule(fields []*Field, others func(key string) string) rule.Rule[*Field
 }
 
 // measureMember is the member that names a number.
-func measureMember(d Dataset, base BaseKind) []rule.Field[Facet] {
+func measureMember(d catalog.Dataset, base catalog.BaseKind) []rule.Field[Facet] {
 	measure, there := measureRule(d, base, rule.Enum(Sum, Average, Minimum, Maximum),
 		"Adds `measure` to every value or bucket: of the known values of a number, null where there are none.")
 	if !there {
@@ -410,11 +417,11 @@ func measureMember(d Dataset, base BaseKind) []rule.Field[Facet] {
 
 // measureRule reads a Measure; there is none without a number. In a View a value of the
 // overlay is no number, because the searched records may not have it.
-func measureRule(d Dataset, base BaseKind, of rule.Rule[MeasureOf], text string) (measure rule.Rule[Measure], there bool) {
-	fields := FilterFields(d, base)
-	var numbers []*Field
+func measureRule(d catalog.Dataset, base catalog.BaseKind, of rule.Rule[MeasureOf], text string) (measure rule.Rule[Measure], there bool) {
+	fields := catalog.FilterFields(d, base)
+	var numbers []*catalog.Field
 	for i := range fields {
-		if fields[i].Kind == Number && (!fields[i].Overlay || base == Book) {
+		if fields[i].Kind == catalog.Number && (!fields[i].Overlay || base == catalog.Book) {
 			numbers = append(numbers, &fields[i])
 		}
 	}
@@ -422,7 +429,11 @@ func measureRule(d Dataset, base BaseKind, of rule.Rule[MeasureOf], text string)
 		return measure, false
 	}
 	return rule.Object(
-		rule.Required("field", fieldRule(numbers, ofField(d, base, "a field that is no number")), func(m *Measure) **Field { return &m.Field }),
+		rule.Required(
+			"field",
+			fieldRule(numbers, ofField(d, base, "a field that is no number")),
+			func(m *Measure) **catalog.Field { return &m.Field },
+		),
 		rule.Required("of", of, func(m *Measure) *MeasureOf { return &m.Of }),
 	).Described(text).Instead(func(input.Value) string {
 		return fmt.Sprintf(`{"field":%q,"of":"sum"}`, numbers[0].Key)
@@ -443,7 +454,7 @@ var rangesOf = rule.Step(func(_ *input.Issues, _ *input.Reader, f *Facet) {
 
 // facetRange reads [from, to], one end of which may be null.
 var facetRange = func() rule.Rule[FacetRange] {
-	of := numbers(&Field{Type: Double})
+	of := numbers(&catalog.Field{Type: catalog.Double})
 	s := schema.Array(schema.Nullable(of.schema), 2, 2).Described("From and to, both inclusive; one of them may be null.")
 	return rule.New(
 		s, input.Array, "an array of two numbers",
@@ -490,4 +501,4 @@ func (f Facet) Keeps(folded string) bool {
 func (f Facet) PrefixText() string { return strings.Join(f.Prefix, " ") }
 
 // runs are the words of a folded text, whole: its runs of letters, digits and marks.
-func runs(folded string) []string { return strings.FieldsFunc(folded, Separates) }
+func runs(folded string) []string { return strings.FieldsFunc(folded, catalog.Separates) }

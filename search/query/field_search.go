@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"atlas/internal/rule"
+	"atlas/search/catalog"
 )
 
 // FieldSearch selects descriptors. If Keys is set, Kind and Query are ignored.
 type FieldSearch struct {
 	Dataset string
-	Kind    Kind
+	Kind    catalog.Kind
 	// Keys is nil if the request has none. An impossible key is not found, which is
 	// not an error.
 	Keys  []string
@@ -21,12 +22,12 @@ type FieldSearch struct {
 const MaxKeys = 1_000
 
 // DescriptorDatasetRule reads the dataset of a descriptor.
-var DescriptorDatasetRule = rule.Enum(DescriptorDatasets()...).Named("DescriptorDataset")
+var DescriptorDatasetRule = rule.Enum(catalog.DescriptorDatasets()...).Named("DescriptorDataset")
 
 // FieldSearchRule reads the body of a field search (docs/api.md, "Fields").
 var FieldSearchRule = rule.Object(
 	rule.Optional("dataset", DescriptorDatasetRule, func(s *FieldSearch) *string { return &s.Dataset }),
-	rule.Optional("kind", rule.Enum(Kinds...), func(s *FieldSearch) *Kind { return &s.Kind }),
+	rule.Optional("kind", rule.Enum(catalog.Kinds...), func(s *FieldSearch) *catalog.Kind { return &s.Kind }),
 	rule.Optional("keys", rule.Map(rule.Array("strings", rule.Exact(), 0, MaxKeys), distinct).Described("Exact keys."),
 		func(s *FieldSearch) *[]string { return &s.Keys }),
 	rule.Optional("query", rule.Text(0, MaxQuery).Described("A part of key or description, in any case."),
@@ -45,9 +46,9 @@ func distinct(keys []string) []string {
 }
 
 // Select returns the requested descriptors, and the keys that no descriptor has.
-func (s FieldSearch) Select(all []Descriptor) (found []Descriptor, notFound []string) {
+func (s FieldSearch) Select(all []catalog.Descriptor) (found []catalog.Descriptor, notFound []string) {
 	chosen, notFound := s.Choose(all)
-	found = []Descriptor{}
+	found = []catalog.Descriptor{}
 	for _, i := range chosen {
 		found = append(found, all[i])
 	}
@@ -55,7 +56,7 @@ func (s FieldSearch) Select(all []Descriptor) (found []Descriptor, notFound []st
 }
 
 // Choose is Select with the places of the descriptors in all.
-func (s FieldSearch) Choose(all []Descriptor) (chosen []int, notFound []string) {
+func (s FieldSearch) Choose(all []catalog.Descriptor) (chosen []int, notFound []string) {
 	notFound = []string{}
 	seen := map[string]bool{}
 	for i, d := range all {
@@ -72,7 +73,7 @@ func (s FieldSearch) Choose(all []Descriptor) (chosen []int, notFound []string) 
 	return chosen, notFound
 }
 
-func (s FieldSearch) matches(d Descriptor) bool {
+func (s FieldSearch) matches(d catalog.Descriptor) bool {
 	if s.Keys != nil {
 		return slices.Contains(s.Keys, d.Key)
 	}

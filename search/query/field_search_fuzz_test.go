@@ -6,6 +6,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 )
 
 // FuzzFieldSearch: a field search is refused with its issues, or finds each key
@@ -17,7 +18,7 @@ func FuzzFieldSearch(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	all := Descriptors(nil)
+	all := catalog.Descriptors(nil)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		v, issues := input.Decode(body)
 		if len(issues) > 0 {
@@ -47,7 +48,7 @@ func FuzzTerms(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		once := Fold(s)
+		once := catalog.Fold(s)
 		if n := countTerms(once); utf8.ValidString(s) && (n < 0 || n > utf8.RuneCountInString(once)) {
 			t.Errorf("%+q has %d terms", once, n)
 		}

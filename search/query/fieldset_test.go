@@ -9,10 +9,11 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
-func fieldSet(t *testing.T, d query.Dataset, base query.BaseKind, names string) (query.FieldSet, error) {
+func fieldSet(t *testing.T, d catalog.Dataset, base catalog.BaseKind, names string) (catalog.FieldSet, error) {
 	t.Helper()
 	body, problems := input.Decode([]byte(`{"fields":` + names + `}`))
 	if len(problems) > 0 {
@@ -34,7 +35,7 @@ func TestSelect(t *testing.T) {
 		`["projects_count","country"]`: `{"id":"i","projects_count":1.50}`,
 		`["id"]`:                       `{"id":"i"}`,
 	} {
-		set, err := fieldSet(t, query.Accounts, query.Data, names)
+		set, err := fieldSet(t, catalog.Accounts, catalog.Data, names)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%s: a broken record is read", names)
 		}
 	}
-	if got, err := (query.FieldSet{}).Select(jsontext.Value(record)); err != nil || string(got) != record {
+	if got, err := (catalog.FieldSet{}).Select(jsontext.Value(record)); err != nil || string(got) != record {
 		t.Errorf("all: %s, %v", got, err)
 	}
 }
@@ -54,28 +55,28 @@ func TestSelect(t *testing.T) {
 func TestFieldSetsOfBases(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		dataset query.Dataset
-		base    query.BaseKind
+		dataset catalog.Dataset
+		base    catalog.BaseKind
 		names   string
 		issue   string // its path, "" for none
 	}{
-		{query.Accounts, query.Data, `["website"]`, ""},
-		{query.Accounts, query.Data, `["icp_tier"]`, "fields.0"},
-		{query.Accounts, query.Data, `["account_type"]`, "fields.0"}, // the key of a filter
-		{query.Accounts, query.Book, `["name","icp_tier","updated_at","website"]`, ""},
-		{query.Accounts, query.Book, `["name","description","phone","created_at"]`, ""},
-		{query.Accounts, query.View, `["icp_tier","updated_at"]`, ""},
-		{query.Accounts, query.View, `["notes","atlas_trend","projects_count"]`, ""},
-		{query.Accounts, query.View, `["cost"]`, "fields.0"},
-		{query.Accounts, query.Book, `["account_type"]`, "fields.0"},
-		{query.Projects, query.Book, `["cost","icp_tier"]`, "fields.1"},
-		{query.Signals, query.Data, `["source_url"]`, ""},
-		{query.Contacts, query.Data, `["Email"]`, "fields.0"},
-		{query.Contacts, query.Data, `[]`, "fields"},
-		{query.Contacts, query.Data, `null`, "fields"},
-		{query.Contacts, query.Data, `"email"`, "fields"},
-		{query.Contacts, query.Data, `[1]`, "fields.0"},
-		{query.Contacts, query.Data, `["e\u0301mail"]`, "fields.0"},
+		{catalog.Accounts, catalog.Data, `["website"]`, ""},
+		{catalog.Accounts, catalog.Data, `["icp_tier"]`, "fields.0"},
+		{catalog.Accounts, catalog.Data, `["account_type"]`, "fields.0"}, // the key of a filter
+		{catalog.Accounts, catalog.Book, `["name","icp_tier","updated_at","website"]`, ""},
+		{catalog.Accounts, catalog.Book, `["name","description","phone","created_at"]`, ""},
+		{catalog.Accounts, catalog.View, `["icp_tier","updated_at"]`, ""},
+		{catalog.Accounts, catalog.View, `["notes","atlas_trend","projects_count"]`, ""},
+		{catalog.Accounts, catalog.View, `["cost"]`, "fields.0"},
+		{catalog.Accounts, catalog.Book, `["account_type"]`, "fields.0"},
+		{catalog.Projects, catalog.Book, `["cost","icp_tier"]`, "fields.1"},
+		{catalog.Signals, catalog.Data, `["source_url"]`, ""},
+		{catalog.Contacts, catalog.Data, `["Email"]`, "fields.0"},
+		{catalog.Contacts, catalog.Data, `[]`, "fields"},
+		{catalog.Contacts, catalog.Data, `null`, "fields"},
+		{catalog.Contacts, catalog.Data, `"email"`, "fields"},
+		{catalog.Contacts, catalog.Data, `[1]`, "fields.0"},
+		{catalog.Contacts, catalog.Data, `["e\u0301mail"]`, "fields.0"},
 	} {
 		_, err := fieldSet(t, c.dataset, c.base, c.names)
 		path := ""

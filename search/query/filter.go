@@ -13,6 +13,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // conditions are the conditions of filters. All must match.
@@ -26,21 +27,26 @@ func (c *conditions) add(more conditions) {
 }
 
 // filtersRule reads an object of filters; those of books and Views are the same.
-func filtersRule(d Dataset, base BaseKind) rule.Rule[conditions] {
+func filtersRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[conditions] {
 	return shared("filters", d, base, buildFilters)
 }
 
 // sharedKey identifies a rule that occurs in several others.
 type sharedKey struct {
 	name string
-	d    Dataset
-	base BaseKind
+	d    catalog.Dataset
+	base catalog.BaseKind
 }
 
 var sharedRules sync.Map
 
 // shared returns the rule that build makes, which takes megabytes for all datasets, once.
-func shared(name string, d Dataset, base BaseKind, build func(Dataset, BaseKind) rule.Rule[conditions]) rule.Rule[conditions] {
+func shared(
+	name string,
+	d catalog.Dataset,
+	base catalog.BaseKind,
+	build func(catalog.Dataset, catalog.BaseKind) rule.Rule[conditions],
+) rule.Rule[conditions] {
 	key := sharedKey{name, d, base}
 	r, there := sharedRules.Load(key)
 	if !there {
@@ -49,8 +55,8 @@ func shared(name string, d Dataset, base BaseKind, build func(Dataset, BaseKind)
 	return r.(rule.Rule[conditions])
 }
 
-func buildFilters(d Dataset, base BaseKind) rule.Rule[conditions] {
-	fields := FilterFields(d, base)
+func buildFilters(d catalog.Dataset, base catalog.BaseKind) rule.Rule[conditions] {
+	fields := catalog.FilterFields(d, base)
 	members := make([]rule.Field[conditions], len(fields))
 	for i := range fields {
 		f := &fields[i]
@@ -58,7 +64,7 @@ func buildFilters(d Dataset, base BaseKind) rule.Rule[conditions] {
 	}
 	members = append(members, rule.Elsewhere[conditions](func(m input.Member) string { return outsideFilters(d, base, m.Name) }))
 	name := d.Title() + "Filters"
-	if base != Data {
+	if base != catalog.Data {
 		name = "Workspace" + name
 	}
 	return rule.Object(members...).Instead(
@@ -67,14 +73,29 @@ func buildFilters(d Dataset, base BaseKind) rule.Rule[conditions] {
 }
 
 // filterRule reads { value, exact_match? } or { known } for one field.
-func filterRule(f *Field) rule.Rule[conditions] {
+func filterRule(f *catalog.Field) rule.Rule[conditions] {
 	switch {
-	case f.Kind == Number:
-		return filter(f, "NumberFilter", rangeRule(f, numbers(f)), "A number, or an inclusive range `[lowest, highest]` one end of which may be null; the lowest must not be above the highest. An unknown value is in no range.")
-	case f.Kind == Date:
-		return filter(f, "DateFilter", rangeRule(f, dates), "A day or an instant, or an inclusive range `[after, before]` one end of which may be null; the first must not be later than the last. An unknown value is in no range.")
-	case f.Kind == Geo:
-		return filter(f, "LocationFilter", areaRule(f), "Near a point, or within a box or a polygon. A record has a point if its latitude and longitude are known and valid.")
+	case f.Kind == catalog.Number:
+		return filter(
+			f,
+			"NumberFilter",
+			rangeRule(f, numbers(f)),
+			"A number, or an inclusive range `[lowest, highest]` one end of which may be null; the lowest must not be above the highest. An unknown value is in no range.",
+		)
+	case f.Kind == catalog.Date:
+		return filter(
+			f,
+			"DateFilter",
+			rangeRule(f, dates),
+			"A day or an instant, or an inclusive range `[after, before]` one end of which may be null; the first must not be later than the last. An unknown value is in no range.",
+		)
+	case f.Kind == catalog.Geo:
+		return filter(
+			f,
+			"LocationFilter",
+			areaRule(f),
+			"Near a point, or within a box or a polygon. A record has a point if its latitude and longitude are known and valid.",
+		)
 	case f.Vocabulary != nil:
 		value := f.Vocabulary.Rule()
 		return filter(f, value.Schema.Name()+"Filter", wholeRule(f, value), "")
@@ -92,16 +113,24 @@ func filterRule(f *Field) rule.Rule[conditions] {
 		return exactFilter(f, "CodeFilter", filterSchema(
 			code, schema.Optional("exact_match", exactMatch.Schema.Described("Codes are always matched whole.")),
 		).
-			Described("A code, or several of which any may match, compared whole and without case, accents, blanks and hyphens."), code, &code)
+			Described("A code, or several of which any may match, compared whole and without case, accents, blanks and hyphens."),
+			code, &code)
 	case f.Dynamic():
-		return filter(f, lengths[longest(*f)]+"ValueFilter", wholeText(f, "Calgary"),
-			fmt.Sprintf("A value of up to %d characters, or several of which any may match, compared without case and accents.", longest(*f)))
+		return filter(
+			f,
+			lengths[longest(*f)]+"ValueFilter",
+			wholeText(f, "Calgary"),
+			fmt.Sprintf(
+				"A value of up to %d characters, or several of which any may match, compared without case and accents.",
+				longest(*f),
+			),
+		)
 	default:
 		return textFilter(f)
 	}
 }
 
-func textFilter(f *Field) rule.Rule[conditions] {
+func textFilter(f *catalog.Field) rule.Rule[conditions] {
 	const example = "north tower"
 	terms, whole := termsRule(f, example), wholeText(f, example)
 	s := filterSchema(whole, schema.Optional("exact_match", exactMatch.Schema.Defaulting(false)))
@@ -118,7 +147,7 @@ func filterSchema(value rule.Rule[conditions], more ...schema.Property) *schema.
 }
 
 // filter reads { value } or { known }.
-func filter(f *Field, name string, value rule.Rule[conditions], text string) rule.Rule[conditions] {
+func filter(f *catalog.Field, name string, value rule.Rule[conditions], text string) rule.Rule[conditions] {
 	return exactFilter(f, name, filterSchema(value).Described(text), value, nil)
 }
 
@@ -146,7 +175,13 @@ func orKnown(name string, s *schema.Schema) *schema.Schema {
 
 // exactFilter reads { value, exact_match? } or { known }. whole reads the value of an
 // exact match; nil: the filter has no `exact_match`. s is the schema of the first form.
-func exactFilter(f *Field, name string, s *schema.Schema, value rule.Rule[conditions], whole *rule.Rule[conditions]) rule.Rule[conditions] {
+func exactFilter(
+	f *catalog.Field,
+	name string,
+	s *schema.Schema,
+	value rule.Rule[conditions],
+	whole *rule.Rule[conditions],
+) rule.Rule[conditions] {
 	return rule.New(orKnown(name, s), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
 		r := issues.Object(v, path...)
 		r.Elsewhere(func(m input.Member) string { return inFilter(f, v, m) })
@@ -173,10 +208,11 @@ func exactFilter(f *Field, name string, s *schema.Schema, value rule.Rule[condit
 			issues.Add(fault.InvalidUnion, path, "give exactly one of value and known")
 		}
 		return knownCondition(f, has), true
-	}).Instead(wrappedFilter(f))
+	}).
+		Instead(wrappedFilter(f))
 }
 
-func knownCondition(f *Field, has bool) conditions {
+func knownCondition(f *catalog.Field, has bool) conditions {
 	var n Node = Exists{f}
 	if !has {
 		n = Not{n}
@@ -186,14 +222,14 @@ func knownCondition(f *Field, has bool) conditions {
 
 // longest is how many characters a value may have that is compared whole. A value that
 // is too long for the field matches nothing and is no error, so it is at least MaxQuery.
-func longest(f Field) int { return max(f.MaxChars, MaxQuery) }
+func longest(f catalog.Field) int { return max(f.MaxChars, MaxQuery) }
 
 // lengths distinguish the filters on texts by how long a value may be. A length that
 // only one field has is named after it.
 var lengths = func() map[int]string {
-	names := map[int]string{MaxQuery: "Short", ShortChars: "", LongChars: "Long"}
-	for _, d := range Datasets {
-		for _, f := range FilterFields(d, Book) {
+	names := map[int]string{MaxQuery: "Short", catalog.ShortChars: "", catalog.LongChars: "Long"}
+	for _, d := range catalog.Datasets {
+		for _, f := range catalog.FilterFields(d, catalog.Book) {
 			if _, named := names[longest(f)]; !named && f.Folded() {
 				names[longest(f)] = strings.ToUpper(f.Name[:1]) + f.Name[1:]
 			}
@@ -206,18 +242,18 @@ var lengths = func() map[int]string {
 const withoutFilter = "leave the filter out to match every record"
 
 // wholeRule reads one value or several, any of which may match as a whole.
-func wholeRule(f *Field, value rule.Rule[string]) rule.Rule[conditions] {
+func wholeRule(f *catalog.Field, value rule.Rule[string]) rule.Rule[conditions] {
 	return rule.Map(rule.OneOrMore(value, MaxValues).Advise(fault.TooSmall, withoutFilter), func(values []string) conditions {
 		return conditions{where: All{Terms{f, distinct(values)}}}
 	})
 }
 
-func wholeText(f *Field, example string) rule.Rule[conditions] {
+func wholeText(f *catalog.Field, example string) rule.Rule[conditions] {
 	return wholeRule(f, foldedRule(longest(*f), example))
 }
 
 // termsRule reads one text or several; all terms of any of them may match.
-func termsRule(f *Field, example string) rule.Rule[conditions] {
+func termsRule(f *catalog.Field, example string) rule.Rule[conditions] {
 	return rule.Map(rule.OneOrMore(
 		foldedRule(MaxQuery, example), MaxValues,
 	).Advise(fault.TooSmall, withoutFilter), func(texts []string) (c conditions) {
@@ -242,7 +278,7 @@ func foldedRule(most int, example string) rule.Rule[string] {
 				issues.Add(fault.TooBig, path, "must have at most %d characters, has %d", most, n)
 				return "", false
 			}
-			return FoldCase(v.Text), true
+			return catalog.FoldCase(v.Text), true
 		},
 	)
 }

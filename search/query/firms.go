@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 )
 
 // namesFirm reports whether a text is probably the name of a firm: it ends with a legal
 // form, or has one that is no other word.
 func namesFirm(text string) bool {
-	words := Words(Fold(text))
+	words := catalog.Words(catalog.Fold(text))
 	for i, w := range words {
-		form := LegalForms[w]
+		form := catalog.LegalForms[w]
 		last := i == len(words)-1
 		if i > 0 && form != "" && (last || len(w) > 2 && w != "company" && w != "limited") {
 			return true
@@ -25,9 +26,9 @@ func namesFirm(text string) bool {
 
 // byMatch is the hint that match finds what a text names, of a search of a dataset that
 // finds nothing; "" if the text is probably no name.
-func byMatch(d Dataset, text string) string {
+func byMatch(d catalog.Dataset, text string) string {
 	text = strings.TrimSpace(text)
-	if words := len(Words(Fold(text))); strings.Contains(text, "@") || words == 0 || words == 1 && d != Accounts {
+	if words := len(catalog.Words(catalog.Fold(text))); strings.Contains(text, "@") || words == 0 || words == 1 && d != catalog.Accounts {
 		return ""
 	}
 	body := cmp.Or(
@@ -35,10 +36,10 @@ func byMatch(d Dataset, text string) string {
 		`{"inputs":[`+exampleMatchInput+`]}`,
 	)
 	of, finds, then := d, "the "+d.Singular()+" that a name means, however it is written", ""
-	if d != Accounts && namesFirm(text) {
-		of, finds = Accounts, "the firm that a name means, however it is written"
+	if d != catalog.Accounts && namesFirm(text) {
+		of, finds = catalog.Accounts, "the firm that a name means, however it is written"
 		for _, key := range []string{"account_ids", "account_id"} {
-			if slices.Contains(Keys(FilterFields(d, Data)), key) {
+			if slices.Contains(catalog.Keys(catalog.FilterFields(d, catalog.Data)), key) {
 				then = fmt.Sprintf(`; the filter %q finds the %s of its id`, key, d)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -28,15 +29,15 @@ func FuzzParse(f *testing.F) {
 		f.Add("projects", "data", body)
 	}
 	f.Fuzz(func(t *testing.T, dataset, kind, body string) {
-		base := bases[query.BaseKind(kind)]
-		if !query.IsDataset(dataset) || base.Kind == "" || base.Kind != query.Data && dataset == string(query.Signals) {
+		base := bases[catalog.BaseKind(kind)]
+		if !catalog.IsDataset(dataset) || base.Kind == "" || base.Kind != catalog.Data && dataset == string(catalog.Signals) {
 			return
 		}
 		v, issues := input.Decode([]byte(body))
 		if len(issues) > 0 {
 			return
 		}
-		q, err := query.Parse(v, query.Dataset(dataset), base)
+		q, err := query.Parse(v, catalog.Dataset(dataset), base)
 		if err != nil {
 			if f, ok := errors.AsType[*fault.Error](err); !ok || len(f.Issues) == 0 || len(f.Issues) > fault.MaxIssues {
 				t.Fatalf("not a validation error: %v", err)

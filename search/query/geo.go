@@ -8,6 +8,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // Bounds of geographic conditions and facets (docs/api.md, "Search requests", "Facets").
@@ -59,10 +60,10 @@ type boxValue struct{ north, south, east, west *float64 }
 const swappedText = "latitude and longitude may be swapped"
 
 var (
-	latitudeRule = numberWithin(-MaxLatitude, MaxLatitude).Example(51.0447).Advise(
+	latitudeRule = numberWithin(-catalog.MaxLatitude, catalog.MaxLatitude).Example(51.0447).Advise(
 		fault.TooSmall, swappedText,
 	).Advise(fault.TooBig, swappedText)
-	longitudeRule = numberWithin(-MaxLongitude, MaxLongitude).Example(-114.0719)
+	longitudeRule = numberWithin(-catalog.MaxLongitude, catalog.MaxLongitude).Example(-114.0719)
 
 	nearRule = rule.Object(
 		rule.Required("latitude", rule.Pointer(latitudeRule), func(c *circleValue) **float64 { return &c.latitude }),
@@ -93,7 +94,7 @@ var BoxSchema = boxRule.Schema
 var areas = []string{"near", "within", "polygon"}
 
 // areaRule reads { near }, { within } or { polygon }.
-func areaRule(f *Field) rule.Rule[conditions] {
+func areaRule(f *catalog.Field) rule.Rule[conditions] {
 	either := rule.Object(
 		rule.Optional("near", rule.Pointer(nearRule), func(a *area) **circleValue { return &a.near }),
 		rule.Optional("within", rule.Pointer(boxRule), func(a *area) **boxValue { return &a.within }),
@@ -140,7 +141,7 @@ func numberWithin(lowest, highest int) rule.Rule[float64] {
 }
 
 // node is the condition, nil if the area could not be read.
-func (a area) node(f *Field) Node {
+func (a area) node(f *catalog.Field) Node {
 	if c := a.near; c != nil && c.latitude != nil && c.longitude != nil && c.radius != nil {
 		return Near{f, Circle{*c.latitude, *c.longitude, *c.radius}}
 	}
@@ -154,5 +155,8 @@ func (a area) node(f *Field) Node {
 	if *b.west <= *b.east {
 		return InBox{f, Box{*b.north, *b.south, *b.east, *b.west}}
 	}
-	return Any{InBox{f, Box{*b.north, *b.south, MaxLongitude, *b.west}}, InBox{f, Box{*b.north, *b.south, *b.east, -MaxLongitude}}}
+	return Any{
+		InBox{f, Box{*b.north, *b.south, catalog.MaxLongitude, *b.west}},
+		InBox{f, Box{*b.north, *b.south, *b.east, -catalog.MaxLongitude}},
+	}
 }

@@ -4,11 +4,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/rule"
+	"atlas/search/catalog"
 )
 
 // geoMember is the member { precision } of a facet of a Location.
-func geoMember(location *Field) rule.Field[Facet] {
-	grid := rule.Object(rule.Required("precision", rule.Integer(0, MaxPrecision).Example(7).
+func geoMember(location *catalog.Field) rule.Field[Facet] {
+	grid := rule.Object(rule.Required("precision", rule.Integer(0, catalog.MaxPrecision).Example(7).
 		Described("The zoom of the map tiles: 0 is one tile, each step divides a tile by four. More than 2,000 tiles with records are an error."),
 		func(precision *int) *int { return precision })).Named("GeoGrid")
 	return rule.RequiredFunc("geo", grid, func(f *Facet, precision int) { f.Field, f.Precision = location, precision })

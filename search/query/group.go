@@ -6,6 +6,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/rule"
+	"atlas/search/catalog"
 )
 
 // Bounds of the groups of one request, those of `any` and `none` together
@@ -18,7 +19,7 @@ const (
 )
 
 // groupsRule reads the groups of `any` or of `none`.
-func groupsRule(d Dataset, base BaseKind) rule.Rule[[]conditions] {
+func groupsRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[[]conditions] {
 	return rule.Array("groups", groupRule(d, base), 1, MaxGroups).Advise(fault.TooSmall, "leave it out if there are no groups")
 }
 
@@ -56,7 +57,7 @@ func boundGroups(issues *input.Issues, r *input.Reader, _ *request) {
 }
 
 // groupRule reads a group { filters, relations }, whose conditions must all match.
-func groupRule(d Dataset, base BaseKind) rule.Rule[conditions] {
+func groupRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[conditions] {
 	all := rule.Object(
 		rule.OptionalFunc("filters", filtersRule(d, base), (*conditions).add),
 		rule.OptionalFunc("relations", relationsRule(d), (*conditions).add),
@@ -64,7 +65,7 @@ func groupRule(d Dataset, base BaseKind) rule.Rule[conditions] {
 	)
 	all.Schema.MinProperties = 1
 	name := d.Title() + "Group"
-	if base != Data {
+	if base != catalog.Data {
 		name = "Workspace" + name
 	}
 	return rule.New(all.Schema, input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {

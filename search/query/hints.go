@@ -10,6 +10,7 @@ import (
 
 	"atlas/internal/input"
 	"atlas/internal/rule"
+	"atlas/search/catalog"
 )
 
 // The functions of this file say what was probably meant where a request has something
@@ -104,8 +105,8 @@ func metresIn(v input.Value) string {
 
 // dayIn is the day or the instant of a text.
 func dayIn(text string) string {
-	_, isDay := ParseDay(text)
-	if _, isInstant := ParseInstant(text); !isDay && !isInstant {
+	_, isDay := catalog.ParseDay(text)
+	if _, isInstant := catalog.ParseInstant(text); !isDay && !isInstant {
 		return ""
 	}
 	return input.Quoted(text)
@@ -127,7 +128,7 @@ func dayOfSeconds(v input.Value) string {
 var without = []string{"not", "ne", "neq", "nin", "not_in", "exclude", "$ne", "$nin", "!="}
 
 // inFilter is about a member that a filter does not have.
-func inFilter(f *Field, filter input.Value, m input.Member) string {
+func inFilter(f *catalog.Field, filter input.Value, m input.Member) string {
 	name := strings.ToLower(m.Name)
 	switch {
 	case slices.Contains(without, name):
@@ -136,9 +137,9 @@ func inFilter(f *Field, filter input.Value, m input.Member) string {
 			value = filter.Get("value")
 		}
 		return "what must not match goes into none: " + input.Wrapped(fmt.Sprintf(`"none":[{"filters":{%q:{"value":`, f.Key), value, "}}}]")
-	case f.Kind == Geo && slices.Contains(areas, name):
+	case f.Kind == catalog.Geo && slices.Contains(areas, name):
 		return "an area stands in value: " + input.Wrapped(fmt.Sprintf(`{"value":{%q:`, name), m.Value, "}}")
-	case f.Kind != Number && f.Kind != Date:
+	case f.Kind != catalog.Number && f.Kind != catalog.Date:
 		return ""
 	case slices.Contains([]string{"op", "operator", "comparison"}, name):
 		pair := rangeOfWords(input.Value{Kind: input.Object, Members: []input.Member{{Name: m.Value.Text, Value: filter.Get("value")}}})
@@ -155,8 +156,8 @@ func inFilter(f *Field, filter input.Value, m input.Member) string {
 }
 
 // idsFrom says where the ids of a field come from, "" if it is the record's own.
-func idsFrom(f *Field) string {
-	for _, d := range Datasets {
+func idsFrom(f *catalog.Field) string {
+	for _, d := range catalog.Datasets {
 		if singular, _, _ := strings.Cut(f.Name, "_id"); singular+"s" == string(d) {
 			if slices.Contains(Matched, d) {
 				return fmt.Sprintf("POST /api/v1/data/%s/match finds the ids of names", d)
@@ -168,12 +169,12 @@ func idsFrom(f *Field) string {
 }
 
 // wrappedFilter is the filter of a value that stands in its place.
-func wrappedFilter(f *Field) func(v input.Value) string {
+func wrappedFilter(f *catalog.Field) func(v input.Value) string {
 	return func(v input.Value) string {
 		switch {
 		case v.Kind == input.Null:
 			return `{"known":false}`
-		case f.Kind != Geo:
+		case f.Kind != catalog.Geo:
 			return input.Wrapped(`{"value":`, v, "}")
 		}
 		return geoExample
@@ -236,8 +237,8 @@ func joinedTexts(v input.Value) string {
 }
 
 // exampleFilters is an object of filters of a dataset.
-func exampleFilters(d Dataset) string {
-	for _, f := range FilterFields(d, Data) {
+func exampleFilters(d catalog.Dataset) string {
+	for _, f := range catalog.FilterFields(d, catalog.Data) {
 		if f.Vocabulary != nil {
 			return fmt.Sprintf(`{%q:{"value":%q}}`, f.Key, f.Vocabulary[0].Value)
 		}
@@ -246,7 +247,7 @@ func exampleFilters(d Dataset) string {
 }
 
 // listedFilters is the object of filters of a list of { field, value }.
-func listedFilters(d Dataset, v input.Value) string {
+func listedFilters(d catalog.Dataset, v input.Value) string {
 	example := exampleFilters(d)
 	if v.Kind != input.Array || len(v.Items) == 0 {
 		return example
@@ -273,7 +274,7 @@ func asFilter(m input.Member) string {
 }
 
 // outsideFilters is about a member that the filters of a dataset do not have.
-func outsideFilters(d Dataset, base BaseKind, name string) string {
+func outsideFilters(d catalog.Dataset, base catalog.BaseKind, name string) string {
 	if slices.Contains(
 		[]string{"query", "typos", "limit", "offset", "sort", "fields", "search_after", "relations", "any", "none", "dry_run"},
 		name,
@@ -283,7 +284,7 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 	if name == "filters" {
 		return "the conditions stand here by their keys, without filters"
 	}
-	for _, r := range RelationsOf(d) {
+	for _, r := range catalog.RelationsOf(d) {
 		has, no := r.Keys()
 		if name == has || name == no {
 			return "it belongs in relations"
@@ -292,20 +293,22 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 			return fmt.Sprintf(`it belongs in relations: "relations":{%q:{%q:…}}`, key, of)
 		}
 	}
-	switch f, known := FieldNamed(d, name); {
-	case name == "id" && !slices.Contains(Keys(FilterFields(d, base)), name), name == "ids":
+	switch f, known := catalog.FieldNamed(d, name); {
+	case name == "id" && !slices.Contains(catalog.Keys(catalog.FilterFields(d, base)), name), name == "ids":
 		return "records are read by id with GET /api/v1/data/" + string(d) + "/{id} and POST /api/v1/data/" + string(d) + "/get/batch"
 	case known && (name == "latitude" || name == "longitude"):
 		return "location finds by place: " + `"location":` + geoExample
-	case known && f.Kind == Plain:
+	case known && f.Kind == catalog.Plain:
 		return "a member of the records that nothing filters by"
 	}
-	if base == Data && slices.Contains(Held, d) && slices.Contains(Keys(FilterFields(d, Book)), name) {
+	if base == catalog.Data && slices.Contains(catalog.Held, d) &&
+		slices.Contains(catalog.Keys(catalog.FilterFields(d, catalog.Book)), name) {
 		return "only the book has it: POST /api/v1/workspace/" + string(d) + "/search"
 	}
-	for _, r := range RelationsOf(d) {
+	for _, r := range catalog.RelationsOf(d) {
 		known := func(key string) bool { return input.Synonym(name, key) }
-		if slices.Contains(Keys(FilterFields(r.Child, Data)), name) && !slices.ContainsFunc(Keys(FilterFields(d, base)), known) {
+		if slices.Contains(catalog.Keys(catalog.FilterFields(r.Child, catalog.Data)), name) &&
+			!slices.ContainsFunc(catalog.Keys(catalog.FilterFields(d, base)), known) {
 			has, _ := r.Keys()
 			return fmt.Sprintf(`a condition on related records: "relations":{%q:{%q:…}}`, has, name)
 		}
@@ -313,7 +316,7 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 	if count := string(d) + "_count"; name == "count" && filterable(count) != nil {
 		return fmt.Sprintf("how many %s there are is the filter %q of %s", d, count, strings.Join(filterable(count), " and "))
 	}
-	if input.Nearest(name, Keys(FilterFields(d, base))) != "" {
+	if input.Nearest(name, catalog.Keys(catalog.FilterFields(d, base))) != "" {
 		return "" // that one is told
 	}
 	if others := filterable(name); others != nil {
@@ -324,8 +327,8 @@ func outsideFilters(d Dataset, base BaseKind, name string) string {
 
 // filterable are the datasets that have a filter.
 func filterable(key string) (all []string) {
-	for _, d := range Datasets {
-		if slices.Contains(Keys(FilterFields(d, Data)), key) {
+	for _, d := range catalog.Datasets {
+		if slices.Contains(catalog.Keys(catalog.FilterFields(d, catalog.Data)), key) {
 			all = append(all, string(d))
 		}
 	}
@@ -333,15 +336,15 @@ func filterable(key string) (all []string) {
 }
 
 // outsideRequest is about a member that a search request or a group does not have.
-func outsideRequest(d Dataset, base BaseKind) func(m input.Member) string {
+func outsideRequest(d catalog.Dataset, base catalog.BaseKind) func(m input.Member) string {
 	return func(m input.Member) string {
-		if slices.Contains(Keys(FilterFields(d, base)), m.Name) {
+		if slices.Contains(catalog.Keys(catalog.FilterFields(d, base)), m.Name) {
 			if filter := asFilter(m); filter != "" {
 				return "a condition goes into filters: " + filter
 			}
 			return "it belongs in filters"
 		}
-		for _, r := range RelationsOf(d) {
+		for _, r := range catalog.RelationsOf(d) {
 			if has, no := r.Keys(); m.Name == has || m.Name == no {
 				return "it belongs in relations"
 			}
@@ -350,23 +353,27 @@ func outsideRequest(d Dataset, base BaseKind) func(m input.Member) string {
 			return "counts are of POST /api/v1/data/" + string(d) + "/facets"
 		}
 		if m.Name == "include" {
-			return "only gets have related records: GET /api/v1/data/" + string(d) + "/{id} and POST /api/v1/data/" + string(d) + "/get/batch"
+			return "only gets have related records: GET /api/v1/data/" + string(
+				d,
+			) + "/{id} and POST /api/v1/data/" + string(
+				d,
+			) + "/get/batch"
 		}
 		return ""
 	}
 }
 
 // outsideRelations is about a member that the relations of a dataset do not have.
-func outsideRelations(d Dataset) func(m input.Member) string {
+func outsideRelations(d catalog.Dataset) func(m input.Member) string {
 	return func(m input.Member) string {
-		for _, r := range RelationsOf(d) {
+		for _, r := range catalog.RelationsOf(d) {
 			if has, _ := r.Keys(); m.Name == r.Singular || m.Name == string(r.Child) {
 				return fmt.Sprintf("did you mean %q?", has)
 			}
 		}
 		_, related, _ := strings.Cut(m.Name, "_")
 		for _, key := range []string{related + "_ids", related + "_id"} {
-			if related != "" && slices.Contains(Keys(FilterFields(d, Data)), key) {
+			if related != "" && slices.Contains(catalog.Keys(catalog.FilterFields(d, catalog.Data)), key) {
 				return fmt.Sprintf("use the filter %q, which takes ids", key)
 			}
 		}
@@ -375,16 +382,16 @@ func outsideRelations(d Dataset) func(m input.Member) string {
 }
 
 // ofField says what is known of the fields of a dataset; "" of other names.
-func ofField(d Dataset, base BaseKind, says string) func(name string) string {
-	if base != Data {
+func ofField(d catalog.Dataset, base catalog.BaseKind, says string) func(name string) string {
+	if base != catalog.Data {
 		says += " here"
 	}
 	return func(name string) string {
-		f, known := FieldNamed(d, name)
+		f, known := catalog.FieldNamed(d, name)
 		if known && f.Key != "" && f.Key != name {
 			return "" // it has another key, which is near
 		}
-		if known || slices.Contains(Keys(FilterFields(d, base)), name) {
+		if known || slices.Contains(catalog.Keys(catalog.FilterFields(d, base)), name) {
 			return says
 		}
 		return ""
@@ -392,8 +399,8 @@ func ofField(d Dataset, base BaseKind, says string) func(name string) string {
 }
 
 // exampleRelations is an object of relations of a dataset.
-func exampleRelations(d Dataset) string {
-	for _, r := range RelationsOf(d) {
+func exampleRelations(d catalog.Dataset) string {
+	for _, r := range catalog.RelationsOf(d) {
 		has, _ := r.Keys()
 		return fmt.Sprintf(`{%q:{}}`, has)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -76,10 +77,10 @@ func TestHintsOfAddresses(t *testing.T) {
 		}
 	}
 	for member, want := range map[string]bool{"": true, `,"offset":1`: true, `,"dry_run":true`: false} {
-		q, err := query.Parse(of(member), query.Contacts, query.Base{Kind: query.Data})
+		q, err := query.Parse(of(member), catalog.Contacts, query.Base{Kind: catalog.Data})
 		told(q.Hints, err, want)
 	}
-	r, err := query.FacetRule(query.Contacts, query.Data).Parse(of(""))
+	r, err := query.FacetRule(catalog.Contacts, catalog.Data).Parse(of(""))
 	told(r.Hints, err, false)
 }
 
@@ -89,32 +90,32 @@ func TestHintsOfNames(t *testing.T) {
 	const firm = `POST /api/v1/data/accounts/match finds the account that a name means, however it is written: {"inputs":[{"ref":"1","name":"Mattamy Homes Calgary Ltd."}]}`
 	const other = `POST /api/v1/data/accounts/match finds the firm that a name means, however it is written: {"inputs":[{"ref":"1","name":"Mattamy Homes Calgary Ltd."}]}; the filter `
 	for _, c := range []struct {
-		dataset    query.Dataset
+		dataset    catalog.Dataset
 		body, want string
 	}{
-		{query.Accounts, `{"query":"Mattamy Homes Calgary Ltd."}`, firm},
-		{query.Accounts, `{"query":" Mattamy Homes Calgary Ltd. ","filters":{"city":{"value":"Calgary"}}}`, firm},
-		{query.Accounts, `{"filters":{"name":{"value":"Mattamy Homes Calgary Ltd."}}}`, firm},
-		{query.Accounts, `{"filters":{"name":{"value":["Mattamy Homes Calgary Ltd.","Trico"],"exact_match":true}}}`, firm},
-		{query.Accounts, `{"query":"Mattamyy"}`, `"name":"Mattamyy"`},
-		{query.Accounts, `{"query":"` + strings.Repeat("Mattamy ", 60) + `"}`, `/accounts/match finds the account`},
-		{query.Accounts, `{"query":"---"}`, ""},
-		{query.Accounts, `{"query":"mattam*"}`, ""},
-		{query.Accounts, `{"query":"jane@acme.example"}`, ""},
-		{query.Accounts, `{"filters":{"name":{"value":"matt*"}}}`, ""},
-		{query.Accounts, `{"filters":{"city":{"value":"Calgary Ltd."}}}`, ""},
-		{query.Projects, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_ids" finds the projects of its id`},
-		{query.Signals, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_ids" finds the signals of its id`},
-		{query.Contacts, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_id" finds the contacts of its id`},
-		{query.Contacts, `{"query":"Jane Q. Doe"}`, `POST /api/v1/data/contacts/match finds the contact that a name means, however it is written: {"inputs":[{"ref":"1","name":"Jane Q. Doe"}]}`},
-		{query.Contacts, `{"query":"Jane jane@acme.example"}`, ""},
-		{query.Projects, `{"query":"Trico Incorporated (Alberta)"}`, "/accounts/match"},
-		{query.Projects, `{"query":"limited access garage"}`, ""},
-		{query.Projects, `{"query":"detached garage"}`, ""},
-		{query.Projects, `{"query":"Ltd"}`, ""},
+		{catalog.Accounts, `{"query":"Mattamy Homes Calgary Ltd."}`, firm},
+		{catalog.Accounts, `{"query":" Mattamy Homes Calgary Ltd. ","filters":{"city":{"value":"Calgary"}}}`, firm},
+		{catalog.Accounts, `{"filters":{"name":{"value":"Mattamy Homes Calgary Ltd."}}}`, firm},
+		{catalog.Accounts, `{"filters":{"name":{"value":["Mattamy Homes Calgary Ltd.","Trico"],"exact_match":true}}}`, firm},
+		{catalog.Accounts, `{"query":"Mattamyy"}`, `"name":"Mattamyy"`},
+		{catalog.Accounts, `{"query":"` + strings.Repeat("Mattamy ", 60) + `"}`, `/accounts/match finds the account`},
+		{catalog.Accounts, `{"query":"---"}`, ""},
+		{catalog.Accounts, `{"query":"mattam*"}`, ""},
+		{catalog.Accounts, `{"query":"jane@acme.example"}`, ""},
+		{catalog.Accounts, `{"filters":{"name":{"value":"matt*"}}}`, ""},
+		{catalog.Accounts, `{"filters":{"city":{"value":"Calgary Ltd."}}}`, ""},
+		{catalog.Projects, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_ids" finds the projects of its id`},
+		{catalog.Signals, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_ids" finds the signals of its id`},
+		{catalog.Contacts, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_id" finds the contacts of its id`},
+		{catalog.Contacts, `{"query":"Jane Q. Doe"}`, `POST /api/v1/data/contacts/match finds the contact that a name means, however it is written: {"inputs":[{"ref":"1","name":"Jane Q. Doe"}]}`},
+		{catalog.Contacts, `{"query":"Jane jane@acme.example"}`, ""},
+		{catalog.Projects, `{"query":"Trico Incorporated (Alberta)"}`, "/accounts/match"},
+		{catalog.Projects, `{"query":"limited access garage"}`, ""},
+		{catalog.Projects, `{"query":"detached garage"}`, ""},
+		{catalog.Projects, `{"query":"Ltd"}`, ""},
 	} {
 		v, _ := input.Decode([]byte(c.body))
-		q, err := query.Parse(v, c.dataset, query.Base{Kind: query.Data})
+		q, err := query.Parse(v, c.dataset, query.Base{Kind: catalog.Data})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +140,7 @@ func TestRuns(t *testing.T) {
 func check(t *testing.T, body string, found int, want string) {
 	t.Helper()
 	v, _ := input.Decode([]byte(body))
-	q, err := query.Parse(v, query.Projects, query.Base{Kind: query.Data})
+	q, err := query.Parse(v, catalog.Projects, query.Base{Kind: catalog.Data})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,13 @@
 package query
 
+import "atlas/search/catalog"
+
 // Include is a kind of related records that a request for one record can embed.
 type Include struct {
 	// Key is the name in `include` and in the answer.
 	Key string
 	// Dataset of the embedded records.
-	Dataset Dataset
+	Dataset catalog.Dataset
 	// One means that at most one record is embedded, as an object. Otherwise the
 	// records are an array.
 	One bool
@@ -20,10 +22,10 @@ const MaxIncluded = 25
 
 // Includes lists what can be embedded in a record of a dataset: its children, and
 // the records that it links to.
-func Includes(d Dataset) []Include {
+func Includes(d catalog.Dataset) []Include {
 	var all []Include
-	for _, r := range Relations {
-		link, _ := FieldNamed(r.Child, r.Link)
+	for _, r := range catalog.Relations {
+		link, _ := catalog.FieldNamed(r.Child, r.Link)
 		switch {
 		case r.Parent == d:
 			all = append(all, Include{Key: string(r.Child), Dataset: r.Child, Link: r.Link, Inward: true})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"atlas/internal/rule"
+	"atlas/search/catalog"
 )
 
 // Bounds of a join.
@@ -19,17 +20,17 @@ const (
 type Join struct {
 	Query
 	// ProjectBy is the number of which the project has the highest value.
-	ProjectBy Field
+	ProjectBy catalog.Field
 	// ProjectFields and ContactFields are the members that the caller shows, as
 	// Query.Fields are those of the account.
-	ProjectFields, ContactFields FieldSet
+	ProjectFields, ContactFields catalog.FieldSet
 }
 
 // ProjectConditions are what the project of each account must meet: the request's
 // has_project.
 func (j Join) ProjectConditions() All {
 	for _, node := range j.Where {
-		if nested, is := node.(Nested); is && nested.Relation.Child == Projects {
+		if nested, is := node.(Nested); is && nested.Relation.Child == catalog.Projects {
 			return All{nested.Node}
 		}
 	}
@@ -40,37 +41,46 @@ func (j Join) ProjectConditions() All {
 var JoinRoles = []string{"owner", "executive", "developer", "project_manager", "estimator"}
 
 // joinNumbers are what ProjectBy can be; the first one is the default.
-var joinNumbers = func() []Field {
-	var all []Field
-	for _, f := range Fields(Projects) {
-		if f.Kind == Number && f.Sort {
+var joinNumbers = func() []catalog.Field {
+	var all []catalog.Field
+	for _, f := range catalog.Fields(catalog.Projects) {
+		if f.Kind == catalog.Number && f.Sort {
 			all = append(all, f)
 		}
 	}
-	i := slices.IndexFunc(all, func(f Field) bool { return f.Name == "cost" })
-	return append([]Field{all[i]}, slices.Delete(slices.Clone(all), i, i+1)...)
+	i := slices.IndexFunc(all, func(f catalog.Field) bool { return f.Name == "cost" })
+	return append([]catalog.Field{all[i]}, slices.Delete(slices.Clone(all), i, i+1)...)
 }()
 
 // JoinRule is the rule of a join of accounts: of a search, without what only pages of one
 // dataset have.
-func JoinRule(base BaseKind) rule.Rule[Join] { return joinRules[base] }
+func JoinRule(base catalog.BaseKind) rule.Rule[Join] { return joinRules[base] }
 
-var joinRules = map[BaseKind]rule.Rule[Join]{Data: joinRule(Data), Book: joinRule(Book)}
+var joinRules = map[catalog.BaseKind]rule.Rule[Join]{catalog.Data: joinRule(catalog.Data), catalog.Book: joinRule(catalog.Book)}
 
-func joinRule(base BaseKind) rule.Rule[Join] {
-	of := slices.Concat(conditionFields(Accounts, base, true), []rule.Field[request]{sortField(Accounts, base)}, pageFields(
-		Accounts, base, MaxJoinLimit,
+func joinRule(base catalog.BaseKind) rule.Rule[Join] {
+	of := slices.Concat(conditionFields(catalog.Accounts, base, true), []rule.Field[request]{sortField(catalog.Accounts, base)}, pageFields(
+		catalog.Accounts, base, MaxJoinLimit,
 	), []rule.Field[request]{
-		rule.OptionalFunc("project_by", rule.Enum(Names(joinNumbers)...).Default(joinNumbers[0].Name).
-			Described("Of the projects that meet `has_project` the one with the highest value comes; those without a value are last, ties go by id."), func(r *request, name string) {
-			r.join.ProjectBy, _ = FieldNamed(Projects, name)
-		}),
-		rule.Optional("project_fields", RecordFieldsRule(Projects), func(r *request) *FieldSet { return &r.join.ProjectFields }),
-		rule.Optional("contact_fields", RecordFieldsRule(Contacts), func(r *request) *FieldSet { return &r.join.ContactFields }),
+		rule.OptionalFunc("project_by", rule.Enum(catalog.Names(joinNumbers)...).Default(joinNumbers[0].Name).
+			Described("Of the projects that meet `has_project` the one with the highest value comes; those without a value are last, ties go by id."),
+			func(r *request, name string) {
+				r.join.ProjectBy, _ = catalog.FieldNamed(catalog.Projects, name)
+			}),
+		rule.Optional(
+			"project_fields",
+			catalog.RecordFieldsRule(catalog.Projects),
+			func(r *request) *catalog.FieldSet { return &r.join.ProjectFields },
+		),
+		rule.Optional(
+			"contact_fields",
+			catalog.RecordFieldsRule(catalog.Contacts),
+			func(r *request) *catalog.FieldSet { return &r.join.ContactFields },
+		),
 	})
 	r := sortedByRelevance(rule.Object(of...), base)
 	return rule.Map(r, func(r request) Join {
-		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = Accounts, base, r.where
+		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = catalog.Accounts, base, r.where
 		r.join.Query = r.Query
 		if r.join.ProjectBy.Name == "" {
 			r.join.ProjectBy = joinNumbers[0]

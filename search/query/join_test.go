@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -20,7 +21,7 @@ func TestJoinRule(t *testing.T) {
 		`{"filters":{"city":{"value":"x"}},"relations":{"has_signal":{},"without_project":{"stage":{"value":"filed"}},"has_project":{"stage":{"value":"filed"},"cost":{"value":[1,null]}}}}`: {2, "cost"},
 		`{"any":[{"relations":{"has_project":{"stage":{"value":"filed"}}}}],"none":[{"relations":{"has_project":{}}}]}`:                                                                      {-1, "cost"},
 	} {
-		for _, base := range []query.BaseKind{query.Data, query.Book} {
+		for _, base := range []catalog.BaseKind{catalog.Data, catalog.Book} {
 			v, problems := input.Decode([]byte(body))
 			if len(problems) > 0 {
 				t.Fatal(problems)
@@ -35,7 +36,7 @@ func TestJoinRule(t *testing.T) {
 				inner, _ := all[0].(query.All)
 				got = len(inner)
 			}
-			if got != want.conditions || j.ProjectBy.Name != want.by || j.Dataset != query.Accounts || j.Base.Kind != base ||
+			if got != want.conditions || j.ProjectBy.Name != want.by || j.Dataset != catalog.Accounts || j.Base.Kind != base ||
 				j.Limit != query.DefaultLimit {
 				t.Errorf("%s: %d conditions by %s: %+v", body, got, j.ProjectBy.Name, j.Query)
 			}

@@ -7,6 +7,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // Bounds of a request for matches.
@@ -26,11 +27,11 @@ type MatchInput struct {
 
 // MatchRequest asks for the records of firms or persons (docs/api.md, "Match").
 type MatchRequest struct {
-	Dataset       Dataset
+	Dataset       catalog.Dataset
 	Inputs        []MatchInput
 	MinConfidence float64
 	Candidates    int
-	Fields        FieldSet
+	Fields        catalog.FieldSet
 	// MaxBytes ends the answer as Page.Within ends a page; 0: it is not limited.
 	MaxBytes int
 	// Workspace is the caller's.
@@ -38,19 +39,19 @@ type MatchRequest struct {
 }
 
 // Matched are the datasets whose records can be matched.
-var Matched = []Dataset{Accounts, Contacts}
+var Matched = []catalog.Dataset{catalog.Accounts, catalog.Contacts}
 
 // MatchRule reads the body of a request for matches.
-func MatchRule(d Dataset) rule.Rule[MatchRequest] { return matchRules[d] }
+func MatchRule(d catalog.Dataset) rule.Rule[MatchRequest] { return matchRules[d] }
 
 var matchRules = byDataset(matchRule)
 
 const exampleMatchInput = `{"ref":"1","name":"Acme"}`
 
-func matchRule(d Dataset) rule.Rule[MatchRequest] {
+func matchRule(d catalog.Dataset) rule.Rule[MatchRequest] {
 	text := func(most int, description string) rule.Rule[string] { return rule.Text(1, most).Described(description) }
 	email := "The person's e-mail address."
-	if d == Accounts {
+	if d == catalog.Accounts {
 		email = "An e-mail address at the firm: its domain counts, unless anybody may have an address there."
 	}
 	each := rule.Object(
@@ -60,22 +61,22 @@ func matchRule(d Dataset) rule.Rule[MatchRequest] {
 			}
 			return `"row 1"`
 		}).Described("Your own name of the input, which the result repeats."), func(in *MatchInput) *string { return &in.Ref }),
-		rule.Optional("name", text(ShortChars, "The name as you have it."), func(in *MatchInput) *string { return &in.Name }),
+		rule.Optional("name", text(catalog.ShortChars, "The name as you have it."), func(in *MatchInput) *string { return &in.Name }),
 		rule.Optional(
-			"domain", text(ShortChars, "The firm's internet domain, or the address of its page."),
+			"domain", text(catalog.ShortChars, "The firm's internet domain, or the address of its page."),
 			func(in *MatchInput) *string { return &in.Domain },
 		),
-		rule.Optional("email", text(ShortChars, email), func(in *MatchInput) *string { return &in.Email }),
-		rule.Optional("phone", text(ShortChars, "In any form."), func(in *MatchInput) *string { return &in.Phone }),
+		rule.Optional("email", text(catalog.ShortChars, email), func(in *MatchInput) *string { return &in.Email }),
+		rule.Optional("phone", text(catalog.ShortChars, "In any form."), func(in *MatchInput) *string { return &in.Phone }),
 		rule.Optional(
-			"city", text(ShortChars, "Supports the other members, and finds nothing by itself."),
+			"city", text(catalog.ShortChars, "Supports the other members, and finds nothing by itself."),
 			func(in *MatchInput) *string { return &in.City },
 		),
-		rule.Optional("state", text(ShortChars, "As `city`: a code or a name."), func(in *MatchInput) *string { return &in.State }),
+		rule.Optional("state", text(catalog.ShortChars, "As `city`: a code or a name."), func(in *MatchInput) *string { return &in.State }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, in *MatchInput) {
 			switch {
 			case given(body, "name") || given(body, "email") || given(body, "phone"):
-			case d == Contacts:
+			case d == catalog.Contacts:
 				issues.Add(fault.Custom, body.Path(), "must have one of name, email or phone")
 			case !given(body, "domain"):
 				issues.Add(fault.Custom, body.Path(), "must have one of name, domain, email or phone")
@@ -112,7 +113,7 @@ func matchRule(d Dataset) rule.Rule[MatchRequest] {
 			rule.Integer(1, MaxMatchCandidates).Default(1).Described("How many records of an input may be returned. Each costs a credit."),
 			func(r *MatchRequest) *int { return &r.Candidates },
 		),
-		rule.Optional("fields", RecordFieldsRule(d), func(r *MatchRequest) *FieldSet { return &r.Fields }),
+		rule.Optional("fields", catalog.RecordFieldsRule(d), func(r *MatchRequest) *catalog.FieldSet { return &r.Fields }),
 		rule.Optional("max_bytes", MaxBytesRule, func(r *MatchRequest) *int { return &r.MaxBytes }),
 	), func(r MatchRequest) MatchRequest {
 		r.Dataset = d

@@ -9,6 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -24,16 +25,16 @@ type record struct {
 var letters = []string{"a", "b", "c"}
 
 // modelRelation is the only relation of the model.
-var modelRelation = query.RelationsOf(query.Accounts)[0]
+var modelRelation = catalog.RelationsOf(catalog.Accounts)[0]
 
 // modelFields are the fields of the model, of every type that a condition can be
 // on.
-var modelFields = []*query.Field{
-	{Name: "text", Type: query.String, Kind: query.FullText},
-	{Name: "count", Type: query.Integer, Kind: query.Number},
-	{Name: "size", Type: query.Double, Kind: query.Number},
-	{Name: "at", Type: query.Time, Kind: query.Date},
-	{Name: "tags", Type: query.Strings, Kind: query.Enum, Overlay: true},
+var modelFields = []*catalog.Field{
+	{Name: "text", Type: catalog.String, Kind: catalog.FullText},
+	{Name: "count", Type: catalog.Integer, Kind: catalog.Number},
+	{Name: "size", Type: catalog.Double, Kind: catalog.Number},
+	{Name: "at", Type: catalog.Time, Kind: catalog.Date},
+	{Name: "tags", Type: catalog.Strings, Kind: catalog.Enum, Overlay: true},
 }
 
 // evaluator tells whether a record meets a node.
@@ -99,11 +100,11 @@ func ends(n query.Range) (from, to *int64) {
 	return read(n.From), read(n.To)
 }
 
-func boundOf(f *query.Field, v int64) query.Bound {
+func boundOf(f *catalog.Field, v int64) query.Bound {
 	switch f.Type {
-	case query.Double:
+	case catalog.Double:
 		return query.DoubleBound(float64(v))
-	case query.Time:
+	case catalog.Time:
 		return query.TimeBound(v)
 	}
 	return query.IntegerBound(v)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 )
 
 // Bounds of what a search without records is asked for, in words.
@@ -17,7 +18,7 @@ const (
 
 // Named are values of a field that were probably meant by a search that finds nothing.
 type Named struct {
-	Field *Field
+	Field *catalog.Field
 	// Text is the part of the query's text that is a value of the field; "": the search
 	// filters by the field, and Values are its most frequent ones.
 	Text   string
@@ -68,7 +69,7 @@ func hintsOfNamed(all []Named) (hints []string) {
 }
 
 // inVocabularies are the words of a text that are values of closed enums.
-func inVocabularies(fields []Field, text string) (all []Named) {
+func inVocabularies(fields []catalog.Field, text string) (all []Named) {
 	for _, run := range Runs(text) {
 		for i, f := range fields {
 			for _, t := range f.Vocabulary {
@@ -82,7 +83,7 @@ func inVocabularies(fields []Field, text string) (all []Named) {
 }
 
 // DynamicFilters are the dynamic enums that a search of the global records filters by.
-func (q Query) DynamicFilters() (fields []*Field) {
+func (q Query) DynamicFilters() (fields []*catalog.Field) {
 	for _, n := range q.Where {
 		if of, is := n.(Terms); is && of.Field.Dynamic() && !slices.Contains(fields, of.Field) {
 			fields = append(fields, of.Field)

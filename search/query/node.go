@@ -1,6 +1,10 @@
 package query
 
-import "fmt"
+import (
+	"fmt"
+
+	"atlas/search/catalog"
+)
 
 // Node is a condition on a record: a node of the tree of a Query. The kinds are
 // the types below. Do not change a Node after creating it: trees share parts. A
@@ -16,7 +20,7 @@ type Node interface {
 
 	// parts returns the field that the condition itself is on, or nil, and the nodes
 	// in it.
-	parts() (on *Field, nodes []Node)
+	parts() (on *catalog.Field, nodes []Node)
 	// texts are those of the condition itself that an index has folded.
 	texts() []string
 	simplify() Node
@@ -32,14 +36,14 @@ type (
 	// Terms matches when the field has one of the values, whole. Those of a Folded
 	// field are as FoldCase makes them.
 	Terms struct {
-		Field  *Field
+		Field  *catalog.Field
 		Values []string
 	}
 	// Match matches when the text field has every term of Text, which is as FoldCase
 	// makes it.
 	// A Text without a term matches nothing.
 	Match struct {
-		Field *Field
+		Field *catalog.Field
 		Text  string
 	}
 	// MatchRecord matches when every term of Text, which is as FoldCase makes it, is in
@@ -51,32 +55,32 @@ type (
 	// Range matches when the field has a value from From to To, both inclusive;
 	// one of them may be open. An unknown value is in no Range.
 	Range struct {
-		Field    *Field
+		Field    *catalog.Field
 		From, To Bound
 	}
 	// Near matches when the point is in the Circle, or on its border.
 	Near struct {
-		Field *Field
+		Field *catalog.Field
 		Circle
 	}
 	// InBox matches when the point is in the Box, or on its border. Box.West is not
 	// greater than Box.East.
 	InBox struct {
-		Field *Field
+		Field *catalog.Field
 		Box   Box
 	}
 	// InPolygon matches when the point is in the Polygon, or on an edge.
 	InPolygon struct {
-		Field   *Field
+		Field   *catalog.Field
 		Polygon *Polygon
 	}
 	// Exists matches when the field has a value.
-	Exists struct{ Field *Field }
+	Exists struct{ Field *catalog.Field }
 	// Nested matches when one related record meets the node in it, whose fields
 	// are those of Relation.Child. Only All, Any, Not and conditions on fields can
 	// be in it.
 	Nested struct {
-		Relation Relation
+		Relation catalog.Relation
 		Node     Node
 	}
 	// InBook matches a record that is in the book of the search's workspace.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 )
 
 // Hints say what of a valid request was probably meant otherwise (docs/api.md,
@@ -17,8 +18,8 @@ type Hints struct {
 	always []string
 	ifNone []string // for an answer without records
 	text   string
-	base   BaseKind
-	d      Dataset
+	base   catalog.BaseKind
+	d      catalog.Dataset
 	// free means that Private fields are not searched.
 	free bool
 	// exact is Query.Exact.
@@ -36,7 +37,7 @@ func (h Hints) For(found int, named []Named) []string {
 	hints := slices.Concat(h.always, h.ifNone)
 	if countTerms(h.text) > 1 {
 		var searched []string
-		for _, f := range Fields(h.d) {
+		for _, f := range catalog.Fields(h.d) {
 			if f.Query && !(f.Private && h.free) || f.Words && !h.exact {
 				searched = append(searched, f.Name)
 			}
@@ -47,20 +48,20 @@ func (h Hints) For(found int, named []Named) []string {
 		}
 		hints = append(hints, fmt.Sprintf("query is searched in %s, and each of its %s must occur there", strings.Join(searched, ", "), terms))
 	}
-	if operatorIn(h.text, FilterFields(h.d, h.base), true) == "" {
+	if operatorIn(h.text, catalog.FilterFields(h.d, h.base), true) == "" {
 		if hint := byMatch(h.d, h.text); hint != "" {
 			hints = append(hints, hint)
 		}
 	}
-	return append(hints, hintsOfNamed(slices.Concat(named, inVocabularies(FilterFields(h.d, h.base), h.text)))...)
+	return append(hints, hintsOfNamed(slices.Concat(named, inVocabularies(catalog.FilterFields(h.d, h.base), h.text)))...)
 }
 
 // hintsOf are the hints of a request with this query and these filters. free means that it
 // reads no Private fields and refuses filters by them.
-func hintsOf(d Dataset, base BaseKind, free, exact bool, text, filters input.Value) Hints {
+func hintsOf(d catalog.Dataset, base catalog.BaseKind, free, exact bool, text, filters input.Value) Hints {
 	h := Hints{text: text.Text, d: d, base: base, free: free, exact: exact}
 	const none = "%s has no operators: each of its terms must occur, and %q is no more than text"
-	fields := FilterFields(d, base)
+	fields := catalog.FilterFields(d, base)
 	if sign := operatorIn(text.Text, fields, exact); sign != "" {
 		hint := fmt.Sprintf(none, "query", sign)
 		if !exact {
@@ -68,7 +69,7 @@ func hintsOf(d Dataset, base BaseKind, free, exact bool, text, filters input.Val
 		}
 		condition := ""
 		if sign[0] != '-' {
-			condition = conditionIn(sign, slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return free && f.Private }))
+			condition = conditionIn(sign, slices.DeleteFunc(slices.Clone(fields), func(f catalog.Field) bool { return free && f.Private }))
 		}
 		switch {
 		case condition != "":
@@ -100,17 +101,17 @@ func hintsOf(d Dataset, base BaseKind, free, exact bool, text, filters input.Val
 		}
 		if f.Dynamic() {
 			at := "/api/v1/data/" + string(d) + "/suggest completes them"
-			if base != Data {
+			if base != catalog.Data {
 				at = "/api/v1/workspace/" + string(d) + "/facets counts them"
 			}
 			h.ifNone = append(h.ifNone, fmt.Sprintf("filters.%s is compared with whole values: POST %s", f.Key, at))
 		}
-		if f.Kind == Geo {
+		if f.Kind == catalog.Geo {
 			h.ifNone = append(h.ifNone, eastward(value)...)
 		}
 		if f.Domains {
 			for _, v := range append(value.Items, value) {
-				if domain := Domain(v.Text); strings.Contains(domain, ".") && domain != Fold(v.Text) {
+				if domain := catalog.Domain(v.Text); strings.Contains(domain, ".") && domain != catalog.Fold(v.Text) {
 					h.ifNone = append(
 						h.ifNone,
 						"domains stand without scheme, www and path: "+
@@ -119,7 +120,7 @@ func hintsOf(d Dataset, base BaseKind, free, exact bool, text, filters input.Val
 				}
 			}
 		}
-		if f.Kind != FullText || f.IsID() || f.Dynamic() {
+		if f.Kind != catalog.FullText || f.IsID() || f.Dynamic() {
 			continue
 		}
 		for _, v := range append(value.Items, value) {
@@ -156,23 +157,23 @@ var comparison = regexp.MustCompile(`([\pL_]+)\s*(>=|<=|==|=>|=<|>|<|=|:)\s*("[^
 
 // conditionIn is the member `filters` with the condition that a text such as cost > 1000 or
 // stage:filed has, "" if it has none on one of the fields.
-func conditionIn(text string, fields []Field) string {
+func conditionIn(text string, fields []catalog.Field) string {
 	m := comparison.FindStringSubmatch(text)
 	if m == nil {
 		return ""
 	}
 	key, sign, value := strings.ToLower(m[1]), m[2], strings.Trim(m[3], `"`)
 	sign = cmp.Or(map[string]string{"==": "=", "=>": ">=", "=<": "<="}[sign], sign)
-	i := slices.IndexFunc(fields, func(f Field) bool { return f.Key == key })
+	i := slices.IndexFunc(fields, func(f catalog.Field) bool { return f.Key == key })
 	if i < 0 {
 		return ""
 	}
-	literal := map[Kind]func(string) string{Number: numberIn, Date: dayIn}[fields[i].Kind]
+	literal := map[catalog.Kind]func(string) string{catalog.Number: numberIn, catalog.Date: dayIn}[fields[i].Kind]
 	equal := sign == "=" || sign == ":"
 	switch {
-	case fields[i].Kind == Geo ||
+	case fields[i].Kind == catalog.Geo ||
 		fields[i].IsID(), fields[i].Vocabulary != nil &&
-		!slices.ContainsFunc(fields[i].Vocabulary, func(t Term) bool { return t.Value == value }):
+		!slices.ContainsFunc(fields[i].Vocabulary, func(t catalog.Term) bool { return t.Value == value }):
 		return "" // a value that would be refused
 	case literal == nil && equal:
 		value = input.Quoted(value)
@@ -210,7 +211,7 @@ func wildcardIn(text string, exact bool) string {
 // operatorIn is what other services take for an operator in a text, and Atlas does not: a wildcard, a quoted
 // phrase, a sign before a word, a field before a value, AND and its like; "" if there is
 // none.
-func operatorIn(text string, fields []Field, exact bool) string {
+func operatorIn(text string, fields []catalog.Field, exact bool) string {
 	if sign := wildcardIn(text, exact); sign != "" {
 		return sign
 	}

@@ -11,24 +11,27 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // Parse reads the body of a search request (docs/api.md, "Search requests"). It
 // returns all problems that it finds as one validation error. It does not check
 // the cursor: only package search can.
-func Parse(body input.Value, d Dataset, base Base) (Query, error) {
+func Parse(body input.Value, d catalog.Dataset, base Base) (Query, error) {
 	q, err := SearchRule(d, base.Kind).Parse(body)
 	q.Base = base
 	return q, err
 }
 
 // SearchRule is the rule of Parse, which leaves out the ids of the base.
-func SearchRule(d Dataset, base BaseKind) rule.Rule[Query] { return searchRules[base][d] }
+func SearchRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[Query] {
+	return searchRules[base][d]
+}
 
-var searchRules = func() map[BaseKind]map[Dataset]rule.Rule[Query] {
-	all := map[BaseKind]map[Dataset]rule.Rule[Query]{Data: {}, Book: {}, View: {}}
+var searchRules = func() map[catalog.BaseKind]map[catalog.Dataset]rule.Rule[Query] {
+	all := map[catalog.BaseKind]map[catalog.Dataset]rule.Rule[Query]{catalog.Data: {}, catalog.Book: {}, catalog.View: {}}
 	for base, byDataset := range all {
-		for _, d := range Datasets {
+		for _, d := range catalog.Datasets {
 			byDataset[d] = searchRule(d, base)
 		}
 	}
@@ -36,9 +39,9 @@ var searchRules = func() map[BaseKind]map[Dataset]rule.Rule[Query] {
 }()
 
 // byDataset makes the rule of each dataset, once.
-func byDataset[T any](make func(Dataset) rule.Rule[T]) map[Dataset]rule.Rule[T] {
-	all := map[Dataset]rule.Rule[T]{}
-	for _, d := range Datasets {
+func byDataset[T any](make func(catalog.Dataset) rule.Rule[T]) map[catalog.Dataset]rule.Rule[T] {
+	all := map[catalog.Dataset]rule.Rule[T]{}
+	for _, d := range catalog.Datasets {
 		all[d] = make(d)
 	}
 	return all
@@ -52,9 +55,14 @@ type request struct {
 	join              Join // its Query is not set
 }
 
-func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
+func searchRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[Query] {
 	r := rule.Object(
-		slices.Concat(conditionFields(d, base, true), []rule.Field[request]{sortField(d, base)}, pageFields(d, base, MaxLimit), textFields())...,
+		slices.Concat(
+			conditionFields(d, base, true),
+			[]rule.Field[request]{sortField(d, base)},
+			pageFields(d, base, MaxLimit),
+			textFields(),
+		)...,
 	)
 	r = sortedByRelevance(r, base)
 	return rule.Map(r, func(r request) Query {
@@ -64,8 +72,8 @@ func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
 }
 
 // sortedByRelevance says in the schema of a request that sorting by relevance needs a query.
-func sortedByRelevance(r rule.Rule[request], base BaseKind) rule.Rule[request] {
-	if base != Data {
+func sortedByRelevance(r rule.Rule[request], base catalog.BaseKind) rule.Rule[request] {
+	if base != catalog.Data {
 		return r
 	}
 	byRelevance := schema.Is("field", RelevanceSort).At("sort")
@@ -74,7 +82,7 @@ func sortedByRelevance(r rule.Rule[request], base BaseKind) rule.Rule[request] {
 }
 
 // pageFields are the members that select the page of a search, of so many rows at most.
-func pageFields(d Dataset, base BaseKind, most int) []rule.Field[request] {
+func pageFields(d catalog.Dataset, base catalog.BaseKind, most int) []rule.Field[request] {
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
 	return []rule.Field[request]{
@@ -85,9 +93,12 @@ func pageFields(d Dataset, base BaseKind, most int) []rule.Field[request] {
 		),
 		rule.Optional(
 			"offset",
-			rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`. From 1 on `query` does not search e-mail addresses.").Advise(
-				fault.TooBig, "search_after leads to any further page: send metadata.search_after of the page before",
-			),
+			rule.Integer(0, MaxOffset).
+				Default(0).
+				Described("Does not count beside `search_after`. From 1 on `query` does not search e-mail addresses.").
+				Advise(
+					fault.TooBig, "search_after leads to any further page: send metadata.search_after of the page before",
+				),
 			func(r *request) *int { return &r.Offset },
 		),
 		rule.OptionalFunc("search_after", rule.Nullable(rule.New(
@@ -95,15 +106,16 @@ func pageFields(d Dataset, base BaseKind, most int) []rule.Field[request] {
 			func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true },
 		)).
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
-		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
+		rule.Optional("fields", fieldsRule(d, base), func(r *request) *catalog.FieldSet { return &r.Fields }),
 		rule.Optional("max_bytes", MaxBytesRule, func(r *request) *int { return &r.MaxBytes }),
 		rule.Optional(
 			"dry_run",
-			rule.Boolean().Described("Answer how many records match and what this page would cost, with `max_bytes` the most that it can cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."),
+			rule.Boolean().
+				Described("Answer how many records match and what this page would cost, with `max_bytes` the most that it can cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."),
 			func(r *request) *bool { return &r.DryRun },
 		),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
-			r.WithoutPrivate = r.Offset > 0 && r.Text != "" && HasPrivate(d)
+			r.WithoutPrivate = r.Offset > 0 && r.Text != "" && catalog.HasPrivate(d)
 			r.Hints.free = r.DryRun || r.WithoutPrivate
 			for _, name := range []string{"filters", "relations", "any", "none"} {
 				if r.DryRun {
@@ -140,13 +152,13 @@ var MaxBytesRule = rule.Integer(MinMaxBytes, MaxMaxBytes).
 	Described("End the answer before the record that would make the records longer than so many bytes, with one record at least. What is not returned costs nothing.")
 
 // baseNames begin the names of the schemas of each base.
-var baseNames = map[BaseKind]string{Data: "", Book: "Workspace", View: "View"}
+var baseNames = map[catalog.BaseKind]string{catalog.Data: "", catalog.Book: "Workspace", catalog.View: "View"}
 
 // conditionFields are the members that select records. private means that `query`
 // searches the fields that are Private too.
-func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[request] {
+func conditionFields(d catalog.Dataset, base catalog.BaseKind, private bool) []rule.Field[request] {
 	var searched []string
-	for _, f := range Fields(d) {
+	for _, f := range catalog.Fields(d) {
 		if f.Query && (private || !f.Private) {
 			searched = append(searched, "`"+f.Name+"`")
 		}
@@ -172,7 +184,9 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 				return // nobody gets them, and the texts may be as long as the body
 			}
 			r.Hints = hintsOf(d, base, !private || body.Take("dry_run").Bool, r.Exact, body.Take("query"), body.Take("filters"))
-			r.Hints.always = append(resolvedIn(body.Take("filters"), body.Take("relations"), body.Take("any"), body.Take("none")), r.Hints.always...)
+			r.Hints.always = append(
+				resolvedIn(body.Take("filters"), body.Take("relations"), body.Take("any"), body.Take("none")),
+				r.Hints.always...)
 		}),
 	}
 }
@@ -202,17 +216,20 @@ func (r *request) setAfter(cursor *string) {
 
 // relationsRule reads has_… and without_…: one related record must meet all filters
 // of the one, and none may meet all filters of the other.
-func relationsRule(d Dataset) rule.Rule[conditions] {
-	return shared("relations", d, Data, buildRelations)
+func relationsRule(d catalog.Dataset) rule.Rule[conditions] {
+	return shared("relations", d, catalog.Data, buildRelations)
 }
 
-func buildRelations(d Dataset, _ BaseKind) rule.Rule[conditions] {
+func buildRelations(d catalog.Dataset, _ catalog.BaseKind) rule.Rule[conditions] {
 	var members []rule.Field[conditions]
-	for _, rel := range RelationsOf(d) {
+	for _, rel := range catalog.RelationsOf(d) {
 		member := func(key, text string, node func(Node) Node) {
-			members = append(members, rule.OptionalFunc(key, filtersRule(rel.Child, Data).Described(text), func(c *conditions, inner conditions) {
-				c.add(conditions{All{node(Nested{rel, inner.where})}, inner.terms})
-			}))
+			members = append(
+				members,
+				rule.OptionalFunc(key, filtersRule(rel.Child, catalog.Data).Described(text), func(c *conditions, inner conditions) {
+					c.add(conditions{All{node(Nested{rel, inner.where})}, inner.terms})
+				}),
+			)
 		}
 		has, without := rel.Keys()
 		member(has, "One related "+rel.Singular+" meets all of these; `{}`: there is one.", func(n Node) Node { return n })
@@ -220,7 +237,7 @@ func buildRelations(d Dataset, _ BaseKind) rule.Rule[conditions] {
 	}
 	text := "This dataset has no relations."
 	if members != nil {
-		text = fmt.Sprintf("Conditions on related records, which must all be met. Of each kind the newest %d count.", MaxChildren)
+		text = fmt.Sprintf("Conditions on related records, which must all be met. Of each kind the newest %d count.", catalog.MaxChildren)
 	}
 	members = append(members, rule.Elsewhere[conditions](outsideRelations(d)))
 	return rule.Object(members...).Instead(
@@ -230,23 +247,23 @@ func buildRelations(d Dataset, _ BaseKind) rule.Rule[conditions] {
 
 // sortField reads { field, order }. Without it the order is DefaultSort, or by
 // relevance with a query of global records.
-func sortField(d Dataset, base BaseKind) rule.Field[request] {
-	fields := SortFields(d, base)
-	known, usual, orders := Names(fields), DefaultSort(d), []string{"asc", "desc"}
+func sortField(d catalog.Dataset, base catalog.BaseKind) rule.Field[request] {
+	fields := catalog.SortFields(d, base)
+	known, usual, orders := catalog.Names(fields), DefaultSort(d), []string{"asc", "desc"}
 	text := "Records without a value come last, ties go by id. By default `" + usual.String() + "`"
 	keys := known
-	if base == Data {
+	if base == catalog.Data {
 		keys = append(slices.Clip(known), RelevanceSort)
 		text += ", with a `query` by relevance. `relevance` needs a `query`, and is only `desc`: the best match first"
 	}
 	s := schema.Object(schema.Required("field", schema.OneOf(keys...)), schema.Required("order", schema.OneOf(orders...)))
-	if base == Data {
+	if base == catalog.Data {
 		s = s.When(schema.Is("field", RelevanceSort), (&schema.Schema{Const: "desc"}).At("order"), nil)
 	}
 	s = schema.Named(baseNames[base]+d.Title()+"Sort", s)
 	return rule.FieldFunc(schema.Optional("sort", s.Described(text+".")), func(issues *input.Issues, r *input.Reader, into *request) {
 		into.Sort = usual
-		if into.Text != "" && base == Data {
+		if into.Text != "" && base == catalog.Data {
 			into.Sort = ByRelevance()
 		}
 		v := r.Take("sort")
@@ -270,7 +287,7 @@ func sortField(d Dataset, base BaseKind) rule.Field[request] {
 		switch i := slices.Index(known, field.Text); {
 		case field.Kind != input.String:
 			issues.WrongType(at, "a string", field)
-		case field.Text == RelevanceSort && base == Data:
+		case field.Text == RelevanceSort && base == catalog.Data:
 			into.Sort, allowed = ByRelevance(), []string{"desc"}
 			if r.Take("query").Kind == input.Absent {
 				issues.Add(fault.Custom, at, "sorting by relevance needs a query")

@@ -11,13 +11,14 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
 type accepted struct {
 	name    string
-	dataset query.Dataset
-	base    query.BaseKind
+	dataset catalog.Dataset
+	base    catalog.BaseKind
 	body    string
 	want    wanted
 	sort    string
@@ -43,7 +44,7 @@ func and(nodes ...string) string { return expression("and", nodes...) }
 func or(nodes ...string) string  { return expression("or", nodes...) }
 func not(node string) string     { return expression("not", node) }
 
-func nested(child query.Dataset, node string) string {
+func nested(child catalog.Dataset, node string) string {
 	return expression("nested", string(child), node)
 }
 
@@ -64,192 +65,278 @@ func between(field, from, to string) string {
 
 var accepts = []accepted{
 	// Pages and orders.
-	{"nothing", query.Accounts, query.Data, `{}`, page(), "name asc"},
-	{"nothing, of contacts", query.Contacts, query.Data, `{}`, page(), "name asc"},
-	{"nothing, of projects", query.Projects, query.Data, `{}`, page(), "last_signal_at desc"},
-	{"nothing, of signals", query.Signals, query.Data, `{}`, page(), "detected_at desc"},
-	{"nothing, in a book", query.Projects, query.Book, `{}`, page(), "last_signal_at desc"},
-	{"nothing, in a View", query.Accounts, query.View, `{}`, page(), "name asc"},
-	{"empty objects", query.Accounts, query.Data, `{"filters":{},"relations":{}}`, page(), "name asc"},
-	{"relations of signals", query.Signals, query.Data, `{"relations":{}}`, page(), "detected_at desc"},
+	{"nothing", catalog.Accounts, catalog.Data, `{}`, page(), "name asc"},
+	{"nothing, of contacts", catalog.Contacts, catalog.Data, `{}`, page(), "name asc"},
+	{"nothing, of projects", catalog.Projects, catalog.Data, `{}`, page(), "last_signal_at desc"},
+	{"nothing, of signals", catalog.Signals, catalog.Data, `{}`, page(), "detected_at desc"},
+	{"nothing, in a book", catalog.Projects, catalog.Book, `{}`, page(), "last_signal_at desc"},
+	{"nothing, in a View", catalog.Accounts, catalog.View, `{}`, page(), "name asc"},
+	{"empty objects", catalog.Accounts, catalog.Data, `{"filters":{},"relations":{}}`, page(), "name asc"},
+	{"relations of signals", catalog.Signals, catalog.Data, `{"relations":{}}`, page(), "detected_at desc"},
 	{
-		"the smallest page", query.Accounts, query.Data, `{"limit":1,"offset":10000}`,
+		"the smallest page", catalog.Accounts, catalog.Data, `{"limit":1,"offset":10000}`,
 		wanted{query.Query{Limit: 1, Offset: 10_000}, nil}, "name asc",
 	},
-	{"the largest page", query.Accounts, query.Data, `{"limit":100,"offset":0}`, wanted{query.Query{Limit: 100}, nil}, "name asc"},
+	{"the largest page", catalog.Accounts, catalog.Data, `{"limit":100,"offset":0}`, wanted{query.Query{Limit: 100}, nil}, "name asc"},
 	{
-		"an integer written otherwise", query.Accounts, query.Data, `{"limit":1e1,"offset":7.0}`,
+		"an integer written otherwise", catalog.Accounts, catalog.Data, `{"limit":1e1,"offset":7.0}`,
 		wanted{query.Query{Limit: 10, Offset: 7}, nil}, "name asc",
 	},
 	{
-		"typos", query.Contacts, query.View, `{"query":"x","typos":"auto"}`,
+		"typos", catalog.Contacts, catalog.View, `{"query":"x","typos":"auto"}`,
 		wanted{query.Query{Text: "x", Typos: true, Limit: 25}, nil}, "name asc",
 	},
-	{"typos off", query.Accounts, query.Data, `{"typos":"off"}`, wanted{query.Query{Limit: 25}, nil}, "name asc"},
+	{"typos off", catalog.Accounts, catalog.Data, `{"typos":"off"}`, wanted{query.Query{Limit: 25}, nil}, "name asc"},
 	{
-		"a cursor", query.Accounts, query.Data, `{"search_after":"abc","offset":50}`,
+		"a cursor", catalog.Accounts, catalog.Data, `{"search_after":"abc","offset":50}`,
 		wanted{query.Query{Limit: 25, After: "abc"}, nil}, "name asc",
 	},
 	{
-		"no cursor", query.Accounts, query.Data, `{"search_after":null,"offset":50}`,
+		"no cursor", catalog.Accounts, catalog.Data, `{"search_after":null,"offset":50}`,
 		wanted{query.Query{Limit: 25, Offset: 50}, nil}, "name asc",
 	},
-	{"a sort", query.Projects, query.Data, `{"sort":{"order":"asc","field":"cost"}}`, page(), "cost asc"},
-	{"a sort downwards", query.Projects, query.Data, `{"sort":{"field":"name","order":"desc"}}`, page(), "name desc"},
+	{"a sort", catalog.Projects, catalog.Data, `{"sort":{"order":"asc","field":"cost"}}`, page(), "cost asc"},
+	{"a sort downwards", catalog.Projects, catalog.Data, `{"sort":{"field":"name","order":"desc"}}`, page(), "name desc"},
 	{
-		"the overlay's updated_at", query.Contacts, query.Book, `{"sort":{"field":"updated_at","order":"desc"}}`,
+		"the overlay's updated_at", catalog.Contacts, catalog.Book, `{"sort":{"field":"updated_at","order":"desc"}}`,
 		page(), "overlay.updated_at desc",
 	},
-	{"the score", query.Accounts, query.Book, `{"sort":{"field":"atlas_score","order":"desc"}}`, page(), "overlay.atlas_score desc"},
+	{"the score", catalog.Accounts, catalog.Book, `{"sort":{"field":"atlas_score","order":"desc"}}`, page(), "overlay.atlas_score desc"},
 
 	// Query text.
-	{"a query", query.Accounts, query.Data, `{"query":"  Café Acme "}`, textOf("Café Acme"), "relevance desc"},
+	{"a query", catalog.Accounts, catalog.Data, `{"query":"  Café Acme "}`, textOf("Café Acme"), "relevance desc"},
 	{
-		"a query of 500", query.Accounts, query.Data, `{"query":" ` + strings.Repeat("é", 500) + ` "}`,
+		"a query of 500", catalog.Accounts, catalog.Data, `{"query":" ` + strings.Repeat("é", 500) + ` "}`,
 		textOf(strings.Repeat("é", 500)), "relevance desc",
 	},
 	{
-		"relevance by name", query.Accounts, query.Data, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`,
+		"relevance by name", catalog.Accounts, catalog.Data, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`,
 		textOf("x"), "relevance desc",
 	},
-	{"a query with a sort", query.Accounts, query.Data, `{"query":"x","sort":{"field":"name","order":"asc"}}`, textOf("x"), "name asc"},
-	{"a query in a book", query.Projects, query.Book, `{"query":"x"}`, textOf("x"), "last_signal_at desc"},
-	{"a query in a View", query.Contacts, query.View, `{"query":"x"}`, textOf("x"), "name asc"},
-	{"a query without a term", query.Accounts, query.Data, `{"query":"---"}`, textOf("---"), "relevance desc"},
+	{"a query with a sort", catalog.Accounts, catalog.Data, `{"query":"x","sort":{"field":"name","order":"asc"}}`, textOf("x"), "name asc"},
+	{"a query in a book", catalog.Projects, catalog.Book, `{"query":"x"}`, textOf("x"), "last_signal_at desc"},
+	{"a query in a View", catalog.Contacts, catalog.View, `{"query":"x"}`, textOf("x"), "name asc"},
+	{"a query without a term", catalog.Accounts, catalog.Data, `{"query":"---"}`, textOf("---"), "relevance desc"},
 
 	// Enums.
-	{"an enum", query.Projects, query.Data, `{"filters":{"stage":{"value":"filed"}}}`, page(terms("stage", "filed")), "last_signal_at desc"},
 	{
-		"an enum's values", query.Projects, query.Data,
+		"an enum",
+		catalog.Projects,
+		catalog.Data,
+		`{"filters":{"stage":{"value":"filed"}}}`,
+		page(terms("stage", "filed")),
+		"last_signal_at desc",
+	},
+	{
+		"an enum's values", catalog.Projects, catalog.Data,
 		`{"filters":{"stage":{"value":["permitted","filed","permitted"]}}}`,
 		page(terms("stage", "permitted", "filed")), "last_signal_at desc",
 	},
 	{
-		"account_type", query.Accounts, query.Data, `{"filters":{"account_type":{"value":["owner"]}}}`,
+		"account_type", catalog.Accounts, catalog.Data, `{"filters":{"account_type":{"value":["owner"]}}}`,
 		page(terms("account_types", "owner")), "name asc",
 	},
 	{
-		"a dynamic enum", query.Accounts, query.Data, `{"filters":{"city":{"value":["ŁÓDŹ","Lodz","Québec"]}}}`,
+		"a dynamic enum", catalog.Accounts, catalog.Data, `{"filters":{"city":{"value":["ŁÓDŹ","Lodz","Québec"]}}}`,
 		page(terms("city", "lodz", "quebec")), "name asc",
 	},
-	{"an unknown city", query.Signals, query.Data, `{"filters":{"state":{"value":"?"}}}`, page(terms("state", "?")), "detected_at desc"},
-	{"tags", query.Contacts, query.Book, `{"filters":{"tags":{"value":["VIP"]}}}`, page(terms("overlay.tags", "vip")), "name asc"},
 	{
-		"a tag longer than any", query.Contacts, query.Book,
+		"an unknown city",
+		catalog.Signals,
+		catalog.Data,
+		`{"filters":{"state":{"value":"?"}}}`,
+		page(terms("state", "?")),
+		"detected_at desc",
+	},
+	{"tags", catalog.Contacts, catalog.Book, `{"filters":{"tags":{"value":["VIP"]}}}`, page(terms("overlay.tags", "vip")), "name asc"},
+	{
+		"a tag longer than any", catalog.Contacts, catalog.Book,
 		`{"filters":{"tags":{"value":"` + strings.Repeat("x", 65) + `"}}}`,
 		page(terms("overlay.tags", strings.Repeat("x", 65))), "name asc",
 	},
 	{
-		"icp_tier", query.Accounts, query.View, `{"filters":{"icp_tier":{"value":["tier_1","disqualified"]}}}`,
+		"icp_tier", catalog.Accounts, catalog.View, `{"filters":{"icp_tier":{"value":["tier_1","disqualified"]}}}`,
 		page(terms("overlay.icp_tier", "tier_1", "disqualified")), "name asc",
 	},
 
 	// Text.
-	{"a text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller Söhne"}}}`, page(match("name", "muller sohne")), "name asc"},
-	{"one of several texts", query.Accounts, query.Data, `{"filters":{"name":{"value":["a","b","A"]}}}`,
+	{
+		"a text",
+		catalog.Accounts,
+		catalog.Data,
+		`{"filters":{"name":{"value":"Müller Söhne"}}}`,
+		page(match("name", "muller sohne")),
+		"name asc",
+	},
+	{"one of several texts", catalog.Accounts, catalog.Data, `{"filters":{"name":{"value":["a","b","A"]}}}`,
 		page(or(match("name", "a"), match("name", "b"))), "name asc"},
 	{
-		"a whole text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller","exact_match":true}}}`,
+		"a whole text", catalog.Accounts, catalog.Data, `{"filters":{"name":{"value":"Müller","exact_match":true}}}`,
 		page(terms("name", "muller")), "name asc",
 	},
 	{
-		"several whole texts", query.Accounts, query.Data,
+		"several whole texts", catalog.Accounts, catalog.Data,
 		`{"filters":{"domains":{"value":["A.example","b.example"],"exact_match":true}}}`,
 		page(terms("domains", "a.example", "b.example")), "name asc",
 	},
 	{
-		"exact_match false", query.Contacts, query.Data, `{"filters":{"email":{"value":"x","exact_match":false}}}`,
+		"exact_match false", catalog.Contacts, catalog.Data, `{"filters":{"email":{"value":"x","exact_match":false}}}`,
 		page(match("email", "x")), "name asc",
 	},
-	{"a status in the book", query.Projects, query.Book, `{"filters":{"workspace_status":{"value":"Warm"},"notes":{"value":"Call","exact_match":true}}}`,
-		page(match("overlay.workspace_status", "warm"), terms("overlay.notes", "call")), "last_signal_at desc"},
-	{"a text without a term", query.Accounts, query.Data, `{"filters":{"name":{"value":"---"}}}`, page(match("name", "---")), "name asc"},
+	{
+		"a status in the book",
+		catalog.Projects,
+		catalog.Book,
+		`{"filters":{"workspace_status":{"value":"Warm"},"notes":{"value":"Call","exact_match":true}}}`,
+		page(match("overlay.workspace_status", "warm"), terms("overlay.notes", "call")),
+		"last_signal_at desc",
+	},
+	{
+		"a text without a term",
+		catalog.Accounts,
+		catalog.Data,
+		`{"filters":{"name":{"value":"---"}}}`,
+		page(match("name", "---")),
+		"name asc",
+	},
 
 	// Locations.
 	{
-		"near a point", query.Projects, query.Data,
+		"near a point", catalog.Projects, catalog.Data,
 		`{"filters":{"location":{"value":{"near":{"radius_m":1.5,"latitude":-0.0,"longitude":180}}}}}`,
 		page("(near location 0 180 1.5)"), "last_signal_at desc",
 	},
 	{
-		"within a box", query.Projects, query.Book,
+		"within a box", catalog.Projects, catalog.Book,
 		`{"filters":{"location":{"value":{"within":{"north":90,"south":-90,"east":180,"west":-180}}}}}`,
 		page("(in_box location 90 -90 180 -180)"), "last_signal_at desc",
 	},
 	{
-		"within a point", query.Projects, query.View,
+		"within a point", catalog.Projects, catalog.View,
 		`{"filters":{"location":{"value":{"within":{"north":1e0,"south":1,"east":-0,"west":0.0}}}}}`,
 		page("(in_box location 1 1 0 0)"), "last_signal_at desc",
 	},
 	{
-		"a polygon that is closed", query.Projects, query.Data,
+		"a polygon that is closed", catalog.Projects, catalog.Data,
 		`{"filters":{"location":{"value":{"polygon":[{"latitude":51,"longitude":-114},{"longitude":-113,"latitude":51},{"latitude":52,"longitude":-113.5},{"latitude":51,"longitude":-114}]}}}}`,
 		page("(in_polygon location 51 -114 51 -113 52 -113.5)"), "last_signal_at desc",
 	},
-	{"across the antimeridian", query.Accounts, query.Data, `{"relations":{"without_project":{"location":{"value":{"within":{"north":1,"south":0,"east":-170,"west":170.5}}}}}}`,
-		page(not(nested("projects", and(or("(in_box location 1 0 180 170.5)", "(in_box location 1 0 -170 -180)"))))), "name asc"},
-	{"sorted by a permit", query.Projects, query.Data, `{"sort":{"field":"permitted_at","order":"asc"}}`, page(), "permitted_at asc"},
+	{
+		"across the antimeridian",
+		catalog.Accounts,
+		catalog.Data,
+		`{"relations":{"without_project":{"location":{"value":{"within":{"north":1,"south":0,"east":-170,"west":170.5}}}}}}`,
+		page(not(nested("projects", and(or("(in_box location 1 0 180 170.5)", "(in_box location 1 0 -170 -180)"))))),
+		"name asc",
+	},
+	{"sorted by a permit", catalog.Projects, catalog.Data, `{"sort":{"field":"permitted_at","order":"asc"}}`, page(), "permitted_at asc"},
 
 	// Ids.
 	{
-		"an id", query.Contacts, query.Data, `{"filters":{"account_id":{"value":"` + strings.ToUpper(someID) + `"}}}`,
+		"an id", catalog.Contacts, catalog.Data, `{"filters":{"account_id":{"value":"` + strings.ToUpper(someID) + `"}}}`,
 		page(terms("account_id", someID)), "name asc",
 	},
 	{
-		"ids", query.Signals, query.Data,
+		"ids", catalog.Signals, catalog.Data,
 		`{"filters":{"account_ids":{"value":["` + someID + `","` + view + `"],"exact_match":true},"project_id":{"value":"` + view + `"}}}`,
 		page(terms("project_id", view), terms("account_ids", someID, view)), "detected_at desc",
 	},
 
 	// Relations.
-	{"any related record", query.Accounts, query.Data, `{"relations":{"has_project":{}}}`, page(nested(query.Projects, "TRUE")), "name asc"},
 	{
-		"none of them", query.Projects, query.Data, `{"relations":{"without_signal":{}}}`,
-		page(not(nested(query.Signals, "TRUE"))), "last_signal_at desc",
-	},
-	{"one that meets all", query.Accounts, query.Data, `{"relations":{"has_project":{"stage":{"value":"filed"},"city":{"value":"Łódź"},"name":{"value":"tower"},"cost":{"value":[5,null]}},"without_contact":{"role":{"value":["owner"]}}}}`,
-		page(
-			nested(query.Projects, and(match("name", "tower"), terms("city", "lodz"), terms("stage", "filed"), between("cost", "5", ""))),
-			not(nested(query.Contacts, and(terms("role", "owner")))),
-		), "name asc"},
-	{"a relation in a book", query.Contacts, query.Book, `{"relations":{"has_project":{"updated_at":{"value":["2024-01-01",null]}}}}`,
-		page(nested(query.Projects, and(between("updated_at", `"2024-01-01T00:00:00.000Z"`, "")))), "name asc"},
-
-	// Known values.
-	{"known values", query.Projects, query.Data, `{"filters":{"name":{"known":true},"city":{"known":false},"stage":{"known":true},"cost":{"known":false},"filed_at":{"known":true},"account_ids":{"known":false}}}`,
-		page(exists("name"), not(exists("city")), exists("stage"), not(exists("cost")), exists("filed_at"), not(exists("account_ids"))),
-		"last_signal_at desc"},
-	{"known values of an overlay", query.Accounts, query.Book, `{"filters":{"tags":{"known":false},"notes":{"known":true},"atlas_score":{"known":true},"updated_at":{"known":true}}}`,
-		page(exists("overlay.notes"), not(exists("overlay.tags")), exists("overlay.updated_at"), exists("overlay.atlas_score")), "name asc"},
-	{"known values of related records", query.Accounts, query.Data, `{"relations":{"has_project":{"cost":{"known":false}},"without_contact":{"email":{"known":true}}}}`,
-		page(nested(query.Projects, and(not(exists("cost")))), not(nested(query.Contacts, and(exists("email"))))), "name asc"},
-
-	// Groups.
-	{
-		"a group", query.Projects, query.Data, `{"any":[{"filters":{"stage":{"value":"filed"}}}]}`,
-		page(or(and(terms("stage", "filed")))), "last_signal_at desc",
-	},
-	{"groups beside conditions", query.Accounts, query.Data,
-		`{"none":[{"filters":{"name":{"value":"x"}}},{"relations":{"has_contact":{}}}],"any":[{"relations":{"without_signal":{"summary":{"known":true}}},"filters":{"city":{"value":"A"},"country":{"value":"B"}}},{"filters":{"domains":{"known":true}}}],"relations":{"has_project":{}},"filters":{"state":{"value":"C"}}}`,
-		page(
-			terms("state", "c"), nested(query.Projects, "TRUE"),
-			or(and(terms("city", "a"), terms("country", "b"), not(nested(query.Signals, and(exists("summary"))))), and(exists("domains"))),
-			not(and(match("name", "x"))), not(and(nested(query.Contacts, "TRUE"))),
-		), "name asc"},
-	{"groups of an overlay", query.Contacts, query.View, `{"any":[{"filters":{"tags":{"value":"x"}}},{"filters":{"role":{"value":"owner"}}}]}`,
-		page(or(and(terms("overlay.tags", "x")), and(terms("role", "owner")))), "name asc"},
-	{
-		"a group with an empty member", query.Accounts, query.Data,
-		`{"none":[{"filters":{},"relations":{"has_project":{}}}]}`, page(not(and(nested(query.Projects, "TRUE")))),
+		"any related record",
+		catalog.Accounts,
+		catalog.Data,
+		`{"relations":{"has_project":{}}}`,
+		page(nested(catalog.Projects, "TRUE")),
 		"name asc",
 	},
 	{
-		"a group that nothing meets keeps its field", query.Accounts, query.Book,
+		"none of them", catalog.Projects, catalog.Data, `{"relations":{"without_signal":{}}}`,
+		page(not(nested(catalog.Signals, "TRUE"))), "last_signal_at desc",
+	},
+	{
+		"one that meets all",
+		catalog.Accounts,
+		catalog.Data,
+		`{"relations":{"has_project":{"stage":{"value":"filed"},"city":{"value":"Łódź"},"name":{"value":"tower"},"cost":{"value":[5,null]}},"without_contact":{"role":{"value":["owner"]}}}}`,
+		page(
+			nested(catalog.Projects, and(match("name", "tower"), terms("city", "lodz"), terms("stage", "filed"), between("cost", "5", ""))),
+			not(nested(catalog.Contacts, and(terms("role", "owner")))),
+		),
+		"name asc",
+	},
+	{"a relation in a book", catalog.Contacts, catalog.Book, `{"relations":{"has_project":{"updated_at":{"value":["2024-01-01",null]}}}}`,
+		page(nested(catalog.Projects, and(between("updated_at", `"2024-01-01T00:00:00.000Z"`, "")))), "name asc"},
+
+	// Known values.
+	{
+		"known values",
+		catalog.Projects,
+		catalog.Data,
+		`{"filters":{"name":{"known":true},"city":{"known":false},"stage":{"known":true},"cost":{"known":false},"filed_at":{"known":true},"account_ids":{"known":false}}}`,
+		page(exists("name"), not(exists("city")), exists("stage"), not(exists("cost")), exists("filed_at"), not(exists("account_ids"))),
+		"last_signal_at desc",
+	},
+	{
+		"known values of an overlay",
+		catalog.Accounts,
+		catalog.Book,
+		`{"filters":{"tags":{"known":false},"notes":{"known":true},"atlas_score":{"known":true},"updated_at":{"known":true}}}`,
+		page(
+			exists("overlay.notes"),
+			not(exists("overlay.tags")),
+			exists("overlay.updated_at"),
+			exists("overlay.atlas_score"),
+		),
+		"name asc",
+	},
+	{
+		"known values of related records",
+		catalog.Accounts,
+		catalog.Data,
+		`{"relations":{"has_project":{"cost":{"known":false}},"without_contact":{"email":{"known":true}}}}`,
+		page(nested(catalog.Projects, and(not(exists("cost")))), not(nested(catalog.Contacts, and(exists("email"))))),
+		"name asc",
+	},
+
+	// Groups.
+	{
+		"a group", catalog.Projects, catalog.Data, `{"any":[{"filters":{"stage":{"value":"filed"}}}]}`,
+		page(or(and(terms("stage", "filed")))), "last_signal_at desc",
+	},
+	{"groups beside conditions", catalog.Accounts, catalog.Data,
+		`{"none":[{"filters":{"name":{"value":"x"}}},{"relations":{"has_contact":{}}}],"any":[{"relations":{"without_signal":{"summary":{"known":true}}},"filters":{"city":{"value":"A"},"country":{"value":"B"}}},{"filters":{"domains":{"known":true}}}],"relations":{"has_project":{}},"filters":{"state":{"value":"C"}}}`,
+		page(
+			terms("state", "c"),
+			nested(catalog.Projects, "TRUE"),
+			or(
+				and(terms("city", "a"), terms("country", "b"), not(nested(catalog.Signals, and(exists("summary"))))),
+				and(exists("domains")),
+			),
+			not(and(match("name", "x"))),
+			not(and(nested(catalog.Contacts, "TRUE"))),
+		), "name asc"},
+	{
+		"groups of an overlay",
+		catalog.Contacts,
+		catalog.View,
+		`{"any":[{"filters":{"tags":{"value":"x"}}},{"filters":{"role":{"value":"owner"}}}]}`,
+		page(or(and(terms("overlay.tags", "x")), and(terms("role", "owner")))),
+		"name asc",
+	},
+	{
+		"a group with an empty member", catalog.Accounts, catalog.Data,
+		`{"none":[{"filters":{},"relations":{"has_project":{}}}]}`, page(not(and(nested(catalog.Projects, "TRUE")))),
+		"name asc",
+	},
+	{
+		"a group that nothing meets keeps its field", catalog.Accounts, catalog.Book,
 		`{"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`, page(not(and("(terms overlay.atlas_score)"))),
 		"name asc",
 	},
 	{
-		"ten groups", query.Accounts, query.Data,
+		"ten groups", catalog.Accounts, catalog.Data,
 		`{"any":` + groups(4, `{"filters":{"name":{"known":true}}}`) + `,"none":` + groups(6, `{"filters":{"name":{"known":false}}}`) + `}`,
 		page(append([]string{or(repeat(4, and(exists("name")))...)}, repeat(6, not(and(not(exists("name")))))...)...), "name asc",
 	},
@@ -294,13 +381,14 @@ func TestParseAccepts(t *testing.T) {
 // Every filter field and every sort, in both directions, is accepted on every base.
 func TestEveryFieldParses(t *testing.T) {
 	t.Parallel()
-	for _, base := range []query.BaseKind{query.Data, query.Book, query.View} {
-		for _, d := range query.Datasets {
-			if base != query.Data && d == query.Signals {
+	for _, base := range []catalog.BaseKind{catalog.Data, catalog.Book, catalog.View} {
+		for _, d := range catalog.Datasets {
+			if base != catalog.Data && d == catalog.Signals {
 				continue
 			}
-			for _, f := range query.FilterFields(d, base) {
-				if q, err := parse(t, d, base, fmt.Sprintf(`{"filters":{%q:{"value":%s}}}`, f.Key, exampleOf(f))); err != nil || len(q.Where) != 1 {
+			for _, f := range catalog.FilterFields(d, base) {
+				if q, err := parse(t, d, base, fmt.Sprintf(`{"filters":{%q:{"value":%s}}}`, f.Key, exampleOf(f))); err != nil ||
+					len(q.Where) != 1 {
 					t.Errorf("%s %s %s: %s, %v", base, d, f.Key, q.Where, err)
 				}
 				for known, want := range map[string]string{"true": exists(f.String()), "false": not(exists(f.String()))} {
@@ -310,7 +398,7 @@ func TestEveryFieldParses(t *testing.T) {
 					}
 				}
 			}
-			for _, f := range query.SortFields(d, base) {
+			for _, f := range catalog.SortFields(d, base) {
 				for _, order := range []string{"asc", "desc"} {
 					q, err := parse(t, d, base, fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, f.Name, order))
 					if err != nil || q.Sort.Field.Name != f.Name || q.Sort.Desc != (order == "desc") || q.Sort.Relevance() {
@@ -322,17 +410,17 @@ func TestEveryFieldParses(t *testing.T) {
 	}
 }
 
-func exampleOf(f query.Field) string {
+func exampleOf(f catalog.Field) string {
 	switch {
 	case f.Vocabulary != nil:
 		return `"` + f.Vocabulary[0].Value + `"`
 	case f.IsID():
 		return `"` + someID + `"`
-	case f.Kind == query.Number:
+	case f.Kind == catalog.Number:
 		return "[1,2]"
-	case f.Kind == query.Date:
+	case f.Kind == catalog.Date:
 		return `"2024-02-29"`
-	case f.Kind == query.Geo:
+	case f.Kind == catalog.Geo:
 		return `{"near":{"latitude":51,"longitude":-114,"radius_m":1}}`
 	default:
 		return `"x"`
@@ -342,59 +430,59 @@ func exampleOf(f query.Field) string {
 // The keys of requests by base and dataset.
 func TestKeysOfEachBase(t *testing.T) {
 	t.Parallel()
-	keys := func(fields []query.Field, of func(query.Field) string) string {
+	keys := func(fields []catalog.Field, of func(catalog.Field) string) string {
 		var all []string
 		for _, f := range fields {
 			all = append(all, of(f))
 		}
 		return strings.Join(all, " ")
 	}
-	key := func(f query.Field) string { return f.Key }
-	name := func(f query.Field) string { return f.Name }
+	key := func(f catalog.Field) string { return f.Key }
+	name := func(f catalog.Field) string { return f.Name }
 	for _, c := range []struct {
-		dataset       query.Dataset
-		base          query.BaseKind
+		dataset       catalog.Dataset
+		base          catalog.BaseKind
 		filters, sort string
 	}{
-		{query.Accounts, query.Data,
+		{catalog.Accounts, catalog.Data,
 			"name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at updated_at",
 			"name projects_count last_activity_at created_at updated_at"},
-		{query.Projects, query.Data,
+		{catalog.Projects, catalog.Data,
 			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids source source_id location created_at updated_at",
 			"name residential_units sqft stories cost filed_at permitted_at detected_at last_signal_at signals_count created_at updated_at"},
-		{query.Contacts, query.Data,
+		{catalog.Contacts, catalog.Data,
 			"name title email role status account_id city state projects_count created_at updated_at",
 			"name projects_count created_at updated_at"},
-		{query.Signals, query.Data,
+		{catalog.Signals, catalog.Data,
 			"signal_type title summary project_id account_ids city state stage occurred_at detected_at source source_id created_at",
 			"occurred_at detected_at created_at"},
-		{query.Accounts, query.Book,
+		{catalog.Accounts, catalog.Book,
 			"name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at workspace_status notes tags updated_at icp_tier atlas_score",
 			"name projects_count created_at updated_at atlas_score"},
-		{query.Contacts, query.Book,
+		{catalog.Contacts, catalog.Book,
 			"name title email role status account_id city state projects_count created_at workspace_status notes tags updated_at",
 			"name projects_count created_at updated_at"},
-		{query.Projects, query.Book,
+		{catalog.Projects, catalog.Book,
 			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids source source_id location created_at workspace_status notes tags updated_at",
 			"name last_signal_at signals_count created_at updated_at"},
-		{query.Accounts, query.View,
+		{catalog.Accounts, catalog.View,
 			"name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at workspace_status notes tags updated_at icp_tier atlas_score",
 			"name projects_count created_at"},
-		{query.Contacts, query.View,
+		{catalog.Contacts, catalog.View,
 			"name title email role status account_id city state projects_count created_at workspace_status notes tags updated_at",
 			"name projects_count created_at"},
-		{query.Projects, query.View,
+		{catalog.Projects, catalog.View,
 			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids source source_id location created_at workspace_status notes tags updated_at",
 			"name last_signal_at signals_count created_at"},
 	} {
-		if diff := gocmp.Diff(c.filters, keys(query.FilterFields(c.dataset, c.base), key)); diff != "" {
+		if diff := gocmp.Diff(c.filters, keys(catalog.FilterFields(c.dataset, c.base), key)); diff != "" {
 			t.Errorf("%s %s filters (-want +got):\n%s", c.base, c.dataset, diff)
 		}
-		if diff := gocmp.Diff(c.sort, keys(query.SortFields(c.dataset, c.base), name)); diff != "" {
+		if diff := gocmp.Diff(c.sort, keys(catalog.SortFields(c.dataset, c.base), name)); diff != "" {
 			t.Errorf("%s %s sorts (-want +got):\n%s", c.base, c.dataset, diff)
 		}
-		for _, f := range query.FilterFields(c.dataset, c.base) {
-			if f.Name == "updated_at" && f.Overlay != (c.base != query.Data) {
+		for _, f := range catalog.FilterFields(c.dataset, c.base) {
+			if f.Name == "updated_at" && f.Overlay != (c.base != catalog.Data) {
 				t.Errorf("%s %s: updated_at is the overlay's: %v", c.base, c.dataset, f.Overlay)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // Bounds of a pivot.
@@ -120,12 +121,14 @@ type PivotCell struct {
 func PivotTokens(cells int) int { return max((cells+CellsOfToken-1)/CellsOfToken, 1) }
 
 // PivotRule reads the body of a request for a pivot.
-func PivotRule(d Dataset, base BaseKind) rule.Rule[PivotRequest] { return pivotRules[base][d] }
+func PivotRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[PivotRequest] {
+	return pivotRules[base][d]
+}
 
-var pivotRules = func() map[BaseKind]map[Dataset]rule.Rule[PivotRequest] {
-	all := map[BaseKind]map[Dataset]rule.Rule[PivotRequest]{Data: {}, Book: {}, View: {}}
+var pivotRules = func() map[catalog.BaseKind]map[catalog.Dataset]rule.Rule[PivotRequest] {
+	all := map[catalog.BaseKind]map[catalog.Dataset]rule.Rule[PivotRequest]{catalog.Data: {}, catalog.Book: {}, catalog.View: {}}
 	for base, byDataset := range all {
-		for _, d := range Datasets {
+		for _, d := range catalog.Datasets {
 			byDataset[d] = pivotRule(d, base)
 		}
 	}
@@ -140,7 +143,7 @@ type pivotRequest struct {
 	measure *Measure
 }
 
-func pivotRule(d Dataset, base BaseKind) rule.Rule[PivotRequest] {
+func pivotRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[PivotRequest] {
 	var members []rule.Field[pivotRequest]
 	for _, f := range append(conditionFields(d, base, false), boundTerms) {
 		members = append(members, rule.Within(f, func(r *pivotRequest) *request { return &r.request }))
@@ -214,23 +217,23 @@ func (f Facet) mostValues() int {
 }
 
 // axisRule reads the rows or the columns by the kind of the field.
-func axisRule(d Dataset, base BaseKind) rule.Rule[Facet] {
+func axisRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[Facet] {
 	var known []string
-	var values, dates []*Field
-	fields := FilterFields(d, base)
+	var values, dates []*catalog.Field
+	fields := catalog.FilterFields(d, base)
 	for i := range fields {
 		switch f := &fields[i]; {
 		case !f.Grouped():
 			continue
-		case f.Kind == Date:
+		case f.Kind == catalog.Date:
 			dates = append(dates, f)
 		default:
 			values = append(values, f)
 		}
 		known = append(known, fields[i].Key)
 	}
-	field := func(of []*Field) rule.Field[Facet] {
-		return rule.Required("field", fieldRule(of, nil), func(f *Facet) **Field { return &f.Field })
+	field := func(of []*catalog.Field) rule.Field[Facet] {
+		return rule.Required("field", fieldRule(of, nil), func(f *Facet) **catalog.Field { return &f.Field })
 	}
 	byValue := rule.Object(field(values), rule.Optional(
 		"limit",
@@ -247,8 +250,8 @@ func axisRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 	return rule.New(schema.Named(name+"PivotAxis", shape), input.Object, "an object",
 		func(issues *input.Issues, v input.Value, path []string) (Facet, bool) {
 			before := len(*issues)
-			has := func(of []*Field) bool {
-				return slices.ContainsFunc(of, func(f *Field) bool { return f.Key == v.Get("field").Text })
+			has := func(of []*catalog.Field) bool {
+				return slices.ContainsFunc(of, func(f *catalog.Field) bool { return f.Key == v.Get("field").Text })
 			}
 			var f Facet
 			switch {

@@ -10,51 +10,52 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
 func TestPivotRequests(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		dataset query.Dataset
-		base    query.BaseKind
+		dataset catalog.Dataset
+		base    catalog.BaseKind
 		body    string
 		want    string // the problems, or the request
 	}{
-		{query.Projects, query.Data, `{"rows":{"field":"stage"}}`, `stage 10 `},
-		{query.Projects, query.Data,
+		{catalog.Projects, catalog.Data, `{"rows":{"field":"stage"}}`, `stage 10 `},
+		{catalog.Projects, catalog.Data,
 			`{"query":"bow","filters":{"stage":{"value":"filed"}},"rows":{"field":"stage","limit":3},"columns":{"field":"filed_at","interval":"quarter"},"measure":{"field":"cost","of":"average"},"dry_run":true}`,
 			`stage 3 , filed_at 0 quarter, avg of cost, dry, (and (terms stage "filed"))`},
-		{query.Projects, query.Data, `{"rows":{"field":"stage"},"columns":null,"measure":null}`, `stage 10 `},
-		{query.Accounts, query.Book,
+		{catalog.Projects, catalog.Data, `{"rows":{"field":"stage"},"columns":null,"measure":null}`, `stage 10 `},
+		{catalog.Accounts, catalog.Book,
 			`{"rows":{"field":"tags"},"columns":{"field":"updated_at","interval":"year"},"measure":{"field":"atlas_score","of":"median"}}`,
 			`tags 10 , updated_at 0 year, median of atlas_score`},
-		{query.Projects, query.Data, `{}`, `invalid_type rows `},
-		{query.Projects, query.Data,
+		{catalog.Projects, catalog.Data, `{}`, `invalid_type rows `},
+		{catalog.Projects, catalog.Data,
 			`{"rows":{"field":"account_ids"},"columns":{"field":"name"}}`,
 			`unrecognized_keys rows.field account_ids; unrecognized_keys columns.field name`},
-		{query.Projects, query.Data,
+		{catalog.Projects, catalog.Data,
 			`{"rows":{"field":"stages","limit":5},"columns":{"field":"cost"}}`,
 			`unrecognized_keys rows.field stages; unrecognized_keys columns.field cost`},
-		{query.Accounts, query.Book,
+		{catalog.Accounts, catalog.Book,
 			`{"rows":{"field":"workspace_status"},"columns":{"field":"notes"}}`,
 			`unrecognized_keys rows.field workspace_status; unrecognized_keys columns.field notes`},
-		{query.Projects, query.Data,
+		{catalog.Projects, catalog.Data,
 			`{"rows":{"field":"filed_at"},"columns":{"field":"filed_at","interval":"week"}}`,
 			`invalid_type rows.interval ; invalid_union columns.interval `},
-		{query.Projects, query.Data,
+		{catalog.Projects, catalog.Data,
 			`{"rows":{"field":"stage","interval":"year"},"columns":{"field":"city","limit":101}}`,
 			`unrecognized_keys rows interval; too_big columns.limit `},
-		{query.Projects, query.Data, `{"rows":{"field":"city","limit":100},"columns":{"field":"state","limit":11}}`, `too_big columns.limit `},
-		{query.Projects, query.Data, `{"rows":{"field":"stage","limit":100},"columns":{"field":"city","limit":100}}`, `stage 100 , city 100 `},
-		{query.Projects, query.Data,
+		{catalog.Projects, catalog.Data, `{"rows":{"field":"city","limit":100},"columns":{"field":"state","limit":11}}`, `too_big columns.limit `},
+		{catalog.Projects, catalog.Data, `{"rows":{"field":"stage","limit":100},"columns":{"field":"city","limit":100}}`, `stage 100 , city 100 `},
+		{catalog.Projects, catalog.Data,
 			`{"rows":"stage","measure":{"field":"stage","of":"mode"},"sort":{}}`,
 			`invalid_type rows ; unrecognized_keys measure.field stage; invalid_union measure.of ; unrecognized_keys  sort`},
-		{query.Accounts, query.View,
+		{catalog.Accounts, catalog.View,
 			`{"rows":{"field":"icp_tier"},"measure":{"field":"atlas_score","of":"sum"}}`,
 			`unrecognized_keys measure.field atlas_score`},
-		{query.Contacts, query.Data, `{"rows":{"field":"role"},"filters":{"email":{"value":"a@b.example"}}}`, `custom filters.email `},
-		{query.Signals, query.Data, `{"rows":{"field":"signal_type"},"measure":{"field":"cost","of":"sum"}}`, `unrecognized_keys  measure`},
+		{catalog.Contacts, catalog.Data, `{"rows":{"field":"role"},"filters":{"email":{"value":"a@b.example"}}}`, `custom filters.email `},
+		{catalog.Signals, catalog.Data, `{"rows":{"field":"signal_type"},"measure":{"field":"cost","of":"sum"}}`, `unrecognized_keys  measure`},
 	} {
 		v, issues := input.Decode([]byte(c.body))
 		if len(issues) > 0 {

@@ -10,6 +10,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/rule"
+	"atlas/search/catalog"
 )
 
 // Bounds of polygons (docs/api.md, "Locations").
@@ -91,7 +92,7 @@ func (p *Polygon) problem() string {
 		switch {
 		case e[0] == e[1]:
 			return fmt.Sprintf("points %d and %d are the same; give each point once", i+1, next+1)
-		case math.Abs(e[0].Longitude-e[1].Longitude) > MaxLongitude:
+		case math.Abs(e[0].Longitude-e[1].Longitude) > catalog.MaxLongitude:
 			return fmt.Sprintf(
 				"edge %d is longer than half of the earth; a polygon must not cross the dateline: give one for each side of it, in any",
 				i+1,

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -25,7 +26,7 @@ func parsePolygon(t interface{ Fatalf(string, ...any) }, corners [][2]float64) (
 	if len(issues) > 0 {
 		t.Fatalf("%v", issues)
 	}
-	q, err := query.Parse(v, query.Projects, bases[query.Data])
+	q, err := query.Parse(v, catalog.Projects, bases[catalog.Data])
 	if err != nil {
 		return nil, err
 	}

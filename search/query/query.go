@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
@@ -26,7 +27,7 @@ const (
 
 // Base is what a search runs on. A cursor is bound to it.
 type Base struct {
-	Kind      BaseKind
+	Kind      catalog.BaseKind
 	Workspace string // UUID; empty for Data
 	View      string // UUID; only for View
 }
@@ -34,7 +35,7 @@ type Base struct {
 // Query is one search of a dataset: Text and Where select the records, Sort orders
 // them, and the rest selects the page.
 type Query struct {
-	Dataset Dataset
+	Dataset catalog.Dataset
 	Base    Base
 	// Held means that the search finds only records that Base.Workspace holds. Only
 	// these have values of overlay fields.
@@ -51,7 +52,7 @@ type Query struct {
 	// Typos means that the terms of Text also match those within MaxEdits of them.
 	Typos bool
 	// Folding is that of the index that is searched. Package search sets it.
-	Folding Folding
+	Folding catalog.Folding
 	// Words are the tables that Text is read by. Package search sets them.
 	Words *words.Tables
 	// WithoutPrivate means that Text is not searched in Private fields: from an offset on a
@@ -79,7 +80,7 @@ type Query struct {
 	After string
 	// Fields are the members of the rows that the caller shows. Searches of global records
 	// return whole rows.
-	Fields FieldSet
+	Fields catalog.FieldSet
 	// Hints are for the caller.
 	Hints Hints
 	// MaxBytes ends the page that the caller shows (Page.Within); 0: it is not limited.
@@ -93,7 +94,7 @@ type Query struct {
 // Among is the search of the same base for some of its records, with the same members,
 // whatever the conditions and the page of q.
 func (q Query) Among(ids []string) Query {
-	id, _ := FieldNamed(q.Dataset, "id")
+	id, _ := catalog.FieldNamed(q.Dataset, "id")
 	sort := q.Sort
 	if sort.Relevance() {
 		sort = DefaultSort(q.Dataset)
@@ -119,7 +120,7 @@ var ErrIndexGone = errors.New("the index is gone")
 
 // Sort is an order of the results. Ties are broken by id.
 type Sort struct {
-	Field Field // the zero Field is relevance
+	Field catalog.Field // the zero Field is relevance
 	Desc  bool
 }
 
@@ -128,9 +129,9 @@ type Sort struct {
 const RelevanceSort = "relevance"
 
 // DefaultSort is the order of a dataset when a request names none.
-func DefaultSort(d Dataset) Sort {
-	f, order := DefaultOrder(d)
-	return Sort{f, order == Descending}
+func DefaultSort(d catalog.Dataset) Sort {
+	f, order := catalog.DefaultOrder(d)
+	return Sort{f, order == catalog.Descending}
 }
 
 // ByRelevance sorts by how well records match, the best first.

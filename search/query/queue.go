@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"atlas/internal/rule"
+	"atlas/search/catalog"
 )
 
 // Arrived is when Atlas first had a signal, in milliseconds since 1970. Signals of
 // indices that an older version filled do not have it.
-var Arrived = Field{Name: "arrived_at", Key: "arrived_at", Type: Integer, Kind: Plain, Internal: true}
+var Arrived = catalog.Field{Name: "arrived_at", Key: "arrived_at", Type: catalog.Integer, Kind: catalog.Plain, Internal: true}
 
 // QueueRequest is a search of the queue of signals. Query has the request's own
 // conditions, and the order of the queue: newest arrival first.
@@ -22,7 +23,11 @@ type QueueRequest struct {
 
 // QueueRule is the rule of a search of the queue: that of signals without a sort.
 var QueueRule = func() rule.Rule[QueueRequest] {
-	fields := slices.Concat(conditionFields(Signals, Data, true), pageFields(Signals, Data, MaxLimit), textFields())
+	fields := slices.Concat(
+		conditionFields(catalog.Signals, catalog.Data, true),
+		pageFields(catalog.Signals, catalog.Data, MaxLimit),
+		textFields(),
+	)
 	fields = append(fields,
 		rule.Optional(
 			"in_book", rule.Boolean().Default(false).Described("Only signals whose account or project is in the book."),
@@ -34,7 +39,7 @@ var QueueRule = func() rule.Rule[QueueRequest] {
 		),
 	)
 	return rule.Map(rule.Object(fields...), func(r request) QueueRequest {
-		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = Signals, QueueBase, r.where
+		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = catalog.Signals, catalog.QueueBase, r.where
 		r.Query.Sort = Sort{Field: Arrived, Desc: true}
 		return QueueRequest{r.Query, r.inBook, r.dismissed}
 	}).Named("SignalQueueSearchRequest")

@@ -13,6 +13,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // rangeReader reads ranges of one type of values.
@@ -30,7 +31,7 @@ type rangeReader[T any] struct {
 
 // rangeRule reads a scalar, which stands for a range of itself, or an array
 // [from, to], one end of which may be null.
-func rangeRule[T any](f *Field, of rangeReader[T]) rule.Rule[conditions] {
+func rangeRule[T any](f *catalog.Field, of rangeReader[T]) rule.Rule[conditions] {
 	// Code generators do not know tuples. A pair of nulls is for the service to refuse.
 	pair := schema.Named(of.name, schema.Array(schema.Nullable(of.schema), 2, 2).
 		Described("An inclusive range: the lowest value, then the highest. One of the two may be null, for an open end."))
@@ -41,7 +42,7 @@ func rangeRule[T any](f *Field, of rangeReader[T]) rule.Rule[conditions] {
 				input.Wrapped(fmt.Sprintf(`, such as "any":[{"filters":{%q:{"value":`, f.Key), v.Items[0], "}}},…]"))
 			return conditions{}, false
 		}
-		if pair := wholePeriods(v); f.Kind == Date && pair != "" {
+		if pair := wholePeriods(v); f.Kind == catalog.Date && pair != "" {
 			issues.Add(fault.InvalidFormat, path, "must be a date, YYYY-MM-DD, or a range of dates, such as %s", pair)
 			return conditions{}, false
 		}
@@ -113,7 +114,7 @@ type number struct {
 }
 
 // numbers reads numbers; bounds are of the type of the field.
-func numbers(f *Field) rangeReader[number] {
+func numbers(f *catalog.Field) rangeReader[number] {
 	// The schema's bounds are the range of a double.
 	s := &schema.Schema{Type: "number", Format: "double", Minimum: -math.MaxFloat64, Maximum: math.MaxFloat64, Examples: []any{10}}
 	read := func(issues *input.Issues, v input.Value, path []string) (from, to number, ok bool) {
@@ -134,7 +135,7 @@ func numbers(f *Field) rangeReader[number] {
 		return from, from, true
 	}
 	compare := func(a, b number) int { return a.compare(b.decimal) }
-	if f.Type == Double {
+	if f.Type == catalog.Double {
 		return rangeReader[number]{"NumberRange", s, read, compare, doubleBounds}
 	}
 	return rangeReader[number]{"NumberRange", s, read, compare, integerBounds}
@@ -178,10 +179,10 @@ func readDate(issues *input.Issues, v input.Value, path []string) (from, to floa
 		issues.WrongTypeInstead(path, "a date", v, dayOfSeconds(v))
 		return 0, 0, false
 	}
-	if day, ok := ParseDay(v.Text); ok {
+	if day, ok := catalog.ParseDay(v.Text); ok {
 		return float64(day.UnixMilli()), float64(day.AddDate(0, 0, 1).UnixMilli() - 1), true
 	}
-	t, ok := ParseInstant(v.Text)
+	t, ok := catalog.ParseInstant(v.Text)
 	if !ok {
 		if pair := rangeOfText(v.Text, dayIn); pair != "" {
 			issues.Add(fault.InvalidFormat, path, "must be a date, YYYY-MM-DD, or a range of dates, such as %s", pair)

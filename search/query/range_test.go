@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -78,7 +79,7 @@ func TestNumberRanges(t *testing.T) {
 		{"cost", "[-5,-0.0]", between("cost", "-5", "0")},
 		{"cost", "[-1e-400,null]", between("cost", "0", "")},
 	} {
-		q, err := parse(t, query.Projects, query.Data, fmt.Sprintf(`{"filters":{%q:{"value":%s}}}`, c.key, c.value))
+		q, err := parse(t, catalog.Projects, catalog.Data, fmt.Sprintf(`{"filters":{%q:{"value":%s}}}`, c.key, c.value))
 		if err != nil {
 			t.Errorf("%s %s: %v", c.key, c.value, err)
 			continue
@@ -112,7 +113,7 @@ func TestIntegerRangesAreExact(t *testing.T) {
 		for value, want := range map[string]string{
 			"[" + literal + ",null]": between("stories", bounded(least), ""), "[null," + literal + "]": between("stories", "", bounded(greatest)),
 		} {
-			q, err := parse(t, query.Projects, query.Data, `{"filters":{"stories":{"value":`+value+`}}}`)
+			q, err := parse(t, catalog.Projects, catalog.Data, `{"filters":{"stories":{"value":`+value+`}}}`)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -143,7 +144,7 @@ func TestCrossedRanges(t *testing.T) {
 		{"[1,-1]", true},
 	} {
 		for _, key := range []string{"stories", "cost"} {
-			_, err := parse(t, query.Projects, query.Data, fmt.Sprintf(`{"relations":{},"filters":{%q:{"value":%s}}}`, key, c.value))
+			_, err := parse(t, catalog.Projects, catalog.Data, fmt.Sprintf(`{"relations":{},"filters":{%q:{"value":%s}}}`, key, c.value))
 			if (err != nil) != c.crossed {
 				t.Errorf("%s %s: %v", key, c.value, err)
 			}
@@ -178,7 +179,7 @@ func TestDateRanges(t *testing.T) {
 		{`"9999-12-31"`, `"9999-12-31T00:00:00.000Z"`, `"9999-12-31T23:59:59.999Z"`},
 		{`[null,"1969-12-31T23:59:59.999Z"]`, "", `"1969-12-31T23:59:59.999Z"`},
 	} {
-		q, err := parse(t, query.Projects, query.Data, fmt.Sprintf(`{"filters":{"filed_at":{"value":%s}}}`, c.value))
+		q, err := parse(t, catalog.Projects, catalog.Data, fmt.Sprintf(`{"filters":{"filed_at":{"value":%s}}}`, c.value))
 		if err != nil {
 			t.Errorf("%s: %v", c.value, err)
 			continue
@@ -199,7 +200,7 @@ func TestInstants(t *testing.T) {
 		"2024-01-01T00:00:00Z", "2024-01-01T00:00:00.1Z", "2024-01-01T00:00:00.123456789Z", "2024-01-01T00:00:00+00:00",
 		"2024-01-01T23:59:59-23:59", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z",
 	} {
-		if _, ok := query.ParseInstant(good); !ok {
+		if _, ok := catalog.ParseInstant(good); !ok {
 			t.Errorf("%q is refused", good)
 		}
 	}
@@ -209,12 +210,12 @@ func TestInstants(t *testing.T) {
 		"2024-01-01T00:00:00+0100", "2023-02-29T00:00:00Z", "2024-13-01T00:00:00Z", "0000-01-01T00:00:00Z", "10000-01-01T00:00:00Z",
 		"0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00", " 2024-01-01T00:00:00Z", "2024-01-01T00:00:00Z ",
 	} {
-		if at, ok := query.ParseInstant(bad); ok {
+		if at, ok := catalog.ParseInstant(bad); ok {
 			t.Errorf("%q is read as %v", bad, at)
 		}
 	}
 	for _, bad := range []string{"", "2024-1-1", "2024-02-30", "0000-01-01", "24-01-01", "2024-01-01Z", "20240101", "-001-01-01"} {
-		if at, ok := query.ParseDay(bad); ok {
+		if at, ok := catalog.ParseDay(bad); ok {
 			t.Errorf("the day %q is read as %v", bad, at)
 		}
 	}

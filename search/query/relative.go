@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 )
 
 // Relative dates stand in filters of requests in place of dates (docs/api.md, "Relative
@@ -32,11 +33,11 @@ func Relative(text string, now time.Time) (first, last string, ok bool) {
 	year, month, day := now.Date()
 	today := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	whole := func(from, to time.Time) (string, string, bool) {
-		return from.Format(time.DateOnly), to.Format(time.DateOnly), from.Year() > 0 && to.Year() <= LastYear
+		return from.Format(time.DateOnly), to.Format(time.DateOnly), from.Year() > 0 && to.Year() <= catalog.LastYear
 	}
 	instant := func(at time.Time) (string, string, bool) {
 		text := at.Format(time.RFC3339)
-		return text, text, at.Year() > 0 && at.Year() <= LastYear
+		return text, text, at.Year() > 0 && at.Year() <= catalog.LastYear
 	}
 	switch text {
 	case "now":
@@ -88,10 +89,10 @@ func IsRelative(text string) bool {
 
 // dateKeys are the keys of filters by date.
 var dateKeys = func() (keys []string) {
-	for _, d := range Datasets {
-		for _, base := range []BaseKind{Data, Book, View} {
-			for _, f := range FilterFields(d, base) {
-				if f.Kind == Date {
+	for _, d := range catalog.Datasets {
+		for _, base := range []catalog.BaseKind{catalog.Data, catalog.Book, catalog.View} {
+			for _, f := range catalog.FilterFields(d, base) {
+				if f.Kind == catalog.Date {
 					keys = append(keys, f.Key)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -62,7 +63,7 @@ func TestResolveDates(t *testing.T) {
 	}
 	v, _ := input.Decode([]byte(`{"filters":{"filed_at":{"value":["now-30d",null]}},"none":[{"relations":{"has_signal":{"occurred_at":{"value":"2026-Q1"}}}}]}`))
 	v, _ = query.ResolveDates(v, now)
-	q, err := query.Parse(v, query.Projects, query.Base{Kind: query.Data})
+	q, err := query.Parse(v, catalog.Projects, query.Base{Kind: catalog.Data})
 	if hints := strings.Join(q.Hints.For(1, nil), "\n"); err != nil || hints != "\"now-30d\" is 2026-10-27, in UTC\n\"2026-Q1\" is 2026-01-01 to 2026-03-31, in UTC" {
 		t.Errorf("%v %s", err, hints)
 	}

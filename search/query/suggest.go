@@ -5,6 +5,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 )
 
 // Bounds of a request for suggestions.
@@ -20,11 +21,11 @@ type SuggestRequest struct {
 	// Query selects the records by filters.
 	Query
 	// Fields are what is suggested of.
-	Fields []*Field
+	Fields []*catalog.Field
 	// Prefix has the words that a suggestion has, at least one.
 	Prefix string
 	// Typed are these words, as the index has them. Package search sets it.
-	Typed []TypedWord
+	Typed []catalog.TypedWord
 	Limit int
 	// Workspace is the caller's. A server counts only some of its requests at once.
 	Workspace string
@@ -43,33 +44,42 @@ type Suggestion struct {
 
 // SuggestRule reads the body of a request for suggestions: the Dataset and Where of its
 // Query.
-func SuggestRule(d Dataset) rule.Rule[SuggestRequest] { return suggestRules[d] }
+func SuggestRule(d catalog.Dataset) rule.Rule[SuggestRequest] { return suggestRules[d] }
 
 var suggestRules = byDataset(suggestRule)
 
 // suggestRequest is a SuggestRequest while it is read.
 type suggestRequest struct {
 	request
-	field *Field
+	field *catalog.Field
 	typed string
 	limit int
 }
 
-func suggestRule(d Dataset) rule.Rule[SuggestRequest] {
+func suggestRule(d catalog.Dataset) rule.Rule[SuggestRequest] {
 	suggested := suggestFields(d)
-	typed := rule.Text(1, MaxSuggestPrefix).Example("gar").Described("What the user has typed. Each of its words must begin a word of the suggestion, case, accents and typos aside.").
-		Check(func(text string) bool { return len(Words(Fold(text))) > 0 }, fault.Custom, "has no letter and no digit")
+	typed := rule.Text(1, MaxSuggestPrefix).
+		Example("gar").
+		Described("What the user has typed. Each of its words must begin a word of the suggestion, case, accents and typos aside.").
+		Check(func(text string) bool { return len(catalog.Words(catalog.Fold(text))) > 0 }, fault.Custom, "has no letter and no digit")
 	body := rule.Object(
 		rule.Optional(
 			"field",
-			fieldRule(suggested, ofField(d, Data, "a field whose values are not suggested")).Described(
+			fieldRule(suggested, ofField(d, catalog.Data, "a field whose values are not suggested")).Described(
 				"Suggests only values of this field. By default all names and dynamic enums.",
 			),
-			func(r *suggestRequest) **Field { return &r.field },
+			func(r *suggestRequest) **catalog.Field { return &r.field },
 		),
 		rule.Required("prefix", typed, func(r *suggestRequest) *string { return &r.typed }),
-		rule.Within(rule.OptionalFunc("filters", filtersRule(d, Data), (*request).add), func(r *suggestRequest) *request { return &r.request }),
-		rule.Optional("limit", rule.Integer(1, MaxSuggestions).Default(DefaultSuggestions), func(r *suggestRequest) *int { return &r.limit }),
+		rule.Within(
+			rule.OptionalFunc("filters", filtersRule(d, catalog.Data), (*request).add),
+			func(r *suggestRequest) *request { return &r.request },
+		),
+		rule.Optional(
+			"limit",
+			rule.Integer(1, MaxSuggestions).Default(DefaultSuggestions),
+			func(r *suggestRequest) *int { return &r.limit },
+		),
 		rule.Within(boundTerms, func(r *suggestRequest) *request { return &r.request }),
 	)
 	return rule.New(schema.Named(
@@ -80,29 +90,29 @@ func suggestRule(d Dataset) rule.Rule[SuggestRequest] {
 		read := body.Read(issues, v, path...)
 		out := SuggestRequest{Query: Query{Dataset: d, Where: read.where}, Fields: suggested, Prefix: read.typed, Limit: read.limit}
 		if read.field != nil {
-			out.Fields = []*Field{read.field}
+			out.Fields = []*catalog.Field{read.field}
 		}
 		return out, len(*issues) == before
 	})
 }
 
 // suggestFields are the name, if the dataset has a SuggestCount, and the dynamic enums.
-func suggestFields(d Dataset) []*Field {
-	if _, counted := SuggestCount(d); !counted {
+func suggestFields(d catalog.Dataset) []*catalog.Field {
+	if _, counted := catalog.SuggestCount(d); !counted {
 		return DynamicFields(d)
 	}
-	f := Headline(d)
-	return append([]*Field{&f}, DynamicFields(d)...)
+	f := catalog.Headline(d)
+	return append([]*catalog.Field{&f}, DynamicFields(d)...)
 }
 
 // DynamicFields lists the dynamic enums of a dataset. The list is shared: it must not be
 // changed.
-func DynamicFields(d Dataset) []*Field { return dynamicFields[d] }
+func DynamicFields(d catalog.Dataset) []*catalog.Field { return dynamicFields[d] }
 
-var dynamicFields = func() map[Dataset][]*Field {
-	all := map[Dataset][]*Field{}
-	for _, d := range Datasets {
-		fields := FilterFields(d, Data)
+var dynamicFields = func() map[catalog.Dataset][]*catalog.Field {
+	all := map[catalog.Dataset][]*catalog.Field{}
+	for _, d := range catalog.Datasets {
+		fields := catalog.FilterFields(d, catalog.Data)
 		for i := range fields {
 			if fields[i].Dynamic() {
 				all[d] = append(all[d], &fields[i])

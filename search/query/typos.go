@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"atlas/internal/rule"
+	"atlas/search/catalog"
 )
 
 // typosAuto is the value of `typos` that sets Query.Typos (docs/api.md, "Typos").
@@ -27,7 +28,7 @@ func (q Query) ReadsPrivate() bool {
 	if OnPrivate(q.Where) {
 		return true
 	}
-	if !HasPrivate(q.Dataset) {
+	if !catalog.HasPrivate(q.Dataset) {
 		return false
 	}
 	for n := range Walk(q.Where) {
@@ -44,7 +45,7 @@ func (q Query) ReadsPrivate() bool {
 }
 
 // HasAddress reports whether a text read in all forms may have an e-mail address.
-func HasAddress(text string) bool { return strings.Contains(Fold(text), "@") }
+func HasAddress(text string) bool { return strings.Contains(catalog.Fold(text), "@") }
 
 // OnPrivate reports whether a condition of the tree is on a Private field.
 func OnPrivate(root Node) bool {

@@ -3,6 +3,8 @@ package query
 import (
 	"iter"
 	"slices"
+
+	"atlas/search/catalog"
 )
 
 // Walk goes through a tree: a node comes before the nodes in it.
@@ -43,29 +45,29 @@ func OfOverlay(n Node) bool {
 // VariesIn reports whether the versions fold a text of the tree differently.
 func VariesIn(root Node) bool {
 	for n := range Walk(root) {
-		if slices.ContainsFunc(n.texts(), Varies) {
+		if slices.ContainsFunc(n.texts(), catalog.Varies) {
 			return true
 		}
 	}
 	return false
 }
 
-func (n All) parts() (*Field, []Node)         { return nil, n }
-func (n Any) parts() (*Field, []Node)         { return nil, n }
-func (n Not) parts() (*Field, []Node)         { return nil, []Node{n.Node} }
-func (n Terms) parts() (*Field, []Node)       { return n.Field, nil }
-func (n Match) parts() (*Field, []Node)       { return n.Field, nil }
-func (n MatchRecord) parts() (*Field, []Node) { return nil, nil }
-func (n MatchWords) parts() (*Field, []Node)  { return nil, nil }
-func (n Range) parts() (*Field, []Node)       { return n.Field, nil }
-func (n Near) parts() (*Field, []Node)        { return n.Field, nil }
-func (n InBox) parts() (*Field, []Node)       { return n.Field, nil }
-func (n InPolygon) parts() (*Field, []Node)   { return n.Field, nil }
-func (n Exists) parts() (*Field, []Node)      { return n.Field, nil }
-func (n Nested) parts() (*Field, []Node)      { return nil, []Node{n.Node} }
-func (n InBook) parts() (*Field, []Node)      { return nil, nil }
-func (n InView) parts() (*Field, []Node)      { return nil, nil }
-func (n InAnyView) parts() (*Field, []Node)   { return nil, nil }
+func (n All) parts() (*catalog.Field, []Node)         { return nil, n }
+func (n Any) parts() (*catalog.Field, []Node)         { return nil, n }
+func (n Not) parts() (*catalog.Field, []Node)         { return nil, []Node{n.Node} }
+func (n Terms) parts() (*catalog.Field, []Node)       { return n.Field, nil }
+func (n Match) parts() (*catalog.Field, []Node)       { return n.Field, nil }
+func (n MatchRecord) parts() (*catalog.Field, []Node) { return nil, nil }
+func (n MatchWords) parts() (*catalog.Field, []Node)  { return nil, nil }
+func (n Range) parts() (*catalog.Field, []Node)       { return n.Field, nil }
+func (n Near) parts() (*catalog.Field, []Node)        { return n.Field, nil }
+func (n InBox) parts() (*catalog.Field, []Node)       { return n.Field, nil }
+func (n InPolygon) parts() (*catalog.Field, []Node)   { return n.Field, nil }
+func (n Exists) parts() (*catalog.Field, []Node)      { return n.Field, nil }
+func (n Nested) parts() (*catalog.Field, []Node)      { return nil, []Node{n.Node} }
+func (n InBook) parts() (*catalog.Field, []Node)      { return nil, nil }
+func (n InView) parts() (*catalog.Field, []Node)      { return nil, nil }
+func (n InAnyView) parts() (*catalog.Field, []Node)   { return nil, nil }
 
 func (n Terms) texts() []string {
 	if n.Field.Folded() {

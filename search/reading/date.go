@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // span is from the first to the last day of a period; a zero end is open.
@@ -95,7 +95,7 @@ func (r *reader) period(i int) (p span, n int, loose bool) {
 	case word == "yesterday":
 		return calendar(r.Today, "day", 1), 1, false
 	case isYear && strings.TrimSpace(r.gap(i+1)) == "-" && strings.TrimSpace(r.gap(i+2)) == "-":
-		if at, ok := query.ParseDay(word + "-" + r.word(i+1) + "-" + r.word(i+2)); ok {
+		if at, ok := catalog.ParseDay(word + "-" + r.word(i+1) + "-" + r.word(i+2)); ok {
 			return span{at, at}, 3, false
 		}
 		return span{}, 0, false
@@ -275,8 +275,8 @@ func (r *reader) ranged(i int) (p span, n int) {
 // happening is what a word says happened at a date: a field, or a signal of the project.
 type happening struct{ key, signal string }
 
-var happenings = func() map[query.Dataset]map[string]happening {
-	all := map[query.Dataset]map[string]happening{}
+var happenings = func() map[catalog.Dataset]map[string]happening {
+	all := map[catalog.Dataset]map[string]happening{}
 	for line := range strings.Lines(`projects filed_at: , filed, submitted, applied
 projects permitted_at: permitted, issued
 projects completed_at: completed, complete, finished
@@ -293,19 +293,19 @@ signals detected_at: detected
 		dataset, rest, _ := strings.Cut(line, " ")
 		what, said, _ := strings.Cut(rest, ":")
 		h := happening{key: what}
-		if query.SignalTypes.Has(what) {
+		if catalog.SignalTypes.Has(what) {
 			h = happening{"occurred_at", what}
 		}
-		of := all[query.Dataset(dataset)]
+		of := all[catalog.Dataset(dataset)]
 		if of == nil {
 			of = map[string]happening{}
-			all[query.Dataset(dataset)] = of
+			all[catalog.Dataset(dataset)] = of
 		}
 		for word := range strings.SplitSeq(said, ",") {
 			of[strings.TrimSpace(word)] = h
 		}
 	}
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		if all[d] == nil {
 			all[d] = map[string]happening{}
 		}
@@ -357,19 +357,19 @@ func (r *reader) date(i int) (next int, ok bool) {
 	c := Condition{Relation: r.relation, From: dayText(p.from), To: dayText(p.to)}
 	key := h.key
 	if h.signal != "" {
-		if d != query.Projects || r.relation != "" {
+		if d != catalog.Projects || r.relation != "" {
 			return i, false
 		}
 		c.Relation = "has_signal"
-		signal, _ := fieldOf(query.Signals, query.Data, "signal_type")
+		signal, _ := fieldOf(catalog.Signals, catalog.Data, "signal_type")
 		if !r.add(Condition{Relation: "has_signal", Field: signal, Values: []string{h.signal}}, i, i+n) {
 			return i, false
 		}
-		d = query.Signals
+		d = catalog.Signals
 	}
 	base := r.Base
 	if c.Relation != "" {
-		base = query.Data
+		base = catalog.Data
 	}
 	f, there := fieldOf(d, base, key)
 	if !there || f.Overlay {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
@@ -48,7 +48,7 @@ func (r *reader) isName() bool {
 // inName reports whether a term that is in names stands beside words of which nothing is
 // known.
 func (r *reader) inName(i, n int) bool {
-	if noun := r.word(i + n); noun != "building" && nouns[query.Projects][noun] {
+	if noun := r.word(i + n); noun != "building" && nouns[catalog.Projects][noun] {
 		return false // large office projects
 	}
 	for at := i - 1; at >= 0 && r.plain(at) && !r.separated(at+1); at-- {
@@ -103,7 +103,7 @@ func (r *reader) unknown(i int) bool {
 		return false
 	}
 	if _, _, is := r.placeOf(r.searched(), word, i, 1); is {
-		return i < r.now && r.Dataset == query.Contacts // which was no place
+		return i < r.now && r.Dataset == catalog.Contacts // which was no place
 	}
 	for n := 2; n <= min(maxPlace, len(r.tokens)-i); n++ {
 		if _, _, is := r.placeOf(r.searched(), r.run(i, n), i, n); is {
@@ -125,6 +125,6 @@ func (r *reader) swallowed(i int) bool {
 	if r.tokens[i].state == filler || words.Published.Function(word) || asking[word] {
 		return true
 	}
-	return nouns[query.Projects][word] || nouns[r.Dataset][word] || r.relation != "" && linking[word] ||
+	return nouns[catalog.Projects][word] || nouns[r.Dataset][word] || r.relation != "" && linking[word] ||
 		dateVerbs[word] && i+1 < len(r.tokens) && r.tokens[i+1].state == read
 }

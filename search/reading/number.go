@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
@@ -248,7 +248,7 @@ func (r *reader) numbered(from, end int, key string, low, high amount, ranged bo
 	}
 	c := Condition{Relation: relation, Field: f}
 	step := 0.0
-	if f.Type == query.Integer && b.strict {
+	if f.Type == catalog.Integer && b.strict {
 		step = 1
 	}
 	switch {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
@@ -17,7 +17,7 @@ type Value struct {
 
 // Lookup finds the value of a dynamic enum of a dataset by its folded words with spaces
 // between them.
-type Lookup func(d query.Dataset, key, folded string) (Value, bool)
+type Lookup func(d catalog.Dataset, key, folded string) (Value, bool)
 
 // maxPlace is how many words a place has at most.
 const maxPlace = 6
@@ -52,7 +52,7 @@ func (r *reader) located(i int) (next int, ok bool) {
 		}
 		base := r.Base
 		if r.relation != "" {
-			base = query.Data
+			base = catalog.Data
 		}
 		if attribute[r.word(i+n)] {
 			n++
@@ -65,7 +65,7 @@ func (r *reader) located(i int) (next int, ok bool) {
 }
 
 // placeOf is what a text names: a city, a state or a country that records have.
-func (r *reader) placeOf(d query.Dataset, text string, i, n int) (key string, v Value, ok bool) {
+func (r *reader) placeOf(d catalog.Dataset, text string, i, n int) (key string, v Value, ok bool) {
 	city, isCity := r.Lookup(d, "city", text)
 	state, isState := r.stateOf(d, text)
 	following := r.word(i + n)
@@ -94,7 +94,7 @@ func (r *reader) placeOf(d query.Dataset, text string, i, n int) (key string, v 
 }
 
 // stateOf is the state that a text names by its name or symbol.
-func (r *reader) stateOf(d query.Dataset, text string) (Value, bool) {
+func (r *reader) stateOf(d catalog.Dataset, text string) (Value, bool) {
 	symbol := stateSymbols[text]
 	if symbol == "" {
 		return Value{}, false
@@ -115,7 +115,7 @@ func (r *reader) stateOf(d query.Dataset, text string) (Value, bool) {
 func (r *reader) isPlace(i, n int, key string) bool {
 	before, after := r.word(i-1), r.word(i+n)
 	introduced := placing[before] && before != "for" && before != "of" || attribute[after]
-	if two := r.word(i - 2); before == "of" && !nouns[query.Projects][two] && !nouns[r.Dataset][two] { // City of Calgary
+	if two := r.word(i - 2); before == "of" && !nouns[catalog.Projects][two] && !nouns[r.Dataset][two] { // City of Calgary
 		return false
 	}
 	follows := i > 0 && r.tokens[i-1].state == read && r.isPlaceToken[i-1]
@@ -142,18 +142,18 @@ func (r *reader) isPlace(i, n int, key string) bool {
 	if introduced || follows {
 		return r.ends(i + n)
 	}
-	said := terms[text] != nil || nouns[query.Projects][text] || asking[text] || linking[text] || months[text] != 0
+	said := terms[text] != nil || nouns[catalog.Projects][text] || asking[text] || linking[text] || months[text] != 0
 	if said || words.Published.Act(text) || words.Published.Ambiguous(text) || r.together(i, n) {
 		return false // mobile homes: words that people mean otherwise
 	}
-	if r.Dataset == query.Contacts && r.relation == "" {
+	if r.Dataset == catalog.Contacts && r.relation == "" {
 		return r.besideRole(i, n) && !r.unknown(i-1) && !r.unknown(i+n)
 	}
 	return !r.unknown(i + n)
 }
 
 // ends reports whether no name goes on at a word that follows a place with in before it.
-func (r *reader) ends(i int) bool { return !r.unknown(i) || r.Dataset != query.Contacts }
+func (r *reader) ends(i int) bool { return !r.unknown(i) || r.Dataset != catalog.Contacts }
 
 // besideRole reports whether a question after people has a role or a status in the plural or
 // before the place: Charlotte may be a person, architects in it are not.

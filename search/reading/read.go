@@ -5,15 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
 // Question is what is read.
 type Question struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	// Base is Data or Book, whose records have the workspace's own values too.
-	Base query.BaseKind
+	Base catalog.BaseKind
 	Text string
 	// Today is the day of the person who asks, at 00:00 UTC.
 	Today  time.Time
@@ -31,7 +31,7 @@ type Span struct {
 type Condition struct {
 	// Relation is the key of the relation whose record has the field, "" of the dataset's own.
 	Relation string
-	Field    *query.Field
+	Field    *catalog.Field
 	Values   []string
 	From, To string
 	Spans    []Span
@@ -99,10 +99,10 @@ func (r *reader) all() {
 	if r.failed {
 		return
 	}
-	active, _ := fieldOf(query.Projects, query.Data, "disposition")
+	active, _ := fieldOf(catalog.Projects, catalog.Data, "disposition")
 	for _, c := range slices.Clone(r.found) {
 		ongoing := c.Field.Key == "stage" && len(c.Values) == 1 && (c.Values[0] == "under_construction" || c.Values[0] == "under_review")
-		if ongoing && r.Dataset != query.Signals && !r.has(c.Relation, "disposition") {
+		if ongoing && r.Dataset != catalog.Signals && !r.has(c.Relation, "disposition") {
 			r.found = append(r.found, Condition{Relation: c.Relation, Field: active, Values: []string{"active"}, Spans: c.Spans})
 		}
 	}
@@ -126,20 +126,20 @@ func (r *reader) has(relation, key string) bool {
 }
 
 // searched is the dataset of conditions at present.
-func (r *reader) searched() query.Dataset {
+func (r *reader) searched() catalog.Dataset {
 	if r.relation != "" {
-		return query.Projects
+		return catalog.Projects
 	}
 	return r.Dataset
 }
 
 // place is where a condition on a field goes: the dataset's own, or its projects.
-func (r *reader) place(key string) (f *query.Field, relation string, ok bool) {
+func (r *reader) place(key string) (f *catalog.Field, relation string, ok bool) {
 	own, isOwn := fieldOf(r.Dataset, r.Base, key)
-	if r.Dataset != query.Accounts && r.Dataset != query.Contacts {
+	if r.Dataset != catalog.Accounts && r.Dataset != catalog.Contacts {
 		return own, "", isOwn
 	}
-	project, isProject := fieldOf(query.Projects, query.Data, key)
+	project, isProject := fieldOf(catalog.Projects, catalog.Data, key)
 	if isOwn && (!isProject || r.relation == "") {
 		return own, "", true
 	}
@@ -177,9 +177,9 @@ func (r *reader) meanings(text string) []meaning {
 		switch {
 		case !ok:
 			return 3
-		case f.Key == "stage" && r.Dataset == query.Signals:
+		case f.Key == "stage" && r.Dataset == catalog.Signals:
 			return 2
-		case relation != "" && r.relation == "" || f.Key == "disposition" && relation != "" && r.Dataset == query.Contacts:
+		case relation != "" && r.relation == "" || f.Key == "disposition" && relation != "" && r.Dataset == catalog.Contacts:
 			return 1
 		}
 		return 0
@@ -190,11 +190,11 @@ func (r *reader) meanings(text string) []meaning {
 
 // links reports whether a word leads from firms or people to their projects.
 func (r *reader) links(i int) bool {
-	if r.Dataset != query.Accounts && r.Dataset != query.Contacts || r.relation != "" {
+	if r.Dataset != catalog.Accounts && r.Dataset != catalog.Contacts || r.relation != "" {
 		return false
 	}
 	word := r.tokens[i].text
-	if nouns[query.Projects][word] && word != "building" && word != "buildings" && word != "development" {
+	if nouns[catalog.Projects][word] && word != "building" && word != "buildings" && word != "development" {
 		return len(r.found) > 0 || nouns[r.Dataset][r.word(i-2)]
 	}
 	if !linking[word] || i+1 >= len(r.tokens) || r.counts(i+1) {

@@ -10,14 +10,15 @@ import (
 	"unicode/utf8"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/words"
 )
 
 // sentence is a line of a table: a dataset, a text, and what is read of it.
 type sentence struct {
-	dataset query.Dataset
-	base    query.BaseKind
+	dataset catalog.Dataset
+	base    catalog.BaseKind
 	text    string
 	want    string // "" is nothing
 }
@@ -37,11 +38,11 @@ func sentences(t *testing.T, file string) []sentence {
 			}
 			continue
 		}
-		d, base := parts[0], query.Data
+		d, base := parts[0], catalog.Data
 		if of, isBook := strings.CutPrefix(d, "book "); isBook {
-			d, base = of, query.Book
+			d, base = of, catalog.Book
 		}
-		all = append(all, sentence{query.Dataset(d), base, parts[1], ordered(parts[2])})
+		all = append(all, sentence{catalog.Dataset(d), base, parts[1], ordered(parts[2])})
 	}
 	return all
 }
@@ -96,18 +97,18 @@ var places = func() map[string]Value {
 		"country": "CA,US",
 	} {
 		for _, spelling := range strings.Split(list, ",") {
-			all[key+" "+strings.Join(words.Texts(query.Fold(spelling)), " ")] = Value{spelling, 100}
+			all[key+" "+strings.Join(words.Texts(catalog.Fold(spelling)), " ")] = Value{spelling, 100}
 		}
 	}
 	return all
 }()
 
-func ask(d query.Dataset, base query.BaseKind, text string) Reading {
+func ask(d catalog.Dataset, base catalog.BaseKind, text string) Reading {
 	return Read(Question{Dataset: d, Base: base, Text: text, Today: time.Date(
 		2026, 8, 14, 0, 0, 0, 0, time.UTC,
-	), Lookup: func(d query.Dataset, key, folded string) (Value, bool) {
+	), Lookup: func(d catalog.Dataset, key, folded string) (Value, bool) {
 		v, ok := places[key+" "+folded]
-		return v, ok && (d == query.Accounts || d == query.Projects || key != "country")
+		return v, ok && (d == catalog.Accounts || d == catalog.Projects || key != "country")
 	}})
 }
 
@@ -154,7 +155,7 @@ func judge(t *testing.T, all []sentence, recall, precision float64) {
 
 // A reading is a request that searches accept, its spans are words of the text in their
 // order, and what is left are words of it too.
-func check(t *testing.T, d query.Dataset, base query.BaseKind, text string) {
+func check(t *testing.T, d catalog.Dataset, base catalog.BaseKind, text string) {
 	t.Helper()
 	r := ask(d, base, text)
 	runes := []rune(text)
@@ -189,12 +190,12 @@ func check(t *testing.T, d query.Dataset, base query.BaseKind, text string) {
 
 func TestRequests(t *testing.T) {
 	for _, s := range slices.Concat(sentences(t, "sentences.txt"), sentences(t, "kept.txt")) {
-		for _, d := range query.Datasets {
-			check(t, d, query.Data, s.text)
-			if d != query.Signals {
-				check(t, d, query.Book, s.text)
+		for _, d := range catalog.Datasets {
+			check(t, d, catalog.Data, s.text)
+			if d != catalog.Signals {
+				check(t, d, catalog.Book, s.text)
 			}
-			check(t, d, query.Data, strings.ToUpper(s.text))
+			check(t, d, catalog.Data, strings.ToUpper(s.text))
 		}
 	}
 }
@@ -210,8 +211,8 @@ func FuzzRead(f *testing.F) {
 		if !utf8.ValidString(text) || len(text) > 500 {
 			return
 		}
-		for _, d := range query.Datasets {
-			check(t, d, query.Data, text)
+		for _, d := range catalog.Datasets {
+			check(t, d, catalog.Data, text)
 		}
 	})
 }
@@ -219,7 +220,7 @@ func FuzzRead(f *testing.F) {
 // A condition says where in the text it stands, in code points.
 func TestSpans(t *testing.T) {
 	text := "Café multifamily, Calgary over $1.5M"
-	for _, c := range ask(query.Projects, query.Data, text).Conditions {
+	for _, c := range ask(catalog.Projects, catalog.Data, text).Conditions {
 		var said []string
 		for _, s := range c.Spans {
 			said = append(said, string([]rune(text)[s.From:s.To]))
@@ -238,12 +239,12 @@ func TestString(t *testing.T) {
 		"filed since june, up to 3 stories":              "Permit filed from Jun 1, 2026 on, Stories at most 3",
 		"completed before 2025":                          "Completed until Dec 31, 2024",
 	} {
-		if got := ask(query.Projects, query.Data, text).String(); got != want {
+		if got := ask(catalog.Projects, catalog.Data, text).String(); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
 	if got, want := ask(
-		query.Accounts, query.Data, "architects with office projects in austin",
+		catalog.Accounts, catalog.Data, "architects with office projects in austin",
 	).String(), "Kind of firm is Architect, one project where Use is Office and City is Austin"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -255,8 +256,8 @@ func TestTerms(t *testing.T) {
 		for _, m := range all {
 			for _, v := range m.values {
 				known := false
-				for _, d := range query.Datasets {
-					f, there := fieldOf(d, query.Book, m.key)
+				for _, d := range catalog.Datasets {
+					f, there := fieldOf(d, catalog.Book, m.key)
 					known = known || there && f.Vocabulary.Has(v)
 				}
 				if !known {

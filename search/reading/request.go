@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Request are the filters and relations of a search request that say the conditions.
@@ -36,7 +36,7 @@ func (c Condition) end(text string) any {
 	if text == "" {
 		return nil
 	}
-	if c.Field.Kind == query.Number {
+	if c.Field.Kind == catalog.Number {
 		n, _ := strconv.ParseFloat(text, 64)
 		return n
 	}
@@ -55,7 +55,7 @@ func (c Condition) String() string {
 		}
 		return name + " is " + either(all)
 	}
-	isDate := c.Field.Kind == query.Date
+	isDate := c.Field.Kind == catalog.Date
 	from, to := c.shown(c.From), c.shown(c.To)
 	switch {
 	case c.From == c.To:
@@ -74,7 +74,7 @@ func (c Condition) String() string {
 
 // shown is an end of a range for people.
 func (c Condition) shown(text string) string {
-	if c.Field.Kind == query.Date {
+	if c.Field.Kind == catalog.Date {
 		if t, err := time.Parse(time.DateOnly, text); err == nil {
 			return t.Format("Jan 2, 2006")
 		}

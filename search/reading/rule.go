@@ -7,6 +7,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -21,7 +22,7 @@ type Request struct {
 }
 
 // Question is the request about a dataset or a book, made at a time.
-func (r Request) Question(d query.Dataset, base query.BaseKind, made time.Time, values Lookup) Question {
+func (r Request) Question(d catalog.Dataset, base catalog.BaseKind, made time.Time, values Lookup) Question {
 	if !r.Now.IsZero() {
 		made = r.Now
 	}
@@ -46,7 +47,7 @@ var Rule = rule.Object(
 	rule.Optional(
 		"now",
 		rule.New(schema.Instant(), input.String, "a time, RFC 3339", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
-			at, ok := query.ParseInstant(v.Text)
+			at, ok := catalog.ParseInstant(v.Text)
 			if !ok {
 				issues.Add(fault.InvalidFormat, path, "must be a time, RFC 3339, such as 2026-01-31T10:00:00Z")
 			}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
@@ -48,7 +48,7 @@ func tokenize(text string) []token {
 		}
 		points += utf8.RuneCountInString(gap)
 		t := token{
-			text: query.Fold(w.Text), raw: text[w.From:w.To], gap: strings.TrimSpace(gap),
+			text: catalog.Fold(w.Text), raw: text[w.From:w.To], gap: strings.TrimSpace(gap),
 			blank: gap == "" || strings.ContainsAny(gap, " \t\r\n,;"), from: points,
 		}
 		points += utf8.RuneCountInString(t.raw)
@@ -111,7 +111,7 @@ func keepAddresses(all []token) {
 
 // streetType reports whether a word is a type of streets, and no part of a building.
 func streetType(word string) bool {
-	return words.Published.Street(word) && terms[word] == nil && !direction(word) && !numberWord(word) && !nouns[query.Projects][word]
+	return words.Published.Street(word) && terms[word] == nil && !direction(word) && !numberWord(word) && !nouns[catalog.Projects][word]
 }
 
 func direction(word string) bool {

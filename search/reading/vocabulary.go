@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
@@ -46,13 +46,13 @@ var terms, longestTerm = func() (map[string][]meaning, int) {
 			}
 		}
 	}
-	for _, d := range query.Datasets {
-		for _, f := range query.FilterFields(d, query.Book) {
+	for _, d := range catalog.Datasets {
+		for _, f := range catalog.FilterFields(d, catalog.Book) {
 			for _, t := range f.Vocabulary {
 				if t.Value == "other" || t.Value == "unknown" {
 					continue
 				}
-				for _, text := range words.Published.Spellings(strings.Join(words.Texts(query.Fold(t.Label)), " "), false) {
+				for _, text := range words.Published.Spellings(strings.Join(words.Texts(catalog.Fold(t.Label)), " "), false) {
 					add(text, meaning{key: f.Key, values: []string{t.Value}})
 				}
 			}
@@ -62,15 +62,15 @@ var terms, longestTerm = func() (map[string][]meaning, int) {
 }()
 
 // nouns are what records of a dataset are called.
-var nouns = listed(map[query.Dataset]string{
-	query.Projects: "project permit job development site building property work portfolio",
-	query.Accounts: "firm company account business",
-	query.Contacts: "contact people person",
-	query.Signals:  "signal event alert news",
+var nouns = listed(map[catalog.Dataset]string{
+	catalog.Projects: "project permit job development site building property work portfolio",
+	catalog.Accounts: "firm company account business",
+	catalog.Contacts: "contact people person",
+	catalog.Signals:  "signal event alert news",
 })
 
-func listed(of map[query.Dataset]string) map[query.Dataset]map[string]bool {
-	all := map[query.Dataset]map[string]bool{}
+func listed(of map[catalog.Dataset]string) map[catalog.Dataset]map[string]bool {
+	all := map[catalog.Dataset]map[string]bool{}
 	for d, list := range of {
 		all[d] = map[string]bool{}
 		for word := range strings.FieldsSeq(list) {
@@ -104,8 +104,8 @@ var (
 )
 
 // fieldOf is the field of a meaning in a dataset.
-func fieldOf(d query.Dataset, base query.BaseKind, key string) (*query.Field, bool) {
-	fields := query.FilterFields(d, base)
+func fieldOf(d catalog.Dataset, base catalog.BaseKind, key string) (*catalog.Field, bool) {
+	fields := catalog.FilterFields(d, base)
 	for i := range fields {
 		if fields[i].Key == key {
 			return &fields[i], true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -22,7 +23,7 @@ type Page struct {
 }
 
 // Search runs a search request on a dataset.
-type Search func(ctx context.Context, d query.Dataset, body []byte) (Page, error)
+type Search func(ctx context.Context, d catalog.Dataset, body []byte) (Page, error)
 
 // totalCap is the highest exact total.
 const totalCap = 1000
@@ -69,7 +70,7 @@ func Check(t *testing.T, c Case, search Search) {
 // Walk pages to the end and returns all ids in order. Every page but the last must
 // be full, and the total of each must be total. A negative total is not checked:
 // records change during the walk.
-func Walk(t testing.TB, d query.Dataset, body json.RawMessage, limit, total int, search Search) []string {
+func Walk(t testing.TB, d catalog.Dataset, body json.RawMessage, limit, total int, search Search) []string {
 	t.Helper()
 	request := with(members(t, body), "limit", limit)
 	all := []string{}
@@ -93,7 +94,7 @@ func Walk(t testing.TB, d query.Dataset, body json.RawMessage, limit, total int,
 	}
 }
 
-func run(t testing.TB, d query.Dataset, body map[string]json.RawMessage, search Search) Page {
+func run(t testing.TB, d catalog.Dataset, body map[string]json.RawMessage, search Search) Page {
 	t.Helper()
 	data, err := json.Marshal(body)
 	if err != nil {

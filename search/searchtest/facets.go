@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -29,7 +30,7 @@ type FacetModel struct {
 	// Name returns the name of an account.
 	Name func(id string) (string, bool)
 	// Fields are what a request can filter by.
-	Fields []query.Field
+	Fields []catalog.Field
 }
 
 // Check compares the answer to a request with the model.
@@ -90,7 +91,7 @@ func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
 	if key == "location" {
 		return m.cells(facet, rows)
 	}
-	f := m.Fields[slices.IndexFunc(m.Fields, func(f query.Field) bool { return f.Key == key })]
+	f := m.Fields[slices.IndexFunc(m.Fields, func(f catalog.Field) bool { return f.Key == key })]
 	out := map[string]any{"field": key, "unknown": 0}
 	groups := map[string][]Row{}
 	spellings := map[string]map[string]int{}
@@ -108,7 +109,7 @@ func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
 			case float64:
 				numbers = append(numbers, v)
 			case string:
-				if f.Kind == query.Date {
+				if f.Kind == catalog.Date {
 					at, err := time.Parse(time.RFC3339, v)
 					if err != nil {
 						panic(err)
@@ -117,8 +118,8 @@ func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
 					continue
 				}
 				value := v
-				if f.Dynamic() || f.Kind == query.FullText && !f.IsID() {
-					value = query.Fold(v)
+				if f.Dynamic() || f.Kind == catalog.FullText && !f.IsID() {
+					value = catalog.Fold(v)
 				}
 				if spellings[value] == nil {
 					spellings[value] = map[string]int{}
@@ -143,11 +144,11 @@ func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
 		return found
 	}
 	switch {
-	case f.Kind == query.Date || f.Kind == query.Number:
+	case f.Kind == catalog.Date || f.Kind == catalog.Number:
 		out["min"], out["max"] = nil, nil
 		buckets := []any{}
 		show := func(v float64) any { return v }
-		if f.Kind == query.Date {
+		if f.Kind == catalog.Date {
 			show = func(v float64) any { return time.UnixMilli(int64(v)).UTC().Format("2006-01-02T15:04:05.000Z") }
 		}
 		if len(numbers) > 0 {
@@ -182,9 +183,9 @@ func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
 		text := value
 		if f.IsID() {
 			name, _ := m.Name(value)
-			text = query.Fold(name)
+			text = catalog.Fold(name)
 		}
-		if !given || begins(text, query.Fold(prefix)) {
+		if !given || begins(text, catalog.Fold(prefix)) {
 			values = append(values, value)
 		}
 	}
@@ -210,7 +211,7 @@ func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
 	return out
 }
 
-func (m FacetModel) label(f query.Field, value string, spellings map[string]int) any {
+func (m FacetModel) label(f catalog.Field, value string, spellings map[string]int) any {
 	if f.Vocabulary != nil {
 		return f.Vocabulary.Label(value)
 	}
@@ -320,9 +321,9 @@ func measureOf(measure map[string]any, rows []Row) any {
 
 // AnyFacets draws a request with one to four facets of the fields, of values as the
 // rows have them.
-func AnyFacets(r *rand.Rand, fields []query.Field, rows []Row) map[string]any {
+func AnyFacets(r *rand.Rand, fields []catalog.Field, rows []Row) map[string]any {
 	pick := func(all []any) any { return all[r.IntN(len(all))] }
-	valuesOf := func(f query.Field) (all []any) {
+	valuesOf := func(f catalog.Field) (all []any) {
 		for _, row := range rows {
 			if list, ok := row[f.Key].([]any); ok {
 				all = append(all, list...)
@@ -342,7 +343,7 @@ func AnyFacets(r *rand.Rand, fields []query.Field, rows []Row) map[string]any {
 	}
 	var numbers []any
 	for _, f := range fields {
-		if f.Kind == query.Number {
+		if f.Kind == catalog.Number {
 			numbers = append(numbers, f.Key)
 		}
 	}
@@ -350,7 +351,7 @@ func AnyFacets(r *rand.Rand, fields []query.Field, rows []Row) map[string]any {
 	filters := map[string]any{}
 	for range 1 + r.IntN(4) {
 		f := fields[r.IntN(len(fields))]
-		if at := slices.IndexFunc(fields, func(f query.Field) bool { return f.Kind == query.Geo }); at >= 0 && r.IntN(4) == 0 {
+		if at := slices.IndexFunc(fields, func(f catalog.Field) bool { return f.Kind == catalog.Geo }); at >= 0 && r.IntN(4) == 0 {
 			f = fields[at]
 		}
 		all := valuesOf(f)
@@ -376,10 +377,10 @@ func AnyFacets(r *rand.Rand, fields []query.Field, rows []Row) map[string]any {
 			if len(all) > 0 {
 				filter = pick(all)
 			}
-		case f.Kind == query.Geo:
-			facet = map[string]any{"geo": map[string]any{"precision": float64(r.IntN(query.MaxPrecision + 1))}}
+		case f.Kind == catalog.Geo:
+			facet = map[string]any{"geo": map[string]any{"precision": float64(r.IntN(catalog.MaxPrecision + 1))}}
 			filter = anyArea(r, rows)
-		case f.Kind == query.Date:
+		case f.Kind == catalog.Date:
 			facet["interval"] = pick([]any{"week", "month", "quarter", "year"})
 			if f.Name == "occurred_at" { // more than 1,000 weeks
 				facet["interval"] = pick([]any{"month", "quarter", "year"})
@@ -387,14 +388,14 @@ func AnyFacets(r *rand.Rand, fields []query.Field, rows []Row) map[string]any {
 			if len(all) > 0 {
 				filter = span(all)
 			}
-		case f.Kind == query.Number && len(all) > 0 && r.IntN(2) == 0:
+		case f.Kind == catalog.Number && len(all) > 0 && r.IntN(2) == 0:
 			var ranges []any
 			for range 1 + r.IntN(3) {
 				ranges = append(ranges, span(all))
 			}
 			facet["ranges"] = ranges
 			filter = span(all)
-		case f.Kind == query.Number:
+		case f.Kind == catalog.Number:
 			facet["buckets"] = float64(1 + r.IntN(7))
 			if len(all) > 0 {
 				filter = span(all)
@@ -444,21 +445,21 @@ func AnyWorld(t testing.TB, r *rand.Rand, n int) *World {
 			).Format("2006-01-02T15:04:05.000Z"),
 		)
 	}
-	put := func(d query.Dataset, row Row) { w.Add(Record(t, d, string(encoded(t, row)))) }
+	put := func(d catalog.Dataset, row Row) { w.Add(Record(t, d, string(encoded(t, row)))) }
 	id := func(letter string) string { return ID(letter, 1+r.IntN(n)) }
 	for i := range n {
 		latitude, longitude := anyCoordinates(r)
-		put(query.Accounts, Row{
+		put(catalog.Accounts, Row{
 			"id": ID("a", i+1), "name": fmt.Sprintf("Firm %d", i%17),
 			"account_types": some("developer", "owner", "broker"), "city": city(), "state": one(nil, "AB", "ab", "QC"),
 			"created_at": day(),
 		})
-		put(query.Contacts, Row{
+		put(catalog.Contacts, Row{
 			"id": ID("c", i+1), "name": fmt.Sprintf("Person %d", i%7), "email": fmt.Sprintf("p%d@secret.example", i),
 			"role": one(nil, "owner", "architect"), "status": one(nil, "active", "inactive"), "account_id": id("a"),
 			"account_name": one(nil, "Bow Works", "Elbow Works"), "city": city(), "created_at": day(),
 		})
-		put(query.Projects, Row{
+		put(catalog.Projects, Row{
 			"id": ID("p", i+1), "name": fmt.Sprintf("Project %d", i%11), "city": city(),
 			"stage": one(nil, "filed", "permitted", "under_construction"), "primary_use": one(nil, "office", "retail"),
 			"residential_units": one(nil, 0, 1, 2, 40), "sqft": one(nil, 0.1, 1000.5, 1e6, 2500),
@@ -466,7 +467,7 @@ func AnyWorld(t testing.TB, r *rand.Rand, n int) *World {
 			"filed_at": day(), "detected_at": day(), "account_ids": some(id("a"), ID("a", 1), ID("a", n+5)), "contact_ids": some(id("c")),
 			"latitude": latitude, "longitude": longitude,
 		})
-		put(query.Signals, Row{
+		put(catalog.Signals, Row{
 			"id": ID("s", i+1), "title": fmt.Sprintf("Signal %d", i%5),
 			"signal_type": one("permit_filed", "permit_issued"), "project_id": id("p"),
 			"account_ids": some(id("a"), ID("a", 2)), "city": city(),

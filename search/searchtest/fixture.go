@@ -13,8 +13,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // Fixture is a file of records and of test cases on them:
@@ -38,7 +38,7 @@ type Fixture struct {
 // Case is a search request and the records that it finds.
 type Case struct {
 	Name    string
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Body    json.RawMessage // one JSON object
 	// Definition is the definition of a View that finds the same records as Body, or
 	// nil.
@@ -63,15 +63,15 @@ func Read(t testing.TB, path string) Fixture {
 		t.Fatal(err)
 	}
 	var file struct {
-		Records map[query.Dataset][]yaml.Node `yaml:"records"`
+		Records map[catalog.Dataset][]yaml.Node `yaml:"records"`
 		Cases   []struct {
-			Name      string        `yaml:"name"`
-			Dataset   query.Dataset `yaml:"dataset"`
-			Body      yaml.Node     `yaml:"body"`
-			View      yaml.Node     `yaml:"definition"`
-			Want      []string      `yaml:"want"`
-			Unordered bool          `yaml:"unordered"`
-			Total     *int          `yaml:"total"`
+			Name      string          `yaml:"name"`
+			Dataset   catalog.Dataset `yaml:"dataset"`
+			Body      yaml.Node       `yaml:"body"`
+			View      yaml.Node       `yaml:"definition"`
+			Want      []string        `yaml:"want"`
+			Unordered bool            `yaml:"unordered"`
+			Total     *int            `yaml:"total"`
 		} `yaml:"cases"`
 	}
 	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
@@ -87,7 +87,7 @@ func Read(t testing.TB, path string) Fixture {
 	}
 	names := map[string]bool{}
 	for _, c := range file.Cases {
-		if c.Name == "" || names[c.Name] || !query.IsDataset(string(c.Dataset)) {
+		if c.Name == "" || names[c.Name] || !catalog.IsDataset(string(c.Dataset)) {
 			t.Fatalf("%s: the case %q of %q has no name of its own, or no dataset", path, c.Name, c.Dataset)
 		}
 		names[c.Name] = true
@@ -105,7 +105,7 @@ func Read(t testing.TB, path string) Fixture {
 }
 
 // Record reads the line of a record, which must be valid.
-func Record(t testing.TB, d query.Dataset, line string) document.Record {
+func Record(t testing.TB, d catalog.Dataset, line string) document.Record {
 	t.Helper()
 	r, problems := document.Parse(d, []byte(line), LoadedAt)
 	if len(problems) > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -241,7 +242,7 @@ func (m FacetModel) cells(facet map[string]any, rows []Row) map[string]any {
 // anyCoordinates draws a latitude and a longitude: some on a border of tiles, or so close
 // to it that Elasticsearch stores the point in another tile.
 func anyCoordinates(r *rand.Rand) (latitude, longitude any) {
-	n := math.Exp2(float64(r.IntN(query.MaxPrecision + 1)))
+	n := math.Exp2(float64(r.IntN(catalog.MaxPrecision + 1)))
 	north := math.Atan(math.Sinh(math.Pi*(1-2*math.Floor(n*(0.3+r.Float64()/100))/n))) * 180 / math.Pi
 	west := math.Floor(n*(0.2+r.Float64()/100))/n*360 - 180
 	pick := func(all ...any) any { return all[r.IntN(len(all))] }
@@ -271,9 +272,9 @@ func anyArea(r *rand.Rand, rows []Row) any {
 }
 
 // DrawNear draws a condition on the location of projects, or of those of another dataset.
-func DrawNear(t *rapid.T, d query.Dataset) Conditions {
+func DrawNear(t *rapid.T, d catalog.Dataset) Conditions {
 	filters := map[string]Filter{"location": {Value: drawArea(t)}}
-	if d == query.Projects {
+	if d == catalog.Projects {
 		return Conditions{Filters: filters}
 	}
 	return Conditions{Relations: map[string]map[string]Filter{

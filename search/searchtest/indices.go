@@ -9,7 +9,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Indices are the four indices of a test with their aliases, under a prefix of
@@ -46,7 +46,7 @@ func newNames(t testing.TB, url string) Indices {
 func (x Indices) create(t testing.TB, s mappings.Settings) (created []string) {
 	t.Helper()
 	var aliases []elastic.AliasChange
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		body, err := mappings.Index(string(d), s)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func (x Indices) create(t testing.TB, s mappings.Settings) (created []string) {
 const maxBatch = 8 << 20
 
 // Put indexes documents of a dataset. Searches find them after a Refresh.
-func (x Indices) Put(t testing.TB, d query.Dataset, docs ...Document) {
+func (x Indices) Put(t testing.TB, d catalog.Dataset, docs ...Document) {
 	t.Helper()
 	var batch elastic.Batch
 	for i, doc := range docs {
@@ -87,7 +87,7 @@ func (x Indices) Put(t testing.TB, d query.Dataset, docs ...Document) {
 // Refresh makes documents that were put visible to searches.
 func (x Indices) Refresh(t testing.TB) {
 	t.Helper()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if err := x.Client.Refresh(t.Context(), x.Names.Alias(string(d))); err != nil {
 			t.Fatal(err)
 		}

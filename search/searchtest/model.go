@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -18,10 +19,10 @@ import (
 // JSON of requests and rows, and shares only the field catalog with the search. Its
 // texts are ASCII words.
 type Model struct {
-	rows map[query.Dataset][]row
+	rows map[catalog.Dataset][]row
 	// Overlays are the overlays of the workspace's book by dataset and record id, as rows
 	// of the book show them.
-	Overlays map[query.Dataset]map[string]map[string]any
+	Overlays map[catalog.Dataset]map[string]map[string]any
 }
 
 type row struct {
@@ -50,12 +51,12 @@ func ModelWorld(t testing.TB, n int) (*World, *Model) {
 	t.Helper()
 	w := NewWorld()
 	id := rapid.Custom(func(t *rapid.T) int { return rapid.IntRange(1, n+n/4).Draw(t, "id") }) // some name no record
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		for i := 1; i <= n; i++ {
 			line := rapid.Custom(func(t *rapid.T) string {
 				values := map[string]any{"id": ID(string(d[0]), i)}
-				for _, f := range query.Fields(d) {
-					if f.Name == "id" || f.Derive != nil || f.Kind == query.Plain && !f.Coordinate() || !f.Required && rapid.Bool().Draw(t, "unknown") {
+				for _, f := range catalog.Fields(d) {
+					if f.Name == "id" || f.Derive != nil || f.Kind == catalog.Plain && !f.Coordinate() || !f.Required && rapid.Bool().Draw(t, "unknown") {
 						continue
 					}
 					of := func() any { return drawStored(t, f, id) }
@@ -70,8 +71,8 @@ func ModelWorld(t testing.TB, n int) (*World, *Model) {
 		}
 	}
 	w.Documents() // computes the derived values
-	m := &Model{map[query.Dataset][]row{}, map[query.Dataset]map[string]map[string]any{}}
-	for _, d := range query.Datasets {
+	m := &Model{map[catalog.Dataset][]row{}, map[catalog.Dataset]map[string]map[string]any{}}
+	for _, d := range catalog.Datasets {
 		for _, r := range w.Records(d) {
 			var values map[string]any
 			if err := json.Unmarshal(r.AppendPublic(nil), &values); err != nil {
@@ -86,7 +87,7 @@ func ModelWorld(t testing.TB, n int) (*World, *Model) {
 var modelWords = []string{"acme", "Bow", "tower", "Homes"}
 
 // drawStored draws a value of a field; one of several for lists.
-func drawStored(t *rapid.T, f query.Field, id *rapid.Generator[int]) any {
+func drawStored(t *rapid.T, f catalog.Field, id *rapid.Generator[int]) any {
 	word := rapid.SampledFrom(modelWords)
 	switch {
 	case f.Coordinate():
@@ -95,11 +96,11 @@ func drawStored(t *rapid.T, f query.Field, id *rapid.Generator[int]) any {
 		return rapid.SampledFrom(f.Vocabulary.Values()[:3]).Draw(t, f.Name)
 	case f.IsID():
 		return ID(f.Name[:1], id.Draw(t, f.Name))
-	case f.Type == query.Integer:
+	case f.Type == catalog.Integer:
 		return rapid.IntRange(-1, 3).Draw(t, f.Name)
-	case f.Type == query.Double:
+	case f.Type == catalog.Double:
 		return float64(rapid.IntRange(-2, 6).Draw(t, f.Name)) / 2
-	case f.Type == query.Time:
+	case f.Type == catalog.Time:
 		return fmt.Sprintf("2024-02-%02dT%02d:00:00.000Z", rapid.IntRange(27, 29).Draw(t, f.Name), rapid.IntRange(0, 23).Draw(t, "hour"))
 	case f.Dynamic():
 		return word.Draw(t, f.Name)
@@ -108,13 +109,13 @@ func drawStored(t *rapid.T, f query.Field, id *rapid.Generator[int]) any {
 }
 
 // Draw draws conditions on a dataset.
-func (m *Model) Draw(t *rapid.T, d query.Dataset, base query.BaseKind) Conditions {
+func (m *Model) Draw(t *rapid.T, d catalog.Dataset, base catalog.BaseKind) Conditions {
 	c := m.drawGroup(t, d, base, rapid.Bool().Draw(t, "only groups"))
 	c.Any, c.None = m.drawGroups(t, d, base), m.drawGroups(t, d, base)
 	return c
 }
 
-func (m *Model) drawGroups(t *rapid.T, d query.Dataset, base query.BaseKind) []Conditions {
+func (m *Model) drawGroups(t *rapid.T, d catalog.Dataset, base catalog.BaseKind) []Conditions {
 	groups := make([]Conditions, rapid.IntRange(0, 3).Draw(t, "groups"))
 	for i := range groups {
 		groups[i] = m.drawGroup(t, d, base, false)
@@ -122,25 +123,25 @@ func (m *Model) drawGroups(t *rapid.T, d query.Dataset, base query.BaseKind) []C
 	return groups
 }
 
-func (m *Model) drawGroup(t *rapid.T, d query.Dataset, base query.BaseKind, empty bool) (c Conditions) {
+func (m *Model) drawGroup(t *rapid.T, d catalog.Dataset, base catalog.BaseKind, empty bool) (c Conditions) {
 	if empty {
 		return c
 	}
-	relations := query.RelationsOf(d)
+	relations := catalog.RelationsOf(d)
 	if len(relations) > 0 && rapid.IntRange(0, 2).Draw(t, "related") == 0 {
 		rel := rapid.SampledFrom(relations).Draw(t, "relation")
 		c.Relations = map[string]map[string]Filter{
-			rapid.SampledFrom([]string{"has_", "without_"}).Draw(t, "prefix") + rel.Singular: m.drawFilters(t, rel.Child, query.Data, 0),
+			rapid.SampledFrom([]string{"has_", "without_"}).Draw(t, "prefix") + rel.Singular: m.drawFilters(t, rel.Child, catalog.Data, 0),
 		}
 	}
 	c.Filters = m.drawFilters(t, d, base, 1-len(c.Relations))
 	return c
 }
 
-func (m *Model) drawFilters(t *rapid.T, d query.Dataset, base query.BaseKind, fewest int) map[string]Filter {
+func (m *Model) drawFilters(t *rapid.T, d catalog.Dataset, base catalog.BaseKind, fewest int) map[string]Filter {
 	filters := map[string]Filter{}
 	for range rapid.IntRange(fewest, 2).Draw(t, "filters") {
-		f := rapid.SampledFrom(query.FilterFields(d, base)).Draw(t, "field")
+		f := rapid.SampledFrom(catalog.FilterFields(d, base)).Draw(t, "field")
 		if rapid.Bool().Draw(t, "by known") {
 			known := rapid.Bool().Draw(t, "known")
 			filters[f.Key] = Filter{Known: &known}
@@ -151,15 +152,15 @@ func (m *Model) drawFilters(t *rapid.T, d query.Dataset, base query.BaseKind, fe
 	return filters
 }
 
-func drawFilter(t *rapid.T, f query.Field) Filter {
-	if f.Kind == query.Geo {
+func drawFilter(t *rapid.T, f catalog.Field) Filter {
+	if f.Kind == catalog.Geo {
 		return Filter{Value: drawArea(t)}
 	}
 	of := func() any { return drawStored(t, f, rapid.IntRange(1, 40)) }
 	switch f.Kind {
-	case query.Number, query.Date:
+	case catalog.Number, catalog.Date:
 		low, high := of(), of()
-		if f.Type == query.Integer && rapid.IntRange(0, 4).Draw(t, "between") == 0 {
+		if f.Type == catalog.Integer && rapid.IntRange(0, 4).Draw(t, "between") == 0 {
 			return Filter{Value: 1.5}
 		}
 		switch rapid.IntRange(0, 3).Draw(t, "range") {
@@ -182,7 +183,7 @@ func drawFilter(t *rapid.T, f query.Field) Filter {
 	if rapid.Bool().Draw(t, "one") {
 		filter.Value = of()
 	}
-	if f.Kind == query.FullText && !f.IsID() && !f.Code {
+	if f.Kind == catalog.FullText && !f.IsID() && !f.Code {
 		filter.Exact = rapid.Bool().Draw(t, "exact")
 	}
 	return filter
@@ -202,8 +203,8 @@ func (c Conditions) Body() []byte {
 }
 
 // OnOverlay tells whether a condition is on a value of an overlay.
-func (c Conditions) OnOverlay(d query.Dataset, base query.BaseKind) bool {
-	for _, f := range query.FilterFields(d, base) {
+func (c Conditions) OnOverlay(d catalog.Dataset, base catalog.BaseKind) bool {
+	for _, f := range catalog.FilterFields(d, base) {
 		if _, named := c.Filters[f.Key]; named && f.Overlay {
 			return true
 		}
@@ -213,7 +214,7 @@ func (c Conditions) OnOverlay(d query.Dataset, base query.BaseKind) bool {
 
 // Find lists the ids of the records of a dataset that meet the conditions, sorted. Of a
 // book or a View visible tells which records it has; nil is all.
-func (m *Model) Find(d query.Dataset, base query.BaseKind, c Conditions, visible func(id string) bool) []string {
+func (m *Model) Find(d catalog.Dataset, base catalog.BaseKind, c Conditions, visible func(id string) bool) []string {
 	found := []string{}
 	onOverlay := c.OnOverlay(d, base)
 	for _, r := range m.rows[d] {
@@ -226,7 +227,7 @@ func (m *Model) Find(d query.Dataset, base query.BaseKind, c Conditions, visible
 	return found
 }
 
-func (m *Model) meets(d query.Dataset, base query.BaseKind, r row, c Conditions) bool {
+func (m *Model) meets(d catalog.Dataset, base catalog.BaseKind, r row, c Conditions) bool {
 	for key, filters := range c.Relations {
 		prefix, singular, _ := strings.Cut(key, "_")
 		if m.related(d, singular, r, filters) != (prefix == "has") {
@@ -238,16 +239,16 @@ func (m *Model) meets(d query.Dataset, base query.BaseKind, r row, c Conditions)
 }
 
 // related tells whether a related record meets all filters.
-func (m *Model) related(d query.Dataset, singular string, r row, filters map[string]Filter) bool {
-	i := slices.IndexFunc(query.Relations, func(rel query.Relation) bool { return rel.Parent == d && rel.Singular == singular })
-	rel := query.Relations[i]
+func (m *Model) related(d catalog.Dataset, singular string, r row, filters map[string]Filter) bool {
+	i := slices.IndexFunc(catalog.Relations, func(rel catalog.Relation) bool { return rel.Parent == d && rel.Singular == singular })
+	rel := catalog.Relations[i]
 	return slices.ContainsFunc(m.rows[rel.Child], func(child row) bool {
-		return slices.Contains(elements(child.values[rel.Link]), any(r.id)) && m.meetsAll(rel.Child, query.Data, child, filters)
+		return slices.Contains(elements(child.values[rel.Link]), any(r.id)) && m.meetsAll(rel.Child, catalog.Data, child, filters)
 	})
 }
 
-func (m *Model) meetsAll(d query.Dataset, base query.BaseKind, r row, filters map[string]Filter) bool {
-	for _, f := range query.FilterFields(d, base) {
+func (m *Model) meetsAll(d catalog.Dataset, base catalog.BaseKind, r row, filters map[string]Filter) bool {
+	for _, f := range catalog.FilterFields(d, base) {
 		filter, named := filters[f.Key]
 		if !named {
 			continue
@@ -256,7 +257,7 @@ func (m *Model) meetsAll(d query.Dataset, base query.BaseKind, r row, filters ma
 		switch {
 		case f.Overlay:
 			values = elements(m.Overlays[d][r.id][f.Name])
-		case f.Kind == query.Geo:
+		case f.Kind == catalog.Geo:
 			values = spotOf(r.values)
 		}
 		if !filter.met(f, values) {
@@ -282,18 +283,18 @@ func elements(value any) []any {
 	return []any{value}
 }
 
-func (filter Filter) met(f query.Field, values []any) bool {
+func (filter Filter) met(f catalog.Field, values []any) bool {
 	if filter.Known != nil {
 		return *filter.Known == (len(values) > 0)
 	}
-	if f.Kind == query.Geo {
+	if f.Kind == catalog.Geo {
 		return len(values) > 0 && values[0].(spot).inArea(filter.Value)
 	}
-	if f.Kind == query.Number || f.Kind == query.Date {
+	if f.Kind == catalog.Number || f.Kind == catalog.Date {
 		return len(values) > 0 && within(values[0], filter.Value)
 	}
 	return slices.ContainsFunc(elements(filter.Value), func(wanted any) bool {
-		if f.Kind == query.FullText && !f.IsID() && !f.Code && !filter.Exact {
+		if f.Kind == catalog.FullText && !f.IsID() && !f.Code && !filter.Exact {
 			var words []string
 			for _, v := range values {
 				words = append(words, strings.Fields(lower(v))...)
@@ -301,7 +302,7 @@ func (filter Filter) met(f query.Field, values []any) bool {
 			return !slices.ContainsFunc(strings.Fields(lower(wanted)), func(term string) bool { return !slices.Contains(words, term) })
 		}
 		return slices.ContainsFunc(values, func(v any) bool {
-			return lower(v) == lower(wanted) || f.Code && query.Code(lower(v)) == query.Code(lower(wanted))
+			return lower(v) == lower(wanted) || f.Code && catalog.Code(lower(v)) == catalog.Code(lower(wanted))
 		})
 	})
 }

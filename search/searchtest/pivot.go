@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -103,10 +104,10 @@ func only(rows []Row, g modelGroup) (found []Row) {
 // without a value that have records.
 func (m FacetModel) groups(axis map[string]any, rows []Row) (all []modelGroup, listed int) {
 	key := axis["field"].(string)
-	f := m.Fields[slices.IndexFunc(m.Fields, func(f query.Field) bool { return f.Key == key })]
+	f := m.Fields[slices.IndexFunc(m.Fields, func(f catalog.Field) bool { return f.Key == key })]
 	fold := func(v string) string {
 		if f.Dynamic() {
-			return query.Fold(v)
+			return catalog.Fold(v)
 		}
 		return v
 	}
@@ -121,7 +122,7 @@ func (m FacetModel) groups(axis map[string]any, rows []Row) (all []modelGroup, l
 		}
 		return values
 	}
-	if f.Kind == query.Date {
+	if f.Kind == catalog.Date {
 		var instants []float64
 		for _, row := range rows {
 			if at, known := numeric(row[key]); known {
@@ -204,15 +205,15 @@ func pivotMeasure(measure map[string]any, rows []Row) any {
 }
 
 // AnyPivot draws a request for a pivot of the fields, with values as the rows have them.
-func AnyPivot(r *rand.Rand, fields []query.Field, rows []Row) map[string]any {
+func AnyPivot(r *rand.Rand, fields []catalog.Field, rows []Row) map[string]any {
 	one := func(all ...any) any { return all[r.IntN(len(all))] }
-	var grouped []query.Field
+	var grouped []catalog.Field
 	var numbers []any
 	for _, f := range fields {
 		if f.Grouped() {
 			grouped = append(grouped, f)
 		}
-		if f.Kind == query.Number && !f.Overlay {
+		if f.Kind == catalog.Number && !f.Overlay {
 			numbers = append(numbers, f.Key)
 		}
 	}
@@ -220,9 +221,9 @@ func AnyPivot(r *rand.Rand, fields []query.Field, rows []Row) map[string]any {
 		f := grouped[r.IntN(len(grouped))]
 		a := map[string]any{"field": f.Key}
 		switch {
-		case f.Kind != query.Date && r.IntN(3) > 0:
+		case f.Kind != catalog.Date && r.IntN(3) > 0:
 			a["limit"] = float64(1 + r.IntN(4))
-		case f.Kind != query.Date:
+		case f.Kind != catalog.Date:
 		case f.Name == "occurred_at": // of sixty years
 			a["interval"] = one("quarter", "year")
 		default:

@@ -11,8 +11,8 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/mappings"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // NewClient is a client of the node at an address.
@@ -44,7 +44,7 @@ func DeleteIndices(t testing.TB, c *elastic.Client, pattern string) {
 
 // Served returns the documents of a dataset by id, as they are served: the public
 // record and the digest of the whole document, which every document must have.
-func Served(t testing.TB, c *elastic.Client, names mappings.Names, d query.Dataset) map[string]string {
+func Served(t testing.TB, c *elastic.Client, names mappings.Names, d catalog.Dataset) map[string]string {
 	t.Helper()
 	const page = 2_000
 	all := map[string]string{}
@@ -71,15 +71,17 @@ func Served(t testing.TB, c *elastic.Client, names mappings.Names, d query.Datas
 // Children are the related records of a record among the records of a model in
 // memory. Every call looks at all records.
 type Children struct {
-	Parent  query.Dataset
+	Parent  catalog.Dataset
 	ID      string
-	Records func(query.Dataset) iter.Seq[document.Record]
+	Records func(catalog.Dataset) iter.Seq[document.Record]
 }
 
 var _ document.Children = Children{}
 
-func (c Children) of(child query.Dataset) []document.Record {
-	rel := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool { return r.Parent == c.Parent && r.Child == child })]
+func (c Children) of(child catalog.Dataset) []document.Record {
+	rel := catalog.Relations[slices.IndexFunc(catalog.Relations, func(r catalog.Relation) bool {
+		return r.Parent == c.Parent && r.Child == child
+	})]
 	var found []document.Record
 	for r := range c.Records(child) {
 		if slices.Contains(r.Parents(rel), c.ID) {
@@ -93,13 +95,13 @@ func (c Children) of(child query.Dataset) []document.Record {
 }
 
 // Count implements document.Children.
-func (c Children) Count(child query.Dataset) int64 { return int64(len(c.of(child))) }
+func (c Children) Count(child catalog.Dataset) int64 { return int64(len(c.of(child))) }
 
 // Newest implements document.Children.
-func (c Children) Newest(child query.Dataset) []document.Child {
+func (c Children) Newest(child catalog.Dataset) []document.Child {
 	var newest []document.Child
 	for _, r := range c.of(child) {
 		newest = append(newest, document.Child{DetectedAt: r.Millis("detected_at"), Fragment: document.Fragment(r)})
 	}
-	return newest[:min(len(newest), query.MaxChildren)]
+	return newest[:min(len(newest), catalog.MaxChildren)]
 }

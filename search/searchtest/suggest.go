@@ -10,12 +10,13 @@ import (
 	"testing"
 	"unicode"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
 // SuggestModel computes suggestions from the records that match, without Elasticsearch.
 type SuggestModel struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	// Matching returns the records that a search finds, all of them.
 	Matching func(body map[string]any) []Row
 }
@@ -26,9 +27,9 @@ func (m SuggestModel) Answer(body map[string]any) []query.Suggestion {
 	if filters, given := body["filters"]; given {
 		search["filters"] = filters
 	}
-	counts := map[query.Dataset]string{query.Accounts: "projects_count", query.Projects: "signals_count"}
+	counts := map[catalog.Dataset]string{catalog.Accounts: "projects_count", catalog.Projects: "signals_count"}
 	asked := func(field string) bool { return body["field"] == nil || body["field"] == field }
-	typed := words(query.Fold(body["prefix"].(string)))
+	typed := words(catalog.Fold(body["prefix"].(string)))
 	spellings := map[[2]string]map[string]int64{} // by field and folded value
 	var all []query.Suggestion
 	for _, row := range m.Matching(search) {
@@ -43,7 +44,7 @@ func (m SuggestModel) Answer(body map[string]any) []query.Suggestion {
 			if !known || !asked(field) || !suggested(typed, spelling) {
 				continue
 			}
-			key := [2]string{field, query.Fold(spelling)}
+			key := [2]string{field, catalog.Fold(spelling)}
 			if spellings[key] == nil {
 				spellings[key] = map[string]int64{}
 			}
@@ -62,7 +63,7 @@ func (m SuggestModel) Answer(body map[string]any) []query.Suggestion {
 	}
 	slices.SortFunc(all, func(a, b query.Suggestion) int {
 		return cmp.Or(
-			cmp.Compare(b.Count, a.Count), strings.Compare(query.Fold(a.Value), query.Fold(b.Value)),
+			cmp.Compare(b.Count, a.Count), strings.Compare(catalog.Fold(a.Value), catalog.Fold(b.Value)),
 			strings.Compare(a.ID, b.ID), strings.Compare(a.Field, b.Field),
 		)
 	})
@@ -94,7 +95,7 @@ func suggested(typed [][]rune, value string) bool {
 		if len(t) >= 8 {
 			allowed = 2
 		}
-		if !slices.ContainsFunc(words(query.Fold(value)), func(w []rune) bool {
+		if !slices.ContainsFunc(words(catalog.Fold(value)), func(w []rune) bool {
 			for n := 1; n <= len(w); n++ {
 				if edited(t, w[:n], allowed) {
 					return true
@@ -177,21 +178,21 @@ func NamedWorld(t testing.TB, r *rand.Rand, n int) *World {
 		}
 		return some()
 	}
-	put := func(d query.Dataset, row Row) { w.Add(Record(t, d, string(encoded(t, row)))) }
+	put := func(d catalog.Dataset, row Row) { w.Add(Record(t, d, string(encoded(t, row)))) }
 	for i := range n {
-		put(query.Accounts, Row{
+		put(catalog.Accounts, Row{
 			"id": ID("a", i+1), "name": some(), "city": place(), "state": []any{nil, "AB", "ab", "Alberta"}[r.IntN(4)],
 			"country": "CA",
 		})
-		put(query.Contacts, Row{
+		put(catalog.Contacts, Row{
 			"id": ID("c", i+1), "name": some(), "email": fmt.Sprintf("constructor%d@secret.example", i),
 			"city": place(), "state": "AB",
 		})
-		put(query.Projects, Row{
+		put(catalog.Projects, Row{
 			"id": ID("p", i+1), "name": some(), "city": place(), "stage": []any{"filed", "permitted"}[r.IntN(2)],
 			"account_ids": []any{ID("a", 1+r.IntN(n)), ID("a", 1+r.IntN(3))},
 		})
-		put(query.Signals, Row{
+		put(catalog.Signals, Row{
 			"id": ID("s", i+1), "title": some(), "signal_type": "permit_filed",
 			"project_id": ID("p", 1+min(r.IntN(n), r.IntN(n))), "occurred_at": "2024-01-01", "city": place(),
 		})

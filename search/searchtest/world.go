@@ -6,17 +6,17 @@ import (
 	"slices"
 	"time"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // World is a set of records in memory that are linked to each other.
 type World struct {
-	records map[query.Dataset][]document.Record
+	records map[catalog.Dataset][]document.Record
 }
 
 // NewWorld returns an empty World.
-func NewWorld() *World { return &World{map[query.Dataset][]document.Record{}} }
+func NewWorld() *World { return &World{map[catalog.Dataset][]document.Record{}} }
 
 // Add adds records, whose ids must be new.
 func (w *World) Add(records ...document.Record) {
@@ -26,7 +26,7 @@ func (w *World) Add(records ...document.Record) {
 }
 
 // Records lists the records of a dataset. Documents sets their derived fields.
-func (w *World) Records(d query.Dataset) []document.Record { return w.records[d] }
+func (w *World) Records(d catalog.Dataset) []document.Record { return w.records[d] }
 
 // Document is a document of an index.
 type Document struct {
@@ -36,15 +36,15 @@ type Document struct {
 
 // Documents builds the documents of all records with their children. The signals arrive
 // in 2100, a millisecond after each other, so that they are in every queue.
-func (w *World) Documents() map[query.Dataset][]Document {
-	all := map[query.Dataset][]Document{}
+func (w *World) Documents() map[catalog.Dataset][]Document {
+	all := map[catalog.Dataset][]Document{}
 	related := links{}
-	firms := FirmNames(slices.Values(w.records[query.Accounts]))
-	for _, d := range query.Datasets { // children before parents
+	firms := FirmNames(slices.Values(w.records[catalog.Accounts]))
+	for _, d := range catalog.Datasets { // children before parents
 		for i, r := range w.records[d] {
 			r.SetFirms(firms)
 			doc := document.Build(r, children{related, d, r.ID()})
-			if d == query.Signals {
+			if d == catalog.Signals {
 				doc = document.WithArrival(doc, time.Date(2100, 1, 1, 0, 0, 0, i*1_000_000, time.UTC).UnixMilli())
 			}
 			all[d] = append(all[d], Document{r.ID(), doc})
@@ -66,9 +66,9 @@ func FirmNames(accounts iter.Seq[document.Record]) map[string]string {
 
 // link is the key of the children of one parent in one dataset.
 type link struct {
-	parent query.Dataset
+	parent catalog.Dataset
 	id     string
-	child  query.Dataset
+	child  catalog.Dataset
 }
 
 type linked struct {
@@ -81,7 +81,7 @@ type links map[link][]linked
 
 func (l links) add(r document.Record) {
 	fragment := document.Fragment(r)
-	for _, rel := range query.Relations {
+	for _, rel := range catalog.Relations {
 		if rel.Child != r.Dataset {
 			continue
 		}
@@ -94,7 +94,7 @@ func (l links) add(r document.Record) {
 }
 
 // sort sorts the children of a dataset, the newest first.
-func (l links) sort(child query.Dataset) {
+func (l links) sort(child catalog.Dataset) {
 	for key, all := range l {
 		if key.child == child {
 			slices.SortFunc(all, func(a, b linked) int {
@@ -107,18 +107,18 @@ func (l links) sort(child query.Dataset) {
 // children are those of one record.
 type children struct {
 	links  links
-	parent query.Dataset
+	parent catalog.Dataset
 	id     string
 }
 
-func (c children) Count(d query.Dataset) int64 {
+func (c children) Count(d catalog.Dataset) int64 {
 	return int64(len(c.links[link{c.parent, c.id, d}]))
 }
 
-func (c children) Newest(d query.Dataset) []document.Child {
+func (c children) Newest(d catalog.Dataset) []document.Child {
 	var newest []document.Child
 	for _, child := range c.links[link{c.parent, c.id, d}] {
-		if len(newest) == query.MaxChildren {
+		if len(newest) == catalog.MaxChildren {
 			break
 		}
 		newest = append(newest, child.Child)

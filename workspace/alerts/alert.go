@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/subscriptions"
 	"atlas/workspace/views"
@@ -51,7 +51,7 @@ func States() []State { return []State{Waiting, Watching, Resting} }
 type Alert struct {
 	View    views.ID
 	Name    string
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	State   State
 	// New counts the records that were told since the user looked.
 	New int
@@ -160,7 +160,7 @@ func CanWatch(v views.View) error {
 	if v.Type != views.Dynamic {
 		return fault.New(fault.BadRequest, "view_id is a Static View: alerts are on Dynamic Views, whose records begin to match by themselves")
 	}
-	if v.Dataset == query.Contacts { // what a workspace saves makes persons visible, and would be told
+	if v.Dataset == catalog.Contacts { // what a workspace saves makes persons visible, and would be told
 		return fault.New(fault.BadRequest, "view_id is a View of contacts: alerts are on Views of accounts and projects")
 	}
 	for _, c := range v.Definition.Fields {

@@ -1,7 +1,7 @@
 package alerts
 
 import (
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/jobs"
 	"atlas/workspace/subscriptions"
@@ -45,6 +45,6 @@ type Letter struct {
 type LetterView struct {
 	ID      views.ID
 	Name    string
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Count   int
 }

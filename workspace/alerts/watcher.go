@@ -16,6 +16,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/scan"
 	"atlas/internal/timer"
+	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -89,7 +90,7 @@ type Watches interface {
 // Feed is the feed of changes of global records. *postgres.Store implements it.
 type Feed interface {
 	FeedHead(ctx context.Context) (changes.Position, time.Time, error)
-	ChangesAfter(ctx context.Context, d query.Dataset, after changes.Position, limit int) (changes.Page, bool, error)
+	ChangesAfter(ctx context.Context, d catalog.Dataset, after changes.Position, limit int) (changes.Page, bool, error)
 }
 
 // Searcher searches Views. *records.Records implements it.
@@ -410,7 +411,7 @@ func advance(known Set, p part, found []uuid.UUID) (after Set, told []uuid.UUID)
 func (w *Watcher) matching(ctx context.Context, v views.View, limit int) (ids []uuid.UUID, err error) {
 	// Addresses are not searched: that one is there would tell for nothing.
 	q := query.Query{
-		Dataset: v.Dataset, Base: query.Base{Kind: query.View}, Sort: query.DefaultSort(v.Dataset),
+		Dataset: v.Dataset, Base: query.Base{Kind: catalog.View}, Sort: query.DefaultSort(v.Dataset),
 		Limit: pageOfMatches, WithoutPrivate: true,
 	}
 	for more := true; more && len(ids) < limit; more = q.After != "" {

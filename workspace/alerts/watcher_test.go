@@ -30,8 +30,8 @@ import (
 	"atlas/internal/input"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/alerts"
@@ -132,9 +132,9 @@ func (w *world) feed() *feed.Feed {
 func (w *world) load(t testing.TB, lines ...string) {
 	t.Helper()
 	dir := t.TempDir()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		text := ""
-		if d == query.Accounts {
+		if d == catalog.Accounts {
 			text = strings.Join(lines, "\n")
 		}
 		fatal(t, os.WriteFile(filepath.Join(dir, string(d)+".ndjson"), []byte(text), 0o600))
@@ -151,7 +151,7 @@ func (w *world) apply(t testing.TB, lines ...string) {
 	fatal(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
 	_, err := delta.Apply(t.Context(), delta.Options{
 		Elastic: w.elastic, Names: w.names, Live: w.engine, WorkDir: w.work, Retry: retry, Feed: w.feed(),
-		Files: []delta.File{{Dataset: query.Accounts, Path: path}},
+		Files: []delta.File{{Dataset: catalog.Accounts, Path: path}},
 	})
 	fatal(t, err)
 }

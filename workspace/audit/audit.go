@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -51,7 +51,7 @@ type Subject struct {
 	Kind Kind
 	ID   uuid.UUID
 	// Dataset is that of an Overlay, a Membership or a View, else "".
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	// View is that of a Membership, else zero.
 	View uuid.UUID
 }
@@ -74,14 +74,14 @@ func (c Change) MarshalJSON() ([]byte, error) {
 		Operator bool             `json:"operator,omitzero"`
 	}
 	return json.Marshal(struct {
-		Op      Op            `json:"op"`
-		Kind    Kind          `json:"kind"`
-		ID      uuid.UUID     `json:"id"`
-		Dataset query.Dataset `json:"dataset,omitzero"`
-		View    uuid.UUID     `json:"view_id,omitzero"`
-		At      string        `json:"at"`
-		By      by            `json:"by"`
-		Changed []string      `json:"changed"`
+		Op      Op              `json:"op"`
+		Kind    Kind            `json:"kind"`
+		ID      uuid.UUID       `json:"id"`
+		Dataset catalog.Dataset `json:"dataset,omitzero"`
+		View    uuid.UUID       `json:"view_id,omitzero"`
+		At      string          `json:"at"`
+		By      by              `json:"by"`
+		Changed []string        `json:"changed"`
 	}{
 		c.Op, c.Kind, c.ID, c.Dataset, c.View, c.At.UTC().Format(workspace.TimeFormat),
 		by{c.By.User, c.By.Key, c.By == workspace.Author{}}, c.Fields,

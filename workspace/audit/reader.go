@@ -9,6 +9,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/timer"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -26,7 +27,7 @@ type Store interface {
 	// WorkspaceHistory is what is kept of an id, the latest first.
 	WorkspaceHistory(ctx context.Context, in workspace.ID, id uuid.UUID, limit int) ([]Change, error)
 	// RecordHistory is what is kept of a record's overlay and memberships, the latest first.
-	RecordHistory(ctx context.Context, in workspace.ID, d query.Dataset, id uuid.UUID, limit, offset int) ([]Change, error)
+	RecordHistory(ctx context.Context, in workspace.ID, d catalog.Dataset, id uuid.UUID, limit, offset int) ([]Change, error)
 }
 
 // Cursors signs what clients send back. *search.Cursors implements it.
@@ -127,7 +128,7 @@ func (r *Reader) History(ctx context.Context, in workspace.ID, id uuid.UUID, lim
 
 // RecordHistory returns what is kept of a record's overlay and memberships, the latest first.
 func (r *Reader) RecordHistory(
-	ctx context.Context, in workspace.ID, d query.Dataset, id uuid.UUID, limit, offset int,
+	ctx context.Context, in workspace.ID, d catalog.Dataset, id uuid.UUID, limit, offset int,
 ) ([]Change, error) {
 	return r.Store.RecordHistory(ctx, in, d, id, limit, offset)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/views"
 )
@@ -70,10 +70,10 @@ const (
 
 // Tile is a part of a board.
 type Tile struct {
-	Kind    Kind          `json:"kind"`
-	Title   string        `json:"title"`
-	Dataset query.Dataset `json:"dataset"`
-	Of      Source        `json:"of"`
+	Kind    Kind            `json:"kind"`
+	Title   string          `json:"title"`
+	Dataset catalog.Dataset `json:"dataset"`
+	Of      Source          `json:"of"`
 	// View is that of a tile of OfView. It may be deleted meanwhile.
 	View *views.ID `json:"view_id,omitempty"`
 	// Request is the body of the request, without spaces and with plain numbers, so that it reads
@@ -104,7 +104,7 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 // FoldedName is the key that boards are sorted by.
-func (b Board) FoldedName() string { return query.Fold(b.Name) }
+func (b Board) FoldedName() string { return catalog.Fold(b.Name) }
 
 // MarshalJSON writes the board of docs/api.md, "Boards".
 func (b Board) MarshalJSON() ([]byte, error) {
@@ -148,7 +148,7 @@ type Store interface {
 	// DeleteBoard deletes one: fault.NotFound.
 	DeleteBoard(ctx context.Context, in workspace.ID, id ID) error
 	// ViewDatasets returns the datasets of those of the Views that there are.
-	ViewDatasets(ctx context.Context, in workspace.ID, ids []views.ID) (map[views.ID]query.Dataset, error)
+	ViewDatasets(ctx context.Context, in workspace.ID, ids []views.ID) (map[views.ID]catalog.Dataset, error)
 }
 
 // Boards reads and changes the boards of workspaces.
@@ -225,7 +225,7 @@ func (s *Boards) Upsert(ctx context.Context, in workspace.ID, author workspace.U
 
 // checkViews refuses tiles of Views that there are not, or of another dataset. A tile that was
 // there before may be of a View that was deleted: so a board as read can be written.
-func checkViews(tiles, before []Tile, known map[views.ID]query.Dataset) error {
+func checkViews(tiles, before []Tile, known map[views.ID]catalog.Dataset) error {
 	var issues []fault.Issue
 	for i, t := range tiles {
 		if t.View == nil {

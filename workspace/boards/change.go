@@ -13,6 +13,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/views"
@@ -82,7 +83,7 @@ var ChangeRule = rule.Object(
 var (
 	kindRule    = rule.Enum(Chart, Pivot, Map, View).Named("TileKind")
 	sourceRule  = rule.Enum(OfData, OfBook, OfView).Named("TileSource")
-	datasetRule = rule.Enum(query.Accounts, query.Contacts, query.Projects, query.Signals)
+	datasetRule = rule.Enum(catalog.Accounts, catalog.Contacts, catalog.Projects, catalog.Signals)
 	viewRule    = rule.Pointer(rule.UUID[views.ID]())
 	requestText = "The body of the request of the tile, without `dry_run`: of a `chart` one for facets with one facet, of a `map` one with one facet `geo`, of a `pivot` one for a pivot, of a `view` one for facets without any."
 )
@@ -125,7 +126,7 @@ func readTile(issues *input.Issues, v input.Value, path []string) (Tile, bool) {
 		return t, false
 	}
 	switch {
-	case t.Of != OfData && t.Dataset == query.Signals:
+	case t.Of != OfData && t.Dataset == catalog.Signals:
 		issues.Add(fault.Custom, r.Path("dataset"), "signals are of data: a book and Views have none")
 	case t.Of == OfView && t.View == nil:
 		issues.Add(fault.Custom, r.Path("view_id"), "is required with of view: the id of a View")
@@ -155,7 +156,7 @@ func readTile(issues *input.Issues, v input.Value, path []string) (Tile, bool) {
 
 // readRequest checks the request of a tile as its route does.
 func readRequest(issues *input.Issues, t Tile, v input.Value, path []string) {
-	base := map[Source]query.BaseKind{OfData: query.Data, OfBook: query.Book, OfView: query.View}[t.Of]
+	base := map[Source]catalog.BaseKind{OfData: catalog.Data, OfBook: catalog.Book, OfView: catalog.View}[t.Of]
 	if t.Kind == Pivot {
 		if before := len(*issues); query.PivotRule(t.Dataset, base).Read(issues, v, path...).DryRun && len(*issues) == before {
 			issues.Add(fault.Custom, append(slices.Clip(path), "dry_run"), "a tile has no dry run")
@@ -168,7 +169,7 @@ func readRequest(issues *input.Issues, t Tile, v input.Value, path []string) {
 		return
 	}
 	at := append(slices.Clip(path), "facets")
-	geo := func(f query.Facet) bool { return f.Field.Kind == query.Geo }
+	geo := func(f query.Facet) bool { return f.Field.Kind == catalog.Geo }
 	switch {
 	case t.Kind == View && len(r.Facets) > 0:
 		issues.Add(fault.Custom, at, "must be left out: a tile of the kind view shows a number; one of the kind chart has a facet")

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -18,7 +18,7 @@ const notesField = "notes"
 // other that it lacks. Tags are united and notes joined, as far as they fit.
 func (o Overlay) Absorb(gone Overlay, now time.Time) Overlay {
 	values := make(Values, len(o.Values)+len(gone.Values))
-	for _, f := range query.WrittenFields() {
+	for _, f := range catalog.WrittenFields() {
 		if v := absorbed(&f, o.Values[f.Name], gone.Values[f.Name]); v != nil {
 			values[f.Name] = v
 		}
@@ -27,7 +27,7 @@ func (o Overlay) Absorb(gone Overlay, now time.Time) Overlay {
 	return o
 }
 
-func absorbed(f *query.Field, own, other any) any {
+func absorbed(f *catalog.Field, own, other any) any {
 	switch {
 	case own == nil:
 		return other

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -25,10 +25,10 @@ import (
 type GlobalRecords interface {
 	// Lookup returns the public records with these ids, by id. Unknown ids are left
 	// out.
-	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
+	Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error)
 	// Match returns, for each value, at most 100 records whose field equals it,
-	// ignoring case and accents. Domains must be in the form of query.Domain.
-	Match(ctx context.Context, d query.Dataset, field string, values []string) ([][]jsontext.Value, error)
+	// ignoring case and accents. Domains must be in the form of catalog.Domain.
+	Match(ctx context.Context, d catalog.Dataset, field string, values []string) ([][]jsontext.Value, error)
 	// SignalCounts counts the signals that name each account in the span before
 	// at, and in the one before that.
 	SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error)
@@ -85,12 +85,12 @@ type Store interface {
 	// change does not alter keeps its UpdatedAt; others get that of Fresh. Only records
 	// that are new to the book count. If they exceed the limit, the last ones are
 	// refused. A change also sets UpdatedBy to that of Fresh.
-	UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []OverlayUpsert, a Additions) ([]OverlayOutcome, error)
+	UpsertOverlays(ctx context.Context, in workspace.ID, d catalog.Dataset, changes []OverlayUpsert, a Additions) ([]OverlayOutcome, error)
 	// DeleteOverlays ignores records without an overlay, unless one is expected. Of
 	// records that are not as expected it returns the overlays, nil for none.
-	DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, deletions []OverlayDeletion) (map[uuid.UUID]*Overlay, error)
+	DeleteOverlays(ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []OverlayDeletion) (map[uuid.UUID]*Overlay, error)
 	// Overlays returns the overlays of those records that have one.
-	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]Overlay, error)
+	Overlays(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]Overlay, error)
 }
 
 // Book is the workspaces' own data on global records.
@@ -118,7 +118,7 @@ type Outcome struct {
 
 // Upsert adds records to the book or changes their overlays, in order. Its own
 // error is fault.Unavailable; nothing has changed then.
-func (b *Book) Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inputs []Input) ([]Outcome, error) {
+func (b *Book) Upsert(ctx context.Context, in workspace.ID, d catalog.Dataset, inputs []Input) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(inputs))
 	if err := b.resolve(ctx, d, inputs, outcomes); err != nil {
 		return nil, err
@@ -180,13 +180,13 @@ func (b *Book) Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inp
 }
 
 // freshOverlay is the overlay of a record that is new to the book.
-func freshOverlay(d query.Dataset, id string, record []byte, signals [2]int64, change OverlayChange, now time.Time) (Overlay, error) {
+func freshOverlay(d catalog.Dataset, id string, record []byte, signals [2]int64, change OverlayChange, now time.Time) (Overlay, error) {
 	u, err := workspace.ParseUUID(id)
 	if err != nil {
 		return Overlay{}, fault.Wrap(err, fault.Internal, "a global record has no id")
 	}
 	fresh, _ := change.Apply(Overlay{Record: u, CreatedAt: now, UpdatedAt: now})
-	if d == query.Accounts {
+	if d == catalog.Accounts {
 		facts, err := FactsOf(record, signals)
 		if err != nil {
 			return Overlay{}, err
@@ -200,7 +200,7 @@ func freshOverlay(d query.Dataset, id string, record []byte, signals [2]int64, c
 // facts reads the resolved records and, for accounts, their signal counts.
 func (b *Book) facts(
 	ctx context.Context,
-	d query.Dataset,
+	d catalog.Dataset,
 	outcomes []Outcome,
 	now time.Time,
 ) (records map[string]jsontext.Value, signals map[string][2]int64, err error) {
@@ -217,7 +217,7 @@ func (b *Book) facts(
 		records, err = b.Global.Lookup(ctx, d, ids)
 		return err
 	})
-	if d == query.Accounts {
+	if d == catalog.Accounts {
 		group.Go(func() (err error) {
 			signals, err = b.Global.SignalCounts(ctx, ids, now, TrendSpan)
 			return err
@@ -227,7 +227,7 @@ func (b *Book) facts(
 }
 
 // resolve sets the id of each outcome, or the error why there is none.
-func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []Input, outcomes []Outcome) error {
+func (b *Book) resolve(ctx context.Context, d catalog.Dataset, inputs []Input, outcomes []Outcome) error {
 	var values []string
 	var positions []int
 	for i, in := range inputs {
@@ -239,7 +239,7 @@ func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []Input, out
 	if len(values) == 0 {
 		return nil
 	}
-	by, _ := query.MatchField(d)
+	by, _ := catalog.MatchField(d)
 	found, err := b.Global.Match(ctx, d, by.Name, values)
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []Input, out
 
 // exactly returns the ids of the records whose folded field equals the value. The
 // index also finds values that differ in accents.
-func exactly(by query.Field, records []jsontext.Value, want string) ([]string, error) {
+func exactly(by catalog.Field, records []jsontext.Value, want string) ([]string, error) {
 	var ids []string
 	for _, r := range records {
 		members, err := pick(r, []string{"id", by.Name})
@@ -285,14 +285,14 @@ func exactly(by query.Field, records []jsontext.Value, want string) ([]string, e
 }
 
 // Delete removes records from the book. Records that are not in it are ignored.
-func (b *Book) Delete(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
+func (b *Book) Delete(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) error {
 	_, err := b.DeleteIf(ctx, in, d, Deletions(records...))
 	return err
 }
 
 // DeleteIf is Delete of records that are as expected. The first errors are those of the
 // deletions in their order: nil or fault.RevisionConflict.
-func (b *Book) DeleteIf(ctx context.Context, in workspace.ID, d query.Dataset, deletions []OverlayDeletion) ([]error, error) {
+func (b *Book) DeleteIf(ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []OverlayDeletion) ([]error, error) {
 	if len(deletions) == 0 {
 		return nil, nil
 	}
@@ -312,16 +312,16 @@ func (b *Book) DeleteIf(ctx context.Context, in workspace.ID, d query.Dataset, d
 
 // unexpected is the error of a change of a record that is not as expected. It says what
 // the workspace says of the record, null if it is not in the book.
-func unexpected(d query.Dataset, now *Overlay) error {
+func unexpected(d catalog.Dataset, now *Overlay) error {
 	e := fault.New(fault.RevisionConflict, "the %s is not in the book as expected: somebody has changed it", d.Singular())
 	e.Current = jsontext.Value("null")
 	if now == nil {
 		return e
 	}
 	b := jsontext.Value{}
-	for _, f := range query.OverlayFields(d) {
+	for _, f := range catalog.OverlayFields(d) {
 		if f.Written || slices.Contains(changeFields, f.Name) {
-			b = query.AppendValue(member(b, f.Name), &f, now.Value(&f))
+			b = catalog.AppendValue(member(b, f.Name), &f, now.Value(&f))
 		}
 	}
 	e.Current = append(b, '}')
@@ -332,7 +332,7 @@ func unexpected(d query.Dataset, now *Overlay) error {
 var changeFields = []string{"updated_at", "updated_by"}
 
 // Get returns the row of a record in the book: fault.NotFound.
-func (b *Book) Get(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error) {
+func (b *Book) Get(ctx context.Context, in workspace.ID, d catalog.Dataset, record uuid.UUID) (jsontext.Value, error) {
 	rows, err := b.Rows(ctx, in, d, []uuid.UUID{record})
 	if err != nil {
 		return nil, err
@@ -345,7 +345,7 @@ func (b *Book) Get(ctx context.Context, in workspace.ID, d query.Dataset, record
 }
 
 // Rows returns the rows of those of the records that are in the book.
-func (b *Book) Rows(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]jsontext.Value, error) {
+func (b *Book) Rows(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]jsontext.Value, error) {
 	overlays, err := b.Store.Overlays(ctx, in, d, records)
 	if err != nil || len(overlays) == 0 {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/book"
 )
 
@@ -55,7 +55,7 @@ func TestUpsertRule(t *testing.T) {
 	t.Parallel()
 	parse := func(body string) (book.Input, error) {
 		v, _ := input.Decode([]byte(body))
-		return book.UpsertRule(query.Accounts).Parse(v)
+		return book.UpsertRule(catalog.Accounts).Parse(v)
 	}
 	in, err := parse(`{"match":{"domain":"WWW.Acme.com"},"icp_tier":null,"notes":" a ","tags":[" Hot","hot","HOT ","b"]}`)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestTagsAreFolded(t *testing.T) {
 		`["` + strings.Repeat("\u0958", 33) + `"]`: nil, // two characters each when composed
 	} {
 		v, _ := input.Decode([]byte(`{"project_id":"00000001-0000-4000-8000-000000000001","tags":` + given + `}`))
-		in, err := book.UpsertRule(query.Projects).Parse(v)
+		in, err := book.UpsertRule(catalog.Projects).Parse(v)
 		if want == nil {
 			if fault.CodeOf(err) != fault.InvalidInput {
 				t.Errorf("%s: %v", given, err)
@@ -148,7 +148,7 @@ func TestExpectation(t *testing.T) {
 		if c.body == `{}` {
 			v, _ = input.Decode([]byte(`{"account_id":"00000001-0000-4000-8000-000000000001"}`))
 		}
-		in, err := book.UpsertRule(query.Accounts).Parse(v)
+		in, err := book.UpsertRule(catalog.Accounts).Parse(v)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -165,7 +165,7 @@ func TestExpectation(t *testing.T) {
 		"no list":            `{"project_id":"00000001-0000-4000-8000-000000000001","expected":{"tags":null}}`,
 	} {
 		v, _ := input.Decode([]byte(body))
-		if _, err := book.UpsertRule(query.Projects).Parse(v); fault.CodeOf(err) != fault.InvalidInput {
+		if _, err := book.UpsertRule(catalog.Projects).Parse(v); fault.CodeOf(err) != fault.InvalidInput {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -25,23 +26,23 @@ type Input struct {
 }
 
 // foldMatch returns the form in which values of a match field are compared.
-func foldMatch(f query.Field, value string) string {
+func foldMatch(f catalog.Field, value string) string {
 	if f.Domains {
-		return query.Domain(value)
+		return catalog.Domain(value)
 	}
 	return workspace.FoldEmail(value)
 }
 
 // IDKey is the key of a record's id in bodies and batch results.
-func IDKey(d query.Dataset) string { return d.Singular() + "_id" }
+func IDKey(d catalog.Dataset) string { return d.Singular() + "_id" }
 
 // UpsertRule reads the body of an upsert (docs/api.md, "The book").
-func UpsertRule(d query.Dataset) rule.Rule[Input] {
+func UpsertRule(d catalog.Dataset) rule.Rule[Input] {
 	key, text := IDKey(d), "What is left out stays as it is."
 	id := rule.Map(rule.UUID[uuid.UUID](), uuid.UUID.String)
 	record := func(in *Input) *string { return &in.Record }
 	target := rule.Required(key, id, record)
-	if by, matchable := query.MatchField(d); matchable {
+	if by, matchable := catalog.MatchField(d); matchable {
 		target = rule.Either(
 			rule.Optional(key, id, record),
 			rule.Optional("match", matchRule(by).Named(d.Title()+"Match"), func(in *Input) *string { return &in.Match }),
@@ -49,7 +50,7 @@ func UpsertRule(d query.Dataset) rule.Rule[Input] {
 		text += " Exactly one of `" + key + "` and `match` says which record."
 	}
 	fields := []rule.Field[Input]{target}
-	for _, f := range query.OverlayFields(d) {
+	for _, f := range catalog.OverlayFields(d) {
 		if f.Written {
 			fields = append(fields, rule.OptionalFunc(f.Name, overlayRule(f), func(in *Input, value any) {
 				if in.Change == nil {
@@ -61,7 +62,7 @@ func UpsertRule(d query.Dataset) rule.Rule[Input] {
 	}
 	fields = append(fields, rule.OptionalFunc("expected", expectationRule(d), func(in *Input, e Expectation) { in.Expected = &e }))
 	fields = append(fields, rule.Elsewhere[Input](func(m input.Member) string {
-		if _, global := query.FieldNamed(d, m.Name); global && m.Name != "id" {
+		if _, global := catalog.FieldNamed(d, m.Name); global && m.Name != "id" {
 			return "a value of the global record, which nobody changes"
 		}
 		return ""
@@ -75,12 +76,12 @@ func UpsertRule(d query.Dataset) rule.Rule[Input] {
 }
 
 // expectationRule reads what a change expects of a record.
-func expectationRule(d query.Dataset) rule.Rule[Expectation] {
+func expectationRule(d catalog.Dataset) rule.Rule[Expectation] {
 	fields := []rule.Field[Expectation]{
 		rule.Optional("in_book", rule.Boolean().Default(true).Described("False: the record must not be in the book, and no value is expected."),
 			func(e *Expectation) *bool { return &e.InBook }),
 	}
-	for _, f := range query.OverlayFields(d) {
+	for _, f := range catalog.OverlayFields(d) {
 		if f.Written {
 			fields = append(fields, rule.OptionalFunc(f.Name, valueRule(f), func(e *Expectation, value any) {
 				if e.Values == nil {
@@ -98,7 +99,7 @@ func expectationRule(d query.Dataset) rule.Rule[Expectation] {
 }
 
 // DeletionsRule reads what a batch of deletions expects of records, by id.
-func DeletionsRule(d query.Dataset, most int) rule.Rule[map[uuid.UUID]Expectation] {
+func DeletionsRule(d catalog.Dataset, most int) rule.Rule[map[uuid.UUID]Expectation] {
 	id := rule.Map(rule.UUID[uuid.UUID](), uuid.UUID.String)
 	byID := rule.ByKey("what is expected, by id", id, expectationRule(d), most)
 	return rule.Map(byID, func(by map[string]Expectation) map[uuid.UUID]Expectation {
@@ -113,7 +114,7 @@ func DeletionsRule(d query.Dataset, most int) rule.Rule[map[uuid.UUID]Expectatio
 }
 
 // matchRule reads what names a record by a field, in the form of foldMatch.
-func matchRule(by query.Field) rule.Rule[string] {
+func matchRule(by catalog.Field) rule.Rule[string] {
 	value := rule.Text(1, by.MaxChars)
 	if by.Domains {
 		value = value.As(schema.Domain(by.MaxChars)).Example("bow-valley-builders.example").
@@ -127,9 +128,9 @@ func matchRule(by query.Field) rule.Rule[string] {
 }
 
 // overlayRule reads a value to write in the form of Values, nil for null.
-func overlayRule(f query.Field) rule.Rule[any] {
+func overlayRule(f catalog.Field) rule.Rule[any] {
 	r, note := valueRule(f), "Null clears."
-	if f.Type == query.Strings {
+	if f.Type == catalog.Strings {
 		note = "Replaces all; `[]` clears. Of " + f.Name + " that are equal when folded, as searches compare texts, the first spelling stays, in NFC."
 	}
 	if f.WriteNote != "" {
@@ -142,15 +143,15 @@ func overlayRule(f query.Field) rule.Rule[any] {
 }
 
 // valueRule reads a value in the form of Values, nil for null.
-func valueRule(f query.Field) rule.Rule[any] {
+func valueRule(f catalog.Field) rule.Rule[any] {
 	switch {
-	case f.Type == query.Strings:
+	case f.Type == catalog.Strings:
 		return rule.Map(distinctRule(f), func(list []string) any { return list })
 	case f.Vocabulary != nil:
 		return clearable(f.Vocabulary.Rule())
-	case f.Type == query.Time:
+	case f.Type == catalog.Time:
 		return clearable(dateRule)
-	case f.Type == query.Integer, f.Type == query.Double:
+	case f.Type == catalog.Integer, f.Type == catalog.Double:
 		return clearable(numberRule(f)).As(f.Schema())
 	default:
 		return clearable(rule.Text(f.MinChars, f.MaxChars).Advise(fault.TooSmall, "null clears it"))
@@ -171,9 +172,9 @@ func clearable[T any](r rule.Rule[T]) rule.Rule[any] {
 var dateRule = rule.New(
 	schema.DayOrInstant(), input.String, "a string",
 	func(issues *input.Issues, v input.Value, path []string) (int64, bool) {
-		t, ok := query.ParseInstant(v.Text)
+		t, ok := catalog.ParseInstant(v.Text)
 		if !ok {
-			t, ok = query.ParseDay(v.Text)
+			t, ok = catalog.ParseDay(v.Text)
 		}
 		if !ok {
 			issues.Add(fault.InvalidFormat, path, "%s", query.DateProblem(v.Text))
@@ -183,19 +184,19 @@ var dateRule = rule.New(
 )
 
 // numberRule reads an int64 or a float64, as the field's type is.
-func numberRule(f query.Field) rule.Rule[any] {
+func numberRule(f catalog.Field) rule.Rule[any] {
 	bounded := f.Min != 0 || f.Max != 0
 	return rule.New(f.Schema(), input.Number, "a number", func(issues *input.Issues, v input.Value, path []string) (any, bool) {
 		number, err := strconv.ParseFloat(v.Text, 64)
 		whole, isWhole, within := query.ParseInteger(v.Text)
 		switch {
-		case f.Type == query.Integer && !isWhole:
+		case f.Type == catalog.Integer && !isWhole:
 			issues.Add(fault.InvalidType, path, "must be an integer")
 		case bounded && number < float64(f.Min):
 			issues.Add(fault.TooSmall, path, "must be at least %d", f.Min)
-		case bounded && number > float64(f.Max), err != nil, f.Type == query.Integer && !within:
+		case bounded && number > float64(f.Max), err != nil, f.Type == catalog.Integer && !within:
 			issues.Add(fault.TooBig, path, "the number is out of range")
-		case f.Type == query.Integer:
+		case f.Type == catalog.Integer:
 			return whole, true
 		default:
 			return number, true

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -17,7 +17,7 @@ type Overlay struct {
 	Record uuid.UUID
 	// Values are the values that the workspace wrote.
 	Values Values
-	// Score is 0..100 and Trend one of query.Trends, both as computed at ScoredAt;
+	// Score is 0..100 and Trend one of catalog.Trends, both as computed at ScoredAt;
 	// accounts only.
 	Score    int
 	Trend    string
@@ -31,12 +31,12 @@ type Overlay struct {
 }
 
 // Values are values by the name of a field that workspaces write
-// (query.WrittenFields): string, []string, int64, float64 or, for a time, an int64
+// (catalog.WrittenFields): string, []string, int64, float64 or, for a time, an int64
 // of milliseconds since 1970. Unknown values and empty lists are absent.
 type Values map[string]any
 
 // Value returns the value of an overlay field, nil when it is unknown.
-func (o *Overlay) Value(f *query.Field) any {
+func (o *Overlay) Value(f *catalog.Field) any {
 	switch f.Name {
 	case "atlas_score":
 		return int64(o.Score)
@@ -53,7 +53,7 @@ func (o *Overlay) Value(f *query.Field) any {
 	return o.Values[f.Name]
 }
 
-// Tier is one of query.ICPTiers, "" when it is unknown.
+// Tier is one of catalog.ICPTiers, "" when it is unknown.
 func (o *Overlay) Tier() string {
 	tier, _ := o.Values["icp_tier"].(string)
 	return tier

@@ -7,23 +7,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Layout lists the members of rows, in order.
 type Layout struct {
-	row     query.Rows
+	row     catalog.Rows
 	global  []string // members of the global record
-	overlay []query.Field
+	overlay []catalog.Field
 }
 
 // LayoutOf is the layout of rows of a kind (docs/api.md, "The book" and "View records").
 // chosen has the members that a search asks for; all means those that such rows have
 // without being asked.
-func LayoutOf(d query.Dataset, row query.Rows, chosen query.FieldSet) Layout {
-	fields := query.RowFields(d, row)
+func LayoutOf(d catalog.Dataset, row catalog.Rows, chosen catalog.FieldSet) Layout {
+	fields := catalog.RowFields(d, row)
 	if !chosen.All() {
-		fields = slices.DeleteFunc(query.RowChoice(d, row), func(f query.Field) bool { return !chosen.Has(f.Name) })
+		fields = slices.DeleteFunc(catalog.RowChoice(d, row), func(f catalog.Field) bool { return !chosen.Has(f.Name) })
 	}
 	l := Layout{row: row}
 	for _, f := range fields {
@@ -36,11 +36,11 @@ func LayoutOf(d query.Dataset, row query.Rows, chosen query.FieldSet) Layout {
 	return l
 }
 
-// recordLayouts are those of query.BookRecord.
-var recordLayouts = func() map[query.Dataset]Layout {
-	all := map[query.Dataset]Layout{}
-	for _, d := range query.Held {
-		all[d] = LayoutOf(d, query.BookRecord, query.FieldSet{})
+// recordLayouts are those of catalog.BookRecord.
+var recordLayouts = func() map[catalog.Dataset]Layout {
+	all := map[catalog.Dataset]Layout{}
+	for _, d := range catalog.Held {
+		all[d] = LayoutOf(d, catalog.BookRecord, catalog.FieldSet{})
 	}
 	return all
 }()
@@ -64,13 +64,13 @@ func (l Layout) Row(public jsontext.Value, o *Overlay) (jsontext.Value, error) {
 			continue
 		}
 		value := o.Value(f)
-		if list, ok := value.([]string); ok && l.row == query.ViewRow {
+		if list, ok := value.([]string); ok && l.row == catalog.ViewRow {
 			if b, err = appendHTMLSafe(b, list); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		b = query.AppendValue(b, f, value)
+		b = catalog.AppendValue(b, f, value)
 	}
 	return append(b, '}'), nil
 }

@@ -9,7 +9,7 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // DistinctTags returns tags in their stored form: without duplicates, in the first
@@ -19,7 +19,7 @@ func DistinctTags(tags []string) []string {
 	distinct := make([]string, 0, len(tags))
 	seen := make(map[string]bool, len(tags))
 	for _, tag := range tags {
-		if folded := query.Fold(tag); !seen[folded] {
+		if folded := catalog.Fold(tag); !seen[folded] {
 			seen[folded] = true
 			distinct = append(distinct, norm.NFC.String(tag))
 		}
@@ -29,7 +29,7 @@ func DistinctTags(tags []string) []string {
 
 // distinctRule reads a list in the form of DistinctTags. Length limits apply to that
 // form.
-func distinctRule(f query.Field) rule.Rule[[]string] {
+func distinctRule(f catalog.Field) rule.Rule[[]string] {
 	each := rule.Text(f.MinChars, f.MaxChars)
 	given := rule.Array("strings", each, 0, math.MaxInt) // the body's size bounds it
 	return rule.New(schema.Array(

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 )
@@ -19,7 +19,7 @@ import (
 // one statement. The row outlives the last overlay and membership until the
 // document is deleted.
 type Record struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Record  uuid.UUID
 	// Version is the version of the last change, and of the document written for it.
 	Version int64
@@ -54,7 +54,7 @@ type Claim struct {
 
 // ProjectionResult is the outcome of projecting a Record.
 type ProjectionResult struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Record  uuid.UUID
 	Version int64
 	// Digest of the document that is now in Elasticsearch; nil when unknown.
@@ -83,7 +83,7 @@ type Finish struct {
 
 // Generation is one generation of the held index of a dataset.
 type Generation struct {
-	Dataset    query.Dataset
+	Dataset    catalog.Dataset
 	Generation string
 	// Serving means that searches use this generation.
 	Serving bool
@@ -94,7 +94,7 @@ type Generation struct {
 	// marked. Until then no workspace's documents can be assumed to be present.
 	LostMarked bool
 	// Folding is that of its documents.
-	Folding query.Folding
+	Folding catalog.Folding
 }
 
 // Status says how far the held documents are behind their rows.
@@ -118,10 +118,10 @@ type Status struct {
 // RefusedRecord is a held record whose document Elasticsearch rejected. The index
 // has its previous document, or none.
 type RefusedRecord struct {
-	Workspace workspace.ID  `json:"workspace_id"`
-	Dataset   query.Dataset `json:"dataset"`
-	Record    uuid.UUID     `json:"record_id"`
-	Refusal   string        `json:"refusal"`
+	Workspace workspace.ID    `json:"workspace_id"`
+	Dataset   catalog.Dataset `json:"dataset"`
+	Record    uuid.UUID       `json:"record_id"`
+	Refusal   string          `json:"refusal"`
 }
 
 // Freshness says what a search of held records must wait for.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/views"
@@ -52,17 +53,17 @@ func (p Plan) In(generation string) Plan {
 }
 
 // Book plans a search of a workspace's book. The request was parsed for the base
-// query.Book.
+// catalog.Book.
 func Book(in workspace.ID, request query.Query) (Plan, error) {
 	if err := in.Check(); err != nil {
 		return Plan{}, err
 	}
-	q := based(request, query.Base{Kind: query.Book, Workspace: in.String()})
+	q := based(request, query.Base{Kind: catalog.Book, Workspace: in.String()})
 	q.Held = true
 	return Plan{Searches: []query.Query{with(q, query.InBook{})}, InBook: true}, nil
 }
 
-// View plans a search of a View. The request was parsed for the base query.View.
+// View plans a search of a View. The request was parsed for the base catalog.View.
 // It searches:
 //
 //	Static View                              held records that are in it
@@ -83,7 +84,7 @@ func View(v views.View, request query.Query, existing []views.ID) (Plan, error) 
 	if v.Dataset != request.Dataset {
 		return Plan{}, fault.New(fault.Internal, "a request on %s for a View of %s", request.Dataset, v.Dataset)
 	}
-	q := based(request, query.Base{Kind: query.View, Workspace: v.Workspace.String(), View: v.ID.String()})
+	q := based(request, query.Base{Kind: catalog.View, Workspace: v.Workspace.String(), View: v.ID.String()})
 	overlaid := query.OnOverlay(request.Where)
 	if v.Type == views.Static {
 		q.Held = true
@@ -98,7 +99,7 @@ func View(v views.View, request query.Query, existing []views.ID) (Plan, error) 
 	case overlaid || query.OnOverlay(definition):
 		q.Held = true
 		return Plan{Searches: []query.Query{with(q, query.InBook{})}, InBook: true}, nil
-	case v.Dataset != query.Contacts:
+	case v.Dataset != catalog.Contacts:
 		return Plan{Searches: []query.Query{q}}, nil
 	}
 	held := q
@@ -120,7 +121,7 @@ func with(q query.Query, n query.Node) query.Query {
 
 // linked matches contacts that a project names.
 var linked = func() query.Node {
-	f, _ := query.FieldNamed(query.Contacts, "projects_count")
+	f, _ := catalog.FieldNamed(catalog.Contacts, "projects_count")
 	return query.Range{Field: &f, From: query.IntegerBound(1)}
 }()
 
@@ -148,7 +149,7 @@ func inExisting(existing []views.ID) query.Node {
 func Definition(d views.Definition) query.All {
 	where := query.All{}
 	if d.Q != "" {
-		where = append(where, query.MatchWords{Text: query.FoldCase(d.Q)})
+		where = append(where, query.MatchWords{Text: catalog.FoldCase(d.Q)})
 	}
 	for i := range d.Fields {
 		where = append(where, condition(&d.Fields[i]))
@@ -174,7 +175,7 @@ func condition(c *views.Condition) query.Node {
 	for i, v := range c.Values {
 		values[i] = v
 		if f.Folded() {
-			values[i] = query.FoldCase(v)
+			values[i] = catalog.FoldCase(v)
 		}
 	}
 	return query.Terms{Field: f, Values: values}
@@ -190,7 +191,7 @@ func number(digits string) query.Bound {
 
 // day is an instant of a UTC day; "" is open.
 func day(text string, at time.Duration) query.Bound {
-	if start, ok := query.ParseDay(text); ok {
+	if start, ok := catalog.ParseDay(text); ok {
 		return query.TimeBound(start.Add(at).UnixMilli())
 	}
 	return query.Bound{}

@@ -15,6 +15,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/join"
@@ -31,7 +32,7 @@ var (
 const someID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
 // viewOf makes a Static View, or a Dynamic View of a stored definition.
-func viewOf(t testing.TB, d query.Dataset, definition string) views.View {
+func viewOf(t testing.TB, d catalog.Dataset, definition string) views.View {
 	t.Helper()
 	v := views.View{ID: viewID, Workspace: in, Dataset: d, Type: views.Static}
 	if definition != "" {
@@ -44,7 +45,7 @@ func viewOf(t testing.TB, d query.Dataset, definition string) views.View {
 	return v
 }
 
-func requestOn(t testing.TB, d query.Dataset, kind query.BaseKind, body string) query.Query {
+func requestOn(t testing.TB, d catalog.Dataset, kind catalog.BaseKind, body string) query.Query {
 	t.Helper()
 	v, issues := input.Decode([]byte(body))
 	if len(issues) > 0 {
@@ -61,59 +62,119 @@ func requestOn(t testing.TB, d query.Dataset, kind query.BaseKind, body string) 
 // are stored in databases, and must not be changed.
 var plans = []struct {
 	name       string // of the golden file
-	dataset    query.Dataset
+	dataset    catalog.Dataset
 	definition string // "": a Static View; "book": the book
 	request    string
 	existing   []views.ID
 }{
-	{"book", query.Accounts, "book", `{}`, nil},
-	{"book_request", query.Accounts, "book", `{"query":"tower","filters":{"icp_tier":{"value":"tier_1"},"tags":{"value":"VIP"},"city":{"value":"Québec"}},"sort":{"field":"atlas_score","order":"desc"},"limit":10}`, nil},
-	{"static", query.Contacts, "", `{}`, nil},
-	{"static_request", query.Projects, "", `{"query":"tower","filters":{"stage":{"value":"filed"}},"relations":{"has_signal":{"signal_type":{"value":"permit_issued"}}},"sort":{"field":"name","order":"desc"}}`, nil},
-	{"static_overlay", query.Projects, "", `{"filters":{"workspace_status":{"value":"won"}}}`, nil},
-	{"accounts_everything", query.Accounts, `{"version":1,"q":"","fields":{}}`, `{}`, nil},
-	{"accounts_text", query.Accounts, `{"version":1,"q":"Éclair homes","fields":{}}`, `{"query":"Builders"}`, nil},
-	{"accounts_fields", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["developer","owner"],"city":["Łódź"],"last_activity":{"after":"2024-01-01","before":"2024-02-29"}}}`, `{"offset":50,"limit":10}`, nil},
-	{"accounts_open_days", query.Accounts, `{"version":1,"q":"","fields":{"last_activity":{"before":"2024-02-29"}}}`, `{}`, nil},
-	{"accounts_overlay", query.Accounts, `{"version":1,"q":"","fields":{"atlas_score":{"min":"050","max":"100"},"icp_tier":["tier_1","tier_2"]}}`, `{}`, nil},
+	{"book", catalog.Accounts, "book", `{}`, nil},
 	{
-		"accounts_overlay_request", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["owner"]}}`,
+		"book_request",
+		catalog.Accounts,
+		"book",
+		`{"query":"tower","filters":{"icp_tier":{"value":"tier_1"},"tags":{"value":"VIP"},"city":{"value":"Québec"}},"sort":{"field":"atlas_score","order":"desc"},"limit":10}`,
+		nil,
+	},
+	{"static", catalog.Contacts, "", `{}`, nil},
+	{
+		"static_request",
+		catalog.Projects,
+		"",
+		`{"query":"tower","filters":{"stage":{"value":"filed"}},"relations":{"has_signal":{"signal_type":{"value":"permit_issued"}}},"sort":{"field":"name","order":"desc"}}`,
+		nil,
+	},
+	{"static_overlay", catalog.Projects, "", `{"filters":{"workspace_status":{"value":"won"}}}`, nil},
+	{"accounts_everything", catalog.Accounts, `{"version":1,"q":"","fields":{}}`, `{}`, nil},
+	{"accounts_text", catalog.Accounts, `{"version":1,"q":"Éclair homes","fields":{}}`, `{"query":"Builders"}`, nil},
+	{
+		"accounts_fields",
+		catalog.Accounts,
+		`{"version":1,"q":"","fields":{"account_type":["developer","owner"],"city":["Łódź"],"last_activity":{"after":"2024-01-01","before":"2024-02-29"}}}`,
+		`{"offset":50,"limit":10}`,
+		nil,
+	},
+	{"accounts_open_days", catalog.Accounts, `{"version":1,"q":"","fields":{"last_activity":{"before":"2024-02-29"}}}`, `{}`, nil},
+	{
+		"accounts_overlay",
+		catalog.Accounts,
+		`{"version":1,"q":"","fields":{"atlas_score":{"min":"050","max":"100"},"icp_tier":["tier_1","tier_2"]}}`,
+		`{}`,
+		nil,
+	},
+	{
+		"accounts_overlay_request", catalog.Accounts, `{"version":1,"q":"","fields":{"account_type":["owner"]}}`,
 		`{"filters":{"updated_at":{"value":["2024-01-01",null]},"notes":{"value":["call","mail"]}}}`, nil,
 	},
 	{
-		"contacts", query.Contacts,
+		"contacts", catalog.Contacts,
 		`{"version":1,"q":"Zoë","fields":{"role":["owner"],"status":["active","unverified"],"account_id":["` + someID + `"],"city":["Calgary"]}}`,
 		`{"filters":{"email":{"value":"x@y.example","exact_match":true}},"sort":{"field":"projects_count","order":"desc"}}`,
 		nil,
 	},
-	{"contacts_view_deleted", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []views.ID{viewID, views.ID(uuid.MustParse(someID))}},
-	{"contacts_no_view_left", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []views.ID{}},
-	{"contacts_overlay", query.Contacts, `{"version":1,"q":"","fields":{"status":["active"]}}`, `{"filters":{"tags":{"value":"VIP"}}}`, nil},
 	{
-		"projects_fields", query.Projects,
+		"contacts_view_deleted",
+		catalog.Contacts,
+		`{"version":1,"q":"","fields":{}}`,
+		`{}`,
+		[]views.ID{viewID, views.ID(uuid.MustParse(someID))},
+	},
+	{"contacts_no_view_left", catalog.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []views.ID{}},
+	{
+		"contacts_overlay",
+		catalog.Contacts,
+		`{"version":1,"q":"","fields":{"status":["active"]}}`,
+		`{"filters":{"tags":{"value":"VIP"}}}`,
+		nil,
+	},
+	{
+		"projects_fields", catalog.Projects,
 		`{"version":1,"q":"","fields":{"stage":["filed"],"primary_use":["office","retail"],"gc_status":["unassigned"],"city":["Calgary","Edmonton"]}}`,
 		`{"filters":{"stage":{"value":["filed","permitted"]}}}`, nil,
 	},
-	{"projects_ranges", query.Projects, `{"version":1,"q":"","fields":{"sqft":{"min":"1000"},"units":{"max":"0"},"stories":{"min":"1","max":"999999999999999"},"cost":{"min":"000"},"detected":{"after":"2024-02-29"}}}`, `{}`, nil},
-	{"projects_known", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["known"]}}`, `{}`, nil},
-	{"projects_unknown", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["unknown"]}}`, `{}`, nil},
-	// Conditions on an overlay that records outside the book would meet.
-	{"book_groups", query.Accounts, "book", `{"any":[{"filters":{"tags":{"value":"VIP"}}},{"relations":{"has_contact":{"email":{"known":true}}}}],"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`, nil},
-	{"static_groups", query.Projects, "", `{"none":[{"filters":{"stage":{"value":"filed"},"tags":{"value":"VIP"}}}]}`, nil},
-	{"static_groups_global", query.Projects, "", `{"any":[{"filters":{"stage":{"value":"filed"}}},{"filters":{"cost":{"known":false}}}]}`, nil},
-	{"static_unknown_overlay", query.Accounts, "", `{"filters":{"icp_tier":{"known":false}}}`, nil},
-	{"static_nothing_of_an_overlay", query.Accounts, "", `{"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`, nil},
 	{
-		"accounts_groups", query.Accounts, `{"version":1,"q":"","fields":{"city":["Calgary"]}}`,
+		"projects_ranges",
+		catalog.Projects,
+		`{"version":1,"q":"","fields":{"sqft":{"min":"1000"},"units":{"max":"0"},"stories":{"min":"1","max":"999999999999999"},"cost":{"min":"000"},"detected":{"after":"2024-02-29"}}}`,
+		`{}`,
+		nil,
+	},
+	{"projects_known", catalog.Projects, `{"version":1,"q":"","fields":{"stories_known":["known"]}}`, `{}`, nil},
+	{"projects_unknown", catalog.Projects, `{"version":1,"q":"","fields":{"stories_known":["unknown"]}}`, `{}`, nil},
+	// Conditions on an overlay that records outside the book would meet.
+	{
+		"book_groups",
+		catalog.Accounts,
+		"book",
+		`{"any":[{"filters":{"tags":{"value":"VIP"}}},{"relations":{"has_contact":{"email":{"known":true}}}}],"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`,
+		nil,
+	},
+	{"static_groups", catalog.Projects, "", `{"none":[{"filters":{"stage":{"value":"filed"},"tags":{"value":"VIP"}}}]}`, nil},
+	{
+		"static_groups_global",
+		catalog.Projects,
+		"",
+		`{"any":[{"filters":{"stage":{"value":"filed"}}},{"filters":{"cost":{"known":false}}}]}`,
+		nil,
+	},
+	{"static_unknown_overlay", catalog.Accounts, "", `{"filters":{"icp_tier":{"known":false}}}`, nil},
+	{"static_nothing_of_an_overlay", catalog.Accounts, "", `{"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`, nil},
+	{
+		"accounts_groups", catalog.Accounts, `{"version":1,"q":"","fields":{"city":["Calgary"]}}`,
 		`{"any":[{"filters":{"icp_tier":{"value":"tier_1"}}},{"filters":{"country":{"value":"CA"}}}]}`, nil,
 	},
-	{"contacts_groups_global", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{"none":[{"filters":{"email":{"known":false}}}]}`, nil},
 	{
-		"contacts_nothing_of_an_overlay", query.Contacts, `{"version":1,"q":"","fields":{}}`,
+		"contacts_groups_global",
+		catalog.Contacts,
+		`{"version":1,"q":"","fields":{}}`,
+		`{"none":[{"filters":{"email":{"known":false}}}]}`,
+		nil,
+	},
+	{
+		"contacts_nothing_of_an_overlay", catalog.Contacts, `{"version":1,"q":"","fields":{}}`,
 		`{"none":[{"filters":{"updated_at":{"value":"2024-02-28T23:59:59.9991Z"}}}]}`, nil,
 	},
-	{"contacts_unknown_overlay", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{"filters":{"notes":{"known":false}}}`, nil},
-	{"projects_lost_value", query.Projects, `{"version":1,"q":"","fields":{"stage":["demolished"]}}`, `{}`, nil},
+	{"contacts_unknown_overlay", catalog.Contacts, `{"version":1,"q":"","fields":{}}`, `{"filters":{"notes":{"known":false}}}`, nil},
+	{"projects_lost_value", catalog.Projects, `{"version":1,"q":"","fields":{"stage":["demolished"]}}`, `{}`, nil},
 }
 
 // TestPlans compares each plan with a readable file: where each search runs, and
@@ -126,9 +187,9 @@ func TestPlans(t *testing.T) {
 			var plan join.Plan
 			var err error
 			if c.definition == "book" {
-				plan, err = join.Book(in, requestOn(t, c.dataset, query.Book, c.request))
+				plan, err = join.Book(in, requestOn(t, c.dataset, catalog.Book, c.request))
 			} else {
-				plan, err = join.View(viewOf(t, c.dataset, c.definition), requestOn(t, c.dataset, query.View, c.request), c.existing)
+				plan, err = join.View(viewOf(t, c.dataset, c.definition), requestOn(t, c.dataset, catalog.View, c.request), c.existing)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -196,15 +257,15 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestAPlanNeedsAWorkspace(t *testing.T) {
 	t.Parallel()
-	if _, err := join.Book(workspace.ID{}, requestOn(t, query.Accounts, query.Book, `{}`)); fault.CodeOf(err) != fault.Internal {
+	if _, err := join.Book(workspace.ID{}, requestOn(t, catalog.Accounts, catalog.Book, `{}`)); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("a book of nobody: %v", err)
 	}
-	v := viewOf(t, query.Accounts, "")
-	if _, err := join.View(v, requestOn(t, query.Contacts, query.View, `{}`), nil); fault.CodeOf(err) != fault.Internal {
+	v := viewOf(t, catalog.Accounts, "")
+	if _, err := join.View(v, requestOn(t, catalog.Contacts, catalog.View, `{}`), nil); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("a request on another dataset: %v", err)
 	}
 	v.Workspace = workspace.ID{}
-	if _, err := join.View(v, requestOn(t, query.Accounts, query.View, `{}`), nil); fault.CodeOf(err) != fault.Internal {
+	if _, err := join.View(v, requestOn(t, catalog.Accounts, catalog.View, `{}`), nil); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("a View of nobody: %v", err)
 	}
 }
@@ -213,8 +274,8 @@ func TestAPlanNeedsAWorkspace(t *testing.T) {
 // first plan.
 func TestPlansShareNothing(t *testing.T) {
 	t.Parallel()
-	v := viewOf(t, query.Contacts, `{"version":1,"q":"x","fields":{"role":["owner"]}}`)
-	request := requestOn(t, query.Contacts, query.View, `{"filters":{"city":{"value":"x"}}}`)
+	v := viewOf(t, catalog.Contacts, `{"version":1,"q":"x","fields":{"role":["owner"]}}`)
+	request := requestOn(t, catalog.Contacts, catalog.View, `{"filters":{"city":{"value":"x"}}}`)
 	first, err := join.View(v, request, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +310,7 @@ func FuzzDefinition(f *testing.F) {
 		if len(issues) > 0 || len(v.Members) != 1 {
 			return
 		}
-		d, view := query.Held[kind%3], views.Dynamic
+		d, view := catalog.Held[kind%3], views.Dynamic
 		if kind >= 128 {
 			view = views.Static
 		}
@@ -269,7 +330,7 @@ func FuzzDefinition(f *testing.F) {
 			t.Fatalf("%s: stored as %s, read as %+v, %v", text, stored, again, err)
 		}
 		plan, err := join.View(views.View{ID: viewID, Workspace: in, Dataset: d, Type: view, Definition: again}, query.Query{
-			Dataset: d, Base: query.Base{Kind: query.View}, Sort: query.DefaultSort(d), Limit: 1,
+			Dataset: d, Base: query.Base{Kind: catalog.View}, Sort: query.DefaultSort(d), Limit: 1,
 		}, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", stored, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/boards"
 	"atlas/workspace/views"
@@ -120,8 +120,8 @@ func (s *Store) DeleteBoard(ctx context.Context, in workspace.ID, id boards.ID) 
 }
 
 // ViewDatasets implements boards.Store.
-func (s *Store) ViewDatasets(ctx context.Context, in workspace.ID, ids []views.ID) (map[views.ID]query.Dataset, error) {
-	found := map[views.ID]query.Dataset{}
+func (s *Store) ViewDatasets(ctx context.Context, in workspace.ID, ids []views.ID) (map[views.ID]catalog.Dataset, error) {
+	found := map[views.ID]catalog.Dataset{}
 	if len(ids) == 0 {
 		return found, nil
 	}
@@ -131,7 +131,7 @@ func (s *Store) ViewDatasets(ctx context.Context, in workspace.ID, ids []views.I
 	}
 	type view struct {
 		id      views.ID
-		dataset query.Dataset
+		dataset catalog.Dataset
 	}
 	list, err := queryAll(ctx, s, in, func(row pgx.CollectableRow) (v view, err error) {
 		return v, row.Scan((*uuid.UUID)(&v.id), &v.dataset)

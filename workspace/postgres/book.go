@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 )
@@ -21,7 +21,7 @@ var _ book.Store = (*Store)(nil)
 func (s *Store) Overlays(
 	ctx context.Context,
 	in workspace.ID,
-	d query.Dataset,
+	d catalog.Dataset,
 	records []uuid.UUID,
 ) (overlays map[uuid.UUID]book.Overlay, err error) {
 	err = s.query(ctx, in, selectOverlays, []any{arg(in), string(d), records}, func(rows pgx.Rows) error {
@@ -35,7 +35,7 @@ func (s *Store) Overlays(
 func (s *Store) UpsertOverlays(
 	ctx context.Context,
 	in workspace.ID,
-	d query.Dataset,
+	d catalog.Dataset,
 	changes []book.OverlayUpsert,
 	a book.Additions,
 ) ([]book.OverlayOutcome, error) {
@@ -87,7 +87,7 @@ func upsertOverlays(
 	ctx context.Context,
 	tx pgx.Tx,
 	in workspace.ID,
-	d query.Dataset,
+	d catalog.Dataset,
 	changes []book.OverlayUpsert,
 	a book.Additions,
 ) ([]book.OverlayOutcome, error) {
@@ -176,7 +176,7 @@ func added(ids []uuid.UUID, before, after map[uuid.UUID]book.Overlay) (fresh []u
 
 // DeleteOverlays implements book.Store.
 func (s *Store) DeleteOverlays(
-	ctx context.Context, in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion,
+	ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []book.OverlayDeletion,
 ) (others map[uuid.UUID]*book.Overlay, err error) {
 	records := make([]uuid.UUID, len(deletions))
 	for i, deletion := range deletions {
@@ -210,7 +210,7 @@ func (s *Store) DeleteOverlays(
 // otherThanExpected returns the overlays of records that are not as expected. The held rows
 // are locked.
 func otherThanExpected(
-	ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion,
+	ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.Dataset, deletions []book.OverlayDeletion,
 ) (map[uuid.UUID]*book.Overlay, error) {
 	expected := map[uuid.UUID]*book.Expectation{}
 	for _, deletion := range deletions {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/book"
 )
 
@@ -17,14 +17,14 @@ func TestTagsOfBefore(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	in, record := b.one.ID, uuid.New()
-	before := b.upsert(t, in, query.Accounts, record, "ours")
+	before := b.upsert(t, in, catalog.Accounts, record, "ours")
 	_, err := b.system.Pool().Exec(t.Context(), `UPDATE overlays SET tags = $2 WHERE record_id = $1`,
 		record, []string{"e\u0301te\u0301", "été", "Øl", "OL", "ok"})
 	fatal(t, err)
 	want := []string{"été", "Øl", "ok"}
 	read := func() book.Overlay {
 		t.Helper()
-		overlays, err := b.store.Overlays(t.Context(), in, query.Accounts, []uuid.UUID{record})
+		overlays, err := b.store.Overlays(t.Context(), in, catalog.Accounts, []uuid.UUID{record})
 		fatal(t, err)
 		if diff := cmp.Diff(any(want), overlays[record].Values["tags"]); diff != "" {
 			t.Errorf("tags (-want +got):\n%s", diff)
@@ -36,7 +36,7 @@ func TestTagsOfBefore(t *testing.T) {
 		t.Helper()
 		fresh := before
 		fresh.UpdatedAt = before.UpdatedAt.Add(time.Hour)
-		_, err := b.store.UpsertOverlays(t.Context(), in, query.Accounts, []book.OverlayUpsert{{Fresh: fresh, Change: c}}, b.additions())
+		_, err := b.store.UpsertOverlays(t.Context(), in, catalog.Accounts, []book.OverlayUpsert{{Fresh: fresh, Change: c}}, b.additions())
 		fatal(t, err)
 	}
 	change(book.OverlayChange{"tags": want})

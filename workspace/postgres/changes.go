@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 )
 
 // The statements of the writer of the feed of changes of global records. One process
@@ -129,7 +129,7 @@ func (s *System) AppendChanges(ctx context.Context, writer string, list []change
 
 // UnpublishedChanges returns changes of a dataset that are not published, at most limit after
 // a place.
-func (s *System) UnpublishedChanges(ctx context.Context, d query.Dataset, after int64, limit int) ([]changes.Entry, error) {
+func (s *System) UnpublishedChanges(ctx context.Context, d catalog.Dataset, after int64, limit int) ([]changes.Entry, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (e changes.Entry, err error) {
 		e.Dataset = d
 		err = row.Scan(&e.Seq, &e.ID, &e.Op)
@@ -255,7 +255,7 @@ func (s *System) ForgetChanges(ctx context.Context, age time.Duration) error {
 // ctid, because a join on seq would read the whole table each time.
 func (s *System) deleteChanges(ctx context.Context, condition string) error {
 	const atOnce = 10_000
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		for deleted := int64(atOnce); deleted == atOnce; {
 			tag, err := s.pool.Exec(ctx, `
 				DELETE FROM data_changes WHERE ctid = ANY (ARRAY(

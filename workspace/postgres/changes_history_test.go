@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 )
 
 // The history of a record has what was published of it and is kept, the latest first.
@@ -30,11 +30,11 @@ func TestHistoryOfARecord(t *testing.T) {
 		fatal(t, w.system.Publish(t.Context(), "writer", id))
 	}
 	change := func(id uuid.UUID, op changes.Op, fields ...string) changes.Change {
-		return changes.Change{Dataset: query.Accounts, ID: id, Op: op, Fields: fields}
+		return changes.Change{Dataset: catalog.Accounts, ID: id, Op: op, Fields: fields}
 	}
 	history := func(limit int, want ...changes.Change) (published []time.Time) {
 		t.Helper()
-		entries, err := w.app.ChangesOf(t.Context(), query.Accounts, id, limit)
+		entries, err := w.app.ChangesOf(t.Context(), catalog.Accounts, id, limit)
 		fatal(t, err)
 		var got []changes.Change
 		for _, e := range entries {
@@ -48,7 +48,7 @@ func TestHistoryOfARecord(t *testing.T) {
 	before := time.Now().Add(-time.Minute)
 	publish(change(id, changes.Upsert))
 	publish(change(other, changes.Upsert), change(id, changes.Upsert, "name"), changes.Change{
-		Dataset: query.Projects, ID: id, Op: changes.Delete,
+		Dataset: catalog.Projects, ID: id, Op: changes.Delete,
 	})
 	publish(change(id, changes.Delete))
 	write(change(id, changes.Upsert)) // not published yet

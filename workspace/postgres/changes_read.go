@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 )
 
 // FeedHead returns the end of the feed, and when it was published: zero if nothing was.
@@ -48,7 +48,7 @@ func (s *Store) position(ctx context.Context, sql string, args ...any) (p change
 // changes. known is false if the feed does not have all that followed the position.
 func (s *Store) ChangesAfter(
 	ctx context.Context,
-	d query.Dataset,
+	d catalog.Dataset,
 	after changes.Position,
 	limit int,
 ) (page changes.Page, known bool, err error) {
@@ -71,7 +71,7 @@ func (s *Store) ChangesAfter(
 
 // readChanges reads the rows of the page. What became of their records later is published
 // later, but for that a record is gone, or there again.
-func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head changes.Position, limit int, page *changes.Page) error {
+func (s *Store) readChanges(ctx context.Context, d catalog.Dataset, after, head changes.Position, limit int, page *changes.Page) error {
 	rows, err := s.pool.Query(ctx, `
 		SELECT seq, record_id, op, into_id, changed FROM data_changes WHERE dataset = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`,
 		string(d), after.Seq, head.Seq, limit)
@@ -133,7 +133,7 @@ func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head ch
 }
 
 // ChangesOf returns what is kept of the changes of a record, the latest first.
-func (s *Store) ChangesOf(ctx context.Context, d query.Dataset, id uuid.UUID, limit int) ([]changes.Entry, error) {
+func (s *Store) ChangesOf(ctx context.Context, d catalog.Dataset, id uuid.UUID, limit int) ([]changes.Entry, error) {
 	rows, err := s.pool.Query(ctx, `
 		SELECT c.seq, c.op, c.into_id, c.changed, p.published_at FROM data_feed f JOIN data_changes c ON c.seq > f.forgotten AND c.seq <= f.head
 		CROSS JOIN LATERAL (SELECT published_at FROM data_publications WHERE head >= c.seq ORDER BY head LIMIT 1) p

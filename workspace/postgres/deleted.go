@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // The statements of deltas of global records: remembered deletions, and making the
@@ -19,7 +19,7 @@ const TombstoneAge = 7 * 24 * time.Hour
 
 // NoteDeleted stores deletions: record ids with the updated_at of the deletion. Of
 // two deletions of a record the later updated_at counts.
-func (s *System) NoteDeleted(ctx context.Context, d query.Dataset, deleted map[string]time.Time) error {
+func (s *System) NoteDeleted(ctx context.Context, d catalog.Dataset, deleted map[string]time.Time) error {
 	ids, times := make([]string, 0, len(deleted)), make([]time.Time, 0, len(deleted))
 	for id, at := range deleted {
 		ids, times = append(ids, id), append(times, at)
@@ -35,7 +35,7 @@ func (s *System) NoteDeleted(ctx context.Context, d query.Dataset, deleted map[s
 
 // Deleted returns those of the records that were deleted within TombstoneAge, with
 // the updated_at of the deletion. A record that was added again may be among them.
-func (s *System) Deleted(ctx context.Context, d query.Dataset, ids []string) (map[string]time.Time, error) {
+func (s *System) Deleted(ctx context.Context, d catalog.Dataset, ids []string) (map[string]time.Time, error) {
 	rows, err := s.pool.Query(ctx, `
 		SELECT record_id::text, updated_at FROM deleted_records
 		WHERE dataset = $1 AND record_id = ANY($2::text[]::uuid[]) AND noted_at > clock_timestamp() - $3::interval`,
@@ -61,7 +61,7 @@ func (s *System) ForgetDeleted(ctx context.Context) error {
 
 // BumpRecords makes the held rows of changed global records pending in every
 // workspace.
-func (s *System) BumpRecords(ctx context.Context, d query.Dataset, ids []string) error {
+func (s *System) BumpRecords(ctx context.Context, d catalog.Dataset, ids []string) error {
 	records := make([]uuid.UUID, len(ids))
 	for i, id := range ids {
 		var err error

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Deletions are stored with their latest updated_at for TombstoneAge. Only the system
@@ -22,9 +22,9 @@ func TestDeletionsAreRemembered(t *testing.T) {
 	early, late, ancient := time.Date(
 		2024, 1, 1, 0, 0, 0, 1_000_000, time.UTC,
 	), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
-	fatal(t, w.system.NoteDeleted(ctx, query.Signals, map[string]time.Time{one: late, two: ancient}))
-	fatal(t, w.system.NoteDeleted(ctx, query.Signals, map[string]time.Time{one: early}))
-	want := func(want map[string]time.Time, d query.Dataset) {
+	fatal(t, w.system.NoteDeleted(ctx, catalog.Signals, map[string]time.Time{one: late, two: ancient}))
+	fatal(t, w.system.NoteDeleted(ctx, catalog.Signals, map[string]time.Time{one: early}))
+	want := func(want map[string]time.Time, d catalog.Dataset) {
 		t.Helper()
 		got, err := w.system.Deleted(ctx, d, []string{one, two, never})
 		fatal(t, err)
@@ -35,12 +35,12 @@ func TestDeletionsAreRemembered(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	want(map[string]time.Time{one: late, two: ancient}, query.Signals)
-	want(map[string]time.Time{}, query.Projects)
+	want(map[string]time.Time{one: late, two: ancient}, catalog.Signals)
+	want(map[string]time.Time{}, catalog.Projects)
 
 	_, err := w.system.Pool().Exec(ctx, `UPDATE deleted_records SET noted_at = noted_at - interval '7 days' WHERE record_id = $1`, one)
 	fatal(t, err)
-	want(map[string]time.Time{two: ancient}, query.Signals)
+	want(map[string]time.Time{two: ancient}, catalog.Signals)
 	fatal(t, w.system.ForgetDeleted(ctx))
 	var left int
 	fatal(t, w.system.Pool().QueryRow(ctx, `SELECT count(*) FROM deleted_records`).Scan(&left))
@@ -60,13 +60,13 @@ func TestBumpRecords(t *testing.T) {
 	b := newBooks(t)
 	ctx := t.Context()
 	changed, other := uuid.New(), uuid.New()
-	b.upsert(t, b.one.ID, query.Accounts, changed, "held")
-	b.upsert(t, b.two.ID, query.Accounts, changed, "held")
-	b.upsert(t, b.one.ID, query.Projects, changed, "the same id in another dataset")
-	b.upsert(t, b.one.ID, query.Accounts, other, "held")
+	b.upsert(t, b.one.ID, catalog.Accounts, changed, "held")
+	b.upsert(t, b.two.ID, catalog.Accounts, changed, "held")
+	b.upsert(t, b.one.ID, catalog.Projects, changed, "the same id in another dataset")
+	b.upsert(t, b.one.ID, catalog.Accounts, other, "held")
 	_, err := b.system.Pool().Exec(ctx, `UPDATE held_records SET projected_version = version, own_change = false`)
 	fatal(t, err)
-	fatal(t, b.system.BumpRecords(ctx, query.Accounts, []string{changed.String(), changed.String(), uuid.NewString()}))
+	fatal(t, b.system.BumpRecords(ctx, catalog.Accounts, []string{changed.String(), changed.String(), uuid.NewString()}))
 	var rows, pending, wrong, own int
 	fatal(t, b.system.Pool().QueryRow(ctx, `
 		SELECT count(*), count(*) FILTER (WHERE version > projected_version),

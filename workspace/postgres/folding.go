@@ -9,12 +9,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/views"
 )
 
-// Names are kept folded, to be searched and sorted by. When folding grows (query.Folding),
+// Names are kept folded, to be searched and sorted by. When folding grows (catalog.Folding),
 // two names may become equal. Both stay: the folded name of the second one is followed by
 // twinMark, of the third by two, as the constraint wants them to differ. Nothing is found
 // by the mark, which folding removes.
@@ -39,7 +39,7 @@ func refuseEqualName(ctx context.Context, tx pgx.Tx, in workspace.ID, v views.Vi
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(names, func(name string) bool { return query.Fold(name) == v.FoldedName() }) {
+	if slices.ContainsFunc(names, func(name string) bool { return catalog.Fold(name) == v.FoldedName() }) {
 		return viewNameConflict(errEqualName)
 	}
 	return nil
@@ -47,7 +47,7 @@ func refuseEqualName(ctx context.Context, tx pgx.Tx, in workspace.ID, v views.Vi
 
 // EqualNames are Views of one dataset whose names are equal.
 type EqualNames struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Views   []views.ID
 }
 
@@ -69,7 +69,7 @@ func (s *System) RefoldNames(ctx context.Context, in workspace.ID) (equal []Equa
 // namedView is a View while its name is folded.
 type namedView struct {
 	ID      uuid.UUID
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Name    string
 	Folded  string
 }
@@ -85,13 +85,13 @@ func refoldViews(ctx context.Context, tx pgx.Tx, in workspace.ID) (equal []Equal
 		return nil, err
 	}
 	type group struct {
-		dataset query.Dataset
+		dataset catalog.Dataset
 		name    string
 	}
 	var order []group
 	groups := map[group][]namedView{}
 	for _, v := range all {
-		of := group{v.Dataset, query.Fold(v.Name)}
+		of := group{v.Dataset, catalog.Fold(v.Name)}
 		if groups[of] == nil {
 			order = append(order, of)
 		}
@@ -152,7 +152,7 @@ func refoldSkills(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
 		return err
 	}
 	for _, k := range all {
-		name, description := query.Fold(k.Name), query.Fold(k.Description)
+		name, description := catalog.Fold(k.Name), catalog.Fold(k.Description)
 		if name == k.Folded && description == k.Details {
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/postgres"
 	"atlas/workspace/views"
@@ -15,7 +15,7 @@ import (
 func (w *viewing) asBefore(t *testing.T, in workspace.ID, v views.View, name string) {
 	t.Helper()
 	_, err := w.system.Pool().Exec(t.Context(), `UPDATE views SET name = $3, name_folded = $4 WHERE workspace_id = $1 AND id = $2`,
-		in.String(), v.ID.String(), name, query.FoldCase(name))
+		in.String(), v.ID.String(), name, catalog.FoldCase(name))
 	fatal(t, err)
 }
 
@@ -40,7 +40,7 @@ func TestNamesThatBecomeEqual(t *testing.T) {
 	for range 2 { // a job is done at least once
 		equal, err := w.system.RefoldNames(t.Context(), in)
 		fatal(t, err)
-		want := []postgres.EqualNames{{Dataset: query.Accounts, Views: []views.ID{plain.ID, curly.ID}}}
+		want := []postgres.EqualNames{{Dataset: catalog.Accounts, Views: []views.ID{plain.ID, curly.ID}}}
 		if len(equal) != 1 || equal[0].Dataset != want[0].Dataset || !slices.Equal(equal[0].Views, want[0].Views) {
 			t.Errorf("%+v, want %+v", equal, want)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/held"
 )
@@ -73,7 +73,7 @@ func TestUnconfirmedAttemptTakesANewVersion(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	in, record := b.one.ID, uuid.New()
-	b.upsert(t, in, query.Projects, record, "kept")
+	b.upsert(t, in, catalog.Projects, record, "kept")
 	first := b.claimed(t, in, "first")
 	if first.Version != b.version(t, record) {
 		t.Errorf("the first attempt has the version %d of %d", first.Version, b.version(t, record))
@@ -93,7 +93,7 @@ func TestUnconfirmedAttemptTakesANewVersion(t *testing.T) {
 	}
 	// A document that was not sent must have the digest of the row.
 	unsent := held.ProjectionResult{
-		Dataset: query.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false,
+		Dataset: catalog.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false,
 	}
 	err := b.store.FinishHeld(t.Context(), in, held.Finish{Results: []held.ProjectionResult{unsent}})
 	fatal(t, err)
@@ -108,10 +108,10 @@ func TestClaimOfAChangedRowKeepsItsVersion(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	in, record := b.one.ID, uuid.New()
-	b.upsert(t, in, query.Projects, record, "first")
+	b.upsert(t, in, catalog.Projects, record, "first")
 	pending, err := b.store.PendingHeld(t.Context(), in, "holder", time.Minute, true, 10)
 	fatal(t, err)
-	b.upsert(t, in, query.Projects, record, "second")
+	b.upsert(t, in, catalog.Projects, record, "second")
 	claim, err := b.store.ClaimHeld(t.Context(), in, "holder", time.Minute, pending.Records)
 	fatal(t, err)
 	read := pending.Records[0].Version
@@ -126,9 +126,9 @@ func TestAStubThatIsWrittenAgainIsKept(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	in, record := b.one.ID, uuid.New()
-	b.upsert(t, in, query.Projects, record, "held")
+	b.upsert(t, in, catalog.Projects, record, "held")
 	b.finish(t, in, b.claimed(t, in, "holder"), "held")
-	fatal(t, takeOut(t.Context(), b.store, in, query.Projects, []uuid.UUID{record}))
+	fatal(t, takeOut(t.Context(), b.store, in, catalog.Projects, []uuid.UUID{record}))
 	b.finish(t, in, b.claimed(t, in, "holder"), "the stub")
 	_, err := b.system.Pool().Exec(t.Context(), `UPDATE held_records SET stub_since = clock_timestamp() - interval '2 hours' WHERE record_id = $1`, record)
 	fatal(t, err)
@@ -141,7 +141,7 @@ func TestAStubThatIsWrittenAgainIsKept(t *testing.T) {
 		}
 	}
 	wantStubs("two hours later", 1)
-	fatal(t, b.store.BumpHeld(t.Context(), in, query.Projects, []uuid.UUID{record}))
+	fatal(t, b.store.BumpHeld(t.Context(), in, catalog.Projects, []uuid.UUID{record}))
 	b.finish(t, in, b.claimed(t, in, "holder"), "the stub")
 	wantStubs("written again", 0)
 }
@@ -152,9 +152,9 @@ func TestLateFinishLeavesTheStub(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	in, record := b.one.ID, uuid.New()
-	b.upsert(t, in, query.Projects, record, "held")
+	b.upsert(t, in, catalog.Projects, record, "held")
 	slow := b.claimed(t, in, "slow")
-	fatal(t, takeOut(t.Context(), b.store, in, query.Projects, []uuid.UUID{record}))
+	fatal(t, takeOut(t.Context(), b.store, in, catalog.Projects, []uuid.UUID{record}))
 	stub := b.claimed(t, in, "another")
 	b.finish(t, in, stub, "the stub")
 	b.finish(t, in, slow, "late")
@@ -241,8 +241,8 @@ func TestMigrationsDoNotBlockWrites(t *testing.T) {
 func TestPendingWorkspacesButForSome(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
-	b.upsert(t, b.one.ID, query.Projects, uuid.New(), "x")
-	b.upsert(t, b.two.ID, query.Projects, uuid.New(), "y")
+	b.upsert(t, b.one.ID, catalog.Projects, uuid.New(), "x")
+	b.upsert(t, b.two.ID, catalog.Projects, uuid.New(), "y")
 	for _, c := range []struct {
 		except []workspace.ID
 		want   []workspace.ID
@@ -264,7 +264,7 @@ func TestPendingWorkspacesButForSome(t *testing.T) {
 func TestLeasesOfAClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
-	b.upsert(t, b.one.ID, query.Projects, uuid.New(), "x")
+	b.upsert(t, b.one.ID, catalog.Projects, uuid.New(), "x")
 	b.claimed(t, b.one.ID, "crashed")
 	ok, err := b.system.AcquireLease(t.Context(), "loads", "crashed", time.Minute)
 	fatal(t, err)

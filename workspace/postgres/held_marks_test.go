@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/held"
 )
 
 func projectsGeneration(name string) held.Generation {
-	return held.Generation{Dataset: query.Projects, Generation: name, IndexUUID: "of " + name}
+	return held.Generation{Dataset: catalog.Projects, Generation: name, IndexUUID: "of " + name}
 }
 
 // newGeneration returns a generation of held projects with one pending record.
@@ -21,7 +21,7 @@ func newGeneration(t *testing.T) (b *books, in workspace.ID, record uuid.UUID) {
 	t.Helper()
 	b, record = newBooks(t), uuid.New()
 	fatal(t, b.system.ReplaceGenerations(t.Context(), projectsGeneration("first")))
-	b.upsert(t, b.one.ID, query.Projects, record, "kept")
+	b.upsert(t, b.one.ID, catalog.Projects, record, "kept")
 	return b, b.one.ID, record
 }
 
@@ -60,7 +60,7 @@ func TestClaimNamesAGenerationRegisteredSinceReading(t *testing.T) {
 func TestMarkLostIsAboveAClaimItWaitedFor(t *testing.T) {
 	t.Parallel()
 	b, in, record, second := lostGeneration(t)
-	fatal(t, b.system.BumpDataset(t.Context(), query.Projects, true))
+	fatal(t, b.system.BumpDataset(t.Context(), catalog.Projects, true))
 	claiming, err := b.system.Pool().Begin(t.Context())
 	fatal(t, err)
 	_, err = claiming.Exec(t.Context(), `SELECT FROM held_records WHERE record_id = $1 FOR UPDATE`, record)
@@ -68,20 +68,20 @@ func TestMarkLostIsAboveAClaimItWaitedFor(t *testing.T) {
 	marked := make(chan error, 1)
 	go func() { marked <- b.system.MarkLost(t.Context(), second) }()
 	fatal(t, b.waitForBlocked(t.Context()))
-	claimed := held.Record{Dataset: query.Projects, Record: record, Overlay: &book.Overlay{}}
+	claimed := held.Record{Dataset: catalog.Projects, Record: record, Overlay: &book.Overlay{}}
 	fatal(t, claiming.QueryRow(t.Context(), `
 		UPDATE held_records SET digest = NULL, version = n.v, attempted_version = n.v
 		FROM (SELECT nextval('held_version') AS v) n WHERE record_id = $1 RETURNING version`, record).Scan(&claimed.Version))
 	fatal(t, claiming.Commit(t.Context()))
 	fatal(t, <-marked)
 	b.finish(t, in, claimed, "in the lost index")
-	f, err := b.store.HeldFreshness(t.Context(), in, query.Projects)
+	f, err := b.store.HeldFreshness(t.Context(), in, catalog.Projects)
 	fatal(t, err)
 	if !f.Filling {
 		t.Errorf("the workspace is taken for whole: %+v", f)
 	}
 	b.finish(t, in, b.claimed(t, in, "third"), "in the new index")
-	if f, err = b.store.HeldFreshness(t.Context(), in, query.Projects); err != nil || f.Filling {
+	if f, err = b.store.HeldFreshness(t.Context(), in, catalog.Projects); err != nil || f.Filling {
 		t.Errorf("it is there: %+v, %v", f, err)
 	}
 }
@@ -92,13 +92,13 @@ func TestMarksOfRowsThatAnOlderServerFinished(t *testing.T) {
 	t.Parallel()
 	b, in, _, second := lostGeneration(t)
 	fatal(t, b.system.MarkLost(t.Context(), second))
-	if f, err := b.store.HeldFreshness(t.Context(), in, query.Projects); err != nil || !f.Filling {
+	if f, err := b.store.HeldFreshness(t.Context(), in, catalog.Projects); err != nil || !f.Filling {
 		t.Errorf("before: %+v, %v", f, err)
 	}
 	_, err := b.system.Pool().Exec(t.Context(), `
 		UPDATE held_records SET projected_version = version, view_deleted_version = version, own_change = false, digest = 'x', projected_at = clock_timestamp()`)
 	fatal(t, err)
-	f, err := b.store.HeldFreshness(t.Context(), in, query.Projects)
+	f, err := b.store.HeldFreshness(t.Context(), in, catalog.Projects)
 	fatal(t, err)
 	filling, err := b.system.Filling(t.Context())
 	fatal(t, err)

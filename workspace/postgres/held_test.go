@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/held"
@@ -27,7 +27,7 @@ type books struct {
 }
 
 // takeOut takes records out of a book.
-func takeOut(ctx context.Context, store *postgres.Store, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
+func takeOut(ctx context.Context, store *postgres.Store, in workspace.ID, d catalog.Dataset, records []uuid.UUID) error {
 	_, err := store.DeleteOverlays(ctx, in, d, book.Deletions(records...))
 	return err
 }
@@ -38,7 +38,7 @@ func newBooks(t *testing.T) *books {
 	return &books{w, w.databases.OpenApp(t, postgres.Options{MaxConns: 6})}
 }
 
-func (b *books) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, status string) book.Overlay {
+func (b *books) upsert(t *testing.T, in workspace.ID, d catalog.Dataset, record uuid.UUID, status string) book.Overlay {
 	t.Helper()
 	o, err := b.store.UpsertOverlays(t.Context(), in, d, []book.OverlayUpsert{b.change(record, status)}, b.additions())
 	fatal(t, err)
@@ -80,7 +80,7 @@ func TestVersionIsTakenUnderTheLock(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	ctx, in, record := t.Context(), b.one.ID, uuid.New()
-	b.upsert(t, in, query.Projects, record, "there")
+	b.upsert(t, in, catalog.Projects, record, "there")
 	waiting := make(chan error, 1)
 	var first int64
 	fatal(t, b.store.InWorkspace(ctx, in, func(tx pgx.Tx) error {
@@ -88,7 +88,7 @@ func TestVersionIsTakenUnderTheLock(t *testing.T) {
 			return err
 		}
 		go func() {
-			_, err := b.store.UpsertOverlays(ctx, in, query.Projects, []book.OverlayUpsert{b.change(record, "later")}, b.additions())
+			_, err := b.store.UpsertOverlays(ctx, in, catalog.Projects, []book.OverlayUpsert{b.change(record, "later")}, b.additions())
 			waiting <- err
 		}()
 		if err := b.waitForBlocked(ctx); err != nil {
@@ -111,7 +111,7 @@ func TestPendingIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	ctx, in, record := t.Context(), b.one.ID, uuid.New()
-	b.upsert(t, in, query.Projects, record, "0")
+	b.upsert(t, in, catalog.Projects, record, "0")
 	done := make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
@@ -158,7 +158,7 @@ func TestProjectorLease(t *testing.T) {
 	b := newBooks(t)
 	ctx, in := t.Context(), b.one.ID
 	record := uuid.New()
-	b.upsert(t, in, query.Accounts, record, "x")
+	b.upsert(t, in, catalog.Accounts, record, "x")
 	take := func(holder string, ttl time.Duration) bool {
 		t.Helper()
 		pending, err := b.store.PendingHeld(ctx, in, holder, ttl, false, 10)
@@ -167,7 +167,7 @@ func TestProjectorLease(t *testing.T) {
 	}
 	claim := func(holder string) bool {
 		t.Helper()
-		claim, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []held.Record{{Dataset: query.Accounts, Record: record}})
+		claim, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []held.Record{{Dataset: catalog.Accounts, Record: record}})
 		fatal(t, err)
 		return claim.Leased
 	}
@@ -200,7 +200,7 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	ctx, in, record := t.Context(), b.one.ID, uuid.New()
-	b.upsert(t, in, query.Accounts, record, "first")
+	b.upsert(t, in, catalog.Accounts, record, "first")
 	pending := func() []held.Record {
 		t.Helper()
 		pending, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
@@ -208,12 +208,12 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 		return pending.Records
 	}
 	records := pending()
-	b.upsert(t, in, query.Accounts, record, "second")
+	b.upsert(t, in, catalog.Accounts, record, "second")
 	score := &book.Scored{Score: 99, Trend: "rising", At: b.now}
 	finish := func(version int64) {
 		t.Helper()
 		err := b.store.FinishHeld(ctx, in, held.Finish{Written: true, Results: []held.ProjectionResult{{
-			Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score,
+			Dataset: catalog.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score,
 		}}})
 		fatal(t, err)
 	}
@@ -222,7 +222,7 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	if len(left) != 1 || left[0].Digest != nil || left[0].Overlay.Score == 99 {
 		t.Errorf("after finishing an older version: %+v", left)
 	}
-	f, err := b.store.HeldFreshness(ctx, in, query.Accounts)
+	f, err := b.store.HeldFreshness(ctx, in, catalog.Accounts)
 	fatal(t, err)
 	if !f.Pending || f.ProjectedAt.IsZero() {
 		t.Errorf("%+v", f)
@@ -238,7 +238,7 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	if left := pending(); len(left) != 0 {
 		t.Errorf("after finishing the newest version: %+v", left)
 	}
-	if o, err := b.store.Overlays(ctx, in, query.Accounts, []uuid.UUID{record}); err != nil || o[record].Score != 99 {
+	if o, err := b.store.Overlays(ctx, in, catalog.Accounts, []uuid.UUID{record}); err != nil || o[record].Score != 99 {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
@@ -250,8 +250,8 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 	b := newBooks(t)
 	one, two, record := b.one.ID, b.two.ID, uuid.New()
 	ids := []uuid.UUID{record}
-	kept := b.upsert(t, one, query.Accounts, record, "kept")
-	records := []held.Record{{Dataset: query.Accounts, Record: record, Version: b.version(t, record)}}
+	kept := b.upsert(t, one, catalog.Accounts, record, "kept")
+	records := []held.Record{{Dataset: catalog.Accounts, Record: record, Version: b.version(t, record)}}
 	everything := func() (out []string) {
 		t.Helper()
 		rows, err := b.system.Pool().Query(context.Background(), `
@@ -267,17 +267,17 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 	calls := map[string]func(ctx context.Context, in workspace.ID) (found int, err error){
 		"UpsertOverlays": func(ctx context.Context, in workspace.ID) (int, error) {
 			// This creates an overlay of the foreign workspace.
-			o, err := b.store.UpsertOverlays(ctx, in, query.Accounts, []book.OverlayUpsert{{Fresh: b.change(record, "own").Fresh}}, b.additions())
+			o, err := b.store.UpsertOverlays(ctx, in, catalog.Accounts, []book.OverlayUpsert{{Fresh: b.change(record, "own").Fresh}}, b.additions())
 			if err == nil && cmp.Equal(o[0].Overlay.Values, kept.Values) {
 				return 1, nil
 			}
 			return 0, err
 		},
 		"DeleteOverlays": func(ctx context.Context, in workspace.ID) (int, error) {
-			return 0, takeOut(ctx, b.store, in, query.Accounts, ids)
+			return 0, takeOut(ctx, b.store, in, catalog.Accounts, ids)
 		},
 		"Overlays": func(ctx context.Context, in workspace.ID) (int, error) {
-			o, err := b.store.Overlays(ctx, in, query.Accounts, ids)
+			o, err := b.store.Overlays(ctx, in, catalog.Accounts, ids)
 			for _, overlay := range o {
 				if cmp.Equal(overlay.Values, kept.Values) {
 					return 1, err
@@ -286,7 +286,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 			return 0, err
 		},
 		"HeldFreshness": func(ctx context.Context, in workspace.ID) (int, error) {
-			f, err := b.store.HeldFreshness(ctx, in, query.Projects)
+			f, err := b.store.HeldFreshness(ctx, in, catalog.Projects)
 			if f.Pending {
 				return 1, err
 			}
@@ -307,21 +307,21 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		},
 		"FinishHeld": func(ctx context.Context, in workspace.ID) (int, error) {
 			return 0, b.store.FinishHeld(ctx, in, held.Finish{Written: true, Results: []held.ProjectionResult{{
-				Dataset: query.Accounts, Record: record, Version: records[0].Version, Score: &book.Scored{Score: 1, Trend: "falling", At: b.now},
+				Dataset: catalog.Accounts, Record: record, Version: records[0].Version, Score: &book.Scored{Score: 1, Trend: "falling", At: b.now},
 			}}})
 		},
 		"ReleaseProjector": func(ctx context.Context, in workspace.ID) (int, error) {
 			return 0, b.store.ReleaseProjector(ctx, in, "h")
 		},
 		"HeldVersions": func(ctx context.Context, in workspace.ID) (int, error) {
-			versions, err := b.store.HeldVersions(ctx, in, query.Accounts, ids)
+			versions, err := b.store.HeldVersions(ctx, in, catalog.Accounts, ids)
 			if versions[record] == records[0].Version {
 				return 1, err
 			}
 			return 0, err
 		},
 		"BumpHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			return 0, b.store.BumpHeld(ctx, in, query.Accounts, ids)
+			return 0, b.store.BumpHeld(ctx, in, catalog.Accounts, ids)
 		},
 		"ClaimStubs": func(ctx context.Context, in workspace.ID) (int, error) {
 			stubs, err := b.store.ClaimStubs(ctx, in, 0, 10)
@@ -358,7 +358,7 @@ func TestPoliciesAloneKeepBooksApart(t *testing.T) {
 	b := newBooks(t)
 	ctx := t.Context()
 	record := uuid.New()
-	b.upsert(t, b.one.ID, query.Accounts, record, "kept")
+	b.upsert(t, b.one.ID, catalog.Accounts, record, "kept")
 	_, err := b.store.PendingHeld(ctx, b.one.ID, "h", time.Minute, false, 10)
 	fatal(t, err)
 	for _, table := range []string{"held_records", "overlays", "projectors"} {

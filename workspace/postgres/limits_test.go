@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/people"
@@ -59,7 +59,7 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	}
 	view := func(in workspace.ID) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
-			_, err := service.Upsert(ctx, in, ann, views.Change{Dataset: query.Accounts, Type: views.Static, Name: fmt.Sprintf("View %d", i)})
+			_, err := service.Upsert(ctx, in, ann, views.Change{Dataset: catalog.Accounts, Type: views.Static, Name: fmt.Sprintf("View %d", i)})
 			return err
 		}
 	}
@@ -110,12 +110,12 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 
 // additionsOf upserts records in one call and returns how many were refused.
 func (b *books) additionsOf(
-	ctx context.Context, in workspace.ID, d query.Dataset, most int, at time.Time, records ...uuid.UUID,
+	ctx context.Context, in workspace.ID, d catalog.Dataset, most int, at time.Time, records ...uuid.UUID,
 ) (refused int, err error) {
 	changes := make([]book.OverlayUpsert, len(records))
 	for i, r := range records {
 		changes[i] = b.change(r, "s")
-		if d != query.Accounts {
+		if d != catalog.Accounts {
 			changes[i].Fresh.Trend = ""
 		}
 	}
@@ -144,7 +144,7 @@ func TestBookAdditions(t *testing.T) {
 	ctx, in := t.Context(), b.one.ID
 	const most = 10
 	now := b.now
-	add := func(name string, want int, d query.Dataset, records ...uuid.UUID) {
+	add := func(name string, want int, d catalog.Dataset, records ...uuid.UUID) {
 		t.Helper()
 		if refused, err := b.additionsOf(ctx, in, d, most, now, records...); err != nil || refused != want {
 			t.Errorf("%s: %d of %d were refused, want %d: %v", name, refused, len(records), want, err)
@@ -156,26 +156,26 @@ func TestBookAdditions(t *testing.T) {
 		return n
 	}
 	accounts, projects := newRecords(8), newRecords(6)
-	add("eight accounts, each twice", 0, query.Accounts, append(accounts, accounts...)...)
-	add("six projects", 4, query.Projects, projects...)
+	add("eight accounts, each twice", 0, catalog.Accounts, append(accounts, accounts...)...)
+	add("six projects", 4, catalog.Projects, projects...)
 	if o, h := rows("overlays"), rows("held_records"); o != most || h != most {
 		t.Errorf("%d overlays and %d held records, want %d: what is refused leaves nothing", o, h, most)
 	}
 	// The first records were added. Records in the book can be changed, also in one
 	// call with records that cannot be added.
-	add("all again", 5, query.Projects, append(projects, projects[5])...)
-	add("accounts", 0, query.Accounts, accounts...)
+	add("all again", 5, catalog.Projects, append(projects, projects[5])...)
+	add("accounts", 0, catalog.Accounts, accounts...)
 	// A record that is removed and added again counts again.
-	fatal(t, takeOut(ctx, b.store, in, query.Accounts, accounts[:2]))
-	add("what was taken out", 2, query.Accounts, accounts[:2]...)
+	fatal(t, takeOut(ctx, b.store, in, catalog.Accounts, accounts[:2]))
+	add("what was taken out", 2, catalog.Accounts, accounts[:2]...)
 	// Another workspace has its own count.
-	if refused, err := b.additionsOf(ctx, b.two.ID, query.Accounts, most, now, newRecords(10)...); err != nil || refused != 0 {
+	if refused, err := b.additionsOf(ctx, b.two.ID, catalog.Accounts, most, now, newRecords(10)...); err != nil || refused != 0 {
 		t.Errorf("another workspace: %d, %v", refused, err)
 	}
 	now = now.Add(workspace.AdditionWindow - time.Millisecond)
-	add("just before a day has passed", 1, query.Accounts, newRecords(1)...)
+	add("just before a day has passed", 1, catalog.Accounts, newRecords(1)...)
 	now = b.now.Add(workspace.AdditionWindow + 20*time.Minute)
-	add("a day later", 2, query.Accounts, newRecords(12)...)
+	add("a day later", 2, catalog.Accounts, newRecords(12)...)
 	if n := rows("book_additions"); n != 1 {
 		t.Errorf("%d spans are kept", n)
 	}
@@ -190,7 +190,7 @@ func TestBookAdditionsHoldAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range calls {
 		group.Go(func() {
-			d := []query.Dataset{query.Accounts, query.Contacts, query.Projects}[i%3]
+			d := []catalog.Dataset{catalog.Accounts, catalog.Contacts, catalog.Projects}[i%3]
 			var err error
 			if refusals[i], err = b.additionsOf(t.Context(), in, d, most, b.now, newRecords(each)...); err != nil {
 				t.Error(err)
@@ -218,7 +218,7 @@ func TestAFailedUpsertIsNotCounted(t *testing.T) {
 	bad := b.change(uuid.New(), "s")
 	bad.Fresh.Values["tags"] = make([]string, 51)
 	_, err := b.store.UpsertOverlays(
-		t.Context(), b.one.ID, query.Accounts, []book.OverlayUpsert{b.change(uuid.New(), "s"), bad}, b.additions(),
+		t.Context(), b.one.ID, catalog.Accounts, []book.OverlayUpsert{b.change(uuid.New(), "s"), bad}, b.additions(),
 	)
 	if err == nil {
 		t.Fatal("stored")

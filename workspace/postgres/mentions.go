@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // What Postgres has of a person: for the operator, who was asked for it or has erased it.
@@ -56,7 +56,7 @@ func (s *System) Mentions(ctx context.Context, values []string) (found []Mention
 var personalTables = []string{"overlays", "merged_overlays", "view_records", "held_records"}
 
 // RowsOf returns the rows of each table that workspaces have of a record, as JSON objects.
-func (s *System) RowsOf(ctx context.Context, d query.Dataset, record uuid.UUID) (map[string][]json.RawMessage, error) {
+func (s *System) RowsOf(ctx context.Context, d catalog.Dataset, record uuid.UUID) (map[string][]json.RawMessage, error) {
 	all := map[string][]json.RawMessage{}
 	for _, table := range personalTables {
 		rows, err := collect(ctx, s, pgx.RowTo[json.RawMessage],

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 )
@@ -19,7 +19,7 @@ import (
 
 // MergeMove is a merge after which workspaces may still hold the record that is gone.
 type MergeMove struct {
-	Dataset   query.Dataset
+	Dataset   catalog.Dataset
 	Record    uuid.UUID
 	Published time.Time
 }
@@ -36,7 +36,7 @@ func (s *System) MergeMoves(ctx context.Context, limit int) ([]MergeMove, error)
 }
 
 // Holders lists the workspaces that have a record in the book or a Static View.
-func (s *System) Holders(ctx context.Context, d query.Dataset, record uuid.UUID) ([]workspace.ID, error) {
+func (s *System) Holders(ctx context.Context, d catalog.Dataset, record uuid.UUID) ([]workspace.ID, error) {
 	return collect(ctx, s, collectWorkspace, `
 		SELECT workspace_id FROM held_records h WHERE dataset = $1 AND record_id = $2 AND (
 			EXISTS (SELECT FROM overlays o WHERE o.workspace_id = h.workspace_id AND o.dataset = $1 AND o.record_id = $2)
@@ -73,7 +73,7 @@ var errViewsChanged = errors.New("another View has the record")
 // place in Static Views, and its overlay. If the workspace has overlays of both, the one
 // that stays absorbs the other (book.Overlay.Absorb), which is kept as it was
 // (MergedOverlays). It changes nothing if the workspace does not hold the record.
-func (s *Store) MoveHeld(ctx context.Context, in workspace.ID, d query.Dataset, from, to uuid.UUID) error {
+func (s *Store) MoveHeld(ctx context.Context, in workspace.ID, d catalog.Dataset, from, to uuid.UUID) error {
 	if from == to { // moving it would delete it
 		return fault.New(fault.Internal, "the record %s of %s cannot become itself", from, d)
 	}
@@ -85,7 +85,7 @@ func (s *Store) MoveHeld(ctx context.Context, in workspace.ID, d query.Dataset, 
 	}
 }
 
-func moveHeld(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, from, to uuid.UUID) error {
+func moveHeld(ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.Dataset, from, to uuid.UUID) error {
 	// The Views' rows first, then the held rows, as every write does.
 	locked, err := uuids(ctx, tx, `
 		SELECT id FROM views WHERE workspace_id = $1 AND id IN (SELECT view_id FROM view_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = $3)
@@ -150,7 +150,7 @@ func moveHeld(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, 
 }
 
 // moveMemberships puts a record into the Static Views of another in its place.
-func moveMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, from, to uuid.UUID) error {
+func moveMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.Dataset, from, to uuid.UUID) error {
 	if _, err := tx.Exec(ctx, `
 		UPDATE views v SET members = members - 1
 		WHERE workspace_id = $1 AND EXISTS (SELECT FROM view_records r WHERE r.workspace_id = $1 AND r.view_id = v.id AND r.record_id = $3 AND r.dataset = $2)
@@ -172,7 +172,7 @@ func moveOverlay(
 	ctx context.Context,
 	tx pgx.Tx,
 	in workspace.ID,
-	d query.Dataset,
+	d catalog.Dataset,
 	gone book.Overlay,
 	to uuid.UUID,
 	stays book.Overlay,
@@ -211,11 +211,11 @@ func uuids(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]uuid.UUID
 // MergedOverlay is an overlay of a record that became another of which the workspace had
 // an overlay too, as it was.
 type MergedOverlay struct {
-	Dataset  query.Dataset  `json:"dataset"`
-	Record   uuid.UUID      `json:"record_id"`
-	Into     uuid.UUID      `json:"into_id"`
-	MergedAt time.Time      `json:"merged_at"`
-	Overlay  map[string]any `json:"overlay"`
+	Dataset  catalog.Dataset `json:"dataset"`
+	Record   uuid.UUID       `json:"record_id"`
+	Into     uuid.UUID       `json:"into_id"`
+	MergedAt time.Time       `json:"merged_at"`
+	Overlay  map[string]any  `json:"overlay"`
 }
 
 // MergedOverlays lists them, the latest first.

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/postgres"
@@ -26,13 +26,13 @@ func (w *viewing) put(t *testing.T, record uuid.UUID, values book.OverlayChange)
 	t.Helper()
 	fresh, _ := values.Apply(book.Overlay{Record: record, Score: 7, Trend: "steady", ScoredAt: w.now, CreatedAt: w.now, UpdatedAt: w.now})
 	_, err := w.store.UpsertOverlays(
-		t.Context(), w.one.ID, query.Accounts, []book.OverlayUpsert{{Fresh: fresh, Change: values}},
+		t.Context(), w.one.ID, catalog.Accounts, []book.OverlayUpsert{{Fresh: fresh, Change: values}},
 		book.Additions{Most: 1_000_000, At: w.now},
 	)
 	fatal(t, err)
 }
 
-func (w *viewing) overlays(t *testing.T, in workspace.ID, d query.Dataset, ids ...uuid.UUID) map[uuid.UUID]book.Overlay {
+func (w *viewing) overlays(t *testing.T, in workspace.ID, d catalog.Dataset, ids ...uuid.UUID) map[uuid.UUID]book.Overlay {
 	t.Helper()
 	all, err := w.store.Overlays(t.Context(), in, d, ids)
 	fatal(t, err)
@@ -98,10 +98,10 @@ func TestOverlaysMove(t *testing.T) {
 				w.put(t, to, c.stays)
 			}
 			w.settleHeld(t)
-			before := w.overlays(t, w.one.ID, query.Accounts, from)[from]
+			before := w.overlays(t, w.one.ID, catalog.Accounts, from)[from]
 			for range 2 { // again changes nothing
-				fatal(t, w.store.MoveHeld(t.Context(), w.one.ID, query.Accounts, from, to))
-				all := w.overlays(t, w.one.ID, query.Accounts, from, to)
+				fatal(t, w.store.MoveHeld(t.Context(), w.one.ID, catalog.Accounts, from, to))
+				all := w.overlays(t, w.one.ID, catalog.Accounts, from, to)
 				if diff := cmp.Diff(book.Values(c.want), all[to].Values); len(all) != 1 || diff != "" {
 					t.Errorf("%d overlays (-want +got):\n%.500s", len(all), diff)
 				}
@@ -157,7 +157,7 @@ func TestMembershipsMove(t *testing.T) {
 		return at
 	}
 	at := added(only, 1)
-	fatal(t, w.store.MoveHeld(t.Context(), w.one.ID, query.Projects, *uuidOf(1), *uuidOf(2)))
+	fatal(t, w.store.MoveHeld(t.Context(), w.one.ID, catalog.Projects, *uuidOf(1), *uuidOf(2)))
 	if got := added(only, 2); !got.Equal(at) {
 		t.Errorf("added at %v, and was at %v", got, at)
 	}
@@ -185,14 +185,14 @@ func TestMoveOfAnotherWorkspace(t *testing.T) {
 	from, to := *uuidOf(1), *uuidOf(2)
 	w.put(t, from, book.OverlayChange{"notes": "Ours"})
 	w.put(t, to, book.OverlayChange{"notes": "Ours too"})
-	if err := w.store.MoveHeld(t.Context(), workspace.ID{}, query.Accounts, from, to); fault.CodeOf(err) != fault.Internal {
+	if err := w.store.MoveHeld(t.Context(), workspace.ID{}, catalog.Accounts, from, to); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("without a workspace: %v", err)
 	}
-	fatal(t, w.store.MoveHeld(t.Context(), w.two.ID, query.Accounts, from, to))
-	if n := len(w.overlays(t, w.one.ID, query.Accounts, from, to)); n != 2 {
+	fatal(t, w.store.MoveHeld(t.Context(), w.two.ID, catalog.Accounts, from, to))
+	if n := len(w.overlays(t, w.one.ID, catalog.Accounts, from, to)); n != 2 {
 		t.Errorf("%d overlays of another workspace are left", n)
 	}
-	fatal(t, w.store.MoveHeld(t.Context(), w.one.ID, query.Accounts, from, to))
+	fatal(t, w.store.MoveHeld(t.Context(), w.one.ID, catalog.Accounts, from, to))
 	if _, err := w.store.MergedOverlays(t.Context(), workspace.ID{}, 10); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("without a workspace: %v", err)
 	}
@@ -204,12 +204,12 @@ func TestMoveOfAnotherWorkspace(t *testing.T) {
 			t.Errorf("without a condition %d, %v, want %d", n, err, want)
 		}
 	}
-	holders, err := w.system.Holders(t.Context(), query.Accounts, to)
+	holders, err := w.system.Holders(t.Context(), catalog.Accounts, to)
 	fatal(t, err)
 	if diff := cmp.Diff([]workspace.ID{w.one.ID}, holders); diff != "" {
 		t.Error(diff)
 	}
-	if holders, err := w.system.Holders(t.Context(), query.Accounts, from); err != nil || len(holders) != 0 {
+	if holders, err := w.system.Holders(t.Context(), catalog.Accounts, from); err != nil || len(holders) != 0 {
 		t.Errorf("%v, %v", holders, err)
 	}
 }
@@ -236,14 +236,14 @@ func TestMovesAtOnce(t *testing.T) {
 				return err
 			})
 			writing.Go(func() error { return store.RemoveMembers(ctx, w.one.ID, v, []uuid.UUID{to}) })
-			writing.Go(func() error { return store.MoveHeld(ctx, w.one.ID, query.Contacts, from, to) })
+			writing.Go(func() error { return store.MoveHeld(ctx, w.one.ID, catalog.Contacts, from, to) })
 		}
 		for i, record := range []uuid.UUID{from, to, from, to} {
 			writing.Go(func() error {
 				change := book.OverlayChange{"tags": []string{fmt.Sprint("tag", i)}}
 				fresh, _ := change.Apply(book.Overlay{Record: record, CreatedAt: w.now, UpdatedAt: w.now})
 				_, err := store.UpsertOverlays(
-					ctx, w.one.ID, query.Contacts, []book.OverlayUpsert{{Fresh: fresh, Change: change}},
+					ctx, w.one.ID, catalog.Contacts, []book.OverlayUpsert{{Fresh: fresh, Change: change}},
 					book.Additions{Most: 1_000_000, At: w.now},
 				)
 				return err
@@ -253,13 +253,13 @@ func TestMovesAtOnce(t *testing.T) {
 		// Whatever came after the last move.
 		var moving errgroup.Group
 		for range 2 {
-			moving.Go(func() error { return store.MoveHeld(ctx, w.one.ID, query.Contacts, from, to) })
+			moving.Go(func() error { return store.MoveHeld(ctx, w.one.ID, catalog.Contacts, from, to) })
 		}
 		fatal(t, moving.Wait())
-		if holders, err := w.system.Holders(ctx, query.Contacts, from); err != nil || len(holders) > 0 {
+		if holders, err := w.system.Holders(ctx, catalog.Contacts, from); err != nil || len(holders) > 0 {
 			t.Errorf("held still: %v, %v", holders, err)
 		}
-		if o := w.overlays(t, w.one.ID, query.Contacts, from, to); len(o) != 1 || o[to].Values["tags"] == nil {
+		if o := w.overlays(t, w.one.ID, catalog.Contacts, from, to); len(o) != 1 || o[to].Values["tags"] == nil {
 			t.Errorf("overlays: %v", o)
 		}
 		for _, v := range all {
@@ -290,7 +290,7 @@ func TestMergesThatAreDue(t *testing.T) {
 		fatal(t, w.system.BeginChanges(ctx, "a delta", nil, false))
 		fatal(
 			t,
-			w.system.AppendChanges(ctx, "a delta", []changes.Change{{Dataset: query.Accounts, ID: record, Op: changes.Merge, Into: *uuidOf(2)}}),
+			w.system.AppendChanges(ctx, "a delta", []changes.Change{{Dataset: catalog.Accounts, ID: record, Op: changes.Merge, Into: *uuidOf(2)}}),
 		)
 		due, err := w.system.MergeMoves(ctx, 10)
 		fatal(t, err)
@@ -336,7 +336,7 @@ func TestMergesThatAreDue(t *testing.T) {
 	if _, err := w.app.Pool().Exec(ctx, `DELETE FROM data_merges`); err == nil {
 		t.Error("the application can delete merges")
 	}
-	if into, err := w.app.MergedInto(ctx, query.Accounts, []uuid.UUID{record}); err != nil || into[record] != *uuidOf(2) {
+	if into, err := w.app.MergedInto(ctx, catalog.Accounts, []uuid.UUID{record}); err != nil || into[record] != *uuidOf(2) {
 		t.Errorf("%v, %v", into, err)
 	}
 }
@@ -351,16 +351,16 @@ func TestCirclesOfMerges(t *testing.T) {
 		_, err := w.system.Pool().Exec(ctx, `INSERT INTO data_merges (dataset, record_id, into_id, merged_at) VALUES ('accounts', $1, $2, now())`, *uuidOf(from), *uuidOf(to))
 		fatal(t, err)
 	}
-	into, err := w.app.MergedInto(ctx, query.Accounts, recordIDs(1, 2, 3, 4, 5, 6))
+	into, err := w.app.MergedInto(ctx, catalog.Accounts, recordIDs(1, 2, 3, 4, 5, 6))
 	fatal(t, err)
 	if diff := cmp.Diff(map[uuid.UUID]uuid.UUID{*uuidOf(4): *uuidOf(6), *uuidOf(5): *uuidOf(6)}, into); diff != "" {
 		t.Errorf("merges (-want +got):\n%s", diff)
 	}
 	w.put(t, *uuidOf(1), book.OverlayChange{"notes": "N"})
-	if err := w.store.MoveHeld(ctx, w.one.ID, query.Accounts, *uuidOf(1), *uuidOf(1)); err == nil {
+	if err := w.store.MoveHeld(ctx, w.one.ID, catalog.Accounts, *uuidOf(1), *uuidOf(1)); err == nil {
 		t.Error("a record became itself")
 	}
-	if all := w.overlays(t, w.one.ID, query.Accounts, *uuidOf(1)); len(all) != 1 {
+	if all := w.overlays(t, w.one.ID, catalog.Accounts, *uuidOf(1)); len(all) != 1 {
 		t.Errorf("overlays: %v", all)
 	}
 }

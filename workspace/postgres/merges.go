@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 )
 
 // Merges of global records: what a record became that is gone. The feed tells them, and
@@ -75,8 +75,8 @@ const (
 )
 
 func datasetNames() []string {
-	names := make([]string, len(query.Datasets))
-	for i, d := range query.Datasets {
+	names := make([]string, len(catalog.Datasets))
+	for i, d := range catalog.Datasets {
 		names[i] = string(d)
 	}
 	return names
@@ -85,7 +85,7 @@ func datasetNames() []string {
 // MergedInto returns what those of the records became that became others, at the end of
 // chains of merges. A record that is there again may be among them. Records whose merges
 // lead in a circle are not.
-func (s *Store) MergedInto(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+func (s *Store) MergedInto(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	rows, err := s.reader(ctx).Query(ctx, mergedInto, string(d), ids)
 	if err != nil {
 		return nil, toFault(err)
@@ -105,7 +105,7 @@ const mergedInto = `
 
 // Merges returns what those of the records became that became others. That may have
 // become another again.
-func (s *System) Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+func (s *System) Merges(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	rows, err := s.pool.Query(ctx, `SELECT record_id, into_id FROM data_merges WHERE dataset = $1 AND record_id = ANY($2)`, string(d), ids)
 	if err != nil {
 		return nil, toFault(err)
@@ -117,7 +117,7 @@ func (s *System) Merges(ctx context.Context, d query.Dataset, ids []uuid.UUID) (
 func (s *System) GenerationMerges(
 	ctx context.Context,
 	generation string,
-	d query.Dataset,
+	d catalog.Dataset,
 	ids []uuid.UUID,
 ) (map[uuid.UUID]uuid.UUID, error) {
 	rows, err := s.pool.Query(
@@ -144,7 +144,7 @@ func collectMerges(rows pgx.Rows) (map[uuid.UUID]uuid.UUID, error) {
 }
 
 // HasGenerationMerges reports whether a generation has merges of a dataset.
-func (s *System) HasGenerationMerges(ctx context.Context, generation string, d query.Dataset) (has bool, err error) {
+func (s *System) HasGenerationMerges(ctx context.Context, generation string, d catalog.Dataset) (has bool, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM data_generation_merges WHERE generation = $1 AND dataset = $2)`, generation, string(d)).Scan(&has)
 	return has, toFault(err)
 }
@@ -154,7 +154,7 @@ func (s *System) HasGenerationMerges(ctx context.Context, generation string, d q
 func (s *System) UnpublishedMerges(
 	ctx context.Context,
 	generation string,
-	d query.Dataset,
+	d catalog.Dataset,
 	after uuid.UUID,
 	limit int,
 ) (list []changes.Change, err error) {
@@ -178,7 +178,7 @@ func (s *System) UnpublishedMerges(
 
 // NoteMerges stores merges of a generation that is not served yet. With first set it
 // removes those that an earlier attempt stored.
-func (s *System) NoteMerges(ctx context.Context, generation string, d query.Dataset, merges []changes.Change, first bool) error {
+func (s *System) NoteMerges(ctx context.Context, generation string, d catalog.Dataset, merges []changes.Change, first bool) error {
 	return s.inLong(ctx, func(tx pgx.Tx) error {
 		if first {
 			if _, err := tx.Exec(ctx, `DELETE FROM data_generation_merges WHERE generation = $1 AND dataset = $2`, generation, string(d)); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/postgres"
 	"atlas/workspace/views"
@@ -24,7 +24,7 @@ func newOnce() workspace.Once { return workspace.Once{Key: uuid.New(), Request: 
 func viewNamed(name string) views.View {
 	now := workspace.StoredTime(time.Now())
 	return views.View{
-		ID: views.ID(uuid.New()), Dataset: query.Accounts, Type: views.Static, Name: name, Revision: 1, CreatedAt: now,
+		ID: views.ID(uuid.New()), Dataset: catalog.Accounts, Type: views.Static, Name: name, Revision: 1, CreatedAt: now,
 		UpdatedAt: now,
 	}
 }

@@ -12,24 +12,24 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 )
 
 // written are the overlay fields that are stored in a column of the same name.
-var written = query.WrittenFields()
+var written = catalog.WrittenFields()
 
 // column maps a field's type to the SQL type and the scan target of its column.
-var column = map[query.Type]struct {
+var column = map[catalog.Type]struct {
 	sql  string
 	scan func() any
 }{
-	query.String:  {"text", func() any { return new(pgtype.Text) }},
-	query.Strings: {"text[]", func() any { return new([]string) }},
-	query.Integer: {"bigint", func() any { return new(pgtype.Int8) }},
-	query.Double:  {"double precision", func() any { return new(pgtype.Float8) }},
-	query.Time:    {"timestamptz", func() any { return new(pgtype.Timestamptz) }},
+	catalog.String:  {"text", func() any { return new(pgtype.Text) }},
+	catalog.Strings: {"text[]", func() any { return new([]string) }},
+	catalog.Integer: {"bigint", func() any { return new(pgtype.Int8) }},
+	catalog.Double:  {"double precision", func() any { return new(pgtype.Float8) }},
+	catalog.Time:    {"timestamptz", func() any { return new(pgtype.Timestamptz) }},
 }
 
 // columns joins the written fields with commas, each formatted with its name and SQL
@@ -144,7 +144,7 @@ var insertOverlays = `
 	ON CONFLICT ON CONSTRAINT overlays_pkey DO UPDATE
 	SET ` + columns(`%[1]s = excluded.%[1]s`) + `, updated_at = excluded.updated_at, updated_by = excluded.updated_by`
 
-func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, overlays []book.Overlay) error {
+func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.Dataset, overlays []book.Overlay) error {
 	if len(overlays) == 0 {
 		return nil
 	}
@@ -158,9 +158,9 @@ func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Data
 
 // appendOverlay appends an overlay as JSON. encoding/json would allocate several
 // times as much.
-func appendOverlay(b []byte, d query.Dataset, o *book.Overlay) []byte {
+func appendOverlay(b []byte, d catalog.Dataset, o *book.Overlay) []byte {
 	b = append(append(b, `{"record_id":"`...), o.Record.String()...)
-	if d == query.Accounts {
+	if d == catalog.Accounts {
 		b = strconv.AppendInt(append(b, `","atlas_score":`...), int64(o.Score), 10)
 		b = append(append(b, `,"atlas_trend":"`...), o.Trend...)
 		b = o.ScoredAt.AppendFormat(append(b, `","scored_at":"`...), time.RFC3339Nano)
@@ -174,7 +174,7 @@ func appendOverlay(b []byte, d query.Dataset, o *book.Overlay) []byte {
 	for i := range written {
 		f := &written[i]
 		b = append(append(append(b, `,"`...), f.Name...), `":`...)
-		b = query.AppendValue(b, f, o.Values[f.Name])
+		b = catalog.AppendValue(b, f, o.Values[f.Name])
 	}
 	return append(b, '}')
 }

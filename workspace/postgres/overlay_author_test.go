@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/audit"
 	"atlas/workspace/book"
@@ -32,13 +32,13 @@ func TestAuthorsOfOverlays(t *testing.T) {
 			Record: record, Trend: "steady", ScoredAt: w.now, CreatedAt: w.now, UpdatedAt: w.now, UpdatedBy: by,
 		})
 		_, err := w.store.UpsertOverlays(
-			t.Context(), in, query.Accounts, []book.OverlayUpsert{{Fresh: fresh, Change: change}}, book.Additions{Most: 1000, At: w.now},
+			t.Context(), in, catalog.Accounts, []book.OverlayUpsert{{Fresh: fresh, Change: change}}, book.Additions{Most: 1000, At: w.now},
 		)
 		fatal(t, err)
 	}
 	check := func(what string, want workspace.UserID) {
 		t.Helper()
-		if got := w.overlays(t, in, query.Accounts, record)[record].UpdatedBy; got != want {
+		if got := w.overlays(t, in, catalog.Accounts, record)[record].UpdatedBy; got != want {
 			t.Errorf("%s: by %v, want %v", what, got, want)
 		}
 	}
@@ -70,13 +70,13 @@ func TestAuthorsOfOverlays(t *testing.T) {
 	check("a deleted user", workspace.UserID{})
 
 	write(olga, book.OverlayChange{"notes": "c"})
-	fatal(t, w.store.MoveHeld(t.Context(), in, query.Accounts, record, other))
-	if moved := w.overlays(t, in, query.Accounts, other)[other]; moved.Values["notes"] != "c" || !moved.UpdatedBy.IsZero() {
+	fatal(t, w.store.MoveHeld(t.Context(), in, catalog.Accounts, record, other))
+	if moved := w.overlays(t, in, catalog.Accounts, other)[other]; moved.Values["notes"] != "c" || !moved.UpdatedBy.IsZero() {
 		t.Errorf("moved: %+v", moved)
 	}
 	write(olga, book.OverlayChange{"notes": "d"})
-	fatal(t, w.store.MoveHeld(t.Context(), in, query.Accounts, other, record))
-	if absorbed := w.overlays(t, in, query.Accounts, record)[record]; absorbed.Values["notes"] != "d\n\nc" || !absorbed.UpdatedBy.IsZero() {
+	fatal(t, w.store.MoveHeld(t.Context(), in, catalog.Accounts, other, record))
+	if absorbed := w.overlays(t, in, catalog.Accounts, record)[record]; absorbed.Values["notes"] != "d\n\nc" || !absorbed.UpdatedBy.IsZero() {
 		t.Errorf("absorbed: %+v", absorbed)
 	}
 }
@@ -87,10 +87,10 @@ func TestExpectationsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	in, counter, seat := b.one.ID, uuid.New(), uuid.New()
-	b.upsert(t, in, query.Accounts, counter, "0")
+	b.upsert(t, in, catalog.Accounts, counter, "0")
 	const writers, each = 5, 8
 	status := func(record uuid.UUID) string {
-		overlays, err := b.store.Overlays(t.Context(), in, query.Accounts, []uuid.UUID{record})
+		overlays, err := b.store.Overlays(t.Context(), in, catalog.Accounts, []uuid.UUID{record})
 		if err != nil {
 			t.Error(err)
 		}
@@ -106,7 +106,7 @@ func TestExpectationsAtOnce(t *testing.T) {
 				n, _ := strconv.Atoi(was)
 				next := b.change(counter, strconv.Itoa(n+1))
 				next.Expected = &book.Expectation{InBook: true, Values: book.OverlayChange{"workspace_status": was}}
-				outcomes, err := b.store.UpsertOverlays(t.Context(), in, query.Accounts, []book.OverlayUpsert{next}, b.additions())
+				outcomes, err := b.store.UpsertOverlays(t.Context(), in, catalog.Accounts, []book.OverlayUpsert{next}, b.additions())
 				if err != nil {
 					t.Error(err)
 					return
@@ -120,7 +120,7 @@ func TestExpectationsAtOnce(t *testing.T) {
 			for range each {
 				mine := b.change(seat, fmt.Sprint("writer ", writer))
 				mine.Expected = &book.Expectation{}
-				outcomes, err := b.store.UpsertOverlays(t.Context(), in, query.Accounts, []book.OverlayUpsert{mine}, b.additions())
+				outcomes, err := b.store.UpsertOverlays(t.Context(), in, catalog.Accounts, []book.OverlayUpsert{mine}, b.additions())
 				if err != nil {
 					t.Error(err)
 					return
@@ -133,7 +133,7 @@ func TestExpectationsAtOnce(t *testing.T) {
 				}
 				runtime.Gosched()
 				seated.Add(-1) // before it is taken out, so that nobody else can be in it yet
-				others, err := b.store.DeleteOverlays(t.Context(), in, query.Accounts, []book.OverlayDeletion{{
+				others, err := b.store.DeleteOverlays(t.Context(), in, catalog.Accounts, []book.OverlayDeletion{{
 					Record: seat, Expected: &book.Expectation{InBook: true, Values: mine.Change},
 				}})
 				if err != nil || len(others) > 0 {
@@ -157,7 +157,7 @@ func TestUnexpected(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	in, there, new1, new2 := b.one.ID, uuid.New(), uuid.New(), uuid.New()
-	before := b.upsert(t, in, query.Accounts, there, "a")
+	before := b.upsert(t, in, catalog.Accounts, there, "a")
 	expecting := func(record uuid.UUID, status string, e *book.Expectation) book.OverlayUpsert {
 		u := b.change(record, status)
 		u.Fresh.UpdatedAt = b.now.Add(time.Hour)
@@ -167,7 +167,7 @@ func TestUnexpected(t *testing.T) {
 	in1 := func(status any) *book.Expectation {
 		return &book.Expectation{InBook: true, Values: book.OverlayChange{"workspace_status": status}}
 	}
-	outcomes, err := b.store.UpsertOverlays(t.Context(), in, query.Accounts, []book.OverlayUpsert{
+	outcomes, err := b.store.UpsertOverlays(t.Context(), in, catalog.Accounts, []book.OverlayUpsert{
 		expecting(there, "b", in1("x")),
 		expecting(there, "b", &book.Expectation{}),
 		expecting(new1, "b", in1("a")),
@@ -187,7 +187,7 @@ func TestUnexpected(t *testing.T) {
 	}, got); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
-	overlays, err := b.store.Overlays(t.Context(), in, query.Accounts, []uuid.UUID{there, new1, new2})
+	overlays, err := b.store.Overlays(t.Context(), in, catalog.Accounts, []uuid.UUID{there, new1, new2})
 	fatal(t, err)
 	if diff := cmp.Diff(before, overlays[there]); diff != "" || len(overlays) != 2 {
 		t.Errorf("%d overlays; what was not as expected changed: %s", len(overlays), diff)
@@ -200,19 +200,19 @@ func TestUnexpected(t *testing.T) {
 		t.Errorf("%d records count as added, want 2", added)
 	}
 
-	others, err := b.store.DeleteOverlays(t.Context(), in, query.Accounts, []book.OverlayDeletion{
+	others, err := b.store.DeleteOverlays(t.Context(), in, catalog.Accounts, []book.OverlayDeletion{
 		{Record: there, Expected: in1("b")}, {Record: new1, Expected: in1("c")}, {Record: new2, Expected: in1("e")}, {Record: uuid.New()},
 	})
 	fatal(t, err)
 	if o := others[there]; len(others) != 2 || o == nil || o.Values["workspace_status"] != "a" || others[new2] != nil {
 		t.Errorf("deletions: %+v", others)
 	}
-	overlays, err = b.store.Overlays(t.Context(), in, query.Accounts, []uuid.UUID{there, new1, new2})
+	overlays, err = b.store.Overlays(t.Context(), in, catalog.Accounts, []uuid.UUID{there, new1, new2})
 	if fatal(t, err); len(overlays) != 1 {
 		t.Errorf("%d overlays are left", len(overlays))
 	}
 	// Another workspace's record is not there.
-	others, err = b.store.DeleteOverlays(t.Context(), b.two.ID, query.Accounts, []book.OverlayDeletion{{Record: there, Expected: in1("a")}})
+	others, err = b.store.DeleteOverlays(t.Context(), b.two.ID, catalog.Accounts, []book.OverlayDeletion{{Record: there, Expected: in1("a")}})
 	if fatal(t, err); len(others) != 1 || others[there] != nil {
 		t.Errorf("of another workspace: %+v", others)
 	}

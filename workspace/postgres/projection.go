@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/held"
 )
@@ -18,7 +18,7 @@ import (
 // Every statement here runs for one workspace, under its row-level security policies.
 
 // HeldFreshness says what a search of a dataset's held records must wait for.
-func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (f held.Freshness, err error) {
+func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d catalog.Dataset) (f held.Freshness, err error) {
 	var projected *time.Time
 	// One statement reads one state. Each EXISTS reads one entry of a partial index
 	// that has only matching rows. Marks are compared with projected_version because
@@ -86,7 +86,7 @@ func (s *Store) PendingHeld(
 		pending.Records, err = collectHeld(rows)
 		return err
 	})
-	batch.Queue(`SELECT count(DISTINCT dataset) = $1 FROM held_generations`, len(query.Held)).QueryRow(func(row pgx.Row) error {
+	batch.Queue(`SELECT count(DISTINCT dataset) = $1 FROM held_generations`, len(catalog.Held)).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&pending.Indexed)
 	})
 	if err := s.pool.SendBatch(ctx, &batch).Close(); err != nil {
@@ -119,17 +119,17 @@ const lockHeld = `
 
 // heldRow is an element of the JSON array that statements read as a table.
 type heldRow struct {
-	Dataset query.Dataset `json:"dataset"`
-	Record  uuid.UUID     `json:"record_id"`
-	Version int64         `json:"version"`
-	Digest  *string       `json:"digest"` // hex
-	Present bool          `json:"present"`
-	Unheld  bool          `json:"unheld"`
-	Written bool          `json:"written"`
-	Refusal *string       `json:"refusal"`
-	Score   *int          `json:"score"`
-	Trend   *string       `json:"trend"`
-	At      *time.Time    `json:"at"`
+	Dataset catalog.Dataset `json:"dataset"`
+	Record  uuid.UUID       `json:"record_id"`
+	Version int64           `json:"version"`
+	Digest  *string         `json:"digest"` // hex
+	Present bool            `json:"present"`
+	Unheld  bool            `json:"unheld"`
+	Written bool            `json:"written"`
+	Refusal *string         `json:"refusal"`
+	Score   *int            `json:"score"`
+	Trend   *string         `json:"trend"`
+	At      *time.Time      `json:"at"`
 }
 
 func marshalRows(rows []heldRow) (string, error) {
@@ -357,7 +357,7 @@ func (s *Store) ForgetHeld(ctx context.Context, in workspace.ID, records []held.
 
 // BumpHeld gives records new versions and makes them pending. It is for records
 // whose documents have higher versions than their rows.
-func (s *Store) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
+func (s *Store) BumpHeld(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		_, err := bumpExisting(ctx, tx, in, string(d), records)
 		return err
@@ -368,7 +368,7 @@ func (s *Store) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, 
 func (s *Store) HeldVersions(
 	ctx context.Context,
 	in workspace.ID,
-	d query.Dataset,
+	d catalog.Dataset,
 	records []uuid.UUID,
 ) (versions map[uuid.UUID]int64, err error) {
 	versions = map[uuid.UUID]int64{}

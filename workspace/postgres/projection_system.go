@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/held"
 )
@@ -68,8 +68,8 @@ func (s *System) RefusedRecords(ctx context.Context, limit int) ([]held.RefusedR
 
 // Filling lists the datasets whose index replaces a lost one and lacks documents of
 // some workspace.
-func (s *System) Filling(ctx context.Context) ([]query.Dataset, error) {
-	return collect(ctx, s, pgx.RowTo[query.Dataset], `
+func (s *System) Filling(ctx context.Context) ([]catalog.Dataset, error) {
+	return collect(ctx, s, pgx.RowTo[catalog.Dataset], `
 		SELECT dataset FROM held_generations g
 		WHERE serving AND (NOT marked OR EXISTS (
 			SELECT FROM held_records h WHERE h.dataset = g.dataset AND lost_version IS NOT NULL AND lost_version > projected_version))
@@ -86,7 +86,7 @@ func (s *System) HeldGenerations(ctx context.Context) ([]held.Generation, error)
 func (s *System) RegisterGeneration(ctx context.Context, g held.Generation) (since int64, err error) {
 	if _, err := s.pool.Exec(ctx, `
 		INSERT INTO held_generations (dataset, generation, serving, index_uuid, folding, created_at) VALUES ($1, $2, false, $3, $4, now())`,
-		string(g.Dataset), g.Generation, g.IndexUUID, max(g.Folding, query.CaseFolding)); err != nil {
+		string(g.Dataset), g.Generation, g.IndexUUID, max(g.Folding, catalog.CaseFolding)); err != nil {
 		return 0, toFault(err)
 	}
 	// A separate statement: a projector that read the generations without this one
@@ -105,7 +105,7 @@ func (s *System) ReplaceGenerations(ctx context.Context, g held.Generation) erro
 		}
 		_, err := tx.Exec(ctx, `
 			INSERT INTO held_generations (dataset, generation, serving, index_uuid, marked, folding, created_at) VALUES ($1, $2, true, $3, false, $4, now())`,
-			string(g.Dataset), g.Generation, g.IndexUUID, max(g.Folding, query.CaseFolding))
+			string(g.Dataset), g.Generation, g.IndexUUID, max(g.Folding, catalog.CaseFolding))
 		return err
 	}))
 }
@@ -159,7 +159,7 @@ func (s *System) DropGeneration(ctx context.Context, g held.Generation) error {
 // Unprojected counts the records of a dataset that have a document but were not
 // projected with a version above since. Records that were never projected do not
 // count: they are in no generation and pending in any case.
-func (s *System) Unprojected(ctx context.Context, d query.Dataset, since int64) (n int64, err error) {
+func (s *System) Unprojected(ctx context.Context, d catalog.Dataset, since int64) (n int64, err error) {
 	err = toFault(
 		s.pool.QueryRow(ctx, `SELECT count(*) FROM held_records WHERE dataset = $1 AND projected_version BETWEEN 1 AND $2`, string(d), since).
 			Scan(&n),
@@ -173,7 +173,7 @@ const bumpPage = 1_000
 
 // BumpDataset makes every held record of a dataset pending after a change of global
 // records. With rewrite set, documents are written even if they did not change.
-func (s *System) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool) error {
+func (s *System) BumpDataset(ctx context.Context, d catalog.Dataset, rewrite bool) error {
 	if rewrite {
 		return s.bumpDataset(ctx, d, `digest = NULL`)
 	}
@@ -183,7 +183,7 @@ func (s *System) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool)
 // bumpDataset makes the rows of a dataset pending, page by page, and sets further
 // columns. The version t.version is taken under the row's lock, so a version that
 // a projector claimed before is lower.
-func (s *System) bumpDataset(ctx context.Context, d query.Dataset, set string) error {
+func (s *System) bumpDataset(ctx context.Context, d catalog.Dataset, set string) error {
 	last := struct{ workspace, record uuid.UUID }{}
 	for {
 		n := 0
@@ -257,13 +257,13 @@ const advancePage = 1_000_000
 
 // HeldSource returns the generation of global records for which the held records of
 // a dataset were last made pending, "" for none.
-func (s *System) HeldSource(ctx context.Context, d query.Dataset) (generation string, err error) {
+func (s *System) HeldSource(ctx context.Context, d catalog.Dataset) (generation string, err error) {
 	err = toFault(s.pool.QueryRow(ctx, `SELECT coalesce((SELECT generation FROM held_sources WHERE dataset = $1), '')`, string(d)).Scan(&generation))
 	return generation, err
 }
 
 // SetHeldSource stores the generation that HeldSource returns.
-func (s *System) SetHeldSource(ctx context.Context, d query.Dataset, generation string) error {
+func (s *System) SetHeldSource(ctx context.Context, d catalog.Dataset, generation string) error {
 	_, err := s.pool.Exec(ctx, `
 		INSERT INTO held_sources (dataset, generation) VALUES ($1, $2)
 		ON CONFLICT (dataset) DO UPDATE SET generation = excluded.generation`, string(d), generation)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/queue"
 )
@@ -89,7 +89,7 @@ func (s *Store) BookIDs(ctx context.Context, in workspace.ID, limit int) (accoun
 			var d string
 			var id uuid.UUID
 			_, err := pgx.ForEachRow(rows, []any{&d, &id}, func() error {
-				if d == string(query.Accounts) {
+				if d == string(catalog.Accounts) {
 					accounts = append(accounts, id)
 				} else {
 					projects = append(projects, id)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/postgres"
 	"atlas/workspace/queue"
@@ -67,7 +67,7 @@ func TestBookIDs(t *testing.T) {
 	b := newBooks(t)
 	ctx := t.Context()
 	account, project, contact := uuid.New(), uuid.New(), uuid.New()
-	for d, id := range map[query.Dataset]uuid.UUID{query.Accounts: account, query.Projects: project, query.Contacts: contact} {
+	for d, id := range map[catalog.Dataset]uuid.UUID{catalog.Accounts: account, catalog.Projects: project, catalog.Contacts: contact} {
 		b.upsert(t, b.one.ID, d, id, "kept")
 	}
 	accounts, projects, err := b.store.BookIDs(ctx, b.one.ID, 10)
@@ -125,7 +125,7 @@ func TestPublishingMayTakeLong(t *testing.T) {
 	_, err = w.store.Dismiss(ctx, w.one.ID, []queue.Dismissal{{Signal: signal, Type: "permit_issued"}}, time.Now())
 	fatal(t, err)
 	fatal(t, w.system.BeginChanges(ctx, "a delta", nil, false))
-	fatal(t, w.system.AppendChanges(ctx, "a delta", []changes.Change{{Dataset: query.Signals, ID: signal, Op: changes.Delete}}))
+	fatal(t, w.system.AppendChanges(ctx, "a delta", []changes.Change{{Dataset: catalog.Signals, ID: signal, Op: changes.Delete}}))
 	id, err := w.system.PreparePublication(ctx, "a delta")
 	fatal(t, err)
 	busy, err := w.system.Pool().Begin(ctx)

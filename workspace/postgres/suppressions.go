@@ -12,7 +12,7 @@ import (
 
 	"atlas/indexer/erasure"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // The list of suppressions, and what is being erased.
@@ -231,7 +231,7 @@ func (s *System) NoteUnclean(ctx context.Context, generation string) error {
 
 // HeldIDs returns the ids of records of a dataset that some workspace holds or held, at most
 // limit after one.
-func (s *System) HeldIDs(ctx context.Context, d query.Dataset, after uuid.UUID, limit int) ([]uuid.UUID, error) {
+func (s *System) HeldIDs(ctx context.Context, d catalog.Dataset, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	return collect(ctx, s, pgx.RowTo[uuid.UUID], `
 		SELECT DISTINCT record_id FROM held_records WHERE dataset = $1 AND record_id > $2 ORDER BY record_id LIMIT $3`, string(d), after, limit)
 }
@@ -239,7 +239,7 @@ func (s *System) HeldIDs(ctx context.Context, d query.Dataset, after uuid.UUID, 
 // EraseRecord deletes what workspaces have of a record: overlays, memberships in Static Views,
 // merges. The changes of each workspace and its webhooks tell it,
 // without an author. Done again it changes nothing.
-func (s *System) EraseRecord(ctx context.Context, d query.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
+func (s *System) EraseRecord(ctx context.Context, d catalog.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
 	if err := s.eraseGlobal(ctx, d, id); err != nil {
 		return n, err
 	}
@@ -268,7 +268,7 @@ func (s *System) EraseRecord(ctx context.Context, d query.Dataset, id uuid.UUID)
 }
 
 // eraseIn erases a record in a workspace.
-func (s *System) eraseIn(ctx context.Context, in uuid.UUID, d query.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
+func (s *System) eraseIn(ctx context.Context, in uuid.UUID, d catalog.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		// The Views' rows first, then the held rows, as every write does.
 		const viewsOf = `SELECT view_id FROM view_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = $3`
@@ -335,7 +335,7 @@ func (s *System) EraseAnswers(ctx context.Context, ids []uuid.UUID) (n int64, er
 }
 
 // eraseGlobal deletes what records became that became the record, or what it became.
-func (s *System) eraseGlobal(ctx context.Context, d query.Dataset, id uuid.UUID) error {
+func (s *System) eraseGlobal(ctx context.Context, d catalog.Dataset, id uuid.UUID) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, sql := range []string{
 			`DELETE FROM data_merges WHERE dataset = $1 AND (record_id = $2 OR into_id = $2)`,

@@ -9,7 +9,7 @@ import (
 
 	"atlas/indexer/erasure"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/views"
@@ -17,7 +17,7 @@ import (
 
 func suppressionOf(n byte) erasure.Suppression {
 	return erasure.Suppression{
-		ID: uuid.New(), Dataset: query.Contacts, Kind: erasure.Email, Normalization: 1, Key: 1, Digest: erasure.Digest{n}, Reason: "asked",
+		ID: uuid.New(), Dataset: catalog.Contacts, Kind: erasure.Email, Normalization: 1, Key: 1, Digest: erasure.Digest{n}, Reason: "asked",
 		By: "test", Added: time.Now().UTC().Truncate(time.Millisecond),
 	}
 }
@@ -42,7 +42,7 @@ func TestSuppressions(t *testing.T) {
 	one, two, record := suppressionOf(1), suppressionOf(2), uuid.New()
 	for i, want := range []int{2, 0} { // again adds nothing
 		n, err := w.system.AddSuppressions(ctx, []erasure.Suppression{one, two}, []erasure.Record{
-			{Dataset: query.Contacts, ID: record, Suppressions: []uuid.UUID{one.ID, two.ID}},
+			{Dataset: catalog.Contacts, ID: record, Suppressions: []uuid.UUID{one.ID, two.ID}},
 		})
 		if err != nil || n != want {
 			t.Errorf("call %d adds %d, %v", i, n, err)
@@ -60,7 +60,7 @@ func TestSuppressions(t *testing.T) {
 	if len(work) != 1 || work[0].ID != record || len(work[0].Suppressions) != 2 {
 		t.Errorf("to be erased: %+v", work)
 	}
-	work[0].Related = map[query.Dataset][]uuid.UUID{query.Accounts: {uuid.New()}}
+	work[0].Related = map[catalog.Dataset][]uuid.UUID{catalog.Accounts: {uuid.New()}}
 	fatal(t, w.system.NoteSuppressedRecord(ctx, work[0]))
 	if again, err := w.system.SuppressedRecords(ctx); err != nil || cmp.Diff(work, again) != "" {
 		t.Errorf("%+v, %v", again, err)
@@ -115,8 +115,8 @@ func TestRemovedBeforeItWasErased(t *testing.T) {
 	ctx := t.Context()
 	one, two, alone, both := suppressionOf(1), suppressionOf(2), uuid.New(), uuid.New()
 	records := []erasure.Record{
-		{Dataset: query.Contacts, ID: alone, Suppressions: []uuid.UUID{one.ID}},
-		{Dataset: query.Contacts, ID: both, Suppressions: []uuid.UUID{one.ID, two.ID}},
+		{Dataset: catalog.Contacts, ID: alone, Suppressions: []uuid.UUID{one.ID}},
+		{Dataset: catalog.Contacts, ID: both, Suppressions: []uuid.UUID{one.ID, two.ID}},
 	}
 	_, err := w.system.AddSuppressions(ctx, []erasure.Suppression{one, two}, records)
 	fatal(t, err)
@@ -170,7 +170,7 @@ func TestEraseRecord(t *testing.T) {
 			change := book.OverlayChange{"notes": "Text"}
 			fresh, _ := change.Apply(book.Overlay{Record: record, CreatedAt: w.now, UpdatedAt: w.now})
 			_, err := w.store.UpsertOverlays(
-				ctx, in, query.Contacts, []book.OverlayUpsert{{Fresh: fresh, Change: change}}, book.Additions{Most: 1_000, At: w.now},
+				ctx, in, catalog.Contacts, []book.OverlayUpsert{{Fresh: fresh, Change: change}}, book.Additions{Most: 1_000, At: w.now},
 			)
 			fatal(t, err)
 		}
@@ -194,7 +194,7 @@ func TestEraseRecord(t *testing.T) {
 	fatal(t, err)
 	w.settleHeld(t)
 	for i, want := range []erasure.Erased{{Overlays: 2, Memberships: 1}, {}} {
-		if n, err := w.system.EraseRecord(ctx, query.Contacts, gone); err != nil || n != want {
+		if n, err := w.system.EraseRecord(ctx, catalog.Contacts, gone); err != nil || n != want {
 			t.Errorf("call %d: %+v, %v", i, n, err)
 		}
 	}
@@ -207,7 +207,7 @@ func TestEraseRecord(t *testing.T) {
 		t.Errorf("to be projected: %v", got)
 	}
 	for _, in := range []workspace.ID{w.one.ID, w.two.ID} {
-		if all := w.overlays(t, in, query.Contacts, gone, stays); len(all) != 1 || all[stays].Record != stays {
+		if all := w.overlays(t, in, catalog.Contacts, gone, stays); len(all) != 1 || all[stays].Record != stays {
 			t.Errorf("%s: %v", in, all)
 		}
 	}

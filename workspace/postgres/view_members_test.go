@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/views"
@@ -60,7 +60,7 @@ func (w *viewing) addToBook(ctx context.Context, ns ...int) error {
 	for _, id := range recordIDs(ns...) {
 		overlays = append(overlays, book.OverlayUpsert{Fresh: book.Overlay{Record: id, CreatedAt: w.now, UpdatedAt: w.now}})
 	}
-	_, err := w.store.UpsertOverlays(ctx, w.one.ID, query.Contacts, overlays, book.Additions{Most: 1_000_000, At: w.now})
+	_, err := w.store.UpsertOverlays(ctx, w.one.ID, catalog.Contacts, overlays, book.Additions{Most: 1_000_000, At: w.now})
 	return err
 }
 
@@ -112,7 +112,7 @@ func TestThreeSourcesOfVisibility(t *testing.T) {
 
 	fatal(t, w.addToBook(t.Context(), 1))
 	check("in the book", []fault.Code{ok}, w.add(t, a, unlinked(1)))
-	fatal(t, takeOut(t.Context(), w.store, in, query.Contacts, []uuid.UUID{*uuidOf(1)}))
+	fatal(t, takeOut(t.Context(), w.store, in, catalog.Contacts, []uuid.UUID{*uuidOf(1)}))
 	check("out of the book: the membership is left", []fault.Code{ok, ok}, append(w.add(t, a, unlinked(1)), w.add(t, b, unlinked(1))...))
 	fatal(t, w.addToBook(t.Context(), 1))
 	w.remove(t, a, 1)
@@ -128,7 +128,7 @@ func TestThreeSourcesOfVisibility(t *testing.T) {
 	check("the contact of its id", []fault.Code{no}, w.add(t, a, unlinked(7)))
 	// Deleting a View ends its memberships.
 	fatal(t, w.views.Delete(t.Context(), in, b.ID))
-	fatal(t, takeOut(t.Context(), w.store, in, query.Contacts, []uuid.UUID{*uuidOf(1)}))
+	fatal(t, takeOut(t.Context(), w.store, in, catalog.Contacts, []uuid.UUID{*uuidOf(1)}))
 	check("its View is deleted", []fault.Code{no}, w.add(t, a, unlinked(1)))
 }
 
@@ -271,7 +271,7 @@ func TestUpsertsRacingAdds(t *testing.T) {
 			racing = append(racing,
 				func() error { return w.addToBook(t.Context(), ids...) },
 				func() error { _, err := w.store.AddMembers(t.Context(), in, v, linked(ids...)); return err },
-				func() error { return takeOut(t.Context(), w.store, in, query.Contacts, recordIDs(ids...)) })
+				func() error { return takeOut(t.Context(), w.store, in, catalog.Contacts, recordIDs(ids...)) })
 		}
 		if diff := cmp.Diff(map[fault.Code]int{"": 9}, atOnce(t, racing...)); diff != "" {
 			t.Fatalf("outcomes (-want +got):\n%s", diff)

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/views"
 )
@@ -118,7 +118,7 @@ func (s *Store) BareView(ctx context.Context, in workspace.ID, id views.ID) (v v
 }
 
 // StaticViews returns the ids of a dataset's Static Views, not nil.
-func (s *Store) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) (ids []views.ID, err error) {
+func (s *Store) StaticViews(ctx context.Context, in workspace.ID, d catalog.Dataset) (ids []views.ID, err error) {
 	err = s.query(ctx, in, `SELECT id FROM views WHERE workspace_id = $1 AND dataset = $2 AND view_type = 'static' ORDER BY id`,
 		[]any{arg(in), string(d)}, func(rows pgx.Rows) error {
 			ids, err = pgx.CollectRows(rows, collectViewID)

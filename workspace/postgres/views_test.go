@@ -12,7 +12,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/views"
 )
@@ -157,7 +157,7 @@ func TestListingViews(t *testing.T) {
 		want   []views.View
 	}{
 		"with a record":       {views.Filter{Record: uuidOf(1)}, []views.View{a, c}},
-		"and of a dataset":    {views.Filter{Record: uuidOf(1), Dataset: query.Accounts}, []views.View{a}},
+		"and of a dataset":    {views.Filter{Record: uuidOf(1), Dataset: catalog.Accounts}, []views.View{a}},
 		"with another record": {views.Filter{Record: uuidOf(2)}, []views.View{c}},
 		"with no such record": {views.Filter{Record: uuidOf(3)}, nil},
 		"all by folded name":  {views.Filter{}, []views.View{d, a, c, b}},
@@ -166,14 +166,14 @@ func TestListingViews(t *testing.T) {
 		"a part of the name":  {views.Filter{Name: "ÁL"}, []views.View{a}},
 		"no wildcard":         {views.Filter{Name: "%"}, []views.View{c}},
 		"no wildcard either":  {views.Filter{Name: "_"}, []views.View{d}},
-		"by dataset":          {views.Filter{Dataset: query.Accounts}, []views.View{a, b}},
+		"by dataset":          {views.Filter{Dataset: catalog.Accounts}, []views.View{a, b}},
 		"by type":             {views.Filter{Type: views.Static}, []views.View{a, c}},
 		"by id":               {views.Filter{ID: &d.ID}, []views.View{d}},
 		"favorites by name":   {views.Filter{Favorites: true, Viewer: user}, []views.View{c, b}},
 		"nobody's favorites":  {views.Filter{Favorites: true}, nil},
 		"an unknown id":       {views.Filter{ID: (*views.ID)(uuidOf(99))}, nil},
 		"id of another type":  {views.Filter{ID: &d.ID, Type: views.Static}, nil},
-		"everything together": {views.Filter{Favorites: true, Viewer: user, Dataset: query.Contacts, Name: "mil"}, []views.View{c}},
+		"everything together": {views.Filter{Favorites: true, Viewer: user, Dataset: catalog.Contacts, Name: "mil"}, []views.View{c}},
 	} {
 		if f.filter.Limit == 0 {
 			f.filter.Limit = 100

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/auditlog"
 	"atlas/workspace/jobs"
@@ -54,7 +54,7 @@ type dispatchPosition struct {
 // DispatchChanges makes deliveries of changes of a dataset's records for the webhooks of
 // the workspaces that have them in their book. The position moves in the same
 // transaction.
-func (s *System) DispatchChanges(ctx context.Context, d query.Dataset, now time.Time) (out webhooks.Dispatched, err error) {
+func (s *System) DispatchChanges(ctx context.Context, d catalog.Dataset, now time.Time) (out webhooks.Dispatched, err error) {
 	err = s.inDispatch(ctx, string(d), func(tx pgx.Tx, p dispatchPosition) error {
 		var head, forgotten int64
 		if err := tx.QueryRow(ctx, `SELECT head, forgotten FROM data_feed`).Scan(&head, &forgotten); err != nil {
@@ -89,9 +89,9 @@ var recordEvents = map[string]webhooks.Event{
 
 // recordData is the data of an event of a record.
 type recordData struct {
-	WorkspaceID workspace.ID  `json:"workspace_id"`
-	Dataset     query.Dataset `json:"dataset"`
-	ID          uuid.UUID     `json:"id"`
+	WorkspaceID workspace.ID    `json:"workspace_id"`
+	Dataset     catalog.Dataset `json:"dataset"`
+	ID          uuid.UUID       `json:"id"`
 	// Changed are the names of the fields with other values; all, if null.
 	Changed *[]string  `json:"changed,omitempty"`
 	Into    *uuid.UUID `json:"into,omitempty"`
@@ -112,7 +112,7 @@ type matchedChange struct {
 func dispatchChanges(
 	ctx context.Context,
 	tx pgx.Tx,
-	d query.Dataset,
+	d catalog.Dataset,
 	after, head int64,
 	now time.Time,
 	out *webhooks.Dispatched,
@@ -171,7 +171,7 @@ func dispatchChanges(
 // matchChanges returns the changes of a span and the webhooks that get them, in
 // the order of the feed. A merge goes to who has either record: what a workspace has
 // of the one that is gone moves to the other before or after.
-func matchChanges(ctx context.Context, tx pgx.Tx, d query.Dataset, after, to int64, limit int) ([]matchedChange, error) {
+func matchChanges(ctx context.Context, tx pgx.Tx, d catalog.Dataset, after, to int64, limit int) ([]matchedChange, error) {
 	rows, err := tx.Query(ctx, `
 		WITH page AS (
 			SELECT c.seq, c.op, c.record_id, c.into_id, c.changed

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/audit"
 )
@@ -38,7 +38,7 @@ func collectChange(row pgx.CollectableRow) (c changeRow, err error) {
 	var view, user, key *uuid.UUID
 	err = row.Scan(&c.place.Transaction, &c.place.Seq, &c.place.At, &c.Kind, &c.Op, &c.ID, &dataset, &view, &user, &key, &c.Fields)
 	c.place.At = c.place.At.UTC()
-	c.At, c.Dataset = c.place.At, query.Dataset(dataset)
+	c.At, c.Dataset = c.place.At, catalog.Dataset(dataset)
 	for to, id := range map[*uuid.UUID]*uuid.UUID{&c.View: view, (*uuid.UUID)(&c.By.User): user, (*uuid.UUID)(&c.By.Key): key} {
 		if id != nil {
 			*to = *id
@@ -182,7 +182,7 @@ func (s *Store) WorkspaceHistory(ctx context.Context, in workspace.ID, id uuid.U
 
 // RecordHistory implements audit.Store.
 func (s *Store) RecordHistory(
-	ctx context.Context, in workspace.ID, d query.Dataset, id uuid.UUID, limit, offset int,
+	ctx context.Context, in workspace.ID, d catalog.Dataset, id uuid.UUID, limit, offset int,
 ) ([]audit.Change, error) {
 	rows, err := queryAll(
 		ctx, s, in, collectChange,

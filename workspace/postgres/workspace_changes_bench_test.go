@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/book"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
@@ -39,7 +39,7 @@ func BenchmarkTellingChanges(b *testing.B) {
 			}
 			for _, what := range []string{"new", "changed"} {
 				began := time.Now()
-				if _, err := app.UpsertOverlays(b.Context(), w.ID, query.Contacts, list, book.Additions{Most: 1e9, At: now}); err != nil {
+				if _, err := app.UpsertOverlays(b.Context(), w.ID, catalog.Contacts, list, book.Additions{Most: 1e9, At: now}); err != nil {
 					b.Fatal(err)
 				}
 				took[told+"-"+what] = append(took[told+"-"+what], float64(time.Since(began).Microseconds())/1000)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/audit"
 	"atlas/workspace/book"
@@ -88,7 +88,7 @@ func TestTruncatedTablesAreTold(t *testing.T) {
 	record := uuid.New()
 	for _, of := range []workspace.ID{in, other} {
 		_, err := w.store.UpsertOverlays(
-			t.Context(), of, query.Accounts,
+			t.Context(), of, catalog.Accounts,
 			[]book.OverlayUpsert{{Fresh: book.Overlay{Record: record, Trend: "steady", CreatedAt: w.now, UpdatedAt: w.now, ScoredAt: w.now}}},
 			book.Additions{Most: 10, At: w.now},
 		)

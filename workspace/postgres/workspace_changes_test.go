@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/audit"
 	"atlas/workspace/book"
@@ -106,7 +106,7 @@ func TestWorkspaceChanges(t *testing.T) {
 	}
 	account, contact := uuid.New(), uuid.New()
 	names[account], names[contact] = "acme", "ann"
-	write := func(ctx context.Context, d query.Dataset, id uuid.UUID, change book.OverlayChange) {
+	write := func(ctx context.Context, d catalog.Dataset, id uuid.UUID, change book.OverlayChange) {
 		t.Helper()
 		fresh := book.Overlay{Record: id, Values: book.Values{}, CreatedAt: w.now, UpdatedAt: w.now, Score: 5, Trend: "steady", ScoredAt: w.now}
 		for name, value := range change {
@@ -115,20 +115,20 @@ func TestWorkspaceChanges(t *testing.T) {
 		_, err := w.store.UpsertOverlays(ctx, in, d, []book.OverlayUpsert{{Fresh: fresh, Change: change}}, book.Additions{Most: 1000, At: w.now})
 		fatal(t, err)
 	}
-	write(byUser, query.Accounts, account, book.OverlayChange{"notes": "x", "icp_tier": "tier_1"})
+	write(byUser, catalog.Accounts, account, book.OverlayChange{"notes": "x", "icp_tier": "tier_1"})
 	check("a new row", "olga: upsert overlay acme of accounts atlas_score,atlas_trend,icp_tier,notes")
-	write(byKey, query.Accounts, account, book.OverlayChange{"notes": "y", "tags": []string{"a"}})
+	write(byKey, catalog.Accounts, account, book.OverlayChange{"notes": "y", "tags": []string{"a"}})
 	check("two fields", "key: upsert overlay acme of accounts notes,tags")
-	write(byKey, query.Accounts, account, book.OverlayChange{"notes": "y"})
+	write(byKey, catalog.Accounts, account, book.OverlayChange{"notes": "y"})
 	check("nothing")
 	_, err := w.system.Pool().Exec(t.Context(), `UPDATE overlays SET scored_at = now() WHERE record_id = $1`, account)
 	fatal(t, err)
 	check("nothing that the API answers")
-	write(byUser, query.Accounts, account, book.OverlayChange{"notes": "a"})
-	write(byKey, query.Accounts, account, book.OverlayChange{"workspace_status": "b"})
+	write(byUser, catalog.Accounts, account, book.OverlayChange{"notes": "a"})
+	write(byKey, catalog.Accounts, account, book.OverlayChange{"workspace_status": "b"})
 	check("a page tells it once", "key: upsert overlay acme of accounts notes,workspace_status")
-	write(byUser, query.Contacts, contact, nil)
-	fatal(t, takeOut(byUser, w.store, in, query.Contacts, []uuid.UUID{contact}))
+	write(byUser, catalog.Contacts, contact, nil)
+	fatal(t, takeOut(byUser, w.store, in, catalog.Contacts, []uuid.UUID{contact}))
 	check("new, and gone", "olga: delete overlay ann of contacts ")
 
 	view, err := w.upsert(t, in, user.ID, `{"dataset":"contact","view_type":"static","name":"V"}`)
@@ -231,16 +231,16 @@ func TestEveryWrittenFieldIsTold(t *testing.T) {
 	in, id := w.one.ID, uuid.New()
 	_, at := w.told(t, in, audit.Position{}, 1000)
 	_, err := w.store.UpsertOverlays(
-		t.Context(), in, query.Accounts,
+		t.Context(), in, catalog.Accounts,
 		[]book.OverlayUpsert{{Fresh: book.Overlay{Record: id, Trend: "steady", CreatedAt: w.now, UpdatedAt: w.now, ScoredAt: w.now}}},
 		book.Additions{Most: 10, At: w.now},
 	)
 	fatal(t, err)
 	_, at = w.told(t, in, at, 10)
-	values := map[query.Type]string{
-		query.String: `'tier_2'`, query.Strings: `'{x}'`, query.Integer: `7`, query.Double: `7`, query.Time: `now()`,
+	values := map[catalog.Type]string{
+		catalog.String: `'tier_2'`, catalog.Strings: `'{x}'`, catalog.Integer: `7`, catalog.Double: `7`, catalog.Time: `now()`,
 	}
-	for _, f := range query.WrittenFields() {
+	for _, f := range catalog.WrittenFields() {
 		_, err := w.system.Pool().Exec(t.Context(), `UPDATE overlays SET `+f.Name+` = `+values[f.Type]+` WHERE record_id = $1`, id)
 		fatal(t, err)
 		var got []audit.Change

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/audit"
 	"atlas/workspace/postgres"
 )
@@ -57,7 +57,7 @@ func randomWrite(ctx context.Context, tx pgx.Tx, in uuid.UUID, r *rand.Rand) err
 		return uuid.NewSHA1(in, fmt.Appendf(nil, "%s %d", what, r.IntN(n)))
 	}
 	text := fmt.Sprint(r.IntN(4))
-	d := string(query.Held[r.IntN(2)+1])
+	d := string(catalog.Held[r.IntN(2)+1])
 	var err error
 	switch r.IntN(17) {
 	case 0, 1, 2:

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace/book"
 )
@@ -18,18 +19,18 @@ import (
 func TestBookIsSearched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	row := w.upsert(t, w.one, query.Accounts, id("a", 0), book.OverlayChange{
+	row := w.upsert(t, w.one, catalog.Accounts, id("a", 0), book.OverlayChange{
 		"icp_tier": "tier_1", "workspace_status": "Déjà vu", "notes": "call back", "tags": tags("Hot", "café"),
 	})
 	if row["icp_tier"] != "tier_1" || row["name"] != "Firm 00" || row["atlas_trend"] == nil {
 		t.Errorf("row: %v", row)
 	}
-	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
-	w.upsert(t, w.two, query.Accounts, id("a", 2), book.OverlayChange{"tags": tags("hot")})
-	city, _ := query.FieldNamed(query.Accounts, "city")
-	name, _ := query.FieldNamed(query.Contacts, "name")
-	contacts := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool {
-		return r.Parent == query.Accounts && r.Child == query.Contacts
+	w.upsert(t, w.one, catalog.Accounts, id("a", 1), book.OverlayChange{})
+	w.upsert(t, w.two, catalog.Accounts, id("a", 2), book.OverlayChange{"tags": tags("hot")})
+	city, _ := catalog.FieldNamed(catalog.Accounts, "city")
+	name, _ := catalog.FieldNamed(catalog.Contacts, "name")
+	contacts := catalog.Relations[slices.IndexFunc(catalog.Relations, func(r catalog.Relation) bool {
+		return r.Parent == catalog.Accounts && r.Child == catalog.Contacts
 	})]
 	for name, c := range map[string]struct {
 		where query.All
@@ -45,18 +46,18 @@ func TestBookIsSearched(t *testing.T) {
 			[]string{"$a1"},
 		},
 	} {
-		if diff := cmp.Diff(c.want, w.found(t, w.one, query.Accounts, c.where...)); diff != "" {
+		if diff := cmp.Diff(c.want, w.found(t, w.one, catalog.Accounts, c.where...)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 	w.settled(t)
 	w.wantEqual(t)
 
-	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{id("a", 0), id("a", 2), id("a", 9)}))
-	if diff := cmp.Diff([]string{"$a1"}, w.found(t, w.one, query.Accounts)); diff != "" {
+	fatal(t, w.book.Delete(t.Context(), w.one, catalog.Accounts, []uuid.UUID{id("a", 0), id("a", 2), id("a", 9)}))
+	if diff := cmp.Diff([]string{"$a1"}, w.found(t, w.one, catalog.Accounts)); diff != "" {
 		t.Error("after a deletion:", diff)
 	}
-	if diff := cmp.Diff([]string{"$a2"}, w.found(t, w.two, query.Accounts)); diff != "" {
+	if diff := cmp.Diff([]string{"$a2"}, w.found(t, w.two, catalog.Accounts)); diff != "" {
 		t.Error("another's book after it:", diff)
 	}
 	w.settled(t)
@@ -68,7 +69,7 @@ func TestUpsertRules(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	// Twice the same record in a batch, one that is not there, and matches.
-	outcomes, err := w.book.Upsert(ctx, w.one, query.Accounts, []book.Input{
+	outcomes, err := w.book.Upsert(ctx, w.one, catalog.Accounts, []book.Input{
 		{Record: id("a", 3).String(), Change: book.OverlayChange{"workspace_status": "first"}},
 		{Record: uuid.NewString()},
 		{Match: "firm3.example", Change: book.OverlayChange{"notes": "second"}},
@@ -94,33 +95,33 @@ func TestUpsertRules(t *testing.T) {
 		t.Errorf("%s, then %s", outcomes[0].Row, outcomes[2].Row)
 	}
 	// Nothing changed: updated_at stays.
-	before, err := w.app.Overlays(ctx, w.one, query.Accounts, []uuid.UUID{id("a", 3)})
+	before, err := w.app.Overlays(ctx, w.one, catalog.Accounts, []uuid.UUID{id("a", 3)})
 	fatal(t, err)
-	w.upsert(t, w.one, query.Accounts, id("a", 3), book.OverlayChange{"notes": "second"})
-	after, err := w.app.Overlays(ctx, w.one, query.Accounts, []uuid.UUID{id("a", 3)})
+	w.upsert(t, w.one, catalog.Accounts, id("a", 3), book.OverlayChange{"notes": "second"})
+	after, err := w.app.Overlays(ctx, w.one, catalog.Accounts, []uuid.UUID{id("a", 3)})
 	fatal(t, err)
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error("an upsert of the same:", diff)
 	}
 	// Null clears, omitted stays.
-	row := w.upsert(t, w.one, query.Accounts, id("a", 3), book.OverlayChange{"workspace_status": nil, "tags": tags("a", "b")})
+	row := w.upsert(t, w.one, catalog.Accounts, id("a", 3), book.OverlayChange{"workspace_status": nil, "tags": tags("a", "b")})
 	if row["workspace_status"] != nil || row["notes"] != "second" {
 		t.Errorf("row: %v", row)
 	}
 	// Match by e-mail; Get returns the row that the upsert returned.
-	outcomes, err = w.book.Upsert(ctx, w.one, query.Contacts, []book.Input{{Match: "person1@example.com"}, {Match: "PERSON9@example.com"}})
+	outcomes, err = w.book.Upsert(ctx, w.one, catalog.Contacts, []book.Input{{Match: "person1@example.com"}, {Match: "PERSON9@example.com"}})
 	fatal(t, err)
 	if fault.CodeOf(outcomes[0].Err) != fault.AmbiguousMatch || fault.CodeOf(outcomes[1].Err) != fault.NotFound {
 		t.Errorf("%v", outcomes)
 	}
-	got, err := w.book.Get(ctx, w.one, query.Accounts, id("a", 3))
+	got, err := w.book.Get(ctx, w.one, catalog.Accounts, id("a", 3))
 	fatal(t, err)
 	var again map[string]any
 	fatal(t, json.Unmarshal(got, &again))
 	if diff := cmp.Diff(row, again); diff != "" {
 		t.Error("get:", diff)
 	}
-	if _, err := w.book.Get(ctx, w.two, query.Accounts, id("a", 3)); fault.CodeOf(err) != fault.NotFound {
+	if _, err := w.book.Get(ctx, w.two, catalog.Accounts, id("a", 3)); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("another's record: %v", err)
 	}
 }
@@ -130,7 +131,7 @@ func TestScoresOfAWrongClockAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.projector.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) }
-	w.upsert(t, w.one, query.Accounts, id("a", 0), book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, id("a", 0), book.OverlayChange{})
 	w.settled(t)
 	again := w.newProjector(t, w.indices.Client)
 	if n, err := w.system.BumpOldScores(t.Context(), 24*time.Hour, 10); n != 1 || err != nil {

@@ -19,7 +19,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/mappings"
 	"atlas/search"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -49,13 +49,13 @@ func TestFiftyClients(t *testing.T) {
 				var err error
 				switch rand.IntN(5) {
 				case 0:
-					err = service.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a, id("a", rand.IntN(6))})
+					err = service.Delete(t.Context(), w.one, catalog.Accounts, []uuid.UUID{a, id("a", rand.IntN(6))})
 				default:
 					change := book.OverlayChange{"workspace_status": statuses[rand.IntN(4)], "tags": tags(fmt.Sprint("c", c), fmt.Sprint("i", i))}
 					if i%2 == 0 {
 						change["icp_tier"] = tiers[rand.IntN(4)]
 					}
-					_, err = service.Upsert(t.Context(), w.one, query.Accounts, []book.Input{
+					_, err = service.Upsert(t.Context(), w.one, catalog.Accounts, []book.Input{
 						{Record: a.String(), Change: change}, {Record: id("a", rand.IntN(6)).String(), Change: book.OverlayChange{"notes": fmt.Sprint(c, i)}},
 					})
 				}
@@ -79,16 +79,16 @@ func TestElasticsearchAway(t *testing.T) {
 	const many = 5_000
 	global := searchtest.NewWorld()
 	for i := range many {
-		global.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d","title":"Architect"}`, id("c", 1000+i), i)))
+		global.Add(searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d","title":"Architect"}`, id("c", 1000+i), i)))
 	}
-	w.indices.Put(t, query.Contacts, global.Documents()[query.Contacts]...)
+	w.indices.Put(t, catalog.Contacts, global.Documents()[catalog.Contacts]...)
 	w.indices.Refresh(t)
 	for start := 0; start < many; start += 100 {
 		var inputs []book.Input
 		for i := range 100 {
 			inputs = append(inputs, book.Input{Record: id("c", 1000+start+i).String(), Change: book.OverlayChange{"tags": tags("t")}})
 		}
-		_, err := w.book.Upsert(t.Context(), w.one, query.Contacts, inputs)
+		_, err := w.book.Upsert(t.Context(), w.one, catalog.Contacts, inputs)
 		fatal(t, err)
 	}
 	w.settled(t)
@@ -108,7 +108,7 @@ func TestElasticsearchAway(t *testing.T) {
 	var before, after int64
 	fatal(t, w.admin.QueryRow(t.Context(), `SELECT last_value FROM held_version`).Scan(&before))
 	if _, err := service.Upsert(
-		t.Context(), w.one, query.Contacts, []book.Input{{Record: id("c", 1).String()}},
+		t.Context(), w.one, catalog.Contacts, []book.Input{{Record: id("c", 1).String()}},
 	); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("an upsert: %v", err)
 	}
@@ -121,12 +121,12 @@ func TestElasticsearchAway(t *testing.T) {
 		for i := range 100 {
 			gone = append(gone, id("c", 1000+start+i))
 		}
-		fatal(t, service.Delete(t.Context(), w.one, query.Contacts, gone))
+		fatal(t, service.Delete(t.Context(), w.one, catalog.Contacts, gone))
 	}
-	if _, err := projector.Settle(t.Context(), w.one, query.Contacts); fault.CodeOf(err) != fault.Unavailable {
+	if _, err := projector.Settle(t.Context(), w.one, catalog.Contacts); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a search that cannot see the deletions: %v", err)
 	}
-	fatal(t, w.system.BumpDataset(t.Context(), query.Contacts, true))
+	fatal(t, w.system.BumpDataset(t.Context(), catalog.Contacts, true))
 	status, err := w.system.HeldStatus(t.Context())
 	fatal(t, err)
 	if status.Pending != many || status.OldestPending <= 0 {
@@ -194,9 +194,9 @@ func TestWritingChild(t *testing.T) {
 		}
 		fmt.Printf("trying %s %s\n", a, status)
 		if status == "-" {
-			err = service.Delete(t.Context(), in, query.Accounts, []uuid.UUID{a})
+			err = service.Delete(t.Context(), in, catalog.Accounts, []uuid.UUID{a})
 		} else {
-			_, err = service.Upsert(t.Context(), in, query.Accounts, []book.Input{{
+			_, err = service.Upsert(t.Context(), in, catalog.Accounts, []book.Input{{
 				Record: a.String(), Change: book.OverlayChange{"workspace_status": status},
 			}})
 		}
@@ -246,7 +246,7 @@ func TestKilled(t *testing.T) {
 	}
 	w.wantEqual(t)
 	for record, status := range last {
-		overlays, err := w.app.Overlays(t.Context(), w.one, query.Accounts, []uuid.UUID{uuid.MustParse(record)})
+		overlays, err := w.app.Overlays(t.Context(), w.one, catalog.Accounts, []uuid.UUID{uuid.MustParse(record)})
 		fatal(t, err)
 		now := "-"
 		if o, kept := overlays[uuid.MustParse(record)]; kept && o.Values["workspace_status"] != nil {

@@ -22,6 +22,7 @@ import (
 	"atlas/internal/elastic/elastictest"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
@@ -70,7 +71,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		for _, d := range query.Held {
+		for _, d := range catalog.Held {
 			held, err := w.indices.Client.Aliases(ctx, w.indices.Names.Held(string(d))+"-*")
 			if err != nil {
 				t.Error(err)
@@ -105,21 +106,21 @@ func globalRecords(t *testing.T) *searchtest.World {
 	t.Helper()
 	global := searchtest.NewWorld()
 	for i := range accounts {
-		global.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(
+		global.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(
 			`{"id":%q,"name":"Firm %02d","account_types":["developer"],"domains":["firm%d.example","www.Second%d.example"],"city":"Genève"}`,
 			searchtest.ID("a", i), i, i, i/2)))
 	}
 	for i := range projects {
-		global.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(
+		global.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(
 			`{"id":%q,"name":"Tower %02d","city":"Calgary","stage":"filed","cost":%d.5,"account_ids":[%q,%q],"contact_ids":[%q]}`,
 			searchtest.ID("p", i), i, i*1000, searchtest.ID("a", i%accounts), searchtest.ID("a", 0), searchtest.ID("c", i%5))))
 		at := time.Now().Add(-time.Duration(i*10) * 24 * time.Hour).UTC().Format(time.RFC3339)
-		global.Add(searchtest.Record(t, query.Signals, fmt.Sprintf(
+		global.Add(searchtest.Record(t, catalog.Signals, fmt.Sprintf(
 			`{"id":%q,"title":"Signal %d","signal_type":"permit_filed","occurred_at":%q,"detected_at":%q,"project_id":%q,"account_ids":[%q,%q]}`,
 			searchtest.ID("s", i), i, at, at, searchtest.ID("p", i), searchtest.ID("a", i%accounts), searchtest.ID("a", 0))))
 	}
 	for i := range contacts {
-		global.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(
+		global.Add(searchtest.Record(t, catalog.Contacts, fmt.Sprintf(
 			`{"id":%q,"name":"Person %02d","email":"Person%d@example.com","role":"architect","account_id":%q}`,
 			searchtest.ID("c", i), i, i/2, searchtest.ID("a", i))))
 	}
@@ -131,7 +132,7 @@ func id(letter string, n int) uuid.UUID { return uuid.MustParse(searchtest.ID(le
 func tags(list ...string) []string { return list }
 
 // upsert makes one change and returns its row.
-func (w *world) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, c book.OverlayChange) map[string]any {
+func (w *world) upsert(t *testing.T, in workspace.ID, d catalog.Dataset, record uuid.UUID, c book.OverlayChange) map[string]any {
 	t.Helper()
 	outcomes, err := w.book.Upsert(t.Context(), in, d, []book.Input{{Record: record.String(), Change: c}})
 	fatal(t, err)
@@ -142,7 +143,7 @@ func (w *world) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uu
 }
 
 // found returns the ids that a search of the book finds, in order.
-func (w *world) found(t *testing.T, in workspace.ID, d query.Dataset, nodes ...query.Node) []string {
+func (w *world) found(t *testing.T, in workspace.ID, d catalog.Dataset, nodes ...query.Node) []string {
 	t.Helper()
 	fresh, err := w.projector.Settle(t.Context(), in, d)
 	fatal(t, err)
@@ -159,17 +160,17 @@ func (w *world) found(t *testing.T, in workspace.ID, d query.Dataset, nodes ...q
 	return searchtest.Short(ids)
 }
 
-func bookQuery(in workspace.ID, d query.Dataset, nodes ...query.Node) query.Query {
+func bookQuery(in workspace.ID, d catalog.Dataset, nodes ...query.Node) query.Query {
 	return query.Query{
-		Dataset: d, Base: query.Base{Kind: query.Book, Workspace: in.String()}, Held: true, Sort: query.DefaultSort(d), Limit: 100,
+		Dataset: d, Base: query.Base{Kind: catalog.Book, Workspace: in.String()}, Held: true, Sort: query.DefaultSort(d), Limit: 100,
 		Where: append(query.All{query.InBook{}}, nodes...),
 	}
 }
 
 // overlay is a field of what a workspace adds to an account.
-func overlay(name string) *query.Field {
-	fields := query.OverlayFields(query.Accounts)
-	return &fields[slices.IndexFunc(fields, func(f query.Field) bool { return f.Name == name })]
+func overlay(name string) *catalog.Field {
+	fields := catalog.OverlayFields(catalog.Accounts)
+	return &fields[slices.IndexFunc(fields, func(f catalog.Field) bool { return f.Name == name })]
 }
 
 // heldDoc is a held document: its `_source`, and the other fields from doc values.
@@ -211,7 +212,7 @@ func (w *world) documents(t *testing.T, index string) map[string]heldDoc {
 // global index.
 func (w *world) wantEqual(t *testing.T) {
 	t.Helper()
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		want := w.expected(t, d)
 		got := w.documents(t, w.indices.Names.Held(string(d)))
 		// An unchanged document keeps its version, which is at most that of the row.
@@ -231,15 +232,15 @@ func (w *world) wantEqual(t *testing.T) {
 	// Text fields have no doc values: a search for each text must find its record.
 	rows, err := w.admin.Query(t.Context(), `SELECT workspace_id::text, dataset, record_id::text, workspace_status FROM overlays WHERE workspace_status IS NOT NULL LIMIT 200`)
 	fatal(t, err)
-	recordID, _ := query.FieldNamed(query.Accounts, "id")
+	recordID, _ := catalog.FieldNamed(catalog.Accounts, "id")
 	var in, d, record, status string
 	_, err = pgx.ForEachRow(rows, []any{&in, &d, &record, &status}, func() error {
 		own, err := workspace.ParseID(in)
 		fatal(t, err)
-		page, err := w.engine.Search(t.Context(), bookQuery(own, query.Dataset(d),
+		page, err := w.engine.Search(t.Context(), bookQuery(own, catalog.Dataset(d),
 			query.Terms{Field: &recordID, Values: []string{record}},
-			query.Terms{Field: overlay("workspace_status"), Values: []string{query.Fold(status)}},
-			query.Match{Field: overlay("workspace_status"), Text: query.Fold(status)}))
+			query.Terms{Field: overlay("workspace_status"), Values: []string{catalog.Fold(status)}},
+			query.Match{Field: overlay("workspace_status"), Text: catalog.Fold(status)}))
 		if err == nil && len(page.Rows) != 1 {
 			t.Errorf("%s %s is not found by its status %q", d, record, status)
 		}
@@ -249,7 +250,7 @@ func (w *world) wantEqual(t *testing.T) {
 }
 
 // expected returns the expected documents of a dataset.
-func (w *world) expected(t *testing.T, d query.Dataset) map[string]heldDoc {
+func (w *world) expected(t *testing.T, d catalog.Dataset) map[string]heldDoc {
 	t.Helper()
 	rows, err := w.admin.Query(t.Context(), `
 		SELECT h.workspace_id::text, h.record_id::text, h.version, o.record_id IS NOT NULL, o.icp_tier, coalesce(o.atlas_score, 0), o.tags, o.updated_at,
@@ -278,8 +279,8 @@ func (w *world) expected(t *testing.T, d query.Dataset) map[string]heldDoc {
 			doc.Held["held.in_book"] = []any{kept}
 			set(doc.Held, "held.view_ids", views)
 			if kept {
-				doc.Held["held.updated_at"] = []any{updated.UTC().Format(query.TimeLayout)}
-				if d == query.Accounts {
+				doc.Held["held.updated_at"] = []any{updated.UTC().Format(catalog.TimeLayout)}
+				if d == catalog.Accounts {
 					doc.Held["held.atlas_score"] = []any{float64(score)}
 				}
 				if tier != nil {
@@ -287,7 +288,7 @@ func (w *world) expected(t *testing.T, d query.Dataset) map[string]heldDoc {
 				}
 				var folded []string
 				for _, tag := range tagList {
-					folded = append(folded, query.Fold(tag))
+					folded = append(folded, catalog.Fold(tag))
 				}
 				set(doc.Held, "held.exact.tags", folded)
 			}

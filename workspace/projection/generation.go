@@ -16,7 +16,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/timer"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/held"
 )
@@ -26,12 +26,12 @@ type System interface {
 	PendingWorkspaces(ctx context.Context, except []workspace.ID, limit int) ([]workspace.ID, error)
 	StubWorkspaces(ctx context.Context, age time.Duration, limit int) ([]workspace.ID, error)
 	HeldStatus(ctx context.Context) (held.Status, error)
-	BumpDataset(ctx context.Context, d query.Dataset, rewrite bool) error
-	BumpRecords(ctx context.Context, d query.Dataset, ids []string) error
+	BumpDataset(ctx context.Context, d catalog.Dataset, rewrite bool) error
+	BumpRecords(ctx context.Context, d catalog.Dataset, ids []string) error
 	BumpOldScores(ctx context.Context, age time.Duration, limit int) (int64, error)
 	AdvanceVersions(ctx context.Context, past int64) error
-	HeldSource(ctx context.Context, d query.Dataset) (string, error)
-	SetHeldSource(ctx context.Context, d query.Dataset, generation string) error
+	HeldSource(ctx context.Context, d catalog.Dataset) (string, error)
+	SetHeldSource(ctx context.Context, d catalog.Dataset, generation string) error
 	Generations
 }
 
@@ -44,7 +44,7 @@ type Generations interface {
 	AdoptIndex(ctx context.Context, g held.Generation) error
 	ServeGeneration(ctx context.Context, g held.Generation) error
 	DropGeneration(ctx context.Context, g held.Generation) error
-	Unprojected(ctx context.Context, d query.Dataset, since int64) (int64, error)
+	Unprojected(ctx context.Context, d catalog.Dataset, since int64) (int64, error)
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
 
@@ -75,20 +75,20 @@ func (p *Projector) Prepare(ctx context.Context) error {
 		return err
 	}
 	var failed error
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		failed = errors.Join(failed, p.withLease(ctx, d, func(ctx context.Context) error { return p.prepare(ctx, d) }))
 	}
 	return failed
 }
 
 // withLease runs change with the lease of a dataset's generations.
-func (p *Projector) withLease(ctx context.Context, d query.Dataset, change func(context.Context) error) error {
+func (p *Projector) withLease(ctx context.Context, d catalog.Dataset, change func(context.Context) error) error {
 	return p.System.WithLease(ctx, generationsLease+string(d), p.name, generationsTTL, func(ctx context.Context) error {
 		return elastic.FaultOf(change(ctx))
 	})
 }
 
-func (p *Projector) prepare(ctx context.Context, d query.Dataset) error {
+func (p *Projector) prepare(ctx context.Context, d catalog.Dataset) error {
 	s, err := p.readState(ctx)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (p *Projector) prepare(ctx context.Context, d query.Dataset) error {
 
 // replaceLost creates a generation that replaces one whose index is lost; nil when
 // there was none.
-func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *held.Generation) error {
+func (p *Projector) replaceLost(ctx context.Context, d catalog.Dataset, lost *held.Generation) error {
 	g, err := p.createGeneration(ctx, d)
 	if err != nil {
 		return err
@@ -158,8 +158,8 @@ func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *held
 }
 
 // createGeneration creates the index of a new generation with its write alias.
-func (p *Projector) createGeneration(ctx context.Context, d query.Dataset) (held.Generation, error) {
-	g := held.Generation{Dataset: d, Generation: newGeneration(), Folding: cmp.Or(p.Settings.Folding, query.NewestFolding)}
+func (p *Projector) createGeneration(ctx context.Context, d catalog.Dataset) (held.Generation, error) {
+	g := held.Generation{Dataset: d, Generation: newGeneration(), Folding: cmp.Or(p.Settings.Folding, catalog.NewestFolding)}
 	raw, err := mappings.Held(string(d), p.Settings)
 	if err != nil {
 		return g, err
@@ -210,12 +210,12 @@ const rebuildPollInterval = 200 * time.Millisecond
 // Rebuild fills new generations of all held indices from Postgres and the global
 // records while searches continue, and switches searches to them when they are
 // complete. progress, when not nil, gets the number of remaining records of a dataset.
-func (p *Projector) Rebuild(ctx context.Context, progress func(d query.Dataset, left int64)) error {
+func (p *Projector) Rebuild(ctx context.Context, progress func(d catalog.Dataset, left int64)) error {
 	p.start()
 	if err := p.Prepare(ctx); err != nil {
 		return err
 	}
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		if err := p.withLease(ctx, d, func(ctx context.Context) error { return p.rebuild(ctx, d, progress) }); err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (p *Projector) Rebuild(ctx context.Context, progress func(d query.Dataset, 
 	return nil
 }
 
-func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(query.Dataset, int64)) error {
+func (p *Projector) rebuild(ctx context.Context, d catalog.Dataset, progress func(catalog.Dataset, int64)) error {
 	if err := p.dropInactive(ctx, d); err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 
 // dropInactive deletes the generations of a dataset that do not serve: those of an
 // interrupted rebuild and those that were replaced. The caller has the lease.
-func (p *Projector) dropInactive(ctx context.Context, d query.Dataset) error {
+func (p *Projector) dropInactive(ctx context.Context, d catalog.Dataset) error {
 	s, err := p.readState(ctx)
 	if err != nil {
 		return err

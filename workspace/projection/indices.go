@@ -6,7 +6,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/held"
 )
 
@@ -24,8 +24,8 @@ func (p *Projector) readState(ctx context.Context) (indexState, error) {
 	if err != nil {
 		return indexState{}, err
 	}
-	patterns := make([]string, len(query.Held))
-	for i, d := range query.Held {
+	patterns := make([]string, len(catalog.Held))
+	for i, d := range catalog.Held {
 		patterns[i] = p.Names.Held(string(d)) + "-*"
 	}
 	indices, err := p.Elastic.Indices(ctx, patterns...)
@@ -39,12 +39,12 @@ func indexName(names mappings.Names, g held.Generation) string {
 }
 
 // generations lists the registered generations of a dataset.
-func (s indexState) generations(d query.Dataset) []held.Generation {
+func (s indexState) generations(d catalog.Dataset) []held.Generation {
 	return slices.DeleteFunc(slices.Clone(s.registered), func(g held.Generation) bool { return g.Dataset != d })
 }
 
 // serving is the generation that searches of a dataset use, nil for none.
-func (s indexState) serving(d query.Dataset) *held.Generation {
+func (s indexState) serving(d catalog.Dataset) *held.Generation {
 	for _, g := range s.generations(d) {
 		if g.Serving {
 			return &g
@@ -67,7 +67,7 @@ func (s indexState) hasAlias(g held.Generation, alias string) bool {
 // generation, and only its index has the search alias. Every registered generation
 // is marked, and its index exists, has a known id and has its write alias.
 func (s indexState) ready() bool {
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		g := s.serving(d)
 		if g == nil || !s.hasAlias(*g, s.names.Held(string(d))) {
 			return false

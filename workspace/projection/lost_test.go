@@ -15,7 +15,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -27,8 +27,8 @@ import (
 func (w *world) putAccount(t *testing.T, record uuid.UUID, name string) {
 	t.Helper()
 	global := searchtest.NewWorld()
-	global.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, record, name)))
-	w.indices.Put(t, query.Accounts, global.Documents()[query.Accounts]...)
+	global.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, record, name)))
+	w.indices.Put(t, catalog.Accounts, global.Documents()[catalog.Accounts]...)
 	w.indices.Refresh(t)
 }
 
@@ -36,7 +36,7 @@ func (w *world) putAccount(t *testing.T, record uuid.UUID, name string) {
 func (w *world) rename(t *testing.T, record uuid.UUID, name string) {
 	t.Helper()
 	w.putAccount(t, record, name)
-	fatal(t, w.projector.Changed(t.Context(), query.Accounts, []string{record.String()}))
+	fatal(t, w.projector.Changed(t.Context(), catalog.Accounts, []string{record.String()}))
 }
 
 // A late bulk request arrives after another projector wrote the same row from a newer
@@ -45,7 +45,7 @@ func TestLateBulkOfAnOlderGlobalRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 7)
-	w.upsert(t, w.one, query.Accounts, a, book.OverlayChange{"workspace_status": "kept"})
+	w.upsert(t, w.one, catalog.Accounts, a, book.OverlayChange{"workspace_status": "kept"})
 	fatal(t, w.projector.Prepare(t.Context()))
 	slow := newProxy(t)
 	other := w.newProjector(t, slow.client)
@@ -60,7 +60,7 @@ func TestLateBulkOfAnOlderGlobalRecord(t *testing.T) {
 			t.Errorf("the late write was taken: %s", answer)
 		}
 	}
-	fatal(t, w.projector.Changed(t.Context(), query.Accounts, []string{a.String()}))
+	fatal(t, w.projector.Changed(t.Context(), catalog.Accounts, []string{a.String()}))
 	w.settled(t)
 	w.wantEqual(t)
 }
@@ -72,7 +72,7 @@ type brokenGlobal struct {
 	tries  atomic.Int64
 }
 
-func (g *brokenGlobal) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
+func (g *brokenGlobal) Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error) {
 	if slices.Contains(ids, g.broken.String()) {
 		g.tries.Add(1)
 		return nil, fault.BackendUnavailable(errors.New("this record cannot be had"), "elasticsearch")
@@ -84,7 +84,7 @@ func (g *brokenGlobal) Lookup(ctx context.Context, d query.Dataset, ids []string
 // generation.
 func (w *world) lose(t *testing.T, how func(index string)) string {
 	t.Helper()
-	f, err := w.app.HeldFreshness(t.Context(), w.one, query.Accounts)
+	f, err := w.app.HeldFreshness(t.Context(), w.one, catalog.Accounts)
 	fatal(t, err)
 	how(w.indices.Names.HeldGeneration("accounts", f.Generation))
 	return f.Generation
@@ -116,9 +116,9 @@ func TestLostIndex(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			for i := range 10 {
-				w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{})
+				w.upsert(t, w.one, catalog.Accounts, id("a", i), book.OverlayChange{})
 			}
-			w.upsert(t, w.two, query.Accounts, id("a", 11), book.OverlayChange{})
+			w.upsert(t, w.two, catalog.Accounts, id("a", 11), book.OverlayChange{})
 			w.settled(t)
 			broken := &brokenGlobal{Global: w.engine, broken: id("a", 11)}
 			server := w.newProjector(t, w.indices.Client)
@@ -131,18 +131,18 @@ func TestLostIndex(t *testing.T) {
 			defer sweep.Wait()
 			defer stop()
 			search := func(in workspace.ID) (rows int, err error) {
-				f, err := w.projector.Settle(t.Context(), in, query.Accounts)
+				f, err := w.projector.Settle(t.Context(), in, catalog.Accounts)
 				if err != nil {
 					return 0, err
 				}
-				q := bookQuery(in, query.Accounts)
+				q := bookQuery(in, catalog.Accounts)
 				q.Generation = f.Generation
 				page, err := w.engine.Search(t.Context(), q)
 				return len(page.Rows), err
 			}
 			noticed := false
 			eventually(t, "the workspace's records are all found", func() bool {
-				f, err := w.app.HeldFreshness(t.Context(), w.one, query.Accounts)
+				f, err := w.app.HeldFreshness(t.Context(), w.one, catalog.Accounts)
 				fatal(t, err)
 				noticed = noticed || f.Generation != before
 				if !noticed {
@@ -163,7 +163,7 @@ func TestLostIndex(t *testing.T) {
 			}
 			filling, err := w.system.Filling(t.Context())
 			fatal(t, err)
-			if len(filling) != 1 || filling[0] != query.Accounts {
+			if len(filling) != 1 || filling[0] != catalog.Accounts {
 				t.Errorf("filling: %v", filling)
 			}
 			stop()
@@ -184,7 +184,7 @@ func TestLostIndex(t *testing.T) {
 func TestIndexIsAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, id("a", 1), book.OverlayChange{})
 	w.settled(t)
 	before := w.documents(t, w.indices.Names.Held("accounts"))
 	_, err := w.admin.Exec(t.Context(), `UPDATE held_generations SET index_uuid = NULL`)
@@ -207,18 +207,18 @@ func TestIndexIsAdopted(t *testing.T) {
 func TestLostIndexIsMarkedByTheNext(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, id("a", 1), book.OverlayChange{})
 	w.settled(t)
 	_, err := w.admin.Exec(t.Context(), `UPDATE held_generations SET marked = false WHERE dataset = 'accounts'`)
 	fatal(t, err)
-	if _, err := w.projector.Settle(t.Context(), w.one, query.Accounts); fault.CodeOf(err) != fault.Unavailable {
+	if _, err := w.projector.Settle(t.Context(), w.one, catalog.Accounts); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("before it is marked: %v", err)
 	}
-	if _, err := w.projector.Settle(t.Context(), w.one, query.Contacts); err != nil {
+	if _, err := w.projector.Settle(t.Context(), w.one, catalog.Contacts); err != nil {
 		t.Errorf("of another dataset: %v", err)
 	}
 	w.settled(t)
-	if got := w.found(t, w.one, query.Accounts); len(got) != 1 {
+	if got := w.found(t, w.one, catalog.Accounts); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}
 }
@@ -227,8 +227,8 @@ func TestLostIndexIsMarkedByTheNext(t *testing.T) {
 func TestRefusedDocumentIsListed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
-	w.upsert(t, w.one, query.Accounts, id("a", 2), book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, id("a", 1), book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, id("a", 2), book.OverlayChange{})
 	w.settled(t)
 	w.lose(t, func(index string) { fatal(t, w.indices.Client.DeleteIndices(t.Context(), index)) })
 	fatal(t, w.projector.Prepare(t.Context()))
@@ -241,7 +241,7 @@ func TestRefusedDocumentIsListed(t *testing.T) {
 		fatal(t, err)
 		return status.Pending == 0
 	})
-	if got := w.found(t, w.one, query.Accounts); len(got) != 1 {
+	if got := w.found(t, w.one, catalog.Accounts); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}
 	refused, err := w.system.RefusedRecords(t.Context(), 10)
@@ -266,9 +266,9 @@ func TestManyFailingWorkspaces(t *testing.T) {
 	for range 70 {
 		created, err := directory.CreateWorkspace(t.Context(), "failing", workspace.Pro, 0)
 		fatal(t, err)
-		w.upsert(t, created.ID, query.Accounts, id("a", 1), book.OverlayChange{})
+		w.upsert(t, created.ID, catalog.Accounts, id("a", 1), book.OverlayChange{})
 	}
-	w.upsert(t, w.one, query.Accounts, id("a", 2), book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, id("a", 2), book.OverlayChange{})
 	fatal(t, w.projector.Prepare(t.Context()))
 	server := w.newProjector(t, w.indices.Client)
 	server.Global = &brokenGlobal{Global: w.engine, broken: id("a", 1)}
@@ -300,9 +300,9 @@ func TestPurgeByALostAliasMakesNoIndex(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 3)
-	w.upsert(t, w.one, query.Accounts, a, book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, a, book.OverlayChange{})
 	w.settled(t)
-	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a}))
+	fatal(t, w.book.Delete(t.Context(), w.one, catalog.Accounts, []uuid.UUID{a}))
 	w.settled(t)
 	fatal(t, w.indices.Client.DeleteIndices(t.Context(), w.served(t)))
 	if err := w.projector.Purge(t.Context(), 0); fault.CodeOf(err) != fault.Unavailable {

@@ -19,6 +19,7 @@ import (
 	"atlas/internal/api"
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -49,14 +50,14 @@ ALTER TABLE overlays ADD COLUMN nickname text, ADD COLUMN grade text, ADD COLUMN
 // is compiled with.
 func TestANewFieldIsARow(t *testing.T) {
 	t.Parallel()
-	if _, added := query.FieldNamed(query.Accounts, "employees"); added {
+	if _, added := catalog.FieldNamed(catalog.Accounts, "employees"); added {
 		t.Run("global", testNewGlobalField)
 		t.Run("overlay", testNewOverlayFields)
 		return
 	}
 	root, err := filepath.Abs("../..")
 	fatal(t, err)
-	rows := filepath.Join(root, "search/query/fields.go")
+	rows := filepath.Join(root, "search/catalog/fields.go")
 	source, err := os.ReadFile(rows) // #nosec G304 -- of this repository
 	fatal(t, err)
 	text := string(source)
@@ -101,8 +102,8 @@ func (w *world) employer(t *testing.T) uuid.UUID {
 	t.Helper()
 	record := id("a", 900)
 	global := searchtest.NewWorld()
-	global.Add(searchtest.Record(t, query.Accounts, `{"id":"`+record.String()+`","name":"Employer","employees":120}`))
-	w.indices.Put(t, query.Accounts, global.Documents()[query.Accounts]...)
+	global.Add(searchtest.Record(t, catalog.Accounts, `{"id":"`+record.String()+`","name":"Employer","employees":120}`))
+	w.indices.Put(t, catalog.Accounts, global.Documents()[catalog.Accounts]...)
 	w.indices.Refresh(t)
 	return record
 }
@@ -111,13 +112,13 @@ func testNewGlobalField(t *testing.T) {
 	w := newWorld(t)
 	record := w.employer(t)
 	if _, problems := document.Parse(
-		query.Accounts, []byte(`{"id":"`+record.String()+`","name":"n","employees":"many"}`), time.Now(),
+		catalog.Accounts, []byte(`{"id":"`+record.String()+`","name":"n","employees":"many"}`), time.Now(),
 	); len(problems) != 1 {
 		t.Errorf("problems of a text: %v", problems)
 	}
 	q, err := query.Parse(
 		decoded(t, `{"filters":{"employees":{"value":[100,200]}},"sort":{"field":"employees","order":"desc"}}`),
-		query.Accounts, query.Base{Kind: query.Data},
+		catalog.Accounts, query.Base{Kind: catalog.Data},
 	)
 	fatal(t, err)
 	page, err := w.engine.Search(t.Context(), q)
@@ -125,7 +126,7 @@ func testNewGlobalField(t *testing.T) {
 	if len(page.Rows) != 1 || !strings.Contains(string(page.Rows[0]), `"employees":120,`) {
 		t.Errorf("found %s", page.Rows)
 	}
-	row := w.upsert(t, w.one, query.Accounts, record, book.OverlayChange{})
+	row := w.upsert(t, w.one, catalog.Accounts, record, book.OverlayChange{})
 	if row["employees"] != 120.0 {
 		t.Errorf("the row of the book: %v", row)
 	}
@@ -139,25 +140,25 @@ func testNewOverlayFields(t *testing.T) {
 	for member, value := range map[string]string{
 		"nickname": `""`, "grade": `"tier_9"`, "channels": `["a","b","c","d"]`, "budget": `1001`, "margin": `"much"`, "next_step_at": `"soon"`,
 	} {
-		_, err := book.UpsertRule(query.Accounts).Parse(decoded(t, `{"account_id":"`+record.String()+`","`+member+`":`+value+`}`))
+		_, err := book.UpsertRule(catalog.Accounts).Parse(decoded(t, `{"account_id":"`+record.String()+`","`+member+`":`+value+`}`))
 		if e, ok := errors.AsType[*fault.Error](err); !ok || len(e.Issues) != 1 || e.Issues[0].Path[0] != member {
 			t.Errorf("%s %s: %v", member, value, err)
 		}
 	}
-	in, err := book.UpsertRule(query.Accounts).Parse(decoded(t, `{"account_id":"`+record.String()+`","nickname":"The Builders","grade":"tier_2",
+	in, err := book.UpsertRule(catalog.Accounts).Parse(decoded(t, `{"account_id":"`+record.String()+`","nickname":"The Builders","grade":"tier_2",
 		"channels":["Fair","FAIR","Phone"],"budget":500,"margin":12.5,"next_step_at":"2026-05-01"}`))
 	fatal(t, err)
-	outcomes, err := w.book.Upsert(t.Context(), w.one, query.Accounts, []book.Input{in})
+	outcomes, err := w.book.Upsert(t.Context(), w.one, catalog.Accounts, []book.Input{in})
 	fatal(t, err)
 	fatal(t, outcomes[0].Err)
 	const shown = `"nickname":"The Builders","grade":"tier_2","channels":["Fair","Phone"],"budget":500,"margin":12.5,"next_step_at":"2026-05-01T00:00:00.000Z"`
 	if !strings.Contains(string(outcomes[0].Row), shown) {
 		t.Errorf("the row is %s", outcomes[0].Row)
 	}
-	if again, err := w.book.Get(t.Context(), w.one, query.Accounts, record); err != nil || string(again) != string(outcomes[0].Row) {
+	if again, err := w.book.Get(t.Context(), w.one, catalog.Accounts, record); err != nil || string(again) != string(outcomes[0].Row) {
 		t.Errorf("read again it is %s, %v", again, err)
 	}
-	overlays, err := w.app.Overlays(t.Context(), w.one, query.Accounts, []uuid.UUID{record})
+	overlays, err := w.app.Overlays(t.Context(), w.one, catalog.Accounts, []uuid.UUID{record})
 	fatal(t, err)
 	if diff := cmp.Diff(book.Values(in.Change), overlays[record].Values); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
@@ -168,11 +169,11 @@ func testNewOverlayFields(t *testing.T) {
 		`"margin":{"value":12.5}`, `"next_step_at":{"value":"2026-05-01"}`,
 	} {
 		q, err := query.Parse(
-			decoded(t, `{"filters":{`+filter+`},"sort":{"field":"budget","order":"asc"}}`), query.Accounts,
-			query.Base{Kind: query.Book, Workspace: w.one.String()},
+			decoded(t, `{"filters":{`+filter+`},"sort":{"field":"budget","order":"asc"}}`), catalog.Accounts,
+			query.Base{Kind: catalog.Book, Workspace: w.one.String()},
 		)
 		fatal(t, err)
-		if diff := cmp.Diff([]string{"$a900"}, w.found(t, w.one, query.Accounts, q.Where...)); diff != "" {
+		if diff := cmp.Diff([]string{"$a900"}, w.found(t, w.one, catalog.Accounts, q.Where...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", filter, diff)
 		}
 	}
@@ -183,7 +184,7 @@ func testNewOverlayFields(t *testing.T) {
 		} {
 			wantDescribed(t, "workspace_accounts", schema, member)
 		}
-		row := w.upsert(t, w.one, query.Accounts, record, book.OverlayChange{member: nil})
+		row := w.upsert(t, w.one, catalog.Accounts, record, book.OverlayChange{member: nil})
 		if v := row[member]; v != nil && len(v.([]any)) > 0 {
 			t.Errorf("%s was cleared, and is %v", member, v)
 		}
@@ -194,7 +195,7 @@ func testNewOverlayFields(t *testing.T) {
 func wantDescribed(t *testing.T, dataset, schema, field string) {
 	t.Helper()
 	search := query.FieldSearch{Dataset: dataset, Keys: []string{field}}
-	if found, _ := search.Select(query.Descriptors(nil)); len(found) != 1 {
+	if found, _ := search.Select(catalog.Descriptors(nil)); len(found) != 1 {
 		t.Errorf("%s has %d descriptors of %s", dataset, len(found), field)
 	}
 	answer := httptest.NewRecorder()

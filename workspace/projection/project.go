@@ -15,8 +15,8 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/held"
@@ -27,7 +27,7 @@ type draft struct {
 	record held.Record
 	doc    []byte // without its version; nil when it cannot be made
 	// build makes doc for an index of a Folding. The digest is that of the newest.
-	build     func(query.Folding) []byte
+	build     func(catalog.Folding) []byte
 	projected held.ProjectionResult
 }
 
@@ -43,11 +43,11 @@ func (d *draft) setVersion(version int64) {
 
 // project writes the documents of records to all generations.
 func (p *Projector) project(ctx context.Context, w *projecting, records []held.Record) error {
-	byDataset := map[query.Dataset][]held.Record{}
+	byDataset := map[catalog.Dataset][]held.Record{}
 	for _, r := range records {
 		byDataset[r.Dataset] = append(byDataset[r.Dataset], r)
 	}
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		own := byDataset[d]
 		if len(own) == 0 {
 			continue
@@ -65,14 +65,14 @@ func (p *Projector) project(ctx context.Context, w *projecting, records []held.R
 }
 
 // drafts makes the documents of records from what the global dataset has now.
-func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset, records []held.Record) ([]*draft, error) {
+func (p *Projector) drafts(ctx context.Context, in workspace.ID, d catalog.Dataset, records []held.Record) ([]*draft, error) {
 	var ids, accounts []string
 	for _, r := range records {
 		if r.Overlay == nil && len(r.Views) == 0 {
 			continue
 		}
 		ids = append(ids, r.Record.String())
-		if r.Overlay != nil && d == query.Accounts {
+		if r.Overlay != nil && d == catalog.Accounts {
 			accounts = append(accounts, r.Record.String())
 		}
 	}
@@ -123,8 +123,8 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 
 // firms are the names of the accounts of public records, by id. A record that cannot be read
 // has none: newDraft says so.
-func (p *Projector) firms(ctx context.Context, d query.Dataset, public map[string]jsontext.Value) (map[string]string, error) {
-	if _, has := query.FirmsField(d); !has {
+func (p *Projector) firms(ctx context.Context, d catalog.Dataset, public map[string]jsontext.Value) (map[string]string, error) {
+	if _, has := catalog.FirmsField(d); !has {
 		return nil, nil
 	}
 	var records []document.Record
@@ -134,7 +134,7 @@ func (p *Projector) firms(ctx context.Context, d query.Dataset, public map[strin
 		}
 	}
 	return document.ReadFirms(records, func(ids []string) (map[string]jsontext.Value, error) {
-		return p.Global.Lookup(ctx, query.Accounts, ids)
+		return p.Global.Lookup(ctx, catalog.Accounts, ids)
 	})
 }
 
@@ -159,7 +159,7 @@ func newDraft(
 	}
 	if o := r.Overlay; o != nil {
 		overlay := *o
-		if r.Dataset == query.Accounts {
+		if r.Dataset == catalog.Accounts {
 			scored := book.Scored{Score: o.Score, Trend: o.Trend, At: now}
 			if public != nil {
 				facts, err := book.FactsOf(public, signals)
@@ -173,20 +173,20 @@ func newDraft(
 		held.Overlay = &overlay
 	}
 	if public == nil {
-		d.build = func(query.Folding) []byte { return document.Stub(r.Record.String()) }
+		d.build = func(catalog.Folding) []byte { return document.Stub(r.Record.String()) }
 	} else {
 		record, err := document.FromPublic(r.Dataset, public)
 		if err != nil {
 			return nil, fault.Wrap(err, fault.Internal, "a global record could not be read")
 		}
 		record.SetFirms(firms)
-		d.build = func(by query.Folding) []byte {
+		d.build = func(by catalog.Folding) []byte {
 			record := record
 			record.Folding = by
 			return document.BuildHeld(record, children, held)
 		}
 	}
-	d.doc = d.build(query.NewestFolding)
+	d.doc = d.build(catalog.NewestFolding)
 	digest := sha256.Sum256(d.doc)
 	d.projected.Digest = digest[:]
 	return d, nil
@@ -200,7 +200,7 @@ var bulkRetry = elastic.Retry{For: time.Second, First: 50 * time.Millisecond, Ma
 
 // write writes changed documents to all generations of their dataset and stores the
 // results. With last it also releases the lease, unless versions conflict.
-func (p *Projector) write(ctx context.Context, w *projecting, d query.Dataset, drafts []*draft, last bool) error {
+func (p *Projector) write(ctx context.Context, w *projecting, d catalog.Dataset, drafts []*draft, last bool) error {
 	in := w.in
 	var changed []*draft
 	var claimed []held.Record
@@ -277,7 +277,7 @@ func (p *Projector) writeGeneration(
 	for i, draft := range drafts {
 		if r := draft.record; draft.doc != nil {
 			doc := draft.doc
-			if g.Folding != query.NewestFolding {
+			if g.Folding != catalog.NewestFolding {
 				doc = draft.build(g.Folding)
 			}
 			batch.IndexAt(documentID(in, r.Record), in.String(), r.Version, document.WithVersion(doc, r.Version))
@@ -327,7 +327,7 @@ func documentID(in workspace.ID, record uuid.UUID) string { return in.String() +
 func (p *Projector) resolveConflicts(
 	ctx context.Context,
 	in workspace.ID,
-	d query.Dataset,
+	d catalog.Dataset,
 	drafts []*draft,
 	higher map[uuid.UUID]bool,
 	generations []held.Generation,

@@ -19,29 +19,29 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/timer"
 	"atlas/mappings"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/held"
 )
 
 // Rows is the storage of one workspace's held rows: *postgres.Store.
 type Rows interface {
-	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error)
+	HeldFreshness(ctx context.Context, in workspace.ID, d catalog.Dataset) (held.Freshness, error)
 	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (held.Pending, error)
 	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []held.Record) (held.Claim, error)
 	FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) error
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
-	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
-	BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
+	HeldVersions(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
+	BumpHeld(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) error
 	ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]held.Record, error)
 	ForgetHeld(ctx context.Context, in workspace.ID, records []held.Record) error
 }
 
 // Global reads the global dataset: *search.Engine.
 type Global interface {
-	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
-	Children(ctx context.Context, d query.Dataset, ids []string) (map[string]document.Children, error)
+	Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error)
+	Children(ctx context.Context, d catalog.Dataset, ids []string) (map[string]document.Children, error)
 	SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error)
 }
 
@@ -149,7 +149,7 @@ func (p *Projector) scheduleOwn(in workspace.ID) *call {
 // Settle waits until a search of the workspace's held records of a dataset sees all
 // writes that the workspace committed before. The search must use the generation
 // that Settle returns. fault.Unavailable, also while a lost index is being refilled.
-func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error) {
+func (p *Projector) Settle(ctx context.Context, in workspace.ID, d catalog.Dataset) (held.Freshness, error) {
 	p.start()
 	for retried := false; ; retried = true {
 		f, err := p.settle(ctx, in, d)
@@ -160,7 +160,7 @@ func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset
 	}
 }
 
-func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error) {
+func (p *Projector) settle(ctx context.Context, in workspace.ID, d catalog.Dataset) (held.Freshness, error) {
 	f, err := p.Rows.HeldFreshness(ctx, in, d)
 	if err == nil && f.Generation == "" {
 		if err = p.Prepare(ctx); err == nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/held"
@@ -44,17 +44,17 @@ func TestLeaseIsReleasedAfterAnOutage(t *testing.T) {
 	rows := &lostRows{Rows: w.app}
 	first, second := w.newProjector(t, w.indices.Client), w.newProjector(t, w.indices.Client)
 	first.Rows, first.Lease, second.Lease = rows, 10*time.Minute, 10*time.Minute
-	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
-	if _, err := first.Settle(t.Context(), w.one, query.Accounts); err != nil {
+	w.upsert(t, w.one, catalog.Accounts, id("a", 1), book.OverlayChange{})
+	if _, err := first.Settle(t.Context(), w.one, catalog.Accounts); err != nil {
 		t.Fatal(err)
 	}
-	w.upsert(t, w.one, query.Accounts, id("a", 2), book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, id("a", 2), book.OverlayChange{})
 	rows.lost.Store(true)
-	if _, err := first.Settle(t.Context(), w.one, query.Accounts); err == nil {
+	if _, err := first.Settle(t.Context(), w.one, catalog.Accounts); err == nil {
 		t.Fatal("a projection without results succeeds")
 	}
 	rows.lost.Store(false)
-	if _, err := second.Settle(t.Context(), w.one, query.Accounts); err != nil {
+	if _, err := second.Settle(t.Context(), w.one, catalog.Accounts); err != nil {
 		t.Fatalf("another server waits for a lease without a holder: %v", err)
 	}
 }

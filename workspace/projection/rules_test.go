@@ -18,6 +18,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/elastic/elastictest"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -29,7 +30,7 @@ import (
 // and fails without it.
 
 // bulk sends one batch through the write alias of the serving generation.
-func (w *world) bulk(t *testing.T, d query.Dataset, fill func(b *elastic.Batch)) []elastic.Refusal {
+func (w *world) bulk(t *testing.T, d catalog.Dataset, fill func(b *elastic.Batch)) []elastic.Refusal {
 	t.Helper()
 	generations, err := w.system.HeldGenerations(t.Context())
 	fatal(t, err)
@@ -54,11 +55,11 @@ func TestLateWriteAfterDeletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 5)
-	w.upsert(t, w.one, query.Accounts, a, book.OverlayChange{"workspace_status": "here"})
+	w.upsert(t, w.one, catalog.Accounts, a, book.OverlayChange{"workspace_status": "here"})
 	w.settled(t)
 	held := w.indices.Names.Held("accounts")
 	late := w.documents(t, held)[w.one.String()+":"+a.String()]
-	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a}))
+	fatal(t, w.book.Delete(t.Context(), w.one, catalog.Accounts, []uuid.UUID{a}))
 	w.settled(t)
 	// A flush drops the tombstones of Elasticsearch.
 	_, err := w.indices.Client.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + held + "/_flush"})
@@ -66,13 +67,13 @@ func TestLateWriteAfterDeletion(t *testing.T) {
 	// The stub is too young and must stay.
 	fatal(t, w.projector.Purge(t.Context(), projection.StubAge))
 	doc := fmt.Sprintf(`{"id":%q,"name":"x","held":{"workspace_id":%q,"in_book":true}}`, a, w.one)
-	refused := w.bulk(t, query.Accounts, func(b *elastic.Batch) {
+	refused := w.bulk(t, catalog.Accounts, func(b *elastic.Batch) {
 		b.IndexAt(w.one.String()+":"+a.String(), w.one.String(), late.Version, []byte(doc))
 	})
 	if len(refused) != 1 || refused[0].Status != http.StatusConflict {
 		t.Errorf("the late write: %+v", refused)
 	}
-	if got := w.found(t, w.one, query.Accounts); len(got) > 0 {
+	if got := w.found(t, w.one, catalog.Accounts); len(got) > 0 {
 		t.Errorf("the deleted record is found: %v", got)
 	}
 	w.wantEqual(t)
@@ -84,12 +85,12 @@ func TestPurge(t *testing.T) {
 	w := newWorld(t)
 	gone, back, kept := id("a", 1), id("a", 2), id("a", 3)
 	for _, a := range []uuid.UUID{gone, back, kept} {
-		w.upsert(t, w.one, query.Accounts, a, book.OverlayChange{})
+		w.upsert(t, w.one, catalog.Accounts, a, book.OverlayChange{})
 	}
 	w.settled(t)
-	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{gone, back}))
+	fatal(t, w.book.Delete(t.Context(), w.one, catalog.Accounts, []uuid.UUID{gone, back}))
 	w.settled(t)
-	w.upsert(t, w.one, query.Accounts, back, book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, back, book.OverlayChange{})
 	fatal(t, w.projector.Purge(t.Context(), 0))
 	w.settled(t)
 	w.wantEqual(t)
@@ -110,9 +111,9 @@ func TestPurgeThatEndsBeforeTheRowsAreDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	gone := id("a", 1)
-	w.upsert(t, w.one, query.Accounts, gone, book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, gone, book.OverlayChange{})
 	w.settled(t)
-	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{gone}))
+	fatal(t, w.book.Delete(t.Context(), w.one, catalog.Accounts, []uuid.UUID{gone}))
 	w.settled(t)
 	rows := w.projector.Rows
 	w.projector.Rows = failingRows{rows}
@@ -120,8 +121,8 @@ func TestPurgeThatEndsBeforeTheRowsAreDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.projector.Rows = rows
-	w.upsert(t, w.one, query.Accounts, gone, book.OverlayChange{})
-	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{gone}))
+	w.upsert(t, w.one, catalog.Accounts, gone, book.OverlayChange{})
+	fatal(t, w.book.Delete(t.Context(), w.one, catalog.Accounts, []uuid.UUID{gone}))
 	w.settled(t)
 	if _, there := w.documents(t, w.indices.Names.Held("accounts"))[w.one.String()+":"+gone.String()]; !there {
 		t.Error("the row has no document")
@@ -143,7 +144,7 @@ func TestLateBulk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 7)
-	w.upsert(t, w.one, query.Accounts, a, book.OverlayChange{"workspace_status": "first"})
+	w.upsert(t, w.one, catalog.Accounts, a, book.OverlayChange{"workspace_status": "first"})
 	w.settled(t)
 	slow := newProxy(t)
 	other := w.newProjector(t, slow.client)
@@ -183,7 +184,7 @@ func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 4 {
-		w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{})
+		w.upsert(t, w.one, catalog.Accounts, id("a", i), book.OverlayChange{})
 	}
 	w.settled(t)
 	before := w.documents(t, w.indices.Names.Held("accounts"))
@@ -209,10 +210,10 @@ func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
 			t.Errorf("$a%d was written again: %v", i, rewritten)
 		}
 	}
-	if diff := cmp.Diff([]string{"$a0", "$a3", "$a1"}, w.found(t, w.one, query.Accounts)); diff != "" {
+	if diff := cmp.Diff([]string{"$a0", "$a3", "$a1"}, w.found(t, w.one, catalog.Accounts)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := w.book.Get(t.Context(), w.one, query.Accounts, id("a", 2)); fault.CodeOf(err) != fault.NotFound {
+	if _, err := w.book.Get(t.Context(), w.one, catalog.Accounts, id("a", 2)); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a get of what the dataset has no more: %v", err)
 	}
 	var present bool
@@ -253,7 +254,7 @@ func TestRestoredPostgres(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 5 {
-		w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{"workspace_status": "new"})
+		w.upsert(t, w.one, catalog.Accounts, id("a", i), book.OverlayChange{"workspace_status": "new"})
 	}
 	w.settled(t)
 	for _, sql := range []string{
@@ -262,12 +263,12 @@ func TestRestoredPostgres(t *testing.T) {
 		_, err := w.admin.Exec(t.Context(), sql)
 		fatal(t, err)
 	}
-	w.upsert(t, w.one, query.Accounts, id("a", 0), book.OverlayChange{"workspace_status": "after"})
-	if got := w.found(t, w.one, query.Accounts, query.Match{Field: overlay("workspace_status"), Text: "after"}); len(got) > 1 {
+	w.upsert(t, w.one, catalog.Accounts, id("a", 0), book.OverlayChange{"workspace_status": "after"})
+	if got := w.found(t, w.one, catalog.Accounts, query.Match{Field: overlay("workspace_status"), Text: "after"}); len(got) > 1 {
 		t.Errorf("found %v", got)
 	}
 	w.settled(t)
-	if got := w.found(t, w.one, query.Accounts, query.Match{
+	if got := w.found(t, w.one, catalog.Accounts, query.Match{
 		Field: overlay("workspace_status"), Text: "after",
 	}); !cmp.Equal(got, []string{"$a0"}) {
 		t.Errorf("found %v", got)
@@ -286,13 +287,13 @@ func TestSearchSeesWhatAnotherServerWrote(t *testing.T) {
 	fatal(t, w.indices.Client.PutIndexSettings(t.Context(), map[string]any{"refresh_interval": "-1"}, w.indices.Names.Held("accounts")))
 	other := w.newProjector(t, w.indices.Client)
 	for i := range 12 {
-		w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{})
+		w.upsert(t, w.one, catalog.Accounts, id("a", i), book.OverlayChange{})
 		if i%3 == 0 {
 			fatal(t, other.SweepOnce(t.Context())) // projected there, not refreshed
 		} else if i%3 == 1 {
 			other.Wake(w.one)
 		}
-		if got := w.found(t, w.one, query.Accounts); len(got) != i+1 {
+		if got := w.found(t, w.one, catalog.Accounts); len(got) != i+1 {
 			t.Fatalf("after %d writes the search finds %v", i+1, got)
 		}
 	}
@@ -305,7 +306,7 @@ type hooked struct {
 	once          sync.Once
 }
 
-func (h *hooked) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
+func (h *hooked) Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error) {
 	h.once.Do(func() {
 		close(h.reached)
 		<-h.goOn
@@ -319,10 +320,10 @@ func TestRebuildBesideASlowProjector(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 10 {
-		w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{"workspace_status": "before"})
+		w.upsert(t, w.one, catalog.Accounts, id("a", i), book.OverlayChange{"workspace_status": "before"})
 	}
 	w.settled(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 3), book.OverlayChange{"workspace_status": "during"})
+	w.upsert(t, w.one, catalog.Accounts, id("a", 3), book.OverlayChange{"workspace_status": "during"})
 	slow := w.newProjector(t, w.indices.Client)
 	stop := &hooked{Global: w.engine, reached: make(chan struct{}), goOn: make(chan struct{})}
 	slow.Global = stop
@@ -334,7 +335,7 @@ func TestRebuildBesideASlowProjector(t *testing.T) {
 	eventually(t, "two generations are registered", func() bool {
 		generations, err := w.system.HeldGenerations(t.Context())
 		fatal(t, err)
-		return len(generations) > len(query.Held)
+		return len(generations) > len(catalog.Held)
 	})
 	close(stop.goOn)
 	<-swept // whether it could still write or not
@@ -348,7 +349,7 @@ func TestRebuildUnderWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range accounts {
-		w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{})
+		w.upsert(t, w.one, catalog.Accounts, id("a", i), book.OverlayChange{})
 	}
 	w.settled(t)
 	w.book.Changed = w.projector.Wake
@@ -367,9 +368,9 @@ func TestRebuildUnderWrites(t *testing.T) {
 				a := id("a", (i*7+c*10)%accounts)
 				var err error
 				if i%5 == 4 {
-					err = w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a})
+					err = w.book.Delete(t.Context(), w.one, catalog.Accounts, []uuid.UUID{a})
 				} else {
-					_, err = w.book.Upsert(t.Context(), w.one, query.Accounts, []book.Input{{
+					_, err = w.book.Upsert(t.Context(), w.one, catalog.Accounts, []book.Input{{
 						Record: a.String(), Change: book.OverlayChange{"workspace_status": fmt.Sprint(c, " ", i)},
 					}})
 				}
@@ -378,11 +379,11 @@ func TestRebuildUnderWrites(t *testing.T) {
 					return
 				}
 				writes.Add(1)
-				if _, err := w.projector.Settle(t.Context(), w.one, query.Accounts); err != nil {
+				if _, err := w.projector.Settle(t.Context(), w.one, catalog.Accounts); err != nil {
 					t.Error("settling:", err)
 					return
 				}
-				if _, err := w.engine.Search(t.Context(), bookQuery(w.one, query.Accounts)); err != nil {
+				if _, err := w.engine.Search(t.Context(), bookQuery(w.one, catalog.Accounts)); err != nil {
 					t.Error("searching:", err)
 					return
 				}
@@ -425,7 +426,7 @@ type awaySystem struct {
 	calls atomic.Int64
 }
 
-func (s *awaySystem) Unprojected(ctx context.Context, d query.Dataset, since int64) (int64, error) {
+func (s *awaySystem) Unprojected(ctx context.Context, d catalog.Dataset, since int64) (int64, error) {
 	if s.calls.Add(1) <= 3 {
 		return 0, fault.BackendUnavailable(errLost, "postgres")
 	}
@@ -436,7 +437,7 @@ func (s *awaySystem) Unprojected(ctx context.Context, d query.Dataset, since int
 func TestRebuildOutlastsAnOutage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
+	w.upsert(t, w.one, catalog.Accounts, id("a", 1), book.OverlayChange{})
 	w.settled(t)
 	before := w.served(t)
 	p := w.newProjector(t, w.indices.Client)

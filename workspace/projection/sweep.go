@@ -12,8 +12,8 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/timer"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/held"
 )
@@ -209,7 +209,7 @@ func (p *Projector) deleteStubs(ctx context.Context, in workspace.ID, stubs []he
 // generation of global records than at the last such bump. The process that switched
 // may have died before it called Switched.
 func (p *Projector) followSources(ctx context.Context) error {
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		generation, err := p.servedGeneration(ctx, d)
 		if err != nil || generation == "" {
 			return elastic.FaultOf(err)
@@ -232,7 +232,7 @@ func (p *Projector) followSources(ctx context.Context) error {
 }
 
 // servedGeneration is the name of the index that searches of global records use.
-func (p *Projector) servedGeneration(ctx context.Context, d query.Dataset) (string, error) {
+func (p *Projector) servedGeneration(ctx context.Context, d catalog.Dataset) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	alias := p.Names.Alias(string(d))
@@ -255,8 +255,8 @@ func (p *Projector) Switched(ctx context.Context, _ string) error {
 
 // Changed makes the held rows of changed, deleted or restored global records pending
 // for the next sweep. Call it after searches see the change.
-func (p *Projector) Changed(ctx context.Context, d query.Dataset, ids []string) error {
-	if !slices.Contains(query.Held, d) {
+func (p *Projector) Changed(ctx context.Context, d catalog.Dataset, ids []string) error {
+	if !slices.Contains(catalog.Held, d) {
 		return nil
 	}
 	return p.System.BumpRecords(ctx, d, ids)

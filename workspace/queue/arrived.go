@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -48,7 +49,7 @@ func (u *Queue) Arrived(ctx context.Context, in workspace.ID, a Arrivals) (signa
 		return nil, "", nil
 	}
 	page, err := u.Searcher.Search(ctx, query.Query{
-		Dataset: query.Signals, Base: query.Base{Kind: query.QueueBase, Workspace: in.String()},
+		Dataset: catalog.Signals, Base: query.Base{Kind: catalog.QueueBase, Workspace: in.String()},
 		Where: append(state.where(false), query.Range{Field: &query.Arrived, To: query.IntegerBound(a.UpTo.UnixMilli())}),
 		Sort:  query.Sort{Field: query.Arrived}, Limit: a.Limit, After: a.Cursor,
 	})

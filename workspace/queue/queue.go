@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -107,7 +108,7 @@ func (u *Queue) Search(ctx context.Context, in workspace.ID, r query.QueueReques
 		searches.Go(func() error {
 			// A dry run counts all matches.
 			count := query.Query{
-				Dataset:   query.Signals,
+				Dataset:   catalog.Signals,
 				Base:      q.Base,
 				Where:     state.where(false),
 				Sort:      r.Sort,
@@ -148,8 +149,8 @@ var (
 	accountsField = field("account_ids")
 )
 
-func field(name string) query.Field {
-	f, known := query.FieldNamed(query.Signals, name)
+func field(name string) catalog.Field {
+	f, known := catalog.FieldNamed(catalog.Signals, name)
 	if !known {
 		panic("signals have no " + name)
 	}
@@ -228,7 +229,7 @@ func (u *Queue) typesOf(ctx context.Context, in workspace.ID, state State, signa
 	state.Dismissed = nil
 	where := append(state.where(false), query.Terms{Field: &idField, Values: texts(signals)})
 	page, err := u.Searcher.Search(ctx, query.Query{
-		Dataset: query.Signals, Base: query.Base{Kind: query.QueueBase, Workspace: in.String()},
+		Dataset: catalog.Signals, Base: query.Base{Kind: catalog.QueueBase, Workspace: in.String()},
 		Where: where, Sort: query.Sort{Field: query.Arrived}, Limit: len(signals),
 	})
 	if err != nil {

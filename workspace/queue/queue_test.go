@@ -25,6 +25,7 @@ import (
 	"atlas/internal/input"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
@@ -93,9 +94,9 @@ func (w *world) feed() *feed.Feed {
 func (w *world) write(t *testing.T, lines []string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		text := ""
-		if d == query.Signals {
+		if d == catalog.Signals {
 			text = strings.Join(lines, "\n")
 		}
 		fatal(t, os.WriteFile(filepath.Join(dir, string(d)+".ndjson"), []byte(text), 0o600))
@@ -115,7 +116,7 @@ func (w *world) apply(t *testing.T, lines ...string) {
 	t.Helper()
 	_, err := delta.Apply(t.Context(), delta.Options{
 		Elastic: w.elastic, Names: w.names, Live: w.engine, WorkDir: w.work, Retry: retry, Feed: w.feed(),
-		Files: []delta.File{{Dataset: query.Signals, Path: filepath.Join(w.write(t, lines), "signals.ndjson")}},
+		Files: []delta.File{{Dataset: catalog.Signals, Path: filepath.Join(w.write(t, lines), "signals.ndjson")}},
 	})
 	fatal(t, err)
 }
@@ -415,7 +416,7 @@ func TestConditionsOfTheQueue(t *testing.T) {
 	w.subscribe(t, other, "permit_filed")
 	w.apply(t, line(1, "permit_filed"), line(2, "permit_filed"), line(3, "permit_filed"), line(4, "permit_filed"))
 	_, err := w.store.UpsertOverlays(
-		t.Context(), in, query.Projects,
+		t.Context(), in, catalog.Projects,
 		[]book.OverlayUpsert{{Fresh: book.Overlay{Record: project(1), CreatedAt: time.Now(), UpdatedAt: time.Now()}}},
 		book.Additions{Most: 100, At: time.Now()},
 	)

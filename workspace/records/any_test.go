@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace/views"
@@ -31,7 +32,7 @@ func TestAnyDefinitionRuns(t *testing.T) {
 	digits := rapid.StringMatching(`[0-9]{1,15}`)
 	day := rapid.SampledFrom([]string{"0001-01-01", "1969-12-31", "2024-02-29", "2024-03-01", "9999-12-31"})
 	rapid.Check(t, func(r *rapid.T) {
-		d := rapid.SampledFrom(query.Held).Draw(r, "dataset")
+		d := rapid.SampledFrom(catalog.Held).Draw(r, "dataset")
 		fields := map[string]any{}
 		for _, k := range views.DefinitionKeys(d) {
 			if !rapid.Bool().Draw(r, "with "+k.Key) {
@@ -64,7 +65,7 @@ func TestAnyDefinitionRuns(t *testing.T) {
 			ID: views.ID(uuids([]string{searchtest.ID("p", 1)})[0]), Workspace: w.in, Dataset: d, Type: views.Dynamic,
 			Definition: definition,
 		}
-		q, err := query.Parse(valueOf(t, `{"limit":1}`), d, query.Base{Kind: query.View})
+		q, err := query.Parse(valueOf(t, `{"limit":1}`), d, query.Base{Kind: catalog.View})
 		fatal(t, err)
 		if _, err := w.SearchView(t.Context(), v, q); err != nil {
 			r.Fatalf("%s: %v", body, err)

@@ -6,6 +6,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace/views"
@@ -19,8 +20,8 @@ func TestOneCaseSeveralEntrances(t *testing.T) {
 	t.Parallel()
 	f := searchtest.Read(t, "../../search/testdata/cases.yaml")
 	w := newWorld(t, f.World)
-	live, lists := map[query.Dataset]views.View{}, map[query.Dataset]views.View{}
-	for _, d := range query.Held {
+	live, lists := map[catalog.Dataset]views.View{}, map[catalog.Dataset]views.View{}
+	for _, d := range catalog.Held {
 		live[d], lists[d] = w.view(d, everything), w.view(d, "")
 		for _, id := range idsOf(f.World, d) {
 			w.annotate(d, id, `{"notes":"seen"}`)
@@ -29,7 +30,7 @@ func TestOneCaseSeveralEntrances(t *testing.T) {
 	}
 	defined := 0
 	for _, c := range f.Cases {
-		if c.Dataset == query.Signals {
+		if c.Dataset == catalog.Signals {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
@@ -66,7 +67,7 @@ func sameElsewhere(t *testing.T, c searchtest.Case) bool {
 		v.Get("filters").Get("updated_at").Kind != input.Absent {
 		return false
 	}
-	_, err := query.Parse(valueOf(t, body), c.Dataset, query.Base{Kind: query.View})
+	_, err := query.Parse(valueOf(t, body), c.Dataset, query.Base{Kind: catalog.View})
 	if err != nil && !strings.Contains(err.Error(), "sort") {
 		t.Errorf("a View refuses the request: %v", err)
 	}
@@ -88,13 +89,13 @@ func TestViewsBoundTheirCursors(t *testing.T) {
 	t.Parallel()
 	f := searchtest.Read(t, "../../search/testdata/cases.yaml")
 	w := newWorld(t, f.World)
-	one, other := w.view(query.Accounts, everything), w.view(query.Accounts, everything)
+	one, other := w.view(catalog.Accounts, everything), w.view(catalog.Accounts, everything)
 	next := w.rows(one, `{"limit":3}`).Next
 	if next == "" {
 		t.Fatal("no cursor")
 	}
 	for name, search := range map[string]searchtest.Search{"another View": w.inView(other, nil), "the book": w.inBook(nil)} {
-		_, err := search(t.Context(), query.Accounts, []byte(`{"limit":3,"search_after":"`+next+`"}`))
+		_, err := search(t.Context(), catalog.Accounts, []byte(`{"limit":3,"search_after":"`+next+`"}`))
 		if fault.CodeOf(err) != fault.BadRequest {
 			t.Errorf("a cursor in %s: %v", name, err)
 		}

@@ -17,7 +17,7 @@ type Faceter interface {
 }
 
 // FacetBook counts the records of a workspace's book and their values. The request was
-// parsed for the base query.Book. Errors: fault.InvalidInput for too many buckets,
+// parsed for the base catalog.Book. Errors: fault.InvalidInput for too many buckets,
 // fault.Unavailable.
 func (r *Records) FacetBook(ctx context.Context, in workspace.ID, request query.FacetRequest) (query.Facets, error) {
 	return r.facets(ctx, request, search{in: in, dataset: request.Dataset,
@@ -26,7 +26,7 @@ func (r *Records) FacetBook(ctx context.Context, in workspace.ID, request query.
 }
 
 // FacetView counts the records of a View of the caller's workspace and their values.
-// The request was parsed for the base query.View. Errors are those of FacetBook.
+// The request was parsed for the base catalog.View. Errors are those of FacetBook.
 func (r *Records) FacetView(ctx context.Context, v views.View, request query.FacetRequest) (query.Facets, error) {
 	return r.facets(ctx, request, search{in: v.Workspace, dataset: v.Dataset,
 		plan: func(existing []views.ID) (join.Plan, error) { return join.View(v, request.Query, existing) },

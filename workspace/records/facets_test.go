@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"atlas/search/catalog"
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -22,7 +23,7 @@ func (w *world) annotateSome(r *rand.Rand, data *searchtest.World) annotations {
 	w.t.Helper()
 	of := annotations{}
 	one := func(all ...any) any { return all[r.IntN(len(all))] }
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		for _, id := range idsOf(data, d) {
 			if r.IntN(2) == 0 {
 				continue
@@ -31,7 +32,7 @@ func (w *world) annotateSome(r *rand.Rand, data *searchtest.World) annotations {
 				"workspace_status": one(nil, "In talks", "in talks", "Won"),
 				"tags":             one([]any{}, []any{"North", "VIP"}, []any{"vip"}, []any{"north", "Vip", "Zoë"}, []any{"zoe"}),
 			}
-			if d == query.Accounts {
+			if d == catalog.Accounts {
 				row["icp_tier"] = one(nil, "tier_1", "tier_2")
 			}
 			body, err := json.Marshal(row)
@@ -44,13 +45,13 @@ func (w *world) annotateSome(r *rand.Rand, data *searchtest.World) annotations {
 }
 
 // rowsOf are the records of a dataset with their annotations, by the keys of a View.
-func (w *world) rowsOf(data *searchtest.World, d query.Dataset, said annotations) map[string]searchtest.Row {
+func (w *world) rowsOf(data *searchtest.World, d catalog.Dataset, said annotations) map[string]searchtest.Row {
 	w.t.Helper()
 	rows := map[string]searchtest.Row{}
 	for _, doc := range data.Documents()[d] {
 		var row searchtest.Row
 		fatal(w.t, json.Unmarshal(document.Public(doc.Body), &row))
-		for _, f := range query.Fields(d) {
+		for _, f := range catalog.Fields(d) {
 			row[f.Key] = row[f.Name]
 		}
 		delete(row, "updated_at")
@@ -64,14 +65,14 @@ func (w *world) rowsOf(data *searchtest.World, d query.Dataset, said annotations
 
 // facetFields are what requests of books and Views can filter by, except what Atlas
 // computes and when something was written.
-func facetFields(d query.Dataset) []query.Field {
-	return slices.DeleteFunc(slices.Clone(query.FilterFields(d, query.View)), func(f query.Field) bool {
+func facetFields(d catalog.Dataset) []catalog.Field {
+	return slices.DeleteFunc(slices.Clone(catalog.FilterFields(d, catalog.View)), func(f catalog.Field) bool {
 		return f.Overlay && !f.Faceted()
 	})
 }
 
 func (w *world) facets(
-	kind query.BaseKind, d query.Dataset, body map[string]any,
+	kind catalog.BaseKind, d catalog.Dataset, body map[string]any,
 	ask func(context.Context, query.FacetRequest) (query.Facets, error),
 ) query.Facets {
 	w.t.Helper()
@@ -98,13 +99,13 @@ func TestFacetModel(t *testing.T) {
 	data := searchtest.AnyWorld(t, r, 40)
 	w := newWorld(t, data)
 	said := w.annotateSome(r, data)
-	accounts := w.rowsOf(data, query.Accounts, nil)
-	for _, d := range query.Held {
+	accounts := w.rowsOf(data, catalog.Accounts, nil)
+	for _, d := range catalog.Held {
 		rows := w.rowsOf(data, d, said)
 		list := w.view(d, "")
 		ids := idsOf(data, d)
 		for i, outcome := range w.tryAdd(list, ids...) {
-			if outcome != nil && d != query.Contacts {
+			if outcome != nil && d != catalog.Contacts {
 				t.Fatal(ids[i], outcome)
 			}
 		}
@@ -113,7 +114,7 @@ func TestFacetModel(t *testing.T) {
 		for name, definition := range definitions {
 			entrances[name] = w.viewEntrance(w.view(d, definition))
 		}
-		if d == query.Accounts {
+		if d == catalog.Accounts {
 			entrances["tier"] = w.viewEntrance(w.view(d, `{"version":1,"q":"","fields":{"icp_tier":["tier_1"]}}`))
 		}
 		for name, e := range entrances {
@@ -146,28 +147,28 @@ func TestFacetModel(t *testing.T) {
 }
 
 type entrance struct {
-	kind   query.BaseKind
+	kind   catalog.BaseKind
 	search searchtest.Search
 	facets func(context.Context, query.FacetRequest) (query.Facets, error)
 }
 
 func (w *world) bookEntrance(in workspace.ID) entrance {
 	return entrance{
-		query.Book, w.inBook(nil),
+		catalog.Book, w.inBook(nil),
 		func(ctx context.Context, r query.FacetRequest) (query.Facets, error) { return w.FacetBook(ctx, in, r) },
 	}
 }
 
 func (w *world) viewEntrance(v views.View) entrance {
 	return entrance{
-		query.View, w.inView(v, nil),
+		catalog.View, w.inView(v, nil),
 		func(ctx context.Context, r query.FacetRequest) (query.Facets, error) { return w.FacetView(ctx, v, r) },
 	}
 }
 
-func overlaid(body map[string]any, fields []query.Field) bool {
+func overlaid(body map[string]any, fields []catalog.Field) bool {
 	filters, _ := body["filters"].(map[string]any)
-	return slices.ContainsFunc(fields, func(f query.Field) bool { return f.Overlay && filters[f.Key] != nil })
+	return slices.ContainsFunc(fields, func(f catalog.Field) bool { return f.Overlay && filters[f.Key] != nil })
 }
 
 func mapValues(rows map[string]searchtest.Row) (all []searchtest.Row) {
@@ -188,19 +189,19 @@ func mapValues(rows map[string]searchtest.Row) (all []searchtest.Row) {
 func TestFacetsSeeOwnWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, contactsWorld(t, 6))
-	live := w.view(query.Contacts, everything)
+	live := w.view(catalog.Contacts, everything)
 	body := map[string]any{"facets": []any{map[string]any{"field": "tags"}}}
 	stranger := w.workspace("Other")
 	for i := 1; i <= 6; i++ {
-		w.annotate(query.Contacts, searchtest.ID("c", i), `{"tags":["new"]}`)
+		w.annotate(catalog.Contacts, searchtest.ID("c", i), `{"tags":["new"]}`)
 		for name, e := range map[string]entrance{"book": w.bookEntrance(w.in), "View": w.viewEntrance(live)} {
-			tags := w.facets(e.kind, query.Contacts, body, e.facets).Facets[0].(query.ValueCounts)
+			tags := w.facets(e.kind, catalog.Contacts, body, e.facets).Facets[0].(query.ValueCounts)
 			if len(tags.Values) != 1 || tags.Values[0].Count != int64(i) {
 				t.Fatalf("%s after %d writes: %+v", name, i, tags)
 			}
 		}
 		e := w.bookEntrance(stranger)
-		if got := w.facets(e.kind, query.Contacts, body, e.facets); got.Count != 0 || len(got.Facets[0].(query.ValueCounts).Values) != 0 {
+		if got := w.facets(e.kind, catalog.Contacts, body, e.facets); got.Count != 0 || len(got.Facets[0].(query.ValueCounts).Values) != 0 {
 			t.Fatalf("another workspace: %+v", got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -25,9 +26,9 @@ func TestFieldsOfRows(t *testing.T) {
 	said := w.annotateSome(r, data)
 	mine := w.in
 	other := w.workspace("Other")
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		global := map[string]map[string]json.RawMessage{}
-		q, err := query.Parse(valueOf(t, `{"limit":100}`), d, query.Base{Kind: query.Data})
+		q, err := query.Parse(valueOf(t, `{"limit":100}`), d, query.Base{Kind: catalog.Data})
 		fatal(t, err)
 		page, err := w.engine.Search(t.Context(), q)
 		fatal(t, err)
@@ -43,20 +44,24 @@ func TestFieldsOfRows(t *testing.T) {
 		w.in = mine
 		for name, c := range map[string]struct {
 			search func(query.Query) (query.Page, error)
-			base   query.BaseKind
-			row    query.Rows
+			base   catalog.BaseKind
+			row    catalog.Rows
 			own    annotations
 		}{
-			"book":         {func(q query.Query) (query.Page, error) { return w.SearchBook(t.Context(), w.in, q) }, query.Book, query.BookRow, said},
-			"Static View":  {func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), list, q) }, query.View, query.ViewRow, said},
-			"Dynamic View": {func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), live, q) }, query.View, query.ViewRow, said},
+			"book": {func(q query.Query) (query.Page, error) { return w.SearchBook(t.Context(), w.in, q) }, catalog.Book, catalog.BookRow, said},
+			"Static View": {
+				func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), list, q) }, catalog.View, catalog.ViewRow, said,
+			},
+			"Dynamic View": {
+				func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), live, q) }, catalog.View, catalog.ViewRow, said,
+			},
 			"another workspace": {
-				func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), foreign, q) }, query.View,
-				query.ViewRow, nil,
+				func(q query.Query) (query.Page, error) { return w.SearchView(t.Context(), foreign, q) }, catalog.View,
+				catalog.ViewRow, nil,
 			},
 		} {
-			choice := query.RowChoice(d, c.row)
-			for _, fields := range [][]query.Field{choice, some(r, choice), some(r, choice)} {
+			choice := catalog.RowChoice(d, c.row)
+			for _, fields := range [][]catalog.Field{choice, some(r, choice), some(r, choice)} {
 				names := namesOf(fields)
 				q, err := query.Parse(valueOf(t, `{"limit":100,"fields":["`+strings.Join(names, `","`)+`"]}`), d, query.Base{Kind: c.base})
 				fatal(t, err)
@@ -104,7 +109,7 @@ func text(raw json.RawMessage) (s string) {
 	return s
 }
 
-func namesOf(fields []query.Field) (names []string) {
+func namesOf(fields []catalog.Field) (names []string) {
 	for _, f := range fields {
 		names = append(names, f.Name)
 	}
@@ -119,7 +124,7 @@ func withID(names []string) []string {
 }
 
 // some is a part of fields, one at least.
-func some(r *rand.Rand, fields []query.Field) []query.Field {
+func some(r *rand.Rand, fields []catalog.Field) []catalog.Field {
 	part := slices.Clone(fields)
 	r.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
 	return part[:1+r.IntN(4)]

@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -19,7 +20,7 @@ func TestGroupsOfOverlays(t *testing.T) {
 	t.Parallel()
 	data, model := searchtest.ModelWorld(t, 40)
 	w := newWorld(t, data)
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		ids := idsOf(data, d)
 		list, live := w.view(d, ""), w.view(d, everything)
 		inView := map[string]bool{}
@@ -34,16 +35,16 @@ func TestGroupsOfOverlays(t *testing.T) {
 			}
 		}
 		w.annotate(d, ids[1], `{"workspace_status":"bow tower","tags":["Homes","acme"]}`)
-		if d == query.Accounts {
+		if d == catalog.Accounts {
 			w.annotate(d, ids[2], `{"icp_tier":"tier_2"}`)
 			w.annotate(d, ids[4], `{"icp_tier":"tier_1"}`)
 		}
 		model.Overlays[d] = w.bookRows(d)
 		inBook := func(id string) bool { return model.Overlays[d][id] != nil }
 		visible := func(string) bool { return true }
-		if d == query.Contacts { // of a project, in the book, or in a Static View
+		if d == catalog.Contacts { // of a project, in the book, or in a Static View
 			linked := model.Find(
-				d, query.Data,
+				d, catalog.Data,
 				searchtest.Conditions{Filters: map[string]searchtest.Filter{"projects_count": {Value: []any{1, nil}}}},
 				nil,
 			)
@@ -51,8 +52,8 @@ func TestGroupsOfOverlays(t *testing.T) {
 		}
 		overlaid := 0
 		searchtest.CheckAll(t, func(r *rapid.T) {
-			c := model.Draw(r, d, query.View)
-			if c.OnOverlay(d, query.View) {
+			c := model.Draw(r, d, catalog.View)
+			if c.OnOverlay(d, catalog.View) {
 				overlaid++
 			}
 			for name, entrance := range map[string]struct {
@@ -63,7 +64,7 @@ func TestGroupsOfOverlays(t *testing.T) {
 				"Static View":  {w.inView(list, nil), func(id string) bool { return inView[id] }},
 				"Dynamic View": {w.inView(live, nil), visible},
 			} {
-				want := model.Find(d, query.View, c, entrance.visible)
+				want := model.Find(d, catalog.View, c, entrance.visible)
 				got, err := entrance.search(t.Context(), d, c.Body())
 				if err != nil {
 					r.Fatalf("%s: %v", c.Body(), err)
@@ -86,9 +87,9 @@ var overlays = []string{
 }
 
 // bookRows are all rows of the book by id.
-func (w *world) bookRows(d query.Dataset) map[string]map[string]any {
+func (w *world) bookRows(d catalog.Dataset) map[string]map[string]any {
 	w.t.Helper()
-	q, err := query.Parse(valueOf(w.t, fmt.Sprintf(`{"limit":%d}`, query.MaxLimit)), d, query.Base{Kind: query.Book})
+	q, err := query.Parse(valueOf(w.t, fmt.Sprintf(`{"limit":%d}`, query.MaxLimit)), d, query.Base{Kind: catalog.Book})
 	fatal(w.t, err)
 	p, err := w.SearchBook(w.t.Context(), w.in, q)
 	fatal(w.t, err)

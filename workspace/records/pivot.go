@@ -11,7 +11,7 @@ import (
 )
 
 // PivotBook counts the records of a workspace's book by one field or two. The request was
-// parsed for the base query.Book. Errors: fault.InvalidInput for too many cells,
+// parsed for the base catalog.Book. Errors: fault.InvalidInput for too many cells,
 // fault.Unavailable.
 func (r *Records) PivotBook(ctx context.Context, in workspace.ID, request query.PivotRequest) (query.Pivot, error) {
 	return r.pivot(ctx, request, search{in: in, dataset: request.Dataset,
@@ -20,7 +20,7 @@ func (r *Records) PivotBook(ctx context.Context, in workspace.ID, request query.
 }
 
 // PivotView counts the records of a View of the caller's workspace by one field or two. The
-// request was parsed for the base query.View. Errors are those of PivotBook.
+// request was parsed for the base catalog.View. Errors are those of PivotBook.
 func (r *Records) PivotView(ctx context.Context, v views.View, request query.PivotRequest) (query.Pivot, error) {
 	return r.pivot(ctx, request, search{in: v.Workspace, dataset: v.Dataset,
 		plan: func(existing []views.ID) (join.Plan, error) { return join.View(v, request.Query, existing) },

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
@@ -13,13 +14,13 @@ import (
 )
 
 // pivotIn asks for a pivot of a View, or without one of the book.
-func (w *world) pivotIn(in workspace.ID, v *views.View, d query.Dataset, body map[string]any) query.Pivot {
+func (w *world) pivotIn(in workspace.ID, v *views.View, d catalog.Dataset, body map[string]any) query.Pivot {
 	w.t.Helper()
 	text, err := json.Marshal(body)
 	fatal(w.t, err)
-	kind := query.Book
+	kind := catalog.Book
 	if v != nil {
-		kind = query.View
+		kind = catalog.View
 	}
 	request, err := query.PivotRule(d, kind).Parse(valueOf(w.t, string(text)))
 	fatal(w.t, err)
@@ -47,11 +48,11 @@ func TestPivotModel(t *testing.T) {
 	data := searchtest.AnyWorld(t, r, 40)
 	w := newWorld(t, data)
 	said := w.annotateSome(r, data)
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		rows := w.rowsOf(data, d, said)
 		list := w.view(d, "")
 		for i, outcome := range w.tryAdd(list, idsOf(data, d)...) {
-			if outcome != nil && d != query.Contacts {
+			if outcome != nil && d != catalog.Contacts {
 				t.Fatal(i, outcome)
 			}
 		}
@@ -70,7 +71,7 @@ func TestPivotModel(t *testing.T) {
 				for _, axis := range query.AxisNames {
 					of, asked := body[axis].(map[string]any)
 					inBook = inBook ||
-						asked && slices.ContainsFunc(model.Fields, func(f query.Field) bool { return f.Overlay && f.Key == of["field"] })
+						asked && slices.ContainsFunc(model.Fields, func(f catalog.Field) bool { return f.Overlay && f.Key == of["field"] })
 				}
 				model.Matching = func(body map[string]any) (found []searchtest.Row) {
 					text, err := json.Marshal(body)
@@ -90,7 +91,7 @@ func TestPivotModel(t *testing.T) {
 		}
 	}
 	stranger := w.workspace("Other")
-	if got := w.pivotIn(stranger, nil, query.Projects, map[string]any{"rows": map[string]any{"field": "tags"}}); got.Count != 0 ||
+	if got := w.pivotIn(stranger, nil, catalog.Projects, map[string]any{"rows": map[string]any{"field": "tags"}}); got.Count != 0 ||
 		len(got.Rows.Groups) != 0 {
 		t.Errorf("another workspace: %+v", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace/records"
@@ -34,9 +35,9 @@ func TestSearchBesideARebuild(t *testing.T) {
 	const n = 12
 	w := newWorld(t, contactsWorld(t, n))
 	for i := 1; i <= n; i++ {
-		w.annotate(query.Contacts, searchtest.ID("c", i), `{}`)
+		w.annotate(catalog.Contacts, searchtest.ID("c", i), `{}`)
 	}
-	live := w.view(query.Contacts, everything)
+	live := w.view(catalog.Contacts, everything)
 	whole := w.Searcher
 	for name, run := range map[string]searchtest.Search{"the book": w.inBook(nil), "a View": w.inView(live, nil)} {
 		rebuilt := false
@@ -44,7 +45,7 @@ func TestSearchBesideARebuild(t *testing.T) {
 			fatal(t, w.projector.Rebuild(t.Context(), nil))
 			rebuilt = true
 		}}
-		page, err := run(t.Context(), query.Contacts, []byte(`{"limit":100}`))
+		page, err := run(t.Context(), catalog.Contacts, []byte(`{"limit":100}`))
 		if err != nil || len(page.IDs) != n || page.Total != n || !rebuilt {
 			t.Errorf("%s: %d rows of %d, a total of %d: %v", name, len(page.IDs), n, page.Total, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -34,7 +35,7 @@ type Searcher interface {
 // Matcher finds out of some global records those that each of several searches finds.
 // *search.Engine implements it.
 type Matcher interface {
-	Matching(ctx context.Context, d query.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error)
+	Matching(ctx context.Context, d catalog.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error)
 }
 
 // Freshness makes the workspace's writes visible to searches of held records.
@@ -42,18 +43,18 @@ type Freshness interface {
 	// Settle waits until a search of the workspace's held records, in the
 	// generation that it returns, sees every write of the workspace that was
 	// answered before the call.
-	Settle(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error)
+	Settle(ctx context.Context, in workspace.ID, d catalog.Dataset) (held.Freshness, error)
 }
 
 // Views lists the Static Views of a dataset.
 type Views interface {
-	StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]views.ID, error)
+	StaticViews(ctx context.Context, in workspace.ID, d catalog.Dataset) ([]views.ID, error)
 }
 
 // Overlays reads a workspace's overlays of records.
 type Overlays interface {
 	// Overlays returns the overlays by record; a record may have none.
-	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]book.Overlay, error)
+	Overlays(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]book.Overlay, error)
 }
 
 // Records searches books and Views.
@@ -71,7 +72,7 @@ type Records struct {
 func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query.Query) (query.Page, error) {
 	s := search{in: in, dataset: request.Dataset,
 		plan: func([]views.ID) (join.Plan, error) { return join.Book(in, request) },
-		rows: book.LayoutOf(request.Dataset, query.BookRow, request.Fields),
+		rows: book.LayoutOf(request.Dataset, catalog.BookRow, request.Fields),
 	}
 	return r.search(ctx, s)
 }
@@ -81,7 +82,7 @@ func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query
 func (r *Records) SearchView(ctx context.Context, v views.View, request query.Query) (query.Page, error) {
 	s := search{in: v.Workspace, dataset: v.Dataset,
 		plan: func(existing []views.ID) (join.Plan, error) { return join.View(v, request, existing) },
-		rows: book.LayoutOf(v.Dataset, query.ViewRow, request.Fields),
+		rows: book.LayoutOf(v.Dataset, catalog.ViewRow, request.Fields),
 	}
 	return r.search(ctx, s)
 }
@@ -116,7 +117,7 @@ func (r *Records) Merged(v views.View, request query.Query) bool {
 // search is a search of a book or a View.
 type search struct {
 	in      workspace.ID
-	dataset query.Dataset
+	dataset catalog.Dataset
 	// plan makes the plan from the Static Views that exist (join.View).
 	plan func(existing []views.ID) (join.Plan, error)
 	rows book.Layout

@@ -16,6 +16,7 @@ import (
 
 	"atlas/internal/elastic/elastictest"
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
@@ -29,11 +30,11 @@ func contactsWorld(t *testing.T, n int) *searchtest.World {
 	t.Helper()
 	data := searchtest.NewWorld()
 	for i := 1; i <= n; i++ {
-		data.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(
+		data.Add(searchtest.Record(t, catalog.Contacts, fmt.Sprintf(
 			`{"id":%q,"name":"Person %d","title":"T","email":"p%d@x.example","city":"C%d","created_at":"2024-01-%02d"}`,
 			searchtest.ID("c", i), i%7, i, i%2, 1+i%5)))
 		if i%3 == 0 {
-			data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(
+			data.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(
 				`{"id":%q,"name":"P","contact_ids":[%q]}`, searchtest.ID("p", i), searchtest.ID("c", i))))
 		}
 	}
@@ -45,7 +46,7 @@ func contactsWorld(t *testing.T, n int) *searchtest.World {
 func TestBrowsingContacts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, contactsWorld(t, 9))
-	live, list := w.view(query.Contacts, everything), w.view(query.Contacts, "")
+	live, list := w.view(catalog.Contacts, everything), w.view(catalog.Contacts, "")
 	id := func(n int) string { return searchtest.ID("c", n) }
 	check := func(what string, want ...string) {
 		t.Helper()
@@ -65,27 +66,27 @@ func TestBrowsingContacts(t *testing.T) {
 		t.Errorf("an unknown contact is added: %v", err)
 	}
 	check("after they were refused", "$c3", "$c6", "$c9")
-	w.annotate(query.Contacts, id(1), `{"tags":["vip"]}`)
+	w.annotate(catalog.Contacts, id(1), `{"tags":["vip"]}`)
 	check("and in the book", "$c1", "$c3", "$c6", "$c9")
 	w.add(list, id(1), id(3))
 	check("and in a list", "$c1", "$c3", "$c6", "$c9")
-	fatal(t, w.book.Delete(t.Context(), w.in, query.Contacts, uuids([]string{id(1)})))
+	fatal(t, w.book.Delete(t.Context(), w.in, catalog.Contacts, uuids([]string{id(1)})))
 	check("the list alone is left", "$c1", "$c3", "$c6", "$c9")
 	fatal(t, w.members.Remove(t.Context(), w.in, list.ID, uuids([]string{id(1)})))
 	check("nothing is left", "$c3", "$c6", "$c9")
-	w.annotate(query.Contacts, id(1), `{}`)
+	w.annotate(catalog.Contacts, id(1), `{}`)
 	w.add(list, id(1))
-	fatal(t, w.book.Delete(t.Context(), w.in, query.Contacts, uuids([]string{id(1)})))
+	fatal(t, w.book.Delete(t.Context(), w.in, catalog.Contacts, uuids([]string{id(1)})))
 	check("again", "$c1", "$c3", "$c6", "$c9")
 	fatal(t, w.views.Delete(t.Context(), w.in, list.ID))
 	check("its View is deleted, and nothing is projected yet", "$c3", "$c6", "$c9")
-	another := w.view(query.Contacts, "")
-	w.annotate(query.Contacts, id(4), `{}`)
+	another := w.view(catalog.Contacts, "")
+	w.annotate(catalog.Contacts, id(4), `{}`)
 	w.add(another, id(4))
-	fatal(t, w.book.Delete(t.Context(), w.in, query.Contacts, uuids([]string{id(4)})))
+	fatal(t, w.book.Delete(t.Context(), w.in, catalog.Contacts, uuids([]string{id(4)})))
 	check("another View holds another contact", "$c3", "$c4", "$c6", "$c9")
 	fatal(t, w.projector.SweepOnce(t.Context()))
-	f, err := w.store.HeldFreshness(t.Context(), w.in, query.Contacts)
+	f, err := w.store.HeldFreshness(t.Context(), w.in, catalog.Contacts)
 	fatal(t, err)
 	if f.ViewDeleted {
 		t.Error("all is projected, but documents are said to name deleted Views")
@@ -94,7 +95,7 @@ func TestBrowsingContacts(t *testing.T) {
 
 	other := w.in
 	w.in = w.workspace("Two")
-	foreign := w.view(query.Contacts, everything)
+	foreign := w.view(catalog.Contacts, everything)
 	if got := slices.Sorted(slices.Values(w.found(foreign, `{}`))); !slices.Equal(got, []string{"$c3", "$c6", "$c9"}) {
 		t.Errorf("another workspace sees %v", got)
 	}
@@ -108,19 +109,19 @@ func TestTwoSearchesAreOneList(t *testing.T) {
 	const n = 120
 	data := contactsWorld(t, n)
 	w := newWorld(t, data)
-	live, list := w.view(query.Contacts, everything), w.view(query.Contacts, "")
+	live, list := w.view(catalog.Contacts, everything), w.view(catalog.Contacts, "")
 	visible := map[string]bool{}
 	for i := 1; i <= n; i++ {
 		id := searchtest.ID("c", i)
 		switch {
 		case i%12 == 0:
-			w.annotate(query.Contacts, id, `{}`) // linked and held
+			w.annotate(catalog.Contacts, id, `{}`) // linked and held
 		case i%3 == 0: // linked
 		case i%2 == 0:
-			w.annotate(query.Contacts, id, `{"notes":"n"}`) // held
+			w.annotate(catalog.Contacts, id, `{"notes":"n"}`) // held
 			w.add(list, id)
 			if i%4 == 0 {
-				fatal(t, w.book.Delete(t.Context(), w.in, query.Contacts, uuids([]string{id})))
+				fatal(t, w.book.Delete(t.Context(), w.in, catalog.Contacts, uuids([]string{id})))
 			}
 		default:
 			continue
@@ -134,7 +135,7 @@ func TestTwoSearchesAreOneList(t *testing.T) {
 		Linked  int    `json:"projects_count"`
 	}
 	var all []key
-	for _, r := range data.Records(query.Contacts) {
+	for _, r := range data.Records(catalog.Contacts) {
 		if visible[r.ID()] {
 			var k key
 			fatal(t, json.Unmarshal(r.AppendPublic(nil), &k))
@@ -156,7 +157,7 @@ func TestTwoSearchesAreOneList(t *testing.T) {
 			sort := fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, field, order)
 			for _, walk := range []struct{ limit, seek int }{{7, 0}, {7, 1}, {100, 0}} {
 				w.engine.SeekRows = walk.seek
-				got := searchtest.Walk(t, query.Contacts, []byte(sort), walk.limit, len(want), w.inView(live, nil))
+				got := searchtest.Walk(t, catalog.Contacts, []byte(sort), walk.limit, len(want), w.inView(live, nil))
 				if diff := gocmp.Diff(searchtest.Short(want), searchtest.Short(got)); diff != "" {
 					t.Fatalf("%s %s by %+v (-want +got):\n%s", field, order, walk, diff)
 				}
@@ -180,8 +181,8 @@ func TestRowsOfViews(t *testing.T) {
 	t.Parallel()
 	f := searchtest.Read(t, "../../search/testdata/cases.yaml")
 	w := newWorld(t, f.World)
-	accounts := w.view(query.Accounts, `{"version":1,"q":"","fields":{"city":["Calgary"]}}`)
-	w.annotate(query.Accounts, searchtest.ID("a", 2), `{"workspace_status":"won","tags":["x"],"icp_tier":"disqualified"}`)
+	accounts := w.view(catalog.Accounts, `{"version":1,"q":"","fields":{"city":["Calgary"]}}`)
+	w.annotate(catalog.Accounts, searchtest.ID("a", 2), `{"workspace_status":"won","tags":["x"],"icp_tier":"disqualified"}`)
 	want := []map[string]any{
 		{
 			"id": searchtest.ID("a", 1), "name": "Acme Builders", "account_types": []any{"general_contractor", "developer"},
@@ -221,12 +222,12 @@ func TestRowsOfViews(t *testing.T) {
 		`{"version":1,"q":"","fields":{"atlas_score":{"min":"1"}}}`:                  nil,
 		`{"version":1,"q":"eclair","fields":{"icp_tier":["disqualified","tier_1"]}}`: nil,
 	} {
-		v := w.view(query.Accounts, definition)
+		v := w.view(catalog.Accounts, definition)
 		if got := w.found(v, `{}`); !slices.Equal(got, want) {
 			t.Errorf("%s finds %v, want %v", definition, got, want)
 		}
 	}
-	list := w.view(query.Accounts, "")
+	list := w.view(catalog.Accounts, "")
 	w.add(list, searchtest.ID("a", 1), searchtest.ID("a", 2), searchtest.ID("a", 3))
 	if got := w.found(list, `{"filters":{"tags":{"value":"x"}}}`); !slices.Equal(got, []string{"$a2"}) {
 		t.Errorf("a list narrowed by a tag: %v", got)
@@ -234,12 +235,16 @@ func TestRowsOfViews(t *testing.T) {
 	if got := w.found(list, `{"query":"acme","relations":{"has_contact":{}}}`); !slices.Equal(got, []string{"$a1"}) {
 		t.Errorf("a list narrowed by a relation: %v", got)
 	}
-	if got := w.found(w.view(query.Accounts, ""), `{}`); len(got) > 0 {
+	if got := w.found(w.view(catalog.Accounts, ""), `{}`); len(got) > 0 {
 		t.Errorf("an empty list has %v", got)
 	}
-	projects, contacts := w.view(query.Projects, ""), w.view(query.Contacts, `{"version":1,"q":"dupre","fields":{}}`)
+	projects, contacts := w.view(catalog.Projects, ""), w.view(catalog.Contacts, `{"version":1,"q":"dupre","fields":{}}`)
 	w.add(projects, searchtest.ID("p", 2))
-	wantRow(t, w.rows(projects, `{}`).Rows[0], "id name city state stage primary_use residential_units last_signal_at workspace_status tags updated_at")
+	wantRow(
+		t,
+		w.rows(projects, `{}`).Rows[0],
+		"id name city state stage primary_use residential_units last_signal_at workspace_status tags updated_at",
+	)
 	wantRow(t, w.rows(contacts, `{}`).Rows[0], "id name title email account_id workspace_status tags updated_at")
 }
 
@@ -273,7 +278,7 @@ func wantRow(t *testing.T, row []byte, want string) {
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, contactsWorld(t, 60))
-	list := w.view(query.Contacts, "")
+	list := w.view(catalog.Contacts, "")
 	var group sync.WaitGroup
 	for worker := range 4 {
 		group.Go(func() {
@@ -285,7 +290,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 					return
 				}
 				body := fmt.Sprintf(`{"limit":100,"filters":{"email":{"value":"p%d@x.example","exact_match":true}}}`, i)
-				if p, err := w.inView(list, nil)(t.Context(), query.Contacts, []byte(body)); err != nil || !slices.Equal(p.IDs, []string{id}) {
+				if p, err := w.inView(list, nil)(t.Context(), catalog.Contacts, []byte(body)); err != nil ||
+					!slices.Equal(p.IDs, []string{id}) {
 					t.Errorf("after %d was added: %v, %v", i, searchtest.Short(p.IDs), err)
 				}
 				if i%2 == 0 {
@@ -294,7 +300,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 				if err := w.members.Remove(t.Context(), w.in, list.ID, uuids([]string{id})); err != nil {
 					t.Error(err)
 				}
-				if p, err := w.inView(list, nil)(t.Context(), query.Contacts, []byte(body)); err != nil || len(p.IDs) > 0 {
+				if p, err := w.inView(list, nil)(t.Context(), catalog.Contacts, []byte(body)); err != nil || len(p.IDs) > 0 {
 					t.Errorf("after %d was removed: %v, %v", i, searchtest.Short(p.IDs), err)
 				}
 			}
@@ -314,14 +320,14 @@ func TestALongListEndsOnce(t *testing.T) {
 	const n = 1_150
 	data := searchtest.NewWorld()
 	for i := 1; i <= n; i++ {
-		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i), i%50)))
+		data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i), i%50)))
 	}
 	w := newWorld(t, data)
-	list := w.view(query.Accounts, "")
-	for part := range slices.Chunk(idsOf(data, query.Accounts), 100) {
+	list := w.view(catalog.Accounts, "")
+	for part := range slices.Chunk(idsOf(data, catalog.Accounts), 100) {
 		w.add(list, part...)
 	}
-	got := searchtest.Walk(t, query.Accounts, []byte(`{}`), 90, n, w.inView(list, nil))
+	got := searchtest.Walk(t, catalog.Accounts, []byte(`{}`), 90, n, w.inView(list, nil))
 	slices.Sort(got)
 	if len(got) != n || len(slices.Compact(got)) != n {
 		t.Errorf("%d rows, %d different", len(got), len(slices.Compact(got)))
@@ -337,16 +343,16 @@ func TestARecordThatIsGone(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()
 	for i := 1; i <= 2; i++ {
-		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i), i)))
+		data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i), i)))
 	}
 	w := newWorld(t, data)
-	list := w.view(query.Accounts, "")
-	ids := idsOf(data, query.Accounts)
+	list := w.view(catalog.Accounts, "")
+	ids := idsOf(data, catalog.Accounts)
 	w.add(list, ids...)
-	w.annotate(query.Accounts, ids[0], `{"tags":["kept"]}`)
+	w.annotate(catalog.Accounts, ids[0], `{"tags":["kept"]}`)
 	check := func(what string, want ...string) {
 		t.Helper()
-		fatal(t, w.store.BumpHeld(t.Context(), w.in, query.Accounts, uuids(ids)))
+		fatal(t, w.store.BumpHeld(t.Context(), w.in, catalog.Accounts, uuids(ids)))
 		fatal(t, w.projector.SweepOnce(t.Context()))
 		if got := w.found(list, `{}`); !slices.Equal(got, want) {
 			t.Errorf("%s: found %v, want %v", what, got, want)
@@ -358,7 +364,7 @@ func TestARecordThatIsGone(t *testing.T) {
 		}
 	}
 	check("both there", "$a1", "$a2")
-	documents := data.Documents()[query.Accounts]
+	documents := data.Documents()[catalog.Accounts]
 	_, err := w.indices.Client.Do(t.Context(), elastictest.Request{
 		Method: http.MethodDelete, Path: "/" + w.indices.Names.Alias("accounts") + "/_doc/" + ids[0],
 	})
@@ -368,7 +374,7 @@ func TestARecordThatIsGone(t *testing.T) {
 	if err := w.tryAdd(list, ids[0])[0]; fault.CodeOf(err) != fault.RecordNotFound {
 		t.Errorf("a record that is gone is added: %v", err)
 	}
-	w.indices.Put(t, query.Accounts, documents[0])
+	w.indices.Put(t, catalog.Accounts, documents[0])
 	w.indices.Refresh(t)
 	check("back again", "$a1", "$a2")
 	if got := w.found(list, `{"filters":{"tags":{"value":"kept"}}}`); !slices.Equal(got, []string{"$a1"}) {
@@ -383,7 +389,7 @@ type overlaysAfter struct {
 }
 
 func (o overlaysAfter) Overlays(
-	ctx context.Context, in workspace.ID, d query.Dataset, ids []uuid.UUID,
+	ctx context.Context, in workspace.ID, d catalog.Dataset, ids []uuid.UUID,
 ) (map[uuid.UUID]book.Overlay, error) {
 	o.first()
 	return o.store.Overlays(ctx, in, d, ids)
@@ -395,25 +401,33 @@ func TestARowThatLeavesTheBook(t *testing.T) {
 	t.Parallel()
 	f := searchtest.Read(t, "../../search/testdata/cases.yaml")
 	w := newWorld(t, f.World)
-	live := w.view(query.Accounts, everything)
+	live := w.view(catalog.Accounts, everything)
 	stays, leaves := searchtest.ID("a", 2), searchtest.ID("a", 1)
 	r := w.Records
 	r.Overlays = overlaysAfter{w.store, func() {
-		fatal(t, w.book.Delete(t.Context(), w.in, query.Accounts, uuids([]string{leaves})))
+		fatal(t, w.book.Delete(t.Context(), w.in, catalog.Accounts, uuids([]string{leaves})))
 	}}
 	for name, want := range map[string][]string{
 		"book": {"$a2"}, `{"limit":2,"filters":{"tags":{"value":"x"}}}`: {"$a2"}, `{"limit":2,"query":"acme"}`: {"$a1", "$a2"},
 	} {
-		w.annotate(query.Accounts, leaves, `{"tags":["x"]}`)
-		w.annotate(query.Accounts, stays, `{"tags":["x"]}`)
-		w.annotate(query.Accounts, searchtest.ID("a", 3), `{"tags":["x"]}`)
-		search := w.entrance(query.View, nil, func(ctx context.Context, q query.Query) (query.Page, error) { return r.SearchView(ctx, live, q) })
+		w.annotate(catalog.Accounts, leaves, `{"tags":["x"]}`)
+		w.annotate(catalog.Accounts, stays, `{"tags":["x"]}`)
+		w.annotate(catalog.Accounts, searchtest.ID("a", 3), `{"tags":["x"]}`)
+		search := w.entrance(
+			catalog.View,
+			nil,
+			func(ctx context.Context, q query.Query) (query.Page, error) { return r.SearchView(ctx, live, q) },
+		)
 		body := name
 		if name == "book" {
 			body = `{"limit":2}`
-			search = w.entrance(query.Book, nil, func(ctx context.Context, q query.Query) (query.Page, error) { return r.SearchBook(ctx, w.in, q) })
+			search = w.entrance(
+				catalog.Book,
+				nil,
+				func(ctx context.Context, q query.Query) (query.Page, error) { return r.SearchBook(ctx, w.in, q) },
+			)
 		}
-		p, err := search(t.Context(), query.Accounts, []byte(body))
+		p, err := search(t.Context(), catalog.Accounts, []byte(body))
 		fatal(t, err)
 		if got := searchtest.Short(p.IDs); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)

@@ -13,6 +13,7 @@ import (
 	"atlas/internal/input"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
@@ -59,7 +60,7 @@ func newWorld(t *testing.T, data *searchtest.World) *world {
 		w.projector.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		for _, d := range query.Held {
+		for _, d := range catalog.Held {
 			held, err := w.indices.Client.Aliases(ctx, w.indices.Names.Held(string(d))+"-*")
 			if err != nil {
 				t.Error(err)
@@ -103,7 +104,7 @@ func valueOf(t testing.TB, text string) input.Value {
 }
 
 // view creates a View of the workspace; definition is "" for a Static one.
-func (w *world) view(d query.Dataset, definition string) views.View {
+func (w *world) view(d catalog.Dataset, definition string) views.View {
 	w.t.Helper()
 	kind := "static"
 	if definition != "" {
@@ -122,7 +123,7 @@ func (w *world) view(d query.Dataset, definition string) views.View {
 const everything = `{"version":1,"q":"","fields":{}}`
 
 // annotate upserts a record into the book with the body of a request.
-func (w *world) annotate(d query.Dataset, id, body string) {
+func (w *world) annotate(d catalog.Dataset, id, body string) {
 	w.t.Helper()
 	v := valueOf(w.t, body)
 	v.Members = append(v.Members, input.Member{Name: d.Singular() + "_id", Value: input.Value{Kind: input.String, Text: id}})
@@ -157,7 +158,7 @@ func uuids(ids []string) []uuid.UUID {
 }
 
 // idsOf lists a world's records of a dataset.
-func idsOf(data *searchtest.World, d query.Dataset) (ids []string) {
+func idsOf(data *searchtest.World, d catalog.Dataset) (ids []string) {
 	for _, r := range data.Records(d) {
 		ids = append(ids, r.ID())
 	}
@@ -166,17 +167,17 @@ func idsOf(data *searchtest.World, d query.Dataset) (ids []string) {
 
 // inView is a search of a View with some members of the body; nil is all members.
 func (w *world) inView(v views.View, keep func(name string) bool) searchtest.Search {
-	return w.entrance(query.View, keep, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchView(ctx, v, q) })
+	return w.entrance(catalog.View, keep, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchView(ctx, v, q) })
 }
 
 func (w *world) inBook(keep func(name string) bool) searchtest.Search {
-	return w.entrance(query.Book, keep, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchBook(ctx, w.in, q) })
+	return w.entrance(catalog.Book, keep, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchBook(ctx, w.in, q) })
 }
 
 func (w *world) entrance(
-	kind query.BaseKind, keep func(string) bool, run func(context.Context, query.Query) (query.Page, error),
+	kind catalog.BaseKind, keep func(string) bool, run func(context.Context, query.Query) (query.Page, error),
 ) searchtest.Search {
-	return func(ctx context.Context, d query.Dataset, body []byte) (searchtest.Page, error) {
+	return func(ctx context.Context, d catalog.Dataset, body []byte) (searchtest.Page, error) {
 		v, issues := input.Decode(body)
 		if err := input.Issues(issues).Err(); err != nil {
 			return searchtest.Page{}, err
@@ -215,7 +216,7 @@ func (w *world) entrance(
 // rows is a page of a View's rows.
 func (w *world) rows(v views.View, body string) query.Page {
 	w.t.Helper()
-	q, err := query.Parse(valueOf(w.t, body), v.Dataset, query.Base{Kind: query.View})
+	q, err := query.Parse(valueOf(w.t, body), v.Dataset, query.Base{Kind: catalog.View})
 	fatal(w.t, err)
 	p, err := w.SearchView(w.t.Context(), v, q)
 	fatal(w.t, err)

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -72,7 +72,7 @@ func (s Skill) Locator() string { return string(s.Scope) + "/" + s.Slug }
 // Folded returns the name and description without case and accents, as stores
 // search and sort by them.
 func (s Skill) Folded() (name, description string) {
-	return query.Fold(s.Name), query.Fold(s.Description)
+	return catalog.Fold(s.Name), catalog.Fold(s.Description)
 }
 
 // MarshalJSON encodes the Skill as in docs/api.md, "Skills". It omits content that
@@ -103,7 +103,7 @@ func (s Skill) MarshalJSON() ([]byte, error) {
 // Slug returns the letters and digits of a text without case and accents, in
 // words joined by hyphens; "" when it has none.
 func Slug(text string) string {
-	words := strings.FieldsFunc(query.Fold(text), func(r rune) bool {
+	words := strings.FieldsFunc(catalog.Fold(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	})
 	slug := []rune(strings.Join(words, "-"))
@@ -166,7 +166,7 @@ func NewSkills(store Store, now func() time.Time) *Skills {
 // word of text must occur in the name or the description, ignoring case and
 // accents. Error: fault.UserIdentityRequired.
 func (s *Skills) Find(ctx context.Context, in workspace.ID, text string, f Filter) ([]Skill, error) {
-	f.Discoverable, f.Words = true, strings.Fields(query.Fold(text))
+	f.Discoverable, f.Words = true, strings.Fields(catalog.Fold(text))
 	return s.List(ctx, in, f)
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -86,7 +86,7 @@ type Change struct {
 
 func (c Change) validate() error {
 	var issues []fault.Issue
-	if !query.SignalTypes.Has(c.SignalType) {
+	if !catalog.SignalTypes.Has(c.SignalType) {
 		issues = append(issues, workspace.NewIssue(fault.InvalidUnion, "signal_type", "must be a type of signal"))
 	}
 	for _, channel := range c.Channels {

@@ -6,7 +6,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/rule"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -15,7 +15,7 @@ type Change struct {
 	// ID is the View to change, nil to create one.
 	ID *ID
 	// Dataset and Type are "" when left out.
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Type    Type
 	// Name is "" when left out.
 	Name string

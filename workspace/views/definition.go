@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Limits of a View's definition.
@@ -53,7 +53,7 @@ const (
 type DefinitionKey struct {
 	Key string
 	// Field is the field of the condition.
-	Field query.Field
+	Field catalog.Field
 	Shape ConditionShape
 }
 
@@ -82,12 +82,12 @@ type Definition struct {
 }
 
 // DefinitionKeys lists the keys of definitions of a dataset.
-func DefinitionKeys(d query.Dataset) []DefinitionKey {
+func DefinitionKeys(d catalog.Dataset) []DefinitionKey {
 	keys := slices.Clone(grammar[d])
 	for i, k := range keys {
-		field, ok := query.FieldNamed(d, k.Field.Name)
+		field, ok := catalog.FieldNamed(d, k.Field.Name)
 		if !ok {
-			for _, overlay := range query.OverlayFields(d) {
+			for _, overlay := range catalog.OverlayFields(d) {
 				if overlay.Name == k.Field.Name {
 					field, ok = overlay, true
 				}
@@ -103,21 +103,21 @@ func DefinitionKeys(d query.Dataset) []DefinitionKey {
 
 // grammar is version 1. It does not follow the keys of the catalog: stored definitions
 // must keep their meaning when the catalog changes.
-var grammar = map[query.Dataset][]DefinitionKey{
-	query.Accounts: {
+var grammar = map[catalog.Dataset][]DefinitionKey{
+	catalog.Accounts: {
 		about("account_type", "account_types", OneOf),
 		about("city", "city", OneOf),
 		about("atlas_score", "atlas_score", NumberRange),
 		about("icp_tier", "icp_tier", OneOf),
 		about("last_activity", "last_activity_at", DateRange),
 	},
-	query.Contacts: {
+	catalog.Contacts: {
 		about("role", "role", OneOf),
 		about("status", "status", OneOf),
 		about("account_id", "account_id", OneID),
 		about("city", "city", OneOf),
 	},
-	query.Projects: {
+	catalog.Projects: {
 		about("stage", "stage", OneOf),
 		about("primary_use", "primary_use", OneOf),
 		about("city", "city", OneOf),
@@ -132,7 +132,7 @@ var grammar = map[query.Dataset][]DefinitionKey{
 }
 
 func about(key, field string, shape ConditionShape) DefinitionKey {
-	return DefinitionKey{Key: key, Field: query.Field{Name: field}, Shape: shape}
+	return DefinitionKey{Key: key, Field: catalog.Field{Name: field}, Shape: shape}
 }
 
 // MarshalJSON returns the stored and public form: { version } or { version, q, fields

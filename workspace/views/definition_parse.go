@@ -9,6 +9,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -16,7 +17,7 @@ import (
 // input. Its error is fault.InvalidViewDefinition, with the problems and their places
 // in the message. It accepts a definition completely or not at all. v must be present:
 // the caller handles an absent definition.
-func ParseDefinition(v input.Value, d query.Dataset, t Type) (Definition, error) {
+func ParseDefinition(v input.Value, d catalog.Dataset, t Type) (Definition, error) {
 	g := grammarReader{dataset: d}
 	definition := g.definition(v, t)
 	if len(g.problems) > 0 {
@@ -28,7 +29,7 @@ func ParseDefinition(v input.Value, d query.Dataset, t Type) (Definition, error)
 // ReadDefinition reads a stored definition. A closed vocabulary may have lost a value
 // since it was stored: such a value matches nothing. An error means that the stored
 // definition is invalid.
-func ReadDefinition(stored []byte, d query.Dataset, t Type) (Definition, error) {
+func ReadDefinition(stored []byte, d catalog.Dataset, t Type) (Definition, error) {
 	v, issues := input.Decode(stored)
 	if err := input.Issues(issues).Err(); err != nil {
 		return Definition{}, fault.Wrap(err, fault.Internal, "a stored definition is unreadable")
@@ -43,7 +44,7 @@ func ReadDefinition(stored []byte, d query.Dataset, t Type) (Definition, error) 
 
 // grammarReader reads one definition and collects problems.
 type grammarReader struct {
-	dataset query.Dataset
+	dataset catalog.Dataset
 	stored  bool
 	// anyFields leaves the conditions unread.
 	anyFields bool
@@ -79,7 +80,7 @@ func (g *grammarReader) keys(at string, v input.Value, known ...string) {
 				input.DidYouMean(" (", m.Name, known, ")"),
 				strings.Join(known, ", "),
 			)
-			location, located := query.Location(g.dataset)
+			location, located := catalog.Location(g.dataset)
 			switch {
 			case m.Name == "filters" && slices.Contains(known, "fields"):
 				problem += "; conditions go into fields" + input.Wrapped(`, such as "fields":`, g.plainFields(m.Value), "")
@@ -202,7 +203,7 @@ func (g *grammarReader) values(at string, v input.Value, k DefinitionKey) []stri
 	seen := map[string]bool{}
 	for i, item := range v.Items {
 		value, reason := g.value(item, k.Field)
-		folded := query.Fold(strings.TrimSpace(value))
+		folded := catalog.Fold(strings.TrimSpace(value))
 		if reason == "" && seen[folded] && !g.stored {
 			reason = "is in the list already: case and accents do not count"
 		}
@@ -217,7 +218,7 @@ func (g *grammarReader) values(at string, v input.Value, k DefinitionKey) []stri
 }
 
 // value reads one value of an enum, or returns why it is invalid.
-func (g *grammarReader) value(item input.Value, f query.Field) (value, reason string) {
+func (g *grammarReader) value(item input.Value, f catalog.Field) (value, reason string) {
 	value = item.Text
 	if f.Vocabulary == nil {
 		value = strings.TrimSpace(value)
@@ -289,7 +290,7 @@ func digitsOnly(text string) bool {
 }
 
 func (g *grammarReader) day(at string, v input.Value) (string, int64) {
-	day, ok := query.ParseDay(v.Text)
+	day, ok := catalog.ParseDay(v.Text)
 	if v.Kind != input.String || !ok {
 		problem := "must be a day of the calendar, YYYY-MM-DD, such as 2026-01-31"
 		if v.Kind == input.String && query.IsRelative(v.Text) {

@@ -9,7 +9,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/views"
 )
 
@@ -28,32 +28,32 @@ func dynamic(fields string) string { return `{"version":1,"q":"","fields":{` + f
 // storedDefinitions lists definitions of version 1 with their stored form. Databases
 // contain them, so never change a line.
 var storedDefinitions = []struct {
-	dataset query.Dataset
+	dataset catalog.Dataset
 	view    views.Type
 	given   string
 	stored  string // "": equal to the input
 }{
-	{query.Accounts, views.Static, `{"version":1}`, ""},
-	{query.Contacts, views.Static, `{"version":1.0}`, `{"version":1}`},
-	{query.Accounts, views.Dynamic, `{"version":1,"q":"","fields":{}}`, ""},
-	{query.Accounts, views.Dynamic, `{"fields":{},"q":"  Café crème ","version":1}`, `{"version":1,"q":"Café crème","fields":{}}`},
-	{query.Accounts, views.Dynamic, dynamic(`"account_type":["developer","public_agency"]`), ""},
-	{query.Accounts, views.Dynamic, dynamic(`"icp_tier":["tier_1","disqualified"]`), ""},
-	{query.Accounts, views.Dynamic, dynamic(`"atlas_score":{"max":"100","min":"0"}`), ""},
-	{query.Accounts, views.Dynamic, dynamic(`"atlas_score":{"min":"007"}`), ""},
-	{query.Accounts, views.Dynamic, dynamic(`"last_activity":{"after":"2024-02-29"}`), ""},
-	{query.Accounts, views.Dynamic, dynamic(`"last_activity":{"after":"2024-02-29","before":"2024-02-29"}`), ""},
-	{query.Accounts, views.Dynamic, dynamic(`"city":["Calgary","Łódź"]`), ""},
-	{query.Accounts, views.Dynamic, dynamic(`"city":[" Calgary "]`), dynamic(`"city":["Calgary"]`)},
-	{query.Contacts, views.Dynamic, dynamic(`"city":["Calgary"],"role":["owner"],"status":["active","inactive","unverified"]`), ""},
+	{catalog.Accounts, views.Static, `{"version":1}`, ""},
+	{catalog.Contacts, views.Static, `{"version":1.0}`, `{"version":1}`},
+	{catalog.Accounts, views.Dynamic, `{"version":1,"q":"","fields":{}}`, ""},
+	{catalog.Accounts, views.Dynamic, `{"fields":{},"q":"  Café crème ","version":1}`, `{"version":1,"q":"Café crème","fields":{}}`},
+	{catalog.Accounts, views.Dynamic, dynamic(`"account_type":["developer","public_agency"]`), ""},
+	{catalog.Accounts, views.Dynamic, dynamic(`"icp_tier":["tier_1","disqualified"]`), ""},
+	{catalog.Accounts, views.Dynamic, dynamic(`"atlas_score":{"max":"100","min":"0"}`), ""},
+	{catalog.Accounts, views.Dynamic, dynamic(`"atlas_score":{"min":"007"}`), ""},
+	{catalog.Accounts, views.Dynamic, dynamic(`"last_activity":{"after":"2024-02-29"}`), ""},
+	{catalog.Accounts, views.Dynamic, dynamic(`"last_activity":{"after":"2024-02-29","before":"2024-02-29"}`), ""},
+	{catalog.Accounts, views.Dynamic, dynamic(`"city":["Calgary","Łódź"]`), ""},
+	{catalog.Accounts, views.Dynamic, dynamic(`"city":[" Calgary "]`), dynamic(`"city":["Calgary"]`)},
+	{catalog.Contacts, views.Dynamic, dynamic(`"city":["Calgary"],"role":["owner"],"status":["active","inactive","unverified"]`), ""},
 	{
-		query.Contacts, views.Dynamic, dynamic(`"account_id":["0190AAAA-0000-7000-8000-00000000000F"]`),
+		catalog.Contacts, views.Dynamic, dynamic(`"account_id":["0190AAAA-0000-7000-8000-00000000000F"]`),
 		dynamic(`"account_id":["0190aaaa-0000-7000-8000-00000000000f"]`),
 	},
-	{query.Projects, views.Dynamic, dynamic(`"gc_status":["assigned"],"primary_use":["office","other"],"stage":["pre_filing"]`), ""},
-	{query.Projects, views.Dynamic, dynamic(`"cost":{"max":"999999999999999"},"sqft":{"min":"1"},"stories":{"min":"3"},"units":{"max":"0"}`), ""},
-	{query.Projects, views.Dynamic, dynamic(`"stories_known":["known"]`), ""},
-	{query.Projects, views.Dynamic, dynamic(`"city":["Calgary"],"detected":{"before":"2024-12-31"},"stories_known":["unknown"]`), ""},
+	{catalog.Projects, views.Dynamic, dynamic(`"gc_status":["assigned"],"primary_use":["office","other"],"stage":["pre_filing"]`), ""},
+	{catalog.Projects, views.Dynamic, dynamic(`"cost":{"max":"999999999999999"},"sqft":{"min":"1"},"stories":{"min":"3"},"units":{"max":"0"}`), ""},
+	{catalog.Projects, views.Dynamic, dynamic(`"stories_known":["known"]`), ""},
+	{catalog.Projects, views.Dynamic, dynamic(`"city":["Calgary"],"detected":{"before":"2024-12-31"},"stories_known":["unknown"]`), ""},
 }
 
 func TestDefinitionsAreKeptAsTheyAre(t *testing.T) {
@@ -104,149 +104,149 @@ func TestRefusedDefinitions(t *testing.T) {
 	const id = "0190aaaa-0000-7000-8000-00000000000f"
 	static, view := views.Static, views.Dynamic
 	for _, c := range []struct {
-		dataset query.Dataset
+		dataset catalog.Dataset
 		view    views.Type
 		text    string
 		names   string
 	}{
-		{query.Accounts, static, `null`, "definition"},
-		{query.Accounts, static, `[]`, "definition"},
-		{query.Accounts, static, `"x"`, "definition"},
-		{query.Accounts, static, `{}`, "version"},
-		{query.Accounts, static, `{"version":2}`, "version"},
-		{query.Accounts, static, `{"version":"1"}`, "version"},
-		{query.Accounts, static, `{"version":1,"q":""}`, `"q"`},
-		{query.Accounts, static, `{"version":1,"fields":{}}`, `"fields"`},
-		{query.Accounts, static, `{"version":1,"record_ids":[]}`, `"record_ids"`},
-		{query.Accounts, view, `null`, "definition"},
-		{query.Accounts, view, `true`, "definition"},
-		{query.Accounts, view, `{"version":1}`, "q"},
-		{query.Accounts, view, `{"version":1,"q":""}`, "fields"},
-		{query.Accounts, view, `{"version":1,"fields":{}}`, "q"},
-		{query.Accounts, view, `{"q":"","fields":{}}`, "version"},
-		{query.Accounts, view, `{"version":0,"q":"","fields":{}}`, "version"},
-		{query.Accounts, view, `{"version":1.5,"q":"","fields":{}}`, "version"},
-		{query.Accounts, view, `{"version":null,"q":"","fields":{}}`, "version"},
-		{query.Accounts, view, `{"version":1,"q":null,"fields":{}}`, "q"},
-		{query.Accounts, view, `{"version":1,"q":1,"fields":{}}`, "q"},
-		{query.Accounts, view, `{"version":1,"q":"` + strings.Repeat("é", 501) + `","fields":{}}`, "q"},
-		{query.Accounts, view, `{"version":1,"q":"","fields":null}`, "fields"},
-		{query.Accounts, view, `{"version":1,"q":"","fields":[]}`, "fields"},
-		{query.Accounts, view, `{"version":1,"q":"","fields":{},"exclude":{}}`, "exclude"},
+		{catalog.Accounts, static, `null`, "definition"},
+		{catalog.Accounts, static, `[]`, "definition"},
+		{catalog.Accounts, static, `"x"`, "definition"},
+		{catalog.Accounts, static, `{}`, "version"},
+		{catalog.Accounts, static, `{"version":2}`, "version"},
+		{catalog.Accounts, static, `{"version":"1"}`, "version"},
+		{catalog.Accounts, static, `{"version":1,"q":""}`, `"q"`},
+		{catalog.Accounts, static, `{"version":1,"fields":{}}`, `"fields"`},
+		{catalog.Accounts, static, `{"version":1,"record_ids":[]}`, `"record_ids"`},
+		{catalog.Accounts, view, `null`, "definition"},
+		{catalog.Accounts, view, `true`, "definition"},
+		{catalog.Accounts, view, `{"version":1}`, "q"},
+		{catalog.Accounts, view, `{"version":1,"q":""}`, "fields"},
+		{catalog.Accounts, view, `{"version":1,"fields":{}}`, "q"},
+		{catalog.Accounts, view, `{"q":"","fields":{}}`, "version"},
+		{catalog.Accounts, view, `{"version":0,"q":"","fields":{}}`, "version"},
+		{catalog.Accounts, view, `{"version":1.5,"q":"","fields":{}}`, "version"},
+		{catalog.Accounts, view, `{"version":null,"q":"","fields":{}}`, "version"},
+		{catalog.Accounts, view, `{"version":1,"q":null,"fields":{}}`, "q"},
+		{catalog.Accounts, view, `{"version":1,"q":1,"fields":{}}`, "q"},
+		{catalog.Accounts, view, `{"version":1,"q":"` + strings.Repeat("é", 501) + `","fields":{}}`, "q"},
+		{catalog.Accounts, view, `{"version":1,"q":"","fields":null}`, "fields"},
+		{catalog.Accounts, view, `{"version":1,"q":"","fields":[]}`, "fields"},
+		{catalog.Accounts, view, `{"version":1,"q":"","fields":{},"exclude":{}}`, "exclude"},
 		// Bodies of search requests.
-		{query.Accounts, view, `{"query":"x"}`, "query"},
-		{query.Accounts, view, `{"version":1,"q":"","fields":{},"filters":{"city":{"value":"x"}}}`, "filters"},
-		{query.Accounts, view, `{"version":1,"q":"","fields":{},"relations":{"has_signal":{}}}`, "relations"},
+		{catalog.Accounts, view, `{"query":"x"}`, "query"},
+		{catalog.Accounts, view, `{"version":1,"q":"","fields":{},"filters":{"city":{"value":"x"}}}`, "filters"},
+		{catalog.Accounts, view, `{"version":1,"q":"","fields":{},"relations":{"has_signal":{}}}`, "relations"},
 		{
-			query.Accounts, view, `{"version":1,"q":"","fields":{},"any":[{"filters":{"city":{"value":"x"}}}]}`,
+			catalog.Accounts, view, `{"version":1,"q":"","fields":{},"any":[{"filters":{"city":{"value":"x"}}}]}`,
 			`not valid: unknown key "any"; known here: version, q, fields; version 1 has no groups`,
 		},
-		{query.Accounts, static, `{"version":1,"none":[]}`, `unknown key "none"; known here: version; version 1 has no groups`},
-		{query.Accounts, view, dynamic(`"none":[{"city":["x"]}]`), `fields: unknown key "none"; known here: account_type, city, atlas_score, icp_tier, last_activity; version 1 has no groups, its fields must all match: give groups in searches of the View`},
-		{query.Projects, view, dynamic(`"location":{"near":{}}`), `fields: unknown key "location"; known here: stage, primary_use, city, sqft, units, stories, stories_known, cost, gc_status, detected; version 1 has no location: give it in searches of the View`},
+		{catalog.Accounts, static, `{"version":1,"none":[]}`, `unknown key "none"; known here: version; version 1 has no groups`},
+		{catalog.Accounts, view, dynamic(`"none":[{"city":["x"]}]`), `fields: unknown key "none"; known here: account_type, city, atlas_score, icp_tier, last_activity; version 1 has no groups, its fields must all match: give groups in searches of the View`},
+		{catalog.Projects, view, dynamic(`"location":{"near":{}}`), `fields: unknown key "location"; known here: stage, primary_use, city, sqft, units, stories, stories_known, cost, gc_status, detected; version 1 has no location: give it in searches of the View`},
 		{
-			query.Projects, view, `{"version":1,"q":"","fields":{},"sort":{"field":"permitted_at","order":"asc"}}`,
+			catalog.Projects, view, `{"version":1,"q":"","fields":{},"sort":{"field":"permitted_at","order":"asc"}}`,
 			`not valid: unknown key "sort"; known here: version, q, fields; version 1 has no sort: give it in searches of the View`,
 		},
-		{query.Accounts, view, dynamic(`"city":{"known":true}`), "fields.city: must not have known: filters of searches of the View have it"},
-		{query.Projects, view, dynamic(`"cost":{"known":false}`), `fields.cost: must not have known: version 1 has stories_known, ["known"] or ["unknown"]; filters`},
-		{query.Projects, view, dynamic(`"detected":{"known":false,"after":"2024-01-01"}`), "fields.detected: must not have known"},
-		{query.Contacts, view, dynamic(`"account_id":{"known":true}`), "fields.account_id: must not have known"},
-		{query.Accounts, view, dynamic(`"city":{"value":["Calgary"]}`), `"value"`},
-		{query.Accounts, view, dynamic(`"city":{"value":["Calgary"],"exact_match":true}`), "exact_match"},
-		{query.Accounts, view, dynamic(`"city":{"exclude":["Calgary"]}`), "exclude"},
-		{query.Accounts, view, dynamic(`"exact_match":true`), "exact_match"},
-		{query.Accounts, view, dynamic(`"has_signal":{}`), "has_signal"},
-		{query.Accounts, view, dynamic(`"has_project":{"stage":["filed"]}`), "has_project"},
+		{catalog.Accounts, view, dynamic(`"city":{"known":true}`), "fields.city: must not have known: filters of searches of the View have it"},
+		{catalog.Projects, view, dynamic(`"cost":{"known":false}`), `fields.cost: must not have known: version 1 has stories_known, ["known"] or ["unknown"]; filters`},
+		{catalog.Projects, view, dynamic(`"detected":{"known":false,"after":"2024-01-01"}`), "fields.detected: must not have known"},
+		{catalog.Contacts, view, dynamic(`"account_id":{"known":true}`), "fields.account_id: must not have known"},
+		{catalog.Accounts, view, dynamic(`"city":{"value":["Calgary"]}`), `"value"`},
+		{catalog.Accounts, view, dynamic(`"city":{"value":["Calgary"],"exact_match":true}`), "exact_match"},
+		{catalog.Accounts, view, dynamic(`"city":{"exclude":["Calgary"]}`), "exclude"},
+		{catalog.Accounts, view, dynamic(`"exact_match":true`), "exact_match"},
+		{catalog.Accounts, view, dynamic(`"has_signal":{}`), "has_signal"},
+		{catalog.Accounts, view, dynamic(`"has_project":{"stage":["filed"]}`), "has_project"},
 		// Keys of another dataset, of the catalog, and unknown keys.
-		{query.Accounts, view, dynamic(`"account_types":["developer"]`), "account_types"},
-		{query.Accounts, view, dynamic(`"stage":["filed"]`), "stage"},
-		{query.Accounts, view, dynamic(`"name":["x"]`), "name"},
-		{query.Accounts, view, dynamic(`"tags":["x"]`), "tags"},
-		{query.Accounts, view, dynamic(`"state":["AB"]`), "state"},
-		{query.Accounts, view, dynamic(`"last_activity_at":{"after":"2024-01-01"}`), "last_activity_at"},
-		{query.Contacts, view, dynamic(`"icp_tier":["tier_1"]`), "icp_tier"},
-		{query.Contacts, view, dynamic(`"account_type":["developer"]`), "account_type"},
-		{query.Projects, view, dynamic(`"disposition":["active"]`), "disposition"},
-		{query.Projects, view, dynamic(`"residential_units":{"min":"1"}`), "residential_units"},
-		{query.Projects, view, dynamic(`"detected_at":{"after":"2024-01-01"}`), "detected_at"},
-		{query.Projects, view, dynamic(`"":[]`), "unknown key"},
+		{catalog.Accounts, view, dynamic(`"account_types":["developer"]`), "account_types"},
+		{catalog.Accounts, view, dynamic(`"stage":["filed"]`), "stage"},
+		{catalog.Accounts, view, dynamic(`"name":["x"]`), "name"},
+		{catalog.Accounts, view, dynamic(`"tags":["x"]`), "tags"},
+		{catalog.Accounts, view, dynamic(`"state":["AB"]`), "state"},
+		{catalog.Accounts, view, dynamic(`"last_activity_at":{"after":"2024-01-01"}`), "last_activity_at"},
+		{catalog.Contacts, view, dynamic(`"icp_tier":["tier_1"]`), "icp_tier"},
+		{catalog.Contacts, view, dynamic(`"account_type":["developer"]`), "account_type"},
+		{catalog.Projects, view, dynamic(`"disposition":["active"]`), "disposition"},
+		{catalog.Projects, view, dynamic(`"residential_units":{"min":"1"}`), "residential_units"},
+		{catalog.Projects, view, dynamic(`"detected_at":{"after":"2024-01-01"}`), "detected_at"},
+		{catalog.Projects, view, dynamic(`"":[]`), "unknown key"},
 		// Values of an enum.
-		{query.Accounts, view, dynamic(`"account_type":[]`), "account_type"},
-		{query.Accounts, view, dynamic(`"account_type":"developer"`), "account_type"},
-		{query.Accounts, view, dynamic(`"account_type":null`), "account_type"},
-		{query.Accounts, view, dynamic(`"account_type":["Developer"]`), "account_type"},
-		{query.Accounts, view, dynamic(`"account_type":[" developer"]`), "account_type"},
-		{query.Accounts, view, dynamic(`"account_type":["developer","nobody"]`), "account_type.1"},
-		{query.Accounts, view, dynamic(`"account_type":["developer",null]`), "account_type.1"},
-		{query.Accounts, view, dynamic(`"account_type":["developer",["owner"]]`), "account_type.1"},
-		{query.Accounts, view, dynamic(`"account_type":["developer","developer"]`), "account_type.1"},
-		{query.Accounts, view, dynamic(`"icp_tier":["tier_4"]`), "icp_tier"},
-		{query.Accounts, view, dynamic(`"icp_tier":[null]`), "icp_tier"},
-		{query.Contacts, view, dynamic(`"role":["boss"]`), "role"},
-		{query.Contacts, view, dynamic(`"status":[""]`), "status"},
-		{query.Projects, view, dynamic(`"stage":["done"]`), "stage"},
-		{query.Projects, view, dynamic(`"primary_use":["castle"]`), "primary_use"},
-		{query.Projects, view, dynamic(`"gc_status":[true]`), "gc_status"},
-		{query.Accounts, view, dynamic(`"city":[]`), "city"},
-		{query.Accounts, view, dynamic(`"city":[""]`), "city.0"},
-		{query.Accounts, view, dynamic(`"city":["  "]`), "city.0"},
-		{query.Accounts, view, dynamic(`"city":["Calgary",""]`), "city.1"},
-		{query.Accounts, view, dynamic(`"city":[1]`), "city.0"},
-		{query.Accounts, view, dynamic(`"city":["Montréal","montreal"]`), "city.1"},
-		{query.Accounts, view, dynamic(`"city":["Calgary"," CALGARY "]`), "city.1"},
-		{query.Accounts, view, dynamic(`"city":["` + strings.Repeat("x", 1001) + `"]`), "city.0"},
-		{query.Accounts, view, dynamic(`"city":[` + cities(101, func(i int) string { return strings.Repeat("x", i+1) }) + `]`), "city"},
+		{catalog.Accounts, view, dynamic(`"account_type":[]`), "account_type"},
+		{catalog.Accounts, view, dynamic(`"account_type":"developer"`), "account_type"},
+		{catalog.Accounts, view, dynamic(`"account_type":null`), "account_type"},
+		{catalog.Accounts, view, dynamic(`"account_type":["Developer"]`), "account_type"},
+		{catalog.Accounts, view, dynamic(`"account_type":[" developer"]`), "account_type"},
+		{catalog.Accounts, view, dynamic(`"account_type":["developer","nobody"]`), "account_type.1"},
+		{catalog.Accounts, view, dynamic(`"account_type":["developer",null]`), "account_type.1"},
+		{catalog.Accounts, view, dynamic(`"account_type":["developer",["owner"]]`), "account_type.1"},
+		{catalog.Accounts, view, dynamic(`"account_type":["developer","developer"]`), "account_type.1"},
+		{catalog.Accounts, view, dynamic(`"icp_tier":["tier_4"]`), "icp_tier"},
+		{catalog.Accounts, view, dynamic(`"icp_tier":[null]`), "icp_tier"},
+		{catalog.Contacts, view, dynamic(`"role":["boss"]`), "role"},
+		{catalog.Contacts, view, dynamic(`"status":[""]`), "status"},
+		{catalog.Projects, view, dynamic(`"stage":["done"]`), "stage"},
+		{catalog.Projects, view, dynamic(`"primary_use":["castle"]`), "primary_use"},
+		{catalog.Projects, view, dynamic(`"gc_status":[true]`), "gc_status"},
+		{catalog.Accounts, view, dynamic(`"city":[]`), "city"},
+		{catalog.Accounts, view, dynamic(`"city":[""]`), "city.0"},
+		{catalog.Accounts, view, dynamic(`"city":["  "]`), "city.0"},
+		{catalog.Accounts, view, dynamic(`"city":["Calgary",""]`), "city.1"},
+		{catalog.Accounts, view, dynamic(`"city":[1]`), "city.0"},
+		{catalog.Accounts, view, dynamic(`"city":["Montréal","montreal"]`), "city.1"},
+		{catalog.Accounts, view, dynamic(`"city":["Calgary"," CALGARY "]`), "city.1"},
+		{catalog.Accounts, view, dynamic(`"city":["` + strings.Repeat("x", 1001) + `"]`), "city.0"},
+		{catalog.Accounts, view, dynamic(`"city":[` + cities(101, func(i int) string { return strings.Repeat("x", i+1) }) + `]`), "city"},
 		// An id.
-		{query.Contacts, view, dynamic(`"account_id":[]`), "account_id"},
-		{query.Contacts, view, dynamic(`"account_id":"` + id + `"`), "account_id"},
-		{query.Contacts, view, dynamic(`"account_id":["` + id + `","` + strings.Replace(id, "f", "e", 1) + `"]`), "account_id"},
-		{query.Contacts, view, dynamic(`"account_id":["{` + id + `}"]`), "account_id"},
-		{query.Contacts, view, dynamic(`"account_id":["` + strings.ReplaceAll(id, "-", "") + `"]`), "account_id"},
-		{query.Contacts, view, dynamic(`"account_id":[null]`), "account_id"},
+		{catalog.Contacts, view, dynamic(`"account_id":[]`), "account_id"},
+		{catalog.Contacts, view, dynamic(`"account_id":"` + id + `"`), "account_id"},
+		{catalog.Contacts, view, dynamic(`"account_id":["` + id + `","` + strings.Replace(id, "f", "e", 1) + `"]`), "account_id"},
+		{catalog.Contacts, view, dynamic(`"account_id":["{` + id + `}"]`), "account_id"},
+		{catalog.Contacts, view, dynamic(`"account_id":["` + strings.ReplaceAll(id, "-", "") + `"]`), "account_id"},
+		{catalog.Contacts, view, dynamic(`"account_id":[null]`), "account_id"},
 		// Known or not.
-		{query.Projects, view, dynamic(`"stories_known":[]`), "stories_known"},
-		{query.Projects, view, dynamic(`"stories_known":["known","unknown"]`), "stories_known"},
-		{query.Projects, view, dynamic(`"stories_known":["Known"]`), "stories_known"},
-		{query.Projects, view, dynamic(`"stories_known":[true]`), "stories_known"},
-		{query.Projects, view, dynamic(`"stories_known":true`), "stories_known"},
+		{catalog.Projects, view, dynamic(`"stories_known":[]`), "stories_known"},
+		{catalog.Projects, view, dynamic(`"stories_known":["known","unknown"]`), "stories_known"},
+		{catalog.Projects, view, dynamic(`"stories_known":["Known"]`), "stories_known"},
+		{catalog.Projects, view, dynamic(`"stories_known":[true]`), "stories_known"},
+		{catalog.Projects, view, dynamic(`"stories_known":true`), "stories_known"},
 		// Ranges of numbers.
-		{query.Projects, view, dynamic(`"sqft":{}`), "sqft"},
-		{query.Projects, view, dynamic(`"sqft":null`), "sqft"},
-		{query.Projects, view, dynamic(`"sqft":[1,2]`), "sqft"},
-		{query.Projects, view, dynamic(`"sqft":"5"`), "sqft"},
-		{query.Projects, view, dynamic(`"sqft":{"min":1}`), "sqft.min"},
-		{query.Projects, view, dynamic(`"sqft":{"min":null,"max":"1"}`), "sqft.min"},
-		{query.Projects, view, dynamic(`"sqft":{"min":""}`), "sqft.min"},
-		{query.Projects, view, dynamic(`"sqft":{"min":"-1"}`), "sqft.min"},
-		{query.Projects, view, dynamic(`"sqft":{"min":"+1"}`), "sqft.min"},
-		{query.Projects, view, dynamic(`"sqft":{"min":"1.5"}`), "sqft.min"},
-		{query.Projects, view, dynamic(`"sqft":{"min":"1e3"}`), "sqft.min"},
-		{query.Projects, view, dynamic(`"sqft":{"min":" 1"}`), "sqft.min"},
-		{query.Projects, view, dynamic(`"sqft":{"min":"١"}`), "sqft.min"},
-		{query.Projects, view, dynamic(`"sqft":{"max":"1234567890123456"}`), "sqft.max"},
-		{query.Projects, view, dynamic(`"sqft":{"min":"2","max":"1"}`), "sqft"},
-		{query.Projects, view, dynamic(`"sqft":{"min":"10","max":"9"}`), "sqft"},
-		{query.Projects, view, dynamic(`"sqft":{"min":"1","to":"9"}`), `"to"`},
-		{query.Projects, view, dynamic(`"sqft":{"after":"2024-01-01"}`), "after"},
-		{query.Projects, view, dynamic(`"units":{"min":"x"}`), "units"},
-		{query.Projects, view, dynamic(`"stories":{"min":"x"}`), "stories"},
-		{query.Projects, view, dynamic(`"cost":{"min":"x"}`), "cost"},
-		{query.Accounts, view, dynamic(`"atlas_score":{"min":"x"}`), "atlas_score"},
+		{catalog.Projects, view, dynamic(`"sqft":{}`), "sqft"},
+		{catalog.Projects, view, dynamic(`"sqft":null`), "sqft"},
+		{catalog.Projects, view, dynamic(`"sqft":[1,2]`), "sqft"},
+		{catalog.Projects, view, dynamic(`"sqft":"5"`), "sqft"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":1}`), "sqft.min"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":null,"max":"1"}`), "sqft.min"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":""}`), "sqft.min"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":"-1"}`), "sqft.min"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":"+1"}`), "sqft.min"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":"1.5"}`), "sqft.min"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":"1e3"}`), "sqft.min"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":" 1"}`), "sqft.min"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":"١"}`), "sqft.min"},
+		{catalog.Projects, view, dynamic(`"sqft":{"max":"1234567890123456"}`), "sqft.max"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":"2","max":"1"}`), "sqft"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":"10","max":"9"}`), "sqft"},
+		{catalog.Projects, view, dynamic(`"sqft":{"min":"1","to":"9"}`), `"to"`},
+		{catalog.Projects, view, dynamic(`"sqft":{"after":"2024-01-01"}`), "after"},
+		{catalog.Projects, view, dynamic(`"units":{"min":"x"}`), "units"},
+		{catalog.Projects, view, dynamic(`"stories":{"min":"x"}`), "stories"},
+		{catalog.Projects, view, dynamic(`"cost":{"min":"x"}`), "cost"},
+		{catalog.Accounts, view, dynamic(`"atlas_score":{"min":"x"}`), "atlas_score"},
 		// Ranges of days.
-		{query.Projects, view, dynamic(`"detected":{}`), "detected"},
-		{query.Projects, view, dynamic(`"detected":"2024-01-01"`), "detected"},
-		{query.Projects, view, dynamic(`"detected":["2024-01-01","2024-01-02"]`), "detected"},
-		{query.Projects, view, dynamic(`"detected":{"min":"1"}`), "min"},
-		{query.Projects, view, dynamic(`"detected":{"after":"2024-1-1"}`), "detected.after"},
-		{query.Projects, view, dynamic(`"detected":{"after":"2023-02-29"}`), "detected.after"},
-		{query.Projects, view, dynamic(`"detected":{"after":"2024-13-01"}`), "detected.after"},
-		{query.Projects, view, dynamic(`"detected":{"after":"0000-01-01"}`), "detected.after"},
-		{query.Projects, view, dynamic(`"detected":{"before":"2024-01-01T00:00:00Z"}`), "detected.before"},
-		{query.Projects, view, dynamic(`"detected":{"before":""}`), "detected.before"},
-		{query.Projects, view, dynamic(`"detected":{"before":20240101}`), "detected.before"},
-		{query.Projects, view, dynamic(`"detected":{"after":"2024-01-02","before":"2024-01-01"}`), "detected"},
-		{query.Accounts, view, dynamic(`"last_activity":{"after":"yesterday"}`), "last_activity.after"},
+		{catalog.Projects, view, dynamic(`"detected":{}`), "detected"},
+		{catalog.Projects, view, dynamic(`"detected":"2024-01-01"`), "detected"},
+		{catalog.Projects, view, dynamic(`"detected":["2024-01-01","2024-01-02"]`), "detected"},
+		{catalog.Projects, view, dynamic(`"detected":{"min":"1"}`), "min"},
+		{catalog.Projects, view, dynamic(`"detected":{"after":"2024-1-1"}`), "detected.after"},
+		{catalog.Projects, view, dynamic(`"detected":{"after":"2023-02-29"}`), "detected.after"},
+		{catalog.Projects, view, dynamic(`"detected":{"after":"2024-13-01"}`), "detected.after"},
+		{catalog.Projects, view, dynamic(`"detected":{"after":"0000-01-01"}`), "detected.after"},
+		{catalog.Projects, view, dynamic(`"detected":{"before":"2024-01-01T00:00:00Z"}`), "detected.before"},
+		{catalog.Projects, view, dynamic(`"detected":{"before":""}`), "detected.before"},
+		{catalog.Projects, view, dynamic(`"detected":{"before":20240101}`), "detected.before"},
+		{catalog.Projects, view, dynamic(`"detected":{"after":"2024-01-02","before":"2024-01-01"}`), "detected"},
+		{catalog.Accounts, view, dynamic(`"last_activity":{"after":"yesterday"}`), "last_activity.after"},
 	} {
 		_, err := views.ParseDefinition(definitionOf(t, c.text), c.dataset, c.view)
 		if fault.CodeOf(err) != fault.InvalidViewDefinition {
@@ -282,14 +282,14 @@ func TestWhatMessagesOfDefinitionsPropose(t *testing.T) {
 		`{}`:  `the definition of the View is not valid: version: required: the number 1; q: required: a string, "" for no text; fields: required: an object, {} for no conditions`,
 		`[1]`: `the definition of the View is not valid: must be an object, not an array of 1`,
 	} {
-		_, err := views.ParseDefinition(definitionOf(t, text), query.Projects, views.Dynamic)
+		_, err := views.ParseDefinition(definitionOf(t, text), catalog.Projects, views.Dynamic)
 		e, ok := err.(*fault.Error) //nolint:errorlint // by its code it is one
 		if !ok || !strings.HasSuffix(e.Message, want) || strings.Count(e.Message, "definition") != 1 {
 			t.Errorf("%s:\n%v, want\n%s", text, err, want)
 		}
 	}
 	static := `the definition of the View is not valid: a static View takes only {"version":1}; "q" and "fields" are those of a dynamic View`
-	if _, err := views.ParseDefinition(definitionOf(t, `{"version":1,"q":""}`), query.Projects, views.Static); err == nil ||
+	if _, err := views.ParseDefinition(definitionOf(t, `{"version":1,"q":""}`), catalog.Projects, views.Static); err == nil ||
 		!strings.HasSuffix(err.Error(), static) {
 		t.Errorf("%v, want %s", err, static)
 	}
@@ -299,10 +299,10 @@ func TestWhatMessagesOfDefinitionsPropose(t *testing.T) {
 func TestAStoredValueOutlivesItsVocabulary(t *testing.T) {
 	t.Parallel()
 	stored := dynamic(`"stage":["demolished","filed"]`)
-	if _, err := views.ParseDefinition(definitionOf(t, stored), query.Projects, views.Dynamic); err == nil {
+	if _, err := views.ParseDefinition(definitionOf(t, stored), catalog.Projects, views.Dynamic); err == nil {
 		t.Error("an unknown value is accepted")
 	}
-	d, err := views.ReadDefinition([]byte(stored), query.Projects, views.Dynamic)
+	d, err := views.ReadDefinition([]byte(stored), catalog.Projects, views.Dynamic)
 	if err != nil || len(d.Fields) != 1 || len(d.Fields[0].Values) != 2 {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -311,7 +311,7 @@ func TestAStoredValueOutlivesItsVocabulary(t *testing.T) {
 func TestMessagesStayShort(t *testing.T) {
 	t.Parallel()
 	_, err := views.ParseDefinition(definitionOf(t, dynamic(`"`+strings.Repeat("k", 100_000)+`":1,`+
-		`"city":[`+strings.Repeat(`null,`, 99)+`{"`+strings.Repeat("k", 100_000)+`":1}]`)), query.Accounts, views.Dynamic)
+		`"city":[`+strings.Repeat(`null,`, 99)+`{"`+strings.Repeat("k", 100_000)+`":1}]`)), catalog.Accounts, views.Dynamic)
 	if e := err.(*fault.Error); len(e.Message) > 1000 { //nolint:errorlint // see above
 		t.Errorf("a message of %d bytes", len(e.Message))
 	}

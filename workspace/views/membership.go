@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -37,7 +37,7 @@ type MembershipStore interface {
 type RecordSource interface {
 	// Lookup returns the public records with these ids, by id. Unknown ids are
 	// left out.
-	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
+	Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error)
 }
 
 // Memberships changes the records of Static Views (docs/api.md, "View records").
@@ -127,8 +127,8 @@ func (m *Memberships) staticView(ctx context.Context, in workspace.ID, id ID) (V
 }
 
 // Linked reports whether every workspace sees a global record: see Candidate.
-func Linked(d query.Dataset, record jsontext.Value) (bool, error) {
-	if d != query.Contacts {
+func Linked(d catalog.Dataset, record jsontext.Value) (bool, error) {
+	if d != catalog.Contacts {
 		return true, nil
 	}
 	var contact struct {

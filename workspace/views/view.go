@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -40,8 +40,8 @@ const (
 type View struct {
 	ID        ID
 	Workspace workspace.ID
-	// Dataset is one of query.Held. It does not change.
-	Dataset query.Dataset
+	// Dataset is one of catalog.Held. It does not change.
+	Dataset catalog.Dataset
 	Type    Type
 	// Name is 1..MaxName characters, trimmed, without control characters. It
 	// is unique among the Views of its dataset and workspace, ignoring case and
@@ -63,7 +63,7 @@ type View struct {
 }
 
 // FoldedName is the key that names are compared and sorted by.
-func (v View) FoldedName() string { return query.Fold(v.Name) }
+func (v View) FoldedName() string { return catalog.Fold(v.Name) }
 
 // MarshalJSON writes the View of docs/api.md, "Views".
 func (v View) MarshalJSON() ([]byte, error) {
@@ -105,17 +105,17 @@ func userOrNull(id workspace.UserID) *workspace.UserID {
 
 // Datasets lists the dataset names of Views, which are singular.
 func Datasets() []string {
-	names := make([]string, len(query.Held))
-	for i, d := range query.Held {
+	names := make([]string, len(catalog.Held))
+	for i, d := range catalog.Held {
 		names[i] = d.Singular()
 	}
 	return names
 }
 
 // DatasetOfView is the dataset of a name of Datasets, "" for any other name.
-func DatasetOfView(name string) query.Dataset {
+func DatasetOfView(name string) catalog.Dataset {
 	if i := slices.Index(Datasets(), name); i >= 0 {
-		return query.Held[i]
+		return catalog.Held[i]
 	}
 	return ""
 }

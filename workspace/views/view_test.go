@@ -14,7 +14,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/views"
@@ -102,7 +102,7 @@ func TestViewChangesThatAreTaken(t *testing.T) {
 		}
 	}
 	c, err := views.ParseChange(bodyOf(t, `{"dataset":"account","view_type":"static","name":" N ","presentation":`+columns+`}`))
-	if err != nil || c.Name != "N" || c.Dataset != query.Accounts || c.ID != nil {
+	if err != nil || c.Name != "N" || c.Dataset != catalog.Accounts || c.ID != nil {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	stored, err := json.Marshal(c.Presentation)
@@ -118,7 +118,7 @@ func TestViewAsJSON(t *testing.T) {
 	v := views.View{
 		ID:        views.ID(uuid.MustParse("0190aaaa-0000-7000-8000-000000000001")),
 		Workspace: workspace.ID(uuid.MustParse("0190aaaa-0000-7000-8000-000000000002")),
-		Dataset:   query.Contacts, Type: views.Static, Name: "<Crew>", Revision: 3, CreatedAt: at, UpdatedAt: at, Position: &position, Records: 7,
+		Dataset:   catalog.Contacts, Type: views.Static, Name: "<Crew>", Revision: 3, CreatedAt: at, UpdatedAt: at, Position: &position, Records: 7,
 		UpdatedBy: workspace.UserID(uuid.MustParse("0190aaaa-0000-7000-8000-000000000003")),
 	}
 	want := `{"id":"0190aaaa-0000-7000-8000-000000000001","workspace_id":"0190aaaa-0000-7000-8000-000000000002","dataset":"contact","view_type":"static",` +
@@ -148,17 +148,17 @@ func TestViewRows(t *testing.T) {
 	}
 	record := `{"id":"i","name":"n","account_types":["owner"],"domains":[],"email":null,"city":"C","updated_at":"x"}`
 	for _, c := range []struct {
-		d    query.Dataset
+		d    catalog.Dataset
 		o    *book.Overlay
 		want string
 	}{
-		{query.Accounts, nil, `{"id":"i","name":"n","account_types":["owner"],"icp_tier":null,"atlas_score":null,"workspace_status":null,"tags":null,"updated_at":null}`},
-		{query.Accounts, o, `{"id":"i","name":"n","account_types":["owner"],"icp_tier":"tier_1","atlas_score":42,"workspace_status":"call \"back\"","tags":["a","\u003cb\u003e"],"updated_at":"2024-03-01T12:00:00.005Z"}`},
-		{query.Contacts, nil, `{"id":"i","name":"n","title":null,"email":null,"account_id":null,"workspace_status":null,"tags":null,"updated_at":null}`},
-		{query.Contacts, &book.Overlay{UpdatedAt: o.UpdatedAt}, `{"id":"i","name":"n","title":null,"email":null,"account_id":null,"workspace_status":null,"tags":[],"updated_at":"2024-03-01T12:00:00.005Z"}`},
-		{query.Projects, nil, `{"id":"i","name":"n","city":"C","state":null,"stage":null,"primary_use":null,"residential_units":null,"last_signal_at":null,"workspace_status":null,"tags":null,"updated_at":null}`},
+		{catalog.Accounts, nil, `{"id":"i","name":"n","account_types":["owner"],"icp_tier":null,"atlas_score":null,"workspace_status":null,"tags":null,"updated_at":null}`},
+		{catalog.Accounts, o, `{"id":"i","name":"n","account_types":["owner"],"icp_tier":"tier_1","atlas_score":42,"workspace_status":"call \"back\"","tags":["a","\u003cb\u003e"],"updated_at":"2024-03-01T12:00:00.005Z"}`},
+		{catalog.Contacts, nil, `{"id":"i","name":"n","title":null,"email":null,"account_id":null,"workspace_status":null,"tags":null,"updated_at":null}`},
+		{catalog.Contacts, &book.Overlay{UpdatedAt: o.UpdatedAt}, `{"id":"i","name":"n","title":null,"email":null,"account_id":null,"workspace_status":null,"tags":[],"updated_at":"2024-03-01T12:00:00.005Z"}`},
+		{catalog.Projects, nil, `{"id":"i","name":"n","city":"C","state":null,"stage":null,"primary_use":null,"residential_units":null,"last_signal_at":null,"workspace_status":null,"tags":null,"updated_at":null}`},
 	} {
-		got, err := book.LayoutOf(c.d, query.ViewRow, query.FieldSet{}).Row([]byte(record), c.o)
+		got, err := book.LayoutOf(c.d, catalog.ViewRow, catalog.FieldSet{}).Row([]byte(record), c.o)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %v\n got %s\nwant %s", c.d, err, got, c.want)
 		}
@@ -255,7 +255,7 @@ func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()
 	for _, record := range []string{``, `[]`, `"x"`, `{"id"`, `{"id":`, `{"name":"n"`, `{"id":"i","name":}`} {
 		if row, err := book.LayoutOf(
-			query.Accounts, query.ViewRow, query.FieldSet{},
+			catalog.Accounts, catalog.ViewRow, catalog.FieldSet{},
 		).Row([]byte(record), nil); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s became %s, %v", record, row, err)
 		}

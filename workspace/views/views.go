@@ -13,7 +13,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -24,7 +24,7 @@ type Filter struct {
 	ID     *ID
 	// Name is a substring of the folded name.
 	Name    string
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Type    Type
 	// Record selects the Static Views that it is in.
 	Record *uuid.UUID
@@ -74,7 +74,7 @@ func NewViews(store Store, now func() time.Time) *Views {
 
 // List returns a page of Views, sorted by name.
 func (s *Views) List(ctx context.Context, in workspace.ID, f Filter) ([]View, error) {
-	f.Name = query.Fold(f.Name)
+	f.Name = catalog.Fold(f.Name)
 	return s.store.Views(ctx, in, f)
 }
 

@@ -14,7 +14,7 @@ import (
 	"atlas/indexer/delta"
 	"atlas/internal/fault"
 	"atlas/search"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // deltaConfig holds the options of apply and retry.
@@ -60,9 +60,9 @@ func (c *Apply) files() ([]delta.File, error) {
 		}
 	}
 	for _, given := range []struct {
-		dataset query.Dataset
+		dataset catalog.Dataset
 		paths   []string
-	}{{query.Accounts, c.Accounts}, {query.Contacts, c.Contacts}, {query.Projects, c.Projects}, {query.Signals, c.Signals}} {
+	}{{catalog.Accounts, c.Accounts}, {catalog.Contacts, c.Contacts}, {catalog.Projects, c.Projects}, {catalog.Signals, c.Signals}} {
 		for _, path := range given.paths {
 			files = append(files, delta.File{Dataset: given.dataset, Path: path})
 		}

@@ -8,8 +8,8 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/duplicates"
+	"atlas/search/catalog"
 	"atlas/search/match"
-	"atlas/search/query"
 )
 
 // Duplicates is `atlas index duplicates`.
@@ -58,7 +58,7 @@ func (c *Duplicates) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	shown := &loadProgress{to: s.Err}
 	report, err := duplicates.Run(ctx, duplicates.Options{
-		Elastic: es, Names: c.Names(), Dataset: query.Dataset(c.Dataset), MinConfidence: c.MinConfidence, Limit: c.Limit,
+		Elastic: es, Names: c.Names(), Dataset: catalog.Dataset(c.Dataset), MinConfidence: c.MinConfidence, Limit: c.Limit,
 		TempDir: c.TempDir, Workers: c.Workers, Retry: c.retry(), Log: log, Progress: shown.show,
 	})
 	shown.clear()

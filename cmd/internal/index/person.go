@@ -17,7 +17,7 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/eraser"
 	"atlas/indexer/erasure"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Person is `atlas person`.
@@ -36,7 +36,7 @@ type held struct {
 	Records []eraser.Record `json:"records"`
 	// Mentions are records of the served generation that have the value, or the name of one of
 	// the Records, in a text.
-	Mentions map[query.Dataset][]string `json:"mentions"`
+	Mentions map[catalog.Dataset][]string `json:"mentions"`
 	// Workspaces has the rows of workspaces by record and table, Account those of an Atlas
 	// account with the address.
 	Workspaces map[string]map[string][]json.RawMessage `json:"workspaces"`
@@ -56,7 +56,7 @@ func (c *personExport) Run(ctx context.Context, s *cli.Streams) error {
 			return err
 		}
 		of := held{
-			Mentions: map[query.Dataset][]string{}, Workspaces: map[string]map[string][]json.RawMessage{}, Suppressed: set.Has(c.Dataset, v),
+			Mentions: map[catalog.Dataset][]string{}, Workspaces: map[string]map[string][]json.RawMessage{}, Suppressed: set.Has(c.Dataset, v),
 		}
 		if of.Records, err = e.Export(ctx, c.Dataset, kind, v); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (c *personExport) Run(ctx context.Context, s *cli.Streams) error {
 		}
 		slices.Sort(values)
 		for _, value := range slices.Compact(values) {
-			for _, d := range query.Datasets {
+			for _, d := range catalog.Datasets {
 				ids, err := e.Mentions(ctx, c.Names().Alias(string(d)), value)
 				if err != nil {
 					return err

@@ -9,7 +9,7 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/indexer"
 	"atlas/indexer/generation"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/postgres"
 )
 
@@ -80,13 +80,13 @@ func (c *Status) Run(ctx context.Context, s *cli.Streams) error {
 // printGenerations prints the generations as CSV, with sizes in bytes.
 func printGenerations(s *cli.Streams, all []generation.Generation) error {
 	columns := []string{"generation", "state", "created"}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		columns = append(columns, string(d))
 	}
 	rows := make([][]string, len(all))
 	for i, g := range all {
 		rows[i] = []string{g.Name, fmt.Sprint(g.State), g.Created.Format(time.RFC3339)}
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			rows[i] = append(rows[i], documentsOf(g, d, "-"))
 		}
 		rows[i] = append(rows[i], fmt.Sprint(g.Documents), fmt.Sprint(g.Bytes), worstHealth(g))
@@ -95,7 +95,7 @@ func printGenerations(s *cli.Streams, all []generation.Generation) error {
 }
 
 // documentsOf is the number of documents of a dataset, or none if there is no such index.
-func documentsOf(g generation.Generation, d query.Dataset, none string) string {
+func documentsOf(g generation.Generation, d catalog.Dataset, none string) string {
 	for _, in := range g.Datasets {
 		if in.Dataset == d {
 			return fmt.Sprint(in.Documents)
@@ -107,13 +107,13 @@ func documentsOf(g generation.Generation, d query.Dataset, none string) string {
 func printStatus(s *cli.Streams, status StatusReport) error {
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprint(w, "generation\tstate\tcreated\t")
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		_, _ = fmt.Fprintf(w, "%s\t", d)
 	}
 	_, _ = fmt.Fprintln(w, "documents\tsize\thealth\t")
 	for _, g := range status.Generations {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t", g.Name, g.State, g.Created.Format(time.RFC3339))
-		for _, d := range query.Datasets {
+		for _, d := range catalog.Datasets {
 			_, _ = fmt.Fprintf(w, "%s\t", documentsOf(g, d, "–"))
 		}
 		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t\n", g.Documents, size(g.Bytes), worstHealth(g))

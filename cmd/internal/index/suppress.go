@@ -23,7 +23,7 @@ import (
 	"atlas/indexer/erasure"
 	"atlas/indexer/generation"
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Suppress is `atlas suppress`.
@@ -38,12 +38,12 @@ type Suppress struct {
 
 // whom are the options that say who is meant.
 type whom struct {
-	Dataset query.Dataset `default:"contacts" enum:"contacts,accounts,projects" help:"Dataset of the record: contacts, accounts or projects (default: contacts)."`
-	ID      string        `name:"id" placeholder:"ID" help:"Id of the record."`
-	Email   string        `placeholder:"ADDRESS" help:"E-mail address of the person; -: read it from the standard input."`
-	Phone   string        `placeholder:"NUMBER" help:"Phone number of the person; -: read it from the standard input."`
-	Name    string        `placeholder:"NAME" help:"Name of the person, together with --firm; -: read it from the standard input."`
-	Firm    string        `placeholder:"NAME" help:"Name of the person's firm as the records have it."`
+	Dataset catalog.Dataset `default:"contacts" enum:"contacts,accounts,projects" help:"Dataset of the record: contacts, accounts or projects (default: contacts)."`
+	ID      string          `name:"id" placeholder:"ID" help:"Id of the record."`
+	Email   string          `placeholder:"ADDRESS" help:"E-mail address of the person; -: read it from the standard input."`
+	Phone   string          `placeholder:"NUMBER" help:"Phone number of the person; -: read it from the standard input."`
+	Name    string          `placeholder:"NAME" help:"Name of the person, together with --firm; -: read it from the standard input."`
+	Firm    string          `placeholder:"NAME" help:"Name of the person's firm as the records have it."`
 }
 
 // value returns the one value that is given.
@@ -287,18 +287,18 @@ func (c *suppressRemove) Run(ctx context.Context, s *cli.Streams) error {
 
 // suppression is an entry of an exported list.
 type suppression struct {
-	ID            uuid.UUID     `json:"id"`
-	Dataset       query.Dataset `json:"dataset"`
-	Kind          erasure.Kind  `json:"kind"`
-	Normalization int           `json:"normalization"`
-	Key           int           `json:"key"`
-	Digest        string        `json:"digest"`
-	KeyCheck      string        `json:"key_check,omitempty"`
-	Reason        string        `json:"reason"`
-	By            string        `json:"by"`
-	Added         time.Time     `json:"added_at"`
-	Applied       *time.Time    `json:"erased_at,omitempty"`
-	Removed       *time.Time    `json:"removed_at,omitempty"`
+	ID            uuid.UUID       `json:"id"`
+	Dataset       catalog.Dataset `json:"dataset"`
+	Kind          erasure.Kind    `json:"kind"`
+	Normalization int             `json:"normalization"`
+	Key           int             `json:"key"`
+	Digest        string          `json:"digest"`
+	KeyCheck      string          `json:"key_check,omitempty"`
+	Reason        string          `json:"reason"`
+	By            string          `json:"by"`
+	Added         time.Time       `json:"added_at"`
+	Applied       *time.Time      `json:"erased_at,omitempty"`
+	Removed       *time.Time      `json:"removed_at,omitempty"`
 }
 
 func suppressionOf(e erasure.Suppression) suppression {

@@ -9,7 +9,7 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/server"
 	"atlas/search"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/held"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
@@ -85,9 +85,9 @@ type projectionStatus struct {
 }
 
 type heldGeneration struct {
-	Dataset    query.Dataset `json:"dataset"`
-	Generation string        `json:"generation"`
-	Serving    bool          `json:"serving"`
+	Dataset    catalog.Dataset `json:"dataset"`
+	Generation string          `json:"generation"`
+	Serving    bool            `json:"serving"`
 }
 
 func generationsOf(all []held.Generation) []heldGeneration {
@@ -147,7 +147,7 @@ func (c *projectionRebuildCmd) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	defer projector.Close()
 	began, reported := time.Now(), time.Time{}
-	err = projector.Rebuild(ctx, func(d query.Dataset, left int64) {
+	err = projector.Rebuild(ctx, func(d catalog.Dataset, left int64) {
 		if left == 0 || time.Since(reported) >= time.Second {
 			reported = time.Now()
 			fmt.Fprintf(s.Err, "%s: %d records left\n", d, left)

@@ -10,6 +10,7 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -40,7 +41,7 @@ func FuzzFilterOptions(f *testing.F) {
 		v, issues := input.Decode(body)
 		err = input.Issues(issues).Err()
 		if err == nil {
-			_, err = query.Parse(v, query.Projects, query.Base{Kind: query.Data})
+			_, err = query.Parse(v, catalog.Projects, query.Base{Kind: catalog.Data})
 		}
 		if err != nil && fault.CodeOf(err) != fault.InvalidInput {
 			t.Errorf("%q makes %s: %v", args, body, err)

@@ -13,7 +13,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/tiles"
 	"atlas/search"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/search/words"
 )
 
@@ -123,7 +123,7 @@ func (c Config) tables() (*words.Tables, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("the file is not UTF-8")
 	}
-	return words.Extend(string(raw), query.Fold)
+	return words.Extend(string(raw), catalog.Fold)
 }
 
 // Cursors signs and checks cursors with the configured keys.

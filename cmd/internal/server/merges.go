@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/indexer/feed"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/postgres"
 )
 
@@ -60,7 +60,7 @@ func endsOf(
 	due []postgres.MergeMove,
 ) (map[postgres.MergeMove]uuid.UUID, error) {
 	ends := make(map[postgres.MergeMove]uuid.UUID, len(due))
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		var ids []uuid.UUID
 		var texts []string
 		for _, m := range due {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -16,7 +16,7 @@ import (
 // noRecords has no global records.
 type noRecords struct{}
 
-func (noRecords) Lookup(context.Context, query.Dataset, []string) (map[string]jsontext.Value, error) {
+func (noRecords) Lookup(context.Context, catalog.Dataset, []string) (map[string]jsontext.Value, error) {
 	return nil, nil
 }
 

@@ -23,8 +23,8 @@ import (
 	"atlas/internal/tiles"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/changes"
-	"atlas/search/query"
 	"atlas/workspace/audit"
 	"atlas/workspace/digest"
 	"atlas/workspace/jobs"
@@ -213,8 +213,8 @@ func tellRedisAway(ctx context.Context, ledger *credits.Ledger, log *slog.Logger
 // IndicesReady checks that the alias of each dataset answers with all shards,
 // and that the fields of its index are those of this version.
 func IndicesReady(ctx context.Context, es *elastic.Client, names mappings.Names) error {
-	aliases := make([]string, len(query.Datasets))
-	for i, d := range query.Datasets {
+	aliases := make([]string, len(catalog.Datasets))
+	for i, d := range catalog.Datasets {
 		aliases[i] = names.Alias(string(d))
 	}
 	_, err := es.Do(ctx, esapi.SearchRequest{
@@ -224,7 +224,7 @@ func IndicesReady(ctx context.Context, es *elastic.Client, names mappings.Names)
 	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
 		return ErrNotLoaded
 	}
-	for i, d := range query.Datasets {
+	for i, d := range catalog.Datasets {
 		if err != nil {
 			break
 		}
@@ -233,7 +233,7 @@ func IndicesReady(ctx context.Context, es *elastic.Client, names mappings.Names)
 	return err
 }
 
-func madeByThisVersion(ctx context.Context, es *elastic.Client, alias string, d query.Dataset) error {
+func madeByThisVersion(ctx context.Context, es *elastic.Client, alias string, d catalog.Dataset) error {
 	want, err := mappings.Version(string(d))
 	if err != nil {
 		return err

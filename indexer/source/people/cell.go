@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Split takes a cell apart that has more than one name, by its form: person-firm ("Jane Doe,
@@ -51,8 +51,8 @@ func firmSide(cell string, trade, firmFirst bool) string {
 }
 
 func isLegalForm(text string) bool {
-	for _, w := range strings.Fields(query.Fold(text)) {
-		if _, legal := query.LegalForms[strings.Trim(strings.ReplaceAll(w, ".", ""), ",")]; !legal {
+	for _, w := range strings.Fields(catalog.Fold(text)) {
+		if _, legal := catalog.LegalForms[strings.Trim(strings.ReplaceAll(w, ".", ""), ",")]; !legal {
 			return false
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Kind is what a name is of.
@@ -69,7 +69,7 @@ var personMarks = set(`jr sr ii iii iv mr mrs ms miss dr md dds phd pe p.e esq r
 // KindOf tells what a name is of. trade means that who has this part is in business, such as
 // a contractor: a single word is then the name of a firm.
 func KindOf(name string, trade bool) Kind {
-	folded := query.Fold(strings.TrimSpace(name))
+	folded := catalog.Fold(strings.TrimSpace(name))
 	words := strings.FieldsFunc(strings.ReplaceAll(folded, "'", ""), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' && r != '&'
 	})
@@ -130,7 +130,7 @@ func isFirm(padded string, words []string, length int) bool {
 		if firmWords[w] && (i > 0 || len(words) > 1) {
 			return true
 		}
-		if _, legal := query.LegalForms[w]; legal && i > 0 && (i == len(words)-1 || len(w) > 2) {
+		if _, legal := catalog.LegalForms[w]; legal && i > 0 && (i == len(words)-1 || len(w) > 2) {
 			return true
 		}
 		if strings.IndexFunc(w, unicode.IsDigit) >= 0 && len(words) > 1 {

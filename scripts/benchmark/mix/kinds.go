@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Kind is a kind of search request, whose requests cost about the same.
@@ -55,29 +55,29 @@ func Kinds() []Kind {
 		text("query of two or three words, by relevance", 3, nil),
 		text("query of one word, in the index order", 1, by("last_signal_at", "desc")),
 		text("query of one word, by cost", 1, by("cost", "desc")),
-		filtered("filter by an enum", query.Projects, "stage"),
-		filtered("filter by a dynamic enum", query.Projects, "city"),
-		filtered("filter by an id", query.Projects, "account_ids"),
-		filtered("filter by words of a field", query.Projects, "name"),
-		filtered("filter by a domain", query.Accounts, "domains"),
-		filtered("filter by a range of numbers", query.Projects, "cost"),
-		filtered("filter by a range of dates", query.Projects, "created_at"),
-		filtered("filter by a count of related records", query.Accounts, "projects_count"),
-		filtered("three filters", query.Projects, "stage", "cost", "created_at"),
+		filtered("filter by an enum", catalog.Projects, "stage"),
+		filtered("filter by a dynamic enum", catalog.Projects, "city"),
+		filtered("filter by an id", catalog.Projects, "account_ids"),
+		filtered("filter by words of a field", catalog.Projects, "name"),
+		filtered("filter by a domain", catalog.Accounts, "domains"),
+		filtered("filter by a range of numbers", catalog.Projects, "cost"),
+		filtered("filter by a range of dates", catalog.Projects, "created_at"),
+		filtered("filter by a count of related records", catalog.Accounts, "projects_count"),
+		filtered("three filters", catalog.Projects, "stage", "cost", "created_at"),
 		{Name: "filter by a whole value", draw: func(m *Mix) Search {
-			return search(query.Projects, "filters", map[string]any{"name": map[string]any{
-				"value": pick(m, m.from[query.Projects])["name"], "exact_match": true,
+			return search(catalog.Projects, "filters", map[string]any{"name": map[string]any{
+				"value": pick(m, m.from[catalog.Projects])["name"], "exact_match": true,
 			}})
 		}},
 		{Name: "no match", draw: func(m *Mix) Search {
-			return search(query.Projects, "query", "none"+strconv.Itoa(m.random.IntN(1_000_000)))
+			return search(catalog.Projects, "query", "none"+strconv.Itoa(m.random.IntN(1_000_000)))
 		}},
-		{Name: "total only, of a filter by an enum", CountOnly: true, draw: filtered("", query.Projects, "stage", "primary_use").draw},
-		related("has a related record (projects, signal)", query.Projects, "has_", "signal"),
-		related("has a related record with a value (projects, signal)", query.Projects, "has_", "signal", "signal_type", "occurred_at"),
-		related("has no related record with a value (projects, signal)", query.Projects, "without_", "signal", "signal_type", "occurred_at"),
-		related("has a related record with a value (accounts, project)", query.Accounts, "has_", "project", "stage", "cost"),
-		related("has no related record with a value (accounts, project)", query.Accounts, "without_", "project", "stage", "cost"),
+		{Name: "total only, of a filter by an enum", CountOnly: true, draw: filtered("", catalog.Projects, "stage", "primary_use").draw},
+		related("has a related record (projects, signal)", catalog.Projects, "has_", "signal"),
+		related("has a related record with a value (projects, signal)", catalog.Projects, "has_", "signal", "signal_type", "occurred_at"),
+		related("has no related record with a value (projects, signal)", catalog.Projects, "without_", "signal", "signal_type", "occurred_at"),
+		related("has a related record with a value (accounts, project)", catalog.Accounts, "has_", "project", "stage", "cost"),
+		related("has no related record with a value (accounts, project)", catalog.Accounts, "without_", "project", "stage", "cost"),
 		offset("page by cursor, in the index order", "last_signal_at", true),
 		offset("page by cursor, by cost", "cost", true),
 		offset("page by offset, in the index order", "last_signal_at", false),
@@ -90,10 +90,10 @@ func Kinds() []Kind {
 			}
 			kinds = append(kinds,
 				Kind{Name: "all records, " + name, draw: func(*Mix) Search {
-					return search(query.Projects, "sort", by(field, order))
+					return search(catalog.Projects, "sort", by(field, order))
 				}},
 				Kind{Name: "filter by an enum, " + name, draw: func(m *Mix) Search {
-					s := filtered("", query.Projects, "stage").draw(m)
+					s := filtered("", catalog.Projects, "stage").draw(m)
 					if s.Body != nil {
 						s.Body["sort"] = by(field, order)
 					}
@@ -104,7 +104,7 @@ func Kinds() []Kind {
 	return kinds
 }
 
-func search(d query.Dataset, key string, value any) Search {
+func search(d catalog.Dataset, key string, value any) Search {
 	return Search{d, map[string]any{key: value}}
 }
 
@@ -115,12 +115,12 @@ func by(field, order string) map[string]any {
 // text requests words of a project's name or description.
 func text(name string, most int, sort map[string]any) Kind {
 	return Kind{Name: name, draw: func(m *Mix) Search {
-		one := pick(m, m.from[query.Projects])
+		one := pick(m, m.from[catalog.Projects])
 		value, _ := one[pick(m, []string{"name", "description", "address"})].(string)
 		if len(words(value)) < most {
 			return Search{}
 		}
-		s := search(query.Projects, "query", m.some(value, most))
+		s := search(catalog.Projects, "query", m.some(value, most))
 		if sort != nil {
 			s.Body["sort"] = sort
 		}
@@ -130,7 +130,7 @@ func text(name string, most int, sort map[string]any) Kind {
 
 // filtered requests the values of a record in these fields; nothing if it has not
 // all.
-func filtered(name string, d query.Dataset, keys ...string) Kind {
+func filtered(name string, d catalog.Dataset, keys ...string) Kind {
 	fields := fieldsOf(d, keys)
 	return Kind{Name: name, draw: func(m *Mix) Search {
 		filters := m.filtersOn(fields, d)
@@ -143,7 +143,7 @@ func filtered(name string, d query.Dataset, keys ...string) Kind {
 
 // filtersOn returns a filter on each field, which one record meets; nil if the
 // record drawn has no value in one of them.
-func (m *Mix) filtersOn(fields []query.Field, d query.Dataset) map[string]any {
+func (m *Mix) filtersOn(fields []catalog.Field, d catalog.Dataset) map[string]any {
 	one, filters := pick(m, m.from[d]), map[string]any{}
 	for _, f := range fields {
 		filter := m.filter(f, d, one)
@@ -155,8 +155,8 @@ func (m *Mix) filtersOn(fields []query.Field, d query.Dataset) map[string]any {
 	return filters
 }
 
-func fieldsOf(d query.Dataset, keys []string) (fields []query.Field) {
-	for _, f := range query.FilterFields(d, query.Data) {
+func fieldsOf(d catalog.Dataset, keys []string) (fields []catalog.Field) {
+	for _, f := range catalog.FilterFields(d, catalog.Data) {
 		for _, key := range keys {
 			if f.Key == key {
 				fields = append(fields, f)
@@ -167,9 +167,9 @@ func fieldsOf(d query.Dataset, keys []string) (fields []query.Field) {
 }
 
 // related requests records with or without a related one that has these values.
-func related(name string, d query.Dataset, prefix, singular string, keys ...string) Kind {
-	var child query.Dataset
-	for _, r := range query.RelationsOf(d) {
+func related(name string, d catalog.Dataset, prefix, singular string, keys ...string) Kind {
+	var child catalog.Dataset
+	for _, r := range catalog.RelationsOf(d) {
 		if r.Singular == singular {
 			child = r.Child
 		}
@@ -186,7 +186,7 @@ func related(name string, d query.Dataset, prefix, singular string, keys ...stri
 
 // offset requests a page after some thousand rows of a list with a filter.
 func offset(name, field string, after bool) Kind {
-	draw := filtered("", query.Projects, "stage").draw
+	draw := filtered("", catalog.Projects, "stage").draw
 	return Kind{Name: name, AfterOffset: after, draw: func(m *Mix) Search {
 		s := draw(m)
 		if s.Body != nil {

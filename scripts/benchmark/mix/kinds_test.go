@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -19,7 +20,7 @@ func TestRequestsOfEachKindAreValidAndDifferent(t *testing.T) {
 		for _, s := range all {
 			body := s.Encode()
 			value, issues := input.Decode(body)
-			if _, err := query.Parse(value, s.Dataset, query.Base{Kind: query.Data}); err != nil || len(issues) > 0 {
+			if _, err := query.Parse(value, s.Dataset, query.Base{Kind: catalog.Data}); err != nil || len(issues) > 0 {
 				t.Errorf("%s: %s %s: %v %v", k.Name, s.Dataset, body, issues, err)
 			}
 			if key := s.Path() + string(body); bodies[key] {

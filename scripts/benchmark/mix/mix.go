@@ -10,12 +10,13 @@ import (
 	"time"
 	"unicode"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
 // Search is one search request.
 type Search struct {
-	Dataset query.Dataset
+	Dataset catalog.Dataset
 	Body    map[string]any
 }
 
@@ -82,7 +83,18 @@ func pick[T any](m *Mix, list []T) T { return list[m.random.IntN(len(list))] }
 // docs/benchmarks.md.
 func (m *Mix) draw() Search {
 	s := Search{
-		pick(m, []query.Dataset{query.Projects, query.Projects, query.Projects, query.Accounts, query.Accounts, query.Contacts, query.Signals}),
+		pick(
+			m,
+			[]catalog.Dataset{
+				catalog.Projects,
+				catalog.Projects,
+				catalog.Projects,
+				catalog.Accounts,
+				catalog.Accounts,
+				catalog.Contacts,
+				catalog.Signals,
+			},
+		),
 		map[string]any{},
 	}
 	one := pick(m, m.from[s.Dataset])
@@ -93,7 +105,7 @@ func (m *Mix) draw() Search {
 			s.Body["query"] = terms
 		}
 	}
-	if relations := query.RelationsOf(s.Dataset); len(relations) > 0 && m.chance(20) {
+	if relations := catalog.RelationsOf(s.Dataset); len(relations) > 0 && m.chance(20) {
 		filters = min(filters, 1)
 		key, value := m.relation(pick(m, relations))
 		s.Body["relations"] = map[string]any{key: value}
@@ -101,12 +113,12 @@ func (m *Mix) draw() Search {
 	if !text && m.chance(8) {
 		filters = 0
 	}
-	if f := m.filters(query.FilterFields(s.Dataset, query.Data), s.Dataset, one, filters); len(f) > 0 {
+	if f := m.filters(catalog.FilterFields(s.Dataset, catalog.Data), s.Dataset, one, filters); len(f) > 0 {
 		s.Body["filters"] = f
 	}
 	if m.chance(map[bool]int{true: 20, false: 50}[text]) {
 		s.Body["sort"] = map[string]any{
-			"field": pick(m, query.SortFields(s.Dataset, query.Data)).Name,
+			"field": pick(m, catalog.SortFields(s.Dataset, catalog.Data)).Name,
 			"order": pick(m, []string{"asc", "desc"}),
 		}
 	}
@@ -125,9 +137,9 @@ func (m *Mix) draw() Search {
 }
 
 // terms are one to three words of a field that `query` searches.
-func (m *Mix) terms(d query.Dataset, of record) string {
+func (m *Mix) terms(d catalog.Dataset, of record) string {
 	var texts []string
-	for _, f := range query.Fields(d) {
+	for _, f := range catalog.Fields(d) {
 		if text, ok := of[f.Name].(string); ok && f.Query && len(words(text)) > 0 {
 			texts = append(texts, text)
 			if f.Name == "name" || f.Name == "title" {
@@ -162,7 +174,7 @@ func words(text string) []string {
 
 // filters returns this many filters that the record meets, fewer if it has fewer
 // values.
-func (m *Mix) filters(fields []query.Field, d query.Dataset, met record, n int) map[string]any {
+func (m *Mix) filters(fields []catalog.Field, d catalog.Dataset, met record, n int) map[string]any {
 	chosen := map[string]any{}
 	fields = slices.Clone(fields)
 	m.random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
@@ -181,11 +193,11 @@ func (m *Mix) filters(fields []query.Field, d query.Dataset, met record, n int) 
 }
 
 // filter returns a filter that the record meets, nil if there is none.
-func (m *Mix) filter(f query.Field, d query.Dataset, met record) map[string]any {
+func (m *Mix) filter(f catalog.Field, d catalog.Dataset, met record) map[string]any {
 	if f.Derive != nil {
 		return m.derived(f, met)
 	}
-	if f.Kind == query.Geo {
+	if f.Kind == catalog.Geo {
 		return m.area(met)
 	}
 	value := met[f.Name]
@@ -201,9 +213,9 @@ func (m *Mix) filter(f query.Field, d query.Dataset, met record) map[string]any 
 	switch {
 	case f.IsID():
 		return with(value)
-	case f.Kind == query.Enum:
+	case f.Kind == catalog.Enum:
 		return with(m.among(f, d, value))
-	case f.Kind == query.FullText:
+	case f.Kind == catalog.FullText:
 		text := value.(string)
 		if m.chance(10) && len(text) <= query.MaxQuery {
 			return map[string]any{"value": text, "exact_match": true}
@@ -212,9 +224,9 @@ func (m *Mix) filter(f query.Field, d query.Dataset, met record) map[string]any 
 			return nil
 		}
 		return with(m.some(text, 2))
-	case f.Kind == query.Number:
+	case f.Kind == catalog.Number:
 		return with(m.numbers(f, value.(json.Number)))
-	case f.Kind == query.Date:
+	case f.Kind == catalog.Date:
 		return with(m.days(value.(string)))
 	}
 	return nil
@@ -222,8 +234,8 @@ func (m *Mix) filter(f query.Field, d query.Dataset, met record) map[string]any 
 
 // area filters by a circle or a box with the record on its border or in it.
 func (m *Mix) area(met record) map[string]any {
-	y, known := met[query.Latitude].(json.Number)
-	x, both := met[query.Longitude].(json.Number)
+	y, known := met[catalog.Latitude].(json.Number)
+	x, both := met[catalog.Longitude].(json.Number)
 	latitude, err1 := y.Float64()
 	longitude, err2 := x.Float64()
 	if !known || !both || err1 != nil || err2 != nil {
@@ -235,7 +247,8 @@ func (m *Mix) area(met record) map[string]any {
 		}})
 	}
 	return with(map[string]any{"within": map[string]any{
-		"north": latitude, "south": max(latitude-0.05, -query.MaxLatitude), "east": longitude, "west": max(longitude-0.1, -query.MaxLongitude),
+		"north": latitude, "south": max(latitude-0.05, -catalog.MaxLatitude),
+		"east": longitude, "west": max(longitude-0.1, -catalog.MaxLongitude),
 	}})
 }
 
@@ -243,7 +256,7 @@ func with(value any) map[string]any { return map[string]any{"value": value} }
 
 // derived filters by a field that only a load computes, so the record does not show
 // its value.
-func (m *Mix) derived(f query.Field, met record) map[string]any {
+func (m *Mix) derived(f catalog.Field, met record) map[string]any {
 	if f.Derive.Count {
 		return with([]any{1 + m.random.IntN(4), nil})
 	}
@@ -255,7 +268,7 @@ func (m *Mix) derived(f query.Field, met record) map[string]any {
 }
 
 // among is the value, mostly with one or two others.
-func (m *Mix) among(f query.Field, d query.Dataset, value any) any {
+func (m *Mix) among(f catalog.Field, d catalog.Dataset, value any) any {
 	values := []any{value}
 	for range m.random.IntN(3) {
 		var other any
@@ -275,7 +288,7 @@ func (m *Mix) among(f query.Field, d query.Dataset, value any) any {
 }
 
 // numbers is a range around the value, often with one end.
-func (m *Mix) numbers(f query.Field, value json.Number) any {
+func (m *Mix) numbers(f catalog.Field, value json.Number) any {
 	v, err := value.Float64()
 	if err != nil {
 		panic(fmt.Sprintf("%s is no number: %q", f.Name, value)) // a load would have refused it
@@ -284,7 +297,7 @@ func (m *Mix) numbers(f query.Field, value json.Number) any {
 		return value
 	}
 	low, high := v*(0.2+0.7*m.random.Float64()), v*(1.1+2*m.random.Float64())
-	if f.Type == query.Integer {
+	if f.Type == catalog.Integer {
 		low, high = float64(int64(low)), float64(int64(high)+1)
 	}
 	return m.ends(number(low), number(high))
@@ -324,11 +337,11 @@ func (m *Mix) ends(low, high any) any {
 }
 
 // relation asks for related records of a kind, or for none.
-func (m *Mix) relation(r query.Relation) (key string, value map[string]any) {
+func (m *Mix) relation(r catalog.Relation) (key string, value map[string]any) {
 	key = "has_" + r.Singular
 	if m.chance(25) {
 		key = "without_" + r.Singular
 	}
 	n := m.random.IntN(3)
-	return key, m.filters(query.FilterFields(r.Child, query.Data), r.Child, pick(m, m.from[r.Child]), n)
+	return key, m.filters(catalog.FilterFields(r.Child, catalog.Data), r.Child, pick(m, m.from[r.Child]), n)
 }

@@ -8,6 +8,7 @@ import (
 
 	"atlas/indexer/generate"
 	"atlas/internal/input"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -29,7 +30,7 @@ func generated(t *testing.T) Sample {
 func TestSampleReadsTheLinesDrawn(t *testing.T) {
 	t.Parallel()
 	s := generated(t)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		ids := map[any]bool{}
 		for _, r := range s[d] {
 			ids[r["id"]] = true
@@ -58,7 +59,7 @@ func TestRequestsAreValidDifferentAndTheSameAgain(t *testing.T) {
 		if len(issues) > 0 {
 			t.Fatalf("%s: %v", body, issues)
 		}
-		q, err := query.Parse(value, s.Dataset, query.Base{Kind: query.Data})
+		q, err := query.Parse(value, s.Dataset, query.Base{Kind: catalog.Data})
 		if err != nil {
 			t.Fatalf("%s %s: %v", s.Dataset, body, err)
 		}
@@ -89,18 +90,18 @@ func TestRequestsAreValidDifferentAndTheSameAgain(t *testing.T) {
 			missing = append(missing, what)
 		}
 	}
-	for _, d := range query.Datasets {
-		for _, f := range query.FilterFields(d, query.Data) {
-			if f.Name == "source_id" || f.Name == "source" && d == query.Projects {
+	for _, d := range catalog.Datasets {
+		for _, f := range catalog.FilterFields(d, catalog.Data) {
+			if f.Name == "source_id" || f.Name == "source" && d == catalog.Projects {
 				continue // generated records are of no permits
 			}
 			lacks(filters, string(d)+" "+f.Key)
 		}
-		for _, f := range query.SortFields(d, query.Data) {
+		for _, f := range catalog.SortFields(d, catalog.Data) {
 			lacks(sorts, string(d)+" "+f.Name+" asc")
 			lacks(sorts, string(d)+" "+f.Name+" desc")
 		}
-		for _, r := range query.RelationsOf(d) {
+		for _, r := range catalog.RelationsOf(d) {
 			lacks(relations, string(d)+" has_"+r.Singular)
 			lacks(relations, string(d)+" without_"+r.Singular)
 		}

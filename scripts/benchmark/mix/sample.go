@@ -10,14 +10,14 @@ import (
 	"slices"
 
 	"atlas/indexer/ndjson"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // record is one of the dataset's, numbers as they are written.
 type record map[string]any
 
 // Sample is some records of each dataset, for terms and values that occur.
-type Sample map[query.Dataset][]record
+type Sample map[catalog.Dataset][]record
 
 // sampleSize is how many records of a dataset are drawn.
 const sampleSize = 400
@@ -26,7 +26,7 @@ const sampleSize = 400
 // in dir.
 func DrawSample(dir string, counts ndjson.Counts, seed uint64) (Sample, error) {
 	s := Sample{}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		have := CountOf(counts, d)
 		random := rand.New(rand.NewPCG(seed, uint64(len(s)))) // #nosec G404 -- a seed repeats it
 		lines := make([]int64, sampleSize)
@@ -45,13 +45,13 @@ func DrawSample(dir string, counts ndjson.Counts, seed uint64) (Sample, error) {
 	return s, nil
 }
 
-func CountOf(counts ndjson.Counts, d query.Dataset) int64 {
+func CountOf(counts ndjson.Counts, d catalog.Dataset) int64 {
 	switch d {
-	case query.Accounts:
+	case catalog.Accounts:
 		return counts.Accounts
-	case query.Contacts:
+	case catalog.Contacts:
 		return counts.Contacts
-	case query.Projects:
+	case catalog.Projects:
 		return counts.Projects
 	default:
 		return counts.Signals
@@ -60,7 +60,7 @@ func CountOf(counts ndjson.Counts, d query.Dataset) int64 {
 
 // readLines returns the records in the lines with these numbers, which ascend
 // from 0.
-func readLines(dir string, d query.Dataset, wanted []int64) ([]record, error) {
+func readLines(dir string, d catalog.Dataset, wanted []int64) ([]record, error) {
 	path, err := ndjson.Find(dir, string(d))
 	if err != nil {
 		return nil, err

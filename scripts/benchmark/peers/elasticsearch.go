@@ -12,7 +12,7 @@ import (
 
 	"atlas/indexer/ndjson"
 	"atlas/scripts/benchmark/load"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Elasticsearch is an index for each dataset, as a developer writes it who starts
@@ -37,10 +37,10 @@ type object = map[string]any
 // definition of an index. Numbers with decimals have a type, because Elasticsearch
 // takes that of the first value, which may be whole. The cache of results without
 // records would answer repeated counts.
-func definition(d query.Dataset) object {
+func definition(d catalog.Dataset) object {
 	types := object{}
-	for _, f := range query.Fields(d) {
-		if f.Type == query.Double {
+	for _, f := range catalog.Fields(d) {
+		if f.Type == catalog.Double {
 			types[f.Name] = object{"type": "double"}
 		}
 	}
@@ -60,7 +60,7 @@ const (
 
 // Drop deletes the indices, if there are any.
 func (e *Elasticsearch) Drop(ctx context.Context) error {
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if err := e.ask(ctx, http.MethodDelete, "/"+e.Prefix+string(d)+"?ignore_unavailable=true", nil, nil); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (e *Elasticsearch) Load(ctx context.Context, dir string) error {
 	if err := e.Drop(ctx); err != nil {
 		return err
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		if err := e.ask(ctx, http.MethodPut, "/"+e.Prefix+string(d), encode(definition(d)), nil); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (e *Elasticsearch) Load(ctx context.Context, dir string) error {
 	return e.ask(ctx, http.MethodPost, "/"+e.Prefix+"*/_refresh", nil, nil)
 }
 
-func (e *Elasticsearch) fill(ctx context.Context, dir string, d query.Dataset) error {
+func (e *Elasticsearch) fill(ctx context.Context, dir string, d catalog.Dataset) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(bulkRequests)
 	var body []byte
@@ -173,15 +173,15 @@ func encode(v any) []byte {
 func (e *Elasticsearch) Call(ctx context.Context, q Question) (Call, error) {
 	switch q.Task {
 	case Text:
-		return e.search(query.Projects, object{"query": object{"multi_match": object{
+		return e.search(catalog.Projects, object{"query": object{"multi_match": object{
 			"query": q.Words, "type": "cross_fields", "operator": "and", "fields": []string{"name^2", "description", "address"},
 		}}, "size": PageSize}), nil
 	case Filter:
-		return e.search(query.Projects, object{"query": projectsLike(q), "sort": sortBy("cost", "desc"), "size": PageSize}), nil
+		return e.search(catalog.Projects, object{"query": projectsLike(q), "sort": sortBy("cost", "desc"), "size": PageSize}), nil
 	case Related:
 		return e.related(q), nil
 	case Offset:
-		c := e.search(query.Signals, object{"sort": sortBy("occurred_at", "desc"), "from": q.Row, "size": PageSize})
+		c := e.search(catalog.Signals, object{"sort": sortBy("occurred_at", "desc"), "from": q.Row, "size": PageSize})
 		if q.Row+PageSize > resultWindow {
 			if _, err := c.Send(ctx, nil); err == nil {
 				return Call{}, fmt.Errorf("elasticsearch answers row %d, beyond its result window", q.Row)
@@ -194,7 +194,7 @@ func (e *Elasticsearch) Call(ctx context.Context, q Question) (Call, error) {
 		for _, name := range FacetFields {
 			aggs[name] = object{"terms": object{"field": name + ".keyword", "size": mostValues}}
 		}
-		return e.search(query.Projects, object{"query": projectsLike(q), "aggs": aggs, "size": 0}), nil
+		return e.search(catalog.Projects, object{"query": projectsLike(q), "aggs": aggs, "size": 0}), nil
 	default:
 		return Call{}, ErrCannot
 	}
@@ -216,7 +216,7 @@ func projectsLike(q Question) object {
 	return object{"bool": object{"filter": filter}}
 }
 
-func (e *Elasticsearch) search(d query.Dataset, body object) Call {
+func (e *Elasticsearch) search(d catalog.Dataset, body object) Call {
 	r := e.request(http.MethodPost, "/"+e.Prefix+string(d)+"/_search", encode(body))
 	return Call{
 		Send: func(ctx context.Context, buf []byte) ([]byte, error) { return e.Client.Do(ctx, r, buf) },
@@ -225,7 +225,7 @@ func (e *Elasticsearch) search(d query.Dataset, body object) Call {
 }
 
 func (e *Elasticsearch) related(q Question) Call {
-	ids := e.request(http.MethodPost, "/"+e.Prefix+string(query.Projects)+"/_search", encode(object{
+	ids := e.request(http.MethodPost, "/"+e.Prefix+string(catalog.Projects)+"/_search", encode(object{
 		"query": projectsLike(q), "size": 0,
 		"aggs": object{"accounts": object{"terms": object{"field": "account_ids.keyword", "size": mostTerms}}},
 	}))
@@ -244,7 +244,7 @@ func (e *Elasticsearch) related(q Question) Call {
 		for _, b := range found.Aggregations["accounts"].Buckets {
 			accounts = append(accounts, b.Key)
 		}
-		return e.Client.Do(ctx, e.request(http.MethodPost, "/"+e.Prefix+string(query.Accounts)+"/_search", encode(object{
+		return e.Client.Do(ctx, e.request(http.MethodPost, "/"+e.Prefix+string(catalog.Accounts)+"/_search", encode(object{
 			"query": object{"bool": object{"filter": []object{{"terms": object{"id.keyword": accounts}}}}},
 			"sort":  sortBy("name.keyword", "asc"), "size": PageSize,
 		})), buf)

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"atlas/scripts/benchmark/relevance"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // English are the texts of records in Postgres' full text search for English: one vector
@@ -36,7 +36,7 @@ func (p English) Fill(ctx context.Context, w relevance.World) error {
 }
 
 // Find is a relevance.Finder: all words, otherwise any.
-func (p English) Find(ctx context.Context, d query.Dataset, text string) ([]string, error) {
+func (p English) Find(ctx context.Context, d catalog.Dataset, text string) ([]string, error) {
 	rows, err := p.Query(ctx, `
 WITH q AS (SELECT websearch_to_tsquery('english', $2) AS all_words),
 	with_all AS (SELECT id, ts_rank(words, all_words) AS rank FROM judged, q WHERE dataset = $1 AND words @@ all_words),
@@ -76,7 +76,7 @@ func (e *Elasticsearch) FillEnglish(ctx context.Context, w relevance.World) erro
 }
 
 // FindEnglish is a relevance.Finder: all words, otherwise any.
-func (e *Elasticsearch) FindEnglish(ctx context.Context, d query.Dataset, text string) ([]string, error) {
+func (e *Elasticsearch) FindEnglish(ctx context.Context, d catalog.Dataset, text string) ([]string, error) {
 	for _, operator := range []string{"and", "or"} {
 		var found struct {
 			Hits struct {

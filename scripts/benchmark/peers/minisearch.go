@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"atlas/scripts/benchmark/relevance"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 //go:embed minisearch
@@ -39,7 +39,7 @@ func StartMiniSearch(ctx context.Context, w relevance.World) (*MiniSearch, error
 }
 
 // Find is a relevance.Finder.
-func (m *MiniSearch) Find(_ context.Context, d query.Dataset, text string) (ids []string, err error) {
+func (m *MiniSearch) Find(_ context.Context, d catalog.Dataset, text string) (ids []string, err error) {
 	if err := json.NewEncoder(m.in).Encode(object{"dataset": d, "query": text}); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"unicode"
 
 	"atlas/indexer/ndjson"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Task is a kind of question.
@@ -92,7 +92,7 @@ type Project struct {
 // distances in the file of the folder.
 func ReadProjects(dir string, have int64, most int) (all []Project, err error) {
 	every := max(1, have/int64(most))
-	err = ndjson.EachLine(dir, string(query.Projects), func(n int64, line []byte) error {
+	err = ndjson.EachLine(dir, string(catalog.Projects), func(n int64, line []byte) error {
 		if n%every != 0 {
 			return nil
 		}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/indexer/ndjson"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Postgres is a table for each dataset: the record as JSON, a column for each field
@@ -51,19 +51,19 @@ CREATE INDEX ON projects (cost) INCLUDE (stage, primary_use, city)`
 
 // table is the table of a dataset.
 type table struct {
-	dataset query.Dataset
-	columns []query.Field
-	links   []query.Relation // by a list of the record
+	dataset catalog.Dataset
+	columns []catalog.Field
+	links   []catalog.Relation // by a list of the record
 	create  string
 	indices []string
 }
 
-func tableOf(d query.Dataset) table {
+func tableOf(d catalog.Dataset) table {
 	t := table{dataset: d}
 	columns := []string{"id uuid NOT NULL", "record json NOT NULL"}
 	var words []string
 	index := func(of string) { t.indices = append(t.indices, fmt.Sprintf("CREATE INDEX ON %s %s", d, of)) }
-	for _, f := range query.Fields(d) {
+	for _, f := range catalog.Fields(d) {
 		if f.Query {
 			weight := "D"
 			if f.Headline {
@@ -71,8 +71,8 @@ func tableOf(d query.Dataset) table {
 			}
 			words = append(words, fmt.Sprintf("setweight(to_tsvector('folded', plain(record->>'%s')), '%s')", f.Name, weight))
 		}
-		if f.Name == "id" || f.Derive != nil || f.Type == query.UUIDs || f.Kind == query.Plain && !f.Sort ||
-			f.Kind == query.FullText && !f.Sort && !f.IsID() {
+		if f.Name == "id" || f.Derive != nil || f.Type == catalog.UUIDs || f.Kind == catalog.Plain && !f.Sort ||
+			f.Kind == catalog.FullText && !f.Sort && !f.IsID() {
 			continue
 		}
 		t.columns = append(t.columns, f)
@@ -91,8 +91,8 @@ func tableOf(d query.Dataset) table {
 	index("USING gin (words)")
 	t.create = fmt.Sprintf("CREATE TABLE %s (%s)", d, strings.Join(columns, ", "))
 	t.indices = append([]string{fmt.Sprintf("ALTER TABLE %s ADD PRIMARY KEY (id)", d)}, t.indices...)
-	for _, r := range query.Relations {
-		if f, _ := query.FieldNamed(r.Child, r.Link); r.Child == d && f.List() {
+	for _, r := range catalog.Relations {
+		if f, _ := catalog.FieldNamed(r.Child, r.Link); r.Child == d && f.List() {
 			t.links = append(t.links, r)
 			t.create += fmt.Sprintf("; CREATE TABLE %s (parent uuid NOT NULL, child uuid NOT NULL)", linkTable(r))
 			t.indices = append(
@@ -104,21 +104,21 @@ func tableOf(d query.Dataset) table {
 	return t
 }
 
-func linkTable(r query.Relation) string { return string(r.Parent) + "_" + string(r.Child) }
+func linkTable(r catalog.Relation) string { return string(r.Parent) + "_" + string(r.Child) }
 
 // postgresType of a column. Texts that are sorted by are stored folded, in the order
 // of their bytes, as Atlas sorts them.
-func postgresType(f query.Field) string {
+func postgresType(f catalog.Field) string {
 	switch {
 	case f.List():
 		return "text[]"
-	case f.Type == query.Integer:
+	case f.Type == catalog.Integer:
 		return "bigint"
-	case f.Type == query.Double:
+	case f.Type == catalog.Double:
 		return "double precision"
-	case f.Type == query.Time:
+	case f.Type == catalog.Time:
 		return "timestamptz"
-	case f.Type == query.UUID:
+	case f.Type == catalog.UUID:
 		return "uuid"
 	default:
 		return `text COLLATE "C"`
@@ -139,7 +139,7 @@ func (p Postgres) Load(ctx context.Context, dir string) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(loaders)
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		t := tableOf(d)
 		group.Go(func() error { return p.fill(ctx, dir, t) })
 	}
@@ -160,7 +160,7 @@ func (p Postgres) fill(ctx context.Context, dir string, t table) error {
 		}
 	}
 	statements := t.indices
-	if t.dataset == query.Projects {
+	if t.dataset == catalog.Projects {
 		statements = append(statements, strings.Split(forMeasured, ";")...)
 	}
 	statements = append(statements, "VACUUM ANALYZE "+string(t.dataset))
@@ -176,12 +176,12 @@ func (p Postgres) fill(ctx context.Context, dir string, t table) error {
 }
 
 // copyRecords copies the records and returns the rows of the relations' tables.
-func (p Postgres) copyRecords(ctx context.Context, dir string, t table) (links map[query.Relation][][]any, err error) {
+func (p Postgres) copyRecords(ctx context.Context, dir string, t table) (links map[catalog.Relation][][]any, err error) {
 	names := []string{"id", "record"}
 	for _, f := range t.columns {
 		names = append(names, f.Name)
 	}
-	links = map[query.Relation][][]any{}
+	links = map[catalog.Relation][][]any{}
 	rows := make(chan []any, 1000)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -204,7 +204,7 @@ func (p Postgres) copyRecords(ctx context.Context, dir string, t table) (links m
 }
 
 // row returns the values of a record's row, and adds those of its relations.
-func (t table) row(line []byte, links map[query.Relation][][]any) ([]any, error) {
+func (t table) row(line []byte, links map[catalog.Relation][][]any) ([]any, error) {
 	var record map[string]any
 	if err := json.Unmarshal(line, &record); err != nil {
 		return nil, err
@@ -214,19 +214,19 @@ func (t table) row(line []byte, links map[query.Relation][][]any) ([]any, error)
 		value := record[f.Name]
 		switch v := value.(type) {
 		case float64:
-			if f.Type == query.Integer {
+			if f.Type == catalog.Integer {
 				value = int64(v)
 			}
 		case string:
 			switch {
-			case f.Type == query.Time:
+			case f.Type == catalog.Time:
 				at, err := time.Parse(time.RFC3339Nano, v)
 				if err != nil {
 					return nil, err
 				}
 				value = at
-			case f.Type == query.String && f.Sort:
-				value = query.Fold(v)
+			case f.Type == catalog.String && f.Sort:
+				value = catalog.Fold(v)
 			}
 		}
 		row = append(row, value)

@@ -11,17 +11,17 @@ import (
 	"math"
 	"slices"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Query is a query with what is relevant to it.
 type Query struct {
 	// Data is the data that it is asked of: Sample or Generated.
-	Data    string        `json:"data"`
-	Dataset query.Dataset `json:"dataset"`
-	Kind    string        `json:"kind"`
-	Text    string        `json:"query"`
-	Rule    Rule          `json:"rule"`
+	Data    string          `json:"data"`
+	Dataset catalog.Dataset `json:"dataset"`
+	Kind    string          `json:"kind"`
+	Text    string          `json:"query"`
+	Rule    Rule            `json:"rule"`
 }
 
 // The data that queries are asked of: the permits that come with Atlas, and made-up records
@@ -50,7 +50,7 @@ const Depth = 50
 const first = 10
 
 // Finder searches a dataset and returns ids, the best first, at most Depth.
-type Finder func(ctx context.Context, d query.Dataset, text string) ([]string, error)
+type Finder func(ctx context.Context, d catalog.Dataset, text string) ([]string, error)
 
 // Score is how good the results of a query are, or the mean of several, each from 0 to 1.
 type Score struct {

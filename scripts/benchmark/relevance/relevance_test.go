@@ -18,6 +18,7 @@ import (
 	"atlas/mappings"
 	"atlas/scripts/benchmark/relevance"
 	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
@@ -76,7 +77,7 @@ func TestRelevance(t *testing.T) {
 func load(t *testing.T, dir string) *search.Engine {
 	t.Helper()
 	data := searchtest.NewWorld()
-	for _, d := range []query.Dataset{query.Accounts, query.Projects, query.Contacts} {
+	for _, d := range []catalog.Dataset{catalog.Accounts, catalog.Projects, catalog.Contacts} {
 		err := ndjson.EachLine(dir, string(d), func(_ int64, line []byte) error {
 			data.Add(searchtest.Record(t, d, string(line)))
 			return nil
@@ -96,12 +97,12 @@ func load(t *testing.T, dir string) *search.Engine {
 
 // asked searches, and searches again with what is offered.
 func asked(e *search.Engine) relevance.Finder {
-	find := func(ctx context.Context, d query.Dataset, text string) (ids []string, meant string, err error) {
+	find := func(ctx context.Context, d catalog.Dataset, text string) (ids []string, meant string, err error) {
 		v, issues := input.Decode(fmt.Appendf(nil, `{"query":%q,"limit":%d}`, text, relevance.Depth))
 		if err := input.Issues(issues).Err(); err != nil {
 			return nil, "", err
 		}
-		q, err := query.Parse(v, d, query.Base{Kind: query.Data})
+		q, err := query.Parse(v, d, query.Base{Kind: catalog.Data})
 		if err != nil {
 			return nil, "", err
 		}
@@ -118,7 +119,7 @@ func asked(e *search.Engine) relevance.Finder {
 		}
 		return ids, page.DidYouMean, nil
 	}
-	return func(ctx context.Context, d query.Dataset, text string) ([]string, error) {
+	return func(ctx context.Context, d catalog.Dataset, text string) ([]string, error) {
 		ids, meant, err := find(ctx, d, text)
 		if err == nil && len(ids) == 0 && meant != "" {
 			ids, _, err = find(ctx, d, meant)
@@ -130,7 +131,7 @@ func asked(e *search.Engine) relevance.Finder {
 // TestScores: the figures of a page, worked out by hand.
 func TestScores(t *testing.T) {
 	t.Parallel()
-	world := relevance.World{query.Projects: {
+	world := relevance.World{catalog.Projects: {
 		{ID: "a", Texts: relevance.Texts{"name": "Garage", "firms": "Deck Homes"}},
 		{ID: "b", Texts: relevance.Texts{"name": "Garages with DECK"}},
 		{ID: "c", Texts: relevance.Texts{"name": "House"}},
@@ -150,8 +151,8 @@ func TestScores(t *testing.T) {
 			t.Fatal(err)
 		}
 		judged, err := world.Judge(
-			t.Context(), []relevance.Query{{Dataset: query.Projects, Rule: r}},
-			func(context.Context, query.Dataset, string) ([]string, error) { return []string{"c", "a", "b"}, nil },
+			t.Context(), []relevance.Query{{Dataset: catalog.Projects, Rule: r}},
+			func(context.Context, catalog.Dataset, string) ([]string, error) { return []string{"c", "a", "b"}, nil },
 		)
 		if err != nil || judged[0].Relevant != want.relevant || math.Abs(judged[0].NDCG-want.ndcg) > 1e-9 ||
 			judged[0].Wrong != float64(3-want.relevant)/3 && math.Abs(judged[0].Wrong-float64(3-want.relevant)/3) > 1e-9 {

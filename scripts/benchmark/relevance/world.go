@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"atlas/indexer/ndjson"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Texts are the texts of a record that people may mean, by name: `name`, `title`,
@@ -22,7 +22,7 @@ type Record struct {
 }
 
 // World are the records by dataset.
-type World map[query.Dataset][]Record
+type World map[catalog.Dataset][]Record
 
 // row is what is read of a line of NDJSON.
 type row struct {
@@ -45,13 +45,13 @@ type row struct {
 // Read reads the records of a folder that a load reads.
 func Read(dir string) (World, error) {
 	w, names := World{}, map[string]string{}
-	for _, d := range []query.Dataset{query.Accounts, query.Projects, query.Contacts} {
+	for _, d := range []catalog.Dataset{catalog.Accounts, catalog.Projects, catalog.Contacts} {
 		err := ndjson.EachLine(dir, string(d), func(_ int64, line []byte) error {
 			var r row
 			if err := json.Unmarshal(line, &r); err != nil {
 				return err
 			}
-			if d == query.Accounts {
+			if d == catalog.Accounts {
 				names[r.ID] = r.Name
 			}
 			w[d] = append(w[d], Record{r.ID, r.texts(names)})

@@ -17,7 +17,7 @@ import (
 	"atlas/internal/experiment/balancer"
 	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // cluster is three nodes of Elasticsearch with a copy of each shard, Postgres with a
@@ -233,7 +233,7 @@ func (k *cluster) check(calls []call, lostCharges float64) {
 	k.f.Exactly("acknowledged writes lost", float64(len(lost)), 0, fmt.Sprintf("of %d and %d Views", model.acknowledged, len(model.views)))
 	k.f.Exactly("records with half of a write", float64(len(half)), 0, "")
 	k.f.Exactly("records that searches do not find by what was written", float64(unfound(k.t, k.c, []*batchWriter{model})), 0, "")
-	compared, differences, err := disagreements(ctx, k.Rig, string(query.Projects))
+	compared, differences, err := disagreements(ctx, k.Rig, string(catalog.Projects))
 	rig.Check(k.t, err)
 	for _, d := range differences[:min(5, len(differences))] {
 		k.t.Log(d)

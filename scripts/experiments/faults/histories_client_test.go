@@ -17,7 +17,7 @@ import (
 
 	"atlas/scripts/experiments/history"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // actor is a client of a history. It sends its requests one after the other, to either
@@ -30,8 +30,8 @@ type actor struct {
 	user       string
 	token      string
 	targets    []*target
-	own        map[query.Dataset][]string // records that no other client writes to
-	writable   map[query.Dataset][]string // its own, and those that all clients of the workspace write to
+	own        map[catalog.Dataset][]string // records that no other client writes to
+	writable   map[catalog.Dataset][]string // its own, and those that all clients of the workspace write to
 	globalData *globalData
 	turn       int
 
@@ -175,7 +175,7 @@ func (a *actor) uniqueValue() string { return fmt.Sprintf("c%d-%d", a.n, a.turn)
 
 // drawn are the datasets to draw from. Contacts are the most frequent, because their
 // visibility has the most conditions.
-var drawn = []query.Dataset{query.Accounts, query.Contacts, query.Contacts, query.Projects}
+var drawn = []catalog.Dataset{catalog.Accounts, catalog.Contacts, catalog.Contacts, catalog.Projects}
 
 // next sends the next request.
 func (a *actor) next(ctx context.Context) error {

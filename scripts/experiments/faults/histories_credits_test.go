@@ -11,7 +11,7 @@ import (
 
 	"atlas/scripts/experiments/history"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // Several clients concurrently spend the credits of a workspace with a small ceiling,
@@ -111,7 +111,7 @@ func (a *actor) spend(ctx context.Context, stop <-chan struct{}) error {
 		if a.random.IntN(3) == 0 { // a batch, whose last search that is granted may pass the ceiling by itself alone
 			searches := make([]map[string]any, 2+a.random.IntN(11)) // more than eight go in two round trips
 			for i := range searches {
-				searches[i] = map[string]any{"dataset": pick(a.random, query.Datasets), "limit": limit}
+				searches[i] = map[string]any{"dataset": pick(a.random, catalog.Datasets), "limit": limit}
 			}
 			path, body, doubt = "/data/search/batch", map[string]any{"searches": searches}, limit*int64(len(searches))
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // heldFields are the fields of a held document that have doc values.
@@ -74,10 +74,10 @@ func (h heldRow) should(dataset string, global map[string]any) document {
 	}
 	set("held.view_ids", h.views)
 	if h.kept {
-		held["held.updated_at"] = []any{h.updated.UTC().Format(query.TimeLayout)}
+		held["held.updated_at"] = []any{h.updated.UTC().Format(catalog.TimeLayout)}
 		set("held.icp_tier", h.tier)
 		set("held.exact.tags", h.tags) // they are written in lower case
-		if dataset == string(query.Accounts) {
+		if dataset == string(catalog.Accounts) {
 			held["held.atlas_score"] = []any{float64(h.score)}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"atlas/internal/devstack"
 	"atlas/scripts/experiments/history"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // nemesis injects faults during a history: faults of one kind one after the other, all
@@ -206,7 +206,7 @@ func (o *nemesis) failOver(ctx context.Context, random *rand.Rand) error {
 // lose deletes an index of held records, and waits until it exists again.
 func (o *nemesis) lose(ctx context.Context, random *rand.Rand) error {
 	began := o.log.Now()
-	d := pick(random, query.Held)
+	d := pick(random, catalog.Held)
 	o.lossesBegun.Add(1)
 	// Elasticsearch may be killed while it deletes the index, or be without a master.
 	err := rig.Until(foundWithin, "an index of held "+string(d)+" is deleted", func() error {

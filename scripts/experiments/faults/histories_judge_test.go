@@ -15,7 +15,7 @@ import (
 
 	"atlas/scripts/experiments/history"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // judge waits until nothing is pending, reads everything once more, and checks all
@@ -69,7 +69,7 @@ func (s *testbed) readAll(ctx context.Context, count *counters) error {
 	for i, a := range s.actors {
 		errs := []error{a.listFavorites(ctx)}
 		if i%tenantClients == 0 {
-			for _, d := range query.Held {
+			for _, d := range catalog.Held {
 				errs = append(errs, a.book(ctx, d))
 				for _, record := range a.in.records[d] {
 					errs = append(errs, a.get(ctx, d, record))
@@ -94,7 +94,7 @@ func (s *testbed) readAll(ctx context.Context, count *counters) error {
 func (a *actor) postgres(ctx context.Context) error {
 	unknown := reply{outcome: history.Unknown}
 	var errs []error
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		errs = append(errs, a.lookInto(ctx, unknown, d, a.in.records[d]...))
 	}
 	for _, v := range append(a.in.alive(), a.in.gone...) {
@@ -112,7 +112,7 @@ func (s *testbed) compare() {
 	var all []string
 	err := rig.Until(agreedWithin, "documents are as Postgres has them", func() error {
 		compared, all = 0, nil
-		for _, d := range query.Held {
+		for _, d := range catalog.Held {
 			n, differences, err := disagreements(s.t.Context(), s.rig, string(d))
 			if err != nil {
 				return err

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"atlas/scripts/experiments/history"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // wholePage is a page size that is larger than the number of rows.
@@ -47,7 +47,7 @@ func (a *actor) rows(ctx context.Context, path string, body map[string]any) (rep
 // judge records what a search by a condition shows of each judged record: whether it is
 // found, and the content of its row. view means that the rows are of a View: they show
 // less, and include records outside the book.
-func (a *actor) judge(r reply, d query.Dataset, found map[string]row, by history.Condition, view bool) {
+func (a *actor) judge(r reply, d catalog.Dataset, found map[string]row, by history.Condition, view bool) {
 	for _, record := range a.in.records[d] {
 		key := a.in.recordKey(d, record)
 		one, there := found[record]
@@ -57,7 +57,7 @@ func (a *actor) judge(r reply, d query.Dataset, found map[string]row, by history
 		}
 		shows := history.Shows{By: "a row", Overlay: one.overlay()}
 		if view {
-			shows.By, shows.NoNotes, shows.NoTier = "a View's row", true, d != query.Accounts
+			shows.By, shows.NoNotes, shows.NoTier = "a View's row", true, d != catalog.Accounts
 			if one.UpdatedAt == nil {
 				if one.Status != nil || one.Tier != nil || len(one.Tags) > 0 {
 					a.unexpected(r, "a row outside of the book")
@@ -70,7 +70,7 @@ func (a *actor) judge(r reply, d query.Dataset, found map[string]row, by history
 }
 
 // book reads a whole book.
-func (a *actor) book(ctx context.Context, d query.Dataset) error {
+func (a *actor) book(ctx context.Context, d catalog.Dataset) error {
 	r, found, err := a.rows(ctx, "/workspace/"+string(d)+"/search", map[string]any{})
 	if found != nil {
 		a.judge(r, d, found, history.Condition{Kind: history.InBook}, false)
@@ -81,7 +81,7 @@ func (a *actor) book(ctx context.Context, d query.Dataset) error {
 }
 
 // byTag reads the records of a book with a recently written tag.
-func (a *actor) byTag(ctx context.Context, d query.Dataset) error {
+func (a *actor) byTag(ctx context.Context, d catalog.Dataset) error {
 	tag := a.in.tag(d, a.random)
 	r, found, err := a.rows(ctx, "/workspace/"+string(d)+"/search", map[string]any{
 		"filters": map[string]any{"tags": map[string]any{"value": tag}},
@@ -116,7 +116,7 @@ func (a *actor) inView(ctx context.Context, v *known) error {
 func (a *actor) everyone(ctx context.Context) error {
 	r, found, err := a.rows(ctx, viewsPath+"/"+a.in.everyone+"/records/search", map[string]any{"query": titled})
 	if found != nil {
-		a.judge(r, query.Contacts, found, history.Condition{Kind: history.Visible}, true)
+		a.judge(r, catalog.Contacts, found, history.Condition{Kind: history.Visible}, true)
 	} else if r.outcome == history.Refused {
 		a.unexpected(r, "a search of all contacts")
 	}
@@ -127,7 +127,7 @@ func (a *actor) everyone(ctx context.Context) error {
 func (a *actor) firstTier(ctx context.Context) error {
 	r, found, err := a.rows(ctx, viewsPath+"/"+a.in.first+"/records/search", map[string]any{})
 	if found != nil {
-		a.judge(r, query.Accounts, found, history.Condition{Kind: history.OfTier, Value: "tier_1"}, true)
+		a.judge(r, catalog.Accounts, found, history.Condition{Kind: history.OfTier, Value: "tier_1"}, true)
 	} else if r.outcome == history.Refused {
 		a.unexpected(r, "a search by tier")
 	}
@@ -135,7 +135,7 @@ func (a *actor) firstTier(ctx context.Context) error {
 }
 
 // get reads one record of the book.
-func (a *actor) get(ctx context.Context, d query.Dataset, record string) error {
+func (a *actor) get(ctx context.Context, d catalog.Dataset, record string) error {
 	r, err := a.ask(ctx, reading, 1, "GET", "/workspace/"+string(d)+"/"+record, nil)
 	if err != nil || !r.sent || r.outcome == history.Unknown {
 		return err
@@ -155,7 +155,7 @@ func (a *actor) get(ctx context.Context, d query.Dataset, record string) error {
 }
 
 // global reads a record of the Data API, which shows completed deltas and loads.
-func (a *actor) global(ctx context.Context, d query.Dataset) error {
+func (a *actor) global(ctx context.Context, d catalog.Dataset) error {
 	record := pick(a.random, a.in.records[d])
 	r, err := a.ask(ctx, reading, 1, "GET", "/data/"+string(d)+"/"+record, nil)
 	if err != nil || !r.sent || r.outcome == history.Unknown {

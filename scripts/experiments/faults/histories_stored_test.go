@@ -10,12 +10,12 @@ import (
 
 	"atlas/scripts/experiments/history"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // storedRecords reads the records of a workspace from Postgres, by id. Records without
 // data are left out.
-func storedRecords(ctx context.Context, r *rig.Rig, in string, d query.Dataset, records []string) (map[string]history.Stored, error) {
+func storedRecords(ctx context.Context, r *rig.Rig, in string, d catalog.Dataset, records []string) (map[string]history.Stored, error) {
 	all := map[string]history.Stored{}
 	take := func(rows pgx.Rows) error {
 		var id, views string
@@ -33,7 +33,7 @@ func storedRecords(ctx context.Context, r *rig.Rig, in string, d query.Dataset, 
 // storedView is a Static View in Postgres.
 type storedView struct {
 	id      string
-	dataset query.Dataset
+	dataset catalog.Dataset
 	view    history.View
 }
 

@@ -21,7 +21,7 @@ import (
 	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/history"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 const (
@@ -128,8 +128,8 @@ func newTestbed(t *testing.T, experiment, done string) *testbed {
 func (s *testbed) newTenant(n int) {
 	s.t.Helper()
 	w := &tenant{
-		Workspace: s.rig.Workspace(rig.Unlimited), n: n, records: map[query.Dataset][]string{},
-		deletable: map[query.Dataset][]string{}, tags: map[query.Dataset][]string{},
+		Workspace: s.rig.Workspace(rig.Unlimited), n: n, records: map[catalog.Dataset][]string{},
+		deletable: map[catalog.Dataset][]string{}, tags: map[catalog.Dataset][]string{},
 	}
 	s.tenants = append(s.tenants, w)
 	view := func(body map[string]any) string {
@@ -155,11 +155,11 @@ func (s *testbed) newTenant(n int) {
 			}),
 		)
 	}
-	own := make([]map[query.Dataset][]string, tenantClients)
+	own := make([]map[catalog.Dataset][]string, tenantClients)
 	for i := range own {
-		own[i] = map[query.Dataset][]string{}
+		own[i] = map[catalog.Dataset][]string{}
 	}
-	place := map[query.Dataset]int{}
+	place := map[catalog.Dataset]int{}
 	for _, one := range s.globalData.subjects {
 		d := one.dataset
 		if one.deletable {
@@ -173,7 +173,7 @@ func (s *testbed) newTenant(n int) {
 		place[d]++
 	}
 	for i := range tenantClients {
-		writable := map[query.Dataset][]string{}
+		writable := map[catalog.Dataset][]string{}
 		for d, all := range w.records {
 			writable[d] = append(slices.Clone(all[:sharedRecords]), own[i][d]...)
 		}
@@ -197,7 +197,7 @@ func (s *testbed) open(ctx context.Context, log *history.Log) error {
 			}
 			for id, is := range now {
 				log.Add(w.recordKey(d, id), span, history.Start{State: history.Record{
-					Overlay: is.Overlay, Views: is.Views, Linked: d != query.Contacts,
+					Overlay: is.Overlay, Views: is.Views, Linked: d != catalog.Contacts,
 				}})
 			}
 		}

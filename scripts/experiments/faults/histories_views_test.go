@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"atlas/scripts/experiments/history"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 const viewsPath = "/workspace/views"
@@ -40,9 +40,9 @@ func (a *actor) newView(ctx context.Context) error {
 	if len(a.in.alive()) >= mostViews {
 		return a.endView(ctx)
 	}
-	d := query.Contacts
+	d := catalog.Contacts
 	if a.random.IntN(4) == 0 {
-		d = query.Accounts
+		d = catalog.Accounts
 	}
 	var names []string
 	var inputs []any
@@ -277,7 +277,7 @@ func (a *actor) moved(ctx context.Context, r reply, v *known, out bool, records 
 		return nil
 	}
 	// Only visible contacts are added.
-	part := !out && v.dataset == query.Contacts
+	part := !out && v.dataset == catalog.Contacts
 	a.log.Add(key, r.span, history.Contents{Records: doubtful, Out: out, Outcome: history.Unknown, Part: part})
 	r.outcome = history.Unknown
 	return errors.Join(a.lookIntoView(ctx, r, v), a.lookInto(ctx, r, v.dataset, doubtful...))

@@ -19,7 +19,7 @@ import (
 
 	"atlas/scripts/experiments/history"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // The numbers of records of each held dataset that the clients of a history write to.
@@ -29,12 +29,12 @@ const (
 	deletableRecords = 3 // that are deleted from the global dataset and restored
 )
 
-var singular = map[query.Dataset]string{query.Accounts: "account", query.Contacts: "contact", query.Projects: "project"}
+var singular = map[catalog.Dataset]string{catalog.Accounts: "account", catalog.Contacts: "contact", catalog.Projects: "project"}
 
 // subject is a record that clients write to. Its name contains its version. It has no
 // project, so a contact is visible only through data of a workspace.
 type subject struct {
-	dataset   query.Dataset
+	dataset   catalog.Dataset
 	id        string
 	name      string // without the version
 	deletable bool
@@ -77,7 +77,7 @@ type globalData struct {
 func newGlobalData(r *rig.Rig, random *rand.Rand, seed uint64, each int) *globalData {
 	g := &globalData{rig: r, random: random, base: filepath.Join(r.Dir, "base"), versions: history.NewVersions()}
 	r.Generate(g.base, 1_000, seed)
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		for n := range each {
 			id := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%d/%s/%d", seed, d, n))
 			g.subjects = append(g.subjects, &subject{
@@ -94,7 +94,7 @@ func (g *globalData) folder() (dir string, err error) {
 	if dir, err = emptied(g.rig, "version"); err != nil {
 		return "", err
 	}
-	for _, d := range query.Datasets {
+	for _, d := range catalog.Datasets {
 		text, err := os.ReadFile(filepath.Join(g.base, string(d)+".ndjson"))
 		if err != nil {
 			return "", err
@@ -138,8 +138,8 @@ func (g *globalData) delta(ctx context.Context, log *history.Log) error {
 		return err
 	}
 	changed := g.change(log.Now())
-	files := map[query.Dataset]*bytes.Buffer{}
-	for _, d := range query.Held {
+	files := map[catalog.Dataset]*bytes.Buffer{}
+	for _, d := range catalog.Held {
 		files[d] = &bytes.Buffer{}
 	}
 	for _, s := range changed {
@@ -192,7 +192,7 @@ func postgresFailed(stderr string) bool {
 }
 
 // loseIndex deletes the index of held records, like an operator by mistake.
-func loseIndex(ctx context.Context, r *rig.Rig, d query.Dataset) error {
+func loseIndex(ctx context.Context, r *rig.Rig, d catalog.Dataset) error {
 	var aliases []struct{ Index string }
 	if err := r.Ask(ctx, "GET", "/_cat/aliases/"+r.Held(string(d))+"?format=json&h=index", "", &aliases); err != nil {
 		return err
@@ -208,16 +208,16 @@ func loseIndex(ctx context.Context, r *rig.Rig, d query.Dataset) error {
 type tenant struct {
 	rig.Workspace
 	n         int
-	records   map[query.Dataset][]string // that are checked
-	deletable map[query.Dataset][]string
+	records   map[catalog.Dataset][]string // that are checked
+	deletable map[catalog.Dataset][]string
 	// everyone is a Dynamic View of all contacts, first one of accounts of tier 1.
 	everyone, first string
 	choice          []string // Views that can be Favorites
 
 	lock   sync.Mutex
 	ledger *history.Ledger
-	opened time.Time                  // the ledger
-	tags   map[query.Dataset][]string // recently written
+	opened time.Time                    // the ledger
+	tags   map[catalog.Dataset][]string // recently written
 	views  []*known
 	gone   []*known // deleted in this round
 }
@@ -225,20 +225,20 @@ type tenant struct {
 // known is a Static View that was created.
 type known struct {
 	id       string
-	dataset  query.Dataset
+	dataset  catalog.Dataset
 	revision int // the last known revision
 }
 
 const remembered = 8 // tags, and deleted Views
 
-func (w *tenant) tagged(d query.Dataset, tag string) {
+func (w *tenant) tagged(d catalog.Dataset, tag string) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.tags[d] = append(w.tags[d], tag)
 	w.tags[d] = w.tags[d][max(0, len(w.tags[d])-remembered):]
 }
 
-func (w *tenant) tag(d query.Dataset, random *rand.Rand) string {
+func (w *tenant) tag(d catalog.Dataset, random *rand.Rand) string {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if len(w.tags[d]) == 0 {
@@ -307,7 +307,7 @@ func (w *tenant) credits() *history.Ledger {
 }
 
 // The names of the objects of a history.
-func (w *tenant) recordKey(d query.Dataset, record string) string {
+func (w *tenant) recordKey(d catalog.Dataset, record string) string {
 	return fmt.Sprintf("record/%d/%s/%s", w.n, d, record)
 }
 

@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"atlas/scripts/experiments/history"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // input returns the change of an upsert, and its body.
-func (a *actor) input(d query.Dataset, record, uniqueValue string) (history.Change, map[string]any) {
+func (a *actor) input(d catalog.Dataset, record, uniqueValue string) (history.Change, map[string]any) {
 	var c history.Change
 	body := map[string]any{singular[d] + "_id": record}
 	set := func(name string, to **string, null bool) {
@@ -35,7 +35,7 @@ func (a *actor) input(d query.Dataset, record, uniqueValue string) (history.Chan
 		body["tags"] = []string{uniqueValue}
 		a.in.tagged(d, uniqueValue)
 	}
-	if d == query.Accounts && a.random.IntN(2) == 0 {
+	if d == catalog.Accounts && a.random.IntN(2) == 0 {
 		tier := pick(a.random, []string{"tier_1", "tier_1", "tier_2", "disqualified"})
 		c.Tier, body["icp_tier"] = &tier, tier
 	}
@@ -43,7 +43,7 @@ func (a *actor) input(d query.Dataset, record, uniqueValue string) (history.Chan
 }
 
 // upsert changes one record.
-func (a *actor) upsert(ctx context.Context, d query.Dataset, record string) error {
+func (a *actor) upsert(ctx context.Context, d catalog.Dataset, record string) error {
 	change, body := a.input(d, record, a.uniqueValue())
 	r, err := a.ask(ctx, writing, 0, "POST", "/workspace/"+string(d)+"/upsert", body)
 	if err != nil || !r.sent {
@@ -64,7 +64,7 @@ func (a *actor) upsert(ctx context.Context, d query.Dataset, record string) erro
 }
 
 // upsertAll changes several records in one batch, sometimes only the client's own.
-func (a *actor) upsertAll(ctx context.Context, d query.Dataset) error {
+func (a *actor) upsertAll(ctx context.Context, d catalog.Dataset) error {
 	from := a.writable[d]
 	if a.random.IntN(2) == 0 {
 		from = a.own[d]
@@ -108,7 +108,7 @@ func (a *actor) upsertAll(ctx context.Context, d query.Dataset) error {
 }
 
 // remove removes one record from the book.
-func (a *actor) remove(ctx context.Context, d query.Dataset, record string) error {
+func (a *actor) remove(ctx context.Context, d catalog.Dataset, record string) error {
 	r, err := a.ask(ctx, writing, 0, "DELETE", "/workspace/"+string(d)+"/"+record, nil)
 	if err != nil || !r.sent {
 		return err
@@ -122,7 +122,7 @@ func (a *actor) remove(ctx context.Context, d query.Dataset, record string) erro
 }
 
 // removeAll removes several records from the book, sometimes only the client's own.
-func (a *actor) removeAll(ctx context.Context, d query.Dataset) error {
+func (a *actor) removeAll(ctx context.Context, d catalog.Dataset) error {
 	from := a.writable[d]
 	own := a.random.IntN(2) == 0
 	if own {
@@ -157,7 +157,7 @@ func (a *actor) removeAll(ctx context.Context, d query.Dataset) error {
 // whole counts a batch on the client's own records with an unknown outcome that was
 // executed partially.
 func (a *actor) whole(
-	ctx context.Context, d query.Dataset, records []string, judge func(i int, now history.Stored) (done, undone bool),
+	ctx context.Context, d catalog.Dataset, records []string, judge func(i int, now history.Stored) (done, undone bool),
 ) error {
 	for _, r := range records {
 		if !slices.Contains(a.own[d], r) {
@@ -181,7 +181,7 @@ func (a *actor) whole(
 }
 
 // lookInto reads the result of a write with an unknown outcome from Postgres.
-func (a *actor) lookInto(ctx context.Context, r reply, d query.Dataset, records ...string) error {
+func (a *actor) lookInto(ctx context.Context, r reply, d catalog.Dataset, records ...string) error {
 	if r.outcome != history.Unknown {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (a *actor) lookInto(ctx context.Context, r reply, d query.Dataset, records 
 
 // writeDeletable writes to records that are deleted from the global dataset and
 // restored. Their state is checked after the round.
-func (a *actor) writeDeletable(ctx context.Context, d query.Dataset) error {
+func (a *actor) writeDeletable(ctx context.Context, d catalog.Dataset) error {
 	record := pick(a.random, a.in.deletable[d])
 	_, body := a.input(d, record, a.uniqueValue())
 	method, path, sent := "POST", "/upsert", any(body)

@@ -19,7 +19,7 @@ import (
 	"atlas/indexer"
 	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // walkRecords is the number of records over all datasets. ATLAS_TEST_RECORDS overrides
@@ -31,14 +31,14 @@ const switches = 3
 
 // walks are the searches that are paged concurrently.
 var walks = []struct {
-	dataset query.Dataset
+	dataset catalog.Dataset
 	sort    *client.Sort
 }{
-	{query.Accounts, client.Asc("name")},
-	{query.Contacts, client.Desc("name")},
-	{query.Projects, client.Asc("created_at")},
-	{query.Projects, client.Desc("name")},
-	{query.Signals, client.Desc("detected_at")},
+	{catalog.Accounts, client.Asc("name")},
+	{catalog.Contacts, client.Desc("name")},
+	{catalog.Projects, client.Asc("created_at")},
+	{catalog.Projects, client.Desc("name")},
+	{catalog.Signals, client.Desc("detected_at")},
 }
 
 // Walks page through all records while deltas change, delete and insert some of them

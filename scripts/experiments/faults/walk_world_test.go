@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/scripts/experiments/rig"
-	"atlas/search/query"
+	"atlas/search/catalog"
 )
 
 // fate is the change of a record during the walks.
@@ -46,7 +46,7 @@ func (f fate) sure() bool { return f <= edited }
 type moving struct {
 	seed  uint64
 	dir   string // of the generated folder
-	fates map[query.Dataset]map[uuid.UUID]fate
+	fates map[catalog.Dataset]map[uuid.UUID]fate
 }
 
 // newcomerEach: a record is inserted for one of this many records.
@@ -58,8 +58,8 @@ const deltaParts = 25
 // readMoving reads the ids of a generated folder.
 func readMoving(t testing.TB, dir string, seed uint64) *moving {
 	t.Helper()
-	m := &moving{seed: seed, dir: dir, fates: map[query.Dataset]map[uuid.UUID]fate{}}
-	for _, d := range query.Datasets {
+	m := &moving{seed: seed, dir: dir, fates: map[catalog.Dataset]map[uuid.UUID]fate{}}
+	for _, d := range catalog.Datasets {
 		m.fates[d] = map[uuid.UUID]fate{}
 		err := m.lines(d, func(id uuid.UUID, _ []byte) error {
 			m.fates[d][id] = m.fateOf(id)
@@ -106,7 +106,7 @@ func idOf(line []byte) (uuid.UUID, error) {
 	return uuid.ParseBytes(line[len(start) : len(start)+36])
 }
 
-func (m *moving) lines(d query.Dataset, each func(id uuid.UUID, line []byte) error) error {
+func (m *moving) lines(d catalog.Dataset, each func(id uuid.UUID, line []byte) error) error {
 	f, err := os.Open(filepath.Join(m.dir, string(d)+".ndjson"))
 	if err != nil {
 		return err
@@ -128,8 +128,8 @@ func (m *moving) lines(d query.Dataset, each func(id uuid.UUID, line []byte) err
 
 // write writes one file for each dataset to dir, with the lines that put returns for
 // each generated record.
-func (m *moving) write(dir string, put func(d query.Dataset, id uuid.UUID, line []byte) ([][]byte, error)) (lines int, err error) {
-	for _, d := range query.Datasets {
+func (m *moving) write(dir string, put func(d catalog.Dataset, id uuid.UUID, line []byte) ([][]byte, error)) (lines int, err error) {
+	for _, d := range catalog.Datasets {
 		f, err := os.Create(filepath.Join(dir, string(d)+".ndjson"))
 		if err != nil {
 			return lines, err
@@ -153,7 +153,7 @@ func (m *moving) write(dir string, put func(d query.Dataset, id uuid.UUID, line 
 
 // folder writes the folder with a version for a load.
 func (m *moving) folder(dir string, version int) error {
-	_, err := m.write(dir, func(d query.Dataset, id uuid.UUID, line []byte) (all [][]byte, err error) {
+	_, err := m.write(dir, func(d catalog.Dataset, id uuid.UUID, line []byte) (all [][]byte, err error) {
 		n := m.draw(id)
 		switch f := m.fates[d][id]; {
 		case f == fleeting && (n>>40+uint64(version))%2 == 0:
@@ -174,7 +174,7 @@ func (m *moving) folder(dir string, version int) error {
 
 // delta writes the delta with number part, which is change number at.
 func (m *moving) delta(dir string, part, at int) (lines int, err error) {
-	return m.write(dir, func(d query.Dataset, id uuid.UUID, line []byte) (all [][]byte, err error) {
+	return m.write(dir, func(d catalog.Dataset, id uuid.UUID, line []byte) (all [][]byte, err error) {
 		n, f := m.draw(id), m.fates[d][id]
 		if n>>20%deltaParts != uint64(part%deltaParts) || f == steady && n%newcomerEach != 0 {
 			return nil, nil
@@ -204,7 +204,7 @@ func (m *moving) delta(dir string, part, at int) (lines int, err error) {
 
 // changedAt is later than any date of a generated record.
 func changedAt(at int) string {
-	return time.Date(2026, 8, 1, 0, at, 0, 0, time.UTC).Format(query.TimeLayout)
+	return time.Date(2026, 8, 1, 0, at, 0, 0, time.UTC).Format(catalog.TimeLayout)
 }
 
 func deletion(id uuid.UUID, at int) []byte {
@@ -218,8 +218,8 @@ func withID(line []byte, id uuid.UUID) []byte {
 }
 
 // editable is a text field of each dataset that no walk sorts by.
-var editable = map[query.Dataset]string{
-	query.Accounts: "description", query.Contacts: "title", query.Projects: "description", query.Signals: "summary",
+var editable = map[catalog.Dataset]string{
+	catalog.Accounts: "description", catalog.Contacts: "title", catalog.Projects: "description", catalog.Signals: "summary",
 }
 
 // changed returns a record's line after a change, whose values depend on turn.
@@ -240,7 +240,7 @@ func (m *moving) changed(f fate, id uuid.UUID, line []byte, turn, at int) ([]byt
 	if f == moved {
 		n := m.draw(uuid.NewSHA1(id, fmt.Append(nil, turn)))
 		for _, name := range []string{"created_at", "detected_at", "occurred_at"} {
-			set(name, time.Date(2010, 1, 1, 0, 0, int(n%500_000_000), 0, time.UTC).Format(query.TimeLayout))
+			set(name, time.Date(2010, 1, 1, 0, 0, int(n%500_000_000), 0, time.UTC).Format(catalog.TimeLayout))
 		}
 		set("name", fmt.Sprintf("%c moved %d", 'A'+rune(n%26), n>>8))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/indexer/generate/fiction"
+	"atlas/search/catalog"
 	"atlas/search/query"
 )
 
@@ -56,7 +57,7 @@ var nameNoises = []struct {
 		return ""
 	}},
 	{"typo", func(r *rand.Rand, first, last string) string {
-		return typo(r, []string{first, strings.ToUpper(query.Fold(last))})
+		return typo(r, []string{first, strings.ToUpper(catalog.Fold(last))})
 	}},
 }
 

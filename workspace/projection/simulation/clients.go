@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -49,7 +50,7 @@ func (a *actor) client() {
 		time.Sleep(upTo(a.random, maxThinkTime))
 		server := a.servers[a.random.IntN(len(a.servers))].current.Load()
 		in := a.workspaces[a.random.IntN(len(a.workspaces))]
-		d := query.Held[a.random.IntN(len(query.Held))]
+		d := catalog.Held[a.random.IntN(len(catalog.Held))]
 		switch n := a.random.IntN(10); {
 		case server == nil: // it is down
 		case n < 4:
@@ -63,7 +64,7 @@ func (a *actor) client() {
 }
 
 // write changes or deletes an overlay.
-func (a *actor) write(server *process, in workspace.ID, d query.Dataset) {
+func (a *actor) write(server *process, in workspace.ID, d catalog.Dataset) {
 	ctx, cancel := a.requestContext(requestTimeout)
 	defer cancel()
 	id := a.randomID(a.records)
@@ -81,7 +82,7 @@ func (a *actor) write(server *process, in workspace.ID, d query.Dataset) {
 	status := fmt.Sprintf("s%d", a.lastStatus.Add(1))
 	change := book.OverlayChange{"workspace_status": status}
 	fresh, _ := change.Apply(book.Overlay{Record: id, CreatedAt: now, UpdatedAt: now})
-	if d == query.Accounts {
+	if d == catalog.Accounts {
 		fresh.Trend, fresh.ScoredAt = "steady", now
 	}
 	if _, err := server.rows.UpsertOverlays(ctx, in, d, []book.OverlayUpsert{{Fresh: fresh, Change: change}}); err == nil {
@@ -111,7 +112,7 @@ func (a *actor) changeMembers(server *process, in workspace.ID) {
 
 // search searches the book, a Static View or a Dynamic View of all contacts, as the
 // API does, and records violations in the result.
-func (a *actor) search(server *process, in workspace.ID, d query.Dataset) {
+func (a *actor) search(server *process, in workspace.ID, d catalog.Dataset) {
 	ctx, cancel := a.requestContext(requestTimeout)
 	defer cancel()
 	want := &searchCheck{afterCommit: a.commits.Load()}
@@ -125,7 +126,7 @@ func (a *actor) search(server *process, in workspace.ID, d query.Dataset) {
 			_, err = server.records.SearchView(ctx, *want.view, query.Query{Dataset: want.view.Dataset})
 		}
 	case kind == 1:
-		want.view = &views.View{Workspace: in, Dataset: query.Contacts, Type: views.Dynamic}
+		want.view = &views.View{Workspace: in, Dataset: catalog.Contacts, Type: views.Dynamic}
 		_, err = server.records.SearchView(ctx, *want.view, query.Query{Dataset: want.view.Dataset})
 	default:
 		_, err = server.records.SearchBook(ctx, in, query.Query{Dataset: d})
@@ -142,11 +143,11 @@ func (a *actor) search(server *process, in workspace.ID, d query.Dataset) {
 
 // viewDataset is the dataset of Static View n. Most are of contacts, because Static
 // Views make contacts visible.
-func viewDataset(n int) query.Dataset {
+func viewDataset(n int) catalog.Dataset {
 	if n%2 == 0 {
-		return query.Contacts
+		return catalog.Contacts
 	}
-	return query.Accounts
+	return catalog.Accounts
 }
 
 // loader applies deltas to the global records and switches their generations, one
@@ -172,7 +173,7 @@ func (a *actor) loader(loader *server) {
 // delta changes a global record and later calls Changed until that succeeds:
 // searches see a change before the delta ends.
 func (a *actor) delta(loader *server) {
-	d, id := query.Held[a.random.IntN(len(query.Held))], a.randomID(a.records)
+	d, id := catalog.Held[a.random.IntN(len(catalog.Held))], a.randomID(a.records)
 	kind := a.random.IntN(8)
 	scenario(loader.running().link, fmt.Sprintf("delta %s %s", d, short(id)), func() {
 		r := a.cluster.indicesOf(a.names.Alias(string(d)))[0].global[id.String()]
@@ -200,7 +201,7 @@ func (a *actor) load(loader *server) {
 	seed := a.random.Uint64()
 	scenario(loader.running().link, "load", func() {
 		random := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- a seed must repeat
-		a.switchGlobal(func(_ query.Dataset, _ uuid.UUID, r globalRecord) globalRecord {
+		a.switchGlobal(func(_ catalog.Dataset, _ uuid.UUID, r globalRecord) globalRecord {
 			if random.IntN(2) == 0 {
 				a.revisions++
 				r.revision = a.revisions

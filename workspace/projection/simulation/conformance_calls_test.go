@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/held"
@@ -22,7 +22,7 @@ import (
 // call makes a call chosen by r.
 func (p *player) call(ctx context.Context, r *rand.Rand) string {
 	in := p.workspaces[r.IntN(len(p.workspaces))]
-	d := query.Held[r.IntN(2)]
+	d := catalog.Held[r.IntN(2)]
 	record := uuid.UUID{6: 0x40, 8: 0x80, 15: byte(1 + r.IntN(3))}
 	view := uuid.UUID{0: in[15], 6: 0x40, 8: 0x80, 15: byte(0xe0 + r.IntN(2))}
 	holder := fmt.Sprint("holder ", r.IntN(2))
@@ -89,7 +89,7 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 		status.OldestPending = min(status.OldestPending, 1)
 		return outcome("status", err, fmt.Sprintf("%+v", status))
 	case n < 57:
-		return p.generationOf(ctx, query.Held[r.IntN(len(query.Held))], r)
+		return p.generationOf(ctx, catalog.Held[r.IntN(len(catalog.Held))], r)
 	case n < 58:
 		err := p.SetHeldSource(ctx, d, fmt.Sprint(r.IntN(3)))
 		now, told := p.HeldSource(ctx, d)
@@ -116,13 +116,13 @@ func expectation(r *rand.Rand) *book.Expectation {
 }
 
 func (p *player) upsert(
-	ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID, n int, expected *book.Expectation,
+	ctx context.Context, in workspace.ID, d catalog.Dataset, record uuid.UUID, n int, expected *book.Expectation,
 ) string {
 	status := fmt.Sprint("status ", n)
 	now := time.Date(2030, 1, 1, 0, 0, n, 0, time.UTC)
 	change := book.OverlayChange{"workspace_status": status}
 	fresh, _ := change.Apply(book.Overlay{Record: record, CreatedAt: now, UpdatedAt: now})
-	if d == query.Accounts {
+	if d == catalog.Accounts {
 		fresh.Trend, fresh.ScoredAt = "steady", time.Now()
 	}
 	outcomes, err := p.UpsertOverlays(ctx, in, d, []book.OverlayUpsert{{Fresh: fresh, Change: change, Expected: expected}})
@@ -184,7 +184,7 @@ func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n
 		if n == 2 {
 			done.Digest, done.Refusal = nil, "refused"
 		}
-		if r.Overlay != nil && r.Dataset == query.Accounts {
+		if r.Overlay != nil && r.Dataset == catalog.Accounts {
 			done.Score = &book.Scored{Score: n, Trend: "rising", At: time.Now()}
 		}
 		projected = append(projected, done)
@@ -203,7 +203,7 @@ func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n
 	return outcome("finish "+holder, err, scores)
 }
 
-func (p *player) generationOf(ctx context.Context, d query.Dataset, r *rand.Rand) string {
+func (p *player) generationOf(ctx context.Context, d catalog.Dataset, r *rand.Rand) string {
 	g := held.Generation{Dataset: d, Generation: fmt.Sprint("g", r.IntN(3)), IndexUUID: fmt.Sprint("uuid ", r.IntN(9))}
 	var result string
 	switch r.IntN(7) {

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/postgres"
@@ -27,7 +27,7 @@ type realRows struct {
 // realSystem makes methods of the Store take precedence where both have one.
 type realSystem struct{ *postgres.System }
 
-func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error {
+func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset) error {
 	definition, err := views.ReadDefinition([]byte(`{"version":1}`), d, views.Static)
 	if err != nil {
 		return err
@@ -41,12 +41,12 @@ func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID,
 
 // UpsertOverlays is that of the Store, without a limit.
 func (r *realRows) UpsertOverlays(
-	ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert,
+	ctx context.Context, in workspace.ID, d catalog.Dataset, changes []book.OverlayUpsert,
 ) ([]book.OverlayOutcome, error) {
 	return r.Store.UpsertOverlays(ctx, in, d, changes, book.Additions{Most: math.MaxInt32, At: time.Now()})
 }
 
-func (r *realRows) addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+func (r *realRows) addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset, records []uuid.UUID) error {
 	v, err := r.BareView(ctx, in, views.ID(view))
 	if err != nil || v.Dataset != d {
 		return err
@@ -59,7 +59,7 @@ func (r *realRows) addMembers(ctx context.Context, in workspace.ID, view uuid.UU
 	return err
 }
 
-func (r *realRows) removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+func (r *realRows) removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset, records []uuid.UUID) error {
 	v, err := r.BareView(ctx, in, views.ID(view))
 	if err != nil || v.Dataset != d {
 		return err
@@ -134,7 +134,7 @@ func newModelRows() *modelRows {
 	return &modelRows{rows: &rows{postgresModel: model}, system: &system{model}}
 }
 
-func (m *modelRows) newView(_ context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error {
+func (m *modelRows) newView(_ context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset) error {
 	if m.rows.db.checkView(in, view) == nil {
 		return context.Canceled // any error
 	}
@@ -142,14 +142,14 @@ func (m *modelRows) newView(_ context.Context, in workspace.ID, view uuid.UUID, 
 	return nil
 }
 
-func (m *modelRows) addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+func (m *modelRows) addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset, records []uuid.UUID) error {
 	if of, there := m.rows.db.views[viewKey{in, view}]; there && of != d {
 		return nil
 	}
 	return m.AddMembers(ctx, in, view, d, records)
 }
 
-func (m *modelRows) removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+func (m *modelRows) removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset, records []uuid.UUID) error {
 	if of, there := m.rows.db.views[viewKey{in, view}]; there && of != d {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"atlas/internal/devstack/backends"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/held"
@@ -32,15 +32,15 @@ type heldRows interface {
 	projection.Rows
 	projection.System
 	postgres.LeaseStore
-	UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) ([]book.OverlayOutcome, error)
+	UpsertOverlays(ctx context.Context, in workspace.ID, d catalog.Dataset, changes []book.OverlayUpsert) ([]book.OverlayOutcome, error)
 	DeleteOverlays(
-		ctx context.Context, in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion,
+		ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []book.OverlayDeletion,
 	) (map[uuid.UUID]*book.Overlay, error)
-	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]book.Overlay, error)
-	StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]views.ID, error)
-	newView(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error
-	addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error
-	removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error
+	Overlays(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]book.Overlay, error)
+	StaticViews(ctx context.Context, in workspace.ID, d catalog.Dataset) ([]views.ID, error)
+	newView(ctx context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset) error
+	addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset, records []uuid.UUID) error
+	removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset, records []uuid.UUID) error
 	deleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error
 	// expireLeases expires all leases.
 	expireLeases(ctx context.Context) error

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/held"
@@ -18,7 +18,7 @@ import (
 // key is the primary key of held_records and overlays.
 type key struct {
 	workspace workspace.ID
-	dataset   query.Dataset
+	dataset   catalog.Dataset
 	record    uuid.UUID
 }
 
@@ -90,10 +90,10 @@ type database struct {
 	order       []key // of rows, sorted
 	overlays    map[key]book.Overlay
 	members     map[key][]uuid.UUID // the Static Views that contain a record, sorted
-	views       map[viewKey]query.Dataset
+	views       map[viewKey]catalog.Dataset
 	projectors  map[workspace.ID]*projectorRow
 	registered  []held.Generation // sorted by dataset, then by creation
-	sources     map[query.Dataset]string
+	sources     map[catalog.Dataset]string
 	leases      map[string]*leaseRow
 
 	// onCommit is called for every change of a record's overlay or memberships.
@@ -103,7 +103,7 @@ type database struct {
 func newDatabase(clock func() time.Time) *database {
 	return &database{
 		clock: clock, bumpPage: 1_000, rows: map[key]*row{}, overlays: map[key]book.Overlay{}, members: map[key][]uuid.UUID{},
-		views: map[viewKey]query.Dataset{}, projectors: map[workspace.ID]*projectorRow{}, sources: map[query.Dataset]string{},
+		views: map[viewKey]catalog.Dataset{}, projectors: map[workspace.ID]*projectorRow{}, sources: map[catalog.Dataset]string{},
 		leases: map[string]*leaseRow{}, onCommit: func(key) {},
 	}
 }
@@ -122,7 +122,7 @@ func (db *database) bump(r *row) {
 }
 
 // hold creates missing rows and makes all of them pending by the workspace's own write.
-func (db *database) hold(in workspace.ID, d query.Dataset, records []uuid.UUID) {
+func (db *database) hold(in workspace.ID, d catalog.Dataset, records []uuid.UUID) {
 	for _, id := range distinct(records) {
 		k := key{in, d, id}
 		r, there := db.rows[k]
@@ -138,7 +138,7 @@ func (db *database) hold(in workspace.ID, d query.Dataset, records []uuid.UUID) 
 }
 
 // bumpExisting is hold without creating rows.
-func (db *database) bumpExisting(in workspace.ID, d query.Dataset, records []uuid.UUID) (held []uuid.UUID) {
+func (db *database) bumpExisting(in workspace.ID, d catalog.Dataset, records []uuid.UUID) (held []uuid.UUID) {
 	for _, id := range distinct(records) {
 		if r, there := db.rows[key{in, d, id}]; there {
 			db.bump(r)
@@ -155,7 +155,7 @@ func distinct(ids []uuid.UUID) []uuid.UUID {
 	return slices.Compact(ids)
 }
 
-func (db *database) upsertOverlays(in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) []book.OverlayOutcome {
+func (db *database) upsertOverlays(in workspace.ID, d catalog.Dataset, changes []book.OverlayUpsert) []book.OverlayOutcome {
 	ids := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
 		ids[i] = c.Fresh.Record
@@ -199,7 +199,7 @@ func recordsOf(deletions []book.OverlayDeletion) []uuid.UUID {
 	return records
 }
 
-func (db *database) deleteOverlays(in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion) map[uuid.UUID]*book.Overlay {
+func (db *database) deleteOverlays(in workspace.ID, d catalog.Dataset, deletions []book.OverlayDeletion) map[uuid.UUID]*book.Overlay {
 	db.bumpExisting(in, d, recordsOf(deletions))
 	others := map[uuid.UUID]*book.Overlay{}
 	for _, deletion := range deletions {
@@ -219,7 +219,7 @@ func (db *database) deleteOverlays(in workspace.ID, d query.Dataset, deletions [
 	return others
 }
 
-func (db *database) addMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+func (db *database) addMembers(in workspace.ID, view uuid.UUID, d catalog.Dataset, records []uuid.UUID) error {
 	if err := db.checkView(in, view); err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (db *database) checkView(in workspace.ID, view uuid.UUID) error {
 	return nil
 }
 
-func (db *database) removeMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+func (db *database) removeMembers(in workspace.ID, view uuid.UUID, d catalog.Dataset, records []uuid.UUID) error {
 	if err := db.checkView(in, view); err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
 		}
 		r := db.rows[k]
 		db.bump(r)
-		if k.dataset == query.Contacts {
+		if k.dataset == catalog.Contacts {
 			r.viewDeleted = r.version
 		}
 		db.removeMember(k, view)

@@ -10,8 +10,8 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/mappings"
+	"atlas/search/catalog"
 	searchdoc "atlas/search/document"
-	"atlas/search/query"
 	"atlas/workspace/projection"
 )
 
@@ -23,18 +23,18 @@ type globalRecord struct {
 	signals  [2]int64
 }
 
-func (g globalRecord) public(d query.Dataset, id string) jsontext.Value {
-	if d == query.Accounts {
+func (g globalRecord) public(d catalog.Dataset, id string) jsontext.Value {
+	if d == catalog.Accounts {
 		return fmt.Appendf(nil, `{"id":%q,"name":"%s %d","account_types":["developer"],"projects_count":%d}`, id, d, g.revision, g.children)
 	}
 	return fmt.Appendf(nil, `{"id":%q,"name":"%s %d"}`, id, d, g.revision)
 }
 
 // Count implements document.Children.
-func (g globalRecord) Count(query.Dataset) int64 { return g.children }
+func (g globalRecord) Count(catalog.Dataset) int64 { return g.children }
 
 // Newest implements document.Children.
-func (g globalRecord) Newest(of query.Dataset) (list []searchdoc.Child) {
+func (g globalRecord) Newest(of catalog.Dataset) (list []searchdoc.Child) {
 	for n := range g.children {
 		list = append(list, searchdoc.Child{Fragment: fmt.Appendf(nil, `{"id":"%s %d"}`, of, n)})
 	}
@@ -59,11 +59,11 @@ func (c *cluster) serving(alias string) (map[string]globalRecord, error) {
 	return behind[0].global, nil
 }
 
-func (g *global) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
+func (g *global) Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error) {
 	return lookup(ctx, g, "Lookup", d, ids, func(r globalRecord, id string) jsontext.Value { return r.public(d, id) })
 }
 
-func (g *global) Children(ctx context.Context, d query.Dataset, ids []string) (map[string]searchdoc.Children, error) {
+func (g *global) Children(ctx context.Context, d catalog.Dataset, ids []string) (map[string]searchdoc.Children, error) {
 	found, err := lookup(ctx, g, "Children", d, ids, func(r globalRecord, _ string) searchdoc.Children { return r })
 	for _, id := range ids {
 		if err == nil && found[id] == nil {
@@ -74,14 +74,14 @@ func (g *global) Children(ctx context.Context, d query.Dataset, ids []string) (m
 }
 
 func (g *global) SignalCounts(ctx context.Context, accounts []string, _ time.Time, _ time.Duration) (map[string][2]int64, error) {
-	return lookup(ctx, g, "SignalCounts", query.Accounts, accounts, func(r globalRecord, _ string) [2]int64 { return r.signals })
+	return lookup(ctx, g, "SignalCounts", catalog.Accounts, accounts, func(r globalRecord, _ string) [2]int64 { return r.signals })
 }
 
 func lookup[T any](
 	ctx context.Context,
 	g *global,
 	what string,
-	d query.Dataset,
+	d catalog.Dataset,
 	ids []string,
 	of func(globalRecord, string) T,
 ) (map[string]T, error) {

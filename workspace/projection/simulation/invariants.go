@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
+	"atlas/search/catalog"
 	searchdoc "atlas/search/document"
-	"atlas/search/query"
 	"atlas/workspace/held"
 	"atlas/workspace/projection"
 )
@@ -93,7 +93,7 @@ func (w *world) pending() (n int) {
 // differences lists the documents that differ from their rows and global records. Call
 // it when nothing is pending.
 func (w *world) differences() (list []string) {
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		list = append(list, w.differencesOf(d)...)
 	}
 	for _, i := range w.held() {
@@ -117,7 +117,7 @@ func (w *world) differences() (list []string) {
 	return list
 }
 
-func (w *world) differencesOf(d query.Dataset) (list []string) {
+func (w *world) differencesOf(d catalog.Dataset) (list []string) {
 	alias := w.names.Held(string(d))
 	serving := w.cluster.indicesOf(alias)
 	if len(serving) != 1 {

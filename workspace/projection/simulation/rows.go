@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/held"
@@ -51,7 +51,7 @@ type rows struct {
 
 var _ projection.Rows = (*rows)(nil)
 
-func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error) {
+func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d catalog.Dataset) (held.Freshness, error) {
 	return read(ctx, s.postgresModel, fmt.Sprintf("HeldFreshness %s %s", short(in), d), func() (f held.Freshness) {
 		for _, g := range s.db.registered {
 			if g.Dataset == d && g.Serving {
@@ -89,7 +89,7 @@ func (s *rows) PendingHeld(
 		}
 		p.Leased = s.db.acquireProjector(in, holder, ttl)
 		p.Records = s.db.pendingHeld(in, ownOnly, limit)
-		p.Indexed = !slices.ContainsFunc(query.Held, func(d query.Dataset) bool {
+		p.Indexed = !slices.ContainsFunc(catalog.Held, func(d catalog.Dataset) bool {
 			return !slices.ContainsFunc(s.db.registered, func(g held.Generation) bool { return g.Dataset == d })
 		})
 		return p, nil
@@ -225,7 +225,7 @@ func (s *rows) ReleaseProjector(ctx context.Context, in workspace.ID, holder str
 	})
 }
 
-func (s *rows) HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error) {
+func (s *rows) HeldVersions(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error) {
 	return read(ctx, s.postgresModel, fmt.Sprintf("HeldVersions %s %s %s", short(in), d, ids(records)), func() map[uuid.UUID]int64 {
 		found := map[uuid.UUID]int64{}
 		for _, id := range records {
@@ -237,7 +237,7 @@ func (s *rows) HeldVersions(ctx context.Context, in workspace.ID, d query.Datase
 	})
 }
 
-func (s *rows) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
+func (s *rows) BumpHeld(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) error {
 	return s.exec(ctx, fmt.Sprintf("BumpHeld %s %s %s", short(in), d, ids(records)), func() {
 		s.db.bumpExisting(in, d, records)
 	})
@@ -279,7 +279,7 @@ func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []held.R
 
 // UpsertOverlays is that of book.Store, without a limit.
 func (s *rows) UpsertOverlays(
-	ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert,
+	ctx context.Context, in workspace.ID, d catalog.Dataset, changes []book.OverlayUpsert,
 ) ([]book.OverlayOutcome, error) {
 	records := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
@@ -292,14 +292,14 @@ func (s *rows) UpsertOverlays(
 
 // DeleteOverlays is that of book.Store.
 func (s *rows) DeleteOverlays(
-	ctx context.Context, in workspace.ID, d query.Dataset, deletions []book.OverlayDeletion,
+	ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []book.OverlayDeletion,
 ) (map[uuid.UUID]*book.Overlay, error) {
 	what := fmt.Sprintf("DeleteOverlays %s %s %s", short(in), d, ids(recordsOf(deletions)))
 	return read(ctx, s.postgresModel, what, func() map[uuid.UUID]*book.Overlay { return s.db.deleteOverlays(in, d, deletions) })
 }
 
 // Overlays is that of book.Store.
-func (s *rows) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]book.Overlay, error) {
+func (s *rows) Overlays(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]book.Overlay, error) {
 	return read(ctx, s.postgresModel, fmt.Sprintf("Overlays %s %s %s", short(in), d, ids(records)), func() map[uuid.UUID]book.Overlay {
 		found := map[uuid.UUID]book.Overlay{}
 		for _, id := range records {
@@ -312,7 +312,7 @@ func (s *rows) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, r
 }
 
 // StaticViews returns the ids of a dataset's Static Views.
-func (s *rows) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]views.ID, error) {
+func (s *rows) StaticViews(ctx context.Context, in workspace.ID, d catalog.Dataset) ([]views.ID, error) {
 	return read(ctx, s.postgresModel, fmt.Sprintf("StaticViews %s %s", short(in), d), func() []views.ID {
 		list := []views.ID{}
 		for k, of := range s.db.views {
@@ -326,14 +326,14 @@ func (s *rows) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset
 }
 
 // AddMembers adds records to a Static View.
-func (s *rows) AddMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+func (s *rows) AddMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset, records []uuid.UUID) error {
 	return s.tryExec(ctx, fmt.Sprintf("AddMembers %s %s %s", short(in), d, ids(records)), func() error {
 		return s.db.addMembers(in, view, d, records)
 	})
 }
 
 // RemoveMembers removes records from a Static View.
-func (s *rows) RemoveMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+func (s *rows) RemoveMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d catalog.Dataset, records []uuid.UUID) error {
 	return s.tryExec(ctx, fmt.Sprintf("RemoveMembers %s %s %s", short(in), d, ids(records)), func() error {
 		return s.db.removeMembers(in, view, d, records)
 	})

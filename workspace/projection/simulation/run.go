@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace/projection"
 )
 
@@ -50,7 +50,7 @@ func (w *world) run() (out Outcome) {
 	if w.plan.prepared {
 		w.startServers()
 		w.healed = true
-		w.runUntil(time.Minute, func() bool { return len(w.db.registered) == len(query.Held) && w.searchable() })
+		w.runUntil(time.Minute, func() bool { return len(w.db.registered) == len(catalog.Held) && w.searchable() })
 		w.healed = false
 	}
 	w.round(0)
@@ -78,7 +78,7 @@ func never() bool { return false }
 
 // searchable reports whether every held dataset has an index to search.
 func (w *world) searchable() bool {
-	return !slices.ContainsFunc(query.Held, func(d query.Dataset) bool { return len(w.cluster.indicesOf(w.names.Held(string(d)))) == 0 })
+	return !slices.ContainsFunc(catalog.Held, func(d catalog.Dataset) bool { return len(w.cluster.indicesOf(w.names.Held(string(d)))) == 0 })
 }
 
 // round runs clients, loader and operator while faults occur.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/held"
 	"atlas/workspace/postgres"
@@ -82,7 +82,7 @@ func (s *system) HeldStatus(ctx context.Context) (held.Status, error) {
 	})
 }
 
-func (s *system) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool) error {
+func (s *system) BumpDataset(ctx context.Context, d catalog.Dataset, rewrite bool) error {
 	return s.bumpDataset(ctx, d, fmt.Sprintf("BumpDataset %s rewrite=%v", d, rewrite), func(r *row) {
 		if rewrite {
 			r.digest = nil
@@ -91,7 +91,7 @@ func (s *system) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool)
 }
 
 // bumpDataset bumps page by page, each in its own transaction.
-func (s *system) bumpDataset(ctx context.Context, d query.Dataset, what string, set func(*row)) error {
+func (s *system) bumpDataset(ctx context.Context, d catalog.Dataset, what string, set func(*row)) error {
 	for last := (key{}); ; {
 		reached, err := read(ctx, s.postgresModel, what, func() key {
 			n := 0
@@ -117,7 +117,7 @@ func (s *system) bumpDataset(ctx context.Context, d query.Dataset, what string, 
 	}
 }
 
-func (s *system) BumpRecords(ctx context.Context, d query.Dataset, records []string) error {
+func (s *system) BumpRecords(ctx context.Context, d catalog.Dataset, records []string) error {
 	return s.exec(ctx, fmt.Sprintf("BumpRecords %s %d", d, len(records)), func() {
 		for _, k := range s.db.order {
 			if k.dataset == d && slices.Contains(records, k.record.String()) {
@@ -131,7 +131,7 @@ func (s *system) BumpOldScores(ctx context.Context, age time.Duration, limit int
 	return read(ctx, s.postgresModel, "BumpOldScores", func() (n int64) {
 		for _, k := range s.db.order {
 			o, kept := s.db.overlays[k]
-			if r := s.db.rows[k]; kept && k.dataset == query.Accounts && o.ScoredAt.Before(s.db.clock().Add(-age)) && !r.pending() &&
+			if r := s.db.rows[k]; kept && k.dataset == catalog.Accounts && o.ScoredAt.Before(s.db.clock().Add(-age)) && !r.pending() &&
 				n < int64(limit) {
 				s.db.bump(r)
 				n++
@@ -147,11 +147,11 @@ func (s *system) AdvanceVersions(ctx context.Context, past int64) error {
 	})
 }
 
-func (s *system) HeldSource(ctx context.Context, d query.Dataset) (string, error) {
+func (s *system) HeldSource(ctx context.Context, d catalog.Dataset) (string, error) {
 	return read(ctx, s.postgresModel, "HeldSource "+string(d), func() string { return s.db.sources[d] })
 }
 
-func (s *system) SetHeldSource(ctx context.Context, d query.Dataset, generation string) error {
+func (s *system) SetHeldSource(ctx context.Context, d catalog.Dataset, generation string) error {
 	return s.exec(ctx, "SetHeldSource "+string(d)+" "+generation, func() {
 		s.db.sources[d] = generation
 	})
@@ -184,13 +184,13 @@ func (db *database) register(g held.Generation) error {
 }
 
 func (db *database) insert(g held.Generation) {
-	g.Folding = max(g.Folding, query.CaseFolding)
+	g.Folding = max(g.Folding, catalog.CaseFolding)
 	db.registered = append(slices.Clone(db.registered), g)
 	slices.SortStableFunc(db.registered, func(a, b held.Generation) int { return strings.Compare(string(a.Dataset), string(b.Dataset)) })
 }
 
 // remove removes generations of a dataset.
-func (db *database) remove(d query.Dataset, which func(generation string) bool) {
+func (db *database) remove(d catalog.Dataset, which func(generation string) bool) {
 	db.registered = slices.DeleteFunc(slices.Clone(db.registered), func(g held.Generation) bool {
 		return g.Dataset == d && which(g.Generation)
 	})
@@ -253,7 +253,7 @@ func (s *system) DropGeneration(ctx context.Context, g held.Generation) error {
 	})
 }
 
-func (s *system) Unprojected(ctx context.Context, d query.Dataset, since int64) (int64, error) {
+func (s *system) Unprojected(ctx context.Context, d catalog.Dataset, since int64) (int64, error) {
 	return read(ctx, s.postgresModel, "Unprojected "+string(d), func() (n int64) {
 		for k, r := range s.db.rows {
 			if k.dataset == d && r.projected >= 1 && r.projected <= since {

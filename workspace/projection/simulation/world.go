@@ -13,7 +13,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/mappings"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 	"atlas/workspace/projection"
 	"atlas/workspace/records"
@@ -219,7 +219,7 @@ func (w *world) isPoisoned(in workspace.ID) bool {
 
 // indexName is the name of an index without its random part.
 func (w *world) indexName(name string) string {
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		held := w.names.Held(string(d))
 		if len(name) > len(held)+16 && name[:len(held)+1] == held+"-" {
 			return name[:len(held)+1+16]
@@ -230,9 +230,9 @@ func (w *world) indexName(name string) string {
 
 // switchGlobal creates a new generation of all global records and switches searches to
 // it. change maps each record of the previous generation.
-func (w *world) switchGlobal(change func(d query.Dataset, id uuid.UUID, r globalRecord) globalRecord) {
+func (w *world) switchGlobal(change func(d catalog.Dataset, id uuid.UUID, r globalRecord) globalRecord) {
 	w.globalGenerations++
-	for _, d := range query.Held {
+	for _, d := range catalog.Held {
 		alias := w.names.Alias(string(d))
 		name := w.names.Generation(string(d), fmt.Sprint(w.globalGenerations))
 		before := w.cluster.indicesOf(alias)
@@ -261,7 +261,7 @@ func (w *world) switchGlobal(change func(d query.Dataset, id uuid.UUID, r global
 }
 
 // setGlobal changes a global record in the served generation; nil deletes it.
-func (w *world) setGlobal(d query.Dataset, id uuid.UUID, to *globalRecord) {
+func (w *world) setGlobal(d catalog.Dataset, id uuid.UUID, to *globalRecord) {
 	serving := w.cluster.indicesOf(w.names.Alias(string(d)))[0]
 	if to == nil {
 		delete(serving.global, id.String())

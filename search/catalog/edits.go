@@ -1,0 +1,20 @@
+package catalog
+
+import "unicode/utf8"
+
+// Lengths of terms, in characters, from which one edit and two edits are tolerated.
+const (
+	OneEditFrom  = 4
+	TwoEditsFrom = 8
+)
+
+// MaxEdits is how many edits from a term a similar one may be.
+func MaxEdits(term string) int {
+	switch n := utf8.RuneCountInString(term); {
+	case n >= TwoEditsFrom:
+		return 2
+	case n >= OneEditFrom:
+		return 1
+	}
+	return 0
+}
