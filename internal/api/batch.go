@@ -235,7 +235,7 @@ func (c *call) batchReply(idKey string, results []batchResult) (reply, error) {
 
 func (s *Server) itemErrorOf(err error) itemError {
 	e := faultOf(err)
-	item := itemError{e.Code, e.Message, s.docURL(e.Code), e.Issues, e.MergedInto, e.Current}
+	item := itemError{e.Code, addressed(e.Message), s.docURL(e.Code), issuesAddressed(e.Issues), e.MergedInto, e.Current}
 	switch {
 	case e.Code == fault.Internal:
 		item.Message = internalText

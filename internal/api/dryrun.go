@@ -66,5 +66,5 @@ func (c *call) dryPage(ctx context.Context, s searching, each int) (reply, error
 	if q.Explain {
 		data.Explanation = c.server.Search.Explain(q)
 	}
-	return reply{data, countMetadata{NotFound: p.NotFound, Hints: q.Hints.For(p.Total, p.Named)}}, err
+	return reply{data, countMetadata{NotFound: p.NotFound, Hints: allAddressed(q.Hints.For(p.Total, p.Named))}}, err
 }

@@ -223,9 +223,11 @@ const validationName = "ValidationError"
 
 // bodyOf is the body that answers an error.
 func bodyOf(e *fault.Error, docURL string) errorBody {
-	f := errorBody{Error: errorDetails{Code: e.Code, Message: e.Message, DocURL: docURL, MergedInto: e.MergedInto, Current: e.Current}}
+	f := errorBody{Error: errorDetails{
+		Code: e.Code, Message: addressed(e.Message), DocURL: docURL, MergedInto: e.MergedInto, Current: e.Current,
+	}}
 	if e.Code == fault.InvalidInput {
-		f.Success, f.Error.Name, f.Error.Issues = new(bool), validationName, e.Issues
+		f.Success, f.Error.Name, f.Error.Issues = new(bool), validationName, issuesAddressed(e.Issues)
 	}
 	return f
 }

@@ -167,7 +167,7 @@ var facetsSchema = func() *schema.Schema {
 }()
 
 func facetReply(r query.FacetRequest, f query.Facets) reply {
-	return reply{f, countMetadata{NotFound: f.NotFound, Hints: r.Hints.For(int(f.Count), nil)}}
+	return reply{f, countMetadata{NotFound: f.NotFound, Hints: allAddressed(r.Hints.For(int(f.Count), nil))}}
 }
 
 func (s *Server) facetData(c *call, r query.FacetRequest) (reply, error) {

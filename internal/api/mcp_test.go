@@ -101,6 +101,7 @@ func TestAgentsTools(t *testing.T) {
 		t.Errorf("%d rows of %d records cost %d", len(joined), records, r.Metadata.Credits)
 	}
 	me.refused("search_records", `{"dataset":"projects","join":true}`, "join is for accounts")
+	me.refused("search_records", `{"dataset":"projects","filters":{"ids":{"value":["x"]}}}`, "records are read by id with get_records")
 	me.refused("search_records", `{"dataset":"accounts","join":true,"max_credits":2}`, "max_credits is 3 to 50")
 	me.refused("search_records", `{"dataset":"accounts","join":true,"limit":17}`, "limit is 1 to 16")
 	r = me.ok("search_many", `{"searches":[{"dataset":"accounts","query":"firm 07"},{"dataset":"projects","limit":3,"fields":["name"]},`+

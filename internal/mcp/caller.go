@@ -156,9 +156,9 @@ func (s *Server) problem(a answer) string {
 		}
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "Error %s: %s", f.Code, oneLine(f.Message))
+	fmt.Fprintf(&text, "Error %s: %s", f.Code, toolsIn(f.Message))
 	for _, issue := range f.Issues {
-		fmt.Fprintf(&text, "\n- %s (%s): %s", oneLine(strings.Join(issue.Path, ".")), issue.Code, oneLine(issue.Message))
+		fmt.Fprintf(&text, "\n- %s (%s): %s", oneLine(strings.Join(issue.Path, ".")), issue.Code, toolsIn(issue.Message))
 	}
 	if what := s.Advice[f.Code]; what != "" {
 		fmt.Fprintf(&text, "\nWhat to do: %s", what)

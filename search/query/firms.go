@@ -47,5 +47,5 @@ func byMatch(d catalog.Dataset, text string) string {
 	if !slices.Contains(Matched, of) {
 		return ""
 	}
-	return fmt.Sprintf("POST /api/v1/data/%s/match finds %s: %s%s", of, finds, body, then)
+	return fmt.Sprintf("`match_%s` finds %s: %s%s", of, finds, body, then)
 }

@@ -160,9 +160,9 @@ func idsFrom(f *catalog.Field) string {
 	for _, d := range catalog.Datasets {
 		if singular, _, _ := strings.Cut(f.Name, "_id"); singular+"s" == string(d) {
 			if slices.Contains(Matched, d) {
-				return fmt.Sprintf("POST /api/v1/data/%s/match finds the ids of names", d)
+				return "`match_" + string(d) + "` finds the ids of names"
 			}
-			return fmt.Sprintf("POST /api/v1/data/%s/search finds the ids of names", d)
+			return "`search_" + string(d) + "` finds the ids of names"
 		}
 	}
 	return ""
@@ -295,7 +295,7 @@ func outsideFilters(d catalog.Dataset, base catalog.BaseKind, name string) strin
 	}
 	switch f, known := catalog.FieldNamed(d, name); {
 	case name == "id" && !slices.Contains(catalog.Keys(catalog.FilterFields(d, base)), name), name == "ids":
-		return "records are read by id with GET /api/v1/data/" + string(d) + "/{id} and POST /api/v1/data/" + string(d) + "/get/batch"
+		return "records are read by id with `get_" + d.Singular() + "` and `get_" + string(d) + "_batch`"
 	case known && (name == "latitude" || name == "longitude"):
 		return "location finds by place: " + `"location":` + geoExample
 	case known && f.Kind == catalog.Plain:
@@ -303,7 +303,7 @@ func outsideFilters(d catalog.Dataset, base catalog.BaseKind, name string) strin
 	}
 	if base == catalog.Data && slices.Contains(catalog.Held, d) &&
 		slices.Contains(catalog.Keys(catalog.FilterFields(d, catalog.Book)), name) {
-		return "only the book has it: POST /api/v1/workspace/" + string(d) + "/search"
+		return "only the book has it: `search_workspace_" + string(d) + "`"
 	}
 	for _, r := range catalog.RelationsOf(d) {
 		known := func(key string) bool { return input.Synonym(name, key) }
@@ -350,14 +350,10 @@ func outsideRequest(d catalog.Dataset, base catalog.BaseKind) func(m input.Membe
 			}
 		}
 		if slices.Contains([]string{"facets", "aggregations", "group_by"}, m.Name) {
-			return "counts are of POST /api/v1/data/" + string(d) + "/facets"
+			return "counts are of `facet_" + string(d) + "`"
 		}
 		if m.Name == "include" {
-			return "only gets have related records: GET /api/v1/data/" + string(
-				d,
-			) + "/{id} and POST /api/v1/data/" + string(
-				d,
-			) + "/get/batch"
+			return "only gets have related records: `get_" + d.Singular() + "` and `get_" + string(d) + "_batch`"
 		}
 		return ""
 	}

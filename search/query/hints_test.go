@@ -43,7 +43,7 @@ func TestHints(t *testing.T) {
 		`{"query":"cost => 1000"}`:                `"filters":{"cost":{"value":[1000,null]}}`,
 		`{"query":"a OR deck","words":"exact"}`:   `alternatives are groups of any`,
 		`{"query":"garage OR deck"}`:              "query is searched in",
-		`{"filters":{"city":{"value":"Calg"}}}`:   `filters.city is compared with whole values: POST /api/v1/data/projects/suggest`,
+		`{"filters":{"city":{"value":"Calg"}}}`:   `filters.city is compared with whole values: ` + "`suggest_projects`",
 		`{"filters":{"stage":{"value":"filed"}}}`: "",
 		`{"query":"garage and deck"}`:             "query is searched in name, description, address, city, state, country, stage, disposition, primary_use, source_id, and each of its words must occur there",
 		`{"query":"garage"}`:                      "",
@@ -87,8 +87,8 @@ func TestHintsOfAddresses(t *testing.T) {
 // A name that finds nothing is pointed to match, which finds it however it is written.
 func TestHintsOfNames(t *testing.T) {
 	t.Parallel()
-	const firm = `POST /api/v1/data/accounts/match finds the account that a name means, however it is written: {"inputs":[{"ref":"1","name":"Mattamy Homes Calgary Ltd."}]}`
-	const other = `POST /api/v1/data/accounts/match finds the firm that a name means, however it is written: {"inputs":[{"ref":"1","name":"Mattamy Homes Calgary Ltd."}]}; the filter `
+	const firm = "`match_accounts`" + ` finds the account that a name means, however it is written: {"inputs":[{"ref":"1","name":"Mattamy Homes Calgary Ltd."}]}`
+	const other = "`match_accounts`" + ` finds the firm that a name means, however it is written: {"inputs":[{"ref":"1","name":"Mattamy Homes Calgary Ltd."}]}; the filter `
 	for _, c := range []struct {
 		dataset    catalog.Dataset
 		body, want string
@@ -98,7 +98,7 @@ func TestHintsOfNames(t *testing.T) {
 		{catalog.Accounts, `{"filters":{"name":{"value":"Mattamy Homes Calgary Ltd."}}}`, firm},
 		{catalog.Accounts, `{"filters":{"name":{"value":["Mattamy Homes Calgary Ltd.","Trico"],"exact_match":true}}}`, firm},
 		{catalog.Accounts, `{"query":"Mattamyy"}`, `"name":"Mattamyy"`},
-		{catalog.Accounts, `{"query":"` + strings.Repeat("Mattamy ", 60) + `"}`, `/accounts/match finds the account`},
+		{catalog.Accounts, `{"query":"` + strings.Repeat("Mattamy ", 60) + `"}`, "`match_accounts` finds the account"},
 		{catalog.Accounts, `{"query":"---"}`, ""},
 		{catalog.Accounts, `{"query":"mattam*"}`, ""},
 		{catalog.Accounts, `{"query":"jane@acme.example"}`, ""},
@@ -107,9 +107,9 @@ func TestHintsOfNames(t *testing.T) {
 		{catalog.Projects, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_ids" finds the projects of its id`},
 		{catalog.Signals, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_ids" finds the signals of its id`},
 		{catalog.Contacts, `{"query":"Mattamy Homes Calgary Ltd."}`, other + `"account_id" finds the contacts of its id`},
-		{catalog.Contacts, `{"query":"Jane Q. Doe"}`, `POST /api/v1/data/contacts/match finds the contact that a name means, however it is written: {"inputs":[{"ref":"1","name":"Jane Q. Doe"}]}`},
+		{catalog.Contacts, `{"query":"Jane Q. Doe"}`, "`match_contacts`" + ` finds the contact that a name means, however it is written: {"inputs":[{"ref":"1","name":"Jane Q. Doe"}]}`},
 		{catalog.Contacts, `{"query":"Jane jane@acme.example"}`, ""},
-		{catalog.Projects, `{"query":"Trico Incorporated (Alberta)"}`, "/accounts/match"},
+		{catalog.Projects, `{"query":"Trico Incorporated (Alberta)"}`, "`match_accounts`"},
 		{catalog.Projects, `{"query":"limited access garage"}`, ""},
 		{catalog.Projects, `{"query":"detached garage"}`, ""},
 		{catalog.Projects, `{"query":"Ltd"}`, ""},

@@ -81,7 +81,7 @@ func hintsOf(d catalog.Dataset, base catalog.BaseKind, free, exact bool, text, f
 		case sign == "OR" || sign == "||":
 			hint += "; alternatives are groups of any, or values of a filter"
 		case sign == "*" || sign == "%":
-			hint += "; POST /api/v1/data/" + string(d) + "/suggest completes words"
+			hint += "; `suggest_" + string(d) + "` completes words"
 		}
 		// AND, and what has spaces, may be words of a name.
 		if strings.Trim(sign, "ADNORT") == "" || condition != "" && strings.ContainsAny(sign, " \t") {
@@ -100,11 +100,11 @@ func hintsOf(d catalog.Dataset, base catalog.BaseKind, free, exact bool, text, f
 			continue
 		}
 		if f.Dynamic() {
-			at := "/api/v1/data/" + string(d) + "/suggest completes them"
+			at := "`suggest_" + string(d) + "` completes them"
 			if base != catalog.Data {
-				at = "/api/v1/workspace/" + string(d) + "/facets counts them"
+				at = "`facet_workspace_" + string(d) + "` counts them"
 			}
-			h.ifNone = append(h.ifNone, fmt.Sprintf("filters.%s is compared with whole values: POST %s", f.Key, at))
+			h.ifNone = append(h.ifNone, fmt.Sprintf("filters.%s is compared with whole values: %s", f.Key, at))
 		}
 		if f.Kind == catalog.Geo {
 			h.ifNone = append(h.ifNone, eastward(value)...)

@@ -71,7 +71,7 @@ func ParseChange(body input.Value) (Change, error) {
 func outsideChange(m input.Member) string {
 	switch m.Name {
 	case "record_ids", "records", "ids":
-		return "records are added to a Static View by POST /api/v1/workspace/views/{id}/records/add/batch"
+		return "records are added to a Static View by `add_view_records_batch`"
 	case "query", "q":
 		return "texts go into the definition: " + input.Wrapped(`"definition":{"version":1,"q":`, m.Value, `,"fields":{}}`)
 	case "filters", "fields":
