@@ -59,6 +59,8 @@ type Key struct {
 	// Workspaces are 1..MaxKeyWorkspaces different workspaces that the key may act
 	// in. The first is the default.
 	Workspaces []ID
+	// DefaultDeleted: the default was deleted, and no other took its place.
+	DefaultDeleted bool
 	// EndedIn are those of Workspaces that have ended the key for themselves.
 	EndedIn []ID
 	// Home is the workspace that the key belongs to: it acts there alone, and its owners

@@ -393,11 +393,11 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 			return workspace.ID{}, badParameter(err.Error())
 		}
 		return id, nil
-	case i.Kind == ByKey && len(i.key.Workspaces) > 0:
+	case i.Kind == ByKey && len(i.key.Workspaces) > 0 && !i.key.DefaultDeleted:
 		return i.key.Workspaces[0], nil
 	case i.Kind == ByKey:
-		// Its workspaces were deleted.
-		return workspace.ID{}, fault.New(fault.BadRequest, "this API key has no workspace: give workspace_id")
+		// What was meant for one that was deleted must not reach another.
+		return workspace.ID{}, fault.New(fault.BadRequest, "the default workspace of this API key was deleted: give workspace_id")
 	case required:
 		return workspace.ID{}, fault.New(
 			fault.BadRequest,

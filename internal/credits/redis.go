@@ -19,6 +19,9 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
+// KeysOf is the pattern of all keys of a workspace: its credits, and answers to repetitions.
+func KeysOf(prefix, workspace string) string { return prefix + "{" + workspace + "}*" }
+
 // Open returns a client with the settings that the ledger needs. It does not connect
 // yet. addresses is one URL, or several separated by commas:
 //

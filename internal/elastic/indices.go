@@ -93,7 +93,16 @@ func (c *Client) ExpungeDeletes(ctx context.Context, index string) error {
 // Count returns how many documents an index or alias has, as of its last
 // refresh. A shard that fails is an error, never a smaller count.
 func (c *Client) Count(ctx context.Context, index string) (int64, error) {
-	res, err := c.Do(ctx, esapi.CountRequest{Index: []string{index}})
+	return c.CountOf(ctx, index, map[string]any{"match_all": map[string]any{}})
+}
+
+// CountOf is Count of the documents that a query finds.
+func (c *Client) CountOf(ctx context.Context, index string, query map[string]any) (int64, error) {
+	body, err := json.Marshal(map[string]any{"query": query}, json.Deterministic(true))
+	if err != nil {
+		return 0, err
+	}
+	res, err := c.Do(ctx, esapi.CountRequest{Index: []string{index}, Body: bytes.NewReader(body)})
 	if err != nil {
 		return 0, err
 	}

@@ -49,6 +49,14 @@ var violations = map[string]func(error) *fault.Error{
 	"webhooks_workspace":             unknownWorkspace,
 	"credit_notices_workspace":       unknownWorkspace,
 	"kept_answers_workspace":         unknownWorkspace,
+	"boards_workspace":               unknownWorkspace,
+	"merged_overlays_workspace":      unknownWorkspace,
+	"dismissed_signals_workspace":    unknownWorkspace,
+	"signal_digests_workspace":       unknownWorkspace,
+	"unsubscribed_users_workspace":   unknownWorkspace,
+	"favorites_member":               unknownWorkspace,
+	"view_alerts_member":             unknownWorkspace,
+	"watched_views_view":             viewNotFound,
 }
 
 func unknownWorkspace(err error) *fault.Error {

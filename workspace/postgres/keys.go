@@ -22,6 +22,7 @@ func keyColumns(uses string) string {
 	       k.networks, k.form, k.workspace_id, k.created_by, k.created_by_key, k.old_hash, k.old_until,
 	       ARRAY(SELECT g.workspace_id FROM api_key_workspaces g WHERE g.key_id = k.id ORDER BY g.position),
 	       ARRAY(SELECT g.workspace_id FROM api_key_workspaces g WHERE g.key_id = k.id AND g.revoked_at IS NOT NULL ORDER BY g.position),
+	       NOT EXISTS (SELECT FROM api_key_workspaces g WHERE g.key_id = k.id AND g.position = 1),
 	       ` + uses
 }
 
@@ -36,7 +37,7 @@ func scanKey(row pgx.Row) (k workspace.KeyRecord, err error) {
 	var network *netip.Prefix
 	err = row.Scan((*uuid.UUID)(&k.ID), &k.Name, &k.Scopes, &k.Restricted, &k.ExpiresAt, &k.CreatedAt, &hash,
 		&k.Budget.DailyCredits, &k.Budget.RequestsPerSecond, &k.Networks, &k.Form, &home, &maker, &makerKey, &oldHash, &k.OldUntil,
-		&granted, &ended, &k.RevokedAt, &k.LastUsedAt, &network)
+		&granted, &ended, &k.DefaultDeleted, &k.RevokedAt, &k.LastUsedAt, &network)
 	if err != nil {
 		return workspace.KeyRecord{}, err
 	}

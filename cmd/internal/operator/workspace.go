@@ -15,6 +15,7 @@ type Workspace struct {
 	Create workspaceCreateCmd `cmd:"" help:"Create a workspace."`
 	Set    workspaceSetCmd    `cmd:"" help:"Change a workspace. Servers follow within 5 s."`
 	List   workspaceListCmd   `cmd:"" help:"List all workspaces."`
+	Delete workspaceDeleteCmd `cmd:"" help:"Delete a workspace with everything in it, and show that nothing is left."`
 
 	MergedOverlays mergedOverlaysCmd `cmd:"" help:"List what a workspace had written of records that became others of which it had written too."`
 }

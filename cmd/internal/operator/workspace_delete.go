@@ -1,0 +1,269 @@
+package operator
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"atlas/cmd/internal/cli"
+	"atlas/internal/credits"
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/internal/timer"
+	"atlas/workspace"
+	"atlas/workspace/auditlog"
+	"atlas/workspace/people"
+	"atlas/workspace/postgres"
+)
+
+// closing is how long requests go on that a server admitted before it knew that the workspace is
+// closed.
+const closing = 6 * time.Second
+
+type workspaceDeleteCmd struct {
+	database
+	cli.Elastic
+
+	RedisURL    string       `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Redis, as for atlas serve."`
+	RedisPrefix string       `name:"redis-prefix" env:"ATLAS_REDIS_PREFIX" default:"atlas:credits:" help:"What the names of all Redis keys begin with (default: atlas:credits:)."`
+	AuditKey    string       `name:"audit-key" env:"ATLAS_AUDIT_KEY" type:"existingfile" placeholder:"FILE" help:"The key of the servers, in PEM, which signs the end of the workspace's audit log."`
+	ID          workspace.ID `arg:"" help:"Id of the workspace."`
+	Confirm     string       `placeholder:"NAME" help:"Delete it: the name of the workspace. Without it nothing is changed, and what is in the workspace is listed."`
+	Export      string       `type:"path" placeholder:"DIR" help:"Write everything to this new folder first."`
+}
+
+// Help is shown below the options.
+func (workspaceDeleteCmd) Help() string {
+	return `Deletes a workspace with everything in it: rows in Postgres, documents of held records in all generations, keys of Redis, sessions and accounts of members who are in no other workspace. Requests get 403 from the beginning. Of its audit log the end of the chain stays. Killed half-way, the same command ends it. At the end everything is searched for the id, and what is left is listed with the reason.
+
+Status: 0 deleted, or listed; 1 not finished (the same command goes on); 2 arguments or configuration make no sense; 3 something is left that should not be.`
+}
+
+// deletion is a run of the command.
+type deletion struct {
+	*workspaceDeleteCmd
+	system *postgres.System
+	es     *elastic.Client
+	redis  redis.UniversalClient
+	key    ed25519.PrivateKey
+	say    func(format string, args ...any)
+}
+
+// Run lists what is in the workspace, or deletes it.
+func (c *workspaceDeleteCmd) Run(ctx context.Context, s *cli.Streams) error {
+	d := deletion{workspaceDeleteCmd: c, say: func(format string, args ...any) { _, _ = fmt.Fprintf(s.Err, format+"\n", args...) }}
+	if err := d.open(ctx); err != nil {
+		return err
+	}
+	defer d.system.Close()
+	defer func() { _ = d.redis.Close() }()
+	report, err := d.run(ctx)
+	if err != nil {
+		return wrongRole(cli.Explain(err))
+	}
+	var rows [][]string
+	for _, p := range report.Places {
+		rows = append(rows, []string{p.Store, p.Place, strconv.FormatInt(p.Count, 10), p.Why})
+	}
+	if err := c.answer(s.Out, report, "STORE PLACE COUNT WHY", rows); err != nil {
+		return err
+	}
+	d.tell(report)
+	for _, p := range report.Places {
+		if report.Deleted && p.Unexpected {
+			return cli.ExitError(leftStatus)
+		}
+	}
+	return nil
+}
+
+// deletionLease is how long another run waits for one that was killed, at most.
+const deletionLease = 10 * time.Second
+
+// leftStatus is the status of a deletion that left what it should have deleted.
+const leftStatus = 3
+
+func (d *deletion) open(ctx context.Context) (err error) {
+	var f cli.Problems
+	d.Elastic.Check(&f)
+	if d.RedisURL == "" {
+		f.Add("--redis-url (ATLAS_REDIS_URL) is required, such as redis://127.0.0.1:6379/0")
+	} else if d.redis, err = credits.Open(d.RedisURL); err != nil {
+		f.Add("--redis-url (ATLAS_REDIS_URL): %v, such as redis://127.0.0.1:6379/0", err)
+	}
+	if d.AuditKey != "" {
+		text, err := os.ReadFile(d.AuditKey)
+		if err == nil {
+			d.key, _, err = auditlog.ReadKey(text)
+		}
+		if err == nil && d.key == nil {
+			err = fmt.Errorf("it is the public half: the private key signs")
+		}
+		if err != nil {
+			f.Add("--audit-key (ATLAS_AUDIT_KEY): %v", err)
+		}
+	}
+	if err := f.Err(); err != nil {
+		return err
+	}
+	if d.es, err = d.Open(); err != nil {
+		return err
+	}
+	d.system, err = postgres.OpenSystem(ctx, d.PostgresSystemURL, postgres.Options{
+		MaxConns: 2, Command: cli.CommandOf(ctx), Account: account(), StatementTimeout: 10 * time.Minute,
+	})
+	return err
+}
+
+// WorkspaceDeletion is what the command found or did, as --json prints it.
+type WorkspaceDeletion struct {
+	ID      workspace.ID `json:"id"`
+	Name    string       `json:"name,omitempty"`
+	Deleted bool         `json:"deleted"`
+	// Exported is the folder that everything was written to first.
+	Exported string `json:"exported,omitempty"`
+	// Places are where something of the workspace is; of a deleted one: is still, and why.
+	Places []Place `json:"places"`
+	// Accounts are members who are in no other workspace, of a deleted one those whose account
+	// stays, because they made something elsewhere.
+	Accounts []workspace.UserID `json:"accounts"`
+	// Audit is the end of its audit log.
+	Audit *ChainEnd `json:"audit,omitempty"`
+}
+
+// ChainEnd is the last event of a chain of the audit log.
+type ChainEnd struct {
+	Number int64  `json:"number"`
+	Digest string `json:"digest"`
+	Signed bool   `json:"signed"`
+}
+
+// Place has something of a workspace.
+type Place struct {
+	Store      string `json:"store"`
+	Place      string `json:"place"`
+	Count      int64  `json:"count"`
+	Why        string `json:"why"`
+	Unexpected bool   `json:"unexpected"`
+}
+
+func (d *deletion) run(ctx context.Context) (r WorkspaceDeletion, err error) {
+	r.ID = d.ID
+	state, err := d.system.DeletionOf(ctx, d.ID)
+	if err != nil {
+		return r, err
+	}
+	w, err := d.system.WorkspaceByID(ctx, d.ID)
+	gone := fault.CodeOf(err) == fault.NotFound && !state.Begun.IsZero()
+	if err != nil && !gone {
+		return r, err
+	}
+	r.Name = w.Name
+	if !gone && !state.Ended.IsZero() {
+		state = postgres.Deletion{} // of another with this id
+	}
+	switch {
+	case d.Confirm == "" && d.Export != "":
+		return r, cli.ConfigError{"--export goes with --confirm"}
+	case d.Confirm == "" && !gone:
+		return d.list(ctx, r)
+	case !gone && d.Confirm != w.Name:
+		return r, cli.ConfigError{fmt.Sprintf("the workspace is called %q: --confirm %q deletes it", w.Name, w.Name)}
+	case d.Export != "" && !state.Begun.IsZero():
+		return r, cli.ConfigError{"its deletion has begun, so that not everything is there anymore: leave out --export"}
+	}
+	if d.Confirm != "" && state.Ended.IsZero() {
+		if err := d.delete(ctx, state, gone, &r); err != nil {
+			return r, err
+		}
+	}
+	return d.remains(ctx, r)
+}
+
+// delete deletes in an order in which what was deleted tells what is left to do.
+func (d *deletion) delete(ctx context.Context, state postgres.Deletion, gone bool, r *WorkspaceDeletion) error {
+	return patient{d.system}.WithLease(ctx, "deletion of "+d.ID.String(), account(), deletionLease, func(ctx context.Context) error {
+		if !gone {
+			if err := d.closeAndExport(ctx, state, r); err != nil {
+				return err
+			}
+		}
+		d.say("deleting its rows")
+		if err := d.system.DeleteWorkspace(ctx, d.ID); err != nil {
+			return err
+		}
+		now := d.system.Clock().Now()
+		if err := d.system.ForgetChain(ctx, d.ID, now, d.sign); err != nil {
+			d.say("its audit log stays: %v", err)
+		}
+		d.say("deleting its documents, and what Redis has of it")
+		if err := d.deleteDocuments(ctx); err != nil {
+			return err
+		}
+		if state, err := d.system.DeletionOf(ctx, d.ID); err != nil {
+			return err
+		} else if err := d.deleteKeys(ctx, state.Users); err != nil {
+			return err
+		} else if r.Accounts, err = d.system.KnownUsers(ctx, state.Users); err != nil {
+			return err
+		}
+		return d.system.EndDeletion(ctx, d.ID)
+	})
+}
+
+// closeAndExport ends all access, so that nothing changes anymore, and writes the export.
+func (d *deletion) closeAndExport(ctx context.Context, state postgres.Deletion, r *WorkspaceDeletion) error {
+	if d.Export != "" {
+		if err := d.checkFolder(); err != nil {
+			return err
+		}
+	}
+	free := workspace.Free
+	directory := people.NewDirectory(d.system, d.system.Clock().Now)
+	if _, err := directory.SetWorkspace(ctx, d.ID, people.WorkspaceChange{Plan: &free}); err != nil {
+		return err
+	}
+	if state.Begun.IsZero() {
+		d.say("closing the workspace")
+		if err := timer.Sleep(ctx, closing); err != nil {
+			return err
+		}
+	}
+	if d.Export == "" {
+		return nil
+	}
+	d.say("writing everything to %s", d.Export)
+	r.Exported = d.Export
+	return d.export(ctx, r.Name)
+}
+
+// sign signs the end of the chain.
+func (d *deletion) sign(h *auditlog.Head, _ auditlog.Checkpoint) {
+	if d.key != nil {
+		h.Checkpoint.Sign(h.Chain, d.key)
+	}
+}
+
+// tell prints what the table has not.
+func (d *deletion) tell(r WorkspaceDeletion) {
+	switch {
+	case !r.Deleted && r.Name == "":
+		d.say("its deletion is not finished: --confirm with its name goes on")
+		return
+	case !r.Deleted:
+		d.say("nothing was changed; accounts of members who are in no other workspace: %d", len(r.Accounts))
+		d.say("--confirm %q deletes all of it; --export DIR writes it to a folder first", r.Name)
+		return
+	case len(r.Accounts) > 0:
+		d.say("accounts that stay, because they made something in a workspace that they had left: %v", r.Accounts)
+	}
+	if r.Audit != nil {
+		d.say("the audit log ended with event %d, digest %s", r.Audit.Number, r.Audit.Digest)
+	}
+	d.say("not searched: the write-ahead log and dead rows of Postgres, backups, snapshots, replicas, logs, exports and copies of followers")
+}

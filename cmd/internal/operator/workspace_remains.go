@@ -1,0 +1,247 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"atlas/internal/credits"
+	"atlas/internal/elastic"
+	"atlas/internal/session"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// What is there of a workspace, in every store.
+
+// list says what is in a workspace that is there.
+func (d *deletion) list(ctx context.Context, r WorkspaceDeletion) (WorkspaceDeletion, error) {
+	rows, err := d.system.WorkspaceRows(ctx, d.ID)
+	for _, t := range rows {
+		why := "deleted"
+		switch t.Table {
+		case "users":
+			why = "deleted, but for members of other workspaces and who made something elsewhere"
+		case "api_keys":
+			why = "deleted, but for keys that act elsewhere too"
+		case "audit_chains":
+			why = "stays: the end of its audit log"
+		}
+		r.Places = append(r.Places, Place{Store: "postgres", Place: t.Table, Count: t.Rows, Why: why})
+	}
+	if err != nil {
+		return r, err
+	}
+	if err := d.inElasticsearch(ctx, &r, "deleted", false); err != nil {
+		return r, err
+	}
+	r.Accounts, err = d.system.MembersHereOnly(ctx, d.ID)
+	if err != nil {
+		return r, err
+	}
+	return r, d.inRedis(ctx, &r, "deleted", false)
+}
+
+// remains searches everything for the id of a deleted workspace.
+func (d *deletion) remains(ctx context.Context, r WorkspaceDeletion) (WorkspaceDeletion, error) {
+	state, err := d.system.DeletionOf(ctx, d.ID)
+	if err != nil {
+		return r, err
+	}
+	r.Deleted, r.Places = !state.Ended.IsZero(), []Place{}
+	if r.Accounts == nil {
+		r.Accounts = []workspace.UserID{}
+	}
+	columns, err := d.system.Mentions(ctx, []string{d.ID.String()})
+	if err != nil {
+		return r, err
+	}
+	for _, m := range columns {
+		p := Place{Store: "postgres", Place: m.Table + "." + m.Column, Count: m.Rows, Why: whyLeft[m.Table]}
+		if p.Unexpected = p.Why == ""; p.Unexpected {
+			p.Why = notDeleted
+		}
+		r.Places = append(r.Places, p)
+	}
+	if err := d.inElasticsearch(ctx, &r, notDeleted, true); err != nil {
+		return r, err
+	}
+	if err := d.inRedis(ctx, &r, notDeleted, true); err != nil {
+		return r, err
+	}
+	head, err := d.system.AuditHead(ctx, d.ID)
+	if err == nil && head.Number > 0 {
+		r.Audit = &ChainEnd{head.Number, head.Digest.String(), len(head.Checkpoint.Signature) > 0}
+	}
+	return r, err
+}
+
+// notDeleted is why something is left that should not be.
+const notDeleted = "it was not deleted: run the command again"
+
+// whyLeft says why a table has the id of a deleted workspace.
+var whyLeft = map[string]string{
+	"deleted_workspaces": "that the workspace was deleted, and when",
+	"audit_chains":       "the end of its audit log",
+	"audit_events":       "events of the installation's log: that it was made, changed and deleted; or of a log that is broken: atlas audit verify",
+	"leases":             "the lease of this command: it goes by itself",
+}
+
+// lastVersion is above that of every document: a server that still writes one is refused.
+const lastVersion = 1 << 62
+
+// ofDocuments finds the documents of a workspace, those too that say only that there is none.
+func (d *deletion) ofDocuments() map[string]any {
+	return map[string]any{"term": map[string]any{"_routing": d.ID.String()}}
+}
+
+// heldIndex is an index of a generation of held records.
+type heldIndex struct{ name, alias string }
+
+// heldIndices are those of all generations.
+func (d *deletion) heldIndices(ctx context.Context) (all []heldIndex, err error) {
+	for _, dataset := range query.Held {
+		found, err := d.es.Indices(ctx, d.Names().Held(string(dataset))+"-*")
+		if err != nil {
+			return nil, elastic.FaultOf(err)
+		}
+		for _, index := range slices.Sorted(maps.Keys(found)) {
+			all = append(all, heldIndex{index, d.Names().HeldWrite(string(dataset), d.Names().HeldGenerationOf(string(dataset), index))})
+		}
+	}
+	return all, nil
+}
+
+func (d *deletion) inElasticsearch(ctx context.Context, r *WorkspaceDeletion, why string, unexpected bool) error {
+	indices, err := d.heldIndices(ctx)
+	if err != nil {
+		return err
+	}
+	for _, index := range indices {
+		if err := d.es.Refresh(ctx, index.name); err != nil {
+			return elastic.FaultOf(err)
+		}
+		n, err := d.es.CountOf(ctx, index.name, d.ofDocuments())
+		if err != nil {
+			return elastic.FaultOf(err)
+		}
+		if n > 0 {
+			r.Places = append(r.Places, Place{"elasticsearch", index.name, n, why, unexpected})
+		}
+	}
+	return nil
+}
+
+// deleteDocuments deletes the documents of the workspace, and has the segments written anew that
+// had them, in the background.
+func (d *deletion) deleteDocuments(ctx context.Context) error {
+	indices, err := d.heldIndices(ctx)
+	if err != nil {
+		return err
+	}
+	for _, index := range indices {
+		deleted := false
+		for {
+			if err := d.es.Refresh(ctx, index.name); err != nil {
+				return elastic.FaultOf(err)
+			}
+			hits, err := elastic.Hits[any](ctx, d.es, index.name, map[string]any{
+				"query": d.ofDocuments(), "size": recordsAtOnce, "_source": false, "track_total_hits": false,
+			})
+			if err != nil {
+				return elastic.FaultOf(err)
+			}
+			if len(hits) == 0 {
+				break
+			}
+			var batch elastic.Batch
+			for _, hit := range hits {
+				batch.DeleteAt(hit.ID, d.ID.String(), lastVersion)
+			}
+			if _, err := d.es.Bulk(ctx, index.alias, &batch, elastic.Retry{}); err != nil {
+				return elastic.FaultOf(err)
+			}
+			deleted = true
+		}
+		if deleted {
+			if err := d.es.ExpungeDeletes(ctx, index.name); err != nil {
+				return elastic.FaultOf(err)
+			}
+		}
+	}
+	return nil
+}
+
+// eachKey calls do for the keys of all masters that a pattern matches.
+func (d *deletion) eachKey(ctx context.Context, pattern string, do func(master redis.Cmdable, key string) error) error {
+	scan := func(ctx context.Context, master redis.Cmdable) error {
+		keys := master.Scan(ctx, 0, pattern, 1000).Iterator()
+		for keys.Next(ctx) {
+			if err := do(master, keys.Val()); err != nil {
+				return err
+			}
+		}
+		return keys.Err()
+	}
+	if cluster, is := d.redis.(*redis.ClusterClient); is {
+		return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error { return scan(ctx, master) })
+	}
+	return scan(ctx, d.redis)
+}
+
+func (d *deletion) inRedis(ctx context.Context, r *WorkspaceDeletion, why string, unexpected bool) error {
+	p := Place{"redis", credits.KeysOf(d.RedisPrefix, d.ID.String()), 0, why, unexpected}
+	all := p.Place
+	if unexpected {
+		all = d.RedisPrefix + "*" // also where the id is in a value
+	}
+	err := d.eachKey(ctx, all, func(master redis.Cmdable, key string) error {
+		content := []byte(key)
+		if unexpected {
+			dump, err := master.Dump(ctx, key).Result()
+			if err != nil && !errors.Is(err, redis.Nil) {
+				return err
+			}
+			content = append(content, dump...)
+		}
+		if bytes.Contains(content, []byte(d.ID.String())) {
+			p.Count++
+		}
+		return nil
+	})
+	if p.Count > 0 {
+		r.Places = append(r.Places, p)
+	}
+	return err
+}
+
+// deleteKeys deletes the keys of the workspace, and the sessions of users who are gone.
+func (d *deletion) deleteKeys(ctx context.Context, users []workspace.UserID) error {
+	err := d.eachKey(ctx, credits.KeysOf(d.RedisPrefix, d.ID.String()), func(master redis.Cmdable, key string) error {
+		return master.Del(ctx, key).Err()
+	})
+	if err != nil || len(users) == 0 {
+		return err
+	}
+	for _, pattern := range session.KeysOf(d.RedisPrefix) {
+		err := d.eachKey(ctx, pattern, func(master redis.Cmdable, key string) error {
+			raw, err := master.Get(ctx, key).Bytes()
+			if errors.Is(err, redis.Nil) {
+				return nil
+			}
+			of := session.UserOf(raw)
+			if err == nil && slices.ContainsFunc(users, func(id workspace.UserID) bool { return id.String() == of }) {
+				err = master.Del(ctx, key).Err()
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/internal/timer"
+	"atlas/workspace"
+	"atlas/workspace/auditlog"
+)
+
+// The deletion of a workspace with everything in it (docs/privacy.md, "A workspace").
+
+// Deletion is how far the deletion of a workspace is.
+type Deletion struct {
+	// Begun is zero if it has not begun, Ended if it has not ended.
+	Begun, Ended time.Time
+	// Users were members of no other workspace when it began; none once it has ended.
+	Users []workspace.UserID
+}
+
+// DeletionOf returns how far the deletion of a workspace is.
+func (s *System) DeletionOf(ctx context.Context, in workspace.ID) (d Deletion, err error) {
+	var users []uuid.UUID
+	var ended *time.Time
+	err = s.pool.QueryRow(ctx, `SELECT begun_at, ended_at, users FROM deleted_workspaces WHERE id = $1`, arg(in)).Scan(&d.Begun, &ended, &users)
+	if noRows(err) {
+		return Deletion{}, nil
+	}
+	for _, id := range users {
+		d.Users = append(d.Users, workspace.UserID(id))
+	}
+	if ended != nil {
+		d.Ended = *ended
+	}
+	return d, toFault(err)
+}
+
+// Rows is how many rows of a table are of a workspace.
+type Rows struct {
+	Table string
+	Rows  int64
+}
+
+// ofWorkspace are the tables with rows of a workspace, and the condition on a row t: its own
+// rows, and those of others that say something of it.
+func (s *System) ofWorkspace(ctx context.Context) (tables []string, condition map[string]string, err error) {
+	tables, err = collect(ctx, s, pgx.RowTo[string], `
+		SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attname = 'workspace_id' AND NOT a.attisdropped
+		ORDER BY 1`)
+	condition = map[string]string{
+		"workspaces":   `t.id = $1`,
+		"users":        `t.id IN (SELECT m.user_id FROM members m WHERE m.workspace_id = $1)`,
+		"api_keys":     `t.id IN (SELECT g.key_id FROM api_key_workspaces g WHERE g.workspace_id = $1)`,
+		"audit_chains": `t.chain = $1`,
+	}
+	for _, table := range tables {
+		if condition[table] == "" {
+			condition[table] = `t.workspace_id = $1`
+		}
+	}
+	tables = append(tables, "workspaces", "users", "audit_chains")
+	slices.Sort(tables)
+	return tables, condition, err
+}
+
+// WorkspaceRows counts the rows of a workspace, table by table, and those of its members and
+// keys.
+func (s *System) WorkspaceRows(ctx context.Context, in workspace.ID) (all []Rows, err error) {
+	tables, condition, err := s.ofWorkspace(ctx)
+	for _, table := range tables {
+		r := Rows{Table: table}
+		sql := `SELECT count(*) FROM ` + pgx.Identifier{table}.Sanitize() + ` t WHERE ` + condition[table]
+		if err := s.pool.QueryRow(ctx, sql, arg(in)).Scan(&r.Rows); err != nil {
+			return nil, toFault(err)
+		}
+		if r.Rows > 0 {
+			all = append(all, r)
+		}
+	}
+	return all, err
+}
+
+// secretColumns are never exported.
+var secretColumns = []string{"secret_hash", "old_hash", "seed", "secret", "old_secret"}
+
+// ExportWorkspace calls write for each row of a workspace, as a JSON object without secrets, as
+// of one moment.
+func (s *System) ExportWorkspace(ctx context.Context, in workspace.ID, write func(table string, row []byte) error) error {
+	tables, condition, err := s.ofWorkspace(ctx)
+	if err != nil {
+		return err
+	}
+	return toFault(pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		for _, table := range tables {
+			rows, err := tx.Query(ctx, `SELECT (to_jsonb(t) - $2::text[])::text FROM `+pgx.Identifier{table}.Sanitize()+` t WHERE `+condition[table],
+				arg(in), secretColumns)
+			if err != nil {
+				return err
+			}
+			var row string
+			if _, err := pgx.ForEachRow(rows, []any{&row}, func() error { return write(table, []byte(row)) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// DeleteWorkspace deletes the rows of a workspace, its own row last, and those of its members
+// that nothing refers to anymore. Killed half-way, it is called again. Its audit log stays:
+// ForgetChain deletes that. No request may change the workspace anymore; a document of held
+// records may be written until it returns.
+func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
+	if err := in.Check(); err != nil {
+		return err
+	}
+	_, err := s.pool.Exec(ctx, `
+		INSERT INTO deleted_workspaces AS d (id, begun_at, users)
+		SELECT $1, clock_timestamp(), ARRAY(SELECT m.user_id FROM members m WHERE m.workspace_id = $1
+			AND NOT EXISTS (SELECT FROM members o WHERE o.user_id = m.user_id AND o.workspace_id <> $1))
+		ON CONFLICT (id) DO UPDATE SET ended_at = NULL, users = ARRAY(SELECT unnest(d.users) UNION SELECT unnest(excluded.users))`, arg(in))
+	if err != nil {
+		return toFault(err)
+	}
+	// A key of an operator that acts elsewhere too loses this grant only.
+	if _, err := s.pool.Exec(ctx, `
+		DELETE FROM api_keys k USING api_key_workspaces g WHERE g.key_id = k.id AND g.workspace_id = $1
+			AND NOT EXISTS (SELECT FROM api_key_workspaces o WHERE o.key_id = k.id AND o.workspace_id <> $1)`, arg(in)); err != nil {
+		return toFault(err)
+	}
+	tables, _, err := s.ofWorkspace(ctx)
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		switch table {
+		case "workspaces", "users", "audit_chains", "audit_events", "audit_values", "workspace_changes", "projectors":
+			continue // what the deletion of others writes to, and what is deleted last
+		}
+		if err := s.deleteRows(ctx, table, in); err != nil {
+			return err
+		}
+	}
+	if err := s.deleteRows(ctx, "workspace_changes", in); err != nil {
+		return err
+	}
+	if err := s.waitForProjector(ctx, in); err != nil {
+		return err
+	}
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		for _, sql := range []string{
+			`DELETE FROM workspaces WHERE id = $1`,
+			`DELETE FROM workspace_changes WHERE workspace_id = $1`, // triggers told what went with the row
+		} {
+			if _, err := tx.Exec(ctx, sql, arg(in)); err != nil {
+				return err
+			}
+		}
+		return deleteUsers(ctx, tx, in)
+	}))
+}
+
+// rowsAtOnce is how many rows one transaction deletes: others wait for none for long.
+const rowsAtOnce = 5000
+
+func (s *System) deleteRows(ctx context.Context, table string, in workspace.ID) error {
+	name := pgx.Identifier{table}.Sanitize()
+	for {
+		tag, err := s.pool.Exec(ctx, `DELETE FROM `+name+` WHERE ctid = ANY (ARRAY(SELECT ctid FROM `+name+` WHERE workspace_id = $1 LIMIT $2))`,
+			arg(in), rowsAtOnce)
+		if err != nil || tag.RowsAffected() == 0 {
+			return toFault(err)
+		}
+	}
+}
+
+// waitForProjector waits until no server writes documents of the workspace, which has no held
+// records anymore: it ends with what it had read.
+func (s *System) waitForProjector(ctx context.Context, in workspace.ID) error {
+	for {
+		var busy bool
+		err := s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM projectors WHERE workspace_id = $1
+			AND deadline BETWEEN clock_timestamp() AND clock_timestamp() + interval '5 minutes')`, arg(in)).Scan(&busy)
+		if err != nil || !busy {
+			return toFault(err)
+		}
+		if err := timer.Sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// deleteUsers deletes those who were members of the workspace alone, unless a row refers to them:
+// what they made in a workspace that they had left stays theirs.
+func deleteUsers(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
+	rows, err := tx.Query(ctx, `
+		SELECT format('NOT EXISTS (SELECT FROM %s r WHERE r.%I = u.id)', c.conrelid::regclass, a.attname)
+		FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+		WHERE c.confrelid = 'users'::regclass AND c.contype = 'f' ORDER BY 1`)
+	if err != nil {
+		return err
+	}
+	unused, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	sql := `DELETE FROM users u WHERE u.id IN (SELECT unnest(users) FROM deleted_workspaces WHERE id = $1)`
+	for _, condition := range unused {
+		sql += ` AND ` + condition
+	}
+	_, err = tx.Exec(ctx, sql, arg(in))
+	return err
+}
+
+// ForgetChain deletes the events of the audit log of a deleted workspace and leaves the end of
+// its chain, which sign signs, also as an event of the installation's log. Error: also if the
+// chain is broken: then its events stay.
+func (s *System) ForgetChain(ctx context.Context, in workspace.ID, now time.Time, sign func(*auditlog.Head, auditlog.Checkpoint)) error {
+	for {
+		n, err := s.SealEvents(ctx, rowsAtOnce, now)
+		if err != nil {
+			return err
+		}
+		left, err := s.UnchainedEvents(ctx, in)
+		if err != nil {
+			return err
+		}
+		if left == 0 {
+			break
+		}
+		if n > 0 {
+			continue
+		}
+		// A transaction that began before is in progress.
+		if err := timer.Sleep(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	head, err := s.AuditHead(ctx, in)
+	if err != nil || head.Number == 0 {
+		return err
+	}
+	for more := head.Checkpoint.Number < head.Number; more; {
+		if more, err = s.forgetEvents(ctx, in, now.AddDate(100, 0, 0), now, sign); err != nil {
+			return err
+		}
+	}
+	if head, err = s.AuditHead(ctx, in); err != nil {
+		return err
+	}
+	if head.Checkpoint.Number != head.Number {
+		return fault.New(fault.Internal, "events of the audit log of %s are missing: atlas audit verify says which", in)
+	}
+	_, err = s.pool.Exec(ctx, `SELECT audit_add(NULL, 'workspace.erased', 'workspace', $1, '{}', $2)
+		WHERE NOT EXISTS (SELECT FROM audit_events WHERE workspace_id IS NULL AND action = 'workspace.erased' AND object_id = $1)`,
+		arg(in), map[string]any{"audit_number": head.Number, "audit_digest": head.Digest.String()})
+	return toFault(err)
+}
+
+// EndDeletion stores that nothing of a workspace is left to delete.
+func (s *System) EndDeletion(ctx context.Context, in workspace.ID) error {
+	_, err := s.pool.Exec(ctx, `UPDATE deleted_workspaces SET ended_at = clock_timestamp(), users = '{}' WHERE id = $1`, arg(in))
+	return toFault(err)
+}
+
+// MembersHereOnly returns the members of a workspace who are in no other.
+func (s *System) MembersHereOnly(ctx context.Context, in workspace.ID) ([]workspace.UserID, error) {
+	return collect(ctx, s, collectUserID, `SELECT m.user_id FROM members m WHERE m.workspace_id = $1
+		AND NOT EXISTS (SELECT FROM members o WHERE o.user_id = m.user_id AND o.workspace_id <> $1) ORDER BY 1`, arg(in))
+}
+
+func collectUserID(row pgx.CollectableRow) (id workspace.UserID, err error) {
+	return id, row.Scan((*uuid.UUID)(&id))
+}
+
+// KnownUsers returns those of some users that there are.
+func (s *System) KnownUsers(ctx context.Context, users []workspace.UserID) ([]workspace.UserID, error) {
+	return collect(ctx, s, collectUserID, `SELECT id FROM users WHERE id = ANY ($1) ORDER BY id`, argList(users))
+}
