@@ -17,8 +17,8 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/internal/durable"
 	"atlas/internal/elastic"
+	"atlas/search/catalog"
 	"atlas/search/document"
-	"atlas/search/query"
 )
 
 // The export of a workspace: a file of lines of JSON for each table and for the records of each
@@ -105,7 +105,7 @@ func (d *deletion) export(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, dataset := range query.Held {
+	for _, dataset := range catalog.Held {
 		err := d.eachRecord(ctx, dataset, func(record []byte) error {
 			f, err := of("records_of_" + string(dataset) + ".ndjson")
 			if err != nil {
@@ -142,7 +142,7 @@ const recordsAtOnce = 1000
 
 // eachRecord calls do for the records of a dataset that the workspace holds, as searches have
 // them. What it wrote of them is in the tables.
-func (d *deletion) eachRecord(ctx context.Context, dataset query.Dataset, do func(record []byte) error) error {
+func (d *deletion) eachRecord(ctx context.Context, dataset catalog.Dataset, do func(record []byte) error) error {
 	index := d.Names().Held(string(dataset))
 	if err := d.es.Refresh(ctx, index); err != nil {
 		return elastic.FaultOf(err)

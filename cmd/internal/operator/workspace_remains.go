@@ -12,7 +12,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/elastic"
 	"atlas/internal/session"
-	"atlas/search/query"
+	"atlas/search/catalog"
 	"atlas/workspace"
 )
 
@@ -104,7 +104,7 @@ type heldIndex struct{ name, alias string }
 
 // heldIndices are those of all generations.
 func (d *deletion) heldIndices(ctx context.Context) (all []heldIndex, err error) {
-	for _, dataset := range query.Held {
+	for _, dataset := range catalog.Held {
 		found, err := d.es.Indices(ctx, d.Names().Held(string(dataset))+"-*")
 		if err != nil {
 			return nil, elastic.FaultOf(err)
