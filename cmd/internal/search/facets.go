@@ -17,9 +17,7 @@ import (
 
 // Facets is `atlas facets`.
 type Facets struct {
-	apiAccess
-	conditions
-	cli.Output
+	counting
 
 	Facet   []string `short:"F" sep:"none" placeholder:"FIELD[:HOW]" help:"Field to count by; up to 12, see above."`
 	Measure string   `placeholder:"OF:FIELD" help:"Number to combine for every value or bucket: sum, avg, min or max of a field, such as sum:cost."`
@@ -41,28 +39,11 @@ A date alone is counted by year, a number in 10 buckets.
 It costs no credits. Status: 0 counted, 1 failed, 2 arguments make no sense, 4 the credits are used up.`
 }
 
-func (c *Facets) Check() error {
-	var f cli.Problems
-	c.apiAccess.Check(&f)
-	c.conditions.Check(&f)
-	if of, field, ok := strings.Cut(c.Measure, ":"); c.Measure != "" && (!ok || of == "" || field == "") {
-		f.Add("--measure must be OF:FIELD, such as sum:cost")
-	}
-	return f.Err()
-}
+func (c *Facets) Check() error { return c.check(c.Measure) }
 
 // Run counts and prints.
 func (c *Facets) Run(ctx context.Context, s *cli.Streams) error {
-	api, err := c.open((&exportProgress{to: s.Err}).observe)
-	if err != nil {
-		return err
-	}
-	t, err := c.find(ctx, api)
-	if err != nil {
-		return apiError(s.Err, err)
-	}
-	describe := t.described(ctx, api)
-	q, err := c.request(describe)
+	t, describe, q, err := c.begin(ctx, s)
 	if err != nil {
 		return apiError(s.Err, err)
 	}
@@ -94,9 +75,7 @@ func (c *Facets) facets(describe func() ([]client.Field, error)) ([]client.Facet
 		if err != nil {
 			return nil, err
 		}
-		if of, field, given := strings.Cut(c.Measure, ":"); given && f.Measure == nil {
-			f.Measure = &client.Measure{Of: client.MeasureOf(of), Field: field}
-		}
+		f.Measure = cmp.Or(f.Measure, measureOf(c.Measure))
 		all = append(all, f)
 	}
 	return all, nil

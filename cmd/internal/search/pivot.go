@@ -14,9 +14,7 @@ import (
 
 // Pivot is `atlas pivot`.
 type Pivot struct {
-	apiAccess
-	conditions
-	cli.Output
+	counting
 
 	Rows    string `required:"" placeholder:"FIELD[:HOW]" help:"Field whose values or dates are the rows, see above."`
 	Columns string `placeholder:"FIELD[:HOW]" help:"Field of the columns."`
@@ -37,34 +35,18 @@ A date alone is by year. There are at most 1,000 cells. Cells of fewer than 3 kn
 It costs no credits. Status: 0 counted, 1 failed, 2 arguments make no sense, 4 the credits are used up.`
 }
 
-func (c *Pivot) Check() error {
-	var f cli.Problems
-	c.apiAccess.Check(&f)
-	c.conditions.Check(&f)
-	if of, field, ok := strings.Cut(c.Measure, ":"); c.Measure != "" && (!ok || of == "" || field == "") {
-		f.Add("--measure must be OF:FIELD, such as median:cost")
-	}
-	return f.Err()
-}
+func (c *Pivot) Check() error { return c.check(c.Measure) }
 
 // Run counts and prints.
 func (c *Pivot) Run(ctx context.Context, s *cli.Streams) error {
-	api, err := c.open((&exportProgress{to: s.Err}).observe)
-	if err != nil {
-		return err
-	}
-	t, err := c.find(ctx, api)
-	if err != nil {
-		return apiError(s.Err, err)
-	}
-	describe := t.described(ctx, api)
-	q, err := c.request(describe)
+	t, describe, q, err := c.begin(ctx, s)
 	if err != nil {
 		return apiError(s.Err, err)
 	}
 	request := client.PivotRequest{
 		Query: q.Query, Words: q.Words, Typos: q.Typos, Filters: q.Filters, Relations: q.Relations, Any: q.Any,
 		None: q.None, DryRun: c.DryRun,
+		Measure: measureOf(c.Measure),
 	}
 	rows, err := pivotBy("--rows", c.Rows, describe)
 	if err != nil {
@@ -75,9 +57,6 @@ func (c *Pivot) Run(ctx context.Context, s *cli.Streams) error {
 		if request.Columns, err = pivotBy("--columns", c.Columns, describe); err != nil {
 			return apiError(s.Err, err)
 		}
-	}
-	if of, field, given := strings.Cut(c.Measure, ":"); given {
-		request.Measure = &client.Measure{Of: client.MeasureOf(of), Field: field}
 	}
 	p, err := t.source.Pivot(ctx, request)
 	if err != nil {
