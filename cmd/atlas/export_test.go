@@ -143,6 +143,7 @@ func TestSearchAndExport(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) { s.interruptedExport(t, in("interrupted")) })
 	t.Run("atlas search", s.searchCommand)
 	t.Run("atlas suggest", s.suggestCommand)
+	t.Run("atlas boards", s.boardsCommand)
 	t.Run("refused", func(t *testing.T) {
 		for want, args := range map[string][]string{
 			"say what to read: DATASET":                     {},

@@ -30,6 +30,7 @@ type commands struct {
 	Facets     search.Facets       `cmd:"" help:"Count the records of a search, and show how they are distributed."`
 	Pivot      search.Pivot        `cmd:"" help:"Count the records of a search by one field or two, with a measure."`
 	Views      search.Views        `cmd:"" help:"Look at the Views of a workspace."`
+	Boards     search.Boards       `cmd:"" help:"List, show, save and delete the boards of a workspace."`
 	Read       search.Read         `cmd:"" help:"Show the conditions that a question in words says to a running service."`
 	Suggest    search.Suggest      `cmd:"" help:"Complete names and values of a running service as one types."`
 	Export     search.Export       `cmd:"" help:"Write all records of a search to a file, resumably."`
