@@ -8,6 +8,7 @@ export const components: Record<Screen['path'], ComponentType<ScreenProps>> = {
   book: SearchScreen,
   views: lazy(() => import('./views/views-screen')),
   export: lazy(() => import('./export/export-screen')),
+  boards: lazy(() => import('./boards/boards-screen')),
   queue: lazy(() => import('./queue/queue-screen')),
   settings: lazy(() => import('./settings/settings-screen')),
 }

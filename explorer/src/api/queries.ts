@@ -34,6 +34,9 @@ export type FacetRequest = (
   | { geo: { precision: number } }
 ) & { measure?: Measure; exclude_own?: boolean }
 
+/** FieldFacet counts by a field. */
+export type FieldFacet = FacetRequest & { field: string }
+
 const forever = { staleTime: Infinity, gcTime: Infinity }
 
 export const sessionQuery = queryOptions({
@@ -98,7 +101,7 @@ export type Descriptor = Schemas['Descriptor']
 const soon = 5000
 
 /** again asks once more when what failed passes by itself: the network, or a service that is busy. */
-function again({ state: { error } }: { state: { error: Error | null } }): number | false {
+export function again({ state: { error } }: { state: { error: Error | null } }): number | false {
   const passes =
     error instanceof RequestError && (error.status === 0 || error.status === 503 || error.code === 'too_many_requests')
   return passes ? soon : false

@@ -60,9 +60,14 @@ const placed = ['near', 'within', 'polygon']
 /** same compares conditions by what they mean: one value is a list of one, and what is the default may be left out. */
 const same = (a: Body, b: Body) => textOf(plain(a)) === textOf(plain(b))
 
-function plain({ source: _, query, any, none, ...own }: Body) {
+function plain({ query, any, none, filters, relations }: Body) {
   const groups = (all: Parts[] = []) => all.map(plainParts).filter((g) => Object.keys(g).length > 0)
-  return { query: query ?? '', ...plainParts(own), any: groups(any), none: groups(none) }
+  return {
+    query: query ?? '',
+    ...plainParts({ ...(filters ? { filters } : {}), ...(relations ? { relations } : {}) }),
+    any: groups(any),
+    none: groups(none),
+  }
 }
 
 function plainParts({ filters = {}, relations = {} }: Parts) {

@@ -39,7 +39,7 @@ function drawnOf(state: SearchState): Drawn {
   const measure = pivotMeasureOf(state)
   switch (state.look) {
     case 'chart':
-      return { kind: 'chart', facet: requestOf(dimension, measureOf(state.dataset, state.of), undefined) as never }
+      return { kind: 'chart', facet: requestOf(dimension, measureOf(state.dataset, state.of), undefined) }
     case 'pivot':
       return {
         kind: 'pivot',

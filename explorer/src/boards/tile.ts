@@ -1,7 +1,7 @@
 import type { Schemas } from '../api/client'
 import type { Body } from '../api/body'
 import { countable, isCountable } from '../api/countable'
-import type { FacetRequest, PivotBy, PivotMeasure } from '../api/queries'
+import type { FieldFacet, PivotBy, PivotMeasure } from '../api/queries'
 import { dimensionOf, measureOf as chartMeasureOf, type Dimension, type Interval } from '../charts/dimensions'
 import { requestOf as chartRequest } from '../charts/points'
 import { cellsRequest } from '../map/queries'
@@ -16,7 +16,7 @@ export type Tile = Omit<Schemas['Tile'], 'request'> & { request: Record<string, 
 
 /** Drawn is what a tile draws of its records. */
 export type Drawn =
-  | { kind: 'chart'; facet: FacetRequest & { field: string } }
+  | { kind: 'chart'; facet: FieldFacet }
   | { kind: 'pivot'; rows: PivotBy; columns?: PivotBy | null; measure?: PivotMeasure | null }
   | { kind: 'map'; precision: number }
   /** The number of a View's records. */
@@ -55,8 +55,7 @@ function requestOf(drawn: Drawn): Record<string, unknown> {
   }
 }
 
-type Request = Body &
-  Omit<Drawn & { kind: 'pivot' }, 'kind'> & { facets?: (FacetRequest & { field: string })[] } & Record<string, unknown>
+type Request = Body & Omit<Drawn & { kind: 'pivot' }, 'kind'> & { facets?: FieldFacet[] } & Record<string, unknown>
 
 /** readTile is the inverse of tileOf. more are members of the request that no search of a page has. */
 export function readTile(tile: Tile): { body: Body; drawn: Drawn; more: Record<string, unknown> } {
@@ -127,7 +126,7 @@ export function searchOf(tile: Tile, kindOf: KindOf): Search {
 
 const listed = 'The link lists its records: searches here have no such chart.'
 
-function withChart(state: SearchState, facet: FacetRequest & { field: string }): Search {
+function withChart(state: SearchState, facet: FieldFacet): Search {
   const by = textOfBy(facet)
   const of = facet.measure && `${facet.measure.of}:${facet.measure.field}`
   const dimension = dimensionOf(state, by)
@@ -169,7 +168,7 @@ const textOfBy = (by: { field: string } | { field: string; interval: string }) =
   'interval' in by ? `${by.field}:${by.interval}` : by.field
 
 /** dimensionOfTile is what a chart counts by, whether or not a search here can be counted by it. */
-export function dimensionOfTile(tile: Tile, facet: FacetRequest & { field: string }, kindOf: KindOf): Dimension {
+export function dimensionOfTile(tile: Tile, facet: FieldFacet, kindOf: KindOf): Dimension {
   const kind = kindOf(tile.dataset, facet.field)
   const interval = 'interval' in facet ? (facet.interval as Interval) : undefined
   const known = rail[tile.dataset].find((f) => f.key === facet.field)

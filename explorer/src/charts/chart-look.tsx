@@ -2,6 +2,8 @@ import './charts.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useRef, useState } from 'react'
 import { facetsQuery, type Counts } from '../api/queries'
+import { AddToBoard } from '../boards/add-to-board'
+import { tileOf } from '../boards/tile'
 import { counted, labelOf } from '../datasets'
 import { formatNumber } from '../format'
 import { useSearch } from '../search/context'
@@ -67,6 +69,10 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
             <button className="button" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
               Numbers
             </button>
+            <AddToBoard
+              workspace={workspace.id}
+              tile={tileOf(title, dataset, body, { kind: 'chart', facet: requestOf(dimension, measure, ends) })}
+            />
             <ChartDownload
               title={title}
               points={points}

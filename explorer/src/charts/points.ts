@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client'
-import type { FacetRequest, Measure } from '../api/queries'
+import type { FieldFacet, Measure } from '../api/queries'
 import { formatDay, formatMonth } from '../format'
 import { barsOf, rangeOf } from '../search/buckets'
 import type { Condition } from '../search/state'
@@ -30,7 +30,7 @@ export function requestOf(
   dimension: Dimension,
   measure: Measure | undefined,
   ends: [number, number] | undefined,
-): FacetRequest {
+): FieldFacet {
   const { key: field, kind, interval, ranges } = dimension
   const common = measure ? { measure } : {}
   if (kind === 'date') return { field, interval: interval ?? 'month', exclude_own: false, ...common }

@@ -4,6 +4,8 @@ import { Circle, Maximize, Minus, Pentagon, Plus, Square } from 'lucide-react'
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { link } from '../address'
 import { facetsQuery } from '../api/queries'
+import { AddToBoard } from '../boards/add-to-board'
+import { tileOf } from '../boards/tile'
 import { capital, counted, nouns, type AnyRecord, type Dataset } from '../datasets'
 import { useSearch } from '../search/context'
 import { around, withinBox, type Box, type Place } from '../search/place'
@@ -12,7 +14,7 @@ import { Notice } from '../ui/notice'
 import type { Shape } from './draw'
 import { PlacesTable } from './places-table'
 import { cellsRequest, extentQuery } from './queries'
-import { cellsOf, inBox, maxZoom, unloaded, type Cell } from './tiles'
+import { cellsOf, inBox, maxZoom, precisionOf, unloaded, type Cell } from './tiles'
 import { formatView, parseView, type View } from './view'
 import { hasWebGL } from './webgl'
 
@@ -126,13 +128,22 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
             {counted(unknown, 'projects')} without a known location
           </button>
         )}
-        {drawable && (
-          <div className="look-actions">
+        <div className="look-actions">
+          {extent.data && (
+            <AddToBoard
+              workspace={workspace.id}
+              tile={tileOf('Where the projects are', 'projects', body, {
+                kind: 'map',
+                precision: precisionOf(extent.data.cells),
+              })}
+            />
+          )}
+          {drawable && (
             <button className="button" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
               Table of places
             </button>
-          </div>
-        )}
+          )}
+        </div>
       </div>
       {error && cells.length === 0 ? (
         <Notice

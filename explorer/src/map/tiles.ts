@@ -132,6 +132,11 @@ export function extentOf(cells: Cell[]): Box | undefined {
   return box
 }
 
+/** precisionOf is that of counted cells. */
+export function precisionOf([first]: Cell[]): number {
+  return first ? Math.round(Math.log2(360 / (first.box.east - first.box.west))) : 0
+}
+
 /** middleOf is the middle of the records in cells; undefined without any. */
 export function middleOf(cells: Cell[]): { latitude: number; longitude: number } | undefined {
   const total = cells.reduce((sum, c) => sum + c.count, 0)

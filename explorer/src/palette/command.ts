@@ -1,7 +1,15 @@
 import { fuzzy } from './fuzzy'
 
 /** groups are the headings, in their order. */
-export const groups = ['On this screen', 'Recent searches', 'Favorites', 'Go to', 'Views and lists', 'Atlas'] as const
+export const groups = [
+  'On this screen',
+  'Recent searches',
+  'Favorites',
+  'Go to',
+  'Views and lists',
+  'Boards',
+  'Atlas',
+] as const
 export type Group = (typeof groups)[number]
 
 /** Command is something that can be done. */

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { go } from '../address'
+import { boardsQuery } from '../api/boards'
 import { books } from '../api/book'
 import { sessionQuery } from '../api/queries'
 import { leave } from '../api/session'
@@ -30,6 +31,7 @@ export function useCommands({ workspace, descriptors }: ScreenProps, typed: stri
   const views = useViews(workspace.id, typed)
   const favorites = useQuery(favoritesQuery(workspace.id)).data
   const recent = useRecent({ workspace, descriptors }, [...(favorites ?? []), ...views])
+  const boards = useQuery(boardsQuery(workspace.id)).data
   const everywhere = useEverywhere(workspace.id)
   return useMemo(() => {
     const starred = new Set(favorites?.map((v) => v.id))
@@ -38,9 +40,15 @@ export function useCommands({ workspace, descriptors }: ScreenProps, typed: stri
       ...recent,
       ...(favorites ?? []).map((v) => commandOf(v, 'Favorites')),
       ...views.filter((v) => !starred.has(v.id)).map((v) => commandOf(v, 'Views and lists')),
+      ...(boards ?? []).map(({ id, name }): Command => ({
+        id: `board ${id}`,
+        group: 'Boards',
+        name,
+        run: () => go(`/boards/${id}`),
+      })),
       ...everywhere,
     ]
-  }, [screen, recent, favorites, views, everywhere])
+  }, [screen, recent, favorites, views, boards, everywhere])
 }
 
 const commandOf = (view: View, group: 'Favorites' | 'Views and lists'): Command => ({
@@ -115,6 +123,7 @@ function useEverywhere(workspace: string): Command[] {
       ...datasets.map((d) => to(`/${d}`, capital(nouns[d].many), 'Search')),
       ...books.map((b) => to(`/book/${b}`, capital(nouns[b].many), 'Book')),
       to('/views', 'Views'),
+      to('/boards', 'Boards'),
       to('/queue', 'Signals', 'Queue'),
       to('/export', 'Exports'),
       ...sections.map(({ path, label }) => to(`/settings/${path}`, label, 'Settings')),

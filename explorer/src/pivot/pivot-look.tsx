@@ -4,6 +4,8 @@ import { useQuery } from '@tanstack/react-query'
 import { ChartColumn, Download } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { pivotQuery, type Counts } from '../api/queries'
+import { AddToBoard } from '../boards/add-to-board'
+import { tileOf } from '../boards/tile'
 import { cellOf, row } from '../csv'
 import { capital, counted, labelOf, nouns } from '../datasets'
 import { formatNumber } from '../format'
@@ -66,6 +68,15 @@ export default function PivotLook({ counts }: { counts: Counts | undefined }) {
             <button className="button" aria-pressed={asChart} onClick={() => setAsChart(!asChart)}>
               <ChartColumn size={14} aria-hidden /> Bars
             </button>
+            <AddToBoard
+              workspace={workspace.id}
+              tile={tileOf(title, dataset, body, {
+                kind: 'pivot',
+                rows: byOf(rows, 'rows'),
+                ...(columns ? { columns: byOf(columns, 'columns') } : {}),
+                ...(measure ? { measure } : {}),
+              })}
+            />
             <button
               className="button"
               onClick={() =>

@@ -15,7 +15,8 @@ interface Props {
   title: string
   /** Else the table is there for screen readers only. */
   shown: boolean
-  addressOf: (state: SearchState) => string
+  /** Where a number leads; without it there are no links. */
+  addressOf?: ((state: SearchState) => string) | undefined
 }
 
 type Cell = { count: number; measure?: number | null }
@@ -29,7 +30,7 @@ export function PivotTable({ pivot, rows, columns, measure, title, shown, addres
   const highest = Math.max(...(pivot.cells ?? []).flat().map((c) => valueOf(c) ?? 0), 0)
   const cell = (c: Cell, of: [Axis, Group][], key: number | string, shade: boolean) => {
     const value = valueOf(c)
-    const next = shown ? searchOf(state, of, c.count) : undefined
+    const next = shown && addressOf ? searchOf(state, of, c.count) : undefined
     const text = value === null ? '–' : formatNumber(value)
     const part = shade && highest > 0 && value !== null && value > 0 ? Math.ceil((value / highest) * 5) : 0
     return (
@@ -38,7 +39,7 @@ export function PivotTable({ pivot, rows, columns, measure, title, shown, addres
         className={part > 0 ? `heat-${part}` : undefined}
         title={measure ? `${formatNumber(c.count)} records` : undefined}
       >
-        {next ? <a {...link(addressOf(next))}>{text}</a> : text}
+        {next && addressOf ? <a {...link(addressOf(next))}>{text}</a> : text}
       </td>
     )
   }

@@ -1,4 +1,13 @@
-import { Bell, BookMarked, Download, ListFilter, Search, Settings, type LucideIcon } from 'lucide-react'
+import {
+  Bell,
+  BookMarked,
+  Download,
+  LayoutDashboard,
+  ListFilter,
+  Search,
+  Settings,
+  type LucideIcon,
+} from 'lucide-react'
 import type { Schemas } from '../api/client'
 import type { Descriptor } from '../api/queries'
 
@@ -9,7 +18,7 @@ export interface ScreenProps {
 
 export interface Screen {
   /** The first part of its addresses. screens.ts beside app.tsx has what it shows. */
-  path: '' | 'book' | 'views' | 'export' | 'queue' | 'settings'
+  path: '' | 'book' | 'views' | 'boards' | 'export' | 'queue' | 'settings'
   label: string
   icon: LucideIcon
   /** Whether the header leads to it; else another screen does. */
@@ -23,6 +32,7 @@ export const searchScreen: Screen = { path: '', label: 'Search', icon: Search, i
 export const screens: Screen[] = [
   { path: 'book', label: 'Book', icon: BookMarked, inHeader: true },
   { path: 'views', label: 'Views', icon: ListFilter, inHeader: true },
+  { path: 'boards', label: 'Boards', icon: LayoutDashboard, inHeader: true },
   { path: 'export', label: 'Exports', icon: Download, inHeader: false },
   { path: 'queue', label: 'Signals', icon: Bell, inHeader: false },
   { path: 'settings', label: 'Settings', icon: Settings, inHeader: false },

@@ -14,7 +14,7 @@ export const tryAgain = (price = 0) => (price > 0 ? `Try again · ${credits(pric
 
 /** Notice says what went wrong with a request, and what to do. */
 export function Notice({ error, retry, price }: Props) {
-  const e = error instanceof RequestError ? error : new RequestError(0, 'unknown', error.message, '')
+  const e = requestError(error)
   const { title, text, again } = explain(e)
   return (
     <div className="notice" role="alert">
@@ -39,7 +39,12 @@ export const viewGone = {
   text: 'Somebody has deleted it, or it belongs to another workspace. The records it had are still in Search.',
 }
 
-function explain(e: RequestError): { title: string; text: string; again: boolean } {
+const requestError = (error: Error) =>
+  error instanceof RequestError ? error : new RequestError(0, 'unknown', error.message, '')
+
+/** explain says what went wrong with a request, and whether trying again makes sense. */
+export function explain(error: Error): { title: string; text: string; again: boolean } {
+  const e = requestError(error)
   const at = e.retryAt ? formatMoment(e.retryAt) : undefined
   switch (true) {
     case e.code === 'rate_limited':

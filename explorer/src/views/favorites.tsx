@@ -6,6 +6,7 @@ import { link } from '../address'
 import { Notice } from '../ui/notice'
 import { isMac } from '../ui/is-mac'
 import { notify } from '../ui/toast'
+import { useOrder } from '../ui/use-order'
 import { moved } from '../order'
 import { Star } from './star'
 import { addressOf } from './view-row'
@@ -15,8 +16,6 @@ export function Favorites({ workspace }: { workspace: string }) {
   const client = useQueryClient()
   const options = favoritesQuery(workspace)
   const query = useQuery(options)
-  // Positions of the one that is dragged, and of the one below it.
-  const [drag, setDrag] = useState<{ from: number; over: number }>()
   const [said, setSaid] = useState('')
   const move = useMutation({
     mutationFn: ({ view, to }: { view: View; to: number }) => setFavorite(workspace, view.id, true, to),
@@ -39,9 +38,10 @@ export function Favorites({ workspace }: { workspace: string }) {
     onSettled: () => viewsChanged(client, workspace),
   })
   const all = query.data ?? []
-  const to = (view: View, position: number) => {
-    if (position >= 0 && position < all.length) move.mutate({ view, to: position })
-  }
+  const { itemProps, move: to } = useOrder(all.length, (from, position) => {
+    const view = all[from]
+    if (view) move.mutate({ view, to: position })
+  })
   return (
     <aside className="rail favorites" aria-label="Favorites">
       <div className="rail-head">
@@ -56,30 +56,7 @@ export function Favorites({ workspace }: { workspace: string }) {
       )}
       <ol>
         {all.map((v, i) => (
-          <li
-            key={v.id}
-            draggable
-            data-over={drag && drag.over === i && drag.from !== i ? '' : undefined}
-            onDragStart={() => setDrag({ from: i, over: i })}
-            onDragEnd={() => setDrag(undefined)}
-            onDragOver={(e) => {
-              if (!drag) return
-              e.preventDefault()
-              if (drag.over !== i) setDrag({ ...drag, over: i })
-            }}
-            onDrop={(e) => {
-              e.preventDefault()
-              const view = drag && all[drag.from]
-              setDrag(undefined)
-              if (view) to(view, i)
-            }}
-            onKeyDown={(e) => {
-              const step = e.altKey ? { ArrowUp: -1, ArrowDown: 1 }[e.key] : undefined
-              if (!step) return
-              e.preventDefault()
-              to(v, i + step)
-            }}
-          >
+          <li key={v.id} {...itemProps(i)}>
             <Star view={v} />
             <a {...link(addressOf(v))} title={v.name} draggable={false} aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown">
               <bdi>{v.name}</bdi>
@@ -88,7 +65,7 @@ export function Favorites({ workspace }: { workspace: string }) {
               className="icon-button"
               aria-label={`Move ${v.name} up`}
               disabled={i === 0}
-              onClick={() => to(v, i - 1)}
+              onClick={() => to(i, i - 1)}
             >
               <ArrowUp size={14} aria-hidden />
             </button>
@@ -96,7 +73,7 @@ export function Favorites({ workspace }: { workspace: string }) {
               className="icon-button"
               aria-label={`Move ${v.name} down`}
               disabled={i === all.length - 1}
-              onClick={() => to(v, i + 1)}
+              onClick={() => to(i, i + 1)}
             >
               <ArrowDown size={14} aria-hidden />
             </button>

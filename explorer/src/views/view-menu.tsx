@@ -1,14 +1,17 @@
 import { Ellipsis } from 'lucide-react'
-import { useId, useState } from 'react'
+import { lazy, Suspense, useId, useState } from 'react'
 import { link } from '../address'
-import type { View } from '../api/views'
+import { datasetOf, sourceOf, type View } from '../api/views'
+import { tileOf } from '../boards/tile'
 import { format, type SearchState } from '../search/state'
 import { DeleteView } from './delete-view'
 import { RenameView } from './rename-view'
 
+const AddDialog = lazy(() => import('../boards/add-dialog'))
+
 /** ViewMenu has what one can do with a View. definition is the search that a Dynamic View stands for. */
 export function ViewMenu({ view, definition }: { view: View; definition: SearchState | undefined }) {
-  const [open, setOpen] = useState<'rename' | 'delete'>()
+  const [open, setOpen] = useState<'board' | 'rename' | 'delete'>()
   const id = useId()
   const close = () => setOpen(undefined)
   return (
@@ -18,6 +21,9 @@ export function ViewMenu({ view, definition }: { view: View; definition: SearchS
       </button>
       <div id={id} popover="auto" className="menu">
         {definition && <a {...link(format({ ...definition, edits: view.id }))}>Change its filters</a>}
+        <button popoverTarget={id} popoverTargetAction="hide" onClick={() => setOpen('board')}>
+          Add to a board…
+        </button>
         <button popoverTarget={id} popoverTargetAction="hide" onClick={() => setOpen('rename')}>
           Rename…
         </button>
@@ -25,6 +31,15 @@ export function ViewMenu({ view, definition }: { view: View; definition: SearchS
           Delete…
         </button>
       </div>
+      {open === 'board' && (
+        <Suspense>
+          <AddDialog
+            workspace={view.workspace_id}
+            tile={tileOf(view.name, datasetOf(view), { source: sourceOf(view) }, { kind: 'view' })}
+            onClose={close}
+          />
+        </Suspense>
+      )}
       {open === 'rename' && <RenameView view={view} onClose={close} />}
       {open === 'delete' && <DeleteView view={view} onClose={close} />}
     </div>

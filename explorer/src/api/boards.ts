@@ -1,0 +1,139 @@
+import { mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { Tile } from '../boards/tile'
+import { routeOf } from '../source'
+import { scopeOfTile } from '../boards/tile'
+import { answer, api, RequestError, type Schemas } from './client'
+import { all, maxPage } from './lists'
+import { again } from './queries'
+
+export type Board = Omit<Schemas['Board'], 'tiles'> & { tiles: Tile[] }
+
+/** A change of a board; without id it is a new one. */
+export interface BoardChange {
+  id?: string
+  name?: string
+  tiles?: Tile[]
+  revision?: number
+}
+
+/** How many tiles a board has at most. */
+export const maxTiles = 12
+
+/** How often what a board shows is counted anew while somebody looks, in milliseconds. */
+export const often = 5 * 60_000
+
+const boardsKey = (workspace: string) => ['boards', workspace]
+
+/** boardsQuery lists the boards of the workspace by name: at most 50. */
+export const boardsQuery = (workspace: string) =>
+  queryOptions({
+    queryKey: [...boardsKey(workspace), 'list'],
+    // Others may make and delete some.
+    staleTime: 10_000,
+    queryFn: ({ signal }) =>
+      all(async (offset) => {
+        const query = { workspace_id: workspace, limit: maxPage, offset }
+        return (await answer(api.GET('/workspace/boards', { params: { query }, signal }))).data.boards as Board[]
+      }),
+  })
+
+/** boardQuery reads one board, and again as often as it is counted: others may change it. */
+export const boardQuery = (workspace: string, id: string) =>
+  queryOptions({
+    queryKey: [...boardsKey(workspace), 'one', id],
+    staleTime: 10_000,
+    refetchInterval: often,
+    queryFn: ({ signal }) => readBoard(workspace, id, signal),
+  })
+
+async function readBoard(workspace: string, id: string, signal?: AbortSignal): Promise<Board> {
+  const params = { path: { id }, query: { workspace_id: workspace } }
+  const request = api.GET('/workspace/boards/{id}', { params, ...(signal ? { signal } : {}) })
+  return (await answer(request)).data.board as Board
+}
+
+/** saveBoard creates a board, or changes the one with the id. */
+export async function saveBoard(workspace: string, change: BoardChange): Promise<Board> {
+  const params = { query: { workspace_id: workspace } }
+  const request = api.POST('/workspace/boards/upsert', { params, body: change as Schemas['BoardUpsert'] })
+  return (await answer(request)).data.board as Board
+}
+
+/** How often a tile is added to a board that others are changing at the same time. */
+const attempts = 4
+
+/** addTile puts a tile at the end of a board as it is now: whatever others do to it meanwhile stays. */
+export async function addTile(workspace: string, id: string, tile: Tile): Promise<Board> {
+  for (let attempt = 1; ; attempt++) {
+    const board = await readBoard(workspace, id)
+    try {
+      return await saveBoard(workspace, { id, tiles: [...board.tiles, tile], revision: board.revision })
+    } catch (error) {
+      if (!isConflict(error) || attempt === attempts) throw error
+    }
+  }
+}
+
+/** isConflict reports that somebody has changed the board since it was read. */
+export const isConflict = (error: unknown) => error instanceof RequestError && error.code === 'revision_conflict'
+
+/** boardSaved has everything that shows boards show the one that was saved. */
+export function boardSaved(client: QueryClient, workspace: string, saved?: Board): void {
+  if (saved) client.setQueryData(boardQuery(workspace, saved.id).queryKey, saved)
+  void client.invalidateQueries({ queryKey: boardsKey(workspace) })
+}
+
+/** savingBoard creates or changes a board, and has it shown. */
+export const savingBoard = (workspace: string) =>
+  mutationOptions({
+    mutationFn: (change: BoardChange) => saveBoard(workspace, change),
+    onSettled: (saved, _error, _change, _result, { client }) => boardSaved(client, workspace, saved),
+  })
+
+/** deletingBoard deletes a board, and shows it no more. One that is gone already is deleted. */
+export const deletingBoard = (workspace: string) =>
+  mutationOptions({
+    mutationFn: async (id: string) => {
+      const params = { path: { id }, query: { workspace_id: workspace } }
+      try {
+        await answer(api.DELETE('/workspace/boards/{id}', { params }))
+      } catch (error) {
+        if (!(error instanceof RequestError && error.status === 404)) throw error
+      }
+    },
+    onSettled: (_data, _error, _id, _result, { client }) => boardSaved(client, workspace),
+  })
+
+const tilesKey = (workspace: string) => ['tile', workspace]
+
+/** Found is what a tile finds, counted by its own request. */
+export type Found = { pivot: Schemas['Pivot'] } | { facets: Schemas['FacetCounts'] }
+
+/** tileQuery counts what a tile shows, which is free; while somebody looks, as often as `often` says. */
+export const tileQuery = (workspace: string, tile: Tile) =>
+  queryOptions<Found>({
+    queryKey: [...tilesKey(workspace), tile.kind === 'pivot', tile.dataset, tile.of, tile.view_id, tile.request],
+    staleTime: often,
+    // A page that nobody sees asks for nothing; when it is seen again, what is old is counted at once.
+    refetchInterval: (query) => again(query) || often,
+    refetchOnWindowFocus: true,
+    queryFn: async ({ signal }) => {
+      const { dataset, source } = scopeOfTile(tile)
+      const route = routeOf(dataset, source)
+      const params = { query: { workspace_id: workspace } }
+      const body = tile.request as never
+      if (tile.kind === 'pivot') {
+        const request = api.POST(`${route}/pivot` as '/data/projects/pivot', { params, body, signal })
+        return { pivot: (await answer(request)).data }
+      }
+      const request = api.POST(`${route}/facets` as '/data/projects/facets', { params, body, signal })
+      return { facets: (await answer(request)).data }
+    },
+  })
+
+/** refreshBoard reads a board and counts its tiles now. */
+export const refreshBoard = (client: QueryClient, workspace: string, id: string) =>
+  Promise.all([
+    client.invalidateQueries({ queryKey: boardQuery(workspace, id).queryKey }),
+    client.invalidateQueries({ queryKey: tilesKey(workspace), refetchType: 'active' }),
+  ])

@@ -1,0 +1,37 @@
+import { Ellipsis } from 'lucide-react'
+import { useId, useState, type ReactNode } from 'react'
+
+interface Props {
+  /** What it is about. */
+  of: string
+  /** Names of actions that ask for something, and what asks. */
+  actions: Record<string, (close: () => void) => ReactNode>
+  /** Names of actions that are done at once. */
+  done?: Record<string, () => void>
+}
+
+/** Menu has what one can do with a board or a tile. */
+export function Menu({ of, actions, done = {} }: Props) {
+  const [open, setOpen] = useState<string>()
+  const id = useId()
+  return (
+    <div className="view-menu">
+      <button className="icon-button" popoverTarget={id} aria-label={`More about ${of}`}>
+        <Ellipsis size={16} aria-hidden />
+      </button>
+      <div id={id} popover="auto" className="menu">
+        {Object.keys(actions).map((name) => (
+          <button key={name} popoverTarget={id} popoverTargetAction="hide" onClick={() => setOpen(name)}>
+            {name}
+          </button>
+        ))}
+        {Object.entries(done).map(([name, act]) => (
+          <button key={name} popoverTarget={id} popoverTargetAction="hide" onClick={act}>
+            {name}
+          </button>
+        ))}
+      </div>
+      {open !== undefined && actions[open]?.(() => setOpen(undefined))}
+    </div>
+  )
+}

@@ -1,0 +1,186 @@
+import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ArrowLeft, Printer, RefreshCw } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { boardQuery, refreshBoard, tileQuery, type Board } from '../api/boards'
+import { RequestError } from '../api/client'
+import { link } from '../address'
+import { formatMoment } from '../format'
+import { isID } from '../search/conditions'
+import type { ScreenProps } from '../shell/screens'
+import { Top } from '../shell/top'
+import { Notice } from '../ui/notice'
+import { useOrder } from '../ui/use-order'
+import { DeleteBoard, RenameBoard } from './board-dialogs'
+import { Menu } from './board-menu'
+import { keysOf, moving, putting, removing, titling } from './changes'
+import { TileCard } from './tile-card'
+import { useBoardChange } from './use-board-change'
+
+/** OpenBoard shows a board. */
+export function OpenBoard({ id, ...props }: ScreenProps & { id: string }) {
+  const { workspace } = props
+  const valid = isID(id)
+  const query = useQuery({ ...boardQuery(workspace.id, id), enabled: valid })
+  const { data: board, error } = query
+  const gone = !valid || (error instanceof RequestError && error.status === 404)
+  const name = board?.name
+  useEffect(() => {
+    document.title = name === undefined ? 'Boards · Atlas' : `${name} · Atlas`
+  }, [name])
+  return (
+    <div className="screen">
+      <Top workspace={workspace} />
+      <main className="page board" aria-busy={query.isFetching}>
+        {gone ? (
+          <div className="notice" role="alert">
+            <h1>This board is gone</h1>
+            <p>Somebody has deleted it, or it belongs to another workspace. Its searches, Views and records stay.</p>
+            <a className="button" {...link('/boards')}>
+              All boards
+            </a>
+          </div>
+        ) : board ? (
+          <Tiles {...props} board={board} />
+        ) : error ? (
+          <Notice error={error} retry={() => void query.refetch()} />
+        ) : (
+          <div className="views-wait" role="status" aria-label="Loading the board">
+            <div className="skeleton line" style={{ width: '30%' }} />
+            <div className="skeleton line" style={{ width: '60%' }} />
+          </div>
+        )}
+      </main>
+    </div>
+  )
+}
+
+function Tiles({ board, ...props }: ScreenProps & { board: Board }) {
+  const { workspace } = props
+  const { shown, change, conflict, dismiss } = useBoardChange(workspace.id, board)
+  const { tiles } = shown
+  const keys = keysOf(tiles)
+  const counts = useQueries({ queries: tiles.map((tile) => tileQuery(workspace.id, tile)) })
+  const [said, setSaid] = useState('')
+  const { itemProps, move } = useOrder(tiles.length, (from, to) => {
+    const [tile, key] = [tiles[from], keys[from]]
+    if (!tile || key === undefined) return
+    change(moving(tile, key, to))
+    setSaid(`${tile.title} is number ${to + 1}`)
+  })
+  return (
+    <>
+      <Head {...props} board={shown} counts={counts} />
+      {conflict && (
+        <div className="warning board-conflict" role="alert">
+          <p>
+            Somebody has changed this board meanwhile: you see it as it is now. What you did is not saved yet (
+            {conflict.what}).
+          </p>
+          <button className="button" onClick={() => change(conflict)}>
+            Do it now
+          </button>
+          <button className="button" onClick={dismiss}>
+            Leave it
+          </button>
+        </div>
+      )}
+      {tiles.length === 0 ? (
+        <Empty />
+      ) : (
+        <ol className="board-tiles">
+          {tiles.map((tile, i) => {
+            const key = keys[i] ?? ''
+            const counted = counts[i]
+            return (
+              counted && (
+                <TileCard
+                  key={key}
+                  {...props}
+                  tile={tile}
+                  counts={counted}
+                  position={i}
+                  of={tiles.length}
+                  itemProps={itemProps(i)}
+                  move={(to) => move(i, to)}
+                  retitle={(title) => change(titling(tile, key, title))}
+                  remove={() => change(removing(tile, key), putting(tile, i))}
+                />
+              )
+            )
+          })}
+        </ol>
+      )}
+      <p className="sr" role="status">
+        {said}
+      </p>
+    </>
+  )
+}
+
+interface HeadProps extends ScreenProps {
+  board: Board
+  counts: { dataUpdatedAt: number; isFetching: boolean }[]
+}
+
+function Head({ workspace, board, counts }: HeadProps) {
+  const client = useQueryClient()
+  const busy = counts.some((c) => c.isFetching)
+  const times = counts.map((c) => c.dataUpdatedAt).filter((at) => at > 0)
+  return (
+    <div className="board-head">
+      <a className="icon-button" {...link('/boards')} aria-label="All boards" title="All boards">
+        <ArrowLeft size={16} aria-hidden />
+      </a>
+      <h1 title={board.name}>
+        <bdi>{board.name}</bdi>
+      </h1>
+      <p className="quiet" aria-live="polite">
+        {busy ? 'Counting…' : times.length > 0 && `Counted at ${formatMoment(new Date(Math.min(...times)))}`}
+        <span className="by-itself"> · by itself every 5 minutes, for nothing</span>
+      </p>
+      <button
+        className="button"
+        disabled={busy}
+        title="Counting costs no credits"
+        onClick={() => void refreshBoard(client, workspace.id, board.id)}
+      >
+        <RefreshCw size={14} aria-hidden /> Refresh
+      </button>
+      <button className="button wide" onClick={() => print()}>
+        <Printer size={14} aria-hidden /> Print
+      </button>
+      <Menu
+        of={board.name}
+        actions={{
+          'Rename…': (close) => <RenameBoard board={board} onClose={close} />,
+          'Delete…': (close) => <DeleteBoard board={board} onClose={close} />,
+        }}
+      />
+    </div>
+  )
+}
+
+function Empty() {
+  return (
+    <div className="notice">
+      <h2>Nothing is on this board yet</h2>
+      <ul className="ways">
+        <li>
+          <b>A chart, a pivot or a map</b>: look at a search, at the book or at a View that way, and press “Add to
+          board”.
+        </li>
+        <li>
+          <b>The number of a View</b>: choose “Add to a board…” in its menu.
+        </li>
+      </ul>
+      <div className="actions">
+        <a className="button primary" {...link('/projects?look=chart')}>
+          Charts of projects
+        </a>
+        <a className="button" {...link('/views')}>
+          Views
+        </a>
+      </div>
+    </div>
+  )
+}
