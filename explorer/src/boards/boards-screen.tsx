@@ -1,6 +1,7 @@
 import '../search/search.css'
 import '../views/views.css'
 import '../views/dialogs.css'
+import '../ui/page.css'
 import './boards.css'
 import { useAddress } from '../address'
 import type { ScreenProps } from '../shell/screens'

@@ -11,10 +11,15 @@ const titles = (after: { tiles?: Tile[] } | undefined) => after?.tiles?.map((t) 
 
 describe('a change of a board', () => {
   it('finds its tile wherever somebody has put it', () => {
-    expect(titles(moving(a, keyOf(a), 1).apply(board(a, b, c)))).toEqual(['B', 'A', 'C'])
-    expect(titles(moving(a, keyOf(a), 0).apply(board(b, c, a)))).toEqual(['A', 'B', 'C'])
+    expect(titles(moving([a, b, c], 0, 1).apply(board(a, b, c)))).toEqual(['B', 'A', 'C'])
+    expect(titles(moving([a, b, c], 0, 2).apply(board(a, b, c)))).toEqual(['B', 'C', 'A'])
+    expect(titles(moving([a, b, c], 2, 0).apply(board(a, b, c)))).toEqual(['C', 'A', 'B'])
+    // It goes over the same tile, wherever that is.
+    expect(titles(moving([a, b, c], 2, 1).apply(board(b, c)))).toEqual(['C', 'B'])
+    expect(titles(moving([a, b, c], 0, 1).apply(board(c, a, b)))).toEqual(['C', 'B', 'A'])
+    expect(titles(moving([a, b, c], 0, 2).apply(board(c, b, a)))).toEqual(['C', 'A', 'B'])
     // A board that has become shorter has no third position.
-    expect(titles(moving(a, keyOf(a), 2).apply(board(a, b)))).toEqual(['B', 'A'])
+    expect(titles(moving([a, b, c], 0, 2).apply(board(a, b)))).toEqual(['B', 'A'])
     expect(titles(removing(b, keyOf(b)).apply(board(c, b)))).toEqual(['C'])
     expect(titles(titling(b, keyOf(b), 'New').apply(board(c, b)))).toEqual(['C', 'New'])
     expect(titles(putting(b, 1).apply(board(a, c)))).toEqual(['A', 'B', 'C'])
@@ -23,7 +28,7 @@ describe('a change of a board', () => {
 
   it('does nothing to a board that lacks the tile', () => {
     expect(removing(b, keyOf(b)).apply(board(a))).toBeUndefined()
-    expect(moving(b, keyOf(b), 0).apply(board(a))).toBeUndefined()
+    expect(moving([a, b], 1, 0).apply(board(a))).toBeUndefined()
   })
 
   it('tells equal tiles apart, and knows one whose members come in another order', () => {

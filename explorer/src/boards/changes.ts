@@ -23,11 +23,23 @@ const at =
     return i < 0 ? undefined : { tiles: change(tiles, i) }
   }
 
-/** moving puts a tile at a position, or at the end of a board that has become shorter. */
-export const moving = (tile: Tile, key: string, to: number): Change => ({
-  what: `“${tile.title}” is moved`,
-  apply: at(key, (tiles, i) => moved(tiles, i, Math.min(to, tiles.length - 1))),
-})
+/**
+ * moving puts a tile where another one is: before it on the way up, after it on the way down,
+ * wherever the two are by then. Without the other one it is a position.
+ */
+export function moving(all: readonly Tile[], from: number, to: number): Change {
+  const keys = keysOf(all)
+  const [key, other] = [keys[from] ?? '', keys[to] ?? '']
+  return {
+    what: `“${all[from]?.title ?? ''}” is moved`,
+    apply: at(key, (tiles, i) => {
+      const over = keysOf(tiles).indexOf(other)
+      if (over < 0) return moved(tiles, i, Math.min(to, tiles.length - 1))
+      const above = to < from ? over : over + 1
+      return moved(tiles, i, i < above ? above - 1 : above)
+    }),
+  }
+}
 
 /** removing takes a tile off the board. */
 export const removing = (tile: Tile, key: string): Change => ({

@@ -62,10 +62,8 @@ function Tiles({ board, ...props }: ScreenProps & { board: Board }) {
   const counts = useQueries({ queries: tiles.map((tile) => tileQuery(workspace.id, tile)) })
   const [said, setSaid] = useState('')
   const { itemProps, move } = useOrder(tiles.length, (from, to) => {
-    const [tile, key] = [tiles[from], keys[from]]
-    if (!tile || key === undefined) return
-    change(moving(tile, key, to))
-    setSaid(`${tile.title} is number ${to + 1}`)
+    change(moving(tiles, from, to))
+    setSaid(`${tiles[from]?.title ?? ''} is number ${to + 1}`)
   })
   return (
     <>
@@ -136,7 +134,7 @@ function Head({ workspace, board, counts }: HeadProps) {
       </h1>
       <p className="quiet" aria-live="polite">
         {busy ? 'Counting…' : times.length > 0 && `Counted at ${formatMoment(new Date(Math.min(...times)))}`}
-        <span className="by-itself"> · by itself every 5 minutes, for nothing</span>
+        <span className="by-itself"> · again every 5 minutes, for nothing</span>
       </p>
       <button
         className="button"
