@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { boardQuery, refreshBoard, tileQuery, type Board } from '../api/boards'
 import { RequestError } from '../api/client'
 import { link } from '../address'
-import { formatMoment } from '../format'
+import { formatDay, formatMoment } from '../format'
 import { isID } from '../search/conditions'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
@@ -134,6 +134,10 @@ function Head({ workspace, board, counts }: HeadProps) {
       </h1>
       <p className="quiet" aria-live="polite">
         {busy ? 'Counting…' : times.length > 0 && `Counted at ${formatMoment(new Date(Math.min(...times)))}`}
+        {/* Paper is read another day. */}
+        <span className="on-paper">
+          , {formatDay(new Date().toISOString())} · {workspace.name}
+        </span>
         <span className="by-itself"> · again every 5 minutes, for nothing</span>
       </p>
       <button
