@@ -56,7 +56,9 @@ func isWorker(name string) bool {
 const index = "index.html"
 
 // screens are the first parts of the addresses of the page (src/shell/screens.ts).
-var screens = []string{"projects", "accounts", "contacts", "signals", "book", "views", "boards", "export", "queue", "settings", "invitations"}
+var screens = []string{
+	"projects", "accounts", "contacts", "signals", "book", "views", "boards", "export", "queue", "settings", "invitations",
+}
 
 // guessed are addresses by the words that the page has for its screens.
 var guessed = map[string]url.URL{

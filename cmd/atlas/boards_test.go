@@ -46,8 +46,10 @@ func (s *service) boardsCommand(t *testing.T) {
 		t.Errorf("%d %s", status, errs)
 	}
 	write(client.Board{Name: "Night board", Tiles: []client.Tile{
-		{Kind: client.TileChart, Title: "By city\u202e", Dataset: "projects", Of: client.TileOfData, Request: []byte(`{` + permitted + `,"facets":[{"field":"city"}]}`)},
-		{Kind: client.TilePivot, Title: "By use", Dataset: "projects", Of: client.TileOfData, Request: []byte(`{` + permitted + `,"rows":{"field":"primary_use"}}`)},
+		{Kind: client.TileChart, Title: "By city\u202e", Dataset: "projects", Of: client.TileOfData,
+			Request: []byte(`{` + permitted + `,"facets":[{"field":"city"}]}`)},
+		{Kind: client.TilePivot, Title: "By use", Dataset: "projects", Of: client.TileOfData,
+			Request: []byte(`{` + permitted + `,"rows":{"field":"primary_use"}}`)},
 		{Kind: client.TileChart, Title: "Ours", Dataset: "accounts", Of: client.TileOfBook, Request: []byte(`{"facets":[{"field":"icp_tier"}]}`)},
 		{Kind: client.TileView, Title: "List", Dataset: "accounts", Of: client.TileOfView, ViewID: view.ID, Request: []byte(`{}`)},
 	}})
@@ -108,7 +110,8 @@ func (s *service) boardsCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"must be the id of a board": {"show", "Day board"}, "is no board": {"save", file}, "no such file": {"save", file + ".nowhere"},
+		"must be the id of a board": {"show", "Day board"}, "is no board": {"save", file},
+		"no such file": {"save", file + ".nowhere"},
 	} {
 		if status, out, errs := s.atlas(append([]string{"boards"}, args...)...); status == 0 || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%v: %d %s%s, want %q", args, status, out, errs, want)
