@@ -102,7 +102,8 @@ func (s *service) boardsCommand(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	for _, args := range [][]string{{"show", made.ID}, {"delete", made.ID}} {
-		if status, out, errs := s.atlas(append([]string{"boards"}, args...)...); status != 1 || out != "" || !strings.Contains(errs, "no board "+made.ID) {
+		status, out, errs := s.atlas(append([]string{"boards"}, args...)...)
+		if status != 1 || out != "" || !strings.Contains(errs, "no board "+made.ID) {
 			t.Errorf("%v: %d %s%s", args, status, out, errs)
 		}
 	}
