@@ -198,8 +198,22 @@ func TestErasedPerson(t *testing.T) {
 		!strings.Contains(said, `"suppressed":2`) {
 		t.Errorf("a delta: %s", said)
 	}
+	// Another spelling, in a line that is no JSON too: left out, and in no dead letter.
+	unusual := `{"id":"20000000-0000-4000-8000-00000000ada3","name":"X","email":"Ａdalgisa@quill\u200bfeather。example"}`
+	unusual = strings.ReplaceAll(unusual, `\u200b`, "\u200b")
+	if said := w.keyed("apply", "--contacts", w.file(unusual, strings.TrimSuffix(unusual, "}")), "--json"); !strings.Contains(
+		strings.ReplaceAll(said, " ", ""), `"suppressed":2`,
+	) {
+		t.Errorf("unusual spellings: %s", said)
+	}
 	w.verify(w.people())
 	w.suppress(0, "add", "--email", adaEmail) // again changes nothing
+	events, _ := operatorCLI{t, w.config.PostgresSystemURL}.run(0, "audit", "list", "--action=suppression,person", "--json")
+	for _, want := range []string{"suppression.added", "person.exported", `"operator"`, "suppress add"} {
+		if !strings.Contains(events, want) || strings.Contains(events, "uill") {
+			t.Errorf("the audit log has no %s: %s", want, events)
+		}
+	}
 	follow()
 	w.wantErased("after a load", viewID, search)
 	// A repetition has no record: only its id was kept.

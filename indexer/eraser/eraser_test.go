@@ -378,11 +378,11 @@ func TestFoundByDigest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.load(t, files(`{"id":"`+contact(3)+`","name":"Zoe O'Hara","account_name":"Quarry","email":"z@firm.example"}`))
-	o := w.suppress(t, erasure.NameFirm, erasure.Values{Name: "Zoe Oha\u200bra", Firm: "Quarry"})
+	o := w.suppress(t, erasure.NameFirm, erasure.Values{Name: "Zoe Oha ra", Firm: "Quarry"})
 	if o.Records.Len() > 0 {
 		t.Errorf("another name: %+v", o)
 	}
-	if o = w.suppress(t, erasure.NameFirm, erasure.Values{Name: "Zoé Ohara", Firm: "quarry"}); o.Records.Len() != 1 {
+	if o = w.suppress(t, erasure.NameFirm, erasure.Values{Name: "Zoé Oha\u200bra", Firm: "quarry"}); o.Records.Len() != 1 {
 		t.Errorf("%+v", o)
 	}
 }

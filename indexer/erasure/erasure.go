@@ -88,7 +88,11 @@ type Suppression struct {
 // New makes a suppression by the newest normalization and key. Error: fault.BadRequest if
 // the values have none of the kind, or the dataset's records are not known by it.
 func (k Keys) New(d catalog.Dataset, kind Kind, v Values) (Suppression, error) {
-	s := Suppression{ID: uuid.New(), Dataset: d, Kind: kind, Normalization: Newest, Key: k.newest()}
+	return k.make(d, kind, v, Newest)
+}
+
+func (k Keys) make(d catalog.Dataset, kind Kind, v Values, normalization int) (Suppression, error) {
+	s := Suppression{ID: uuid.New(), Dataset: d, Kind: kind, Normalization: normalization, Key: k.newest()}
 	switch {
 	case s.Key == 0:
 		return s, errNoKey
@@ -97,11 +101,11 @@ func (k Keys) New(d catalog.Dataset, kind Kind, v Values) (Suppression, error) {
 	case kind != ID && d != catalog.Contacts:
 		return s, fault.New(fault.BadRequest, "records of %s are suppressed by id: only contacts by %s", d, kind)
 	}
-	normal := v.of(kind, Newest)
+	normal := v.of(kind, normalization)
 	if normal == "" {
 		return s, fault.New(fault.BadRequest, "%s", unusable[kind])
 	}
-	s.Digest, s.KeyCheck = digest(k[s.Key], d, kind, Newest, normal), k.check(s.Key)
+	s.Digest, s.KeyCheck = digest(k[s.Key], d, kind, normalization, normal), k.check(s.Key)
 	return s, nil
 }
 

@@ -13,14 +13,43 @@ import (
 // next number, and both are used.
 
 // Newest is the number of the normalization of new suppressions.
-const Newest = 1
+const Newest = 2
 
 type normalization struct {
 	id, email, phone func(string) string
 	nameFirm         func(name, firm string) string
 }
 
-var normalizations = map[int]normalization{1: {id1, email1, phone1, nameFirm1}}
+var normalizations = map[int]normalization{
+	1: {id1, email1, phone1, nameFirm1},
+	2: {id2, email2, phone2, nameFirm2},
+}
+
+// visible2 is a text without characters that nobody sees, and with those of another width or
+// form as the ordinary ones (NFKC).
+func visible2(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.In(r, unicode.Cf, unicode.Variation_Selector), r == '\u034f', r == '\u115f', r == '\u1160', r == '\u3164', r == '\uffa0',
+			r == utf8.RuneError, unicode.IsControl(r) && !unicode.IsSpace(r):
+			return -1
+		}
+		return r
+	}, norm.NFKC.String(strings.ToValidUTF8(s, "")))
+	return strings.TrimSpace(norm.NFKC.String(s)) // what stood apart can compose now
+}
+
+func id2(s string) string { return id1(visible2(s)) }
+
+// email2 takes the full stops of other scripts in a domain as points, too.
+func email2(s string) string {
+	local, domain, _ := strings.Cut(visible2(s), "@")
+	return email1(local + "@" + strings.ReplaceAll(domain, "。", "."))
+}
+
+func phone2(s string) string { return phone1(visible2(s)) }
+
+func nameFirm2(name, firm string) string { return nameFirm1(visible2(name), visible2(firm)) }
 
 // id1 is a UUID of 36 characters in lower case.
 func id1(s string) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"atlas/indexer/erasure"
 	"atlas/internal/fault"
@@ -61,6 +62,12 @@ func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression
 				return err
 			}
 			added += int(tag.RowsAffected())
+			if tag.RowsAffected() > 0 {
+				details := map[string]any{"dataset": e.Dataset, "kind": e.Kind}
+				if err := auditInstallation(ctx, tx, "suppression.added", "suppression", &e.ID, details); err != nil {
+					return err
+				}
+			}
 			if tag.RowsAffected() == 0 && e.Removed != nil {
 				_, err := tx.Exec(ctx, `UPDATE suppressions SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL`, e.ID, e.Removed)
 				if err != nil {
@@ -136,8 +143,37 @@ func (s *System) RemoveSuppression(ctx context.Context, id uuid.UUID, by string)
 		if tag.RowsAffected() == 0 {
 			return fault.New(fault.NotFound, "there is no suppression %s, or it was removed: atlas suppress list lists them", id)
 		}
+		if err := auditInstallation(ctx, tx, "suppression.removed", "suppression", &id, nil); err != nil {
+			return err
+		}
 		return dropSuppressed(ctx, tx, id)
 	}))
+}
+
+// auditInstallation writes an event of the installation's log. It has no values of persons.
+func auditInstallation(ctx context.Context, tx execer, action, kind string, id *uuid.UUID, details map[string]any) error {
+	if details == nil {
+		details = map[string]any{}
+	}
+	_, err := tx.Exec(ctx, `SELECT audit_add(NULL, $1, $2, $3, '{}', $4)`, action, kind, id, details)
+	return err
+}
+
+// execer is a transaction, or a pool.
+type execer interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+// PersonExported writes to the installation's log that all that is held about somebody was
+// written, of how many records; not about whom.
+func (s *System) PersonExported(ctx context.Context, d catalog.Dataset, kind erasure.Kind, records int) error {
+	return toFault(auditInstallation(ctx, s.pool, "person.exported", "person", nil,
+		map[string]any{"dataset": d, "kind": kind, "records": records}))
+}
+
+// SuppressionsExported writes to the installation's log that the list was written.
+func (s *System) SuppressionsExported(ctx context.Context, entries int) error {
+	return toFault(auditInstallation(ctx, s.pool, "suppression.exported", "suppression", nil, map[string]any{"entries": entries}))
 }
 
 // dropSuppressed removes from what is being erased what is there because of one suppression

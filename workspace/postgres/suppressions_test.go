@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/catalog"
 	"atlas/workspace"
+	"atlas/workspace/auditlog"
 	"atlas/workspace/book"
 	"atlas/workspace/views"
 )
@@ -232,5 +234,41 @@ func TestEraseRecord(t *testing.T) {
 		if n != want {
 			t.Errorf("%s is told %d times, want %d", in, n, want)
 		}
+	}
+}
+
+// Each change of the list is in the installation's log, once, and says nothing of the person.
+func TestSuppressionsAreAudited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	one, record := suppressionOf(1), uuid.New()
+	for range 2 { // the second adds nothing
+		_, err := w.system.AddSuppressions(ctx, []erasure.Suppression{one}, []erasure.Record{
+			{Dataset: catalog.Contacts, ID: record, Suppressions: []uuid.UUID{one.ID}},
+		})
+		fatal(t, err)
+	}
+	fatal(t, w.system.RemoveSuppression(ctx, one.ID, "test"))
+	if err := w.system.RemoveSuppression(ctx, one.ID, "test"); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("removed again: %v", err)
+	}
+	fatal(t, w.system.PersonExported(ctx, catalog.Contacts, erasure.Email, 2))
+	fatal(t, w.system.SuppressionsExported(ctx, 1))
+	events, err := w.system.EventsOf(ctx, workspace.ID{}, auditlog.Query{Actions: []string{"suppression", "person"}, Limit: 10})
+	fatal(t, err)
+	var got []string
+	for _, e := range events {
+		got = append(got, e.Action+" "+string(e.Details))
+		if strings.Contains(string(e.Details), record.String()) || e.ObjectID != uuid.Nil && e.ObjectID != one.ID {
+			t.Errorf("%+v", e)
+		}
+	}
+	want := []string{
+		`suppression.exported {"entries": 1}`, `person.exported {"kind": "email", "dataset": "contacts", "records": 2}`,
+		`suppression.removed {}`, `suppression.added {"kind": "email", "dataset": "contacts"}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

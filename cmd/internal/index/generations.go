@@ -79,7 +79,7 @@ func (c generationsConfig) writer(ctx context.Context) (writer, error) {
 	if err != nil {
 		return writer{}, err
 	}
-	system, err := postgres.OpenSystem(ctx, c.PostgresSystemURL, postgres.Options{MaxConns: 2})
+	system, err := postgres.OpenSystem(ctx, c.PostgresSystemURL, postgres.Options{MaxConns: 2, Command: cli.CommandOf(ctx), Account: who("")})
 	if err != nil {
 		return writer{}, cli.Explain(err)
 	}

@@ -84,6 +84,10 @@ func (c *personExport) Run(ctx context.Context, s *cli.Streams) error {
 				return err
 			}
 		}
+		// Before it is printed: nothing leaves the house without an event.
+		if err := w.PersonExported(ctx, c.Dataset, kind, len(of.Records)); err != nil {
+			return err
+		}
 		return cli.PrintJSON(s.Out, of)
 	})
 }

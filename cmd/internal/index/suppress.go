@@ -332,6 +332,9 @@ func (c *suppressExport) Run(ctx context.Context, s *cli.Streams) error {
 			}
 			text.Write(append(line, '\n'))
 		}
+		if err := w.SuppressionsExported(ctx, len(list)); err != nil {
+			return err
+		}
 		if c.File == "" {
 			_, err := io.WriteString(s.Out, text.String())
 			return err

@@ -1,0 +1,4 @@
+package erasure
+
+// Make is New by another normalization.
+var Make = Keys.make
