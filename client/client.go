@@ -39,6 +39,7 @@ type Client struct {
 	Queue         *Queue
 	Webhooks      *Webhooks
 	APIKeys       *APIKeys
+	Identity      *Identity
 	Audit         *Audit
 	Boards        *Boards
 	Skills        *Skills
@@ -159,6 +160,7 @@ func of(c *conn) *Client {
 		Queue:         &Queue{c},
 		Webhooks:      &Webhooks{c},
 		APIKeys:       &APIKeys{c},
+		Identity:      &Identity{c},
 		Audit:         &Audit{c},
 		Boards:        &Boards{c},
 		Skills:        &Skills{c},

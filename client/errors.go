@@ -39,6 +39,7 @@ const (
 	ErrUserIdentityRequired  Code = "user_identity_required"
 	ErrCannotSelfRemove      Code = "cannot_self_remove"
 	ErrLastOwner             Code = "last_owner"
+	ErrProviderRequired      Code = "provider_required"
 	ErrAlreadyMember         Code = "already_member"
 	ErrAlreadyInvited        Code = "already_invited"
 	ErrAmbiguousMatch        Code = "ambiguous_match"

@@ -49,6 +49,13 @@ func (m *Members) Remove(ctx context.Context, user string) (bool, error) {
 	return d.Deleted, err
 }
 
+// SignOut ends all sessions of a member in the workspace, within 5 s: ErrNotFound. They may
+// sign in again; their access tokens and API keys go on.
+func (m *Members) SignOut(ctx context.Context, user string) error {
+	_, err := post[Nothing](ctx, m.conn, "/workspace/members"+segment(user)+"/sign-out", nil)
+	return err
+}
+
 // Invitation is an open invitation.
 type Invitation struct {
 	ID        string           `json:"id"`

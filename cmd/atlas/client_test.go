@@ -80,6 +80,7 @@ func TestClientReachesEveryOperation(t *testing.T) {
 	clientOfViews(t, key, user)
 	clientOfPeople(t, s, key, seen)
 	clientOfKeyPolicy(t, key, user)
+	clientOfIdentity(t, s, key, user)
 
 	if used := must(key.Usage(t.Context()))(t); used.Used != seen.credits || used.Used == 0 {
 		t.Errorf("the answers charged %d, the ledger has %+v", seen.credits, used)

@@ -478,3 +478,73 @@ func clientOfKeyPolicy(t *testing.T, key, user *client.Client) {
 	}
 	must(user.APIKeys.SetPolicy(ctx, client.KeyPolicy{}))(t)
 }
+
+func clientOfIdentity(t *testing.T, s *service, key, user *client.Client) {
+	ctx := t.Context()
+	if _, _, err := key.Identity.Provider(ctx); !errors.Is(err, client.ErrUserIdentityRequired) {
+		t.Error(err)
+	}
+	if p, _, err := user.Identity.Provider(ctx); err != nil || p != nil {
+		t.Errorf("%+v, %v", p, err)
+	}
+	want := client.IdentityProvider{
+		Issuer: "https://id.firm.example", ClientID: "atlas", ClientSecret: "secret", RoleClaim: "groups",
+		Roles: map[string]client.Role{"leads": client.RoleAdmin}, DefaultRole: client.RoleMember,
+	}
+	set := must(user.Identity.SetProvider(ctx, want))(t)
+	want.ClientSecret, want.Scopes, want.SessionHours, want.IdleMinutes, want.Revision = "", []string{"openid", "email", "profile"}, 12, 60, 1
+	if diff := cmp.Diff(want, set); diff != "" {
+		t.Error(diff)
+	}
+	set.Required = true
+	if _, err := user.Identity.SetProvider(ctx, set); !errors.Is(err, client.ErrForbidden) {
+		t.Errorf("required without a session of it: %v", err)
+	}
+	added := must(user.Identity.AddDomain(ctx, "firm.example"))(t)
+	if added.RecordName != "_atlas.firm.example" || added.RecordText == "" || added.ProvedAt != nil {
+		t.Errorf("%+v", added)
+	}
+	if _, err := user.Identity.CheckDomain(ctx, "other.example"); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+	// The operator proves it, and lets people in.
+	in := must(key.Workspace(ctx))(t).ID
+	cli := operatorCLI{t, s.config.PostgresSystemURL}
+	cli.run(0, "identity", "domains", "prove", "--workspace="+in, "Firm.Example")
+	if all := must(user.Identity.Domains(ctx))(t); len(all) != 1 || all[0].ProvedBy != "operator" || all[0].ProvedAt == nil {
+		t.Errorf("%+v", all)
+	}
+	cli.run(0, "identity", "domains", "list")
+	cli.run(0, "identity", "required", "--workspace="+in, "on")
+	waitFor(t, "the provider is required", func() bool {
+		_, _, err := user.Identity.Provider(ctx)
+		return errors.Is(err, client.ErrProviderRequired)
+	})
+	if _, err := key.Workspace(ctx); err != nil {
+		t.Errorf("a key: %v", err)
+	}
+	cli.run(0, "identity", "required", "--workspace="+in, "off")
+	waitFor(t, "the operator let people in", func() bool {
+		_, _, err := user.Identity.Provider(ctx)
+		return err == nil
+	})
+	if err := user.Identity.DeleteDomain(ctx, "firm.example"); err != nil {
+		t.Error(err)
+	}
+	cli.run(1, "identity", "domains", "remove", "--workspace="+in, "firm.example")
+	if err := user.Identity.DeleteProvider(ctx); err != nil {
+		t.Error(err)
+	}
+	cli.run(1, "identity", "required", "--workspace="+in, "off")
+	for m, err := range user.Members.List(ctx) {
+		if err == nil && m.Role != client.RoleOwner {
+			err = user.Members.SignOut(ctx, m.ID)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := user.Members.SignOut(ctx, workspace.NewUserID().String()); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+}

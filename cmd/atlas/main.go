@@ -41,6 +41,7 @@ type commands struct {
 	Key        operator.Key        `cmd:"" help:"Create, list, revoke and restrict API keys."`
 	Member     operator.Member     `cmd:"" help:"Add, list, change and remove members of a workspace."`
 	Skill      operator.Skill      `cmd:"" help:"List, publish and unpublish the Skills of a workspace."`
+	Identity   operator.Identity   `cmd:"" help:"Prove domains of workspaces, and let people in when a workspace's provider is down."`
 	Suppress   index.Suppress      `cmd:"" help:"Erase persons, firms and projects for good, and keep them out."`
 	Person     index.Person        `cmd:"" help:"Write all that is held about a person."`
 	Audit      operator.Audit      `cmd:"" help:"Look at what changed, who did it, and who signed in; verify the log of it."`

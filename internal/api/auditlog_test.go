@@ -29,6 +29,9 @@ const auditPath = "/workspace/audit"
 // writes needs a row here, or a reason in unaudited.
 var audited = map[string][]string{
 	"update_member": {"member.role_changed"}, "remove_member": {"member.removed", "user.signed_out"},
+	"sign_out_member":       {"member.signed_out"},
+	"set_identity_provider": {"identity_provider.changed"}, "delete_identity_provider": {"identity_provider.deleted"},
+	"add_identity_domain": {"identity_domain.created"}, "delete_identity_domain": {"identity_domain.deleted"},
 	"create_invitation": {"invitation.created"}, "revoke_invitation": {"invitation.revoked"},
 	"accept_invitation": {"invitation.accepted", "member.added", "user.changed"},
 	"create_api_key":    {"api_key.created"}, "rotate_api_key": {"api_key.rotated"}, "revoke_api_key": {"api_key.revoked"},
@@ -43,9 +46,10 @@ var audited = map[string][]string{
 
 // unaudited has why operations that write are not in the audit log.
 var unaudited = map[string]string{
-	"subscription":  "what the workspace is told of its own queue: it is in the changes of the workspace",
-	"signals_batch": "the state of the queue: it gives nobody access",
-	"alert":         "a user's own, which carry ids only", "see_view": "a user's own place",
+	"subscription":          "what the workspace is told of its own queue: it is in the changes of the workspace",
+	"check_identity_domain": "a look at DNS: that a domain is proved or lost is an event of its own",
+	"signals_batch":         "the state of the queue: it gives nobody access",
+	"alert":                 "a user's own, which carry ids only", "see_view": "a user's own place",
 	"favorite": "a user's own order of Views", "view_record": "data of the workspace: it is in the changes of the workspace",
 	"workspace_": "data of the workspace: it is in the changes of the workspace",
 }

@@ -269,6 +269,9 @@ func (c *call) identify() error {
 // permit checks what the caller may do in the workspace, which a newcomer has not.
 func (c *call) permit(in workspace.ID) error {
 	if c.newcomer() {
+		if !c.identity.Own().Workspace.IsZero() {
+			return fault.New(fault.Forbidden, "you signed in by the provider of a workspace, which lets you into that one only")
+		}
 		return c.identity.RequireScope(c.route.Scope)
 	}
 	principal, err := c.server.Gate.Authorize(c.Context(), c.identity, in)

@@ -24,6 +24,7 @@ import (
 	"atlas/workspace"
 	"atlas/workspace/audit"
 	"atlas/workspace/auditlog"
+	"atlas/workspace/identity"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
@@ -114,6 +115,10 @@ func newWorld(t *testing.T) *world {
 			Skills:        skills.NewSkills(app, nil),
 			Keys:          people.NewKeys(app, w.now, gate.ForgetKey),
 			Policies:      people.NewPolicies(app, w.now),
+			Identity: &identity.Settings{
+				Store: app, Prover: w.system, Guard: egress.New(nil, nil), Sealer: identity.Sealer{Keys: [][]byte{[]byte("a key of the servers")}},
+				Resolver: &textRecords{}, Changed: gate.ForgetGate, Now: w.now,
+			},
 			Webhooks: &webhooks.Webhooks{
 				Store: app, Guard: egress.New(nil, nil),
 				Sealer: webhooks.Sealer{Keys: [][]byte{[]byte("a key of the servers")}},

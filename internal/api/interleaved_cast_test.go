@@ -42,25 +42,33 @@ var interleaved = map[string]asked{
 	"list_members":      {path: "/workspace/members"},
 	"update_member":     {path: "/workspace/members/{demoted}", body: `{"role":"admin"}`, writes: true},
 	"remove_member":     {path: "/workspace/members/{removed}", writes: true},
+	"sign_out_member":   {path: "/workspace/members/{demoted}/sign-out", writes: true},
 	"list_invitations":  {path: "/workspace/invitations"},
 	"create_invitation": {path: "/workspace/invitations", body: `{"email":"{new}@example.com","role":"admin"}`, writes: true},
 	"revoke_invitation": {path: "/workspace/invitations/{invitation}", writes: true},
 	"accept_invitation": {path: "/workspace/invitations/accept", body: `{"token":"{token}"}`, writes: true},
 
-	"list_api_keys":           {path: "/workspace/api-keys"},
-	"create_api_key":          {path: "/workspace/api-keys", body: `{"name":"{new}","scopes":["data:read"]}`, writes: true},
-	"get_api_key_policy":      {path: "/workspace/api-keys/policy"},
-	"set_api_key_policy":      {path: "/workspace/api-keys/policy", body: `{"max_days":3650}`, writes: true},
-	"rotate_api_key":          {path: "/workspace/api-keys/{apiKey}/rotate", body: `{"old_secret_hours":1}`, writes: true},
-	"revoke_api_key":          {path: "/workspace/api-keys/{apiKeyToo}", writes: true},
-	"list_webhooks":           {path: "/workspace/webhooks"},
-	"upsert_webhook":          {path: "/workspace/webhooks/upsert", body: `{"url":"https://hooks.example/{new}","events":["record.changed"]}`, writes: true},
-	"delete_webhook":          {path: "/workspace/webhooks/{hookToo}", writes: true},
-	"test_webhook":            {path: "/workspace/webhooks/{hook}/test", writes: true},
-	"rotate_webhook":          {path: "/workspace/webhooks/{hook}/rotate", writes: true},
-	"list_webhook_deliveries": {path: "/workspace/webhooks/{hook}/deliveries"},
-	"replay_webhook_delivery": {path: "/workspace/webhooks/{hook}/deliveries/{delivery}/replay", writes: true},
-	"replay_webhook":          {path: "/workspace/webhooks/{hook}/replay", body: `{"from":"2026-01-01","to":"2100-01-01"}`, writes: true},
+	"list_api_keys":            {path: "/workspace/api-keys"},
+	"create_api_key":           {path: "/workspace/api-keys", body: `{"name":"{new}","scopes":["data:read"]}`, writes: true},
+	"get_api_key_policy":       {path: "/workspace/api-keys/policy"},
+	"set_api_key_policy":       {path: "/workspace/api-keys/policy", body: `{"max_days":3650}`, writes: true},
+	"get_identity_provider":    {path: "/workspace/identity/provider"},
+	"set_identity_provider":    {path: "/workspace/identity/provider", body: `{"issuer":"https://{new}.example","client_id":"x","client_secret":"y"}`, writes: true},
+	"delete_identity_provider": {path: "/workspace/identity/provider", writes: true},
+	"list_identity_domains":    {path: "/workspace/identity/domains"},
+	"add_identity_domain":      {path: "/workspace/identity/domains", body: `{"domain":"{new}.example"}`, writes: true},
+	"check_identity_domain":    {path: "/workspace/identity/domains/{checkedDomain}/check", writes: true},
+	"delete_identity_domain":   {path: "/workspace/identity/domains/{domain}", writes: true},
+	"rotate_api_key":           {path: "/workspace/api-keys/{apiKey}/rotate", body: `{"old_secret_hours":1}`, writes: true},
+	"revoke_api_key":           {path: "/workspace/api-keys/{apiKeyToo}", writes: true},
+	"list_webhooks":            {path: "/workspace/webhooks"},
+	"upsert_webhook":           {path: "/workspace/webhooks/upsert", body: `{"url":"https://hooks.example/{new}","events":["record.changed"]}`, writes: true},
+	"delete_webhook":           {path: "/workspace/webhooks/{hookToo}", writes: true},
+	"test_webhook":             {path: "/workspace/webhooks/{hook}/test", writes: true},
+	"rotate_webhook":           {path: "/workspace/webhooks/{hook}/rotate", writes: true},
+	"list_webhook_deliveries":  {path: "/workspace/webhooks/{hook}/deliveries"},
+	"replay_webhook_delivery":  {path: "/workspace/webhooks/{hook}/deliveries/{delivery}/replay", writes: true},
+	"replay_webhook":           {path: "/workspace/webhooks/{hook}/replay", body: `{"from":"2026-01-01","to":"2100-01-01"}`, writes: true},
 
 	"list_signal_subscriptions":  {path: "/workspace/signal-subscriptions"},
 	"upsert_signal_subscription": {path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_issued"}`, writes: true},
@@ -193,7 +201,7 @@ func (w *world) scene(t *testing.T) *scene {
 	s := &scene{world: w, t: t, in: w.workspace(t, "Scene", workspace.Pro, 1000), host: w.workspace(t, "Host", workspace.Pro, 1000)}
 	name := uuid.NewString()
 	s.owner = tokenFor(t, w.member(t, s.in, "owner-"+name+"@example.com", people.Owner))
-	s.admin = w.member(t, s.in, "admin-"+name+"@example.com", people.Admin)
+	s.admin = w.member(t, s.in, "admin-"+name+"@example.com", people.Owner)
 	s.token = tokenFor(t, s.admin)
 	s.keyID, s.key = w.key(t, people.NewKey{Workspaces: []workspace.ID{s.in}})
 	_, ofHost := w.key(t, people.NewKey{Workspaces: []workspace.ID{s.host}})
@@ -234,6 +242,12 @@ func (w *world) scene(t *testing.T) *scene {
 	}
 	s.make(s.token, "/workspace/api-keys?workspace_id="+s.in.String(), `{"name":"of the admin","scopes":["data:read"]}`, &made)
 	target("apiKeyOfAdmin", made.APIKey.ID)
+	of := "?workspace_id=" + s.in.String()
+	s.make(s.token, "/workspace/identity/provider"+of, `{"issuer":"https://id.example","client_id":"x","client_secret":"y"}`, nil)
+	for _, domain := range []string{"domain", "checkedDomain"} {
+		s.make(s.token, "/workspace/identity/domains"+of, `{"domain":"`+strings.ToLower(domain)+`.example"}`, nil)
+		target(domain, strings.ToLower(domain)+".example")
+	}
 	for _, hook := range []string{"hook", "hookToo"} {
 		s.make(s.key, "/workspace/webhooks/upsert", `{"url":"https://hooks.example/`+hook+`","events":["record.changed"]}`, &made)
 		target(hook, made.Webhook.ID)

@@ -140,7 +140,7 @@ func turns() []turn {
 		}, want: toKey(forbidden)},
 		{name: "a member who is removed", token: byMember, refused: never, change: func(t *testing.T, s *scene) {
 			// By another server, which does not notify this one.
-			removed, err := people.NewMembers(s.server.Workspaces.(*postgres.Store), nil).Remove(t.Context(), s.in, people.KeyActor, s.admin.ID)
+			removed, err := people.NewMembers(s.server.Workspaces.(*postgres.Store), nil).Remove(t.Context(), s.in, people.OperatorActor, s.admin.ID)
 			if fatal(t, err); !removed {
 				t.Fatal("nobody was removed")
 			}
@@ -153,7 +153,7 @@ func turns() []turn {
 		}},
 		{name: "an admin who is made a plain member", token: byMember, refused: never, change: func(t *testing.T, s *scene) {
 			_, err := people.NewMembers(s.server.Workspaces.(*postgres.Store), nil).SetRole(
-				t.Context(), s.in, people.KeyActor, s.admin.ID, people.MemberRole,
+				t.Context(), s.in, people.OperatorActor, s.admin.ID, people.MemberRole,
 			)
 			fatal(t, err)
 		}, effects: true, want: func(_ string, r row) verdict {
@@ -398,7 +398,8 @@ func tableOf(operation string) string {
 		"alert": "view_alerts", "_board": "boards", "see_view": "view_alerts",
 		"view_record": "view_records", "signals_batch": "dismissed_signals",
 		"upsert_webhook": "webhooks", "delete_webhook": "webhooks", "rotate_webhook": "webhooks", "test_webhook": "jobs",
-		"replay_webhook": "jobs",
+		"replay_webhook":    "jobs",
+		"identity_provider": "identity_providers", "identity_domain": "identity_domains", "sign_out": "member_sign_outs",
 		"create_api_key": "api_keys", "rotate_api_key": "api_keys", "revoke_api_key": "api_keys", "key_policy": "key_policies",
 		"workspace_account": "overlays", "workspace_contact": "overlays", "workspace_project": "overlays",
 	} {

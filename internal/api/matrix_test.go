@@ -150,6 +150,7 @@ var rows = map[string]row{
 		admins: true, ok: notFound,
 	},
 	"remove_member":    {method: "DELETE", path: "/workspace/members/" + unknownID, scope: wsWrite, admins: true, ok: fine},
+	"sign_out_member":  {method: "POST", path: "/workspace/members/" + unknownID + "/sign-out", scope: wsWrite, admins: true, ok: notFound},
 	"list_invitations": {method: "GET", path: "/workspace/invitations", scope: wsRead, ok: fine},
 	"create_invitation": {
 		method: "POST", path: "/workspace/invitations", body: `{"email":"%@example.com","role":"member"}`,
@@ -181,6 +182,32 @@ var rows = map[string]row{
 	"get_api_key_policy": {method: "GET", path: "/workspace/api-keys/policy", scope: wsRead, unthrottled: true, ok: fine},
 	"set_api_key_policy": {
 		method: "POST", path: "/workspace/api-keys/policy", body: `{}`, scope: wsWrite, admins: true, users: true, unthrottled: true, ok: fine,
+	},
+	"get_identity_provider": {
+		method: "GET", path: "/workspace/identity/provider", scope: wsRead, admins: true, users: true, unthrottled: true, ok: fine,
+	},
+	"set_identity_provider": {
+		method: "POST", path: "/workspace/identity/provider", body: `{"issuer":"http://plain.example","client_id":"x"}`, scope: wsWrite, admins: true,
+		users: true, unthrottled: true, ok: invalid,
+	},
+	"delete_identity_provider": {
+		method: "DELETE", path: "/workspace/identity/provider", scope: wsWrite, admins: true, users: true, unthrottled: true,
+		ok: notFound,
+	},
+	"list_identity_domains": {
+		method: "GET", path: "/workspace/identity/domains", scope: wsRead, admins: true, users: true, unthrottled: true, ok: fine,
+	},
+	"add_identity_domain": {
+		method: "POST", path: "/workspace/identity/domains", body: `{"domain":"%.example"}`, scope: wsWrite, admins: true, users: true,
+		unthrottled: true, ok: fine,
+	},
+	"check_identity_domain": {
+		method: "POST", path: "/workspace/identity/domains/none.example/check", scope: wsWrite, admins: true, users: true, unthrottled: true,
+		ok: notFound,
+	},
+	"delete_identity_domain": {
+		method: "DELETE", path: "/workspace/identity/domains/none.example", scope: wsWrite, admins: true, users: true, unthrottled: true,
+		ok: notFound,
 	},
 	"revoke_api_key": {
 		method: "DELETE", path: "/workspace/api-keys/" + unknownID,

@@ -6,6 +6,7 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/workspace"
+	"atlas/workspace/identity"
 	"atlas/workspace/people"
 	"atlas/workspace/skills"
 	"atlas/workspace/subscriptions"
@@ -22,6 +23,7 @@ type People struct {
 	Webhooks      *webhooks.Webhooks
 	Keys          *people.Keys
 	Policies      *people.Policies
+	Identity      *identity.Settings
 }
 
 const tagPeople = "Members and invitations"
@@ -57,6 +59,15 @@ func (s *Server) memberRoutes() []Route {
 				text:  "`deleted` is false when there was no such member.",
 				data:  schema.Object(schema.Required("deleted", schema.Boolean())),
 				codes: []fault.Code{fault.CannotSelfRemove, fault.LastOwner},
+			}},
+		{Method: "POST", Path: "/workspace/members/:userId/sign-out", Operation: "sign_out_member",
+			Scope: write, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.signOutMember),
+			doc: operationDoc{
+				tag: tagPeople, summary: "End all sessions of a member in the workspace",
+				text:  "Within 5 s, on all servers. They may sign in again. Access tokens and API keys go on.",
+				data:  schema.Object(schema.Required("signed_out", schema.Only(true))),
+				codes: []fault.Code{fault.NotFound},
 			}},
 	}
 }
@@ -103,6 +114,13 @@ func (s *Server) removeMember(c *call) (reply, error) {
 	c.target = user.String()
 	removed, err := s.People.Members.Remove(c.Context(), c.workspace(), c.actor(), user)
 	return free(deleted{removed}), err
+}
+
+func (s *Server) signOutMember(c *call) (reply, error) {
+	user := workspace.UserID(c.pathID("userId"))
+	c.target = user.String()
+	err := s.People.Members.SignOut(c.Context(), c.workspace(), c.actor(), user)
+	return free(map[string]bool{"signed_out": true}), err
 }
 
 // actor returns the caller in the form that the rules of a workspace take.

@@ -25,6 +25,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/identity"
 	"atlas/workspace/people"
 )
 
@@ -116,7 +117,7 @@ func (anybody) Authenticate(context.Context, []string) (auth.Identity, error) {
 	return auth.Identity{Kind: auth.ByUser}, nil
 }
 
-func (anybody) SignedIn(context.Context, auth.User, time.Time) (auth.Identity, error) {
+func (anybody) SignedIn(context.Context, auth.User, time.Time, identity.Own) (auth.Identity, error) {
 	return auth.Identity{Kind: auth.ByUser}, nil
 }
 

@@ -76,7 +76,7 @@ func (r Route) mayBeFree() bool { return r.doc.dryRun || r.doc.free != "" }
 func (r Route) codes() []fault.Code {
 	codes := []fault.Code{fault.InvalidInput, fault.Unauthorized, fault.Forbidden, fault.Internal, fault.Unavailable}
 	if r.Caller != Newcomers {
-		codes = append(codes, fault.BadRequest) // the workspace is ambiguous
+		codes = append(codes, fault.BadRequest, fault.ProviderRequired) // the workspace is ambiguous, or lets people in otherwise
 	}
 	if r.Caller != Anyone && r.Caller != Admins {
 		codes = append(codes, fault.UserIdentityRequired)

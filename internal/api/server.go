@@ -25,6 +25,7 @@ import (
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/boards"
+	"atlas/workspace/identity"
 	"atlas/workspace/people"
 )
 
@@ -66,7 +67,7 @@ type Describer interface {
 // implements it.
 type Gate interface {
 	Authenticate(ctx context.Context, header []string) (auth.Identity, error)
-	SignedIn(ctx context.Context, u auth.User, began time.Time) (auth.Identity, error)
+	SignedIn(ctx context.Context, u auth.User, began time.Time, own identity.Own) (auth.Identity, error)
 	Resolve(ctx context.Context, i auth.Identity, given []string, required bool) (workspace.ID, error)
 	Authorize(ctx context.Context, i auth.Identity, in workspace.ID) (auth.Principal, error)
 }
@@ -128,7 +129,9 @@ type Server struct {
 	CreditsUsed func(in workspace.ID, used, ceiling int64)
 	// SignInLog has who signed in, and Counts counts for the audit log; nil: neither.
 	SignInLog SignInLog
-	Counts    Counts
+	// Own signs people in by the providers of workspaces; nil: nobody can.
+	Own    OwnSignIn
+	Counts Counts
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
 	// Limiter has the token buckets of keys with a rate, and those of calls that cost

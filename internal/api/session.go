@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,7 +119,7 @@ func (s *Server) identityOf(ctx context.Context, found session.Session) (auth.Id
 	if found.Key != "" {
 		return s.byHeader(ctx, []string{"Bearer " + found.Key})
 	}
-	return s.Gate.SignedIn(ctx, found.User, found.Began)
+	return s.Gate.SignedIn(ctx, found.User, found.Began, found.Own)
 }
 
 // sameOrigin refuses what a browser sends for a page of another origin. A GET is
@@ -175,6 +176,8 @@ type sessionAnswer struct {
 	User *sessionUser `json:"user"`
 	// SignIn is where a caller without a session signs in, if there is a provider.
 	SignIn string `json:"sign_in,omitzero"`
+	// FindProvider is where a page asks which provider of a workspace an address has.
+	FindProvider string `json:"find_provider,omitzero"`
 	// SignInByKey is where they exchange an API key for a session, in development.
 	SignInByKey string `json:"sign_in_by_key,omitzero"`
 	// SignOut is where who has signed out does so at the provider too.
@@ -193,6 +196,9 @@ type sessionUser struct {
 func (s *Server) nobody() (a sessionAnswer) {
 	if s.SignIn != nil {
 		a.SignIn = signInPath
+	}
+	if s.Own != nil {
+		a.FindProvider = findPath
 	}
 	if s.PlainCookies {
 		a.SignInByKey = keyPath
@@ -229,6 +235,10 @@ func (s *Server) describe(ctx context.Context, found session.Session) (a session
 	a.User = &sessionUser{ID: u.ID, Email: u.Email, Name: u.Name}
 	if s.Memberships != nil {
 		a.User.Workspaces, err = s.Memberships.Memberships(ctx, u.ID)
+	}
+	if own := found.Own.Workspace; !own.IsZero() {
+		// It admits to that workspace alone, and tells of no other.
+		a.User.Workspaces = slices.DeleteFunc(a.User.Workspaces, func(m people.Membership) bool { return m.Workspace != own })
 	}
 	return a, err
 }
@@ -306,10 +316,8 @@ func (s *Server) signOut(ctx *gin.Context) (any, error) {
 	answer := s.nobody()
 	if token := s.sessionToken(ctx.Request); token != "" {
 		found, err := s.Sessions.Get(ctx.Request.Context(), token)
-		if err == nil && found.Subject != "" && s.SignIn != nil {
-			answer.SignOut = s.SignIn.SignOut(ctx.Request.Context())
-		}
 		if err == nil {
+			answer.SignOut = s.signOutAt(ctx.Request.Context(), found)
 			s.noteCaller(ctx, found)
 		}
 		if err := s.Sessions.End(ctx.Request.Context(), token); err != nil {

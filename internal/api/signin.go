@@ -41,7 +41,7 @@ const failedFragment = "#sign-in-failed="
 
 // signInRows are the routes of signing in at a provider. A browser opens them as pages.
 func (s *Server) signInRows() []stranger {
-	if s.SignIn == nil {
+	if s.SignIn == nil && s.Own == nil {
 		return nil
 	}
 	row := func(path, operation string, run func(*gin.Context) (to string, err error)) stranger {
@@ -51,12 +51,16 @@ func (s *Server) signInRows() []stranger {
 			return nil
 		}, func(ctx *gin.Context, err error) { leadTo(ctx, "/", err) })
 	}
-	return []stranger{row(signInPath, "begin_sign_in", s.beginSignIn), row(oidc.CallbackPath, "finish_sign_in", s.finishSignIn)}
+	rows := append(s.ownRows(row), row(signInPath, "begin_sign_in", s.beginSignIn))
+	if s.SignIn != nil {
+		rows = append(rows, row(oidc.CallbackPath, "finish_sign_in", s.finishSignIn))
+	}
+	return rows
 }
 
 func (s *Server) beginSignIn(ctx *gin.Context) (to string, err error) {
 	back := oidc.LocalPath(ctx.Query("return"))
-	address, state, cookie, err := s.SignIn.Begin(ctx.Request.Context(), back)
+	address, state, cookie, err := s.beginBy(ctx, back)
 	if err != nil {
 		return back, err
 	}
@@ -88,15 +92,15 @@ func (s *Server) finishSignIn(ctx *gin.Context) (to string, err error) {
 	if cookie != "" {
 		s.setCookie(ctx, name, "", -1) // it works once
 	}
-	grant, back, err := s.SignIn.Finish(callOf(ctx).withOrigin(), cookie, ctx.Request.URL.Query())
+	grant, back, by, err := s.finishAt(ctx, cookie)
 	if err != nil {
-		callOf(ctx).log().Info("signing in was refused", "by", byProvider, "failure", string(oidc.FailureOf(err)))
-		s.countRefused(ctx.Request.Context(), byProvider+": "+string(oidc.FailureOf(err)))
+		callOf(ctx).log().Info("signing in was refused", "by", by, "failure", string(oidc.FailureOf(err)))
+		s.countRefused(ctx.Request.Context(), by+": "+string(oidc.FailureOf(err)))
 		return back, err
 	}
 	token, err := s.Sessions.Start(ctx.Request.Context(), grant)
 	if err == nil {
-		_, err = s.enter(ctx, token, byProvider)
+		_, err = s.enter(ctx, token, by)
 	}
 	return back, err
 }

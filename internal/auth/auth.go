@@ -12,6 +12,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/identity"
 	"atlas/workspace/people"
 )
 
@@ -42,6 +43,11 @@ type Store interface {
 	Role(ctx context.Context, in workspace.ID, user workspace.UserID) (people.Role, error)
 	// OnlyWorkspace returns the workspace of a user who is a member of exactly one.
 	OnlyWorkspace(ctx context.Context, user workspace.UserID) (workspace.ID, error)
+	// Gate returns what people of a workspace sign in by.
+	Gate(ctx context.Context, in workspace.ID) (identity.Gate, error)
+	// MemberSignedOut returns when the sessions of a member in a workspace ended last, zero
+	// for never.
+	MemberSignedOut(ctx context.Context, in workspace.ID, user workspace.UserID) (time.Time, error)
 	// SignedOut returns when the sessions of a user ended last, zero for never.
 	SignedOut(ctx context.Context, user workspace.UserID) (time.Time, error)
 	// TouchKey records a use of a key in a workspace, from a network, which is not valid if it
@@ -65,6 +71,8 @@ type Authenticator struct {
 	roles                 *cache[membership, people.Role]
 	onlyWorkspaces        *cache[workspace.UserID, workspace.ID]
 	signedOut             *cache[workspace.UserID, time.Time]
+	gates                 *cache[workspace.ID, identity.Gate]
+	membersOut            *cache[membership, time.Time]
 	workspaces            *cache[workspace.ID, workspace.Workspace]
 }
 
@@ -93,6 +101,8 @@ func New(store Store, c Config) (*Authenticator, error) {
 		roles:          newCache[membership, people.Role](maxRoles, c.Now),
 		onlyWorkspaces: newCache[workspace.UserID, workspace.ID](maxOnlyWorkspaces, c.Now),
 		signedOut:      newCache[workspace.UserID, time.Time](maxOnlyWorkspaces, c.Now),
+		gates:          newCache[workspace.ID, identity.Gate](maxWorkspaces, c.Now),
+		membersOut:     newCache[membership, time.Time](maxRoles, c.Now),
 		workspaces:     newCache[workspace.ID, workspace.Workspace](maxWorkspaces, c.Now),
 	}, nil
 }
@@ -137,6 +147,8 @@ type Identity struct {
 	replaced bool
 	user     user
 	from     netip.Addr
+	// session is set for who acts in a session.
+	session *signedIn
 }
 
 // From returns the identity of a request from a client address. Without one, or with the
@@ -155,9 +167,10 @@ type User struct {
 	Name          string `json:"name"`
 }
 
-// SignedIn returns the identity of the user of a session that began at a time. Errors:
-// fault.Unauthorized when the user's sessions ended since, fault.Unavailable.
-func (a *Authenticator) SignedIn(ctx context.Context, u User, began time.Time) (Identity, error) {
+// SignedIn returns the identity of the user of a session that began at a time, by a provider
+// of a workspace or not. Errors: fault.Unauthorized when the session ended since,
+// fault.Unavailable.
+func (a *Authenticator) SignedIn(ctx context.Context, u User, began time.Time, own identity.Own) (Identity, error) {
 	ended, err := loadBounded(ctx, a.signedOut, a.coldMembers, u.ID, func(ctx context.Context) (time.Time, error) {
 		return a.store.SignedOut(ctx, u.ID)
 	})
@@ -167,10 +180,15 @@ func (a *Authenticator) SignedIn(ctx context.Context, u User, began time.Time) (
 	case !ended.IsZero() && !began.After(ended):
 		return Identity{}, fault.New(fault.Unauthorized, "the session was ended: sign in again")
 	}
-	return Identity{
-		Kind: ByUser,
-		user: user{id: u.ID, email: u.Email, name: u.Name, emailVerified: u.EmailVerified, scopes: workspace.AllScopes()},
-	}, nil
+	i := Identity{
+		Kind:    ByUser,
+		user:    user{id: u.ID, email: u.Email, name: u.Name, emailVerified: u.EmailVerified, scopes: workspace.AllScopes()},
+		session: &signedIn{began, own},
+	}
+	if own.Workspace.IsZero() {
+		return i, nil
+	}
+	return i, a.stillOwn(ctx, i, u.Email)
 }
 
 // User returns the user's id, zero for a key.
@@ -405,6 +423,8 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 		)
 	case i.user.workspace != nil:
 		return *i.user.workspace, nil
+	case !i.Own().Workspace.IsZero():
+		return i.Own().Workspace, nil
 	}
 	id, err := loadBounded(ctx, a.onlyWorkspaces, a.coldMembers, i.user.id, func(ctx context.Context) (workspace.ID, error) {
 		return a.store.OnlyWorkspace(ctx, i.user.id)
@@ -442,14 +462,19 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 	case ByUser:
 		p.User, p.Scopes = i.user.id, i.user.scopes
 		p.Email, p.Name = i.user.email, i.user.name
-		p.Role, err = loadBounded(ctx, a.roles, a.coldMembers, membership{in, i.user.id}, func(ctx context.Context) (people.Role, error) {
-			return a.store.Role(ctx, in, i.user.id)
-		})
+		p.Own = i.Own()
+		if !p.Own.Workspace.IsZero() && p.Own.Workspace != in {
+			return Principal{}, errOtherWorkspace
+		}
+		p.Role, err = a.role(ctx, in, i.user.id)
 		if fault.CodeOf(err) == fault.NotFound {
 			return Principal{}, notMember(err)
 		}
 		if err != nil {
 			return Principal{}, unavailable(err)
+		}
+		if err := a.admits(ctx, i, in); err != nil {
+			return Principal{}, err
 		}
 	default:
 		return Principal{}, fault.New(fault.Internal, "an identity of no kind")
@@ -483,7 +508,11 @@ func (a *Authenticator) Forget(in workspace.ID, user workspace.UserID) {
 	a.roles.drop(membership{in, user})
 	a.onlyWorkspaces.drop(user)
 	a.signedOut.drop(user)
+	a.membersOut.drop(membership{in, user})
 }
+
+// ForgetGate drops what is cached about how people of a workspace sign in, as Forget does.
+func (a *Authenticator) ForgetGate(in workspace.ID) { a.gates.drop(in) }
 
 // ForgetKey drops what is cached about a key, as Forget does.
 func (a *Authenticator) ForgetKey(id workspace.KeyID) { a.keys.drop(id) }

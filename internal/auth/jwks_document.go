@@ -79,13 +79,17 @@ func readJWK(raw json.RawMessage) (key PublicKey, signs bool, err error) {
 	return key, true, checkKey(key.Key)
 }
 
+// maxRSA is the maximum length of an RSA key in bits: checking a signature of a longer one
+// takes long.
+const maxRSA = 8192
+
 // checkKey refuses what is no public key that could sign. A shared secret is none: every
 // reader of the document could sign with it.
 func checkKey(key any) error {
 	switch key := key.(type) {
 	case *rsa.PublicKey:
-		if key.N.BitLen() < 2048 {
-			return fmt.Errorf("an RSA key of %d bits, fewer than 2048", key.N.BitLen())
+		if bits := key.N.BitLen(); bits < 2048 || bits > maxRSA {
+			return fmt.Errorf("an RSA key of %d bits, not 2048 to %d", bits, maxRSA)
 		}
 		return nil
 	case *ecdsa.PublicKey:

@@ -6,6 +6,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/identity"
 	"atlas/workspace/people"
 )
 
@@ -20,6 +21,8 @@ type Principal struct {
 	User   workspace.UserID
 	// Secret is what a key proved itself by, which a rotation may have replaced.
 	Secret workspace.SecretHash
+	// Own is the provider of the workspace by which the user signed in, zero for none.
+	Own identity.Own
 	// Email and Name are from a user's token, "" when it has none.
 	Email, Name string
 	// Role is the user's role, "" for a key.

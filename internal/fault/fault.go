@@ -36,6 +36,7 @@ const (
 	UserIdentityRequired  Code = "user_identity_required"
 	CannotSelfRemove      Code = "cannot_self_remove"
 	LastOwner             Code = "last_owner"
+	ProviderRequired      Code = "provider_required"
 	AlreadyMember         Code = "already_member"
 	AlreadyInvited        Code = "already_invited"
 	AmbiguousMatch        Code = "ambiguous_match"

@@ -107,21 +107,36 @@ func (s *SignIn) finish(ctx context.Context, f flow, answer url.Values) (g sessi
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.Nonce)) != 1 {
 		return g, errors.New("the nonce is another sign-in's")
 	}
-	profile, err := s.profile(ctx, p, token, id)
+	said, err := s.claims(ctx, p, token, id)
 	if err != nil {
 		return g, err
 	}
-	account := auth.AccountID(s.c.Issuer, id.Subject, s.c.SubjectsAreIDs)
+	g, err = s.admission.admit(ctx, said)
+	g.Subject, g.Refresh = id.Subject, token.RefreshToken
+	return g, err
+}
+
+// service admits people by the provider of the service.
+type service struct {
+	users Users
+	c     Config
+}
+
+func (s *service) admit(ctx context.Context, id claims) (g session.Grant, err error) {
+	profile, err := id.profile()
+	if err != nil {
+		return g, err
+	}
+	account := auth.AccountID(s.c.Issuer, id.subject, s.c.SubjectsAreIDs)
 	if profile.EmailVerified {
 		if _, err := s.users.ClaimUser(ctx, account, profile.Email); err != nil {
 			return g, err
 		}
 	}
-	return session.Grant{
-		User:    auth.User{ID: account, Email: profile.Email, EmailVerified: profile.EmailVerified, Name: profile.Name},
-		Subject: id.Subject, Refresh: token.RefreshToken,
-	}, nil
+	return session.Grant{User: auth.User{ID: account, Email: profile.Email, EmailVerified: profile.EmailVerified, Name: profile.Name}}, nil
 }
+
+func (s *service) renewed(context.Context, session.Grant, claims) error { return nil }
 
 // answered refuses an answer that is an error (RFC 6749, 4.1.2.1).
 func answered(answer url.Values) error {
@@ -166,36 +181,58 @@ func (s *SignIn) verify(ctx context.Context, by *oidc.IDTokenVerifier, token *oa
 	return id, nil
 }
 
-// profile returns who the person is. Some providers put the address into the ID token,
+// claims returns what the provider says of a person. Some put the address into the ID token,
 // others only into what they answer about a user.
-func (s *SignIn) profile(ctx context.Context, p *provider, token *oauth2.Token, id *oidc.IDToken) (auth.Profile, error) {
+func (s *SignIn) claims(ctx context.Context, p *provider, token *oauth2.Token, id *oidc.IDToken) (said claims, err error) {
 	var raw json.RawMessage
 	if err := id.Claims(&raw); err != nil {
-		return auth.Profile{}, err
+		return said, err
 	}
-	found, err := auth.ReadProfile(raw, id.Subject)
-	if err != nil || found.Email != "" || p.UserInfoEndpoint() == "" {
-		return found, err
+	said = claims{id.Subject, []json.RawMessage{raw}}
+	found, err := said.profile()
+	if err != nil || found.Email != "" && s.c.Workspace.IsZero() || p.UserInfoEndpoint() == "" {
+		return said, err
 	}
-	info, err := p.UserInfo(s.with(ctx), oauth2.StaticTokenSource(token))
-	if err != nil {
-		return found, away(err)
+	more, err := s.userInfo(ctx, p, token)
+	switch {
+	case err != nil && found.Email != "":
+		return said, nil // it said enough
+	case err != nil:
+		return said, err
 	}
-	if err := info.Claims(&raw); err != nil {
-		return found, err
-	}
-	return auth.ReadProfile(raw, id.Subject)
+	said.raw = append(said.raw, more)
+	_, err = auth.ReadProfile(more, id.Subject)
+	return said, err
 }
 
-// Renew exchanges the refresh token of a subject for the next one. Errors:
+func (s *SignIn) userInfo(ctx context.Context, p *provider, token *oauth2.Token) (raw json.RawMessage, err error) {
+	info, err := p.UserInfo(s.with(ctx), oauth2.StaticTokenSource(token))
+	if err != nil {
+		return nil, away(err)
+	}
+	return raw, info.Claims(&raw)
+}
+
+// profile returns who the person is, by the first object that has an address. All are of the
+// subject.
+func (c claims) profile() (found auth.Profile, err error) {
+	for _, raw := range c.raw {
+		if found, err = auth.ReadProfile(raw, c.subject); err != nil || found.Email != "" {
+			break
+		}
+	}
+	return found, err
+}
+
+// Renew exchanges the refresh token of a session for the next one. Errors:
 // fault.Unauthorized when the person must sign in again, fault.Unavailable when the provider
 // does not answer.
-func (s *SignIn) Renew(ctx context.Context, refresh, subject string) (next string, err error) {
+func (s *SignIn) Renew(ctx context.Context, g session.Grant) (next string, err error) {
 	p, err := s.discover(ctx)
 	if err != nil {
 		return "", err
 	}
-	token, err := p.oauth.TokenSource(s.with(ctx), &oauth2.Token{RefreshToken: refresh}).Token()
+	token, err := p.oauth.TokenSource(s.with(ctx), &oauth2.Token{RefreshToken: g.Refresh}).Token()
 	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok &&
 		(answer.ErrorCode == "invalid_grant" || slices.Contains(declined, answer.ErrorCode)) {
 		return "", fault.Wrap(err, fault.Unauthorized, "the provider has ended the session")
@@ -205,13 +242,18 @@ func (s *SignIn) Renew(ctx context.Context, refresh, subject string) (next strin
 		s.c.Log.Warn("a session could not be renewed", "issuer", s.c.Issuer, "error", err)
 		return "", err
 	}
+	said := claims{subject: g.Subject}
 	if token.Extra("id_token") != nil {
 		id, err := s.verify(ctx, p.renewed, token)
-		if err != nil || id.Subject != subject {
+		if err != nil || id.Subject != g.Subject {
 			return "", fault.Wrap(err, fault.Unauthorized, "the provider renewed another session")
 		}
+		if said, err = s.claims(ctx, p, token, id); err != nil {
+			s.c.Log.Warn("the claims of a renewed session cannot be read", "issuer", s.c.Issuer, "error", err)
+			said = claims{subject: g.Subject}
+		}
 	}
-	return token.RefreshToken, nil
+	return token.RefreshToken, s.admission.renewed(ctx, g, said)
 }
 
 // exchangeError returns an error of the token endpoint without the provider's text, which

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"atlas/internal/seal"
+	"atlas/workspace"
 )
 
 // Lifetime is how long signing in may take.
@@ -27,11 +28,13 @@ const maxReturn = 2000
 // flow is one attempt to sign in, in a cookie of the browser that began it. Sealed, so
 // that nobody learns or chooses its parts.
 type flow struct {
-	State    string    `json:"state"`
-	Nonce    string    `json:"nonce"`
-	Verifier string    `json:"verifier"`
-	Return   string    `json:"return"`
-	Ends     time.Time `json:"ends"`
+	State    string `json:"state"`
+	Nonce    string `json:"nonce"`
+	Verifier string `json:"verifier"`
+	Return   string `json:"return"`
+	// Workspace is whose provider was asked, zero for the service's.
+	Workspace workspace.ID `json:"workspace,omitzero"`
+	Ends      time.Time    `json:"ends"`
 }
 
 // flowPurpose is that of sealed flows.
@@ -45,7 +48,7 @@ func (s *SignIn) Begin(ctx context.Context, back string) (address, state, cookie
 	if err != nil {
 		return "", "", "", err
 	}
-	f := flow{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), LocalPath(back), s.c.Now().Add(Lifetime)}
+	f := flow{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), LocalPath(back), s.c.Workspace, s.c.Now().Add(Lifetime)}
 	sealed, err := seal.Seal(s.c.Keys[0], flowPurpose, f)
 	if err != nil {
 		return "", "", "", err
@@ -67,7 +70,7 @@ func (s *SignIn) open(cookie string) (f flow, err error) {
 			break
 		}
 	}
-	if err != nil || !s.c.Now().Before(f.Ends) {
+	if err != nil || !s.c.Now().Before(f.Ends) || f.Workspace != s.c.Workspace {
 		return flow{}, errNoFlow
 	}
 	return f, nil

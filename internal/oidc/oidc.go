@@ -5,6 +5,7 @@ package oidc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,6 +22,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"atlas/internal/fault"
+	"atlas/internal/session"
 	"atlas/workspace"
 )
 
@@ -46,6 +48,10 @@ type Config struct {
 	Scopes []string
 	// SubjectsAreIDs: see auth.AccountID.
 	SubjectsAreIDs bool
+	// Workspace is whose provider it is; zero: the service's.
+	Workspace workspace.ID
+	// Client makes the calls of the provider; nil: any address may be called.
+	Client *http.Client
 	// Keys seal the cookie of who is signing in. The first seals, all open.
 	Keys [][]byte
 	// Now is the clock; nil is time.Now.
@@ -116,10 +122,33 @@ func checkURL(text string) (*url.URL, error) {
 	return nil, errors.New("must begin with https://")
 }
 
+// callback is the path to which the provider sends people back. Each workspace has its own: at
+// one address for all a provider could be given the codes of another.
+func (c Config) callback() string {
+	if c.Workspace.IsZero() {
+		return CallbackPath
+	}
+	return CallbackPath + "/" + c.Workspace.String()
+}
+
 // Users has the users whom operators named by address. *postgres.System implements it.
 type Users interface {
 	// ClaimUser gives the user with a verified address the id of an account, once.
 	ClaimUser(ctx context.Context, account workspace.UserID, email string) (claimed bool, err error)
+}
+
+// admission decides who a subject is. *service and *own implement it.
+type admission interface {
+	// admit returns what the session of a person begins with.
+	admit(ctx context.Context, id claims) (session.Grant, error)
+	// renewed looks at the claims of a renewal: fault.Unauthorized ends the session.
+	renewed(ctx context.Context, g session.Grant, id claims) error
+}
+
+// claims are what a provider says of a subject.
+type claims struct {
+	subject string
+	raw     []json.RawMessage // objects: of the ID token, then of the user, if it was asked
 }
 
 // Flows remembers what was finished. *session.Store implements it.
@@ -131,7 +160,7 @@ type Flows interface {
 // SignIn signs people in. It is safe for concurrent use.
 type SignIn struct {
 	c         Config
-	users     Users
+	admission admission
 	flows     Flows
 	client    *http.Client
 	finishing *semaphore.Weighted
@@ -160,12 +189,20 @@ func New(c Config, users Users, flows Flows) *SignIn {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &SignIn{c: c, users: users, flows: flows, finishing: semaphore.NewWeighted(maxFinishing), client: &http.Client{
-		Timeout: timeout,
-		// A redirect could lead off https, with the secret.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
-	}}
+	return newSignIn(c, &service{users, c}, flows, maxFinishing)
+}
+
+// newSignIn is New with what decides who a subject is, and how many sign-ins are finished at
+// once.
+func newSignIn(c Config, a admission, flows Flows, finishing int64) *SignIn {
+	s := &SignIn{c: c, admission: a, flows: flows, finishing: semaphore.NewWeighted(finishing), client: c.Client}
+	if s.client == nil {
+		s.client = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	s.client.Timeout = timeout
+	// A redirect could lead off https, with the secret, or to what only this machine can reach.
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return s
 }
 
 // Close closes idle connections.
@@ -233,7 +270,7 @@ func (s *SignIn) read(ctx context.Context) (*provider, error) {
 		Provider: found, endSession: more.EndSession,
 		oauth: &oauth2.Config{
 			ClientID: s.c.ClientID, ClientSecret: s.c.ClientSecret, Scopes: s.c.Scopes,
-			Endpoint: endpoint, RedirectURL: s.c.PublicURL + CallbackPath,
+			Endpoint: endpoint, RedirectURL: s.c.PublicURL + s.c.callback(),
 		},
 		verifier: oidc.NewVerifier(s.c.Issuer, &keySet{address: more.Keys, client: s.client}, checks),
 		renewed:  found.VerifierContext(s.with(context.Background()), &unsigned),

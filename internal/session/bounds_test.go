@@ -36,7 +36,7 @@ func TestRenewalsPastTheBound(t *testing.T) {
 	const bound = 16
 	var asked atomic.Int32
 	hang, all := make(chan struct{}), make(chan struct{})
-	s.o.Renew = func(context.Context, string, string) (string, error) {
+	s.o.Renew = func(context.Context, session.Grant) (string, error) {
 		if asked.Add(1) == bound {
 			close(all)
 		}
@@ -74,12 +74,12 @@ func TestRenewalsPastTheBound(t *testing.T) {
 func TestRefusalOfASpentToken(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)
-	s.o.Renew = func(ctx context.Context, refresh, subject string) (string, error) {
+	s.o.Renew = func(ctx context.Context, g session.Grant) (string, error) {
 		s.afterPause(t)
 		if _, err := s.all[1].Get(ctx, s.token); err != nil {
 			t.Error(err)
 		}
-		return s.renew(ctx, refresh, subject)
+		return s.renew(ctx, g)
 	}
 	s.move(session.DefaultRenewal)
 	for name, store := range map[string]*session.Store{"the slow server": session.New(s.redis, s.o), "the other": s.all[0]} {

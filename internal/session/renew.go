@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"atlas/internal/fault"
+	"atlas/workspace/identity"
 )
 
 const (
@@ -36,10 +37,14 @@ func (s *Store) renewable(e entry) bool {
 // many wait for the provider. The session as it is stays good until the provider refuses.
 // Errors: fault.Unauthorized, fault.Unavailable.
 func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error) {
-	if s.o.Now().UnixNano() < s.awayUntil.Load() || !s.renewing.TryAcquire(1) {
+	own, renewing := e.Own != identity.Own{}, s.renewing
+	if own {
+		renewing = s.renewingOwn
+	}
+	if !own && s.o.Now().UnixNano() < s.awayUntil.Load() || !renewing.TryAcquire(1) {
 		return e, nil
 	}
-	defer s.renewing.Release(1)
+	defer renewing.Release(1)
 	// A refresh token that is spent must be replaced, even if the client has gone.
 	ctx = context.WithoutCancel(ctx)
 	mine, err := s.first(ctx, ofRenewal, token, renewalPause)
@@ -56,12 +61,15 @@ func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error)
 	}
 	asking, cancel := context.WithTimeout(ctx, renewalTimeout)
 	defer cancel()
-	next, err := s.o.Renew(asking, n.Refresh, n.Subject)
+	next, err := s.o.Renew(asking, e.grant(n))
 	switch fault.CodeOf(err) {
 	case "":
 	case fault.Unauthorized:
 		return s.refused(ctx, token, n.Refresh, err)
 	case fault.Unavailable:
+		if own {
+			return e, nil
+		}
 		s.awayUntil.Store(s.o.Now().Add(awayFor).UnixNano())
 		return e, nil
 	default:

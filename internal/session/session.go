@@ -11,6 +11,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/fault"
 	"atlas/internal/seal"
+	"atlas/workspace/identity"
 )
 
 // Defaults of Options.
@@ -43,7 +46,7 @@ type Options struct {
 	// Renew exchanges a refresh token for the next one. fault.Unauthorized ends the
 	// session; after any other error it goes on, and is renewed later. After
 	// fault.Unavailable no session is renewed for some seconds. Nil renews none.
-	Renew func(ctx context.Context, refresh, subject string) (next string, err error)
+	Renew func(ctx context.Context, g Grant) (next string, err error)
 	// Issuer is the provider of all sessions: those of another end.
 	Issuer string
 	// Timeout bounds a call of Redis.
@@ -58,7 +61,10 @@ type Store struct {
 	redis redis.UniversalClient
 	o     Options
 
-	renewing  *semaphore.Weighted
+	// renewing is of sessions of the service's provider, renewingOwn of those of workspaces:
+	// one of theirs that is slow holds up no others.
+	renewing, renewingOwn *semaphore.Weighted
+
 	awayUntil atomic.Int64 // Unix nanoseconds; see awayFor
 }
 
@@ -71,7 +77,9 @@ func New(client redis.UniversalClient, o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{redis: client, o: o, renewing: semaphore.NewWeighted(maxRenewals)}
+	return &Store{
+		redis: client, o: o, renewing: semaphore.NewWeighted(maxRenewals), renewingOwn: semaphore.NewWeighted(maxRenewals),
+	}
 }
 
 // Grant is what a session begins with.
@@ -83,6 +91,10 @@ type Grant struct {
 	Refresh string
 	// Key is an API key that takes the place of the user, in development.
 	Key string
+	// Own is the provider of a workspace by which they signed in, zero for none.
+	Own identity.Own
+	// Idle and Lifetime shorten those of Options; 0: they do not.
+	Idle, Lifetime time.Duration
 }
 
 // Session is a session as of one request.
@@ -100,6 +112,8 @@ type entry struct {
 	Began  time.Time `json:"began,omitzero"`
 	Ends   time.Time `json:"ends"`
 	Issuer string    `json:"issuer,omitempty"`
+	// Own takes the place of Issuer for a session by a provider of a workspace.
+	Own identity.Own `json:"own,omitzero"`
 	// Renew is when the session is renewed next, zero without a refresh token.
 	Renew time.Time `json:"renew,omitzero"`
 	// Secrets are the sealed secrets, empty for a session that has none.
@@ -132,12 +146,30 @@ func (s *Store) key(kind, token string) string {
 // Start begins a session and returns its token. Errors: fault.Unavailable.
 func (s *Store) Start(ctx context.Context, g Grant) (token string, err error) {
 	token = rand.Text()
+	lifetime := s.o.Lifetime
+	if g.Lifetime > 0 {
+		lifetime = min(lifetime, g.Lifetime)
+	}
+	if g.Idle > 0 {
+		token += "." + strconv.Itoa(int(g.Idle/time.Minute))
+	}
 	now := s.o.Now()
-	e := entry{User: g.User, Began: now, Ends: now.Add(s.o.Lifetime), Issuer: s.o.Issuer}
+	e := entry{User: g.User, Began: now, Ends: now.Add(lifetime), Issuer: s.o.Issuer, Own: g.Own}
 	if err := s.fill(&e, token, secrets{g.Subject, g.Refresh, g.Key}); err != nil {
 		return "", err
 	}
-	return token, s.put(ctx, ofSession, token, e, s.o.Idle)
+	return token, s.put(ctx, ofSession, token, e, s.idle(token))
+}
+
+// idle returns how long the session of a token lasts after its last request. It stands in the
+// token, so that a request needs one command of Redis. A token that was changed is another.
+func (s *Store) idle(token string) time.Duration {
+	_, minutes, _ := strings.Cut(token, ".")
+	n, err := strconv.Atoi(minutes)
+	if err != nil || n <= 0 {
+		return s.o.Idle
+	}
+	return min(s.o.Idle, time.Duration(n)*time.Minute)
 }
 
 // fill seals the secrets of a session into its entry.
@@ -178,16 +210,20 @@ func (s *Store) Get(ctx context.Context, token string) (Session, error) {
 		}
 	}
 	n, err := e.open(token)
-	return Session{Grant{e.User, n.Subject, n.Refresh, n.Key}, e.Began, e.Ends}, err
+	return Session{e.grant(n), e.Began, e.Ends}, err
+}
+
+func (e entry) grant(n secrets) Grant {
+	return Grant{User: e.User, Subject: n.Subject, Refresh: n.Refresh, Key: n.Key, Own: e.Own}
 }
 
 func (s *Store) use(ctx context.Context, token string) (entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	// One command, so that a request never brings back a session that ended meanwhile.
-	raw, err := s.redis.GetEx(ctx, s.key(ofSession, token), s.o.Idle).Bytes()
+	raw, err := s.redis.GetEx(ctx, s.key(ofSession, token), s.idle(token)).Bytes()
 	e, err := s.read(raw, err, over)
-	if err == nil && e.Issuer != s.o.Issuer {
+	if err == nil && e.Own == (identity.Own{}) && e.Issuer != s.o.Issuer {
 		if err = s.End(ctx, token); err == nil {
 			err = fault.New(fault.Unauthorized, over)
 		}

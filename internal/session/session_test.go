@@ -39,7 +39,8 @@ type renewals struct {
 	ahead time.Duration
 }
 
-func (r *renewals) renew(_ context.Context, refresh, subject string) (string, error) {
+func (r *renewals) renew(_ context.Context, g session.Grant) (string, error) {
+	refresh, subject := g.Refresh, g.Subject
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -206,9 +207,9 @@ func TestProviderIsAway(t *testing.T) {
 func TestSignOutDuringRenewal(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)
-	s.o.Renew = func(ctx context.Context, refresh, subject string) (string, error) {
+	s.o.Renew = func(ctx context.Context, g session.Grant) (string, error) {
 		fatal(t, s.all[1].End(ctx, s.token))
-		return s.renew(ctx, refresh, subject)
+		return s.renew(ctx, g)
 	}
 	s.move(session.DefaultRenewal)
 	if _, err := session.New(s.redis, s.o).Get(t.Context(), s.token); fault.CodeOf(err) != fault.Unauthorized {
@@ -224,12 +225,12 @@ func TestClientLeavesDuringRenewal(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)
 	ctx, leave := context.WithCancel(t.Context())
-	s.o.Renew = func(ctx context.Context, refresh, subject string) (string, error) {
+	s.o.Renew = func(ctx context.Context, g session.Grant) (string, error) {
 		leave()
 		if ctx.Err() != nil {
 			t.Error(ctx.Err())
 		}
-		return s.renew(ctx, refresh, subject)
+		return s.renew(ctx, g)
 	}
 	s.move(session.DefaultRenewal)
 	_, _ = session.New(s.redis, s.o).Get(ctx, s.token)

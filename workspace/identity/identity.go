@@ -13,19 +13,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"atlas/internal/fault"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
 
+type providerKind struct{}
+
 // ProviderID identifies a provider of a workspace. Another issuer or client has another id,
 // so that the sessions of the one before end.
-type ProviderID uuid.UUID
-
-// IsZero reports whether it identifies nothing.
-func (id ProviderID) IsZero() bool { return id == ProviderID{} }
+type ProviderID = workspace.TypedID[providerKind]
 
 // Provider is the OpenID provider of a workspace.
 type Provider struct {
@@ -126,6 +123,13 @@ func DomainOf(email string) string {
 		return ""
 	}
 	return name
+}
+
+// Own says by which provider of a workspace somebody signed in; the zero value: by none of a
+// workspace.
+type Own struct {
+	Workspace workspace.ID `json:"workspace"`
+	Provider  ProviderID   `json:"provider"`
 }
 
 // Gate is what each request of a person looks at: the provider of the workspace, zero for

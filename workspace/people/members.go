@@ -77,6 +77,9 @@ type MemberStore interface {
 	// RemoveMember deletes the membership if guard permits it, and reports whether
 	// there was one.
 	RemoveMember(ctx context.Context, in workspace.ID, by Actor, user workspace.UserID, guard Guard) (removed bool, err error)
+	// SignOutMember ends the sessions of a member in the workspace if guard permits it, which
+	// must reject a target that is not a member.
+	SignOutMember(ctx context.Context, in workspace.ID, by Actor, user workspace.UserID, guard Guard) error
 }
 
 // Members lists and changes the members of workspaces (docs/api.md, "Members").
@@ -163,6 +166,28 @@ func checkRemoval(by Actor, l LockedMembers, self bool) error {
 		return lastOwner()
 	}
 	return nil
+}
+
+// SignOut ends the sessions of a member in the workspace that have begun. Errors:
+// fault.Forbidden when the actor is neither owner nor admin, or does not reach the member;
+// fault.NotFound when the user is not a member.
+func (r *Members) SignOut(ctx context.Context, in workspace.ID, by Actor, user workspace.UserID) error {
+	err := r.store.SignOutMember(ctx, in, by, user, func(l LockedMembers) error {
+		if err := by.administers(l); err != nil {
+			return err
+		}
+		switch {
+		case l.Target == "":
+			return fault.New(fault.NotFound, "this user is not a member of the workspace")
+		case l.Target == Owner && l.Actor != Owner:
+			return fault.New(fault.Forbidden, "only an owner may sign an owner out")
+		}
+		return nil
+	})
+	if err == nil {
+		r.changed(in, user)
+	}
+	return err
 }
 
 // administers returns fault.Forbidden unless the actor administers the workspace, and

@@ -81,15 +81,14 @@ func (s *Store) SetProvider(
 func (s *Store) DeleteProvider(ctx context.Context, in workspace.ID, by workspace.UserID, permit identity.Permit) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		locked, err := lockIdentity(ctx, tx, in, by)
+		if err == nil && locked.Provider == nil {
+			err = noProvider(nil)
+		}
 		if err == nil {
 			err = permit(locked)
 		}
-		if err != nil {
-			return err
-		}
-		tag, err := tx.Exec(ctx, `DELETE FROM identity_providers WHERE workspace_id = $1`, arg(in))
-		if err == nil && tag.RowsAffected() == 0 {
-			return noProvider(nil)
+		if err == nil {
+			_, err = tx.Exec(ctx, `DELETE FROM identity_providers WHERE workspace_id = $1`, arg(in))
 		}
 		return err
 	})

@@ -32,6 +32,39 @@ func (s *System) ProviderAndSecret(ctx context.Context, in workspace.ID) (p iden
 	return p, secret, toFault(err)
 }
 
+// ResealProviders seals secrets of providers with the first key that another one sealed, and
+// returns how many no key opens.
+func (s *System) ResealProviders(ctx context.Context, sealer identity.Sealer) (lost int, err error) {
+	type sealed struct {
+		in     uuid.UUID
+		secret []byte
+	}
+	all, err := collect(ctx, s, func(row pgx.CollectableRow) (b sealed, err error) {
+		err = row.Scan(&b.in, &b.secret)
+		return b, err
+	}, `SELECT workspace_id, client_secret FROM identity_providers`)
+	for _, b := range all {
+		in := workspace.ID(b.in)
+		secret, current, err := sealer.Open(in, b.secret)
+		switch {
+		case err != nil:
+			lost++
+			continue
+		case current:
+			continue
+		}
+		again, err := sealer.Seal(in, secret)
+		if err == nil { // unless it was changed meanwhile
+			_, err = s.pool.Exec(ctx, `UPDATE identity_providers SET client_secret = $2 WHERE workspace_id = $1 AND client_secret = $3`,
+				b.in, again, b.secret)
+		}
+		if err != nil {
+			return lost, toFault(err)
+		}
+	}
+	return lost, err
+}
+
 // WorkspaceOfDomain returns the workspace that has proved a domain and has a provider:
 // fault.NotFound for none.
 func (s *System) WorkspaceOfDomain(ctx context.Context, domain string) (in workspace.ID, err error) {
@@ -92,7 +125,7 @@ func (s *System) Admit(ctx context.Context, in workspace.ID, who identity.Person
 		if told && role == "" {
 			return refusal("the provider gives them no role")
 		}
-		user, known, err := knownIdentity(ctx, tx, in, who)
+		user, known, err := knownIdentity(ctx, tx, in, who, now)
 		if err == nil && !known {
 			user, err = bindMember(ctx, tx, in, who, role, now)
 		}
@@ -134,8 +167,10 @@ func lockAdmitting(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity
 	return p, err
 }
 
-// knownIdentity returns the user of a subject, who must be a member still.
-func knownIdentity(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person) (user workspace.UserID, known bool, err error) {
+// knownIdentity returns the user of a subject, who must be a member still, or invited again.
+func knownIdentity(
+	ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, now time.Time,
+) (user workspace.UserID, known bool, err error) {
 	var member bool
 	err = tx.QueryRow(ctx, `
 		SELECT i.user_id, EXISTS (SELECT FROM members m WHERE m.workspace_id = $1 AND m.user_id = i.user_id)
@@ -145,7 +180,7 @@ func knownIdentity(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity
 	case noRows(err):
 		return user, false, nil
 	case err == nil && !member:
-		return user, true, errRemoved
+		return user, true, rejoin(ctx, tx, in, who, user, now)
 	}
 	return user, true, err
 }
@@ -179,12 +214,16 @@ func bindMember(
 		return user, err
 	case len(found) > 1:
 		return user, refusal("several people of the workspace have the address")
-	case len(found) == 1 && !found[0].member:
-		return user, errRemoved
-	case len(found) == 1 && found[0].bound:
+	case len(found) == 1 && found[0].bound && found[0].member:
 		return user, refusal("the member with the address is another subject of the provider")
 	case len(found) == 1:
 		user = workspace.UserID(found[0].id)
+		if !found[0].member {
+			err = rejoin(ctx, tx, in, who, user, now)
+		}
+		if err != nil {
+			return user, err
+		}
 	default:
 		if user, err = joinMember(ctx, tx, in, who, role, now); err != nil {
 			return user, err
@@ -203,13 +242,8 @@ func joinMember(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, role people.Role, now time.Time,
 ) (user workspace.UserID, err error) {
 	user = workspace.NewUserID()
-	var invited people.Role
-	var invitation uuid.UUID
-	err = tx.QueryRow(ctx, `
-		SELECT id, role FROM invitations WHERE workspace_id = $1 AND email_folded = $2 AND lower(email COLLATE "C") = lower($3 COLLATE "C")
-			AND `+invitationOpen+` AND expires_at > $4 FOR UPDATE`, arg(in), workspace.FoldEmail(who.Email), strings.TrimSpace(who.Email), now).
-		Scan(&invitation, &invited)
-	if err != nil && !noRows(err) {
+	invited, invitation, err := lockInvited(ctx, tx, in, who, now)
+	if err != nil {
 		return user, err
 	}
 	if role == "" {
@@ -226,13 +260,47 @@ func joinMember(
 		arg(user), who.Email, workspace.FoldEmail(who.Email), name, now); err != nil {
 		return user, err
 	}
+	return user, insertJoined(ctx, tx, in, user, role, invitation, now)
+}
+
+// rejoin makes who was removed a member again if an invitation says so.
+func rejoin(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, user workspace.UserID, now time.Time) error {
+	role, invitation, err := lockInvited(ctx, tx, in, who, now)
+	if err == nil && role == "" {
+		err = errRemoved
+	}
+	if err != nil {
+		return err
+	}
+	return insertJoined(ctx, tx, in, user, role, invitation, now)
+}
+
+// lockInvited returns the open invitation of the workspace to an address, and its role, ""
+// for none.
+func lockInvited(
+	ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, now time.Time,
+) (role people.Role, id uuid.UUID, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT id, role FROM invitations WHERE workspace_id = $1 AND email_folded = $2 AND lower(email COLLATE "C") = lower($3 COLLATE "C")
+			AND `+invitationOpen+` AND expires_at > $4 FOR UPDATE`, arg(in), workspace.FoldEmail(who.Email), strings.TrimSpace(who.Email), now).
+		Scan(&id, &role)
+	if noRows(err) {
+		err = nil
+	}
+	return role, id, err
+}
+
+// insertJoined adds a member, by an invitation or none.
+func insertJoined(
+	ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, invitation uuid.UUID, now time.Time,
+) error {
 	if _, err := tx.Exec(ctx, `INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
 		arg(in), arg(user), role, now); err != nil {
-		return user, err
+		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE invitations SET accepted_at = $3, accepted_by = $4 WHERE workspace_id = $1 AND id = $2`,
+	_, err := tx.Exec(ctx, `UPDATE invitations SET accepted_at = $3, accepted_by = $4 WHERE workspace_id = $1 AND id = $2`,
 		arg(in), invitation, now, arg(user))
-	return user, err
+	return err
 }
 
 // applyRole gives a member the role that the provider told. The last owner stays one, with an
@@ -263,9 +331,19 @@ func applyRole(
 	return tx.QueryRow(ctx, `SELECT id, email, name FROM users WHERE id = $1`, arg(user)).Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
 }
 
-// SignOutMember ends the sessions of a member in a workspace, which began until now, if guard
-// permits it, which must refuse who is no member.
+// SignOutMember implements people.MemberStore.
 func (s *Store) SignOutMember(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, guard people.Guard) error {
+	return signOutMember(ctx, s, in, by, user, guard)
+}
+
+// SignOutMember implements people.MemberStore.
+func (s *System) SignOutMember(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, guard people.Guard) error {
+	return signOutMember(ctx, s, in, by, user, guard)
+}
+
+func signOutMember(
+	ctx context.Context, s transactor, in workspace.ID, by people.Actor, user workspace.UserID, guard people.Guard,
+) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := lockMembers(ctx, tx, in, by, user, guard); err != nil {
 			return err

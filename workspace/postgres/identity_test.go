@@ -238,6 +238,15 @@ func TestProviderTakesInvitations(t *testing.T) {
 	}
 	_, err = f.system.Admit(t.Context(), f.one.ID, subject(p, "t", "tom@firm.example"), f.now)
 	wantCode(t, "an invitation of another workspace", err, fault.Forbidden)
+	// Who was removed comes back by another invitation only.
+	f.run(t, f.one.ID, `DELETE FROM members WHERE workspace_id = $1 AND user_id = '`+u.ID.String()+`'`)
+	_, err = f.system.Admit(t.Context(), f.one.ID, subject(p, "m", "mia@firm.example"), f.now)
+	wantCode(t, "removed", err, fault.Forbidden)
+	f.invite(t, f.one.ID, "mia@firm.example")
+	again, err := f.system.Admit(t.Context(), f.one.ID, subject(p, "m", "mia@firm.example"), f.now)
+	if err != nil || again.ID != u.ID {
+		t.Errorf("invited again: %+v, %v", again, err)
+	}
 	open, err := f.invitations.List(t.Context(), f.two.ID, 10, 0)
 	if err != nil || len(open) != 1 {
 		t.Errorf("the other workspace's: %+v, %v", open, err)
@@ -280,6 +289,34 @@ func TestRolesByClaim(t *testing.T) {
 	}
 	role("a second owner", mia("chiefs"), member.ID, people.Owner)
 	role("an owner of two", subject(p, "o", owner.Email, "all"), owner.ID, people.MemberRole)
+}
+
+// A secret is sealed again when the key is replaced, and opens for its workspace alone.
+func TestSecretsOfProvidersAreSealedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	before := identity.Sealer{Keys: [][]byte{[]byte("the key before")}}
+	after := identity.Sealer{Keys: [][]byte{[]byte("the key after"), []byte("the key before")}}
+	sealed, err := before.Seal(w.one.ID, "secret")
+	fatal(t, err)
+	w.own(t, w.one.ID, "one.example")
+	_, err = w.system.Pool().Exec(ctx, `UPDATE identity_providers SET client_secret = $1`, sealed)
+	fatal(t, err)
+	if lost, err := w.system.ResealProviders(ctx, after); lost != 0 || err != nil {
+		t.Errorf("%d are lost, %v", lost, err)
+	}
+	_, sealed, err = w.system.ProviderAndSecret(ctx, w.one.ID)
+	fatal(t, err)
+	if secret, current, err := after.Open(w.one.ID, sealed); secret != "secret" || !current || err != nil {
+		t.Errorf("%q, %v, %v", secret, current, err)
+	}
+	if _, _, err := after.Open(w.two.ID, sealed); err == nil {
+		t.Error("it opens for another workspace")
+	}
+	if lost, err := w.system.ResealProviders(ctx, before); lost != 1 || err != nil {
+		t.Errorf("without the key %d are lost, %v", lost, err)
+	}
 }
 
 // Of two sign-ins at once with one address one subject is bound.

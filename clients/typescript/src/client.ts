@@ -1,7 +1,7 @@
 import { Connection, type Attempt, type Retry } from "./connection.js";
 import { AtlasError, creditsOf, type Credits } from "./errors.js";
 import { batchOf, Joins, searchBatch, Source, type Batch, type BatchAnswer, type Options, type Page, type Schemas } from "./source.js";
-import { Alerts, ApiKeys, Audit, Boards, Favorites, Invitations, Members, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
+import { Alerts, ApiKeys, Audit, Boards, Favorites, Identity, Invitations, Members, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
 
 /** The records, requests and answers of the API, by their names in the OpenAPI document. */
 export type { Schemas };
@@ -266,6 +266,7 @@ export class Atlas {
   readonly queue: Queue;
   readonly webhooks: Webhooks;
   readonly apiKeys: ApiKeys;
+  readonly identity: Identity;
   readonly audit: Audit;
   readonly boards: Boards;
   readonly skills: Skills;
@@ -312,6 +313,7 @@ export class Atlas {
     this.queue = new Queue(c);
     this.webhooks = new Webhooks(c);
     this.apiKeys = new ApiKeys(c);
+    this.identity = new Identity(c);
     this.audit = new Audit(c);
     this.boards = new Boards(c);
     this.skills = new Skills(c);

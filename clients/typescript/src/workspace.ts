@@ -123,6 +123,11 @@ export class Members extends Resource<Schemas["Member"]> {
   async remove(userId: string, options: Options = {}): Promise<boolean> {
     return (await this.drop<Schemas["RemoveMemberData"]>(userId, options)).deleted;
   }
+
+  /** Ends all sessions of a member in the workspace, within 5 s. They may sign in again; access tokens and API keys go on. Throws APIError `not_found`. */
+  async signOut(userId: string, { signal }: Options = {}): Promise<void> {
+    await this.connection.data("POST", `${this.path}${segment(userId)}/sign-out`, { signal });
+  }
 }
 
 /** The open invitations, the newest first. */
@@ -219,6 +224,55 @@ export class ApiKeys extends Resource<Schemas["ApiKey"]> {
   async setPolicy(policy: Partial<Schemas["ApiKeyPolicySet"]>, { signal }: Options = {}): Promise<Schemas["ApiKeyPolicy"]> {
     const data = await this.connection.data<Schemas["ApiKeyPolicyData"]>("POST", `${this.path}/policy`, { body: policy, signal });
     return data.policy;
+  }
+}
+
+/** How people of the workspace sign in, for users who are owners or admins; only owners set and delete the provider. */
+export class Identity {
+  constructor(private readonly connection: Connection) {}
+
+  private readonly path = "/workspace/identity";
+
+  /** The OpenID provider, null for none, and the address that it is to permit. */
+  provider({ signal }: Options = {}): Promise<Schemas["IdentityProviderData"]> {
+    return this.connection.data("GET", `${this.path}/provider`, { signal });
+  }
+
+  /** Puts a provider in place. `required` only in a session of the provider. */
+  async setProvider(provider: Schemas["IdentityProviderSet"], { signal }: Options = {}): Promise<Schemas["IdentityProvider"] | null> {
+    const data = await this.connection.data<Schemas["IdentityProviderData"]>("POST", `${this.path}/provider`, { body: provider, signal });
+    return data.provider;
+  }
+
+  /** Deletes the provider; its sessions end. Throws APIError `not_found`. */
+  async deleteProvider({ signal }: Options = {}): Promise<void> {
+    await this.connection.data("DELETE", `${this.path}/provider`, { signal });
+  }
+
+  /** The domains of e-mail addresses, by name. */
+  async domains({ signal }: Options = {}): Promise<Schemas["IdentityDomain"][]> {
+    const data = await this.connection.data<{ domains: Schemas["IdentityDomain"][] }>("GET", `${this.path}/domains`, { signal });
+    return data.domains;
+  }
+
+  /** Adds a domain, with the DNS text record that proves it. */
+  addDomain(domain: string, { signal }: Options = {}): Promise<Schemas["IdentityDomain"]> {
+    return this.domain("POST", "", { body: { domain }, signal });
+  }
+
+  /** Looks for the record now. Throws APIError `not_found`, `forbidden` if another workspace has proved the domain. */
+  checkDomain(domain: string, { signal }: Options = {}): Promise<Schemas["IdentityDomain"]> {
+    return this.domain("POST", `${segment(domain)}/check`, { signal });
+  }
+
+  /** Deletes a domain; sessions of its addresses end. Throws APIError `not_found`. */
+  async deleteDomain(domain: string, { signal }: Options = {}): Promise<void> {
+    await this.connection.data("DELETE", `${this.path}/domains${segment(domain)}`, { signal });
+  }
+
+  private async domain(method: "POST", path: string, options: { body?: unknown; signal?: AbortSignal | undefined }): Promise<Schemas["IdentityDomain"]> {
+    const data = await this.connection.data<Schemas["IdentityDomainData"]>(method, `${this.path}/domains${path}`, options);
+    return data.domain;
   }
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"atlas/cmd/internal/cli"
+	"atlas/internal/auth"
 	"atlas/internal/oidc"
 	"atlas/internal/session"
 	"atlas/workspace/postgres"
@@ -48,7 +49,7 @@ func (c Config) oidc() oidc.Config {
 func Sessions(
 	client redis.UniversalClient,
 	c Config,
-	renew func(ctx context.Context, refresh, subject string) (string, error),
+	renew func(ctx context.Context, g session.Grant) (string, error),
 ) *session.Store {
 	return session.New(client, session.Options{
 		Prefix: c.RedisPrefix, Timeout: c.RedisTimeout, Issuer: c.OIDCIssuer,
@@ -56,21 +57,40 @@ func Sessions(
 	})
 }
 
-// wireSignIn lets people sign in, if the configuration says how.
-func wireSignIn(c Config, w *wired, client redis.UniversalClient, system *postgres.System, log *slog.Logger) {
-	w.server.Memberships = system
+// signing has what signing in needs beside the sessions.
+type signing struct {
+	store  *postgres.Store
+	system *postgres.System
+	gate   *auth.Authenticator
+	now    func() time.Time
+}
+
+// wireSignIn lets people sign in, if the configuration says how: by the provider of the service,
+// and by those of workspaces.
+func wireSignIn(c Config, w *wired, client redis.UniversalClient, with signing, log *slog.Logger) {
+	w.server.Memberships = with.system
 	sessions := Sessions(client, c, nil)
 	if c.DevelopmentSessions {
 		w.server.Sessions, w.server.PlainCookies = sessions, true
 	}
+	own := wireIdentity(c, w, sessions, with, log)
 	config := c.oidc()
+	config.Log = log
+	signIn := oidc.New(config, with.system, sessions)
+	if config.PublicURL != "" || config.Enabled() {
+		w.server.Own = own
+		w.server.Sessions = Sessions(client, c, func(ctx context.Context, g session.Grant) (string, error) {
+			if !g.Own.Workspace.IsZero() {
+				return own.Renew(ctx, g)
+			}
+			return signIn.Renew(ctx, g)
+		})
+	}
 	if !config.Enabled() {
 		return
 	}
-	config.Log = log
-	signIn := oidc.New(config, system, sessions)
 	w.backends = append(w.backends, signIn.Close)
-	w.server.SignIn, w.server.Sessions = signIn, Sessions(client, c, signIn.Renew)
+	w.server.SignIn = signIn
 	// The first attempt to sign in reads the provider again, if it does not answer yet.
 	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { _ = signIn.Discover(ctx) }, log))
 }

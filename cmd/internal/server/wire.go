@@ -191,7 +191,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if c.JWKS != "" {
 		w.server.TokenIssuer = c.JWTIssuer
 	}
-	wireSignIn(c, w, client, system, log)
+	wireSignIn(c, w, client, signing{store, system, gate, clock.Now}, log)
 	if err := wireAuditLog(c, w, store, system, cursors, clock.Now, log); err != nil {
 		return nil, err
 	}

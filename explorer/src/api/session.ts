@@ -19,6 +19,8 @@ interface Answer {
   user: User | null
   /** Where to sign in, if a provider is set up. */
   sign_in?: string
+  /** Where to ask which provider of a workspace an e-mail address has. */
+  find_provider?: string
   /** Where to exchange an API key for a session, in development. */
   sign_in_by_key?: string
   /** Where who signed out here does so at the provider too. */
@@ -26,7 +28,7 @@ interface Answer {
 }
 
 /** session sends a request about the caller's session, which is no part of the API. */
-async function session(method: string, body?: unknown, path = '/session'): Promise<Answer> {
+async function session<T = Answer>(method: string, body?: unknown, path = '/session'): Promise<T> {
   const response = await fetch(path, {
     method,
     ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
@@ -35,7 +37,7 @@ async function session(method: string, body?: unknown, path = '/session'): Promi
   })
   const text: unknown = await response.json().catch(() => undefined)
   if (!response.ok) throw errorOf(response, text)
-  return (text as { data: Answer }).data
+  return (text as { data: T }).data
 }
 
 /** take removes a fragment with this beginning from the address and returns the rest of it. */
@@ -54,11 +56,15 @@ export const takeFailure = () => take('#sign-in-failed=')
 export const currentUser = async () => (await session('GET')).user
 export const signIn = async (token: string) => (await session('POST', { token })).user
 export const signInByKey = async (path: string, key: string) => (await session('POST', { key }, path)).user
-/** waysIn returns where to sign in: at the provider, and by an API key. */
+/** waysIn returns where to sign in: at the provider, at that of a workspace, and by an API key. */
 export const waysIn = async () => {
-  const { sign_in, sign_in_by_key } = await session('GET')
-  return { provider: sign_in, key: sign_in_by_key }
+  const { sign_in, find_provider, sign_in_by_key } = await session('GET')
+  return { provider: sign_in, own: find_provider, key: sign_in_by_key }
 }
+
+/** findProvider returns where people of the domain of an address sign in, null for nowhere of its own. */
+export const findProvider = async (path: string, email: string) =>
+  (await session<{ sign_in: string | null }>('POST', { email }, path)).sign_in
 
 /** leaveListeners hear that the user has signed out. */
 export const leaveListeners = new Set<() => void>()

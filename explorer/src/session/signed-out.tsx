@@ -8,6 +8,7 @@ import { useInvitation } from '../invitation/token'
 import { Dialog } from '../ui/dialog'
 import { Mark } from '../ui/mark'
 import { KeyForm } from './key-form'
+import { OwnForm } from './own-form'
 import { SignOut } from './sign-out'
 import { want } from './wanted'
 import { Notice } from '../ui/notice'
@@ -52,12 +53,13 @@ export function SignedOut({ error, failure }: { error?: Error; failure?: string 
               Sign in
             </a>
           </>
-        ) : (
+        ) : ways.data?.own && !ways.data.key ? null : (
           <p>
             Open a sign-in link in this browser. In development, <code>scripts/dev</code> prints one at its start and{' '}
             <code>bin/atlas-dev link</code> another; each works once, for ten minutes.
           </p>
         )}
+        {!noSessions && ways.data?.own && <OwnForm path={ways.data.own} other={!!ways.data.provider} />}
         {ways.data?.key && <KeyForm path={ways.data.key} />}
         <p>
           <a href="/docs">Documentation of the API</a>

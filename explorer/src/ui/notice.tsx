@@ -16,10 +16,19 @@ export const tryAgain = (price = 0) => (price > 0 ? `Try again · ${credits(pric
 export function Notice({ error, retry, price }: Props) {
   const e = requestError(error)
   const { title, text, again } = explain(e)
+  const signIn = e.code === 'provider_required' ? own.exec(e.message)?.[0] : undefined
   return (
     <div className="notice" role="alert">
       <h2>{title}</h2>
       <p>{text}</p>
+      {signIn && (
+        <a
+          className="button primary"
+          href={`${signIn}&return=${encodeURIComponent(location.pathname + location.search)}`}
+        >
+          Sign in by it
+        </a>
+      )}
       {again && retry && (
         <button className="button" onClick={retry}>
           {tryAgain(price)}
@@ -73,6 +82,12 @@ export function explain(error: Error): { title: string; text: string; again: boo
       return { ...viewGone, again: false }
     case e.status === 404:
       return { title: 'Not found', text: 'It may have left the dataset.', again: false }
+    case e.code === 'provider_required':
+      return {
+        title: 'This workspace has a sign-in of its own',
+        text: 'It lets people in only by that.',
+        again: false,
+      }
     case e.status === 403 && plan.test(e.message):
       return {
         title: `This workspace has the plan ${plan.exec(e.message)?.[1] ?? ''}`,
@@ -88,6 +103,9 @@ export function explain(error: Error): { title: string; text: string; again: boo
   }
   return { title: 'This search is not valid', text: sentence(e.message), again: false }
 }
+
+/** Where the service says that one signs in. */
+const own = /\/session\/sign-in\?workspace=[0-9a-f-]{36}/
 
 /** What the service says of a plan that is not enough. */
 const plan = /plan is (\w+)/

@@ -22,6 +22,7 @@ from ._workspace import (
     Audit,
     Boards,
     Favorites,
+    Identity,
     Invitations,
     Members,
     Queue,
@@ -377,6 +378,7 @@ class Atlas:
         self.queue = Queue(c)
         self.webhooks = Webhooks(c)
         self.api_keys = APIKeys(c)
+        self.identity = Identity(c)
         self.audit = Audit(c)
         self.boards = Boards(c)
         self.skills = Skills(c)

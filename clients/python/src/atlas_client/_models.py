@@ -145,6 +145,56 @@ class GetUsageDataByHour(BaseModel):
     credits: int
 
 
+class IdentityDomain(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    domain: str
+    record_name: str = Field(..., description="The name of the DNS text record that proves it.")
+    record_text: str = Field(..., description="What the record has.")
+    proved_at: AwareDatetime | None = Field(..., description="Null: it is not proved, or was lost.")
+    proved_by: str | None
+    checked_at: AwareDatetime | None
+    failing_since: AwareDatetime | None = Field(
+        ..., description="Since when the record is away; after three days the domain is lost."
+    )
+    created_at: AwareDatetime
+
+
+class IdentityProvider(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    issuer: str
+    client_id: str
+    scopes: list[str]
+    required: bool = Field(
+        ..., description="True: people act in the workspace only in a session of it. API keys go on."
+    )
+    role_claim: str | None = Field(
+        ...,
+        description="The claim of the ID token, or of the user, whose values `roles` has roles for. Null: roles are given in the workspace alone.",
+    )
+    roles: dict[str, Any] = Field(
+        ...,
+        description="Roles by values of the claim; of several the highest counts. They are given at each sign-in and renewal.",
+    )
+    default_role: str | None = Field(
+        ...,
+        description="Of who has no value of `roles`. Null: they do not get in, unless they are members or invited and no claim is looked at.",
+    )
+    session_hours: int = Field(
+        ..., description="How long a session lasts at most. That of the service is the limit."
+    )
+    idle_minutes: int = Field(
+        ..., description="How long a session lasts after its last request. That of the service is the limit."
+    )
+    revision: int
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    updated_by: str | None = Field(..., description="Null: an operator, or a user who was deleted.")
+
+
 class Invitation(BaseModel):
     model_config = ConfigDict(
         extra="allow",

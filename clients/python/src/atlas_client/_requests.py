@@ -145,6 +145,10 @@ class AccountValueFacetMeasure(TypedDict, closed=True):
 CityItem: TypeAlias = str
 
 
+class AddIdentityDomainRequest(TypedDict, closed=True):
+    domain: str
+
+
 class AlertUpsert(TypedDict, closed=True):
     view_id: str
     email: NotRequired[Literal["instant", "daily", "weekly"] | None]
@@ -425,6 +429,9 @@ IdFilterValueMany: TypeAlias = list[IdFilterValueManyItem]
 
 
 IdFilterValueOne: TypeAlias = str
+
+
+Scope: TypeAlias = str
 
 
 KeyScope: TypeAlias = Literal["data:read", "workspace:read", "workspace:write", "workspace:admin"]
@@ -1784,6 +1791,20 @@ class IcpTierFilterByValue(TypedDict, closed=True):
 class IdFilterByValue(TypedDict, closed=True):
     value: IdFilterValueOne | IdFilterValueMany
     exact_match: NotRequired[bool]
+
+
+class IdentityProviderSet(TypedDict, closed=True):
+    issuer: str
+    client_id: str
+    client_secret: NotRequired[str]
+    scopes: NotRequired[list[Scope]]
+    required: NotRequired[bool]
+    role_claim: NotRequired[str]
+    roles: NotRequired[dict[str, Role]]
+    default_role: NotRequired[Literal["admin", "member"]]
+    session_hours: NotRequired[int]
+    idle_minutes: NotRequired[int]
+    revision: NotRequired[int]
 
 
 class LongTextFilterByValue(TypedDict, closed=True):

@@ -133,6 +133,11 @@ class Members(Resource[m.Member]):
         """Removes a member; False when there was none."""
         return bool(self._delete(user_id)["deleted"])
 
+    def sign_out(self, user_id: str) -> None:
+        """Ends all sessions of a member in the workspace, within 5 s. Raises APIError ``not_found``.
+        They may sign in again; their access tokens and API keys go on."""
+        self._connection.data("POST", self._path + segment(user_id) + "/sign-out")
+
 
 class Invitations(Resource[m.Invitation]):
     """The open invitations, the newest first."""
@@ -226,6 +231,61 @@ class APIKeys(Resource[m.ApiKey]):
         ``networks_required``, ``max_daily_credits``. What is omitted is not limited."""
         data = self._connection.data("POST", self._path + "/policy", body=limits)
         return m.ApiKeyPolicy.model_validate(data["policy"])
+
+
+class Identity:
+    """How people of the workspace sign in, for users who are owners or admins; only owners set and
+    delete the provider."""
+
+    _path = "/workspace/identity"
+
+    def __init__(self, c: Connection) -> None:
+        self._connection = c
+
+    def provider(self) -> m.IdentityProvider | None:
+        """The OpenID provider, None for none."""
+        return self._provider(self._connection.data("GET", self._path + "/provider"))
+
+    def redirect_uri(self) -> str | None:
+        """The address that the provider is to permit, None for a service without a public address."""
+        uri: str | None = self._connection.data("GET", self._path + "/provider")["redirect_uri"]
+        return uri
+
+    def set_provider(self, issuer: str, client_id: str, **more: Any) -> m.IdentityProvider | None:
+        """Puts a provider in place: ``client_secret``, ``scopes``, ``required`` (only in a session of
+        the provider), ``role_claim``, ``roles``, ``default_role``, ``session_hours``,
+        ``idle_minutes``, ``revision``."""
+        body = {"issuer": issuer, "client_id": client_id, **more}
+        return self._provider(self._connection.data("POST", self._path + "/provider", body=body))
+
+    def delete_provider(self) -> None:
+        """Deletes the provider; its sessions end. Raises APIError ``not_found``."""
+        self._connection.data("DELETE", self._path + "/provider")
+
+    def domains(self) -> list[m.IdentityDomain]:
+        """The domains of e-mail addresses, by name."""
+        data = self._connection.data("GET", self._path + "/domains")
+        return [m.IdentityDomain.model_validate(d) for d in data["domains"]]
+
+    def add_domain(self, domain: str) -> m.IdentityDomain:
+        """Adds a domain, with the DNS text record that proves it."""
+        data = self._connection.data("POST", self._path + "/domains", body={"domain": domain})
+        return m.IdentityDomain.model_validate(data["domain"])
+
+    def check_domain(self, domain: str) -> m.IdentityDomain:
+        """Looks for the record now. Raises APIError ``not_found``, ``forbidden`` if another workspace
+        has proved the domain."""
+        data = self._connection.data("POST", self._path + "/domains" + segment(domain) + "/check")
+        return m.IdentityDomain.model_validate(data["domain"])
+
+    def delete_domain(self, domain: str) -> None:
+        """Deletes a domain; sessions of its addresses end. Raises APIError ``not_found``."""
+        self._connection.data("DELETE", self._path + "/domains" + segment(domain))
+
+    @staticmethod
+    def _provider(data: Any) -> m.IdentityProvider | None:
+        found = data["provider"]
+        return None if found is None else m.IdentityProvider.model_validate(found)
 
 
 class Audit:

@@ -1,0 +1,49 @@
+package identity
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"atlas/internal/timer"
+)
+
+// watchEvery is how often domains are looked for that are due, watchMost how many at once.
+const (
+	watchEvery = 10 * time.Minute
+	watchMost  = 100
+)
+
+// Watch looks for the records of proved domains until ctx ends. Name servers that do not answer
+// count as a record that is away: else a domain that nobody has any more stayed proved.
+func (s *Settings) Watch(ctx context.Context, log *slog.Logger) {
+	for ctx.Err() == nil {
+		if err := s.CheckDue(ctx, log); err != nil && ctx.Err() == nil {
+			log.Warn("proved domains were not checked; trying on", "error", err.Error())
+		}
+		_ = timer.Sleep(ctx, watchEvery)
+	}
+}
+
+// CheckDue looks for the records of the proved domains that were not checked for CheckEvery.
+func (s *Settings) CheckDue(ctx context.Context, log *slog.Logger) error {
+	due, err := s.Prover.DueDomains(ctx, s.now().Add(-CheckEvery), watchMost)
+	if err != nil {
+		return err
+	}
+	for _, d := range due {
+		there, _ := s.lookUp(ctx, d)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		now, err := s.Prover.NoteCheck(ctx, d.Workspace, d.Name, there, s.now())
+		s.changed(d.Workspace, err)
+		switch {
+		case err != nil:
+			log.Warn("the check of a domain was not noted", "workspace_id", d.Workspace.String(), "error", err.Error())
+		case now.ProvedAt == nil:
+			log.Warn("a workspace lost a domain: its DNS record is away", "workspace_id", d.Workspace.String(), "domain", d.Name)
+		}
+	}
+	return nil
+}
