@@ -81,7 +81,9 @@ func (i *Identity) SetProvider(ctx context.Context, p IdentityProvider) (Identit
 }
 
 // DeleteProvider deletes the provider; its sessions end: ErrNotFound.
-func (i *Identity) DeleteProvider(ctx context.Context) error { return remove(ctx, i.conn, providerPath) }
+func (i *Identity) DeleteProvider(ctx context.Context) error {
+	return remove(ctx, i.conn, providerPath)
+}
 
 // Domains returns the domains by name.
 func (i *Identity) Domains(ctx context.Context) ([]IdentityDomain, error) {

@@ -75,6 +75,19 @@ test('in, back to the address, and out at the provider too', async ({ page, cont
   await expect(signInLink(page)).toBeVisible()
 })
 
+test('the sign-in of a workspace is looked for by the domain of an address', async ({ page }) => {
+  await open(page)
+  await page.getByLabel('Or use the sign-in of your workspace').fill('ann@nowhere.example')
+  const answered = page.waitForResponse((r) => r.url().endsWith('/session/provider'))
+  await page.getByRole('button', { name: 'Continue' }).click()
+  expect((await answered).status()).toBe(200)
+  await expect(page.getByRole('alert')).toHaveText('No workspace has a sign-in of its own for this domain.')
+  await expect(signInLink(page)).toBeVisible()
+  // A workspace without a provider leads back to the page, with the reason.
+  await open(page, `/session/sign-in?workspace=${one}`)
+  await expect(page.getByRole('alert')).toBeVisible()
+})
+
 test('who is in no workspace, until they are', async ({ page }) => {
   const ben = installation.person('Ben')
   await open(page)

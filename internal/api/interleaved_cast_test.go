@@ -53,7 +53,9 @@ var interleaved = map[string]asked{
 	"get_api_key_policy":       {path: "/workspace/api-keys/policy"},
 	"set_api_key_policy":       {path: "/workspace/api-keys/policy", body: `{"max_days":3650}`, writes: true},
 	"get_identity_provider":    {path: "/workspace/identity/provider"},
-	"set_identity_provider":    {path: "/workspace/identity/provider", body: `{"issuer":"https://{new}.example","client_id":"x","client_secret":"y"}`, writes: true},
+	"set_identity_provider": {
+		path: "/workspace/identity/provider", body: `{"issuer":"https://{new}.example","client_id":"x","client_secret":"y"}`, writes: true,
+	},
 	"delete_identity_provider": {path: "/workspace/identity/provider", writes: true},
 	"list_identity_domains":    {path: "/workspace/identity/domains"},
 	"add_identity_domain":      {path: "/workspace/identity/domains", body: `{"domain":"{new}.example"}`, writes: true},

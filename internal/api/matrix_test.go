@@ -187,8 +187,8 @@ var rows = map[string]row{
 		method: "GET", path: "/workspace/identity/provider", scope: wsRead, admins: true, users: true, unthrottled: true, ok: fine,
 	},
 	"set_identity_provider": {
-		method: "POST", path: "/workspace/identity/provider", body: `{"issuer":"http://plain.example","client_id":"x"}`, scope: wsWrite, admins: true,
-		users: true, unthrottled: true, ok: invalid,
+		method: "POST", path: "/workspace/identity/provider", body: `{"issuer":"http://plain.example","client_id":"x"}`,
+		scope: wsWrite, admins: true, users: true, unthrottled: true, ok: invalid,
 	},
 	"delete_identity_provider": {
 		method: "DELETE", path: "/workspace/identity/provider", scope: wsWrite, admins: true, users: true, unthrottled: true,

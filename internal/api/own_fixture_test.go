@@ -108,7 +108,9 @@ func (w *ownWorld) prove(t *testing.T, in workspace.ID, by people.Member, name s
 }
 
 // provide puts a provider in place.
-func (w *ownWorld) provide(t *testing.T, in workspace.ID, by people.Member, issuer string, change ...func(*identity.Change)) identity.Provider {
+func (w *ownWorld) provide(
+	t *testing.T, in workspace.ID, by people.Member, issuer string, change ...func(*identity.Change),
+) identity.Provider {
 	t.Helper()
 	c := identity.Change{Issuer: issuer, ClientID: clientID, ClientSecret: clientSecret}
 	for _, each := range change {

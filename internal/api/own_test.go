@@ -51,7 +51,8 @@ func TestOwnProvider(t *testing.T) {
 		"firm.example": false, "x": false,
 	} {
 		status, text := v.send("POST", "/session/provider", `{"email":"`+email+`"}`)
-		if status != 200 || strings.Contains(text, "/session/sign-in?workspace="+w.in.String()) != found || !found && !strings.Contains(text, `"sign_in":null`) {
+		leads := strings.Contains(text, "/session/sign-in?workspace="+w.in.String())
+		if status != 200 || leads != found || !found && !strings.Contains(text, `"sign_in":null`) {
 			t.Errorf("%s: %d %s", email, status, text)
 		}
 	}
@@ -208,7 +209,8 @@ func TestOwnSessionsEnd(t *testing.T) {
 
 	out, a := enter("out")
 	stays, _ := enter("stays")
-	_, err = w.directory.AddMember(t.Context(), second, people.Member{ID: a.User.ID, Email: "out@firm.example", Name: "O", Role: people.MemberRole})
+	same := people.Member{ID: a.User.ID, Email: "out@firm.example", Name: "O", Role: people.MemberRole}
+	_, err = w.directory.AddMember(t.Context(), second, same)
 	fatal(t, err)
 	link, err := w.store.Link(t.Context(), auth.User{ID: a.User.ID, Email: "out@firm.example", Name: "O"})
 	fatal(t, err)

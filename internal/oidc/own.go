@@ -117,7 +117,7 @@ func (o *Own) Begin(ctx context.Context, in workspace.ID, back string) (address,
 	}
 	defer p.signIn.finishing.Release(1)
 	address, state, cookie, err = p.signIn.Begin(ctx, back)
-	if u, bad := url.Parse(address); err == nil && (bad != nil || o.c.Guard.Check((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String()) != nil) {
+	if err == nil && !o.mayLeadTo(address) {
 		return "", "", "", errors.New("the provider names a page that is not permitted")
 	}
 	return address, state, cookie, err
@@ -155,10 +155,16 @@ func (o *Own) SignOut(ctx context.Context, in workspace.ID) string {
 	}
 	defer p.signIn.finishing.Release(1)
 	address := p.signIn.SignOut(ctx)
-	if u, err := url.Parse(address); err != nil || o.c.Guard.Check((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String()) != nil {
+	if address == "" || !o.mayLeadTo(address) {
 		return ""
 	}
 	return address
+}
+
+// mayLeadTo reports whether people may be led to a page that a provider names.
+func (o *Own) mayLeadTo(page string) bool {
+	u, err := url.Parse(page)
+	return err == nil && o.c.Guard.Check((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String()) == nil
 }
 
 // of returns the provider of a workspace as it is now: fault.NotFound, fault.Unavailable.
