@@ -48,11 +48,11 @@ var interleaved = map[string]asked{
 	"revoke_invitation": {path: "/workspace/invitations/{invitation}", writes: true},
 	"accept_invitation": {path: "/workspace/invitations/accept", body: `{"token":"{token}"}`, writes: true},
 
-	"list_api_keys":            {path: "/workspace/api-keys"},
-	"create_api_key":           {path: "/workspace/api-keys", body: `{"name":"{new}","scopes":["data:read"]}`, writes: true},
-	"get_api_key_policy":       {path: "/workspace/api-keys/policy"},
-	"set_api_key_policy":       {path: "/workspace/api-keys/policy", body: `{"max_days":3650}`, writes: true},
-	"get_identity_provider":    {path: "/workspace/identity/provider"},
+	"list_api_keys":         {path: "/workspace/api-keys"},
+	"create_api_key":        {path: "/workspace/api-keys", body: `{"name":"{new}","scopes":["data:read"]}`, writes: true},
+	"get_api_key_policy":    {path: "/workspace/api-keys/policy"},
+	"set_api_key_policy":    {path: "/workspace/api-keys/policy", body: `{"max_days":3650}`, writes: true},
+	"get_identity_provider": {path: "/workspace/identity/provider"},
 	"set_identity_provider": {
 		path: "/workspace/identity/provider", body: `{"issuer":"https://{new}.example","client_id":"x","client_secret":"y"}`, writes: true,
 	},
