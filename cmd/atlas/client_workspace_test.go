@@ -514,6 +514,9 @@ func clientOfIdentity(t *testing.T, s *service, key, user *client.Client) {
 	if all := must(user.Identity.Domains(ctx))(t); len(all) != 1 || all[0].ProvedBy != "operator" || all[0].ProvedAt == nil {
 		t.Errorf("%+v", all)
 	}
+	if d := must(user.Identity.CheckDomain(ctx, "firm.example"))(t); d.ProvedBy != "operator" {
+		t.Errorf("%+v", d)
+	}
 	cli.run(0, "identity", "domains", "list")
 	cli.run(0, "identity", "required", "--workspace="+in, "on")
 	waitFor(t, "the provider is required", func() bool {
@@ -537,7 +540,7 @@ func clientOfIdentity(t *testing.T, s *service, key, user *client.Client) {
 	}
 	cli.run(1, "identity", "required", "--workspace="+in, "off")
 	for m, err := range user.Members.List(ctx) {
-		if err == nil && m.Role != client.RoleOwner {
+		if err == nil {
 			err = user.Members.SignOut(ctx, m.ID)
 		}
 		if err != nil {

@@ -278,7 +278,7 @@ func (s *Settings) CheckDomain(ctx context.Context, in workspace.ID, name string
 		return Domain{}, err
 	}
 	d, err := s.Store.Domain(ctx, in, name)
-	if err != nil {
+	if err != nil || d.ProvedBy == ByOperator { // which needs no record
 		return d, err
 	}
 	there, err := s.lookUp(ctx, d)
