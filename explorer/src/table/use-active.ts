@@ -1,0 +1,46 @@
+import { useEffect, useRef, useState, type RefObject } from 'react'
+import type { Rows } from '../api/pages'
+import { cellID, rowID } from './grid-row'
+
+/** Active is the row that keys act on, and its cell if not the whole row. */
+export interface Active {
+  row: number
+  column: number | undefined
+  setRow: (row: number) => void
+  setColumn: (column: number | undefined) => void
+  /** Set while a key moves on: the row or the cell gets the focus when it is drawn. */
+  movingRef: RefObject<boolean>
+}
+
+/** useActive has the active row of a table: of another table its first, or the one that the drawer goes on to. */
+export function useActive(name: string, rows: Rows, shown: string | undefined): Active {
+  const first = () => Math.max(0, shown ? rows.indexOf(shown) : 0)
+  const [row, setRow] = useState(first)
+  const [column, setColumn] = useState<number>()
+  const movingRef = useRef(false)
+  const [record, setRecord] = useState(shown)
+  if (record !== shown) {
+    setRecord(shown)
+    const at = shown ? rows.indexOf(shown) : -1
+    if (at >= 0) setRow(at)
+  }
+  const [of, setOf] = useState(name)
+  if (of !== name) {
+    setOf(name)
+    setRow(first())
+  }
+  return { row, column, setRow, setColumn, movingRef }
+}
+
+/** useFocus gives the focus to the active row or cell after a move. */
+export function useFocus({ row, column, movingRef }: Active) {
+  useEffect(() => {
+    if (!movingRef.current) return
+    const element = document.getElementById(column === undefined ? rowID(row) : cellID(row, column))
+    // It may be drawn only after the next scrolling.
+    if (!element) return
+    movingRef.current = false
+    element.focus({ preventScroll: true })
+    if (column !== undefined) element.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  })
+}

@@ -1,0 +1,67 @@
+import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, type RefObject } from 'react'
+import type { Active } from './use-active'
+
+/** Heights in pixels: of a row of a table, of a card on a narrow page, and of the names of the columns. */
+export const heights = { row: 36, card: 64, head: 32 }
+/** The next page is read when one scrolls on and this many loaded rows are left below. */
+const ahead = 5
+
+/** Where each table was scrolled to, in pixels, for whoever comes back to it. */
+const offsets = new Map<string, number>()
+
+interface Options {
+  /** Identifies the search. */
+  name: string
+  /** How many rows are loaded. */
+  count: number
+  narrow: boolean
+  scroller: RefObject<HTMLDivElement | null>
+  active: Active
+  /** The active row is the one that the drawer shows. */
+  opened: boolean
+  /** Reads the next page; absent at the end. */
+  onEnd: (() => void) | undefined
+}
+
+/** useSight says which rows are in sight, and scrolls so that the active one is. */
+export function useSight({ name, count, narrow, scroller, active: { row, movingRef }, opened, onEnd }: Options) {
+  useEffect(() => {
+    void scroller.current?.scrollTo(0, offsets.get(name) ?? 0)
+  }, [name, scroller])
+  // The compiler of React cannot see into the virtualizer, and need not.
+  // eslint-disable-next-line react-hooks/incompatible-library
+  const virtual = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => (narrow ? heights.card : heights.row),
+    overscan: 8,
+    initialOffset: () => offsets.get(name) ?? 0,
+    scrollPaddingEnd: narrow ? 0 : heights.head,
+    // The row that has the focus stays, however far one scrolls.
+    rangeExtractor: (range) => {
+      const shown = defaultRangeExtractor(range)
+      return shown.includes(row) || row >= count ? shown : [...shown, row].sort((a, b) => a - b)
+    },
+  })
+  useEffect(() => virtual.measure(), [narrow, virtual])
+  useEffect(() => {
+    if (movingRef.current) virtual.scrollToIndex(row)
+  }, [row, virtual, movingRef])
+  useEffect(() => {
+    if (!opened || movingRef.current) return
+    virtual.scrollToIndex(row)
+    // It is not the user who scrolls on.
+    offsets.set(name, scroller.current?.scrollTop ?? 0)
+  }, [opened, row, virtual, name, movingRef, scroller])
+
+  const scrolled = (e: React.UIEvent<HTMLElement>) => {
+    const box = e.currentTarget
+    // Rows that go away, or coming back to the table, scroll too.
+    const on = box.scrollTop > (offsets.get(name) ?? 0)
+    offsets.set(name, box.scrollTop)
+    const below = box.scrollHeight - box.scrollTop - box.clientHeight
+    if (on && below < ahead * heights.row) onEnd?.()
+  }
+  return { virtual, scrolled }
+}
