@@ -69,7 +69,7 @@ export function useInput({ rows, active, act, scroller, narrow, opened, picked, 
   const focused = (e: React.FocusEvent) => {
     const row = e.target.closest<HTMLElement>('[data-index]')
     if (!row) return
-    const cell = e.target.closest<HTMLElement>('[data-active.column]')
+    const cell = e.target.closest<HTMLElement>('[data-column]')
     active.setRow(Number(row.dataset.index))
     active.setColumn(cell ? Number(cell.dataset.column) : undefined)
   }
