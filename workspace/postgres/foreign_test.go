@@ -85,6 +85,14 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			}
 			return outcome{0, err}
 		}},
+		"SignOutMember": {fault.NotFound, func(ctx context.Context, in workspace.ID) outcome {
+			return outcome{0, p.store.SignOutMember(ctx, in, people.OperatorActor, owner.ID, func(l people.LockedMembers) error {
+				if l.Target == "" {
+					return fault.New(fault.NotFound, "no member")
+				}
+				return nil
+			})}
+		}},
 		"Invitations": {"", func(ctx context.Context, in workspace.ID) outcome {
 			all, err := p.store.Invitations(ctx, in, 100, 0)
 			return outcome{len(all), err}
