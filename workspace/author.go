@@ -2,20 +2,24 @@ package workspace
 
 import "context"
 
-// Author is who makes a change in a workspace, as its history has it: a user, or an API
-// key. The zero value is the operator, or Atlas itself.
+// Author is who makes a change in a workspace, as its history has it: a user, an API key, or
+// the identity provider that has a token for SCIM. The zero value is the operator, or Atlas
+// itself.
 type Author struct {
 	User UserID
 	Key  KeyID
+	SCIM SCIMTokenID
 }
 
-// Text is "user:" or "key:" and the id, "" for the zero value.
+// Text is "user:", "key:" or "scim:" and the id, "" for the zero value.
 func (a Author) Text() string {
 	switch {
 	case !a.User.IsZero():
 		return "user:" + a.User.String()
 	case !a.Key.IsZero():
 		return "key:" + a.Key.String()
+	case !a.SCIM.IsZero():
+		return "scim:" + a.SCIM.String()
 	}
 	return ""
 }

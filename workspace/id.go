@@ -18,13 +18,17 @@ type ID uuid.UUID
 type TypedID[Kind any] uuid.UUID
 
 type (
-	userKind struct{}
-	keyKind  struct{}
+	userKind  struct{}
+	keyKind   struct{}
+	tokenKind struct{}
 
 	// UserID identifies a person across workspaces: the `sub` of their token.
 	UserID = TypedID[userKind]
 	// KeyID identifies an API key. It is part of the key's text.
 	KeyID = TypedID[keyKind]
+	// SCIMTokenID identifies a token that an identity provider has for SCIM. It is part of the
+	// token's text.
+	SCIMTokenID = TypedID[tokenKind]
 )
 
 var errNotUUID = errors.New("must be " + input.UUIDText)

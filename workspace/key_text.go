@@ -30,6 +30,15 @@ const (
 	checkedPrefix = keyPrefix + "k1_"
 )
 
+// scimPrefix is that of a token for SCIM, which is written as a key of the form Checked.
+const scimPrefix = keyPrefix + "s1_"
+
+// SCIMTokenStart is how every token for SCIM begins, SCIMTokenText says what one looks like.
+const (
+	SCIMTokenStart = scimPrefix
+	SCIMTokenText  = scimPrefix + " and 71 letters and digits"
+)
+
 // Lengths of the parts of a key of the form Checked, in digits of base62.
 const (
 	idDigits       = 22 // 16 bytes
@@ -48,10 +57,27 @@ var (
 )
 
 // Token returns the text of an API key, of the form Checked.
-func (s Secret) Token(id KeyID) string {
-	text := append([]byte(checkedPrefix), base62(id[:], idDigits)...)
+func (s Secret) Token(id KeyID) string { return s.checked(checkedPrefix, id) }
+
+// SCIMToken returns the text of a token for SCIM.
+func (s Secret) SCIMToken(id SCIMTokenID) string { return s.checked(scimPrefix, id) }
+
+func (s Secret) checked(prefix string, id [16]byte) string {
+	text := append([]byte(prefix), base62(id[:], idDigits)...)
 	text = append(text, base62(s[:], secretDigits)...)
 	return string(append(text, checksum(string(text))...))
+}
+
+// StartOfSCIMToken returns how the text of a token begins, as Key.Start does.
+func StartOfSCIMToken(id SCIMTokenID) string { return scimPrefix + string(base62(id[:], idDigits)) }
+
+// LooksLikeSCIMToken reports whether a bearer token has the prefix of a token for SCIM.
+func LooksLikeSCIMToken(token string) bool { return strings.HasPrefix(token, scimPrefix) }
+
+// ParseSCIMToken splits the text of a token for SCIM.
+func ParseSCIMToken(token string) (SCIMTokenID, Secret, error) {
+	id, s, err := parseChecked(scimPrefix, token)
+	return SCIMTokenID(id), s, err
 }
 
 // Start returns how the text of a key begins: enough to recognize it, nothing of the secret.
@@ -69,7 +95,8 @@ func LooksLikeKey(token string) bool { return strings.HasPrefix(token, keyPrefix
 // is complete but for a slip.
 func ParseKey(token string) (KeyID, Secret, error) {
 	if strings.HasPrefix(token, checkedPrefix) {
-		return parseChecked(token)
+		id, s, err := parseChecked(checkedPrefix, token)
+		return KeyID(id), s, err
 	}
 	text, ok := strings.CutPrefix(token, keyPrefix)
 	id, secret, valid := ParseSecretText(text)
@@ -79,17 +106,18 @@ func ParseKey(token string) (KeyID, Secret, error) {
 	return KeyID(id), secret, nil
 }
 
-func parseChecked(token string) (id KeyID, s Secret, err error) {
-	if len(token) != checkedLength {
-		return KeyID{}, Secret{}, errMalformedKey
+// parseChecked splits a text of the form Checked with a prefix, which are all of one length.
+func parseChecked(prefix, token string) (id uuid.UUID, s Secret, err error) {
+	if len(token) != checkedLength || !strings.HasPrefix(token, prefix) {
+		return uuid.UUID{}, Secret{}, errMalformedKey
 	}
 	parts, sum := token[:checkedLength-checksumDigits], token[checkedLength-checksumDigits:]
 	if sum != string(checksum(parts)) {
-		return KeyID{}, Secret{}, ErrChecksum
+		return uuid.UUID{}, Secret{}, ErrChecksum
 	}
-	parts = parts[len(checkedPrefix):]
-	if !parseBase62(id[:], parts[:idDigits]) || !parseBase62(s[:], parts[idDigits:]) || id.IsZero() {
-		return KeyID{}, Secret{}, errMalformedKey
+	parts = parts[len(prefix):]
+	if !parseBase62(id[:], parts[:idDigits]) || !parseBase62(s[:], parts[idDigits:]) || id == uuid.Nil {
+		return uuid.UUID{}, Secret{}, errMalformedKey
 	}
 	return id, s, nil
 }

@@ -97,12 +97,13 @@ var allowed = map[string][]string{
 	"workspace/digest":   {"workspace", "workspace/jobs", "workspace/subscriptions", "internal/fault"},
 	"workspace/audit":    {"workspace", "search/catalog", "search/query", "internal/fault", "internal/timer"},
 	"workspace/auditlog": {"workspace", "internal/fault", "internal/timer"},
+	"workspace/scim":     {"workspace", "workspace/people", "internal/fault", "internal/input"},
 	"workspace/webhooks": {"workspace", "workspace/jobs", "workspace/views", "internal/fault", "internal/seal"},
 	"workspace/postgres": {
 		"internal/timer", "workspace/alerts", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/auditlog",
 		"workspace/people", "workspace/boards", "workspace/identity",
 		"workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions",
-		"workspace/jobs", "workspace/webhooks", "search/changes", "search/catalog", "internal/fault", "indexer/erasure",
+		"workspace/jobs", "workspace/scim", "workspace/webhooks", "search/changes", "search/catalog", "internal/fault", "indexer/erasure",
 	},
 	"workspace/projection": {
 		"workspace", "workspace/book", "workspace/held", "search/document", "search/catalog", "mappings",

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"atlas/internal/fault"
+	"atlas/workspace/scim"
 )
 
 const backend = "postgres"
@@ -57,6 +58,18 @@ var violations = map[string]func(error) *fault.Error{
 	"favorites_member":               unknownWorkspace,
 	"view_alerts_member":             unknownWorkspace,
 	"watched_views_view":             viewNotFound,
+	"scim_tokens_workspace":          unknownWorkspace,
+	"scim_users_workspace":           unknownWorkspace,
+	"scim_groups_workspace":          unknownWorkspace,
+	"scim_users_user_name":           taken("User", "userName"),
+	"scim_users_external_id":         taken("User", "externalId"),
+	"scim_users_address":             taken("User", "e-mail address to sign in with"),
+	"scim_groups_name":               taken("Group", "displayName"),
+}
+
+// taken is the error for what another resource of SCIM has.
+func taken(resource, attribute string) func(error) *fault.Error {
+	return func(err error) *fault.Error { return scim.Taken(err, resource, attribute) }
 }
 
 func unknownWorkspace(err error) *fault.Error {

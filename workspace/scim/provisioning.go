@@ -1,0 +1,188 @@
+package scim
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+	"atlas/workspace/people"
+)
+
+// Store keeps users and groups of workspaces. Changes of one workspace run one after the
+// other. A change that leaves a resource the same changes nothing, also not its version.
+type Store interface {
+	// SCIMUsers lists the users that a Lookup is about, in the order of their ids.
+	SCIMUsers(ctx context.Context, in workspace.ID, l Lookup) ([]User, error)
+	// SCIMUser returns one user: fault.NotFound.
+	SCIMUser(ctx context.Context, in workspace.ID, id UserID) (User, error)
+	// InsertSCIMUser adds a user, and links the member of the workspace with their address. It
+	// returns whose role may have changed. Errors: Taken, Unproved, fault.LimitReached.
+	InsertSCIMUser(ctx context.Context, in workspace.ID, u User) (User, []workspace.UserID, error)
+	// ChangeSCIMUser changes a user, whose row is locked, and their membership with them:
+	// fault.NotFound, the errors of InsertSCIMUser, LastOwner, those of change.
+	ChangeSCIMUser(
+		ctx context.Context, in workspace.ID, id UserID, now time.Time, change func(User) (User, error),
+	) (User, []workspace.UserID, error)
+	// DeleteSCIMUser ends a user and their membership: fault.NotFound, LastOwner, the errors of
+	// permit.
+	DeleteSCIMUser(
+		ctx context.Context, in workspace.ID, id UserID, now time.Time, permit func(User) error,
+	) ([]workspace.UserID, error)
+}
+
+// GroupStore keeps groups, as Store keeps users.
+type GroupStore interface {
+	// SCIMGroups lists groups, with members if they are asked for.
+	SCIMGroups(ctx context.Context, in workspace.ID, l Lookup, members bool) ([]Group, error)
+	SCIMGroup(ctx context.Context, in workspace.ID, id GroupID, members bool) (Group, error)
+	InsertSCIMGroup(ctx context.Context, in workspace.ID, g Group) (Group, []workspace.UserID, error)
+	ChangeSCIMGroup(
+		ctx context.Context, in workspace.ID, id GroupID, now time.Time, change func(Group) (Group, error),
+	) (Group, []workspace.UserID, error)
+	DeleteSCIMGroup(
+		ctx context.Context, in workspace.ID, id GroupID, now time.Time, permit func(Group) error,
+	) ([]workspace.UserID, error)
+	// SetSCIMGroupRole says what members of a group are in the workspace, "" for nothing, if
+	// permit lets the user: fault.NotFound.
+	SetSCIMGroupRole(
+		ctx context.Context, in workspace.ID, by workspace.UserID, id GroupID, role people.Role, permit func(people.Role) error,
+	) (Group, []workspace.UserID, error)
+}
+
+// Provisioning is what providers do in workspaces.
+type Provisioning struct {
+	Store  Store
+	Groups GroupStore
+	// Changed, when not nil, is told of each user whose membership may have changed, so that
+	// caches drop it.
+	Changed func(in workspace.ID, user workspace.UserID)
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+func (p *Provisioning) now() time.Time { return storedNow(p.Now) }
+
+func (p *Provisioning) tell(in workspace.ID, changed []workspace.UserID) {
+	if p.Changed != nil {
+		for _, user := range changed {
+			p.Changed(in, user)
+		}
+	}
+}
+
+// IfMatch is the header If-Match, "" without one.
+type IfMatch string
+
+// permits refuses an earlier version than the one that there is.
+func (m IfMatch) permits(version int) error {
+	if m == "" || m == "*" {
+		return nil
+	}
+	for _, tag := range strings.Split(string(m), ",") {
+		if tag = strings.TrimSpace(tag); tag == ETag(version) || "W/"+tag == ETag(version) {
+			return nil
+		}
+	}
+	return Outdated()
+}
+
+// List lists the users that a filter takes.
+func (p *Provisioning) List(ctx context.Context, in workspace.ID, f Filter) ([]User, error) {
+	l := f.Lookup()
+	if l.Nobody {
+		return nil, nil
+	}
+	all, err := p.Store.SCIMUsers(ctx, in, l)
+	if err != nil || f.root == nil {
+		return all, err
+	}
+	return f.Users(all), nil
+}
+
+// Create adds a user.
+func (p *Provisioning) Create(ctx context.Context, in workspace.ID, u User) (User, error) {
+	u.Created = p.now()
+	u.Modified = u.Created
+	u, changed, err := p.Store.InsertSCIMUser(ctx, in, u)
+	p.tell(in, changed)
+	return u, err
+}
+
+// Change changes a user.
+func (p *Provisioning) Change(ctx context.Context, in workspace.ID, id UserID, m IfMatch, change func(User) (User, error)) (User, error) {
+	u, changed, err := p.Store.ChangeSCIMUser(ctx, in, id, p.now(), func(u User) (User, error) {
+		if err := m.permits(u.Version); err != nil {
+			return u, err
+		}
+		return change(u)
+	})
+	p.tell(in, changed)
+	return u, err
+}
+
+// Delete ends a user.
+func (p *Provisioning) Delete(ctx context.Context, in workspace.ID, id UserID, m IfMatch) error {
+	changed, err := p.Store.DeleteSCIMUser(ctx, in, id, p.now(), func(u User) error { return m.permits(u.Version) })
+	p.tell(in, changed)
+	return err
+}
+
+// ListGroups lists the groups that a filter takes.
+func (p *Provisioning) ListGroups(ctx context.Context, in workspace.ID, f Filter) ([]Group, error) {
+	l := f.Lookup()
+	if l.Nobody {
+		return nil, nil
+	}
+	all, err := p.Groups.SCIMGroups(ctx, in, l, f.AsksMembers())
+	if err != nil || f.root == nil {
+		return all, err
+	}
+	return f.Groups(all), nil
+}
+
+// CreateGroup adds a group.
+func (p *Provisioning) CreateGroup(ctx context.Context, in workspace.ID, g Group) (Group, error) {
+	g.Created = p.now()
+	g.Modified = g.Created
+	g, changed, err := p.Groups.InsertSCIMGroup(ctx, in, g)
+	p.tell(in, changed)
+	return g, err
+}
+
+// ChangeGroup changes a group.
+func (p *Provisioning) ChangeGroup(
+	ctx context.Context, in workspace.ID, id GroupID, m IfMatch, change func(Group) (Group, error),
+) (Group, error) {
+	g, changed, err := p.Groups.ChangeSCIMGroup(ctx, in, id, p.now(), func(g Group) (Group, error) {
+		if err := m.permits(g.Version); err != nil {
+			return g, err
+		}
+		return change(g)
+	})
+	p.tell(in, changed)
+	return g, err
+}
+
+// DeleteGroup ends a group. Its members stay, with the roles of their other groups.
+func (p *Provisioning) DeleteGroup(ctx context.Context, in workspace.ID, id GroupID, m IfMatch) error {
+	changed, err := p.Groups.DeleteSCIMGroup(ctx, in, id, p.now(), func(g Group) error { return m.permits(g.Version) })
+	p.tell(in, changed)
+	return err
+}
+
+// SetGroupRole says what members of a group are in the workspace; "" takes that back. Errors:
+// fault.Forbidden for who is no owner or admin any more, fault.NotFound.
+func (p *Provisioning) SetGroupRole(ctx context.Context, in workspace.ID, by workspace.UserID, id GroupID, role people.Role) (Group, error) {
+	g, changed, err := p.Groups.SetSCIMGroupRole(ctx, in, by, id, role, administers)
+	p.tell(in, changed)
+	return g, err
+}
+
+func administers(role people.Role) error {
+	if !role.Administers() {
+		return fault.New(fault.Forbidden, "only an owner or admin of the workspace may do this")
+	}
+	return nil
+}
