@@ -108,7 +108,7 @@ var (
 var principalSchema = schema.Named("AuditPrincipal", schema.Object(
 	schema.Required(
 		"kind",
-		rule.Enum(auditlog.PrincipalKinds()...).Schema.Described("`operator`: a command of who runs Atlas; `service`: Atlas by itself."),
+		rule.Enum(auditlog.PrincipalKinds()...).Schema.Described("`scim_token`: the identity provider of the workspace; `operator`: a command of who runs Atlas; `service`: Atlas by itself."),
 	),
 	schema.Required("id", schema.Nullable(schema.UUID()).Described("Of a user or a key.")),
 ))

@@ -85,6 +85,7 @@ func documentTags() []openapi.Tag {
 		{Name: tagWebhooks, Description: "Addresses that are told of what happens, and the log of it."},
 		{Name: tagKeys, Description: "Keys of the workspace: made, rotated and revoked by its owners and admins."},
 		{Name: tagIdentity, Description: "By which OpenID provider the people of the workspace sign in, and its domains."},
+		{Name: tagProvisioning, Description: "How the identity provider of a workspace says who is in it: tokens, people, groups."},
 		{Name: tagAuditLog, Description: "What changed access to a workspace or left the house, and who was given how many records."},
 		{Name: tagSignals, Description: "Which types of signals a workspace tracks."},
 		{Name: tagSkills, Description: "Bundles of instructions, personal or the workspace's."},

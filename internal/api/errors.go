@@ -327,6 +327,10 @@ func faultOf(err error) *fault.Error {
 // fail answers an error with the status and shape of its code, and logs server
 // errors.
 func (c *call) fail(err error) {
+	if ofSCIM(c.gin.Request) {
+		c.failSCIM(err)
+		return
+	}
 	e := faultOf(err)
 	status := cmp.Or(errorTable[e.Code].status, http.StatusInternalServerError)
 	c.code = e.Code

@@ -29,6 +29,7 @@ import (
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 	"atlas/workspace/queue"
+	"atlas/workspace/scim"
 	"atlas/workspace/skills"
 	"atlas/workspace/subscriptions"
 	"atlas/workspace/webhooks"
@@ -123,6 +124,10 @@ func newWorld(t *testing.T) *world {
 				Store: app, Guard: egress.New(nil, nil),
 				Sealer: webhooks.Sealer{Keys: [][]byte{[]byte("a key of the servers")}},
 			},
+		},
+		SCIM: api.SCIM{
+			Provisioning: &scim.Provisioning{Store: app, Groups: app, Changed: gate.Forget, Now: w.now},
+			Tokens:       &scim.Tokens{Store: app, Lookup: w.system, Now: w.now},
 		},
 		Queue: &queue.Queue{Store: app, Searcher: engine},
 		Log:   slog.New(slog.DiscardHandler),

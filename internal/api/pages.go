@@ -22,7 +22,7 @@ type Pages interface {
 
 // notPages are the beginnings of paths that never lead to a page: an address of the
 // API that does not exist answers as the API does.
-var notPages = []string{"/api", DocsPath, "/health", "/metrics", sessionPath, mcpPath, "/.well-known"}
+var notPages = []string{"/api", DocsPath, "/health", "/metrics", sessionPath, mcpPath, "/.well-known", "/scim"}
 
 // opExplorer is the operation of files of the Explorer in metrics and logs.
 const opExplorer = "explorer"

@@ -87,6 +87,6 @@ func (s *Server) Routes() []Route {
 		s.viewRoutes(), s.viewRecordRoutes(), s.boardRoutes(), s.favoriteRoutes(), s.alertRoutes(),
 		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.apiKeyRoutes(), s.keyPolicyRoutes(),
 		s.identityRoutes(),
-		s.skillRoutes(),
+		s.skillRoutes(), s.provisioningRoutes(),
 	)
 }

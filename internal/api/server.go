@@ -27,6 +27,7 @@ import (
 	"atlas/workspace/boards"
 	"atlas/workspace/identity"
 	"atlas/workspace/people"
+	"atlas/workspace/scim"
 )
 
 // Searcher searches the global dataset. *search.Engine implements it.
@@ -170,6 +171,8 @@ type Server struct {
 	SignIn SignIn
 	// Memberships tells who has a session their workspaces.
 	Memberships Memberships
+	// SCIM is what identity providers of workspaces do.
+	SCIM SCIM
 	// Unsubscribe ends e-mails of signals by the links in them, which MailLinks reads; nil:
 	// none are sent.
 	Unsubscribe Unsubscriber
@@ -185,9 +188,12 @@ type Server struct {
 
 	load      load
 	strangers strangers
-	fields    readyFields
-	paths     *paths
-	tagger    *tagger
+	// scimPace has the buckets of tokens of SCIM, scimPlaces their requests under way.
+	scimPace   *ratelimit.Buckets[scim.TokenID]
+	scimPlaces limiter
+	fields     readyFields
+	paths      *paths
+	tagger     *tagger
 }
 
 // Handler returns the whole API.
@@ -200,6 +206,7 @@ func (s *Server) router() *gin.Engine {
 	s.RequestTimeout = cmp.Or(s.RequestTimeout, DefaultRequestTimeout)
 	s.AddressesHourly = cmp.Or(s.AddressesHourly, DefaultAddressesHourly)
 	s.Meter = cmp.Or[Meter](s.Meter, unmetered{})
+	s.scimPace = ratelimit.NewBuckets[scim.TokenID](maxAddresses)
 	s.tagger = newTagger(s.ETagKey)
 	gin.SetMode(gin.ReleaseMode)
 	g := gin.New()

@@ -51,6 +51,8 @@ type class uint8
 const (
 	classSignIn class = iota
 	classUnsubscribe
+	// classSCIM are identity providers, whose tokens have limits of their own too.
+	classSCIM
 	classDocuments
 	// classTiles are ranges of the map's archive, by their length.
 	classTiles
@@ -79,6 +81,7 @@ type classLimits struct {
 var limitsOf = [classes]classLimits{
 	classSignIn:      {"requests to sign in", pace{20, 100}, pace{200, 400}, 64, 128},
 	classUnsubscribe: {"requests to unsubscribe", pace{20, 100}, pace{200, 400}, 64, 128},
+	classSCIM:        {"requests of SCIM", pace{50, 200}, pace{400, 800}, 32, 64},
 	classDocuments:   {"requests for documents", pace{200, 1_000}, pace{1_000, 2_000}, 64, 512},
 	classTiles:       {"requests for map tiles", pace{200, 1_000}, pace{1_000, 4_000}, 64, 256},
 	classProbes:      {"requests of health", pace{20, 50}, pace{200, 400}, 32, 256},
@@ -130,7 +133,7 @@ var (
 func (s *Server) strangerRows(document []byte) []stranger {
 	return slices.Concat(
 		s.healthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(), s.tileRows(),
-		s.sessionRows(), s.signInRows(), s.unsubscribeRows(),
+		s.sessionRows(), s.signInRows(), s.unsubscribeRows(), s.scimRows(),
 	)
 }
 

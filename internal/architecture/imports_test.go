@@ -181,7 +181,7 @@ var allowed = map[string][]string{
 		"internal/rule", "internal/schema", "internal/shares", "internal/session", "internal/telemetry", "internal/tiles", "search",
 		"search/changes", "search/highlight", "search/match", "search/catalog", "search/query", "search/reading", "workspace",
 		"workspace/audit", "workspace/auditlog", "workspace/people", "workspace/boards", "workspace/book", "workspace/views",
-		"workspace/identity", "workspace/skills",
+		"workspace/identity", "workspace/skills", "workspace/scim",
 		"workspace/alerts", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records",
 	},
 }

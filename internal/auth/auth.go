@@ -244,6 +244,9 @@ func (a *Authenticator) Authenticate(ctx context.Context, header []string) (Iden
 	if err != nil {
 		return Identity{}, err
 	}
+	if workspace.LooksLikeSCIMToken(token) {
+		return Identity{}, fault.New(fault.Unauthorized, "this is a token of SCIM, which is good for nothing else: send an API key or an access token")
+	}
 	if workspace.LooksLikeKey(token) {
 		return a.authenticateKey(ctx, token)
 	}

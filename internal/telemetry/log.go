@@ -47,7 +47,7 @@ var secrets = []struct {
 	{regexp.MustCompile(`(?i)\bbearer\s+\S+`), "Bearer [hidden]"},
 	// Keep the key's id, which identifies it. The rest is the secret.
 	{regexp.MustCompile(`\b(atlas_[0-9a-fA-F-]{36})_[A-Za-z0-9_-]*`), "${1}_[hidden]"},
-	{regexp.MustCompile(`\b(atlas_k1_[0-9A-Za-z]{22})[0-9A-Za-z]+`), "${1}[hidden]"},
+	{regexp.MustCompile(`\b(atlas_[ks]1_[0-9A-Za-z]{22})[0-9A-Za-z]+`), "${1}[hidden]"},
 	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)*`), "[token hidden]"},
 	{regexp.MustCompile(`(?i)([?&;]token=)[^&\s"']+`), "${1}[hidden]"},
 	{regexp.MustCompile(`[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]+@[A-Za-z0-9.-]+\.[A-Za-z0-9]+`), "[address hidden]"},

@@ -18,16 +18,20 @@ import (
 // PrincipalKind is what acted.
 type PrincipalKind string
 
-// The kinds. An Operator ran a command; the Service acted by itself.
+// The kinds. A SCIMToken is the identity provider that has it; an Operator ran a command; the
+// Service acted by itself.
 const (
-	User     PrincipalKind = "user"
-	Key      PrincipalKind = "key"
-	Operator PrincipalKind = "operator"
-	Service  PrincipalKind = "service"
+	User      PrincipalKind = "user"
+	Key       PrincipalKind = "key"
+	SCIMToken PrincipalKind = "scim_token"
+	Operator  PrincipalKind = "operator"
+	Service   PrincipalKind = "service"
 )
 
 // PrincipalKinds returns every PrincipalKind.
-func PrincipalKinds() []PrincipalKind { return []PrincipalKind{User, Key, Operator, Service} }
+func PrincipalKinds() []PrincipalKind {
+	return []PrincipalKind{User, Key, SCIMToken, Operator, Service}
+}
 
 // Principal is who acted. ID is zero for an Operator and the Service.
 type Principal struct {
@@ -35,13 +39,15 @@ type Principal struct {
 	ID   uuid.UUID
 }
 
-// PrincipalOf returns the principal of an author who is a user or a key.
+// PrincipalOf returns the principal of an author who is a user, a key or a token of SCIM.
 func PrincipalOf(a workspace.Author) Principal {
 	switch {
 	case !a.User.IsZero():
 		return Principal{User, uuid.UUID(a.User)}
 	case !a.Key.IsZero():
 		return Principal{Key, uuid.UUID(a.Key)}
+	case !a.SCIM.IsZero():
+		return Principal{SCIMToken, uuid.UUID(a.SCIM)}
 	}
 	return Principal{Kind: Service}
 }

@@ -120,8 +120,14 @@ func (s *System) Admit(ctx context.Context, in workspace.ID, who identity.Person
 		if err != nil {
 			return err
 		}
+		person, err := lockProvisioned(ctx, tx, in, who)
+		if err != nil {
+			return err
+		}
 		role, told := p.RoleOf(who.Values)
-		told = told && !who.Silent
+		if role, told, err = person.roleOf(role, told && !who.Silent); err != nil {
+			return err
+		}
 		if told && role == "" {
 			return refusal("the provider gives them no role")
 		}
@@ -132,7 +138,10 @@ func (s *System) Admit(ctx context.Context, in workspace.ID, who identity.Person
 		if err != nil {
 			return err
 		}
-		return applyRole(ctx, tx, in, user, role, told, &u)
+		if err := applyRole(ctx, tx, in, user, role, told, &u); err != nil {
+			return err
+		}
+		return person.bind(ctx, tx, in, user)
 	})
 	return u, err
 }

@@ -43,6 +43,27 @@ func (s *Store) SCIMGroups(ctx context.Context, in workspace.ID, l scim.Lookup, 
 	return queryAll(ctx, s, in, collectSCIMGroup, sql, args...)
 }
 
+// SCIMMembers implements scim.GroupStore.
+func (s *Store) SCIMMembers(ctx context.Context, in workspace.ID, groups []scim.GroupID) (map[scim.GroupID][]scim.UserID, error) {
+	type row struct{ group, member uuid.UUID }
+	rows, err := queryAll(ctx, s, in, func(r pgx.CollectableRow) (v row, err error) {
+		err = r.Scan(&v.group, &v.member)
+		return v, err
+	}, `SELECT group_id, member_id FROM scim_group_members WHERE workspace_id = $1 AND group_id = ANY ($2) ORDER BY group_id, member_id`,
+		arg(in), argList(groups))
+	of := map[scim.GroupID][]scim.UserID{}
+	for _, r := range rows {
+		of[scim.GroupID(r.group)] = append(of[scim.GroupID(r.group)], scim.UserID(r.member))
+	}
+	return of, err
+}
+
+// SCIMGroupsByName implements scim.GroupStore.
+func (s *Store) SCIMGroupsByName(ctx context.Context, in workspace.ID, limit, offset int) ([]scim.Group, error) {
+	return queryAll(ctx, s, in, collectSCIMGroup, scimGroupColumns(false)+` ORDER BY u.display_name_folded, u.id LIMIT $2 OFFSET $3`,
+		arg(in), limit, offset)
+}
+
 // SCIMGroup implements scim.GroupStore.
 func (s *Store) SCIMGroup(ctx context.Context, in workspace.ID, id scim.GroupID, members bool) (scim.Group, error) {
 	g, err := queryOne(ctx, s, in, collectSCIMGroup, scimGroupColumns(members)+` AND u.id = $2`, arg(in), arg(id))

@@ -70,6 +70,12 @@ func (s *Store) SCIMUsers(ctx context.Context, in workspace.ID, l scim.Lookup) (
 	return queryAll(ctx, s, in, collectSCIMUser, sql, args...)
 }
 
+// SCIMPeople implements scim.Store.
+func (s *Store) SCIMPeople(ctx context.Context, in workspace.ID, limit, offset int) ([]scim.User, error) {
+	return queryAll(ctx, s, in, collectSCIMUser, `SELECT `+scimUserColumns+` FROM scim_users u WHERE u.workspace_id = $1
+		ORDER BY u.user_name_folded, u.id LIMIT $2 OFFSET $3`, arg(in), limit, offset)
+}
+
 // SCIMUser implements scim.Store.
 func (s *Store) SCIMUser(ctx context.Context, in workspace.ID, id scim.UserID) (scim.User, error) {
 	u, err := queryOne(ctx, s, in, collectSCIMUser, scimUserByID, arg(in), arg(id))

@@ -15,6 +15,8 @@ import (
 type Store interface {
 	// SCIMUsers lists the users that a Lookup is about, in the order of their ids.
 	SCIMUsers(ctx context.Context, in workspace.ID, l Lookup) ([]User, error)
+	// SCIMPeople lists a page by userName.
+	SCIMPeople(ctx context.Context, in workspace.ID, limit, offset int) ([]User, error)
 	// SCIMUser returns one user: fault.NotFound.
 	SCIMUser(ctx context.Context, in workspace.ID, id UserID) (User, error)
 	// InsertSCIMUser adds a user, and links the member of the workspace with their address. It
@@ -36,6 +38,10 @@ type Store interface {
 type GroupStore interface {
 	// SCIMGroups lists groups, with members if they are asked for.
 	SCIMGroups(ctx context.Context, in workspace.ID, l Lookup, members bool) ([]Group, error)
+	// SCIMMembers returns who is in groups.
+	SCIMMembers(ctx context.Context, in workspace.ID, groups []GroupID) (map[GroupID][]UserID, error)
+	// SCIMGroupsByName lists a page by name, without members.
+	SCIMGroupsByName(ctx context.Context, in workspace.ID, limit, offset int) ([]Group, error)
 	SCIMGroup(ctx context.Context, in workspace.ID, id GroupID, members bool) (Group, error)
 	InsertSCIMGroup(ctx context.Context, in workspace.ID, g Group) (Group, []workspace.UserID, error)
 	ChangeSCIMGroup(
@@ -129,8 +135,39 @@ func (p *Provisioning) Delete(ctx context.Context, in workspace.ID, id UserID, m
 	return err
 }
 
-// ListGroups lists the groups that a filter takes.
-func (p *Provisioning) ListGroups(ctx context.Context, in workspace.ID, f Filter) ([]Group, error) {
+// People lists a page of users by userName, for people of the workspace.
+func (p *Provisioning) People(ctx context.Context, in workspace.ID, limit, offset int) ([]User, error) {
+	return p.Store.SCIMPeople(ctx, in, limit, offset)
+}
+
+// GroupsByName lists a page of groups, without members.
+func (p *Provisioning) GroupsByName(ctx context.Context, in workspace.ID, limit, offset int) ([]Group, error) {
+	return p.Groups.SCIMGroupsByName(ctx, in, limit, offset)
+}
+
+// GroupsOf lists a page of the groups that a filter takes, with their members if they are asked
+// for, and how many it takes.
+func (p *Provisioning) GroupsOf(ctx context.Context, in workspace.ID, f Filter, page Page, members bool) ([]Group, int, error) {
+	all, err := p.listGroups(ctx, in, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	list := PageOfGroups(page, all, members)
+	if !members || f.AsksMembers() {
+		return list, len(all), nil
+	}
+	ids := make([]GroupID, len(list))
+	for i, g := range list {
+		ids[i] = g.ID
+	}
+	of, err := p.Groups.SCIMMembers(ctx, in, ids)
+	for i, g := range list {
+		list[i].Members = of[g.ID]
+	}
+	return list, len(all), err
+}
+
+func (p *Provisioning) listGroups(ctx context.Context, in workspace.ID, f Filter) ([]Group, error) {
 	l := f.Lookup()
 	if l.Nobody {
 		return nil, nil

@@ -11,6 +11,7 @@ import (
 	"atlas/internal/mail"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
+	"atlas/workspace/scim"
 	"atlas/workspace/skills"
 	"atlas/workspace/subscriptions"
 )
@@ -67,6 +68,14 @@ func wirePeople(
 		Skills:        skills,
 		Keys:          people.NewKeys(store, now, gate.ForgetKey),
 		Policies:      people.NewPolicies(store, now),
+	}
+}
+
+// wireSCIM wires what identity providers of workspaces do.
+func wireSCIM(store *postgres.Store, system *postgres.System, gate *auth.Authenticator, now func() time.Time) api.SCIM {
+	return api.SCIM{
+		Provisioning: &scim.Provisioning{Store: store, Groups: store, Changed: gate.Forget, Now: now},
+		Tokens:       &scim.Tokens{Store: store, Lookup: system, Now: now},
 	}
 }
 

@@ -167,6 +167,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Workspaces: store,
 		Answers:    store,
 		People:     persons,
+		SCIM:       wireSCIM(store, system, gate, clock.Now),
 		Queue:      signals,
 		Probes: map[string]api.Probe{
 			// The background client: a server at its call limit is still ready.

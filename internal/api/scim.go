@@ -1,0 +1,260 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/workspace"
+	"atlas/workspace/scim"
+)
+
+// SCIM is what identity providers do in workspaces; the zero value has no such addresses.
+type SCIM struct {
+	Provisioning *scim.Provisioning
+	Tokens       *scim.Tokens
+}
+
+// scimType is the type of bodies and answers.
+const scimType = "application/scim+json"
+
+// scimBody is how long a body may be on its way after its token was recognized.
+const scimBody = 15 * time.Second
+
+// paceOfSCIM is what one token gets: a provider that synchronizes sends a few a second.
+var paceOfSCIM = pace{50, 200}
+
+// scimPlaces is how many requests of one workspace are handled at once: its changes run one
+// after the other.
+const scimPlaces = 16
+
+// provider is who a request is by: the token of a workspace.
+type provider struct{ scim.TokenRecord }
+
+// scimRows are the addresses of SCIM 2.0, outside of the contract of the API (docs/scim.md). A
+// token of SCIM is good for these, and nothing else is.
+func (s *Server) scimRows() []stranger {
+	if s.SCIM.Tokens == nil {
+		return nil
+	}
+	row := func(method, path, operation string, run func(c *call, by provider) error) stranger {
+		return visit(stranger{method: method, path: scim.Base + path, operation: operation, class: classSCIM}, func(ctx *gin.Context) error {
+			return callOf(ctx).provide(run)
+		}, func(ctx *gin.Context, err error) { callOf(ctx).failSCIM(err) })
+	}
+	return []stranger{
+		row(http.MethodGet, "/Users", "scim_list_users", s.scimListUsers),
+		row(http.MethodPost, "/Users", "scim_create_user", s.scimCreateUser),
+		row(http.MethodGet, "/Users/:id", "scim_get_user", s.scimGetUser),
+		row(http.MethodPut, "/Users/:id", "scim_replace_user", s.scimReplaceUser),
+		row(http.MethodPatch, "/Users/:id", "scim_patch_user", s.scimPatchUser),
+		row(http.MethodDelete, "/Users/:id", "scim_delete_user", s.scimDeleteUser),
+		row(http.MethodGet, "/Groups", "scim_list_groups", s.scimListGroups),
+		row(http.MethodPost, "/Groups", "scim_create_group", s.scimCreateGroup),
+		row(http.MethodGet, "/Groups/:id", "scim_get_group", s.scimGetGroup),
+		row(http.MethodPut, "/Groups/:id", "scim_replace_group", s.scimReplaceGroup),
+		row(http.MethodPatch, "/Groups/:id", "scim_patch_group", s.scimPatchGroup),
+		row(http.MethodDelete, "/Groups/:id", "scim_delete_group", s.scimDeleteGroup),
+		row(http.MethodGet, "/ServiceProviderConfig", "scim_config", func(c *call, _ provider) error {
+			return c.writeSCIM(http.StatusOK, scim.ServiceProviderConfig(s.PublicURL, s.PublicURL+DocsPath+"/scim"))
+		}),
+		row(http.MethodGet, "/ResourceTypes", "scim_resource_types", described(func() []scim.Resource { return scim.ResourceTypes(s.PublicURL) })),
+		row(http.MethodGet, "/ResourceTypes/:id", "scim_resource_type", described(func() []scim.Resource { return scim.ResourceTypes(s.PublicURL) })),
+		row(http.MethodGet, "/Schemas", "scim_schemas", described(func() []scim.Resource { return scim.Schemas(s.PublicURL) })),
+		row(http.MethodGet, "/Schemas/:id", "scim_schema", described(func() []scim.Resource { return scim.Schemas(s.PublicURL) })),
+	}
+}
+
+// described answers with all descriptions, or the one with the id in the path.
+func described(all func() []scim.Resource) func(c *call, by provider) error {
+	return func(c *call, _ provider) error {
+		id := c.gin.Param("id")
+		if id == "" {
+			return c.writeSCIM(http.StatusOK, scim.ListOf(scim.Page{Start: 1, Count: scim.MaxPage}, all(), func(r scim.Resource) scim.Resource { return r }))
+		}
+		for _, r := range all() {
+			if r["id"] == id {
+				return c.writeSCIM(http.StatusOK, r)
+			}
+		}
+		return fault.New(fault.NotFound, "there is no such description")
+	}
+}
+
+// provide recognizes the token of a request, receives the body, and runs what is asked for.
+func (c *call) provide(run func(c *call, by provider) error) error {
+	s := c.server
+	text, err := scimToken(c.gin.Request.Header.Values("Authorization"))
+	var from netip.Addr
+	if err == nil {
+		from = knownAddress(c.Context())
+		var r scim.TokenRecord
+		if r, err = s.SCIM.Tokens.Recognize(c.Context(), text, workspace.ClientNetwork(from)); err == nil {
+			return c.provideBy(provider{r}, run)
+		}
+	}
+	if code := fault.CodeOf(err); code == fault.Unauthorized || code == fault.Forbidden {
+		s.countRefused(c.Context(), "token of SCIM")
+		c.gin.Header("WWW-Authenticate", "Bearer")
+	}
+	return err
+}
+
+func (c *call) provideBy(by provider, run func(c *call, by provider) error) error {
+	s := c.server
+	c.target = by.ID.String()
+	if !s.strangers.unpaced && !s.scimPace.Of(by.ID, paceOfSCIM.perSecond, paceOfSCIM.burst).Allow() {
+		return c.tooMany("too many requests with this token: at most %d a second, and %d at once", paceOfSCIM.perSecond, paceOfSCIM.burst)
+	}
+	if !c.phase.acquire(&s.scimPlaces, 1, quota{by.Workspace, scimPlaces}) {
+		return c.tooMany("too many requests of this workspace are under way: at most %d", scimPlaces)
+	}
+	if err := c.receiveSCIM(); err != nil {
+		return err
+	}
+	ctx := workspace.WithAuthor(c.withOrigin(), workspace.Author{SCIM: by.ID})
+	c.gin.Request = c.gin.Request.WithContext(ctx)
+	return run(c, by)
+}
+
+// scimToken returns the token of the only header.
+func scimToken(header []string) (string, error) {
+	const want = "send a token of SCIM: Authorization: Bearer " + workspace.SCIMTokenStart + "…"
+	if len(header) != 1 || len(header[0]) > 200 {
+		return "", fault.New(fault.Unauthorized, want)
+	}
+	const scheme = "bearer "
+	given := header[0]
+	if len(given) < len(scheme) || !equalFold(given[:len(scheme)], scheme) {
+		return "", fault.New(fault.Unauthorized, want)
+	}
+	return given[len(scheme):], nil
+}
+
+// receiveSCIM receives the body. It holds a place meanwhile, which only the token got it.
+func (c *call) receiveSCIM() error {
+	r := c.gin.Request
+	if r.ContentLength == 0 || r.Body == nil {
+		return nil
+	}
+	tooLarge := fault.New(fault.PayloadTooLarge, tooLargeText, MaxBody)
+	if r.ContentLength > MaxBody {
+		return tooLarge
+	}
+	_ = http.NewResponseController(c.gin.Writer).SetReadDeadline(time.Now().Add(scimBody))
+	var err error
+	c.rawBody, err = io.ReadAll(http.MaxBytesReader(c.gin.Writer, r.Body, MaxBody))
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
+		return tooLarge
+	case err != nil:
+		return fault.New(fault.BadRequest, "the body did not arrive to its end in time")
+	}
+	_ = http.NewResponseController(c.gin.Writer).SetReadDeadline(time.Time{})
+	return nil
+}
+
+// scimInput reads the body.
+func (c *call) scimInput() (input.Value, error) {
+	kind, _, err := mime.ParseMediaType(c.gin.GetHeader("Content-Type"))
+	if err != nil || kind != scimType && kind != "application/json" || c.gin.GetHeader("Content-Encoding") != "" {
+		return input.Value{}, fault.New(fault.UnsupportedMediaType, "send the body with Content-Type: "+scimType)
+	}
+	return scim.Decode(c.rawBody)
+}
+
+// scimQuery returns a parameter of the query string, "" without one, and whether it is given.
+func (c *call) scimQuery(name string) (value string, given bool) {
+	// Names of attributes are written in any case, those of parameters too by some providers.
+	for key, values := range c.gin.Request.URL.Query() {
+		if equalFold(key, name) && len(values) > 0 {
+			return values[0], true
+		}
+	}
+	return "", false
+}
+
+func (c *call) writeSCIM(status int, body any) error {
+	b, err := json.Marshal(body, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	c.gin.Header("Content-Length", strconv.Itoa(len(b)))
+	c.gin.Data(status, scimType+"; charset=utf-8", b)
+	return nil
+}
+
+// ofSCIM reports whether a request is of SCIM, also at an address that does not exist.
+func ofSCIM(r *http.Request) bool {
+	rest, is := strings.CutPrefix(r.URL.Path, scim.Base)
+	return is && (rest == "" || rest[0] == '/')
+}
+
+// failSCIM answers an error in the shape of SCIM.
+func (c *call) failSCIM(err error) {
+	e := faultOf(err)
+	status := cmp.Or(errorTable[e.Code].status, http.StatusInternalServerError)
+	kind, _ := errors.AsType[scim.Type](err)
+	switch {
+	case kind == scim.Uniqueness:
+		status = http.StatusConflict
+	case kind == scim.TooMany:
+		status = http.StatusRequestEntityTooLarge
+		kind = "" // the standard has it for filters alone
+	case e.Code == fault.RevisionConflict:
+		status = http.StatusPreconditionFailed
+	}
+	c.code = e.Code
+	if status >= http.StatusInternalServerError {
+		c.logFailure(e, err)
+	}
+	if e.RetryAfter > 0 {
+		c.gin.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	detail := e.Message
+	if status == http.StatusInternalServerError {
+		detail = internalText
+	}
+	_ = c.writeSCIM(status, scim.ErrorOf(status, kind, detail))
+}
+
+// writeResource answers with a resource and its version.
+func (c *call) writeResource(status int, version int, location string, r scim.Resource) error {
+	c.gin.Header("ETag", scim.ETag(version))
+	if status == http.StatusCreated {
+		c.gin.Header("Location", location)
+	}
+	return c.writeSCIM(status, r)
+}
+
+// isVersion reports whether a GET asks for another version than the one that there is.
+func (c *call) isVersion(version int) bool {
+	return c.gin.GetHeader("If-None-Match") == scim.ETag(version)
+}
+
+func (c *call) ifMatch() scim.IfMatch { return scim.IfMatch(c.gin.GetHeader("If-Match")) }
+
+// selected reads which attributes the answer has.
+func (c *call) selected(by func(attributes, excluded string) (scim.Selection, error)) (scim.Selection, error) {
+	attributes, _ := c.scimQuery("attributes")
+	excluded, _ := c.scimQuery("excludedAttributes")
+	return by(attributes, excluded)
+}
+
+func (c *call) scimPage() (scim.Page, error) {
+	start, _ := c.scimQuery("startIndex")
+	count, _ := c.scimQuery("count")
+	return scim.ReadPage(start, count)
+}

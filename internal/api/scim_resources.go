@@ -1,0 +1,238 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"atlas/workspace"
+	"atlas/workspace/scim"
+)
+
+func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
+
+// scimID returns the id in the path. No resource has one that is no UUID.
+func scimID[T ~[16]byte](c *call, resource string) (T, error) {
+	id, err := workspace.ParseUUID(c.gin.Param("id"))
+	if err != nil || id == uuid.Nil {
+		return T{}, scim.Unknown(resource)
+	}
+	return T(id), nil
+}
+
+func (s *Server) scimListUsers(c *call, by provider) error {
+	filter, given := c.scimQuery("filter")
+	f, err := scim.UserFilter(filter, given)
+	if err != nil {
+		return err
+	}
+	page, err := c.scimPage()
+	if err != nil {
+		return err
+	}
+	chosen, err := c.selected(scim.SelectUser)
+	if err != nil {
+		return err
+	}
+	all, err := s.SCIM.Provisioning.List(c.Context(), by.Workspace, f)
+	if err != nil {
+		return err
+	}
+	return c.writeSCIM(http.StatusOK, scim.ListOf(page, all, func(u scim.User) scim.Resource { return u.Resource(s.PublicURL, chosen) }))
+}
+
+// writeUser answers with a user.
+func (c *call) writeUser(status int, u scim.User) error {
+	chosen, err := c.selected(scim.SelectUser)
+	if err != nil {
+		return err
+	}
+	root := c.server.PublicURL
+	return c.writeResource(status, u.Version, u.Location(root), u.Resource(root, chosen))
+}
+
+func (s *Server) scimCreateUser(c *call, by provider) error {
+	body, err := c.scimInput()
+	if err != nil {
+		return err
+	}
+	u, err := scim.NewUser(body)
+	if err == nil {
+		u, err = s.SCIM.Provisioning.Create(c.Context(), by.Workspace, u)
+	}
+	if err != nil {
+		return err
+	}
+	return c.writeUser(http.StatusCreated, u)
+}
+
+func (s *Server) scimGetUser(c *call, by provider) error {
+	id, err := scimID[scim.UserID](c, "User")
+	if err != nil {
+		return err
+	}
+	u, err := s.SCIM.Provisioning.Store.SCIMUser(c.Context(), by.Workspace, id)
+	switch {
+	case err != nil:
+		return err
+	case c.isVersion(u.Version):
+		c.gin.Status(http.StatusNotModified)
+		return nil
+	}
+	return c.writeUser(http.StatusOK, u)
+}
+
+func (s *Server) scimReplaceUser(c *call, by provider) error {
+	body, err := c.scimInput()
+	if err != nil {
+		return err
+	}
+	return s.scimChangeUser(c, by, func(u scim.User) (scim.User, error) { return u.Replaced(body) })
+}
+
+func (s *Server) scimPatchUser(c *call, by provider) error {
+	patch, err := c.scimPatch()
+	if err != nil {
+		return err
+	}
+	return s.scimChangeUser(c, by, func(u scim.User) (scim.User, error) { return u.Patched(patch) })
+}
+
+func (c *call) scimPatch() (scim.Patch, error) {
+	body, err := c.scimInput()
+	if err != nil {
+		return nil, err
+	}
+	return scim.ParsePatch(body)
+}
+
+func (s *Server) scimChangeUser(c *call, by provider, change func(scim.User) (scim.User, error)) error {
+	id, err := scimID[scim.UserID](c, "User")
+	if err != nil {
+		return err
+	}
+	u, err := s.SCIM.Provisioning.Change(c.Context(), by.Workspace, id, c.ifMatch(), change)
+	if err != nil {
+		return err
+	}
+	return c.writeUser(http.StatusOK, u)
+}
+
+func (s *Server) scimDeleteUser(c *call, by provider) error {
+	id, err := scimID[scim.UserID](c, "User")
+	if err == nil {
+		err = s.SCIM.Provisioning.Delete(c.Context(), by.Workspace, id, c.ifMatch())
+	}
+	if err == nil {
+		c.gin.Status(http.StatusNoContent)
+	}
+	return err
+}
+
+func (s *Server) scimListGroups(c *call, by provider) error {
+	filter, given := c.scimQuery("filter")
+	f, err := scim.GroupFilter(filter, given)
+	if err != nil {
+		return err
+	}
+	page, err := c.scimPage()
+	if err != nil {
+		return err
+	}
+	chosen, err := c.selected(scim.SelectGroup)
+	if err != nil {
+		return err
+	}
+	groups, total, err := s.SCIM.Provisioning.GroupsOf(c.Context(), by.Workspace, f, page, chosen.Has("members"))
+	if err != nil {
+		return err
+	}
+	l := scim.ListOf(scim.Page{Start: 1, Count: len(groups)}, groups, func(g scim.Group) scim.Resource { return g.Resource(s.PublicURL, chosen) })
+	l.TotalResults, l.StartIndex = total, page.Start
+	return c.writeSCIM(http.StatusOK, l)
+}
+
+// writeGroup answers with a group.
+func (c *call) writeGroup(status int, g scim.Group) error {
+	chosen, err := c.selected(scim.SelectGroup)
+	if err != nil {
+		return err
+	}
+	root := c.server.PublicURL
+	return c.writeResource(status, g.Version, g.Location(root), g.Resource(root, chosen))
+}
+
+func (s *Server) scimCreateGroup(c *call, by provider) error {
+	body, err := c.scimInput()
+	if err != nil {
+		return err
+	}
+	g, err := scim.NewGroup(body)
+	if err == nil {
+		g, err = s.SCIM.Provisioning.CreateGroup(c.Context(), by.Workspace, g)
+	}
+	if err != nil {
+		return err
+	}
+	return c.writeGroup(http.StatusCreated, g)
+}
+
+func (s *Server) scimGetGroup(c *call, by provider) error {
+	id, err := scimID[scim.GroupID](c, "Group")
+	if err != nil {
+		return err
+	}
+	chosen, err := c.selected(scim.SelectGroup)
+	if err != nil {
+		return err
+	}
+	g, err := s.SCIM.Provisioning.Groups.SCIMGroup(c.Context(), by.Workspace, id, chosen.Has("members"))
+	switch {
+	case err != nil:
+		return err
+	case c.isVersion(g.Version):
+		c.gin.Status(http.StatusNotModified)
+		return nil
+	}
+	return c.writeGroup(http.StatusOK, g)
+}
+
+func (s *Server) scimReplaceGroup(c *call, by provider) error {
+	body, err := c.scimInput()
+	if err != nil {
+		return err
+	}
+	return s.scimChangeGroup(c, by, func(g scim.Group) (scim.Group, error) { return g.Replaced(body) })
+}
+
+func (s *Server) scimPatchGroup(c *call, by provider) error {
+	patch, err := c.scimPatch()
+	if err != nil {
+		return err
+	}
+	return s.scimChangeGroup(c, by, func(g scim.Group) (scim.Group, error) { return g.Patched(patch) })
+}
+
+func (s *Server) scimChangeGroup(c *call, by provider, change func(scim.Group) (scim.Group, error)) error {
+	id, err := scimID[scim.GroupID](c, "Group")
+	if err != nil {
+		return err
+	}
+	g, err := s.SCIM.Provisioning.ChangeGroup(c.Context(), by.Workspace, id, c.ifMatch(), change)
+	if err != nil {
+		return err
+	}
+	return c.writeGroup(http.StatusOK, g)
+}
+
+func (s *Server) scimDeleteGroup(c *call, by provider) error {
+	id, err := scimID[scim.GroupID](c, "Group")
+	if err == nil {
+		err = s.SCIM.Provisioning.DeleteGroup(c.Context(), by.Workspace, id, c.ifMatch())
+	}
+	if err == nil {
+		c.gin.Status(http.StatusNoContent)
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/workspace"
+	"atlas/workspace/identity"
+	"atlas/workspace/people"
+	"atlas/workspace/scim"
+)
+
+// provisioned is a person of SCIM who signs in. The zero value is nobody.
+type provisioned struct {
+	id     scim.UserID
+	active bool
+	// linked is set if it is known who they are. role is that of their groups, "" if no group
+	// of the workspace has one.
+	linked bool
+	role   people.Role
+}
+
+// lockProvisioned returns the person with an address, or whom a subject is bound to. Until the
+// transaction ends, no provider changes people of the workspace.
+func lockProvisioned(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person) (p provisioned, err error) {
+	if err := lockLimit(ctx, tx, in, scimLock); err != nil {
+		return p, err
+	}
+	err = tx.QueryRow(ctx, `
+		SELECT u.id, u.active, u.user_id IS NOT NULL, CASE
+			WHEN NOT EXISTS (SELECT FROM scim_groups WHERE workspace_id = $1 AND role IS NOT NULL) THEN ''
+			WHEN EXISTS (SELECT FROM scim_group_members gm JOIN scim_groups g ON g.workspace_id = $1 AND g.id = gm.group_id
+				WHERE gm.workspace_id = $1 AND gm.member_id = u.id AND g.role = 'admin') THEN 'admin' ELSE 'member' END
+		FROM scim_users u LEFT JOIN identities i ON i.workspace_id = $1 AND i.user_id = u.user_id AND i.issuer = $4 AND i.subject = $5
+		WHERE u.workspace_id = $1 AND (i.user_id IS NOT NULL OR u.address_folded = $2 AND lower(u.address COLLATE "C") = lower($3 COLLATE "C"))
+		ORDER BY i.user_id NULLS LAST LIMIT 1`,
+		arg(in), workspace.FoldEmail(who.Email), strings.TrimSpace(who.Email), who.Issuer, who.Subject).
+		Scan((*uuid.UUID)(&p.id), &p.active, &p.linked, &p.role)
+	if noRows(err) {
+		return provisioned{}, nil
+	}
+	return p, err
+}
+
+// roleOf returns the role of who signs in, given what their provider told, and whether that is
+// to be their role from now on. Where groups have roles, those of provisioned people follow
+// them and no claim.
+func (p provisioned) roleOf(role people.Role, told bool) (people.Role, bool, error) {
+	switch {
+	case p.id.IsZero():
+		return role, told, nil
+	case !p.active:
+		return "", false, refusal("it has deactivated them")
+	case p.role != "":
+		return p.role, false, nil
+	case role == "" && !told:
+		return people.MemberRole, false, nil
+	}
+	return role, told, nil
+}
+
+// bind notes who a person is, and gives them the role of their groups.
+func (p provisioned) bind(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID) error {
+	if p.id.IsZero() {
+		return nil
+	}
+	if !p.linked {
+		bound, err := bindSCIMUser(ctx, tx, in, p.id, user)
+		if err != nil || !bound {
+			return err
+		}
+	}
+	_, err := applyGroupRoles(ctx, tx, in, []uuid.UUID{arg(p.id)})
+	return err
+}
+
+// bindSCIMUser notes who a pending person is, unless another person of the workspace is the
+// same user.
+func bindSCIMUser(ctx context.Context, tx pgx.Tx, in workspace.ID, id scim.UserID, user workspace.UserID) (bool, error) {
+	tag, err := tx.Exec(ctx, `
+		UPDATE scim_users SET user_id = $3 WHERE workspace_id = $1 AND id = $2 AND active AND user_id IS NULL
+			AND NOT EXISTS (SELECT FROM scim_users WHERE workspace_id = $1 AND user_id = $3)`, arg(in), arg(id), arg(user))
+	return tag.RowsAffected() == 1, err
+}
+
+// JoinProvisioned makes who signed in by the installation's provider, which verified their
+// address, a member of the workspace that has provisioned the address, has proved its domain
+// and has no provider of its own. The domain is its own alone, and the account can be nobody
+// else's who has the address. It reports the workspace, zero for none.
+func (s *System) JoinProvisioned(ctx context.Context, who people.User, now time.Time) (joined workspace.ID, err error) {
+	var in, id uuid.UUID
+	folded, address := workspace.FoldEmail(who.Email), strings.TrimSpace(who.Email)
+	const pending = ` FROM scim_users u JOIN identity_domains d ON d.workspace_id = u.workspace_id
+		WHERE u.address_folded = $1 AND lower(u.address COLLATE "C") = lower($2 COLLATE "C") AND u.active AND u.user_id IS NULL
+		  AND d.domain = $3 AND d.proved_at IS NOT NULL
+		  AND NOT EXISTS (SELECT FROM identity_providers p WHERE p.workspace_id = u.workspace_id)`
+	err = s.pool.QueryRow(ctx, `SELECT u.workspace_id, u.id`+pending, folded, address, identity.DomainOf(address)).Scan(&in, &id)
+	if noRows(err) {
+		return joined, nil
+	}
+	if err != nil {
+		return joined, toFault(err)
+	}
+	err = s.inWorkspace(ctx, workspace.ID(in), func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, setAuthor, workspace.Author{User: who.ID}.Text(), workspace.OriginIn(ctx).Text()); err != nil {
+			return err
+		}
+		if err := lockLimit(ctx, tx, workspace.ID(in), scimLock); err != nil {
+			return err
+		}
+		var still bool
+		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT`+pending+` AND u.id = $4)`, folded, address, identity.DomainOf(address), id).
+			Scan(&still); err != nil || !still {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `
+			INSERT INTO users (id, email, email_folded, name, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING`,
+			arg(who.ID), address, folded, who.Name, now); err != nil {
+			return err
+		}
+		bound, err := bindSCIMUser(ctx, tx, workspace.ID(in), scim.UserID(id), who.ID)
+		if err != nil || !bound {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, 'member', $3)
+			ON CONFLICT ON CONSTRAINT members_pkey DO NOTHING`, in, arg(who.ID), now); err != nil {
+			return err
+		}
+		joined = workspace.ID(in)
+		_, err = applyGroupRoles(ctx, tx, joined, []uuid.UUID{id})
+		return err
+	})
+	return joined, err
+}
