@@ -383,6 +383,9 @@ func comparable(a *attribute, op string, value any) (any, error) {
 	if !ok {
 		return nil, refuse(InvalidFilter, "%s is compared with a text in quotation marks", a.name)
 	}
+	if strings.IndexByte(t, 0) >= 0 {
+		return nil, refuse(InvalidFilter, "no text has a NUL character")
+	}
 	if a.kind == moment {
 		at, err := time.Parse(time.RFC3339, t)
 		if err != nil {

@@ -40,7 +40,8 @@ func TestPatchOfUsers(t *testing.T) {
 		"remove the address of a type": {`{"op":"remove","path":"emails[type eq \"home\"]"}`, func(u *scim.User) { u.Emails = u.Emails[:1] }},
 		"remove what is not there":     {`{"op":"remove","path":"emails[type eq \"other\"]"}`, func(*scim.User) {}},
 		"a new primary one": {`{"op":"add","path":"emails","value":[{"value":"n@example.com","primary":true}]}`, func(u *scim.User) {
-			u.Emails[0].Primary, u.Emails = false, append(u.Emails, scim.Email{Value: "n@example.com", Primary: true})
+			u.Emails[0].Primary = false
+			u.Emails = append(u.Emails, scim.Email{Value: "n@example.com", Primary: true})
 		}},
 		"replace a list":                   {`{"op":"replace","path":"emails","value":[{"value":"n@example.com","type":"work"}]}`, func(u *scim.User) { u.Emails = []scim.Email{{Value: "n@example.com", Type: "work"}} }},
 		"one that is there already":        {`{"op":"add","path":"emails","value":{"value":"M@home.example","display":"Home"}}`, func(u *scim.User) { u.Emails[1] = scim.Email{Value: "M@home.example", Type: "home", Display: "Home"} }},
@@ -107,7 +108,7 @@ func TestPatchIsRefused(t *testing.T) {
 		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[]}`:                                                                       scim.InvalidSyntax,
 		`{"schemas":["` + scim.PatchMessage + `"]}`:                                                                                       scim.InvalidSyntax,
 		`{"Operations":[{"op":"remove","path":"title"}]}`:                                                                                 scim.InvalidSyntax,
-		`{"schemas":["urn:nothing"],"Operations":[{"op":"remove","path":"title"}]}`:                                                       scim.InvalidValue,
+		`{"schemas":["urn:nothing"],"Operations":[{"op":"remove","path":"title"}]}`:                                                       scim.InvalidSyntax,
 		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[5]}`:                                                                      scim.InvalidSyntax,
 		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[{"op":"move","path":"title"}]}`:                                           scim.InvalidSyntax,
 		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[{"op":"add","path":"title"}]}`:                                            scim.InvalidValue,
