@@ -40,6 +40,7 @@ type Client struct {
 	Webhooks      *Webhooks
 	APIKeys       *APIKeys
 	Identity      *Identity
+	Provisioning  *Provisioning
 	Audit         *Audit
 	Boards        *Boards
 	Skills        *Skills
@@ -161,6 +162,7 @@ func of(c *conn) *Client {
 		Webhooks:      &Webhooks{c},
 		APIKeys:       &APIKeys{c},
 		Identity:      &Identity{c},
+		Provisioning:  &Provisioning{c},
 		Audit:         &Audit{c},
 		Boards:        &Boards{c},
 		Skills:        &Skills{c},

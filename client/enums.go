@@ -396,15 +396,37 @@ const (
 	KeyRestricted KeyState = "restricted"
 )
 
+// SCIMTokenState is what a token for SCIM is now. A newer service may answer others.
+type SCIMTokenState string
+
+// The values of SCIMTokenState.
+const (
+	TokenActive  SCIMTokenState = "active"
+	TokenExpired SCIMTokenState = "expired"
+	TokenRevoked SCIMTokenState = "revoked"
+)
+
+// ProvisioningState is what a person of the identity provider is in the workspace. A newer service may answer others.
+type ProvisioningState string
+
+// The values of ProvisioningState.
+const (
+	ProvisionedPending  ProvisioningState = "pending"
+	ProvisionedMember   ProvisioningState = "member"
+	ProvisionedInactive ProvisioningState = "inactive"
+	ProvisionedRemoved  ProvisioningState = "removed"
+)
+
 // PrincipalKind is what acted. A newer service may answer others.
 type PrincipalKind string
 
 // The values of PrincipalKind.
 const (
-	PrincipalUser     PrincipalKind = "user"
-	PrincipalKey      PrincipalKind = "key"
-	PrincipalOperator PrincipalKind = "operator"
-	PrincipalService  PrincipalKind = "service"
+	PrincipalUser      PrincipalKind = "user"
+	PrincipalKey       PrincipalKind = "key"
+	PrincipalScimToken PrincipalKind = "scim_token"
+	PrincipalOperator  PrincipalKind = "operator"
+	PrincipalService   PrincipalKind = "service"
 )
 
 // MatchStatus is what a match found for an input. A newer service may answer others.

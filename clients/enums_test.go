@@ -59,6 +59,8 @@ var enums = []enum{
 	{"DeliveryStatus", "Delivery", "the state of a delivery", nil, "WebhookDelivery.status"},
 	{"KeyScope", "Scope", "what an API key may do", nil, "KeyScope"},
 	{"KeyState", "Key", "what an API key is now", nil, "ApiKey.state"},
+	{"SCIMTokenState", "Token", "what a token for SCIM is now", nil, "ScimToken.state"},
+	{"ProvisioningState", "Provisioned", "what a person of the identity provider is in the workspace", nil, "ProvisionedPerson.state"},
 	{"PrincipalKind", "Principal", "what acted", nil, "AuditPrincipal.kind"},
 	{"MatchStatus", "", "what a match found for an input", nil, "MatchStatus"},
 	{"Verdict", "Verdict", "how a member of an input compares with a record", nil, "MatchReason.verdict"},

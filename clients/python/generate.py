@@ -38,6 +38,7 @@ WorkspaceAccountRow WorkspaceContactRow WorkspaceProjectRow WorkspaceAccount Wor
 ViewAccountRow ViewContactRow ViewProjectRow View Alert AlertEntry Member Invitation Skill ListedSkill SignalSubscription
 GetWorkspaceData GetCreditsData GetUsageData Release CoverageValue Descriptor Suggestion FacetCounts Pivot Reading
 CreateInvitationData AcceptInvitationData Webhook WebhookDelivery ApiKey ApiKeyPolicy IdentityProvider IdentityDomain Board WorkspaceChange AuditEvent RecordsDelivered
+CreateInvitationData AcceptInvitationData Webhook WebhookDelivery ApiKey ApiKeyPolicy ScimToken ProvisionedPerson ProvisionedGroup Board WorkspaceChange AuditEvent RecordsDelivered
 AccountMatchResult ContactMatchResult AccountJoinRow WorkspaceAccountJoinRow""".split()
 
 

@@ -81,6 +81,7 @@ func TestClientReachesEveryOperation(t *testing.T) {
 	clientOfPeople(t, s, key, seen)
 	clientOfKeyPolicy(t, key, user)
 	clientOfIdentity(t, s, key, user)
+	clientOfProvisioning(t, s, user)
 
 	if used := must(key.Usage(t.Context()))(t); used.Used != seen.credits || used.Used == 0 {
 		t.Errorf("the answers charged %d, the ledger has %+v", seen.credits, used)

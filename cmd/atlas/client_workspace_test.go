@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/client"
+	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/workspace"
 )
@@ -549,5 +551,35 @@ func clientOfIdentity(t *testing.T, s *service, key, user *client.Client) {
 	}
 	if err := user.Members.SignOut(ctx, workspace.NewUserID().String()); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
+func clientOfProvisioning(t *testing.T, s *service, user *client.Client) {
+	ctx := t.Context()
+	token := must(user.Provisioning.CreateToken(ctx, "IdP", 30))(t)
+	if !strings.HasPrefix(token.Secret, token.Start) || token.State != client.TokenActive {
+		t.Errorf("%+v", token)
+	}
+	r := must(http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.base, api.Version)+"/scim/v2/Groups",
+		strings.NewReader(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Group"],"displayName":"Sales"}`)))(t)
+	r.Header.Set("Authorization", "Bearer "+token.Secret)
+	r.Header.Set("Content-Type", "application/scim+json")
+	answer := must(http.DefaultClient.Do(r))(t)
+	_ = answer.Body.Close()
+	groups := collect(t, user.Provisioning.Groups(ctx))
+	if answer.StatusCode != http.StatusCreated || len(groups) != 1 || groups[0].Name != "Sales" || groups[0].Role != nil {
+		t.Fatalf("%d %+v", answer.StatusCode, groups)
+	}
+	if g := must(user.Provisioning.SetGroupRole(ctx, groups[0].ID, client.RoleAdmin))(t); g.Role == nil || *g.Role != client.RoleAdmin {
+		t.Errorf("%+v", g)
+	}
+	if g := must(user.Provisioning.SetGroupRole(ctx, groups[0].ID, ""))(t); g.Role != nil {
+		t.Errorf("%+v", g)
+	}
+	if all := collect(t, user.Provisioning.People(ctx)); len(all) > 0 {
+		t.Errorf("%+v", all)
+	}
+	if err := user.Provisioning.RevokeToken(ctx, token.ID); err != nil {
+		t.Error(err)
+	}
+	if all := collect(t, user.Provisioning.Tokens(ctx)); len(all) != 1 || all[0].State != client.TokenRevoked || all[0].Secret != "" {
+		t.Errorf("%+v", all)
 	}
 }

@@ -164,7 +164,8 @@ func TestPostgresIsRestored(t *testing.T) {
 	own := identity()
 	kept := digest()
 	i.follow("### Making a backup")
-	execute(t, i.database, `DELETE FROM identity_domains; DELETE FROM identity_providers; DELETE FROM identities`)
+	execute(t, i.database, `DELETE FROM identity_domains; DELETE FROM identity_providers; DELETE FROM identities;
+		DELETE FROM scim_users; DELETE FROM scim_groups; DELETE FROM scim_tokens`)
 	i.hold("after", 2, 4)
 	must(shared.Upsert(t.Context(), client.Board{ID: board.ID, Name: "changed", Tiles: []client.Tile{}}))(t)
 	must(shared.Upsert(t.Context(), client.Board{Name: "lost"}))(t)
@@ -196,7 +197,7 @@ func TestPostgresIsRestored(t *testing.T) {
 	if diff := cmp.Diff([]client.Board{board}, boards); diff != "" {
 		t.Errorf("boards (-at the backup +after the restore):\n%s", diff)
 	}
-	if diff := cmp.Diff(own, identity()); diff != "" || len(own) != 3 {
+	if diff := cmp.Diff(own, identity()); diff != "" || len(own) != 7 {
 		t.Errorf("identity (-at the backup +after the restore), %d rows:\n%s", len(own), diff)
 	}
 	// The audit log is what it was at the backup: a digest of later tells that it is not all.
@@ -217,7 +218,7 @@ func TestPostgresIsRestored(t *testing.T) {
 	}
 }
 
-// signIn writes a domain, a provider and an identity of a workspace.
+// signIn writes a domain, a provider, an identity, and what a provider has of it, of a workspace.
 func signIn(t *testing.T, database, in string) {
 	t.Helper()
 	execute(t, database, `
@@ -229,7 +230,17 @@ func signIn(t *testing.T, database, in string) {
 		INSERT INTO users (id, email, email_folded, name, created_at)
 		VALUES ('00000000-0000-4000-8000-000000000001', 'ann@firm.example', 'ann@firm.example', 'Ann', now());
 		INSERT INTO identities (workspace_id, user_id, issuer, subject, created_at, bound_at)
-		VALUES ('`+in+`', '00000000-0000-4000-8000-000000000001', 'https://id.example', 'sub', now(), now())`)
+		VALUES ('`+in+`', '00000000-0000-4000-8000-000000000001', 'https://id.example', 'sub', now(), now());
+		INSERT INTO scim_tokens (workspace_id, id, name, secret_hash, created_at, expires_at)
+		VALUES ('`+in+`', gen_random_uuid(), 'IdP', sha256('x'), now(), now() + interval '1 year');
+		INSERT INTO scim_users (workspace_id, id, user_name, user_name_folded, active, display_name, formatted_name, family_name, given_name,
+			emails, addresses, address, address_folded, user_id, version, created_at, updated_at)
+		VALUES ('`+in+`', '00000000-0000-4000-8000-000000000002', 'Ann@firm.example', 'ann@firm.example', true, 'Ann', '', '', '',
+			'[]', '{}', 'ann@firm.example', 'ann@firm.example', '00000000-0000-4000-8000-000000000001', 3, now(), now());
+		INSERT INTO scim_groups (workspace_id, id, display_name, display_name_folded, role, version, created_at, updated_at)
+		VALUES ('`+in+`', '00000000-0000-4000-8000-000000000003', 'Sales', 'sales', 'admin', 1, now(), now());
+		INSERT INTO scim_group_members (workspace_id, group_id, member_id)
+		VALUES ('`+in+`', '00000000-0000-4000-8000-000000000003', '00000000-0000-4000-8000-000000000002')`)
 }
 
 // administer connects to a database as its administrator.
@@ -253,7 +264,9 @@ func identityRows(t *testing.T, database string) []string {
 	conn := administer(t, database)
 	defer func() { _ = conn.Close(t.Context()) }()
 	rows := must(conn.Query(t.Context(), `SELECT to_jsonb(d)::text FROM identity_domains d UNION ALL SELECT to_jsonb(p)::text FROM identity_providers p
-		UNION ALL SELECT to_jsonb(i)::text FROM identities i ORDER BY 1`))(t)
+		UNION ALL SELECT to_jsonb(i)::text FROM identities i UNION ALL SELECT to_jsonb(s)::text FROM scim_tokens s
+		UNION ALL SELECT to_jsonb(s)::text FROM scim_users s UNION ALL SELECT to_jsonb(s)::text FROM scim_groups s
+		UNION ALL SELECT to_jsonb(s)::text FROM scim_group_members s ORDER BY 1`))(t)
 	return must(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 }
 

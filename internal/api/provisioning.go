@@ -148,7 +148,8 @@ var provisionedSchema = schema.Named("ProvisionedPerson", schema.Object(
 	schema.Required("state", schema.OneOf(scim.States()...).Described(
 		"`pending`: a member when they first sign in; `inactive`: taken away by the provider; `removed`: taken away by an owner or admin.")),
 	schema.Required("user_id", schema.Nullable(schema.UUID()).Described("Who they are; null before they first sign in.")),
-	schema.Required("role", schema.Nullable(schema.OneOf(people.Owner, people.Admin, people.MemberRole)).Described("Null for who is no member.")),
+	schema.Required("role", schema.Nullable(schema.OneOf(people.Owner, people.Admin,
+		people.MemberRole)).Described("Null for who is no member.")),
 	schema.Required("kept_at", schema.Nullable(schema.Time()).Described("When the provider last asked to end the membership of the last owner, who stays.")),
 	schema.Required("created_at", schema.Time()),
 	schema.Required("updated_at", schema.Time()),
@@ -186,7 +187,8 @@ var scimGroupSchema = schema.Named("ProvisionedGroup", schema.Object(
 	schema.Required("id", schema.UUID()),
 	schema.Required("name", schema.String("Sales")),
 	schema.Required("members", schema.Count().Described("How many people are in it.")),
-	schema.Required("role", schema.Nullable(schema.OneOf(scim.GroupRoles()...)).Described("What they are in the workspace; null: nothing is said.")),
+	schema.Required("role", schema.Nullable(schema.OneOf(scim.GroupRoles()...)).
+		Described("What they are in the workspace; null: nothing is said.")),
 	schema.Required("created_at", schema.Time()),
 	schema.Required("updated_at", schema.Time()),
 ))

@@ -70,8 +70,10 @@ func (s *Server) scimRows() []stranger {
 		row(http.MethodGet, "/ServiceProviderConfig", "scim_config", func(c *call, _ provider) error {
 			return c.writeSCIM(http.StatusOK, scim.ServiceProviderConfig(s.PublicURL, s.PublicURL+DocsPath+"/scim"))
 		}),
-		row(http.MethodGet, "/ResourceTypes", "scim_resource_types", described(func() []scim.Resource { return scim.ResourceTypes(s.PublicURL) })),
-		row(http.MethodGet, "/ResourceTypes/:id", "scim_resource_type", described(func() []scim.Resource { return scim.ResourceTypes(s.PublicURL) })),
+		row(http.MethodGet, "/ResourceTypes", "scim_resource_types",
+			described(func() []scim.Resource { return scim.ResourceTypes(s.PublicURL) })),
+		row(http.MethodGet, "/ResourceTypes/:id", "scim_resource_type",
+			described(func() []scim.Resource { return scim.ResourceTypes(s.PublicURL) })),
 		row(http.MethodGet, "/Schemas", "scim_schemas", described(func() []scim.Resource { return scim.Schemas(s.PublicURL) })),
 		row(http.MethodGet, "/Schemas/:id", "scim_schema", described(func() []scim.Resource { return scim.Schemas(s.PublicURL) })),
 	}
@@ -82,7 +84,8 @@ func described(all func() []scim.Resource) func(c *call, by provider) error {
 	return func(c *call, _ provider) error {
 		id := c.gin.Param("id")
 		if id == "" {
-			return c.writeSCIM(http.StatusOK, scim.ListOf(scim.Page{Start: 1, Count: scim.MaxPage}, all(), func(r scim.Resource) scim.Resource { return r }))
+			return c.writeSCIM(http.StatusOK, scim.ListOf(scim.Page{Start: 1, Count: scim.MaxPage}, all(),
+				func(r scim.Resource) scim.Resource { return r }))
 		}
 		for _, r := range all() {
 			if r["id"] == id {

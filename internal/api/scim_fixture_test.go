@@ -70,7 +70,8 @@ type scimAnswer struct {
 // scim sends a request of SCIM, with a token, "" for that of the workspace.
 func (o *tenant) scim(t testing.TB, method, path, body string, header ...string) (a scimAnswer) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(o.base, api.Version)+"/scim/v2"+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(o.base, api.Version)+"/scim/v2"+path,
+		strings.NewReader(body))
 	fatal(t, err)
 	r.Header.Set("Authorization", "Bearer "+o.token)
 	if body != "" {
@@ -157,18 +158,19 @@ func (o *tenant) actions(t *testing.T) (actions []string) {
 	return actions
 }
 
-// join signs a person in by the installation's provider.
+// join is what follows when a person signs in by the installation's provider, which has
+// verified their address.
 func (o *tenant) join(t *testing.T, email string) workspace.UserID {
 	t.Helper()
 	id := workspace.NewUserID()
-	if _, err := o.system.JoinProvisioned(t.Context(), people.User{ID: id, Email: email, Name: "N"}, o.now()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := o.system.ClaimUser(t.Context(), id, email)
+	fatal(t, err)
 	return id
 }
 
 // acts reports whether a user may act in the workspace.
 func (o *tenant) acts(t *testing.T, id workspace.UserID, email string) bool {
 	t.Helper()
-	return o.call(t, mint(t, secret, claims(id, email), tokenLife), "GET", "/workspace?workspace_id="+o.in.String(), "").status == http.StatusOK
+	return o.call(t, mint(t, secret, claims(id, email), tokenLife), "GET", "/workspace?workspace_id="+o.in.String(),
+		"").status == http.StatusOK
 }

@@ -148,7 +148,10 @@ func (s *Server) scimListGroups(c *call, by provider) error {
 	if err != nil {
 		return err
 	}
-	l := scim.ListOf(scim.Page{Start: 1, Count: len(groups)}, groups, func(g scim.Group) scim.Resource { return g.Resource(s.PublicURL, chosen) })
+	l := scim.ListOf(scim.Page{Start: 1, Count: len(groups)}, groups, func(g scim.Group) scim.Resource {
+		return g.Resource(s.PublicURL,
+			chosen)
+	})
 	l.TotalResults, l.StartIndex = total, page.Start
 	return c.writeSCIM(http.StatusOK, l)
 }

@@ -51,12 +51,15 @@ func TestSCIMAsOkta(t *testing.T) {
 	if p := o.people(t)["maria@okta.example"]; p.State != "member" || p.UserID == nil || *p.UserID != id.String() || *p.Role != "member" {
 		t.Errorf("member: %+v", p)
 	}
-	o.want(t, 200, "PUT", user, newUser("maria@okta.example", `,"id":"`+created.ID+`","active":true,"name":{"givenName":"Mary","familyName":"López"},
+	o.want(t, 200, "PUT", user, newUser("maria@okta.example",
+		`,"id":"`+created.ID+`","active":true,"name":{"givenName":"Mary","familyName":"López"},
 		"emails":[{"primary":true,"value":"maria@okta.example","type":"work"}],"displayName":"Mary López"`))
-	group := o.want(t, 201, "POST", "/Groups", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Group"],"displayName":"Ops","members":[]}`)
+	group := o.want(t, 201, "POST", "/Groups",
+		`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Group"],"displayName":"Ops","members":[]}`)
 	path := "/Groups/" + group.ID
 	o.call(t, o.by, "POST", "/workspace/identity/scim/groups/"+group.ID, `{"role":"admin"}`).into(t, new(any), nil)
-	o.want(t, 200, "PATCH", path, patchBody(`{"op":"add","path":"members","value":[{"value":"`+created.ID+`","display":"maria@okta.example"}]}`))
+	o.want(t, 200, "PATCH", path, patchBody(
+		`{"op":"add","path":"members","value":[{"value":"`+created.ID+`","display":"maria@okta.example"}]}`))
 	if p := o.people(t)["maria@okta.example"]; p.Role == nil || *p.Role != "admin" {
 		t.Errorf("of the group: %+v", p)
 	}
@@ -110,7 +113,8 @@ func TestSCIMAsEntra(t *testing.T) {
 		"meta":{"resourceType":"User"},"name":{"familyName":"Young","givenName":"Joy"},"phoneNumbers":null,"preferredLanguage":null,
 		"title":null,"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User":{"department":null,"manager":null}}`)
 	user := "/Users/" + created.ID
-	for _, filter := range []string{`externalId eq "jyoung"`, `userName eq "test_user_00AA00AA"`, `emails[type eq "work"].value eq "joy@entra.example"`} {
+	for _, filter := range []string{`externalId eq "jyoung"`, `userName eq "test_user_00AA00AA"`,
+		`emails[type eq "work"].value eq "joy@entra.example"`} {
 		if a := o.want(t, 200, "GET", "/Users?filter="+url.QueryEscape(filter), ""); a.TotalResults != 1 || a.Resources[0].ID != created.ID {
 			t.Errorf("%s: %s", filter, a.text)
 		}
@@ -129,7 +133,8 @@ func TestSCIMAsEntra(t *testing.T) {
 		"http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"],"displayName":"Sales","externalId":"8aa1a0c0",
 		"meta":{"resourceType":"Group"}}`)
 	path := "/Groups/" + group.ID
-	if a := o.want(t, 200, "GET", "/Groups?excludedAttributes=members&filter="+url.QueryEscape(`displayName eq "sales"`), ""); a.TotalResults != 1 {
+	if a := o.want(t, 200, "GET", "/Groups?excludedAttributes=members&filter="+url.QueryEscape(`displayName eq "sales"`),
+		""); a.TotalResults != 1 {
 		t.Errorf("the group: %s", a.text)
 	}
 	o.want(t, 200, "PATCH", path, patchBody(`{"op":"Add","path":"members","value":[{"$ref":null,"value":"`+created.ID+`"}]}`))
@@ -139,14 +144,16 @@ func TestSCIMAsEntra(t *testing.T) {
 	if a := o.want(t, 200, "GET", path+"?excludedAttributes=members", ""); strings.Contains(a.text, "members") || a.DisplayName != "Sales" {
 		t.Errorf("without members: %s", a.text)
 	}
-	if a := o.want(t, 200, "GET", "/Groups?filter="+url.QueryEscape(`id eq "`+group.ID+`" and members eq "`+created.ID+`"`), ""); a.TotalResults != 1 {
+	if a := o.want(t, 200, "GET", "/Groups?filter="+url.QueryEscape(`id eq "`+group.ID+`" and members eq "`+created.ID+`"`),
+		""); a.TotalResults != 1 {
 		t.Errorf("who is in it: %s", a.text)
 	}
 	o.want(t, 200, "PATCH", path, patchBody(`{"op":"Remove","path":"members","value":[{"$ref":null,"value":"`+created.ID+`"}]}`))
 	if a := o.want(t, 200, "GET", path, ""); len(a.Members) != 0 {
 		t.Errorf("members: %s", a.text)
 	}
-	if a := o.want(t, 200, "PATCH", user, patchBody(`{"op":"Replace","path":"active","value":"False"}`)); a.Active || o.acts(t, id, "x@entra.example") {
+	if a := o.want(t, 200, "PATCH", user, patchBody(`{"op":"Replace","path":"active","value":"False"}`)); a.Active || o.acts(t, id,
+		"x@entra.example") {
 		t.Errorf("deactivated: %s", a.text)
 	}
 	o.want(t, 200, "PATCH", user, patchBody(`{"op":"Replace","path":"active","value":"True"}`))
@@ -171,10 +178,12 @@ func TestSCIMTouchesNobodyElse(t *testing.T) {
 	o.want(t, 201, "POST", "/Users", newUser("ana@one.example", ""))
 	bea := o.want(t, 201, "POST", "/Users", newUser("bea@one.example", ""))
 	all := o.people(t)
-	if all["ana@one.example"].State != "pending" || all["bea@one.example"].State != "member" || *all["bea@one.example"].UserID != linked.ID.String() {
+	if all["ana@one.example"].State != "pending" || all["bea@one.example"].State != "member" ||
+		*all["bea@one.example"].UserID != linked.ID.String() {
 		t.Errorf("%+v", all)
 	}
-	w.exec(t, `INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, 'member', now())`, other.in.String(), linked.ID.String())
+	w.exec(t, `INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, 'member', now())`, other.in.String(),
+		linked.ID.String())
 	before := other.actions(t)
 	o.want(t, 204, "DELETE", "/Users/"+bea.ID, "")
 	if o.acts(t, linked.ID, linked.Email) || !other.acts(t, linked.ID, linked.Email) || !other.acts(t, stays.ID, stays.Email) {
@@ -185,7 +194,8 @@ func TestSCIMTouchesNobodyElse(t *testing.T) {
 	}
 	// Ids and tokens of another workspace.
 	theirs := other.want(t, 201, "POST", "/Users", newUser("zoe@two.example", ""))
-	group := other.want(t, 201, "POST", "/Groups", `{"schemas":["`+scim.GroupSchema+`"],"displayName":"G","members":[{"value":"`+theirs.ID+`"}]}`)
+	group := other.want(t, 201, "POST", "/Groups",
+		`{"schemas":["`+scim.GroupSchema+`"],"displayName":"G","members":[{"value":"`+theirs.ID+`"}]}`)
 	for _, r := range [][3]string{
 		{"GET", "/Users/" + theirs.ID, ""}, {"DELETE", "/Users/" + theirs.ID, ""}, {"PUT", "/Users/" + theirs.ID, newUser("x@one.example", "")},
 		{"PATCH", "/Users/" + theirs.ID, patchBody(`{"op":"replace","path":"active","value":false}`)},
@@ -199,7 +209,8 @@ func TestSCIMTouchesNobodyElse(t *testing.T) {
 			t.Errorf("%s: %s", filter, a.text)
 		}
 	}
-	if a := o.scim(t, "POST", "/Groups", `{"schemas":["`+scim.GroupSchema+`"],"displayName":"G","members":[{"value":"`+theirs.ID+`"}]}`); a.status != 400 {
+	if a := o.scim(t, "POST", "/Groups",
+		`{"schemas":["`+scim.GroupSchema+`"],"displayName":"G","members":[{"value":"`+theirs.ID+`"}]}`); a.status != 400 {
 		t.Errorf("a member of another workspace: %s", a.text)
 	}
 	if a := w.call(t, o.by, "POST", "/workspace/identity/scim/groups/"+group.ID, `{"role":"admin"}`); a.code() != "not_found" {
@@ -254,13 +265,15 @@ func TestSCIMEndsKeys(t *testing.T) {
 	w := newWorld(t)
 	o, other := w.tenant(t, "keys.example"), w.tenant(t, "elsewhere.example")
 	admin := w.member(t, o.in, "kim@keys.example", people.Admin)
-	w.exec(t, `INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, 'admin', now())`, other.in.String(), admin.ID.String())
+	w.exec(t, `INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, 'admin', now())`, other.in.String(),
+		admin.ID.String())
 	token := tokenFor(t, admin)
 	key := func(in workspace.ID) string {
 		var made struct {
 			APIKey struct{ Secret string } `json:"api_key"`
 		}
-		w.call(t, token, "POST", "/workspace/api-keys?workspace_id="+in.String(), `{"name":"k","scopes":["workspace:read"]}`).into(t, &made, nil)
+		w.call(t, token, "POST", "/workspace/api-keys?workspace_id="+in.String(), `{"name":"k","scopes":["workspace:read"]}`).into(t,
+			&made, nil)
 		return made.APIKey.Secret
 	}
 	here, there := key(o.in), key(other.in)
@@ -349,11 +362,13 @@ func TestSCIMTokens(t *testing.T) {
 		}
 	}
 	for _, r := range [][3]string{
-		{"GET", "tokens", ""}, {"POST", "tokens", `{"name":"x"}`}, {"DELETE", "tokens/" + workspace.NewUUID().String(), ""}, {"GET", "people", ""},
+		{"GET", "tokens", ""}, {"POST", "tokens", `{"name":"x"}`}, {"DELETE", "tokens/" + workspace.NewUUID().String(), ""}, {"GET",
+			"people", ""},
 		{"GET", "groups", ""}, {"POST", "groups/" + workspace.NewUUID().String(), `{"role":"admin"}`},
 	} {
 		for who, token := range map[string]string{"a member": member, "a key": key} {
-			if a := w.call(t, token, r[0], "/workspace/identity/scim/"+r[1], r[2]); a.code() != "forbidden" && a.code() != "user_identity_required" {
+			if a := w.call(t, token, r[0], "/workspace/identity/scim/"+r[1],
+				r[2]); a.code() != "forbidden" && a.code() != "user_identity_required" {
 				t.Errorf("%s %s as %s: %s", r[0], r[1], who, a.text)
 			}
 		}
@@ -422,7 +437,8 @@ func TestSCIMHostile(t *testing.T) {
 		{400, "GET", "/Users?attributes=userName&excludedAttributes=name", "", nil},
 		{200, "GET", "/Users?attributes=nothing," + strings.Repeat("x,", 2000), "", nil},
 		{413, "POST", "/Users", newUser("x@hostile.example", `,"displayName":"`+strings.Repeat("x", 10<<20)+`"`), nil},
-		{400, "POST", "/Users", `{`, nil}, {400, "POST", "/Users", `[]`, nil}, {400, "POST", "/Users", `{}`, nil}, {400, "POST", "/Users", `null`, nil},
+		{400, "POST", "/Users", `{`, nil}, {400, "POST", "/Users", `[]`, nil}, {400, "POST", "/Users", `{}`, nil}, {400, "POST", "/Users",
+			`null`, nil},
 		{400, "POST", "/Users", strings.Repeat(`{"a":`, 1000) + "1" + strings.Repeat("}", 1000), nil},
 		{400, "POST", "/Users", newUser("x@hostile.example", `,"userName":"y"`), nil},
 		{400, "POST", "/Users", newUser("x@hostile.example", `,"USERNAME":"y"`), nil},
@@ -444,11 +460,13 @@ func TestSCIMHostile(t *testing.T) {
 		{400, "PATCH", path, patchBody(`{"op":"replace","path":"userName","value":null}`), nil},
 		{400, "PATCH", path, `{"Operations":[]}`, nil},
 		{412, "PATCH", path, patchBody(`{"op":"replace","path":"displayName","value":"x"}`), []string{"If-Match", `W/"7"`}},
-		{200, "PATCH", path, patchBody(`{"op":"replace","path":"displayName","value":"名前 \ud83c\udf88 \u202e"}`), []string{"If-Match", `W/"1"`}},
+		{200, "PATCH", path, patchBody(`{"op":"replace","path":"displayName","value":"名前 \ud83c\udf88 \u202e"}`), []string{"If-Match",
+			`W/"1"`}},
 		{412, "DELETE", path, "", []string{"If-Match", `W/"1"`}},
 		{304, "GET", path, "", []string{"If-None-Match", `W/"2"`}},
 		{404, "GET", "/Users/nothing", "", nil}, {404, "GET", "/Users/00000000-0000-0000-0000-000000000000", "", nil},
-		{404, "GET", "/Users/" + user.ID + "/x", "", nil}, {404, "GET", "/", "", nil}, {404, "POST", "/Bulk", "{}", nil}, {404, "GET", "/Me", "", nil},
+		{404, "GET", "/Users/" + user.ID + "/x", "", nil}, {404, "GET", "/", "", nil}, {404, "POST", "/Bulk", "{}", nil}, {404, "GET",
+			"/Me", "", nil},
 		{405, "DELETE", "/Users", "", nil}, {405, "POST", path, "{}", nil},
 		{404, "GET", "/Schemas/urn:nothing", "", nil},
 		{400, "POST", "/Groups", `{"schemas":["` + scim.GroupSchema + `"],"displayName":"x","members":[{"value":"x"}]}`, nil},
@@ -459,7 +477,8 @@ func TestSCIMHostile(t *testing.T) {
 			t.Errorf("%s %.100s %.100s: %d, want %d: %.300s", c.method, c.path, c.body, a.status, c.status, a.text)
 		}
 	}
-	for _, path := range []string{"/ServiceProviderConfig", "/ResourceTypes", "/ResourceTypes/User", "/Schemas", "/Schemas/" + scim.GroupSchema} {
+	for _, path := range []string{"/ServiceProviderConfig", "/ResourceTypes", "/ResourceTypes/User", "/Schemas",
+		"/Schemas/" + scim.GroupSchema} {
 		if a := o.want(t, 200, "GET", path, ""); len(a.Schemas) == 0 {
 			t.Errorf("%s: %s", path, a.text)
 		}
@@ -524,7 +543,8 @@ func TestSCIMDescribesItself(t *testing.T) {
 		}
 	}
 	fatal(t, json.Unmarshal([]byte(a.text), &config))
-	if !config.Patch.Supported || config.Bulk.Supported || config.Sort.Supported || !config.Etag.Supported || config.Filter.MaxResults != scim.MaxPage {
+	if !config.Patch.Supported || config.Bulk.Supported || config.Sort.Supported ||
+		!config.Etag.Supported || config.Filter.MaxResults != scim.MaxPage {
 		t.Errorf("%s", a.text)
 	}
 	if a := o.want(t, 200, "GET", "/Schemas", ""); a.TotalResults != 2 || strings.Contains(a.text, "phoneNumbers") {

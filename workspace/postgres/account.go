@@ -18,7 +18,8 @@ import (
 // verified. Beyond the case of ASCII letters the addresses are equal: those that
 // FoldEmail takes as one may belong to different people. A user is claimed once. An
 // account whose id is a user's claims none, and its user cannot be claimed any more. Of
-// several users with the address none is claimed.
+// several users with the address none is claimed. Who is provisioned with the address joins
+// their workspace (joinProvisioned).
 func (s *System) ClaimUser(ctx context.Context, account workspace.UserID, email string) (claimed bool, err error) {
 	if _, err := s.pool.Exec(ctx, `UPDATE users SET claimable = false WHERE id = $1 AND claimable`, arg(account)); err != nil {
 		return false, toFault(err)
@@ -36,7 +37,10 @@ func (s *System) ClaimUser(ctx context.Context, account workspace.UserID, email 
 		claimed = err == nil && tag.RowsAffected() == 1
 		return err
 	})
-	return err == nil && claimed, toFault(err)
+	if err != nil {
+		return false, toFault(err)
+	}
+	return claimed, s.joinProvisioned(ctx, account, email)
 }
 
 // ReleaseUser implements people.UserStore.

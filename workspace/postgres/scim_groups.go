@@ -82,7 +82,8 @@ func scimGroupIn(ctx context.Context, tx pgx.Tx, in workspace.ID, id scim.GroupI
 }
 
 // InsertSCIMGroup implements scim.GroupStore.
-func (s *Store) InsertSCIMGroup(ctx context.Context, in workspace.ID, g scim.Group) (out scim.Group, changed []workspace.UserID, err error) {
+func (s *Store) InsertSCIMGroup(ctx context.Context, in workspace.ID, g scim.Group) (out scim.Group, changed []workspace.UserID,
+	err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		err := lockAndCheckLimit(ctx, tx, in, rowLimit{
 			name: scimLock, items: "groups of SCIM", advice: "delete some first", max: scim.MaxGroups, rows: `scim_groups WHERE workspace_id = $1`,
@@ -174,7 +175,8 @@ func setSCIMMembers(
 	if err != nil {
 		return nil, err
 	}
-	err = auditOwn(ctx, tx, "scim_group.members_changed", "scim_group", arg(id), map[string]any{"added": len(added), "removed": len(removed)})
+	err = auditOwn(ctx, tx, "scim_group.members_changed", "scim_group", arg(id), map[string]any{"added": len(added),
+		"removed": len(removed)})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -87,52 +86,65 @@ func bindSCIMUser(ctx context.Context, tx pgx.Tx, in workspace.ID, id scim.UserI
 	return tag.RowsAffected() == 1, err
 }
 
-// JoinProvisioned makes who signed in by the installation's provider, which verified their
+// joinProvisioned makes who signed in by the installation's provider, which verified their
 // address, a member of the workspace that has provisioned the address, has proved its domain
-// and has no provider of its own. The domain is its own alone, and the account can be nobody
-// else's who has the address. It reports the workspace, zero for none.
-func (s *System) JoinProvisioned(ctx context.Context, who people.User, now time.Time) (joined workspace.ID, err error) {
-	var in, id uuid.UUID
-	folded, address := workspace.FoldEmail(who.Email), strings.TrimSpace(who.Email)
-	const pending = ` FROM scim_users u JOIN identity_domains d ON d.workspace_id = u.workspace_id
-		WHERE u.address_folded = $1 AND lower(u.address COLLATE "C") = lower($2 COLLATE "C") AND u.active AND u.user_id IS NULL
-		  AND d.domain = $3 AND d.proved_at IS NOT NULL
-		  AND NOT EXISTS (SELECT FROM identity_providers p WHERE p.workspace_id = u.workspace_id)`
-	err = s.pool.QueryRow(ctx, `SELECT u.workspace_id, u.id`+pending, folded, address, identity.DomainOf(address)).Scan(&in, &id)
-	if noRows(err) {
-		return joined, nil
+// and has no provider of its own. No other workspace can prove the domain, and who reads mail at
+// it could take an invitation to the address as well.
+func (s *System) joinProvisioned(ctx context.Context, account workspace.UserID, email string) error {
+	in, found, err := s.pendingPerson(ctx, s.pool, email)
+	if err != nil || found.ID.IsZero() {
+		return err
 	}
-	if err != nil {
-		return joined, toFault(err)
-	}
-	err = s.inWorkspace(ctx, workspace.ID(in), func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, setAuthor, workspace.Author{User: who.ID}.Text(), workspace.OriginIn(ctx).Text()); err != nil {
+	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, setAuthor, workspace.Author{User: account}.Text(), workspace.OriginIn(ctx).Text()); err != nil {
 			return err
 		}
-		if err := lockLimit(ctx, tx, workspace.ID(in), scimLock); err != nil {
+		if err := lockLimit(ctx, tx, in, scimLock); err != nil {
 			return err
 		}
-		var still bool
-		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT`+pending+` AND u.id = $4)`, folded, address, identity.DomainOf(address), id).
-			Scan(&still); err != nil || !still {
+		again, u, err := s.pendingPerson(ctx, tx, email)
+		if err != nil || again != in || u.ID.IsZero() {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `
-			INSERT INTO users (id, email, email_folded, name, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING`,
-			arg(who.ID), address, folded, who.Name, now); err != nil {
+		if _, err := tx.Exec(ctx, `INSERT INTO users (id, email, email_folded, name, created_at)
+			VALUES ($1, $2, $3, $4, date_trunc('milliseconds', clock_timestamp())) ON CONFLICT (id) DO NOTHING`,
+			arg(account), u.Address(), workspace.FoldEmail(u.Address()), u.ShownName()); err != nil {
 			return err
 		}
-		bound, err := bindSCIMUser(ctx, tx, workspace.ID(in), scim.UserID(id), who.ID)
+		bound, err := bindSCIMUser(ctx, tx, in, u.ID, account)
 		if err != nil || !bound {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, 'member', $3)
-			ON CONFLICT ON CONSTRAINT members_pkey DO NOTHING`, in, arg(who.ID), now); err != nil {
+		if _, err := tx.Exec(ctx, `INSERT INTO members (workspace_id, user_id, role, joined_at)
+			VALUES ($1, $2, 'member', date_trunc('milliseconds', clock_timestamp())) ON CONFLICT ON CONSTRAINT members_pkey DO NOTHING`,
+			arg(in), arg(account)); err != nil {
 			return err
 		}
-		joined = workspace.ID(in)
-		_, err = applyGroupRoles(ctx, tx, joined, []uuid.UUID{id})
+		_, err = applyGroupRoles(ctx, tx, in, []uuid.UUID{arg(u.ID)})
 		return err
 	})
-	return joined, err
+}
+
+// pendingPerson returns the person who may join by an address, in their workspace; zero for
+// nobody.
+func (s *System) pendingPerson(ctx context.Context, by interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}, email string) (in workspace.ID, u scim.User, err error) {
+	address := strings.TrimSpace(email)
+	rows, err := by.Query(ctx, `SELECT `+scimUserColumns+`, u.workspace_id
+		FROM scim_users u JOIN identity_domains d ON d.workspace_id = u.workspace_id
+		WHERE u.address_folded = $1 AND lower(u.address COLLATE "C") = lower($2 COLLATE "C") AND u.active AND u.user_id IS NULL
+		  AND d.domain = $3 AND d.proved_at IS NOT NULL
+		  AND NOT EXISTS (SELECT FROM identity_providers p WHERE p.workspace_id = u.workspace_id)`,
+		workspace.FoldEmail(address), address, identity.DomainOf(address))
+	if err != nil {
+		return in, u, toFault(err)
+	}
+	u, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (scim.User, error) {
+		return scanSCIMUser(row, (*uuid.UUID)(&in))
+	})
+	if noRows(err) {
+		return in, scim.User{}, nil
+	}
+	return in, u, toFault(err)
 }

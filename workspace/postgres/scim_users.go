@@ -25,11 +25,16 @@ const scimUserColumns = `u.id, u.user_name, coalesce(u.external_id, ''), u.activ
 	u.emails, u.user_id, u.kept_at, u.version, u.created_at, u.updated_at,
 	coalesce((SELECT m.role FROM members m WHERE m.workspace_id = u.workspace_id AND m.user_id = u.user_id), '')`
 
-func collectSCIMUser(row pgx.CollectableRow) (u scim.User, err error) {
+func collectSCIMUser(row pgx.CollectableRow) (u scim.User, err error) { return scanSCIMUser(row) }
+
+// scanSCIMUser scans a user, and more columns after their own.
+func scanSCIMUser(row pgx.CollectableRow, more ...any) (u scim.User, err error) {
 	var emails []byte
 	var account *uuid.UUID
-	err = row.Scan((*uuid.UUID)(&u.ID), &u.UserName, &u.ExternalID, &u.Active, &u.DisplayName, &u.Name.Formatted, &u.Name.Family, &u.Name.Given,
-		&emails, &account, &u.KeptAt, &u.Version, &u.Created, &u.Modified, &u.Role)
+	err = row.Scan(append([]any{
+		(*uuid.UUID)(&u.ID), &u.UserName, &u.ExternalID, &u.Active, &u.DisplayName, &u.Name.Formatted, &u.Name.Family, &u.Name.Given,
+		&emails, &account, &u.KeptAt, &u.Version, &u.Created, &u.Modified, &u.Role,
+	}, more...)...)
 	if err != nil {
 		return u, err
 	}

@@ -87,13 +87,15 @@ func TestFilterTakes(t *testing.T) {
 func TestFilterRefuses(t *testing.T) {
 	t.Parallel()
 	for _, filter := range []string{
-		"", " ", "userName", "userName eq", `userName eq maria`, `userName eq "maria`, `userName eq 5`, `userName is "x"`, `userName eq "x" and`,
+		"", " ", "userName", "userName eq", `userName eq maria`, `userName eq "maria`, `userName eq 5`, `userName is "x"`,
+		`userName eq "x" and`,
 		`userName eq "x" userName eq "y"`, `nothing eq "x"`, `name.nothing eq "x"`, `name eq "x"`, `userName.value eq "x"`, `active gt true`,
 		`active eq "yes"`, `active eq 1`, `meta.created gt "yesterday"`, `userName gt null`, `userName[type eq "x"]`, `emails[type eq "work"`,
 		`emails[nothing eq "x"]`, `emails[emails[type eq "x"]]`, `emails[type eq "work"].nothing eq "x"`, `(userName pr`, `userName pr)`,
 		`not userName pr`, `urn:nothing:User:userName pr`, `userName eq "\x"`, "userName eq \"\x00\"", `userName eq "x" && active eq true`,
 		`[]`, `]`, `"userName" eq "x"`, `or`, `and and and`, `userName eq "` + strings.Repeat("x", 64<<10) + `"`,
-		strings.Repeat("(", 1000) + "userName pr" + strings.Repeat(")", 1000), strings.Repeat("not (", 21) + "userName pr" + strings.Repeat(")", 21),
+		strings.Repeat("(", 1000) + "userName pr" + strings.Repeat(")", 1000), strings.Repeat("not (",
+			21) + "userName pr" + strings.Repeat(")", 21),
 		strings.Repeat("userName pr or ", 100) + "userName pr",
 	} {
 		_, err := scim.UserFilter(filter, true)

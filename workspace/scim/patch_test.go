@@ -14,7 +14,8 @@ import (
 
 func patchOf(t testing.TB, operations string) scim.Patch {
 	t.Helper()
-	v, err := scim.Decode([]byte(`{"schemas":["` + scim.PatchMessage + `"],"Operations":[` + operations + `]}`))
+	v, err := scim.Decode([]byte(`{"schemas":["` + scim.PatchMessage + `"],"Operations":[` +
+		`` + operations + `]}`))
 	fatal(t, err)
 	p, err := scim.ParsePatch(v)
 	fatal(t, err)
@@ -27,29 +28,37 @@ func TestPatchOfUsers(t *testing.T) {
 		operations string
 		want       func(*scim.User)
 	}{
-		"Entra deactivates":            {`{"op":"Replace","path":"active","value":"False"}`, func(u *scim.User) { u.Active = false }},
-		"Entra, without a path":        {`{"op":"Replace","value":{"active":"False"}}`, func(u *scim.User) { u.Active = false }},
-		"Okta deactivates":             {`{"op":"replace","value":{"active":false}}`, func(u *scim.User) { u.Active = false }},
-		"a name":                       {`{"op":"Add","path":"name.givenName","value":"Ana"}`, func(u *scim.User) { u.Name.Given = "Ana" }},
-		"paths as names":               {`{"op":"Add","value":{"name.givenName":"Ana","emails[type eq \"work\"].value":"ana@example.com"}}`, func(u *scim.User) { u.Name.Given, u.Emails[0].Value = "Ana", "ana@example.com" }},
-		"an object keeps other parts":  {`{"op":"replace","path":"name","value":{"formatted":"M. L."}}`, func(u *scim.User) { u.Name.Formatted = "M. L." }},
-		"null removes":                 {`{"op":"replace","path":"displayName","value":null}`, func(u *scim.User) { u.DisplayName = "" }},
-		"remove":                       {`{"op":"Remove","path":"externalId"}`, func(u *scim.User) { u.ExternalID = "" }},
-		"the address of a type":        {`{"op":"Replace","path":"emails[type eq \"work\"].value","value":"ana@example.com"}`, func(u *scim.User) { u.Emails[0].Value = "ana@example.com" }},
-		"the address of a new type":    {`{"op":"Replace","path":"emails[type eq \"other\"].value","value":"ana@example.com"}`, func(u *scim.User) { u.Emails = append(u.Emails, scim.Email{Value: "ana@example.com", Type: "other"}) }},
+		"Entra deactivates":     {`{"op":"Replace","path":"active","value":"False"}`, func(u *scim.User) { u.Active = false }},
+		"Entra, without a path": {`{"op":"Replace","value":{"active":"False"}}`, func(u *scim.User) { u.Active = false }},
+		"Okta deactivates":      {`{"op":"replace","value":{"active":false}}`, func(u *scim.User) { u.Active = false }},
+		"a name":                {`{"op":"Add","path":"name.givenName","value":"Ana"}`, func(u *scim.User) { u.Name.Given = "Ana" }},
+		"paths as names": {`{"op":"Add","value":{"name.givenName":"Ana","emails[type eq \"work\"].value":"ana@example.com"}}`,
+			func(u *scim.User) { u.Name.Given, u.Emails[0].Value = "Ana", "ana@example.com" }},
+		"an object keeps other parts": {`{"op":"replace","path":"name","value":{"formatted":"M. L."}}`,
+			func(u *scim.User) { u.Name.Formatted = "M. L." }},
+		"null removes": {`{"op":"replace","path":"displayName","value":null}`, func(u *scim.User) { u.DisplayName = "" }},
+		"remove":       {`{"op":"Remove","path":"externalId"}`, func(u *scim.User) { u.ExternalID = "" }},
+		"the address of a type": {`{"op":"Replace","path":"emails[type eq \"work\"].value","value":"ana@example.com"}`,
+			func(u *scim.User) { u.Emails[0].Value = "ana@example.com" }},
+		"the address of a new type": {`{"op":"Replace","path":"emails[type eq \"other\"].value","value":"ana@example.com"}`,
+			func(u *scim.User) { u.Emails = append(u.Emails, scim.Email{Value: "ana@example.com", Type: "other"}) }},
 		"remove the address of a type": {`{"op":"remove","path":"emails[type eq \"home\"]"}`, func(u *scim.User) { u.Emails = u.Emails[:1] }},
 		"remove what is not there":     {`{"op":"remove","path":"emails[type eq \"other\"]"}`, func(*scim.User) {}},
 		"a new primary one": {`{"op":"add","path":"emails","value":[{"value":"n@example.com","primary":true}]}`, func(u *scim.User) {
 			u.Emails[0].Primary = false
 			u.Emails = append(u.Emails, scim.Email{Value: "n@example.com", Primary: true})
 		}},
-		"replace a list":                   {`{"op":"replace","path":"emails","value":[{"value":"n@example.com","type":"work"}]}`, func(u *scim.User) { u.Emails = []scim.Email{{Value: "n@example.com", Type: "work"}} }},
-		"one that is there already":        {`{"op":"add","path":"emails","value":{"value":"M@home.example","display":"Home"}}`, func(u *scim.User) { u.Emails[1] = scim.Email{Value: "M@home.example", Type: "home", Display: "Home"} }},
-		"what is not kept":                 {`{"op":"Add","path":"title","value":"CEO"},{"op":"Add","path":"addresses[type eq \"work\"].country","value":"US"},{"op":"Add","path":"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager","value":"x"},{"op":"Replace","path":"roles[primary eq \"True\"].value","value":"x"}`, func(*scim.User) {}},
-		"with the schema":                  {`{"op":"replace","path":"urn:ietf:params:scim:schemas:core:2.0:User:displayName","value":"Z"}`, func(u *scim.User) { u.DisplayName = "Z" }},
-		"several, in order":                {`{"op":"replace","path":"displayName","value":"A"},{"op":"replace","path":"displayName","value":"B"}`, func(u *scim.User) { u.DisplayName = "B" }},
-		"the id in an object is no change": {`{"op":"replace","value":{"id":"other","displayName":"Z","schemas":[],"meta":{}}}`, func(u *scim.User) { u.DisplayName = "Z" }},
-		"unicode":                          {`{"op":"replace","path":"displayName","value":"Ünï 名前 🎈 \u202e"}`, func(u *scim.User) { u.DisplayName = "Ünï 名前 🎈 \u202e" }},
+		"replace a list": {`{"op":"replace","path":"emails","value":[{"value":"n@example.com","type":"work"}]}`,
+			func(u *scim.User) { u.Emails = []scim.Email{{Value: "n@example.com", Type: "work"}} }},
+		"one that is there already": {`{"op":"add","path":"emails","value":{"value":"M@home.example","display":"Home"}}`,
+			func(u *scim.User) { u.Emails[1] = scim.Email{Value: "M@home.example", Type: "home", Display: "Home"} }},
+		"what is not kept":  {`{"op":"Add","path":"title","value":"CEO"},{"op":"Add","path":"addresses[type eq \"work\"].country","value":"US"},{"op":"Add","path":"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager","value":"x"},{"op":"Replace","path":"roles[primary eq \"True\"].value","value":"x"}`, func(*scim.User) {}},
+		"with the schema":   {`{"op":"replace","path":"urn:ietf:params:scim:schemas:core:2.0:User:displayName","value":"Z"}`, func(u *scim.User) { u.DisplayName = "Z" }},
+		"several, in order": {`{"op":"replace","path":"displayName","value":"A"},{"op":"replace","path":"displayName","value":"B"}`, func(u *scim.User) { u.DisplayName = "B" }},
+		"the id in an object is no change": {`{"op":"replace","value":{"id":"other","displayName":"Z","schemas":[],"meta":{}}}`,
+			func(u *scim.User) { u.DisplayName = "Z" }},
+		"unicode": {`{"op":"replace","path":"displayName","value":"Ünï 名前 🎈 \u202e"}`,
+			func(u *scim.User) { u.DisplayName = "Ünï 名前 🎈 \u202e" }},
 	} {
 		want := maria
 		want.Emails = append([]scim.Email{}, maria.Emails...)
@@ -105,15 +114,16 @@ func TestPatchIsRefused(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]scim.Type{
-		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[]}`:                                                                       scim.InvalidSyntax,
-		`{"schemas":["` + scim.PatchMessage + `"]}`:                                                                                       scim.InvalidSyntax,
-		`{"Operations":[{"op":"remove","path":"title"}]}`:                                                                                 scim.InvalidSyntax,
-		`{"schemas":["urn:nothing"],"Operations":[{"op":"remove","path":"title"}]}`:                                                       scim.InvalidSyntax,
-		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[5]}`:                                                                      scim.InvalidSyntax,
-		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[{"op":"move","path":"title"}]}`:                                           scim.InvalidSyntax,
-		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[{"op":"add","path":"title"}]}`:                                            scim.InvalidValue,
-		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[{"op":"add","path":5,"value":1}]}`:                                        scim.InvalidPath,
-		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[` + many(scim.MaxOperations+1, `{"op":"remove","path":"title%d"}`) + `]}`: scim.TooMany,
+		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[]}`:                                scim.InvalidSyntax,
+		`{"schemas":["` + scim.PatchMessage + `"]}`:                                                scim.InvalidSyntax,
+		`{"Operations":[{"op":"remove","path":"title"}]}`:                                          scim.InvalidSyntax,
+		`{"schemas":["urn:nothing"],"Operations":[{"op":"remove","path":"title"}]}`:                scim.InvalidSyntax,
+		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[5]}`:                               scim.InvalidSyntax,
+		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[{"op":"move","path":"title"}]}`:    scim.InvalidSyntax,
+		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[{"op":"add","path":"title"}]}`:     scim.InvalidValue,
+		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[{"op":"add","path":5,"value":1}]}`: scim.InvalidPath,
+		`{"schemas":["` + scim.PatchMessage + `"],"Operations":[` + many(scim.MaxOperations+1,
+			`{"op":"remove","path":"title%d"}`) + `]}`: scim.TooMany,
 	} {
 		v, err := scim.Decode([]byte(body))
 		fatal(t, err)
@@ -176,7 +186,8 @@ func FuzzPatch(f *testing.F) {
 	f.Add("add", ``, `{"name.givenName":"x"}`)
 	f.Fuzz(func(t *testing.T, op, path, value string) {
 		quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path)
-		v, err := scim.Decode([]byte(`{"schemas":["` + scim.PatchMessage + `"],"Operations":[{"op":"` + op + `","path":"` + quoted + `","value":` + value + `}]}`))
+		v, err := scim.Decode([]byte(`{"schemas":["` + scim.PatchMessage + `"],"Operations":[` +
+			`{"op":"` + op + `","path":"` + quoted + `","value":` + value + `}]}`))
 		if err != nil {
 			return
 		}

@@ -211,7 +211,8 @@ func (p *Provisioning) DeleteGroup(ctx context.Context, in workspace.ID, id Grou
 
 // SetGroupRole says what members of a group are in the workspace; "" takes that back. Errors:
 // fault.Forbidden for who is no owner or admin any more, fault.NotFound.
-func (p *Provisioning) SetGroupRole(ctx context.Context, in workspace.ID, by workspace.UserID, id GroupID, role people.Role) (Group, error) {
+func (p *Provisioning) SetGroupRole(ctx context.Context, in workspace.ID, by workspace.UserID, id GroupID, role people.Role) (Group,
+	error) {
 	g, changed, err := p.Groups.SetSCIMGroupRole(ctx, in, by, id, role, administers)
 	p.tell(in, changed)
 	return g, err

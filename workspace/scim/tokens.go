@@ -133,7 +133,8 @@ const used = time.Minute
 func (s *Tokens) Recognize(ctx context.Context, text string, from netip.Prefix) (TokenRecord, error) {
 	id, secret, err := workspace.ParseSCIMToken(text)
 	if err != nil {
-		return TokenRecord{}, fault.Wrap(err, fault.Unauthorized, "send a token of SCIM, %s: Authorization: Bearer <token>", workspace.SCIMTokenText)
+		return TokenRecord{}, fault.Wrap(err, fault.Unauthorized, "send a token of SCIM, %s: Authorization: Bearer <token>",
+			workspace.SCIMTokenText)
 	}
 	r, err := s.Lookup.SCIMTokenByID(ctx, id)
 	now := s.now()

@@ -2,6 +2,7 @@ import { Connection, type Attempt, type Retry } from "./connection.js";
 import { AtlasError, creditsOf, type Credits } from "./errors.js";
 import { batchOf, Joins, searchBatch, Source, type Batch, type BatchAnswer, type Options, type Page, type Schemas } from "./source.js";
 import { Alerts, ApiKeys, Audit, Boards, Favorites, Identity, Invitations, Members, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
+import { Alerts, ApiKeys, Audit, Boards, Favorites, Invitations, Members, Provisioning, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
 
 /** The records, requests and answers of the API, by their names in the OpenAPI document. */
 export type { Schemas };
@@ -267,6 +268,7 @@ export class Atlas {
   readonly webhooks: Webhooks;
   readonly apiKeys: ApiKeys;
   readonly identity: Identity;
+  readonly provisioning: Provisioning;
   readonly audit: Audit;
   readonly boards: Boards;
   readonly skills: Skills;
@@ -314,6 +316,7 @@ export class Atlas {
     this.webhooks = new Webhooks(c);
     this.apiKeys = new ApiKeys(c);
     this.identity = new Identity(c);
+    this.provisioning = new Provisioning(c);
     this.audit = new Audit(c);
     this.boards = new Boards(c);
     this.skills = new Skills(c);

@@ -273,6 +273,52 @@ export class Identity {
   private async domain(method: "POST", path: string, options: { body?: unknown; signal?: AbortSignal | undefined }): Promise<Schemas["IdentityDomain"]> {
     const data = await this.connection.data<Schemas["IdentityDomainData"]>(method, `${this.path}/domains${path}`, options);
     return data.domain;
+/** Tokens that the identity provider of the workspace has for SCIM. */
+export class ScimTokens extends Resource<Schemas["ScimToken"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/identity/scim/tokens", "token", "tokens");
+  }
+
+  /** Makes a token, whose `secret` only this answer has, for a year or `expires_in_days`. */
+  create(token: Partial<Schemas["ScimTokenCreate"]> & { name: string }, options: Options = {}): Promise<Schemas["ScimToken"]> {
+    return this.put("", token, options);
+  }
+
+  /** Ends a token. Throws APIError `not_found`. */
+  async revoke(id: string, options: Options = {}): Promise<void> {
+    await this.drop(id, options);
+  }
+}
+
+/** The people whom the identity provider has, by their user names. */
+export class ProvisionedPeople extends Resource<Schemas["ProvisionedPerson"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/identity/scim/people", "person", "people");
+  }
+}
+
+/** The groups of the identity provider, by name. */
+export class ProvisionedGroups extends Resource<Schemas["ProvisionedGroup"]> {
+  constructor(c: Connection) {
+    super(c, "/workspace/identity/scim/groups", "group", "groups");
+  }
+
+  /** Says what members of a group are in the workspace; `none` for nothing. Throws APIError `not_found`. */
+  setRole(id: string, role: Schemas["GroupRoleSet"]["role"], options: Options = {}): Promise<Schemas["ProvisionedGroup"]> {
+    return this.put(segment(id), { role }, options);
+  }
+}
+
+/** The settings of SCIM, for users who are owners or admins. */
+export class Provisioning {
+  readonly tokens: ScimTokens;
+  readonly people: ProvisionedPeople;
+  readonly groups: ProvisionedGroups;
+
+  constructor(c: Connection) {
+    this.tokens = new ScimTokens(c);
+    this.people = new ProvisionedPeople(c);
+    this.groups = new ProvisionedGroups(c);
   }
 }
 

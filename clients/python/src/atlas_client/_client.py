@@ -25,6 +25,7 @@ from ._workspace import (
     Identity,
     Invitations,
     Members,
+    Provisioning,
     Queue,
     Skills,
     Subscriptions,
@@ -379,6 +380,7 @@ class Atlas:
         self.webhooks = Webhooks(c)
         self.api_keys = APIKeys(c)
         self.identity = Identity(c)
+        self.provisioning = Provisioning(c)
         self.audit = Audit(c)
         self.boards = Boards(c)
         self.skills = Skills(c)

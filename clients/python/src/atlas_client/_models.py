@@ -31,7 +31,10 @@ class AuditPrincipal(BaseModel):
     model_config = ConfigDict(
         extra="allow",
     )
-    kind: str = Field(..., description="`operator`: a command of who runs Atlas; `service`: Atlas by itself.")
+    kind: str = Field(
+        ...,
+        description="`scim_token`: the identity provider of the workspace; `operator`: a command of who runs Atlas; `service`: Atlas by itself.",
+    )
     id: str | None = Field(..., description="Of a user or a key.")
 
 
@@ -278,6 +281,40 @@ class PresentationSorting(BaseModel):
     desc: bool
 
 
+class ProvisionedGroup(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str
+    members: int = Field(..., description="How many people are in it.")
+    role: str | None = Field(..., description="What they are in the workspace; null: nothing is said.")
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class ProvisionedPerson(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    user_name: str = Field(..., description="What the provider names them by.")
+    external_id: str | None
+    name: str
+    email: str = Field(..., description="The address that they sign in with.")
+    state: str = Field(
+        ...,
+        description="`pending`: a member when they first sign in; `inactive`: taken away by the provider; `removed`: taken away by an owner or admin.",
+    )
+    user_id: str | None = Field(..., description="Who they are; null before they first sign in.")
+    role: str | None = Field(..., description="Null for who is no member.")
+    kept_at: AwareDatetime | None = Field(
+        ..., description="When the provider last asked to end the membership of the last owner, who stays."
+    )
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
 class ReadSpan(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -305,6 +342,29 @@ class ReleaseDatasets(BaseModel):
     contacts: DatasetRelease
     projects: DatasetRelease
     signals: DatasetRelease
+
+
+class ScimToken(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str
+    start: str = Field(..., description="How the text of the token begins, by which it is recognized.")
+    state: str
+    created_by: str | None = Field(..., description="Null for a user who is gone.")
+    created_at: AwareDatetime
+    expires_at: AwareDatetime
+    revoked_at: AwareDatetime | None
+    last_used_at: AwareDatetime | None = Field(..., description="To a minute.")
+    last_network: str | None = Field(
+        ...,
+        description="Where that was from: an IPv4 address, or the /64 of an IPv6 address; null: not known.",
+    )
+    secret: str | None = Field(
+        None,
+        description="The text of the token. In the answer to its creation only, not in one to the repetition: make another token.",
+    )
 
 
 class SignalSubscriptionDelivery(BaseModel):

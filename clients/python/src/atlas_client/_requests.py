@@ -416,6 +416,10 @@ class GetSkillRequest(TypedDict, closed=True):
     locator: str
 
 
+class GroupRoleSet(TypedDict, closed=True):
+    role: Literal["admin", "member", "none"]
+
+
 IcpTier: TypeAlias = Literal["tier_1", "tier_2", "tier_3", "disqualified"]
 
 
@@ -670,6 +674,11 @@ class RestoreSignalsBatchRequest(TypedDict, closed=True):
 
 
 Role: TypeAlias = Literal["owner", "admin", "member"]
+
+
+class ScimTokenCreate(TypedDict, closed=True):
+    name: str
+    expires_in_days: NotRequired[int]
 
 
 class SearchDataBatchItemSort(TypedDict, closed=True):

@@ -286,6 +286,47 @@ class Identity:
     def _provider(data: Any) -> m.IdentityProvider | None:
         found = data["provider"]
         return None if found is None else m.IdentityProvider.model_validate(found)
+class Provisioning:
+    """The settings of SCIM, for users who are owners or admins."""
+
+    def __init__(self, c: Connection) -> None:
+        self.tokens = ScimTokens(c)
+        self.people = ProvisionedPeople(c)
+        self.groups = ProvisionedGroups(c)
+
+
+class ScimTokens(Resource[m.ScimToken]):
+    """Tokens that the identity provider of the workspace has for SCIM."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/identity/scim/tokens", "token", "tokens", m.ScimToken)
+
+    def create(self, name: str, *, expires_in_days: int | None = None) -> m.ScimToken:
+        """Makes a token, whose ``secret`` only this answer has, for a year or as many days as said."""
+        return self._put("", without_none(name=name, expires_in_days=expires_in_days))
+
+    def revoke(self, id: str) -> None:
+        """Ends a token. Raises APIError ``not_found``."""
+        self._delete(id)
+
+
+class ProvisionedPeople(Resource[m.ProvisionedPerson]):
+    """The people whom the identity provider has, by their user names."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/identity/scim/people", "person", "people", m.ProvisionedPerson)
+
+
+class ProvisionedGroups(Resource[m.ProvisionedGroup]):
+    """The groups of the identity provider, by name."""
+
+    def __init__(self, c: Connection) -> None:
+        super().__init__(c, "/workspace/identity/scim/groups", "group", "groups", m.ProvisionedGroup)
+
+    def set_role(self, id: str, role: str) -> m.ProvisionedGroup:
+        """Says what members of a group are in the workspace: ``admin``, ``member``, or ``none`` for
+        nothing. Raises APIError ``not_found``."""
+        return self._put(segment(id), {"role": role})
 
 
 class Audit:
