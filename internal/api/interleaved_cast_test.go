@@ -71,6 +71,26 @@ var interleaved = map[string]asked{
 	"list_webhook_deliveries":  {path: "/workspace/webhooks/{hook}/deliveries"},
 	"replay_webhook_delivery":  {path: "/workspace/webhooks/{hook}/deliveries/{delivery}/replay", writes: true},
 	"replay_webhook":           {path: "/workspace/webhooks/{hook}/replay", body: `{"from":"2026-01-01","to":"2100-01-01"}`, writes: true},
+	"list_api_keys":           {path: "/workspace/api-keys"},
+	"create_api_key":          {path: "/workspace/api-keys", body: `{"name":"{new}","scopes":["data:read"]}`, writes: true},
+	"get_api_key_policy":      {path: "/workspace/api-keys/policy"},
+	"set_api_key_policy":      {path: "/workspace/api-keys/policy", body: `{"max_days":3650}`, writes: true},
+	"rotate_api_key":          {path: "/workspace/api-keys/{apiKey}/rotate", body: `{"old_secret_hours":1}`, writes: true},
+	"revoke_api_key":          {path: "/workspace/api-keys/{apiKeyToo}", writes: true},
+	"list_scim_tokens":        {path: "/workspace/identity/scim/tokens"},
+	"create_scim_token":       {path: "/workspace/identity/scim/tokens", body: `{"name":"{new}"}`, writes: true},
+	"revoke_scim_token":       {path: "/workspace/identity/scim/tokens/{scimToken}", writes: true},
+	"list_provisioned_people": {path: "/workspace/identity/scim/people"},
+	"list_provisioned_groups": {path: "/workspace/identity/scim/groups"},
+	"set_group_role":          {path: "/workspace/identity/scim/groups/{scimGroup}", body: `{"role":"admin"}`, writes: true},
+	"list_webhooks":           {path: "/workspace/webhooks"},
+	"upsert_webhook":          {path: "/workspace/webhooks/upsert", body: `{"url":"https://hooks.example/{new}","events":["record.changed"]}`, writes: true},
+	"delete_webhook":          {path: "/workspace/webhooks/{hookToo}", writes: true},
+	"test_webhook":            {path: "/workspace/webhooks/{hook}/test", writes: true},
+	"rotate_webhook":          {path: "/workspace/webhooks/{hook}/rotate", writes: true},
+	"list_webhook_deliveries": {path: "/workspace/webhooks/{hook}/deliveries"},
+	"replay_webhook_delivery": {path: "/workspace/webhooks/{hook}/deliveries/{delivery}/replay", writes: true},
+	"replay_webhook":          {path: "/workspace/webhooks/{hook}/replay", body: `{"from":"2026-01-01","to":"2100-01-01"}`, writes: true},
 
 	"list_signal_subscriptions":  {path: "/workspace/signal-subscriptions"},
 	"upsert_signal_subscription": {path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_issued"}`, writes: true},
@@ -250,6 +270,13 @@ func (w *world) scene(t *testing.T) *scene {
 		s.make(s.token, "/workspace/identity/domains"+of, `{"domain":"`+strings.ToLower(domain)+`.example"}`, nil)
 		target(domain, strings.ToLower(domain)+".example")
 	}
+	var token struct{ Token struct{ ID string } }
+	s.make(s.token, "/workspace/identity/scim/tokens?workspace_id="+s.in.String(), `{"name":"IdP"}`, &token)
+	target("scimToken", token.Token.ID)
+	group := uuid.NewString()
+	w.exec(t, `INSERT INTO scim_groups (workspace_id, id, display_name, display_name_folded, version, created_at, updated_at)
+		VALUES ($1, $2, 'Sales', 'sales', 1, now(), now())`, s.in.String(), group)
+	target("scimGroup", group)
 	for _, hook := range []string{"hook", "hookToo"} {
 		s.make(s.key, "/workspace/webhooks/upsert", `{"url":"https://hooks.example/`+hook+`","events":["record.changed"]}`, &made)
 		target(hook, made.Webhook.ID)

@@ -213,6 +213,27 @@ var rows = map[string]row{
 		method: "DELETE", path: "/workspace/api-keys/" + unknownID,
 		scope: wsWrite, also: wsAdmin, admins: true, unthrottled: true, ok: notFound,
 	},
+	"list_scim_tokens": {
+		method: "GET", path: "/workspace/identity/scim/tokens", scope: wsRead, admins: true, users: true, unthrottled: true, ok: fine,
+	},
+	"create_scim_token": {
+		method: "POST", path: "/workspace/identity/scim/tokens", body: `{"name":""}`,
+		scope: wsWrite, admins: true, users: true, unthrottled: true, ok: invalid,
+	},
+	"revoke_scim_token": {
+		method: "DELETE", path: "/workspace/identity/scim/tokens/" + unknownID,
+		scope: wsWrite, admins: true, users: true, unthrottled: true, ok: notFound,
+	},
+	"list_provisioned_people": {
+		method: "GET", path: "/workspace/identity/scim/people", scope: wsRead, admins: true, users: true, unthrottled: true, ok: fine,
+	},
+	"list_provisioned_groups": {
+		method: "GET", path: "/workspace/identity/scim/groups", scope: wsRead, admins: true, users: true, unthrottled: true, ok: fine,
+	},
+	"set_group_role": {
+		method: "POST", path: "/workspace/identity/scim/groups/" + unknownID, body: `{"role":"admin"}`,
+		scope: wsWrite, admins: true, users: true, unthrottled: true, ok: notFound,
+	},
 	"list_webhooks": {method: "GET", path: "/workspace/webhooks", scope: wsRead, admins: true, ok: fine},
 	"upsert_webhook": {
 		method: "POST", path: "/workspace/webhooks/upsert",

@@ -19,7 +19,7 @@ var (
 	_ scim.TokenLookup = (*System)(nil)
 )
 
-const scimTokenColumns = `t.id, t.name, t.created_by, t.created_at, t.expires_at, t.revoked_at, t.last_used_at, t.last_network`
+const scimTokenColumns = `t.id, t.name, t.created_by, t.created_at, t.expires_at, t.revoked_at, t.last_used_at, t.last_network` // #nosec G101 -- names
 
 // scanSCIMToken scans a token, and more columns after its own.
 func scanSCIMToken(row pgx.Row, more ...any) (t scim.Token, err error) {

@@ -1,6 +1,7 @@
 package scim_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -99,8 +100,7 @@ func TestFilterRefuses(t *testing.T) {
 		strings.Repeat("userName pr or ", 100) + "userName pr",
 	} {
 		_, err := scim.UserFilter(filter, true)
-		e, ok := fault.Wrap(nil, "", ""), false
-		if e, ok = err.(*fault.Error); !ok || e.Unwrap() != error(scim.InvalidFilter) || len(e.Message) > 300 {
+		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Unwrap() != error(scim.InvalidFilter) || len(e.Message) > 300 {
 			t.Errorf("%.60q: %v", filter, err)
 		}
 	}

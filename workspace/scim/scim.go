@@ -39,7 +39,6 @@ const (
 type (
 	userKind  struct{}
 	groupKind struct{}
-	tokenKind struct{}
 )
 
 // The ids of what a provider makes, and of the token that it uses.
