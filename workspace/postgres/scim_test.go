@@ -71,7 +71,9 @@ func TestForeignWorkspaceGetsNothingOfSCIM(t *testing.T) {
 		_, _, err = p.store.SetSCIMGroupRole(ctx, c.in, foreign.ID, g.ID, people.Admin, allow)
 		wantCode(t, "SetSCIMGroupRole", err, c.code)
 		wantCode(t, "RevokeSCIMToken", p.store.RevokeSCIMToken(ctx, c.in, foreign.ID, token.ID, p.now, allow), c.code)
-		_, _, err = p.store.InsertSCIMGroup(ctx, c.in, scim.Group{ID: scim.GroupID(workspace.NewUUID()), DisplayName: "H", Members: []scim.UserID{u.ID}})
+		_, _, err = p.store.InsertSCIMGroup(ctx, c.in, scim.Group{
+			ID: scim.GroupID(workspace.NewUUID()), DisplayName: "H", Members: []scim.UserID{u.ID},
+		})
 		if err == nil {
 			t.Error("a member of another workspace is in a group")
 		}
@@ -287,7 +289,8 @@ func TestSCIMWithTheProviderOfTheWorkspace(t *testing.T) {
 	}
 	user, err := admit("ann")
 	fatal(t, err)
-	if got, err := p.store.SCIMUser(ctx, in, ann.ID); err != nil || got.Account != user.ID || got.State() != scim.Member || roleOf(user.ID) != people.MemberRole {
+	if got, err := p.store.SCIMUser(ctx, in, ann.ID); err != nil || got.Account != user.ID || got.State() != scim.Member ||
+		roleOf(user.ID) != people.MemberRole {
 		t.Errorf("bound: %+v %v", got, err)
 	}
 	g, err := s.CreateGroup(ctx, in, scim.Group{ID: scim.GroupID(workspace.NewUUID()), DisplayName: "Admins", Members: []scim.UserID{ann.ID}})
