@@ -551,6 +551,9 @@ func clientOfIdentity(t *testing.T, s *service, key, user *client.Client) {
 	}
 	if err := user.Members.SignOut(ctx, workspace.NewUserID().String()); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
+	}
+}
+
 func clientOfProvisioning(t *testing.T, s *service, user *client.Client) {
 	ctx := t.Context()
 	token := must(user.Provisioning.CreateToken(ctx, "IdP", 30))(t)

@@ -1,8 +1,7 @@
 import { Connection, type Attempt, type Retry } from "./connection.js";
 import { AtlasError, creditsOf, type Credits } from "./errors.js";
 import { batchOf, Joins, searchBatch, Source, type Batch, type BatchAnswer, type Options, type Page, type Schemas } from "./source.js";
-import { Alerts, ApiKeys, Audit, Boards, Favorites, Identity, Invitations, Members, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
-import { Alerts, ApiKeys, Audit, Boards, Favorites, Invitations, Members, Provisioning, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
+import { Alerts, ApiKeys, Audit, Boards, Favorites, Identity, Invitations, Members, Provisioning, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
 
 /** The records, requests and answers of the API, by their names in the OpenAPI document. */
 export type { Schemas };

@@ -273,6 +273,9 @@ export class Identity {
   private async domain(method: "POST", path: string, options: { body?: unknown; signal?: AbortSignal | undefined }): Promise<Schemas["IdentityDomain"]> {
     const data = await this.connection.data<Schemas["IdentityDomainData"]>(method, `${this.path}/domains${path}`, options);
     return data.domain;
+  }
+}
+
 /** Tokens that the identity provider of the workspace has for SCIM. */
 export class ScimTokens extends Resource<Schemas["ScimToken"]> {
   constructor(c: Connection) {

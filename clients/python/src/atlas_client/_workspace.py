@@ -286,6 +286,8 @@ class Identity:
     def _provider(data: Any) -> m.IdentityProvider | None:
         found = data["provider"]
         return None if found is None else m.IdentityProvider.model_validate(found)
+
+
 class Provisioning:
     """The settings of SCIM, for users who are owners or admins."""
 
