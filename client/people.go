@@ -114,6 +114,27 @@ func (i *Invitations) Revoke(ctx context.Context, id string) error {
 	return remove(ctx, i.conn, "/workspace/invitations"+segment(id))
 }
 
+// InvitationPreview is what accepting an invitation would do.
+type InvitationPreview struct {
+	Workspace struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"workspace"`
+	// InvitedBy is nil when an API key invited, or somebody who is no member any more.
+	InvitedBy *struct {
+		Name  string `json:"name"`
+		Email string `json:"email"`
+	} `json:"invited_by"`
+	Role      Role      `json:"role"` // RoleAdmin, RoleMember
+	Email     string    `json:"email"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Preview returns what Accept would do, with the same errors, and changes nothing.
+func (i *Invitations) Preview(ctx context.Context, token string) (InvitationPreview, error) {
+	return post[InvitationPreview](ctx, i.conn, "/workspace/invitations/preview", map[string]string{"token": token})
+}
+
 // Accept adds the user of the access token to the inviting workspace. token is
 // the parameter of the invitation's link.
 func (i *Invitations) Accept(ctx context.Context, token string) (Joined, error) {

@@ -333,7 +333,13 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	}
 	newcomer := auth.Claims{User: workspace.NewUserID(), Email: "new@example.com", Name: "New"}
 	token := must(auth.Mint(testSecret, newcomer, time.Hour))(t)
-	joined := must(s.client(token, client.WithObserver(seen.observe)).Invitations.Accept(ctx, link.Query().Get("token")))(t)
+	as := s.client(token, client.WithObserver(seen.observe))
+	// A key has made it, so nobody is named.
+	if told := must(as.Invitations.Preview(ctx, link.Query().Get("token")))(t); told.Workspace.ID != s.pro.ID.String() ||
+		told.Workspace.Name == "" || told.Email != newcomer.Email || told.InvitedBy != nil || told.ExpiresAt.IsZero() {
+		t.Errorf("%+v", told)
+	}
+	joined := must(as.Invitations.Accept(ctx, link.Query().Get("token")))(t)
 	if joined.WorkspaceID != s.pro.ID.String() || joined.Member.ID != newcomer.User.String() {
 		t.Errorf("%+v", joined)
 	}

@@ -46,7 +46,7 @@ test('a file for people has what the table has', async ({ page }) => {
   const download = page.waitForEvent('download')
   await page.getByRole('button', { name: /^Export \d+ rows · 0 credits/ }).click()
   const [head = '', first = ''] = readFileSync(await (await download).path(), 'utf8').split('\n')
-  expect(head).toMatch(/^Project,Stage,Use,Cost,Homes,Permit issued,Latest signal,/)
+  expect(head).toMatch(/^Project,Stage,Use,Cost,Firms,Homes,Permit issued,Latest signal,/)
   expect(first).toContain(rows[0] ?? '-')
   expect(first).toContain(',Under construction,Multifamily,')
   expect(first).not.toContain('T00:00:00')

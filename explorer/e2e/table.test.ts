@@ -15,7 +15,7 @@ const heads = async (page: Page) =>
   (await page.getByRole('columnheader').allTextContents()).filter(Boolean).map((t) => t.trim())
 
 const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText())
-const usual = ['Project', 'Stage', 'Use', 'Cost', 'Homes', 'Permit issued', 'Latest signal']
+const usual = ['Project', 'Stage', 'Use', 'Cost', 'Firms', 'Homes', 'Permit issued', 'Latest signal']
 
 test('columns are chosen and ordered, the address says so, and this browser remembers', async ({ page }) => {
   await open(page)
@@ -29,6 +29,7 @@ test('columns are chosen and ordered, the address says so, and this browser reme
   await page.getByLabel('Find a field').fill('')
   await box('Homes').click()
   await box('Use').click()
+  await box('Firms').click()
   await page.getByLabel('Columns of the table').getByText('Latest signal').hover()
   const up = page.getByRole('button', { name: 'Move Latest signal up' })
   await up.click()

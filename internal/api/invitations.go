@@ -48,6 +48,15 @@ func (s *Server) invitationRoutes() []Route {
 				),
 				codes: []fault.Code{fault.NotFound},
 			}},
+		{Method: "POST", Path: "/workspace/invitations/preview", Operation: "preview_invitation",
+			Scope: write, ReadOnly: true, Throttling: Never, Paced: true, Caller: Newcomers, Budget: Budget{placesOutsiders, 0, 32},
+			endpoint: takes(acceptance, s.previewInvitation),
+			doc: operationDoc{
+				tag: tagPeople, summary: "What accepting an invitation would do",
+				text:  "With the token of `accept_url`. It changes nothing, and is refused as the acceptance would be.",
+				data:  previewSchema,
+				codes: []fault.Code{fault.NotFound, fault.AlreadyMember},
+			}},
 		// The caller is in no workspace yet, so no ceiling applies.
 		{Method: "POST", Path: "/workspace/invitations/accept", Operation: "accept_invitation",
 			Scope: write, Throttling: Never, Paced: true, Caller: Newcomers, Budget: Budget{placesOutsiders, 0, 32},
@@ -147,10 +156,33 @@ type joinedData struct {
 	Member      people.Member `json:"member"`
 }
 
-func (s *Server) acceptInvitation(c *call, token string) (reply, error) {
+// invitee is the caller as who is invited.
+func (c *call) invitee() people.Invitee {
 	email, verified := c.identity.Email()
-	in, member, err := s.People.Invitations.Accept(c.Context(), token, people.Invitee{
-		ID: c.identity.User(), Email: email, EmailVerified: verified, Name: c.identity.Name(),
-	})
+	return people.Invitee{ID: c.identity.User(), Email: email, EmailVerified: verified, Name: c.identity.Name()}
+}
+
+// previewSchema is the schema of people.InvitationPreview.
+var previewSchema = schema.Named("InvitationPreview", schema.Object(
+	schema.Required("workspace", schema.Object(
+		schema.Required("id", schema.UUID()),
+		schema.Required("name", schema.String("Acme Construction")),
+	)),
+	schema.Required("invited_by", schema.Nullable(schema.Object(
+		schema.Required("name", schema.String("Ada Lovelace")),
+		schema.Required("email", schema.String("ada@example.com")),
+	)).Described("Null: an API key invited, or somebody who is no member any more.")),
+	schema.Required("role", invitedRole),
+	schema.Required("email", schema.String("grace@example.com")),
+	schema.Required("expires_at", schema.Time()),
+))
+
+func (s *Server) previewInvitation(c *call, token string) (reply, error) {
+	preview, err := s.People.Invitations.Preview(c.Context(), token, c.invitee())
+	return free(preview), err
+}
+
+func (s *Server) acceptInvitation(c *call, token string) (reply, error) {
+	in, member, err := s.People.Invitations.Accept(c.Context(), token, c.invitee())
 	return free(joinedData{in, member}), err
 }

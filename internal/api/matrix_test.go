@@ -157,6 +157,10 @@ var rows = map[string]row{
 		scope: wsWrite, admins: true, ok: fine,
 	},
 	"revoke_invitation": {method: "DELETE", path: "/workspace/invitations/" + unknownID, scope: wsWrite, admins: true, ok: notFound},
+	"preview_invitation": {
+		method: "POST", path: "/workspace/invitations/preview", body: `{"token":"x"}`, scope: wsWrite, newcomers: true,
+		unthrottled: true, ok: notFound,
+	},
 	"accept_invitation": {
 		method: "POST", path: "/workspace/invitations/accept", body: `{"token":"x"}`, scope: wsWrite, newcomers: true,
 		unthrottled: true, ok: notFound,

@@ -200,6 +200,30 @@ func TestInvitationsOverHTTP(t *testing.T) {
 	}
 	own := mint(t, secret, newcomer, time.Hour)
 	good := `{"token":"` + token + `"}`
+	preview := func(name, bearer, body string, status int, code string) answer {
+		t.Helper()
+		return s.want("preview: "+name, s.call(t, bearer, "POST", "/workspace/invitations/preview", body), status, code)
+	}
+	other := mint(t, secret, claims(workspace.NewUserID(), "other@example.com"), time.Hour)
+	preview("a key", s.key, good, 400, "user_identity_required")
+	if a := preview("another person", other, good, 403, "forbidden"); strings.Contains(a.text, "One") {
+		t.Errorf("a stranger learns the workspace: %s", a.text)
+	}
+	revokedOne := mint(t, secret, claims(workspace.NewUserID(), "b@example.com"), time.Hour)
+	preview("a revoked one", revokedOne, `{"token":"`+revokedToken+`"}`, 404, "not_found")
+	preview("unknown", own, `{"token":"`+strings.Repeat("x", 80)+`"}`, 404, "not_found")
+	preview("none", own, `{}`, 400, "validation")
+	for range 2 {
+		a = preview("good", own, good, 200, "")
+		for _, want := range []string{
+			`"workspace":{"id":"` + s.in.String() + `","name":"One"}`, `"email":"owner@one.example"}`, `"role":"admin"`,
+			`"email":"New@Example.com"`, `"expires_at":"`,
+		} {
+			if !strings.Contains(a.text, want) {
+				t.Errorf("preview: %s, want %s", a.text, want)
+			}
+		}
+	}
 	accept("a key", s.key, good, 400, "user_identity_required")
 	accept("another person", mint(t, secret, claims(workspace.NewUserID(), "other@example.com"), time.Hour), good, 403, "forbidden")
 	accept(
@@ -220,11 +244,17 @@ func TestInvitationsOverHTTP(t *testing.T) {
 		t.Errorf("joined: %s", a.text)
 	}
 	accept("used", own, good, 404, "not_found")
+	preview("used", own, good, 404, "not_found")
+	again, doubled := invite("a member by another address", s.key, `{"email":"second@example.com","role":"member"}`, 200, "")
+	second2 := mint(t, secret, claims(newcomer.User, "second@example.com"), time.Hour)
+	preview("a member", second2, `{"token":"`+doubled+`"}`, 409, "already_member")
+	s.want("withdrawn", s.call(t, s.ownerTok, "DELETE", "/workspace/invitations/"+again, ""), 200, "")
 	s.want("an admin now", s.call(t, own, "DELETE", "/workspace/invitations/"+first, ""), 404, "not_found")
 
 	// Expired: still listed, and replaced by the next.
 	_, late := invite("to expire", s.key, `{"email":"late@example.com","role":"member"}`, 200, "")
 	s.move(people.InvitationTTL)
+	preview("expired", mint(t, secret, claims(workspace.NewUserID(), "late@example.com"), time.Hour), `{"token":"`+late+`"}`, 404, "not_found")
 	accept("expired", mint(t, secret, claims(workspace.NewUserID(), "late@example.com"), time.Hour), `{"token":"`+late+`"}`, 404, "not_found")
 	s.call(t, s.plainTok, "GET", "/workspace/invitations", "").into(t, &data, nil)
 	if len(data.Invitations) != 1 || data.Invitations[0].Status != "Expired" {

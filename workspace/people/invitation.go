@@ -116,6 +116,39 @@ type AcceptanceStore interface {
 	// of a user that exists. Errors: fault.NotFound for an unknown invitation,
 	// fault.AlreadyMember, the guard's error.
 	AcceptInvitation(ctx context.Context, a Acceptance) (workspace.ID, Member, error)
+	// PreviewInvitation returns what the acceptance would do, and changes nothing. Its
+	// errors are those of AcceptInvitation.
+	PreviewInvitation(ctx context.Context, a Acceptance) (InvitationPreview, error)
+}
+
+// InvitationPreview is what an invited person is told before they accept.
+type InvitationPreview struct {
+	Workspace struct {
+		ID   workspace.ID `json:"id"`
+		Name string       `json:"name"`
+	} `json:"workspace"`
+	// InvitedBy is nil when a key invited, or somebody who is no member any more.
+	InvitedBy *Inviter
+	Role      Role
+	Email     string
+	ExpiresAt time.Time
+}
+
+// Inviter is a member who has invited somebody.
+type Inviter struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+// MarshalJSON renders the API's preview of an invitation.
+func (p InvitationPreview) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Workspace any      `json:"workspace"`
+		InvitedBy *Inviter `json:"invited_by"`
+		Role      Role     `json:"role"`
+		Email     string   `json:"email"`
+		ExpiresAt *string  `json:"expires_at"`
+	}{p.Workspace, p.InvitedBy, p.Role, p.Email, workspace.FormatTime(&p.ExpiresAt)})
 }
 
 // Invitations creates, revokes and accepts invitations (docs/api.md,
@@ -221,16 +254,39 @@ type Invitee struct {
 // fault.Forbidden when the invitation is for another address or the workspace's
 // plan is not Pro; fault.AlreadyMember.
 func (s *Invitations) Accept(ctx context.Context, token string, n Invitee) (workspace.ID, Member, error) {
+	a, err := s.acceptance(token, n)
+	if err != nil {
+		return workspace.ID{}, Member{}, err
+	}
+	in, m, err := s.Acceptances.AcceptInvitation(ctx, a)
+	if err == nil && s.Accepted != nil {
+		s.Accepted(in, m.ID)
+	}
+	return in, m, refusal(err)
+}
+
+// Preview returns what Accept would do, with the same errors, and changes nothing.
+func (s *Invitations) Preview(ctx context.Context, token string, n Invitee) (InvitationPreview, error) {
+	a, err := s.acceptance(token, n)
+	if err != nil {
+		return InvitationPreview{}, err
+	}
+	p, err := s.Acceptances.PreviewInvitation(ctx, a)
+	return p, refusal(err)
+}
+
+// acceptance is that of a token by a person.
+func (s *Invitations) acceptance(token string, n Invitee) (Acceptance, error) {
 	id, secret, ok := workspace.ParseSecretText(token)
 	switch {
 	case !ok && strings.ContainsAny(token, "/=?#"):
-		return workspace.ID{}, Member{}, fault.Wrap(
+		return Acceptance{}, fault.Wrap(
 			errBadInvitationToken,
 			fault.NotFound,
 			"no invitation has this token: send what stands behind token= in accept_url, without the address before it",
 		)
 	case !ok:
-		return workspace.ID{}, Member{}, noInvitation(errBadInvitationToken)
+		return Acceptance{}, noInvitation(errBadInvitationToken)
 	}
 	a := Acceptance{Invitation: InvitationID(id), User: n.user(), At: s.now()}
 	a.Guard = func(i LockedInvitation) error {
@@ -244,14 +300,15 @@ func (s *Invitations) Accept(ctx context.Context, token string, n Invitee) (work
 		}
 		return nil
 	}
-	in, m, err := s.Acceptances.AcceptInvitation(ctx, a)
+	return a, nil
+}
+
+// refusal is the same answer for every reason for which there is no open invitation.
+func refusal(err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
-		return workspace.ID{}, Member{}, noInvitation(err) // the same answer for every reason
+		return noInvitation(err)
 	}
-	if err == nil && s.Accepted != nil {
-		s.Accepted(in, m.ID)
-	}
-	return in, m, err
+	return err
 }
 
 func noInvitation(cause error) error {

@@ -126,6 +126,10 @@ func FuzzAccept(f *testing.F) {
 // nobody is a store without invitations.
 type nobody struct{}
 
+func (nobody) PreviewInvitation(context.Context, people.Acceptance) (people.InvitationPreview, error) {
+	panic("no invitation is looked for")
+}
+
 func (nobody) AcceptInvitation(context.Context, people.Acceptance) (workspace.ID, people.Member, error) {
 	return workspace.ID{}, people.Member{}, fault.New(fault.NotFound, "none")
 }

@@ -229,6 +229,41 @@ func (s *System) AcceptInvitation(ctx context.Context, a people.Acceptance) (in 
 	return in, m, nil
 }
 
+// PreviewInvitation implements workspace.AcceptanceStore.
+func (s *System) PreviewInvitation(ctx context.Context, a people.Acceptance) (p people.InvitationPreview, err error) {
+	var found people.LockedInvitation
+	var hash []byte
+	var name, email *string
+	var member bool
+	err = s.pool.QueryRow(ctx, `
+		SELECT w.id, w.name, w.plan, i.role, i.email, i.email_folded, i.secret_hash, i.expires_at, NOT (`+invitationOpen+`), u.name, u.email,
+			EXISTS (SELECT FROM members m WHERE m.workspace_id = i.workspace_id AND m.user_id = $2)
+		FROM invitations i JOIN workspaces w ON w.id = i.workspace_id
+			LEFT JOIN members m ON m.workspace_id = i.workspace_id AND m.user_id = i.invited_by
+			LEFT JOIN users u ON u.id = m.user_id
+		WHERE i.id = $1`, arg(a.Invitation), arg(a.User.ID)).
+		Scan((*uuid.UUID)(&p.Workspace.ID), &p.Workspace.Name, &found.Plan, &p.Role, &p.Email, &found.EmailFolded, &hash,
+			&p.ExpiresAt, &found.Closed, &name, &email, &member)
+	if noRows(err) {
+		return people.InvitationPreview{}, noOpenInvitation(err)
+	}
+	if err != nil {
+		return people.InvitationPreview{}, toFault(err)
+	}
+	copy(found.Hash[:], hash) // 32 bytes by a check constraint
+	found.ExpiresAt = p.ExpiresAt
+	if err := a.Guard(found); err != nil {
+		return people.InvitationPreview{}, err
+	}
+	if member {
+		return people.InvitationPreview{}, violations["members_pkey"](nil)
+	}
+	if name != nil && email != nil {
+		p.InvitedBy = &people.Inviter{Name: *name, Email: *email}
+	}
+	return p, nil
+}
+
 // lockInvitation locks the invitation and calls the acceptance's guard.
 func lockInvitation(ctx context.Context, tx pgx.Tx, a people.Acceptance) (in workspace.ID, role people.Role, err error) {
 	var locked people.LockedInvitation

@@ -146,6 +146,11 @@ export class Invitations extends Resource<Schemas["Invitation"]> {
     await this.drop(id, options);
   }
 
+  /** What accepting would do, with the same errors. It changes nothing. */
+  preview(token: string, { signal }: Options = {}): Promise<Schemas["InvitationPreview"]> {
+    return this.connection.data("POST", `${this.path}/preview`, { body: { token }, signal });
+  }
+
   /** Adds the user of the access token to the workspace; `token` is the parameter of the link. */
   accept(token: string, { signal }: Options = {}): Promise<Schemas["AcceptInvitationData"]> {
     return this.connection.data("POST", `${this.path}/accept`, { body: { token }, unkept: true, signal });

@@ -20,6 +20,7 @@ type Export struct {
 	apiAccess
 	searchOptions
 	joinOptions
+	nameOptions
 	creditLimit
 
 	Format     string   `default:"" enum:",ndjson,csv,parquet" help:"ndjson, each record as it came; csv; or parquet (default: by the ending of the file, else ndjson)."`
@@ -70,7 +71,9 @@ func (c *Export) Check() error {
 	if c.Format != "csv" && c.BOM {
 		f.Add("--bom is for --format csv")
 	}
-	c.conditions.join, c.flat = c.joinOptions, c.Format != "ndjson"
+	c.nameOptions.Check(&f, c.conditions, c.Join, c.columns())
+	c.join, c.flat = c.joinOptions, c.Format != "ndjson"
+	c.names, c.conditions.columns = c.nameOptions, c.columns()
 	if c.CursorFile == "" && c.Out != stdout {
 		c.CursorFile = c.Out + ".cursor"
 	}
@@ -97,6 +100,7 @@ type exportOf struct {
 	Definition json.RawMessage `json:"view_definition,omitzero"` // an export ends when it changes
 	Join       bool            `json:"join,omitzero"`
 	ProjectBy  string          `json:"project_by,omitzero"`
+	Names      bool            `json:"names,omitzero"`
 	Search     client.Search   `json:"search"`
 	Format     string          `json:"format,omitzero"`
 	Columns    []string        `json:"columns,omitzero"`
@@ -181,7 +185,7 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	of, err := c.describe(ctx, api, exportOf{
 		Dataset: c.Dataset, Book: c.Book, View: c.View, Definition: t.definition,
-		Join: c.Join, ProjectBy: c.ProjectBy, Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas,
+		Join: c.Join, ProjectBy: c.ProjectBy, Names: c.Names, Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas,
 		BOM: c.BOM, Packing: c.packing,
 	})
 	if err != nil {
@@ -275,7 +279,11 @@ func (e *exporting) price(ctx context.Context, yes bool) error {
 		return err
 	}
 	e.shown.expect(cost.Count)
-	credits := max(cost.Count-e.file.state.Rows, 0) * e.target.each
+	left := max(cost.Count-e.file.state.Rows, 0)
+	credits := left * e.target.each
+	if e.target.atMost != nil {
+		credits = e.target.atMost(left)
+	}
 	if e.most > 0 {
 		credits = min(credits, e.most)
 	}

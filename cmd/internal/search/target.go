@@ -27,8 +27,11 @@ type conditions struct {
 	Any     []string `sep:"none" placeholder:"GROUP" help:"Conditions of which one --any must be met; may be repeated, see above."`
 	None    []string `sep:"none" placeholder:"GROUP" help:"Conditions of which no --none may be met; may be repeated, see above."`
 
-	join joinOptions // of an export
-	flat bool        // its rows
+	join  joinOptions // of an export
+	flat  bool        // its rows
+	names nameOptions
+	// columns are those of the file of an export, nil for all.
+	columns []string
 }
 
 // searchOptions hold conditions and an order.
@@ -112,6 +115,8 @@ type target struct {
 	source pages
 	// each is the most that a row costs, and most are the rows of a page.
 	each, most int
+	// atMost is what so many rows cost at most; nil: each of them what each says.
+	atMost func(rows int) int
 	// name for messages: "accounts", "accounts of the book", "records of the
 	// View".
 	name string
@@ -182,6 +187,9 @@ func (o conditions) find(ctx context.Context, c *client.Client) (target, error) 
 	t.each, t.most = 1, client.MaxPage
 	if err == nil && o.join.Join {
 		t = t.joined(c, o.join, o.Book != "", o.flat)
+	}
+	if err == nil && o.names.Names {
+		t, err = t.named(c, o.columns)
 	}
 	return t, err
 }

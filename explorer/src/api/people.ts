@@ -8,9 +8,21 @@ export type Invitation = Schemas['Invitation']
 export type InvitedRole = Invitation['role']
 
 /** nameOf is what a member is called. */
-export const nameOf = (m: Member) => m.name || m.email
+export const nameOf = (m: Pick<Member, 'name' | 'email'>) => m.name || m.email
 
 const query = (workspace: string) => ({ workspace_id: workspace })
+
+export type Preview = Schemas['InvitationPreview']
+
+/** previewQuery reads what accepting an invitation would do. */
+export const previewQuery = (token: string) =>
+  queryOptions({
+    queryKey: ['invitation', token],
+    staleTime: Infinity,
+    retry: false,
+    queryFn: async ({ signal }) =>
+      (await answer(api.POST('/workspace/invitations/preview', { body: { token }, signal }))).data,
+  })
 
 export const membersQuery = (workspace: string) =>
   queryOptions({

@@ -1,4 +1,5 @@
 import { cellOf, row, textOf } from '../csv'
+import { idsOf, namedIn, type CalledBy } from './names'
 import { elements, members } from './raw-json'
 
 export type Format = 'csv' | 'ndjson'
@@ -32,9 +33,18 @@ export interface CSVOptions {
 export const csvHead = (columns: string[], { excel, people }: CSVOptions = {}) =>
   (excel ? '\ufeff' : '') + row(columns.map((name) => people?.heads[name] ?? name))
 
-/** csv is a row with the columns of a record. */
-export function csv(record: string, columns: string[], { formulas, people }: CSVOptions = {}): string {
+/** csv is a row with the columns of a record, some of which name others. */
+export function csv(
+  record: string,
+  columns: string[],
+  { formulas, people }: CSVOptions = {},
+  called: CalledBy = new Map(),
+): string {
   const values = members(record)
+  for (const column of columns) {
+    const named = idsOf(column)
+    if (named) values.set(column, JSON.stringify(namedIn(values, named.ids).flatMap((id) => called.get(id) ?? [])))
+  }
   return row(columns.map((name) => cell(said(name, values.get(name) ?? 'null', people), formulas)))
 }
 

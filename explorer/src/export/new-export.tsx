@@ -5,22 +5,25 @@ import { answer, api, type Schemas } from '../api/client'
 import { outdatedQuery } from '../api/outdated'
 import { Rows } from '../api/pages'
 import { creditsQuery, findLoaded, rowsQuery, sessionQuery, type Descriptor } from '../api/queries'
-import { nouns } from '../datasets'
+import { nouns, type Dataset } from '../datasets'
+import { namesIn } from '../api/related-names'
 import { credits, formatNumber } from '../format'
+import { mostNamed, nameOf } from '../search/columns'
 import { inPlace } from '../search/in-place'
 import { routeOf } from '../source'
 import { columnsOf, defaultKeys, fieldOf, tableOf } from '../table/fields'
 import { Notice } from '../ui/notice'
 import type { Format } from './format'
+import { idsOf, namesOf } from './names'
 import { inOrder, peopleOf } from './people'
 import { newExport } from './runner'
-import type { Known, Source } from './store'
+import type { Called, Known, Source } from './store'
 
 /** useCount counts the rows of a search exactly, which is free. */
-export function useCount(workspace: string, { dataset, body, ids }: Source) {
+export function useCount(workspace: string, { dataset, body, ids }: Source, wanted = true) {
   return useQuery({
     queryKey: ['export-count', workspace, dataset, body],
-    enabled: !ids,
+    enabled: !ids && wanted,
     queryFn: async ({ signal }) => {
       const { source, ...conditions } = body
       const request = api.POST(`${routeOf(dataset, source)}/search` as '/data/projects/search', {
@@ -65,6 +68,7 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
   const [excel, setExcel] = useState(false)
   const [formulas, setFormulas] = useState(false)
   const [forPeople, setForPeople] = useState(false)
+  const [named, setNamed] = useState(false)
   const [left, setLeft] = useState<string[]>([])
   const [first, setFirst] = useState<string>()
   const whole = useMemo(() => wholeOf(client, workspace, source), [client, workspace, source])
@@ -81,6 +85,9 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
   const rows = Math.min(matches ?? 0, most ?? Infinity)
   const price = ids ? ids.slice(0, rows).filter((i) => !known[i]).length : rows
   const columns = all.filter((c) => !left.includes(c))
+  const nameable = namesOf(columns)
+  const names = named && format === 'csv' ? nameable : []
+  const forNames = useMostNames(workspace, names, rows)
   const begin = useMutation({
     mutationFn: async () => {
       const plan = {
@@ -90,13 +97,22 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
         dataset,
         format,
         ...(name ? { name } : {}),
-        columns: format !== 'csv' ? [] : forPeople ? inOrder(table, inSight ?? defaultKeys(table), columns) : columns,
+        columns:
+          format !== 'csv'
+            ? []
+            : forPeople
+              ? // Names take the place of ids.
+                inOrder(table, inSight ?? defaultKeys(table), columns).map(
+                  (c) => names.find((n) => idsOf(n)?.ids === c) ?? c,
+                )
+              : [...columns, ...names],
         ...(format === 'csv' && { excel, formulas }),
         ...(format === 'csv' && forPeople ? { people: peopleOf(table, descriptors) } : {}),
         total: uncounted && most ? most : rows,
         capped: !uncounted || most !== undefined,
       }
-      await newExport(client, plan, ids ? { ...source, ids } : source, known)
+      const called = [...namesIn(client, workspace).records].map(([key, r]): Called[0] => [key, r && nameOf(r)])
+      await newExport(client, plan, ids ? { ...source, ids } : source, known, names.length > 0 ? called : [])
       go(`/export/${plan.id}`, { replace: true })
     },
   })
@@ -143,6 +159,17 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
               <span className="quiet">names, days and the order of columns as in the table, not as in the API</span>
             </span>
           </label>
+          {nameable.length > 0 && (
+            <label className="choice">
+              <input type="checkbox" checked={named} onChange={() => setNamed(!named)} />
+              <span>
+                <b>Names of firms and people</b>{' '}
+                <span className="quiet">
+                  of up to {mostNamed} a row, in columns of their own; a credit for each firm or person, once
+                </span>
+              </span>
+            </label>
+          )}
           <label className="choice">
             <input type="checkbox" checked={excel} onChange={() => setExcel(!excel)} />
             <span>
@@ -214,7 +241,7 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
           </div>
         </fieldset>
       )}
-      {window && price > window.remaining && (
+      {window && price + forNames > window.remaining && (
         <p className="warning">
           {window.remaining === 0 ? 'No credits are' : `Only ${credits(window.remaining)} are`} left. The export waits
           when they are used up, and goes on when they return.
@@ -227,7 +254,7 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
             ? 'Counting…'
             : uncounted
               ? 'Export · 1 credit a row'
-              : `Export ${formatNumber(rows || 0)} ${rows === 1 ? 'row' : 'rows'} · ${credits(price || 0)}`}
+              : `Export ${formatNumber(rows || 0)} ${rows === 1 ? 'row' : 'rows'} · ${names.length > 0 ? 'up to ' : ''}${credits((price || 0) + forNames)}`}
         </button>
         <a className="button" {...link(back)}>
           Back to the search
@@ -243,6 +270,15 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
       </p>
     </form>
   )
+}
+
+/** useMostNames is what the names of columns cost at most, in credits: no record is read twice. */
+function useMostNames(workspace: string, columns: string[], rows: number): number {
+  const has = (dataset: Dataset) => columns.some((c) => idsOf(c)?.dataset === dataset)
+  const firms = useCount(workspace, { dataset: 'accounts', body: {} }, has('accounts')).data
+  const people = useCount(workspace, { dataset: 'contacts', body: {} }, has('contacts')).data
+  const most = (dataset: Dataset, count = Infinity) => (has(dataset) ? Math.min(mostNamed * rows, count) : 0)
+  return most('accounts', firms) + most('contacts', people)
 }
 
 /** wholeOf are the rows of a search, in its order, if all are loaded and none has changed since. */

@@ -2,6 +2,7 @@ import { answer, api, type Schemas } from '../api/client'
 import { routeOf, type Source as Place } from '../source'
 import { columnsOf, tableOf } from '../table/fields'
 import { usualSort } from '../table/sort'
+import { idsOf } from './names'
 import { elements, members } from './raw-json'
 import type { Job, Known, Source } from './store'
 
@@ -25,7 +26,7 @@ export function readPage(job: Job, source: Source, known: Known): Promise<Page> 
 /** fieldsOf asks for the columns of the file. Rows of a book or a View have fewer unless more are asked for. */
 function fieldsOf({ format, columns, dataset }: Job, source?: Place) {
   const all = columnsOf(tableOf({ dataset, source }))
-  const fields = format === 'csv' ? columns : all
+  const fields = format === 'csv' ? [...new Set(columns.map((c) => idsOf(c)?.ids ?? c))] : all
   return source || fields.length < all.length ? { fields } : {}
 }
 

@@ -1,3 +1,4 @@
+import { labelOf } from '../datasets'
 import { rows, type TableName } from '../api/rows'
 import type { Descriptor } from '../api/queries'
 import { fieldsOf } from '../table/fields'
@@ -16,7 +17,10 @@ export function peopleOf(table: TableName, descriptors: Descriptor[]): People {
   }
   const fields = fieldsOf(table)
   return {
-    heads: Object.fromEntries(fields.map((f) => [f.key, f.label])),
+    heads: {
+      ...Object.fromEntries(fields.map((f) => [f.key, f.label])),
+      ...Object.fromEntries(['account_names', 'contact_names'].map((key) => [key, labelOf(key)])),
+    },
     values,
     days: fields.flatMap((f) => (f.kind === 'date' ? [f.key] : [])),
   }

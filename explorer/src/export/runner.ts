@@ -6,16 +6,19 @@ import { nouns } from '../datasets'
 import { formatNumber } from '../format'
 import { notify } from '../ui/toast'
 import { csv, csvHead, ndjson, type CSVOptions } from './format'
+import { readNames } from './names'
 import { readPage, type Page } from './page'
 import { saveExport } from './save'
 import {
   appendPage,
   readJob,
   readKnown,
+  readNames as readKeptNames,
   readSource,
   removeJob,
   writeJob,
   writeNewJob,
+  type Called,
   type Job,
   type Known,
   type Source,
@@ -81,11 +84,17 @@ export type Plan = CSVOptions &
   Pick<Job, 'name' | 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'total' | 'capped'>
 
 /** newExport begins an export. */
-export async function newExport(client: QueryClient, plan: Plan, source: Source, known: Known): Promise<void> {
+export async function newExport(
+  client: QueryClient,
+  plan: Plan,
+  source: Source,
+  known: Known,
+  names: Called,
+): Promise<void> {
   const now = Date.now()
   const nothing = { state: 'running', rows: 0, credits: 0, bytes: 0, pages: 0 } as const
   const job: Job = { ...plan, ...nothing, startedAt: now, updatedAt: now }
-  await writeNewJob(job, source, known)
+  await writeNewJob(job, source, known, names)
   client.setQueryData(jobQuery(job.id).queryKey, job)
   void client.invalidateQueries({ queryKey: ['exports'] })
   void resume(client, job.id)
@@ -149,9 +158,12 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
   if (!read || !source) throw new Error('This browser has no such export any more')
   const known = (await readKnown(id)) ?? {}
   let job: Job = read
+  const called = new Map(await readKeptNames(read))
+  // What the page on its way has read of names, and paid for them.
+  let names: { found: Called; credits: number } = { found: [], credits: 0 }
   const set = async (next: Job, page?: Blob) => {
     job = { ...next, updatedAt: Date.now() }
-    await (page ? appendPage(job, page) : writeJob(job))
+    await (page ? appendPage(job, page, names.found) : writeJob(job))
     client.setQueryData(jobQuery(id).queryKey, job)
   }
   // Another tab may have ended it.
@@ -172,9 +184,13 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
       // A cursor does not depend on the definition. Only if it is the same now, all of the page is of it.
       await unchanged()
       sure = true
+      await readNames(job.workspace, page.records, job.columns, called, (found, credits) => {
+        for (const [key, name] of found) called.set(key, name)
+        names = { found: [...names.found, ...found], credits: names.credits + credits }
+      })
       failures = 0
       const head = job.pages === 0 && job.format === 'csv' ? csvHead(job.columns, job) : ''
-      const lines = page.records.map((r) => (job.format === 'csv' ? csv(r, job.columns, job) : ndjson(r)))
+      const lines = page.records.map((r) => (job.format === 'csv' ? csv(r, job.columns, job, called) : ndjson(r)))
       const blob = new Blob([head, ...lines])
       const { cursor: _, ...rest } = job
       const rows = job.rows + page.records.length
@@ -184,7 +200,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
           ...rest,
           ...(page.next ? { cursor: page.next } : {}),
           rows,
-          credits: job.credits + page.credits,
+          credits: job.credits + page.credits + names.credits,
           bytes: job.bytes + blob.size,
           pages: job.pages + 1,
           state: more ? 'running' : 'complete',
@@ -192,13 +208,14 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
         blob,
       )
       paid = undefined
+      names = { found: [], credits: 0 }
       if (more) tell({ from })
     } catch (error) {
       sure = false
       const waits = waitsFor(error, failures++)
       if (!waits) {
         const state = error instanceof ViewChanged ? 'stopped' : 'paused'
-        await set({ ...job, state, credits: job.credits + (paid?.credits ?? 0) })
+        await set({ ...job, state, credits: job.credits + (paid?.credits ?? 0) + names.credits })
         throw error
       }
       tell({ from, waits })

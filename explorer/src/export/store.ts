@@ -53,6 +53,7 @@ const key = {
   source: (id: string) => `source ${id}`,
   known: (id: string) => `known ${id}`,
   page: (id: string, n: number) => `page ${id} ${n}`,
+  names: (id: string, n: number) => `names ${id} ${n}`,
 }
 
 export const readJob = async (id: string): Promise<Job | null> => (await get<Job>(key.job(id), store)) ?? null
@@ -61,21 +62,32 @@ export const readKnown = (id: string) => get<Known>(key.known(id), store)
 export const writeSource = (id: string, source: Source) => set(key.source(id), { ...source, at: Date.now() }, store)
 export const writeJob = (job: Job) => set(key.job(job.id), job, store)
 
-export const writeNewJob = (job: Job, source: Source, known: Known) =>
+/** Called is what related records are called, which pages of an export have read. */
+export type Called = [id: string, name: string | null][]
+
+/** readNames are all names that an export knows, those from before it first. */
+export async function readNames({ id, pages }: Job): Promise<Called> {
+  const entries = Array.from({ length: pages + 1 }, (_, n) => key.names(id, n))
+  return (await getMany<Called | undefined>(entries, store)).flatMap((names) => names ?? [])
+}
+
+export const writeNewJob = (job: Job, source: Source, known: Known, names: Called) =>
   setMany(
     [
       [key.job(job.id), job],
       [key.source(job.id), source],
       [key.known(job.id), known],
+      [key.names(job.id, 0), names],
     ],
     store,
   )
 
-/** appendPage keeps a page and how far the export is, both or neither. */
-export const appendPage = (job: Job, page: Blob) =>
+/** appendPage keeps a page, the names that it has read and how far the export is, all or nothing. */
+export const appendPage = (job: Job, page: Blob, names: Called) =>
   setMany(
     [
       [key.page(job.id, job.pages - 1), page],
+      [key.names(job.id, job.pages), names],
       [key.job(job.id), job],
     ],
     store,
@@ -111,5 +123,6 @@ export async function listJobs(user: string, workspace: string): Promise<Job[]> 
 
 export async function removeJob(job: Job): Promise<void> {
   const pages = Array.from({ length: job.pages }, (_, n) => key.page(job.id, n))
-  await delMany([key.job(job.id), key.source(job.id), key.known(job.id), ...pages], store)
+  const names = Array.from({ length: job.pages + 1 }, (_, n) => key.names(job.id, n))
+  await delMany([key.job(job.id), key.source(job.id), key.known(job.id), ...pages, ...names], store)
 }

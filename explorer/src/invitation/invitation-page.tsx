@@ -1,11 +1,12 @@
 import './invitation.css'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { RequestError } from '../api/client'
-import { accept } from '../api/people'
+import { accept, nameOf, previewQuery, type Preview } from '../api/people'
 import { sessionQuery } from '../api/queries'
 import { leave, type User } from '../api/session'
 import { rememberWorkspace } from '../session/workspace'
+import { formatDay } from '../format'
 import { Mark } from '../ui/mark'
 import { Notice } from '../ui/notice'
 import { dropInvitation, usedInvitation } from './token'
@@ -22,14 +23,18 @@ export function InvitationPage({ token, user }: { token: string; user: User }) {
       return { ...data, name: now?.workspaces?.find((w) => w.id === data.workspace_id)?.name }
     },
   })
+  const { data: told, ...preview } = useQuery(previewQuery(token))
+  // What is not open any more does not come back when the page is loaded again.
+  const over = preview.error instanceof RequestError && [404, 409].includes(preview.error.status)
   useEffect(() => {
     document.title = 'Invitation · Atlas'
-  }, [])
+    if (over) usedInvitation()
+  }, [over])
   // The page begins anew: what it has is of the time before.
   const enter = () => {
     if (join.data) rememberWorkspace(join.data.workspace_id)
     dropInvitation()
-    location.assign('/')
+    location.replace('/')
   }
   return (
     <main className="alone">
@@ -48,25 +53,71 @@ export function InvitationPage({ token, user }: { token: string; user: User }) {
           </>
         ) : join.error ? (
           <Refused error={join.error} user={user} enter={enter} retry={() => join.mutate()} />
+        ) : preview.error ? (
+          <Refused error={preview.error} user={user} enter={enter} retry={() => void preview.refetch()} />
+        ) : told ? (
+          <Offer told={told} user={user} busy={join.isPending} accept={() => join.mutate()} enter={enter} />
         ) : (
-          <>
-            <h1>You are invited to a workspace</h1>
-            <p>
-              You are signed in as <b>{user.email}</b>. The invitation works for the address that it was sent to, and
-              joins you to the workspace of who sent it.
-            </p>
-            <div className="sheet-actions">
-              <button className="button primary" disabled={join.isPending} onClick={() => join.mutate()}>
-                Accept
-              </button>
-              <button className="button" disabled={join.isPending} onClick={enter}>
-                Not now
-              </button>
-            </div>
-          </>
+          <p role="status">Looking for the invitation…</p>
         )}
       </div>
     </main>
+  )
+}
+
+interface OfferProps {
+  told: Preview
+  user: User
+  busy: boolean
+  accept: () => void
+  enter: () => void
+}
+
+/** Offer says what accepting does, before it is done. */
+function Offer({ told, user, busy, accept, enter }: OfferProps) {
+  const { workspace, invited_by: by, role, expires_at: end } = told
+  return (
+    <>
+      <h1>
+        Join <bdi>{workspace.name}</bdi>
+      </h1>
+      <dl className="invitation">
+        <div>
+          <dt>Invited by</dt>
+          <dd>
+            {by ? (
+              <>
+                <bdi>{nameOf(by)}</bdi> <span className="quiet">{by.email}</span>
+              </>
+            ) : (
+              'a program, or somebody who has left since'
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Role</dt>
+          <dd>{role === 'admin' ? 'Admin: can also invite and remove members' : 'Member'}</dd>
+        </div>
+        <div>
+          <dt>Open until</dt>
+          <dd>{formatDay(end)}</dd>
+        </div>
+        <div>
+          <dt>You</dt>
+          <dd>
+            <bdi>{user.email}</bdi>
+          </dd>
+        </div>
+      </dl>
+      <div className="sheet-actions">
+        <button className="button primary" disabled={busy} onClick={accept}>
+          Accept
+        </button>
+        <button className="button" disabled={busy} onClick={enter}>
+          Not now
+        </button>
+      </div>
+    </>
   )
 }
 

@@ -1,8 +1,14 @@
 import { Copy } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { labelOf, type AnyRecord, type Dataset } from '../datasets'
+import { useQueryClient } from '@tanstack/react-query'
+import { link } from '../address'
+import { useRelatedNames } from '../api/related-names'
+import { labelOf, type AnyRecord, type Dataset, type Records } from '../datasets'
 import { formatDay, formatNumber } from '../format'
+import { nameOf } from '../search/columns'
 import { useSearch } from '../search/context'
+import { namedBy } from '../search/names'
+import { format } from '../search/state'
 import { copy } from '../ui/copy'
 import { copiedOf, secure, type Copied } from './copied'
 
@@ -26,6 +32,7 @@ export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecor
   return (
     <>
       <dl className="fields">
+        <Related record={record} />
         {known.map(([key, value]) => (
           <div key={key}>
             <dt title={describe(dataset, key)}>{labelOf(key)}</dt>
@@ -62,6 +69,38 @@ export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecor
       </p>
     </>
   )
+}
+
+/** Related names the firms and people of a record that were read, with what they are. */
+function Related({ record }: { record: AnyRecord }) {
+  const { workspace, valueLabel } = useSearch()
+  const { records } = useRelatedNames(useQueryClient(), workspace.id)
+  const about = (of: AnyRecord) => {
+    if ('account_types' in of) return of.account_types.map((t) => valueLabel('account_type', t, 'accounts')).join(', ')
+    const { title, role } = of as Records['contacts']
+    return title ?? (role ? valueLabel('role', role, 'contacts') : '')
+  }
+  return ['account_ids', 'contact_ids'].map((key) => {
+    const dataset = namedBy(key)
+    const ids = (record as unknown as Record<string, string[] | undefined>)[key] ?? []
+    const found = ids.flatMap((id) => records.get(id) ?? [])
+    if (!dataset || found.length === 0) return null
+    return (
+      <div key={key}>
+        <dt>{labelOf(key)}</dt>
+        <dd>
+          <ul className="named">
+            {found.map((r) => (
+              <li key={r.id}>
+                <a {...link(format({ dataset, record: r.id, query: '', conditions: {} }))}>{nameOf(r)}</a>{' '}
+                <span className="quiet">{about(r)}</span>
+              </li>
+            ))}
+          </ul>
+        </dd>
+      </div>
+    )
+  })
 }
 
 const isUnknown = (value: unknown) => value === null || value === '' || (Array.isArray(value) && value.length === 0)

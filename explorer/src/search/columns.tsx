@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react'
-import { type AnyRecord } from '../datasets'
+import { counted, type AnyRecord, type Records } from '../datasets'
 import { formatDay, formatNumber } from '../format'
 import { defaults, type Chosen } from '../table/choice'
+import type { Names } from '../api/related-names'
 import { fieldOf, type Field, type Kind, type TableName } from '../table/fields'
+import { namedBy } from './names'
 
 /** Column is a field as it is in the table. */
 export interface Column extends Field {
@@ -17,7 +19,7 @@ const text = (value: string) => value
 const number = (value: number) => formatNumber(value)
 /** Called names a value of a field as its filter does. */
 type Called = (value: string) => string
-const cells: { [K in Kind]: (value: never, called: Called) => ReactNode } = {
+const cells: { [K in Exclude<Kind, 'ids' | 'person'>]: (value: never, called: Called) => ReactNode } = {
   name: text,
   text,
   id: text,
@@ -33,11 +35,10 @@ const cells: { [K in Kind]: (value: never, called: Called) => ReactNode } = {
   date: (value: string) => formatDay(value),
   list: (values: string[], called) => words(values.map(called).join(', ')),
   tags: (values: string[]) => values.join(', '),
-  ids: (values: string[]) => number(values.length),
   member: (id: string, called) => <bdi>{called(id)}</bdi>,
 }
 
-const numeric = new Set<Kind>(['number', 'coordinate', 'ids'])
+const numeric = new Set<Kind>(['number', 'coordinate'])
 
 /** valueOf returns what a record says in a field; undefined if that is not known. */
 export function valueOf(record: AnyRecord, key: string): unknown {
@@ -45,13 +46,54 @@ export function valueOf(record: AnyRecord, key: string): unknown {
   return value === null || (Array.isArray(value) && value.length === 0) ? undefined : value
 }
 
-const columnOf = (field: Field, width: number | undefined, called: Called): Column => ({
+/** How many related records a cell or a file names. */
+export const mostNamed = 3
+
+/** namesOf is what related records are called: the first ones, and how many more there are. */
+export function namesOf(ids: string[], nameOf: (id: string) => string | undefined): string {
+  const more = ids.length - mostNamed
+  const names = ids.slice(0, mostNamed).map((id) => nameOf(id) ?? '…')
+  return names.join(', ') + (more > 0 ? ` and ${formatNumber(more)} more` : '')
+}
+
+/** gone is said of a record that was asked for in vain. */
+const gone = 'one that is gone'
+
+function related(ids: string[], key: string, names: Names | undefined): ReactNode {
+  const known = (id: string) => {
+    const found = names?.records.get(id)
+    return found === null ? gone : found && nameOf(found)
+  }
+  const dataset = namedBy(key)
+  if (ids.slice(0, mostNamed).every((id) => known(id) === undefined)) {
+    return dataset ? counted(ids.length, dataset) : number(ids.length)
+  }
+  const said = namesOf(ids, known)
+  return <span title={said}>{said}</span>
+}
+
+/** aboutPerson is how one reaches a person. */
+function aboutPerson(record: AnyRecord): string {
+  const { name, title, role, phone, email } = record as Records['contacts']
+  return [name, title ?? (role && pretty(role)), phone, email].filter(Boolean).join('\n')
+}
+
+function personAt(firm: string, names: Names | undefined): ReactNode {
+  const person = names?.toCall.get(firm)
+  if (person === undefined) return none
+  return person ? <span title={aboutPerson(person)}>{nameOf(person)}</span> : 'nobody is known'
+}
+
+const columnOf = (field: Field, width: number | undefined, called: Called, names: Names | undefined): Column => ({
   ...field,
   width: width === undefined ? field.width : [width, 0],
   numeric: numeric.has(field.kind),
   cell: (record) => {
+    if (field.kind === 'person') return personAt(record.id, names)
     const value = valueOf(record, field.key)
-    return value === undefined ? none : cells[field.kind](value as never, called)
+    if (value === undefined) return none
+    if (field.kind === 'ids') return related(value as string[], field.key, names)
+    return cells[field.kind](value as never, called)
   },
 })
 
@@ -60,11 +102,12 @@ export function columnsOf(
   table: TableName,
   chosen: Chosen[] = defaults(table),
   called: (key: string, value: string) => string | undefined = () => undefined,
+  names?: Names,
 ): Column[] {
   return chosen.flatMap(({ key, width }) => {
     const field = fieldOf(table, key)
     if (!field) return []
-    return [columnOf(field, width, (value) => called(key, value) ?? pretty(value))]
+    return [columnOf(field, width, (value) => called(key, value) ?? pretty(value), names)]
   })
 }
 

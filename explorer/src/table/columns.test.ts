@@ -153,7 +153,7 @@ describe('the presentation of a View', () => {
     const look = fromPresentation('projects', stored)
     expect(look.sort).toBeUndefined()
     expect(look.columns?.map((c) => c.key)).toEqual([
-      ...['name', 'primary_use', 'cost', 'residential_units', 'permitted_at', 'last_signal_at', 'city'],
+      ...['name', 'primary_use', 'cost', 'account_ids', 'residential_units', 'permitted_at', 'last_signal_at', 'city'],
     ])
     expect(fromPresentation('projects', { version: 1, sorting: [], column_visibility: {} })).toEqual({})
   })

@@ -16,8 +16,10 @@ export type Kind =
   | 'list'
   /** Texts as somebody has written them. */
   | 'tags'
-  /** The ids of other records: shown as their number. */
+  /** The ids of other records: shown by name once those are read, and before by their number. */
   | 'ids'
+  /** The person whom one calls at the firm of the row, once that is read. */
+  | 'person'
   | 'id'
   /** The id of a member, shown by name. */
   | 'member'
@@ -51,6 +53,7 @@ const first: Record<Dataset | `book ${Book}`, string[]> = {
     'stage',
     'primary_use',
     'cost',
+    'account_ids',
     'residential_units',
     'permitted_at',
     'last_signal_at',
@@ -62,7 +65,6 @@ const first: Record<Dataset | `book ${Book}`, string[]> = {
     'completed_at',
     'detected_at',
     'signals_count',
-    'account_ids',
     'contact_ids',
     'address',
     'city',
@@ -110,6 +112,9 @@ const first: Record<Dataset | `book ${Book}`, string[]> = {
 }
 const last = ['created_at', 'updated_at', 'project_id', 'account_id', 'id']
 
+/** The column of the person whom one calls at a firm. Rows do not have it: it is read apart. */
+export const personToCall = 'person_to_call'
+
 /** How a value of a type is shown, unless its key says it. */
 const kindOfType: Record<Type, Kind> = {
   id: 'id',
@@ -132,7 +137,7 @@ const kindOfKey: Record<string, Kind> = {
 
 /** How many of the fields, from the first, are columns unless others are chosen. */
 const shown: Record<TableName, number> = {
-  projects: 7,
+  projects: 8,
   accounts: 7,
   contacts: 6,
   signals: 6,
@@ -154,7 +159,8 @@ const widths: Record<Kind, [number, number]> = {
   date: [118, 0],
   list: [220, 2],
   tags: [140, 1],
-  ids: [80, 0],
+  ids: [132, 2],
+  person: [160, 1],
   id: [280, 0],
   member: [140, 0],
 }
@@ -214,9 +220,10 @@ function fieldsFor(table: TableName): Field[] {
     ...keys.filter((key) => !leading.includes(key) && !last.includes(key)),
     ...last.filter((key) => key in row && !leading.includes(key)),
   ]
-  return order.map((key) =>
+  const fields = order.map((key) =>
     fieldFor(table, dataset, key, key === leading[0] ? 'name' : (kindOfKey[key] ?? kindOfType[row[key] ?? 'text'])),
   )
+  return dataset === 'accounts' ? [...fields, fieldFor(table, dataset, personToCall, 'person')] : fields
 }
 
 const all = Object.fromEntries(Object.keys(rows).map((table) => [table, fieldsFor(table as TableName)])) as Record<
@@ -224,7 +231,7 @@ const all = Object.fromEntries(Object.keys(rows).map((table) => [table, fieldsFo
   Field[]
 >
 
-/** fieldsOf returns everything that a row says; the first field names the record. */
+/** fieldsOf returns everything that can be a column; the first field names the record. */
 export const fieldsOf = (table: TableName): Field[] => all[table]
 
 export const fieldOf = (table: TableName, key: string): Field | undefined => all[table].find((f) => f.key === key)

@@ -10,9 +10,10 @@ import { tryAgain } from '../ui/notice'
 import { useNarrow } from '../ui/use-narrow'
 import { defaults } from './choice'
 import { Chooser } from './chooser'
-import { tableOf } from './fields'
+import { personToCall, tableOf } from './fields'
 import { Grid } from './grid'
 import { countOf, isPicked, nothing, pick, recordsOf, type Picked, type Selection } from './selection'
+import { NameThem } from './name-them'
 import { SelectionBar } from './selection-bar'
 import { orderOf } from './sort'
 import { SortMenu } from './sort-menu'
@@ -88,6 +89,7 @@ export function Table({ count, former }: Props) {
             The next rows did not come: {query.error.message}.
           </span>
         ) : null}
+        <NameThem rows={rows} />
         <Outdated rows={rows} />
         {hasNext && <More price={Math.min(pageSize, total - rows.length || pageSize)} query={query} more={more} />}
         {isArranged && count !== undefined && count !== rows.length && (
@@ -165,7 +167,7 @@ function useSelection(name: string, rows: Rows, total: number) {
     count,
     ids,
     records: () => recordsOf(rows, ids),
-    columns: (state.columns ?? defaults(tableOf(state))).map((c) => c.key),
+    columns: (state.columns ?? defaults(tableOf(state))).map((c) => c.key).filter((key) => key !== personToCall),
     clear: () => setPicked(nothing),
   }
   return { picked, setPicked, selection }

@@ -1,6 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { membersQuery, nameOf } from '../api/people'
+import { useRelatedNames } from '../api/related-names'
 import { useSearch } from '../search/context'
 import { columnsOf } from '../search/columns'
 import { defaults, normal, remember, remembered, type Chosen } from './choice'
@@ -28,6 +29,7 @@ export function useColumns() {
   }, [remembers, table, state, change])
   const namesUsers = state.columns?.some(({ key }) => fieldOf(table, key)?.kind === 'member') ?? false
   const { data: members } = useQuery({ ...membersQuery(workspace.id), enabled: namesUsers })
+  const names = useRelatedNames(useQueryClient(), workspace.id)
   const columns = useMemo(() => {
     const values = new Map(fieldsOf(state.dataset).map((d) => [d.key, d.values ?? []]))
     // Fields of records that have several values are named in the plural.
@@ -38,7 +40,7 @@ export function useColumns() {
       }
       return (values.get(key) ?? values.get(key.replace(/s$/, '')))?.find((v) => v.value === value)?.label
     }
-    return columnsOf(table, state.columns, called)
-  }, [table, state.dataset, state.columns, fieldsOf, members])
-  return { chosen, columns, choose }
+    return columnsOf(table, state.columns, called, names)
+  }, [table, state.dataset, state.columns, fieldsOf, members, names])
+  return { chosen, columns, choose, names }
 }

@@ -211,6 +211,26 @@ class Invitation(BaseModel):
     created_at: AwareDatetime
 
 
+class InvitationPreviewInvitedBy(BaseModel):
+    """
+    Null: an API key invited, or somebody who is no member any more.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    name: str
+    email: str
+
+
+class InvitationPreviewWorkspace(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: str
+    name: str
+
+
 class ListedSkill(BaseModel):
     """
     A Skill without its content.
@@ -1181,6 +1201,17 @@ class GetWorkspaceData(BaseModel):
     role: str | None = Field(..., description="The user's; null for an API key.")
     member_count: int
     created_at: AwareDatetime
+
+
+class InvitationPreview(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    workspace: InvitationPreviewWorkspace
+    invited_by: InvitationPreviewInvitedBy | None
+    role: str
+    email: str
+    expires_at: AwareDatetime
 
 
 class Member(BaseModel):

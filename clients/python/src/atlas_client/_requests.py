@@ -493,6 +493,10 @@ class PresentationSorting(TypedDict, closed=True):
     desc: bool
 
 
+class PreviewInvitationRequest(TypedDict, closed=True):
+    token: str
+
+
 PrimaryUse: TypeAlias = Literal[
     "single_family",
     "multifamily",

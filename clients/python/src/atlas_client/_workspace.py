@@ -157,6 +157,11 @@ class Invitations(Resource[m.Invitation]):
         """Ends an open invitation, or raises APIError ``not_found``."""
         self._delete(id)
 
+    def preview(self, token: str) -> m.InvitationPreview:
+        """What accepting would do, with the same errors. It changes nothing."""
+        data = self._connection.data("POST", self._path + "/preview", body={"token": token})
+        return m.InvitationPreview.model_validate(data)
+
     def accept(self, token: str) -> m.AcceptInvitationData:
         """Adds the user of the access token to the workspace; token is the parameter of the link."""
         data = self._connection.data("POST", self._path + "/accept", body={"token": token}, unkept=True)

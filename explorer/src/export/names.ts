@@ -1,0 +1,61 @@
+import { answer, api, type Schemas } from '../api/client'
+import type { Dataset } from '../datasets'
+import { mostNamed } from '../search/columns'
+import { elements, members } from './raw-json'
+
+// The columns account_names and contact_names name what account_ids and contact_ids have. They
+// are those of `atlas export --names`.
+
+/** idsOf is the column whose ids a column names, and the dataset of these; undefined for others. */
+export function idsOf(column: string): { ids: string; dataset: Dataset } | undefined {
+  const [, one] = /^(account|contact)_names$/.exec(column) ?? []
+  return one ? { ids: `${one}_ids`, dataset: `${one}s` as Dataset } : undefined
+}
+
+/** namesOf are the columns that name ids of rows. */
+export const namesOf = (columns: string[]): string[] =>
+  columns.flatMap((column) => (/^(account|contact)_ids$/.test(column) ? column.replace(/_ids$/, '_names') : []))
+
+/** CalledBy is what records are called by their ids; null: they are gone. */
+export type CalledBy = Map<string, string | null>
+
+/** namedIn are the ids that a record names in a column, as many as are named. */
+export const namedIn = (values: Map<string, string>, ids: string): string[] => {
+  const raw = values.get(ids)
+  return raw?.startsWith('[')
+    ? elements(raw)
+        .slice(0, mostNamed)
+        .map((id) => JSON.parse(id) as string)
+    : []
+}
+
+/** How many records one request reads. */
+const batch = 100
+
+/** readNames reads the names that records need and are not known, a credit each, and tells of each request. */
+export async function readNames(
+  workspace: string,
+  records: string[],
+  columns: string[],
+  known: CalledBy,
+  tell: (found: [string, string | null][], credits: number) => void,
+): Promise<void> {
+  for (const column of columns) {
+    const named = idsOf(column)
+    if (!named) continue
+    const wanted = new Set(records.flatMap((r) => namedIn(members(r), named.ids)).filter((id) => !known.has(id)))
+    for (let left = [...wanted]; left.length > 0; left = left.slice(batch)) {
+      const ids = left.slice(0, batch)
+      const request = api.POST(`/data/${named.dataset}/get/batch` as '/data/accounts/get/batch', {
+        params: { query: { workspace_id: workspace } },
+        body: { ids, fields: ['name'] } as Schemas['GetAccountsBatchRequest'],
+      })
+      const { data, metadata } = await answer(request)
+      const names = new Map(data.results.flatMap((r) => (r.data ? [[r.id, r.data.name ?? null] as const] : [])))
+      tell(
+        ids.map((id) => [id, names.get(id) ?? null]),
+        metadata.credits,
+      )
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { useQueryClient, useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { Page, Rows } from '../api/pages'
+import { batchQuery, findLoaded } from '../api/queries'
+import { mostFirms, toCallQuery, type Names } from '../api/related-names'
+import { counted, nouns, type AnyRecord, type Dataset } from '../datasets'
+import { credits } from '../format'
+import { mostNamed, valueOf, type Column } from '../search/columns'
+import { useSearch } from '../search/context'
+import { namedBy } from '../search/names'
+import { tryAgain } from '../ui/notice'
+import { useColumns } from './use-columns'
+
+/** How many records one request reads by their ids. */
+const batch = 100
+
+/** NameThem offers to read what the columns name and no one has read yet: for a credit each. */
+export function NameThem({ rows }: { rows: Rows }) {
+  const { columns, names } = useColumns()
+  return columns
+    .filter((c) => c.kind === 'ids' || c.kind === 'person')
+    .map((c) => <NameOne key={c.key} column={c} rows={rows} names={names} />)
+}
+
+interface Props {
+  column: Column
+  rows: Rows
+  names: Names
+}
+
+function NameOne({ column, rows, names }: Props) {
+  const { workspace } = useSearch()
+  const client = useQueryClient()
+  const toCall = column.kind === 'person'
+  const dataset: Dataset = toCall ? 'contacts' : (namedBy(column.key) ?? 'accounts')
+  const wanted = useMemo(
+    () => (toCall ? firmsWithout(rows, names) : idsWithout(rows, column.key, names)),
+    [rows, column.key, toCall, names],
+  )
+  const paid = toCall ? 0 : wanted.filter((id) => findLoaded(client, workspace.id, dataset, id)).length
+  const options = toCall ? toCallQuery(workspace.id, wanted) : batchQuery(workspace.id, dataset, wanted)
+  const query = useQuery(options as UseQueryOptions<AnyRecord[], Error, AnyRecord[], QueryKey>)
+  if (wanted.length === 0) return null
+  const price = wanted.length - paid
+  const what = toCall
+    ? `Name whom to call at ${wanted.length === 1 ? 'this firm' : counted(wanted.length, 'accounts')}`
+    : `Name ${wanted.length === 1 ? `this ${nouns[dataset].one}` : counted(wanted.length, dataset)}`
+  return (
+    <button
+      className="button"
+      title={`The column ${column.label}. What is gone costs nothing`}
+      disabled={query.isFetching}
+      onClick={() => void query.refetch()}
+    >
+      {query.error ? tryAgain(price) : `${what} · ${toCall ? 'up to ' : ''}${credits(price)}`}
+    </button>
+  )
+}
+
+/** The ids that the cells of a page name, by column, so that no page is unpacked again for them. */
+const named = new WeakMap<Page, Map<string, string[]>>()
+
+function namedOn(page: Page, key: string): string[] {
+  const byKey = named.get(page) ?? new Map<string, string[]>()
+  named.set(page, byKey)
+  const found = byKey.get(key) ?? page.rows.flatMap((r) => ((valueOf(r, key) ?? []) as string[]).slice(0, mostNamed))
+  byKey.set(key, found)
+  return found
+}
+
+/** idsWithout are ids of rows that have no name yet, of those that a cell names. */
+function idsWithout(rows: Rows, key: string, { records }: Names): string[] {
+  const found = new Set<string>()
+  for (const page of rows.pages) {
+    for (const id of namedOn(page, key)) if (!records.has(id)) found.add(id)
+    if (found.size >= batch) break
+  }
+  return [...found].slice(0, batch)
+}
+
+const firmsWithout = (rows: Rows, { toCall }: Names): string[] =>
+  rows
+    .ids()
+    .filter((id) => !toCall.has(id))
+    .slice(0, mostFirms)
