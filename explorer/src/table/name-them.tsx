@@ -9,15 +9,21 @@ import { mostNamed, valueOf, type Column } from '../search/columns'
 import { useSearch } from '../search/context'
 import { namedBy } from '../search/names'
 import { tryAgain } from '../ui/notice'
+import { useNarrow } from '../ui/use-narrow'
 import { useColumns } from './use-columns'
 
 /** How many records one request reads by their ids. */
 const batch = 100
 
+/** How many columns a card of a narrow page has. */
+const onCards = 4
+
 /** NameThem offers to read what the columns name and no one has read yet: for a credit each. */
 export function NameThem({ rows }: { rows: Rows }) {
   const { columns, names } = useColumns()
-  return columns
+  const narrow = useNarrow()
+  // A card has the first columns only.
+  return (narrow ? columns.slice(0, onCards) : columns)
     .filter((c) => c.kind === 'ids' || c.kind === 'person')
     .map((c) => <NameOne key={c.key} column={c} rows={rows} names={names} />)
 }
