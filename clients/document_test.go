@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"atlas/internal/api"
+	"atlas/service/api"
 )
 
 // openAPI is what the tests read of the OpenAPI document.

@@ -10,10 +10,10 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/server"
-	"atlas/internal/api"
-	"atlas/internal/auth"
-	"atlas/internal/credits"
-	"atlas/internal/session"
+	"atlas/service/api"
+	"atlas/service/auth"
+	"atlas/service/credits"
+	"atlas/service/session"
 	"atlas/workspace"
 )
 

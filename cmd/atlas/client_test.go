@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/client"
-	"atlas/internal/api"
+	"atlas/service/api"
 )
 
 // client calls the service with a key or a token, in the test's workspace.

@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/client"
-	"atlas/internal/api"
-	"atlas/internal/auth"
+	"atlas/service/api"
+	"atlas/service/auth"
 	"atlas/workspace"
 )
 

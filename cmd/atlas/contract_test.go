@@ -6,8 +6,8 @@ import (
 	"net/http/httptest"
 	"sync"
 
-	"atlas/internal/api"
-	"atlas/internal/api/openapi/conformance"
+	"atlas/service/api"
+	"atlas/service/api/openapi/conformance"
 )
 
 // contract is the OpenAPI document. Every exchange of the tests here is checked against

@@ -15,7 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
 
-	"atlas/internal/credits"
+	"atlas/service/credits"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of docs/operators.md anew")

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"atlas/cmd/internal/server"
-	"atlas/internal/auth"
 	"atlas/search/catalog"
+	"atlas/service/auth"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"atlas/cmd/internal/operator"
-	"atlas/internal/auth"
 	"atlas/internal/devstack/backends"
+	"atlas/service/auth"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"

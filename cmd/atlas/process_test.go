@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"atlas/cmd/internal/server"
-	"atlas/internal/api"
+	"atlas/service/api"
 )
 
 // process is an `atlas serve` process.

@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"atlas/cmd/internal/server"
-	"atlas/internal/auth"
-	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
+	"atlas/service/auth"
+	"atlas/service/credits"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/client"
-	"atlas/internal/api"
 	"atlas/search/catalog"
+	"atlas/service/api"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/people"

@@ -20,7 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"atlas/cmd/internal/operator"
-	"atlas/internal/auth"
+	"atlas/service/auth"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )

@@ -15,27 +15,27 @@ import (
 // allowed is what each package may import of ours. A package that is not in the
 // table fails the test: adding one is a decision about the structure.
 var allowed = map[string][]string{
-	"atlas":              {},
-	"internal/asset":     {},
-	"internal/edits":     {},
-	"internal/fault":     {},
-	"internal/scan":      {},
-	"internal/input":     {"internal/edits", "internal/fault"},
-	"internal/elastic":   {"internal/fault", "internal/timer"},
-	"internal/credits":   {"internal/fault", "internal/timer"},
-	"internal/ratelimit": {"internal/fault"},
-	"internal/auth":      {"workspace", "workspace/identity", "workspace/people", "internal/fault"},
-	"internal/seal":      {},
-	"internal/shares":    {},
-	"internal/mcp":       {},
-	"internal/egress":    {},
-	"internal/delivery": {
+	"atlas":             {},
+	"internal/asset":    {},
+	"internal/edits":    {},
+	"internal/fault":    {},
+	"internal/scan":     {},
+	"internal/input":    {"internal/edits", "internal/fault"},
+	"internal/elastic":  {"internal/fault", "internal/timer"},
+	"service/credits":   {"internal/fault", "internal/timer"},
+	"service/ratelimit": {"internal/fault"},
+	"service/auth":      {"workspace", "workspace/identity", "workspace/people", "internal/fault"},
+	"internal/seal":     {},
+	"internal/shares":   {},
+	"service/mcp":       {},
+	"internal/egress":   {},
+	"service/delivery": {
 		"workspace/alerts", "workspace/digest", "workspace/subscriptions", "internal/egress", "internal/fault", "internal/timer",
 		"search/catalog", "search/query", "workspace", "workspace/jobs", "workspace/people", "workspace/queue", "workspace/webhooks",
 	},
-	"internal/session": {"internal/auth", "internal/fault", "internal/seal", "workspace/identity"},
-	"internal/oidc": {
-		"internal/auth", "internal/fault", "internal/seal", "internal/session", "workspace", "workspace/identity", "workspace/people",
+	"service/session": {"service/auth", "internal/fault", "internal/seal", "workspace/identity"},
+	"service/oidc": {
+		"service/auth", "internal/fault", "internal/seal", "service/session", "workspace", "workspace/identity", "workspace/people",
 	},
 	"explorer":              {"internal/asset"},
 	"internal/mail":         {},
@@ -171,14 +171,14 @@ var allowed = map[string][]string{
 		"indexer/source/permit", "indexer/source/read", "search/match", "search/catalog", "internal/durable",
 		"internal/fault",
 	},
-	"internal/schema":      {},
-	"internal/rule":        {"internal/fault", "internal/input", "internal/schema"},
-	"internal/api/openapi": {"internal/schema"},
-	"internal/manual":      {"internal/api/openapi", "internal/asset", "internal/input", "internal/schema"},
-	"internal/api": {
-		"internal/manual", "internal/api/openapi", "internal/asset", "internal/auth", "internal/credits",
-		"internal/fault", "internal/input", "internal/mcp", "internal/oidc", "internal/ratelimit", "internal/release",
-		"internal/rule", "internal/schema", "internal/shares", "internal/session", "internal/telemetry", "internal/tiles", "search",
+	"internal/schema":     {},
+	"internal/rule":       {"internal/fault", "internal/input", "internal/schema"},
+	"service/api/openapi": {"internal/schema"},
+	"service/manual":      {"service/api/openapi", "internal/asset", "internal/input", "internal/schema"},
+	"service/api": {
+		"service/manual", "service/api/openapi", "internal/asset", "service/auth", "service/credits",
+		"internal/fault", "internal/input", "service/mcp", "service/oidc", "service/ratelimit", "internal/release",
+		"internal/rule", "internal/schema", "internal/shares", "service/session", "internal/telemetry", "internal/tiles", "search",
 		"search/changes", "search/highlight", "search/match", "search/catalog", "search/query", "search/reading", "workspace",
 		"workspace/audit", "workspace/auditlog", "workspace/people", "workspace/boards", "workspace/book", "workspace/views",
 		"workspace/identity", "workspace/skills", "workspace/scim",
@@ -189,7 +189,7 @@ var allowed = map[string][]string{
 // anything may be imported by the binary, by what only tests use, and by what
 // only developers run.
 var unrestricted = []string{
-	"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/api/openapi/print", "internal/devstack/backends",
+	"cmd/", "scripts/", "service/api/openapi/conformance", "service/api/openapi/print", "internal/devstack/backends",
 	"internal/experiment/balancer", "internal/experiment/figures",
 	"internal/elastic/elastictest", "internal/mail/mailtest", "workspace/postgres/pgtest",
 	"workspace/projection/simulation", "search/searchtest", "search/match/labelled",
@@ -197,7 +197,7 @@ var unrestricted = []string{
 
 // testsOnly are packages that no serving code may import.
 var testsOnly = []string{
-	"internal/api/openapi/conformance", "internal/devstack/backends", "internal/elastic/elastictest",
+	"service/api/openapi/conformance", "internal/devstack/backends", "internal/elastic/elastictest",
 	"internal/mail/mailtest", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest",
 	"search/match/labelled",
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"atlas/internal/credits"
 	"atlas/scripts/benchmark/load"
 	"atlas/scripts/benchmark/report"
 	"atlas/scripts/experiments/rig"
+	"atlas/service/credits"
 )
 
 // creditsCmd compares the ledger, as a search uses it, with the minimum of Redis

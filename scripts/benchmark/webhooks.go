@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"atlas/internal/delivery"
 	"atlas/internal/egress"
 	"atlas/scripts/benchmark/report"
 	"atlas/scripts/experiments/rig"
+	"atlas/service/delivery"
 	"atlas/workspace"
 	"atlas/workspace/jobs"
 	"atlas/workspace/people"

@@ -1,7 +1,7 @@
 // Package digest has the types and rules of e-mails of signals: when a workspace's next
 // one is due, and the links to end them (docs/api.md, "Signal subscriptions").
 //
-// It neither stores (workspace/postgres) nor sends (internal/delivery).
+// It neither stores (workspace/postgres) nor sends (service/delivery).
 package digest
 
 import (

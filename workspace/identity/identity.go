@@ -2,7 +2,7 @@
 // domains of e-mail addresses that it proved, its provider, and who a subject of the provider
 // is (docs/identity.md).
 //
-// It does not speak to providers (internal/oidc), keep sessions (internal/session) or store
+// It does not speak to providers (service/oidc), keep sessions (service/session) or store
 // (workspace/postgres).
 package identity
 

@@ -3,7 +3,7 @@
 // operators create workspaces, keys and members (docs/api.md, "Members",
 // "Invitations").
 //
-// It does not authenticate (internal/auth), send e-mail (internal/mail) or store
+// It does not authenticate (service/auth), send e-mail (internal/mail) or store
 // (workspace/postgres).
 package people
 

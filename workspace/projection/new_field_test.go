@@ -16,13 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"atlas/internal/api"
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search/catalog"
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/search/searchtest"
+	"atlas/service/api"
 	"atlas/workspace/book"
 )
 

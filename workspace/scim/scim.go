@@ -2,7 +2,7 @@
 // provider says who is in a workspace (docs/scim.md): schemas, filters, patches, users, groups
 // and the tokens of providers.
 //
-// It does not answer requests (internal/api) or store (workspace/postgres), and knows no
+// It does not answer requests (service/api) or store (workspace/postgres), and knows no
 // provider by name: what Okta and Entra send beyond the standard is accepted from everybody.
 package scim
 

@@ -1,6 +1,6 @@
 // Package webhooks has the types and rules of webhooks (docs/api.md, "Webhooks"): what
 // they are told of, their secrets, the log of their deliveries and its replay. A delivery
-// is a job (workspace/jobs); package internal/delivery sends it.
+// is a job (workspace/jobs); package service/delivery sends it.
 package webhooks
 
 import (

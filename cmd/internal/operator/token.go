@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/auth"
+	"atlas/service/auth"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )

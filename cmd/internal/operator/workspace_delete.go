@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/credits"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/internal/timer"
+	"atlas/service/credits"
 	"atlas/workspace"
 	"atlas/workspace/auditlog"
 	"atlas/workspace/people"

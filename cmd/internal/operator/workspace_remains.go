@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"atlas/internal/credits"
 	"atlas/internal/elastic"
-	"atlas/internal/session"
 	"atlas/search/catalog"
+	"atlas/service/credits"
+	"atlas/service/session"
 	"atlas/workspace"
 )
 

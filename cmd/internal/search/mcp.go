@@ -10,8 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/mcp"
 	"atlas/internal/release"
+	"atlas/service/mcp"
 )
 
 // MCP is `atlas mcp`.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"atlas/internal/api"
+	"atlas/service/api"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )

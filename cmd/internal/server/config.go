@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/api"
-	"atlas/internal/auth"
-	"atlas/internal/credits"
 	"atlas/internal/tiles"
 	"atlas/search"
 	"atlas/search/catalog"
 	"atlas/search/words"
+	"atlas/service/api"
+	"atlas/service/auth"
+	"atlas/service/credits"
 )
 
 // Config is everything `atlas serve` needs.

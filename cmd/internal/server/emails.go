@@ -5,8 +5,8 @@ import (
 	"errors"
 	"log/slog"
 
-	"atlas/internal/delivery"
 	"atlas/internal/mail"
+	"atlas/service/delivery"
 	"atlas/workspace/digest"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"

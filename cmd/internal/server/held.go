@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/api"
 	"atlas/internal/elastic"
 	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/service/api"
 	"atlas/workspace/alerts"
 	"atlas/workspace/boards"
 	"atlas/workspace/book"

@@ -6,8 +6,8 @@ import (
 	"net"
 
 	"atlas/internal/egress"
-	"atlas/internal/oidc"
-	"atlas/internal/session"
+	"atlas/service/oidc"
+	"atlas/service/session"
 	"atlas/workspace/identity"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/api"
+	"atlas/service/api"
 )
 
 // knownKeys are how the keys of examples of this repository begin, folded: everybody reads

@@ -14,11 +14,11 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/api"
-	"atlas/internal/credits"
 	"atlas/internal/elastic"
-	"atlas/internal/mcp"
 	"atlas/internal/telemetry"
+	"atlas/service/api"
+	"atlas/service/credits"
+	"atlas/service/mcp"
 	"atlas/workspace/jobs"
 	"atlas/workspace/postgres"
 )

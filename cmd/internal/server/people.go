@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/api"
-	"atlas/internal/auth"
 	"atlas/internal/mail"
+	"atlas/service/api"
+	"atlas/service/auth"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/scim"

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/api"
 	"atlas/internal/release"
 	"atlas/internal/telemetry"
+	"atlas/service/api"
 )
 
 type Serve struct{ Config }

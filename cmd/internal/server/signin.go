@@ -9,9 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/auth"
-	"atlas/internal/oidc"
-	"atlas/internal/session"
+	"atlas/service/auth"
+	"atlas/service/oidc"
+	"atlas/service/session"
 	"atlas/workspace/postgres"
 )
 

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/delivery"
 	"atlas/internal/egress"
 	"atlas/internal/telemetry"
 	"atlas/internal/timer"
+	"atlas/service/delivery"
 	"atlas/workspace/jobs"
 	"atlas/workspace/postgres"
 	"atlas/workspace/webhooks"

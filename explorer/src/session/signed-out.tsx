@@ -13,7 +13,7 @@ import { SignOut } from './sign-out'
 import { want } from './wanted'
 import { Notice } from '../ui/notice'
 
-/** failures say why signing in at the provider failed (internal/oidc, Failure). */
+/** failures say why signing in at the provider failed (service/oidc, Failure). */
 const failures: Record<string, string> = {
   declined: 'Signing in was cancelled, or your organization did not allow it.',
   expired: 'This sign-in took too long, or was continued in another tab. Try again.',

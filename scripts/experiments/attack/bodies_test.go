@@ -17,9 +17,9 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"atlas/internal/api/openapi/conformance"
 	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
+	"atlas/service/api/openapi/conformance"
 )
 
 // envRequests is the number of requests of TestBodies, 100,000 by default.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"atlas/internal/api"
 	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
+	"atlas/service/api"
 )
 
 // atOnce is the number of concurrent requests of an operation.

@@ -1,0 +1,123 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+
+	"atlas"
+	"atlas/internal/asset"
+	"atlas/internal/fault"
+	"atlas/internal/release"
+	"atlas/service/manual"
+	"atlas/workspace"
+)
+
+// DocsPath is the first page of the documentation. Below it are the guides, the reference,
+// and the page of errors.
+const DocsPath = "/docs"
+
+// Pages of the documentation that no file has.
+const (
+	errorsPage    = "errors"
+	errorsPath    = DocsPath + "/" + errorsPage
+	referencePath = DocsPath + "/reference"
+)
+
+// What a request costs in tokens of classDocuments, for its bytes or its work. A search of
+// the documentation reads all of it.
+const (
+	costOpenAPI = 10
+	costSearch  = 20
+)
+
+// documentRows are the OpenAPI document and the documentation. What does not change is made
+// and compressed once.
+func (s *Server) documentRows(document []byte) []stranger {
+	pages := sync.OnceValue(s.manual) // with the first request for one
+	var rows []stranger
+	whole := s.openAPI(document)
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		rows = append(rows, stranger{
+			method: method, path: Version + documentPath, operation: "get_openapi", class: classDocuments,
+			cost: costOpenAPI, handle: whole,
+		})
+		show := func(ctx *gin.Context) { showPage(ctx, pages()) }
+		rows = append(rows,
+			stranger{method: method, path: DocsPath, operation: opDocs, class: classDocuments, handle: show},
+			stranger{method: method, path: DocsPath + "/*file", operation: opDocs, class: classDocuments, handle: show},
+			stranger{
+				method: method, path: DocsPath + manual.SearchPath, below: true, operation: opDocs,
+				class: classDocuments, cost: costSearch, handle: s.searchPages(pages),
+			})
+	}
+	return rows
+}
+
+// openAPI answers the document.
+func (s *Server) openAPI(document []byte) gin.HandlerFunc {
+	tag := s.tagger.tag(workspace.ID{}, document)
+	file := sync.OnceValue(func() asset.File { return asset.Compressed(document) })
+	return func(ctx *gin.Context) {
+		c := callOf(ctx)
+		if c.etag = tag; c.holds(tag) {
+			c.writeNotModified()
+			return
+		}
+		c.showTag()
+		c.writeFile(file())
+	}
+}
+
+// maxSearches limits the searches of the documentation that run at once: they compute, and
+// more of them would only take the processors from others.
+const maxSearches = 2
+
+// searchPages answers a search of the documentation.
+func (s *Server) searchPages(pages func() *manual.Manual) gin.HandlerFunc {
+	turns := make(chan struct{}, maxSearches)
+	return func(ctx *gin.Context) {
+		select {
+		case turns <- struct{}{}:
+			defer func() { <-turns }()
+			showPage(ctx, pages())
+		case <-ctx.Request.Context().Done():
+			callOf(ctx).fail(fault.BackendUnavailable(ctx.Request.Context().Err(), "the request"))
+		}
+	}
+}
+
+// showPage answers a page of the documentation.
+func showPage(ctx *gin.Context, m *manual.Manual) {
+	if m.Serve(ctx.Writer, ctx.Request) {
+		return
+	}
+	text := fmt.Sprintf("the documentation has no page %.100s", ctx.Request.URL.Path)
+	if near := m.Nearest(ctx.Param("file")); near != "" {
+		text += fmt.Sprintf("; did you mean %s?", near)
+	} else {
+		text += "; " + DocsPath + " lists all, and the OpenAPI document is " + Version + documentPath
+	}
+	callOf(ctx).fail(fault.New(fault.NotFound, "%s", text))
+}
+
+// manual makes the documentation.
+func (s *Server) manual() *manual.Manual {
+	m, err := manual.New(manual.Options{
+		Root: DocsPath, Files: atlas.Documents, Folder: "docs", Index: "docs/README.md",
+		Addresses: map[string]string{
+			"README.md": "start", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md",
+			"SECURITY.md": "reporting.md",
+		},
+		Made:     map[string][]byte{errorsPage: errorsText()},
+		Document: s.Document(), DocumentAddress: Version + documentPath, Errors: errorsPage, Version: release.Version(),
+		After: "Use", Beside: "- [Reference](" + referencePath + "): all operations, with forms that send their requests\n" +
+			"- [Errors](" + errorsPath + "): each code, what it means and what to do",
+	})
+	if err != nil {
+		panic(err) // the files are in the program: a test makes all pages
+	}
+	return m
+}

@@ -1,0 +1,23 @@
+// Command openapi prints the OpenAPI document, for the types of the Explorer.
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+
+	"atlas/service/api"
+)
+
+func main() {
+	w := httptest.NewRecorder()
+	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
+	if _, err := io.Copy(os.Stdout, w.Body); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,283 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"atlas/service/auth"
+	"atlas/service/session"
+	"atlas/workspace"
+	"atlas/workspace/identity"
+	"atlas/workspace/people"
+)
+
+// send makes a request of the API with a JSON body in the session of the visitor.
+func (v *visitor) send(method, path, body string) (int, string) {
+	v.t.Helper()
+	r, err := http.NewRequestWithContext(v.t.Context(), method, v.w.server.URL+path, strings.NewReader(body))
+	fatal(v.t, err)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Content-Type", "application/json")
+	res, err := v.http.Do(r)
+	fatal(v.t, err)
+	defer res.Body.Close()
+	var text strings.Builder
+	buffer := make([]byte, 4096)
+	for n := 1; n > 0; {
+		n, _ = res.Body.Read(buffer)
+		text.Write(buffer[:n])
+	}
+	return res.StatusCode, text.String()
+}
+
+// From an address to a session that acts in one workspace, which can then be required.
+func TestOwnProvider(t *testing.T) {
+	t.Parallel()
+	w := newOwnWorld(t)
+	second := w.workspace(t, "Second", workspace.Pro, 0)
+	_, err := w.directory.AddMember(t.Context(), second, people.Member{ID: w.owner.ID, Email: w.owner.Email, Name: "Olga", Role: people.Owner})
+	fatal(t, err)
+	w.prove(t, w.in, w.owner, "firm.example")
+	p := w.provide(t, w.in, w.owner, w.hers.URL)
+	v := w.visitor(t)
+
+	// The page finds the provider by the domain, and tells nothing of addresses.
+	for email, found := range map[string]bool{
+		"olga@firm.example": true, "nobody@FIRM.example": true, "olga@firm.example.evil.example": false, "olga@sub.firm.example": false,
+		"firm.example": false, "x": false,
+	} {
+		status, text := v.send("POST", "/session/provider", `{"email":"`+email+`"}`)
+		leads := strings.Contains(text, "/session/sign-in?workspace="+w.in.String())
+		if status != 200 || leads != found || !found && !strings.Contains(text, `"sign_in":null`) {
+			t.Errorf("%s: %d %s", email, status, text)
+		}
+	}
+
+	a := v.enter(w.in, w.hers)
+	if a.User == nil || a.User.ID != w.owner.ID || len(a.User.Workspaces) != 1 || a.User.Workspaces[0].Workspace != w.in {
+		t.Fatalf("the session is %+v", a.User)
+	}
+	if status, text := v.status(w.in); status != 200 {
+		t.Errorf("its workspace: %d %s", status, text)
+	}
+	if status, _, text := v.do("GET", workspacePath); status != 200 || !strings.Contains(text, w.in.String()) {
+		t.Errorf("without a workspace: %d %s", status, text)
+	}
+	if status, text := v.status(second); status != 403 {
+		t.Errorf("another workspace of the person: %d %s", status, text)
+	}
+	_, token := w.invite(t, second, w.owner.Email)
+	if status, text := v.send("POST", workspacePath+"/invitations/accept", `{"token":"`+token+`"}`); status != 403 {
+		t.Errorf("an invitation: %d %s", status, text)
+	}
+
+	// Only in a session of it the provider can be required.
+	require := `{"issuer":"` + w.hers.URL + `","client_id":"` + clientID + `","required":true}`
+	other := w.visitor(t)
+	w.provider.set(func(p *provider) {
+		p.profile = jwt.MapClaims{"sub": w.owner.ID.String(), "email": w.owner.Email, "email_verified": true}
+	})
+	other.signIn()
+	at := workspacePath + "/identity/provider?workspace_id=" + w.in.String()
+	if status, text := other.send("POST", at, require); status != 403 {
+		t.Errorf("required from outside: %d %s", status, text)
+	}
+	if status, text := other.status(w.in); status != 200 {
+		t.Errorf("before: %d %s", status, text)
+	}
+	if status, text := v.send("POST", at, require); status != 200 || !strings.Contains(text, `"required":true`) {
+		t.Fatalf("required: %d %s", status, text)
+	}
+	status, text := other.status(w.in)
+	if status != 403 || !strings.Contains(text, "provider_required") || !strings.Contains(text, "/session/sign-in?workspace="+w.in.String()) {
+		t.Errorf("another session: %d %s", status, text)
+	}
+	if status, text := other.status(second); status != 200 {
+		t.Errorf("another session elsewhere: %d %s", status, text)
+	}
+	if a := w.call(t, tokenFor(t, w.owner), "GET", "/workspace?workspace_id="+w.in.String(), ""); a.status != 403 {
+		t.Errorf("an access token: %d %s", a.status, a.text)
+	}
+	if a := w.call(t, w.keyOf(t, w.in), "GET", "/workspace", ""); a.status != 200 {
+		t.Errorf("a key: %d %s", a.status, a.text)
+	}
+	if status, text := v.status(w.in); status != 200 {
+		t.Errorf("the session of the provider: %d %s", status, text)
+	}
+	// Neither another client nor the loss of the own domain locks the last one out.
+	if status, text := v.send("POST", at, strings.Replace(require, clientID, "another", 1)); status != 400 {
+		t.Errorf("another client: %d %s", status, text)
+	}
+	if status, text := v.send("DELETE", workspacePath+"/identity/domains/firm.example", ""); status != 403 {
+		t.Errorf("the own domain: %d %s", status, text)
+	}
+
+	// The operator opens the door while the provider is down.
+	_, err = w.system.SetRequired(t.Context(), w.in, false, w.now())
+	fatal(t, err)
+	other.within("after the operator opened", w.in, 200)
+	if p.Revision != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func (w *ownWorld) keyOf(t *testing.T, in workspace.ID) string {
+	t.Helper()
+	_, token, err := w.directory.CreateKey(t.Context(), people.NewKey{Name: "k", Workspaces: []workspace.ID{in}})
+	fatal(t, err)
+	return token
+}
+
+func (w *ownWorld) invite(t *testing.T, in workspace.ID, email string) (people.CreatedInvitation, string) {
+	t.Helper()
+	made, err := w.world.server.People.Invitations.Create(t.Context(), in, people.KeyActor, "new."+email, people.MemberRole)
+	fatal(t, err)
+	_, token, _ := strings.Cut(made.Link, "token=")
+	return made, token
+}
+
+// Who may change the settings: owners the provider, admins the domains, and no key.
+func TestWhoSetsIdentity(t *testing.T) {
+	t.Parallel()
+	w := newOwnWorld(t)
+	admin, member := w.member(t, w.in, "admin@firm.example", people.Admin), w.member(t, w.in, "member@firm.example", people.MemberRole)
+	foreign := w.member(t, w.workspace(t, "F", workspace.Pro, 0), "f@f.example", people.Owner)
+	body := `{"issuer":"https://id.firm.example","client_id":"atlas","client_secret":"a secret"}`
+	for _, c := range []struct {
+		by, method, path, body string
+		want                   int
+	}{
+		{tokenFor(t, admin), "POST", "/workspace/identity/provider", body, 403},
+		{tokenFor(t, member), "POST", "/workspace/identity/provider", body, 403},
+		{tokenFor(t, member), "GET", "/workspace/identity/provider", "", 403},
+		{w.keyOf(t, w.in), "GET", "/workspace/identity/provider", "", 400},
+		{tokenFor(t, foreign), "GET", "/workspace/identity/provider", "", 403},
+		{tokenFor(t, w.owner), "DELETE", "/workspace/identity/provider", "", 404},
+		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", body, 200},
+		{tokenFor(t, admin), "GET", "/workspace/identity/provider", "", 200},
+		{tokenFor(t, admin), "DELETE", "/workspace/identity/provider", "", 403},
+		{tokenFor(t, admin), "POST", "/workspace/identity/domains", `{"domain":"Firm.example."}`, 200},
+		{tokenFor(t, member), "POST", "/workspace/identity/domains", `{"domain":"firm.example"}`, 403},
+		{tokenFor(t, admin), "POST", "/workspace/identity/domains", `{"domain":"localhost"}`, 400},
+		{tokenFor(t, admin), "POST", "/workspace/identity/domains", `{"domain":"fírm.example"}`, 400},
+		{tokenFor(t, admin), "POST", "/workspace/identity/domains", `{"domain":"a@firm.example"}`, 400},
+		{tokenFor(t, admin), "POST", "/workspace/identity/domains/firm.example/check", "", 200},
+		{tokenFor(t, admin), "POST", "/workspace/identity/domains/other.example/check", "", 404},
+		{tokenFor(t, admin), "GET", "/workspace/identity/domains", "", 200},
+		{tokenFor(t, admin), "DELETE", "/workspace/identity/domains/firm.example", "", 200},
+		{tokenFor(t, admin), "DELETE", "/workspace/identity/domains/firm.example", "", 404},
+		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "https", "http", 1), 400},
+		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "id.firm.example", "169.254.169.254", 1), 400},
+		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "}", `,"scopes":["email"]}`, 1), 400},
+		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "}", `,"roles":{"x":"admin"}}`, 1), 400},
+		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "}", `,"role_claim":"groups"}`, 1), 400},
+		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "}", `,"default_role":"owner"}`, 1), 400},
+		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "}", `,"revision":9}`, 1), 409},
+		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", `{"issuer":"https://new.example","client_id":"atlas"}`, 400},
+		{tokenFor(t, w.owner), "DELETE", "/workspace/identity/provider", "", 200},
+	} {
+		a := w.call(t, c.by, c.method, c.path+"?workspace_id="+w.in.String(), c.body)
+		if a.status != c.want || strings.Contains(a.text, "a secret") {
+			t.Errorf("%s %s %s: %d %s, want %d", c.method, c.path, c.body, a.status, a.text, c.want)
+		}
+	}
+}
+
+// Sessions of a provider end within 5 s with the membership, the domain, the provider, and when
+// an admin ends them; others of the person end in the workspace only then.
+func TestOwnSessionsEnd(t *testing.T) {
+	t.Parallel()
+	w := newOwnWorld(t)
+	w.prove(t, w.in, w.owner, "firm.example")
+	w.provide(t, w.in, w.owner, w.hers.URL, func(c *identity.Change) { c.DefaultRole = people.MemberRole })
+	second := w.workspace(t, "Second", workspace.Pro, 0)
+	enter := func(name string) (*visitor, who) {
+		w.hers.set(func(p *provider) {
+			p.profile = jwt.MapClaims{"sub": name, "email": name + "@firm.example", "email_verified": true}
+		})
+		v := w.visitor(t)
+		return v, v.enter(w.in, w.hers)
+	}
+	removed, a := enter("removed")
+	_, err := w.world.server.People.Members.Remove(t.Context(), w.in, people.OperatorActor, a.User.ID)
+	fatal(t, err)
+	removed.within("removed", w.in, 401)
+
+	out, a := enter("out")
+	stays, _ := enter("stays")
+	same := people.Member{ID: a.User.ID, Email: "out@firm.example", Name: "O", Role: people.MemberRole}
+	_, err = w.directory.AddMember(t.Context(), second, same)
+	fatal(t, err)
+	link, err := w.store.Link(t.Context(), auth.User{ID: a.User.ID, Email: "out@firm.example", Name: "O"})
+	fatal(t, err)
+	elsewhere := w.visitor(t)
+	if status, text := elsewhere.send("POST", "/session", `{"token":"`+link+`"}`); status != 200 {
+		t.Fatalf("a link: %d %s", status, text)
+	}
+	path := "/workspace/members/" + a.User.ID.String() + "/sign-out?workspace_id=" + w.in.String()
+	if a := w.call(t, tokenFor(t, w.member(t, w.in, "plain@firm.example", people.MemberRole)), "POST", path, ""); a.status != 403 {
+		t.Errorf("a member signs others out: %d %s", a.status, a.text)
+	}
+	w.call(t, tokenFor(t, w.owner), "POST", path, "").into(t, nil, nil)
+	out.within("signed out", w.in, 401)
+	elsewhere.within("another session of the person, there", w.in, 401)
+	if status, text := elsewhere.status(second); status != 200 {
+		t.Errorf("elsewhere: %d %s", status, text)
+	}
+	if status, text := stays.status(w.in); status != 200 {
+		t.Errorf("another person: %d %s", status, text)
+	}
+	if again, _ := enter("out"); again.cookies()["__Host-atlas"] == "" {
+		t.Error("they cannot sign in again")
+	}
+
+	fatal(t, w.system.RemoveDomain(t.Context(), w.in, "firm.example"))
+	stays.within("the domain is gone", w.in, 401)
+	w.prove(t, w.in, w.owner, "firm.example")
+	stays, _ = enter("stays")
+	fatal(t, w.settings.DeleteProvider(t.Context(), w.in, identity.By{User: w.owner.ID}))
+	stays.within("the provider is gone", w.in, 401)
+}
+
+// A session lasts as long as its provider says, and its roles are renewed.
+func TestOwnSessionLength(t *testing.T) {
+	t.Parallel()
+	w := newOwnWorld(t)
+	w.prove(t, w.in, w.owner, "firm.example")
+	w.provide(t, w.in, w.owner, w.hers.URL, func(c *identity.Change) {
+		c.SessionHours, c.IdleMinutes, c.RoleClaim = 1, 5, "groups"
+		c.Roles = map[string]people.Role{"leads": people.Admin, "all": people.MemberRole}
+	})
+	w.hers.refresh = "a refresh token"
+	w.hers.profile = jwt.MapClaims{"sub": "mia", "email": "mia@firm.example", "email_verified": true, "groups": []string{"x", "leads"}}
+	v := w.visitor(t)
+	a := v.enter(w.in, w.hers)
+	if a.User.Workspaces[0].Role != people.Admin {
+		t.Errorf("the role is %v", a.User.Workspaces)
+	}
+	if _, minutes, _ := strings.Cut(v.cookies()["__Host-atlas"], "."); minutes != "5" {
+		t.Errorf("the idle time is %q minutes", minutes)
+	}
+	w.hers.set(func(p *provider) { p.profile["groups"] = "all" })
+	w.move(session.DefaultRenewal)
+	if a := v.session("GET"); a.User == nil || a.User.Workspaces[0].Role != people.MemberRole {
+		t.Errorf("after the renewal: %+v", a.User)
+	}
+	v = w.visitor(t)
+	v.enter(w.in, w.hers)
+	w.hers.set(func(p *provider) { p.profile["groups"] = "none" })
+	w.move(session.DefaultRenewal)
+	if a := v.session("GET"); a.User != nil {
+		t.Errorf("without a role: %+v", a.User)
+	}
+	w.hers.set(func(p *provider) { p.profile["groups"], p.refresh = "all", "" })
+	v.enter(w.in, w.hers)
+	w.move(time.Hour)
+	if a := v.session("GET"); a.User != nil {
+		t.Errorf("after its hour: %+v", a.User)
+	}
+}

@@ -1,0 +1,201 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/service/credits"
+	"atlas/workspace/book"
+)
+
+// batchAnswer is the answer of a batch, what it costs, and what is kept of it in c.kept.
+// While no search has succeeded, an outage fails the call, as in every batch.
+func (c *call) batchAnswer(b []*batchedSearch) (r reply, charges []credits.Charge, err error) {
+	done := slices.ContainsFunc(b, func(item *batchedSearch) bool { return item.err == nil })
+	m := batchMetadata{}
+	results := make(searchResults, len(b))
+	for i, item := range b {
+		if isServerFault(item.err) {
+			if !done {
+				return reply{}, nil, item.err
+			}
+			if !c.unfinished {
+				c.unfinished = true
+				c.logFailure(faultOf(item.err), item.err)
+			}
+		}
+		if item.err != nil {
+			m.Failed++
+			failure := c.server.itemErrorOf(notSearched(item.err))
+			results[i].failure = &failure
+			continue
+		}
+		m.Succeeded++
+		results[i].reply = item.reply
+		if n := int64(len(item.rows)); n > 0 {
+			m.Credits += n
+			at := slices.IndexFunc(charges, func(c credits.Charge) bool { return c.Operation == item.operation })
+			if at < 0 {
+				at, charges = len(charges), append(charges, credits.Charge{Operation: item.operation})
+			}
+			charges[at].Credits += n
+		}
+	}
+	if c.keeping() && !c.unfinished &&
+		!slices.ContainsFunc(b, func(item *batchedSearch) bool { return fault.CodeOf(item.err) == fault.TooManyRequests }) {
+		c.kept, err = keptBatch(b, results)
+	}
+	return reply{results, m}, charges, err
+}
+
+// notSearched is an outage in the words of a search.
+func notSearched(err error) error {
+	e, ours := errors.AsType[*fault.Error](err)
+	if !ours || e.Code != fault.Unavailable || e.Message == tooManyBytes {
+		return err
+	}
+	return fault.New(fault.Unavailable, notSearchedText)
+}
+
+// searchResults are the results of a batch, rendered as the single searches are.
+type searchResults []struct {
+	reply   reply
+	failure *itemError
+}
+
+// append appends the data of the batch.
+func (all searchResults) append(b []byte) (_ []byte, err error) {
+	b = append(b, `{"results":[`...)
+	for i, r := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"index":`...)
+		b = strconv.AppendInt(b, int64(i), 10)
+		if r.failure != nil {
+			failure, err := json.Marshal(r.failure)
+			if err != nil {
+				return nil, err
+			}
+			b = append(append(b, `,"status":"`...), r.failure.Code...)
+			b = append(append(append(b, `","error":`...), failure...), '}')
+			continue
+		}
+		b = append(b, `,"status":"ok",`...)
+		at := len(b)
+		if b, err = r.reply.append(b); err != nil {
+			return nil, err
+		}
+		b = slices.Delete(b, at, at+1) // {"data":…,"metadata":…} without its brace
+	}
+	return append(b, `]}`...), nil
+}
+
+// keptSearch is what is kept of a search in a batch. Of one that was refused for its body
+// alone that is the code: the repetition, which has the same body, refuses it anew.
+type keptSearch struct {
+	Metadata jsontext.Value `json:"m,omitzero"`
+	Rows     int            `json:"n,omitzero"`
+	Code     fault.Code     `json:"c,omitzero"`
+	Message  string         `json:"t,omitzero"`
+}
+
+// maxKeptBatch bounds what is kept of a batch, in bytes. A repetition of a longer one runs.
+const maxKeptBatch = 128 << 10
+
+// keptBatch keeps the metadata and ids of each search, as keptPage; nil if that is too long.
+func keptBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
+	all := make([]keptSearch, len(b))
+	var ids []uuid.UUID
+	for i, item := range b {
+		all[i].Rows = len(item.rows)
+		if failure := results[i].failure; failure != nil {
+			if all[i] = (keptSearch{Code: failure.Code}); !item.refused {
+				all[i].Message = failure.Message
+			}
+		}
+		if m, is := item.reply.metadata.(pageMetadata); is && item.err == nil {
+			own, err := book.RecordIDs(item.rows)
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, own...)
+			if all[i].Metadata, err = json.Marshal(m.free()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	kept, err := keptFormOf(all, "", ids)
+	if len(kept) > maxKeptBatch {
+		return nil, err
+	}
+	return kept, err
+}
+
+// failureAgain is the failure of a search in a repetition, nil if it has none.
+func (c *call) failureAgain(item *batchedSearch, kept keptSearch) *itemError {
+	var failure itemError
+	switch {
+	case item.err != nil: // it is read anew, and its View may be gone
+		failure = c.server.itemErrorOf(item.err)
+	case kept.Code != "":
+		failure = c.server.itemErrorOf(fault.New(kept.Code, "%s", cmp.Or(kept.Message, "refused as at first")))
+	default:
+		return nil
+	}
+	return &failure
+}
+
+// replayBatch answers a repetition: each search with its present rows, and a token for each.
+func (c *call) replayBatch(b []*batchedSearch, kept []byte) (reply, error) {
+	return c.replay(kept, func(ctx context.Context, page keptPage) (reply, error) {
+		c.oweTokens(len(b) - 1)
+		var all []keptSearch
+		if err := json.Unmarshal(page.Metadata, &all); err != nil {
+			return reply{}, err
+		}
+		if len(all) != len(b) {
+			return reply{}, fault.New(fault.Internal, "a kept batch has another number of searches")
+		}
+		ctx, cancel := context.WithTimeout(ctx, batchWithin)
+		defer cancel()
+		results := make(searchResults, len(b))
+		pages := make([]keptPage, len(b))
+		for i, one := range all {
+			results[i].failure = c.failureAgain(b[i], one)
+			pages[i].Metadata = one.Metadata
+			n := min(one.Rows, len(page.IDs))
+			pages[i].IDs, page.IDs = page.IDs[:n], page.IDs[n:]
+		}
+		errs := make([]error, len(b))
+		c.server.Search.Together(ctx, len(b), func(ctx context.Context, i int) {
+			switch {
+			case results[i].failure != nil:
+			case b[i].q.DryRun:
+				results[i].reply, errs[i] = c.dryPage(ctx, b[i].searching, 1)
+			default:
+				results[i].reply, errs[i] = c.pageAgain(ctx, b[i].searching, pages[i])
+			}
+		})
+		m := batchMetadata{}
+		for i := range results {
+			if errs[i] != nil {
+				return reply{}, errs[i]
+			}
+			if results[i].failure != nil {
+				m.Failed++
+			} else {
+				m.Succeeded++
+			}
+		}
+		return reply{results, m}, nil
+	})
+}

@@ -1,0 +1,210 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/query"
+	"atlas/service/credits"
+)
+
+// batchedSearch is a search of a batch, and what comes of it.
+type batchedSearch struct {
+	searching
+	err error
+	// refused is set if the body alone is why it is not run.
+	refused bool
+	reply   reply
+	rows    []jsontext.Value // whole
+	bytes   int
+	// found gives back the tokens of a search that reads e-mail addresses.
+	found func()
+}
+
+// searchBatch answers a batch whose items read reads.
+func (c *call) searchBatch(read func(issues input.Issues, item input.Value) (searching, error)) (reply, error) {
+	sent, err := c.batchItems(searchesMember, maxBatchSearches, nil)
+	if err != nil || len(c.pathIssues) > 0 {
+		return reply{}, joinIssues(c.pathIssues, err)
+	}
+	b := make([]*batchedSearch, len(sent))
+	rows := 0
+	for i, item := range sent {
+		value, _ := query.ResolveDates(item.value, c.began)
+		b[i] = &batchedSearch{}
+		if b[i].searching, b[i].err = read(item.issues, value); b[i].err == nil {
+			rows += b[i].q.Limit
+		} else if b[i].refused = true; isServerFault(b[i].err) {
+			return reply{}, b[i].err
+		}
+	}
+	if rows > maxBatchRows {
+		return reply{}, fault.Validation(fault.Issue{
+			Code: fault.Custom, Path: []string{searchesMember},
+			Message: "the limits of all searches together must be at most 1000, and are " + strconv.Itoa(rows),
+		})
+	}
+	release, err := c.acquireBatch()
+	if err != nil {
+		return reply{}, err
+	}
+	defer release()
+	c.oweTurns(len(b) - 1)
+	return c.meteredBatch(b)
+}
+
+// acquireBatch waits for the place of a batch.
+func (c *call) acquireBatch() (release func(), err error) {
+	ctx, cancel := context.WithTimeout(c.Context(), batchWaits)
+	defer cancel()
+	if release, err = c.server.load.batches.Acquire(ctx, c.workspace().String(), 1, batchesOfWorkspace, batchesAtOnce); err != nil {
+		return nil, c.busy()
+	}
+	return release, nil
+}
+
+// meteredBatch is metered for the searches of a batch.
+func (c *call) meteredBatch(b []*batchedSearch) (reply, error) {
+	var amounts []int64
+	var asked []*batchedSearch
+	for _, item := range b {
+		if item.err == nil && !item.q.DryRun {
+			amounts, asked = append(amounts, int64(item.q.Limit)), append(asked, item)
+		}
+	}
+	if len(asked) == 0 {
+		if err := c.showUnmetered(); err != nil {
+			return reply{}, err
+		}
+		c.runBatch(b)
+		r, _, err := c.batchAnswer(b)
+		return r, err
+	}
+	w := c.principal.Workspace
+	reservation, granted, kept, window, err := c.server.Ledger.ReserveItems(
+		c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, amounts, c.key(), credits.Once(c.once),
+	)
+	if err := c.reservation(window, err); err != nil {
+		return reply{}, err
+	}
+	if kept != nil {
+		return c.replayBatch(b, kept)
+	}
+	defer reservation.Settle(c.Context(), 0) //nolint:errcheck // it lapses by itself
+	reserved := int64(0)
+	for i, item := range asked {
+		if i < granted {
+			reserved += amounts[i]
+			c.server.Meter.CreditsReserved(item.operation, amounts[i])
+		} else {
+			item.err = c.notGranted(window, reserved)
+		}
+	}
+	stop := c.renewing(reservation)
+	c.runBatch(b)
+	stop()
+	if c.left() && slices.ContainsFunc(b, func(item *batchedSearch) bool { return isServerFault(item.err) }) {
+		// What is charged is kept, and this would not be: the repetition runs, and is charged.
+		return reply{}, fault.BackendUnavailable(context.Cause(c.Context()), "the request")
+	}
+	r, charges, err := c.batchAnswer(b)
+	if err != nil {
+		return reply{}, err
+	}
+	if window, err = reservation.SettleItems(c.Context(), charges, c.kept); err != nil {
+		return reply{}, err
+	}
+	c.showCharged(window, charges)
+	return r, nil
+}
+
+// notGranted is why a search after others that reserved credits is not run.
+func (c *call) notGranted(w credits.Window, reserved int64) error {
+	switch {
+	case w.Used+reserved >= w.Ceiling:
+		return fault.New(fault.RateLimited, grantedText)
+	case w.Key.Budget > 0 && w.Key.Used+reserved >= w.Key.Budget:
+		return fault.New(fault.KeyBudgetUsed, grantedText)
+	}
+	return credits.Held()
+}
+
+// renewing renews the lease of the request's key until stop is called.
+func (c *call) renewing(r *credits.Reservation) (stop func()) {
+	if !c.keeping() {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(c.Context())
+	go func() {
+		each := time.NewTicker(renewEach)
+		defer each.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-each.C:
+				r.Renew(ctx)
+			}
+		}
+	}()
+	return cancel
+}
+
+// runBatch runs the searches that have no error yet.
+func (c *call) runBatch(b []*batchedSearch) {
+	var tasks []*batchedSearch
+	for _, item := range b {
+		if item.err == nil {
+			item.err = c.tokenOf(item)
+		}
+		if item.err == nil {
+			tasks = append(tasks, item)
+		}
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), batchWithin)
+	defer cancel()
+	var bytes atomic.Int64
+	c.server.Search.Together(ctx, len(tasks), func(ctx context.Context, i int) {
+		item := tasks[i]
+		if bytes.Load() > maxBatchBytes {
+			item.err = fault.New(fault.Unavailable, tooManyBytes)
+			return
+		}
+		if item.q.DryRun {
+			item.reply, item.err = c.dryPage(ctx, item.searching, 1)
+			return
+		}
+		item.reply, item.rows, item.err = c.searchPage(ctx, item.searching)
+		for _, row := range item.rows {
+			item.bytes += len(row)
+		}
+		bytes.Add(int64(item.bytes))
+	})
+	sum := 0
+	for _, item := range tasks {
+		if sum += item.bytes; sum > maxBatchBytes && sum > item.bytes && item.bytes > 0 {
+			item.err = fault.New(fault.Unavailable, tooManyBytes)
+		}
+		if item.found != nil && item.err == nil && len(item.rows) > 0 {
+			item.found()
+		}
+	}
+}
+
+// tokenOf takes the tokens that the single search would take.
+func (c *call) tokenOf(item *batchedSearch) (err error) {
+	switch {
+	case item.q.DryRun:
+		return c.takeToken()
+	case item.reads:
+		item.found, err = c.readAddresses()
+	}
+	return err
+}

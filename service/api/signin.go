@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"atlas/service/oidc"
+	"atlas/service/session"
+)
+
+// SignIn signs people in by an OpenID provider. *oidc.SignIn implements it.
+type SignIn interface {
+	// Begin returns the provider's address for a person, the state that comes back with
+	// the answer, and the cookie for Finish.
+	Begin(ctx context.Context, back string) (address, state, cookie string, err error)
+	// Finish returns what the session of the person begins with, and the address to
+	// return to, after an error too.
+	Finish(ctx context.Context, cookie string, answer url.Values) (g session.Grant, back string, err error)
+	// SignOut is the address to sign out at the provider, "" without one.
+	SignOut(ctx context.Context) string
+}
+
+// signInPath is where a browser begins to sign in. Its parameter `return` is the address
+// of the page to come back to.
+const signInPath = sessionPath + "/sign-in"
+
+// flowCookie and a state are added to the name of the cookie of a session for that of a
+// sign-in that is under way, so that those in other tabs have others.
+const flowCookie = "-sign-in-"
+
+// maxFlows limits the length of all such cookies of a browser, in bytes: many proxies take
+// headers of 8 KiB.
+const maxFlows = 4 << 10
+
+// failedFragment is added to the address of the page with the oidc.Failure of a sign-in.
+const failedFragment = "#sign-in-failed="
+
+// signInRows are the routes of signing in at a provider. A browser opens them as pages.
+func (s *Server) signInRows() []stranger {
+	if s.SignIn == nil && s.Own == nil {
+		return nil
+	}
+	row := func(path, operation string, run func(*gin.Context) (to string, err error)) stranger {
+		return visit(stranger{method: http.MethodGet, path: path, operation: operation, class: classSignIn}, func(ctx *gin.Context) error {
+			to, err := run(ctx)
+			leadTo(ctx, to, err)
+			return nil
+		}, func(ctx *gin.Context, err error) { leadTo(ctx, "/", err) })
+	}
+	rows := append(s.ownRows(row), row(signInPath, "begin_sign_in", s.beginSignIn))
+	if s.SignIn != nil {
+		rows = append(rows, row(oidc.CallbackPath, "finish_sign_in", s.finishSignIn))
+	}
+	return rows
+}
+
+func (s *Server) beginSignIn(ctx *gin.Context) (to string, err error) {
+	back := oidc.LocalPath(ctx.Query("return"))
+	address, state, cookie, err := s.beginBy(ctx, back)
+	if err != nil {
+		return back, err
+	}
+	s.forgetFlows(ctx, maxFlows-len(cookie))
+	s.setCookie(ctx, flowCookie+state, cookie, int(oidc.Lifetime.Seconds()))
+	return address, nil
+}
+
+// forgetFlows deletes the cookies of sign-ins that are under way if they are longer than
+// most bytes.
+func (s *Server) forgetFlows(ctx *gin.Context, most int) {
+	var names []string
+	for _, c := range ctx.Request.Cookies() {
+		if added, ours := strings.CutPrefix(c.Name, s.cookieName()); ours && strings.HasPrefix(added, flowCookie) {
+			names = append(names, added)
+			most -= len(c.Value)
+		}
+	}
+	if most < 0 {
+		for _, name := range names {
+			s.setCookie(ctx, name, "", -1)
+		}
+	}
+}
+
+func (s *Server) finishSignIn(ctx *gin.Context) (to string, err error) {
+	name := flowCookie + ctx.Query("state")
+	cookie := s.cookie(ctx.Request, name)
+	if cookie != "" {
+		s.setCookie(ctx, name, "", -1) // it works once
+	}
+	grant, back, by, err := s.finishAt(ctx, cookie)
+	if err != nil {
+		callOf(ctx).log().Info("signing in was refused", "by", by, "failure", string(oidc.FailureOf(err)))
+		s.countRefused(ctx.Request.Context(), by+": "+string(oidc.FailureOf(err)))
+		return back, err
+	}
+	token, err := s.Sessions.Start(ctx.Request.Context(), grant)
+	if err == nil {
+		_, err = s.enter(ctx, token, by)
+	}
+	return back, err
+}
+
+// leadTo makes the browser open an address, which learns nothing of this one. After an
+// error it is that of the page that explains the failure.
+func leadTo(ctx *gin.Context, address string, err error) {
+	if err != nil {
+		address += failedFragment + string(oidc.FailureOf(err))
+	}
+	ctx.Header("Referrer-Policy", "no-referrer")
+	ctx.Header("Location", address)
+	ctx.Status(http.StatusSeeOther)
+	ctx.Writer.WriteHeaderNow()
+}

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/gin-gonic/gin"
+
+	"atlas/internal/fault"
+	"atlas/internal/rule"
+	"atlas/service/oidc"
+	"atlas/service/session"
+	"atlas/workspace"
+)
+
+// OwnSignIn signs people in by the providers of workspaces. *oidc.Own implements it.
+type OwnSignIn interface {
+	// Find returns the workspace whose provider speaks for an address: fault.NotFound for none.
+	Find(ctx context.Context, email string) (workspace.ID, error)
+	// The others are those of SignIn, with whose provider it is.
+	Begin(ctx context.Context, in workspace.ID, back string) (address, state, cookie string, err error)
+	Finish(ctx context.Context, in workspace.ID, cookie string, answer url.Values) (g session.Grant, back string, err error)
+	SignOut(ctx context.Context, in workspace.ID) string
+}
+
+// findPath is where a page asks which provider an address has. workspaceParameter of signInPath
+// is whose provider is meant.
+const (
+	findPath           = sessionPath + "/provider"
+	workspaceParameter = "workspace"
+)
+
+// byOwnProvider is the way of signing in by a provider of a workspace, as the log has it.
+const byOwnProvider = "own_provider"
+
+var findBody = rule.Only("email", rule.Text(1, workspace.MaxEmail))
+
+// findProvider says where the people of a domain sign in. It answers the same for each address
+// of a domain, whether or not there is such a person.
+func (s *Server) findProvider(ctx *gin.Context) (any, error) {
+	email, err := readVisit(ctx, findBody)
+	if err != nil {
+		return nil, err
+	}
+	answer := struct {
+		SignIn *string `json:"sign_in"`
+	}{}
+	in, err := s.Own.Find(ctx.Request.Context(), email)
+	if fault.CodeOf(err) == fault.NotFound {
+		return answer, nil
+	}
+	at := signInAt(in)
+	answer.SignIn = &at
+	return answer, err
+}
+
+// signInAt is where people sign in by the provider of a workspace.
+func signInAt(in workspace.ID) string {
+	return signInPath + "?" + workspaceParameter + "=" + in.String()
+}
+
+// noOwn is a workspace without a provider, or none.
+func noOwn() error {
+	return fault.New(fault.NotFound, "no workspace with a provider of its own has this id")
+}
+
+// beginBy starts a sign-in by the provider that a request means.
+func (s *Server) beginBy(ctx *gin.Context, back string) (address, state, cookie string, err error) {
+	text, given := ctx.GetQuery(workspaceParameter)
+	if !given && s.SignIn != nil {
+		return s.SignIn.Begin(ctx.Request.Context(), back)
+	}
+	in, err := workspace.ParseID(text)
+	if err != nil || s.Own == nil {
+		return "", "", "", noOwn()
+	}
+	return s.Own.Begin(ctx.Request.Context(), in, back)
+}
+
+// finishAt ends a sign-in at the address of a provider.
+func (s *Server) finishAt(ctx *gin.Context, cookie string) (g session.Grant, back, by string, err error) {
+	c, answer := callOf(ctx).withOrigin(), ctx.Request.URL.Query()
+	text := ctx.Param(workspaceParameter)
+	if text == "" {
+		g, back, err = s.SignIn.Finish(c, cookie, answer)
+		return g, back, byProvider, err
+	}
+	in, err := workspace.ParseID(text)
+	if err != nil {
+		return g, "/", byOwnProvider, noOwn()
+	}
+	g, back, err = s.Own.Finish(c, in, cookie, answer)
+	return g, back, byOwnProvider, err
+}
+
+// ownRows are the routes of signing in by providers of workspaces.
+func (s *Server) ownRows(row func(path, operation string, run func(*gin.Context) (to string, err error)) stranger) []stranger {
+	if s.Own == nil {
+		return nil
+	}
+	return []stranger{
+		row(oidc.CallbackPath+"/:"+workspaceParameter, "finish_own_sign_in", s.finishSignIn),
+		sessionRow(http.MethodPost, findPath, "find_provider", takesVisit(findBody), s.findProvider),
+	}
+}
+
+// signOutAt is where who has signed out does so at their provider too, "" for nowhere.
+func (s *Server) signOutAt(ctx context.Context, found session.Session) string {
+	switch own := found.Own.Workspace; {
+	case found.Subject == "":
+	case !own.IsZero() && s.Own != nil:
+		return s.Own.SignOut(ctx, own)
+	case own.IsZero() && s.SignIn != nil:
+		return s.SignIn.SignOut(ctx)
+	}
+	return ""
+}

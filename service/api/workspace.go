@@ -1,0 +1,121 @@
+package api
+
+import (
+	"atlas/internal/schema"
+	"atlas/service/credits"
+	"atlas/workspace"
+)
+
+const tagWorkspace = "Workspace"
+
+func (s *Server) workspaceRoutes() []Route {
+	return []Route{
+		{Method: "GET", Path: "/workspace", Operation: "get_workspace",
+			Scope: workspace.WorkspaceRead, Throttling: Never, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.getWorkspace),
+			doc: operationDoc{
+				tag: tagWorkspace, summary: "Get the workspace",
+				data: schema.Object(
+					schema.Required("id", schema.UUID()),
+					schema.Required("name", schema.String("Acme")),
+					schema.Required("plan", schema.Const(string(workspace.Pro))),
+					schema.Required("role", schema.Nullable(role.Schema).Described("The user's; null for an API key.")),
+					schema.Required("member_count", schema.Count().Example(4)),
+					schema.Required("created_at", schema.Time()),
+				),
+			}},
+		{Method: "GET", Path: "/workspace/credits", Operation: "get_credits",
+			Scope: workspace.WorkspaceRead, Throttling: Never, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.getCredits),
+			doc: operationDoc{
+				tag: tagWorkspace, summary: "See the credits of the last 24 hours",
+				data: schema.Object(
+					schema.Required("plan", schema.Const(string(workspace.Pro))),
+					schema.Required("remaining", remainingCredits.Described("The ceiling without what was used; not below 0.")),
+					schema.Required("ceiling", creditCeiling),
+					schema.Required("used", usedCredits),
+					schema.Required("window_hours", schema.Always(credits.Hours)),
+				),
+			}},
+		{Method: "GET", Path: "/data/usage", Operation: "get_usage",
+			Scope: workspace.DataRead, Throttling: Never, WorkspaceRequired: true, Budget: Budget{placesRecords, 0, 32},
+			endpoint: noBody(s.getUsage),
+			doc: operationDoc{
+				tag: tagFields, summary: "See what was used, by operation",
+				data: schema.Object(
+					schema.Required("used_credits", usedCredits),
+					schema.Required("ceiling", creditCeiling),
+					schema.Required("remaining", remainingCredits),
+					schema.Required("window_hours", schema.Always(credits.Hours)),
+					schema.Required("by_hour", schema.Array(schema.Object(
+						schema.Required("from", schema.Time()), schema.Required("credits", usedCredits),
+					), 0, credits.Hours+1).Described("Credits by clock hour, of the hours in which some were used; they add up to `used_credits`.")),
+					schema.Required("by_tool", schema.ByKey(schema.Count()).Described("Credits by operation id; they add up to `used_credits`.").
+						Example(map[string]any{"search_projects": sampleUsed})),
+					schema.Required("by_key", schema.ByKey(schema.Count()).Described("Credits by the id of the API key; the rest of `used_credits` is that of users.").
+						Example(map[string]any{"0196f0a2-6c1e-7d3a-9b5f-2f4f1d7c8a10": sampleUsed})),
+				),
+			}},
+	}
+}
+
+// sampleUsed is the number of used credits in examples.
+const sampleUsed = 1250
+
+var (
+	usedCredits      = schema.Count().Example(sampleUsed)
+	remainingCredits = schema.Count().Example(workspace.DefaultCeiling - sampleUsed)
+	creditCeiling    = schema.Integer(1, workspace.MaxCeiling).Example(workspace.DefaultCeiling)
+)
+
+func (s *Server) getWorkspace(c *call) (reply, error) {
+	summary, err := s.Workspaces.Summary(c.Context(), c.workspace())
+	summary.Role = c.principal.RoleOrNil()
+	return free(summary), err
+}
+
+// creditsData is the answer of GET /workspace/credits.
+type creditsData struct {
+	Plan        workspace.Plan `json:"plan"`
+	Remaining   int64          `json:"remaining"`
+	Ceiling     int64          `json:"ceiling"`
+	Used        int64          `json:"used"`
+	WindowHours int            `json:"window_hours"`
+}
+
+func (s *Server) getCredits(c *call) (reply, error) {
+	w := c.principal.Workspace
+	usage, err := s.usage(c)
+	return free(creditsData{w.Plan, usage.Remaining, usage.Ceiling, usage.Used, credits.Hours}), err
+}
+
+// usageData is the answer of GET /data/usage.
+type usageData struct {
+	UsedCredits int64            `json:"used_credits"`
+	Ceiling     int64            `json:"ceiling"`
+	Remaining   int64            `json:"remaining"`
+	WindowHours int              `json:"window_hours"`
+	ByHour      []hourData       `json:"by_hour"`
+	ByTool      map[string]int64 `json:"by_tool"`
+	ByKey       map[string]int64 `json:"by_key"`
+}
+
+// hourData are the credits of a clock hour.
+type hourData struct {
+	From    string `json:"from"`
+	Credits int64  `json:"credits"`
+}
+
+func (s *Server) getUsage(c *call) (reply, error) {
+	usage, err := s.usage(c)
+	hours := make([]hourData, len(usage.ByHour))
+	for i, h := range usage.ByHour {
+		hours[i] = hourData{h.From.Format(workspace.TimeFormat), h.Credits}
+	}
+	return free(usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, hours, usage.ByTool, usage.ByKey}), err
+}
+
+func (s *Server) usage(c *call) (credits.Usage, error) {
+	w := c.principal.Workspace
+	return s.Ledger.Usage(c.Context(), w.ID.String(), w.CreditCeiling)
+}
