@@ -85,6 +85,8 @@ type Domain struct {
 }
 
 const (
+	// MaxMembers is the number of members from which a provider makes no more.
+	MaxMembers = 10_000
 	// MaxDomains is the maximum number of domains of a workspace.
 	MaxDomains = 50
 	// LostAfter is how long the record of a proved domain may be away.
@@ -148,8 +150,8 @@ type Person struct {
 	Email string
 	// Name is "" if the provider has none that can be used.
 	Name string
-	// Values are those of the provider's role claim. Silent means that this answer said
-	// nothing of claims: the role stays.
+	// Values are those of the provider's role claim. Silent means that this answer did not say
+	// what they are: the role of a member stays. An empty list is not silent: they have none.
 	Values []string
 	Silent bool
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,9 +129,6 @@ func (s *System) Admit(ctx context.Context, in workspace.ID, who identity.Person
 		if role, told, err = person.roleOf(role, told && !who.Silent); err != nil {
 			return err
 		}
-		if told && role == "" {
-			return refusal("the provider gives them no role")
-		}
 		user, known, err := knownIdentity(ctx, tx, in, who, now)
 		if err == nil && !known {
 			user, err = bindMember(ctx, tx, in, who, role, now)
@@ -218,9 +216,14 @@ func bindMember(
 		err = row.Scan(&c.id, &c.bound, &c.member)
 		return c, err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return user, err
+	}
+	// Who was removed and added again as another user is the member.
+	if slices.ContainsFunc(found, func(c candidate) bool { return c.member }) {
+		found = slices.DeleteFunc(found, func(c candidate) bool { return !c.member })
+	}
+	switch {
 	case len(found) > 1:
 		return user, refusal("several people of the workspace have the address")
 	case len(found) == 1 && found[0].bound && found[0].member:
@@ -261,6 +264,9 @@ func joinMember(
 	if role == "" {
 		return user, refusal("they are neither a member nor invited, and the provider has no role for them")
 	}
+	if err := checkMembers(ctx, tx, in); err != nil {
+		return user, err
+	}
 	name := who.Name
 	if name == "" {
 		name, _, _ = strings.Cut(who.Email, "@")
@@ -270,6 +276,16 @@ func joinMember(
 		return user, err
 	}
 	return user, insertJoined(ctx, tx, in, user, role, invitation, now)
+}
+
+// checkMembers refuses another member of a workspace that has as many as a provider may make.
+func checkMembers(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
+	var n int
+	err := tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM members WHERE workspace_id = $1 LIMIT $2) m`, arg(in), identity.MaxMembers).Scan(&n)
+	if err == nil && n >= identity.MaxMembers {
+		err = refusal("the workspace has as many members as a provider may make")
+	}
+	return err
 }
 
 // rejoin makes who was removed a member again if an invitation says so.
@@ -312,25 +328,31 @@ func insertJoined(
 	return err
 }
 
-// applyRole gives a member the role that the provider told. The last owner stays one, with an
-// event.
+// applyRole gives a member the role that the provider told; "": they do not get in. The last
+// owner stays one, with an event when the provider tells another role than before.
 func applyRole(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, told bool, u *people.User,
 ) error {
-	keep := false
+	keep, kept := false, false
 	err := lockMembers(ctx, tx, in, people.OperatorActor, user, func(l people.LockedMembers) error {
 		keep = !told || l.Target == role
-		if l.Target == people.Owner && l.Owners <= 1 && !keep {
-			keep = true
-			_, err := tx.Exec(ctx, `SELECT audit_add($1, 'identity.last_owner_kept', 'member', $2, '{}', jsonb_build_object('role', $3::text))`,
-				arg(in), arg(user), role)
-			return err
-		}
-		if l.Target == "" {
+		switch {
+		case l.Target == "":
 			return errRemoved
+		case keep:
+			return nil
+		case l.Target == people.Owner && l.Owners <= 1:
+			keep, kept = true, true
+			return noteKept(ctx, tx, in, user, role)
+		case role == "":
+			return refusal("the provider gives them no role")
 		}
 		return nil
 	})
+	if err == nil && told && !kept {
+		_, err = tx.Exec(ctx, `UPDATE identities SET told_role = NULL WHERE workspace_id = $1 AND user_id = $2 AND told_role IS NOT NULL`,
+			arg(in), arg(user))
+	}
 	if err == nil && !keep {
 		_, err = tx.Exec(ctx, `UPDATE members SET role = $3 WHERE workspace_id = $1 AND user_id = $2`, arg(in), arg(user), role)
 	}
@@ -338,6 +360,17 @@ func applyRole(
 		return err
 	}
 	return tx.QueryRow(ctx, `SELECT id, email, name FROM users WHERE id = $1`, arg(user)).Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
+}
+
+// noteKept writes that the last owner stays one, once for the role that the provider tells.
+func noteKept(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role) error {
+	tag, err := tx.Exec(ctx, `UPDATE identities SET told_role = $3 WHERE workspace_id = $1 AND user_id = $2 AND told_role IS DISTINCT FROM $3`,
+		arg(in), arg(user), role)
+	if err == nil && tag.RowsAffected() > 0 {
+		_, err = tx.Exec(ctx, `SELECT audit_add($1, 'identity.last_owner_kept', 'member', $2, '{}', jsonb_build_object('role', $3::text))`,
+			arg(in), arg(user), role)
+	}
+	return err
 }
 
 // SignOutMember implements people.MemberStore.

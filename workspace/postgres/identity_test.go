@@ -291,6 +291,89 @@ func TestRolesByClaim(t *testing.T) {
 	role("an owner of two", subject(p, "o", owner.Email, "all"), owner.ID, people.MemberRole)
 }
 
+// Who was removed before they ever signed in by a provider does not come back by one, whoever
+// removed them and whether or not there was a provider.
+func TestRemovedBeforeTheProvider(t *testing.T) {
+	t.Parallel()
+	f := newPeople(t)
+	ctx := t.Context()
+	member := f.members[f.one.ID][1]
+	if member.Role == people.Owner {
+		member = f.members[f.one.ID][0]
+	}
+	f.run(t, f.one.ID, `DELETE FROM members WHERE workspace_id = $1 AND user_id = '`+member.ID.String()+`'`)
+	p := f.own(t, f.one.ID, identity.DomainOf(member.Email), func(p *identity.Provider) { p.DefaultRole = people.MemberRole })
+	who := subject(p, "m", member.Email)
+	_, err := f.system.Admit(ctx, f.one.ID, who, f.now)
+	wantCode(t, "removed", err, fault.Forbidden)
+	f.sealAll(t)
+	if told := actions(f.chain(t, f.one.ID)); !slices.Contains(told, "member.removed") || slices.Contains(told, "identity.created") {
+		t.Errorf("the audit log has %v", told)
+	}
+
+	// Another user with the address who is a member is not taken for them.
+	again, err := f.directory.AddMember(ctx, f.one.ID, people.Member{
+		ID: workspace.NewUserID(), Email: member.Email, Name: "Again", Role: people.MemberRole,
+	})
+	fatal(t, err)
+	if u, err := f.system.Admit(ctx, f.one.ID, who, f.now); err != nil || u.ID != again.ID {
+		t.Errorf("added again: %+v, %v", u, err)
+	}
+	f.run(t, f.one.ID, `DELETE FROM members WHERE workspace_id = $1 AND user_id = '`+again.ID.String()+`'`)
+	_, err = f.system.Admit(ctx, f.one.ID, who, f.now)
+	wantCode(t, "removed again", err, fault.Forbidden)
+
+	// What is deleted with the workspace leaves nothing.
+	fatal(t, f.system.DeleteWorkspace(ctx, f.one.ID))
+	var left int
+	fatal(t, f.system.Pool().QueryRow(ctx, `SELECT count(*) FROM identities WHERE workspace_id = $1`, f.one.ID.String()).Scan(&left))
+	if left != 0 {
+		t.Errorf("%d identities of a workspace that is gone", left)
+	}
+	_, err = f.system.Pool().Exec(ctx, `DELETE FROM workspaces WHERE id = $1`, f.two.ID.String())
+	if err != nil {
+		t.Errorf("deleted with its members: %v", err)
+	}
+}
+
+// A setting that gives nobody a role locks the sole owner not out, and is written once.
+func TestSoleOwnerGetsIn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.own(t, w.one.ID, "one.example", func(p *identity.Provider) {
+		p.RoleClaim, p.Roles = "groups", map[string]people.Role{"chiefs": people.Owner, "all": people.MemberRole}
+	})
+	owner, member := w.members[w.one.ID][0], w.members[w.one.ID][1]
+	if owner.Role != people.Owner {
+		owner, member = member, owner
+	}
+	for _, values := range [][]string{{}, {}, {"others"}, {"all"}, {"all"}, {"chiefs"}, {"all"}} {
+		u, err := w.system.Admit(t.Context(), w.one.ID, subject(p, "o", owner.Email, values...), w.now)
+		if err != nil || u.ID != owner.ID {
+			t.Errorf("%v: %+v, %v", values, u, err)
+		}
+		if role, err := w.system.Role(t.Context(), w.one.ID, owner.ID); role != people.Owner || err != nil {
+			t.Errorf("%v: %q, %v", values, role, err)
+		}
+	}
+	_, err := w.system.Admit(t.Context(), w.one.ID, subject(p, "m", member.Email), w.now)
+	wantCode(t, "another member", err, fault.Forbidden)
+	w.sealAll(t)
+	kept := 0
+	for _, action := range actions(w.chain(t, w.one.ID)) {
+		if action == "identity.last_owner_kept" {
+			kept++
+		}
+	}
+	if kept != 3 { // no role, member, and member again after owner
+		t.Errorf("%d events", kept)
+	}
+	_, err = w.system.Admit(t.Context(), w.one.ID, subject(p, "m", member.Email, "chiefs"), w.now)
+	fatal(t, err)
+	_, err = w.system.Admit(t.Context(), w.one.ID, subject(p, "o", owner.Email), w.now)
+	wantCode(t, "one owner of two", err, fault.Forbidden)
+}
+
 // A secret is sealed again when the key is replaced, and opens for its workspace alone.
 func TestSecretsOfProvidersAreSealedAgain(t *testing.T) {
 	t.Parallel()
