@@ -281,3 +281,71 @@ func TestOwnSessionLength(t *testing.T) {
 		t.Errorf("after its hour: %+v", a.User)
 	}
 }
+
+// Roles stay, and with them API keys, where the provider does not say them.
+func TestRolesThatAreNotSaid(t *testing.T) {
+	t.Parallel()
+	w := newOwnWorld(t)
+	w.prove(t, w.in, w.owner, "firm.example")
+	w.provide(t, w.in, w.owner, w.hers.URL, func(c *identity.Change) {
+		c.RoleClaim, c.DefaultRole = "groups", people.MemberRole
+		c.Roles = map[string]people.Role{"leads": people.Admin}
+	})
+	good := func(p *provider) {
+		p.profile = jwt.MapClaims{"sub": "mia", "email": "mia@firm.example", "email_verified": true, "groups": []string{"leads"}}
+		p.refresh, p.silent, p.mute = "a refresh token", "", 0
+		p.sign = func(c jwt.MapClaims) string { // the clock is moved on
+			c["exp"] = time.Now().Add(24 * time.Hour).Unix()
+			return p.signed(c)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*provider)
+		signIn string // "": it succeeds
+		want   people.Role
+	}{
+		"the user cannot be asked": {func(p *provider) { p.silent, p.mute = "groups", 503 }, "away", people.Admin},
+		"the claim is elsewhere": {func(p *provider) {
+			delete(p.profile, "groups")
+			p.profile["_claim_names"] = map[string]string{"groups": "src1"}
+			p.profile["_claim_sources"] = map[string]any{"src1": map[string]string{"endpoint": "https://graph.example/groups"}}
+		}, "away", people.Admin},
+		"no claim":      {func(p *provider) { delete(p.profile, "groups") }, "", people.Admin},
+		"null":          {func(p *provider) { p.profile["groups"] = nil }, "", people.Admin},
+		"an empty list": {func(p *provider) { p.profile["groups"] = []string{} }, "", people.MemberRole},
+		"the user cannot be asked, but the token says it": {func(p *provider) { p.mute = 503 }, "", people.Admin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			role := func(when string, want people.Role, a who) {
+				t.Helper()
+				if a.User == nil || len(a.User.Workspaces) != 1 || a.User.Workspaces[0].Role != want {
+					t.Errorf("%s: %+v, want %s", when, a.User, want)
+				}
+			}
+			w.hers.set(good)
+			v := w.visitor(t)
+			role("before", people.Admin, v.enter(w.in, w.hers))
+			w.hers.set(c.change)
+			w.move(session.DefaultRenewal)
+			role("after a renewal", c.want, v.session("GET"))
+			w.hers.set(good)
+			w.visitor(t).enter(w.in, w.hers)
+			w.hers.set(c.change)
+			other := w.visitor(t)
+			to := other.finishOwn(w.in, w.hers.approve(t, other.beginOwn(w.in)))
+			if c.signIn != "" && to != "/x#sign-in-failed="+c.signIn {
+				t.Errorf("signing in leads to %s", to)
+			} else if c.signIn == "" {
+				role("after signing in", c.want, other.session("GET"))
+			}
+		})
+	}
+	// Who is no member gets what those without a value get.
+	w.hers.set(good)
+	w.hers.set(func(p *provider) {
+		p.profile = jwt.MapClaims{"sub": "new", "email": "new@firm.example", "email_verified": true}
+	})
+	if a := w.visitor(t).enter(w.in, w.hers); a.User.Workspaces[0].Role != people.MemberRole {
+		t.Errorf("somebody new: %+v", a.User)
+	}
+}

@@ -46,6 +46,10 @@ type provider struct {
 	hold func()
 	// apart leaves the profile out of ID tokens.
 	apart bool
+	// silent is the claim that ID tokens lack, and mute the status of what it answers of the user
+	// instead.
+	silent string
+	mute   int
 }
 
 func newProvider(t *testing.T) *provider {
@@ -94,6 +98,10 @@ func newProvider(t *testing.T) *provider {
 			reply(w, 401, nil)
 			return
 		}
+		if p.mute != 0 {
+			reply(w, p.mute, nil)
+			return
+		}
 		reply(w, 200, p.profile)
 	})
 	p.Server = httptest.NewServer(mux)
@@ -128,6 +136,7 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 			claims[name] = value
 		}
 	}
+	delete(claims, p.silent)
 	switch r.PostForm.Get("grant_type") {
 	case "authorization_code":
 		asked, ok := p.asked[r.PostForm.Get("code")]

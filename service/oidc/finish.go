@@ -188,7 +188,7 @@ func (s *SignIn) claims(ctx context.Context, p *provider, token *oauth2.Token, i
 	if err := id.Claims(&raw); err != nil {
 		return said, err
 	}
-	said = claims{id.Subject, []json.RawMessage{raw}}
+	said = claims{subject: id.Subject, raw: []json.RawMessage{raw}}
 	found, err := said.profile()
 	if err != nil || found.Email != "" && s.c.Workspace.IsZero() || p.UserInfoEndpoint() == "" {
 		return said, err
@@ -196,7 +196,8 @@ func (s *SignIn) claims(ctx context.Context, p *provider, token *oauth2.Token, i
 	more, err := s.userInfo(ctx, p, token)
 	switch {
 	case err != nil && found.Email != "":
-		return said, nil // it said enough
+		said.partial = true
+		return said, nil // it said who they are
 	case err != nil:
 		return said, err
 	}

@@ -149,6 +149,8 @@ type admission interface {
 type claims struct {
 	subject string
 	raw     []json.RawMessage // objects: of the ID token, then of the user, if it was asked
+	// partial is true if the provider was asked about the user and did not answer.
+	partial bool
 }
 
 // Flows remembers what was finished. *session.Store implements it.

@@ -217,7 +217,11 @@ func (p *own) admit(ctx context.Context, id claims) (g session.Grant, err error)
 	if !profile.EmailVerified && !id.domainVerified() {
 		return g, fault.New(fault.Forbidden, "the provider does not say that the address is verified")
 	}
-	u, err := p.c.Store.Admit(ctx, p.in, p.person(id, profile.Email, profile.Name), p.c.Now())
+	who, said := p.person(id, profile.Email, profile.Name)
+	if !said {
+		return g, &failure{Away, errors.New("the provider does not say the claim of roles now")}
+	}
+	u, err := p.c.Store.Admit(ctx, p.in, who, p.c.Now())
 	if err != nil {
 		return g, err
 	}
@@ -231,7 +235,8 @@ func (p *own) admit(ctx context.Context, id claims) (g session.Grant, err error)
 
 // renewed implements admission: the address is that of the sign-in, roles are those of now.
 func (p *own) renewed(ctx context.Context, g session.Grant, id claims) error {
-	u, err := p.c.Store.Admit(ctx, p.in, p.person(id, g.User.Email, g.User.Name), p.c.Now())
+	who, _ := p.person(id, g.User.Email, g.User.Name) // what was not said leaves the role
+	u, err := p.c.Store.Admit(ctx, p.in, who, p.c.Now())
 	switch {
 	case fault.CodeOf(err) == fault.Forbidden, err == nil && u.ID != g.User.ID:
 		return fault.Wrap(err, fault.Unauthorized, "the provider of the workspace does not let you in any more")
@@ -244,12 +249,33 @@ func (p *own) renewed(ctx context.Context, g session.Grant, id claims) error {
 	return nil
 }
 
-func (p *own) person(id claims, email, name string) identity.Person {
-	who := identity.Person{
+// person returns who the claims say somebody is. An answer without the claim of roles says
+// nothing of them: providers leave out what they have no room for, or what was not asked for. said
+// is false where they have the claim elsewhere, or did not answer.
+func (p *own) person(id claims, email, name string) (who identity.Person, said bool) {
+	who = identity.Person{
 		Provider: p.provider.ID, Issuer: p.provider.Issuer, Subject: id.subject, Email: email, Name: name, Silent: len(id.raw) == 0,
 	}
-	who.Values = id.values(p.provider.RoleClaim)
-	return who
+	if p.provider.RoleClaim == "" {
+		return who, true
+	}
+	values, there := id.values(p.provider.RoleClaim)
+	who.Values, who.Silent = values, !there
+	return who, there || !id.partial && !id.elsewhere(p.provider.RoleClaim)
+}
+
+// elsewhere reports whether a claim is to be asked for at another address (OpenID Connect Core,
+// 5.6.2), as the groups of who is in many at Microsoft's provider.
+func (c claims) elsewhere(name string) bool {
+	for _, raw := range c.raw {
+		var all struct {
+			Names map[string]json.RawMessage `json:"_claim_names"`
+		}
+		if json.Unmarshal(raw, &all) == nil && all.Names[name] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // domainVerified reports whether Microsoft's provider says that the domain of the address is
@@ -270,22 +296,21 @@ func (c claims) claim(name string) json.RawMessage {
 	return nil
 }
 
-// values returns the texts of a claim, which is one or a list.
-func (c claims) values(name string) []string {
-	var one string
+// values returns the texts of a claim, which is one or a list; there is false for neither.
+func (c claims) values(name string) (texts []string, there bool) {
+	var one *string
 	var list []any
 	raw := c.claim(name)
-	if json.Unmarshal(raw, &one) == nil {
-		return []string{one}
+	if json.Unmarshal(raw, &one) == nil && one != nil {
+		return []string{*one}, true
 	}
-	_ = json.Unmarshal(raw, &list)
-	var texts []string
+	there = json.Unmarshal(raw, &list) == nil && list != nil
 	for _, v := range list[:min(len(list), maxValues)] {
 		if text, ok := v.(string); ok {
 			texts = append(texts, text)
 		}
 	}
-	return texts
+	return texts, there
 }
 
 // bounded gives up answers that are too long.
