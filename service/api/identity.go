@@ -174,7 +174,7 @@ func (s *Server) getProvider(c *call) (reply, error) {
 
 // settler is who changes settings of identity.
 func (c *call) settler() identity.By {
-	return identity.By{User: c.principal.User, Own: c.principal.Own, Email: c.principal.Email}
+	return identity.By{User: c.principal.User, Own: c.principal.Own, Email: c.principal.Email, Began: c.principal.Began}
 }
 
 func (s *Server) setProvider(c *call, change identity.Change) (reply, error) {

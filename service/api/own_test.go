@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -114,6 +115,29 @@ func TestOwnProvider(t *testing.T) {
 	}
 	if status, text := v.send("DELETE", workspacePath+"/identity/domains/firm.example", ""); status != 403 {
 		t.Errorf("the own domain: %d %s", status, text)
+	}
+
+	// Nor does a secret, scope or claim by which nobody signed in yet.
+	for _, change := range []string{`"client_secret":"wrong"`, `"scopes":["openid"]`, `"role_claim":"none","roles":{"x":"owner"}`} {
+		if status, text := v.send("POST", at, strings.Replace(require, "}", ","+change+"}", 1)); status != 403 {
+			t.Errorf("%s while required: %d %s", change, status, text)
+		}
+	}
+	if status, text := v.send("POST", at, strings.Replace(require, "}", `,"session_hours":2}`, 1)); status != 200 {
+		t.Errorf("the length of sessions: %d %s", status, text)
+	}
+	w.move(time.Second)
+	changed := strings.NewReplacer("true", "false", "}", `,"client_secret":"`+clientSecret+`"}`).Replace(require)
+	if status, text := v.send("POST", at, changed); status != 200 {
+		t.Errorf("another secret: %d %s", status, text)
+	}
+	w.move(time.Second)
+	if status, text := v.send("POST", at, require); status != 403 {
+		t.Errorf("required in a session from before: %d %s", status, text)
+	}
+	v.enter(w.in, w.hers)
+	if status, text := v.send("POST", at, require); status != 200 {
+		t.Errorf("required anew: %d %s", status, text)
 	}
 
 	// The operator opens the door while the provider is down.
@@ -347,5 +371,47 @@ func TestRolesThatAreNotSaid(t *testing.T) {
 	})
 	if a := w.visitor(t).enter(w.in, w.hers); a.User.Workspaces[0].Role != people.MemberRole {
 		t.Errorf("somebody new: %+v", a.User)
+	}
+}
+
+// Another site signs nobody in to a workspace of its choice: they are asked, and what they are
+// signed in to stays meanwhile.
+func TestOtherSitesAskFirst(t *testing.T) {
+	t.Parallel()
+	w := newOwnWorld(t)
+	w.prove(t, w.in, w.owner, "firm.example")
+	w.provide(t, w.in, w.owner, w.hers.URL)
+	v := w.visitor(t)
+	v.enter(w.in, w.hers)
+	from := func(site, in string) (int, string, string) {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", w.server.URL+"/session/sign-in?workspace="+in+"&return=%2Fx%3Fa%3D1", nil)
+		fatal(t, err)
+		if site != "" {
+			r.Header.Set("Sec-Fetch-Site", site)
+		}
+		res, err := v.http.Do(r)
+		fatal(t, err)
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		fatal(t, err)
+		return res.StatusCode, res.Header.Get("Location") + res.Header.Get("Content-Security-Policy"), string(text)
+	}
+	for _, site := range []string{"same-origin", "none"} {
+		if status, to, text := from(site, w.in.String()); status != 303 || !strings.HasPrefix(to, w.hers.URL+"/auth") {
+			t.Errorf("%s: %d %s %s", site, status, to, text)
+		}
+	}
+	for _, site := range []string{"cross-site", "same-site", ""} {
+		status, policy, text := from(site, w.in.String())
+		if status != 200 || !strings.Contains(policy, "frame-ancestors 'none'") || !strings.Contains(text, "“W”") ||
+			!strings.Contains(text, `href="/session/sign-in?workspace=`+w.in.String()+`&amp;return=%2Fx%3Fa%3D1"`) {
+			t.Errorf("%q: %d %s %s", site, status, policy, text)
+		}
+	}
+	if status, to, _ := from("cross-site", workspace.NewID().String()); status != 303 || !strings.Contains(to, "#sign-in-failed=") {
+		t.Errorf("no workspace: %d %s", status, to)
+	}
+	if status, text := v.status(w.in); status != 200 {
+		t.Errorf("the session: %d %s", status, text)
 	}
 }

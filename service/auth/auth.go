@@ -466,6 +466,9 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 		p.User, p.Scopes = i.user.id, i.user.scopes
 		p.Email, p.Name = i.user.email, i.user.name
 		p.Own = i.Own()
+		if i.session != nil {
+			p.Began = i.session.began
+		}
 		if !p.Own.Workspace.IsZero() && p.Own.Workspace != in {
 			return Principal{}, errOtherWorkspace
 		}

@@ -3,6 +3,7 @@ package auth
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"atlas/internal/fault"
 	"atlas/workspace"
@@ -23,6 +24,8 @@ type Principal struct {
 	Secret workspace.SecretHash
 	// Own is the provider of the workspace by which the user signed in, zero for none.
 	Own identity.Own
+	// Began is when the user's session began, zero without one.
+	Began time.Time
 	// Email and Name are from a user's token, "" when it has none.
 	Email, Name string
 	// Role is the user's role, "" for a key.

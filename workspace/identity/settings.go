@@ -82,6 +82,8 @@ type By struct {
 	// address of the session.
 	Own   Own
 	Email string
+	// Began is when the session began, zero for none.
+	Began time.Time
 }
 
 // Change is the input of SetProvider.
@@ -186,13 +188,25 @@ func (c Change) on(before *Provider, by By, now time.Time) (Provider, error) {
 	if same {
 		p.ID = before.ID
 	}
-	if p.Required && by.Own.Provider != p.ID {
-		return p, fault.New(
-			fault.Forbidden,
-			"only who signed in by this provider may require it, so that nobody is locked out: set it with required false, sign in by it, then require it",
-		)
+	return p, c.mayRequire(before, p, by)
+}
+
+// mayRequire refuses what could lock everybody out: to require a provider by which nobody signed
+// in as it is set, or to change how people sign in by one that is required.
+func (c Change) mayRequire(before *Provider, p Provider, by By) error {
+	const then = "set it with required false, sign in by it, then require it"
+	switch on := before != nil && before.Required; {
+	case !p.Required:
+		return nil
+	case by.Own.Provider != p.ID:
+		return fault.New(fault.Forbidden, "only who signed in by this provider may require it, so that nobody is locked out: "+then)
+	case on && (c.ClientSecret != "" || p.RoleClaim != before.RoleClaim || !slices.Equal(p.Scopes, before.Scopes)):
+		return fault.New(fault.Forbidden,
+			"while the provider is required, its secret, scopes and role_claim stay, so that nobody is locked out: "+then)
+	case !on && !by.Began.After(before.UpdatedAt):
+		return fault.New(fault.Forbidden, "you signed in before the provider was changed: sign in by it as it is now, then require it")
 	}
-	return p, nil
+	return nil
 }
 
 func (s *Settings) check(c Change) error {

@@ -11,6 +11,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/workspace"
 	"atlas/workspace/identity"
+	"atlas/workspace/people"
 )
 
 var _ identity.Store = (*Store)(nil)
@@ -250,4 +251,39 @@ func (s *System) DomainsOf(ctx context.Context, in workspace.ID) ([]identity.Dom
 func (s *System) RemoveDomain(ctx context.Context, in workspace.ID, name string) error {
 	_, err := s.oneDomain(ctx, in, `DELETE FROM identity_domains WHERE workspace_id = $1 AND domain = $2 RETURNING `+domainColumns, arg(in), name)
 	return err
+}
+
+// DeleteProvider deletes the provider of a workspace as an operator and returns what it was:
+// fault.NotFound.
+func (s *System) DeleteProvider(ctx context.Context, in workspace.ID) (identity.Provider, error) {
+	return s.oneProvider(ctx, in, `DELETE FROM identity_providers WHERE workspace_id = $1 RETURNING `+providerColumns)
+}
+
+// NoteSignInLink writes that an operator makes a sign-in link for a member, to the audit logs of
+// all their workspaces. Errors: fault.NotFound for no member, fault.ProviderRequired for a
+// workspace that lets nobody in by links.
+func (s *System) NoteSignInLink(ctx context.Context, in workspace.ID, user workspace.UserID) (u people.User, err error) {
+	if err := in.Check(); err != nil {
+		return u, err
+	}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var required bool
+		err := tx.QueryRow(ctx, `
+			SELECT u.id, u.email, u.name, EXISTS (SELECT FROM identity_providers p WHERE p.workspace_id = $1 AND p.required)
+			FROM members m JOIN users u ON u.id = m.user_id WHERE m.workspace_id = $1 AND m.user_id = $2 FOR SHARE OF m`, arg(in), arg(user)).
+			Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name, &required)
+		switch {
+		case noRows(err):
+			return fault.New(fault.NotFound, "this user is not a member of the workspace")
+		case err != nil:
+			return err
+		case required:
+			return fault.New(fault.ProviderRequired,
+				"the workspace lets nobody in by a link: atlas identity required --workspace=%s off opens it first", in)
+		}
+		_, err = tx.Exec(ctx, `
+			SELECT audit_add(m.workspace_id, 'member.link_made', 'member', m.user_id, '{}', '{}') FROM members m WHERE m.user_id = $1`, arg(user))
+		return err
+	})
+	return u, toFault(err)
 }

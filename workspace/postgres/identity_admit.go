@@ -93,12 +93,16 @@ func (s *System) Gate(ctx context.Context, in workspace.ID) (g identity.Gate, er
 // SetRequired says as an operator whether the provider of a workspace is required:
 // fault.NotFound for none.
 func (s *System) SetRequired(ctx context.Context, in workspace.ID, required bool, at time.Time) (identity.Provider, error) {
+	return s.oneProvider(ctx, in, `
+		UPDATE identity_providers SET required = $2, revision = revision + 1, updated_at = $3, updated_by = NULL
+		WHERE workspace_id = $1 RETURNING `+providerColumns, required, at)
+}
+
+func (s *System) oneProvider(ctx context.Context, in workspace.ID, sql string, args ...any) (identity.Provider, error) {
 	if err := in.Check(); err != nil {
 		return identity.Provider{}, err
 	}
-	rows, err := s.pool.Query(ctx, `
-		UPDATE identity_providers SET required = $2, revision = revision + 1, updated_at = $3, updated_by = NULL
-		WHERE workspace_id = $1 RETURNING `+providerColumns, arg(in), required, at)
+	rows, err := s.pool.Query(ctx, sql, append([]any{arg(in)}, args...)...)
 	if err != nil {
 		return identity.Provider{}, toFault(err)
 	}

@@ -13,6 +13,8 @@ import (
 // Identity is `atlas identity`.
 type Identity struct {
 	Domains  identityDomainsCmd  `cmd:"" help:"The domains by which providers of workspaces speak for people."`
+	Provider identityProviderCmd `cmd:"" help:"The providers of workspaces."`
+	Link     identityLinkCmd     `cmd:"" help:"Make a sign-in link for a member, who gets in by no provider. It works once, within ten minutes."`
 	Required identityRequiredCmd `cmd:"" help:"Say whether a workspace lets people in by its own provider only: the way in when that is down."`
 }
 
@@ -114,6 +116,26 @@ type identityRequiredCmd struct {
 	State string `arg:"" enum:"on,off" help:"off: members get in by any way of signing in. on: by the workspace's provider only, also where nobody has signed in by it yet."`
 }
 
+type identityProviderCmd struct {
+	Delete providerDeleteCmd `cmd:"" help:"Delete the provider of a workspace. Its sessions end within 5 s; members and their roles stay."`
+}
+
+type providerDeleteCmd struct {
+	database
+	inWorkspace
+}
+
+// Run deletes the provider and prints what it was.
+func (c *providerDeleteCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
+		p, err := system.DeleteProvider(ctx, c.Workspace)
+		if err != nil {
+			return err
+		}
+		return c.answerProvider(s, c.Workspace, p)
+	})
+}
+
 // ProviderReport is the provider of a workspace as --json prints it.
 type ProviderReport struct {
 	Workspace workspace.ID `json:"workspace"`
@@ -128,11 +150,15 @@ func (c *identityRequiredCmd) Run(ctx context.Context, s *cli.Streams) error {
 		if err != nil {
 			return err
 		}
-		state := "off"
-		if p.Required {
-			state = "on"
-		}
-		return c.answer(s.Out, ProviderReport{c.Workspace, p.Issuer, p.Required}, "WORKSPACE ISSUER REQUIRED",
-			[][]string{{c.Workspace.String(), p.Issuer, state}})
+		return c.answerProvider(s, c.Workspace, p)
 	})
+}
+
+func (o database) answerProvider(s *cli.Streams, in workspace.ID, p identity.Provider) error {
+	state := "off"
+	if p.Required {
+		state = "on"
+	}
+	return o.answer(s.Out, ProviderReport{in, p.Issuer, p.Required}, "WORKSPACE ISSUER REQUIRED",
+		[][]string{{in.String(), p.Issuer, state}})
 }
