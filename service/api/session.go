@@ -265,29 +265,28 @@ func (s *Server) welcome(ctx *gin.Context, token, by string) (any, error) {
 	return s.describe(ctx.Request.Context(), found)
 }
 
-// enter puts a new session in the place of the one that the caller has. by is the way in
-// which they signed in.
+// enter puts a new session in the place of the one that the caller has, which ends last: what
+// fails before leaves it. by is the way in which they signed in.
 func (s *Server) enter(ctx *gin.Context, token, by string) (session.Session, error) {
-	if old := s.sessionToken(ctx.Request); old != "" {
-		if err := s.Sessions.End(ctx.Request.Context(), old); err != nil {
-			return session.Session{}, err
-		}
-	}
 	found, err := s.Sessions.Get(ctx.Request.Context(), token)
-	if err == nil {
-		// Nobody gets in without an event that says who it is.
-		i, err := s.identityOf(ctx.Request.Context(), found)
-		if err == nil {
-			callOf(ctx).identity = i
-			err = callOf(ctx).logSession("session.started", map[string]any{"by": by})
-		}
-		if err != nil {
-			return session.Session{}, errors.Join(err, s.Sessions.End(ctx.Request.Context(), token))
-		}
-		s.setCookie(ctx, "", token, int(time.Until(found.Ends).Seconds()))
-		callOf(ctx).log().Info("signed in", "by", by)
+	if err != nil {
+		return found, err
 	}
-	return found, err
+	// Nobody gets in without an event that says who it is.
+	i, err := s.identityOf(ctx.Request.Context(), found)
+	if err == nil {
+		callOf(ctx).identity = i
+		err = callOf(ctx).logSession("session.started", map[string]any{"by": by})
+	}
+	if old := s.sessionToken(ctx.Request); err == nil && old != "" {
+		err = s.Sessions.End(ctx.Request.Context(), old)
+	}
+	if err != nil {
+		return session.Session{}, errors.Join(err, s.Sessions.End(ctx.Request.Context(), token))
+	}
+	s.setCookie(ctx, "", token, int(time.Until(found.Ends).Seconds()))
+	callOf(ctx).log().Info("signed in", "by", by)
+	return found, nil
 }
 
 // The ways of signing in, as the log has them.
@@ -311,25 +310,29 @@ func refusedSignIn(ctx *gin.Context, by string, err error) error {
 	return err
 }
 
-// signOut ends the session. It succeeds also without one.
+// signOut ends the session. It succeeds also without one. The provider is asked last, and who does
+// not wait for it is signed out too.
 func (s *Server) signOut(ctx *gin.Context) (any, error) {
 	answer := s.nobody()
 	if token := s.sessionToken(ctx.Request); token != "" {
-		found, err := s.Sessions.Get(ctx.Request.Context(), token)
+		stays := context.WithoutCancel(ctx.Request.Context())
+		found, err := s.Sessions.Get(stays, token)
 		if err == nil {
-			answer.SignOut = s.signOutAt(ctx.Request.Context(), found)
 			s.noteCaller(ctx, found)
 		}
-		if err := s.Sessions.End(ctx.Request.Context(), token); err != nil {
+		if err := s.Sessions.End(stays, token); err != nil {
 			return nil, err
 		}
+		s.setCookie(ctx, "", "", -1)
 		if err == nil {
 			// The session is over, whether or not the log can be written.
 			if err := callOf(ctx).logSession("session.ended", nil); err != nil {
 				callOf(ctx).log().Warn("the audit log lacks the end of a session", "error", err.Error())
 			}
 			callOf(ctx).log().Info("signed out")
+			answer.SignOut = s.signOutAt(ctx.Request.Context(), found)
 		}
+		return answer, nil
 	}
 	s.setCookie(ctx, "", "", -1)
 	return answer, nil

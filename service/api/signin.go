@@ -47,7 +47,9 @@ func (s *Server) signInRows() []stranger {
 	row := func(path, operation string, run func(*gin.Context) (to string, err error)) stranger {
 		return visit(stranger{method: http.MethodGet, path: path, operation: operation, class: classSignIn}, func(ctx *gin.Context) error {
 			to, err := run(ctx)
-			leadTo(ctx, to, err)
+			if to != "" || err != nil { // else it is answered
+				leadTo(ctx, to, err)
+			}
 			return nil
 		}, func(ctx *gin.Context, err error) { leadTo(ctx, "/", err) })
 	}
@@ -60,6 +62,12 @@ func (s *Server) signInRows() []stranger {
 
 func (s *Server) beginSignIn(ctx *gin.Context) (to string, err error) {
 	back := oidc.LocalPath(ctx.Query("return"))
+	if _, own := ctx.GetQuery(workspaceParameter); own && !fromHere(ctx.Request) {
+		if err := s.askFirst(ctx, back); err != nil {
+			return back, err
+		}
+		return "", nil
+	}
 	address, state, cookie, err := s.beginBy(ctx, back)
 	if err != nil {
 		return back, err

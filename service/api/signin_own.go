@@ -6,6 +6,8 @@ import (
 	"net/url"
 
 	"github.com/gin-gonic/gin"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"atlas/internal/fault"
 	"atlas/internal/rule"
@@ -78,20 +80,60 @@ func (s *Server) beginBy(ctx *gin.Context, back string) (address, state, cookie 
 	return s.Own.Begin(ctx.Request.Context(), in, back)
 }
 
+// fromHere reports whether a page of this server, or the person themselves, opened an address.
+// Browsers that do not say it are asked.
+func fromHere(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "same-origin" || site == "none"
+}
+
+// askFirst answers with a page that asks whether to sign in by the provider of a workspace. Else
+// another site could sign somebody in, unseen, to a workspace of its own choice: what they entered
+// there would be in the hands of its people.
+func (s *Server) askFirst(ctx *gin.Context, back string) error {
+	in, err := workspace.ParseID(ctx.Query(workspaceParameter))
+	if err != nil || s.Own == nil {
+		return noOwn()
+	}
+	p, err := s.People.Identity.Provider(ctx.Request.Context(), in)
+	if err != nil {
+		return err
+	}
+	w, err := s.Workspaces.Summary(ctx.Request.Context(), in)
+	if err != nil {
+		return err
+	}
+	host := p.Issuer
+	if u, err := url.Parse(p.Issuer); err == nil {
+		host = u.Host
+	}
+	// A form could not lead to the provider: the policy of the page holds for where it leads, too.
+	to := signInAt(in) + "&" + url.Values{"return": {back}}.Encode()
+	ctx.Header("Content-Security-Policy", plainPolicy)
+	ctx.Header("Referrer-Policy", "no-referrer")
+	ctx.Header("Cache-Control", "no-store")
+	ctx.Data(http.StatusOK, "text/html; charset=utf-8", plainPage("Sign in to a workspace", h.Meta(h.Name("robots"), h.Content("noindex")),
+		h.H1(g.Text("Sign in to "), g.El("bdi", g.Text("“"+w.Name+"”")), g.Text("?")),
+		h.P(g.Text("A link led here. You sign in to this workspace at "+host+", and are signed out of what you are signed in to now. "+
+			"Go on only if you know the workspace.")),
+		h.P(h.A(h.Href(to), g.Text("Sign in"))), h.P(h.A(h.Href("/"), g.Text("Do not sign in")))))
+	return nil
+}
+
 // finishAt ends a sign-in at the address of a provider.
-func (s *Server) finishAt(ctx *gin.Context, cookie string) (g session.Grant, back, by string, err error) {
+func (s *Server) finishAt(ctx *gin.Context, cookie string) (grant session.Grant, back, by string, err error) {
 	c, answer := callOf(ctx).withOrigin(), ctx.Request.URL.Query()
 	text := ctx.Param(workspaceParameter)
 	if text == "" {
-		g, back, err = s.SignIn.Finish(c, cookie, answer)
-		return g, back, byProvider, err
+		grant, back, err = s.SignIn.Finish(c, cookie, answer)
+		return grant, back, byProvider, err
 	}
 	in, err := workspace.ParseID(text)
 	if err != nil {
-		return g, "/", byOwnProvider, noOwn()
+		return grant, "/", byOwnProvider, noOwn()
 	}
-	g, back, err = s.Own.Finish(c, in, cookie, answer)
-	return g, back, byOwnProvider, err
+	grant, back, err = s.Own.Finish(c, in, cookie, answer)
+	return grant, back, byOwnProvider, err
 }
 
 // ownRows are the routes of signing in by providers of workspaces.
