@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/fault"
-	"atlas/internal/session"
+	"atlas/service/credits"
+	"atlas/service/session"
 	"atlas/workspace"
 	"atlas/workspace/identity"
 	"atlas/workspace/people"

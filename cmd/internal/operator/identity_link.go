@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/auth"
-	"atlas/internal/credits"
-	"atlas/internal/session"
+	"atlas/service/auth"
+	"atlas/service/credits"
+	"atlas/service/session"
 	"atlas/workspace"
 	"atlas/workspace/postgres"
 )
