@@ -107,7 +107,7 @@ func TestSCIMAgainstAModel(t *testing.T) {
 		member bool
 	}
 	users, groups := map[scim.UserID]*entry{}, map[scim.GroupID]*scim.Group{}
-	accounts := map[string]workspace.UserID{}
+	accounts, was := map[string]workspace.UserID{}, map[string]workspace.UserID{}
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 1)) // #nosec G404 -- a test
 	pick := func(n int) int { return random.IntN(n) }
@@ -139,7 +139,9 @@ func TestSCIMAgainstAModel(t *testing.T) {
 				t.Fatalf("seed %d, round %d: %s: %v", seed, round, u.UserName, err)
 			}
 			if err == nil {
-				users[u.ID] = &entry{user: u}
+				// Who was a member is the same user again.
+				account := was[u.UserName]
+				users[u.ID] = &entry{u, account, !account.IsZero()}
 			}
 		case 2: // they sign in
 			id, ok := anyUser()
@@ -155,7 +157,7 @@ func TestSCIMAgainstAModel(t *testing.T) {
 			_, err := p.system.ClaimUser(ctx, account, e.user.UserName)
 			fatal(t, err)
 			if e.user.Active && e.signed.IsZero() {
-				e.signed, e.member = account, true
+				e.signed, e.member, was[e.user.UserName] = account, true, account
 			}
 		case 3:
 			id, ok := anyUser()
