@@ -30,6 +30,7 @@ export const boardsQuery = (workspace: string) =>
     queryKey: [...boardsKey(workspace), 'list'],
     // Others may make and delete some.
     staleTime: 10_000,
+    refetchOnWindowFocus: true,
     queryFn: ({ signal }) =>
       all(async (offset) => {
         const query = { workspace_id: workspace, limit: maxPage, offset }
@@ -43,6 +44,7 @@ export const boardQuery = (workspace: string, id: string) =>
     queryKey: [...boardsKey(workspace), 'one', id],
     staleTime: 10_000,
     refetchInterval: often,
+    refetchOnWindowFocus: true,
     queryFn: ({ signal }) => readBoard(workspace, id, signal),
   })
 
@@ -59,15 +61,21 @@ export async function saveBoard(workspace: string, change: BoardChange): Promise
   return (await answer(request)).data.board as Board
 }
 
-/** How often a tile is added to a board that others are changing at the same time. */
+/** How often a change of a board that others are changing at the same time is tried. */
 const attempts = 4
 
-/** addTile puts a tile at the end of a board as it is now: whatever others do to it meanwhile stays. */
-export async function addTile(workspace: string, id: string, tile: Tile): Promise<Board> {
+/** changeTiles changes a board as it is now: whatever others do to it meanwhile stays. */
+export async function changeTiles(
+  workspace: string,
+  id: string,
+  change: (board: Board) => Tile[] | undefined,
+): Promise<Board> {
   for (let attempt = 1; ; attempt++) {
     const board = await readBoard(workspace, id)
+    const tiles = change(board)
+    if (!tiles) return board
     try {
-      return await saveBoard(workspace, { id, tiles: [...board.tiles, tile], revision: board.revision })
+      return await saveBoard(workspace, { id, tiles, revision: board.revision })
     } catch (error) {
       if (!isConflict(error) || attempt === attempts) throw error
     }
@@ -76,6 +84,26 @@ export async function addTile(workspace: string, id: string, tile: Tile): Promis
 
 /** isConflict reports that somebody has changed the board since it was read. */
 export const isConflict = (error: unknown) => error instanceof RequestError && error.code === 'revision_conflict'
+
+/** refusedTiles are the positions of the tiles that a board was not saved for, if it was for nothing else. */
+export function refusedTiles(error: unknown): Set<number> {
+  const issues = error instanceof RequestError && error.status === 400 ? error.issues : []
+  const positions = issues.map(({ path: [of, position] }) => (of === 'tiles' && position ? Number(position) : NaN))
+  return new Set(positions.some(Number.isNaN) ? [] : positions)
+}
+
+/** restoreBoard makes a board that was deleted again, and says how many tiles it lost: those of deleted Views. */
+export async function restoreBoard(workspace: string, board: Board): Promise<{ restored: Board; lost: number }> {
+  const { name, tiles } = board
+  try {
+    return { restored: await saveBoard(workspace, { name, tiles }), lost: 0 }
+  } catch (error) {
+    const refused = refusedTiles(error)
+    if (refused.size === 0) throw error
+    const rest = tiles.filter((_, i) => !refused.has(i))
+    return { restored: await saveBoard(workspace, { name, tiles: rest }), lost: refused.size }
+  }
+}
 
 /** boardSaved has everything that shows boards show the one that was saved. */
 export function boardSaved(client: QueryClient, workspace: string, saved?: Board): void {
@@ -90,15 +118,18 @@ export const savingBoard = (workspace: string) =>
     onSettled: (saved, _error, _change, _result, { client }) => boardSaved(client, workspace, saved),
   })
 
-/** deletingBoard deletes a board, and shows it no more. One that is gone already is deleted. */
+/** deletingBoard deletes a board, shows it no more, and returns what it was. One that is gone already is deleted. */
 export const deletingBoard = (workspace: string) =>
   mutationOptions({
     mutationFn: async (id: string) => {
       const params = { path: { id }, query: { workspace_id: workspace } }
       try {
+        const board = await readBoard(workspace, id)
         await answer(api.DELETE('/workspace/boards/{id}', { params }))
+        return board
       } catch (error) {
         if (!(error instanceof RequestError && error.status === 404)) throw error
+        return undefined
       }
     },
     onSettled: (_data, _error, _id, _result, { client }) => boardSaved(client, workspace),

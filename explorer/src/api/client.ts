@@ -10,6 +10,12 @@ export interface Credits {
   ceiling: number
 }
 
+/** Issue is what is wrong with a part of a request. */
+interface Issue {
+  path: string[]
+  message: string
+}
+
 /** RequestError is an answer that is no success. Status 0: there was no answer. */
 export class RequestError extends Error {
   constructor(
@@ -21,6 +27,8 @@ export class RequestError extends Error {
     readonly retryAt?: Date,
     /** Of `revision_conflict` of the book: what the workspace says of the record, null if it is not in the book. */
     readonly current?: Schemas['CurrentValues'],
+    /** What is wrong with the request, and where. */
+    readonly issues: Issue[] = [],
   ) {
     super(message)
   }
@@ -105,7 +113,7 @@ export function errorOf(response: Response, body: unknown): RequestError {
         code?: string
         name?: string
         message?: string
-        issues?: { path: string[]; message: string }[]
+        issues?: Issue[]
         current?: Schemas['CurrentValues']
       }
     }
@@ -119,6 +127,7 @@ export function errorOf(response: Response, body: unknown): RequestError {
     response.headers.get('X-Request-Id') ?? '',
     retryAt(response.headers),
     detail?.current,
+    detail?.issues,
   )
 }
 

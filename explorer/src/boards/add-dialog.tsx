@@ -1,12 +1,12 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { addTile, boardSaved, boardsQuery, maxTiles, saveBoard, type Board } from '../api/boards'
+import { boardSaved, boardsQuery, changeTiles, maxTiles, saveBoard, type Board } from '../api/boards'
 import { NameField } from '../views/name-field'
 import { Dialog } from '../ui/dialog'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { BoardProblem } from './board-dialogs'
-import { keysOf } from './changes'
+import { removing } from './changes'
 import { maxName, type Tile } from './tile'
 
 interface Props {
@@ -39,22 +39,22 @@ function Add({ workspace, tile, onClose }: Props & { tile: Tile }) {
   const [chosen, setChosen] = useState<string>()
   const [title, setTitle] = useState(tile.title)
   const [name, setName] = useState('')
-  // A board with room, or a new one.
-  const board = chosen ?? boards.data?.find((b) => !isFull(b))?.id ?? ''
+  // At first a board with room, or a new one; whatever others do to boards then, it stays.
+  if (chosen === undefined && boards.data) setChosen(boards.data.find((b) => !isFull(b))?.id ?? '')
+  const board = chosen ?? ''
+  const gone = board !== '' && !boards.data?.some((b) => b.id === board)
   const save = useMutation({
     mutationFn: () => {
       const added = { ...tile, title: title.trim() }
       return board === ''
         ? saveBoard(workspace, { name: name.trim(), tiles: [added] })
-        : addTile(workspace, board, added)
+        : changeTiles(workspace, board, ({ tiles }) => [...tiles, added])
     },
     onSuccess: (saved, _variables, _result, { client }) => {
       boardSaved(client, workspace, saved)
-      const key = keysOf(saved.tiles).at(-1)
-      const undo = async () => {
-        const tiles = saved.tiles.filter((_, i) => keysOf(saved.tiles)[i] !== key)
-        boardSaved(client, workspace, await saveBoard(workspace, { id: saved.id, tiles, revision: saved.revision }))
-      }
+      const { apply } = removing(saved.tiles, saved.tiles.length - 1)
+      const undo = async () =>
+        boardSaved(client, workspace, await changeTiles(workspace, saved.id, (now) => apply(now)?.tiles))
       notify(`“${title.trim()}” is on “${saved.name}”`, undo)
       onClose()
     },
@@ -80,6 +80,11 @@ function Add({ workspace, tile, onClose }: Props & { tile: Tile }) {
                   {isFull(b) ? `${b.name} (full: ${maxTiles} tiles)` : b.name}
                 </option>
               ))}
+              {gone && (
+                <option value={board} disabled>
+                  This board is gone: choose another
+                </option>
+              )}
               <option value="">A new board</option>
             </select>
           </label>
@@ -102,7 +107,7 @@ function Add({ workspace, tile, onClose }: Props & { tile: Tile }) {
           </button>
           <button
             className="button primary"
-            disabled={save.isPending || !boards.data || !title.trim() || (board === '' && !name.trim())}
+            disabled={save.isPending || !boards.data || gone || !title.trim() || (board === '' && !name.trim())}
           >
             Add
           </button>

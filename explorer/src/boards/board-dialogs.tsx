@@ -1,7 +1,7 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { RequestError } from '../api/client'
-import { deletingBoard, isConflict, savingBoard, type Board } from '../api/boards'
+import { boardQuery, boardSaved, deletingBoard, isConflict, restoreBoard, savingBoard, type Board } from '../api/boards'
 import { go } from '../address'
 import { NameField } from '../views/name-field'
 import { Dialog } from '../ui/dialog'
@@ -120,13 +120,28 @@ export function RenameBoard({ board, onClose }: { board: Board; onClose: () => v
   )
 }
 
-/** DeleteBoard says what is lost, and deletes. What it takes to make the board again is kept for a moment. */
+/**
+ * DeleteBoard says what is lost, and deletes. What it takes to make the board again is kept for a
+ * moment: others may have changed it since the page has read it.
+ */
 export function DeleteBoard({ board, onClose }: { board: Board; onClose: () => void }) {
-  const { id, workspace_id: workspace, name, tiles } = board
-  const remove = useMutation(deletingBoard(workspace))
-  const save = useMutation(savingBoard(workspace))
+  const { id, workspace_id: workspace } = board
+  const { data: now = board, isFetching } = useQuery({ ...boardQuery(workspace, id), refetchOnMount: 'always' })
+  const { name, tiles } = now
+  const remove = useMutation({
+    ...deletingBoard(workspace),
+    onSuccess: (deleted, _id, _result, { client }) =>
+      notify(
+        `“${deleted?.name ?? name}” is deleted`,
+        deleted &&
+          (async () => {
+            const { restored, lost } = await restoreBoard(workspace, deleted)
+            boardSaved(client, workspace, restored)
+            if (lost > 0) notify(`“${restored.name}” is back without ${counted(lost)}: ${goneOf(lost)}`)
+          }),
+      ),
+  })
   const deleted = () => {
-    notify(`“${name}” is deleted`, () => save.mutateAsync({ name, tiles }))
     onClose()
     go('/boards')
   }
@@ -141,7 +156,7 @@ export function DeleteBoard({ board, onClose }: { board: Board; onClose: () => v
         </button>
         <button
           className="button primary danger"
-          disabled={remove.isPending}
+          disabled={remove.isPending || isFetching}
           onClick={() => remove.mutate(id, { onSuccess: deleted })}
         >
           Delete the board
@@ -150,6 +165,8 @@ export function DeleteBoard({ board, onClose }: { board: Board; onClose: () => v
     </Dialog>
   )
 }
+
+const goneOf = (tiles: number) => (tiles === 1 ? 'what it counts is gone' : 'what they count is gone')
 
 /** counted is a number of tiles. */
 export const counted = (tiles: number) => `${tiles} ${tiles === 1 ? 'tile' : 'tiles'}`

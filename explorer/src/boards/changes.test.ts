@@ -6,7 +6,6 @@ import type { Tile } from './tile'
 const tile = (title: string, request = {}): Tile => ({ kind: 'chart', title, dataset: 'projects', of: 'data', request })
 const board = (...tiles: Tile[]) => ({ tiles }) as Board
 const [a, b, c] = [tile('A'), tile('B'), tile('C')]
-const keyOf = (t: Tile) => keysOf([t])[0] ?? ''
 const titles = (after: { tiles?: Tile[] } | undefined) => after?.tiles?.map((t) => t.title)
 
 describe('a change of a board', () => {
@@ -20,20 +19,54 @@ describe('a change of a board', () => {
     expect(titles(moving([a, b, c], 0, 2).apply(board(c, b, a)))).toEqual(['C', 'A', 'B'])
     // A board that has become shorter has no third position.
     expect(titles(moving([a, b, c], 0, 2).apply(board(a, b)))).toEqual(['B', 'A'])
-    expect(titles(removing(b, keyOf(b)).apply(board(c, b)))).toEqual(['C'])
-    expect(titles(titling(b, keyOf(b), 'New').apply(board(c, b)))).toEqual(['C', 'New'])
-    expect(titles(putting(b, 1).apply(board(a, c)))).toEqual(['A', 'B', 'C'])
-    expect(titles(putting(b, 7).apply(board(a)))).toEqual(['A', 'B'])
+    expect(titles(removing([a, b], 1).apply(board(c, b)))).toEqual(['C'])
+    expect(titles(titling([b], 0, 'New').apply(board(c, b)))).toEqual(['C', 'New'])
+    expect(titles(putting([a, b, c], 1).apply(board(a, c)))).toEqual(['A', 'B', 'C'])
+    expect(titles(putting([a, c, b], 2).apply(board(a)))).toEqual(['A', 'B'])
+  })
+
+  it('finds its tile under another title, if no other is like it', () => {
+    const [x, y] = [tile('X', { query: 'x' }), tile('Y', { query: 'y' })]
+    const renamed = { ...x, title: 'Theirs' }
+    expect(titles(moving([x, y], 0, 1).apply(board(renamed, y)))).toEqual(['Y', 'Theirs'])
+    expect(titles(moving([x, y], 1, 0).apply(board(renamed, y)))).toEqual(['Y', 'Theirs'])
+    expect(titles(titling([x], 0, 'Mine').apply(board(renamed)))).toEqual(['Mine'])
+    expect(titles(removing([x], 0).apply(board(y, renamed)))).toEqual(['Y'])
+    // Of two alike the other one is another tile.
+    expect(removing([a, b], 0).apply(board(b))).toBeUndefined()
+    expect(removing([a], 0).apply(board(b, c))).toBeUndefined()
   })
 
   it('does nothing to a board that lacks the tile', () => {
-    expect(removing(b, keyOf(b)).apply(board(a))).toBeUndefined()
+    const other = tile('Other', { query: 'x' })
+    expect(removing([b], 0).apply(board(other))).toBeUndefined()
     expect(moving([a, b], 1, 0).apply(board(a))).toBeUndefined()
   })
 
-  it('tells equal tiles apart, and knows one whose members come in another order', () => {
+  it('puts a tile back once', () => {
+    const put = putting([a, b], 1)
+    const once = put.apply(board(a))
+    expect(titles(once)).toEqual(['A', 'B'])
+    expect(titles(put.apply(board(...(once?.tiles ?? []))))).toEqual(['A', 'B'])
+    const equal = putting([a, a], 1)
+    expect(titles(equal.apply(board(a)))).toEqual(['A', 'A'])
+    expect(titles(equal.apply(board(a, a)))).toEqual(['A', 'A'])
+  })
+})
+
+describe('the keys of tiles', () => {
+  it('tell equal ones apart, and know one whose members come in another order', () => {
     expect(new Set(keysOf([a, a, b])).size).toBe(3)
-    expect(keyOf(tile('D', { x: 1, y: [{ p: 1, q: 2 }] }))).toBe(keyOf(tile('D', { y: [{ q: 2, p: 1 }], x: 1 })))
-    expect(titles(removing(a, keysOf([a, a])[1] ?? '').apply(board(a, b, a)))).toEqual(['A', 'B'])
+    expect(keysOf([tile('D', { x: 1, y: [{ p: 1, q: 2 }] })])).toEqual(
+      keysOf([tile('D', { y: [{ q: 2, p: 1 }], x: 1 })]),
+    )
+    expect(titles(removing([a, a], 1).apply(board(a, b, a)))).toEqual(['A', 'B'])
+  })
+
+  it('stay with their tiles under other titles and in another order', () => {
+    const other = tile('X', { query: 'x' })
+    const [key] = keysOf([other, a, b])
+    expect(keysOf([a, b, { ...other, title: 'Y' }])[2]).toBe(key)
+    expect(keysOf([a, b]).toReversed()).toEqual(keysOf([b, a]))
   })
 })

@@ -2,38 +2,78 @@ import { moved } from '../order'
 import type { Board } from '../api/boards'
 import { textOf } from './reads'
 import type { Tile } from './tile'
-import type { Change } from './use-board-change'
 
-/** keysOf are names of tiles, the same on every reading of the board; of equal tiles each has its own. */
-export function keysOf(tiles: readonly Tile[]): string[] {
+/** Change is what somebody does to a board. It can be done to the board of somebody else, too. */
+export interface Change {
+  /** What it is, for people: "“Cost by stage” is moved". */
+  what: string
+  /** apply returns what becomes of a board; undefined if there is nothing to do it to anymore. */
+  apply: (board: Board) => Partial<Pick<Board, 'name' | 'tiles'>> | undefined
+}
+
+/** Of equal texts each after the first has its number. */
+function numbered(texts: readonly string[]): string[] {
   const seen = new Map<string, number>()
-  return tiles.map((tile) => {
-    const text = textOf(tile)
+  return texts.map((text) => {
     const n = seen.get(text) ?? 0
     seen.set(text, n + 1)
     return n === 0 ? text : `${text} ${n}`
   })
 }
 
-/** at applies a change to the tile with a key. */
-const at =
-  (key: string, change: (tiles: Tile[], i: number) => Tile[]) =>
-  ({ tiles }: Board) => {
-    const i = keysOf(tiles).indexOf(key)
-    return i < 0 ? undefined : { tiles: change(tiles, i) }
+const wholes = (tiles: readonly Tile[]) => numbered(tiles.map(textOf))
+
+/** A tile without its title. */
+const untitled = (tile: Tile) => textOf({ ...tile, title: undefined })
+
+const isOnly = (texts: readonly string[], text: string) => texts.indexOf(text) === texts.lastIndexOf(text)
+
+/**
+ * keysOf are names of tiles, the same on every reading of the board; of equal tiles each has its
+ * own. A tile that draws what no other does keeps its name under another title.
+ */
+export function keysOf(tiles: readonly Tile[]): string[] {
+  const drawn = tiles.map(untitled)
+  return wholes(tiles).map((whole, i) => {
+    const text = drawn[i] ?? ''
+    return isOnly(drawn, text) ? text : whole
+  })
+}
+
+/** finder finds a tile of a board on another reading of it: as it was, or else under another title. */
+function finder(all: readonly Tile[], i: number): (tiles: readonly Tile[]) => number {
+  const whole = wholes(all)[i] ?? ''
+  const before = all.map(untitled)
+  const drawn = before[i] ?? ''
+  return (tiles) => {
+    const same = wholes(tiles).indexOf(whole)
+    if (same >= 0) return same
+    const now = tiles.map(untitled)
+    return isOnly(before, drawn) && isOnly(now, drawn) ? now.indexOf(drawn) : -1
   }
+}
+
+const titleOf = (all: readonly Tile[], i: number) => all[i]?.title ?? ''
+
+/** at applies a change to the tile that is number i of all. */
+function at(all: readonly Tile[], i: number, change: (tiles: Tile[], i: number) => Tile[]): Change['apply'] {
+  const find = finder(all, i)
+  return ({ tiles }) => {
+    const found = find(tiles)
+    return found < 0 ? undefined : { tiles: change(tiles, found) }
+  }
+}
 
 /**
  * moving puts a tile where another one is: before it on the way up, after it on the way down,
  * wherever the two are by then. Without the other one it is a position.
  */
 export function moving(all: readonly Tile[], from: number, to: number): Change {
-  const keys = keysOf(all)
-  const [key, other] = [keys[from] ?? '', keys[to] ?? '']
+  const findOther = finder(all, to)
   return {
-    what: `“${all[from]?.title ?? ''}” is moved`,
-    apply: at(key, (tiles, i) => {
-      const over = keysOf(tiles).indexOf(other)
+    what: `“${titleOf(all, from)}” is moved`,
+    apply: at(all, from, (tiles, i) => {
+      const over = findOther(tiles)
       if (over < 0) return moved(tiles, i, Math.min(to, tiles.length - 1))
       const above = to < from ? over : over + 1
       return moved(tiles, i, i < above ? above - 1 : above)
@@ -42,19 +82,24 @@ export function moving(all: readonly Tile[], from: number, to: number): Change {
 }
 
 /** removing takes a tile off the board. */
-export const removing = (tile: Tile, key: string): Change => ({
-  what: `“${tile.title}” is off the board`,
-  apply: at(key, (tiles, i) => tiles.toSpliced(i, 1)),
+export const removing = (all: readonly Tile[], i: number): Change => ({
+  what: `“${titleOf(all, i)}” is off the board`,
+  apply: at(all, i, (tiles, found) => tiles.toSpliced(found, 1)),
 })
 
-/** putting puts a tile where it was. */
-export const putting = (tile: Tile, position: number): Change => ({
-  what: `“${tile.title}” is back`,
-  apply: ({ tiles }) => ({ tiles: tiles.toSpliced(position, 0, tile) }),
-})
+/** putting puts a tile where it was, once: a board that has it, as before it was taken off, stays as it is. */
+export function putting(all: readonly Tile[], i: number): Change {
+  const tile = all[i]
+  const count = (tiles: readonly Tile[]) => tiles.filter((t) => tile && textOf(t) === textOf(tile)).length
+  const before = count(all)
+  return {
+    what: `“${titleOf(all, i)}” is back`,
+    apply: ({ tiles }) => ({ tiles: tile && count(tiles) < before ? tiles.toSpliced(i, 0, tile) : tiles }),
+  }
+}
 
 /** titling gives a tile another title. */
-export const titling = (tile: Tile, key: string, title: string): Change => ({
+export const titling = (all: readonly Tile[], i: number, title: string): Change => ({
   what: `It is called “${title}” now`,
-  apply: at(key, (tiles, i) => tiles.with(i, { ...tile, title })),
+  apply: at(all, i, (tiles, found) => tiles.map((t, n) => (n === found ? { ...t, title } : t))),
 })

@@ -1,6 +1,6 @@
 import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArrowLeft, Printer, RefreshCw } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState, type RefObject } from 'react'
 import { boardQuery, refreshBoard, tileQuery, type Board } from '../api/boards'
 import { RequestError } from '../api/client'
 import { link } from '../address'
@@ -13,6 +13,7 @@ import { useOrder } from '../ui/use-order'
 import { DeleteBoard, RenameBoard } from './board-dialogs'
 import { Menu } from './board-menu'
 import { keysOf, moving, putting, removing, titling } from './changes'
+import type { Tile } from './tile'
 import { TileCard } from './tile-card'
 import { useBoardChange } from './use-board-change'
 
@@ -56,36 +57,26 @@ export function OpenBoard({ id, ...props }: ScreenProps & { id: string }) {
 
 function Tiles({ board, ...props }: ScreenProps & { board: Board }) {
   const { workspace } = props
-  const { shown, change, conflict, dismiss } = useBoardChange(workspace.id, board)
+  const { shown, change, ...waiting } = useBoardChange(workspace.id, board)
   const { tiles } = shown
   const keys = keysOf(tiles)
   const counts = useQueries({ queries: tiles.map((tile) => tileQuery(workspace.id, tile)) })
   const [said, setSaid] = useState('')
-  const { itemProps, move } = useOrder(tiles.length, (from, to) => {
+  const heading = useRef<HTMLHeadingElement>(null)
+  const list = useRef<HTMLOListElement>(null)
+  const leave = useFocusAfterRemoval(list, heading, tiles.length)
+  const { itemProps, handleProps, move } = useOrder(keys, (from, to) => {
     change(moving(tiles, from, to))
     setSaid(`${tiles[from]?.title ?? ''} is number ${to + 1}`)
   })
   return (
     <>
-      <Head {...props} board={shown} counts={counts} />
-      {conflict && (
-        <div className="warning board-conflict" role="alert">
-          <p>
-            Somebody has changed this board meanwhile: you see it as it is now. What you did is not saved yet (
-            {conflict.what}).
-          </p>
-          <button className="button" onClick={() => change(conflict)}>
-            Do it now
-          </button>
-          <button className="button" onClick={dismiss}>
-            Leave it
-          </button>
-        </div>
-      )}
+      <Head {...props} board={shown} counts={counts} heading={heading} />
+      <Conflicts {...waiting} then={() => heading.current?.focus()} />
       {tiles.length === 0 ? (
         <Empty />
       ) : (
-        <ol className="board-tiles">
+        <ol className="board-tiles" ref={list}>
           {tiles.map((tile, i) => {
             const key = keys[i] ?? ''
             const counted = counts[i]
@@ -99,9 +90,13 @@ function Tiles({ board, ...props }: ScreenProps & { board: Board }) {
                   position={i}
                   of={tiles.length}
                   itemProps={itemProps(i)}
+                  handleProps={handleProps(i)}
                   move={(to) => move(i, to)}
-                  retitle={(title) => change(titling(tile, key, title))}
-                  remove={() => change(removing(tile, key), putting(tile, i))}
+                  retitle={(title) => change(titling(tiles, i, title))}
+                  remove={() => {
+                    leave(i)
+                    change(removing(tiles, i), isDead(tile, counted.error) ? undefined : putting(tiles, i))
+                  }}
                 />
               )
             )
@@ -115,12 +110,73 @@ function Tiles({ board, ...props }: ScreenProps & { board: Board }) {
   )
 }
 
+/** isDead reports that the View of a tile is deleted: no board can have the tile once it is off. */
+const isDead = (tile: Tile, error: Error | null) =>
+  tile.view_id !== undefined && error instanceof RequestError && error.status === 404
+
+/** useFocusAfterRemoval gives the focus to the tile after one that was taken off, or to the name of the board. */
+function useFocusAfterRemoval(
+  list: RefObject<HTMLElement | null>,
+  heading: RefObject<HTMLElement | null>,
+  count: number,
+): (position: number) => void {
+  const leaving = useRef<{ position: number; before: number }>(undefined)
+  useEffect(() => {
+    if (!leaving.current || count >= leaving.current.before) return
+    const { position } = leaving.current
+    leaving.current = undefined
+    // The menu that took it off closes first.
+    requestAnimationFrame(() => {
+      const titles = list.current?.querySelectorAll<HTMLElement>('h2 > [aria-keyshortcuts]')
+      ;(titles?.[position] ?? heading.current)?.focus()
+    })
+  }, [count, list, heading])
+  return (position) => {
+    leaving.current = { position, before: count }
+  }
+}
+
+interface ConflictsProps extends Pick<ReturnType<typeof useBoardChange>, 'conflicts' | 'again' | 'dismiss'> {
+  /** then is called when one has been decided. */
+  then: () => void
+}
+
+/** Conflicts are what somebody did to a board that is another by now. */
+function Conflicts({ conflicts, again, dismiss, then }: ConflictsProps) {
+  if (conflicts.length === 0) return null
+  return (
+    <div className="warning board-conflict" role="alert">
+      <p>Somebody has changed this board meanwhile: you see it as it is now. What you did is not saved yet:</p>
+      <ul>
+        {conflicts.map((step, i) => (
+          <li key={i}>
+            <span>{step.change.what}</span>
+            {Object.entries({ 'Do it now': again, 'Leave it': dismiss }).map(([name, decide]) => (
+              <button
+                key={name}
+                className="button"
+                onClick={() => {
+                  decide(step)
+                  then()
+                }}
+              >
+                {name}
+              </button>
+            ))}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
 interface HeadProps extends ScreenProps {
   board: Board
+  heading: RefObject<HTMLHeadingElement | null>
   counts: { dataUpdatedAt: number; isFetching: boolean }[]
 }
 
-function Head({ workspace, board, counts }: HeadProps) {
+function Head({ workspace, board, counts, heading }: HeadProps) {
   const client = useQueryClient()
   const busy = counts.some((c) => c.isFetching)
   const times = counts.map((c) => c.dataUpdatedAt).filter((at) => at > 0)
@@ -129,7 +185,7 @@ function Head({ workspace, board, counts }: HeadProps) {
       <a className="icon-button" {...link('/boards')} aria-label="All boards" title="All boards">
         <ArrowLeft size={16} aria-hidden />
       </a>
-      <h1 title={board.name}>
+      <h1 ref={heading} tabIndex={-1} title={board.name}>
         <bdi>{board.name}</bdi>
       </h1>
       <p className="quiet" aria-live="polite">

@@ -21,9 +21,21 @@ export function readBody(body: Body, scope: Scope, kindOf: KindOf): SearchState 
     ...(any.length > 0 ? { any } : {}),
     ...(none.length > 0 ? { none } : {}),
   }
-  const { pathname, search } = new URL(format(state), 'http://x')
+  const address = addressOf(state)
+  if (address === undefined) return undefined
+  const { pathname, search } = new URL(address, 'http://x')
   const shown = parse(pathname, search, kindOf, dataset)
   return same(bodyOf(shown, kindOf), body) ? state : undefined
+}
+
+/** addressOf is the address of a search; undefined of one with half a character, which no address can have. */
+function addressOf(state: SearchState): string | undefined {
+  try {
+    return format(state)
+  } catch (error) {
+    if (error instanceof URIError) return undefined
+    throw error
+  }
 }
 
 function readParts({ filters = {}, relations = {} }: Parts, dataset: Dataset, kindOf: KindOf): Conditions {

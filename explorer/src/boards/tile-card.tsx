@@ -22,20 +22,21 @@ interface Props extends ScreenProps {
   /** How many tiles there are. */
   of: number
   itemProps: React.HTMLAttributes<HTMLLIElement>
+  handleProps: React.HTMLAttributes<HTMLElement>
   move: (to: number) => void
   retitle: (title: string) => void
   remove: () => void
 }
 
 /** TileCard is a tile of a board: its title leads to its search, and what it finds is drawn. */
-export function TileCard({ workspace, descriptors, tile, counts, position, of, itemProps, ...on }: Props) {
+export function TileCard({ workspace, descriptors, tile, counts, position, of, itemProps, handleProps, ...on }: Props) {
   const { search, address, note } = useTileSearch({ workspace, descriptors }, tile)
   const { data: found, error } = counts
   const count = found && ('pivot' in found ? found.pivot.count : found.facets.count)
   return (
     <li className="board-tile" {...itemProps}>
       <section aria-label={tile.title} aria-busy={counts.isFetching}>
-        <header>
+        <header {...handleProps}>
           <h2>
             {address === undefined ? (
               // It can be moved by keys all the same.
@@ -51,7 +52,7 @@ export function TileCard({ workspace, descriptors, tile, counts, position, of, i
           <button
             className="icon-button move"
             aria-label={`Move ${tile.title} up`}
-            disabled={position === 0}
+            aria-disabled={position === 0}
             onClick={() => on.move(position - 1)}
           >
             <ArrowUp size={14} aria-hidden />
@@ -59,7 +60,7 @@ export function TileCard({ workspace, descriptors, tile, counts, position, of, i
           <button
             className="icon-button move"
             aria-label={`Move ${tile.title} down`}
-            disabled={position === of - 1}
+            aria-disabled={position === of - 1}
             onClick={() => on.move(position + 1)}
           >
             <ArrowDown size={14} aria-hidden />

@@ -1,6 +1,6 @@
 import '../charts/charts.css'
 import '../pivot/pivot.css'
-import { useMemo, useRef } from 'react'
+import { useMemo, useRef, type ComponentProps } from 'react'
 import type { Schemas } from '../api/client'
 import { go } from '../address'
 import { ChartTable } from '../charts/chart-table'
@@ -120,26 +120,31 @@ function TilePivot({ tile, drawn, pivot, linked }: PivotProps) {
 const height = 260
 
 function TileMap({ tile, facet }: { tile: Tile; facet: Schemas['Facet'] }) {
-  const box = useRef<HTMLDivElement>(null)
-  const width = useWidth(box)
   const cells = useMemo(() => facet.geo ?? [], [facet])
   const extent = useMemo(() => extentOf(cells), [cells])
   const known = cells.reduce((sum, c) => sum + c.count, 0)
   if (!extent) return <p className="quiet">None of them has a known location.</p>
   return (
     <>
-      <div ref={box} className="still tile-map" style={{ height }}>
-        <StillMap
-          box={extent}
-          cells={cells}
-          label={`${tile.title}: ${counted(known, tile.dataset)} in ${cells.length} places`}
-          width={width}
-          height={height}
-        />
-      </div>
+      <Sized
+        box={extent}
+        cells={cells}
+        label={`${tile.title}: ${counted(known, tile.dataset)} in ${cells.length} places`}
+      />
       {facet.unknown > 0 && (
         <p className="quiet notes">Without a known location: {counted(facet.unknown, tile.dataset)}.</p>
       )}
     </>
+  )
+}
+
+/** Sized is a map as wide as there is room. It is there only while there is one to measure for. */
+function Sized(map: Omit<ComponentProps<typeof StillMap>, 'width' | 'height'>) {
+  const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box)
+  return (
+    <div ref={box} className="still tile-map" style={{ height }}>
+      <StillMap {...map} width={width} height={height} />
+    </div>
   )
 }

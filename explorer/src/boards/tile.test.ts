@@ -162,6 +162,9 @@ describe('a tile', () => {
     [{ filters: { permitted_at: { value: ['2015-02-31', null] } } }, /cannot say/],
     [{ filters: { workspace_status: { value: ['called'] } } }, /cannot say/],
     [{ relations: { has_project: { location: { value: {} } } } }, /cannot say/],
+    // Half a character.
+    [{ query: '\ud83d' }, /cannot say/],
+    [{ filters: { name: { value: ['\udc00 x'] } } }, /cannot say/],
     [{ any: Array.from({ length: 11 }, (_, i) => ({ filters: { cost: { value: [i, null] } } })) }, /cannot say/],
   ])('that no address can say says so: %o', (request, why) => {
     expect(addressOf(api(request))[0]).toMatch(why)

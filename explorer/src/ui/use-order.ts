@@ -1,36 +1,48 @@
 import { useState } from 'react'
 
-/** useOrder lets a list be put in another order: by Alt with arrows, or dragging. to moves an item to a position. */
-export function useOrder(length: number, to: (from: number, position: number) => void) {
-  // Positions of the one that is dragged, and of the one below it.
-  const [drag, setDrag] = useState<{ from: number; over: number }>()
+/**
+ * useOrder lets a list be put in another order: by Alt with arrows, or dragging. keys name the
+ * items, however the list changes while one is dragged; to moves an item to a position.
+ */
+export function useOrder(keys: readonly string[], to: (from: number, position: number) => void) {
+  // The item that is dragged, and the one below it.
+  const [drag, setDrag] = useState<{ item: string; over: string }>()
   const move = (from: number, position: number) => {
-    if (position >= 0 && position < length && position !== from) to(from, position)
+    if (from >= 0 && position >= 0 && position < keys.length && position !== from) to(from, position)
   }
   return {
     move,
     /** itemProps are those of the element of an item. */
     itemProps: (i: number) => ({
-      draggable: true,
-      'data-over': drag && drag.over === i && drag.from !== i ? '' : undefined,
-      onDragStart: () => setDrag({ from: i, over: i }),
-      onDragEnd: () => setDrag(undefined),
+      'data-over': drag && drag.over === keys[i] && drag.item !== keys[i] ? '' : undefined,
       onDragOver: (e: React.DragEvent) => {
-        if (!drag) return
+        const over = keys[i]
+        if (!drag || over === undefined) return
         e.preventDefault()
-        if (drag.over !== i) setDrag({ ...drag, over: i })
+        if (drag.over !== over) setDrag({ ...drag, over })
       },
       onDrop: (e: React.DragEvent) => {
+        if (!drag) return
         e.preventDefault()
         setDrag(undefined)
-        if (drag) move(drag.from, i)
+        move(keys.indexOf(drag.item), i)
       },
       onKeyDown: (e: React.KeyboardEvent) => {
         const step = e.altKey ? { ArrowUp: -1, ArrowDown: 1 }[e.key] : undefined
-        if (!step) return
+        if (!step || (e.target instanceof Element && e.target.closest('dialog'))) return
         e.preventDefault()
         move(i, i + step)
       },
+    }),
+    /** handleProps are those of what the item is dragged by. */
+    handleProps: (i: number) => ({
+      draggable: true,
+      onDragStart: (e: React.DragEvent) => {
+        const item = keys[i]
+        // A link or a text in it that is dragged is no item.
+        if (e.target === e.currentTarget && item !== undefined) setDrag({ item, over: item })
+      },
+      onDragEnd: () => setDrag(undefined),
     }),
   }
 }

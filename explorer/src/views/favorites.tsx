@@ -38,10 +38,17 @@ export function Favorites({ workspace }: { workspace: string }) {
     onSettled: () => viewsChanged(client, workspace),
   })
   const all = query.data ?? []
-  const { itemProps, move: to } = useOrder(all.length, (from, position) => {
-    const view = all[from]
-    if (view) move.mutate({ view, to: position })
-  })
+  const {
+    itemProps,
+    handleProps,
+    move: to,
+  } = useOrder(
+    all.map((v) => v.id),
+    (from, position) => {
+      const view = all[from]
+      if (view) move.mutate({ view, to: position })
+    },
+  )
   return (
     <aside className="rail favorites" aria-label="Favorites">
       <div className="rail-head">
@@ -56,7 +63,7 @@ export function Favorites({ workspace }: { workspace: string }) {
       )}
       <ol>
         {all.map((v, i) => (
-          <li key={v.id} {...itemProps(i)}>
+          <li key={v.id} {...itemProps(i)} {...handleProps(i)}>
             <Star view={v} />
             <a {...link(addressOf(v))} title={v.name} draggable={false} aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown">
               <bdi>{v.name}</bdi>
