@@ -110,6 +110,20 @@ func (s *service) boardsCommand(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`["no board"]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	for content, want := range map[string]string{
+		`{"id":"` + made.ID + `","tiels":[]}`:        `it has no "tiels"; did you mean "tiles"?`,
+		`{"name":"B","tiles":[{"titel":"T"}]}`:       `it has no "titel"; did you mean "title"?`,
+		`{"name":"B","xyz":1}`:                       `it has no "xyz"` + "\n",
+		`{"name":"B","tiles":[]} {"name":"Another"}`: "something follows the board",
+	} {
+		other := filepath.Join(t.TempDir(), "other.json")
+		if err := os.WriteFile(other, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if status, out, errs := s.atlas("boards", "save", other); status == 0 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%s: %d %s%s, want %q", content, status, out, errs, want)
+		}
+	}
 	for want, args := range map[string][]string{
 		"must be the id of a board": {"show", "Day board"}, "is no board": {"save", file},
 		"no such file": {"save", file + ".nowhere"},

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"strings"
 	"time"
 
 	"atlas/client"
@@ -236,10 +239,38 @@ func (c *boardsSave) read() (board client.Board, err error) {
 	case len(raw) > maxBoardFile:
 		return board, fmt.Errorf("%s is longer than a board can be", c.File)
 	}
-	if err := json.Unmarshal(raw, &board); err != nil {
+	if err := decodeBoard(raw, &board); err != nil {
 		return board, fmt.Errorf("%s is no board as atlas boards show --json prints it: %w", c.File, err)
 	}
 	return board, nil
+}
+
+// decodeBoard reads a board. A member that there is not would be lost: it is refused.
+func decodeBoard(raw []byte, board *client.Board) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	err := d.Decode(board)
+	if err != nil {
+		name, unknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+		if !unknown {
+			return err
+		}
+		names := append(jsonNames(reflect.TypeFor[client.Board]()), jsonNames(reflect.TypeFor[client.Tile]())...)
+		return fmt.Errorf("it has no %s%s", name, input.DidYouMean("; ", strings.Trim(name, `"`), names, ""))
+	}
+	if _, more := d.Token(); more != io.EOF { //nolint:errorlint // as Decode
+		return errors.New("something follows the board")
+	}
+	return nil
+}
+
+// jsonNames are the names of the members of a struct in JSON.
+func jsonNames(t reflect.Type) (names []string) {
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
 }
 
 type boardsDelete struct {

@@ -128,7 +128,7 @@ export function DeleteBoard({ board, onClose }: { board: Board; onClose: () => v
   const { id, workspace_id: workspace } = board
   const { data: now = board, isFetching } = useQuery({ ...boardQuery(workspace, id), refetchOnMount: 'always' })
   const { name, tiles } = now
-  const remove = useMutation({
+  const remove = useMutation<Board | undefined, Error, string>({
     ...deletingBoard(workspace),
     onSuccess: (deleted, _id, _result, { client }) =>
       notify(
