@@ -238,6 +238,148 @@ test('of two who change a board the second is told, and nothing is lost', async 
   await drop(board)
 })
 
+test('what waits in conflict stays until it is decided, and keeps its undo', async ({ page }) => {
+  const [x, y, z] = ['garage', 'house', 'office'].map((query, i) => chart('XYZ'[i] ?? '', { query }))
+  const board = await save({ name: unique('Waits'), tiles: [x, y, z] })
+  const elsewhere = (name: string) => save({ id: board.id, name: unique(name) })
+  await enter(page)
+  await page.goto(`/boards/${board.id}`)
+  await expect(titles(page)).toHaveText(['X', 'Y', 'Z'])
+  const alert = page.getByRole('alert')
+  const waits = alert.getByRole('listitem')
+  const remove = async (title: string) => {
+    await page.getByRole('button', { name: `More about ${title}` }).click()
+    await page.getByRole('button', { name: 'Take off the board' }).click()
+  }
+  await elsewhere('One')
+  await page.getByRole('button', { name: 'More about X' }).click()
+  await page.getByRole('button', { name: 'Another title…' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Ex')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await expect(waits).toHaveCount(1)
+  await elsewhere('Two')
+  await remove('Z')
+  await expect(waits).toHaveCount(2)
+  // What is done meanwhile takes away none of them.
+  await page.getByRole('link', { name: 'Y', exact: true }).focus()
+  await page.keyboard.press('Alt+ArrowUp')
+  await expect(titles(page)).toHaveText(['Y', 'X', 'Z'])
+  await expect.poll(async () => (await read(board.id)).revision).toBe(4)
+  await expect(waits).toHaveText([/It is called “Ex” now/, /“Z” is off the board/])
+  expect(await findings(page)).toEqual([])
+  await waits.first().getByRole('button', { name: 'Do it now' }).click()
+  await expect(titles(page)).toHaveText(['Y', 'Ex', 'Z'])
+  await expect(waits).toHaveCount(1)
+  await waits.getByRole('button', { name: 'Do it now' }).click()
+  await expect(alert).toHaveCount(0)
+  await expect(page.getByRole('heading', { level: 1 })).toBeFocused()
+  await expect(titles(page)).toHaveText(['Y', 'Ex'])
+
+  // An undo that meets somebody else's change is offered in one place, and puts the tile back once.
+  await expect(page.getByRole('button', { name: 'Undo' })).toBeVisible()
+  await save({ id: board.id, tiles: [y, { ...x, title: 'Theirs' }] })
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect(page.getByText('That is not undone: somebody has changed the board meanwhile')).toBeVisible()
+  await expect(alert).toHaveCount(0)
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect(titles(page)).toHaveText(['Y', 'Theirs', 'Z'])
+  await expect.poll(async () => (await read(board.id)).tiles).toHaveLength(3)
+
+  // It is dragged by its head.
+  const saved = page.waitForResponse('**/workspace/boards/upsert*')
+  await tile(page, 'Z').getByRole('link').first().dragTo(tile(page, 'Y'))
+  await saved
+  await expect(titles(page)).toHaveText(['Z', 'Y', 'Theirs'])
+  await drop(board)
+})
+
+test('each of two changes at once can be undone, on another screen too', async ({ page }) => {
+  const board = await save({ name: unique('Slow'), tiles: [chart('A'), chart('B'), chart('C')] })
+  await enter(page)
+  await page.goto(`/boards/${board.id}`)
+  let go = () => {}
+  const held = new Promise<void>((resolve) => (go = resolve))
+  await page.route('**/workspace/boards/upsert*', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'More about A' }).click()
+  await page.getByRole('button', { name: 'Take off the board' }).click()
+  await expect(titles(page)).toHaveText(['B', 'C'])
+  await expect(page.getByRole('link', { name: 'B', exact: true })).toBeFocused()
+  await page.keyboard.press('Alt+ArrowDown')
+  await expect(titles(page)).toHaveText(['C', 'B'])
+  await page.getByRole('link', { name: 'All boards' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Boards' })).toBeVisible()
+  go()
+  await expect(page.getByText('“A” is off the board')).toBeVisible()
+  await expect.poll(async () => (await read(board.id)).revision).toBe(3)
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect.poll(async () => (await read(board.id)).tiles).toHaveLength(3)
+  await drop(board)
+})
+
+test('a tile of a deleted View does not come back, and a board comes back without it', async ({ page }) => {
+  const view = await create(unique('Doomed'))
+  const board = await save({
+    name: unique('Restored'),
+    tiles: [number('Dead', view.id), chart('A'), number('Dead too', view.id)],
+  })
+  await remove(view)
+  await enter(page)
+  await page.goto('/boards')
+  const row = page.getByRole('row').filter({ hasText: board.name })
+  await expect(row).toContainText('3')
+  await page.goto(`/boards/${board.id}`)
+  await expect(tile(page, 'Dead too')).toContainText('This View is gone')
+  await page.getByRole('button', { name: 'More about Dead too' }).click()
+  const [saved] = await Promise.all([
+    page.waitForResponse('**/workspace/boards/upsert*'),
+    page.getByRole('button', { name: 'Take off the board' }).click(),
+  ])
+  expect(saved.status()).toBe(200)
+  await expect(titles(page)).toHaveText(['Dead', 'A'])
+  await expect(page.getByRole('heading', { level: 1 })).toBeFocused()
+  await expect(page.getByRole('button', { name: 'Undo' })).toHaveCount(0)
+
+  // The board is counted, and comes back, as others have left it.
+  const { tiles } = await read(board.id)
+  await save({ id: board.id, tiles: [...tiles, chart('B')] })
+  await page.getByRole('button', { name: `More about ${board.name}` }).click()
+  await page.getByRole('button', { name: 'Delete…' }).click()
+  await expect(page.getByRole('dialog')).toContainText('with its 3 tiles')
+  await save({ id: board.id, tiles: [...tiles, chart('B'), chart('C')] })
+  await page.getByRole('button', { name: 'Delete the board' }).click()
+  await expect(page.getByText(`“${board.name}” is deleted`)).toBeVisible()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect(page.getByText(`“${board.name}” is back without 1 tile: what it counts is gone`)).toBeVisible()
+  await row.getByRole('link').click()
+  await expect(titles(page)).toHaveText(['A', 'B', 'C'])
+  await drop({ ...board, id: page.url().split('/').at(-1) ?? '' })
+})
+
+test('a map is drawn once its tile has a location', async ({ page }) => {
+  const board = await save({ name: unique('Map'), tiles: [map('Where')] })
+  await enter(page)
+  let located = false
+  await page.route('**/data/projects/facets?*', async (route) => {
+    const body = route.request().postDataJSON() as { facets?: { geo?: object }[] }
+    if (located || !body.facets?.[0]?.geo) return route.continue()
+    const response = await route.fetch()
+    const json = (await response.json()) as { data: { facets: { geo: object[] }[] } }
+    for (const facet of json.data.facets) facet.geo = []
+    return route.fulfill({ response, json })
+  })
+  await page.goto(`/boards/${board.id}`)
+  await expect(tile(page, 'Where')).toContainText('None of them has a known location')
+  located = true
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  const drawn = page.getByRole('img', { name: /^Where: [\d,]+ projects? in \d+ places$/ })
+  await expect(drawn).toBeVisible()
+  await expect.poll(async () => (await drawn.boundingBox())?.width ?? 0).toBeGreaterThan(300)
+  await drop(board)
+})
+
 test('counts are refreshed by hand, and every 5 minutes while somebody looks', async ({ page }) => {
   const list = await create(unique('Growing'))
   const some = (await firms(3)).map((f) => ({ record_id: f.id }))

@@ -1,13 +1,14 @@
 import { everywhere, findings } from './axe'
 import { counted, enter, expect, test, used } from './service'
 import type { Page } from '@playwright/test'
+import { call, create, firms, remove, unique } from './workspace'
 
 const search = '/projects?stage=permitted&sort=cost:desc'
 
 /** open signs in and loads the first rows of a search. */
 async function open(page: Page, address = search) {
   await enter(page, address)
-  await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
   await expect(page.getByRole('grid')).toBeVisible()
 }
 
@@ -243,6 +244,25 @@ test('a cell and a row are copied', async ({ page, context }) => {
   await expect(page.getByRole('row').nth(3).locator('[data-key=cost]')).toBeFocused()
   for (let i = 0; i < 4; i++) await page.keyboard.press('ArrowLeft')
   await expect(page.getByRole('row').nth(3)).toBeFocused()
+})
+
+test('the cell that was clicked is the one that keys edit', async ({ page }) => {
+  const [first, second] = await firms(2)
+  const list = await create(unique('Clicked'))
+  await call('POST', `/workspace/views/${list.id}/records/add/batch`, {
+    inputs: [{ record_id: first?.id }, { record_id: second?.id }],
+  })
+  await open(page, `/views/${list.id}?cols=name,city,workspace_status,tags`)
+  const cell = (name = '', key: string) => page.getByRole('row').filter({ hasText: name }).locator(`[data-key=${key}]`)
+  await cell(first?.name, 'workspace_status').focus()
+  await cell(second?.name, 'tags').click({ position: { x: 8, y: 8 } })
+  await expect(cell(second?.name, 'tags')).toBeFocused()
+  await page.keyboard.press('F2')
+  const input = page.getByRole('textbox', { name: `Tags of ${second?.name}` })
+  await expect(input).toBeFocused()
+  await input.press('Escape')
+  await expect(cell(second?.name, 'tags')).toBeFocused()
+  await remove(list)
 })
 
 test('the focus stays where it is, however far one scrolls', async ({ page }) => {
