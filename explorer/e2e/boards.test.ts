@@ -184,6 +184,8 @@ test('tiles have an order, by buttons and keys, and are taken off with a way bac
   await page.getByRole('button', { name: 'More about C' }).click()
   await page.getByRole('button', { name: 'Another title…' }).click()
   await page.getByRole('dialog').getByLabel('Name').fill('See')
+  // Keys of a dialog move no tile.
+  await page.keyboard.press('Alt+ArrowUp')
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
   await expect(titles(page)).toHaveText(['A', 'See', 'B'])
   await expect.poll(async () => (await read(board.id)).tiles).toHaveLength(3)
