@@ -6,6 +6,8 @@ import (
 	"iter"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -142,4 +144,56 @@ func (k *APIKeys) Policy(ctx context.Context) (KeyPolicy, error) {
 func (k *APIKeys) SetPolicy(ctx context.Context, p KeyPolicy) (KeyPolicy, error) {
 	got, err := post[keyPolicyData](ctx, k.conn, apiKeysPath+"/policy", p)
 	return got.Policy, err
+}
+
+// KeyAction is what a key did to an object, and whether that can be undone.
+type KeyAction struct {
+	ID int64     `json:"id"`
+	At time.Time `json:"at"`
+	// Action is "created", "changed" or "removed".
+	Action string `json:"action"`
+	// Kind is what the object is, as of a WorkspaceChange, and ObjectID its id: the record of an
+	// overlay or a membership, the user of a member. ViewID is the View of a membership.
+	Kind     string `json:"kind"`
+	ObjectID string `json:"object_id"`
+	Dataset  string `json:"dataset"`
+	ViewID   string `json:"view_id"`
+	// Fields are the names of those that got other values.
+	Fields []string `json:"fields"`
+	// RequestID is nil if it is not known.
+	RequestID *string `json:"request_id"`
+	// Undo, of Actions, is "possible", "nothing_left" if the object is as it was before already,
+	// "changed_since" if somebody else changed it later, "not_kept" if what it was is stored
+	// nowhere, and "not_offered".
+	Undo string `json:"undo"`
+	// Outcome, of Undo, is "undone", "refused", for Reason, or one of Undo.
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason"`
+}
+
+// KeyUndo selects what is undone of a key: the actions with IDs, those since a time, or all,
+// the latest first.
+type KeyUndo struct {
+	IDs   []int64   `json:"ids,omitzero"`
+	Since time.Time `json:"since,omitzero"`
+	// Limit is how many actions a request undoes; 0: 1,000. Cursor is that of the answer before.
+	Limit  int    `json:"limit,omitzero"`
+	Cursor string `json:"cursor,omitzero"`
+	// DryRun changes nothing, and answers what would be undone.
+	DryRun bool `json:"dry_run,omitzero"`
+}
+
+// Actions iterates over what a key changed in the workspace, the latest first, for users who
+// are owners or admins: ErrNotFound.
+func (k *APIKeys) Actions(ctx context.Context, id string) iter.Seq2[KeyAction, error] {
+	params := url.Values{"limit": {strconv.Itoa(2 * MaxPage)}}
+	return cursored[KeyAction](ctx, k.conn, apiKeysPath+segment(id)+"/actions", "actions", params)
+}
+
+// Undo makes the objects of actions of a revoked key what they were before, where nobody else
+// has changed them since: ErrAPIKeyActive for a key that is not revoked. next is the cursor of
+// what is left, "" for nothing.
+func (k *APIKeys) Undo(ctx context.Context, id string, u KeyUndo) (actions []KeyAction, next string, err error) {
+	r := request{method: http.MethodPost, path: apiKeysPath + segment(id) + "/undo", body: u}
+	return cursoredPage[KeyAction](ctx, k.conn, r, "actions")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -91,37 +90,7 @@ func (a *Audit) Events(ctx context.Context, q AuditQuery) iter.Seq2[AuditEvent, 
 	if q.Oldest {
 		params.Set("order", "oldest")
 	}
-	type page struct {
-		Events []AuditEvent `json:"events"`
-	}
-	type cursor struct {
-		Next *string `json:"next"`
-	}
-	return func(yield func(AuditEvent, error) bool) {
-		for {
-			_, body, err := a.conn.do(ctx, request{method: http.MethodGet, path: auditPath, params: params})
-			var answer struct {
-				Data     page   `json:"data"`
-				Metadata cursor `json:"metadata"`
-			}
-			if err == nil {
-				err = json.Unmarshal(body, &answer)
-			}
-			if err != nil {
-				yield(AuditEvent{}, err)
-				return
-			}
-			for _, e := range answer.Data.Events {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if answer.Metadata.Next == nil || len(answer.Data.Events) == 0 {
-				return
-			}
-			params.Set("cursor", *answer.Metadata.Next)
-		}
-	}
+	return cursored[AuditEvent](ctx, a.conn, auditPath, "events", params)
 }
 
 func setTimes(params url.Values, since, until time.Time) {

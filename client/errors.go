@@ -53,6 +53,7 @@ const (
 	ErrSkillConflict         Code = "skill_conflict"
 	ErrLimitReached          Code = "limit_reached" // the message says which limit
 	ErrWebhookDisabled       Code = "webhook_disabled"
+	ErrAPIKeyActive          Code = "api_key_active"
 	ErrIdempotencyConflict   Code = "idempotency_conflict"
 	ErrIdempotencyInProgress Code = "idempotency_in_progress"
 	ErrRecordNotFound        Code = "record_not_found"   // of an item of a batch

@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -41,4 +43,45 @@ func walk[T any](fetch func(offset int) (envelope[map[string][]T], error), name 
 			}
 		}
 	}
+}
+
+// cursored iterates over a list whose answers have the cursor of the next page. name is the
+// key of the elements in the data.
+func cursored[T any](ctx context.Context, c *conn, path, name string, params url.Values) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for {
+			elements, next, err := cursoredPage[T](ctx, c, request{method: http.MethodGet, path: path, params: params}, name)
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, element := range elements {
+				if !yield(element, nil) {
+					return
+				}
+			}
+			if next == "" || len(elements) == 0 {
+				return
+			}
+			params.Set("cursor", next)
+		}
+	}
+}
+
+// cursoredPage returns the elements of an answer, and the cursor of the next, "" for none.
+func cursoredPage[T any](ctx context.Context, c *conn, r request, name string) (elements []T, next string, err error) {
+	_, body, err := c.do(ctx, r)
+	if err != nil {
+		return nil, "", err
+	}
+	var answer struct {
+		Data     map[string][]T `json:"data"`
+		Metadata struct {
+			Next string `json:"next"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, "", fmt.Errorf("atlas: %w", err)
+	}
+	return answer.Data[name], answer.Metadata.Next, nil
 }

@@ -37,7 +37,7 @@ ANSWERS = """AccountWithRelated ContactWithRelated ProjectWithRelated SignalWith
 WorkspaceAccountRow WorkspaceContactRow WorkspaceProjectRow WorkspaceAccount WorkspaceContact WorkspaceProject
 ViewAccountRow ViewContactRow ViewProjectRow View Alert AlertEntry Member Invitation Skill ListedSkill SignalSubscription
 GetWorkspaceData GetCreditsData GetUsageData Release CoverageValue Descriptor Suggestion FacetCounts Pivot Reading
-CreateInvitationData AcceptInvitationData InvitationPreview Webhook WebhookDelivery ApiKey ApiKeyPolicy IdentityProvider IdentityDomain
+CreateInvitationData AcceptInvitationData InvitationPreview Webhook WebhookDelivery ApiKey ApiKeyPolicy ApiKeyAction ApiKeyActionOutcome IdentityProvider IdentityDomain
 ScimToken ProvisionedPerson ProvisionedGroup Board WorkspaceChange AuditEvent RecordsDelivered
 AccountMatchResult ContactMatchResult AccountJoinRow WorkspaceAccountJoinRow""".split()
 

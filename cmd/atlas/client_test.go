@@ -80,6 +80,7 @@ func TestClientReachesEveryOperation(t *testing.T) {
 	clientOfViews(t, key, user)
 	clientOfPeople(t, s, key, seen)
 	clientOfKeyPolicy(t, key, user)
+	clientOfKeyActions(t, key, user)
 	clientOfIdentity(t, s, key, user)
 	clientOfProvisioning(t, s, user)
 

@@ -487,6 +487,27 @@ func clientOfKeyPolicy(t *testing.T, key, user *client.Client) {
 	must(user.APIKeys.SetPolicy(ctx, client.KeyPolicy{}))(t)
 }
 
+func clientOfKeyActions(t *testing.T, key, user *client.Client) {
+	ctx := t.Context()
+	made := must(user.APIKeys.Create(ctx, client.NewAPIKey{Name: "short", Scopes: []client.KeyScope{client.ScopeWorkspaceRead}}))(t)
+	if none := collect(t, user.APIKeys.Actions(ctx, made.ID)); len(none) > 0 {
+		t.Errorf("a key that changed nothing did %+v", none)
+	}
+	if _, _, err := user.APIKeys.Undo(ctx, made.ID, client.KeyUndo{DryRun: true}); !errors.Is(err, client.ErrAPIKeyActive) {
+		t.Error(err)
+	}
+	if err := user.APIKeys.Revoke(ctx, made.ID); err != nil {
+		t.Error(err)
+	}
+	actions, next, err := user.APIKeys.Undo(ctx, made.ID, client.KeyUndo{Since: time.Now().Add(-time.Hour), Limit: 5})
+	if err != nil || len(actions) > 0 || next != "" {
+		t.Errorf("%+v, %q, %v", actions, next, err)
+	}
+	if _, _, err := key.APIKeys.Undo(ctx, made.ID, client.KeyUndo{}); !errors.Is(err, client.ErrUserIdentityRequired) {
+		t.Error(err)
+	}
+}
+
 func clientOfIdentity(t *testing.T, s *service, key, user *client.Client) {
 	ctx := t.Context()
 	if _, _, err := key.Identity.Provider(ctx); !errors.Is(err, client.ErrUserIdentityRequired) {

@@ -98,9 +98,14 @@ var allowed = map[string][]string{
 	"workspace/audit":    {"workspace", "search/catalog", "search/query", "internal/fault", "internal/timer"},
 	"workspace/auditlog": {"workspace", "internal/fault", "internal/timer"},
 	"workspace/scim":     {"workspace", "workspace/people", "internal/fault", "internal/input"},
+	"workspace/undo": {
+		"workspace", "workspace/audit", "workspace/boards", "workspace/people", "workspace/subscriptions", "workspace/views",
+		"workspace/webhooks", "search/catalog", "internal/fault",
+	},
 	"workspace/webhooks": {"workspace", "workspace/jobs", "workspace/views", "internal/fault", "internal/seal"},
 	"workspace/postgres": {
 		"internal/timer", "workspace/alerts", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/auditlog",
+		"workspace/undo",
 		"workspace/people", "workspace/boards", "workspace/identity",
 		"workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions",
 		"workspace/jobs", "workspace/scim", "workspace/webhooks", "search/changes", "search/catalog", "internal/fault", "indexer/erasure",
@@ -180,7 +185,7 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/input", "service/mcp", "service/oidc", "service/ratelimit", "internal/release",
 		"internal/rule", "internal/schema", "internal/shares", "service/session", "internal/telemetry", "internal/tiles", "search",
 		"search/changes", "search/highlight", "search/match", "search/catalog", "search/query", "search/reading", "workspace",
-		"workspace/audit", "workspace/auditlog", "workspace/people", "workspace/boards", "workspace/book", "workspace/views",
+		"workspace/audit", "workspace/auditlog", "workspace/undo", "workspace/people", "workspace/boards", "workspace/book", "workspace/views",
 		"workspace/identity", "workspace/skills", "workspace/scim",
 		"workspace/alerts", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records",
 	},

@@ -50,6 +50,7 @@ const (
 	SkillConflict         Code = "skill_conflict"
 	LimitReached          Code = "limit_reached"
 	WebhookDisabled       Code = "webhook_disabled"
+	APIKeyActive          Code = "api_key_active"
 	IdempotencyConflict   Code = "idempotency_conflict"
 	IdempotencyInProgress Code = "idempotency_in_progress"
 	RecordNotFound        Code = "record_not_found"

@@ -129,6 +129,9 @@ var errorTable = map[fault.Code]errorRow{
 	fault.WebhookDisabled: {status: http.StatusConflict, meaning: "the webhook is disabled, so nothing is replayed to it: an upsert enables it",
 		advice: "Enable the webhook with an upsert, then replay.",
 		sample: "the webhook is disabled: an upsert enables it"},
+	fault.APIKeyActive: {status: http.StatusConflict, meaning: "the API key is not revoked, so nothing that it did is undone",
+		advice: "Revoke the key, then undo what it did.",
+		sample: "revoke this API key first: what it does meanwhile would not be undone"},
 	fault.IdempotencyInProgress: {
 		status: http.StatusConflict, meaning: "the first request with this `Idempotency-Key` is still running",
 		retry:  true,

@@ -32,6 +32,7 @@ import (
 	"atlas/workspace/scim"
 	"atlas/workspace/skills"
 	"atlas/workspace/subscriptions"
+	"atlas/workspace/undo"
 	"atlas/workspace/webhooks"
 )
 
@@ -120,6 +121,7 @@ func newWorld(t *testing.T) *world {
 				Store: app, Prover: w.system, Guard: egress.New(nil, nil), Sealer: identity.Sealer{Keys: [][]byte{[]byte("a key of the servers")}},
 				Resolver: &textRecords{}, Changed: gate.ForgetGate, Now: w.now,
 			},
+			Undoer: &undo.Undoer{Store: app, Cursors: cursors},
 			Webhooks: &webhooks.Webhooks{
 				Store: app, Guard: egress.New(nil, nil),
 				Sealer: webhooks.Sealer{Keys: [][]byte{[]byte("a key of the servers")}},

@@ -51,6 +51,8 @@ var interleaved = map[string]asked{
 
 	"list_api_keys":         {path: "/workspace/api-keys"},
 	"create_api_key":        {path: "/workspace/api-keys", body: `{"name":"{new}","scopes":["data:read"]}`, writes: true},
+	"list_api_key_actions":  {path: "/workspace/api-keys/{apiKey}/actions"},
+	"undo_api_key":          {path: "/workspace/api-keys/{endedKey}/undo", body: `{}`, writes: true},
 	"get_api_key_policy":    {path: "/workspace/api-keys/policy"},
 	"set_api_key_policy":    {path: "/workspace/api-keys/policy", body: `{"max_days":3650}`, writes: true},
 	"get_identity_provider": {path: "/workspace/identity/provider"},
@@ -241,7 +243,7 @@ func (w *world) scene(t *testing.T) *scene {
 		Webhook      struct{ ID string }
 		Delivery     struct{ ID string }
 		Board        struct{ ID string }
-		APIKey       struct{ ID string } `json:"api_key"`
+		APIKey       struct{ ID, Secret string } `json:"api_key"`
 	}
 	s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`, &made)
 	target("subscription", made.Subscription.ID)
@@ -249,6 +251,10 @@ func (w *world) scene(t *testing.T) *scene {
 		s.make(s.key, "/workspace/api-keys", `{"name":"`+key+`","scopes":["data:read"]}`, &made)
 		target(key, made.APIKey.ID)
 	}
+	s.make(s.key, "/workspace/api-keys", `{"name":"ended","scopes":["workspace:write"]}`, &made)
+	s.make(made.APIKey.Secret, "/workspace/boards/upsert", `{"name":"of the ended key"}`, nil)
+	w.call(t, s.key, "DELETE", "/workspace/api-keys/"+made.APIKey.ID, "").into(t, nil, nil)
+	target("endedKey", made.APIKey.ID)
 	s.make(s.token, "/workspace/api-keys?workspace_id="+s.in.String(), `{"name":"of the admin","scopes":["data:read"]}`, &made)
 	target("apiKeyOfAdmin", made.APIKey.ID)
 	of := "?workspace_id=" + s.in.String()

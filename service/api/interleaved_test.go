@@ -402,6 +402,7 @@ func tableOf(operation string) string {
 		"identity_provider": "identity_providers", "identity_domain": "identity_domains", "sign_out": "member_sign_outs",
 		"create_api_key": "api_keys", "rotate_api_key": "api_keys", "revoke_api_key": "api_keys", "key_policy": "key_policies",
 		"scim_token": "scim_tokens", "group_role": "scim_groups",
+		"undo_api_key":      "boards",
 		"workspace_account": "overlays", "workspace_contact": "overlays", "workspace_project": "overlays",
 	} {
 		if strings.Contains(operation, part) {

@@ -183,6 +183,14 @@ var rows = map[string]row{
 		method: "POST", path: "/workspace/api-keys/" + unknownID + "/rotate",
 		scope: wsWrite, also: wsAdmin, admins: true, unthrottled: true, ok: notFound,
 	},
+	"list_api_key_actions": {
+		method: "GET", path: "/workspace/api-keys/" + unknownID + "/actions", scope: wsRead, admins: true, users: true, unthrottled: true,
+		ok: notFound,
+	},
+	"undo_api_key": {
+		method: "POST", path: "/workspace/api-keys/" + unknownID + "/undo", body: `{}`, scope: wsWrite, admins: true, users: true,
+		unthrottled: true, ok: notFound,
+	},
 	"get_api_key_policy": {method: "GET", path: "/workspace/api-keys/policy", scope: wsRead, unthrottled: true, ok: fine},
 	"set_api_key_policy": {
 		method: "POST", path: "/workspace/api-keys/policy", body: `{}`, scope: wsWrite, admins: true, users: true, unthrottled: true, ok: fine,

@@ -10,6 +10,7 @@ import (
 	"atlas/workspace/people"
 	"atlas/workspace/skills"
 	"atlas/workspace/subscriptions"
+	"atlas/workspace/undo"
 	"atlas/workspace/webhooks"
 )
 
@@ -24,6 +25,7 @@ type People struct {
 	Keys          *people.Keys
 	Policies      *people.Policies
 	Identity      *identity.Settings
+	Undoer        *undo.Undoer
 }
 
 const tagPeople = "Members and invitations"

@@ -86,6 +86,7 @@ func (s *Server) Routes() []Route {
 		s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.joinRoutes(),
 		s.viewRoutes(), s.viewRecordRoutes(), s.boardRoutes(), s.favoriteRoutes(), s.alertRoutes(),
 		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.apiKeyRoutes(), s.keyPolicyRoutes(),
+		s.keyActionRoutes(),
 		s.identityRoutes(),
 		s.skillRoutes(), s.provisioningRoutes(),
 	)

@@ -219,6 +219,20 @@ export class ApiKeys extends Resource<Schemas["ApiKey"]> {
     await this.drop(id, options);
   }
 
+  /** What a key changed, the latest first, for users who are owners or admins. */
+  actions(id: string, { signal }: Options = {}): AsyncGenerator<Schemas["ApiKeyAction"], void, undefined> {
+    return cursored(this.connection, `${this.path}${segment(id)}/actions`, "actions", {}, signal);
+  }
+
+  /**
+   * Takes back what a revoked key did, where nobody else has changed it since; `next` is the cursor of what is left. Throws APIError
+   * `api_key_active` for a key that is not revoked.
+   */
+  async undo(id: string, undo: Partial<Schemas["ApiKeyUndo"]> = {}, { signal }: Options = {}): Promise<{ actions: Schemas["ApiKeyActionOutcome"][]; next: string | null }> {
+    const { body } = await this.connection.send<{ data: { actions: Schemas["ApiKeyActionOutcome"][] }; metadata: Schemas["ApiKeyActionsMetadata"] }>("POST", `${this.path}${segment(id)}/undo`, { body: undo, signal });
+    return { actions: body.data.actions, next: body.metadata.next };
+  }
+
   /** What the workspace permits of new and rotated keys. */
   async policy({ signal }: Options = {}): Promise<Schemas["ApiKeyPolicy"]> {
     const data = await this.connection.data<Schemas["ApiKeyPolicyData"]>("GET", `${this.path}/policy`, { signal });
@@ -330,6 +344,18 @@ export class Provisioning {
   }
 }
 
+/** The elements of a list whose answers have the cursor of the next page. */
+async function* cursored<T>(c: Connection, path: string, name: string, query: Record<string, unknown>, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
+  for (let cursor: string | undefined; ; ) {
+    const params = { ...query, limit: 2 * MAX_PAGE, cursor };
+    const { body } = await c.send<{ data: Record<string, T[]>; metadata: { next: string | null } }>("GET", path, { params, signal });
+    const elements = body.data[name] ?? [];
+    yield* elements;
+    if (body.metadata.next === null || elements.length === 0) return;
+    cursor = body.metadata.next;
+  }
+}
+
 /** Which events of the audit log one asks for. */
 export interface AuditQuery {
   /** One, such as `api_key.created`, or a kind of object, such as `api_key`. */
@@ -350,13 +376,7 @@ export class Audit {
 
   /** The events that there are, the newest first unless `order` says otherwise. */
   async *events(query: AuditQuery = {}, { signal }: Options = {}): AsyncGenerator<Schemas["AuditEvent"], void, undefined> {
-    for (let cursor: string | undefined; ; ) {
-      const params = { ...query, ...span(query), limit: 2 * MAX_PAGE, cursor };
-      const { body } = await this.connection.send<{ data: { events: Schemas["AuditEvent"][] }; metadata: Schemas["AuditMetadata"] }>("GET", "/workspace/audit", { params, signal });
-      yield* body.data.events;
-      if (body.metadata.next === null || body.data.events.length === 0) return;
-      cursor = body.metadata.next;
-    }
+    yield* cursored<Schemas["AuditEvent"]>(this.connection, "/workspace/audit", "events", { ...query, ...span(query) }, signal);
   }
 
   /** How many records whom was given, by operation and hour, the latest first. */

@@ -31,6 +31,7 @@ import (
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/queue"
+	"atlas/workspace/undo"
 )
 
 // wired is the service on its backends.
@@ -147,7 +148,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	}}
 	running.run(refold(system, log))
 	hooks, used := wireWebhooks(c, store, system, arrived, running, metrics, log)
-	persons.Webhooks = hooks
+	persons.Webhooks, persons.Undoer = hooks, &undo.Undoer{Store: store, Cursors: cursors}
 	err = wireEmails(c, system, links, arrived, running, log)
 	w.jobs = append(w.jobs, running.stop...)
 	if err != nil {

@@ -19,6 +19,57 @@ class AlertEntry(BaseModel):
     seen: bool
 
 
+class ApiKeyAction(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: int
+    at: AwareDatetime
+    action: str = Field(
+        ...,
+        description="A record that was added to a book or a Static View is `created` there, one that left it `removed`.",
+    )
+    kind: str = Field(..., description="As of the changes of the workspace.")
+    object_id: str = Field(
+        ...,
+        description="The record of an `overlay` or a `membership`, the user of a `member`, else its own id.",
+    )
+    dataset: str | None = Field(None, description="Of an `overlay`, a `membership` and a `view`.")
+    view_id: str | None = Field(None, description="Of a `membership`.")
+    fields: list[str] = Field(..., description="Those that got other values.")
+    request_id: str | None = Field(..., description="Null: not known, or chosen by the client and no UUID.")
+    undo: str = Field(
+        ...,
+        description="Whether undoing it, with what the key did to the object later, is possible. `nothing_left`: it is as it was before already; `changed_since`: somebody else changed it later; `not_kept`: what it was is stored nowhere; `not_offered`: what is of this kind is not deleted.",
+    )
+
+
+class ApiKeyActionOutcome(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    id: int
+    at: AwareDatetime
+    action: str = Field(
+        ...,
+        description="A record that was added to a book or a Static View is `created` there, one that left it `removed`.",
+    )
+    kind: str = Field(..., description="As of the changes of the workspace.")
+    object_id: str = Field(
+        ...,
+        description="The record of an `overlay` or a `membership`, the user of a `member`, else its own id.",
+    )
+    dataset: str | None = Field(None, description="Of an `overlay`, a `membership` and a `view`.")
+    view_id: str | None = Field(None, description="Of a `membership`.")
+    fields: list[str] = Field(..., description="Those that got other values.")
+    request_id: str | None = Field(..., description="Null: not known, or chosen by the client and no UUID.")
+    outcome: str = Field(
+        ...,
+        description="`undone`: with `dry_run`, it would be. `nothing_left`: it is as it was before already; `changed_since`: somebody else changed it later; `not_kept`: what it was is stored nowhere; `not_offered`: what is of this kind is not deleted; `refused`: a rule forbids it.",
+    )
+    reason: str | None = Field(None, description="Why it was refused.")
+
+
 class AuditEventObject(BaseModel):
     model_config = ConfigDict(
         extra="allow",

@@ -163,6 +163,17 @@ class ApiKeyRotation(TypedDict, closed=True):
     never_expires: NotRequired[bool]
 
 
+Id: TypeAlias = int
+
+
+class ApiKeyUndo(TypedDict, closed=True):
+    ids: NotRequired[list[Id]]
+    since: NotRequired[str]
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    dry_run: NotRequired[bool]
+
+
 class Box(TypedDict, closed=True):
     north: float
     south: float
@@ -344,15 +355,15 @@ class CreateInvitationRequest(TypedDict, closed=True):
 DayOrInstant: TypeAlias = str
 
 
-Id: TypeAlias = str
+Id1: TypeAlias = str
 
 
 class DeleteFavoriteViewsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
 
 
 class DeleteViewsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
 
 
 DescriptorDataset: TypeAlias = Literal[
@@ -367,7 +378,7 @@ DescriptorDataset: TypeAlias = Literal[
 
 
 class DismissSignalsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
 
 
 Disposition: TypeAlias = Literal["active", "on_hold", "cancelled", "expired", "refused"]
@@ -399,14 +410,14 @@ class GeoGrid(TypedDict, closed=True):
 
 
 class GetAccountsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
     fields: NotRequired[list[AccountField]]
     include: NotRequired[list[Literal["projects", "signals", "contacts"]]]
     max_bytes: NotRequired[int]
 
 
 class GetContactsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
     fields: NotRequired[list[ContactField]]
     include: NotRequired[list[Literal["account", "projects"]]]
     max_bytes: NotRequired[int]
@@ -660,7 +671,7 @@ class ReadRequest(TypedDict, closed=True):
 
 
 class RemoveViewRecordsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
 
 
 ReplayWebhookRequest = TypedDict(
@@ -674,7 +685,7 @@ ReplayWebhookRequest = TypedDict(
 
 
 class RestoreSignalsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
 
 
 Role: TypeAlias = Literal["owner", "admin", "member"]
@@ -1761,17 +1772,17 @@ An inclusive range: the lowest value, then the highest. One of the two may be nu
 
 
 class DeleteWorkspaceAccountsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
     expected: NotRequired[dict[str, WorkspaceAccountExpectation]]
 
 
 class DeleteWorkspaceContactsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
     expected: NotRequired[dict[str, WorkspaceContactExpectation]]
 
 
 class DeleteWorkspaceProjectsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
     expected: NotRequired[dict[str, WorkspaceProjectExpectation]]
 
 
@@ -1784,14 +1795,14 @@ class GCStatusFilterByValue(TypedDict, closed=True):
 
 
 class GetProjectsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
     fields: NotRequired[list[ProjectField]]
     include: NotRequired[list[Literal["accounts", "signals", "contacts"]]]
     max_bytes: NotRequired[int]
 
 
 class GetSignalsBatchRequest(TypedDict, closed=True):
-    ids: list[Id]
+    ids: list[Id1]
     fields: NotRequired[list[SignalField]]
     include: NotRequired[list[Literal["accounts", "project"]]]
     max_bytes: NotRequired[int]

@@ -227,6 +227,35 @@ class APIKeys(Resource[m.ApiKey]):
         """Ends a key, with those that it made. Raises APIError ``not_found``."""
         self._delete(id)
 
+    def actions(self, id: str) -> Iterator[m.ApiKeyAction]:
+        """What a key changed, the latest first, for users who are owners or admins."""
+        path = self._path + segment(id) + "/actions"
+        return map(m.ApiKeyAction.model_validate, _cursored(self._connection, path, "actions", {}))
+
+    def undo(
+        self,
+        id: str,
+        *,
+        ids: Sequence[int] | None = None,
+        since: datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        dry_run: bool | None = None,
+    ) -> tuple[list[m.ApiKeyActionOutcome], str | None]:
+        """Takes back what a revoked key did, where nobody else has changed it since: the actions with
+        the ids, those since a time, or all. The second value is the cursor of what is left. Raises
+        APIError ``api_key_active`` for a key that is not revoked."""
+        body = without_none(
+            ids=list(ids) if ids is not None else None,
+            since=instant(since) if since is not None else None,
+            limit=limit,
+            cursor=cursor,
+            dry_run=dry_run,
+        )
+        answer = decoded(self._connection.send("POST", self._path + segment(id) + "/undo", body=body))
+        actions = [m.ApiKeyActionOutcome.model_validate(a) for a in answer["data"]["actions"]]
+        return actions, answer["metadata"]["next"]
+
     def policy(self) -> m.ApiKeyPolicy:
         """What the workspace permits of new and rotated keys."""
         return m.ApiKeyPolicy.model_validate(self._connection.data("GET", self._path + "/policy")["policy"])
@@ -357,14 +386,9 @@ class Audit:
         request = without_none(
             action=action, principal_id=principal_id, object_id=object_id, order=order, **_span(since, until)
         )
-        request["limit"] = 2 * MAX_PAGE
-        while True:
-            answer = decoded(self._connection.send("GET", "/workspace/audit", params=request))
-            events = answer["data"]["events"]
-            yield from map(m.AuditEvent.model_validate, events)
-            if answer["metadata"]["next"] is None or not events:
-                return
-            request["cursor"] = answer["metadata"]["next"]
+        return map(
+            m.AuditEvent.model_validate, _cursored(self._connection, "/workspace/audit", "events", request)
+        )
 
     def delivered(
         self, principal_id: str | None = None, *, since: datetime | None = None, until: datetime | None = None
@@ -375,6 +399,17 @@ class Audit:
             m.RecordsDelivered.model_validate,
             walk(self._connection, "GET", "/workspace/audit/records", "delivered", request),
         )
+
+
+def _cursored(c: Connection, path: str, name: str, request: dict[str, Any]) -> Iterator[Any]:
+    """The elements of a list whose answers have the cursor of the next page."""
+    request["limit"] = 2 * MAX_PAGE
+    while True:
+        answer = decoded(c.send("GET", path, params=request))
+        yield from answer["data"][name]
+        if answer["metadata"]["next"] is None or not answer["data"][name]:
+            return
+        request["cursor"] = answer["metadata"]["next"]
 
 
 def _span(since: datetime | None, until: datetime | None) -> dict[str, Any]:
