@@ -13,6 +13,7 @@ import (
 
 	"atlas/indexer/erasure"
 	"atlas/indexer/extsort"
+	"atlas/indexer/journal"
 	"atlas/indexer/ndjson"
 	"atlas/internal/fault"
 	"atlas/search/document"
@@ -242,6 +243,9 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 		if len(problems) > 0 {
 			if l.suppressed.Line(in.dataset, line) {
 				suppressed++
+				if _, record := erasure.Read(line); !record {
+					l.deadLetters.add(in.dataset, in.name(), at.number, journal.Withheld(), nil)
+				}
 				continue
 			}
 			rejected++

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"atlas/indexer"
+	"atlas/indexer/erasure"
 	"atlas/indexer/extsort"
 	"atlas/indexer/journal"
 	"atlas/indexer/ndjson"
@@ -153,6 +154,11 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 		}
 		if len(problems) > 0 && set.Line(d, raw) {
 			counts.SuppressedLines++
+			if _, record := erasure.Read(raw); !record {
+				if err := r.deadLetters.Add(journal.NewDeadLetter(d, name, line, journal.Withheld(), nil)); err != nil {
+					return unusable(err, r.folder.deadLetters())
+				}
+			}
 			continue
 		}
 		if len(problems) > 0 {

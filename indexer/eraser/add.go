@@ -29,6 +29,7 @@ func (e *Eraser) Add(
 		return nil, nil, err
 	}
 	if kind == erasure.ID { // workspaces can hold what no generation has
+		v.ID = v.Normal(erasure.ID) // as a person pasted it, it can have what nobody sees
 		found.Add(d, uuid.MustParse(v.ID))
 	}
 	list, values := []erasure.Suppression{s}, map[uuid.UUID]erasure.Values{s.ID: v}

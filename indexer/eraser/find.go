@@ -125,7 +125,7 @@ func condition(kind erasure.Kind, v erasure.Values) (exact, words map[string]any
 			"match": map[string]any{search.Root.TextPath(&field): map[string]any{"query": catalog.Fold(v.Name), "operator": "and"}},
 		}, nil
 	default:
-		return map[string]any{"ids": map[string]any{"values": []string{v.ID}}}, nil
+		return map[string]any{"ids": map[string]any{"values": []string{v.Normal(kind)}}}, nil
 	}
 }
 

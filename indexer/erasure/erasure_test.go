@@ -2,6 +2,7 @@ package erasure_test
 
 import (
 	"encoding/hex"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -217,6 +218,8 @@ func TestLines(t *testing.T) {
 			erasure.Email,
 			erasure.Values{Email: "ada@x.example"},
 		), add(t, k, catalog.Contacts, erasure.ID, erasure.Values{ID: ada}),
+		add(t, k, catalog.Contacts, erasure.Phone, erasure.Values{Phone: "+1 403 555 0100"}),
+		add(t, k, catalog.Contacts, erasure.NameFirm, erasure.Values{Name: "Ada L", Firm: "Firm"}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -228,6 +231,13 @@ func TestLines(t *testing.T) {
 		`{"id":"` + ada: true, `{"id":"` + ada + `","name":"Ada",}`: true, `{"email": "ad\u0061@x.example", "name": "A`: true,
 		`{'email': 'ADA@x.example'}`: true, `ada@x.example,Ada,x`: true, `{"notes":"see ada@x.example"`: true,
 		`{"id":"` + ada[:30]: false, `{"email":"bob@x.example"`: false, `bob@x.example`: false,
+		// Other forms of what is no JSON.
+		`{'name': 'Ada', 'notes': 'see', 'email': 'ada@x.example', 'a': 1}`: true, `"{\"email\":\"ada@x.example\"}"`: true,
+		`[{"email":"ada@x.example"}]`: true, `7,` + strings.ToUpper(ada) + `,Ada`: true, `{"email":"ada＠x.example"`: true,
+		`{"notes":"ad\u0061@x.example"`: true, `"{\"notes\":\"\\u0061da@x.example\"}"`: true, `{"phone":["+1 403 555 0100"],`: true,
+		`{'phone': '403 555 0100', 'x': 'y'`: true, `{"id":"7f9b3a52\u002d6a65-4d0e-9f55-0a4f6f3a5b10`: true,
+		`{"name":"Ada L","account_name":"Firm"`: true, `{'account_name':'Firm','x':{'name':'Bob'},'name':'Ada L'`: true,
+		`{"name":"Ada L"},{"account_name":"Firm"`: false, `{"name":"Bob","account_name":"Firm",`: false, `{"phone":`: false, `\ud83d`: false, `{"name":"\`: false,
 	} {
 		if got := set.Line(catalog.Contacts, []byte(line)); got != want {
 			t.Errorf("%s: %t", line, got)
@@ -236,5 +246,55 @@ func TestLines(t *testing.T) {
 	var none *erasure.Set
 	if none.Has(catalog.Contacts, erasure.Values{ID: ada}) || !none.Empty(catalog.Contacts) || none.Through() != 0 {
 		t.Error("no set has something")
+	}
+}
+
+// A line that somebody made takes no longer than others of its length.
+func TestHostileLines(t *testing.T) {
+	t.Parallel()
+	k := keys(t, "1:"+one)
+	set, err := erasure.NewSet(k, []erasure.Suppression{
+		add(t, k, catalog.Contacts, erasure.Email, erasure.Values{Email: "ada@x.example"}),
+		add(t, k, catalog.Contacts, erasure.ID, erasure.Values{ID: ada}),
+		add(t, k, catalog.Contacts, erasure.Phone, erasure.Values{Phone: "+1 403 555 0100"}),
+		add(t, k, catalog.Contacts, erasure.NameFirm, erasure.Values{Name: "Ada L", Firm: "Firm"}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbered := func(text string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < 1<<20; i++ {
+			b.WriteString(strings.ReplaceAll(text, "#", strconv.Itoa(i)))
+		}
+		return b.String()
+	}
+	const size = 1 << 20
+	for name, c := range map[string]struct {
+		line string
+		want bool
+	}{
+		"one long value":    {`{"name":"` + strings.Repeat("é", size/2), false},
+		"long values":       {strings.Repeat(`"name":"`+strings.Repeat("a", 2000)+`","account_name":"`+strings.Repeat("b", 2000)+`",`, size/4000), false},
+		"the same members":  {strings.Repeat(`"email":"","phone":"1","name":"a","account_name":"b"`, size/50), false},
+		"many names":        {numbered(`"name":"n#","account_name":"f#",`), true},
+		"many addresses":    {numbered(`a#@x.example,`), true},
+		"many ids":          {numbered(`7f9b3a52-6a65-4d0e-9f55-0a4f6f3a5b10`[:30] + "#,"), false},
+		"signs":             {strings.Repeat("@", size), false},
+		"hyphens":           {strings.Repeat("-", size), false},
+		"quotes":            {strings.Repeat(`'name:"`, size/7), false},
+		"escapes":           {strings.Repeat(`\`, size), false},
+		"objects":           {strings.Repeat(`{`, size), false},
+		"spaces":            {strings.Repeat(`"name"`+strings.Repeat(" ", 1000), size/1000), false},
+		"one long address":  {strings.Repeat("a", size) + "@x", false},
+		"the end of a line": {`{"name":"` + strings.Repeat("a", size) + `","email":"ada@x.example"`, true},
+	} {
+		began := time.Now()
+		if got := set.Line(catalog.Contacts, []byte(c.line)); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("%s took %s", name, took)
+		}
 	}
 }

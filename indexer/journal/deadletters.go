@@ -41,6 +41,12 @@ func NewDeadLetter(d catalog.Dataset, file string, line int64, problems []docume
 	return l
 }
 
+// Withheld are the problems of a line that is no record and has something that is suppressed: its
+// dead letter has nothing of the line, which can have records of others too.
+func Withheld() []document.Problem {
+	return []document.Problem{{Reason: "is no JSON object, and has a value that is suppressed or too many to compare: the line is not kept"}}
+}
+
 // DeadLetters appends to a file of dead letters. It is safe for concurrent use.
 // After an error every later call returns that error. The nil DeadLetters drops
 // everything.
