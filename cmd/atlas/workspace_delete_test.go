@@ -10,18 +10,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
 	"atlas/cmd/internal/operator"
 	"atlas/service/auth"
+	"atlas/service/session"
 	"atlas/workspace"
+	"atlas/workspace/identity"
 	"atlas/workspace/people"
 )
 
@@ -88,11 +92,44 @@ func (s *service) placesOf(id string) (left []string) {
 	defer func() { _ = r.Close() }()
 	keys := r.Scan(ctx, 0, s.config.RedisPrefix+"*", 1000).Iterator()
 	for keys.Next(ctx) {
-		if strings.Contains(keys.Val()+r.Dump(ctx, keys.Val()).Val(), id) {
+		if strings.Contains(keys.Val()+s.redisText(r, keys.Val()), id) {
 			left = append(left, "redis")
 		}
 	}
 	return left
+}
+
+// redisText is what a key has. A dump of it would be compressed.
+func (s *service) redisText(r *redis.Client, key string) string {
+	s.t.Helper()
+	ctx := s.t.Context()
+	switch kind := r.Type(ctx, key).Val(); kind {
+	case "none":
+		return ""
+	case "string":
+		return r.Get(ctx, key).Val()
+	case "hash":
+		return fmt.Sprint(r.HGetAll(ctx, key).Val())
+	case "list":
+		return fmt.Sprint(r.LRange(ctx, key, 0, -1).Val())
+	case "set":
+		return fmt.Sprint(r.SMembers(ctx, key).Val())
+	case "zset":
+		return fmt.Sprint(r.ZRange(ctx, key, 0, -1).Val())
+	default:
+		s.t.Fatalf("%s is of the type %s", key, kind)
+		return ""
+	}
+}
+
+// signIn begins a session of a user, by the provider of a workspace or none.
+func (s *service) signIn(user workspace.UserID, own identity.Own) (stays func() bool) {
+	s.t.Helper()
+	r := redis.NewClient(must(redis.ParseURL(s.config.RedisURL))(s.t))
+	s.t.Cleanup(func() { _ = r.Close() })
+	sessions := session.New(r, session.Options{Prefix: s.config.RedisPrefix, Timeout: 10 * time.Second})
+	token := must(sessions.Start(s.t.Context(), session.Grant{User: auth.User{ID: user}, Own: own}))(s.t)
+	return func() bool { _, err := sessions.Get(s.t.Context(), token); return err == nil }
 }
 
 // fill gives the workspace something of everything.
@@ -134,6 +171,11 @@ func TestDeletedWorkspace(t *testing.T) {
 	must(s.directory.AddMember(ctx, other.ID, people.Member{ID: nora.ID, Email: nora.Email, Name: nora.Name, Role: people.Admin}))(t)
 	token := must(auth.Mint(testSecret, auth.Claims{User: mia.ID, Email: mia.Email, Name: mia.Name}, time.Hour))(t)
 	ids := s.fill()
+	own := identity.Own{Workspace: s.pro.ID, Provider: identity.ProviderID(uuid.New())}
+	ofMia, ofNoraHere := s.signIn(mia.ID, identity.Own{}), s.signIn(nora.ID, own)
+	ofNora := s.signIn(nora.ID, identity.Own{})
+	// Who was removed is known by the provider still.
+	former := s.known("former@example.com")
 	elsewhere := "?workspace_id=" + other.ID.String()
 	theirs := `{"contact_id":"` + ids[0] + `","notes":"theirs"}`
 	if a := s.call("POST", "/workspace/contacts/upsert"+elsewhere, both, theirs); a.status != http.StatusOK {
@@ -145,7 +187,7 @@ func TestDeletedWorkspace(t *testing.T) {
 
 	// A dry run and a wrong name change nothing.
 	listed, said := s.delete(0)
-	if listed.Deleted || len(listed.Accounts) != 1 || listed.Accounts[0] != mia.ID || !strings.Contains(said, `--confirm "Test"`) {
+	if listed.Deleted || len(listed.Accounts) != 2 || !slices.Contains(listed.Accounts, mia.ID) || !strings.Contains(said, `--confirm "Test"`) {
 		t.Errorf("listed %+v\n%s", listed, said)
 	}
 	places := fmt.Sprint(listed.Places)
@@ -209,6 +251,12 @@ func TestDeletedWorkspace(t *testing.T) {
 	if left := s.placesOf(mia.ID.String()); len(left) != 1 || left[0] != "audit_events" {
 		t.Errorf("of the member: %v", left)
 	}
+	if left := s.placesOf(former); len(left) != 0 {
+		t.Errorf("of who was a member: %v", left)
+	}
+	if ofMia() || ofNoraHere() || !ofNora() {
+		t.Errorf("sessions: of who is gone %t, by the provider %t, of another workspace %t", ofMia(), ofNoraHere(), ofNora())
+	}
 	for request, want := range map[[2]string]int{
 		{"/workspace", s.key}: 401, {"/workspace?workspace_id=" + s.pro.ID.String(), token}: 403, {"/workspace", both}: 400,
 		{"/workspace?workspace_id=" + s.pro.ID.String(), both}: 403, {"/workspace" + elsewhere, both}: 200,
@@ -234,6 +282,21 @@ func TestDeletedWorkspace(t *testing.T) {
 	s.key = both // of which the log has nothing either
 }
 
+// known makes a user whom only the provider of the workspace names.
+func (s *service) known(email string) (id string) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	conn := must(pgx.Connect(ctx, s.config.PostgresSystemURL))(s.t)
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if err := conn.QueryRow(ctx, `
+		WITH u AS (INSERT INTO users (id, email, email_folded, name, created_at) VALUES (gen_random_uuid(), $2, $2, 'F', now()) RETURNING id)
+		INSERT INTO identities (workspace_id, user_id, created_at) SELECT $1, id, now() FROM u RETURNING user_id::text`,
+		s.pro.ID.String(), email).Scan(&id); err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
 func (s *service) checkExport(folder string) {
 	s.t.Helper()
 	var manifest struct {
@@ -253,13 +316,13 @@ func (s *service) checkExport(folder string) {
 			s.t.Errorf("%s has %d lines, the manifest says %d", f.File, lines[f.File], f.Lines)
 		}
 		for line := range strings.Lines(content) {
-			if !json.Valid([]byte(line)) || strings.Contains(line, "secret_hash") {
+			if !json.Valid([]byte(line)) || strings.Contains(line, "secret") {
 				s.t.Errorf("%s: %s", f.File, line)
 			}
 		}
 	}
 	for file, want := range map[string]int{
-		"overlays.ndjson": 3, "members.ndjson": 2, "users.ndjson": 2, "workspaces.ndjson": 1,
+		"overlays.ndjson": 3, "members.ndjson": 2, "users.ndjson": 3, "workspaces.ndjson": 1,
 		"records_of_contacts.ndjson": 3, "view_records.ndjson": 1,
 	} {
 		if lines[file] != want {

@@ -377,7 +377,7 @@ func (s *System) forgetEvents(
 		return err
 	})
 	if err == nil && problem != "" {
-		return false, fmt.Errorf("the chain %s is broken, and nothing of it is deleted: %s", chain, problem)
+		return false, fmt.Errorf("%w: nothing of %s is deleted: %s", ErrBrokenChain, chain, problem)
 	}
 	return more, toFault(err)
 }

@@ -29,11 +29,25 @@ func (s *System) InsertWorkspace(ctx context.Context, w workspace.Workspace) err
 
 // UpdateWorkspace implements workspace.WorkspaceStore.
 func (s *System) UpdateWorkspace(ctx context.Context, id workspace.ID, c people.WorkspaceChange) (workspace.Workspace, error) {
-	return s.oneWorkspace(ctx, id, `
+	if c.Plan == nil || *c.Plan == workspace.Free {
+		return s.oneWorkspace(ctx, id, updateWorkspace, arg(id), c.Name, c.Plan, c.Ceiling, c.TimeZone)
+	}
+	var w workspace.Workspace
+	err := s.inWorkspace(ctx, id, func(tx pgx.Tx) error {
+		err := notBeingDeleted(ctx, tx, id)
+		if err == nil {
+			w, err = scanWorkspace(tx.QueryRow(ctx, updateWorkspace, arg(id), c.Name, c.Plan, c.Ceiling, c.TimeZone))
+		}
+		w, err = orNotFound(w, err, unknownWorkspace)
+		return err
+	})
+	return w, err
+}
+
+const updateWorkspace = `
 		UPDATE workspaces SET name = coalesce($2, name), plan = coalesce($3, plan),
 		       credit_ceiling = coalesce($4, credit_ceiling), time_zone = coalesce($5, time_zone)
-		WHERE id = $1 RETURNING `+workspaceColumns, arg(id), c.Name, c.Plan, c.Ceiling, c.TimeZone)
-}
+		WHERE id = $1 RETURNING ` + workspaceColumns
 
 // WorkspaceByID implements workspace.WorkspaceStore.
 func (s *System) WorkspaceByID(ctx context.Context, id workspace.ID) (workspace.Workspace, error) {

@@ -158,6 +158,15 @@ func lockAdmitting(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity
 	if err := lockLimit(ctx, tx, in, identityLock); err != nil {
 		return p, err
 	}
+	// Nobody joins a workspace that is closed, as one is before it is deleted.
+	var plan workspace.Plan
+	err = tx.QueryRow(ctx, `SELECT plan FROM workspaces WHERE id = $1 FOR SHARE`, arg(in)).Scan(&plan)
+	if noRows(err) || err == nil && plan != workspace.Pro {
+		return p, refusal("the workspace is closed")
+	}
+	if err != nil {
+		return p, err
+	}
 	rows, err := tx.Query(ctx, `SELECT `+providerColumns+` FROM identity_providers WHERE workspace_id = $1 FOR SHARE`, arg(in))
 	if err == nil {
 		p, err = pgx.CollectExactlyOneRow(rows, collectProvider)

@@ -69,7 +69,10 @@ func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression
 				}
 			}
 			if tag.RowsAffected() == 0 && e.Removed != nil {
-				_, err := tx.Exec(ctx, `UPDATE suppressions SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL`, e.ID, e.Removed)
+				tag, err := tx.Exec(ctx, `UPDATE suppressions SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL`, e.ID, e.Removed)
+				if err == nil && tag.RowsAffected() > 0 {
+					err = auditInstallation(ctx, tx, "suppression.removed", "suppression", &e.ID, nil)
+				}
 				if err != nil {
 					return err
 				}

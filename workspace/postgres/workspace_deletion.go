@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,7 +22,8 @@ import (
 type Deletion struct {
 	// Begun is zero if it has not begun, Ended if it has not ended.
 	Begun, Ended time.Time
-	// Users were members of no other workspace when it began; none once it has ended.
+	// Users were members here, or known by its provider, and members nowhere else; none once it
+	// has ended.
 	Users []workspace.UserID
 }
 
@@ -47,6 +50,15 @@ type Rows struct {
 	Rows  int64
 }
 
+// peopleOf are the users whom a workspace $1 knows: its members, and those of before whom its
+// provider names.
+const peopleOf = `SELECT user_id FROM members WHERE workspace_id = $1 UNION SELECT user_id FROM identities WHERE workspace_id = $1
+	UNION SELECT user_id FROM scim_users WHERE workspace_id = $1 AND user_id IS NOT NULL`
+
+// hereOnly are those of them who are members of no other.
+const hereOnly = `SELECT p.user_id FROM (` + peopleOf + `) p
+	WHERE NOT EXISTS (SELECT FROM members o WHERE o.user_id = p.user_id AND o.workspace_id <> $1)`
+
 // ofWorkspace are the tables with rows of a workspace, and the condition on a row t: its own
 // rows, and those of others that say something of it.
 func (s *System) ofWorkspace(ctx context.Context) (tables []string, condition map[string]string, err error) {
@@ -56,7 +68,7 @@ func (s *System) ofWorkspace(ctx context.Context) (tables []string, condition ma
 		ORDER BY 1`)
 	condition = map[string]string{
 		"workspaces":   `t.id = $1`,
-		"users":        `t.id IN (SELECT m.user_id FROM members m WHERE m.workspace_id = $1)`,
+		"users":        `t.id IN (` + peopleOf + `)`,
 		"api_keys":     `t.id IN (SELECT g.key_id FROM api_key_workspaces g WHERE g.workspace_id = $1)`,
 		"audit_chains": `t.chain = $1`,
 	}
@@ -87,8 +99,24 @@ func (s *System) WorkspaceRows(ctx context.Context, in workspace.ID) (all []Rows
 	return all, err
 }
 
-// secretColumns are never exported.
-var secretColumns = []string{"secret_hash", "old_hash", "seed", "secret", "old_secret"}
+// exportedBytes are the columns of bytes that are exported. Others are secrets, digests of
+// secrets, or what only the service reads.
+var exportedBytes = []string{
+	"audit_chains.digest", "audit_chains.kept_digest", "audit_chains.signature", "audit_events.digest", "audit_events.previous",
+	"audit_values.digest", "audit_values.salt",
+}
+
+// withheldBytes are the columns of bytes of a table that are not exported.
+func withheldBytes(ctx context.Context, tx pgx.Tx, table string) ([]string, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT a.attname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
+		WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = $1 AND NOT a.attisdropped AND a.attnum > 0
+			AND t.typname IN ('bytea', '_bytea') AND c.relname || '.' || a.attname <> ALL ($2)`, table, exportedBytes)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.AppendRows([]string{}, rows, pgx.RowTo[string])
+}
 
 // ExportWorkspace calls write for each row of a workspace, as a JSON object without secrets, as
 // of one moment.
@@ -99,8 +127,12 @@ func (s *System) ExportWorkspace(ctx context.Context, in workspace.ID, write fun
 	}
 	return toFault(pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		for _, table := range tables {
+			withheld, err := withheldBytes(ctx, tx, table)
+			if err != nil {
+				return err
+			}
 			rows, err := tx.Query(ctx, `SELECT (to_jsonb(t) - $2::text[])::text FROM `+pgx.Identifier{table}.Sanitize()+` t WHERE `+condition[table],
-				arg(in), secretColumns)
+				arg(in), withheld)
 			if err != nil {
 				return err
 			}
@@ -115,19 +147,14 @@ func (s *System) ExportWorkspace(ctx context.Context, in workspace.ID, write fun
 
 // DeleteWorkspace deletes the rows of a workspace, its own row last, and those of its members
 // that nothing refers to anymore. Killed half-way, it is called again. Its audit log stays:
-// ForgetChain deletes that. No request may change the workspace anymore; a document of held
-// records may be written until it returns.
+// ForgetChain deletes that. A document of held records may be written until it returns. Error:
+// fault.BadRequest if the workspace does not have the plan free.
 func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
 	if err := in.Check(); err != nil {
 		return err
 	}
-	_, err := s.pool.Exec(ctx, `
-		INSERT INTO deleted_workspaces AS d (id, begun_at, users)
-		SELECT $1, clock_timestamp(), ARRAY(SELECT m.user_id FROM members m WHERE m.workspace_id = $1
-			AND NOT EXISTS (SELECT FROM members o WHERE o.user_id = m.user_id AND o.workspace_id <> $1))
-		ON CONFLICT (id) DO UPDATE SET ended_at = NULL, users = ARRAY(SELECT unnest(d.users) UNION SELECT unnest(excluded.users))`, arg(in))
-	if err != nil {
-		return toFault(err)
+	if err := s.beginDeletion(ctx, in); err != nil {
+		return err
 	}
 	// A key of an operator that acts elsewhere too loses this grant only.
 	if _, err := s.pool.Exec(ctx, `
@@ -139,9 +166,11 @@ func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
 	if err != nil {
 		return err
 	}
-	for _, table := range tables {
+	// First what sends something, so that nobody is told what goes.
+	for _, table := range append([]string{"webhooks", "signal_subscriptions", "view_alerts"}, tables...) {
 		switch table {
-		case "workspaces", "users", "audit_chains", "audit_events", "audit_values", "workspace_changes", "projectors":
+		case "workspaces", "users", "audit_chains", "audit_events", "audit_values", "workspace_changes", "projectors",
+			"members", "identities", "scim_users":
 			continue // what the deletion of others writes to, and what is deleted last
 		}
 		if err := s.deleteRows(ctx, table, in); err != nil {
@@ -156,6 +185,8 @@ func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
 	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, sql := range []string{
+			`SELECT FROM workspaces WHERE id = $1 FOR UPDATE`, // nobody joins anymore
+			noteDeletion,
 			`DELETE FROM workspaces WHERE id = $1`,
 			`DELETE FROM workspace_changes WHERE workspace_id = $1`, // triggers told what went with the row
 		} {
@@ -165,6 +196,41 @@ func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
 		}
 		return deleteUsers(ctx, tx, in)
 	}))
+}
+
+// noteDeletion notes that a deletion has begun, and the users who are to go with the workspace.
+const noteDeletion = `
+	INSERT INTO deleted_workspaces AS d (id, begun_at, users) SELECT $1, clock_timestamp(), ARRAY(` + hereOnly + `)
+	ON CONFLICT (id) DO UPDATE SET ended_at = NULL, users = ARRAY(SELECT unnest(d.users) UNION SELECT unnest(excluded.users))`
+
+// beginDeletion notes that the deletion has begun. From then on the workspace does not get the
+// plan pro again.
+func (s *System) beginDeletion(ctx context.Context, in workspace.ID) error {
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		plan := workspace.Free
+		err := tx.QueryRow(ctx, `SELECT plan FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`, arg(in)).Scan(&plan)
+		if err != nil && !noRows(err) {
+			return err
+		}
+		if plan != workspace.Free {
+			return fault.New(fault.BadRequest, "somebody gave the workspace the plan %s again: nothing was deleted", plan)
+		}
+		_, err = tx.Exec(ctx, noteDeletion, arg(in))
+		return err
+	}))
+}
+
+// notBeingDeleted locks the row of a workspace and refuses if its deletion has begun.
+func notBeingDeleted(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
+	if _, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`, arg(in)); err != nil {
+		return err
+	}
+	var begun bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM deleted_workspaces WHERE id = $1 AND ended_at IS NULL)`, arg(in)).Scan(&begun)
+	if err == nil && begun {
+		err = fault.New(fault.BadRequest, "the workspace is being deleted: atlas workspace delete %s --confirm NAME finishes that", in)
+	}
+	return err
 }
 
 // rowsAtOnce is how many rows one transaction deletes: others wait for none for long.
@@ -256,12 +322,37 @@ func (s *System) ForgetChain(ctx context.Context, in workspace.ID, now time.Time
 		return err
 	}
 	if head.Checkpoint.Number != head.Number {
-		return fault.New(fault.Internal, "events of the audit log of %s are missing: atlas audit verify says which", in)
+		return fmt.Errorf("%w: events of the audit log of %s are missing: atlas audit verify says which", ErrBrokenChain, in)
+	}
+	if err := s.SignEnd(ctx, in, sign); err != nil {
+		return err
 	}
 	_, err = s.pool.Exec(ctx, `SELECT audit_add(NULL, 'workspace.erased', 'workspace', $1, '{}', $2)
 		WHERE NOT EXISTS (SELECT FROM audit_events WHERE workspace_id IS NULL AND action = 'workspace.erased' AND object_id = $1)`,
 		arg(in), map[string]any{"audit_number": head.Number, "audit_digest": head.Digest.String()})
 	return toFault(err)
+}
+
+// ErrBrokenChain is the error of events that do not follow each other as they were chained.
+var ErrBrokenChain = errors.New("the chain is broken")
+
+// SignEnd signs the end of the chain of a deleted workspace if nobody did.
+func (s *System) SignEnd(ctx context.Context, in workspace.ID, sign func(*auditlog.Head, auditlog.Checkpoint)) error {
+	h, err := s.AuditHead(ctx, in)
+	if err != nil || h.Number == 0 || h.Checkpoint.Number != h.Number || len(h.Checkpoint.Signature) > 0 {
+		return err
+	}
+	if sign(&h, h.Checkpoint); len(h.Checkpoint.Signature) == 0 {
+		return nil
+	}
+	_, err = s.pool.Exec(ctx, `UPDATE audit_chains SET signature = $2 WHERE chain = $1 AND signature IS NULL`, arg(in), h.Checkpoint.Signature)
+	return toFault(err)
+}
+
+// Signs reports whether some chain has a checkpoint that is signed.
+func (s *System) Signs(ctx context.Context) (signs bool, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM audit_chains WHERE signature IS NOT NULL)`).Scan(&signs)
+	return signs, toFault(err)
 }
 
 // EndDeletion stores that nothing of a workspace is left to delete.
@@ -270,10 +361,10 @@ func (s *System) EndDeletion(ctx context.Context, in workspace.ID) error {
 	return toFault(err)
 }
 
-// MembersHereOnly returns the members of a workspace who are in no other.
+// MembersHereOnly returns the members of a workspace, and those of before whom its provider names,
+// who are in no other.
 func (s *System) MembersHereOnly(ctx context.Context, in workspace.ID) ([]workspace.UserID, error) {
-	return collect(ctx, s, collectUserID, `SELECT m.user_id FROM members m WHERE m.workspace_id = $1
-		AND NOT EXISTS (SELECT FROM members o WHERE o.user_id = m.user_id AND o.workspace_id <> $1) ORDER BY 1`, arg(in))
+	return collect(ctx, s, collectUserID, hereOnly+` ORDER BY 1`, arg(in))
 }
 
 func collectUserID(row pgx.CollectableRow) (id workspace.UserID, err error) {

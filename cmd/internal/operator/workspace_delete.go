@@ -3,8 +3,10 @@ package operator
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,9 +41,9 @@ type workspaceDeleteCmd struct {
 
 // Help is shown below the options.
 func (workspaceDeleteCmd) Help() string {
-	return `Deletes a workspace with everything in it: rows in Postgres, documents of held records in all generations, keys of Redis, sessions and accounts of members who are in no other workspace. Requests get 403 from the beginning. Of its audit log the end of the chain stays. Killed half-way, the same command ends it. At the end everything is searched for the id, and what is left is listed with the reason.
+	return `Deletes a workspace with everything in it: rows in Postgres, documents of held records in all generations, keys of Redis, sessions and accounts of members who are in no other workspace. Requests get 403 from the beginning. Of its audit log the end of the chain stays. Killed half-way, run it again to finish. At the end everything is searched for the id, and what is left is listed with the reason.
 
-Status: 0 deleted, or listed; 1 not finished (the same command goes on); 2 arguments or configuration make no sense; 3 something is left that should not be.`
+Status: 0 deleted, or listed; 1 not finished (run it again to finish); 2 arguments or configuration make no sense; 3 something is left that should not be.`
 }
 
 // deletion is a run of the command.
@@ -154,70 +156,108 @@ type Place struct {
 
 func (d *deletion) run(ctx context.Context) (r WorkspaceDeletion, err error) {
 	r.ID = d.ID
-	state, err := d.system.DeletionOf(ctx, d.ID)
+	if d.Confirm == "" {
+		_, gone, err := d.look(ctx, &r)
+		switch {
+		case err != nil:
+			return r, err
+		case d.Export != "":
+			return r, cli.ConfigError{"--export goes with --confirm"}
+		case !gone:
+			return d.list(ctx, r)
+		}
+		return d.remains(ctx, r)
+	}
+	// Another run may be at work: what is there is read when it has ended.
+	err = patient{d.system}.WithLease(ctx, "deletion of "+d.ID.String(), account(), deletionLease, func(ctx context.Context) error {
+		state, gone, err := d.look(ctx, &r)
+		switch {
+		case err != nil:
+			return err
+		case !gone && d.Confirm != r.Name:
+			return cli.ConfigError{fmt.Sprintf("the workspace is called %q: --confirm %q deletes it", r.Name, r.Name)}
+		case d.Export != "" && !state.Begun.IsZero():
+			return cli.ConfigError{"its deletion has begun, so that not everything is there anymore: leave out --export"}
+		case !state.Ended.IsZero():
+			return d.system.SignEnd(ctx, d.ID, d.sign)
+		}
+		if err := d.checkKey(ctx); err != nil {
+			return err
+		}
+		return d.delete(ctx, gone, &r)
+	})
 	if err != nil {
 		return r, err
 	}
+	return d.remains(ctx, r)
+}
+
+// look reads how far the deletion is, and whether the workspace's own row is gone.
+func (d *deletion) look(ctx context.Context, r *WorkspaceDeletion) (state postgres.Deletion, gone bool, err error) {
+	if state, err = d.system.DeletionOf(ctx, d.ID); err != nil {
+		return state, false, err
+	}
 	w, err := d.system.WorkspaceByID(ctx, d.ID)
-	gone := fault.CodeOf(err) == fault.NotFound && !state.Begun.IsZero()
+	gone = fault.CodeOf(err) == fault.NotFound && !state.Begun.IsZero()
 	if err != nil && !gone {
-		return r, err
+		return state, gone, err
 	}
 	r.Name = w.Name
 	if !gone && !state.Ended.IsZero() {
 		state = postgres.Deletion{} // of another with this id
 	}
-	switch {
-	case d.Confirm == "" && d.Export != "":
-		return r, cli.ConfigError{"--export goes with --confirm"}
-	case d.Confirm == "" && !gone:
-		return d.list(ctx, r)
-	case !gone && d.Confirm != w.Name:
-		return r, cli.ConfigError{fmt.Sprintf("the workspace is called %q: --confirm %q deletes it", w.Name, w.Name)}
-	case d.Export != "" && !state.Begun.IsZero():
-		return r, cli.ConfigError{"its deletion has begun, so that not everything is there anymore: leave out --export"}
+	return state, gone, nil
+}
+
+// checkKey refuses to leave the end of a log unsigned where others are signed.
+func (d *deletion) checkKey(ctx context.Context) error {
+	if d.key != nil {
+		return nil
 	}
-	if d.Confirm != "" && state.Ended.IsZero() {
-		if err := d.delete(ctx, state, gone, &r); err != nil {
-			return r, err
-		}
+	signs, err := d.system.Signs(ctx)
+	if err == nil && signs {
+		err = cli.ConfigError{"--audit-key (ATLAS_AUDIT_KEY) is required, because the servers sign: it signs the end of the workspace's audit log"}
 	}
-	return d.remains(ctx, r)
+	return err
 }
 
 // delete deletes in an order in which what was deleted tells what is left to do.
-func (d *deletion) delete(ctx context.Context, state postgres.Deletion, gone bool, r *WorkspaceDeletion) error {
-	return patient{d.system}.WithLease(ctx, "deletion of "+d.ID.String(), account(), deletionLease, func(ctx context.Context) error {
-		if !gone {
-			if err := d.closeAndExport(ctx, state, r); err != nil {
-				return err
-			}
-		}
-		d.say("deleting its rows")
-		if err := d.system.DeleteWorkspace(ctx, d.ID); err != nil {
+func (d *deletion) delete(ctx context.Context, gone bool, r *WorkspaceDeletion) error {
+	if !gone {
+		if err := d.closeAndExport(ctx, r); err != nil {
 			return err
 		}
-		now := d.system.Clock().Now()
-		if err := d.system.ForgetChain(ctx, d.ID, now, d.sign); err != nil {
-			d.say("its audit log stays: %v", err)
-		}
-		d.say("deleting its documents, and what Redis has of it")
-		if err := d.deleteDocuments(ctx); err != nil {
-			return err
-		}
-		if state, err := d.system.DeletionOf(ctx, d.ID); err != nil {
-			return err
-		} else if err := d.deleteKeys(ctx, state.Users); err != nil {
-			return err
-		} else if r.Accounts, err = d.system.KnownUsers(ctx, state.Users); err != nil {
-			return err
-		}
-		return d.system.EndDeletion(ctx, d.ID)
-	})
+	}
+	d.say("deleting its rows")
+	if err := d.system.DeleteWorkspace(ctx, d.ID); err != nil {
+		return err
+	}
+	err := d.system.ForgetChain(ctx, d.ID, d.system.Clock().Now(), d.sign)
+	if errors.Is(err, postgres.ErrBrokenChain) {
+		d.say("its audit log stays: %v", err)
+	} else if err != nil {
+		return err
+	}
+	d.say("deleting its documents, and what Redis has of it")
+	if err := d.deleteDocuments(ctx); err != nil {
+		return err
+	}
+	state, err := d.system.DeletionOf(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	if r.Accounts, err = d.system.KnownUsers(ctx, state.Users); err != nil {
+		return err
+	}
+	without := slices.DeleteFunc(state.Users, func(id workspace.UserID) bool { return slices.Contains(r.Accounts, id) })
+	if err := d.deleteKeys(ctx, without); err != nil {
+		return err
+	}
+	return d.system.EndDeletion(ctx, d.ID)
 }
 
 // closeAndExport ends all access, so that nothing changes anymore, and writes the export.
-func (d *deletion) closeAndExport(ctx context.Context, state postgres.Deletion, r *WorkspaceDeletion) error {
+func (d *deletion) closeAndExport(ctx context.Context, r *WorkspaceDeletion) error {
 	if d.Export != "" {
 		if err := d.checkFolder(); err != nil {
 			return err
@@ -228,11 +268,9 @@ func (d *deletion) closeAndExport(ctx context.Context, state postgres.Deletion, 
 	if _, err := directory.SetWorkspace(ctx, d.ID, people.WorkspaceChange{Plan: &free}); err != nil {
 		return err
 	}
-	if state.Begun.IsZero() {
-		d.say("closing the workspace")
-		if err := timer.Sleep(ctx, closing); err != nil {
-			return err
-		}
+	d.say("closing the workspace")
+	if err := timer.Sleep(ctx, closing); err != nil {
+		return err
 	}
 	if d.Export == "" {
 		return nil

@@ -1,15 +1,18 @@
 package operator
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
 	"atlas/internal/elastic"
+	"atlas/internal/fault"
 	"atlas/search/catalog"
 	"atlas/service/credits"
 	"atlas/service/session"
@@ -56,12 +59,20 @@ func (d *deletion) remains(ctx context.Context, r WorkspaceDeletion) (WorkspaceD
 	if r.Accounts == nil {
 		r.Accounts = []workspace.UserID{}
 	}
+	head, err := d.system.AuditHead(ctx, d.ID)
+	if err != nil {
+		return r, err
+	}
+	broken := head.Checkpoint.Number < head.Number
 	columns, err := d.system.Mentions(ctx, []string{d.ID.String()})
 	if err != nil {
 		return r, err
 	}
 	for _, m := range columns {
-		p := Place{Store: "postgres", Place: m.Table + "." + m.Column, Count: m.Rows, Why: whyLeft[m.Table]}
+		p := Place{Store: "postgres", Place: m.Table + "." + m.Column, Count: m.Rows, Why: whyLeft[m.Table+"."+m.Column]}
+		if p.Why == "" && broken {
+			p.Why = brokenLog[m.Table+"."+m.Column]
+		}
 		if p.Unexpected = p.Why == ""; p.Unexpected {
 			p.Why = notDeleted
 		}
@@ -73,22 +84,28 @@ func (d *deletion) remains(ctx context.Context, r WorkspaceDeletion) (WorkspaceD
 	if err := d.inRedis(ctx, &r, notDeleted, true); err != nil {
 		return r, err
 	}
-	head, err := d.system.AuditHead(ctx, d.ID)
-	if err == nil && head.Number > 0 {
+	if head.Number > 0 {
 		r.Audit = &ChainEnd{head.Number, head.Digest.String(), len(head.Checkpoint.Signature) > 0}
 	}
-	return r, err
+	return r, nil
 }
 
 // notDeleted is why something is left that should not be.
 const notDeleted = "it was not deleted: run the command again"
 
-// whyLeft says why a table has the id of a deleted workspace.
+// whyLeft says why a column has the id of a deleted workspace.
 var whyLeft = map[string]string{
-	"deleted_workspaces": "that the workspace was deleted, and when",
-	"audit_chains":       "the end of its audit log",
-	"audit_events":       "events of the installation's log: that it was made, changed and deleted; or of a log that is broken: atlas audit verify",
-	"leases":             "the lease of this command: it goes by itself",
+	"deleted_workspaces.id":  "that the workspace was deleted, and when",
+	"audit_chains.chain":     "the end of its audit log",
+	"audit_events.object_id": "events of the installation's log: that it was made, changed and deleted",
+	"audit_events.details":   "events of the installation's log: that it was made, changed and deleted",
+	"leases.name":            "the lease of this command: it goes by itself",
+}
+
+// brokenLog says it of columns of a log that stays because its chain is broken.
+var brokenLog = map[string]string{
+	"audit_events.workspace_id": "events of its audit log, which is broken: atlas audit verify",
+	"audit_values.workspace_id": "values of its audit log, which is broken: atlas audit verify",
 }
 
 // lastVersion is above that of every document: a server that still writes one is refused.
@@ -162,8 +179,12 @@ func (d *deletion) deleteDocuments(ctx context.Context) error {
 			for _, hit := range hits {
 				batch.DeleteAt(hit.ID, d.ID.String(), lastVersion)
 			}
-			if _, err := d.es.Bulk(ctx, index.alias, &batch, elastic.Retry{}); err != nil {
+			refused, err := d.es.Bulk(ctx, index.alias, &batch, elastic.Retry{})
+			if err != nil {
 				return elastic.FaultOf(err)
+			}
+			if len(refused) > 0 {
+				return fault.New(fault.Internal, "Elasticsearch deletes %d documents of %s not: %s", len(refused), index.name, refused[0].Reason)
 			}
 			deleted = true
 		}
@@ -176,12 +197,16 @@ func (d *deletion) deleteDocuments(ctx context.Context) error {
 	return nil
 }
 
-// eachKey calls do for the keys of all masters that a pattern matches.
+// eachKey calls do for the keys of all masters that a pattern matches, one after the other.
 func (d *deletion) eachKey(ctx context.Context, pattern string, do func(master redis.Cmdable, key string) error) error {
+	var one sync.Mutex // masters are asked at the same time
 	scan := func(ctx context.Context, master redis.Cmdable) error {
 		keys := master.Scan(ctx, 0, pattern, 1000).Iterator()
 		for keys.Next(ctx) {
-			if err := do(master, keys.Val()); err != nil {
+			one.Lock()
+			err := do(master, keys.Val())
+			one.Unlock()
+			if err != nil {
 				return err
 			}
 		}
@@ -200,15 +225,15 @@ func (d *deletion) inRedis(ctx context.Context, r *WorkspaceDeletion, why string
 		all = d.RedisPrefix + "*" // also where the id is in a value
 	}
 	err := d.eachKey(ctx, all, func(master redis.Cmdable, key string) error {
-		content := []byte(key)
+		content := []string{key}
 		if unexpected {
-			dump, err := master.Dump(ctx, key).Result()
-			if err != nil && !errors.Is(err, redis.Nil) {
+			of, err := contentOf(ctx, master, key)
+			if err != nil {
 				return err
 			}
-			content = append(content, dump...)
+			content = append(content, of...)
 		}
-		if bytes.Contains(content, []byte(d.ID.String())) {
+		if slices.ContainsFunc(content, func(text string) bool { return strings.Contains(text, d.ID.String()) }) {
 			p.Count++
 		}
 		return nil
@@ -219,12 +244,49 @@ func (d *deletion) inRedis(ctx context.Context, r *WorkspaceDeletion, why string
 	return err
 }
 
-// deleteKeys deletes the keys of the workspace, and the sessions of users who are gone.
+// contentOf is what a key has, read by its type: a dump would be compressed.
+func contentOf(ctx context.Context, r redis.Cmdable, key string) (content []string, err error) {
+	kind, err := r.Type(ctx, key).Result()
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "none": // it is over
+	case "string":
+		var text string
+		if text, err = r.Get(ctx, key).Result(); errors.Is(err, redis.Nil) {
+			err = nil
+		}
+		content = []string{text}
+	case "hash":
+		var members map[string]string
+		members, err = r.HGetAll(ctx, key).Result()
+		for name, value := range members {
+			content = append(content, name, value)
+		}
+	case "list":
+		content, err = r.LRange(ctx, key, 0, -1).Result()
+	case "set":
+		content, err = r.SMembers(ctx, key).Result()
+	case "zset":
+		content, err = r.ZRange(ctx, key, 0, -1).Result()
+	case "stream":
+		var messages []redis.XMessage
+		messages, err = r.XRange(ctx, key, "-", "+").Result()
+		content = []string{fmt.Sprint(messages)}
+	default:
+		err = fmt.Errorf("the key %s of Redis has the type %s, which cannot be searched", key, kind)
+	}
+	return content, err
+}
+
+// deleteKeys deletes the keys of the workspace, the sessions of users who are gone, and those that
+// began by its provider.
 func (d *deletion) deleteKeys(ctx context.Context, users []workspace.UserID) error {
 	err := d.eachKey(ctx, credits.KeysOf(d.RedisPrefix, d.ID.String()), func(master redis.Cmdable, key string) error {
 		return master.Del(ctx, key).Err()
 	})
-	if err != nil || len(users) == 0 {
+	if err != nil {
 		return err
 	}
 	for _, pattern := range session.KeysOf(d.RedisPrefix) {
@@ -233,8 +295,8 @@ func (d *deletion) deleteKeys(ctx context.Context, users []workspace.UserID) err
 			if errors.Is(err, redis.Nil) {
 				return nil
 			}
-			of := session.UserOf(raw)
-			if err == nil && slices.ContainsFunc(users, func(id workspace.UserID) bool { return id.String() == of }) {
+			user, own := session.Of(raw)
+			if err == nil && (own == d.ID || slices.Contains(users, user)) {
 				err = master.Del(ctx, key).Err()
 			}
 			return err
