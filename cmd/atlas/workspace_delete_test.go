@@ -187,7 +187,8 @@ func TestDeletedWorkspace(t *testing.T) {
 
 	// A dry run and a wrong name change nothing.
 	listed, said := s.delete(0)
-	if listed.Deleted || len(listed.Accounts) != 2 || !slices.Contains(listed.Accounts, mia.ID) || !strings.Contains(said, `--confirm "Test"`) {
+	if listed.Deleted || len(listed.Accounts) != 2 || !slices.Contains(listed.Accounts, mia.ID) ||
+		!strings.Contains(said, `--confirm "Test"`) {
 		t.Errorf("listed %+v\n%s", listed, said)
 	}
 	places := fmt.Sprint(listed.Places)
@@ -251,7 +252,7 @@ func TestDeletedWorkspace(t *testing.T) {
 	if left := s.placesOf(mia.ID.String()); len(left) != 1 || left[0] != "audit_events" {
 		t.Errorf("of the member: %v", left)
 	}
-	if left := s.placesOf(former); len(left) != 0 {
+	if left := s.placesOf(former); len(left) != 1 || left[0] != "audit_events" {
 		t.Errorf("of who was a member: %v", left)
 	}
 	if ofMia() || ofNoraHere() || !ofNora() {

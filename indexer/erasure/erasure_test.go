@@ -237,7 +237,8 @@ func TestLines(t *testing.T) {
 		`{"notes":"ad\u0061@x.example"`: true, `"{\"notes\":\"\\u0061da@x.example\"}"`: true, `{"phone":["+1 403 555 0100"],`: true,
 		`{'phone': '403 555 0100', 'x': 'y'`: true, `{"id":"7f9b3a52\u002d6a65-4d0e-9f55-0a4f6f3a5b10`: true,
 		`{"name":"Ada L","account_name":"Firm"`: true, `{'account_name':'Firm','x':{'name':'Bob'},'name':'Ada L'`: true,
-		`{"name":"Ada L"},{"account_name":"Firm"`: false, `{"name":"Bob","account_name":"Firm",`: false, `{"phone":`: false, `\ud83d`: false, `{"name":"\`: false,
+		`{"name":"Ada L"},{"account_name":"Firm"`: false,
+		`{"name":"Bob","account_name":"Firm",`:    false, `{"phone":`: false, `\ud83d`: false, `{"name":"\`: false,
 	} {
 		if got := set.Line(catalog.Contacts, []byte(line)); got != want {
 			t.Errorf("%s: %t", line, got)
@@ -274,8 +275,10 @@ func TestHostileLines(t *testing.T) {
 		line string
 		want bool
 	}{
-		"one long value":    {`{"name":"` + strings.Repeat("é", size/2), false},
-		"long values":       {strings.Repeat(`"name":"`+strings.Repeat("a", 2000)+`","account_name":"`+strings.Repeat("b", 2000)+`",`, size/4000), false},
+		"one long value": {`{"name":"` + strings.Repeat("é", size/2), false},
+		"long values": {
+			strings.Repeat(`"name":"`+strings.Repeat("a", 2000)+`","account_name":"`+strings.Repeat("b", 2000)+`",`, size/4000), false,
+		},
 		"the same members":  {strings.Repeat(`"email":"","phone":"1","name":"a","account_name":"b"`, size/50), false},
 		"many names":        {numbered(`"name":"n#","account_name":"f#",`), true},
 		"many addresses":    {numbered(`a#@x.example,`), true},

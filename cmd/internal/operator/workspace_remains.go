@@ -296,7 +296,7 @@ func (d *deletion) deleteKeys(ctx context.Context, users []workspace.UserID) err
 				return nil
 			}
 			user, own := session.Of(raw)
-			if err == nil && (own == d.ID || slices.Contains(users, user)) {
+			if err == nil && (own.Workspace == d.ID || slices.Contains(users, user.ID)) {
 				err = master.Del(ctx, key).Err()
 			}
 			return err
