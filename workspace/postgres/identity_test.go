@@ -324,6 +324,7 @@ func TestRemovedBeforeTheProvider(t *testing.T) {
 	wantCode(t, "removed again", err, fault.Forbidden)
 
 	// What is deleted with the workspace leaves nothing.
+	f.run(t, f.one.ID, `UPDATE workspaces SET plan = 'free' WHERE id = $1`)
 	fatal(t, f.system.DeleteWorkspace(ctx, f.one.ID))
 	var left int
 	fatal(t, f.system.Pool().QueryRow(ctx, `SELECT count(*) FROM identities WHERE workspace_id = $1`, f.one.ID.String()).Scan(&left))
