@@ -228,3 +228,19 @@ type Record struct {
 
 // Erased counts what was deleted of what workspaces have of a record.
 type Erased struct{ Overlays, Memberships, Answers int64 }
+
+// Link erases one contact by whoever gets the mail of its address (package removal). It has no
+// value of the person.
+type Link struct {
+	ID uuid.UUID
+	// Contact is the one that it erases.
+	Contact uuid.UUID
+	// Address has the keyed digest of the e-mail address that the contact had: a link is for
+	// who has that address, not for who has the contact's next one.
+	Address Suppression
+	// By is who asked for it.
+	By               string
+	Created, Expires time.Time
+	// Used is when the contact was erased by it, nil: it was not.
+	Used *time.Time
+}

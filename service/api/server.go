@@ -177,6 +177,8 @@ type Server struct {
 	// none are sent.
 	Unsubscribe Unsubscriber
 	MailLinks   MailLinks
+	// Erasures acts on links by which people have a contact erased; nil: there are none.
+	Erasures ErasureLinks
 	// PublicURL is the origin at which clients reach the service, for links to its
 	// documentation; empty: they are paths.
 	PublicURL string

@@ -51,6 +51,8 @@ type class uint8
 const (
 	classSignIn class = iota
 	classUnsubscribe
+	// classErasure are links by which people have a contact erased.
+	classErasure
 	// classSCIM are identity providers, whose tokens have limits of their own too.
 	classSCIM
 	classDocuments
@@ -81,6 +83,7 @@ type classLimits struct {
 var limitsOf = [classes]classLimits{
 	classSignIn:      {"requests to sign in", pace{20, 100}, pace{200, 400}, 64, 128},
 	classUnsubscribe: {"requests to unsubscribe", pace{20, 100}, pace{200, 400}, 64, 128},
+	classErasure:     {"requests of links to erase", pace{10, 50}, pace{100, 200}, 32, 64},
 	classSCIM:        {"requests of SCIM", pace{50, 200}, pace{400, 800}, 32, 64},
 	classDocuments:   {"requests for documents", pace{200, 1_000}, pace{1_000, 2_000}, 64, 512},
 	classTiles:       {"requests for map tiles", pace{200, 1_000}, pace{1_000, 4_000}, 64, 256},
@@ -133,7 +136,7 @@ var (
 func (s *Server) strangerRows(document []byte) []stranger {
 	return slices.Concat(
 		s.healthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(), s.tileRows(),
-		s.sessionRows(), s.signInRows(), s.unsubscribeRows(), s.scimRows(),
+		s.sessionRows(), s.signInRows(), s.unsubscribeRows(), s.erasureRows(), s.scimRows(),
 	)
 }
 
@@ -207,7 +210,8 @@ func (c *call) admitStranger(row *stranger) (admitted bool) {
 	c.stranger = row
 	problem := c.lookAt(row)
 	err := c.takePace(row)
-	if err == nil {
+	// A body that did not come ended the context, and with it the wait for tokens.
+	if err == nil || problem != nil && c.Context().Err() != nil {
 		err = problem
 	}
 	if err == nil {

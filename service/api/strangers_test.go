@@ -30,6 +30,7 @@ func openServer(t *testing.T) *Server {
 	return &Server{
 		Log: slog.New(slog.DiscardHandler), PublicURL: "https://atlas.example", TokenIssuer: "https://issuer.example",
 		Sessions: noSessions{}, SignIn: noSignIn{}, PlainCookies: true, Unsubscribe: noMails{}, MailLinks: noMails{},
+		Erasures: noErasures{},
 	}
 }
 
@@ -55,6 +56,12 @@ func (noMails) SetWantsMail(context.Context, workspace.ID, workspace.UserID, boo
 func (noMails) Read(string) (workspace.ID, workspace.UserID, error) {
 	return workspace.ID{}, workspace.UserID{}, errNothing
 }
+
+type noErasures struct{}
+
+func (noErasures) Reads(string) error                  { return errNothing }
+func (noErasures) Works(context.Context, string) error { return errNothing }
+func (noErasures) Erase(context.Context, string) error { return errNothing }
 
 var errNothing = fault.New(fault.Unauthorized, "there is nothing")
 
@@ -115,6 +122,7 @@ func TestPaceOfOneClient(t *testing.T) {
 		"probes":      {"GET", readyPath, classProbes, 1},
 		"sign-in":     {"GET", sessionPath, classSignIn, 1},
 		"unsubscribe": {"GET", unsubscribePath, classUnsubscribe, 1},
+		"erasure":     {"GET", erasurePath, classErasure, 1},
 		"unknown":     {"POST", "/wp-login.php", classUnknown, 1},
 		"a method":    {"DELETE", livePath, classUnknown, 1},
 	} {

@@ -45,69 +45,74 @@ func (s *System) SuppressionsVersion(ctx context.Context) (v erasure.Version, er
 // fault.BadRequest if a number had another key.
 func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression, records []erasure.Record) (added int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// seq is in the order of commits: who has read up to one has read all before it.
-		if _, err := tx.Exec(ctx, `LOCK TABLE suppressions IN SHARE ROW EXCLUSIVE MODE`); err != nil {
-			return err
-		}
-		in := map[uuid.UUID]uuid.UUID{} // the one of the list that has the digest
-		for _, e := range list {
-			if err := knowKey(ctx, tx, e); err != nil {
-				return err
-			}
-			tag, err := tx.Exec(ctx, `
-				INSERT INTO suppressions (id, dataset, kind, normalization, key, digest, reason, added_by, added_at, removed_at)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-				e.ID, string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:], e.Reason, e.By, e.Added, e.Removed)
-			if err != nil {
-				return err
-			}
-			added += int(tag.RowsAffected())
-			if tag.RowsAffected() > 0 {
-				details := map[string]any{"dataset": e.Dataset, "kind": e.Kind}
-				if err := auditInstallation(ctx, tx, "suppression.added", "suppression", &e.ID, details); err != nil {
-					return err
-				}
-			}
-			if tag.RowsAffected() == 0 && e.Removed != nil {
-				tag, err := tx.Exec(ctx, `UPDATE suppressions SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL`, e.ID, e.Removed)
-				if err == nil && tag.RowsAffected() > 0 {
-					err = auditInstallation(ctx, tx, "suppression.removed", "suppression", &e.ID, nil)
-				}
-				if err != nil {
-					return err
-				}
-				if err := dropSuppressed(ctx, tx, e.ID); err != nil {
-					return err
-				}
-			}
-			if len(records) == 0 {
-				continue
-			}
-			same, err := uuids(ctx, tx, `
-				SELECT id FROM suppressions
-				WHERE dataset = $1 AND kind = $2 AND normalization = $3 AND key = $4 AND digest = $5 AND removed_at IS NULL`,
-				string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:])
-			if err != nil {
-				return err
-			}
-			for _, id := range same {
-				in[e.ID] = id
-			}
-		}
-		for _, r := range records {
-			var because []uuid.UUID
-			for _, id := range r.Suppressions {
-				if of, there := in[id]; there {
-					because = append(because, of)
-				}
-			}
-			if _, err := tx.Exec(ctx, noteSuppressed, string(r.Dataset), r.ID, because); err != nil {
-				return err
-			}
-		}
-		return nil
+		added, err = addSuppressions(ctx, tx, list, records)
+		return err
 	})
 	return added, toFault(err)
+}
+
+func addSuppressions(ctx context.Context, tx pgx.Tx, list []erasure.Suppression, records []erasure.Record) (added int, err error) {
+	// seq is in the order of commits: who has read up to one has read all before it.
+	if _, err := tx.Exec(ctx, `LOCK TABLE suppressions IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+		return added, err
+	}
+	in := map[uuid.UUID]uuid.UUID{} // the one of the list that has the digest
+	for _, e := range list {
+		if err := knowKey(ctx, tx, e); err != nil {
+			return added, err
+		}
+		tag, err := tx.Exec(ctx, `
+			INSERT INTO suppressions (id, dataset, kind, normalization, key, digest, reason, added_by, added_at, removed_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+			e.ID, string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:], e.Reason, e.By, e.Added, e.Removed)
+		if err != nil {
+			return added, err
+		}
+		added += int(tag.RowsAffected())
+		if tag.RowsAffected() > 0 {
+			details := map[string]any{"dataset": e.Dataset, "kind": e.Kind}
+			if err := auditInstallation(ctx, tx, "suppression.added", "suppression", &e.ID, details); err != nil {
+				return added, err
+			}
+		}
+		if tag.RowsAffected() == 0 && e.Removed != nil {
+			tag, err := tx.Exec(ctx, `UPDATE suppressions SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL`, e.ID, e.Removed)
+			if err == nil && tag.RowsAffected() > 0 {
+				err = auditInstallation(ctx, tx, "suppression.removed", "suppression", &e.ID, nil)
+			}
+			if err != nil {
+				return added, err
+			}
+			if err := dropSuppressed(ctx, tx, e.ID); err != nil {
+				return added, err
+			}
+		}
+		if len(records) == 0 {
+			continue
+		}
+		same, err := uuids(ctx, tx, `
+			SELECT id FROM suppressions
+			WHERE dataset = $1 AND kind = $2 AND normalization = $3 AND key = $4 AND digest = $5 AND removed_at IS NULL`,
+			string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:])
+		if err != nil {
+			return added, err
+		}
+		for _, id := range same {
+			in[e.ID] = id
+		}
+	}
+	for _, r := range records {
+		var because []uuid.UUID
+		for _, id := range r.Suppressions {
+			if of, there := in[id]; there {
+				because = append(because, of)
+			}
+		}
+		if _, err := tx.Exec(ctx, noteSuppressed, string(r.Dataset), r.ID, because); err != nil {
+			return added, err
+		}
+	}
+	return added, nil
 }
 
 // noteSuppressed adds a record to those that are being erased, or suppressions to it.

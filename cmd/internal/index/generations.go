@@ -13,7 +13,6 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/delta"
 	"atlas/indexer/eraser"
-	"atlas/indexer/erasure"
 	"atlas/indexer/feed"
 	"atlas/indexer/generation"
 	"atlas/internal/elastic"
@@ -28,7 +27,7 @@ import (
 type generationsConfig struct {
 	cli.Elastic
 
-	suppressionConfig
+	cli.Suppression
 
 	SuppressionDir    string `name:"suppression-dir" env:"ATLAS_SUPPRESSION_DIR" type:"path" placeholder:"DIR" help:"Folder for what an erasure begins; default: one in the user's cache."`
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which keeps the lease that lets one load or delta run at a time, deletions, and who holds which record."`
@@ -71,7 +70,7 @@ type writer struct {
 }
 
 func (c generationsConfig) writer(ctx context.Context) (writer, error) {
-	keys, err := c.suppressionKeys()
+	keys, err := c.SuppressionKeys()
 	if err != nil {
 		return writer{}, err
 	}
@@ -95,29 +94,6 @@ func (c generationsConfig) writer(ctx context.Context) (writer, error) {
 		Live: func(names mappings.Names) delta.Live { return engine(names) }, WorkDir: c.suppressionDir(), Now: system.Clock().Now,
 	}
 	return w, nil
-}
-
-// suppressionConfig holds the keys of the list of suppressions.
-type suppressionConfig struct {
-	SuppressionKey     string `name:"suppression-key" env:"ATLAS_SUPPRESSION_KEY" placeholder:"NUMBER:KEY" help:"Keys of the list of suppressions, separated by commas: the one with the highest number makes new digests. Required once the list has something."`
-	SuppressionKeyFile string `name:"suppression-key-file" env:"ATLAS_SUPPRESSION_KEY_FILE" type:"existingfile" placeholder:"FILE" help:"File with such keys."`
-}
-
-// suppressionKeys reads the keys of the list of suppressions. None are no error.
-func (c suppressionConfig) suppressionKeys() (erasure.Keys, error) {
-	text := c.SuppressionKey
-	if c.SuppressionKeyFile != "" {
-		content, err := os.ReadFile(c.SuppressionKeyFile)
-		if err != nil {
-			return nil, err
-		}
-		text += "\n" + string(content)
-	}
-	keys, err := erasure.ParseKeys(text)
-	if err != nil {
-		return nil, cli.ConfigError{fmt.Sprintf("--suppression-key (ATLAS_SUPPRESSION_KEY): %v", err)}
-	}
-	return keys, nil
 }
 
 // suppressionDir is the given folder, or one per Elasticsearch and index prefix. What is in it

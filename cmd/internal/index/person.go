@@ -23,6 +23,7 @@ import (
 // Person is `atlas person`.
 type Person struct {
 	Export personExport `cmd:"" help:"Write all that is held about a person, a firm or a project, as JSON."`
+	Link   personLink   `cmd:"" help:"Mail a contact a link, to its own address, by which the person has it erased."`
 }
 
 type personExport struct {
@@ -206,7 +207,7 @@ func whyStored(table string) string {
 		return "what events of the audit log stand for: atlas audit erase takes it away"
 	case "data_changes", "workspace_changes", "deleted_records", "view_alert_entries", "dismissed_signals":
 		return "the id in what changed: kept for a time"
-	case "held_records", "suppressed_records":
+	case "held_records", "suppressed_records", "erasure_links":
 		return "the id: it goes when the document is gone"
 	case "jobs", "kept_answers":
 		return "background work, or an answer to be repeated: kept for a day"

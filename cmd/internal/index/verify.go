@@ -21,7 +21,7 @@ type Verify struct {
 	cli.Elastic
 	cli.Log
 	retryConfig
-	suppressionConfig
+	cli.Suppression
 
 	Dir          string `arg:"" type:"existingdir" help:"Folder with the records, as for index load."`
 	Generation   string `placeholder:"GENERATION" help:"The generation to compare with, as index status lists it; default: the served one."`
@@ -40,7 +40,7 @@ func (c *Verify) suppressions(ctx context.Context) (of indexer.Suppressions, don
 	if c.PostgresSystemURL == "" {
 		return nil, func() {}, nil
 	}
-	keys, err := c.suppressionKeys()
+	keys, err := c.SuppressionKeys()
 	if err != nil {
 		return nil, nil, err
 	}

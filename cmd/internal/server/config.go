@@ -28,6 +28,7 @@ type Config struct {
 	AuditLog
 	SignIn
 	Webhooks
+	cli.Suppression
 
 	Listen            string        `env:"ATLAS_LISTEN" default:"127.0.0.1:8080" help:"Address the API listens on (default: 127.0.0.1:8080)."`
 	PostgresURL       string        `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Postgres as the role atlas_app, which row-level security binds. Several hosts, separated by commas, with ?target_session_attrs=read-write: whichever is the primary."`
@@ -99,6 +100,9 @@ func (c Config) Check() error {
 		f.Add("--map-tiles (ATLAS_MAP_TILES): %v", err)
 	} else if source.Archive != nil {
 		_ = source.Archive.Close() // it is opened again where it is served
+	}
+	if _, err := c.SuppressionKeys(); err != nil {
+		f.AddError(err)
 	}
 	if _, err := c.tables(); err != nil {
 		f.Add("--synonyms (ATLAS_SYNONYMS): %v", err)

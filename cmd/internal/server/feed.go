@@ -24,7 +24,7 @@ func isBusy(err error) bool {
 }
 
 // keepFeed ends what killed writers of the feed left, moves what workspaces hold of merged
-// records, and deletes old changes, also those of workspaces, and kept answers, until ctx ends. It logs the
+// records, and deletes old changes, also those of workspaces, kept answers and links to erase, until ctx ends. It logs the
 // first failure and the first success after failures.
 func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *postgres.Store, system *postgres.System, log *slog.Logger) {
 	f := &feed.Feed{
@@ -44,6 +44,7 @@ func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *
 				system.SettleWorkspaceChanges(ctx),
 				system.ForgetWorkspaceChanges(ctx, c.changesKept()),
 				system.ForgetAnswers(ctx),
+				system.ForgetErasureLinks(ctx),
 			)
 			forgotten = time.Now()
 		}

@@ -18,7 +18,7 @@ import (
 
 // Mail holds how invitations are mailed.
 type Mail struct {
-	SMTPURL   string `name:"smtp-url" env:"ATLAS_SMTP_URL" placeholder:"URL" help:"Mail server for invitations and, with --public-url, for signals, smtp://user:password@host:587 (STARTTLS; ?tls=none without) or smtps://host:465; empty: none is sent, and the link in the API's answer is all there is."`
+	SMTPURL   string `name:"smtp-url" env:"ATLAS_SMTP_URL" placeholder:"URL" help:"Mail server for invitations and, with --public-url, for signals and links to erase, smtp://user:password@host:587 (STARTTLS; ?tls=none without) or smtps://host:465; empty: none is sent, and the link in the API's answer is all there is."`
 	MailFrom  string `name:"mail-from" env:"ATLAS_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of invitations, with or without a name; required with --smtp-url."`
 	AcceptURL string `name:"accept-url" env:"ATLAS_ACCEPT_URL" default:"${accept_url}" placeholder:"URL" help:"Page of the web client that links of invitations lead to; the token is added as ?token=, or as #token= if the URL ends in #. The Explorer has /invitations# (default: ${accept_url})."`
 }

@@ -194,6 +194,9 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		w.server.TokenIssuer = c.JWTIssuer
 	}
 	wireSignIn(c, w, client, signing{store, system, gate, clock.Now}, log)
+	if err := wireErasures(c, w, background, system, running.options, log); err != nil {
+		return nil, err
+	}
 	if err := wireAuditLog(c, w, store, system, cursors, clock.Now, log); err != nil {
 		return nil, err
 	}

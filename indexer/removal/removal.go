@@ -1,0 +1,221 @@
+// Package removal lets a person have one contact erased: by a link that is mailed to the
+// e-mail address of the contact and nowhere else, and works once (docs/privacy.md, "By a
+// link").
+//
+// Package eraser erases. Letters are sent by service/delivery, the page is of service/api.
+package removal
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/indexer/eraser"
+	"atlas/indexer/erasure"
+	"atlas/internal/fault"
+	"atlas/search/catalog"
+	"atlas/workspace"
+)
+
+// TTL is how long a link works.
+const TTL = 7 * 24 * time.Hour
+
+// purpose keeps tokens of links from what else the keys of cursors sign.
+const purpose = "erase a contact"
+
+// by is whom the list of suppressions names for what a link did.
+const by = "a link to the address on file"
+
+// Store keeps links. *postgres.System implements it.
+type Store interface {
+	// AddErasureLink ends the links that the contact had.
+	AddErasureLink(ctx context.Context, l erasure.Link) error
+	// ErasureLink returns fault.NotFound for a link that is not there.
+	ErasureLink(ctx context.Context, id uuid.UUID) (erasure.Link, error)
+	// UseErasureLink uses a link up, and adds suppressions with the records to be erased, in
+	// one transaction: fault.NotFound if it was used or has expired.
+	UseErasureLink(ctx context.Context, id uuid.UUID, now time.Time, list []erasure.Suppression, records []erasure.Record) error
+	// ClaimErasures returns links that were used and whose contacts are not erased yet.
+	// Until `until` nobody else gets them.
+	ClaimErasures(ctx context.Context, now, until time.Time) ([]uuid.UUID, error)
+	PutOffErasures(ctx context.Context, links []uuid.UUID, until time.Time) error
+	EndErasures(ctx context.Context, links []uuid.UUID) error
+}
+
+// Cursors signs tokens. *search.Cursors implements it.
+type Cursors interface {
+	Seal(purpose string, data []byte) string
+	Open(purpose, sealed string) (data []byte, ok bool)
+}
+
+// Links makes links and acts on them. All but Cursors is required; Cursors is for tokens.
+type Links struct {
+	Store   Store
+	Eraser  *eraser.Eraser
+	Cursors Cursors
+	Now     func() time.Time
+}
+
+// errNowhere is the error of a link that does not work, whatever the reason: who has it learns
+// nothing of the contact.
+var errNowhere = fault.New(fault.NotFound, "this link was used, has expired, or is not complete")
+
+// Make makes a link for a contact of the served generation. Errors: fault.NotFound,
+// fault.BadRequest if no letter can be sent.
+func (l *Links) Make(ctx context.Context, contact uuid.UUID, by string) (erasure.Link, error) {
+	v, there, err := l.values(ctx, contact)
+	if err != nil {
+		return erasure.Link{}, err
+	}
+	if !there {
+		return erasure.Link{}, fault.New(fault.NotFound, "there is no contact %s", contact)
+	}
+	if addressOf(v) == "" {
+		return erasure.Link{}, fault.New(fault.BadRequest, "the contact %s has no e-mail address that a letter can go to", contact)
+	}
+	set, err := l.Eraser.Current(ctx)
+	if err != nil {
+		return erasure.Link{}, err
+	}
+	if set.Has(catalog.Contacts, v) {
+		return erasure.Link{}, fault.New(fault.BadRequest, "the contact %s is suppressed: atlas suppress add with its id finishes it", contact)
+	}
+	address, err := l.Eraser.Keys.New(catalog.Contacts, erasure.Email, v)
+	if err != nil {
+		return erasure.Link{}, err
+	}
+	now := workspace.StoredTime(l.Now())
+	link := erasure.Link{ID: uuid.New(), Contact: contact, Address: address, By: by, Created: now, Expires: now.Add(TTL)}
+	return link, l.Store.AddErasureLink(ctx, link)
+}
+
+// values are those that a contact of the served generation is known by.
+func (l *Links) values(ctx context.Context, contact uuid.UUID) (v erasure.Values, there bool, err error) {
+	found, err := l.Eraser.Live(l.Eraser.Names).Lookup(ctx, catalog.Contacts, []string{contact.String()})
+	if err != nil {
+		return v, false, err
+	}
+	record := found[contact.String()]
+	if record == nil {
+		return v, false, nil
+	}
+	v, _ = erasure.Read(record)
+	v.ID = contact.String()
+	return v, true, nil
+}
+
+// addressOf is the address that a letter goes to, as the record writes it; "" if there is none.
+func addressOf(v erasure.Values) string {
+	text := strings.TrimSpace(v.Email)
+	for _, address := range []string{text, v.Normal(erasure.Email)} {
+		if v.Normal(erasure.Email) != "" && workspace.ValidEmail(address) {
+			return address
+		}
+	}
+	return ""
+}
+
+// has reports whether a contact has the address that a link was made for.
+func (l *Links) has(link erasure.Link, v erasure.Values) (bool, error) {
+	set, err := erasure.NewSet(l.Eraser.Keys, []erasure.Suppression{link.Address})
+	return set.Has(catalog.Contacts, v), err
+}
+
+// Letter returns to whom the letter of a link goes, and the token of the link: fault.NotFound if
+// it is not to be sent, because the contact is gone or has another address.
+func (l *Links) Letter(ctx context.Context, id uuid.UUID) (to, token string, expires time.Time, err error) {
+	link, v, there, err := l.open(ctx, id)
+	if err == nil && !there {
+		err = errNowhere
+	}
+	if err != nil {
+		return "", "", time.Time{}, err
+	}
+	return addressOf(v), l.Cursors.Seal(purpose, id[:]), link.Expires, nil
+}
+
+// Reads reports whether a token is one of a link, whichever: fault.NotFound.
+func (l *Links) Reads(token string) error {
+	_, err := l.read(token)
+	return err
+}
+
+func (l *Links) read(token string) (id uuid.UUID, err error) {
+	data, ok := l.Cursors.Open(purpose, token)
+	if !ok || len(data) != len(id) {
+		return id, errNowhere
+	}
+	return uuid.UUID(data), nil
+}
+
+// Works reports whether a link can be used: fault.NotFound. It changes nothing.
+func (l *Links) Works(ctx context.Context, token string) error {
+	id, err := l.read(token)
+	if err != nil {
+		return err
+	}
+	_, _, _, err = l.open(ctx, id)
+	return err
+}
+
+// open returns a link that works, and the values of its contact. One that the served generation
+// does not have can come back by a load: it can be suppressed too.
+func (l *Links) open(ctx context.Context, id uuid.UUID) (link erasure.Link, v erasure.Values, there bool, err error) {
+	if link, err = l.Store.ErasureLink(ctx, id); err != nil {
+		return link, v, false, err
+	}
+	if link.Used != nil || !l.Now().Before(link.Expires) {
+		return link, v, false, errNowhere
+	}
+	if v, there, err = l.values(ctx, link.Contact); err != nil {
+		return link, v, false, err
+	}
+	v.ID = link.Contact.String()
+	set, err := l.Eraser.Current(ctx)
+	if err != nil {
+		return link, v, false, err
+	}
+	same, err := l.has(link, v)
+	if err == nil && (set.Has(catalog.Contacts, v) || there && !same) {
+		err = errNowhere
+	}
+	return link, v, there, err
+}
+
+// Erase uses a link up and suppresses its contact: fault.NotFound. A Worker erases it. The
+// address is suppressed too, unless other contacts have it: the link names one.
+func (l *Links) Erase(ctx context.Context, token string) (values map[uuid.UUID]erasure.Values, err error) {
+	id, err := l.read(token)
+	if err != nil {
+		return nil, err
+	}
+	link, v, there, err := l.open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	kinds := []erasure.Kind{erasure.ID}
+	if there {
+		found, err := l.Eraser.Find(ctx, catalog.Contacts, erasure.Email, v)
+		if err != nil && fault.CodeOf(err) != fault.BadRequest { // that is: of very many
+			return nil, err
+		}
+		if err == nil && found.Len() <= 1 {
+			kinds = append(kinds, erasure.Email)
+		}
+	}
+	now := workspace.StoredTime(l.Now())
+	record := erasure.Record{Dataset: catalog.Contacts, ID: link.Contact}
+	var list []erasure.Suppression
+	values = map[uuid.UUID]erasure.Values{}
+	for _, kind := range kinds {
+		s, err := l.Eraser.Keys.New(catalog.Contacts, kind, v)
+		if err != nil {
+			return nil, err
+		}
+		s.By, s.Added = by, now
+		list, values[s.ID], record.Suppressions = append(list, s), v, append(record.Suppressions, s.ID)
+	}
+	return values, l.Store.UseErasureLink(ctx, id, now, list, []erasure.Record{record})
+}

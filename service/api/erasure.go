@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"mime"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"atlas/internal/fault"
+)
+
+// ErasureLinks acts on the links by which people have a contact erased. *removal.Worker
+// implements it. The error for a link that does not work is fault.NotFound, whatever the reason.
+type ErasureLinks interface {
+	// Reads looks at the token alone, Works at what it names. Neither changes anything.
+	Reads(token string) error
+	Works(ctx context.Context, token string) error
+	Erase(ctx context.Context, token string) error
+}
+
+// erasurePath is where these links lead: outside of the contract of the API.
+const erasurePath = "/erasure"
+
+// erasureConfirmed is the body that the button sends. Nothing else acts: programs that scan
+// e-mails open links, and some send a POST to them.
+const erasureConfirmed = "erase=contact"
+
+// erasureRows are the page of such a link. A GET shows it and changes nothing; its button, a POST,
+// erases.
+func (s *Server) erasureRows() []stranger {
+	if s.Erasures == nil {
+		return nil
+	}
+	fail := func(ctx *gin.Context, err error) {
+		if fault.CodeOf(err) == fault.NotFound {
+			renderErasure(ctx, http.StatusNotFound, erasureNowhere)
+			return
+		}
+		guardErasure(ctx)
+		callOf(ctx).fail(err)
+	}
+	reads := func(c *call) error { return s.Erasures.Reads(c.gin.Query("token")) }
+	receives := func(c *call) error {
+		if err := reads(c); err != nil {
+			return err
+		}
+		if err := c.receiveVisit(); err != nil {
+			return err
+		}
+		if kind, _, _ := mime.ParseMediaType(c.gin.GetHeader("Content-Type")); kind != "application/x-www-form-urlencoded" {
+			return fault.New(fault.UnsupportedMediaType, "the button of the page sends application/x-www-form-urlencoded: use it")
+		}
+		if string(c.rawBody) != erasureConfirmed {
+			return fault.Validation(fault.Issue{Code: fault.Custom, Message: "the button of the page sends " + erasureConfirmed + ": use it"})
+		}
+		return nil
+	}
+	row := stranger{path: erasurePath, operation: "erase_by_link", class: classErasure}
+	shows, erases := row, row
+	shows.method, shows.look = http.MethodGet, reads
+	erases.method, erases.look = http.MethodPost, receives
+	return []stranger{visit(shows, s.showErasure, fail), visit(erases, s.eraseByLink, fail)}
+}
+
+func (s *Server) showErasure(ctx *gin.Context) error {
+	if err := s.Erasures.Works(callOf(ctx).Context(), ctx.Query("token")); err != nil {
+		return err
+	}
+	renderErasure(ctx, http.StatusOK, erasureAsks)
+	return nil
+}
+
+func (s *Server) eraseByLink(ctx *gin.Context) error {
+	if err := s.Erasures.Erase(callOf(ctx).Context(), ctx.Query("token")); err != nil {
+		return err
+	}
+	renderErasure(ctx, http.StatusOK, erasureDone)
+	return nil
+}
+
+// The pages have nothing of the contact: a link can be passed on.
+var (
+	erasureAsks = []g.Node{
+		h.H1(g.Text("Erase your entry")),
+		h.P(g.Text("Atlas has an entry with the e-mail address that this link was sent to. " +
+			"The button erases it for everybody who uses this service, with what they have added to it, and keeps it out of later data. " +
+			"It cannot be undone here.")),
+		h.Form(h.Method("post"), h.Button(h.Name("erase"), h.Value("contact"), g.Text("Erase the entry"))),
+		h.P(g.Text("If you want to keep the entry, there is nothing you need to do.")),
+	}
+	erasureDone = []g.Node{
+		h.H1(g.Text("Your entry is being erased")),
+		h.P(g.Text("Within a minute it is in no answer of this service anymore. What is stored of it is deleted after that. " +
+			"There is nothing more you need to do.")),
+	}
+	erasureNowhere = []g.Node{
+		h.H1(g.Text("This link leads nowhere")),
+		h.P(g.Text("It was used, has expired, or is not complete. Nothing was changed. " +
+			"Copy it as a whole from the latest e-mail, or ask who sent it for another one.")),
+	}
+)
+
+// guardErasure keeps the token to who has it: in no cache and no referrer.
+func guardErasure(ctx *gin.Context) {
+	ctx.Header("Content-Security-Policy", plainPolicy)
+	ctx.Header("Referrer-Policy", "no-referrer")
+	ctx.Header("Cache-Control", "no-store")
+}
+
+func renderErasure(ctx *gin.Context, status int, main []g.Node) {
+	guardErasure(ctx)
+	ctx.Data(status, "text/html; charset=utf-8", plainPage("Erase your entry", h.Meta(h.Name("robots"), h.Content("noindex")), main...))
+}
