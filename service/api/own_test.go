@@ -192,8 +192,9 @@ func TestWhoSetsIdentity(t *testing.T) {
 		{tokenFor(t, admin), "POST", "/workspace/identity/domains/firm.example/check", "", 200},
 		{tokenFor(t, admin), "POST", "/workspace/identity/domains/other.example/check", "", 404},
 		{tokenFor(t, admin), "GET", "/workspace/identity/domains", "", 200},
-		{tokenFor(t, admin), "DELETE", "/workspace/identity/domains/firm.example", "", 200},
-		{tokenFor(t, admin), "DELETE", "/workspace/identity/domains/firm.example", "", 404},
+		{tokenFor(t, admin), "DELETE", "/workspace/identity/domains/firm.example", "", 403},
+		{tokenFor(t, w.owner), "DELETE", "/workspace/identity/domains/firm.example", "", 200},
+		{tokenFor(t, w.owner), "DELETE", "/workspace/identity/domains/firm.example", "", 404},
 		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "https", "http", 1), 400},
 		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "id.firm.example", "169.254.169.254", 1), 400},
 		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "}", `,"scopes":["email"]}`, 1), 400},
@@ -203,6 +204,8 @@ func TestWhoSetsIdentity(t *testing.T) {
 		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", strings.Replace(body, "}", `,"revision":9}`, 1), 409},
 		{tokenFor(t, w.owner), "POST", "/workspace/identity/provider", `{"issuer":"https://new.example","client_id":"atlas"}`, 400},
 		{tokenFor(t, w.owner), "DELETE", "/workspace/identity/provider", "", 200},
+		{tokenFor(t, admin), "POST", "/workspace/identity/domains", `{"domain":"firm.example"}`, 200},
+		{tokenFor(t, admin), "DELETE", "/workspace/identity/domains/firm.example", "", 200},
 	} {
 		a := w.call(t, c.by, c.method, c.path+"?workspace_id="+w.in.String(), c.body)
 		if a.status != c.want || strings.Contains(a.text, "a secret") {

@@ -209,7 +209,7 @@ func (s *SignIn) claims(ctx context.Context, p *provider, token *oauth2.Token, i
 func (s *SignIn) userInfo(ctx context.Context, p *provider, token *oauth2.Token) (raw json.RawMessage, err error) {
 	info, err := p.UserInfo(s.with(ctx), oauth2.StaticTokenSource(token))
 	if err != nil {
-		return nil, away(err)
+		return nil, away(brief(err))
 	}
 	return raw, info.Claims(&raw)
 }
@@ -263,7 +263,7 @@ func exchangeError(err error) error {
 	answer, ok := errors.AsType[*oauth2.RetrieveError](err)
 	switch {
 	case !ok:
-		return away(err)
+		return away(brief(err))
 	case answer.Response.StatusCode >= 500:
 		return away(fmt.Errorf("status %d", answer.Response.StatusCode))
 	}

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,8 @@ const CallbackPath = "/session/callback"
 const (
 	// timeout bounds one call of the provider.
 	timeout = 10 * time.Second
+	// failedFor is how long a provider of a workspace that could not be read is not asked again.
+	failedFor = 5 * time.Second
 	// maxFinishing limits the sign-ins that are being finished at once: each may wait for
 	// the provider.
 	maxFinishing = 32
@@ -169,6 +172,14 @@ type SignIn struct {
 
 	flight   singleflight.Group
 	provider atomic.Pointer[provider] // nil until the provider answered
+	failed   atomic.Pointer[failedRead]
+}
+
+// failedRead is why a provider of a workspace could not be read. It is not asked again until then:
+// strangers begin sign-ins, and each would wait for it.
+type failedRead struct {
+	err   error
+	until time.Time
 }
 
 // provider is what the provider says about itself.
@@ -197,14 +208,16 @@ func New(c Config, users Users, flows Flows) *SignIn {
 // newSignIn is New with what decides who a subject is, and how many sign-ins are finished at
 // once.
 func newSignIn(c Config, a admission, flows Flows, finishing int64) *SignIn {
-	s := &SignIn{c: c, admission: a, flows: flows, finishing: semaphore.NewWeighted(finishing), client: c.Client}
-	if s.client == nil {
-		s.client = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	var client http.Client // of its own: that of c is shared
+	if c.Client != nil {
+		client = *c.Client
+	} else {
+		client.Transport = http.DefaultTransport.(*http.Transport).Clone()
 	}
-	s.client.Timeout = timeout
+	client.Timeout = timeout
 	// A redirect could lead off https, with the secret, or to what only this machine can reach.
-	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return s
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &SignIn{c: c, admission: a, flows: flows, finishing: semaphore.NewWeighted(finishing), client: &client}
 }
 
 // Close closes idle connections.
@@ -221,14 +234,21 @@ func (s *SignIn) discover(ctx context.Context) (*provider, error) {
 	if p := s.provider.Load(); p != nil {
 		return p, nil
 	}
+	if f := s.failed.Load(); f != nil && s.c.Now().Before(f.until) {
+		return nil, f.err
+	}
 	found := s.flight.DoChan("", func() (any, error) {
 		// Others wait for the answer too.
 		ctx, cancel := context.WithTimeout(s.with(context.WithoutCancel(ctx)), timeout)
 		defer cancel()
 		p, err := s.read(ctx)
 		if err != nil {
+			err = away(brief(err))
 			s.c.Log.Error("the OpenID provider cannot be read", "issuer", s.c.Issuer, "error", err)
-			return nil, away(err)
+			if !s.c.Workspace.IsZero() {
+				s.failed.Store(&failedRead{err, s.c.Now().Add(failedFor)})
+			}
+			return nil, err
 		}
 		s.provider.Store(p)
 		return p, nil
@@ -286,6 +306,22 @@ var signing = []string{
 
 // with makes calls of the provider use the client of s.
 func (s *SignIn) with(ctx context.Context) context.Context { return oidc.ClientContext(ctx, s.client) }
+
+// brief is an error of a provider without what the provider wrote, which may have tokens, or be
+// long: of an answer the status, of anything else the beginning, in quotes.
+func brief(err error) error {
+	if at, ok := errors.AsType[*url.Error](err); ok {
+		err = at.Err
+	}
+	text := err.Error()
+	if status := statusText.FindString(text); status != "" {
+		return errors.New("status " + status)
+	}
+	return fmt.Errorf("%.60q", text)
+}
+
+// statusText is what errors of the library begin with that have the body of an answer.
+var statusText = regexp.MustCompile(`^[1-5][0-9]{2}\b`)
 
 func away(err error) error { return fault.BackendUnavailable(err, "the OpenID provider") }
 

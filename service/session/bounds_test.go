@@ -15,6 +15,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/service/auth"
 	"atlas/service/session"
+	"atlas/workspace"
+	"atlas/workspace/identity"
 )
 
 // more starts sessions beside that of s, and moves the clock to their renewal.
@@ -145,5 +147,58 @@ func TestFirst(t *testing.T) {
 		if first, err := s.all[i].First(t.Context(), "x", session.LinkLifetime); err != nil || first != want {
 			t.Errorf("call %d: %v, %v", i, first, err)
 		}
+	}
+}
+
+// A slow provider of one workspace leaves places to those of others.
+func TestRenewalsOfOneWorkspace(t *testing.T) {
+	t.Parallel()
+	s := newServers(t)
+	const bound = 4
+	slow, other := workspace.NewID(), workspace.NewID()
+	var asked, others atomic.Int32
+	hang, all := make(chan struct{}), make(chan struct{})
+	s.o.Renew = func(_ context.Context, g session.Grant) (string, error) {
+		if g.Own.Workspace == other {
+			others.Add(1)
+			return "next", nil
+		}
+		if asked.Add(1) == bound {
+			close(all)
+		}
+		<-hang
+		return "next", nil
+	}
+	start := func(in workspace.ID) string {
+		own := identity.Own{Workspace: in, Provider: identity.ProviderID(workspace.NewUUID())}
+		token, err := s.all[0].Start(t.Context(), session.Grant{Subject: "ann", Refresh: "refresh 0", Own: own})
+		fatal(t, err)
+		return token
+	}
+	var tokens []string
+	for range 20 {
+		tokens = append(tokens, start(slow))
+	}
+	theirs := start(other)
+	s.move(session.DefaultRenewal)
+	store := session.New(s.redis, s.o)
+	get := func(token string) {
+		if _, err := store.Get(t.Context(), token); err != nil {
+			t.Errorf("signed out: %v", err)
+		}
+	}
+	var group sync.WaitGroup
+	for _, token := range tokens[:bound] {
+		group.Go(func() { get(token) })
+	}
+	<-all
+	for _, token := range tokens[bound:] {
+		get(token)
+	}
+	get(theirs)
+	close(hang)
+	group.Wait()
+	if asked.Load() != bound || others.Load() != 1 {
+		t.Errorf("asked %d times, the other %d times", asked.Load(), others.Load())
 	}
 }

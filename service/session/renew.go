@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"atlas/internal/fault"
+	"atlas/workspace"
 	"atlas/workspace/identity"
 )
 
@@ -18,8 +19,10 @@ const (
 	// renewalPause is the time between two attempts to renew a session, of all servers
 	// together. It is longer than an attempt takes.
 	renewalPause = time.Minute
-	// maxRenewals limits the requests of this server that wait for the provider.
-	maxRenewals = 16
+	// maxRenewals limits the requests of this server that wait for the provider, maxOfWorkspace
+	// those that wait for that of one workspace: a slow one leaves places to others.
+	maxRenewals    = 16
+	maxOfWorkspace = 4
 	// awayFor is how long this server renews no session after the provider did not answer.
 	awayFor = 10 * time.Second
 	// saves is how often saving a new refresh token is tried, the second time after
@@ -45,6 +48,12 @@ func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error)
 		return e, nil
 	}
 	defer renewing.Release(1)
+	if own {
+		if !s.takePlace(e.Own.Workspace) {
+			return e, nil
+		}
+		defer s.leavePlace(e.Own.Workspace)
+	}
 	// A refresh token that is spent must be replaced, even if the client has gone.
 	ctx = context.WithoutCancel(ctx)
 	mine, err := s.first(ctx, ofRenewal, token, renewalPause)
@@ -80,6 +89,25 @@ func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error)
 		return e, err
 	}
 	return e, s.replace(ctx, token, e)
+}
+
+// takePlace takes one of the places of a workspace, if one is left.
+func (s *Store) takePlace(in workspace.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting[in] >= maxOfWorkspace {
+		return false
+	}
+	s.waiting[in]++
+	return true
+}
+
+func (s *Store) leavePlace(in workspace.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting[in]--; s.waiting[in] == 0 {
+		delete(s.waiting, in)
+	}
 }
 
 // refused ends a session because the provider refused its refresh token, unless another

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/seal"
 	"atlas/service/auth"
+	"atlas/workspace"
 	"atlas/workspace/identity"
 )
 
@@ -64,6 +66,8 @@ type Store struct {
 	// renewing is of sessions of the service's provider, renewingOwn of those of workspaces:
 	// one of theirs that is slow holds up no others.
 	renewing, renewingOwn *semaphore.Weighted
+	mu                    sync.Mutex
+	waiting               map[workspace.ID]int // see takePlace
 
 	awayUntil atomic.Int64 // Unix nanoseconds; see awayFor
 }
@@ -79,6 +83,7 @@ func New(client redis.UniversalClient, o Options) *Store {
 	}
 	return &Store{
 		redis: client, o: o, renewing: semaphore.NewWeighted(maxRenewals), renewingOwn: semaphore.NewWeighted(maxRenewals),
+		waiting: map[workspace.ID]int{},
 	}
 }
 

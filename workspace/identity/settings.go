@@ -261,15 +261,19 @@ func NewDomain(name string, now time.Time) Domain {
 	return Domain{Name: name, Token: strings.ToLower(rand.Text()), CreatedAt: now}
 }
 
-// DeleteDomain deletes a domain; sessions of its addresses end. Errors: fault.NotFound,
-// fault.Forbidden, also for who would lock themselves out.
+// DeleteDomain deletes a domain; sessions of its addresses end. While there is a provider only
+// owners do. Errors: fault.NotFound, fault.Forbidden, also for who would lock themselves out.
 func (s *Settings) DeleteDomain(ctx context.Context, in workspace.ID, by By, name string) error {
 	name, err := ReadDomain(name)
 	if err != nil {
 		return err
 	}
 	err = s.Store.DeleteDomain(ctx, in, by.User, name, func(l Locked) error {
-		if err := byAdmin(l); err != nil {
+		permit := byAdmin
+		if l.Provider != nil { // the domains say whom it lets in
+			permit = byOwner
+		}
+		if err := permit(l); err != nil {
 			return err
 		}
 		if l.Provider != nil && l.Provider.Required && DomainOf(by.Email) == name {

@@ -15,7 +15,8 @@ const (
 )
 
 // Watch looks for the records of proved domains until ctx ends. Name servers that do not answer
-// count as a record that is away: else a domain that nobody has any more stayed proved.
+// count as a record that is away: else a domain that nobody has any more stayed proved. They do
+// not where none answers of any domain: then it is this server that reaches none.
 func (s *Settings) Watch(ctx context.Context, log *slog.Logger) {
 	for ctx.Err() == nil {
 		if err := s.CheckDue(ctx, log); err != nil && ctx.Err() == nil {
@@ -31,12 +32,20 @@ func (s *Settings) CheckDue(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range due {
-		there, _ := s.lookUp(ctx, d)
+	failed, answered := make([]bool, len(due)), false
+	there := make([]bool, len(due))
+	for i, d := range due {
+		there[i], err = s.lookUp(ctx, d)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		now, err := s.Prover.NoteCheck(ctx, d.Workspace, d.Name, there, s.now())
+		failed[i], answered = err != nil, answered || err == nil
+	}
+	for i, d := range due {
+		if failed[i] && !answered {
+			continue
+		}
+		now, err := s.Prover.NoteCheck(ctx, d.Workspace, d.Name, there[i], s.now())
 		s.changed(d.Workspace, err)
 		switch {
 		case err != nil:
