@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"atlas/internal/fault"
-	"atlas/workspace"
 	"atlas/workspace/identity"
 )
 
@@ -49,10 +48,10 @@ func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error)
 	}
 	defer renewing.Release(1)
 	if own {
-		if !s.takePlace(e.Own.Workspace) {
+		if !s.takePlace(e.Own) {
 			return e, nil
 		}
-		defer s.leavePlace(e.Own.Workspace)
+		defer s.leavePlace(e.Own)
 	}
 	// A refresh token that is spent must be replaced, even if the client has gone.
 	ctx = context.WithoutCancel(ctx)
@@ -91,22 +90,22 @@ func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error)
 	return e, s.replace(ctx, token, e)
 }
 
-// takePlace takes one of the places of a workspace, if one is left.
-func (s *Store) takePlace(in workspace.ID) bool {
+// takePlace takes one of the places of a provider of a workspace, if one is left.
+func (s *Store) takePlace(of identity.Own) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.waiting[in] >= maxOfWorkspace {
+	if s.waiting[of] >= maxOfWorkspace {
 		return false
 	}
-	s.waiting[in]++
+	s.waiting[of]++
 	return true
 }
 
-func (s *Store) leavePlace(in workspace.ID) {
+func (s *Store) leavePlace(of identity.Own) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.waiting[in]--; s.waiting[in] == 0 {
-		delete(s.waiting, in)
+	if s.waiting[of]--; s.waiting[of] == 0 {
+		delete(s.waiting, of)
 	}
 }
 

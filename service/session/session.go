@@ -23,7 +23,6 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/seal"
 	"atlas/service/auth"
-	"atlas/workspace"
 	"atlas/workspace/identity"
 )
 
@@ -67,7 +66,7 @@ type Store struct {
 	// one of theirs that is slow holds up no others.
 	renewing, renewingOwn *semaphore.Weighted
 	mu                    sync.Mutex
-	waiting               map[workspace.ID]int // see takePlace
+	waiting               map[identity.Own]int // see takePlace
 
 	awayUntil atomic.Int64 // Unix nanoseconds; see awayFor
 }
@@ -83,7 +82,7 @@ func New(client redis.UniversalClient, o Options) *Store {
 	}
 	return &Store{
 		redis: client, o: o, renewing: semaphore.NewWeighted(maxRenewals), renewingOwn: semaphore.NewWeighted(maxRenewals),
-		waiting: map[workspace.ID]int{},
+		waiting: map[identity.Own]int{},
 	}
 }
 
