@@ -155,11 +155,14 @@ func TestRenewalsOfOneWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)
 	const bound = 4
-	slow, other := workspace.NewID(), workspace.NewID()
+	provider := func() identity.Own {
+		return identity.Own{Workspace: workspace.NewID(), Provider: identity.ProviderID(workspace.NewUUID())}
+	}
+	slow, other := provider(), provider()
 	var asked, others atomic.Int32
 	hang, all := make(chan struct{}), make(chan struct{})
 	s.o.Renew = func(_ context.Context, g session.Grant) (string, error) {
-		if g.Own.Workspace == other {
+		if g.Own == other {
 			others.Add(1)
 			return "next", nil
 		}
@@ -169,8 +172,7 @@ func TestRenewalsOfOneWorkspace(t *testing.T) {
 		<-hang
 		return "next", nil
 	}
-	start := func(in workspace.ID) string {
-		own := identity.Own{Workspace: in, Provider: identity.ProviderID(workspace.NewUUID())}
+	start := func(own identity.Own) string {
 		token, err := s.all[0].Start(t.Context(), session.Grant{Subject: "ann", Refresh: "refresh 0", Own: own})
 		fatal(t, err)
 		return token
