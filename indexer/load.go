@@ -32,9 +32,7 @@ func Load(ctx context.Context, o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	// The generation's name contains this time, so verifying can give records the
-	// same one.
-	l := newLoad(o, o.Now().Truncate(time.Second))
+	l := newLoad(o, o.Now())
 	l.write, l.written = l.bulk, l.refresh
 	inputs, notes, err := findInputs(o.Dir, o.AllowMissing)
 	if err != nil {
@@ -57,9 +55,11 @@ func Load(ctx context.Context, o Options) (Report, error) {
 }
 
 // newLoad returns a load that has done nothing.
-func newLoad(o Options, started time.Time) *load {
+func newLoad(o Options, now time.Time) *load {
+	// The generation's name has this second, so verifying can give records the same time.
+	started := now.Truncate(time.Second)
 	l := &load{
-		Options: o, started: started, saved: time.Now(), state: newState(),
+		Options: o, began: now, started: started, saved: time.Now(), state: newState(),
 		linked: map[catalog.Relation]*extsort.Sorter{}, digests: map[catalog.Dataset]*extsort.Sorter{},
 		report: Report{
 			Started: started.UTC(), Problems: []Problem{}, Notes: []string{}, Previous: []string{}, Deleted: []string{}, Shares: []Share{},
@@ -77,6 +77,7 @@ func newLoad(o Options, started time.Time) *load {
 // load is the state of one load.
 type load struct {
 	Options
+	began    time.Time // names the generation: loads within a second follow each other
 	started  time.Time
 	inputs   []input
 	readers  [len(ndjson.Datasets)]*ndjson.Reader

@@ -106,7 +106,7 @@ func (s inputStamp) checkUnchanged() error {
 // newManifest describes the load of the options.
 func (l *load) newManifest() (manifest, error) {
 	m := manifest{
-		Format: format(), Folding: catalog.NewestFolding, Generation: generation.NewName(l.started), Started: l.started,
+		Format: format(), Folding: catalog.NewestFolding, Generation: generation.NewName(l.began), Started: l.started,
 		Prefix: l.Names.Prefix, Shards: l.Settings.Shards, Replicas: l.Settings.Replicas,
 		AllowMissing: l.AllowMissing, DeadLetters: l.DeadLetters,
 	}

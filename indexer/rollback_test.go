@@ -257,3 +257,25 @@ func TestHalfAppliedGenerationIsTold(t *testing.T) {
 		t.Errorf("%+v %v", report, err)
 	}
 }
+
+// Loads that begin within a second follow each other: each replaces the one before.
+func TestLoadsWithinASecond(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.options(folder(t, simple(1)))
+	var names []string
+	for i := range 4 {
+		o.Now = func() time.Time { return loadedAt.Add(time.Duration(i) * 2 * time.Millisecond) }
+		names = append(names, w.load(t, o).Generation)
+	}
+	if !slices.IsSorted(names) {
+		t.Errorf("in the order of their loads: %q", names)
+	}
+	report, err := generation.Rollback(t.Context(), w.places(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.To != names[2] {
+		t.Errorf("from %s back to %s, want %s", names[3], report.To, names[2])
+	}
+}
