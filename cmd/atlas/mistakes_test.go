@@ -266,8 +266,8 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{"member remove anna@example.com --workspace " + s.pro.ID.String(), database, 2, []string{
 			"<user> must be a UUID", "atlas member list shows the ids",
 		}},
-		{"workspace delete", database, 2, []string{
-			`there is no command "delete": create, set, list`, "atlas workspace --help lists what there is",
+		{"workspace inspect", database, 2, []string{
+			`there is no command "inspect": create, set, list, delete`, "atlas workspace --help lists what there is",
 		}},
 		{"index load " + part, indexing, 1, []string{"only with --allow-missing; it has accounts.ndjson (nothing"}},
 		{"index load " + filepath.Dir(part), indexing, 1, []string{"it has the folder " + part + " with such files"}},
