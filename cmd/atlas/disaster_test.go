@@ -222,8 +222,8 @@ func TestPostgresIsRestored(t *testing.T) {
 func signIn(t *testing.T, database, in string) {
 	t.Helper()
 	execute(t, database, `
-		INSERT INTO identity_domains (workspace_id, domain, token, proved_at, proved_by, created_at)
-		VALUES ('`+in+`', 'firm.example', 'a token of twenty letters', now(), 'dns', now());
+		INSERT INTO identity_domains (workspace_id, domain, token, proved_at, proved_by, checked_at, created_at)
+		VALUES ('`+in+`', 'firm.example', 'a token of twenty letters', now(), 'dns', now(), now());
 		INSERT INTO identity_providers (workspace_id, id, issuer, client_id, client_secret, scopes, required, session_hours, idle_minutes,
 			revision, created_at, updated_at)
 		VALUES ('`+in+`', gen_random_uuid(), 'https://id.example', 'atlas', '\x01', '{openid}', true, 8, 60, 1, now(), now());
