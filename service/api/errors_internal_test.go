@@ -46,7 +46,7 @@ func codesIn(t *testing.T, path string) map[fault.Code]string {
 // A code without a row would be answered with 500.
 func TestEveryCodeHasARow(t *testing.T) {
 	t.Parallel()
-	declared := codesIn(t, "../fault/fault.go")
+	declared := codesIn(t, "../../internal/fault/fault.go")
 	want := slices.Sorted(maps.Keys(declared))
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(errorTable))); diff != "" {
 		t.Errorf("errorTable (-declared +rows):\n%s", diff)
