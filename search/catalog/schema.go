@@ -77,7 +77,7 @@ func (v Vocabulary) Schema() *schema.Schema {
 			return known.schema
 		}
 	}
-	panic("query: a vocabulary has no schema: " + v[0].Value)
+	panic("catalog: a vocabulary has no schema: " + v[0].Value)
 }
 
 // Rule reads a value of a closed vocabulary.

@@ -1,23 +1,17 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { RequestError } from '../api/client'
 import { boardQuery, boardSaved, deletingBoard, isConflict, restoreBoard, savingBoard, type Board } from '../api/boards'
 import { go } from '../address'
 import { NameField } from '../views/name-field'
 import { Dialog } from '../ui/dialog'
 import { Notice } from '../ui/notice'
+import { Problem } from '../ui/problem'
 import { notify } from '../ui/toast'
 import { maxName } from './tile'
 
 /** BoardProblem says why a board was not saved. */
 export function BoardProblem({ error }: { error: Error }) {
-  const text = error instanceof RequestError ? texts[error.code] : undefined
-  if (!text) return <Notice error={error} />
-  return (
-    <p className="problem" role="alert">
-      {text}
-    </p>
-  )
+  return <Problem error={error} texts={texts} />
 }
 
 const texts: Record<string, string> = {

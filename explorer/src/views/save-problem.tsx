@@ -1,18 +1,12 @@
 import { RequestError } from '../api/client'
-import { Notice } from '../ui/notice'
+import { Problem } from '../ui/problem'
 
 /** isChanged reports that somebody has changed the View since it was read. */
 export const isChanged = (error: Error | null) => error instanceof RequestError && error.code === 'revision_conflict'
 
 /** SaveProblem says why a View was not saved. */
 export function SaveProblem({ error }: { error: Error }) {
-  const text = error instanceof RequestError ? texts[error.code] : undefined
-  if (!text) return <Notice error={error} />
-  return (
-    <p className="problem" role="alert">
-      {text}
-    </p>
-  )
+  return <Problem error={error} texts={texts} />
 }
 
 const texts: Record<string, string> = {
