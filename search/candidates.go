@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// MatchRows is how many candidates of an input are read at most: half by what it
-	// says, and half by what is like it.
+	// MatchRows is the maximum number of candidates that are read for an input: half by its
+	// own values, half by similar ones.
 	MatchRows = 2 * candidateRows
-	// candidateRows is how many records of a search are compared with an input.
+	// candidateRows is how many records of one search are compared with an input.
 	candidateRows = 12
-	// matchesAtOnce is how many inputs are searched for in a round trip.
+	// matchesAtOnce is how many inputs one round trip searches for.
 	matchesAtOnce = 25
 )
 
-// FoundMatch is what was found for an input, with the public records of its candidates.
+// FoundMatch is the result for an input, with the public records of its candidates.
 type FoundMatch struct {
 	match.Result
 	Records []jsontext.Value
@@ -94,8 +94,8 @@ func withRecords(r match.Result, records map[string]jsontext.Value) FoundMatch {
 	return found
 }
 
-// decide decides each input: those that nothing is found for by their words once more, by
-// similar ones.
+// decide decides each input. Inputs for which the exact search finds nothing are searched
+// for a second time, with similar words.
 func (e *Engine) decide(ctx context.Context, r query.MatchRequest, subjects []*match.Subject, by catalog.Folding) ([]match.Result, error) {
 	results := make([]match.Result, len(subjects))
 	records := make([][]match.Record, len(subjects))
@@ -156,8 +156,8 @@ func withRows(records []match.Record, rows []hit) ([]match.Record, error) {
 	return records, nil
 }
 
-// candidateSearch is the body of a search for the records that may be what an input
-// describes; nil if there is nothing to search by.
+// candidateSearch is the body of a search for the records that an input may describe; nil
+// if the input has nothing to search by.
 func candidateSearch(d catalog.Dataset, b match.Blocks, loosely bool) ([]byte, error) {
 	var clauses []object
 	if b.Name != "" {
@@ -191,8 +191,8 @@ func candidateSearch(d catalog.Dataset, b match.Blocks, loosely bool) ([]byte, e
 	return body, nil
 }
 
-// nameClause finds records by a name. One of the words that set it apart must match; the
-// others, and the city, order what is found.
+// nameClause finds records by a name. At least one of its distinctive words must match; the
+// other words and the city only rank.
 func nameClause(d catalog.Dataset, b match.Blocks, loosely bool) object {
 	name := catalog.Headline(d)
 	path := Root.TextPath(&name)
@@ -228,7 +228,7 @@ func nameClause(d catalog.Dataset, b match.Blocks, loosely bool) object {
 	return object{"bool": object{"must": object{"bool": object{"should": must, "minimum_should_match": 1}}, "should": should}}
 }
 
-// parts finds a word that is written as two, or as initials with points or spaces.
+// parts finds a word that is written as two words, or as initials with points or spaces.
 func parts(path, w string) (clauses []object) {
 	all := func(words ...string) {
 		var terms []object

@@ -26,9 +26,9 @@ const (
 	searchesAtOnce = 6
 )
 
-// Children returns the related records of some records of a dataset, as of the
-// last refresh of the served indices: exact counts, and the newest
-// catalog.MaxChildren of each kind. Every id has an entry. Errors: Unavailable.
+// Children returns the related records of some records of a dataset, as of the last refresh
+// of the served indices: exact counts, and the newest catalog.MaxChildren of each kind.
+// Every id has an entry. Errors: Unavailable.
 func (e *Engine) Children(ctx context.Context, d catalog.Dataset, ids []string) (map[string]document.Children, error) {
 	families := make(map[string]*family, len(ids))
 	all := make(map[string]document.Children, len(ids))
@@ -56,8 +56,8 @@ func (e *Engine) Children(ctx context.Context, d catalog.Dataset, ids []string) 
 // projectsAtOnce is how many ids of projects ProjectsOf reads in a round trip.
 const projectsAtOnce = 5_000
 
-// ProjectsOf calls take with the ids of the projects that name one of the accounts, as of the
-// last refresh of the served index, page by page. Errors: those of take; Unavailable.
+// ProjectsOf calls take page by page with the ids of the projects that name one of the
+// accounts, as of the last refresh of the served index. Errors: those of take; Unavailable.
 func (e *Engine) ProjectsOf(ctx context.Context, accounts []string, take func(ids []string) error) error {
 	link, _ := catalog.FirmsField(catalog.Projects)
 	for some := range slices.Chunk(accounts, maxParents) {
@@ -135,7 +135,7 @@ func (c childSearch) size() int {
 	return maxFound
 }
 
-// query finds the children, those of a parent in the order of Children.
+// query finds the children, ordered within a parent like the result of Children.
 func (c childSearch) query() query.Query {
 	link, _ := catalog.FieldNamed(c.rel.Child, c.rel.Link)
 	newest, _ := catalog.FieldNamed(c.rel.Child, c.rel.Newest)
@@ -173,8 +173,8 @@ func (e *Engine) childrenOf(ctx context.Context, searches []childSearch, into ma
 	return split, nil
 }
 
-// collect adds the rows to the families of their parents. The first rows of each
-// parent are its newest children.
+// collect adds the rows to the families of their parents. The first rows of each parent are
+// its newest children.
 func (c childSearch) collect(res result, into map[string]*family) error {
 	wanted := make(map[string]bool, len(c.parents))
 	for _, id := range c.parents {

@@ -22,20 +22,20 @@ func pageOf(q query.Query, total int) query.Page {
 	return query.Page{Total: min(total, TotalCap), Capped: total > TotalCap}
 }
 
-// Compile returns the body of Elasticsearch's _search for a query whose page
-// begins after a row with these sort values (nil: at the first row, or at the
-// offset). It asks for one row more than the page has, which shows whether there is
-// a next page. Compile is pure. The texts of a query must be valid UTF-8.
+// Compile returns the body of Elasticsearch's _search for a query. after has the sort
+// values of the row before the page; nil means the first row, or the offset. The body
+// requests one row more than the page has, which shows whether there is a next page.
+// Compile is pure. The texts of a query must be valid UTF-8.
 func Compile(q query.Query, after json.RawMessage) []byte {
 	return compile(q, options{after: after})
 }
 
-// options are what a search asks for in addition to its Query. The zero value is
-// the first page.
+// options are what a search requests in addition to its Query. The zero value is the first
+// page.
 type options struct {
 	after      json.RawMessage // the sort values of the row before the page
 	seek       clause          // a condition on the rows (seekFilter), or nil
-	sortOnly   bool            // rows have nothing but their sort values
+	sortOnly   bool            // rows have only their sort values
 	exactTotal bool            // all matches are counted
 }
 
@@ -81,12 +81,12 @@ func compile(q query.Query, o options) []byte {
 type compiler struct {
 	b  []byte
 	at FieldPrefix // of the fields of the node that is visited
-	// public are the fields that a text is searched in where nothing is charged; nil: all.
+	// public are the fields in which a free route searches a text; nil: all.
 	public []*catalog.Field
 	border map[query.Outline]query.Border // query.Query.Border
 	// folding is that of the index.
 	folding catalog.Folding
-	words   *words.Tables // that texts are read by
+	words   *words.Tables // for reading texts
 	dataset catalog.Dataset
 }
 
@@ -150,7 +150,7 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	c.raw(`{"bool":{"filter":[`)
 	first := len(c.b)
 	if q.Held {
-		// This is independent of the routing and of the caller's conditions.
+		// This clause does not depend on the routing or on the caller's conditions.
 		c.term(workspacePath, q.Base.Workspace).raw(`,`)
 	}
 	for _, node := range q.Where {
@@ -209,8 +209,8 @@ func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	return c.raw(`}}`)
 }
 
-// headline scores records whose name has the terms above those that have them in
-// other fields.
+// headline ranks records with the terms in their name above records with the terms in other
+// fields.
 func (c *compiler) headline(d catalog.Dataset, text string) *compiler {
 	f := catalog.Headline(d)
 	c.raw(`{"match":{`).text(Root.TextPath(&f)).raw(`:{"boost":2,"query":`).text(text)

@@ -8,18 +8,19 @@ import (
 	"atlas/search/query"
 )
 
-// Elasticsearch stores a point in steps of at most 8.4e-8 degrees, 1 cm. So its points
-// only find candidates: latitude and longitude, which are doubles, decide.
+// Elasticsearch stores a point in steps of at most 8.4e-8 degrees, 1 cm. So its points only
+// find candidates: latitude and longitude, which are doubles, decide.
 const (
-	// boxMargin, in degrees, is more than a stored point is away from where it is.
+	// boxMargin, in degrees, is larger than the distance between a point and its stored
+	// form.
 	boxMargin = 1e-6
-	// nearMargin, in metres, is the same; nearError is more than the relative error of
+	// nearMargin is the same in metres; nearError is larger than the relative error of
 	// distances in Elasticsearch.
 	nearMargin, nearError = 0.05, 1e-6
 )
 
-// VisitNear takes the records that are clearly within the circle, and those of the
-// border by their ids, if they are known.
+// VisitNear matches the records that are clearly within the circle, and records at the
+// border by their ids, if these are known.
 func (c *compiler) VisitNear(n query.Near) {
 	margin := nearMargin + nearError*n.Radius
 	border := c.border[n.Circle].Inside
@@ -60,8 +61,8 @@ func (c *compiler) double(x float64) *compiler {
 	return c
 }
 
-// VisitInPolygon takes the records of the polygon as Elasticsearch sees them, and those of
-// the border as they are, if they are known.
+// VisitInPolygon matches the records that Elasticsearch finds in the polygon, except at the
+// border: there it matches by id, if the ids are known.
 func (c *compiler) VisitInPolygon(n query.InPolygon) {
 	border := c.border[n.Polygon]
 	c.raw(`{"bool":{"minimum_should_match":1,"should":[`).within(n.Field, n.Polygon.Counterclockwise())
@@ -76,8 +77,8 @@ func (c *compiler) VisitInPolygon(n query.InPolygon) {
 	c.raw(`}}`)
 }
 
-// within takes polygons whose corners are counterclockwise. Elasticsearch reads those of
-// more than half of the earth the other way round if they are not.
+// within matches polygons with counterclockwise corners. If a polygon covers more than half
+// of the earth, Elasticsearch inverts it unless its corners are counterclockwise.
 func (c *compiler) within(f *catalog.Field, polygons ...[]query.Corner) *compiler {
 	c.raw(`{"geo_shape":{`).text(c.at.ExactPath(f)).raw(`:{"shape":{"type":"MultiPolygon","coordinates":[`)
 	for _, corners := range polygons {
@@ -95,8 +96,8 @@ func (c *compiler) corner(at query.Corner) *compiler {
 	return c.raw(`[`).double(at.Longitude).raw(`,`).double(at.Latitude).raw(`]`)
 }
 
-// strip has all points that are at most boxMargin away from the edge, as a polygon with
-// counterclockwise corners.
+// strip is a polygon with counterclockwise corners that contains all points at most
+// boxMargin away from the edge.
 func strip(edge [2]query.Corner) []query.Corner {
 	a, b := edge[0], edge[1]
 	x, y := b.Longitude-a.Longitude, b.Latitude-a.Latitude
@@ -117,7 +118,7 @@ func strip(edge [2]query.Corner) []query.Corner {
 	return corners
 }
 
-// clipped is the part of a convex polygon with sign * of <= most.
+// clipped is the part of a convex polygon where sign * of <= most.
 func clipped(corners []query.Corner, of, other func(*query.Corner) *float64, sign, most float64) (kept []query.Corner) {
 	for i, a := range corners {
 		b := corners[(i+1)%len(corners)]

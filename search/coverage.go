@@ -17,19 +17,19 @@ import (
 	"atlas/search/query"
 )
 
-// CoverageValue says what is known of the records with one value of a field.
+// CoverageValue describes the records with one value of a field.
 type CoverageValue struct {
-	// Value is the value that filters take, of a dynamic enum folded. Label is that of
-	// the vocabulary, of a dynamic enum the most frequent spelling.
+	// Value is the value that filters take; a dynamic enum's is folded. Label comes from
+	// the vocabulary; a dynamic enum's is the most frequent spelling.
 	Value   string `json:"value"`
 	Label   string `json:"label"`
 	Records int64  `json:"records"`
 	// Newest is the latest time of catalog.NewestField, nil where no record has one.
 	Newest *string `json:"newest"`
-	// Known is the share of the records that have a value, 0 to 1, to four decimals,
-	// by filter key.
+	// Known is the share of the records that have a value, 0 to 1, to four decimals, by
+	// filter key.
 	Known map[string]float64 `json:"known"`
-	// Source is what a source says of its data; nil for values of other fields, and where
+	// Source is what a source says about its data; nil for values of other fields, and if
 	// it says nothing.
 	Source *catalog.SourceTerms `json:"source"`
 }
@@ -42,7 +42,7 @@ const (
 
 // Coverage returns the most frequent values of a field, ties in the order of the folded
 // value. All counts are exact. The workspace is the caller's. Errors: InvalidInput when a
-// field has so many values that they are not; Unavailable.
+// field has too many values for exact counts; Unavailable.
 func (e *Engine) Coverage(ctx context.Context, workspace string, c query.Coverage) ([]CoverageValue, error) {
 	version, err := e.versionOf(ctx, e.Names.Alias(string(c.Dataset)))
 	if err != nil {
@@ -66,8 +66,8 @@ func (e *Engine) Coverage(ctx context.Context, workspace string, c query.Coverag
 	return e.withSourceTerms(ctx, c.Dataset, values)
 }
 
-// withSourceTerms adds what sources say of their data, which is no part of results that are kept:
-// a delta can change it without a record.
+// withSourceTerms adds what sources say about their data. It is not cached with the result,
+// because a delta can change it without changing a record.
 func (e *Engine) withSourceTerms(ctx context.Context, d catalog.Dataset, values []CoverageValue) ([]CoverageValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
@@ -91,7 +91,7 @@ func (e *Engine) withSourceTerms(ctx context.Context, d catalog.Dataset, values 
 	return values, nil
 }
 
-// coverageOf is Coverage without the results that are kept.
+// coverageOf is Coverage without the cache.
 func (e *Engine) coverageOf(ctx context.Context, c query.Coverage, in catalog.Folding) ([]CoverageValue, error) {
 	path := Root.ExactPath(&c.By)
 	terms := object{"field": path, "size": c.Limit, "shard_size": valuesOfShard}
@@ -99,8 +99,8 @@ func (e *Engine) coverageOf(ctx context.Context, c query.Coverage, in catalog.Fo
 	if err != nil || len(top) == 0 {
 		return []CoverageValue{}, err
 	}
-	// The rest is computed for the values that are listed, and not for all that a
-	// shard has.
+	// The remaining figures are computed only for the listed values, not for all values of
+	// a shard.
 	values := make([]string, len(top))
 	for i, b := range top {
 		values[i] = b.Key
@@ -124,8 +124,8 @@ func (e *Engine) coverageOf(ctx context.Context, c query.Coverage, in catalog.Fo
 	for i, b := range buckets {
 		list[i] = b.coverage(c.By, in)
 	}
-	// Elasticsearch orders a value of over 512 bytes by its digest. It also cuts the
-	// list there, among values of as many records.
+	// Elasticsearch orders a value of over 512 bytes by its digest. It also truncates the
+	// list in that order, among values with equally many records.
 	slices.SortStableFunc(list, func(a, b CoverageValue) int {
 		return cmp.Or(cmp.Compare(b.Records, a.Records), cmp.Compare(a.Value, b.Value))
 	})

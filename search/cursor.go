@@ -16,9 +16,9 @@ import (
 	"atlas/search/query"
 )
 
-// Cursors creates and parses the `search_after` of a page: the sort values of its
-// last row, signed together with the search that they belong to. A cursor needs no
-// state on a server. It does not expire while the key that signed it is configured.
+// Cursors creates and parses the `search_after` of a page: the sort values of its last row,
+// signed together with the search that they belong to. A cursor needs no state on a server.
+// It is valid as long as the key that signed it is configured.
 type Cursors struct {
 	keys [][]byte
 }
@@ -40,25 +40,25 @@ func NewCursors(keys ...[]byte) (*Cursors, error) {
 	return &Cursors{keys}, nil
 }
 
-// A cursor is a version, the signature, the number of preceding rows (a varint) and
-// the sort values as the JSON array that Elasticsearch returned. They are never
-// decoded: a float64 would corrupt the values that stand for "missing".
+// A cursor is a version, the signature, the number of preceding rows (a varint) and the
+// sort values as the JSON array that Elasticsearch returned. They are never decoded: a
+// float64 would corrupt the values that stand for "missing".
 const (
 	cursorVersion = 2
 	signatureLen  = sha256.Size
 )
 
-// encoding refuses padding and unused bits that are set, so that each cursor has
-// one spelling.
+// encoding refuses padding and unused bits that are set, so that each cursor has one
+// spelling.
 var encoding = base64.RawURLEncoding.Strict()
 
-// Position is where in the results of a search a page begins. The zero Position
-// is the beginning.
+// Position is where a page begins in the results of a search. The zero Position is the
+// beginning.
 type Position struct {
 	// After holds the sort values of the preceding row, as Elasticsearch returned
 	// them.
 	After json.RawMessage
-	// Passed is the number of rows on the preceding pages, as they were returned.
+	// Passed is the number of rows on the preceding pages when they were returned.
 	Passed int
 	// Folding is that of the index of the preceding row, if the sort depends on it.
 	Folding catalog.Folding
@@ -74,10 +74,10 @@ func (c *Cursors) Make(q query.Query, p Position) string {
 	return encoding.EncodeToString(b)
 }
 
-// Read returns the position of q's cursor, the beginning when q has none. Error:
-// BadRequest for a cursor that was made for another base, dataset, sort or, by
-// relevance, text, words and typos, or of which any bit was changed. Engine.Search refuses
-// cursors of a Folding that no index has any more.
+// Read returns the position of q's cursor, the beginning if q has none. Error: BadRequest
+// for a changed cursor, or one that was made for another base, dataset or sort; for a sort
+// by relevance also for another text, words or typos. Engine.Search refuses cursors of a
+// Folding that no index uses any more.
 func (c *Cursors) Read(q query.Query) (Position, error) {
 	if q.After == "" {
 		return Position{}, nil
@@ -99,13 +99,13 @@ func (c *Cursors) Read(q query.Query) (Position, error) {
 	return Position{}, errCursor
 }
 
-// Seal signs data that is no position in a search, such as one in the feed of changes.
-// Open accepts it for the same purpose alone.
+// Seal signs data that is not a position in a search, such as one in the feed of changes.
+// Open accepts it only for the same purpose.
 func (c *Cursors) Seal(purpose string, data []byte) string {
 	return encoding.EncodeToString(append(seal(c.keys[0], purpose, data), data...))
 }
 
-// Open returns what Seal has signed.
+// Open returns data that Seal signed.
 func (c *Cursors) Open(purpose, cursor string) (data []byte, ok bool) {
 	b, err := encoding.DecodeString(cursor)
 	if err != nil || strings.ContainsAny(cursor, "\r\n") || len(b) < signatureLen {
@@ -119,7 +119,7 @@ func (c *Cursors) Open(purpose, cursor string) (data []byte, ok bool) {
 	return nil, false
 }
 
-// seal is the signature of data. Those of positions begin with another byte.
+// seal is the signature of data. What sign signs begins with another byte than 0.
 func seal(key []byte, purpose string, data []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("\x00" + purpose + "\x00"))
@@ -129,8 +129,9 @@ func seal(key []byte, purpose string, data []byte) []byte {
 
 var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send metadata.search_after as it was answered, with the same dataset, workspace and sort (and, when sorted by relevance, the same query and words), or leave it out to begin at the first page")
 
-// foldings are those that positions of a sort may have, the newest first. Where the sort
-// values are not folded, they are all the first one, which cursors of before had.
+// foldings are those that positions of a sort may have, the newest first. If the sort
+// values are not folded, all positions have the first version, like cursors from before
+// versions existed.
 func foldings(s query.Sort) []catalog.Folding {
 	if !dependsOnFolding(s) {
 		return []catalog.Folding{catalog.CaseFolding}
@@ -140,8 +141,8 @@ func foldings(s query.Sort) []catalog.Folding {
 
 func dependsOnFolding(s query.Sort) bool { return s.Relevance() || s.Field.Folded() }
 
-// sign binds a position to the search that it belongs to. Each part is preceded
-// by its length, so that no two searches have the same signature.
+// sign binds a position to its search. Each part is preceded by its length, so that no two
+// searches have the same signature.
 func sign(key []byte, q query.Query, folding catalog.Folding, position []byte) []byte {
 	if !dependsOnFolding(q.Sort) {
 		folding = catalog.CaseFolding

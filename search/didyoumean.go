@@ -14,26 +14,27 @@ import (
 )
 
 const (
-	// replacedTerms is how many different terms of a text are replaced at most. Each
-	// takes a round trip.
+	// replacedTerms is the maximum number of different terms of a text that are replaced.
+	// Each takes a round trip.
 	replacedTerms = 5
-	// similarTerms is how many similar terms are considered for each term, the nearest.
+	// similarTerms is the maximum number of similar terms considered for each term, the
+	// nearest ones.
 	similarTerms = 1_000
-	// didYouMeanWithin bounds the time for the text of an answer, which is complete
+	// didYouMeanWithin bounds the time for the suggested text. The answer is complete
 	// without it.
 	didYouMeanWithin = 2 * time.Second
 )
 
 // notFound returns the NotFound of searches that together find nothing. They have the same
-// text. Private fields are neither searched nor offered: who searches
-// without a result pays nothing. An error of Elasticsearch is no text.
+// text. Private fields are neither searched nor suggested, because a search without results
+// is free. If Elasticsearch fails, there is no suggestion.
 func (e *Engine) notFound(ctx context.Context, sets ...query.Query) query.NotFound {
 	q := sets[0]
 	private := func(q query.Query) bool { return query.OnPrivate(q.Where) }
 	if q.Text == "" || q.Typos || slices.ContainsFunc(sets, private) {
 		return query.NotFound{}
 	}
-	ctx, cancel := context.WithTimeout(alone(ctx), didYouMeanWithin) // others' searches do not use up its time
+	ctx, cancel := context.WithTimeout(alone(ctx), didYouMeanWithin) // other searches do not use up its time
 	defer cancel()
 	sets, err := e.withBorders(ctx, sets...)
 	switch {
@@ -52,13 +53,13 @@ func (e *Engine) notFound(ctx context.Context, sets ...query.Query) query.NotFou
 // similarTerms is the text with similar terms, "" if there is none.
 func (e *Engine) similarTerms(ctx context.Context, sets []query.Query) string {
 	q := sets[0]
-	// The terms of a text are nearly always its words, so one round trip has all that a
-	// text without a similar one needs.
+	// The terms of a text are nearly always its words, so one round trip suffices for a
+	// text without a similar one.
 	first := termsRequest{text: q.Folding.Fold(q.Text)}
 	words := distinct(catalog.Words(first.text))
 	first.counted = withSpellings(words)
 	switch n := len(words); {
-	case n == 1: // surely not found
+	case n == 1: // certainly not found
 		first.similar = "always"
 	case n <= replacedTerms:
 		first.similar = "missing"
@@ -102,7 +103,7 @@ func (e *Engine) similarTerms(ctx context.Context, sets []query.Query) string {
 		if replaced[term] = ""; short && known == nil || len(replaced) > replacedTerms {
 			return ""
 		}
-		// With "missing", shards that have the term tell of no similar ones.
+		// With "missing", shards that have the term return no similar ones.
 		if !short && first.similar != "always" && (count[term].anywhere > 0 || len(options[term]) == 0) {
 			unsure = append(unsure, term)
 		}
@@ -148,8 +149,9 @@ func distinct(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// nearest returns the option that is the least far, then the one with the most records that
-// also have all terms found, then the first by code point; "" if no record has one.
+// nearest returns the option with the fewest edits; among these the one with the most
+// records that also have all found terms; then the first by code point; "" if no record has
+// one.
 func (e *Engine) nearest(ctx context.Context, w wanted, options, found []string, sets ...query.Query) (string, error) {
 	far := map[string]int{}
 	for _, o := range options {
@@ -185,7 +187,8 @@ type term struct {
 	// Offset and Length are in UTF-16 units.
 	Offset int `json:"offset"`
 	Length int `json:"length"`
-	// Options are indexed terms, also of deleted records and other workspaces.
+	// Options are indexed terms. They may occur only in deleted records or other
+	// workspaces.
 	Options []struct {
 		Text string `json:"text"`
 	} `json:"options"`
@@ -199,7 +202,7 @@ func (t term) options() []string {
 	return texts
 }
 
-// textPaths are the paths in which texts are searched where nothing is charged.
+// textPaths are the paths in which free routes search texts.
 func textPaths(d catalog.Dataset) []string {
 	public := catalog.PublicText(d)
 	if public == nil {
@@ -214,19 +217,20 @@ func textPaths(d catalog.Dataset) []string {
 
 // termsRequest asks for the terms of a text and for records with terms.
 type termsRequest struct {
-	// text is folded; "" asks for no terms.
+	// text is folded; "" requests no terms.
 	text string
-	// similar is the suggest_mode of Elasticsearch: "always" asks for similar terms,
-	// "missing" on the shards without the term only, which takes no time on others; ""
-	// asks for none. Similar terms are within one edit, or within two and begin with the
-	// same character: Elasticsearch suggests no others.
+	// similar is the suggest_mode of Elasticsearch: "always" requests similar terms,
+	// "missing" only on shards without the term, which takes no time on others; "" requests
+	// none. Similar terms are within one edit, or within two edits with the same first
+	// character: Elasticsearch suggests no others.
 	similar string
-	// edits are how many edits similar terms are away at most, 1 or 2; 0 is 2.
+	// edits is the maximum number of edits of similar terms, 1 or 2; 0 is 2.
 	edits int
-	// counted are the terms to count records with. Those have all terms required, too.
+	// counted are the terms whose records are counted. Such records must also have all of
+	// required.
 	required, counted []string
-	// words are conditions to count records with in place of counted, met those that all
-	// records counted meet. Similar terms are then those of words.
+	// words are conditions whose records are counted instead of counted; met are conditions
+	// that all counted records meet. Similar terms are then those of words.
 	words, met []clause
 }
 
@@ -240,15 +244,16 @@ func (r termsRequest) paths(d catalog.Dataset) []string {
 
 // termCount is how many records have a term.
 type termCount struct {
-	// matching records also meet the conditions of the search except its text.
+	// matching is the number of those that also meet the conditions of the search except
+	// its text.
 	matching int
-	// anywhere in the indices, if "missing" similar terms were asked for.
+	// anywhere is the number in the indices, if "missing" similar terms were requested.
 	anywhere int
 }
 
-// ask returns the terms of the text in their order, each with at most similarTerms
-// similar ones of the indices of searches, the nearest, in any order; and a count for
-// each term counted. Errors: Unavailable.
+// ask returns the terms of the text in their order, each with at most similarTerms of the
+// nearest similar terms in the indices of the searches, unordered; and a count for each
+// counted term. Errors: Unavailable.
 func (e *Engine) ask(ctx context.Context, r termsRequest, of ...query.Query) ([]term, []termCount, error) {
 	requests := make([]request, len(of))
 	for i, q := range of {
@@ -375,9 +380,8 @@ func (c *compiler) inOneOf(paths []string, term string) *compiler {
 	return c.closeList().raw(`]}}`)
 }
 
-// withTerms gives q the terms of its text if a search in several fields needs them, unless it
-// has them.
-// Errors: Unavailable.
+// withTerms adds the terms of the text to q, if a search in several fields needs them and q
+// has none. Errors: Unavailable.
 func (e *Engine) withTerms(ctx context.Context, q query.Query) (query.Query, error) {
 	if q.Text == "" || !q.Exact || !q.Typos || q.Terms != nil || catalog.PublicText(q.Dataset) == nil {
 		return q, nil

@@ -10,14 +10,14 @@ import (
 	"atlas/search/words"
 )
 
-// Explanation says how the text of a search is read, from the text and the published tables
-// alone: nothing of the records is in it.
+// Explanation says how the text of a search is read. It depends only on the text and the
+// published tables, never on records.
 type Explanation struct {
-	// Must are to be found, all of them; Ranked only raise records; Excluded must not be there.
+	// Must are all required; Ranked only raise the score; Excluded must not occur.
 	Must     []Explained `json:"must"`
 	Ranked   []Explained `json:"ranked,omitempty"`
 	Excluded []Explained `json:"excluded,omitempty"`
-	// Fields are searched, in the order of the record.
+	// Fields are the searched fields, in the order of the record.
 	Fields []string `json:"fields"`
 	// Weights are the parts of the score.
 	Weights   []Weight `json:"weights,omitempty"`
@@ -27,14 +27,14 @@ type Explanation struct {
 // Explained is a word, phrase or beginning, or alternatives of them.
 type Explained struct {
 	Text string `json:"text"`
-	// As is what it is.
+	// As is its kind.
 	As       string      `json:"as"`
 	Forms    []string    `json:"forms,omitempty"`
 	Synonyms []string    `json:"synonyms,omitempty"`
 	AnyOf    []Explained `json:"any_of,omitempty"`
 }
 
-// What a part of a text is.
+// The kinds of parts of a text.
 const (
 	AsWord         = "word"
 	AsPhrase       = "phrase"
@@ -85,8 +85,8 @@ func (e *Engine) Explain(q query.Query) *Explanation {
 	return &x
 }
 
-// withoutAddresses makes phrases of e-mail addresses, as which they are searched where no
-// field has any.
+// withoutAddresses turns e-mail addresses into phrases, in the way they are searched where
+// no field has addresses.
 func withoutAddresses(clauses []words.Clause) {
 	for _, c := range clauses {
 		for _, choice := range c {
@@ -145,7 +145,7 @@ func explainedChoice(choice words.Choice) Explained {
 	return e
 }
 
-// said is the part of a sentence.
+// said is the part as words of a sentence.
 func (e Explained) said() string {
 	switch e.As {
 	case AsAlternatives:

@@ -14,12 +14,12 @@ import (
 	"atlas/search/query"
 )
 
-// errChanged is the cause of an error of round trips that counted different records.
+// errChanged is the cause of an error when round trips counted different records.
 var errChanged = errors.New("records changed while they were counted")
 
 func changed() error { return fault.BackendUnavailable(errChanged, "elasticsearch") }
 
-// facets is Facets without the results that are kept.
+// facets is Facets without the cache.
 func (e *Engine) facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
 	facets, err := e.countFacets(ctx, s)
 	if errors.Is(err, errChanged) {
@@ -48,7 +48,7 @@ func (e *Engine) countFacets(ctx context.Context, s query.FacetSearch) (query.Fa
 		return query.Facets{}, err
 	}
 	answer, err := run.answer(ctx)
-	if err == nil && (answer.Count == 0 || len(searches) > 1) { // one of several may have no words
+	if err == nil && (answer.Count == 0 || len(searches) > 1) { // one of several sets may have no words
 		if err := e.checkWords(ctx, searches...); err != nil {
 			return query.Facets{}, err
 		}
@@ -85,22 +85,22 @@ type tally struct {
 	facet   *query.Facet
 	number  int
 	ignores int // position of the ignored filter in Own, -1 for none
-	// values are the counts by spelling, and listed those that are in the answer.
+	// values are the counts by spelling, listed the values in the answer.
 	values map[string]*bucketSum
 	listed []listedValue
-	// accounts are those that byName keeps.
+	// accounts are the accounts that a facet by name selects.
 	accounts namedAccounts
 	other    int64
 	// buckets are those of numbers and dates, in their order.
 	buckets []bucketSum
 	known   int64 // records with a value
-	// withValue is known as again counts it, equal in all of its round trips; -1 before.
+	// withValue is known as counted by again, equal in all its round trips; -1 before.
 	withValue int64
 	// least and greatest are the lowest and the highest value, nil if there is none.
 	least, greatest *float64
 	// edges are the ends of the buckets of equal width, one more than buckets.
 	edges []float64
-	// first is the begin of the first bucket of dates.
+	// first is the start of the first bucket of dates.
 	first, last calendar
 	// cells are the tiles of a Location.
 	cells map[tile]*cellSum
@@ -114,7 +114,8 @@ func (r *facetRun) on(t *tally, search int) bool {
 	return search < len(r.search.Sets)
 }
 
-// first counts all but the buckets that depend on the lowest and the highest value.
+// first counts everything except the buckets that depend on the lowest and the highest
+// value.
 func (r *facetRun) first(ctx context.Context) error {
 	lists, cells := 0, 0
 	for i := range r.tallies {
@@ -260,14 +261,14 @@ func (r *facetRun) send(ctx context.Context, of func(t *tally) []aggregation) ([
 	return answers, nil
 }
 
-// Elasticsearch lists at most 65,536 buckets of all facets together, and orders
-// truncated lists of several shards only approximately.
+// Elasticsearch lists at most 65,536 buckets of all facets together, and orders truncated
+// lists of several shards only approximately.
 const (
 	// valuesAtOnce is how many spellings one aggregation lists. A field with more is
 	// counted in partitions.
 	valuesAtOnce = 10_000
-	// valuesInAll is how many spellings all aggregations of a round trip list. There
-	// are buckets of ranges beside them.
+	// valuesInAll is how many spellings all aggregations of a round trip list together.
+	// Buckets of ranges come on top.
 	valuesInAll = 60_000
 	// mostPartitions bounds the work for one field.
 	mostPartitions = 4_096
@@ -275,12 +276,12 @@ const (
 	allValues = 1 << 30
 )
 
-// valuesOf is how many spellings each of n aggregations of a round trip lists, beside so
-// many cells.
+// valuesOf is how many spellings each of n aggregations of a round trip lists, besides the
+// given number of cells.
 func valuesOf(n, cells int) int { return min(valuesAtOnce, (valuesInAll-cells)/max(n, 1)) }
 
-// again counts the values of a facet that the first round trip, which listed up to a
-// number of them, did not list completely.
+// again counts the values of a facet if the first round trip, which listed at most the
+// given number, did not list all of them.
 func (r *facetRun) again(ctx context.Context, t *tally, listed int) error {
 	t.withValue = -1
 	if t.facet.Field.List() {
@@ -360,7 +361,7 @@ func (r *facetRun) count1(ctx context.Context, t *tally, a aggregation) (bool, e
 	return complete, nil
 }
 
-// answer makes the answer from what was counted.
+// answer builds the answer from the counts.
 func (r *facetRun) answer(ctx context.Context) (query.Facets, error) {
 	names, err := r.accountNames(ctx)
 	if err != nil {
@@ -371,7 +372,7 @@ func (r *facetRun) answer(ctx context.Context) (query.Facets, error) {
 	for i := range r.tallies {
 		t := &r.tallies[i]
 		unknown := r.matching(t.ignores) - t.known
-		if unknown < 0 { // values of the overlay are counted in other documents
+		if unknown < 0 { // overlay values are counted in other documents
 			return query.Facets{}, changed()
 		}
 		switch {
@@ -409,7 +410,7 @@ func (t *tally) list(by catalog.Folding) {
 	byValue := map[string]int{}
 	for spelling, sum := range t.values {
 		value := t.facet.Field.FacetValue(spelling, by)
-		// What was typed is compared in memory, by the newest folding.
+		// The typed prefix is compared in memory, by the newest folding.
 		if !t.facet.Field.IsID() && !t.facet.Keeps(t.facet.Field.FacetValue(spelling, catalog.NewestFolding)) {
 			continue
 		}
@@ -477,7 +478,7 @@ func (t *tally) bucketCounts(unknown int64) query.BucketCounts {
 	return out
 }
 
-// ends are the ends of a bucket, as the answer has them.
+// ends are the ends of a bucket as in the answer.
 func (t *tally) ends(i int) (from, to jsontext.Value) {
 	switch {
 	case t.facet.Ranges != nil:

@@ -15,7 +15,7 @@ type aggregation struct {
 	body clause
 }
 
-// scopeRequest are the aggregations of the records that match all filters of Own except
+// scopeRequest has the aggregations over the records that match all filters of Own except
 // the one at position ignored, -1 for none.
 type scopeRequest struct {
 	ignored      int
@@ -40,7 +40,7 @@ func (t *tally) name(prefix string) string { return prefix + strconv.Itoa(t.numb
 func compileFacets(q query.Query, own int, scopes []scopeRequest) []byte {
 	filters := q.Where[len(q.Where)-own:]
 	q.Where = q.Where[:len(q.Where)-own]
-	q.DryRun = true // nothing is charged, also not for the text of a View
+	q.DryRun = true // facets are free, even for the text of a View
 	q.CountOnly = true
 	c := newCompiler(2048)
 	c.raw(`{"query":`).condition(q, nil)
@@ -67,7 +67,7 @@ func compileFacets(q query.Query, own int, scopes []scopeRequest) []byte {
 	return c.b
 }
 
-// isWhole reports whether no filter is left within the scope.
+// isWhole reports whether the scope applies no filter.
 func (s scopeRequest) isWhole(own int) bool { return own == 0 || own == 1 && s.ignored == 0 }
 
 func (s scopeRequest) name() string { return scopeName + strconv.Itoa(s.ignored) }
@@ -140,13 +140,13 @@ func (t *tally) allValues(partition, of, most int) aggregation {
 	return aggregation{t.name(countsName), t.measured(c.raw(`}`))}
 }
 
-// topValues counts the most frequent values, of those that the facet keeps. Each shard
+// topValues counts the most frequent values among those that the facet selects. Each shard
 // sends the first perShard, 0 for Elasticsearch's default.
 func (t *tally) topValues(perShard int) aggregation {
 	return t.topAmong(t.accounts.ids, perShard)
 }
 
-// topAmong is topValues of some of the ids that the facet keeps by name.
+// topAmong is topValues of some of the ids that the facet selects by name.
 func (t *tally) topAmong(ids []string, perShard int) aggregation {
 	c := newCompiler(128)
 	c.raw(`{"terms":{"field":`).text(Root.ExactPath(t.facet.Field)).raw(`,"size":`).integer(t.facet.Limit)
@@ -155,7 +155,7 @@ func (t *tally) topAmong(ids []string, perShard int) aggregation {
 	}
 	if t.byName() {
 		if len(ids) == 0 {
-			ids = []string{"-"} // is no id
+			ids = []string{"-"} // is not an id
 		}
 		c.raw(`,"include":`)
 		c.b = catalog.AppendStrings(c.b, ids)
@@ -163,8 +163,8 @@ func (t *tally) topAmong(ids []string, perShard int) aggregation {
 	return aggregation{t.name(countsName), t.measured(c.raw(`}`))}
 }
 
-// secondAggregations are those of the second round trip. The lowest and the highest
-// value are counted again, to be those of the same records as the buckets.
+// secondAggregations are those of the second round trip. The lowest and the highest value
+// are counted a second time, so that they belong to the same records as the buckets.
 func (t *tally) secondAggregations() []aggregation {
 	f := t.facet.Field
 	switch {
@@ -184,8 +184,8 @@ func (t *tally) secondAggregations() []aggregation {
 	return append(t.extremes(), aggregation{t.name(countsName), t.ranges(nodes)})
 }
 
-// ranges counts the records in each range, by its number as the key. Nodes are Ranges,
-// or never match.
+// ranges counts the records in each range, with the range's number as the key. Nodes are
+// Ranges, or never match.
 func (t *tally) ranges(nodes []query.Node) clause {
 	c := newCompiler(64 * len(nodes))
 	path := Root.ExactPath(t.facet.Field)
@@ -193,7 +193,7 @@ func (t *tally) ranges(nodes []query.Node) clause {
 	for i, n := range nodes {
 		r, possible := n.(query.Range)
 		if !possible {
-			continue // from 0 to before 0
+			continue // an empty range, from 0 to before 0
 		}
 		var exact bool
 		if from[i], to[i], exact = halfOpenDoubles(r); !exact {
@@ -218,10 +218,9 @@ func (t *tally) ranges(nodes []query.Node) clause {
 	return t.measured(c.closeList().raw(`]}`))
 }
 
-// halfOpenDoubles returns the doubles from which and before which a range has values,
-// the greatest one as +Inf. Of ends that doubles do not represent exactly it returns
-// false: a range aggregation compares doubles, and takes a fifth of the time of one
-// filter for each range.
+// halfOpenDoubles returns a range as half-open doubles, an unbounded end as +Inf. It
+// returns false for ends that doubles do not represent exactly, because a range aggregation
+// compares doubles. It takes a fifth of the time of one filter for each range.
 func halfOpenDoubles(r query.Range) (from, to float64, exact bool) {
 	const highestExact = 1 << 53
 	from, to = -math.MaxFloat64, math.Inf(1)
@@ -242,7 +241,7 @@ func halfOpenDoubles(r query.Range) (from, to float64, exact bool) {
 	return from, math.Nextafter(last, math.Inf(1)), true
 }
 
-// measured closes an aggregation with that of the measure in it.
+// measured closes an aggregation, with that of the measure inside.
 func (t *tally) measured(c *compiler) clause {
 	if m := t.facet.Measure; m != nil {
 		c.raw(`,"aggs":{"` + measureName + `":`)
@@ -257,8 +256,8 @@ func clauseOn(kind, path string) clause {
 	return c.raw(`{"`).raw(kind).raw(`":{"field":`).text(path).raw(`}}`).b
 }
 
-// equalWidths are the ends of n buckets of equal width, or of one if there is only one
-// value.
+// equalWidths are the ends of n buckets of equal width, or of one bucket if there is only
+// one value.
 func equalWidths(least, greatest float64, n int) []float64 {
 	if least == greatest {
 		return []float64{least, greatest}

@@ -16,7 +16,7 @@ import (
 	"atlas/search/query"
 )
 
-// scope is what was counted of the records that match all filters but one.
+// scope is what was counted among the records that match all filters but one.
 type scope struct {
 	count        int64
 	aggregations map[string]jsontext.Value
@@ -91,7 +91,7 @@ func (b *bucketSum) add(more bucketSum) {
 	b.stats.Max = extreme(b.stats.Max, more.stats.Max, math.Max)
 }
 
-// extreme is the lower or the higher of two values, either of which may be nil.
+// extreme returns of(a, b), or the other value if one is nil.
 func extreme(a, b *float64, of func(a, b float64) float64) *float64 {
 	if a == nil {
 		return b
@@ -102,7 +102,7 @@ func extreme(a, b *float64, of func(a, b float64) float64) *float64 {
 	return new(of(*a, *b))
 }
 
-// measure is the measure as the answer has it, empty if none was asked for.
+// measure is the measure as in the answer, empty if none was requested.
 func (b bucketSum) measure(m *query.Measure) jsontext.Value {
 	if m == nil {
 		return nil
@@ -139,7 +139,7 @@ type counts struct {
 		Measure stats          `json:"measure"`
 	} `json:"buckets"`
 	Other int64 `json:"sum_other_doc_count"`
-	// Error is the highest number of records by which the counts may be wrong.
+	// Error is the largest possible error of the counts, in records.
 	Error int64 `json:"doc_count_error_upper_bound"`
 }
 
@@ -151,7 +151,7 @@ func (t *tally) clear() {
 	}
 }
 
-// addFirst adds an answer to firstAggregations. It reports whether the values are
+// addFirst adds the answer of firstAggregations. It reports whether the values are
 // complete.
 func (t *tally) addFirst(all map[string]jsontext.Value) (whole bool, err error) {
 	if _, counted := all[t.name(knownName)]; counted {
@@ -188,7 +188,7 @@ func (t *tally) withValueOf(all map[string]jsontext.Value) (int64, error) {
 	return known.Count, err
 }
 
-// addExtremes adds an answer to extremes.
+// addExtremes adds the answer of extremes.
 func (t *tally) addExtremes(all map[string]jsontext.Value) error {
 	var least, greatest struct {
 		Value *float64 `json:"value"`
@@ -233,7 +233,7 @@ func (t *tally) addValues(all map[string]jsontext.Value) (whole bool, err error)
 	return c.Error == 0 && c.Other == 0, nil
 }
 
-// addBuckets adds the counts of ranges, or an answer to secondAggregations.
+// addBuckets adds the counts of ranges, or the answer of secondAggregations.
 func (t *tally) addBuckets(all map[string]jsontext.Value) error {
 	var c counts
 	if err := unmarshal(all[t.name(countsName)], &c); err != nil {
@@ -278,13 +278,13 @@ func (t *tally) literal(value *float64) jsontext.Value {
 	return catalog.AppendValue(nil, t.facet.Field, int64(*value))
 }
 
-// calendar is the begin of a bucket of dates.
+// calendar is the start of a bucket of dates.
 type calendar struct {
 	begin    time.Time
 	interval query.Interval
 }
 
-// calendarOf is the bucket with an instant, in milliseconds since 1970.
+// calendarOf is the bucket that contains an instant, in milliseconds since 1970.
 func calendarOf(ms float64, interval query.Interval) calendar {
 	t := time.UnixMilli(int64(ms)).UTC()
 	year, month, day := t.Date()
@@ -337,7 +337,7 @@ func (c calendar) plus(n int) calendar {
 	return c
 }
 
-// literal is the begin as an answer has it: null, an open end, after the last year that
+// literal is the start as in the answer: null, an open end, after the last year that
 // filters take.
 func (c calendar) literal() jsontext.Value {
 	if c.begin.Year() > catalog.LastYear {

@@ -38,8 +38,8 @@ type cellSum struct {
 }
 
 // cellCounts counts the records in each tile. The tile of a stored point is that of the
-// record's latitude and longitude (document.Record.point). Each shard sends one tile
-// more than the answer may have, so either all counts are complete or there are too many.
+// record's latitude and longitude (document.Record.point). Each shard sends one tile more
+// than the answer may have, so either all counts are complete or there are too many.
 func (t *tally) cellCounts() aggregation {
 	c := newCompiler(256)
 	c.raw(`{"geotile_grid":{"field":`).text(Root.ExactPath(t.facet.Field)).raw(`,"precision":`).integer(t.facet.Precision)
@@ -55,7 +55,7 @@ func (t *tally) cellCounts() aggregation {
 	return aggregation{t.name(countsName), c.raw(`}}`).b}
 }
 
-// addCells adds an answer to cellCounts.
+// addCells adds the answer of cellCounts.
 func (t *tally) addCells(answer jsontext.Value) error {
 	if t.cells == nil {
 		t.cells = map[tile]*cellSum{}
@@ -141,13 +141,13 @@ func (t *tally) geoCounts(unknown int64) query.CellCounts {
 	return out
 }
 
-// compare orders as answers do.
+// compare orders cells as in the answer.
 func (c *cellSum) compare(o *cellSum) int {
 	return cmp.Or(cmp.Compare(o.count, c.count), cmp.Compare(c.tile.y, o.tile.y), cmp.Compare(c.tile.x, o.tile.x))
 }
 
-// box is the part of the map that the tile shows (Web Mercator, to 85.05 degrees north
-// and south).
+// box is the part of the map that the tile shows (Web Mercator, to 85.05 degrees north and
+// south).
 func (at tile) box(zoom int) query.Box {
 	tiles := float64(int(1) << zoom)
 	longitude := func(x int) float64 { return float64(x)/tiles*360 - 180 }

@@ -10,11 +10,10 @@ import (
 	"atlas/search/query"
 )
 
-// Facets counts the records of a request, and their values. All counts are exact.
-// Errors: InvalidInput for more buckets of dates than query.MaxFacetBuckets, or more
-// map tiles than query.MaxFacetCells;
-// Unavailable when Elasticsearch cannot be reached, is too slow, or cannot count
-// exactly, and when records change between round trips, also of a second try.
+// Facets counts the records of a request, and their values. All counts are exact. Errors:
+// InvalidInput for more buckets of dates than query.MaxFacetBuckets, or more map tiles than
+// query.MaxFacetCells; Unavailable when Elasticsearch cannot be reached, is too slow, or
+// cannot count exactly, and when records change between round trips in both attempts.
 func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
 	var indices []string
 	for _, q := range s.Searches() {
@@ -30,7 +29,7 @@ func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 	return resultOf(ctx, e, operation[query.Facets]{
 		workspace: s.Workspace, key: keyOf(version, func(w io.Writer) { describeFacets(w, s) }), counts: true, size: bytesOfFacets,
 		run: func(ctx context.Context) (query.Facets, error) {
-			// Values are told as the index folds them.
+			// Values are returned as the index folds them.
 			return inFoldings(ctx, e, slices.ContainsFunc(s.Request.Facets, func(f query.Facet) bool { return f.Field.Folded() }), s.Searches(),
 				func(folded []query.Query) (query.Facets, error) { return e.facets(ctx, s.In(folded)) })
 		},

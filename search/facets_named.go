@@ -23,16 +23,17 @@ func (e *Engine) namesAtOnce() int {
 	return DefaultNamesAtOnce
 }
 
-// namedAccounts are the accounts whose names a prefix keeps.
+// namedAccounts are the accounts whose names a prefix selects.
 type namedAccounts struct {
 	ids []string
-	// more means that there are further ones, after the row with these sort values.
+	// more, if not nil, means that there are further accounts, after the row with these
+	// sort values.
 	more jsontext.Value
-	// listed is how many ids of matching records are listed if there are.
+	// listed is how many ids of matching records are listed in that case.
 	listed int
 }
 
-// accountRow is what facets read of an account.
+// accountRow is the part of an account that facets read.
 type accountRow struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -48,8 +49,9 @@ func accountRows(rows []hit) ([]accountRow, error) {
 	return all, nil
 }
 
-// findNames reads the next accounts that the prefix of a facet keeps. Elasticsearch finds
-// names with the beginnings of all words; those whose words are not whole are left out here.
+// findNames reads the next accounts that the prefix of a facet selects. Elasticsearch finds
+// names that begin all words of the prefix; here names are dropped in which a completed
+// word does not occur whole.
 func (e *Engine) findNames(ctx context.Context, f *query.Facet, found *namedAccounts) error {
 	words := catalog.Words(f.PrefixText())
 	if len(words) == 0 {
@@ -91,12 +93,12 @@ func (e *Engine) findNames(ctx context.Context, f *query.Facet, found *namedAcco
 	return nil
 }
 
-// byName reports whether the facet keeps ids by the names of their accounts.
+// byName reports whether the facet selects ids by the names of their accounts.
 func (t *tally) byName() bool { return t.facet.Field.IsID() && t.facet.Prefix != nil }
 
-// named looks for the accounts of the facets that keep ids by name. Where they are too many
-// for one round trip, the first count lists the ids of the matching records instead, which
-// may be few.
+// named searches for the accounts of the facets that select ids by name. If they are too
+// many for one round trip, the first count lists the ids of the matching records instead,
+// which may be few.
 func (r *facetRun) named(ctx context.Context) error {
 	for i := range r.tallies {
 		if t := &r.tallies[i]; t.byName() {
@@ -109,7 +111,7 @@ func (r *facetRun) named(ctx context.Context) error {
 	return nil
 }
 
-// keepNamed drops the listed ids of accounts that the facet does not keep.
+// keepNamed drops the listed ids of accounts that the facet does not select.
 func (r *facetRun) keepNamed(ctx context.Context, t *tally) error {
 	ids := make([]string, 0, len(t.values))
 	for id := range t.values {
@@ -127,8 +129,8 @@ func (r *facetRun) keepNamed(ctx context.Context, t *tally) error {
 	return nil
 }
 
-// countNamed counts the ids of all accounts that the facet keeps, some of them in a round
-// trip.
+// countNamed counts the ids of all accounts that the facet selects, a part of them in each
+// round trip.
 func (r *facetRun) countNamed(ctx context.Context, t *tally) error {
 	for t.accounts.more != nil {
 		if err := r.engine.findNames(ctx, t.facet, &t.accounts); err != nil {
@@ -148,7 +150,7 @@ func (r *facetRun) countNamed(ctx context.Context, t *tally) error {
 	return nil
 }
 
-// namesOf returns the names of accounts, without those that there are not.
+// namesOf returns the names of accounts by id, without accounts that do not exist.
 func (e *Engine) namesOf(ctx context.Context, ids []string) (map[string]string, error) {
 	names := make(map[string]string, len(ids))
 	id, _ := catalog.FieldNamed(catalog.Accounts, "id")

@@ -12,8 +12,8 @@ import (
 	"atlas/search/query"
 )
 
-// keptFoldings keeps which Folding an index was built with, by its name, which no other
-// index gets. The zero value is ready.
+// keptFoldings caches the Folding that each index was built with, by the index name, which
+// is never reused. The zero value is ready.
 type keptFoldings struct {
 	lock sync.Mutex
 	of   map[string]catalog.Folding
@@ -38,7 +38,7 @@ func (f *keptFoldings) put(all map[string]catalog.Folding) {
 	maps.Copy(f.of, all)
 }
 
-// readFoldings reads those of the indices that names, aliases or patterns stand for.
+// readFoldings reads the Foldings of the indices that names, aliases or patterns stand for.
 func (e *Engine) readFoldings(ctx context.Context, names ...string) (map[string]catalog.Folding, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
@@ -54,7 +54,7 @@ func (e *Engine) readFoldings(ctx context.Context, names ...string) (map[string]
 	return all, nil
 }
 
-// foldingsOf reads the Folding of the index that each search asks at present.
+// foldingsOf reads the Folding of the index that each search uses at present.
 func (e *Engine) foldingsOf(ctx context.Context, searches []query.Query) ([]catalog.Folding, error) {
 	found := make([]catalog.Folding, len(searches))
 	byName := map[string]catalog.Folding{}
@@ -79,7 +79,7 @@ func oldest(all []catalog.Folding) catalog.Folding {
 	return slices.Min(all)
 }
 
-// foldingOfRows is the oldest of the indices of rows.
+// foldingOfRows is the oldest Folding of the indices of rows.
 func (e *Engine) foldingOfRows(ctx context.Context, rows []hit) (catalog.Folding, error) {
 	var all []catalog.Folding
 	var last []byte
@@ -100,10 +100,10 @@ func (e *Engine) foldingOfRows(ctx context.Context, rows []hit) (catalog.Folding
 	return oldest(all), nil
 }
 
-// inFoldings runs searches with the Folding of the indices that they ask. Reading these
-// takes two round trips, one before and one after, since searches may move to another
-// index meanwhile. They are left out if all versions fold the texts alike, unless always
-// is set. Errors: those of run; Unavailable.
+// inFoldings runs searches with the Folding of the indices that they use. It reads the
+// Foldings before and after the run, in a round trip each, since an alias may move to
+// another index meanwhile. It reads none if all versions fold the texts alike, unless
+// always is set. Errors: those of run; Unavailable.
 func inFoldings[T any](
 	ctx context.Context, e *Engine, always bool, searches []query.Query, run func([]query.Query) (T, error),
 ) (none T, err error) {
@@ -142,8 +142,8 @@ func inFoldings[T any](
 // varies reports whether the versions fold the texts of a search differently.
 func varies(q query.Query) bool { return catalog.Varies(q.Text) || query.VariesIn(q.Where) }
 
-// checkFolding refuses a cursor whose position an older version folded, after the last
-// index of that version is gone. Errors: BadRequest; Unavailable.
+// checkFolding refuses a cursor whose position was folded by an older version, if no index
+// of that version exists any more. Errors: BadRequest; Unavailable.
 func (e *Engine) checkFolding(ctx context.Context, q query.Query, p Position) error {
 	if !dependsOnFolding(q.Sort) || p.Folding == 0 || p.Folding == catalog.NewestFolding {
 		return nil
@@ -165,8 +165,8 @@ func (e *Engine) checkFolding(ctx context.Context, q query.Query, p Position) er
 	return errCursor
 }
 
-// checkWords refuses searches by words that find nothing, if the index has none: an older
-// version of Atlas made it. Errors: Unavailable.
+// checkWords refuses searches by words that find nothing if the index has no words, because
+// an older version of Atlas built it. Errors: Unavailable.
 func (e *Engine) checkWords(ctx context.Context, searches ...query.Query) error {
 	var by []query.Query
 	for _, q := range searches {

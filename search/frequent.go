@@ -52,8 +52,8 @@ func (f *frequentValues) store(values frequentOf, began time.Time) {
 func (e *Engine) FrequentValues(ctx context.Context) (catalog.FrequentValues, error) {
 	values := e.frequent.cached()
 	if values == nil {
-		// All callers share one read and its error. If each read for itself, they
-		// would all wait for an Elasticsearch that hangs.
+		// All callers share one read and its error. With a read each, they would all wait
+		// for an Elasticsearch that hangs.
 		var err error
 		values, err = e.frequent.runs.do(ctx, "", func(ctx context.Context) (frequentOf, error) {
 			if values := e.frequent.cached(); values != nil {
@@ -80,8 +80,8 @@ func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
 		aggs := object{}
 		for _, f := range catalog.Fields(d) {
 			if f.Dynamic() {
-				// Values that differ only in case or accents are one value, which is
-				// listed in its most frequent spelling.
+				// Values that differ only in case or accents are one value, listed in its
+				// most frequent spelling.
 				aggs[f.Name] = object{
 					"terms": object{"field": Root.ExactPath(&f), "size": mostFrequent},
 					"aggs":  object{"spelling": object{"terms": object{"field": f.Name, "size": 1}}},

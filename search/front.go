@@ -11,17 +11,18 @@ import (
 	"atlas/search/query"
 )
 
-// A search in the opposite of the index order reads every match, each of which is ahead
-// of all before it: about 20 ms for 100,000. So its first pages are searched for only
-// among the records at the front of the sort. A page that is not full is searched for
-// again among all records. The same goes for the opposite of a sort by another time if
-// the index is in the order of a time: the times of a record are close to each other.
+// A search in the opposite of the index order reads every match, because each sorts before
+// all earlier ones: about 20 ms for 100,000. So its first pages are first searched for
+// among the front only, the records that come first in the sort. A page that is not full is
+// then searched for among all records. The same applies to the opposite of a sort by
+// another time, if the index is in the order of a time: the times of a record are close to
+// each other.
 const (
 	// DefaultFrontRows is about how many records are at the front; it may be half or
 	// twice as many. Reading them takes 2 ms.
 	DefaultFrontRows = 4_096
-	// frontPages is how many rows of a list are searched for at the front. If 5 % of
-	// all records match, they are there.
+	// frontPages is how many rows of a list are searched for at the front. If 5 % of all
+	// records match, they are there.
 	frontPages = 200
 	// frontMaxAge is how long a bound is used. An outdated one only makes the front
 	// smaller or larger.
@@ -30,7 +31,7 @@ const (
 	frontWithin = time.Second
 )
 
-// fronts caches the bound of the front of each sort that has one.
+// fronts caches the bound of the front for each sort that has one.
 type fronts struct {
 	lock sync.Mutex
 	of   map[frontKey]front
@@ -41,15 +42,15 @@ type frontKey struct {
 	field   string
 }
 
-// front is a condition on the records at the front. It is nil without a front: in a
-// small dataset, and where too many records have the same value.
+// front is a condition that selects the records at the front. It is nil without a front: in
+// a small dataset, and if too many records have the same value.
 type front struct {
 	bound clause
 	read  time.Time // when the reading began
 }
 
-// frontFilter returns, for one of the first pages of a broad search in the opposite of
-// the index order, a condition that the rows at the front meet; nil for any other page.
+// frontFilter returns a condition that selects the front, for one of the first pages of a
+// broad search in the opposite of the index order; nil for any other page.
 func (e *Engine) frontFilter(ctx context.Context, q query.Query, p Position) clause {
 	if q.Held || q.CountOnly || !opposite(q) || p.Passed+q.Offset+q.Limit > frontPages || !broad(q) {
 		return nil
@@ -59,7 +60,7 @@ func (e *Engine) frontFilter(ctx context.Context, q query.Query, p Position) cla
 	if !old {
 		return f.bound
 	}
-	// The others use the old bound meanwhile.
+	// Other callers use the old bound meanwhile.
 	ctx, cancel := context.WithTimeout(alone(context.WithoutCancel(ctx)), frontWithin)
 	defer cancel()
 	if bound, err := e.readFront(ctx, q); err == nil {
@@ -75,8 +76,8 @@ func opposite(q query.Query) bool {
 	return q.Sort.Desc != usual.Desc && (f.Name == usual.Field.Name || f.Type == catalog.Time && usual.Field.Type == catalog.Time)
 }
 
-// claim returns the front of a sort. If it is old, the caller must read it, and for
-// all others it is not old any more.
+// claim returns the front of a sort. If it is outdated, the caller must read it; other
+// callers then get the old one as if it were fresh.
 func (f *fronts) claim(key frontKey) (front, bool) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -98,8 +99,8 @@ func (f *fronts) store(key frontKey, found front) {
 	f.of[key] = found
 }
 
-// broad reports whether many records probably match: there are only conditions on
-// closed vocabularies and ranges. Other searches rarely have a full page at the front.
+// broad reports whether many records probably match: there are only conditions on closed
+// vocabularies and ranges. Other searches rarely fill a page from the front.
 func broad(q query.Query) bool {
 	for n := range query.Walk(q.Where) {
 		switch n := n.(type) {
@@ -114,9 +115,9 @@ func broad(q query.Query) bool {
 	return q.Text == ""
 }
 
-// readFront halves the range of the sort's values until it has the bound of a front.
-// Each count stops at twice the front, so it takes some milliseconds for any number of
-// records. Errors: Unavailable.
+// readFront bisects the range of the sort's values until it has the bound of a front. Each
+// count stops at twice the front, so it takes some milliseconds for any number of records.
+// Errors: Unavailable.
 func (e *Engine) readFront(ctx context.Context, q query.Query) (clause, error) {
 	rows := cmp.Or(e.FrontRows, DefaultFrontRows)
 	count := func(bound clause) (int, error) {
@@ -157,7 +158,7 @@ func (e *Engine) readFront(ctx context.Context, q query.Query) (clause, error) {
 	}
 }
 
-// frontOf is the condition on rows that are not behind those with a value.
+// frontOf is the condition for rows that sort at or before a value.
 func frontOf(s query.Sort, value query.Bound) clause {
 	c := newCompiler(64)
 	if s.Desc {

@@ -16,19 +16,19 @@ import (
 
 // Bounds of the highlights of a page.
 const (
-	// MaxHighlightBytes is how many bytes of texts a row has, at most.
+	// MaxHighlightBytes is the maximum number of bytes of the highlighted texts of a row.
 	MaxHighlightBytes = 2_000
-	// highlightedFirms are the firms of a record whose names are shown, at most.
+	// highlightedFirms is the maximum number of a record's firms whose names are shown.
 	highlightedFirms = 3
-	// readFirms are the firms of a record whose names are read.
+	// readFirms is the maximum number of a record's firms whose names are read.
 	readFirms = 20
 )
 
 // FirmsHighlight is the field of highlights that has the names of a project's firms.
 const FirmsHighlight = "firms"
 
-// Highlights finds what of rows matches the text of q, in the fields that the rows show, and
-// where they show the firms of projects in the names of these. Errors: Unavailable.
+// Highlights finds what in rows matches the text of q: in the fields that the rows show,
+// and in the names of a project's firms if the rows show these. Errors: Unavailable.
 func (e *Engine) Highlights(ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error) {
 	records := make([]map[string]jsontext.Value, len(rows))
 	for i, row := range rows {
@@ -39,7 +39,7 @@ func (e *Engine) Highlights(ctx context.Context, q query.Query, rows []jsontext.
 	firms, err := e.firmNames(ctx, q.Dataset, records)
 	if err != nil && ctx.Err() != nil {
 		return nil, err
-	} // otherwise a help, without which the page is whole
+	} // highlights are optional: the page is complete without them
 	q.Words = e.Words
 	marker := highlight.New(howRead(q), q.Typos)
 	all := make([]highlight.Row, len(rows))
@@ -49,7 +49,7 @@ func (e *Engine) Highlights(ctx context.Context, q query.Query, rows []jsontext.
 	return all, nil
 }
 
-// howRead is how the text of q is read: as typed, or in all forms.
+// howRead is how the text of q is read: exactly, or in all forms.
 func howRead(q query.Query) words.Reading {
 	if !q.Exact {
 		return tablesOf(q).Read(q.Text, catalog.Fold)

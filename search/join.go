@@ -10,12 +10,13 @@ import (
 	"atlas/search/query"
 )
 
-// Joined is what belongs to an account of a join. Each is nil if there is none.
+// Joined has the project and the contact of an account in a join. Each is nil if there is
+// none.
 type Joined struct{ Project, Contact jsontext.Value }
 
-// Join finds, for each of the accounts, the project and the contact that j asks for
-// (docs/api.md, "Join"), as they are in the global dataset. Errors: InvalidInput for a
-// circle with too many records at its border; Unavailable.
+// Join finds, for each of the accounts, the project and the contact that j selects
+// (docs/api.md, "Join"), as in the global dataset. Errors: InvalidInput for a circle with
+// too many records at its border; Unavailable.
 func (e *Engine) Join(ctx context.Context, j query.Join, accounts []string) ([]Joined, error) {
 	link, _ := catalog.FieldNamed(catalog.Projects, "account_ids")
 	all := make([]Joined, 0, len(accounts))
@@ -25,7 +26,7 @@ func (e *Engine) Join(ctx context.Context, j query.Join, accounts []string) ([]J
 			projects[i] = query.Query{
 				Dataset: catalog.Projects, Where: append(query.All{query.Terms{Field: &link, Values: []string{id}}}, j.ProjectConditions()...),
 				Sort: query.Sort{Field: j.ProjectBy, Desc: true},
-			} // of no rows, and one row more, as a page has
+			} // no rows, and one more as for a page
 		}
 		joined, err := inFoldings(ctx, e, false, projects, func(folded []query.Query) ([]Joined, error) {
 			return e.joinSome(ctx, folded, some)
@@ -67,9 +68,8 @@ func firstRow(r result) jsontext.Value {
 	return r.rows[0].source
 }
 
-// compileFirstContact is the search for the contact of an account who comes first: by the
-// place of the role in query.JoinRoles, which is the score, then by the latest update, then
-// by id.
+// compileFirstContact is the search for the first contact of an account: by the position of
+// the role in query.JoinRoles, which is the score, then by the latest update, then by id.
 func compileFirstContact(account string) []byte {
 	link, _ := catalog.FieldNamed(catalog.Contacts, "account_id")
 	role, _ := catalog.FieldNamed(catalog.Contacts, "role")

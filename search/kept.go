@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// keptFor is how long results are kept if their indices do not change.
+	// keptFor is how long results are cached if their indices do not change.
 	keptFor = 10 * time.Second
-	// keptBytes bounds the texts of all kept results, with countBytes for each count.
+	// keptBytes bounds the texts of all cached results, with countBytes for each count.
 	keptBytes  = 16 << 20
 	countBytes = 200
 )
 
-// keptResults keeps results of operations that are not charged. The zero value is ready.
+// keptResults caches results of operations that are not charged. The zero value is ready.
 type keptResults struct {
 	slots   shares.Shares
 	runs    sharedRuns[any]
@@ -45,11 +45,12 @@ const (
 	// countsAtOnce is how many operations count records at once on a server; others wait.
 	// An answer of Elasticsearch can list valuesInAll values.
 	countsAtOnce = 8
-	// countsOfWorkspace is how many of them are of one workspace.
+	// countsOfWorkspace is how many of them may be of one workspace.
 	countsOfWorkspace = countsAtOnce / 2
 )
 
-// countSlot waits for one of the countsAtOnce: Unavailable when ctx ends before.
+// countSlot waits for one of the countsAtOnce places. Errors: Unavailable when ctx ends
+// first.
 func countSlot(ctx context.Context, slots *shares.Shares, workspace string) (release func(), err error) {
 	if release, err = slots.Acquire(ctx, workspace, 1, countsOfWorkspace, countsAtOnce); err != nil {
 		return nil, fault.BackendUnavailable(err, "elasticsearch")
@@ -57,21 +58,21 @@ func countSlot(ctx context.Context, slots *shares.Shares, workspace string) (rel
 	return release, nil
 }
 
-// operation computes a result that can be kept.
+// operation computes a result that can be cached.
 type operation[T any] struct {
-	// workspace is the caller's. Workspaces share kept results, but no runs.
+	// workspace is the caller's. Workspaces share cached results, but no runs.
 	workspace string
-	// key is what keyOf returns.
+	// key is the result of keyOf.
 	key string
-	// counts means that run counts many records, and takes a slot.
+	// counts means that run counts many records, and needs one of the countsAtOnce places.
 	counts bool
 	// size is an estimate of the bytes of a result.
 	size func(T) int
 	run  func(context.Context) (T, error)
 }
 
-// resultOf returns the result of an operation. Equal ones of a workspace run once. Errors:
-// those of run; Unavailable when ctx ends, or no slot is free in time.
+// resultOf returns the result of an operation. Equal operations of a workspace share one
+// run. Errors: those of run; Unavailable when ctx ends, or no place is free in time.
 func resultOf[T any](ctx context.Context, e *Engine, o operation[T]) (T, error) {
 	if o.key == "" {
 		return o.result(ctx, e)
@@ -84,7 +85,7 @@ func resultOf[T any](ctx context.Context, e *Engine, o operation[T]) (T, error) 
 	return computed, err
 }
 
-// result runs the operation, unless another workspace's has meanwhile computed the same.
+// result runs the operation, unless another workspace has meanwhile cached its result.
 func (o operation[T]) result(ctx context.Context, e *Engine) (none T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
@@ -132,8 +133,8 @@ func (k *keptResults) put(key string, computed any, size int) {
 	k.results[key] = r
 }
 
-// keyOf identifies a request, as describe writes it, on records of a version; "" means
-// that the version is not known, and nothing is kept.
+// keyOf identifies a request, as describe writes it, on records of a version; "" means that
+// the version is not known, and nothing is cached.
 func keyOf(version []byte, describe func(io.Writer)) string {
 	if version == nil {
 		return ""
@@ -145,8 +146,8 @@ func keyOf(version []byte, describe func(io.Writer)) string {
 }
 
 // versionOf identifies what searches of the indices see at present: the indices, and how
-// often each of their shards was refreshed. It is nil if the server may not read it,
-// which needs the privilege `monitor` (docs/operators.md).
+// often each of their shards was refreshed. It is nil if the server lacks the privilege
+// `monitor`, which reading it needs (docs/operators.md).
 func (e *Engine) versionOf(ctx context.Context, indices ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()

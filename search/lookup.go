@@ -60,11 +60,10 @@ func (e *Engine) Lookup(ctx context.Context, d catalog.Dataset, ids []string) (m
 // MaxMatches is the maximum number of records that Match returns for each value.
 const MaxMatches = 100
 
-// Match finds, for each value, the records whose field has it as a whole value,
-// ignoring case and accents: at most MaxMatches, in the order of their ids. The
-// values of a field of domains must be results of catalog.Domain, and are compared
-// with the records' domains in that form. Of each record Match returns only the id
-// and the field, because a batch may match thousands. Errors: Unavailable.
+// Match finds, for each value, the records whose field has it as a whole value, ignoring
+// case and accents: at most MaxMatches, in the order of their ids. Values for a field of
+// domains must be results of catalog.Domain, and are compared in that form. The records
+// have only the id and the field, because a batch may match thousands. Errors: Unavailable.
 func (e *Engine) Match(ctx context.Context, d catalog.Dataset, field string, values []string) ([][]jsontext.Value, error) {
 	if len(values) == 0 {
 		return nil, nil
@@ -89,8 +88,8 @@ func (e *Engine) match(
 ) ([][]jsontext.Value, error) {
 	searches := make([]request, len(values))
 	for i, v := range values {
-		// An older index does not have DomainsPath, but some of its whole values are
-		// in the same form.
+		// An older index does not have DomainsPath, but some of its whole values have the
+		// same form.
 		terms := []object{{"term": object{Root.ExactPath(&f): catalog.ExactValue(f, by.Fold(v))}}}
 		if f.Domains {
 			terms = append(terms, object{"term": object{DomainsPath: v}})
@@ -118,9 +117,9 @@ func (e *Engine) match(
 	return matches, nil
 }
 
-// SignalCounts counts the signals that name each account and were detected within
-// span before at, and within span before that. Accounts without such signals are
-// missing. Errors: Unavailable.
+// SignalCounts counts the signals that name each account and were detected within span
+// before at, and those within span before that. Accounts without such signals are missing.
+// Errors: Unavailable.
 func (e *Engine) SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error) {
 	if len(accounts) == 0 {
 		return nil, nil

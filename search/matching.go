@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// MaxMatching is how many records and MaxMatchingSearches how many searches one call of
-	// Matching takes.
+	// MaxMatching is the maximum number of records and MaxMatchingSearches of searches in
+	// one call of Matching.
 	MaxMatching, MaxMatchingSearches = 10_000, 100
 	// matchesInAnswer bounds the ids in an answer: Elasticsearch returns at most 65,536
 	// buckets.
 	matchesInAnswer = 50_000
 )
 
-// Matching returns for each search which of some records it finds, in the order of their
-// ids. All searches are of global records of d. They run in one request, in which each is a
-// filter on the records, and in as many more as the answer needs. Their texts, sorts
-// and pages do not count: a text is a condition, as where nothing is charged. Errors: those of
+// Matching returns for each search which of the records in among it finds, in the order of
+// their ids. All searches are of global records of d. They run as filters in one request,
+// and in more requests if the answer needs them. Their sorts and pages are ignored; a text
+// is a condition that leaves out Private fields, as on free routes. Errors: those of
 // Search; InvalidInput if one of the searches has too many terms.
 func (e *Engine) Matching(ctx context.Context, d catalog.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error) {
 	found := make([][]uuid.UUID, len(searches))
@@ -95,13 +95,13 @@ type matching struct {
 	searches []query.Query
 }
 
-// matches are how many records a search finds, and which.
+// matches is how many records a search finds, and which.
 type matches struct {
 	count int
 	ids   []uuid.UUID
 }
 
-// ask runs some of the searches, at positions.
+// ask runs the searches at the given positions.
 func (m matching) ask(ctx context.Context, e *Engine, positions []int, withIDs bool) ([]matches, error) {
 	res, err := e.search(ctx, e.global(m.dataset, m.compile(positions, withIDs)), "")
 	if err != nil {
@@ -153,7 +153,7 @@ func (m matching) compile(positions []int, withIDs bool) []byte {
 		q.CountOnly, q.WithoutPrivate = true, true
 		c.text(strconv.Itoa(position)).raw(`:{"filter":`).condition(q, nil)
 		if withIDs {
-			// Global ordinals of all ids would be made anew after each change.
+			// Global ordinals of all ids would be rebuilt after each change.
 			c.raw(`,"aggs":{"ids":{"terms":{"field":"id","execution_hint":"map","size":`).integer(len(m.among)).raw(`}}}`)
 		}
 		c.raw(`},`)

@@ -11,16 +11,16 @@ import (
 	"atlas/search/query"
 )
 
-// SearchMerged runs two searches that have one base, sort and page, and returns
-// the records that either finds, each once, in the order of the sort. countOnly
-// matches the records that only the second search finds, and is only counted: the
-// total is the sum of the first search and countOnly, each counted to TotalCap. The
-// sort must not be by relevance, whose scores differ between indices. Errors are
-// those of Search.
+// SearchMerged runs two searches with the same base, sort and page, and returns the records
+// that either finds, each once, in the order of the sort. countOnly is a third search,
+// which is only counted: it matches the records that only the second search finds. The
+// total is the sum of the first search and countOnly, each counted to TotalCap. The sort
+// must not be by relevance, because scores differ between indices. Errors are those of
+// Search.
 func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	return inFoldings(ctx, e, false, []query.Query{searches[0], searches[1], countOnly}, func(folded []query.Query) (query.Page, error) {
 		page, err := e.mergedPage(ctx, [2]query.Query(folded[:2]), folded[2])
-		if err == nil { // one of both may have no words
+		if err == nil { // one of the two may have no words
 			err = e.checkWords(ctx, folded...)
 		}
 		if err == nil && page.Total == 0 {
@@ -52,8 +52,8 @@ func (e *Engine) mergedPage(ctx context.Context, searches [2]query.Query, countO
 	searches = [2]query.Query(prepared)
 	m := merge{searches: searches, countOnly: prepared[2], after: position.After}
 	if q.Offset > 0 {
-		// Either search may have any part of the rows before the page, so find the
-		// row before the page first.
+		// Either search may have any part of the rows before the page, so find the last row
+		// before the page first.
 		if m.after, err = e.skip(ctx, searches); err != nil {
 			return query.Page{}, err
 		}
@@ -105,7 +105,7 @@ type merge struct {
 	searches  [2]query.Query
 	countOnly query.Query
 	after     json.RawMessage
-	seek      clause // a condition on the rows that does not count for the total, or nil
+	seek      clause // a condition on the rows that the total ignores, or nil
 	empty     bool   // the page is known to have no rows
 }
 

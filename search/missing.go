@@ -14,13 +14,14 @@ import (
 	"atlas/search/words"
 )
 
-// missingWords finds the words of a text that no record has, and a text that finds records:
-// words that no record has, or not together with the others, are replaced or left out. Of an
-// error the words are known that were found before. Errors: Unavailable.
+// missingWords finds the words of a text that no record has, and a text that finds records.
+// In that text, words that no record has, or that no record has together with the others,
+// are replaced or left out. On an error it returns the words found so far. Errors:
+// Unavailable.
 func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (answer query.NotFound, err error) {
 	q := sets[0]
 	if query.HasAddress(q.Text) && catalog.HasPrivate(q.Dataset) {
-		return answer, nil // nothing is said of addresses
+		return answer, nil // addresses are never reported
 	}
 	s := substitution{engine: e, sets: sets, reading: tablesOf(q).Read(q.Text, q.Folding.Fold), with: map[string]string{}}
 	if len(s.reading.Must) == 0 {
@@ -33,7 +34,7 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (answer q
 	var found, missing []words.Clause
 	for i, one := range s.reading.Must {
 		if counts[i] == 0 {
-			answer.Missing = append(answer.Missing, one.String()) // no clause is there twice
+			answer.Missing = append(answer.Missing, one.String()) // each clause occurs once
 			missing = append(missing, one)
 		} else {
 			found = append(found, one)
@@ -63,11 +64,11 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (answer q
 	return answer, nil
 }
 
-// keptTerms is how many words of a text records have when others are replaced, at most.
+// keptTerms is the maximum number of existing words of a text when others are replaced.
 const keptTerms = 16
 
-// rarestFirst orders clauses: what is no plain word first, which is never left out, then
-// those that the fewest records have.
+// rarestFirst orders clauses: first those that are not plain words, which are never left
+// out, then by the number of records, ascending.
 func rarestFirst(all, some []words.Clause, counts []int) []words.Clause {
 	rank := map[string]int{}
 	for i, one := range all {
@@ -80,17 +81,17 @@ func rarestFirst(all, some []words.Clause, counts []int) []words.Clause {
 	return some
 }
 
-// substitution looks for what to put in place of words. It counts what whole texts find: a
-// word can mean something else beside others.
+// substitution searches for replacements of words. It counts what whole texts find, because
+// a word can mean something else beside others.
 type substitution struct {
 	engine  *Engine
 	sets    []query.Query
 	reading words.Reading
-	// with is what words are replaced by, "" if they are left out.
+	// with has the replacements of words, "" for a word that is left out.
 	with map[string]string
 }
 
-// each counts the records that meet each clause, and no exclusion.
+// each counts the records that meet each clause; exclusions are ignored.
 func (s *substitution) each(ctx context.Context) ([]int, error) {
 	w := wordsOf(s.reading, true, s.sets[0])
 	conditions := make([]clause, len(s.reading.Must))
@@ -117,8 +118,8 @@ func (s *substitution) text(with map[string]string) string {
 	return replaced(s.sets[0].Text, s.sets[0].Folding.Fold, with)
 }
 
-// condition is that a record is found by the text with words replaced. It is false if that
-// asks for something else than the former text with these words.
+// condition requires that the text with words replaced finds a record. It is false if the
+// text then means something else than the former text with these words.
 func (s *substitution) condition(with map[string]string) (clause, bool) {
 	r := tablesOf(s.sets[0]).Read(s.text(with), s.sets[0].Folding.Fold)
 	if !asks(s.reading, with, r) {
@@ -130,7 +131,7 @@ func (s *substitution) condition(with map[string]string) (clause, bool) {
 	return c.closeList().raw(`]}}`).b, true
 }
 
-// count counts the records that texts find, none of a text that asks for something else.
+// count counts the records that texts find, zero for a text that means something else.
 func (s *substitution) count(ctx context.Context, texts []map[string]string) ([]int, error) {
 	counts := make([]int, len(texts))
 	var conditions []clause
@@ -150,7 +151,7 @@ func (s *substitution) count(ctx context.Context, texts []map[string]string) ([]
 	return counts, err
 }
 
-// without is what replaces words so far, without some clauses.
+// without is the present replacements, and leaves out some clauses.
 func (s *substitution) without(some ...words.Clause) map[string]string {
 	with := maps.Clone(s.with)
 	for _, one := range some {
@@ -159,8 +160,8 @@ func (s *substitution) without(some ...words.Clause) map[string]string {
 	return with
 }
 
-// restore takes words back that records have beside what others were replaced by: an
-// abbreviation counts beside the right word alone. They are not missing.
+// restore restores words that records have together with the replacements of others: an
+// abbreviation may be found only beside the right word. They are not missing.
 func (s *substitution) restore(ctx context.Context, missing *[]string) error {
 	if len(*missing) < 2 {
 		return nil
@@ -183,12 +184,13 @@ func (s *substitution) restore(ctx context.Context, missing *[]string) error {
 	return nil
 }
 
-// tried is how many words that records have are looked at for similar ones.
+// tried is how many existing words are searched for similar ones.
 const tried = 2
 
-// together makes what stays of a text find records. If that takes one word less, one is
-// replaced by what is one edit away, the rarest that has it, or the most frequent is left out.
-// Otherwise the rarest words stay that records have together. The clauses are the rarest first.
+// together reduces the rest of a text until it finds records. If leaving out one word
+// suffices, one word is replaced: by the rarest word within one edit that finds records, or
+// else the most frequent word is left out. Otherwise the rarest words stay that records
+// have together. The clauses are ordered, the rarest first.
 func (s *substitution) together(ctx context.Context, all []words.Clause) error {
 	if len(all) < 2 {
 		return nil
@@ -204,7 +206,7 @@ func (s *substitution) together(ctx context.Context, all []words.Clause) error {
 	if err != nil || counts[0] > 0 {
 		return err
 	}
-	var one []words.Clause // of words each of which the others can do without
+	var one []words.Clause // words without which the others find records
 	for i, c := range all {
 		if _, plain := c.Word(); plain && counts[1+i] > 0 {
 			one = append(one, c)
@@ -231,8 +233,8 @@ func (s *substitution) together(ctx context.Context, all []words.Clause) error {
 	return nil
 }
 
-// minBegun is how many letters a word has that is replaced by its beginning, minSplit how
-// many each of the two words has that it is split into.
+// minBegun is the minimum length of a word that is replaced by its prefix, minSplit the
+// minimum length of each half of a word that is split in two, in letters.
 const (
 	minBegun = 3
 	minSplit = 3
@@ -248,12 +250,13 @@ func splits(word string) (all []string) {
 	return all
 }
 
-// mostOptions is how many similar words are counted.
+// mostOptions is the maximum number of similar words that are counted.
 const mostOptions = 60
 
-// replace replaces a word so that the text finds records: by its beginning or by two words if
-// it is missing, or by what is similar among the words of the index and of the tables. Else it
-// leaves the word out. Numbers and codes have nothing similar: another one is another thing.
+// replace replaces a word so that the text finds records: by its prefix or by two words if
+// it is missing, or by a similar word of the index or of the tables. Otherwise it leaves
+// the word out. Numbers and codes have no similar words: another number means another
+// thing.
 func (s *substitution) replace(ctx context.Context, one words.Clause, most int, missing bool) error {
 	t, _ := one.Word()
 	s.with[t.Text] = ""
@@ -265,7 +268,7 @@ func (s *substitution) replace(ctx context.Context, one words.Clause, most int, 
 		options = append(options, t.Text+"*")
 		options = append(options, splits(t.Text)...)
 	}
-	indexed := len(options) // options before it are words of the index
+	indexed := len(options) // options before this index are words of the index
 	if most > 0 {
 		terms, _, err := s.engine.ask(ctx, termsRequest{text: t.Text, similar: "always", edits: most, words: []clause{}}, s.sets...)
 		if err != nil {

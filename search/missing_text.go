@@ -7,8 +7,8 @@ import (
 	"atlas/search/words"
 )
 
-// replaced is the text with words replaced, each where it stands, or left out. Its case is
-// that of the text elsewhere.
+// replaced is the text with words replaced in their places, or left out. Elsewhere the text
+// keeps its case.
 func replaced(text string, fold func(string) string, with map[string]string) string {
 	var parts []string
 	for _, part := range strings.Fields(text) {
@@ -38,7 +38,7 @@ func replaced(text string, fold func(string) string, with map[string]string) str
 			if len(rest) == 0 {
 				continue
 			}
-			// The marks of what is left out would be those of its neighbours.
+			// Marks of a word that is left out would attach to its neighbours.
 			tokens := words.Tokens(folded)
 			if other, is := with[tokens[len(tokens)-1].Text]; is && other == "" {
 				part = part[:rest[len(rest)-1].To]
@@ -52,12 +52,12 @@ func replaced(text string, fold func(string) string, with map[string]string) str
 	return strings.Join(parts, " ")
 }
 
-// wildcards are what people write for the rest of a word.
+// wildcards are what people type for the rest of a word.
 const wildcards = "*%"
 
 // asks reports whether a text is read as the former text with words replaced: the same
-// clauses, of which one at least that had to be found still has to be, and the same
-// exclusions. An operator can come to stand where it means something else.
+// clauses, of which at least one required clause remains, and the same exclusions. An
+// operator can move to a place where it means something else.
 func asks(before words.Reading, with map[string]string, now words.Reading) bool {
 	list := func(with map[string]string, all ...words.Clause) (texts []string) {
 		for _, c := range all {

@@ -66,8 +66,8 @@ func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, erro
 	return results, nil
 }
 
-// send runs searches in one round trip. With rowsLater the rows have only sort values
-// and are left unread.
+// send runs searches in one round trip. With rowsLater, rows have only sort values and
+// remain unread.
 func (e *Engine) send(ctx context.Context, rowsLater bool, requests ...request) ([]result, error) {
 	var paths []string
 	if rowsLater {

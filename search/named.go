@@ -8,11 +8,11 @@ import (
 	"atlas/search/query"
 )
 
-// namedValues is how many of the most frequent values of a field are told.
+// namedValues is how many of the most frequent values of a field are returned.
 const namedValues = 5
 
 // named returns the Page.Named of a search of the global records that finds nothing, if its
-// hints are told. It takes one round trip. An error of Elasticsearch is none.
+// hints are wanted. It takes one round trip. If Elasticsearch fails, it returns none.
 func (e *Engine) named(ctx context.Context, q query.Query) (all []query.Named) {
 	if q.Base.Kind != catalog.Data || !q.Hints.Told() {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"atlas/search/query"
 )
 
-// maxBorder is how many records may be so close to the borders of the areas of a request that
-// their distance must be computed.
+// maxBorder is the maximum number of records so close to the borders of a request's areas
+// that their distance must be computed.
 const maxBorder = 10_000
 
-// withBorders returns searches in which Border is set if they have conditions on circles or
-// polygons. It takes a round trip then, unless all of them had it. The records are those of
-// the global dataset, as those of a relation are. Errors: InvalidInput for more than
-// maxBorder records; Unavailable.
+// withBorders returns searches with Border set if they have conditions on circles or
+// polygons. It then takes a round trip, unless Border was set in all of them. The records
+// are those of the global dataset; relations use these too. Errors: InvalidInput for more
+// than maxBorder records; Unavailable.
 func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]query.Query, error) {
 	border := map[query.Outline]query.Border{}
 	var areas []bordered
@@ -75,7 +75,8 @@ func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]qu
 	return with, nil
 }
 
-// checkBorders bounds the records at the borders of a request: each is in its searches.
+// checkBorders bounds the records at the borders of a request, because each of its searches
+// contains their ids.
 func checkBorders(areas []bordered, results []result) error {
 	all := 0
 	for _, res := range results {
@@ -91,15 +92,15 @@ func checkBorders(areas []bordered, results []result) error {
 	return fault.Validation(fault.Issue{Code: fault.Custom, Message: fmt.Sprintf("more than %d projects are at %s", maxBorder, where)})
 }
 
-// bordered is an area whose border Elasticsearch does not know exactly.
+// bordered is an area whose border Elasticsearch does not compute exactly.
 type bordered struct {
 	outline  query.Outline
 	compile  func() []byte // a search for the records at the border
 	contains func(latitude, longitude float64) bool
-	advice   string // what has too many records at its border, and what to do
+	advice   string // which area has too many records at its border, and what to do
 }
 
-// borderOf is the area of a condition, false if it has none or is exact.
+// borderOf is the area of a condition, false if it has none or an exact one.
 func borderOf(n query.Node) (bordered, bool) {
 	switch n := n.(type) {
 	case query.Near:
@@ -137,8 +138,9 @@ func compileEdges(n query.InPolygon) []byte {
 	return newCompiler(512).raw(`{"query":`).within(n.Field, strips...).borderRows()
 }
 
-// distance is that of two points on the earth in metres: the haversine formula, and beside
-// it that of the antipode, without which a point there would be up to 0.1 m off.
+// distance is the distance of two points on the earth in metres: by the haversine formula,
+// and for far points by that of the antipode, without which the result would be up to 0.1 m
+// off.
 func distance(latitude1, longitude1, latitude2, longitude2 float64) float64 {
 	const half = math.Pi / 180 / 2
 	cosines := math.Cos(latitude1*2*half) * math.Cos(latitude2*2*half)

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// farOffset is the offset from which matches are counted before they are
-	// ranked. Counting stops at the offset and takes a tenth of the time of ranking
-	// as many rows. There may be no row on the page at all.
+	// farOffset is the offset from which matches are counted before they are ranked.
+	// Counting stops at the offset and takes a tenth of the time of ranking as many rows.
+	// If there is no row on the page, ranking is not needed.
 	farOffset = 1_000
 	// DefaultSkippedRows is enough for ten searches at query.MaxOffset, each of
 	// 20,000 rows of some 60 bytes.
@@ -45,13 +45,13 @@ func (e *Engine) count(ctx context.Context, queries ...query.Query) ([]int, erro
 	return counts, nil
 }
 
-// skip returns the sort values of the row before the offset in the merged rows of
-// two searches; nil when there are no rows after it. The rows before it are read
-// one by one from an answer that has only their sort values.
+// skip returns the sort values of the row before the offset in the merged rows of two
+// searches; nil when there are no rows after it. It reads the rows before it one by one
+// from an answer with only their sort values.
 func (e *Engine) skip(ctx context.Context, searches [2]query.Query) (json.RawMessage, error) {
 	offset, queries := searches[0].Offset, searches
 	for i := range queries {
-		queries[i].Offset, queries[i].Limit = 0, offset-1 // and one row more, as for a page
+		queries[i].Offset, queries[i].Limit = 0, offset-1 // and one more, as for a page
 	}
 	nth := offset
 	if offset >= farOffset {
@@ -130,7 +130,7 @@ var rankedPaths = []string{
 // rankedRows reads the sort values of rows one by one.
 type rankedRows struct {
 	answer
-	expected int // with fewer rows the answer is not complete
+	expected int // with fewer rows the answer is incomplete
 	read     int
 	more     bool // key is that of the next row
 	key      sortKey

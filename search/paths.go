@@ -44,8 +44,8 @@ func (p FieldPrefix) ExactPath(f *catalog.Field) string {
 	return p.Values + f.Name
 }
 
-// SpellingPath is the path by which the values of a field are counted as they are
-// written, where facets list them.
+// SpellingPath is the path by which facets count the values of a field in their original
+// spelling.
 func (p FieldPrefix) SpellingPath(f *catalog.Field) string {
 	if f.Overlay {
 		p = overlayPrefix
@@ -77,7 +77,7 @@ const (
 	viewsPath     = document.HeldBlock + "." + document.ViewIDs
 )
 
-// TiebreakPaths have the two halves of a record's id. Every sort ends in them.
-// With a keyword, Elasticsearch would look up its text for each match that is ahead
-// of all earlier ones: in the worst order, for each match.
+// TiebreakPaths are the paths of the two halves of a record's id. Every sort ends in them.
+// With a keyword, Elasticsearch would look up its text for each match that sorts before all
+// earlier ones: in the worst order, for each match.
 var TiebreakPaths = [2]string{document.IDHighField, document.IDLowField}

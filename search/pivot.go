@@ -80,7 +80,7 @@ func (e *Engine) pivot(ctx context.Context, s query.PivotSearch) (query.Pivot, e
 	return out, decodePivot(&out, axes, s.Request.Measure, results[0].aggregations)
 }
 
-// onAxis gives the issues of a facet the names that a pivot has for it.
+// onAxis renames the issues of a facet to those of a pivot.
 func onAxis(err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Code != fault.InvalidInput {
@@ -108,7 +108,7 @@ func tooManyPivotCells(axes []pivotAxis) error {
 }
 
 // union is one search of the records of several bases. Only searches of held records have
-// routing, which is an advantage and no condition.
+// routing, which is faster but not required.
 func (e *Engine) union(searches []query.Query, body []byte) request {
 	r := e.at(searches[0], body)
 	for _, q := range searches[1:] {
@@ -123,14 +123,14 @@ func (e *Engine) union(searches []query.Query, body []byte) request {
 	return r
 }
 
-// pivotAxis are the groups of a field while their records are counted.
+// pivotAxis has the groups of a field while their records are counted.
 type pivotAxis struct {
 	facet  query.Facet
 	prefix string // of the names of its aggregations
 	groups []query.PivotGroup
-	listed int            // of the groups, which come first
-	at     map[string]int // the place of a listed group, by its key in Elasticsearch
-	keys   []string       // those of the listed values
+	listed int            // number of groups that come first
+	at     map[string]int // the position of a listed group, by its key in Elasticsearch
+	keys   []string       // of the listed values
 	values []string       // the listed values
 	// others and unknown mean that there are such records.
 	others, unknown bool

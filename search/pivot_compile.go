@@ -5,11 +5,11 @@ import (
 	"atlas/search/query"
 )
 
-// medianExact is the compression of the sketches that medians are read from. Elasticsearch
-// keeps all values of a cell while they are few, and its median is exact then.
+// medianExact is the compression of the sketches that medians are read from. While a cell
+// has few values, Elasticsearch stores them all and its median is exact.
 const medianExact = 1_000
 
-// medianName is the aggregation of the median, beside that of how many values it is of.
+// medianName is the aggregation of the median, beside that of the number of values.
 const medianName = "median"
 
 // compilePivot returns the body of one search that counts the records of all searches by
@@ -21,7 +21,7 @@ func compilePivot(searches []query.Query, axes []pivotAxis, m *query.Measure) []
 		c.raw(`{"bool":{"minimum_should_match":1,"should":[`)
 	}
 	for _, q := range searches {
-		q.DryRun, q.CountOnly = true, true // nothing is charged, also not for the text of a View
+		q.DryRun, q.CountOnly = true, true // pivots are free, even for the text of a View
 		if len(searches) > 1 && !q.Held {
 			c.raw(`{"bool":{"must_not":[`).exists(workspacePath)
 			c.raw(`],"filter":[`).condition(q, nil).raw(`]}},`)

@@ -37,7 +37,7 @@ func decodePivot(out *query.Pivot, axes []pivotAxis, m *query.Measure, raw jsont
 	keptColumns := axes[1].keep(columns)
 	out.Columns, out.Cells = chosen(columns, keptColumns), [][]query.PivotCell{}
 	for _, i := range kept {
-		cells := axes[1].empty(m) // of a bucket of dates without a record
+		cells := axes[1].empty(m) // of a bucket of dates without records
 		if within[i] != nil {
 			if cells, _, err = axes[1].cells(within[i], m); err != nil {
 				return err
@@ -48,7 +48,7 @@ func decodePivot(out *query.Pivot, axes []pivotAxis, m *query.Measure, raw jsont
 	return nil
 }
 
-// read returns the groups with all of their records, which are as many as were listed, and
+// read returns the groups with the numbers of all their records, in the listed order, and
 // the aggregations within each.
 func (a *pivotAxis) read(all map[string]jsontext.Value, m *query.Measure) (*query.PivotAxis, []map[string]jsontext.Value, error) {
 	cells, within, err := a.cells(all, m)
@@ -66,8 +66,9 @@ func (a *pivotAxis) read(all map[string]jsontext.Value, m *query.Measure) (*quer
 	return axis, within, nil
 }
 
-// keep are the groups that are shown: the listed ones, and the others and the unknown ones if
-// they have records. None of the others may have, if each has a listed value too.
+// keep are the groups that are shown: the listed ones, and the others and the unknown ones
+// if they have records. The others may have none if each of their records also has a listed
+// value.
 func (a *pivotAxis) keep(axis *query.PivotAxis) (kept []int) {
 	for i, g := range axis.Groups {
 		if i < a.listed || g.Count > 0 {
@@ -82,7 +83,7 @@ func chosen(axis *query.PivotAxis, kept []int) *query.PivotAxis {
 	return &query.PivotAxis{Field: axis.Field, Groups: pick(axis.Groups, kept)}
 }
 
-// pick are some of the elements of a list.
+// pick returns some of the elements of a list.
 func pick[T any](of []T, kept []int) []T {
 	picked := make([]T, 0, len(kept))
 	for _, i := range kept {
@@ -102,7 +103,7 @@ func (a *pivotAxis) empty(m *query.Measure) []query.PivotCell {
 	return cells
 }
 
-// cells are the numbers of records of the groups, with the aggregations within each.
+// cells are the counts of the groups, with the aggregations within each.
 func (a *pivotAxis) cells(all map[string]jsontext.Value, m *query.Measure) ([]query.PivotCell, []map[string]jsontext.Value, error) {
 	cells, within := a.empty(m), make([]map[string]jsontext.Value, len(a.groups))
 	put := func(i int, bucket map[string]jsontext.Value) (err error) {
@@ -110,7 +111,7 @@ func (a *pivotAxis) cells(all map[string]jsontext.Value, m *query.Measure) ([]qu
 		if err := unmarshal(bucket["doc_count"], &count); err != nil {
 			return err
 		}
-		if within[i] != nil { // two spellings of two foldings
+		if within[i] != nil { // the same value in two spellings of different foldings
 			return changed()
 		}
 		within[i] = bucket
@@ -162,7 +163,7 @@ func (a *pivotAxis) cells(all map[string]jsontext.Value, m *query.Measure) ([]qu
 	return cells, within, nil
 }
 
-// keyOf is the key of a bucket as pivotAxis.at has it.
+// keyOf is the key of a bucket in the form of pivotAxis.at.
 func (a *pivotAxis) keyOf(raw jsontext.Value) (key string, err error) {
 	if a.facet.Interval == "" {
 		return key, unmarshal(raw, &key)
@@ -172,7 +173,7 @@ func (a *pivotAxis) keyOf(raw jsontext.Value) (key string, err error) {
 	return string(calendarOf(float64(ms), a.facet.Interval).literal()), err
 }
 
-// cellOf is a number of records with the measure that was computed of them.
+// cellOf is a count with the measure of its records.
 func cellOf(count int64, all map[string]jsontext.Value, m *query.Measure) (query.PivotCell, error) {
 	cell := query.PivotCell{Count: count}
 	if m == nil {

@@ -27,10 +27,10 @@ type Release struct {
 // DatasetRelease is the state of a dataset.
 type DatasetRelease struct {
 	Records int64 `json:"records"`
-	// Newest is the latest time of catalog.NewestField, nil without a record.
+	// Newest is the latest time of catalog.NewestField, nil without records.
 	Newest *string `json:"newest"`
-	// Version rises with every write to a generation, and from a generation to one
-	// that was loaded later. After a rollback it is lower.
+	// Version rises with every write to a generation, and from one generation to a later
+	// one. After a rollback it is lower.
 	Version int64 `json:"version"`
 }
 
@@ -50,8 +50,8 @@ func (e *Engine) Release(ctx context.Context) (Release, error) {
 	if err != nil {
 		return Release{}, err
 	}
-	// Operations are counted first: a write in between gives the next call a higher
-	// version, and not this one a version whose records it does not have.
+	// Operations are counted first. So a write in between raises the version of the next
+	// call, and this version does not promise records that it lacks.
 	writes, err := e.writes(ctx, served)
 	if err != nil {
 		return Release{}, err
@@ -83,8 +83,9 @@ func (e *Engine) Release(ctx context.Context) (Release, error) {
 			return Release{}, fault.BackendUnavailable(errors.Join(errors.New("unreadable aggregations"), err), "elasticsearch")
 		}
 		index := served[d]
-		// A generation is loaded after another by more microseconds than the other has
-		// writes. JSON numbers are exact up to 2^53, which these reach in 2255.
+		// The time between the loads of two generations, in microseconds, exceeds the
+		// number of writes of the first. JSON numbers are exact up to 2^53, which these
+		// reach in 2255.
 		r.Datasets[d] = DatasetRelease{
 			Records: int64(*results[i].total), Newest: timeOf(found.Newest.Value),
 			Version: 1000*index.created + writes[d],
@@ -140,7 +141,7 @@ func (e *Engine) servedIndices(ctx context.Context) (map[catalog.Dataset]servedI
 	return served, nil
 }
 
-// writes counts the writes of each index since it was created, deletions too.
+// writes counts the writes of each index since it was created, including deletions.
 func (e *Engine) writes(ctx context.Context, served map[catalog.Dataset]servedIndex) (map[catalog.Dataset]int64, error) {
 	var names []string
 	for _, d := range catalog.Datasets {
@@ -160,7 +161,7 @@ func (e *Engine) writes(ctx context.Context, served map[catalog.Dataset]servedIn
 					Primary bool `json:"primary"`
 				} `json:"routing"`
 				Sequence *struct {
-					Last int64 `json:"max_seq_no"` // -1 without a write
+					Last int64 `json:"max_seq_no"` // -1 without writes
 				} `json:"seq_no"`
 			} `json:"shards"`
 		} `json:"indices"`

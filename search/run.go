@@ -30,23 +30,22 @@ type Engine struct {
 	Elastic *elastic.Client
 	Names   mappings.Names
 	Cursors *Cursors
-	// Timeout bounds one search in Elasticsearch. After it the answer would be
-	// partial, which is an error.
+	// Timeout bounds one search in Elasticsearch. After it the answer would be partial,
+	// which is an error.
 	Timeout time.Duration
-	// Words are the tables that texts are read by; nil: words.Published.
+	// Words are the tables for reading texts; nil: words.Published.
 	Words *words.Tables
-	// SeekRows is how many rows lie before the first page that is searched for with
-	// a seekFilter; 0 is DefaultSeekRows.
+	// SeekRows is how many rows must precede a page before it is searched for with a
+	// seekFilter; 0 is DefaultSeekRows.
 	SeekRows int
-	// FrontRows is about how many records are searched for a first page in the
-	// opposite of the index order; 0 is DefaultFrontRows.
+	// FrontRows is about how many records are searched for a first page in the opposite of
+	// the index order; 0 is DefaultFrontRows.
 	FrontRows int
-	// SkippedRows bounds how many rows before the offsets of merged searches are in
-	// memory at once. A search waits for its rows until its timeout. 0 is
-	// DefaultSkippedRows.
+	// SkippedRows bounds how many rows before the offsets of merged searches are in memory
+	// at once. A search waits for its share until its timeout. 0 is DefaultSkippedRows.
 	SkippedRows int
-	// NamesAtOnce is how many names of accounts are read at once to find those that begin
-	// in a way; 0 is DefaultNamesAtOnce.
+	// NamesAtOnce is how many names of accounts are read at once in a search by prefix; 0
+	// is DefaultNamesAtOnce.
 	NamesAtOnce int
 	// Fetched, when set, is called with the number of rows of each answer of
 	// Elasticsearch.
@@ -64,7 +63,7 @@ type Engine struct {
 // DefaultTimeout is the usual Engine.Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// grace is how long after Timeout the answer of a search may arrive.
+// grace is how long after Timeout the answer of a search may still arrive.
 const grace = time.Second
 
 // CheckCursor returns the error of Search for a cursor that is not q's:
@@ -75,10 +74,9 @@ func (e *Engine) CheckCursor(q query.Query) error {
 	return err
 }
 
-// Search runs q on the global records of its dataset, or on those that the
-// workspace holds when q.Held is set. Errors: BadRequest for a cursor that is not
-// q's; Unavailable when Elasticsearch cannot be reached, is too slow, or returns
-// only a part of the page.
+// Search runs q on the global records of its dataset, or on those that the workspace holds
+// when q.Held is set. Errors: BadRequest for a cursor that is not q's; Unavailable when
+// Elasticsearch cannot be reached, is too slow, or returns only a part of the page.
 func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) {
 	return inFoldings(ctx, e, false, []query.Query{q}, func(folded []query.Query) (query.Page, error) {
 		q := folded[0]
@@ -96,8 +94,8 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) 
 	})
 }
 
-// prepared returns searches with what their bodies need from other round trips: the
-// records at the borders of circles and, where nothing is charged, the terms of exact texts with
+// prepared returns searches with the data that their bodies need from other round trips:
+// the records at the borders of circles and, on free routes, the terms of exact texts with
 // typos.
 func (e *Engine) prepared(ctx context.Context, free bool, searches ...query.Query) ([]query.Query, error) {
 	searches, err := e.withBorders(ctx, searches...)
@@ -167,8 +165,8 @@ func (e *Engine) position(ctx context.Context, q query.Query) (Position, error) 
 	return p, err
 }
 
-// expectedRows is the number of rows of q's first page and of one row more, where
-// total records match.
+// expectedRows is the number of rows of q's first page plus one, given the number of
+// matches.
 func expectedRows(q query.Query, total int) int {
 	if q.CountOnly {
 		return 0
@@ -193,8 +191,7 @@ func (r result) complete(q query.Query) error {
 	return nil
 }
 
-// page makes the page at a position from the rows found and the number of
-// matches.
+// page is the page at a position, from the rows found and the number of matches.
 func (e *Engine) page(ctx context.Context, q query.Query, at Position, res result, total int) (p query.Page, err error) {
 	p = pageOf(q, total)
 	rows := res.rows
@@ -215,14 +212,13 @@ func (e *Engine) page(ctx context.Context, q query.Query, at Position, res resul
 	return p, nil
 }
 
-// next is the position of the page after q's first rows, the last of which has these
-// sort values.
+// next is the position after the first rows of q, the last of which has these sort values.
 func (p Position) next(q query.Query, rows int, last json.RawMessage) Position {
 	return Position{After: last, Passed: p.Passed + q.Offset + rows, Folding: p.Folding}
 }
 
-// result is the used part of the answer of one search. Its values share the bytes
-// of the answer: copying pages would be most of the allocations of a search.
+// result is the used part of the answer of one search. Its values share the bytes of the
+// answer: copying pages would be most of the allocations of a search.
 type result struct {
 	timedOut bool
 	failed   *int // shards; nil when this is not the answer of a search
@@ -232,7 +228,8 @@ type result struct {
 	// total is the number of matches, nil when they were not counted.
 	total *int
 	rows  []hit
-	// unread is the array of rows instead of rows, if the answer has rowsLater.
+	// unread is the unparsed array of rows, set instead of rows if the answer has
+	// rowsLater.
 	unread       jsontext.Value
 	aggregations jsontext.Value
 	suggest      jsontext.Value
@@ -311,8 +308,8 @@ func tooManyTerms() error {
 	return fault.Validation(fault.Issue{Code: fault.TooBig, Message: "the request has too many terms for one search; send fewer values"})
 }
 
-// searchFault makes the error of a failed search. Not found means that nothing
-// was loaded, or that the answer did not come from Elasticsearch.
+// searchFault is the error of a failed search. Not found means that nothing was loaded, or
+// that the answer did not come from Elasticsearch.
 func searchFault(err error) error {
 	answer, ok := errors.AsType[*elastic.Error](err)
 	switch {
@@ -324,12 +321,12 @@ func searchFault(err error) error {
 	return elastic.FaultOf(err)
 }
 
-// tooManyClauses matches the reasons of Elasticsearch, which depend on where it
-// counts. The error type is that of any bad query.
+// tooManyClauses matches the reasons of Elasticsearch, which depend on where it counts. The
+// error type is that of any bad query.
 var tooManyClauses = regexp.MustCompile("maxClauseCount|too many clauses")
 
-// preference routes the pages of one relevance search to the same copies of the
-// shards: scores differ between copies.
+// preference routes the pages of one relevance search to the same copies of the shards:
+// scores differ between copies.
 func preference(q query.Query) string {
 	if !q.Sort.Relevance() {
 		return ""

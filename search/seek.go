@@ -10,14 +10,13 @@ import (
 	"atlas/search/query"
 )
 
-// DefaultSeekRows is how many rows lie before the first page that is searched for
-// with a seekFilter. Elasticsearch reads every match before a page, about 3 ms
-// for 100,000, and a second search takes most of a millisecond.
+// DefaultSeekRows is the usual Engine.SeekRows. Elasticsearch reads every match before a
+// page, about 3 ms for 100,000, and a second search takes most of a millisecond.
 const DefaultSeekRows = 10_000
 
-// seekFilter returns, for a page that is far from the first, a condition that its
-// rows meet and most rows before it do not; nil for any other page. last reports
-// that the page has the rows without a value, which come last.
+// seekFilter returns, for a page that is far from the first, a condition that its rows meet
+// and most rows before it do not; nil for any other page. last reports that the page has
+// the rows without a value, which come last.
 func (e *Engine) seekFilter(q query.Query, p Position) (seek clause, last bool) {
 	if p.Passed < cmp.Or(e.SeekRows, DefaultSeekRows) || q.Sort.Relevance() {
 		return nil, false
@@ -45,8 +44,8 @@ func (e *Engine) seekFilter(q query.Query, p Position) (seek clause, last bool) 
 	return c.b, false
 }
 
-// seekPath is the path of the values of a sort that ranges are of. In a range of texts
-// Elasticsearch would read every value.
+// seekPath is the path of the sort values that a range condition compares. In a range of
+// texts Elasticsearch would read every value.
 func seekPath(f *catalog.Field) string {
 	if f.Ranked() {
 		return RankPath
@@ -54,8 +53,8 @@ func seekPath(f *catalog.Field) string {
 	return Root.ExactPath(f)
 }
 
-// sortBound parses a sort value of a field, as Elasticsearch returned it. For a
-// text it returns the rank.
+// sortBound parses a sort value of a field, as Elasticsearch returned it. For a text it
+// returns the rank.
 func sortBound(f *catalog.Field, value json.RawMessage) (query.Bound, bool) {
 	switch {
 	case f.Ranked():
@@ -73,10 +72,10 @@ func sortBound(f *catalog.Field, value json.RawMessage) (query.Bound, bool) {
 	return query.IntegerBound(n), err == nil
 }
 
-// searchFrom searches for a page with a seekFilter or frontFilter, and counts the
-// matches with a separate search. Unless last is set, the filter excludes rows that may
-// follow, such as those without a value: a page that is not full, and has not all
-// matches, is then not complete and must be searched for without the filter.
+// searchFrom searches for a page with a seekFilter or frontFilter, and counts the matches
+// with a separate search. Unless last is set, the filter excludes rows that may follow,
+// such as those without a value. A page that is neither full nor has all matches is then
+// incomplete and must be searched for without the filter.
 func (e *Engine) searchFrom(
 	ctx context.Context, q query.Query, p Position, seek clause, last bool,
 ) (page query.Page, complete bool, err error) {

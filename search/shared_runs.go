@@ -9,7 +9,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// sharedRuns runs equal requests that are under way once. The zero value is ready.
+// sharedRuns runs equal concurrent requests once. The zero value is ready.
 type sharedRuns[T any] struct {
 	lock sync.Mutex
 	runs map[string]*sharedRun[T]
@@ -23,9 +23,9 @@ type sharedRun[T any] struct {
 	err     error
 }
 
-// do returns the result of run, or of an equal one that is under way. The context of a
-// run has the values of its first waiter's, and ends when all waiters have gone. A panic
-// is an error: Internal. When ctx ends it is Unavailable.
+// do returns the result of run, or of an equal run in progress. The context of a run has
+// the values of its first waiter's context, and ends when all waiters have left. Errors:
+// those of run; Internal for a panic; Unavailable when ctx ends.
 func (s *sharedRuns[T]) do(ctx context.Context, key string, run func(context.Context) (T, error)) (none T, err error) {
 	r := s.join(ctx, key, run)
 	defer s.leave(key, r)

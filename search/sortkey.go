@@ -12,21 +12,21 @@ import (
 	"atlas/internal/scan"
 )
 
-// sortKey is the sort values of a row: one value, then the id. It shares the bytes
-// of the answer that it was read from.
+// sortKey is the sort values of a row: one value, then the id. It shares the bytes of the
+// answer that it was read from.
 type sortKey struct {
 	sort  jsontext.Value // the whole array, as Elasticsearch returned it
 	value jsontext.Value // null, a string or a number
 	id    recordID
 }
 
-// recordID is an id as it is under TiebreakPaths.
+// recordID is an id in the form of TiebreakPaths.
 type recordID [2]int64
 
 func (i recordID) compare(o recordID) int { return slices.Compare(i[:], o[:]) }
 
-// sortKeyOf reads a row's sort values. The value is kept as it is: a float64 would
-// corrupt the values that stand for "missing".
+// sortKeyOf reads a row's sort values. The value stays in its original form: a float64
+// would corrupt the values that stand for "missing".
 func sortKeyOf(sort jsontext.Value) (sortKey, error) {
 	s, values := scan.New(sort), make([]jsontext.Value, 0, 3)
 	s.Elements(func() { values = append(values, s.Value()) })
@@ -43,8 +43,8 @@ func sortKeyOf(sort jsontext.Value) (sortKey, error) {
 
 var errSortKey = errors.New("sort values that are not a value and an id")
 
-// compare orders as Elasticsearch does: texts by their bytes, rows without a value
-// last in both directions, equal values by id.
+// compare orders like Elasticsearch: texts by their bytes, rows without a value last in
+// both directions, equal values by id.
 func (k sortKey) compare(o sortKey, desc bool) int {
 	switch none, other := k.value.Kind() == 'n', o.value.Kind() == 'n'; {
 	case none && other:

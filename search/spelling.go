@@ -10,24 +10,25 @@ import (
 	"atlas/search/catalog"
 )
 
-// wanted is what a word must be to replace a term: similar, or with wildcards around the
-// term one that begins or ends with it.
+// wanted describes the words that may replace a term: similar words or, with wildcards
+// around the term, words that begin or end with it.
 type wanted struct {
 	term         string
-	begins, ends bool // a wildcard follows the term, or stands before it
+	begins, ends bool // a wildcard follows the term, or precedes it
 }
 
-// isWildcard tells what people write for any characters. It is no part of a term.
+// isWildcard reports whether people write the character for any characters. It is not part
+// of a term.
 func isWildcard(unit uint16) bool { return unit == '*' || unit == '%' }
 
-// wantedOf is what a word must be to replace a term of a text in UTF-16.
+// wantedOf describes the words that may replace a term of a text in UTF-16.
 func wantedOf(t term, text []uint16) wanted {
 	from, to := t.withWildcards(text)
 	return wanted{t.Text, to > t.Offset+t.Length, from < t.Offset}
 }
 
-// withWildcards are the first unit of a term and its wildcards in a text, and the one after
-// the last.
+// withWildcards are the position of the first unit of a term with its wildcards in a text,
+// and the one after the last.
 func (t term) withWildcards(text []uint16) (from, to int) {
 	from, to = t.Offset, t.Offset+t.Length
 	for from > 0 && isWildcard(text[from-1]) {
@@ -39,8 +40,8 @@ func (t term) withWildcards(text []uint16) (from, to int) {
 	return from, to
 }
 
-// far is how far a word is from what is wanted, and whether that is near enough. Another
-// spelling of the same name is not far at all: it is the name, whatever else is similar.
+// far is the distance of a word, and whether it is near enough. Another spelling of the
+// same name has distance 0: it is the name, however similar other words are.
 func (w wanted) far(word string) (n int, near bool) {
 	if w.begins || w.ends {
 		switch {
@@ -61,13 +62,13 @@ func (w wanted) far(word string) (n int, near bool) {
 
 const (
 	possessive = "'s"
-	// maxInitials is how many letters are taken for initials at most.
+	// maxInitials is the maximum number of letters that count as initials.
 	maxInitials = 5
 )
 
 // spellings are the other spellings of a folded term as a name: with and without its
-// possessive, its apostrophes and the dots between initials. Dots between digits tell
-// numbers apart.
+// possessive, its apostrophes and the dots between initials. Dots between digits stay,
+// because they distinguish numbers.
 func spellings(term string) []string {
 	var all []string
 	add := func(spelling string) {
@@ -96,7 +97,7 @@ func spellings(term string) []string {
 	return all
 }
 
-// withSpellings are terms and, of a few, their other spellings.
+// withSpellings are the terms and, if they are few, their other spellings.
 func withSpellings(terms []string) []string {
 	if len(terms) > replacedTerms {
 		return terms

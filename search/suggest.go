@@ -19,8 +19,8 @@ type suggestion struct {
 	folded string
 }
 
-// suggest is Suggest without the results that are kept. The version is that of the
-// records, nil if it is not known.
+// suggest is Suggest without the cache. The version is that of the records, nil if it is
+// not known.
 func (e *Engine) suggest(ctx context.Context, r query.SuggestRequest, version []byte) ([]query.Suggestion, error) {
 	prepared, err := e.prepared(ctx, true, r.Query)
 	if err != nil {
@@ -81,13 +81,13 @@ func (e *Engine) suggestNames(ctx context.Context, r query.SuggestRequest) ([]su
 	return names, nil
 }
 
-// How Elasticsearch rewrites a fuzzy term. Both take all terms that match; its default
-// takes fifty.
+// How Elasticsearch rewrites a fuzzy term. Both take all matching terms; the default takes
+// fifty.
 const (
 	// fewTerms fails if more terms match than a query may have clauses, at least 1,024.
 	fewTerms = "constant_score_boolean"
-	// anyTerms builds the automata of the term anew for each segment. That takes 0.2 ms
-	// for one typo and 2 ms for two.
+	// anyTerms builds the automata of the term for each segment. That takes 0.2 ms for one
+	// typo and 2 ms for two.
 	anyTerms = "constant_score_blended"
 )
 
@@ -131,12 +131,13 @@ type fieldValue struct {
 	words    []string // of catalog.Words
 }
 
-// fewValues is how many values are counted on their own. One search takes 65,536 terms.
+// fewValues is the maximum number of values that are counted individually. One search takes
+// 65,536 terms.
 const fewValues = 1_000
 
 // valuesOf returns the values of the dynamic enums in the records of a request, at least
-// those that it asks for. With filters it counts only these: counting all values takes
-// longer than the rest of the request.
+// those that the request selects. With filters it counts only these: counting all values
+// takes longer than the rest of the request.
 func (e *Engine) valuesOf(ctx context.Context, r query.SuggestRequest, version []byte) ([]fieldValue, error) {
 	fields := slices.DeleteFunc(slices.Clone(r.Fields), func(f *catalog.Field) bool { return !f.Dynamic() })
 	if version == nil {
@@ -191,7 +192,7 @@ func (e *Engine) countValues(ctx context.Context, r query.SuggestRequest, fields
 	return all, nil
 }
 
-// suggestValues returns the values that the request asks for, in no order.
+// suggestValues returns the values that the request selects, unordered.
 func suggestValues(r query.SuggestRequest, of []fieldValue) []suggestion {
 	var found []suggestion
 	for _, v := range of {
@@ -202,8 +203,8 @@ func suggestValues(r query.SuggestRequest, of []fieldValue) []suggestion {
 	return found
 }
 
-// suggestedTo reports whether the request asks for the value: every typed word begins
-// one of its words.
+// suggestedTo reports whether the request selects the value: every typed word begins one of
+// its words.
 func (v fieldValue) suggestedTo(r query.SuggestRequest) bool {
 	return slices.Contains(r.Fields, v.field) &&
 		!slices.ContainsFunc(r.Typed, func(t catalog.TypedWord) bool { return !slices.ContainsFunc(v.words, t.Begins) })

@@ -13,11 +13,11 @@ import (
 	"atlas/search/words"
 )
 
-// valueBytes bounds the values of a dataset that are kept, with countBytes for each.
+// valueBytes bounds the cached values of a dataset, with countBytes for each.
 const valueBytes = 64 << 20
 
-// keptValues keeps the values of the dynamic enums of whole datasets until they change,
-// so that a key pressed rarely counts them. The zero value is ready.
+// keptValues caches the values of the dynamic enums of whole datasets until the datasets
+// change, so that typing a letter rarely counts them. The zero value is ready.
 type keptValues struct {
 	lock sync.Mutex
 	of   map[catalog.Dataset]valuesOfVersion
@@ -30,10 +30,10 @@ type valuesOfVersion struct {
 	named map[string]reading.Value
 }
 
-// namedBytes is what a value takes among those that are named, its texts aside.
+// namedBytes is the size of an entry of named without its texts.
 const namedBytes = 64
 
-// Suggest returns the names and values with words that begin as the typed ones: by count
+// Suggest returns the names and values with words that begin like the typed ones: by count
 // descending, then by folded value, id and field. Counts and order are exact. Errors:
 // Unavailable.
 func (e *Engine) Suggest(ctx context.Context, r query.SuggestRequest) ([]query.Suggestion, error) {
@@ -70,8 +70,8 @@ func describeSuggest(w io.Writer, r query.SuggestRequest) {
 	}
 }
 
-// allValues returns the values of all dynamic enums of the dataset of a request, whose
-// records are of a version. Equal calls of a workspace run once.
+// allValues returns the values of all dynamic enums of the dataset of a request, in a
+// version of its records. Equal calls of a workspace share one run.
 func (e *Engine) allValues(ctx context.Context, r query.SuggestRequest, version []byte) ([]fieldValue, error) {
 	if values, there := e.values.get(r.Dataset, version); there {
 		return values, nil
@@ -115,7 +115,8 @@ func (e *Engine) Values(ctx context.Context, workspace string, datasets ...catal
 	}, nil
 }
 
-// named are values by their field and their words, those with the most records.
+// named are values by their field and their words; of equal ones that with the most
+// records.
 func named(values []fieldValue) map[string]reading.Value {
 	all := make(map[string]reading.Value, len(values))
 	for _, v := range values {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// timeout is how long Elasticsearch may take for a search: Engine.Timeout, or the
-// time until the caller's deadline if that is shorter, so that the search ends
-// when its caller gives up.
+// timeout is how long Elasticsearch may take for a search: Engine.Timeout, or the time
+// until the caller's deadline if that is shorter, so that the search ends when its caller
+// gives up.
 func (e *Engine) timeout(ctx context.Context) time.Duration {
 	left := e.Timeout
 	if deadline, ok := ctx.Deadline(); ok {

@@ -13,15 +13,16 @@ import (
 
 const (
 	// tasksTogether is how many tasks of Engine.Together run at once, and how many of their
-	// searches go in one round trip, unless one task sends more at once.
+	// searches share a round trip, unless one task sends more at once.
 	tasksTogether = 8
-	// gatherFor is how long a search waits for those of tasks that do something else.
+	// gatherFor is how long a search waits for searches of tasks that are busy with
+	// something else.
 	gatherFor = 2 * time.Millisecond
 )
 
-// Together runs tasks, in order and some at once, with a context whose searches share round
-// trips, of which one is under way. Each task gets what it would get alone. Together returns
-// when all tasks have; it panics if one of them did.
+// Together runs tasks, started in order and some at once. The searches of their context
+// share round trips, one at a time. Each task gets what it would get alone. Together
+// returns when all tasks have returned; it panics if one of them did.
 func (e *Engine) Together(ctx context.Context, tasks int, run func(ctx context.Context, task int)) {
 	g := &gathering{engine: e, base: ctx, active: min(tasks, tasksTogether)}
 	within := context.WithValue(ctx, gatheringKey{}, g)
@@ -58,14 +59,14 @@ type gathering struct {
 	base   context.Context
 
 	lock    sync.Mutex
-	active  int         // tasks that run
+	active  int         // running tasks
 	waiting []*gathered // not sent
-	flying  bool        // a round trip is under way
+	flying  bool        // a round trip is in progress
 }
 
 type gatheringKey struct{}
 
-// gathered are searches that one caller waits for.
+// gathered are the searches that one caller waits for.
 type gathered struct {
 	ctx      context.Context
 	requests []request
@@ -75,7 +76,7 @@ type gathered struct {
 	err      error
 }
 
-// alone is a context whose searches go by themselves.
+// alone is a context whose searches share no round trips.
 func alone(ctx context.Context) context.Context {
 	if gatheringOf(ctx) == nil {
 		return ctx
@@ -83,7 +84,7 @@ func alone(ctx context.Context) context.Context {
 	return context.WithValue(ctx, gatheringKey{}, (*gathering)(nil))
 }
 
-// gatheringOf is the gathering whose searches go together, nil if ctx is not of Together.
+// gatheringOf is the gathering of a context of Together, nil for any other.
 func gatheringOf(ctx context.Context) *gathering {
 	g, _ := ctx.Value(gatheringKey{}).(*gathering)
 	return g
@@ -112,10 +113,10 @@ func (g *gathering) leave() {
 	g.launch()
 }
 
-// launch sends what waits, if no task can add to it, if there is enough of it, or if it has
-// waited for long. Call it with the lock.
+// launch sends the waiting searches if no task can add to them, if they are enough, or if
+// they have waited long. Call it with the lock held.
 func (g *gathering) launch() {
-	g.waiting = slices.DeleteFunc(g.waiting, func(w *gathered) bool { return w.ctx.Err() != nil }) // nobody waits
+	g.waiting = slices.DeleteFunc(g.waiting, func(w *gathered) bool { return w.ctx.Err() != nil }) // its caller has left
 	if g.flying || len(g.waiting) == 0 {
 		return
 	}
@@ -163,7 +164,8 @@ func (g *gathering) fly(batch []*gathered) {
 	}
 }
 
-// send is Engine.send, whose panic is an error: its goroutine is nobody's.
+// send is Engine.send, but returns a panic as an error, because no caller's goroutine would
+// recover it.
 func (g *gathering) send(all []request) (results []result, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -7,13 +7,12 @@ import (
 	"atlas/search/query"
 )
 
-// nearTerms lets a term match those within catalog.MaxEdits of it. Elasticsearch ignores
-// its limit of the expansions of a term only with this rewrite.
+// nearTerms lets a term match those within catalog.MaxEdits of it. Elasticsearch does not
+// limit the expansions of a term only with this rewrite.
 var nearTerms = `"fuzziness":"AUTO:` + strconv.Itoa(catalog.OneEditFrom) + `,` + strconv.Itoa(catalog.TwoEditsFrom) + `",`
 
-// nearly is VisitMatchRecord for a folded text with typos. Where nothing is
-// charged, and a dataset has Private fields, each of q.Terms must match in one of the
-// others.
+// nearly is VisitMatchRecord for a folded text with typos. On free routes, in a dataset
+// with Private fields, each of q.Terms must match in one of the other fields.
 func (c *compiler) nearly(q query.Query, text string) *compiler {
 	if c.public == nil {
 		return c.raw(`{"match":{`).text(QueryPath).raw(`:{"operator":"and",` + nearTerms +
@@ -33,8 +32,8 @@ func (c *compiler) nearly(q query.Query, text string) *compiler {
 	return c.closeList().raw(`]}}`)
 }
 
-// scoreNearly scores the terms as they were typed, and lower those that are nearly in
-// the headline.
+// scoreNearly scores exact matches of the terms, and lower the similar terms in the
+// headline.
 func (c *compiler) scoreNearly(d catalog.Dataset, text string) *compiler {
 	f := catalog.Headline(d)
 	c.raw(`{"match":{`).text(QueryPath).raw(`:{"query":`).text(text)

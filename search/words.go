@@ -9,21 +9,21 @@ import (
 	"atlas/search/words"
 )
 
-// wordSearch is a text read in all forms, and where it is searched.
+// wordSearch is a text read in all forms, with the paths in which it is searched.
 type wordSearch struct {
 	words.Reading
 	paths []string
-	// address is the field of e-mail addresses, nil where none is searched.
+	// address is the field of e-mail addresses, nil if none is searched.
 	address *catalog.Field
 	typos   bool
-	// alone means that the paths have no places of words, so that there are no phrases.
+	// alone means that the paths have no positions of words, so that there are no phrases.
 	alone bool
-	// code is the condition that the text as a whole is the record's code, nil where it cannot
-	// be one.
+	// code is the condition that the whole text is the record's code, nil if it cannot be
+	// one.
 	code clause
 }
 
-// wordsOf is a reading for the record of the search. free means that nothing is charged.
+// wordsOf is a reading for the records of the search. free means that the route is free.
 func wordsOf(r words.Reading, free bool, q query.Query) wordSearch {
 	w := wordSearch{Reading: r, paths: []string{WordsPath}, typos: q.Typos}
 	if q.Base.Kind == catalog.Book && q.Text != "" {
@@ -35,8 +35,8 @@ func wordsOf(r words.Reading, free bool, q query.Query) wordSearch {
 	return w
 }
 
-// filterWords appends the conditions of the text, each with a comma. Those that are scored
-// follow by scoreWords.
+// filterWords appends the conditions of the text, each followed by a comma. scoreWords
+// appends the scored ones.
 func (c *compiler) filterWords(w wordSearch, scored bool) {
 	if len(w.Must) == 0 {
 		c.raw(`{"match_none":{}},`)
@@ -58,9 +58,9 @@ func (c *compiler) filterWords(w wordSearch, scored bool) {
 	}
 }
 
-// exclusions are the conditions that nothing of Not is met.
+// exclusions are the conditions that no clause of Not is met.
 func (w wordSearch) exclusions() []clause {
-	w.address = nil // they would tell whether somebody has it
+	w.address = nil // an excluded address would reveal whether a record has it
 	w.typos = false
 	var all []clause
 	for _, one := range w.Not {
@@ -69,7 +69,7 @@ func (w wordSearch) exclusions() []clause {
 	return all
 }
 
-// tablesOf are the tables that the text of a search is read by.
+// tablesOf are the tables for reading the text of a search.
 func tablesOf(q query.Query) *words.Tables { return cmp.Or(q.Words, words.Published) }
 
 // VisitMatchWords implements query.Visitor.
@@ -80,8 +80,8 @@ func (c *compiler) VisitMatchWords(n query.MatchWords) {
 	c.closeList().raw(`]}}`)
 }
 
-// codeOf is the condition that the text is the record's code, such as the number of a permit
-// with blanks where it has hyphens; nil if it cannot be one.
+// codeOf is the condition that the text is the record's code, such as a permit number with
+// blanks for hyphens; nil if it cannot be one.
 func codeOf(q query.Query, w wordSearch) clause {
 	f, has := catalog.CodeField(q.Dataset)
 	if !has || len(w.Not) > 0 || !catalog.MayBeCode(q.Text) {
@@ -90,7 +90,7 @@ func codeOf(q query.Query, w wordSearch) clause {
 	return newCompiler(128).term(Root.ExactPath(&f), catalog.ExactValue(f, q.Folding.Fold(q.Text))).b
 }
 
-// oneOf appends a condition that one of the others is met.
+// oneOf appends a condition that at least one of the given ones is met.
 func (c *compiler) oneOf(all []clause) *compiler {
 	if len(all) == 1 {
 		c.b = append(c.b, all[0]...)
@@ -106,7 +106,7 @@ func (c *compiler) oneOf(all []clause) *compiler {
 	return c.closeList().raw(`]}}`)
 }
 
-// clause are the conditions of which one is to be met.
+// clause are the conditions of which one must be met.
 func (w wordSearch) clause(one words.Clause) []clause {
 	w.typos = w.typos && len(one) == 1 // alternatives are operators
 	return w.choices(one)
@@ -130,7 +130,7 @@ func (w wordSearch) choices(one []words.Choice) []clause {
 	return all
 }
 
-// term are the conditions of which one is to be met.
+// term are the conditions of which one must be met.
 func (w wordSearch) term(t words.Term) []clause {
 	var all []clause
 	add := func(c *compiler) { all = append(all, c.b) }
@@ -155,7 +155,7 @@ func (w wordSearch) term(t words.Term) []clause {
 	return all
 }
 
-// options are the conditions of those of some kinds.
+// options are the conditions of the options of some kinds.
 func (w wordSearch) options(t words.Term, of func(words.Kind) bool) []clause {
 	var all []clause
 	var single []string
@@ -178,7 +178,7 @@ func (w wordSearch) options(t words.Term, of func(words.Kind) bool) []clause {
 	return all
 }
 
-// phrase are the conditions that words stand together.
+// phrase are the conditions that words are adjacent.
 func (w wordSearch) phrase(together []string) []clause {
 	var all []clause
 	if len(together) == 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 // The parts of the score of a search by words (docs/relevance.md). Every match has all
-// words, so what counts is how: as typed, as a form or as a synonym, in the name, in another
-// text of the record or in the names and labels that it has from elsewhere, together or
+// words, so the score depends on how they match: exactly, as a form or as a synonym; in the
+// name, in another text of the record, or in names and labels from elsewhere; adjacent or
 // apart.
 var (
 	kindScores = map[words.Kind]string{words.Typed: "4", words.Form: "3.6", words.Synonym: "2"}
@@ -19,13 +19,13 @@ var (
 )
 
 const (
-	besideScore   = "1"   // two words that stand side by side in the text
-	phraseScore   = "0.5" // all words as typed, together and in their order
+	besideScore   = "1"   // two words that are adjacent in the text
+	phraseScore   = "0.5" // all words exactly, adjacent and in their order
 	wholeScore    = "4"   // the text is the name
 	labelScore    = "1.5" // a label of the record, such as its stage, whole
-	needlessScore = "0.5" // a word that need not be found
-	codeScore     = "30"  // the text is the record's code, such as a permit's number
-	rareScore     = "0.1" // times the weight by how rare a word is in names
+	needlessScore = "0.5" // an optional word
+	codeScore     = "30"  // the text is the record's code, such as a permit number
+	rareScore     = "0.1" // factor for the rarity of a word in names
 )
 
 // maxInOrder is how many words are compared in their order.
@@ -93,7 +93,7 @@ func (c *compiler) scoreClause(w wordSearch, one words.Clause) *compiler {
 	return c.best(scored)
 }
 
-// byKind scores a term by the kind of what meets it.
+// byKind scores a term by the kind of the matching option.
 func (w wordSearch) byKind(t words.Term, scores map[words.Kind]string) []clause {
 	var scored []clause
 	for kind := words.Typed; kind <= words.Synonym; kind++ {
@@ -104,7 +104,7 @@ func (w wordSearch) byKind(t words.Term, scores map[words.Kind]string) []clause 
 	return scored
 }
 
-// textPath is a text of a record's own, and what a word in it scores.
+// textPath is a text of the record itself, and the score of a word in it.
 type textPath struct {
 	path   string
 	scores map[words.Kind]string
@@ -117,8 +117,8 @@ type labelled struct {
 	met   clause
 }
 
-// scoredFields are what a search by words scores in records of a dataset: their texts, the
-// name first, and the labels of their values.
+// scoredFields are the scored parts of records of a dataset: their texts, the name first,
+// and the labels of their values.
 type scoredFields struct {
 	texts  []textPath
 	labels []labelled
@@ -148,7 +148,7 @@ var scoredIn = func() map[catalog.Dataset]scoredFields {
 	return all
 }()
 
-// scorePlace scores in which text of the record a term is, with a comma.
+// scorePlace scores the text of the record in which a term occurs, followed by a comma.
 func (c *compiler) scorePlace(texts []textPath, t words.Term) {
 	var scored []clause
 	for _, text := range texts {
@@ -159,7 +159,7 @@ func (c *compiler) scorePlace(texts []textPath, t words.Term) {
 	}
 }
 
-// scoreOrder scores words that stand side by side as in the text, in any form, each with a
+// scoreOrder scores words that are adjacent as in the text, in any form, each followed by a
 // comma.
 func (c *compiler) scoreOrder(w wordSearch) {
 	for i := range max(0, len(w.Order)-1) {
@@ -173,7 +173,7 @@ func (c *compiler) scoreOrder(w wordSearch) {
 			both.anyWord(first).raw(`,`).anyWord(second).raw(`]}}}}`)
 			beside = append(beside, both.b)
 		}
-		// What meets both is written in one word, or a synonym of the two.
+		// Options that match both terms are their compound, or a synonym of the two.
 		var shared words.Term
 		for _, o := range w.Order[i].Options {
 			if slices.ContainsFunc(w.Order[i+1].Options, func(other words.Option) bool { return slices.Equal(o.Words, other.Words) }) {
@@ -185,7 +185,7 @@ func (c *compiler) scoreOrder(w wordSearch) {
 	}
 }
 
-// singles are the single words that meet a term.
+// singles are the single words that match a term.
 func singles(t words.Term) (all []string) {
 	for _, o := range t.Options {
 		if len(o.Words) == 1 {
@@ -195,7 +195,7 @@ func singles(t words.Term) (all []string) {
 	return all
 }
 
-// anyWord appends the intervals of one of some words.
+// anyWord appends the intervals of any of some words.
 func (c *compiler) anyWord(all []string) *compiler {
 	c.raw(`{"any_of":{"intervals":[`)
 	for _, word := range all {
@@ -204,7 +204,8 @@ func (c *compiler) anyWord(all []string) *compiler {
 	return c.closeList().raw(`]}}`)
 }
 
-// scoreLabels scores labels of the record that the query has whole, each with a comma.
+// scoreLabels scores labels of the record that occur whole in the query, each followed by a
+// comma.
 func (c *compiler) scoreLabels(w wordSearch, all []labelled) {
 	met := map[string]bool{}
 	for _, t := range w.Order {
@@ -219,12 +220,12 @@ func (c *compiler) scoreLabels(w wordSearch, all []labelled) {
 	}
 }
 
-// constant scores one of the conditions with a number.
+// constant scores any of the conditions with a fixed number.
 func (c *compiler) constant(score string, of []clause) *compiler {
 	return c.raw(`{"constant_score":{"boost":` + score + `,"filter":`).oneOf(of).raw(`}}`)
 }
 
-// best has the highest score of the conditions.
+// best takes the highest score of the conditions.
 func (c *compiler) best(scored []clause) *compiler {
 	if len(scored) == 1 {
 		c.b = append(c.b, scored[0]...)

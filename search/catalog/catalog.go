@@ -36,10 +36,10 @@ const (
 // Kinds lists the kinds a descriptor can have.
 var Kinds = []Kind{Enum, FullText, Number, Date, Geo, Related}
 
-// Derivation says how a load computes a field from a record's children.
+// Derivation says how a load computes a field from the children of a record.
 type Derivation struct {
 	From  Dataset // the children
-	Count bool    // how many there are; else the newest one's detected_at
+	Count bool    // the number of children; else detected_at of the newest
 }
 
 // Order is a direction of a sort.
@@ -52,9 +52,9 @@ const (
 	Descending
 )
 
-// Rows is a set of the rows that workspaces read: a global record with the
-// workspace's own values (docs/api.md, "The book" and "View records"). A record
-// of the Data API shows all global fields.
+// Rows is a set of the row types that workspaces read: a global record with the workspace's
+// own values (docs/api.md, "The book" and "View records"). A record of the Data API shows
+// all global fields.
 type Rows uint8
 
 // The rows.
@@ -81,39 +81,41 @@ type Field struct {
 	Example     any    // in schemas; nil: an example of the type
 
 	Kind Kind
-	// Vocabulary lists an enum's values. An enum without one is dynamic: its values
-	// are those in the data, compared folded.
+	// Vocabulary lists an enum's values. An enum without one is dynamic: its values are
+	// those in the data, compared folded.
 	Vocabulary Vocabulary
 	// Domains means that the values are internet domains. Searches also find them
 	// in the form that Domain returns.
 	Domains bool
-	// Code means that the values are numbers or codes, such as of permits, which are compared
-	// whole and in the form that Code returns. A `query` that is one finds it as well.
+	// Code means that the values are numbers or codes, such as permit numbers. They are
+	// compared whole, in the form that Code returns. A `query` that is a code also finds
+	// them.
 	Code bool
 	// Phones means that the values are phone numbers, which match in the form that Phone
 	// returns.
 	Phones bool
 	// Query means that `query` searches the field.
 	Query bool
-	// Words means that `query` in all forms searches the field too: of a vocabulary the labels.
+	// Words means that `query` also searches the field in all word forms. Of a vocabulary
+	// it searches the labels.
 	Words bool
-	// FirmNames means that `query` in all forms searches the present names of the accounts
-	// whose ids these are.
+	// FirmNames means that the values are ids of accounts, and `query` searches the present
+	// names of these accounts in all word forms.
 	FirmNames bool
-	// Private means that only what charges for records searches the field: free routes
-	// refuse filters on it, and their `query` leaves it out. Otherwise they would tell
-	// for nothing whether a value exists.
+	// Private means that only charged operations search the field. Free routes refuse
+	// filters on it, and their `query` leaves it out. Otherwise they would reveal for
+	// nothing whether a value exists.
 	Private bool
-	// OwnTerms means that a global document has the terms of the field on their own, and
-	// not only among those of all fields that `query` searches. FullText fields have
-	// them anyway. It is for datasets with a Private field.
+	// OwnTerms means that a global document also indexes the terms of the field separately,
+	// besides the common field that `query` searches. FullText fields always have separate
+	// terms. It is for datasets with a Private field.
 	OwnTerms bool
 	// Headline means that a match in the field has a higher weight in the relevance
 	// score. One field of each dataset has it.
 	Headline bool
 
-	// Sort means that searches of global records can sort by the field. By an
-	// overlay's field, only searches of the book can.
+	// Sort means that searches of global records can sort by the field. Only searches of
+	// the book can sort by an overlay field.
 	Sort bool
 	// HeldSort means that searches of books and Views can also sort by the global
 	// field.
@@ -135,10 +137,10 @@ type Field struct {
 	// Min and Max bound an overlay's number, both inclusive; both 0: unbounded.
 	Min, Max int64
 
-	// Rows show the field.
+	// Rows are the rows that show the field.
 	Rows Rows
-	// Match is the key by which an upsert of the book can name a record by this
-	// field instead of its id; empty: it cannot.
+	// Match is the key by which an upsert of the book can name a record by this field
+	// instead of its id; empty: it cannot.
 	Match string
 
 	// Overlay means that the value is the workspace's own, not the global record's.
@@ -160,9 +162,9 @@ const (
 	ShortChars = 1_000  // names, titles, addresses, e-mails, URLs
 	LongChars  = 20_000 // description, summary
 	MaxList    = 1_000  // elements of a list
-	// MaxChildren is how many related records of a kind a document keeps, the
-	// newest: Elasticsearch allows at most 10,000 nested objects per document, and
-	// each slows writing. Counts are exact nevertheless.
+	// MaxChildren is how many related records of a kind a document contains, the newest
+	// ones: Elasticsearch allows at most 10,000 nested objects per document, and each slows
+	// writing. Counts are exact nevertheless.
 	MaxChildren = 1_000
 )
 
@@ -198,7 +200,8 @@ func FirmsField(d Dataset) (Field, bool) {
 	return fieldWhere(d, func(f *Field) bool { return f.FirmNames })
 }
 
-// InWords reports whether `query` in all forms searches the field's words.
+// Rank is the first eight bytes of a folded text as a number. Texts of different ranks sort
+// like their ranks.
 func (f Field) InWords() bool { return f.Query && !f.Private || f.Words }
 
 // Rank is the first eight bytes of a folded text as a number: texts of different
@@ -239,16 +242,16 @@ func (f *Field) String() string {
 // Relation says that records of Parent have related records of Child.
 type Relation struct {
 	Parent, Child Dataset
-	// Link is the child's field that holds the parent's id or ids.
+	// Link is the field of the child that holds the ids of its parents.
 	Link string
 	// Singular names it in filters: has_<singular>, without_<singular>.
 	Singular string
-	// Newest is the child's field by which the newest are kept.
+	// Newest is the field of the child that decides which children are the newest.
 	Newest string
 }
 
-// Keys are the relation's keys in requests: one related record meets the filters, or
-// none does.
+// Keys are the relation's keys in requests. `has` requires a related record that meets the
+// filters, `without` requires that none does.
 func (r Relation) Keys() (has, without string) { return "has_" + r.Singular, "without_" + r.Singular }
 
 // Relations lists every relation; records link upwards only.
@@ -286,8 +289,8 @@ func Headline(d Dataset) Field {
 	return f
 }
 
-// MatchField is the field by which upserts of the book can name a record; false
-// means that they name it only by its id.
+// MatchField is the field by which upserts of the book can name a record; false means that
+// they name it only by its id.
 func MatchField(d Dataset) (Field, bool) {
 	return fieldWhere(d, func(f *Field) bool { return f.Match != "" })
 }
@@ -302,14 +305,14 @@ func fieldWhere(d Dataset, is func(*Field) bool) (Field, bool) {
 	return Field{}, false
 }
 
-// DefaultOrder is the field and the order of a dataset's search when a request names none.
+// DefaultOrder is the default sort of a dataset's search.
 func DefaultOrder(d Dataset) (Field, Order) {
 	f, _ := fieldWhere(d, func(f *Field) bool { return f.DefaultSort != Unordered })
 	return f, f.DefaultSort
 }
 
-// NewestField is the field of a dataset that says how new its records are: `updated_at`,
-// of signals `detected_at`.
+// NewestField is the field that says how new a record is: `updated_at`, for signals
+// `detected_at`.
 func NewestField(d Dataset) Field {
 	name := "updated_at"
 	if d == Signals {
@@ -339,7 +342,7 @@ var filterFields = func() map[BaseKind]map[Dataset][]Field {
 			if base == Data {
 				continue
 			}
-			// Those of all datasets first, then the dataset's own.
+			// Fields of all datasets come first, then the dataset's own.
 			for _, only := range []Dataset{"", d} {
 				for _, f := range OverlayFields(d) {
 					if f.Kind != Plain && f.Only == only {
@@ -352,8 +355,8 @@ var filterFields = func() map[BaseKind]map[Dataset][]Field {
 	return all
 }()
 
-// SortFields lists what a request on this base can sort by. Overlay values sort
-// a book only: outside it they are unknown.
+// SortFields lists what a request on this base can sort by. Only a book can be sorted by
+// overlay values: outside the book they are unknown.
 func SortFields(d Dataset, base BaseKind) []Field {
 	var fields []Field
 	for _, f := range Fields(d) {
@@ -371,8 +374,8 @@ func SortFields(d Dataset, base BaseKind) []Field {
 	return fields
 }
 
-// OverlayFields lists what a workspace adds to the records of a dataset that it
-// keeps in its book. The list is shared: it must not be changed.
+// OverlayFields lists the overlay fields of a dataset. The list is shared: it must not be
+// changed.
 func OverlayFields(d Dataset) []Field { return overlayFields[d] }
 
 var overlayFields = func() map[Dataset][]Field {
@@ -387,8 +390,7 @@ var overlayFields = func() map[Dataset][]Field {
 	return all
 }()
 
-// WrittenFields lists the overlay fields that workspaces write, those of all
-// datasets.
+// WrittenFields lists the overlay fields that workspaces write, of all datasets.
 func WrittenFields() []Field {
 	var fields []Field
 	for _, f := range overlayCatalog {
@@ -406,7 +408,7 @@ func RowFields(d Dataset, row Rows) []Field {
 	return rowFields(d, row, func(f *Field) bool { return f.Rows&row != 0 })
 }
 
-// RowChoice lists what `fields` can choose of a row of a book or a View: all fields of
+// RowChoice lists what `fields` can choose from a row of a book or a View: all fields of
 // the global record and the workspace's own. `updated_at` is the workspace's.
 func RowChoice(d Dataset, row Rows) []Field {
 	return rowFields(d, row, func(f *Field) bool { return !f.Internal && (f.Overlay || f.Name != "updated_at") })
@@ -426,8 +428,8 @@ func rowFields(d Dataset, row Rows, shown func(*Field) bool) []Field {
 	return append(fields, computed...)
 }
 
-// SuggestCount is the field of a dataset by which suggestions order the names of its
-// records; false means that names are not suggested.
+// SuggestCount is the field by which suggestions order the names of records; false means
+// that the dataset's names are not suggested.
 func SuggestCount(d Dataset) (*Field, bool) {
 	f, counted := suggestCounts[d]
 	return f, counted

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Code is the form in which codes such as numbers of permits are compared, of a folded text:
-// without blanks and hyphens, which people type or leave out.
+// Code returns the form in which codes such as permit numbers are compared: the folded text
+// without blanks and hyphens, because people type or omit them.
 func Code(folded string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == '-' {
@@ -22,8 +22,8 @@ const (
 	maxCode       = 64
 )
 
-// MayBeCode reports whether a whole text may be a code: a few letters, digits and marks of
-// codes, with digits enough.
+// MayBeCode reports whether a whole text may be a code: a few letters, digits and
+// punctuation of codes, with enough digits.
 func MayBeCode(text string) bool {
 	if len(text) > maxCode {
 		return false

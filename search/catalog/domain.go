@@ -9,9 +9,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Domain is the form in which domains are compared: in ASCII and lower case, without
-// scheme, `www.`, path, port and final dot. It is "" for a text that is not a
-// domain.
+// Domain returns the form in which domains are compared: ASCII and lower case, without
+// scheme, `www.`, path, port and final dot. It is "" for a text that is not a domain.
 func Domain(s string) string {
 	s = strings.TrimSpace(s)
 	if _, rest, found := strings.Cut(s, "://"); found {

@@ -2,13 +2,13 @@ package catalog
 
 import "unicode/utf8"
 
-// Lengths of terms, in characters, from which one edit and two edits are tolerated.
+// Lengths of terms, in characters, from which one edit or two edits are tolerated.
 const (
 	OneEditFrom  = 4
 	TwoEditsFrom = 8
 )
 
-// MaxEdits is how many edits from a term a similar one may be.
+// MaxEdits is the maximum number of edits between a term and a similar one.
 func MaxEdits(term string) int {
 	switch n := utf8.RuneCountInString(term); {
 	case n >= TwoEditsFrom:

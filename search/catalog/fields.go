@@ -130,10 +130,9 @@ var catalog = map[Dataset][]Field{
 	),
 }
 
-// overlayCatalog has what a workspace adds to the records it keeps in its book. A
-// new field that workspaces write is one row here and a column of that name (a
-// migration of workspace/postgres); the client and docs/ name it too, which tests
-// check.
+// overlayCatalog has the overlay fields. A new field that workspaces write is one row here
+// and a column of that name (a migration of workspace/postgres); the client and docs/ name
+// it too, which tests check.
 var overlayCatalog = overlays(
 	Field{Name: "icp_tier", Only: Accounts, Type: String, Kind: Enum, Vocabulary: ICPTiers, Written: true, Rows: AllRows,
 		Description: "How well the account fits the workspace's ideal customer profile",
@@ -153,7 +152,7 @@ var overlayCatalog = overlays(
 		Description: "The user who last changed the workspace's annotations of the record; null for an API key, for Atlas itself and for a deleted user"},
 )
 
-// overlays lets the key default to the name.
+// overlays sets the key to the name by default.
 func overlays(fields ...Field) []Field {
 	for i := range fields {
 		fields[i].Key, fields[i].Overlay = fields[i].Name, true
@@ -161,7 +160,7 @@ func overlays(fields ...Field) []Field {
 	return fields
 }
 
-// rows puts the id first and lets the key default to the name.
+// rows puts the id first and sets the key to the name by default.
 func rows(fields ...Field) []Field {
 	fields = append([]Field{{Name: "id", Type: UUID, Required: true, Rows: AllRows}}, fields...)
 	for i := range fields {
@@ -218,7 +217,7 @@ func enum(name string, v Vocabulary, description string) Field {
 	return Field{Name: name, Type: String, Kind: Enum, Vocabulary: v, Description: description}
 }
 
-// labelled is an enum whose labels are among the words.
+// labelled is an enum whose labels `query` searches.
 func labelled(name string, v Vocabulary, description string) Field {
 	f := enum(name, v, description)
 	f.Words = true
@@ -239,7 +238,7 @@ func updated() Field {
 func count(of Dataset) *Derivation  { return &Derivation{From: of, Count: true} }
 func newest(of Dataset) *Derivation { return &Derivation{From: of} }
 
-// shown is the field in all rows of workspaces.
+// shown adds the field to all rows of workspaces.
 func shown(f Field) Field {
 	f.Rows = AllRows
 	return f

@@ -46,7 +46,7 @@ func (s FieldSet) All() bool { return s.names == nil }
 // Has reports whether a member is selected.
 func (s FieldSet) Has(name string) bool { return s.names == nil || slices.Contains(s.names, name) }
 
-// With is the set with one more name. The set of all stays as it is.
+// With is the set with one more name. A set of all members is returned unchanged.
 func (s FieldSet) With(name string) FieldSet {
 	if s.names == nil {
 		return s

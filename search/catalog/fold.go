@@ -10,21 +10,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Folding is a version of folding. A generation is built by one, which its indices
-// name, and is asked by it as long as it exists. The zero Folding is the newest.
+// Folding is a version of the folding rules. The indices of a generation name the version
+// that built them, and queries on them use it. The zero Folding is the newest.
 type Folding uint8
 
-// The versions. Each refines the one before: texts that were equal stay equal, and
-// v.Fold(FoldCase(s)) is v.Fold(s). So conditions keep texts as FoldCase makes them,
-// and are folded on for the index that they ask. Change no version: add one.
+// The versions. Each refines the previous one: equal texts stay equal, and
+// v.Fold(FoldCase(s)) is v.Fold(s). So conditions store texts folded by FoldCase, and fold
+// them further for the index that is searched. Never change a version: add one.
 const (
 	// CaseFolding ignores case and accents. Indices that name no version have it.
 	CaseFolding Folding = 1
 	// MarkFolding also ignores how marks are typed, what is invisible, and width.
 	MarkFolding Folding = 2
-	// WordFolding folds like MarkFolding. Its documents have words (docs/api.md, "Words").
+	// WordFolding folds like MarkFolding. Its documents also have words (docs/api.md,
+	// "Words").
 	WordFolding Folding = 3
-	// NewestFolding is that of new generations, and of what is compared in memory.
+	// NewestFolding is the version for new generations and for comparisons in memory.
 	NewestFolding = WordFolding
 )
 
@@ -50,13 +51,13 @@ func Varies(s string) bool {
 	return foldMarks(folded) != folded
 }
 
-// Fold makes texts equal that people take for the same (docs/api.md, "Folding"), by the
-// newest version. Indexing and queries both fold, so it is here and not an analyzer of
-// the index.
+// Fold makes texts equal that people consider the same (docs/api.md, "Folding"), by the
+// newest version. Indexing and queries both fold, so it is here and not an analyzer of the
+// index.
 func Fold(s string) string { return NewestFolding.Fold(s) }
 
 // plainLetters replaces letters with a stroke and ligatures, which Unicode does not
-// decompose although people type the plain letters. Case is folded before.
+// decompose although people type the plain letters. It expects folded case.
 var plainLetters = strings.NewReplacer(
 	"ø", "o", "đ", "d", "ð", "d", "ħ", "h", "ł", "l", "ŧ", "t",
 	"æ", "ae", "œ", "oe", "þ", "th", "ı", "i", "ß", "ss",
@@ -64,7 +65,7 @@ var plainLetters = strings.NewReplacer(
 
 var foldCase = cases.Fold()
 
-// FoldCase makes texts equal that differ in case and accents only: CaseFolding.
+// FoldCase makes texts equal that differ only in case and accents: CaseFolding.
 func FoldCase(s string) string {
 	for i := range len(s) {
 		c := s[i]
@@ -85,9 +86,9 @@ func foldBeyondASCII(s string) string {
 	return foldAny(s)
 }
 
-// western are the runes before the first combining mark, and dashes and quotation
-// marks: most texts that are not ASCII have no others, and folding them rune by
-// rune takes a tenth of the time. None of them changes how its neighbours fold.
+// western are the runes before the first combining mark, and dashes and quotation marks.
+// Most non-ASCII texts have no others, and folding them rune by rune takes a tenth of the
+// time. None of them changes how its neighbours fold.
 const (
 	westernEnd              = 0x0300
 	dashesStart, dashesStop = 0x2010, 0x2028
@@ -101,7 +102,7 @@ var westernFolded = sync.OnceValue(func() *[westernEnd]string {
 	return &table
 })
 
-// foldWestern folds a text of such runes; false means that it has others.
+// foldWestern folds a text of western runes; false means that it has others.
 func foldWestern(s string) (string, bool) {
 	table := westernFolded()
 	b := make([]byte, 0, len(s)+8)
@@ -122,7 +123,7 @@ func foldWestern(s string) (string, bool) {
 func foldAny(s string) string {
 	s = strings.Map(dropAccent, norm.NFD.String(s))
 	s = foldCase.String(s)
-	// Folding case can bring accents back (ΐ) and letters of the table.
+	// Folding case can produce accents (ΐ) and letters of plainLetters.
 	s = strings.Map(settle, norm.NFD.String(s))
 	return norm.NFC.String(plainLetters.Replace(s))
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// foldMarks is what MarkFolding adds to FoldCase, whose results it takes. Texts are
-// copied from documents in which a program has replaced the marks that were typed.
+// foldMarks is the step that MarkFolding adds to FoldCase. It takes the result of FoldCase.
+// Copied texts often come from programs that replaced the typed marks.
 func foldMarks(s string) string {
 	for i, r := range s {
 		if r == '`' || r >= firstMark && markOf(r) != unchanged {
@@ -30,7 +30,7 @@ func foldMarksFrom(s string, start int) string {
 			b = utf8.AppendRune(b, r)
 		}
 	}
-	// A mark may have lost what stood between it and its letter.
+	// Dropping an invisible rune may leave a combining mark next to its letter.
 	return norm.NFC.String(string(b))
 }
 
@@ -49,8 +49,8 @@ func markOf(r rune) string {
 	return mark(r)
 }
 
-// marksEnd is beyond the alphabets and the general punctuation: nearly all texts have
-// nothing else, so these are looked up.
+// marksEnd is beyond the alphabets and the general punctuation. Nearly all texts have only
+// runes below it, so their results are in a table.
 const marksEnd = 0x2070
 
 var marks = sync.OnceValue(func() *[marksEnd]string {
@@ -79,7 +79,7 @@ func mark(r rune) string {
 	return string(to)
 }
 
-// typed is what people type for a mark that programs put in its place.
+// typed is what people type for a mark that programs substitute.
 func typed(r rune) string {
 	switch {
 	case isInvisible(r):
@@ -100,7 +100,7 @@ func typed(r rune) string {
 	return unchanged
 }
 
-// isInvisible reports whether nobody sees a rune: soft hyphens, spaces without width,
+// isInvisible reports whether a rune is invisible: soft hyphens, zero-width spaces,
 // joiners, marks of direction and of variants.
 func isInvisible(r rune) bool {
 	switch {
@@ -112,9 +112,9 @@ func isInvisible(r rune) bool {
 	return false
 }
 
-// isCompatible reports whether a rune is another form of letters, digits or marks that
-// says nothing of its own. Raised and lowered digits, fractions, numerals, numbers in
-// circles and signs of units do: m² is no m2, 1½ no 11/2.
+// isCompatible reports whether a rune is another form of letters, digits or marks with the
+// same meaning. Superscript and subscript digits, fractions, numerals, circled numbers and
+// unit signs have a meaning of their own: m² is not m2, 1½ is not 11/2.
 func isCompatible(r rune) bool {
 	switch {
 	case 0x0132 <= r && r <= 0x0133, 0x013F <= r && r <= 0x0140, // ij, l·

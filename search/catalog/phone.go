@@ -2,8 +2,8 @@ package catalog
 
 import "strings"
 
-// PhoneDigits is how many digits of a phone number are compared, from its end. Without
-// them a text is no phone number.
+// PhoneDigits is how many digits of a phone number are compared, counted from its end. A
+// text with fewer digits is not a phone number.
 const (
 	PhoneDigits    = 10
 	minPhoneDigits = 7

@@ -1,7 +1,6 @@
 package catalog
 
-// PublicText returns the fields that `query` searches where nothing is charged, nil
-// where these are all.
+// PublicText returns the fields that `query` searches on free routes, nil if these are all.
 func PublicText(d Dataset) []*Field { return publicText[d] }
 
 var publicText = func() map[Dataset][]*Field {
@@ -20,8 +19,8 @@ var publicText = func() map[Dataset][]*Field {
 	return all
 }()
 
-// AddressField is the field of a dataset that a word with an @ is compared with, nil if there
-// is none.
+// AddressField is the field of a dataset that a word with an @ is compared with, nil if
+// there is none.
 func AddressField(d Dataset) *Field {
 	fields := Fields(d)
 	for i := range fields {

@@ -12,21 +12,21 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// SourceTerms are what a source of records says of its data. Nil is nothing.
+// SourceTerms are what a source of records says about its data. Nil: it says nothing.
 type SourceTerms struct {
 	Page        *string `json:"page"`        // web page of the data
 	Licence     *string `json:"licence"`     // its name, or where it is
 	Attribution *string `json:"attribution"` // line that must stand where the data is shown
-	Terms       *string `json:"terms"`       // web page of the terms of use
+	Terms       *string `json:"terms"`       // a web page with the terms of use
 }
 
-// Sources are the terms of sources, by what the field source of their records says.
+// Sources maps the value of the field source to the terms of that source.
 type Sources map[string]SourceTerms
 
-// SourcesFile is the name of the file with the Sources of a folder of records.
+// SourcesFile is the name of the file with the Sources in a folder of records.
 const SourcesFile = "sources.json"
 
-// Bounds of Sources. An index keeps them in its mapping, which each node has in memory.
+// Bounds of Sources. An index stores them in its mapping, which each node holds in memory.
 const (
 	MaxSourcesBytes = 1 << 20 // of a file
 	maxSources      = 1_000
@@ -55,7 +55,7 @@ func ParseSources(text []byte) (Sources, error) {
 	return s, s.Check()
 }
 
-// Check refuses more sources than an index keeps.
+// Check refuses more sources than an index can store.
 func (s Sources) Check() error {
 	if len(s) > maxSources {
 		return fmt.Errorf("%d sources are more than %d", len(s), maxSources)
@@ -81,7 +81,7 @@ func (t SourceTerms) check() error {
 	return wrong
 }
 
-// Of are the terms of the source with a label, whatever its spelling; nil without.
+// Of returns the terms of the source with a label, in any spelling; nil if there are none.
 func (s Sources) Of(label string) *SourceTerms {
 	if terms, is := s[label]; is {
 		return &terms

@@ -20,11 +20,10 @@ func AppendString(b []byte, s string) []byte {
 	return b
 }
 
-// plain reports whether a text needs no escaping in JSON: it has no control
-// character, quotation mark or backslash. It tests eight bytes at once: subtracting
-// n from each sets the highest bit of a byte below n whose highest bit was clear,
-// and a byte is zero if it is below 1. A borrow can cause a false hit only above a
-// byte that is a true hit.
+// plain reports whether a text needs no escaping in JSON: it has no control character,
+// quotation mark or backslash. It tests eight bytes at once. Subtracting n from each sets
+// the highest bit of a byte below n whose highest bit was clear; a byte is zero if it is
+// below 1. A borrow can cause a false hit only above a byte that is a true hit.
 func plain(text []byte) bool {
 	const (
 		ones  = 0x0101010101010101
@@ -81,8 +80,8 @@ func AppendValue(b []byte, f *Field, value any) []byte {
 	return append(b, "null"...)
 }
 
-// appendTime writes a time of the years 0 to 9999, which is all that records
-// have, in TimeLayout, several times faster than time.Format.
+// appendTime writes a time of the years 0 to 9999 in TimeLayout, several times faster than
+// time.Format. Records have no other years.
 func appendTime(b []byte, ms int64) []byte {
 	t := time.UnixMilli(ms).UTC()
 	year, month, day := t.Date()
@@ -105,8 +104,8 @@ func append2Digits(b []byte, n int) []byte { return append(b, digits[n/10], digi
 
 const digits = "0123456789"
 
-// appendDouble writes a double the shortest way that reads back the same,
-// without an exponent where people would not write one.
+// appendDouble writes the shortest form that reads back as the same double, without an
+// exponent where people would not write one.
 func appendDouble(b []byte, v float64) []byte {
 	if v == 0 {
 		return append(b, '0')

@@ -57,10 +57,10 @@ func AppendBeginnings(b []byte, folded string) []byte {
 	return b
 }
 
-// TypedWord is a word that a user types, perhaps not to its end.
+// TypedWord is a word that a user types, perhaps incomplete.
 type TypedWord struct {
 	Text string // folded
-	// Typos is how many typos it may have: MaxEdits.
+	// Typos is the maximum number of typos: MaxEdits.
 	Typos   int
 	letters []rune
 }
@@ -77,8 +77,8 @@ func TypedWords(text string, by Folding) []TypedWord {
 	return typed
 }
 
-// Begins reports whether a beginning of the word equals the typed one but for its
-// typos, which edits.Distance counts.
+// Begins reports whether a prefix of the word equals the typed one, with at most Typos
+// edits (edits.Distance).
 func (t TypedWord) Begins(word string) bool {
 	if strings.HasPrefix(word, t.Text) {
 		return true

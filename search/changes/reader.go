@@ -22,11 +22,13 @@ import (
 type Store interface {
 	// FeedHead is the end of the feed, and when it was published.
 	FeedHead(ctx context.Context) (Position, time.Time, error)
-	// FeedAt is the place of a time; known is false if it was forgotten.
+	// FeedAt is the position at a time; known is false if the feed no longer reaches back
+	// that far.
 	FeedAt(ctx context.Context, at time.Time) (p Position, known bool, err error)
-	// ChangesAfter is the page after a position; known is false if it was forgotten.
+	// ChangesAfter is the page after a position; known is false if the feed no longer has
+	// what follows it.
 	ChangesAfter(ctx context.Context, d catalog.Dataset, after Position, limit int) (page Page, known bool, err error)
-	// ChangesOf is what is kept of a record, the latest first, at most limit.
+	// ChangesOf returns the stored changes of a record, the latest first, at most limit.
 	ChangesOf(ctx context.Context, d catalog.Dataset, id uuid.UUID, limit int) ([]Entry, error)
 }
 
@@ -36,7 +38,8 @@ type Records interface {
 	Search(ctx context.Context, q query.Query) (query.Page, error)
 }
 
-// Cursors signs what clients send back. *search.Cursors implements it.
+// Cursors signs and opens the cursors that clients send back. *search.Cursors implements
+// it.
 type Cursors interface {
 	Seal(purpose string, data []byte) string
 	Open(purpose, cursor string) (data []byte, ok bool)
@@ -48,29 +51,29 @@ type Reader struct {
 	Records Records
 	Cursors Cursors
 
-	lock   sync.Mutex // also while the store is asked, for those who wait for its answer
+	lock   sync.Mutex // also held while the store is read, so that concurrent callers share the result
 	head   Position
 	looked time.Time
 }
 
-// Item is a change as it is answered.
+// Item is a change in an answer.
 type Item struct {
 	ID string
 	Op Op
-	// Into is what the record of a Merge became, else "".
+	// Into is the record that the record of a Merge was merged into, else "".
 	Into string
 	// At is when it was published.
 	At time.Time
-	// Changed are the names of the fields of an Upsert that have other values.
+	// Changed are the names of the fields of an Upsert that changed.
 	Changed []string
-	// Record is the present record of an Upsert; nil if it is not asked for.
+	// Record is the present record of an Upsert; nil if it was not requested.
 	Record jsontext.Value
 }
 
-// Answer answers a request.
+// Answer is the answer to a request.
 type Answer struct {
 	Items []Item
-	// From and Next are the cursors of the page and of what follows it.
+	// From and Next are the cursors before and after the page.
 	From, Next string
 	CaughtUp   bool
 	// Lag is how long ago the last change before Next was published; 0 if there is no later
@@ -80,7 +83,7 @@ type Answer struct {
 	Delivered int
 }
 
-// errTooOld says that the feed does not have all that followed a place.
+// errTooOld means that the feed no longer has everything after a position.
 var errTooOld = fault.New(fault.CursorTooOld, "the feed of changes does not have everything since then anymore: ask for changes with {} to get a new cursor, then read all records again")
 
 // Begin returns the position of a request. Errors: BadRequest for a cursor that is not
@@ -100,12 +103,12 @@ func (r *Reader) Begin(ctx context.Context, req query.ChangesRequest) (Position,
 	return p, err
 }
 
-// waitEvery is how often Wait looks.
+// waitEvery is the polling interval of Wait.
 const waitEvery = 500 * time.Millisecond
 
-// Wait waits until a change of the dataset is published after the position, for as long as the
-// request says, or until stop says so. It returns the position or a later one before the
-// change.
+// Wait waits until a change of the dataset is published after the position, the request's
+// waiting time ends, or stop returns true. It returns the position, or a later one before
+// the change.
 func (r *Reader) Wait(ctx context.Context, req query.ChangesRequest, after Position, stop func() bool) (Position, error) {
 	for until := time.Now().Add(req.Wait); !stop(); {
 		head, err := r.recentHead(ctx)
@@ -115,7 +118,7 @@ func (r *Reader) Wait(ctx context.Context, req query.ChangesRequest, after Posit
 		if head != after {
 			page, known, err := r.Store.ChangesAfter(ctx, req.Dataset, after, 1)
 			if err != nil || !known || len(page.Entries) > 0 {
-				return after, err // Read says that it is not known
+				return after, err // Read reports the error
 			}
 			after = page.Next
 		}
@@ -130,8 +133,8 @@ func (r *Reader) Wait(ctx context.Context, req query.ChangesRequest, after Posit
 	return after, nil
 }
 
-// recentHead is the end of the feed, at most waitEvery old. However many requests wait,
-// the store is asked once in that time.
+// recentHead is the end of the feed, at most waitEvery old. The store is read once in that
+// time, however many requests wait.
 func (r *Reader) recentHead(ctx context.Context) (Position, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -145,8 +148,8 @@ func (r *Reader) recentHead(ctx context.Context) (Position, error) {
 	return head, err
 }
 
-// Read answers a request from a position on. One that does not begin anywhere gets the
-// position alone, even if something was published after it meanwhile.
+// Read answers a request from a position on. A request without a start gets only the
+// position, even if something was published meanwhile.
 func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Position) (Answer, error) {
 	if !req.Begins() {
 		return Answer{Items: []Item{}, Next: r.seal(req.Dataset, after), CaughtUp: true}, nil
@@ -161,9 +164,9 @@ func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Posit
 	return r.answer(ctx, req, after, page, func(string) bool { return true })
 }
 
-// Again reads a page again, from and to its cursors, as it is now. A record
-// that was published again since is not in it. Only records that the page had are there again,
-// those for which had is true: what did not match then was not paid.
+// Again reads the page between two cursors for a replay, with the records' present values.
+// It leaves out records that were published again since. It contains only records for which
+// had returns true: the client has not paid for records that did not match then.
 func (r *Reader) Again(ctx context.Context, req query.ChangesRequest, from, to string, had func(id string) bool) (Answer, error) {
 	after, err := r.open(req.Dataset, from)
 	if err != nil {
@@ -184,7 +187,7 @@ func (r *Reader) Again(ctx context.Context, req query.ChangesRequest, from, to s
 	return r.answer(ctx, req, after, page, had)
 }
 
-// answer adds the records to a page, of those that are among.
+// answer adds the records to a page, but only the ids in among.
 func (r *Reader) answer(
 	ctx context.Context, req query.ChangesRequest, after Position, page Page, among func(id string) bool,
 ) (Answer, error) {
@@ -208,7 +211,7 @@ func (r *Reader) answer(
 	if err != nil {
 		return Answer{}, err
 	}
-	gone := Delete // since; the feed will say it
+	gone := Delete // since then; the feed will report it
 	if req.Filtered() {
 		gone = Leave
 	}
@@ -233,8 +236,8 @@ func (r *Reader) answer(
 	return a, nil
 }
 
-// History answers the changes of one record that are kept, the latest first and each by
-// itself, with a cursor from now on. CaughtUp means that these are all.
+// History returns the stored changes of one record, the latest first and one by one, with a
+// cursor from now on. CaughtUp means that these are all.
 func (r *Reader) History(ctx context.Context, req query.ChangesRequest) (Answer, error) {
 	head, _, err := r.Store.FeedHead(ctx)
 	if err != nil {
@@ -262,8 +265,7 @@ func items(d catalog.Dataset, entries []Entry) []Item {
 	return list
 }
 
-// records returns the present records of ids, only those that match the request's
-// filters.
+// records returns the present records of ids that match the request's filters.
 func (r *Reader) records(ctx context.Context, req query.ChangesRequest, ids []string) (map[string]jsontext.Value, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -275,7 +277,7 @@ func (r *Reader) records(ctx context.Context, req query.ChangesRequest, ids []st
 	q := req.Query
 	q.Where = append(query.All{query.Terms{Field: &id, Values: ids}}, q.Where...)
 	q.Sort, q.Limit = query.DefaultSort(req.Dataset), len(ids)
-	q.Hints = query.Hints{} // that these records do not match is no mistake
+	q.Hints = query.Hints{} // an empty result needs no hints
 	page, err := r.Records.Search(ctx, q)
 	if err != nil {
 		return nil, err

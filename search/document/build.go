@@ -18,7 +18,7 @@ type Children interface {
 	Newest(child catalog.Dataset) []Child
 }
 
-// Child is a related record in the form in which its parent's document contains it.
+// Child is a related record in the form that is embedded in its parent's document.
 type Child struct {
 	// DetectedAt is the detection time of a signal, in milliseconds since 1970.
 	DetectedAt int64
@@ -26,7 +26,7 @@ type Child struct {
 	Fragment []byte
 }
 
-// Foldable are Children whose fragments are made for any index.
+// Foldable are Children whose fragments can be built for any Folding.
 type Foldable interface {
 	Children
 	// In are the children for an index of a Folding.
@@ -59,9 +59,8 @@ func AppendBoth(doc, fragment []byte, r Record, children Children) (builtDoc, bu
 	), r.fragment(fragment, folded)
 }
 
-// withDomains adds the record's distinct domains in folded form. A record without
-// domains gets no field, so its document and digest did not change when the field was
-// added.
+// withDomains adds the record's distinct domains in folded form. A record without domains
+// gets no field, so adding the field did not change its document and digest.
 func (r Record) withDomains(b []byte) []byte {
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
@@ -206,8 +205,8 @@ func (r Record) fragment(b []byte, folded [][]string) []byte {
 	return append(b, '}')
 }
 
-// fold returns the folded texts of the searchable fields, by field. Each is needed up
-// to three times.
+// fold returns the folded texts of the searchable fields, by field. Each is needed up to
+// three times.
 func (r Record) fold() [][]string {
 	fields := schemas[r.Dataset].fields
 	folded := make([][]string, len(fields))
@@ -233,8 +232,8 @@ func (r Record) fold() [][]string {
 	return folded
 }
 
-// appendFolded appends the groups `text` and `exact`. ownTerms includes the fields that
-// a global document alone has terms of.
+// appendFolded appends the groups `text` and `exact`. ownTerms includes the fields whose
+// separate terms only a global document has.
 func (r Record) appendFolded(b []byte, folded [][]string, ownTerms bool) []byte {
 	b = r.appendGroup(append(b, `"`+TextGroup+`":{`...), folded, func(f *catalog.Field) bool {
 		return f.Folded() && f.Kind == catalog.FullText || ownTerms && f.OwnTerms
@@ -289,7 +288,7 @@ func (r Record) appendQueryText(b []byte, folded [][]string) []byte {
 	return b[:max(start, len(b)-1)]
 }
 
-// appendWords appends the words of the record's values, each different text once.
+// appendWords appends the words of the record's values, each distinct text once.
 func (r Record) appendWords(b []byte, folded [][]string) []byte {
 	b = append(b, `,"`+Words+`":[`...)
 	start := len(b)

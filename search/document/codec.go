@@ -14,9 +14,8 @@ import (
 var errCodec = errors.New("not the binary form of a record")
 
 // AppendBinary appends the record's input values in a compact form for temporary files:
-// half the size of the JSON line and several times faster to read. Derived fields are
-// left out. The form depends on the catalog, so do not keep it across versions of
-// Atlas.
+// half the size of the JSON line and several times faster to read. Derived fields are left
+// out. The form depends on the catalog, so do not store it across versions of Atlas.
 func (r Record) AppendBinary(b []byte) []byte {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)

@@ -24,8 +24,8 @@ type Overlay interface {
 }
 
 // BuildHeld is Build for a record that a workspace holds; the workspace's data is under
-// `held`. The record must have its derived fields (FromPublic), and they are kept, so
-// that all global fields are equal to those of the global document.
+// `held`. The record must have its derived fields (FromPublic). They are not computed
+// again, so that all global fields equal those of the global document.
 func BuildHeld(r Record, children Children, h Held) []byte {
 	if foldable, is := children.(Foldable); is {
 		children = foldable.In(r.Folding)
@@ -36,14 +36,14 @@ func BuildHeld(r Record, children Children, h Held) []byte {
 	return append(b, '}')
 }
 
-// Stub is the document of a record that its workspace no longer holds, or that is
-// missing in the global dataset. Searches do not find it.
+// Stub is the document of a record that its workspace no longer holds, or that is missing
+// in the global dataset. Searches do not find it.
 func Stub(id string) []byte {
 	return append(catalog.AppendString([]byte(`{"id":`), id), `,"`+HeldBlock+`":{"`+InBook+`":false}}`...)
 }
 
-// WithVersion adds the version with which a held document is written, so that a search
-// can find the highest version.
+// WithVersion adds the version with which a held document is written, so that a search can
+// find the highest one.
 func WithVersion(doc []byte, version int64) []byte {
 	b := append(make([]byte, 0, len(doc)+40), doc[:len(doc)-2]...) // up to the end of `held`
 	b = strconv.AppendInt(append(b, `,"`+Version+`":`...), version, 10)

@@ -13,11 +13,11 @@ import (
 	"atlas/search/catalog"
 )
 
-// mergedInto is the key of a line that says that a record became another.
+// mergedInto is the key of a line that merges a record into another.
 const mergedInto = "merged_into"
 
-// Merge is a line that says that a record became another: {"id": …, "merged_into": …}
-// with or without updated_at (docs/data.md, "Merges").
+// Merge is a line that merges a record into another: {"id": …, "merged_into": …} with or
+// without updated_at (docs/data.md, "Merges").
 type Merge struct {
 	// ID and Into are UUIDs of the same dataset.
 	ID, Into string
@@ -25,8 +25,8 @@ type Merge struct {
 	Updated *int64
 }
 
-// ParseMerge parses a line that says that a record became another. is is false if the
-// line does not. Fields of the record are ignored: a line may have its last values.
+// ParseMerge parses a line that merges a record into another. is is false for any other
+// line. Fields of the record are ignored: a line may have its last values.
 func ParseMerge(d catalog.Dataset, line []byte) (m Merge, is bool, problems []Problem) {
 	if !bytes.Contains(line, []byte(`"`+mergedInto+`"`)) {
 		return m, false, nil
@@ -73,7 +73,7 @@ func ParseMerge(d catalog.Dataset, line []byte) (m Merge, is bool, problems []Pr
 		p.fail("id", "required")
 	case m.ID == m.Into && m.ID != "":
 		p.fail(mergedInto, "is the record itself")
-	case m.Into == uuid.Nil.String(): // it stands for none
+	case m.Into == uuid.Nil.String(): // the zero UUID stands for no record
 		p.fail(mergedInto, "is the id of no record")
 	}
 	return m, true, p.problems
@@ -95,17 +95,16 @@ func (m Merge) AppendLine(b []byte) []byte {
 	return append(b, '}')
 }
 
-// AppendMergeBinary appends the form of a merge among those of AppendBinary.
+// AppendMergeBinary appends a merge in a form that can stand among those of AppendBinary.
 func AppendMergeBinary(b []byte, into [16]byte) []byte {
 	return append(append(b, 0, 0, 0, 0), into[:]...) // a record has an id, so it begins with another number
 }
 
-// AppendSuppressedBinary appends, in the place of a record that is suppressed, a merge into
-// nothing.
+// AppendSuppressedBinary appends a merge into nothing, in the place of a suppressed record.
 func AppendSuppressedBinary(b []byte) []byte { return AppendMergeBinary(b, [16]byte{}) }
 
-// DecodeMergeBinary reads the form of AppendMergeBinary; is is false for a record, and
-// into zero for one that is suppressed.
+// DecodeMergeBinary reads the form of AppendMergeBinary; is is false for a record, and into
+// is zero for a suppressed one.
 func DecodeMergeBinary(b []byte) (into [16]byte, is bool) {
 	if len(b) != 20 || !bytes.Equal(b[:4], make([]byte, 4)) {
 		return into, false

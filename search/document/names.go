@@ -4,14 +4,14 @@ package document
 // record (docs/architecture.md, "Documents"). Package mappings defines them, package
 // search builds paths from them.
 const (
-	// IX is the object with what only searches need. `_source` excludes it.
+	// IX is the object with the values that only searches need. `_source` excludes it.
 	IX = "ix"
 	// HeldBlock is the object with the workspace's data on a held record. `_source`
 	// excludes it.
 	HeldBlock = "held"
 
-	// TextGroup and ExactGroup are the objects of folded copies, by field: for terms
-	// and for whole values. They are in IX, in HeldBlock and in related records.
+	// TextGroup and ExactGroup are the objects of folded copies, by field: for terms and
+	// for whole values. They are in IX, in HeldBlock and in related records.
 	TextGroup, ExactGroup = "text", "exact"
 
 	// Members of IX.
@@ -19,18 +19,18 @@ const (
 	// QueryText is the folded text of all fields that `query` searches.
 	QueryText = "query"
 	// Words are the words of the fields that `query` searches in all forms, a text for each
-	// value. HeldBlock has those of the overlay's.
+	// value. HeldBlock has those of the overlay.
 	Words = "words"
 	// IDHigh and IDLow are the two halves of the record's id, as numbers in the order
 	// of ids.
 	IDHigh, IDLow = "id_high", "id_low"
 	// Rank is the catalog.Rank of the name, in datasets that are sorted by it.
 	Rank = "rank"
-	// Domains are the domains of a global record as catalog.Domain makes them.
-	// Documents of held records do not have them, because nothing searches there.
+	// Domains are the domains of a global record in the form of catalog.Domain. Documents
+	// of held records lack them, because no search there uses them.
 	Domains = "domains"
-	// Phone is the phone number of a global record as catalog.Phone makes it. Documents of
-	// held records do not have it, because nothing searches there.
+	// Phone is the phone number of a global record in the form of catalog.Phone. Documents
+	// of held records lack it, because no search there uses it.
 	Phone = "phone"
 	// Point is the point of a record with a catalog.Location. Related records have it too.
 	Point = "location"
@@ -41,14 +41,14 @@ const (
 	// DigestName is the digest of the document.
 	DigestName = "digest"
 	// Arrived is when Atlas first had a signal, in milliseconds since 1970. The digest
-	// leaves it out: it is no part of the record.
+	// excludes it: it is not part of the record.
 	Arrived = "arrived_at"
 
 	// Members of HeldBlock.
 
 	// WorkspaceID is the workspace that holds the record.
 	WorkspaceID = "workspace_id"
-	// InBook: the record is in the workspace's book.
+	// InBook means that the record is in the workspace's book.
 	InBook = "in_book"
 	// ViewIDs are the Static Views that contain the record.
 	ViewIDs = "view_ids"
@@ -59,9 +59,9 @@ const (
 // Paths of members that sorts and doc values name.
 const (
 	IDHighField, IDLowField = IX + "." + IDHigh, IX + "." + IDLow
-	// DigestField is a doc value that is read without loading the document. `ix` is
-	// not in `_source`, so only the digest shows whether the nested children of an
-	// indexed document are current.
+	// DigestField is a doc value that is read without loading the document. `ix` is not in
+	// `_source`, so only the digest shows whether the nested children of an indexed
+	// document are current.
 	DigestField  = IX + "." + DigestName
 	VersionField = HeldBlock + "." + Version
 	ArrivedField = IX + "." + Arrived

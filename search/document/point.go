@@ -20,7 +20,7 @@ func (r Record) coordinates() (latitude, longitude float64, ok bool) {
 }
 
 // appendPoint appends the record's point and a comma, nothing if it has none. With
-// coordinates, it appends latitude and longitude too, which filters compare.
+// coordinates, it also appends latitude and longitude, which filters compare.
 func (r Record) appendPoint(b []byte, coordinates bool) []byte {
 	latitude, longitude, ok := r.coordinates()
 	if !ok {
@@ -36,9 +36,10 @@ func (r Record) appendPoint(b []byte, coordinates bool) []byte {
 	return append(b, `],`...)
 }
 
-// inTile returns a latitude that Elasticsearch stores in the tile of this one, at most
-// 1 cm from it. Elasticsearch rounds latitudes down to multiples of 180/2^32 degrees, which
-// may move a point to the tile south of its own. Longitudes it rounds within their tile.
+// inTile returns a latitude, at most 1 cm from the given one, that Elasticsearch stores in
+// the tile of the given one. Elasticsearch rounds latitudes down to multiples of 180/2^32
+// degrees, which may move a point to the tile south of its own. It rounds longitudes within
+// their tile.
 func inTile(latitude float64) float64 {
 	const step = 180.0 / (1 << 32)
 	stored := math.Floor(latitude/step) * step

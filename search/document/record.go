@@ -25,9 +25,9 @@ import (
 // milliseconds since 1970.
 type Record struct {
 	Dataset catalog.Dataset
-	// Folding is that of the index which its document is for.
+	// Folding is that of the index for which the document is built.
 	Folding catalog.Folding
-	// Firms are the present names of the accounts of FirmIDs, in the order of these.
+	// Firms are the present names of the accounts in FirmIDs, in that order.
 	Firms  []string
 	values []any
 }
@@ -66,9 +66,9 @@ var schemas = func() map[catalog.Dataset]schema {
 	return all
 }()
 
-// Parse reads one line of a dataset's file (docs/data.md) and returns every problem of
-// it. A line with a problem is not a record. Missing times default to loadedAt. Derived
-// fields are ignored, because Build computes them.
+// Parse reads one line of a dataset's file (docs/data.md) and returns all its problems. A
+// line with a problem is not a record. Missing times default to loadedAt. Derived fields
+// are ignored, because Build computes them.
 func Parse(d catalog.Dataset, line []byte, loadedAt time.Time) (Record, []Problem) {
 	return parse(d, line, loadedAt, false)
 }
@@ -376,7 +376,8 @@ func (r Record) FirmIDs() []string {
 	return slices.Compact(ids)
 }
 
-// SetFirms sets Firms from the names of accounts by id. An account that is not there has none.
+// SetFirms sets Firms from the names of accounts by id. Accounts that are missing in names
+// get no name.
 func (r *Record) SetFirms(names map[string]string) {
 	r.Firms = nil
 	for _, id := range r.FirmIDs() {
@@ -386,8 +387,8 @@ func (r *Record) SetFirms(names map[string]string) {
 	}
 }
 
-// ReadFirms reads the names of the accounts of records, by id. lookup is asked for at most
-// 1,000 at once.
+// ReadFirms reads the names of the accounts of records, by id. It calls lookup with at most
+// 1,000 ids.
 func ReadFirms(records []Record, lookup func(ids []string) (map[string]jsontext.Value, error)) (map[string]string, error) {
 	var ids []string
 	for _, r := range records {
@@ -411,9 +412,8 @@ func ReadFirms(records []Record, lookup func(ids []string) (map[string]jsontext.
 	return names, nil
 }
 
-// Differences yields the names of the fields of which two records of a dataset have
-// other values: with derived set also of the derived ones. A missing list equals an
-// empty one.
+// Differences yields the names of the fields whose values differ between two records of a
+// dataset, derived ones only with derived. A missing list equals an empty one.
 func (r Record) Differences(other Record, derived bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, f := range catalog.Fields(r.Dataset) {

@@ -1,5 +1,6 @@
-// Package highlight finds what of a text matches a query that is read in words, in any form
-// (docs/api.md, "Highlights"). Places are in code points of the text as it is, not folded.
+// Package highlight finds what in a text matches a query that is read in words, in any form
+// (docs/api.md, "Highlights"). Positions are in code points of the original text, not the
+// folded one.
 package highlight
 
 import (
@@ -12,7 +13,7 @@ import (
 	"atlas/search/words"
 )
 
-// Bounds of what is shown of a text.
+// Bounds of fragments.
 const (
 	fragmentChars = 160 // of a fragment
 	before        = 40  // characters before the first match of a fragment, at most
@@ -100,7 +101,7 @@ func (m *Marker) Fragments(text string) []Fragment {
 	return cut([]rune(text), marks)
 }
 
-// matches are the runs of tokens that match, in order, none within another.
+// matches are the non-overlapping runs of tokens that match, in order.
 func (m *Marker) matches(tokens []words.Token) (runs []Mark) {
 	for i := 0; i < len(tokens); {
 		length := m.longest(tokens[i:])
@@ -164,8 +165,8 @@ func (m *Marker) compare(word string) bool {
 	return false
 }
 
-// foldWithPlaces folds a text character by character. begins and ends have, for each byte of
-// the folded text, where the character that it comes from begins and ends, in code points.
+// foldWithPlaces folds a text character by character. begins and ends have, for each byte
+// of the folded text, the begin and end of its original character, in code points.
 func foldWithPlaces(text string) (folded string, begins, ends []int) {
 	var b strings.Builder
 	runes := []rune(text)
@@ -219,7 +220,8 @@ func cut(text []rune, marks []Mark) (all []Fragment) {
 	return all
 }
 
-// wordAt is the begin of the word after a place, the place itself if no word begins soon.
+// wordAt is the start of the next word after a position, the position itself if no word
+// starts soon.
 func wordAt(text []rune, place int) int {
 	if place <= 0 {
 		return 0

@@ -8,17 +8,17 @@ import (
 	"atlas/internal/edits"
 )
 
-// features are what the comparison of two names found. Each is 0 where the names agree.
+// features are the differences between two names. Each is 0 where the names agree.
 type features [featureCount]float64
 
 const (
-	fTypo          = iota // edits of paired words that set apart, by their letters
+	fTypo          = iota // edits of paired distinctive words, by their letters
 	fTypoFirst            // their first letters differ
 	fTypoTrade            // edits of other paired words, by their letters
-	fCoreMissing          // share of the words that set apart which one name alone has
-	fCoreConflict         // share of those which each has instead of others
+	fCoreMissing          // share of the distinctive words that only one name has
+	fCoreConflict         // share of the distinctive words for which each name has another
 	fTradeMissing         // one name has trades that the other does not
-	fTradeConflict        // each has others
+	fTradeConflict        // each has other trades
 	fPlaceMissing
 	fPlaceConflict
 	fNumberMissing
@@ -27,7 +27,7 @@ const (
 	fLegal     // the legal forms differ
 	fJoined    // "west can" for "westcan"
 	fAlias     // one of several names is meant
-	fShort     // few letters that set apart are paired
+	fShort     // few letters of distinctive words are paired
 	fShortOpen // the same, where a trade is missing
 	featureCount
 )
@@ -35,7 +35,7 @@ const (
 // paired reports how the words of two forms correspond.
 type paired struct {
 	features
-	shared int // letters of paired words that set apart
+	shared int // letters of paired distinctive words
 }
 
 // compare aligns two forms.
@@ -85,14 +85,15 @@ func compare(a, b form) paired {
 	return p
 }
 
-// joinedWord marks a word that a pair of words of the other name corresponds to.
+// joinedWord marks a word that is paired with two words of the other name.
 const joinedWord = -2
 
 // join pairs neighbours of a with one word of b.
 func (p *paired) join(a, b []word, pairA, pairB []int) (n int) {
 	for i := 0; i+1 < len(a); i++ {
 		if pairA[i] != -1 || pairA[i+1] != -1 {
-			// A word may be paired already with a part: "good earth earthworks" is rare.
+			// One part may already be paired with another word. "good earth earthworks" is
+			// rare.
 			continue
 		}
 		for j, v := range b {
@@ -107,7 +108,7 @@ func (p *paired) join(a, b []word, pairA, pairB []int) (n int) {
 	return n
 }
 
-// apart is how far two words are, as edits by letters, infinite for two words.
+// apart is the distance of two words, in edits by letters; infinite for different words.
 func apart(a, b word) float64 {
 	if hasDigit(a.text) || hasDigit(b.text) {
 		return math.Inf(1)
@@ -128,7 +129,7 @@ func between(a, b string, begins bool) float64 {
 	case shortest >= 4:
 		most = 1
 	}
-	// A beginning: "const" for "construction".
+	// A prefix: "const" for "construction".
 	if begins && shortest >= 3 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
 		return 0.15
 	}
@@ -155,7 +156,7 @@ func (p *paired) typo(a, b word, d float64) {
 	}
 }
 
-// rest judges the words that are not paired, and the order of the others.
+// rest scores the words that are not paired, and the order of the paired ones.
 func (p *paired) rest(a, b []word, pairA, pairB []int) {
 	var open, all [2][legal]float64 // letters by class
 	sides := [2][]word{a, b}
@@ -163,7 +164,7 @@ func (p *paired) rest(a, b []word, pairA, pairB []int) {
 	for s, words := range sides {
 		for i, w := range words {
 			letters := float64(utf8.RuneCountInString(w.text))
-			// A name that is all trades has them as core words, another as trades.
+			// A name that is all trades has them as core words, the other name as trades.
 			if at := pairs[s][i]; at >= 0 && sides[1-s][at].class == trade {
 				w.class = trade
 			}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Status is what was found for an input.
+// Status is the outcome for an input.
 type Status string
 
 // The statuses.
@@ -14,7 +14,7 @@ const (
 	Matched Status = "matched"
 	// Ambiguous: others fit about as well.
 	Ambiguous Status = "ambiguous"
-	// NoMatch: no record has the least confidence.
+	// NoMatch: no record has the required confidence.
 	NoMatch Status = "no_match"
 )
 
@@ -29,16 +29,16 @@ type Candidate struct {
 	odds       float64
 }
 
-// Result is what was found for an input.
+// Result is the outcome for an input.
 type Result struct {
 	Status     Status
 	Candidates []Candidate // the most confident first
 }
 
-// lead is how far ahead of the second, in log-odds, the first candidate of a match is.
+// lead is how far, in log-odds, the first candidate of a match must be ahead of the second.
 const lead = 1.2
 
-// Decide chooses at most most candidates of the least confidence.
+// Decide chooses at most most candidates with at least the confidence least.
 func (s *Subject) Decide(records []Record, least float64, most int) Result {
 	var all []Candidate
 	for _, r := range records {

@@ -10,14 +10,14 @@ import (
 	"atlas/search/query"
 )
 
-// Same returns how surely two records are one firm or person, and why. sharing is how many
-// records have the name of the first, 0 if that is not known. Records whose domains conflict
-// have the confidence 0.
+// Same returns the confidence that two records are one firm or person, and the reasons.
+// sharing is how many records have the name of the first, 0 if that is not known. Records
+// whose domains conflict have the confidence 0.
 //
-// A name says less here than that of an input, which somebody chose: if neither a domain nor
-// an address nor a phone number agrees, another city counts twice, and an equal name the
-// less, the more records have it (the logarithm of their number, as in the adjustment of
-// Fellegi and Sunter's weights for the frequency of a value).
+// A name proves less here than the name of an input, which somebody chose. If neither a
+// domain nor an address nor a phone number agrees, a different city counts twice, and an
+// equal name counts less the more records have it (by the logarithm of their number, as in
+// the adjustment of Fellegi and Sunter's weights for the frequency of a value).
 func Same(d catalog.Dataset, a, b Record, sharing int) (confidence float64, reasons []Reason) {
 	in := query.MatchInput{Name: a.Name, Phone: a.Phone, City: a.City, State: a.State}
 	if d == catalog.Contacts {
@@ -40,15 +40,15 @@ func Same(d catalog.Dataset, a, b Record, sharing int) (confidence float64, reas
 	return logistic(odds), reasons
 }
 
-// PairOf is how many records have a name where it says as much as a name can.
+// PairOf is the number of records with a name up to which the name has its full weight.
 const PairOf = 2
 
-// identified reports whether something agrees that one firm or person has alone.
+// identified reports whether a value agrees that only one firm or person has.
 func (v *vector) identified() bool {
 	return v[fDomainEqual]+v[fDomainSimilar]+v[fEmailEqual]+v[fEmailDomainEqual]+v[fPhoneEqual] > 0
 }
 
-// likest is the domain that is most like others; "" if there is none.
+// likest is the domain most similar to one of theirs; "" if there is none.
 func likest(mine, theirs []string) string {
 	for _, verdict := range []Verdict{Equal, Similar} {
 		for _, d := range mine {
@@ -63,31 +63,31 @@ func likest(mine, theirs []string) string {
 	return ""
 }
 
-// Domains are those that a record is known by: those of a firm, or that of a person's
+// Domains are the domains that identify a record: those of a firm, or that of a person's
 // e-mail address, without those of public services.
 func Domains(d catalog.Dataset, r Record) []string { return domainsOf(d, r) }
 
-// Apart reports whether the domains of two records conflict: they are never one.
+// Apart reports whether the domains of two records conflict: then they are never the same.
 func Apart(a, b []string) bool {
 	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(domain string) bool { return compareDomains(domain, b) != Conflict })
 }
 
-// Key is something that records of one firm or person have in common.
+// Key is a value that records of one firm or person share.
 type Key struct {
 	Text string
-	// Loose keys bring records of different names together. Records of the same name, as
-	// Keys.Name has it, have others.
+	// Loose keys connect records of different names. Records of the same name, in the form
+	// of Keys.Name, have other keys in common.
 	Loose bool
 }
 
-// Keys are those of a record, one of which each record of the same firm or person has as
-// well, if Same is to be asked.
+// Keys are the keys of a record. Two records of the same firm or person share at least one
+// of them; only such pairs need Same.
 type Keys struct {
-	Name string // in its canonical spelling, "" if it says nothing
+	Name string // in its canonical spelling, "" if the name says nothing
 	Keys []Key
 }
 
-// maxKeyLetters is how much of a name counts in keys.
+// maxKeyLetters is how many letters of a name keys contain.
 const maxKeyLetters = 30
 
 // KeysOf returns the keys of a record (docs/match.md, "Duplicates").
@@ -126,7 +126,7 @@ func KeysOf(d catalog.Dataset, r Record) (k Keys) {
 		}
 		slices.Sort(set)
 		add(true, "words ", strings.Join(slices.Compact(set), " "))
-		// Two names that are one edit apart have a deletion in common.
+		// Two names that are one edit apart share a deletion.
 		if len(whole) >= minEdited {
 			for at := -1; at < len(whole); at++ {
 				if at < 0 {
@@ -140,7 +140,7 @@ func KeysOf(d catalog.Dataset, r Record) (k Keys) {
 	return k
 }
 
-// minEdited is how many letters a name has at least whose typos are looked for.
+// minEdited is the minimum length of a name whose typos are searched for, in letters.
 const minEdited = 6
 
 func lettersOf(text string) []rune {
@@ -148,7 +148,8 @@ func lettersOf(text string) []rune {
 	return letters[:min(len(letters), maxKeyLetters)]
 }
 
-// person adds the keys of a person's name, which alone is none: persons have namesakes.
+// person adds the keys of a person's name. The name alone is no key: persons have
+// namesakes.
 func (k *Keys) person(add func(loose bool, kind string, parts ...string), words []word, city string, domains []string) {
 	texts := make([]string, len(words))
 	for i, w := range words {

@@ -9,7 +9,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// Bounds of what is compared of a name. What is beyond them is ignored.
+// Bounds of the compared part of a name. The rest is ignored.
 const (
 	maxWords   = 12
 	maxLetters = 24
@@ -20,7 +20,7 @@ const (
 // word is a word of a name.
 type word struct {
 	text    string // stemmed, and in its canonical spelling
-	as      string // as it was written, folded
+	as      string // as written, folded
 	class   class
 	bracket bool
 }
@@ -30,14 +30,14 @@ type form struct {
 	words []word // without legal forms
 	legal string // the last legal form, "" if none
 	// whole are the letters of the words that are not fillers, in their canonical
-	// spellings; spelled are those of all words, as they were written.
+	// spellings; spelled are those of all words, as written.
 	whole, spelled string
 }
 
-// name is a name that was taken apart. Its first form is the whole.
+// name is a parsed name. Its first form is the whole.
 type name []form
 
-// firm takes the name of a firm apart. Words of cities, as folded texts, are places.
+// firm parses the name of a firm. Words of cities, which are folded texts, are places.
 func firm(text string, cities ...string) name { return firmOf(catalog.Fold(text), cities...) }
 
 // firmOf is firm of a folded name.
@@ -53,7 +53,7 @@ func firmOf(folded string, cities ...string) name {
 	for i := range parts {
 		add(parts[i])
 	}
-	// "Avalon Master Builder / Avalon Industries": either, if it is a name by itself.
+	// "Avalon Master Builder / Avalon Industries": each part that is a name of its own.
 	if len(parts) == 1 {
 		if sides := cut(tokens, "/"); len(sides) > 1 && !slices.ContainsFunc(sides, func(side []string) bool { return len(side) < 2 }) {
 			for _, side := range sides {
@@ -64,7 +64,7 @@ func firmOf(folded string, cities ...string) name {
 	return n
 }
 
-// person takes the name of a person apart.
+// person parses the name of a person.
 func person(text string) name { return personOf(catalog.Fold(text)) }
 
 // personOf is person of a folded name.
@@ -89,13 +89,13 @@ func personOf(folded string) name {
 	return name{f}
 }
 
-// The tokens that are no words.
+// The tokens that are not words.
 const marks = "/()"
 
 func isMark(token string) bool { return len(token) == 1 && strings.Contains(marks, token) }
 
 // tokensOf lists the words of a folded text, at most maxTokens, and its marks. Apostrophes
-// are dropped, & and + are words.
+// are dropped; & and + are words.
 func tokensOf(folded string) []string {
 	var tokens []string
 	var b strings.Builder
@@ -131,7 +131,7 @@ func tokensOf(folded string) []string {
 	return tokens
 }
 
-// split cuts tokens at the words that join names of one firm.
+// split cuts tokens at the words that connect several names of one firm.
 func split(tokens []string) [][]string {
 	var parts [][]string
 	start := 0
@@ -188,7 +188,7 @@ func firmForm(tokens, cities []string) form {
 	if len(words) > maxWords {
 		words = words[:maxWords]
 	}
-	// A name of common words alone is known by them.
+	// If a name has only common words, they are its core.
 	if !slices.ContainsFunc(words, func(w word) bool { return w.class == core || w.class == number }) {
 		for i := range words {
 			if words[i].class == trade || words[i].class == filler {
@@ -210,7 +210,7 @@ func firmForm(tokens, cities []string) form {
 	return f
 }
 
-// joinInitials makes one word of single letters: "a. b. c." and "a & b".
+// joinInitials joins single letters into one word: "a. b. c." and "a & b".
 func joinInitials(tokens []string) []string {
 	single := func(token string) bool {
 		r, n := utf8.DecodeRuneInString(token)
@@ -275,7 +275,7 @@ func hasDigit(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r >= '0' && r <= '9' })
 }
 
-// withoutLegal takes legal forms off the end of a name, and those before brackets.
+// withoutLegal removes legal forms at the end of a name, and those before brackets.
 func withoutLegal(words []word) ([]word, string) {
 	last := ""
 	end := func(words []word) []word {

@@ -11,7 +11,7 @@ import (
 	"atlas/search/query"
 )
 
-// Record is what is compared of a record.
+// Record is the part of a record that is compared.
 type Record struct {
 	ID      string   `json:"id"`
 	Name    string   `json:"name"`
@@ -33,13 +33,13 @@ const (
 	Equal    Verdict = "equal"
 	Similar  Verdict = "similar"
 	Conflict Verdict = "conflict"
-	Missing  Verdict = "missing" // the record has no value, or none that says anything
+	Missing  Verdict = "missing" // the record has no value, or a meaningless one
 )
 
 // Verdicts lists them.
 var Verdicts = []Verdict{Equal, Similar, Conflict, Missing}
 
-// Reason is what one field of the input says.
+// Reason is the result for one field of the input.
 type Reason struct {
 	Field   string  `json:"field"`
 	Verdict Verdict `json:"verdict"`
@@ -47,7 +47,7 @@ type Reason struct {
 	Score float64 `json:"score"`
 }
 
-// Subject is an input that is ready to be compared.
+// Subject is an input prepared for comparisons.
 type Subject struct {
 	dataset catalog.Dataset
 	given   query.MatchInput
@@ -67,7 +67,8 @@ func New(d catalog.Dataset, in query.MatchInput) *Subject {
 	return s
 }
 
-// own is a domain, or "" if it is anybody's, or none: "n/a", "none", two in one cell.
+// own is a domain, or "" if it is a public service's or not a domain: "n/a", "none", two in
+// one cell.
 func own(domain string) string {
 	if !strings.Contains(domain, ".") || strings.ContainsAny(domain, " ,;") || publicHosts[domain] || publicHosts[registrable(domain)] {
 		return ""
@@ -82,8 +83,7 @@ func domainOf(email string) string {
 	return catalog.Domain(email)
 }
 
-// registrable is the part of a domain that somebody registered: example.co.uk of
-// mail.example.co.uk.
+// registrable is the registered part of a domain: example.co.uk of mail.example.co.uk.
 func registrable(domain string) string {
 	if r, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
 		return r
@@ -125,7 +125,7 @@ func (s *Subject) nameBy(by catalog.Folding) name {
 	}
 }
 
-// Features of a comparison beside those of names.
+// Features of a comparison besides those of names.
 const (
 	fNoName = featureCount + iota // no names were compared
 	fDomainEqual
@@ -143,8 +143,8 @@ const (
 
 type vector [allFeatures]float64
 
-// Compare returns how surely a record is what the input describes, and why. Records of
-// another domain have the confidence 0.
+// Compare returns the confidence that a record is what the input describes, and the
+// reasons. Records of another domain have the confidence 0.
 func (s *Subject) Compare(r Record) (confidence float64, reasons []Reason) {
 	v, reasons, forbidden := s.vector(r)
 	if forbidden {
@@ -237,7 +237,7 @@ func (s *Subject) vector(r Record) (v vector, reasons []Reason, forbidden bool) 
 
 var scoreOf = map[Verdict]float64{Equal: 1, Similar: 0.5}
 
-// domainsOf are the domains that a record is known by.
+// domainsOf are the domains that identify a record.
 func domainsOf(d catalog.Dataset, r Record) (domains []string) {
 	if d == catalog.Contacts {
 		r.Domains = []string{domainOf(r.Email)}
@@ -322,7 +322,7 @@ func (s *Subject) compareNames(theirs, city string) (f features, verdict Verdict
 	return judged(f, &ofFirms)
 }
 
-// mostLost is how much less similar names agree than equal ones, in log-odds.
+// mostLost is the largest reduction for names that are only similar, in log-odds.
 const mostLost = 5
 
 // judged is the verdict on two names: how much less they agree than equal ones.
@@ -340,11 +340,12 @@ func judged(f features, w *weights) (features, Verdict, float64) {
 	return f, Conflict, math.Exp(-lost / 4)
 }
 
-// Blocks are what records have in common with an input, one of which a candidate has.
+// Blocks are values that records share with an input. A candidate shares at least one of
+// them.
 type Blocks struct {
 	Name string // folded
-	// Core are the words that set the name apart, as they are written; Others are the
-	// rest, Joined are neighbours joined.
+	// Core are the distinctive words of the name, as written; Others are the rest; Joined
+	// are joined neighbours.
 	Core, Others, Joined []string
 	Domains              []string
 	Email, Phone         string
@@ -354,8 +355,8 @@ type Blocks struct {
 // maxBlockWords bounds the words of a search.
 const maxBlockWords = 16
 
-// Blocks returns them, as an index of a Folding has them. None of a name that has no
-// words.
+// Blocks returns the blocks in the form of an index of a Folding. A name without words has
+// none.
 func (s *Subject) Blocks(by catalog.Folding) Blocks {
 	b := Blocks{Phone: s.phone, City: by.Fold(s.given.City)}
 	for _, d := range []string{s.domain, s.emailDomain} {

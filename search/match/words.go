@@ -7,11 +7,11 @@ import (
 	tables "atlas/search/words"
 )
 
-// class says what a word of a firm's name tells.
+// class is the role of a word in a firm's name.
 type class uint8
 
 const (
-	core   class = iota // what sets the firm apart: "trico"
+	core   class = iota // what distinguishes the firm: "trico"
 	number              // digits alone: "1824457"
 	trade               // what a firm does, common to many: "homes"
 	place               // a province, a country, or the city of the record or the input
@@ -22,8 +22,7 @@ const (
 // forms are legal forms, by their spellings; equal ones have one value.
 var forms = catalog.LegalForms
 
-// canonical are words that are written in several ways, by their spellings. What they
-// have in common comes before the colon.
+// canonical maps spellings of a word to one. The common spelling comes before the colon.
 var canonical = table(`
 construction: const constr constrution construct
 contracting: contr
@@ -78,7 +77,7 @@ community: comms communitie
 studio: stu
 `)
 
-// trades are words that many firms have in their names. Other words set firms apart.
+// trades are words that many firms have in their names. Other words are distinctive.
 var trades = set(`
 home construction contracting contractor renovation development developer management service architect builder
 building design designer electric mechanical engineering enterprise group brother association associate international
@@ -107,7 +106,7 @@ var places = words(`alberta ab bc ontario quebec qc manitoba saskatchewan yukon 
 // states are provinces and states, by their spellings.
 var states = tables.Published.StateSymbols()
 
-// publicHosts are domains of mail and web pages of anybody: they say nothing of a firm.
+// publicHosts are domains of public mail and web services: they do not identify a firm.
 var publicHosts = words(`gmail.com googlemail.com hotmail.com hotmail.ca outlook.com live.com live.ca msn.com yahoo.com yahoo.ca ymail.com icloud.com me.com mac.com
 aol.com protonmail.com proton.me gmx.com gmx.de web.de mail.com zoho.com yandex.com qq.com 163.com shaw.ca telus.net telusplanet.net rogers.com bell.net sympatico.ca
 videotron.ca comcast.net verizon.net att.net sbcglobal.net cox.net facebook.com instagram.com linkedin.com twitter.com x.com youtube.com google.com wixsite.com
@@ -115,7 +114,7 @@ wordpress.com blogspot.com linktr.ee houzz.com yelp.com kijiji.ca homestars.com`
 
 var fillers = words(`by for in at on with to from n y et und und le la les de du des el al`)
 
-// dropped are words that nobody misses.
+// dropped are words without meaning in names.
 var dropped = words(`the and of a an`)
 
 // The words between two names of one firm: "1824457 Alberta Ltd o/a Trico Homes".
@@ -136,7 +135,7 @@ var phrases = []struct {
 	{[]string{"joint", "venture"}, "jv"}, {[]string{"professional", "corporation"}, "pc"},
 }
 
-// nicknames are given names that persons go by, by the full ones.
+// nicknames maps short forms of given names to the full ones.
 var nicknames = table(`
 robert: bob rob bobby
 william: bill will billy
@@ -176,7 +175,7 @@ victoria: vicky
 deborah: deb debbie
 `)
 
-// table maps the words after each colon, and the one before it, to that.
+// table maps each word of a line to the word before its colon.
 func table(text string) map[string]string {
 	of := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -208,7 +207,7 @@ func words(text string) map[string]bool {
 	return of
 }
 
-// stem takes a final s off a word, if it may be a plural.
+// stem removes a final s from a word, if it may be a plural.
 func stem(word string) string {
 	switch n := len(word); {
 	case n > 4 && strings.HasSuffix(word, "ies"):

@@ -7,8 +7,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// Bound is an end of a Range: a value of the field's type, or open, as the zero
-// Bound is.
+// Bound is an end of a Range: a value of the field's type, or open. The zero Bound is open.
 type Bound struct {
 	kind    boundKind
 	integer int64 // or milliseconds since 1970
@@ -24,7 +23,7 @@ const (
 	timeBound
 )
 
-// IntegerBound is an integer, for fields of either type of numbers.
+// IntegerBound is an integer, for either numeric type of fields.
 func IntegerBound(n int64) Bound { return Bound{kind: integerBound, integer: n} }
 
 // DoubleBound is a finite double.
@@ -36,7 +35,7 @@ func TimeBound(ms int64) Bound { return Bound{kind: timeBound, integer: ms} }
 // Open reports whether the bound has no value.
 func (b Bound) Open() bool { return b.kind == openBound }
 
-// AppendJSON appends the value as records have it; nothing when b is open.
+// AppendJSON appends the value in the form of records; nothing when b is open.
 func (b Bound) AppendJSON(to []byte) []byte {
 	switch b.kind {
 	case integerBound:

@@ -20,28 +20,29 @@ const (
 	MaxChangesWait = 30 * time.Second
 )
 
-// FeedRequest asks for a part of a feed of changes.
+// FeedRequest requests a part of a feed of changes.
 type FeedRequest struct {
-	// Cursor or Since is where to begin. Without either the request asks for the end. Every
-	// Since is a time to begin with, also the zero time: who sends 0001-01-01, which some
-	// libraries have for no date, gets all that is kept or an error, never silently nothing.
+	// Cursor or Since is where to begin. Without either the request gets the end. Every
+	// Since is a start, also the zero time: 0001-01-01, which some libraries send for no
+	// date, gets everything that is stored or an error, never silently nothing.
 	Cursor string
 	Since  *time.Time
-	// Resolved says what a relative Since was, for hints; "" if it was none.
+	// Resolved says what a relative Since resolved to, for hints; "" if it was not
+	// relative.
 	Resolved string
 	// Wait is how long to wait for a change if there is none.
 	Wait time.Duration
-	// History, if set, asks for the changes of this id instead, newest first.
+	// History, if set, requests the stored changes of this id instead, newest first.
 	History uuid.UUID
 }
 
-// Begins reports whether the request has a place to begin.
+// Begins reports whether the request has a start.
 func (r FeedRequest) Begins() bool { return r.Cursor != "" || r.Since != nil }
 
-// ChangesRequest asks what changed of a dataset (docs/api.md, "Changes").
+// ChangesRequest requests the changes of a dataset (docs/api.md, "Changes").
 type ChangesRequest struct {
-	// Query selects the records whose changes are told as such by its conditions, and
-	// has the Dataset, the Limit of changes and the Fields of records.
+	// Query has the conditions of the records that are followed, and the Dataset, the Limit
+	// of changes and the Fields of records.
 	Query
 	FeedRequest
 	// Records means that changes come with their records, which cost a credit each.
@@ -112,7 +113,7 @@ func changesRule(d catalog.Dataset) rule.Rule[ChangesRequest] {
 	}).Named(d.Title() + "ChangesRequest")
 }
 
-// WorkspaceChangesRequest asks what changed in a workspace (docs/api.md, "Changes of the
+// WorkspaceChangesRequest requests the changes of a workspace (docs/api.md, "Changes of the
 // workspace").
 type WorkspaceChangesRequest struct {
 	FeedRequest
@@ -127,7 +128,7 @@ var WorkspaceChangesRule = rule.Object(
 	)...,
 ).Named("WorkspaceChangesRequest")
 
-// feedFields are the members of each request for changes.
+// feedFields are the members that all requests for changes have.
 func feedFields[T any](feed func(*T) *FeedRequest, limit func(*T) *int) []rule.Field[T] {
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
@@ -167,7 +168,7 @@ func feedFields[T any](feed func(*T) *FeedRequest, limit func(*T) *int) []rule.F
 
 func given(body *input.Reader, name string) bool { return body.Take(name).Kind != input.Absent }
 
-// refuseWith refuses members beside one that takes their place.
+// refuseWith refuses members that are pointless beside another one.
 func refuseWith(issues *input.Issues, body *input.Reader, name string, others ...string) {
 	for _, other := range others {
 		if given(body, other) {

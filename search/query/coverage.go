@@ -7,7 +7,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// Coverage asks which fields of a dataset's records are known, for each value of one
+// Coverage requests which fields of a dataset's records are known, for each value of one
 // field (docs/api.md, "Coverage").
 type Coverage struct {
 	Dataset catalog.Dataset

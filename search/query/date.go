@@ -12,7 +12,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// dateText is what a date is.
+// dateText describes a date in messages.
 const dateText = "must be a date: YYYY-MM-DD, such as 2026-01-31, or RFC 3339, such as 2026-01-31T10:00:00Z"
 
 var (
@@ -41,7 +41,7 @@ func period(text string) (first, last string, ok bool) {
 }
 
 // wholePeriods is the range of days of a year or a month, or of an array with these as its
-// ends; "" if it is none.
+// ends; "" for any other value.
 func wholePeriods(v input.Value) string {
 	ends := v.Items
 	if v.Kind == input.Number || v.Kind == input.String {
@@ -74,8 +74,8 @@ func wholePeriods(v input.Value) string {
 	return "[" + pair[0] + "," + pair[1] + "]"
 }
 
-// DateProblem says what is wrong with a text that is neither ParseDay's nor
-// ParseInstant's, and what would be right.
+// DateProblem says what is wrong with a text that neither ParseDay nor ParseInstant reads,
+// and what would be right.
 func DateProblem(text string) string {
 	if problem := notRelative(text); problem != "" {
 		return problem

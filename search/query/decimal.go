@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// decimal is the exact value of a JSON number: 0.digits times ten to the power of
-// point. The digits have no zero at either end; zero has no digits and no sign. A
-// float64 cannot represent every integer above 2^53.
+// decimal is the exact value of a JSON number: 0.digits times ten to the power of point.
+// The digits have no zero at either end; zero has no digits and no sign. A float64 cannot
+// represent every integer above 2^53.
 type decimal struct {
 	negative bool
 	digits   string
@@ -50,7 +50,7 @@ func (d decimal) compare(o decimal) int {
 	return sign(d) * cmp.Or(cmp.Compare(d.point, o.point), strings.Compare(d.digits, o.digits))
 }
 
-// mostInteger bounds integers. Those of records are smaller.
+// mostInteger bounds integers. Records have only smaller ones.
 const mostInteger = 1 << 62
 
 // integer returns the number truncated to an integer, with an absolute value of at
@@ -73,8 +73,8 @@ func (d decimal) integer() (n int64, whole bool) {
 	return n, len(d.digits) <= d.point
 }
 
-// integers returns the least integer that is not below the number, and the greatest
-// that is not above it.
+// integers returns the smallest integer that is not below the number, and the largest that
+// is not above it.
 func (d decimal) integers() (least, greatest int64) {
 	n, whole := d.integer()
 	switch {
@@ -86,10 +86,10 @@ func (d decimal) integers() (least, greatest int64) {
 	return n + 1, n
 }
 
-// doubles returns the least double that is not below the number, and the greatest
-// that is not above it. Below 2^53 a number stands for the nearest double, as 0.1
-// does. Above, where doubles are more than 1 apart, a number that is neither the
-// exact value nor the shortest spelling of a double lies between two doubles.
+// doubles returns the smallest double that is not below the number, and the largest that is
+// not above it. Below 2^53 a number stands for the nearest double, like 0.1. Above, where
+// doubles are more than 1 apart, a number that is neither the exact value nor the shortest
+// spelling of a double lies between two doubles.
 func (d decimal) doubles(nearest float64) (least, greatest float64) {
 	const everyInteger = 1 << 53
 	if nearest == 0 {
@@ -120,7 +120,7 @@ func ParseInteger(literal string) (n int64, whole, within bool) {
 // Bounds of PlainNumber, in characters and in powers of ten.
 const mostNumberText, mostPower = 40, 300
 
-// PlainNumber writes a JSON number without an exponent and without zeros at its end, so that
+// PlainNumber writes a JSON number without an exponent and without trailing zeros, so that
 // equal numbers have one text. It refuses numbers that this would make long.
 func PlainNumber(literal string) (plain string, ok bool) {
 	d := readDecimal(literal)

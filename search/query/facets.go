@@ -24,7 +24,7 @@ const (
 	MaxNumberBuckets  = 100   // ranges or buckets of equal width
 )
 
-// FacetRequest asks how many records match, and how many of them have which values
+// FacetRequest requests how many records match, and how many of them have which values
 // (docs/api.md, "Facets").
 type FacetRequest struct {
 	// Query selects the records. Sort and the page are not used. The last len(Own)
@@ -38,17 +38,17 @@ type FacetRequest struct {
 // FacetSearch says where the records of a FacetRequest are.
 type FacetSearch struct {
 	Request FacetRequest
-	// Workspace is the caller's. A server counts only some of its requests at once.
+	// Workspace is the caller's. A server limits how many of its requests are counted at
+	// once.
 	Workspace string
-	// Sets find the records. No record is in two of them. The last conditions of each
-	// are those of Request.Own.
+	// Sets find the records. They are disjoint.
 	Sets []Query
-	// Overlay finds the held records that have the values of overlay fields, where
-	// Sets find global records, which do not have them; else nil.
+	// Overlay finds the held records with the values of overlay fields, if Sets find global
+	// records, which lack these values; else nil.
 	Overlay *Query
 }
 
-// Searches are those of the Sets and of the Overlay.
+// Searches are the Sets and the Overlay.
 func (s FacetSearch) Searches() []Query {
 	if s.Overlay == nil {
 		return s.Sets
@@ -56,7 +56,7 @@ func (s FacetSearch) Searches() []Query {
 	return append(slices.Clip(s.Sets), *s.Overlay)
 }
 
-// In is the search with others in the place of its Searches.
+// In is the search with its Searches replaced.
 func (s FacetSearch) In(searches []Query) FacetSearch {
 	if s.Overlay != nil {
 		s.Overlay = &searches[len(s.Sets)]
@@ -65,12 +65,12 @@ func (s FacetSearch) In(searches []Query) FacetSearch {
 	return s
 }
 
-// Facet asks for the distribution of one field.
+// Facet requests the distribution of one field.
 type Facet struct {
 	Field *catalog.Field
-	// Limit is how many values are listed. Prefix are folded words that the values have,
-	// the last of which may be a beginning; nil: all values are kept. They are for enums
-	// and ids, of which the names have the words.
+	// Limit is how many values are listed. Prefix are folded words that the values must
+	// have, the last of which may be incomplete; nil selects all values. Both are for enums
+	// and ids; of ids the names have the words.
 	Limit  int
 	Prefix []string
 	// Interval is for dates.
@@ -78,16 +78,15 @@ type Facet struct {
 	// Ranges or Buckets, a number of buckets of equal width, are for numbers.
 	Ranges  []FacetRange
 	Buckets int
-	// Precision is the zoom of the map tiles that a Location is counted by.
+	// Precision is the zoom of the map tiles by which a Location is counted.
 	Precision int
-	// Measure is computed of the records of each value or bucket; nil: none is.
+	// Measure is computed for the records of each value or bucket; nil: none.
 	Measure *Measure
 	// CountOwn means that the facet does not ignore the filter on its field.
 	CountOwn bool
 }
 
-// Interval is the length of the buckets of dates. They begin at 00:00 UTC, weeks on
-// Monday.
+// Interval is the length of the buckets of dates. They start at 00:00 UTC, weeks on Monday.
 type Interval string
 
 // The intervals.
@@ -99,8 +98,8 @@ const (
 	Year    Interval = "year"
 )
 
-// FacetRange is a range of numbers. From and To are as the client sent them, null at
-// an open end.
+// FacetRange is a range of numbers. From and To are as the client sent them, null at an
+// open end.
 type FacetRange struct {
 	From, To jsontext.Value
 	// Node is the condition on the field.
@@ -178,7 +177,7 @@ func facetRequestRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[FacetR
 	)
 }
 
-// split puts the filters that a facet ignores after the other conditions.
+// split moves the filters that a facet ignores after the other conditions.
 func (r facetRequest) split(d catalog.Dataset, base catalog.BaseKind, body rule.Rule[facetRequest], v input.Value) FacetRequest {
 	out := FacetRequest{Query: Query{Dataset: d, Base: Base{Kind: base}, Hints: r.Hints}, Facets: r.facets}
 	filters := v.Get("filters")
@@ -386,7 +385,7 @@ func facetRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[Facet] {
 	})
 }
 
-// fieldRule reads the key of one of the fields. others says what another key is.
+// fieldRule reads the key of one of the fields. others describes any other key in messages.
 func fieldRule(fields []*catalog.Field, others func(key string) string) rule.Rule[*catalog.Field] {
 	keys := make([]string, len(fields))
 	for i, f := range fields {
@@ -405,7 +404,7 @@ func fieldRule(fields []*catalog.Field, others func(key string) string) rule.Rul
 	)
 }
 
-// measureMember is the member that names a number.
+// measureMember is the member that names a numeric field.
 func measureMember(d catalog.Dataset, base catalog.BaseKind) []rule.Field[Facet] {
 	measure, there := measureRule(d, base, rule.Enum(Sum, Average, Minimum, Maximum),
 		"Adds `measure` to every value or bucket: of the known values of a number, null where there are none.")
@@ -415,8 +414,8 @@ func measureMember(d catalog.Dataset, base catalog.BaseKind) []rule.Field[Facet]
 	return []rule.Field[Facet]{rule.Optional("measure", rule.Pointer(measure), func(f *Facet) **Measure { return &f.Measure })}
 }
 
-// measureRule reads a Measure; there is none without a number. In a View a value of the
-// overlay is no number, because the searched records may not have it.
+// measureRule reads a Measure; without numeric fields there is none. In a View, overlay
+// values cannot be measured, because the searched records may lack them.
 func measureRule(d catalog.Dataset, base catalog.BaseKind, of rule.Rule[MeasureOf], text string) (measure rule.Rule[Measure], there bool) {
 	fields := catalog.FilterFields(d, base)
 	var numbers []*catalog.Field
@@ -440,7 +439,7 @@ func measureRule(d catalog.Dataset, base catalog.BaseKind, of rule.Rule[MeasureO
 	}), true
 }
 
-// rangesOf is the step that gives the ranges their conditions on the field.
+// rangesOf is the step that sets the condition of each range.
 var rangesOf = rule.Step(func(_ *input.Issues, _ *input.Reader, f *Facet) {
 	for i := range f.Ranges {
 		r := &f.Ranges[i]
@@ -480,8 +479,8 @@ func literal(v input.Value) jsontext.Value {
 	return jsontext.Value(v.Text)
 }
 
-// Keeps reports whether a folded value has the words of the Prefix, in any order, the last
-// as the beginning of a word. Without a word it keeps nothing.
+// Keeps reports whether a folded value has the words of the Prefix in any order, the last
+// one as the prefix of a word. It is false for a Prefix without words.
 func (f Facet) Keeps(folded string) bool {
 	if f.Prefix == nil {
 		return true
@@ -500,5 +499,5 @@ func (f Facet) Keeps(folded string) bool {
 // PrefixText is a text with the words of the Prefix.
 func (f Facet) PrefixText() string { return strings.Join(f.Prefix, " ") }
 
-// runs are the words of a folded text, whole: its runs of letters, digits and marks.
+// runs are the whole words of a folded text: its runs of letters, digits and marks.
 func runs(folded string) []string { return strings.FieldsFunc(folded, catalog.Separates) }

@@ -19,8 +19,8 @@ type Facets struct {
 type ValueCounts struct {
 	Field  string       `json:"field"`
 	Values []ValueCount `json:"values"`
-	// Other is the sum of the counts of the values that are not listed, Unknown how
-	// many records have no value.
+	// Other is the sum of the counts of the values that are not listed, Unknown how many
+	// records have no value.
 	Other   int64 `json:"other"`
 	Unknown int64 `json:"unknown"`
 }
@@ -29,10 +29,10 @@ type ValueCounts struct {
 type ValueCount struct {
 	// Value is what a filter takes: folded if the field is a dynamic enum.
 	Value string `json:"value"`
-	// Label is the value's label for people; nil if an account of the id is not known.
+	// Label is the value's label for people; nil if the id's account is unknown.
 	Label *string `json:"label"`
 	Count int64   `json:"count"`
-	// Measure is a number or null; empty if none was asked for.
+	// Measure is a number or null; empty if none was requested.
 	Measure jsontext.Value `json:"measure,omitzero"`
 }
 

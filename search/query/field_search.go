@@ -12,7 +12,7 @@ import (
 type FieldSearch struct {
 	Dataset string
 	Kind    catalog.Kind
-	// Keys is nil if the request has none. An impossible key is not found, which is
+	// Keys is nil if the request has none. A key that cannot exist is not found, which is
 	// not an error.
 	Keys  []string
 	Query string
@@ -45,7 +45,7 @@ func distinct(keys []string) []string {
 	return each
 }
 
-// Select returns the requested descriptors, and the keys that no descriptor has.
+// Select returns the requested descriptors, and the keys without a descriptor.
 func (s FieldSearch) Select(all []catalog.Descriptor) (found []catalog.Descriptor, notFound []string) {
 	chosen, notFound := s.Choose(all)
 	found = []catalog.Descriptor{}
@@ -55,7 +55,7 @@ func (s FieldSearch) Select(all []catalog.Descriptor) (found []catalog.Descripto
 	return found, notFound
 }
 
-// Choose is Select with the places of the descriptors in all.
+// Choose is Select with the positions of the descriptors in all.
 func (s FieldSearch) Choose(all []catalog.Descriptor) (chosen []int, notFound []string) {
 	notFound = []string{}
 	seen := map[string]bool{}

@@ -26,7 +26,7 @@ func (c *conditions) add(more conditions) {
 	c.where, c.terms = append(c.where, more.where...), c.terms+more.terms
 }
 
-// filtersRule reads an object of filters; those of books and Views are the same.
+// filtersRule reads an object of filters; books and Views share it.
 func filtersRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[conditions] {
 	return shared("filters", d, base, buildFilters)
 }
@@ -40,7 +40,8 @@ type sharedKey struct {
 
 var sharedRules sync.Map
 
-// shared returns the rule that build makes, which takes megabytes for all datasets, once.
+// shared returns the rule of build, and builds it only once: for all datasets it takes
+// megabytes.
 func shared(
 	name string,
 	d catalog.Dataset,
@@ -101,7 +102,7 @@ func filterRule(f *catalog.Field) rule.Rule[conditions] {
 		return filter(f, value.Schema.Name()+"Filter", wholeRule(f, value), "")
 	case f.IsID():
 		one := rule.UUID[uuid.UUID]().Advise(fault.InvalidFormat, idsFrom(f))
-		one.Schema = one.Schema.Formatted("") // of one UUID or several openapi-generator makes Java that does not compile
+		one.Schema = one.Schema.Formatted("") // for one UUID or several, openapi-generator writes Java that does not compile
 		id := wholeRule(f, rule.Map(one, uuid.UUID.String))
 		return exactFilter(
 			f, "IdFilter",
@@ -156,7 +157,7 @@ var (
 	hasValue   = rule.Boolean()
 )
 
-// knownSchema is the second form of a filter, which is the same for all of them.
+// knownSchema is the second form of a filter, which all filters share.
 var knownSchema = schema.Named("KnownFilter", schema.Object(schema.Required("known",
 	hasValue.Schema.Described("In place of `value`. `true`: the field has a value, a list at least one. `false`: it has none."))))
 
@@ -220,12 +221,13 @@ func knownCondition(f *catalog.Field, has bool) conditions {
 	return conditions{where: All{n}}
 }
 
-// longest is how many characters a value may have that is compared whole. A value that
-// is too long for the field matches nothing and is no error, so it is at least MaxQuery.
+// longest is the maximum length of a value that is compared whole, in characters. A value
+// that is too long for the field matches nothing and is not an error, so it is at least
+// MaxQuery.
 func longest(f catalog.Field) int { return max(f.MaxChars, MaxQuery) }
 
-// lengths distinguish the filters on texts by how long a value may be. A length that
-// only one field has is named after it.
+// lengths distinguish the filters on texts by the maximum length of a value. A length that
+// only one field has is named after the field.
 var lengths = func() map[int]string {
 	names := map[int]string{MaxQuery: "Short", catalog.ShortChars: "", catalog.LongChars: "Long"}
 	for _, d := range catalog.Datasets {

@@ -11,7 +11,7 @@ import (
 )
 
 // namesFirm reports whether a text is probably the name of a firm: it ends with a legal
-// form, or has one that is no other word.
+// form, or contains one that has no other meaning.
 func namesFirm(text string) bool {
 	words := catalog.Words(catalog.Fold(text))
 	for i, w := range words {
@@ -24,8 +24,8 @@ func namesFirm(text string) bool {
 	return false
 }
 
-// byMatch is the hint that match finds what a text names, of a search of a dataset that
-// finds nothing; "" if the text is probably no name.
+// byMatch is the hint, for a search without results, that match finds what the text names;
+// "" if the text is probably not a name.
 func byMatch(d catalog.Dataset, text string) string {
 	text = strings.TrimSpace(text)
 	if words := len(catalog.Words(catalog.Fold(text))); strings.Contains(text, "@") || words == 0 || words == 1 && d != catalog.Accounts {

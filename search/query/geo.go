@@ -22,7 +22,7 @@ const (
 	MaxFacetCells = 2_000
 )
 
-// Circle is what is at most Radius metres from a point in degrees.
+// Circle is the area at most Radius metres from a point in degrees.
 type Circle struct{ Latitude, Longitude, Radius float64 }
 
 // Box is a part of the map, in degrees. The ends are inclusive. A box whose West is
@@ -34,15 +34,14 @@ type Box struct {
 	West  float64 `json:"west"`
 }
 
-// Outline is what the records at its border are found by: a Circle or a *Polygon. Both can
-// be compared.
+// Outline identifies the border of an area: a Circle or a *Polygon. Both can be compared.
 type Outline interface{ outline() }
 
 func (Circle) outline()   {}
 func (*Polygon) outline() {}
 
-// Border has the ids of the records that are so close to an Outline that Elasticsearch,
-// which stores points in steps, may misplace them.
+// Border has the ids of the records so close to an Outline that Elasticsearch, which stores
+// points in steps, may misplace them.
 type Border struct{ Inside, Outside []string }
 
 // area is the value of a filter: a circle, a box or a polygon. Members that cannot be read
@@ -90,7 +89,7 @@ var (
 // BoxSchema is the schema of a Box.
 var BoxSchema = boxRule.Schema
 
-// areas are the members of which an area has one.
+// areas are the members of an area; exactly one is set.
 var areas = []string{"near", "within", "polygon"}
 
 // areaRule reads { near }, { within } or { polygon }.

@@ -15,8 +15,8 @@ func geoMember(location *catalog.Field) rule.Field[Facet] {
 	return rule.RequiredFunc("geo", grid, func(f *Facet, precision int) { f.Field, f.Precision = location, precision })
 }
 
-// CellCounts are the map tiles with records: by count descending, then from north to
-// south, then from west to east.
+// CellCounts are the map tiles with records: by count descending, then from north to south,
+// then from west to east.
 type CellCounts struct {
 	Geo []CellCount `json:"geo"`
 	// Unknown is how many records have no point.
@@ -25,11 +25,11 @@ type CellCounts struct {
 
 // CellCount is a map tile with the number of records in it.
 type CellCount struct {
-	// Latitude and Longitude are the means of those of the records.
+	// Latitude and Longitude are the means over the records.
 	Latitude  float64 `json:"latitude"`
 	Longitude float64 `json:"longitude"`
 	Count     int64   `json:"count"`
-	// Box is the tile's. Records on its eastern and southern border are in the next one.
+	// Box is the tile's. Records on its eastern and southern border belong to the next one.
 	Box     Box            `json:"box"`
 	Measure jsontext.Value `json:"measure,omitzero"`
 }

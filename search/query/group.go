@@ -9,8 +9,8 @@ import (
 	"atlas/search/catalog"
 )
 
-// Bounds of the groups of one request, those of `any` and `none` together
-// (docs/api.md, "Search requests").
+// Bounds of the groups of one request, of `any` and `none` together (docs/api.md, "Search
+// requests").
 const (
 	MaxGroups = 10
 	// MaxGroupConditions bounds the keys of filters and relations in groups. A relation
@@ -23,7 +23,7 @@ func groupsRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[[]conditions
 	return rule.Array("groups", groupRule(d, base), 1, MaxGroups).Advise(fault.TooSmall, "leave it out if there are no groups")
 }
 
-// addAny adds groups one of which must match.
+// addAny adds groups of which one must match.
 func (c *conditions) addAny(groups []conditions) {
 	some := make(Any, len(groups))
 	for i, g := range groups {
@@ -33,7 +33,7 @@ func (c *conditions) addAny(groups []conditions) {
 	c.where = append(c.where, some)
 }
 
-// addNone adds groups none of which may match.
+// addNone adds groups of which none may match.
 func (c *conditions) addNone(groups []conditions) {
 	for _, g := range groups {
 		c.add(conditions{All{Not{g.where}}, g.terms})

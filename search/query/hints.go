@@ -13,8 +13,8 @@ import (
 	"atlas/search/catalog"
 )
 
-// The functions of this file say what was probably meant where a request has something
-// else, for issues: valid JSON, or where a name belongs.
+// The functions of this file guess what was meant by valid JSON of another form, or by an
+// unknown name, for issues.
 
 // ends are the names that other APIs have for the ends of a range.
 var ends = [2][]string{
@@ -22,7 +22,7 @@ var ends = [2][]string{
 	{"lte", "lt", "$lte", "$lt", "max", "to", "before", "until", "end", "<=", "<"},
 }
 
-// rangeOfWords is [from, to] of an object such as { gte }, "" if it is none.
+// rangeOfWords is [from, to] of an object such as { gte }, "" for any other value.
 func rangeOfWords(v input.Value) string {
 	pair := input.Value{Kind: input.Array, Items: make([]input.Value, 2)}
 	for i, names := range ends {
@@ -45,12 +45,12 @@ var (
 	grouped     = regexp.MustCompile(`^\D*\d{1,3}(,\d{3})+(\.\d+)?\D*$`) // 1,000
 )
 
-// maxRangeText is the maximum length of a text that is looked at for a range, in bytes: two
-// ends take less, and the patterns take long for a text as long as a body.
+// maxRangeText is the maximum length, in bytes, of a text that is searched for a range: two
+// ends take less, and the patterns would be slow on a text as long as a body.
 const maxRangeText = 1_000
 
-// rangeOfText is [from, to] of a text such as 1000..2000 or >=1000, whose ends literal
-// writes as JSON, "" for what it does not know; "" if it is none.
+// rangeOfText is [from, to] of a text such as 1000..2000 or >=1000; "" if it is not a
+// range. literal writes an end as JSON, and returns "" for one that it cannot read.
 func rangeOfText(text string, literal func(text string) string) string {
 	if text = strings.Trim(text, "[]() "); len(text) > maxRangeText {
 		return ""
@@ -82,7 +82,7 @@ func rangeOfText(text string, literal func(text string) string) string {
 	return "[" + parts[0] + "," + parts[1] + "]"
 }
 
-// numberIn is the number of a text as people write it: 1000, $1,000, 1k, 1.5m.
+// numberIn is the number in a text as people write it: 1000, $1,000, 1k, 1.5m.
 func numberIn(text string) string {
 	text = strings.ToLower(text)
 	for suffix, factor := range map[string]float64{"k": 1e3, "m": 1e6} {
@@ -94,7 +94,7 @@ func numberIn(text string) string {
 	return rule.Unquoted(input.Value{Kind: input.String, Text: text})
 }
 
-// metresIn is the number of metres of a text such as 2km.
+// metresIn is the number of metres in a text such as 2km.
 func metresIn(v input.Value) string {
 	text := strings.ReplaceAll(strings.ToLower(v.Text), " ", "")
 	if n, isKilometres := strings.CutSuffix(text, "km"); isKilometres {
@@ -112,7 +112,7 @@ func dayIn(text string) string {
 	return input.Quoted(text)
 }
 
-// dayOfSeconds is the day of a number of seconds or milliseconds since 1970, or any.
+// dayOfSeconds is the day of a number of seconds, milliseconds or other units since 1970.
 func dayOfSeconds(v input.Value) string {
 	n, err := strconv.ParseInt(v.Text, 10, 64)
 	switch {
@@ -127,7 +127,7 @@ func dayOfSeconds(v input.Value) string {
 // without are the names that other APIs have for a condition that must not match.
 var without = []string{"not", "ne", "neq", "nin", "not_in", "exclude", "$ne", "$nin", "!="}
 
-// inFilter is about a member that a filter does not have.
+// inFilter is the hint about an unknown member of a filter.
 func inFilter(f *catalog.Field, filter input.Value, m input.Member) string {
 	name := strings.ToLower(m.Name)
 	switch {
@@ -155,7 +155,7 @@ func inFilter(f *catalog.Field, filter input.Value, m input.Member) string {
 	return ""
 }
 
-// idsFrom says where the ids of a field come from, "" if it is the record's own.
+// idsFrom says where the ids of a field come from, "" for the record's own id.
 func idsFrom(f *catalog.Field) string {
 	for _, d := range catalog.Datasets {
 		if singular, _, _ := strings.Cut(f.Name, "_id"); singular+"s" == string(d) {
@@ -168,7 +168,7 @@ func idsFrom(f *catalog.Field) string {
 	return ""
 }
 
-// wrappedFilter is the filter of a value that stands in its place.
+// wrappedFilter is the filter that a bare value means.
 func wrappedFilter(f *catalog.Field) func(v input.Value) string {
 	return func(v input.Value) string {
 		switch {
@@ -186,7 +186,7 @@ const (
 	geoExample  = `{"value":` + nearExample + `}`
 )
 
-// nearPoint is the value of a filter by location of [latitude, longitude] or a text of the
+// nearPoint is the value of a filter by location for [latitude, longitude] or a text of the
 // two.
 func nearPoint(v input.Value) string {
 	ends := strings.Split(v.Text, ",")
@@ -203,8 +203,8 @@ func nearPoint(v input.Value) string {
 	return fmt.Sprintf(`{"near":{"latitude":%.20s,"longitude":%.20s,"radius_m":1000}}`, latitude, longitude)
 }
 
-// bareNear is the value of a filter by location of the members of a circle without near, as
-// other APIs call them; "" if it has another form.
+// bareNear is the value of a filter by location for the members of a circle without near,
+// also by the names of other APIs; "" for any other form.
 func bareNear(v input.Value) string {
 	var circle [3]input.Value
 	for i, name := range []string{"latitude", "longitude", "radius_m"} {
@@ -224,7 +224,7 @@ func bareNear(v input.Value) string {
 	return near
 }
 
-// joinedTexts is the query of an array of texts, or of an object with one.
+// joinedTexts is the query for an array of texts, or for an object with one.
 func joinedTexts(v input.Value) string {
 	texts := make([]string, len(v.Items))
 	for i, item := range v.Items {
@@ -236,7 +236,7 @@ func joinedTexts(v input.Value) string {
 	return rule.Text(1, MaxQuery).Suggestion(v)
 }
 
-// exampleFilters is an object of filters of a dataset.
+// exampleFilters is an example of the filters of a dataset.
 func exampleFilters(d catalog.Dataset) string {
 	for _, f := range catalog.FilterFields(d, catalog.Data) {
 		if f.Vocabulary != nil {
@@ -246,7 +246,7 @@ func exampleFilters(d catalog.Dataset) string {
 	return "{}"
 }
 
-// listedFilters is the object of filters of a list of { field, value }.
+// listedFilters is the object of filters for a list of { field, value }.
 func listedFilters(d catalog.Dataset, v input.Value) string {
 	example := exampleFilters(d)
 	if v.Kind != input.Array || len(v.Items) == 0 {
@@ -273,7 +273,7 @@ func asFilter(m input.Member) string {
 	return input.Wrapped(`"filters":`, input.Value{Kind: input.Object, Members: []input.Member{m}}, "")
 }
 
-// outsideFilters is about a member that the filters of a dataset do not have.
+// outsideFilters is the hint about an unknown member of the filters of a dataset.
 func outsideFilters(d catalog.Dataset, base catalog.BaseKind, name string) string {
 	if slices.Contains(
 		[]string{"query", "typos", "limit", "offset", "sort", "fields", "search_after", "relations", "any", "none", "dry_run"},
@@ -317,7 +317,7 @@ func outsideFilters(d catalog.Dataset, base catalog.BaseKind, name string) strin
 		return fmt.Sprintf("how many %s there are is the filter %q of %s", d, count, strings.Join(filterable(count), " and "))
 	}
 	if input.Nearest(name, catalog.Keys(catalog.FilterFields(d, base))) != "" {
-		return "" // that one is told
+		return "" // that one has its own message
 	}
 	if others := filterable(name); others != nil {
 		return "only " + strings.Join(others, " and ") + " have it"
@@ -325,7 +325,7 @@ func outsideFilters(d catalog.Dataset, base catalog.BaseKind, name string) strin
 	return ""
 }
 
-// filterable are the datasets that have a filter.
+// filterable are the datasets with the filter.
 func filterable(key string) (all []string) {
 	for _, d := range catalog.Datasets {
 		if slices.Contains(catalog.Keys(catalog.FilterFields(d, catalog.Data)), key) {
@@ -335,7 +335,7 @@ func filterable(key string) (all []string) {
 	return all
 }
 
-// outsideRequest is about a member that a search request or a group does not have.
+// outsideRequest is the hint about an unknown member of a search request or a group.
 func outsideRequest(d catalog.Dataset, base catalog.BaseKind) func(m input.Member) string {
 	return func(m input.Member) string {
 		if slices.Contains(catalog.Keys(catalog.FilterFields(d, base)), m.Name) {
@@ -359,7 +359,7 @@ func outsideRequest(d catalog.Dataset, base catalog.BaseKind) func(m input.Membe
 	}
 }
 
-// outsideRelations is about a member that the relations of a dataset do not have.
+// outsideRelations is the hint about an unknown member of the relations of a dataset.
 func outsideRelations(d catalog.Dataset) func(m input.Member) string {
 	return func(m input.Member) string {
 		for _, r := range catalog.RelationsOf(d) {
@@ -377,7 +377,7 @@ func outsideRelations(d catalog.Dataset) func(m input.Member) string {
 	}
 }
 
-// ofField says what is known of the fields of a dataset; "" of other names.
+// ofField is the hint about the name of a field of a dataset; "" for other names.
 func ofField(d catalog.Dataset, base catalog.BaseKind, says string) func(name string) string {
 	if base != catalog.Data {
 		says += " here"
@@ -385,7 +385,7 @@ func ofField(d catalog.Dataset, base catalog.BaseKind, says string) func(name st
 	return func(name string) string {
 		f, known := catalog.FieldNamed(d, name)
 		if known && f.Key != "" && f.Key != name {
-			return "" // it has another key, which is near
+			return "" // it has another key, which is similar
 		}
 		if known || slices.Contains(catalog.Keys(catalog.FilterFields(d, base)), name) {
 			return says
@@ -394,7 +394,7 @@ func ofField(d catalog.Dataset, base catalog.BaseKind, says string) func(name st
 	}
 }
 
-// exampleRelations is an object of relations of a dataset.
+// exampleRelations is an example of the relations of a dataset.
 func exampleRelations(d catalog.Dataset) string {
 	for _, r := range catalog.RelationsOf(d) {
 		has, _ := r.Keys()

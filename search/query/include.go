@@ -11,8 +11,8 @@ type Include struct {
 	// One means that at most one record is embedded, as an object. Otherwise the
 	// records are an array.
 	One bool
-	// Link is the field with ids. It is a field of the embedded records when Inward
-	// is set, and else of the record that they are embedded in.
+	// Link is the field with ids. It is a field of the embedded records when Inward is set,
+	// else of the record in which they are embedded.
 	Link   string
 	Inward bool
 }
@@ -20,8 +20,8 @@ type Include struct {
 // MaxIncluded is the maximum number of embedded related records of a kind.
 const MaxIncluded = 25
 
-// Includes lists what can be embedded in a record of a dataset: its children, and
-// the records that it links to.
+// Includes lists what a record of a dataset can embed: its children, and the records to
+// which it links.
 func Includes(d catalog.Dataset) []Include {
 	var all []Include
 	for _, r := range catalog.Relations {

@@ -9,8 +9,8 @@ import (
 
 // Bounds of a join.
 const (
-	// MaxJoinLimit is the maximum number of firms of a page: with a project and a person
-	// each they are as many records as a page of a search.
+	// MaxJoinLimit is the maximum number of firms of a page. With a project and a person
+	// each, they are as many records as a page of a search.
 	MaxJoinLimit = 33
 	// RecordsJoined is the maximum number of records of a row.
 	RecordsJoined = 3
@@ -19,14 +19,14 @@ const (
 // Join is a search of accounts, each with a project and a contact (docs/api.md, "Join").
 type Join struct {
 	Query
-	// ProjectBy is the number of which the project has the highest value.
+	// ProjectBy is the numeric field by which the project with the highest value is chosen.
 	ProjectBy catalog.Field
-	// ProjectFields and ContactFields are the members that the caller shows, as
-	// Query.Fields are those of the account.
+	// ProjectFields and ContactFields are the selected members of the project and the
+	// contact. Query.Fields are those of the account.
 	ProjectFields, ContactFields catalog.FieldSet
 }
 
-// ProjectConditions are what the project of each account must meet: the request's
+// ProjectConditions are the conditions for the project of each account: the request's
 // has_project.
 func (j Join) ProjectConditions() All {
 	for _, node := range j.Where {
@@ -37,10 +37,10 @@ func (j Join) ProjectConditions() All {
 	return nil
 }
 
-// JoinRoles are the roles of contacts whom one calls first, in this order.
+// JoinRoles are the roles of contacts in the order in which one calls them.
 var JoinRoles = []string{"owner", "executive", "developer", "project_manager", "estimator"}
 
-// joinNumbers are what ProjectBy can be; the first one is the default.
+// joinNumbers are the possible ProjectBy; the first one is the default.
 var joinNumbers = func() []catalog.Field {
 	var all []catalog.Field
 	for _, f := range catalog.Fields(catalog.Projects) {
@@ -52,8 +52,8 @@ var joinNumbers = func() []catalog.Field {
 	return append([]catalog.Field{all[i]}, slices.Delete(slices.Clone(all), i, i+1)...)
 }()
 
-// JoinRule is the rule of a join of accounts: of a search, without what only pages of one
-// dataset have.
+// JoinRule is the rule of a join of accounts: that of a search without the members that
+// only pages of one dataset have.
 func JoinRule(base catalog.BaseKind) rule.Rule[Join] { return joinRules[base] }
 
 var joinRules = map[catalog.BaseKind]rule.Rule[Join]{catalog.Data: joinRule(catalog.Data), catalog.Book: joinRule(catalog.Book)}

@@ -25,14 +25,14 @@ type MatchInput struct {
 	Name, Domain, Email, Phone, City, State string
 }
 
-// MatchRequest asks for the records of firms or persons (docs/api.md, "Match").
+// MatchRequest requests the records of firms or persons (docs/api.md, "Match").
 type MatchRequest struct {
 	Dataset       catalog.Dataset
 	Inputs        []MatchInput
 	MinConfidence float64
 	Candidates    int
 	Fields        catalog.FieldSet
-	// MaxBytes ends the answer as Page.Within ends a page; 0: it is not limited.
+	// MaxBytes limits the answer like Page.Within limits a page; 0: no limit.
 	MaxBytes int
 	// Workspace is the caller's.
 	Workspace string

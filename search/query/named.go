@@ -9,14 +9,14 @@ import (
 	"atlas/search/catalog"
 )
 
-// Bounds of what a search without records is asked for, in words.
+// Bounds of the words of a search without records that are looked up.
 const (
 	namedWords = 8 // of the text, the first ones
 	namedRun   = 3 // of a value
 	namedHints = 4
 )
 
-// Named are values of a field that were probably meant by a search that finds nothing.
+// Named are values of a field that a search without results probably meant.
 type Named struct {
 	Field *catalog.Field
 	// Text is the part of the query's text that is a value of the field; "": the search
@@ -39,8 +39,7 @@ func (n Named) hint() string {
 	)
 }
 
-// Runs are the words of a text and what several of them that stand together are, the
-// longest first.
+// Runs are the words of a text and their runs of several words, the longest first.
 func Runs(text string) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n,;()\"", r) })
 	words = words[:min(len(words), namedWords)]
@@ -56,8 +55,8 @@ func Runs(text string) []string {
 	return runs
 }
 
-// hintsOfNamed are the hints of the first ones. A word of a value of several words is told
-// with that.
+// hintsOfNamed are the hints of the first ones. A word that belongs to a value of several
+// words gets no hint of its own.
 func hintsOfNamed(all []Named) (hints []string) {
 	for i, n := range all {
 		part := func(of Named) bool { return of.Text != n.Text && strings.Contains(" "+of.Text+" ", " "+n.Text+" ") }
@@ -82,7 +81,7 @@ func inVocabularies(fields []catalog.Field, text string) (all []Named) {
 	return all
 }
 
-// DynamicFilters are the dynamic enums that a search of the global records filters by.
+// DynamicFilters are the dynamic enums by which a search of the global records filters.
 func (q Query) DynamicFilters() (fields []*catalog.Field) {
 	for _, n := range q.Where {
 		if of, is := n.(Terms); is && of.Field.Dynamic() && !slices.Contains(fields, of.Field) {

@@ -6,50 +6,49 @@ import (
 	"atlas/search/catalog"
 )
 
-// Node is a condition on a record: a node of the tree of a Query. The kinds are
-// the types below. Do not change a Node after creating it: trees share parts. A
-// tree cannot name a workspace; that of the search is in Query.Base.
+// Node is a condition on a record: a node of the tree of a Query. The kinds are the types
+// below. Do not change a Node after creating it: trees share parts. A tree cannot name a
+// workspace; the search's is in Query.Base.
 //
-// Switch on the kind with a Visitor, not with a type switch: a Visitor without a
-// method for one of the kinds does not compile.
+// Switch on the kind with a Visitor, not with a type switch: a Visitor without a method for
+// one of the kinds does not compile.
 type Node interface {
 	// String is the node as an s-expression, for test failures and logs.
 	fmt.Stringer
 	// Accept calls the method of v for the node's kind.
 	Accept(v Visitor)
 
-	// parts returns the field that the condition itself is on, or nil, and the nodes
-	// in it.
+	// parts returns the field of the condition itself, or nil, and the child nodes.
 	parts() (on *catalog.Field, nodes []Node)
-	// texts are those of the condition itself that an index has folded.
+	// texts are those of the condition itself, without child nodes, that an index has
+	// folded.
 	texts() []string
 	simplify() Node
 }
 
 type (
-	// All matches when every node in it does; an empty one always matches.
+	// All matches when every child does; an empty one always matches.
 	All []Node
-	// Any matches when one of the nodes in it does; an empty one never matches.
+	// Any matches when one child does; an empty one never matches.
 	Any []Node
-	// Not matches when the node in it does not.
+	// Not matches when its child does not.
 	Not struct{ Node Node }
-	// Terms matches when the field has one of the values, whole. Those of a Folded
-	// field are as FoldCase makes them.
+	// Terms matches when the field has one of the values, whole. Values of a Folded field
+	// are results of FoldCase.
 	Terms struct {
 		Field  *catalog.Field
 		Values []string
 	}
-	// Match matches when the text field has every term of Text, which is as FoldCase
-	// makes it.
-	// A Text without a term matches nothing.
+	// Match matches when the text field has every term of Text, a result of FoldCase. A
+	// Text without a term matches nothing.
 	Match struct {
 		Field *catalog.Field
 		Text  string
 	}
-	// MatchRecord matches when every term of Text, which is as FoldCase makes it, is in
-	// one of the fields that `query` searches. A Text without a term matches nothing.
+	// MatchRecord matches when every term of Text, a result of FoldCase, is in one of the
+	// fields that `query` searches. A Text without a term matches nothing.
 	MatchRecord struct{ Text string }
-	// MatchWords matches when Text, which is as FoldCase makes it, matches in all forms
+	// MatchWords matches when Text, a result of FoldCase, matches in all forms
 	// (docs/api.md, "Words"), without operators. A Text without a word matches nothing.
 	MatchWords struct{ Text string }
 	// Range matches when the field has a value from From to To, both inclusive;
@@ -76,9 +75,8 @@ type (
 	}
 	// Exists matches when the field has a value.
 	Exists struct{ Field *catalog.Field }
-	// Nested matches when one related record meets the node in it, whose fields
-	// are those of Relation.Child. Only All, Any, Not and conditions on fields can
-	// be in it.
+	// Nested matches when one related record meets the child node, whose fields are those
+	// of Relation.Child. Only All, Any, Not and conditions on fields can be in it.
 	Nested struct {
 		Relation catalog.Relation
 		Node     Node

@@ -12,8 +12,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// Hints say what of a valid request was probably meant otherwise (docs/api.md,
-// "Envelope").
+// Hints say what a valid request may have meant instead (docs/api.md, "Envelope").
 type Hints struct {
 	always []string
 	ifNone []string // for an answer without records
@@ -26,10 +25,11 @@ type Hints struct {
 	exact bool
 }
 
-// Told reports whether the answer tells hints.
+// Told reports whether the answer has hints.
 func (h Hints) Told() bool { return h.d != "" }
 
-// For are the hints of an answer that finds so many records, and if none these values.
+// For returns the hints of an answer with so many records; if there are none, also hints of
+// the named values.
 func (h Hints) For(found int, named []Named) []string {
 	if found > 0 {
 		return h.always
@@ -57,7 +57,7 @@ func (h Hints) For(found int, named []Named) []string {
 }
 
 // hintsOf are the hints of a request with this query and these filters. free means that it
-// reads no Private fields and refuses filters by them.
+// does not search Private fields and refuses filters by them.
 func hintsOf(d catalog.Dataset, base catalog.BaseKind, free, exact bool, text, filters input.Value) Hints {
 	h := Hints{text: text.Text, d: d, base: base, free: free, exact: exact}
 	const none = "%s has no operators: each of its terms must occur, and %q is no more than text"
@@ -83,7 +83,7 @@ func hintsOf(d catalog.Dataset, base catalog.BaseKind, free, exact bool, text, f
 		case sign == "*" || sign == "%":
 			hint += "; `suggest_" + string(d) + "` completes words"
 		}
-		// AND, and what has spaces, may be words of a name.
+		// AND and the like, and text with spaces, may be words of a name.
 		if strings.Trim(sign, "ADNORT") == "" || condition != "" && strings.ContainsAny(sign, " \t") {
 			h.ifNone = append(h.ifNone, hint)
 		} else {
@@ -130,14 +130,14 @@ func hintsOf(d catalog.Dataset, base catalog.BaseKind, free, exact bool, text, f
 			}
 			if hint := byMatch(d, v.Text); hint != "" && f.Headline && !slices.Contains(h.ifNone, hint) {
 				h.ifNone = append(h.ifNone, hint)
-				break // one is enough to see how
+				break // one hint shows how
 			}
 		}
 	}
 	return h
 }
 
-// eastward is the hint of an area in the east, where a minus sign may be missing.
+// eastward is the hint about an area in the east, where a minus sign may be missing.
 func eastward(area input.Value) []string {
 	longitude := area.Get("near").Get("longitude")
 	if longitude.Kind == input.Absent {
@@ -155,8 +155,8 @@ func eastward(area input.Value) []string {
 // comparison is a key, a sign and a value.
 var comparison = regexp.MustCompile(`([\pL_]+)\s*(>=|<=|==|=>|=<|>|<|=|:)\s*("[^"]+"|[^\s=<>:]\S*)`)
 
-// conditionIn is the member `filters` with the condition that a text such as cost > 1000 or
-// stage:filed has, "" if it has none on one of the fields.
+// conditionIn is the member `filters` with the condition in a text such as cost > 1000 or
+// stage:filed, "" if it has none on one of the fields.
 func conditionIn(text string, fields []catalog.Field) string {
 	m := comparison.FindStringSubmatch(text)
 	if m == nil {
@@ -196,8 +196,8 @@ var (
 	phrase        = regexp.MustCompile(`"[^"\s]+ [^"]+"`)
 )
 
-// wildcardIn is the first wildcard of a text, "" if there is none. One that ends a word is an
-// operator, unless the text is exact.
+// wildcardIn is the first wildcard of a text, "" if there is none. A wildcard at the end of
+// a word is an operator, unless the text is exact.
 func wildcardIn(text string, exact bool) string {
 	of := innerWildcard
 	if exact {
@@ -208,9 +208,9 @@ func wildcardIn(text string, exact bool) string {
 	return found[at:min(len(found), at+1)]
 }
 
-// operatorIn is what other services take for an operator in a text, and Atlas does not: a wildcard, a quoted
-// phrase, a sign before a word, a field before a value, AND and its like; "" if there is
-// none.
+// operatorIn is the first part of a text that is an operator in other services but not in
+// Atlas: a wildcard, a quoted phrase, a sign before a word, a field before a value, AND and
+// its like; "" if there is none.
 func operatorIn(text string, fields []catalog.Field, exact bool) string {
 	if sign := wildcardIn(text, exact); sign != "" {
 		return sign

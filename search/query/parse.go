@@ -14,16 +14,15 @@ import (
 	"atlas/search/catalog"
 )
 
-// Parse reads the body of a search request (docs/api.md, "Search requests"). It
-// returns all problems that it finds as one validation error. It does not check
-// the cursor: only package search can.
+// Parse reads the body of a search request (docs/api.md, "Search requests"). It returns all
+// problems as one validation error. It does not check the cursor: only package search can.
 func Parse(body input.Value, d catalog.Dataset, base Base) (Query, error) {
 	q, err := SearchRule(d, base.Kind).Parse(body)
 	q.Base = base
 	return q, err
 }
 
-// SearchRule is the rule of Parse, which leaves out the ids of the base.
+// SearchRule is the rule of Parse without the ids of the base.
 func SearchRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[Query] {
 	return searchRules[base][d]
 }
@@ -81,7 +80,8 @@ func sortedByRelevance(r rule.Rule[request], base catalog.BaseKind) rule.Rule[re
 	return r.As(r.Schema.When(byRelevance, schema.Requires("query"), nil))
 }
 
-// pageFields are the members that select the page of a search, of so many rows at most.
+// pageFields are the members that select the page of a search, with at most the given
+// number of rows.
 func pageFields(d catalog.Dataset, base catalog.BaseKind, most int) []rule.Field[request] {
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
@@ -151,11 +151,11 @@ func textFields() []rule.Field[request] {
 var MaxBytesRule = rule.Integer(MinMaxBytes, MaxMaxBytes).
 	Described("End the answer before the record that would make the records longer than so many bytes, with one record at least. What is not returned costs nothing.")
 
-// baseNames begin the names of the schemas of each base.
+// baseNames are the prefixes of the schema names of each base.
 var baseNames = map[catalog.BaseKind]string{catalog.Data: "", catalog.Book: "Workspace", catalog.View: "View"}
 
-// conditionFields are the members that select records. private means that `query`
-// searches the fields that are Private too.
+// conditionFields are the members that select records. private means that `query` also
+// searches Private fields.
 func conditionFields(d catalog.Dataset, base catalog.BaseKind, private bool) []rule.Field[request] {
 	var searched []string
 	for _, f := range catalog.Fields(d) {
@@ -181,7 +181,7 @@ func conditionFields(d catalog.Dataset, base catalog.BaseKind, private bool) []r
 		rule.Step(boundTypos),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
 			if len(*issues) > 0 {
-				return // nobody gets them, and the texts may be as long as the body
+				return // the conditions are not used, and the texts may be as long as the body
 			}
 			r.Hints = hintsOf(d, base, !private || body.Take("dry_run").Bool, r.Exact, body.Take("query"), body.Take("filters"))
 			r.Hints.always = append(
@@ -191,8 +191,8 @@ func conditionFields(d catalog.Dataset, base catalog.BaseKind, private bool) []r
 	}
 }
 
-// boundTypos refuses texts in which typos would be dear: Elasticsearch takes up to 20 ms
-// for a term of eight characters, and more for longer ones.
+// boundTypos refuses texts in which typos would be expensive: Elasticsearch takes up to 20
+// ms for a term of eight characters, and more for longer ones.
 func boundTypos(issues *input.Issues, _ *input.Reader, r *request) {
 	if r.Typos && utf8.RuneCountInString(r.Text) > MaxTyposQuery {
 		issues.Add(fault.Custom, []string{"query"}, `must have at most %d characters with "typos": "auto"`, MaxTyposQuery)
@@ -206,16 +206,16 @@ var boundTerms = rule.Step(func(issues *input.Issues, _ *input.Reader, r *reques
 	}
 })
 
-// setAfter stores the cursor, nil for the first page. An empty one must be refused
-// and not read as the first page.
+// setAfter stores the cursor, nil for the first page. An empty cursor must be refused and
+// not read as the first page.
 func (r *request) setAfter(cursor *string) {
 	if cursor != nil {
 		r.After, r.Offset = cmp.Or(*cursor, "-"), 0
 	}
 }
 
-// relationsRule reads has_… and without_…: one related record must meet all filters
-// of the one, and none may meet all filters of the other.
+// relationsRule reads has_… and without_…: one related record must meet all filters of
+// has_…, none may meet all filters of without_….
 func relationsRule(d catalog.Dataset) rule.Rule[conditions] {
 	return shared("relations", d, catalog.Data, buildRelations)
 }

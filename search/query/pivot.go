@@ -15,11 +15,13 @@ import (
 
 // Bounds of a pivot.
 const (
-	// MaxPivotCells is how many cells a pivot has: listed rows times listed columns.
+	// MaxPivotCells is the maximum number of cells of a pivot: listed rows times listed
+	// columns.
 	MaxPivotCells = 1_000
-	// MinMeasured is how many known values a cell has at least whose measure is told.
+	// MinMeasured is the minimum number of known values of a cell whose measure is
+	// returned.
 	MinMeasured = 3
-	// CellsOfToken is how many cells cost a token of those who call for nothing.
+	// CellsOfToken is how many cells cost one token of the rate limit for free calls.
 	CellsOfToken = 100
 )
 
@@ -29,20 +31,20 @@ const Median MeasureOf = "median"
 // average is another name of Average in requests for pivots.
 const average MeasureOf = "average"
 
-// PivotRequest asks how many records match, by one field or two (docs/api.md, "Pivot").
+// PivotRequest requests how many records match, by one field or two (docs/api.md, "Pivot").
 type PivotRequest struct {
-	// Query selects the records. Sort and the page are not used. With DryRun only the number
-	// of cells is asked for.
+	// Query selects the records. Sort and the page are not used. With DryRun only the
+	// number of cells is requested.
 	Query
 	// Rows and Columns have values or buckets of dates. Columns are nil without a second
 	// field.
 	Rows    Facet
 	Columns *Facet
-	// Measure is computed of the records of each cell; nil: none is.
+	// Measure is computed for the records of each cell; nil: none.
 	Measure *Measure
 }
 
-// Axes are the rows and, if there are, the columns.
+// Axes are the rows and, if any, the columns.
 func (r PivotRequest) Axes() []Facet {
 	if r.Columns == nil {
 		return []Facet{r.Rows}
@@ -56,18 +58,19 @@ var AxisNames = []string{"rows", "columns"}
 // PivotSearch says where the records of a PivotRequest are.
 type PivotSearch struct {
 	Request PivotRequest
-	// Workspace is the caller's. A server counts only some of its requests at once.
+	// Workspace is the caller's. A server limits how many of its requests are counted at
+	// once.
 	Workspace string
-	// Sets find the records. No record is in two of them.
+	// Sets find the records. They are disjoint.
 	Sets []Query
 }
 
 // Pivot is the answer to a PivotRequest. All counts are exact.
 type Pivot struct {
-	// Count is how many records match, and ExportCredits what reading all of them costs.
+	// Count is how many records match, and ExportCredits the price of reading all of them.
 	Count         int64 `json:"count"`
 	ExportCredits int64 `json:"export_credits"`
-	// CellCount is the number of cells, which costs so many Tokens.
+	// CellCount is the number of cells, and Tokens their price.
 	CellCount int `json:"cell_count"`
 	Tokens    int `json:"tokens"`
 	// Measure is that of all records.
@@ -82,8 +85,8 @@ type Pivot struct {
 // PivotAxis are the groups of one field.
 type PivotAxis struct {
 	Field string `json:"field"`
-	// Groups are the listed values or the buckets, then the others and those without a value,
-	// if there are any.
+	// Groups are the listed values or the buckets, then the others and the records without
+	// a value, if any.
 	Groups []PivotGroup `json:"groups"`
 }
 
@@ -94,11 +97,11 @@ type GroupKind string
 const (
 	GroupValue   GroupKind = "value"   // that have Value
 	GroupBucket  GroupKind = "bucket"  // from From to before To
-	GroupOther   GroupKind = "other"   // that have values, none of which is listed
+	GroupOther   GroupKind = "other"   // values that are not listed
 	GroupUnknown GroupKind = "unknown" // without a value
 )
 
-// PivotGroup is a row or a column, with all of its records.
+// PivotGroup is a row or a column, with the number of all its records.
 type PivotGroup struct {
 	Kind GroupKind `json:"group"`
 	// Value is what a filter takes, and Label is for people.
@@ -110,14 +113,14 @@ type PivotGroup struct {
 	PivotCell
 }
 
-// PivotCell is a number of records, with their measure: null of fewer than MinMeasured
-// known values; empty if none was asked for.
+// PivotCell is a count of records with their measure: null for fewer than MinMeasured known
+// values; empty if none was requested.
 type PivotCell struct {
 	Count   int64          `json:"count"`
 	Measure jsontext.Value `json:"measure,omitzero"`
 }
 
-// PivotTokens is the price of so many cells.
+// PivotTokens is the price of the given number of cells.
 func PivotTokens(cells int) int { return max((cells+CellsOfToken-1)/CellsOfToken, 1) }
 
 // PivotRule reads the body of a request for a pivot.
@@ -191,8 +194,8 @@ func pivotRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[PivotRequest]
 	)
 }
 
-// boundCells refuses requests whose lists of values make too many cells. Buckets of dates
-// are not known before they are counted.
+// boundCells refuses requests whose lists of values make too many cells. The number of
+// buckets of dates is known only after counting.
 func boundCells(issues *input.Issues, _ *input.Reader, r *pivotRequest) {
 	if r.columns == nil || r.rows.Field == nil || r.columns.Field == nil {
 		return
@@ -208,7 +211,7 @@ func TooManyCells(rows, columns int) string {
 		rows, columns, rows*columns, MaxPivotCells)
 }
 
-// mostValues is how many values are listed at most; 0 of dates.
+// mostValues is the maximum number of listed values; 0 for dates.
 func (f Facet) mostValues() int {
 	if f.Field.Vocabulary != nil {
 		return min(f.Limit, len(f.Field.Vocabulary))

@@ -26,7 +26,7 @@ type Corner struct{ Latitude, Longitude float64 }
 
 // Polygon is a part of the map with its edges, which are straight in latitude and
 // longitude. Edge i leads from corner i to the next, the last one back to the first. Edges
-// do not meet but at the corner that two neighbours share.
+// meet only at the corner that two neighbours share.
 type Polygon struct{ Corners []Corner }
 
 // Edges returns the ends of each edge.
@@ -38,7 +38,7 @@ func (p *Polygon) Edges() [][2]Corner {
 	return edges
 }
 
-// Contains tells exactly whether the point is in the polygon or on an edge.
+// Contains reports exactly whether the point is in the polygon or on an edge.
 func (p *Polygon) Contains(latitude, longitude float64) bool {
 	at, inside := Corner{latitude, longitude}, false
 	for _, e := range p.Edges() {
@@ -63,7 +63,7 @@ func (p *Polygon) Contains(latitude, longitude float64) bool {
 // Counterclockwise returns the corners in this order.
 func (p *Polygon) Counterclockwise() []Corner {
 	corners := slices.Clone(p.Corners)
-	first, n := 0, len(corners) // the most western, then the most southern: the border turns there
+	first, n := 0, len(corners) // the westernmost, then the southernmost corner: the border turns there
 	for i, c := range corners {
 		if f := corners[first]; c.Longitude < f.Longitude || c.Longitude == f.Longitude && c.Latitude < f.Latitude {
 			first = i
@@ -116,7 +116,7 @@ func (p *Polygon) problem() string {
 			}
 		}
 	}
-	if area := p.area(); area > MaxArea*(1+1e-9) { // rounding makes no area too big
+	if area := p.area(); area > MaxArea*(1+1e-9) { // rounding must not make an area too large
 		return fmt.Sprintf("must have at most %d square degrees, has %.4g", MaxArea, area)
 	}
 	return ""
@@ -131,7 +131,7 @@ func between(e [2]Corner) string {
 	return of(e[0]) + " to " + of(e[1])
 }
 
-// crossing tells exactly whether two edges have a point in common.
+// crossing reports exactly whether two edges have a point in common.
 func crossing(e, f [2]Corner) bool {
 	apart := func(a, b, c, d float64) bool { return max(a, b) < min(c, d) || max(c, d) < min(a, b) }
 	if apart(e[0].Latitude, e[1].Latitude, f[0].Latitude, f[1].Latitude) ||
@@ -141,7 +141,7 @@ func crossing(e, f [2]Corner) bool {
 	return turn(e[0], e[1], f[0])*turn(e[0], e[1], f[1]) <= 0 && turn(f[0], f[1], e[0])*turn(f[0], f[1], e[1]) <= 0
 }
 
-// foldedBack tells whether the edge from b to c lies on that from a to b.
+// foldedBack reports whether the edge from b to c lies on that from a to b.
 func foldedBack(a, b, c Corner) bool {
 	if turn(a, b, c) != 0 {
 		return false
@@ -152,14 +152,14 @@ func foldedBack(a, b, c Corner) bool {
 	return (a.Latitude > b.Latitude) == (c.Latitude > b.Latitude)
 }
 
-// within tells whether a point is in the box of an edge.
+// within reports whether a point is in the bounding box of an edge.
 func within(e [2]Corner, c Corner) bool {
 	return c.Latitude >= min(e[0].Latitude, e[1].Latitude) && c.Latitude <= max(e[0].Latitude, e[1].Latitude) &&
 		c.Longitude >= min(e[0].Longitude, e[1].Longitude) && c.Longitude <= max(e[0].Longitude, e[1].Longitude)
 }
 
 // turn is 1 if c is to the left of the line from a to b, -1 if it is to the right, and 0 if
-// it is on it, exactly: where rounding might decide, it computes without rounding.
+// it is on it. It is exact: where rounding might decide, it computes without rounding.
 func turn(a, b, c Corner) int {
 	const (
 		// relative bounds the error of the doubles: (3 + 16ε)ε with ε = 2^-53 (Shewchuk,
@@ -198,8 +198,8 @@ var cornerRule = rule.Object(
 	return `{"latitude":51.03,"longitude":-114.1}`
 }).Described("A corner of a polygon, in degrees.")
 
-// polygonRule reads the corners of a polygon, the first of which may be repeated as the
-// last. The value is nil if they make none.
+// polygonRule reads the corners of a polygon, the last of which may repeat the first. The
+// value is nil if they do not form a polygon.
 var polygonRule = polygonOf(rule.Array("points", cornerRule, MinCorners, MaxCorners+1))
 
 func polygonOf(list rule.Rule[[]cornerValue]) rule.Rule[*Polygon] {

@@ -19,9 +19,9 @@ const (
 	MaxOffset    = 10_000
 	MaxQuery     = 500 // characters of `query` and of a value of a full-text filter
 	MaxValues    = 100 // elements of a filter's array
-	// MaxTerms bounds the full-text terms of one request, of all its filters
-	// together. Each is a clause, and Elasticsearch refuses a query with more
-	// clauses than its heap allows (16,384 at 1 GB).
+	// MaxTerms bounds the full-text terms of one request, of all its filters together. Each
+	// is a clause, and Elasticsearch refuses a query with more clauses than its heap allows
+	// (16,384 at 1 GB).
 	MaxTerms = 2_048
 )
 
@@ -37,26 +37,26 @@ type Base struct {
 type Query struct {
 	Dataset catalog.Dataset
 	Base    Base
-	// Held means that the search finds only records that Base.Workspace holds. Only
-	// these have values of overlay fields.
+	// Held means that the search finds only records that Base.Workspace holds. Only these
+	// have overlay values.
 	Held bool
-	// Generation is the generation of held records that is searched; "" is the
-	// served one. The error when it does not exist is ErrIndexGone.
+	// Generation is the generation of held records that is searched; "" is the served one.
+	// If it does not exist, the error is ErrIndexGone.
 	Generation string
-	// Text is what the user typed, trimmed. Every term of it must be in one of the
-	// fields that `query` searches. Empty: no condition.
+	// Text is what the user typed, trimmed. Each of its terms must be in one of the fields
+	// that `query` searches. Empty: no condition.
 	Text string
-	// Exact means that Text is a list of terms, each of which must occur as typed. Otherwise
-	// it is read in all forms (docs/api.md, "Words").
+	// Exact means that Text is a list of terms, each of which must occur exactly. Otherwise
+	// Text is read in all forms (docs/api.md, "Words").
 	Exact bool
 	// Typos means that the terms of Text also match those within MaxEdits of them.
 	Typos bool
 	// Folding is that of the index that is searched. Package search sets it.
 	Folding catalog.Folding
-	// Words are the tables that Text is read by. Package search sets them.
+	// Words are the tables for reading Text. Package search sets them.
 	Words *words.Tables
-	// WithoutPrivate means that Text is not searched in Private fields: from an offset on a
-	// page without rows would tell for nothing whether an address is there.
+	// WithoutPrivate means that Text is not searched in Private fields: at an offset beyond
+	// the last row, a free page without rows would reveal whether an address exists.
 	WithoutPrivate bool
 	// Terms are those of Text. Only a search with Typos in several fields has them.
 	Terms []string
@@ -67,12 +67,11 @@ type Query struct {
 	Border map[Outline]Border
 	Sort   Sort
 	Limit  int
-	// DryRun means that the page is not wanted, but what it costs. All matches are
-	// counted.
+	// DryRun means that only the price of the page is wanted. All matches are counted.
 	DryRun bool
-	// CountOnly means that the search counts matches and returns no rows. It counts
-	// to at least Offset+1, which shows whether the page has a row. Sort, Limit and
-	// After are ignored.
+	// CountOnly means that the search counts matches and returns no rows. It counts to at
+	// least Offset+1, which shows whether the page has a row. Sort, Limit and After are
+	// ignored.
 	CountOnly bool
 	// Offset is 0 when After is set.
 	Offset int
@@ -83,16 +82,16 @@ type Query struct {
 	Fields catalog.FieldSet
 	// Hints are for the caller.
 	Hints Hints
-	// MaxBytes ends the page that the caller shows (Page.Within); 0: it is not limited.
+	// MaxBytes limits the page that the caller shows (Page.Within); 0: no limit.
 	MaxBytes int
-	// Highlight means that the caller shows what of the rows matches Text.
+	// Highlight means that the caller shows what in the rows matches Text.
 	Highlight bool
 	// Explain means that the caller shows how Text is read.
 	Explain bool
 }
 
-// Among is the search of the same base for some of its records, with the same members,
-// whatever the conditions and the page of q.
+// Among is the search of the same base for the records of ids, with the same members. It
+// ignores the conditions and the page of q.
 func (q Query) Among(ids []string) Query {
 	id, _ := catalog.FieldNamed(q.Dataset, "id")
 	sort := q.Sort
@@ -115,7 +114,7 @@ func (q Query) ByWords() bool {
 	return false
 }
 
-// ErrIndexGone is in the chain of the error of a search whose index does not exist.
+// ErrIndexGone is in the error chain of a search whose index does not exist.
 var ErrIndexGone = errors.New("the index is gone")
 
 // Sort is an order of the results. Ties are broken by id.
@@ -152,7 +151,7 @@ func (s Sort) String() string {
 	return name + " asc"
 }
 
-// Page is one page of the rows that a search found.
+// Page is one page of the rows of a search.
 type Page struct {
 	// Rows are JSON objects, in the order of the sort.
 	Rows []jsontext.Value
@@ -162,25 +161,25 @@ type Page struct {
 	Capped bool
 	// Next is the cursor of the next page, "" on the last one.
 	Next string
-	// After returns the cursor of the page that begins after a row, an index into Rows.
+	// After returns the cursor of the page after a row, an index into Rows.
 	After func(row int) string
 	NotFound
 	// Named are for Hints.For.
 	Named []Named
 }
 
-// NotFound says what else could be asked where nothing is found (docs/api.md, "Nothing
-// found"). The zero value says nothing.
+// NotFound suggests other requests where nothing is found (docs/api.md, "Nothing found").
+// The zero value suggests nothing.
 type NotFound struct {
-	// DidYouMean is a text that finds records in place of the query's, "" if there is none.
+	// DidYouMean is a text that finds records instead of the query's, "" if there is none.
 	DidYouMean string `json:"did_you_mean,omitempty"`
-	// Missing are the words and phrases of the query that no record has which meets the other
-	// conditions of the search, folded.
+	// Missing are the words and phrases of the query, folded, that occur in no record which
+	// meets the other conditions of the search.
 	Missing []string `json:"missing,omitempty"`
 }
 
-// Within is the page without the rows that are beyond so many bytes, whole rows all of
-// them, and at least one. Next goes on where it ends. 0 keeps the page as it is.
+// Within is the page cut to so many bytes: whole rows, and at least one. Next continues
+// where it ends. 0 returns the page unchanged.
 func (p Page) Within(bytes int) Page {
 	if bytes == 0 {
 		return p

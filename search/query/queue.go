@@ -7,17 +7,17 @@ import (
 	"atlas/search/catalog"
 )
 
-// Arrived is when Atlas first had a signal, in milliseconds since 1970. Signals of
-// indices that an older version filled do not have it.
+// Arrived is when Atlas first had a signal, in milliseconds since 1970. It is missing in
+// indices that an older version filled.
 var Arrived = catalog.Field{Name: "arrived_at", Key: "arrived_at", Type: catalog.Integer, Kind: catalog.Plain, Internal: true}
 
-// QueueRequest is a search of the queue of signals. Query has the request's own
-// conditions, and the order of the queue: newest arrival first.
+// QueueRequest is a search of the queue of signals. Query has the request's own conditions,
+// and the order of the queue: newest arrival first.
 type QueueRequest struct {
 	Query
 	// InBook means that the account or the project must be in the book.
 	InBook bool
-	// Dismissed means that only dismissed signals are wanted, instead of the others.
+	// Dismissed selects dismissed signals instead of the others.
 	Dismissed bool
 }
 

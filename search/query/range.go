@@ -18,8 +18,8 @@ import (
 
 // rangeReader reads ranges of one type of values.
 type rangeReader[T any] struct {
-	// name names the schema of a range. schema is the schema of a literal. read
-	// returns the first and the last value that the literal stands for.
+	// name names the schema of a range. schema is the schema of a literal. read returns the
+	// first and the last value that the literal stands for.
 	name    string
 	schema  *schema.Schema
 	read    func(issues *input.Issues, v input.Value, path []string) (from, to T, ok bool)
@@ -32,7 +32,7 @@ type rangeReader[T any] struct {
 // rangeRule reads a scalar, which stands for a range of itself, or an array
 // [from, to], one end of which may be null.
 func rangeRule[T any](f *catalog.Field, of rangeReader[T]) rule.Rule[conditions] {
-	// Code generators do not know tuples. A pair of nulls is for the service to refuse.
+	// Code generators do not know tuples. The service refuses a pair of nulls.
 	pair := schema.Named(of.name, schema.Array(schema.Nullable(of.schema), 2, 2).
 		Described("An inclusive range: the lowest value, then the highest. One of the two may be null, for an open end."))
 	s := &schema.Schema{OneOf: []*schema.Schema{of.schema, pair}}
@@ -52,8 +52,8 @@ func rangeRule[T any](f *catalog.Field, of rangeReader[T]) rule.Rule[conditions]
 		}
 		least, greatest, ok := of.bounds(from, to)
 		if !ok {
-			// 2.5 of an integer, or an instant between two milliseconds, matches nothing. The
-			// condition keeps its field, which may restrict the search to the book.
+			// 2.5 of an integer, or an instant between two milliseconds, matches nothing.
+			// The condition keeps its field, which may restrict the search to the book.
 			return conditions{where: All{Terms{Field: f}}}, true
 		}
 		return conditions{where: All{Range{f, least, greatest}}}, true
@@ -169,9 +169,9 @@ func doubleBounds(from, to *number) (least, greatest Bound, ok bool) {
 	return least, greatest, ok && a <= b
 }
 
-// dates reads days, which stand for all of that UTC day, and instants. Values
-// are milliseconds since 1970, with a fraction where the instant is finer than
-// the milliseconds of records.
+// dates reads days, which stand for the whole UTC day, and instants. Values are
+// milliseconds since 1970, with a fraction if the instant is finer than the milliseconds of
+// records.
 var dates = rangeReader[float64]{"DateRange", DateSchema, readDate, cmp.Compare[float64], dateBounds}
 
 func readDate(issues *input.Issues, v input.Value, path []string) (from, to float64, ok bool) {

@@ -12,22 +12,22 @@ import (
 	"atlas/search/catalog"
 )
 
-// Relative dates stand in filters of requests in place of dates (docs/api.md, "Relative
-// dates"). They are replaced once for each request, before it is parsed, so that nothing
-// that is stored, signed or kept depends on the time at which it is read.
+// Relative dates can replace dates in filters of requests (docs/api.md, "Relative dates").
+// They are resolved once for each request, before it is parsed, so that nothing stored,
+// signed or cached depends on when it is read.
 
 var (
 	relativeStep    = regexp.MustCompile(`^(now|today)([+-])(\d{1,4})([hdwMy])$`)
 	relativeQuarter = regexp.MustCompile(`^(\d{4})-[Qq]([1-4])$`)
-	// nearlyRelative is what people write for them, right or wrong.
+	// nearlyRelative matches what people write for them, right or wrong.
 	nearlyRelative = regexp.MustCompile(`(?i)^(now|today|yesterday|tomorrow)|^(last|past|next|this)\b|^\d{4}-?q\d$|^[+-]?\d+\s*(d|w|m|y|h|days?|weeks?|months?|years?|hours?)$`)
 )
 
 const relativeText = "a relative date is today, now, now-30d (units h, d, w, M for months, y) or 2026-Q1"
 
-// Relative returns the first and the last day of a relative date, or the instant, which both
-// are, as texts; ok is false if the text is none, or is not within the years 1 to 9999. now
-// is the time of the request.
+// Relative returns the first and the last day of a relative date, or its instant twice, as
+// texts; ok is false if the text is no relative date, or its date is not within the years 1
+// to 9999. now is the time of the request.
 func Relative(text string, now time.Time) (first, last string, ok bool) {
 	now = now.UTC().Truncate(time.Second)
 	year, month, day := now.Date()
@@ -101,8 +101,8 @@ var dateKeys = func() (keys []string) {
 	return slices.Compact(append(keys, "arrived_at"))
 }()
 
-// ResolveDates is a body with the dates that its relative ones are at a time: in filters by
-// date at any depth, and in since. It also lists what it replaced, as hints tell it.
+// ResolveDates is a body with its relative dates resolved at a time: in filters by date at
+// any depth, and in since. It also lists what it replaced, for hints.
 func ResolveDates(body input.Value, now time.Time) (input.Value, []string) {
 	r := dateResolver{now: now}
 	if body.Kind == input.Object && hasRelative(body, now) {
@@ -117,7 +117,7 @@ func ResolveDates(body input.Value, now time.Time) (input.Value, []string) {
 	return body, r.told
 }
 
-// maxRelative is more bytes than a relative date has.
+// maxRelative is an upper bound of the length of a relative date, in bytes.
 const maxRelative = 32
 
 // hasRelative reports whether a text in a value is a relative date.
@@ -142,7 +142,7 @@ func (r *dateResolver) within(v input.Value) input.Value {
 	v.Members, v.Items = slices.Clone(v.Members), slices.Clone(v.Items)
 	for i, m := range v.Members {
 		switch {
-		case m.Name == "definition" || m.Name == "value": // stored ones have none
+		case m.Name == "definition" || m.Name == "value": // stored definitions have none
 		case m.Value.Get("value").Kind != input.Absent && slices.Contains(dateKeys, m.Name):
 			filter := m.Value
 			filter.Members = slices.Clone(filter.Members)
@@ -181,7 +181,8 @@ func (r *dateResolver) value(v input.Value) input.Value {
 	return v
 }
 
-// end is the first or the last day of a relative date, or another value as it is.
+// end is the first or the last day of a relative date; any other value is returned
+// unchanged.
 func (r *dateResolver) end(v input.Value, i int) input.Value {
 	first, last, ok := Relative(v.Text, r.now)
 	if v.Kind != input.String || !ok {
@@ -219,7 +220,7 @@ func appendResolved(told []string, v input.Value) []string {
 	return told
 }
 
-// notRelative says what is wrong with a text that looks like a relative date; "" of others.
+// notRelative says what is wrong with a text that resembles a relative date; "" for others.
 func notRelative(text string) string {
 	text = strings.TrimSpace(text)
 	switch {

@@ -1,9 +1,8 @@
 package query
 
-// Simplify returns a tree that matches the same records with fewer nodes. It
-// flattens an All in an All and an Any in an Any, replaces one with a single node
-// by that node, and replaces what always or never matches by All{} or Any{}. The
-// tree itself is not changed.
+// Simplify returns a tree that matches the same records with fewer nodes. It flattens an
+// All in an All and an Any in an Any, replaces one with a single child by that child, and
+// replaces what always or never matches by All{} or Any{}. The tree itself is not changed.
 func Simplify(root Node) Node { return root.simplify() }
 
 // always reports whether a simplified node matches every record.

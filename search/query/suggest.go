@@ -15,19 +15,20 @@ const (
 	MaxSuggestPrefix   = 100 // characters
 )
 
-// SuggestRequest asks for names and values of dynamic enums as a user types
-// (docs/api.md, "Suggestions").
+// SuggestRequest requests names and values of dynamic enums as a user types (docs/api.md,
+// "Suggestions").
 type SuggestRequest struct {
 	// Query selects the records by filters.
 	Query
-	// Fields are what is suggested of.
+	// Fields are the fields whose values are suggested.
 	Fields []*catalog.Field
-	// Prefix has the words that a suggestion has, at least one.
+	// Prefix has the words that a suggestion must have, at least one.
 	Prefix string
-	// Typed are these words, as the index has them. Package search sets it.
+	// Typed are these words in the form of the index. Package search sets them.
 	Typed []catalog.TypedWord
 	Limit int
-	// Workspace is the caller's. A server counts only some of its requests at once.
+	// Workspace is the caller's. A server limits how many of its requests are counted at
+	// once.
 	Workspace string
 }
 

@@ -6,9 +6,9 @@ import (
 	"atlas/search/catalog"
 )
 
-// countTerms returns an upper bound of the number of terms that the tokenizer makes
-// of a text, by whichever Folding: a term is a run of letters and digits, and each character beyond the
-// alphabets (Han, kana, emoji) is a term of its own.
+// countTerms returns an upper bound of the number of terms of a text, by any Folding: a
+// term is a run of letters and digits, and each character beyond the alphabets (Han, kana,
+// emoji) is a term of its own.
 func countTerms(s string) int { return max(countTermsOf(s), countTermsOf(catalog.Fold(s))) }
 
 func countTermsOf(s string) int {

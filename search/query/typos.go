@@ -22,8 +22,8 @@ var typosRule = rule.Enum("off", typosAuto).Default("off").
 // MaxTyposQuery is the maximum length of a text with typos, in characters.
 const MaxTyposQuery = 100
 
-// ReadsPrivate reports whether the search reads Private fields: by a condition at any depth,
-// or by a text over a dataset that has some.
+// ReadsPrivate reports whether the search reads Private fields: by a condition at any
+// depth, or by a text over a dataset that has Private fields.
 func (q Query) ReadsPrivate() bool {
 	if OnPrivate(q.Where) {
 		return true

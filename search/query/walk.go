@@ -7,7 +7,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// Walk goes through a tree: a node comes before the nodes in it.
+// Walk yields all nodes of a tree, each before its children.
 func Walk(root Node) iter.Seq[Node] {
 	return func(yield func(Node) bool) { walk(root, yield) }
 }

@@ -24,7 +24,7 @@ func isQuarter(word string) bool {
 	return len(word) == 2 && word[0] == 'q' && '1' <= word[1] && word[1] <= '4'
 }
 
-// yearOf reads a year of four digits that permits may be of.
+// yearOf reads a year of four digits that a permit may have.
 func yearOf(word string) (int, bool) {
 	year, err := strconv.Atoi(word)
 	return year, err == nil && len(word) == 4 && 1990 <= year && year <= 2100
@@ -40,7 +40,7 @@ func quarter(year, q int) span {
 }
 func wholeYear(year int) span { return span{day(year, 1, 1), day(year, 12, 31)} }
 
-// unitOf is a unit of time in one of its forms.
+// unitOf is a unit of time, given any of its forms.
 func unitOf(word string) string {
 	switch unit := strings.TrimSuffix(word, "s"); unit {
 	case "day", "week", "month", "quarter", "year":
@@ -49,7 +49,7 @@ func unitOf(word string) string {
 	return ""
 }
 
-// back is a day so many units before another.
+// back is the day n units before another.
 func back(from time.Time, n int, unit string) time.Time {
 	switch unit {
 	case "day":
@@ -61,11 +61,11 @@ func back(from time.Time, n int, unit string) time.Time {
 	case "year":
 		n *= 12
 	}
-	first := day(from.Year(), from.Month()-time.Month(n), 1) // the same day, or the last of a shorter month
+	first := day(from.Year(), from.Month()-time.Month(n), 1) // the same day, or the last one of a shorter month
 	return first.AddDate(0, 0, min(from.Day(), first.AddDate(0, 1, -1).Day())-1)
 }
 
-// calendar is the unit of the calendar that is so many before the one of today.
+// calendar is the calendar unit that lies the given number of units before today's.
 func calendar(today time.Time, unit string, before int) span {
 	switch unit {
 	case "day":
@@ -83,7 +83,7 @@ func calendar(today time.Time, unit string, before int) span {
 }
 
 // period reads a period at a word: June, June 2025, Q1 2026, 2025, 2026-03-01. loose means
-// that it is one only after a word such as in or since.
+// that it counts only after a word such as in or since.
 func (r *reader) period(i int) (p span, n int, loose bool) {
 	word := r.word(i)
 	year, isYear := yearOf(word)
@@ -148,7 +148,7 @@ func (r *reader) dayIn(year int, month time.Month, of, n int) (span, int, bool) 
 	return span{at, at}, n, false
 }
 
-// recent reads a time that ends today or lies before: last 90 days, this month, year to date.
+// recent reads a period that ends today or earlier: last 90 days, this month, year to date.
 func (r *reader) recent(i int) (p span, n int) {
 	rolling := r.word(i) == "the" // in the last year, but not last year
 	if rolling {
@@ -190,7 +190,7 @@ func (r *reader) recent(i int) (p span, n int) {
 	return span{from: back(r.Today, int(count.value), unit)}, n + size + 1
 }
 
-// dated reads a date or a time that begins at a word, and how many words it has.
+// dated reads a date or period that begins at a word, and returns its number of words.
 func (r *reader) dated(i int) (p span, n int) {
 	word := r.word(i)
 	if from := word == "from" || word == "between"; from {
@@ -231,7 +231,7 @@ func (r *reader) dated(i int) (p span, n int) {
 	return p, n
 }
 
-// bare reads a date without a word before it, which is loose where a number may be meant.
+// bare reads a date without a word before it. It is loose if a number may be meant.
 func (r *reader) bare(i int) (p span, n int) {
 	if p, n = r.recent(i); n > 0 {
 		return p, n
@@ -249,7 +249,7 @@ func (r *reader) bare(i int) (p span, n int) {
 	return p, n
 }
 
-// ranged reads two periods with to, and or a hyphen between them.
+// ranged reads two periods joined by to, and or a hyphen.
 func (r *reader) ranged(i int) (p span, n int) {
 	first, n, _ := r.period(i)
 	if n == 0 {
@@ -318,7 +318,7 @@ signals detected_at: detected
 	return all
 }()
 
-// undatable are stages without a date of their own: a date beside them is of no field.
+// undatable are stages without a date of their own: a date beside them belongs to no field.
 var undatable = wordSet("approved review pending refused denied rejected planned")
 
 // verbBefore is the word before a date that says what happened then, "" if there is none.

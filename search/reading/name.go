@@ -8,7 +8,8 @@ import (
 	"atlas/search/words"
 )
 
-// halfRead reports whether an amount, a comparison or a date is left that is no text.
+// halfRead reports whether an amount, a comparison or a date remains that should not be
+// searched as text.
 func (r *reader) halfRead() bool {
 	for i, t := range r.tokens {
 		if t.state != unread {
@@ -22,10 +23,10 @@ func (r *reader) halfRead() bool {
 	return false
 }
 
-// timed are words that only dates have.
+// timed are words that only occur with dates.
 var timed = wordSet("since before after until till last past previous ytd yesterday today recently recent ago")
 
-// onlyInName reports whether all that was read is a place that text follows: Calgary Tower.
+// onlyInName reports whether the only condition is a place followed by text: Calgary Tower.
 func (r *reader) onlyInName() bool {
 	last := 0
 	for i, t := range r.tokens {
@@ -45,8 +46,7 @@ func (r *reader) isName() bool {
 	return slices.ContainsFunc(r.tokens, func(t token) bool { return legalForms[t.text] })
 }
 
-// inName reports whether a term that is in names stands beside words of which nothing is
-// known.
+// inName reports whether a term that occurs in names stands beside unknown words.
 func (r *reader) inName(i, n int) bool {
 	if noun := r.word(i + n); noun != "building" && nouns[catalog.Projects][noun] {
 		return false // large office projects
@@ -59,8 +59,8 @@ func (r *reader) inName(i, n int) bool {
 	return r.unknown(i+n) && !r.separated(i+n)
 }
 
-// together reports whether words mean something else with the one beside them: mobile homes,
-// dental office.
+// together reports whether words mean something else together with a neighbour: mobile
+// homes, dental office.
 func (r *reader) together(i, n int) bool {
 	for _, text := range []string{r.run(i-1, n+1), r.run(i, n+1)} {
 		if text != "" && terms[text] == nil && words.Published.Means(text) {
@@ -70,15 +70,15 @@ func (r *reader) together(i, n int) bool {
 	return false
 }
 
-// plain reports whether a word is text as yet.
+// plain reports whether a word is still text.
 func (r *reader) plain(i int) bool {
 	return i >= 0 && i < len(r.tokens) && (r.tokens[i].state == unread || r.tokens[i].state == kept) && !r.swallowed(i)
 }
 
 func (r *reader) separated(i int) bool { return strings.ContainsAny(r.gap(i), ",;:/|") }
 
-// unknown reports whether a word is probably a part of a name: it is text, and nothing is
-// known of it.
+// unknown reports whether a word is probably part of a name: it is text, and has no known
+// meaning.
 func (r *reader) unknown(i int) bool {
 	if !r.plain(i) {
 		return false
@@ -103,7 +103,7 @@ func (r *reader) unknown(i int) bool {
 		return false
 	}
 	if _, _, is := r.placeOf(r.searched(), word, i, 1); is {
-		return i < r.now && r.Dataset == catalog.Contacts // which was no place
+		return i < r.now && r.Dataset == catalog.Contacts // words before the present one were not read as places
 	}
 	for n := 2; n <= min(maxPlace, len(r.tokens)-i); n++ {
 		if _, _, is := r.placeOf(r.searched(), r.run(i, n), i, n); is {
@@ -113,10 +113,10 @@ func (r *reader) unknown(i int) bool {
 	return !words.Published.Trade(word)
 }
 
-// dateVerbs say only what happened at the date beside them.
+// dateVerbs only say what happened at the date beside them.
 var dateVerbs = wordSet("started active activity added updated changed created detected found")
 
-// swallowed reports whether a word says nothing beside a condition.
+// swallowed reports whether a word adds nothing beside a condition.
 func (r *reader) swallowed(i int) bool {
 	if i < 0 || i >= len(r.tokens) || r.tokens[i].state == kept {
 		return false

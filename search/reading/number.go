@@ -9,21 +9,21 @@ import (
 	"atlas/search/words"
 )
 
-// magnitudes are what a number is multiplied by.
+// magnitudes are the factors of words and suffixes after a number.
 var magnitudes = map[string]float64{
 	"k": 1e3, "thousand": 1e3, "m": 1e6, "mm": 1e6, "mil": 1e6, "mill": 1e6, "million": 1e6, "millions": 1e6, "b": 1e9,
 	"bn": 1e9, "billion": 1e9,
 }
 
-// amount is a number as it is written.
+// amount is a number as written.
 type amount struct {
 	value float64
-	// scaled means that it has a magnitude, money a sign of a currency.
+	// scaled means that it has a magnitude, money that it has a currency sign.
 	scaled, money bool
 	scale         float64
 }
 
-// numberOf reads 500, 1.5m, 500k; ok reports whether it is one.
+// numberOf reads 500, 1.5m, 500k; ok is false if the text is not a number.
 func numberOf(text string) (amount, bool) {
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
 	scale := 1.0
@@ -70,7 +70,7 @@ func numberWord(word string) bool {
 	return unitKeys[word] != "" || magnitudes[word] > 0 || word == "square" || word == "sq"
 }
 
-// bound is which end of a range a word before a number says.
+// bound is the end of a range that words beside a number name.
 type bound struct{ low, high, strict bool }
 
 var comparisons = func() map[string]bound {
@@ -93,7 +93,7 @@ func comparing(word string) bool {
 	return is || word == "than" || word == "least" || word == "most" || word == "between"
 }
 
-// amountAt reads an amount at a word, with its magnitude, and how many words it has.
+// amountAt reads an amount at a word, with its magnitude, and returns its number of words.
 func (r *reader) amountAt(i int) (a amount, n int) {
 	if i >= len(r.tokens) || r.tokens[i].state != unread {
 		return amount{}, 0
@@ -118,8 +118,8 @@ func (r *reader) amountAt(i int) (a amount, n int) {
 	return a, n
 }
 
-// comparisonAt reads a comparison at a word, and how many words it has. Signs stand in the
-// gap of the number.
+// comparisonAt reads a comparison at a word, and returns its number of words. Signs are in
+// the gap before the number.
 func (r *reader) comparisonAt(i int) (b bound, n int) {
 	for n := 3; n > 0; n-- {
 		if b, is := comparisons[r.run(i, n)]; is {
@@ -140,7 +140,7 @@ func (r *reader) comparisonAt(i int) (b bound, n int) {
 	return bound{}, 0
 }
 
-// unitAt is the field that words after a number name, and how many words do.
+// unitAt is the field that words after a number name, and the number of these words.
 func (r *reader) unitAt(i int) (key string, n int) {
 	first := r.word(i)
 	if (first == "square" || first == "sq") && wordSet("feet foot ft")[r.word(i+1)] {
@@ -206,8 +206,8 @@ func (r *reader) number(i int) (next int, ok bool) {
 	return r.numbered(i, end+more, key, low, high, ranged, b)
 }
 
-// boundAfter reads what says after a number that it is an end, 1m+, 50 or more, and how many
-// words it has.
+// boundAfter reads words or signs after a number that make it an end of a range (1m+, 50 or
+// more), and returns their number of words.
 func (r *reader) boundAfter(end int) (b bound, n int) {
 	if strings.HasPrefix(r.gap(end), "+") {
 		return bound{low: true}, 0
@@ -224,7 +224,7 @@ func (r *reader) boundAfter(end int) (b bound, n int) {
 	return bound{}, 0
 }
 
-// numbered adds the condition of a number, if its field is clear.
+// numbered adds the condition of a number, if its field is unambiguous.
 func (r *reader) numbered(from, end int, key string, low, high amount, ranged bool, b bound) (int, bool) {
 	start := from
 	if key == "" {
@@ -266,5 +266,5 @@ func (r *reader) numbered(from, end int, key string, low, high amount, ranged bo
 	return end, r.add(c, start, end)
 }
 
-// plain writes a number as JSON has it.
+// plain writes a number in the form of JSON, without an exponent.
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

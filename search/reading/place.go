@@ -9,20 +9,20 @@ import (
 	"atlas/search/words"
 )
 
-// Value is a value of a dynamic enum as the index has it.
+// Value is a value of a dynamic enum as in the index.
 type Value struct {
 	Spelling string
 	Count    int64
 }
 
-// Lookup finds the value of a dynamic enum of a dataset by its folded words with spaces
-// between them.
+// Lookup finds a value of a dynamic enum of a dataset by its folded words, separated by
+// spaces.
 type Lookup func(d catalog.Dataset, key, folded string) (Value, bool)
 
-// maxPlace is how many words a place has at most.
+// maxPlace is the maximum number of words of a place.
 const maxPlace = 6
 
-// attribute are words that say of the one before that it is a place.
+// attribute are words that mark the word before them as a place.
 var attribute = wordSet("state province based area")
 
 var (
@@ -64,7 +64,7 @@ func (r *reader) located(i int) (next int, ok bool) {
 	return i, false
 }
 
-// placeOf is what a text names: a city, a state or a country that records have.
+// placeOf is the city, state or country of records that a text names.
 func (r *reader) placeOf(d catalog.Dataset, text string, i, n int) (key string, v Value, ok bool) {
 	city, isCity := r.Lookup(d, "city", text)
 	state, isState := r.stateOf(d, text)
@@ -110,8 +110,8 @@ func (r *reader) stateOf(d catalog.Dataset, text string) (Value, bool) {
 	return Value{}, false
 }
 
-// isPlace reports whether words that name a place mean it: not in the name of a street, a
-// firm or a person.
+// isPlace reports whether the name of a place means the place, and is not part of the name
+// of a street, a firm or a person.
 func (r *reader) isPlace(i, n int, key string) bool {
 	before, after := r.word(i-1), r.word(i+n)
 	introduced := placing[before] && before != "for" && before != "of" || attribute[after]
@@ -144,7 +144,7 @@ func (r *reader) isPlace(i, n int, key string) bool {
 	}
 	said := terms[text] != nil || nouns[catalog.Projects][text] || asking[text] || linking[text] || months[text] != 0
 	if said || words.Published.Act(text) || words.Published.Ambiguous(text) || r.together(i, n) {
-		return false // mobile homes: words that people mean otherwise
+		return false // mobile homes: words with another usual meaning
 	}
 	if r.Dataset == catalog.Contacts && r.relation == "" {
 		return r.besideRole(i, n) && !r.unknown(i-1) && !r.unknown(i+n)
@@ -152,11 +152,11 @@ func (r *reader) isPlace(i, n int, key string) bool {
 	return !r.unknown(i + n)
 }
 
-// ends reports whether no name goes on at a word that follows a place with in before it.
+// ends reports whether a name cannot continue at the word after a place with in before it.
 func (r *reader) ends(i int) bool { return !r.unknown(i) || r.Dataset != catalog.Contacts }
 
-// besideRole reports whether a question after people has a role or a status in the plural or
-// before the place: Charlotte may be a person, architects in it are not.
+// besideRole reports whether a question about people has a role or a status in the plural
+// or before the place: Charlotte may be a person, but not in "architects in Charlotte".
 func (r *reader) besideRole(i, n int) bool {
 	for at, t := range r.tokens {
 		isTerm := slices.ContainsFunc(terms[t.text], func(m meaning) bool { return m.key == "role" || m.key == "status" })

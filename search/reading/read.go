@@ -9,27 +9,28 @@ import (
 	"atlas/search/words"
 )
 
-// Question is what is read.
+// Question is the input of Read.
 type Question struct {
 	Dataset catalog.Dataset
-	// Base is Data or Book, whose records have the workspace's own values too.
+	// Base is Data or Book. A Book also has the overlay fields.
 	Base catalog.BaseKind
 	Text string
-	// Today is the day of the person who asks, at 00:00 UTC.
+	// Today is the day of the asking person, at 00:00 UTC.
 	Today  time.Time
 	Lookup Lookup
 }
 
-// Span is where a condition stands in the text, in code points; To is after its end.
+// Span is the position of a condition in the text, in code points; To is exclusive.
 type Span struct {
 	From int `json:"from"`
 	To   int `json:"to"`
 }
 
 // Condition is one condition of a Reading: one of Values, or a range from From to To, both
-// inclusive and as JSON has numbers and days, of which one may be "".
+// inclusive, in the form of JSON numbers or days. One of them may be "".
 type Condition struct {
-	// Relation is the key of the relation whose record has the field, "" of the dataset's own.
+	// Relation is the key of the relation whose record has the field, "" if the dataset
+	// itself has it.
 	Relation string
 	Field    *catalog.Field
 	Values   []string
@@ -37,7 +38,7 @@ type Condition struct {
 	Spans    []Span
 }
 
-// Reading is what a text says: all of its conditions, and the words that stay text.
+// Reading is the result: the conditions of a text, and the words that remain text.
 type Reading struct {
 	Conditions []Condition
 	Query      string
@@ -50,19 +51,20 @@ const hasProject = "has_project"
 type reader struct {
 	Question
 	tokens []token
-	// relation is where conditions of fields that both have go: has_project after "building".
+	// relation is where conditions go if both datasets have the field: has_project after
+	// "building".
 	relation string
-	// now is the word that is read.
+	// now is the word that is being read.
 	now   int
 	found []Condition
-	// isPlaceToken are words of places that were read.
+	// isPlaceToken has the words of places that were read.
 	isPlaceToken map[int]bool
-	// capitals means that all is written in capitals.
+	// capitals means that the whole text is in capitals.
 	capitals bool
 	failed   bool
 }
 
-// Read reads a question. A text that says no condition for sure is all Query.
+// Read reads a question. If no condition is certain, the whole text is Query.
 func Read(q Question) Reading {
 	r := &reader{Question: q, tokens: tokenize(q.Text), isPlaceToken: map[int]bool{}, capitals: strings.ToUpper(q.Text) == q.Text}
 	if !r.isName() {
@@ -90,7 +92,7 @@ func (r *reader) all() {
 		}
 		switch {
 		case t.raw == "OR" || denying[t.text]:
-			r.failed = true // what is turned around or one of several is not said by filters
+			r.failed = true // filters cannot express negation, or one of several
 		case r.links(i):
 			r.relation, t.state = hasProject, filler
 		}
@@ -108,7 +110,7 @@ func (r *reader) all() {
 	}
 }
 
-// at reads what begins at a word.
+// at reads the condition that begins at a word.
 func (r *reader) at(i int) (next int, ok bool) {
 	if next, ok = r.term(i, 2); ok { // "under construction" before a comparison
 		return next, true
@@ -125,7 +127,7 @@ func (r *reader) has(relation, key string) bool {
 	return slices.ContainsFunc(r.found, func(c Condition) bool { return c.Relation == relation && c.Field.Key == key })
 }
 
-// searched is the dataset of conditions at present.
+// searched is the dataset that conditions apply to at present.
 func (r *reader) searched() catalog.Dataset {
 	if r.relation != "" {
 		return catalog.Projects
@@ -133,7 +135,7 @@ func (r *reader) searched() catalog.Dataset {
 	return r.Dataset
 }
 
-// place is where a condition on a field goes: the dataset's own, or its projects.
+// place is where a condition on a field goes: the dataset itself, or its projects.
 func (r *reader) place(key string) (f *catalog.Field, relation string, ok bool) {
 	own, isOwn := fieldOf(r.Dataset, r.Base, key)
 	if r.Dataset != catalog.Accounts && r.Dataset != catalog.Contacts {
@@ -146,7 +148,7 @@ func (r *reader) place(key string) (f *catalog.Field, relation string, ok bool) 
 	return project, hasProject, isProject
 }
 
-// term reads a term of at least so many words.
+// term reads a term of at least the given number of words.
 func (r *reader) term(i, least int) (next int, ok bool) {
 	for n := min(longestTerm, len(r.tokens)-i); n >= least; n-- {
 		text := r.run(i, n)
@@ -169,7 +171,7 @@ func (r *reader) term(i, least int) (next int, ok bool) {
 	return i, false
 }
 
-// meanings are those of a term, those of the dataset's own fields first.
+// meanings are those of a term, first those on the dataset's own fields.
 func (r *reader) meanings(text string) []meaning {
 	all := slices.Clone(terms[text])
 	rank := func(m meaning) int {
@@ -207,14 +209,16 @@ func (r *reader) links(i int) bool {
 	return before < 0 && i > 0 || before >= 0 && (r.tokens[before].state == read || nouns[r.Dataset][r.tokens[before].text])
 }
 
-// counts reports whether a comparison or a number begins at a word: with more than 5 projects.
+// counts reports whether a comparison or a number begins at a word: with more than 5
+// projects.
 func (r *reader) counts(i int) bool {
 	_, n := r.comparisonAt(i)
 	_, size := r.amountAt(i + n)
 	return size > 0
 }
 
-// add adds a condition that words say, or its values to the one of its field.
+// add adds the condition that some words express, or its values to the condition on the
+// same field.
 func (r *reader) add(c Condition, from, to int) bool {
 	c.Spans = []Span{{r.tokens[from].from, r.tokens[to-1].to}}
 	for i := range r.found {
@@ -255,7 +259,7 @@ func (r *reader) mark(from, to int, key string) {
 	}
 }
 
-// instead takes back the value that a word said, of which a date says more.
+// instead removes the value of a word if a date expresses it more precisely.
 func (r *reader) instead(verb string, before int) {
 	end := r.tokens[before].from
 	for i := len(r.found) - 1; i >= 0; i-- {
@@ -269,7 +273,7 @@ func (r *reader) instead(verb string, before int) {
 	}
 }
 
-// left are the words that stay text, as they were typed.
+// left are the words that remain text, as typed.
 func (r *reader) left() string {
 	keep := make([]bool, len(r.tokens))
 	for i := 0; i < len(r.tokens); {
@@ -318,7 +322,7 @@ func (r *reader) left() string {
 	return b.String()
 }
 
-// word is the text of a word that is not kept, "" if there is none.
+// word is the text of a word, "" if there is none or if it must stay text.
 func (r *reader) word(i int) string {
 	if i < 0 || i >= len(r.tokens) || r.tokens[i].state == kept {
 		return ""
@@ -326,8 +330,7 @@ func (r *reader) word(i int) string {
 	return r.tokens[i].text
 }
 
-// run are the texts of so many words with spaces between them, "" if they do not stand
-// together.
+// run are the texts of n words joined by spaces, "" if they are not adjacent.
 func (r *reader) run(i, n int) string {
 	if i < 0 || n < 1 || i+n > len(r.tokens) {
 		return ""

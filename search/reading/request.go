@@ -8,7 +8,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// Request are the filters and relations of a search request that say the conditions.
+// Request returns the filters and relations of a search request with the conditions.
 func (r Reading) Request() (filters map[string]any, relations map[string]map[string]any) {
 	filters, relations = map[string]any{}, map[string]map[string]any{}
 	for _, c := range r.Conditions {
@@ -24,7 +24,7 @@ func (r Reading) Request() (filters map[string]any, relations map[string]map[str
 	return filters, relations
 }
 
-// value is that of the filter.
+// value is the value of the filter.
 func (c Condition) value() any {
 	if c.Values != nil {
 		return c.Values
@@ -43,7 +43,8 @@ func (c Condition) end(text string) any {
 	return text
 }
 
-// String says the condition for people: "Stage is Filed or Approved", "Cost at least 1,000,000".
+// String describes the condition for people: "Stage is Filed or Approved", "Cost at least
+// 1,000,000".
 func (c Condition) String() string {
 	name := label(c.Field.Key)
 	if c.Values != nil {
@@ -98,7 +99,7 @@ func either(all []string) string {
 	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
 }
 
-// String says the conditions for people, the text that is left aside.
+// String describes the conditions for people, without the remaining text.
 func (r Reading) String() string {
 	var own []string
 	related := map[string][]string{}

@@ -11,17 +11,17 @@ import (
 	"atlas/search/query"
 )
 
-// Request asks how a text is read.
+// Request requests the reading of a text.
 type Request struct {
 	// Text is trimmed.
 	Text string
-	// Now is the time of the person who asks, the zero time that of the request, and Zone
+	// Now is the time of the asking person, the zero time that of the request. Zone is
 	// where the days of that person begin.
 	Now  time.Time
 	Zone *time.Location
 }
 
-// Question is the request about a dataset or a book, made at a time.
+// Question is the request on a dataset or a book, made at a time.
 func (r Request) Question(d catalog.Dataset, base catalog.BaseKind, made time.Time, values Lookup) Question {
 	if !r.Now.IsZero() {
 		made = r.Now
@@ -34,7 +34,7 @@ func (r Request) Question(d catalog.Dataset, base catalog.BaseKind, made time.Ti
 	return Question{Dataset: d, Base: base, Text: r.Text, Today: day(year, month, of), Lookup: values}
 }
 
-// maxZone is how many characters the name of a time zone has at most.
+// maxZone is the maximum length of the name of a time zone, in characters.
 const maxZone = 100
 
 // Rule reads the body of a request.

@@ -8,16 +8,16 @@ import (
 	"atlas/search/words"
 )
 
-// state is what became of a word.
+// state is the role of a word.
 type state uint8
 
 const (
 	unread state = iota
-	// kept words stay text: in quotes, with operators, in addresses.
+	// kept words remain text: in quotes, with operators, in addresses.
 	kept
-	// filler words say nothing, beside a condition.
+	// filler words mean nothing beside a condition.
 	filler
-	// read words are in a condition.
+	// read words are part of a condition.
 	read
 )
 
@@ -25,9 +25,9 @@ const (
 type token struct {
 	text string // folded
 	raw  string
-	// gap is what stands before it, spaces aside.
+	// gap is the text before it, without spaces.
 	gap string
-	// blank reports whether a space, a comma or the like is before it.
+	// blank reports whether a space, a comma or the like precedes it.
 	blank    bool
 	from, to int // code points
 	state    state
@@ -35,7 +35,7 @@ type token struct {
 
 const quotes = "\"“”„‟«»″"
 
-// tokenize splits a question into words, and keeps those that are no plain ones.
+// tokenize splits a question into words, and marks those that must remain text.
 func tokenize(text string) []token {
 	var all []token
 	end, points, open := 0, 0, false
@@ -62,7 +62,8 @@ func tokenize(text string) []token {
 	return all
 }
 
-// keepCodes keeps words of e-mail addresses, links and codes such as permit numbers.
+// keepCodes marks words of e-mail addresses, links and codes such as permit numbers as
+// text.
 func keepCodes(text string, all []token) {
 	runes := []rune(text)
 	for i := range all {
@@ -84,7 +85,7 @@ func keepCodes(text string, all []token) {
 	}
 }
 
-// keepAddresses keeps a house number with its street: 4520 Madison Street.
+// keepAddresses marks a house number with its street as text: 4520 Madison Street.
 func keepAddresses(all []token) {
 	for i := range all {
 		if len(all[i].text) > 6 || strings.Trim(all[i].text, "0123456789") != "" || i > 0 && comparing(all[i-1].text) {
@@ -109,7 +110,7 @@ func keepAddresses(all []token) {
 	}
 }
 
-// streetType reports whether a word is a type of streets, and no part of a building.
+// streetType reports whether a word is a type of street, and not a part of a building.
 func streetType(word string) bool {
 	return words.Published.Street(word) && terms[word] == nil && !direction(word) && !numberWord(word) && !nouns[catalog.Projects][word]
 }

@@ -10,18 +10,18 @@ import (
 	"atlas/search/words"
 )
 
-// meaning is what a term says of a field.
+// meaning is what a term means for a field.
 type meaning struct {
 	key    string
 	values []string
-	// weak terms are parts of names, narrow ones say less than the value.
+	// weak terms also occur in names; narrow ones mean less than the value.
 	weak, narrow bool
 }
 
 //go:embed terms.txt
 var termsTable string
 
-// terms are the meanings of terms, longestTerm how many words one has at most.
+// terms are the meanings of terms, longestTerm the maximum number of words of a term.
 var terms, longestTerm = func() (map[string][]meaning, int) {
 	all, longest := map[string][]meaning{}, 0
 	add := func(text string, m meaning) {
@@ -61,7 +61,7 @@ var terms, longestTerm = func() (map[string][]meaning, int) {
 	return all, longest
 }()
 
-// nouns are what records of a dataset are called.
+// nouns are the words for records of a dataset.
 var nouns = listed(map[catalog.Dataset]string{
 	catalog.Projects: "project permit job development site building property work portfolio",
 	catalog.Accounts: "firm company account business",
@@ -91,15 +91,15 @@ func wordSet(list string) map[string]bool {
 }
 
 var (
-	// asking are words with which people ask, and that say nothing of what they ask for.
+	// asking are words of questions that do not restrict the result.
 	asking = wordSet("show me find list give get all any every please which who what whose that are is have has had i we want need looking search see there doing done currently now still also only just some our us worth valued value cost costs costing priced budget put yet stage status type use disposition role")
-	// denying are words that turn around what follows: such a text is not read.
+	// denying are words that negate what follows: such a text is not read.
 	denying = wordSet("not no non without except excluding exclude never isnt arent but minus neither nor")
-	// linking lead from firms and people to their projects.
+	// linking are words that lead from firms and people to their projects.
 	linking = wordSet("building build builds built constructing construct developing develop develops designing design designs doing does worked with having have has working work on behind who that whose managing manage manages running leading delivering financing supplying")
-	// placing stand before places.
+	// placing are words that precede places.
 	placing = wordSet("in near at from around within across of for")
-	// legalForms that end or are in names of firms only.
+	// legalForms occur only in names of firms.
 	legalForms = wordSet("inc incorporated ltd ltee corp corporation llc llp ulc plc gmbh")
 )
 
@@ -114,7 +114,7 @@ func fieldOf(d catalog.Dataset, base catalog.BaseKind, key string) (*catalog.Fie
 	return nil, false
 }
 
-// labels are what people call fields; the Explorer calls them the same.
+// labels are the names of fields for people; the Explorer uses the same.
 var labels = map[string]string{
 	"stage": "Stage", "primary_use": "Use", "cost": "Cost", "permitted_at": "Permit issued", "filed_at": "Permit filed",
 	"completed_at": "Completed", "disposition": "Disposition", "gc_status": "General contractor", "residential_units": "Homes",

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// CheckAll is rapid.Check with all its checks. With -short rapid makes a fifth of them,
+// CheckAll is rapid.Check with all its checks. With -short rapid runs a fifth of them,
 // which is too few for a test that counts what was drawn.
 func CheckAll(t *testing.T, property func(*rapid.T)) {
 	t.Helper()

@@ -23,13 +23,13 @@ import (
 // Row is a record as decoded JSON, by the keys of filters.
 type Row = map[string]any
 
-// FacetModel computes facets from the records that match, without Elasticsearch.
+// FacetModel computes facets from the matching records, without Elasticsearch.
 type FacetModel struct {
-	// Matching returns the records that a search finds, all of them.
+	// Matching returns all records that a search finds.
 	Matching func(body map[string]any) []Row
 	// Name returns the name of an account.
 	Name func(id string) (string, bool)
-	// Fields are what a request can filter by.
+	// Fields are the fields that a request can filter by.
 	Fields []catalog.Field
 }
 
@@ -78,7 +78,7 @@ func (m FacetModel) answer(body map[string]any) map[string]any {
 	return map[string]any{"count": n, "export_credits": n, "facets": facets}
 }
 
-// keyOf is the key of filters on what a facet counts.
+// keyOf is the filter key of the field that a facet counts.
 func keyOf(facet map[string]any) string {
 	if key, named := facet["field"].(string); named {
 		return key
@@ -270,7 +270,8 @@ func (m FacetModel) edges(facet map[string]any, least, greatest float64) []float
 	return append(edges, float64(at.UnixMilli()))
 }
 
-// begins tells whether a text has all words of a prefix, the last as a beginning.
+// begins reports whether a text has all words of a prefix, the last as the prefix of a
+// word.
 func begins(text, prefix string) bool {
 	split := func(text string) []string {
 		return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) })
@@ -319,8 +320,7 @@ func measureOf(measure map[string]any, rows []Row) any {
 	return sum
 }
 
-// AnyFacets draws a request with one to four facets of the fields, of values as the
-// rows have them.
+// AnyFacets draws a request with one to four facets of the fields, with values of the rows.
 func AnyFacets(r *rand.Rand, fields []catalog.Field, rows []Row) map[string]any {
 	pick := func(all []any) any { return all[r.IntN(len(all))] }
 	valuesOf := func(f catalog.Field) (all []any) {

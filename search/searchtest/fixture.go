@@ -28,8 +28,8 @@ import (
 //	    body: {filters: {name: {value: acme}}}
 //	    want: [$a1]
 //
-// A string of `$`, a dataset's first letter and a number stands for an id. Strings
-// that look like dates, or like numbers that JSON writes otherwise, are strings.
+// A string of `$`, a dataset's first letter and a number stands for an id. Strings that
+// look like dates, or like numbers in a form that JSON does not have, are strings.
 type Fixture struct {
 	World *World
 	Cases []Case
@@ -51,8 +51,7 @@ type Case struct {
 	Total *int
 }
 
-// LoadedAt is when the records of a fixture were loaded, which is the default of
-// their times.
+// LoadedAt is the load time of a fixture's records, the default of their times.
 var LoadedAt = time.Date(2024, 6, 30, 12, 0, 0, 0, time.UTC)
 
 // Read reads a fixture file. All records and cases must be valid.
@@ -165,7 +164,7 @@ var (
 	letters = []string{"a", "c", "p", "s"}
 )
 
-// ID is the id that a short form stands for: `$a1` is ID("a", 1).
+// ID is the id of a short form: `$a1` is ID("a", 1).
 func ID(letter string, n int) string {
 	return fmt.Sprintf("%08d-0000-4000-8000-%012d", slices.Index(letters, letter)+1, n)
 }

@@ -26,8 +26,8 @@ func spotOf(values map[string]any) []any {
 	return []any{spot{latitude, longitude}}
 }
 
-// storedSpots are where records of a ModelWorld are: some are not valid, some are one
-// centimetre apart or on an edge of the map.
+// storedSpots are the positions of the records of a ModelWorld: some are not valid, some
+// are one centimetre apart or on an edge of the map.
 var storedSpots = [...][]float64{
 	{51.0447, 51.04470009, 51.044699999, 51.5, 0, 90, -90, -33.8688197, 90.5},
 	{-114.0719, -114.07190013, -114.071899999, -113.2, 0, 180, -180, 179.99999999, 151.2092955, -180.5},
@@ -62,7 +62,7 @@ func drawArea(t *rapid.T) any {
 	return map[string]any{"within": map[string]any{"north": north, "south": south, "east": b[1], "west": a[1]}}
 }
 
-// inArea tells whether a point is in the value of a filter.
+// inArea reports whether a point is in the value of a filter.
 func (s spot) inArea(value any) bool {
 	number := func(member any, name string) float64 { return member.(map[string]any)[name].(float64) }
 	if near, circle := value.(map[string]any)["near"]; circle {
@@ -139,12 +139,12 @@ func side(a, b, c spot) int {
 	return left.Mul(left, minus(c[0], a[0])).Cmp(right.Mul(right, minus(c[1], a[1])))
 }
 
-// onEdge tells whether c is on the edge from a to b.
+// onEdge reports whether c is on the edge from a to b.
 func onEdge(a, b, c spot) bool {
 	return side(a, b, c) == 0 && (c[0]-a[0])*(c[0]-b[0]) <= 0 && (c[1]-a[1])*(c[1]-b[1]) <= 0
 }
 
-// simple tells whether the service takes the polygon.
+// simple reports whether the service accepts the polygon.
 func simple(corners []spot) bool {
 	n, doubled := len(corners), 0.0
 	for i, a := range corners {
@@ -166,7 +166,8 @@ func simple(corners []spot) bool {
 	return math.Abs(doubled) <= 19.9
 }
 
-// inPolygon counts how often the border goes around the point.
+// inPolygon reports whether a point is inside, by counting how often the border goes around
+// it.
 func (s spot) inPolygon(corners []any) bool {
 	at := func(i int) spot {
 		c := corners[i%len(corners)].(map[string]any)
@@ -271,7 +272,8 @@ func anyArea(r *rand.Rand, rows []Row) any {
 	return map[string]any{"within": map[string]any{"north": max(a[0], b[0]), "south": min(a[0], b[0]), "west": a[1], "east": b[1]}}
 }
 
-// DrawNear draws a condition on the location of projects, or of those of another dataset.
+// DrawNear draws a condition on the location of projects, or on that of the projects of
+// another dataset's records.
 func DrawNear(t *rapid.T, d catalog.Dataset) Conditions {
 	filters := map[string]Filter{"location": {Value: drawArea(t)}}
 	if d == catalog.Projects {

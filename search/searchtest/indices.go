@@ -12,8 +12,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// Indices are the four indices of a test with their aliases, under a prefix of
-// their own.
+// Indices are the four indices of a test with their aliases, under a prefix of their own.
 type Indices struct {
 	Client *elastic.Client
 	Names  mappings.Names
@@ -26,7 +25,7 @@ func NewIndices(t testing.TB, url string, s mappings.Settings) Indices {
 	x := newNames(t, url)
 	created := x.create(t, s)
 	t.Cleanup(func() {
-		// The context of the test is done by now.
+		// The context of the test is already cancelled.
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err := x.Client.DeleteIndices(ctx, created...); err != nil {
@@ -36,7 +35,7 @@ func NewIndices(t testing.TB, url string, s mappings.Settings) Indices {
 	return x
 }
 
-// newNames returns names that no other test has, of indices that do not exist yet.
+// newNames returns names of indices that no other test has and that do not exist yet.
 func newNames(t testing.TB, url string) Indices {
 	t.Helper()
 	return Indices{NewClient(t, url), mappings.Names{Prefix: "test-" + uuid.NewString() + "-"}}

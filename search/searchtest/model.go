@@ -15,9 +15,9 @@ import (
 	"atlas/search/query"
 )
 
-// Model evaluates the conditions of search requests on records in memory. It reads the
-// JSON of requests and rows, and shares only the field catalog with the search. Its
-// texts are ASCII words.
+// Model evaluates the conditions of search requests on records in memory. It reads the JSON
+// of requests and rows, and shares only the field catalog with the search. Its texts are
+// ASCII words.
 type Model struct {
 	rows map[catalog.Dataset][]row
 	// Overlays are the overlays of the workspace's book by dataset and record id, as rows
@@ -30,7 +30,7 @@ type row struct {
 	values map[string]any
 }
 
-// Conditions are a request with no more than conditions, or a group.
+// Conditions are a request with nothing but conditions, or a group.
 type Conditions struct {
 	Filters   map[string]Filter            `json:"filters,omitempty"`
 	Relations map[string]map[string]Filter `json:"relations,omitempty"`
@@ -45,12 +45,12 @@ type Filter struct {
 	Known *bool `json:"known,omitempty"`
 }
 
-// ModelWorld returns a world of n records of each dataset, every optional value of which
+// ModelWorld returns a world of n records of each dataset, in which every optional value
 // may be unknown, and its Model.
 func ModelWorld(t testing.TB, n int) (*World, *Model) {
 	t.Helper()
 	w := NewWorld()
-	id := rapid.Custom(func(t *rapid.T) int { return rapid.IntRange(1, n+n/4).Draw(t, "id") }) // some name no record
+	id := rapid.Custom(func(t *rapid.T) int { return rapid.IntRange(1, n+n/4).Draw(t, "id") }) // some ids have no record
 	for _, d := range catalog.Datasets {
 		for i := 1; i <= n; i++ {
 			line := rapid.Custom(func(t *rapid.T) string {
@@ -202,7 +202,7 @@ func (c Conditions) Body() []byte {
 	return text
 }
 
-// OnOverlay tells whether a condition is on a value of an overlay.
+// OnOverlay reports whether a condition is on an overlay value.
 func (c Conditions) OnOverlay(d catalog.Dataset, base catalog.BaseKind) bool {
 	for _, f := range catalog.FilterFields(d, base) {
 		if _, named := c.Filters[f.Key]; named && f.Overlay {
@@ -212,8 +212,8 @@ func (c Conditions) OnOverlay(d catalog.Dataset, base catalog.BaseKind) bool {
 	return slices.ContainsFunc(slices.Concat(c.Any, c.None), func(g Conditions) bool { return g.OnOverlay(d, base) })
 }
 
-// Find lists the ids of the records of a dataset that meet the conditions, sorted. Of a
-// book or a View visible tells which records it has; nil is all.
+// Find lists the ids of the records of a dataset that meet the conditions, sorted. For a
+// book or a View, visible reports which records it has; nil: all.
 func (m *Model) Find(d catalog.Dataset, base catalog.BaseKind, c Conditions, visible func(id string) bool) []string {
 	found := []string{}
 	onOverlay := c.OnOverlay(d, base)
@@ -238,7 +238,7 @@ func (m *Model) meets(d catalog.Dataset, base catalog.BaseKind, r row, c Conditi
 	return m.meetsAll(d, base, r, c.Filters) && (len(c.Any) == 0 || slices.ContainsFunc(c.Any, meets)) && !slices.ContainsFunc(c.None, meets)
 }
 
-// related tells whether a related record meets all filters.
+// related reports whether a related record meets all filters.
 func (m *Model) related(d catalog.Dataset, singular string, r row, filters map[string]Filter) bool {
 	i := slices.IndexFunc(catalog.Relations, func(rel catalog.Relation) bool { return rel.Parent == d && rel.Singular == singular })
 	rel := catalog.Relations[i]
@@ -268,7 +268,7 @@ func (m *Model) meetsAll(d catalog.Dataset, base catalog.BaseKind, r row, filter
 }
 
 // elements are the values of a field: none, one, or those of a list. An empty text, which
-// notes can be, is none.
+// notes can be, counts as none.
 func elements(value any) []any {
 	switch v := value.(type) {
 	case nil:
@@ -320,7 +320,7 @@ func within(value, wanted any) bool {
 	return (ends[0] == nil || compare(ends[0], value) <= 0) && (ends[1] == nil || compare(value, ends[1]) <= 0)
 }
 
-// compare compares numbers, or times in one form.
+// compare compares numbers, or times in the same form.
 func compare(a, b any) int {
 	number := func(v any) float64 {
 		n, err := strconv.ParseFloat(fmt.Sprint(v), 64)

@@ -100,8 +100,8 @@ func only(rows []Row, g modelGroup) (found []Row) {
 	return found
 }
 
-// groups are the listed groups of a field, how many these are, and then the others and those
-// without a value that have records.
+// groups are the listed groups of a field and their number, followed by the others and
+// those without a value, if they have records.
 func (m FacetModel) groups(axis map[string]any, rows []Row) (all []modelGroup, listed int) {
 	key := axis["field"].(string)
 	f := m.Fields[slices.IndexFunc(m.Fields, func(f catalog.Field) bool { return f.Key == key })]
@@ -204,7 +204,7 @@ func pivotMeasure(measure map[string]any, rows []Row) any {
 	return measureOf(measure, rows)
 }
 
-// AnyPivot draws a request for a pivot of the fields, with values as the rows have them.
+// AnyPivot draws a request for a pivot of the fields, with values of the rows.
 func AnyPivot(r *rand.Rand, fields []catalog.Field, rows []Row) map[string]any {
 	one := func(all ...any) any { return all[r.IntN(len(all))] }
 	var grouped []catalog.Field
@@ -231,7 +231,7 @@ func AnyPivot(r *rand.Rand, fields []catalog.Field, rows []Row) map[string]any {
 		}
 		return a
 	}
-	body := AnyFacets(r, fields, rows) // for its filters
+	body := AnyFacets(r, fields, rows) // provides its filters
 	delete(body, "facets")
 	if r.IntN(3) > 0 {
 		body["filters"] = map[string]any{}

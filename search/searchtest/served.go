@@ -25,8 +25,8 @@ func NewClient(t testing.TB, url string) *elastic.Client {
 	return c
 }
 
-// DeleteIndices deletes the indices whose aliases match a pattern. It is for the
-// end of a test, whose context is done by then.
+// DeleteIndices deletes the indices whose aliases match a pattern. It is for the end of a
+// test, whose context is cancelled by then.
 func DeleteIndices(t testing.TB, c *elastic.Client, pattern string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -42,8 +42,8 @@ func DeleteIndices(t testing.TB, c *elastic.Client, pattern string) {
 	}
 }
 
-// Served returns the documents of a dataset by id, as they are served: the public
-// record and the digest of the whole document, which every document must have.
+// Served returns the documents of a dataset by id, as they are served: the public record
+// and the digest of the whole document, which every document must have.
 func Served(t testing.TB, c *elastic.Client, names mappings.Names, d catalog.Dataset) map[string]string {
 	t.Helper()
 	const page = 2_000
@@ -68,8 +68,8 @@ func Served(t testing.TB, c *elastic.Client, names mappings.Names, d catalog.Dat
 	}
 }
 
-// Children are the related records of a record among the records of a model in
-// memory. Every call looks at all records.
+// Children are the related records of a record among the records of a model in memory.
+// Every call reads all records.
 type Children struct {
 	Parent  catalog.Dataset
 	ID      string

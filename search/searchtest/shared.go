@@ -10,9 +10,9 @@ import (
 )
 
 // Shared are indices that several tests of a process only read. The first test that asks
-// creates them, so that the others do not wait. Delete comes after the last one.
+// creates them, so that the others do not wait. Call Delete after the last one.
 type Shared struct {
-	// Records returns what the indices hold; nil: nothing.
+	// Records returns the contents of the indices; nil: empty.
 	Records func(testing.TB) *World
 
 	once    sync.Once

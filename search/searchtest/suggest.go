@@ -14,10 +14,10 @@ import (
 	"atlas/search/query"
 )
 
-// SuggestModel computes suggestions from the records that match, without Elasticsearch.
+// SuggestModel computes suggestions from the matching records, without Elasticsearch.
 type SuggestModel struct {
 	Dataset catalog.Dataset
-	// Matching returns the records that a search finds, all of them.
+	// Matching returns all records that a search finds.
 	Matching func(body map[string]any) []Row
 }
 
@@ -70,7 +70,7 @@ func (m SuggestModel) Answer(body map[string]any) []query.Suggestion {
 	return all
 }
 
-// words are runs of letters, marks and digits, of each the first 20.
+// words are runs of letters, marks and digits, each cut to 20.
 func words(folded string) [][]rune {
 	found := [][]rune{nil}
 	for _, r := range folded {
@@ -85,7 +85,7 @@ func words(folded string) [][]rune {
 	return slices.DeleteFunc(found, func(w []rune) bool { return len(w) == 0 })
 }
 
-// suggested tells whether every typed word begins a word of the value, typos aside.
+// suggested reports whether every typed word begins a word of the value, apart from typos.
 func suggested(typed [][]rune, value string) bool {
 	for _, t := range typed {
 		allowed := 0
@@ -109,7 +109,7 @@ func suggested(typed [][]rune, value string) bool {
 	return true
 }
 
-// edited tells whether at most n edits make one text of the other.
+// edited reports whether at most n edits turn one text into the other.
 func edited(a, b []rune, n int) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -25,7 +25,7 @@ func (w *World) Add(records ...document.Record) {
 	}
 }
 
-// Records lists the records of a dataset. Documents sets their derived fields.
+// Records lists the records of a dataset. Their derived fields are set by Documents.
 func (w *World) Records(d catalog.Dataset) []document.Record { return w.records[d] }
 
 // Document is a document of an index.
@@ -34,8 +34,8 @@ type Document struct {
 	Body []byte
 }
 
-// Documents builds the documents of all records with their children. The signals arrive
-// in 2100, a millisecond after each other, so that they are in every queue.
+// Documents builds the documents of all records with their children. The signals arrive in
+// 2100, one millisecond apart, so that they are in every queue.
 func (w *World) Documents() map[catalog.Dataset][]Document {
 	all := map[catalog.Dataset][]Document{}
 	related := links{}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Forms lists a word and its other forms: singular and plural, the possessive, what the
-// tables of forms, numbers, spellings and trades have, and the ordinal of a number. The word
+// Forms lists a word and its other forms: singular and plural, the possessive, those in the
+// tables of forms, numbers, spellings and trades, and the ordinal of a number. The word
 // itself is the first.
 func (t *Tables) Forms(word string) []string {
 	all := []string{word}
@@ -53,8 +53,8 @@ func (t *Tables) addForms(word string, add func(...string)) {
 	}
 }
 
-// bases are what a word may be a form of: itself, and the singulars that it may be the
-// plural of. A rule cannot know which of them are words; those that are none match nothing.
+// bases are the words that a word may be a form of: itself, and its possible singulars. The
+// rules cannot know which of them exist; others match nothing.
 func (t *Tables) bases(word string) []string {
 	bases := []string{word}
 	if len(word) < 4 || !isPlain(word) || t.whole[word] || !strings.HasSuffix(word, "s") || strings.HasSuffix(word, "ss") {

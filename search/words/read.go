@@ -7,11 +7,13 @@ import (
 
 // Bounds of a query.
 const (
-	// MaxExpanded is how many words take forms and synonyms. Later ones match as typed.
+	// MaxExpanded is how many words of a query get forms and synonyms. Later ones match
+	// exactly.
 	MaxExpanded = 64
-	// MaxBeginnings is how many beginnings a query has. Later ones are plain text.
+	// MaxBeginnings is the maximum number of prefixes in a query. Later ones are plain
+	// text.
 	MaxBeginnings = 5
-	// minBeginning is how many letters a beginning has at least.
+	// minBeginning is the minimum length of a prefix, in letters.
 	minBeginning = 2
 )
 
@@ -31,26 +33,26 @@ type Option struct {
 	Words []string
 }
 
-// Term is a word, a phrase or a beginning. A record has it if it has one of the options.
+// Term is a word, a phrase or a prefix. A record matches it by any of its options.
 type Term struct {
-	// Text is the folded word as typed, for a phrase its words with spaces between.
+	// Text is the folded word as typed; of a phrase, its words joined by spaces.
 	Text    string
 	Options []Option
-	// Beginning means that words that begin with the text match, and there are no options.
+	// Beginning means that words with the prefix Text match, and there are no options.
 	Beginning bool
 	// Address means that the text is an e-mail address, which matches whole.
 	Address bool
-	// Quoted means that the text matches as typed.
+	// Quoted means that the text matches exactly.
 	Quoted bool
 }
 
-// Choice is what stands between two OR: all its terms.
+// Choice is one operand of OR: all its terms must match.
 type Choice []Term
 
 // Clause is met by one of its choices. Without OR it has one.
 type Clause []Choice
 
-// Word is the term of a clause that is one plain word.
+// Word is the term of a clause that is a single plain word.
 func (c Clause) Word() (t Term, ok bool) {
 	if len(c) == 1 && len(c[0]) == 1 {
 		t = c[0][0]
@@ -58,7 +60,7 @@ func (c Clause) Word() (t Term, ok bool) {
 	return t, len(t.Options) > 0 && !t.Quoted && len(t.Options[0].Words) == 1
 }
 
-// String is the clause as it was typed, folded.
+// String is the folded clause as typed.
 func (c Clause) String() string {
 	choices := make([]string, len(c))
 	for i, choice := range c {
@@ -75,20 +77,20 @@ func (c Clause) String() string {
 	return strings.Join(choices, " OR ")
 }
 
-// Reading is how a query is read.
+// Reading is a parsed query.
 type Reading struct {
-	// Must are to be met, all of them.
+	// Must are all required.
 	Must []Clause
-	// Rank need not be met: function and light words.
+	// Rank are optional and only score: function and light words.
 	Rank []Clause
-	// Not must not be met: the words without synonyms.
+	// Not are excluded: words without synonyms.
 	Not []Clause
-	// Order are the plain words as they follow each other; a term without options stands
-	// where something else does.
+	// Order are the plain words in their sequence; a term without options marks the place
+	// of anything else.
 	Order []Term
 }
 
-// Word is a folded word in all its forms.
+// Word is a folded word with all its forms.
 func (t *Tables) Word(text string) Term {
 	term := Term{Text: text, Options: []Option{{Typed, []string{text}}}}
 	t.expand(&term, true)
@@ -106,12 +108,12 @@ type item struct {
 	quoted, not, beginning bool
 }
 
-// Read reads a query. fold folds its texts for the index that is asked. No text is an
-// error: what does not fit the grammar is plain.
+// Read reads a query. fold folds its texts for the index that is searched. No text is an
+// error: whatever does not fit the grammar is plain text.
 func (t *Tables) Read(query string, fold func(string) string) Reading {
 	items, or := parse(query)
 	r := t.reading(items, or, fold)
-	if len(r.Must) == 0 { // exclusions only, or "OR" between nothing
+	if len(r.Must) == 0 { // exclusions only, or an OR without operands
 		r = t.reading(plain(query), nil, fold)
 	}
 	return r
@@ -119,7 +121,8 @@ func (t *Tables) Read(query string, fold func(string) string) Reading {
 
 const spaces = " \t\r\n"
 
-// typed writes marks and spaces as keyboards have them: folding makes them equal too.
+// typed replaces typographic marks and spaces by those of keyboards: folding makes them
+// equal too.
 var typed = strings.NewReplacer(
 	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`,
 	"–", "-", "—", "-", "−", "-", "‐", "-", "‑", "-", "‒", "-", "―", "-",
@@ -174,8 +177,8 @@ func plain(query string) []item {
 	return items
 }
 
-// quoted reads a text in quotes that is a phrase: a space or the end follows it, and it has
-// a word.
+// quoted reads a phrase: a text in quotes that is followed by a space or the end, and has a
+// word.
 func quoted(s string) (text, after string, ok bool) {
 	inner, begun := strings.CutPrefix(s, `"`)
 	if !begun {
@@ -193,7 +196,7 @@ func begins(s string) bool {
 	return len(tokens) > 0 && tokens[0].From == 0
 }
 
-// reading makes clauses of items.
+// reading builds clauses from items.
 func (t *Tables) reading(items []item, or map[int]bool, fold func(string) string) Reading {
 	var r Reading
 	var clauses []Clause
@@ -266,7 +269,7 @@ func (t *Tables) reading(items []item, or map[int]bool, fold func(string) string
 	return r
 }
 
-// add adds a clause, unless it is there.
+// add adds a clause unless it exists.
 func add(to []Clause, c Clause) []Clause {
 	text := c.String()
 	if slices.ContainsFunc(to, func(other Clause) bool { return other.String() == text }) {
@@ -275,9 +278,9 @@ func add(to []Clause, c Clause) []Clause {
 	return append(to, c)
 }
 
-// besides lets ambiguous abbreviations match beside the words that stand beside theirs:
-// those of `mahogany manor` are met by `mahogany mr`, not by any `mr`. Directions stand on
-// either side.
+// besides adds options in which an ambiguous abbreviation stands beside the query's
+// neighbouring word: `mahogany manor` also finds `mahogany mr`, but not any `mr`.
+// Directions may stand on either side.
 func (t *Tables) besides(sequence []*Term) {
 	for i, term := range sequence {
 		if term == nil {
@@ -301,7 +304,7 @@ func (t *Tables) besides(sequence []*Term) {
 	}
 }
 
-// plainly are the single words that meet a term, ambiguous ones left out.
+// plainly are the single words that match a term, without ambiguous ones.
 func (t *Tables) plainly(term *Term) (all []string) {
 	if term == nil {
 		return nil
@@ -330,7 +333,7 @@ func (t *Tables) withoutAmbiguous(clauses []Clause) {
 	}
 }
 
-// choice is what an item asks for, without forms.
+// choice is the meaning of an item, without forms.
 func (t *Tables) choice(it item, fold func(string) string) Choice {
 	folded := fold(it.text)
 	if address, is := addressIn(folded); is && !it.quoted && !it.not && !it.beginning {
@@ -348,13 +351,13 @@ func (t *Tables) choice(it item, fold func(string) string) Choice {
 		}
 		choice = append(choice, term)
 	}
-	if it.not && len(choice) > 1 { // -row-house excludes the words together
+	if it.not && len(choice) > 1 { // -row-house excludes the adjacent words
 		return Choice{{Text: strings.Join(texts, " "), Options: []Option{{Typed, texts}}}}
 	}
 	return choice
 }
 
-// addressIn is a folded text without what stands around an e-mail address.
+// addressIn is the e-mail address in a folded text, without the characters around it.
 func addressIn(folded string) (address string, is bool) {
 	address = strings.TrimFunc(
 		strings.TrimPrefix(strings.TrimLeft(folded, "<("), "mailto:"),
@@ -364,7 +367,7 @@ func addressIn(folded string) (address string, is bool) {
 	return address, at > 0 && at < len(address)-1
 }
 
-// isWord reports whether a term is a word that takes forms.
+// isWord reports whether a term is a word with forms.
 func isWord(t *Term) bool {
 	return !t.Quoted && len(t.Options) == 1 && len(t.Options[0].Words) == 1
 }
@@ -385,7 +388,7 @@ func (t *Tables) expand(term *Term, synonyms bool) {
 	}
 }
 
-// addSynonym adds a synonym in all spellings of its words and the forms of its last one.
+// addSynonym adds a synonym in all spellings of its words, with the forms of its last word.
 func (t *Tables) addSynonym(term *Term, synonym string) {
 	words := strings.Fields(synonym)
 	last := len(words) - 1
@@ -416,8 +419,8 @@ func (t *Term) add(kind Kind, words ...string) {
 	}
 }
 
-// together lets words that stand one after the other match what they mean together: a
-// synonym of them, or the word that they are written as in one (row house, rowhouse).
+// together lets adjacent words also match their common meaning: a synonym, or their
+// spelling in one word (row house, rowhouse).
 func (t *Tables) together(words []*Term) {
 	for i := range words {
 		for n := 2; n <= t.longest && i+n <= len(words); n++ {
@@ -442,7 +445,8 @@ func (t *Tables) together(words []*Term) {
 	}
 }
 
-// terms are the terms of tables that a run of words is, each word in any form and spelling.
+// terms are the terms of the tables that match a run of words, each word in any form and
+// spelling.
 func (t *Tables) terms(run []*Term) []string {
 	begun := []string{""}
 	for i, w := range run {
@@ -462,7 +466,7 @@ func (t *Tables) terms(run []*Term) []string {
 	return begun
 }
 
-// needless reports whether a clause need not be found where another one is.
+// needless reports whether a clause is optional beside others.
 func (t *Tables) needless(c Clause) bool {
 	if len(c) != 1 || len(c[0]) != 1 {
 		return false

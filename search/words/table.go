@@ -16,25 +16,26 @@ import (
 //go:embed tables/*.txt
 var files embed.FS
 
-// Tables are what a query is read by.
+// Tables are the tables for reading queries.
 type Tables struct {
-	// Version names the tables, and the rules of this package, whose number grows with each
-	// change of what they find or of its order.
+	// Version names the tables and the version of this package's rules, whose number rises
+	// with each change of what they find or how they rank.
 	Version string
-	// forms are the other forms of a word that no rule gives, spelled its other spellings,
-	// and families the words of one stem that take forms of their own.
+	// forms are irregular forms of a word, spelled its other spellings, and families words
+	// of one stem that have forms of their own.
 	forms, spelled, families map[string][]string
-	// whole are words whose last s is no plural.
+	// whole are words whose final s is not a plural.
 	whole map[string]bool
-	// synonyms are the other terms of a term's groups, by its words with spaces between.
+	// synonyms are the other terms of a term's groups, by the term's words joined by
+	// spaces.
 	synonyms map[string][]string
-	// begins are the words that terms of several words begin with, with spaces between.
+	// begins are the beginnings of terms of several words, joined by spaces.
 	begins map[string]bool
-	// single are the results of Words.
+	// single is the result of Words.
 	single []string
-	// longest is how many words a term of synonyms has at most.
+	// longest is the maximum number of words of a term of synonyms.
 	longest int
-	// function and light words need not be found.
+	// function and light words are optional in matches.
 	function, light map[string]bool
 	// places are the names of countries and states, by symbols: `ca`, `ca ab`.
 	places map[string][]string
@@ -56,7 +57,7 @@ var Published = func() *Tables {
 	return t
 }()
 
-// Bounds of a table of an operator.
+// Bounds of an operator's table.
 const (
 	MaxTable  = 1 << 20 // bytes
 	maxGroups = 10_000
@@ -64,7 +65,7 @@ const (
 	maxWords  = 6  // of a term
 )
 
-// Extend returns the published tables with groups of synonyms of an operator, in the format
+// Extend returns the published tables with an operator's groups of synonyms, in the format
 // of the tables. fold folds their terms. Errors name the line.
 func Extend(table string, fold func(string) string) (*Tables, error) {
 	if len(table) > MaxTable {
@@ -177,8 +178,8 @@ func (t *Tables) addSynonyms(group []string) {
 
 func (t *Tables) addPlaces(group []string) { t.places[group[0]] = group[1:] }
 
-// PlaceNames are the folded names of a record's country and state, whose folded symbols are
-// given. A state without a country is one of Canada or the United States.
+// PlaceNames are the folded names of a record's country and state, given by their folded
+// symbols. A state without a country belongs to Canada or the United States.
 func (t *Tables) PlaceNames(country, state string) []string {
 	names := slices.Clone(t.places[country])
 	if state == "" {
@@ -217,8 +218,8 @@ func (t *Tables) CountrySymbols() map[string]string {
 	return of
 }
 
-// Spellings are how a term of one word or several is written: its words in their spellings,
-// the last one in its forms, and the same of its synonyms.
+// Spellings are the ways to write a term of one word or several: its words in their
+// spellings, the last one in its forms, and the same of its synonyms.
 func (t *Tables) Spellings(term string, synonyms bool) (all []string) {
 	var written Term
 	t.addSynonym(&written, term)
@@ -233,8 +234,8 @@ func (t *Tables) Spellings(term string, synonyms bool) (all []string) {
 	return all
 }
 
-// Trade reports whether a word is one of building and its trades: tables have forms or
-// synonyms of it, and not as a part of addresses.
+// Trade reports whether a word belongs to building and its trades: it has forms or synonyms
+// in the tables, and not as a part of addresses.
 func (t *Tables) Trade(word string) bool {
 	_, known := slices.BinarySearch(t.single, word)
 	return !t.streets[word] && (known || slices.ContainsFunc(t.Forms(word), func(form string) bool {
@@ -246,22 +247,22 @@ func (t *Tables) Trade(word string) bool {
 // Street reports whether a word is a type of streets or a direction.
 func (t *Tables) Street(word string) bool { return t.streets[word] }
 
-// Function reports whether a word says nothing of its own.
+// Function reports whether a word has no meaning of its own.
 func (t *Tables) Function(word string) bool { return t.function[word] }
 
-// Ambiguous reports whether a word, such as the symbol of a state, means something else as
-// often.
+// Ambiguous reports whether a word, such as the symbol of a state, is as often used with
+// another meaning.
 func (t *Tables) Ambiguous(word string) bool {
 	return t.ambiguous[word] || t.function[word] || t.streets[word]
 }
 
-// Act reports whether a word is an act or a trade, a verb of them or who does it.
+// Act reports whether a word is an act or a trade, a verb for it or a person who does it.
 func (t *Tables) Act(word string) bool { return t.families[word] != nil || t.forms[word] != nil }
 
-// Means reports whether a term of one word or several is one that tables have synonyms of.
+// Means reports whether the tables have synonyms of a term of one word or several.
 func (t *Tables) Means(term string) bool { return t.synonyms[term] != nil }
 
-// close gives a term the synonyms of its other spellings, and the other spellings of its
+// close adds to a term the synonyms of its other spellings, and the other spellings of its
 // synonyms.
 func (t *Tables) close(spellings map[string][]string) {
 	for _, word := range slices.Sorted(maps.Keys(spellings)) {
@@ -284,7 +285,7 @@ func (t *Tables) close(spellings map[string][]string) {
 	}
 }
 
-// Words are the single words that tables have forms or synonyms of, sorted.
+// Words are the single words with forms or synonyms in the tables, sorted.
 func (t *Tables) Words() []string { return t.single }
 
 func (t *Tables) singleWords() []string {

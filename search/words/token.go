@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxLetters is how many letters of a word count. Elasticsearch splits words of 255.
+// maxLetters is the maximum length of a word, in letters. Elasticsearch splits words of
+// 255.
 const maxLetters = 100
 
 // Token is a word of a folded text.
@@ -15,11 +16,10 @@ type Token struct {
 }
 
 // Tokens lists the words of a folded text: runs of letters, marks and digits. An apostrophe
-// within letters is left out (wade's is wades), a point or comma between digits stays as a
-// point or is left out before three digits (2.5, 1,000 is 1000), and points between single
-// letters are left out (l.l.c. is llc). Everything else separates. Letters of scripts that
-// put no spaces between words, and pictures, are each a word. Of a word the first maxLetters
-// count.
+// within letters is left out (wade's is wades). A point between digits stays (2.5); a comma
+// before three digits is left out (1,000 is 1000). Points between single letters are left
+// out (l.l.c. is llc). Everything else separates words. In scripts without spaces between
+// words, each letter is a word, as are pictures. Words are cut to maxLetters.
 func Tokens(folded string) []Token {
 	var all []Token
 	for at := 0; at < len(folded); {
@@ -47,7 +47,7 @@ func Texts(folded string) []string {
 	return all
 }
 
-// word reads the word that begins at a byte, and where it ends.
+// word reads the word that begins at a byte, and returns its end.
 func word(s string, from int) (text string, end int) {
 	var b []byte
 	at := from
@@ -80,7 +80,8 @@ func word(s string, from int) (text string, end int) {
 	return string(b), at
 }
 
-// alone reports whether a letter is a word: its script has no spaces between words.
+// alone reports whether a letter is a word by itself: its script has no spaces between
+// words.
 func alone(r rune) bool {
 	return isPicture(r) || r >= 0x0E00 && unicode.In(
 		r, unicode.Han, unicode.Hiragana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
@@ -126,14 +127,14 @@ func thousands(after string, before rune) bool {
 	return len(after) == 3 || !inWord(rune(after[3]))
 }
 
-// single reports whether the letter before a point is alone: at the begin of the word, or
+// single reports whether the letter before a point is alone: at the start of the word, or
 // after another point.
 func single(s string, point, from int) bool {
 	last, size := utf8.DecodeLastRuneInString(s[:point])
 	return unicode.IsLetter(last) && (point-size == from || s[point-size-1] == '.')
 }
 
-// initial reports whether nothing of a word follows a letter, or a point does.
+// initial reports whether a letter ends a word or precedes a point.
 func initial(after string) bool {
 	r, _ := utf8.DecodeRuneInString(after)
 	return after == "" || r == '.' || !inWord(r)

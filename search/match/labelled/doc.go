@@ -1,4 +1,4 @@
-// Package labelled makes inputs whose right answer is known, from the names of firms in
-// the building permits (docs/match.md, "The labelled set"). Noise follows rules and a
-// seed. It is for tests and the fit of the weights.
+// Package labelled generates inputs whose right answer is known, from the names of firms in
+// the building permits (docs/match.md, "The labelled set"). Noise follows rules and a seed.
+// It is for tests and for fitting the weights.
 package labelled

@@ -15,21 +15,21 @@ import (
 type Firm struct {
 	ID, Name, Domain, Phone, City, State string
 	// Same identifies the firm: spellings that differ only in legal form, brackets and
-	// punctuation are one.
+	// punctuation are equal.
 	Same string
 	// Part is how the firm is used.
 	Part Part
 }
 
-// Part is what a firm is for. Firms of one name are in one part.
+// Part is what a firm is used for. Firms of one name are in one part.
 type Part uint8
 
 // The parts.
 const (
 	Fitted       Part = iota // the weights are fitted to these
 	HeldOut                  // the figures are measured with these
-	AbsentFitted             // no index has these: they are for the fit
-	Absent                   // no index has these: they are for the figures
+	AbsentFitted             // no index has these; they are for fitting
+	Absent                   // no index has these; they are for the figures
 )
 
 // Firms reads the firms of a file of permits, in the order of their names.

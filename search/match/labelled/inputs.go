@@ -9,12 +9,12 @@ import (
 	"atlas/search/query"
 )
 
-// Input is an input and the firms that are right.
+// Input is an input and its right answers.
 type Input struct {
 	query.MatchInput
-	// Kind is what was done to the name, With which other values are given.
+	// Kind is the change of the name, With the other values that are given.
 	Kind, With string
-	// Same is the Firm.Same of the right answer, "" if no record is.
+	// Same is the Firm.Same of the right answer, "" if no record is right.
 	Same string
 }
 
@@ -133,8 +133,8 @@ func title(words []string) string {
 	return strings.Join(titled, " ")
 }
 
-// typo makes one edit in a word of at least five letters, two in a name of three or more
-// words now and then.
+// typo makes one edit in a word of at least five letters, sometimes two if the name has
+// three or more words.
 func typo(r *rand.Rand, words []string) string {
 	var long []int
 	for i, w := range words {
@@ -173,8 +173,8 @@ func phone(r *rand.Rand, p string) string {
 	return pick(r, "("+d[:3]+") "+d[3:6]+"-"+d[6:], d[:3]+"."+d[3:6]+"."+d[6:], "1-"+d[:3]+"-"+d[3:6]+"-"+d[6:]+" ext 12", d, "+1"+d)
 }
 
-// Inputs makes the inputs of the firms of a part, and hard ones that no record is right
-// for: perFirm of each firm. all are the firms of the index.
+// Inputs makes perFirm inputs for each firm of a part, and hard inputs for which no record
+// is right. all are the firms of the index.
 func Inputs(all []Firm, part Part, seed uint64, perFirm int) []Input {
 	r := rand.New(rand.NewPCG(seed, 1)) // #nosec G404 -- not a secret
 	taken := map[string]bool{}
@@ -236,7 +236,7 @@ func (f Firm) with(r *rand.Rand, in Input) Input {
 	return in
 }
 
-// hard is an input that is like a firm and is another.
+// hard is an input that resembles a firm but means another.
 func (f Firm) hard(r *rand.Rand, taken map[string]bool) (Input, bool) {
 	words := strings.Fields(f.Name)
 	last := words[len(words)-1]

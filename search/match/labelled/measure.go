@@ -11,7 +11,7 @@ import (
 // Figures count answers.
 type Figures struct {
 	Inputs   int // all
-	Positive int // inputs that a record is right for
+	Positive int // inputs for which a record is right
 	Answered int // a record was returned as the match
 	Right    int // and it is right
 }
@@ -35,16 +35,17 @@ func (f Figures) plus(in Input, answered, right bool) Figures {
 	return f
 }
 
-// Measured are the figures of a run: of all inputs, by kind of noise, and by what was given.
+// Measured are the figures of a run: of all inputs, by kind of noise, and by the given
+// values.
 type Measured struct {
 	All          Figures
 	Kinds, Withs map[string]Figures
-	// Wrong are the inputs that were answered wrongly, as lines.
+	// Wrong are the wrongly answered inputs, as lines.
 	Wrong, Missed []string
 }
 
-// Measure counts the answers: the firm that was returned as the match of each input, nil
-// if none was.
+// Measure counts the answers: the firm returned as the match of each input, nil if there
+// was none.
 func Measure(inputs []Input, answers []*Firm) Measured {
 	m := Measured{Kinds: map[string]Figures{}, Withs: map[string]Figures{}}
 	for i, in := range inputs {

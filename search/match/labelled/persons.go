@@ -15,7 +15,7 @@ import (
 // Person is a made-up person. Many have namesakes.
 type Person struct{ ID, Name, Email, Phone, City string }
 
-// Persons makes up n persons in firms of four. Of each firm the addresses have one domain.
+// Persons makes up n persons in firms of four. The addresses of a firm have one domain.
 func Persons(seed uint64, n int) []Person {
 	r := rand.New(rand.NewPCG(seed, 2)) // #nosec G404 -- not a secret
 	persons := make([]Person, n)
@@ -66,9 +66,9 @@ var shortNames = map[string]string{
 	"Thomas": "Tom", "Peter": "Pete", "Samuel": "Sam",
 }
 
-// PersonInputs makes inputs of persons, one of two without a record: a namesake with other
-// values, a person of no record, or a colleague of the same family name. Same is the ID of
-// the right record.
+// PersonInputs makes inputs of persons. Half of them have no right record: a namesake with
+// other values, a person of no record, or a colleague with the same family name. Same is
+// the ID of the right record.
 func PersonInputs(persons []Person, seed uint64) []Input {
 	r := rand.New(rand.NewPCG(seed, 3)) // #nosec G404 -- not a secret
 	var inputs []Input
