@@ -1,3 +1,4 @@
+import './choices.css'
 import { Check } from 'lucide-react'
 import { useId, useState, type ReactNode } from 'react'
 import { formatNumber } from '../format'

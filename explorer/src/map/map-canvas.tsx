@@ -10,7 +10,7 @@ import { DrawPolygon } from './draw-polygon'
 import { PointCard } from './point-card'
 import { pointOf, type Cell } from './tiles'
 import { useMap, useSource } from './use-map'
-import { boxOfBounds, formatView, viewOf, type View } from './view'
+import { boxOfBounds, formatView, padding, viewOf, type View } from './view'
 
 interface Props {
   /** What to show; without it, all of fit. */
@@ -33,9 +33,8 @@ interface Props {
   onDraw: (place?: Place) => void
 }
 
-/** How long the map moves by itself, in milliseconds, and space around what it shows, in pixels. */
+/** How long the map moves by itself, in milliseconds. */
 const motion = { duration: 140 }
-const padding = 40
 /** Zoom of a single place. */
 const fitZoom = 13
 

@@ -12,10 +12,11 @@ import { around, withinBox, type Box, type Place } from '../search/place'
 import { withCondition } from '../search/state'
 import { Notice } from '../ui/notice'
 import type { Shape } from './draw'
+import { GoTo } from './go-to'
 import { PlacesTable } from './places-table'
 import { cellsRequest, extentQuery } from './queries'
 import { cellsOf, inBox, maxZoom, precisionOf, unloaded, type Cell } from './tiles'
-import { formatView, parseView, type View } from './view'
+import { formatView, parseView, viewOfBox, type View } from './view'
 import { hasWebGL } from './webgl'
 
 // MapLibre is not loaded where it cannot draw.
@@ -179,6 +180,7 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
                   }}
                 />
               </Suspense>
+              {sight && !shape && <GoTo show={(box) => look(viewOfBox(box, sight))} />}
               <div className="map-zoom">
                 <button className="icon-button" aria-label="Zoom in" onClick={() => zoom(1)}>
                   <Plus size={16} aria-hidden />
@@ -190,9 +192,9 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
                   <Maximize size={15} aria-hidden />
                 </button>
               </div>
-              {!near.data && (
+              {(!near.data || cells.length === 0) && (
                 <p className="map-state" role="status">
-                  Counting…
+                  {near.data ? 'No project of this search is in sight.' : 'Counting…'}
                 </p>
               )}
             </div>

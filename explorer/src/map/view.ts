@@ -1,5 +1,6 @@
 import type { LngLatBounds, Map as MapGL } from 'maplibre-gl'
 import type { Box } from '../search/place'
+import { mercator } from './tiles'
 
 /** View is what the map shows: the centre and the zoom. */
 export interface View {
@@ -30,4 +31,31 @@ export function viewOf(map: MapGL): View {
 /** boxOfBounds is what is in sight. */
 export function boxOfBounds(bounds: LngLatBounds): Box {
   return { north: bounds.getNorth(), south: bounds.getSouth(), east: bounds.getEast(), west: bounds.getWest() }
+}
+
+/** Space around what the map shows as a whole, and the width of a map of zoom 0, in pixels. */
+export const padding = 40
+const smallest = 512
+/** The zoom at which one sees which street a place is in. */
+const closest = 15
+
+/** viewOfBox shows all of a box, on a map that is as large as what it shows now. */
+export function viewOfBox(box: Box, sight: { box: Box; view: View }): View {
+  const size = ({ north, south, east, west }: Box): [number, number] => {
+    const [left, top] = mercator(west, north)
+    const [right, bottom] = mercator(east, south)
+    return [right - left, bottom - top]
+  }
+  const pixels = size(sight.box).map((n) => n * smallest * 2 ** sight.view.zoom)
+  const zooms = size(box).map((n, i) => {
+    const room = pixels[i] ?? 0
+    return Math.log2(Math.max(room - 2 * padding, room / 2) / (n * smallest))
+  })
+  const [left, top] = mercator(box.west, box.north)
+  const [width, height] = size(box)
+  return {
+    latitude: (Math.atan(Math.sinh(Math.PI * (1 - 2 * (top + height / 2)))) * 180) / Math.PI,
+    longitude: (left + width / 2) * 360 - 180,
+    zoom: Math.min(closest, Math.max(0, Math.min(...zooms))),
+  }
 }

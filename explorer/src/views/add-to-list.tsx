@@ -132,7 +132,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
         {lists.error && <Notice error={lists.error} retry={() => void lists.refetch()} />}
         {lists.isPending && !lists.error && <div className="skeleton line" style={{ width: '60%' }} />}
         {lists.data && (
-          <fieldset className="choices scrolls">
+          <fieldset className="choice-list scrolls">
             <legend className="sr">Lists</legend>
             {found.map((v) => (
               <label key={v.id}>

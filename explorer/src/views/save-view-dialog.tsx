@@ -68,7 +68,7 @@ export default function SaveViewDialog({ book, onClose }: { book: Book; onClose:
         }}
       >
         {target && (
-          <fieldset className="choices">
+          <fieldset className="choice-list">
             <legend className="sr">What to save</legend>
             <label>
               <input type="radio" name={id} checked={!asNew} onChange={() => setAsNew(false)} />

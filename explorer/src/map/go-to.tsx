@@ -1,0 +1,80 @@
+import './go-to.css'
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useDeferredValue, useState } from 'react'
+import { Choices } from '../builder/choices'
+import { useSearch } from '../search/context'
+import type { Box } from '../search/place'
+import { placesQuery } from './places'
+import { extentQuery } from './queries'
+
+/** GoTo moves the map to a city, to an address or to a project that the data has. The search stays as it is. */
+export function GoTo({ show }: { show: (box: Box) => void }) {
+  const { workspace } = useSearch()
+  const client = useQueryClient()
+  const [text, setText] = useState('')
+  const [open, setOpen] = useState(false)
+  const query = placesQuery(client, workspace.id, useDeferredValue(text))
+  // The list does not flicker from one letter to the next.
+  const found = useQuery({ ...query, placeholderData: keepPreviousData })
+  const places = open && query.enabled && found.data ? found.data : []
+  const isOld = found.isPlaceholderData || query.queryKey[2] !== text.trim()
+  const go = useMutation({
+    // Who types and presses Enter at once means the first place of what was typed.
+    mutationFn: async (key: string | undefined) => {
+      const all = await client.fetchQuery(placesQuery(client, workspace.id, text))
+      const place = key === undefined ? all[0] : all.find((p) => p.key === key)
+      if (!place) return undefined
+      const extent = await client.fetchQuery(extentQuery(client, workspace.id, place.body))
+      if (!extent) throw new Error(`Where “${place.label}” is, is not known.`)
+      return extent.box
+    },
+    onSuccess: (reached) => {
+      if (!reached) return
+      show(reached)
+      setOpen(false)
+      // What is typed next is another place.
+      if (document.activeElement instanceof HTMLInputElement) document.activeElement.select()
+    },
+  })
+  const isNowhere = query.enabled && !isOld && found.data?.length === 0
+  const said = go.error
+    ? go.error.message
+    : found.error
+      ? `Places cannot be looked up now: ${found.error.message}`
+      : isNowhere
+        ? `No project is at “${text.trim()}”.`
+        : ''
+  const keys = (e: React.KeyboardEvent) => {
+    if (e.nativeEvent.isComposing) return
+    if (e.key === 'Enter' && query.enabled && (isOld || places.length === 0)) go.mutate(undefined)
+    else if (e.key === 'Escape' && (open || text)) {
+      if (open && (places.length > 0 || said)) setOpen(false)
+      else setText('')
+    } else {
+      if (e.key === 'ArrowDown') setOpen(true)
+      return
+    }
+    e.preventDefault()
+    e.stopPropagation()
+  }
+  return (
+    <div className="go-to" onFocus={() => setOpen(true)} onBlur={() => setOpen(false)} onKeyDownCapture={keys}>
+      <Choices
+        label="Go to a city, an address or a project"
+        placeholder="Go to a city or address"
+        text={text}
+        onText={(next) => {
+          setText(next)
+          setOpen(true)
+          go.reset()
+        }}
+        choices={places}
+        onChoose={(key) => go.mutate(key)}
+        empty=""
+      />
+      <p className="quiet" role="status">
+        {open ? said : ''}
+      </p>
+    </div>
+  )
+}
