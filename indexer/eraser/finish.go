@@ -1,0 +1,188 @@
+package eraser
+
+import (
+	"atlas/indexer/delta"
+	"atlas/indexer/erasure"
+	"atlas/indexer/generation"
+	"atlas/internal/fault"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// Outcome is what became of the records that are erased.
+type Outcome struct {
+	// Records are the erased ones.
+	Records Records `json:"records"`
+	// Generations are those that were searched or written.
+	Generations []string `json:"generations"`
+	// Overlays, Memberships and Answers were deleted of workspaces.
+	Overlays    int64 `json:"overlays"`
+	Memberships int64 `json:"memberships"`
+	Answers     int64 `json:"answers"`
+	// DeadLetters were removed of files. Left are folders of work that was not finished.
+	DeadLetters int      `json:"dead_letters"`
+	Left        []string `json:"left"`
+}
+
+func (o *Outcome) count(n erasure.Erased) {
+	o.Overlays, o.Memberships, o.Answers = o.Overlays+n.Overlays, o.Memberships+n.Memberships, o.Answers+n.Answers
+}
+
+// Finish erases what is in the list and not erased yet. values are those of suppressions of
+// the list, by their ids, so that records need not be searched for by digests. An
+// interrupted call is finished by the next one.
+//
+// First it deletes the records themselves, whatever load or delta is at work. Then it waits
+// for the lease of writers: what a delta has written meanwhile is deleted again, and the
+// documents that have something of the records are written anew.
+func (e *Eraser) Finish(ctx context.Context, values map[uuid.UUID]erasure.Values) (Outcome, error) {
+	o := Outcome{Records: Records{}, Generations: []string{}, Left: []string{}}
+	if err := e.hide(ctx, &o); err != nil {
+		return o, err
+	}
+	lease := e.Lease
+	err := generation.WithLease(ctx, lease, func(ctx context.Context) error {
+		if err := e.finish(ctx, values, &o); err != nil {
+			return err
+		}
+		return e.cleanFolders(ctx, &o)
+	})
+	return o, err
+}
+
+// hide deletes the documents of the records that are to be erased, and what workspaces have
+// of them.
+func (e *Eraser) hide(ctx context.Context, o *Outcome) error {
+	all, err := e.generations(ctx)
+	if err != nil {
+		return err
+	}
+	if err := e.noteRelated(ctx, all); err != nil {
+		return err
+	}
+	work, err := e.Store.SuppressedRecords(ctx)
+	if err != nil || len(work) == 0 {
+		return err
+	}
+	for _, g := range all {
+		if err := e.deleteDocuments(ctx, g.Name, recordsOf(work)); err != nil {
+			return err
+		}
+	}
+	return e.eraseHeld(ctx, work, o)
+}
+
+func (e *Eraser) eraseHeld(ctx context.Context, work []erasure.Record, o *Outcome) error {
+	for _, r := range work {
+		n, err := e.Store.EraseRecord(ctx, r.Dataset, r.ID)
+		if err != nil {
+			return err
+		}
+		o.Records.Add(r.Dataset, r.ID)
+		o.count(n)
+	}
+	var ids []uuid.UUID
+	for _, r := range work {
+		ids = append(ids, r.ID)
+	}
+	for some := range slices.Chunk(ids, 1_000) {
+		n, err := e.Store.EraseAnswers(ctx, some)
+		if err != nil {
+			return err
+		}
+		o.Answers += n
+	}
+	return nil
+}
+
+// finish does what needs the lease.
+func (e *Eraser) finish(ctx context.Context, values map[uuid.UUID]erasure.Values, o *Outcome) error {
+	set, err := e.Current(ctx)
+	if err != nil || set == nil {
+		return err
+	}
+	list, err := e.Store.Suppressions(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := e.generations(ctx)
+	if err != nil {
+		return err
+	}
+	if err := e.findAll(ctx, all, set, list, values); err != nil {
+		return err
+	}
+	if err := e.noteRelated(ctx, all); err != nil {
+		return err
+	}
+	work, err := e.Store.SuppressedRecords(ctx)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, g := range all {
+		o.Generations = append(o.Generations, g.Name)
+		related := Records{}
+		for _, r := range work {
+			for d, ids := range r.Related {
+				related.Add(d, ids...)
+			}
+		}
+		err := e.erase(ctx, g.Name, g.State == generation.Served, recordsOf(work), related)
+		if err != nil && g.State != generation.Served && fault.CodeOf(err) == fault.BadRequest {
+			// Nothing can be written there anymore. A rollback to it will be refused.
+			if err := e.Store.NoteUnclean(ctx, g.Name); err != nil {
+				return err
+			}
+			if err := e.deleteDocuments(ctx, g.Name, recordsOf(work)); err != nil {
+				return err
+			}
+			e.note(fmt.Sprintf("the generation %s keeps the names of erased records in documents of others, and no rollback goes to it: atlas index prune --keep 0 deletes it (%v)", g.Name, err))
+			continue
+		}
+		if err == nil {
+			err = e.Store.NoteSuppressedIn(ctx, g.Name, set.Through())
+		}
+		if failed = errors.Join(failed, err); err != nil && g.State == generation.Served {
+			return failed
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	// Again: a request that had read a record before it was deleted can have kept something.
+	if err := e.eraseHeld(ctx, work, o); err != nil {
+		return err
+	}
+	for _, g := range all {
+		if err := e.expunge(ctx, g.Name, recordsOf(work)); err != nil {
+			return err
+		}
+	}
+	return e.Store.EndSuppressions(ctx, set.Through(), work)
+}
+
+// erase deletes records of a generation and writes anew what has something of them.
+func (e *Eraser) erase(ctx context.Context, name string, served bool, records, related Records) error {
+	if records.Len() == 0 {
+		return nil
+	}
+	o := delta.Options{
+		Erase:   &delta.Erase{Generation: name, Records: records, Related: related},
+		Elastic: e.Elastic, Names: e.Names, Live: e.Live(e.at(name)), WorkDir: filepath.Join(e.WorkDir, "erase"),
+		Retry: e.Retry, Now: e.Now,
+		// Postgres has what is being erased: what was begun before can be of somebody who may
+		// be loaded again.
+		Abandon: true,
+	}
+	if served {
+		o.Erase.Generation, o.Feed, o.Listener, o.Tombstones, o.Live = "", e.Feed, e.Listener, e.Store, e.Live(e.Names)
+	}
+	_, err := delta.Apply(ctx, o)
+	return err
+}
