@@ -20,8 +20,8 @@ import (
 	"atlas/search/catalog"
 )
 
-// cleanFolders removes the dead letters of suppressed records from the files of Folders and of
-// those in them, while no load and no delta is at work. It tells how many it removed, and the
+// cleanFolders removes suppressed records from the dead letters in the files of Folders and of
+// those in them, while no load and no delta is at work. It tells of how many it removed something, and the
 // folders of what it cannot change: work that was not finished has sorted records, and knows the
 // lengths of its files. Links are not followed.
 func (e *Eraser) cleanFolders(ctx context.Context, o *Outcome) error {
@@ -75,7 +75,7 @@ func lettersOf(folder string) string {
 	return manifest.DeadLetters
 }
 
-// cleanFile removes the dead letters of suppressed records from a file.
+// cleanFile removes from a file of dead letters what they have of suppressed records.
 func cleanFile(path string, set *erasure.Set) (removed int, err error) {
 	if removed, err = copyLetters(io.Discard, path, set); err != nil || removed == 0 {
 		return 0, err
@@ -90,7 +90,8 @@ func cleanFile(path string, set *erasure.Set) (removed int, err error) {
 	return removed, err
 }
 
-// copyLetters copies all but the dead letters of suppressed records.
+// copyLetters copies all but what dead letters have of suppressed records. removed is of how many
+// letters something is left out.
 func copyLetters(to io.Writer, path string, set *erasure.Set) (removed int, err error) {
 	file, err := os.Open(path) // #nosec G304 -- below a folder that who runs the command names
 	if err != nil {
@@ -99,35 +100,67 @@ func copyLetters(to io.Writer, path string, set *erasure.Set) (removed int, err 
 	defer file.Close()
 	lines := bufio.NewReader(file)
 	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return removed, err
+		line, end := lines.ReadBytes('\n')
+		if end != nil && !errors.Is(end, io.EOF) {
+			return removed, end
 		}
-		if suppressedLetter(line, set) {
-			removed++
-		} else if _, err := to.Write(line); err != nil {
-			return removed, err
-		}
+		kept, changed, err := cleanLetter(line, set)
 		if err != nil {
+			return removed, err
+		}
+		if changed {
+			removed++
+		}
+		if _, err := to.Write(kept); err != nil {
+			return removed, err
+		}
+		if end != nil {
 			return removed, nil
 		}
 	}
 }
 
-// suppressedLetter reports whether a dead letter is of a suppressed record. One without a
-// dataset is compared with all.
-func suppressedLetter(line []byte, set *erasure.Set) bool {
+// cleanLetter is the line of a dead letter without suppressed records, nothing if it has no
+// others. One without a dataset is compared with all.
+func cleanLetter(line []byte, set *erasure.Set) (kept []byte, changed bool, err error) {
 	var letter journal.DeadLetter
-	if json.Unmarshal(line, &letter) != nil {
-		return false
-	}
-	record := []byte(letter.Record)
-	if len(record) == 0 {
-		record = []byte(letter.Text)
+	if json.Unmarshal(line, &letter) != nil { // such as one that was not written to its end
+		kept, removed := set.Without(erasure.Datasets(), line)
+		if removed == 0 {
+			return line, false, nil
+		}
+		return ended(kept), true, nil
 	}
 	datasets := erasure.Datasets()
 	if catalog.IsDataset(string(letter.Dataset)) {
 		datasets = []catalog.Dataset{letter.Dataset}
 	}
-	return slices.ContainsFunc(datasets, func(d catalog.Dataset) bool { return set.Line(d, record) })
+	record := []byte(letter.Record)
+	if len(record) == 0 {
+		record = []byte(letter.Text)
+	}
+	if !slices.ContainsFunc(datasets, func(d catalog.Dataset) bool { return set.Line(d, record) }) {
+		return line, false, nil
+	}
+	if letter.Record.Kind() == '{' { // one record
+		return nil, true, nil
+	}
+	rest, removed := set.Without(datasets, record)
+	switch {
+	case len(rest) == 0:
+		return nil, true, nil
+	case removed == 0: // a line with very many values, none of which is suppressed
+		return line, false, nil
+	}
+	left := journal.NewDeadLetter(letter.Dataset, letter.File, letter.Line, letter.Problems, rest)
+	kept, err = json.Marshal(left)
+	return ended(kept), true, err
+}
+
+// ended is a line with its end, nothing if there is none.
+func ended(line []byte) []byte {
+	if len(line) == 0 {
+		return nil
+	}
+	return append(line, '\n')
 }
