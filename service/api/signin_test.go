@@ -174,12 +174,40 @@ func TestSignInIsRefused(t *testing.T) {
 		}
 	}
 
+	wantReasons(t, w.log.String())
+
 	w.provider.set(func(p *provider) { p.sign = p.signed })
 	v := w.visitor(t)
 	answer := w.provider.approve(t, v.begin("/x"))
 	w.provider.Close()
 	if to := v.finish(answer); to != "/x#sign-in-failed=away" {
 		t.Errorf("without the provider signing in leads to %s", to)
+	}
+}
+
+// wantReasons fails unless the log says why signing in was refused, without anything of a token, of
+// a person or of what the provider wrote.
+func wantReasons(t *testing.T, log string) {
+	t.Helper()
+	for _, value := range []string{"ann@", "sub of ann", "eve@", "evil", "script", "invented", "xxxx", "eyJ", `\"another\"`} {
+		if strings.Contains(log, value) {
+			t.Errorf("the log has %s", value)
+		}
+	}
+	for _, reason := range []string{
+		"the ID token is for another application", "the ID token is for another application too", "the ID token is another issuer's",
+		"the nonce is another sign-in's", "the ID token has expired", "the ID token has no usable subject",
+		"the claims are of another subject, or ambiguous", "the signature of the ID token is by no key of the provider",
+		"is signed by an algorithm that is not accepted", "the answer has no ID token", "status 500", "the provider answers invalid_client",
+		"the provider answers access_denied", "the provider answers temporarily_unavailable",
+		"the provider answers an error that is no standard's", "the answer is another issuer's",
+	} {
+		if !strings.Contains(log, reason) {
+			t.Errorf("the log does not say: %s", reason)
+		}
+	}
+	if t.Failed() {
+		t.Log(log)
 	}
 }
 

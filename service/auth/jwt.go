@@ -103,7 +103,7 @@ func (v *verifier) verify(ctx context.Context, token string) (user, error) {
 		return user{}, badToken(err)
 	}
 	if u.id, err = workspace.ParseUserID(c.Subject); err != nil || u.id.IsZero() {
-		return user{}, badToken(fmt.Errorf("sub %q is no UUID", c.Subject))
+		return user{}, badToken(errors.New("sub is no UUID"))
 	}
 	if u.workspace, err = c.workspace(); err != nil {
 		return user{}, badToken(err)

@@ -57,14 +57,14 @@ func (f *failure) Unwrap() error { return f.cause }
 func (s *SignIn) Finish(ctx context.Context, cookie string, answer url.Values) (g session.Grant, back string, err error) {
 	f, err := s.open(cookie)
 	if err == nil && subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(f.State)) != 1 {
-		err = errors.New("the state is another sign-in's")
+		err = reason("the state is another sign-in's")
 	}
 	if err != nil {
 		return g, "/", &failure{Expired, err}
 	}
 	g, err = s.finishOnce(ctx, f, answer)
 	if err != nil {
-		s.c.Log.Warn("signing in failed", "issuer", s.c.Issuer, "failure", FailureOf(err), "error", err)
+		s.c.Log.Warn("signing in failed", "issuer", s.c.Issuer, "failure", FailureOf(err), "error", reasonOf(err))
 	}
 	return g, f.Return, err
 }
@@ -72,12 +72,12 @@ func (s *SignIn) Finish(ctx context.Context, cookie string, answer url.Values) (
 // finishOnce finishes a flow for the first time, unless too many others are being finished.
 func (s *SignIn) finishOnce(ctx context.Context, f flow, answer url.Values) (g session.Grant, err error) {
 	if !s.finishing.TryAcquire(1) {
-		return g, &failure{Away, errors.New("too many sign-ins are being finished")}
+		return g, &failure{Away, reason("too many sign-ins are being finished")}
 	}
 	defer s.finishing.Release(1)
 	first, err := s.flows.First(ctx, f.State, Lifetime)
 	if err == nil && !first {
-		err = &failure{Expired, errors.New("the sign-in was finished already")}
+		err = &failure{Expired, reason("the sign-in was finished already")}
 	}
 	if err != nil {
 		return g, err
@@ -90,7 +90,7 @@ func (s *SignIn) finish(ctx context.Context, f flow, answer url.Values) (g sessi
 		return g, err
 	}
 	if issuer := answer.Get("iss"); issuer != "" && issuer != s.c.Issuer { // RFC 9207
-		return g, errors.New("the answer is another issuer's")
+		return g, reason("the answer is another issuer's")
 	}
 	p, err := s.discover(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *SignIn) finish(ctx context.Context, f flow, answer url.Values) (g sessi
 		return g, err
 	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.Nonce)) != 1 {
-		return g, errors.New("the nonce is another sign-in's")
+		return g, reason("the nonce is another sign-in's")
 	}
 	said, err := s.claims(ctx, p, token, id)
 	if err != nil {
@@ -144,11 +144,11 @@ func answered(answer url.Values) error {
 	case code == "":
 		return nil
 	case slices.Contains(declined, code):
-		return &failure{Declined, errors.New(code)}
+		return &failure{Declined, codeReason(code)}
 	case code == "temporarily_unavailable" || code == "server_error":
-		return &failure{Away, errors.New(code)}
+		return &failure{Away, codeReason(code)}
 	default:
-		return fmt.Errorf("the provider answers %.60q", code)
+		return codeReason(code)
 	}
 }
 
@@ -160,23 +160,23 @@ var declined = []string{"access_denied", "consent_required", "interaction_requir
 func (s *SignIn) verify(ctx context.Context, by *oidc.IDTokenVerifier, token *oauth2.Token) (*oidc.IDToken, error) {
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
-		return nil, errors.New("the answer has no ID token")
+		return nil, reason("the answer has no ID token")
 	}
 	id, err := by.Verify(s.with(ctx), raw)
 	if err != nil {
-		return nil, err
+		return nil, tokenReason(err)
 	}
 	var more struct {
 		AuthorizedParty string `json:"azp"`
 	}
-	if err := id.Claims(&more); err != nil {
-		return nil, err
+	if id.Claims(&more) != nil {
+		return nil, reason("the claims of the ID token cannot be read")
 	}
 	switch {
 	case more.AuthorizedParty == "" && len(id.Audience) > 1, more.AuthorizedParty != "" && more.AuthorizedParty != s.c.ClientID:
-		return nil, errors.New("the ID token is for another application too") // OpenID Connect Core, 3.1.3.7
+		return nil, reason("the ID token is for another application too") // OpenID Connect Core, 3.1.3.7
 	case id.Subject == "" || len(id.Subject) > 255:
-		return nil, errors.New("the ID token has no usable subject")
+		return nil, reason("the ID token has no usable subject")
 	}
 	return id, nil
 }
@@ -202,14 +202,16 @@ func (s *SignIn) claims(ctx context.Context, p *provider, token *oauth2.Token, i
 		return said, err
 	}
 	said.raw = append(said.raw, more)
-	_, err = auth.ReadProfile(more, id.Subject)
-	return said, err
+	if _, err := auth.ReadProfile(more, id.Subject); err != nil {
+		return said, ambiguous
+	}
+	return said, nil
 }
 
 func (s *SignIn) userInfo(ctx context.Context, p *provider, token *oauth2.Token) (raw json.RawMessage, err error) {
 	info, err := p.UserInfo(s.with(ctx), oauth2.StaticTokenSource(token))
 	if err != nil {
-		return nil, away(brief(err))
+		return nil, away(withoutText(err))
 	}
 	return raw, info.Claims(&raw)
 }
@@ -218,11 +220,14 @@ func (s *SignIn) userInfo(ctx context.Context, p *provider, token *oauth2.Token)
 // subject.
 func (c claims) profile() (found auth.Profile, err error) {
 	for _, raw := range c.raw {
-		if found, err = auth.ReadProfile(raw, c.subject); err != nil || found.Email != "" {
+		if found, err = auth.ReadProfile(raw, c.subject); err != nil {
+			return found, ambiguous
+		}
+		if found.Email != "" {
 			break
 		}
 	}
-	return found, err
+	return found, nil
 }
 
 // Renew exchanges the refresh token of a session for the next one. Errors:
@@ -240,7 +245,7 @@ func (s *SignIn) Renew(ctx context.Context, g session.Grant) (next string, err e
 	}
 	if err != nil {
 		err = exchangeError(err)
-		s.c.Log.Warn("a session could not be renewed", "issuer", s.c.Issuer, "error", err)
+		s.c.Log.Warn("a session could not be renewed", "issuer", s.c.Issuer, "error", reasonOf(err))
 		return "", err
 	}
 	said := claims{subject: g.Subject}
@@ -250,22 +255,9 @@ func (s *SignIn) Renew(ctx context.Context, g session.Grant) (next string, err e
 			return "", fault.Wrap(err, fault.Unauthorized, "the provider renewed another session")
 		}
 		if said, err = s.claims(ctx, p, token, id); err != nil {
-			s.c.Log.Warn("the claims of a renewed session cannot be read", "issuer", s.c.Issuer, "error", err)
+			s.c.Log.Warn("the claims of a renewed session cannot be read", "issuer", s.c.Issuer, "error", reasonOf(err))
 			said = claims{subject: g.Subject}
 		}
 	}
 	return token.RefreshToken, s.admission.renewed(ctx, g, said)
-}
-
-// exchangeError returns an error of the token endpoint without the provider's text, which
-// may have tokens. No answer, and a failure of the provider, are fault.Unavailable.
-func exchangeError(err error) error {
-	answer, ok := errors.AsType[*oauth2.RetrieveError](err)
-	switch {
-	case !ok:
-		return away(brief(err))
-	case answer.Response.StatusCode >= 500:
-		return away(fmt.Errorf("status %d", answer.Response.StatusCode))
-	}
-	return fmt.Errorf("status %d, %.60q", answer.Response.StatusCode, answer.ErrorCode)
 }

@@ -17,6 +17,9 @@ import (
 	"atlas/service/auth"
 )
 
+// keysAway begins the error of keys that cannot be read.
+const keysAway = "the provider's keys"
+
 // maxKeys is the maximum length of the provider's keys, in bytes.
 const maxKeys = 1 << 20
 
@@ -41,7 +44,7 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	}
 	found, err := k.read(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("the provider's keys: %w", err)
+		return nil, fmt.Errorf(keysAway+": %w", err)
 	}
 	k.mu.Lock()
 	k.known = found

@@ -113,7 +113,7 @@ func (o *Own) Begin(ctx context.Context, in workspace.ID, back string) (address,
 		return "", "", "", err
 	}
 	if !p.signIn.finishing.TryAcquire(1) {
-		return "", "", "", &failure{Away, errors.New("too many sign-ins wait for the provider")}
+		return "", "", "", &failure{Away, reason("too many sign-ins wait for the provider")}
 	}
 	defer p.signIn.finishing.Release(1)
 	address, state, cookie, err = p.signIn.Begin(ctx, back)
@@ -219,7 +219,7 @@ func (p *own) admit(ctx context.Context, id claims) (g session.Grant, err error)
 	}
 	who, said := p.person(id, profile.Email, profile.Name)
 	if !said {
-		return g, &failure{Away, errors.New("the provider does not say the claim of roles now")}
+		return g, &failure{Away, reason("the provider does not say the claim of roles now")}
 	}
 	u, err := p.c.Store.Admit(ctx, p.in, who, p.c.Now())
 	if err != nil {
@@ -242,7 +242,7 @@ func (p *own) renewed(ctx context.Context, g session.Grant, id claims) error {
 		return fault.Wrap(err, fault.Unauthorized, "the provider of the workspace does not let you in any more")
 	case err != nil:
 		// The refresh token is spent: the session has the new one, and looks again later.
-		p.c.Log.Warn("the role of a renewed session was not looked at", "workspace_id", p.in.String(), "error", err)
+		p.c.Log.Warn("the role of a renewed session was not looked at", "workspace_id", p.in.String(), "error", reasonOf(err))
 		return nil
 	}
 	p.c.Changed(p.in, u.ID)
